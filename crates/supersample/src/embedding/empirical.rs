@@ -1,0 +1,148 @@
+//! The mean embedding of weighted samples, exact: μ(x) = Σⱼ wⱼ k(x, xⱼ).
+
+use std::sync::{Arc, OnceLock};
+
+use super::{Form, MeanEmbedding};
+use crate::{Kernel, Points, Result, points, sum};
+
+/// Samples that are to be matched, with equal or given weights.
+///
+/// μ at a point costs n kernel values. Its values on the samples themselves (n² kernel values) are computed once, when
+/// first needed, and shared by all clones: a second herder over the same embedding starts at once.
+///
+/// ```
+/// use supersample::{Empirical, Kernel, MeanEmbedding, Points};
+/// let draws = Points::from_rows(&[0.3, 0.25, 0.4, 0.2, 0.5, 0.125], 2)?;
+/// let mu = Empirical::new(Kernel::gaussian(0.5f64.sqrt())?, draws.clone())?;
+/// let mut values = [0.0; 3];
+/// mu.values_into(&draws, &mut values);
+/// assert!((values[1] - 0.9906914124997632).abs() < 1e-15);
+/// # Ok::<(), supersample::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Empirical {
+    kernel: Kernel,
+    points: Points,
+    weights: Option<Arc<[f64]>>,
+    own_values: Arc<OnceLock<Vec<f64>>>,
+}
+
+impl Empirical {
+    /// Samples of equal weight.
+    pub fn new(kernel: Kernel, points: Points) -> Result<Empirical> {
+        Ok(Empirical { kernel, points, weights: None, own_values: Arc::default() })
+    }
+
+    /// Samples with a weight each: finite, not negative, not all zero. They are normalised to sum to one.
+    pub fn weighted(kernel: Kernel, points: Points, weights: &[f64]) -> Result<Empirical> {
+        let weights = points::normalised(weights, "samples", points.len())?;
+        Ok(Empirical { kernel, points, weights: Some(weights.into()), own_values: Arc::default() })
+    }
+
+    /// The samples.
+    pub fn points(&self) -> &Points {
+        &self.points
+    }
+
+    /// The weights, which sum to one; `None` means equal weights.
+    pub fn weights(&self) -> Option<&[f64]> {
+        self.weights.as_deref()
+    }
+
+    /// The weighted mean of `values`, one for each sample.
+    pub(crate) fn mean_of(&self, values: &[f64]) -> f64 {
+        match self.weights() {
+            Some(weights) => weights.iter().zip(values).map(|(w, v)| w * v).sum(),
+            None => values.iter().sum::<f64>() / values.len() as f64,
+        }
+    }
+
+    fn own_values(&self) -> &[f64] {
+        self.own_values.get_or_init(|| {
+            let mut values = vec![0.0; self.points.len()];
+            sum::mean_into(&self.kernel, &self.points, &self.points, self.weights(), &mut values);
+            values
+        })
+    }
+}
+
+impl MeanEmbedding for Empirical {
+    fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    fn dim(&self) -> usize {
+        self.points.dim()
+    }
+
+    fn values_into(&self, points: &Points, out: &mut [f64]) {
+        if points.is_same_as(&self.points) {
+            out.copy_from_slice(self.own_values());
+        } else {
+            sum::mean_into(&self.kernel, points, &self.points, self.weights(), out);
+        }
+    }
+
+    fn gradient_into(&self, x: &[f64], gradient: &mut [f64]) -> f64 {
+        gradient.fill(0.0);
+        let equal = 1.0 / self.points.len() as f64;
+        let weighted_rows = self.points.rows().enumerate();
+        let values = weighted_rows.map(|(j, y)| {
+            let weight = self.weights().map_or(equal, |weights| weights[j]);
+            weight * self.kernel.add_gradient(x, y, weight, gradient)
+        });
+        values.sum()
+    }
+
+    /// The weighted mean of μ over the samples: free once μ is known there, n² kernel values otherwise.
+    fn squared_norm(&self) -> Option<f64> {
+        Some(self.mean_of(self.own_values()))
+    }
+
+    fn mean_diagonal(&self) -> Option<f64> {
+        let diagonal: Vec<f64> = self.points.rows().map(|x| self.kernel.diagonal(x)).collect();
+        Some(self.mean_of(&diagonal))
+    }
+
+    fn form(&self) -> Form<'_> {
+        Form::Samples(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Error;
+
+    #[test]
+    fn gradients_agree_with_central_differences() {
+        let points = Points::from_rows(&[0.1, 0.7, -0.4, 0.2, 0.9, -0.3], 2).unwrap();
+        for text in ["gaussian(0.6)", "laplace(1)", "matern52(0.8)", "imq(1)", "linear"] {
+            let mu = Empirical::weighted(text.parse().unwrap(), points.clone(), &[1.0, 2.0, 0.5]).unwrap();
+            let value = |x: [f64; 2]| {
+                let mut out = [0.0];
+                mu.values_into(&Points::from_rows(&x, 2).unwrap(), &mut out);
+                out[0]
+            };
+            let mut gradient = [f64::NAN; 2];
+            assert!((mu.gradient_into(&[0.3, 0.3], &mut gradient) - value([0.3, 0.3])).abs() < 1e-15);
+            let h = 1e-5;
+            let differences = [
+                (value([0.3 + h, 0.3]) - value([0.3 - h, 0.3])) / (2.0 * h),
+                (value([0.3, 0.3 + h]) - value([0.3, 0.3 - h])) / (2.0 * h),
+            ];
+            for (got, want) in gradient.iter().zip(differences) {
+                assert!((got - want).abs() < 1e-9, "{text}: {got} {want}");
+            }
+        }
+    }
+
+    #[test]
+    fn bad_weights_are_refused() {
+        let points = Points::from_rows(&[0.0, 1.0], 1).unwrap();
+        let with = |weights: &[f64]| Empirical::weighted(Kernel::linear(), points.clone(), weights).err();
+        assert_eq!(with(&[1.0, -1.0]), Some(Error::BadWeight { index: 1, value: -1.0 }));
+        assert_eq!(with(&[0.0, 0.0]), Some(Error::ZeroWeights));
+        assert_eq!(with(&[1.0]), Some(Error::WeightCount { what: "samples", found: 1, expected: 2 }));
+    }
+}

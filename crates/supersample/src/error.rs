@@ -1,0 +1,193 @@
+//! Every way the library can refuse its input: what is wrong, where, and what to do about it.
+
+/// What a constructor of this library refuses. Nothing fails after construction.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A set of points needs at least one row.
+    #[error("there are no points; at least one row is needed")]
+    NoPoints,
+    /// Points need at least one coordinate.
+    #[error("the points have no coordinates; at least one column is needed")]
+    NoDimensions,
+    /// The numbers do not fill whole rows.
+    #[error("{len} numbers do not make whole rows of {dim}; check the dimension or the length of the data")]
+    RaggedRows {
+        /// How many numbers were given.
+        len: usize,
+        /// How many make a row.
+        dim: usize,
+    },
+    /// A coordinate is NaN or infinite. Row and column count from 0.
+    #[error(
+        "row {row}, column {column} is {value}; every coordinate must be a finite number, so drop or impute it first"
+    )]
+    NonFinite {
+        /// The row, from 0.
+        row: usize,
+        /// The column, from 0.
+        column: usize,
+        /// The offending value.
+        value: f64,
+    },
+    /// Two things that must live in the same space do not.
+    #[error("{what} has dimension {found}, but dimension {expected} is needed to match {against}")]
+    DimensionMismatch {
+        /// What was given.
+        what: &'static str,
+        /// Its dimension.
+        found: usize,
+        /// What it has to match.
+        against: &'static str,
+        /// The dimension of that.
+        expected: usize,
+    },
+    /// A bandwidth must be a positive length.
+    #[error(
+        "bandwidth {value} is not a positive finite number; a bandwidth is a length, in the units of the points"
+    )]
+    BadBandwidth {
+        /// The offending value.
+        value: f64,
+    },
+    /// A kernel was asked for by a text that names none.
+    #[error(
+        "'{text}' is not a kernel: {reason}; write for example gaussian(0.73), gaussian(0.5,1,2), laplace(1), matern12(1), matern32(1), matern52(1), imq(1) or linear"
+    )]
+    UnknownKernel {
+        /// The text as given.
+        text: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// There must be one weight for each point.
+    #[error("{found} weights were given for {expected} {what}; give exactly one each")]
+    WeightCount {
+        /// What is weighted.
+        what: &'static str,
+        /// How many weights were given.
+        found: usize,
+        /// How many are needed.
+        expected: usize,
+    },
+    /// A weight is negative, NaN or infinite. The index counts from 0.
+    #[error("weight {index} is {value}; weights must be finite and not negative")]
+    BadWeight {
+        /// Which weight, from 0.
+        index: usize,
+        /// The offending value.
+        value: f64,
+    },
+    /// A coefficient, moment or starting weight that may have any sign is NaN or infinite.
+    #[error("{what} {index} is {value}; it must be a finite number")]
+    NonFiniteNumber {
+        /// What the number is.
+        what: &'static str,
+        /// Which one, from 0.
+        index: usize,
+        /// The offending value.
+        value: f64,
+    },
+    /// Weights that are all zero describe no distribution.
+    #[error("all weights are zero; at least one must be positive")]
+    ZeroWeights,
+    /// A covariance has the wrong shape.
+    #[error("component {component}: the covariance has {found} numbers, but a {dim}×{dim} matrix needs {}", dim * dim)]
+    CovarianceShape {
+        /// Which mixture component, from 0.
+        component: usize,
+        /// How many numbers were given.
+        found: usize,
+        /// The dimension of the mixture.
+        dim: usize,
+    },
+    /// A covariance is not symmetric.
+    #[error(
+        "component {component}: the covariance is not symmetric at ({row}, {column}); entries ({row}, {column}) and ({column}, {row}) must be equal"
+    )]
+    NotSymmetric {
+        /// Which mixture component, from 0.
+        component: usize,
+        /// Row of the offending entry, from 0.
+        row: usize,
+        /// Its column, from 0.
+        column: usize,
+    },
+    /// A covariance is not positive definite.
+    #[error(
+        "component {component}: the covariance is not positive definite; add a small number to its diagonal or remove the linearly dependent coordinates"
+    )]
+    NotPositiveDefinite {
+        /// Which mixture component, from 0.
+        component: usize,
+    },
+    /// A side of a box, or a standard deviation, is not a positive length.
+    #[error("{what} of coordinate {coordinate} is {value}; it must be positive and finite")]
+    NotPositive {
+        /// What must be positive.
+        what: &'static str,
+        /// Which coordinate, from 0.
+        coordinate: usize,
+        /// The offending value.
+        value: f64,
+    },
+    /// The mean embedding of this target has no closed form under this kernel.
+    #[error("there is no closed form for {what} under the kernel {kernel} in {dim} dimensions; {advice}")]
+    NoClosedForm {
+        /// The target, or the pair of targets.
+        what: &'static str,
+        /// The kernel as it prints itself.
+        kernel: String,
+        /// The dimension.
+        dim: usize,
+        /// What to do instead.
+        advice: &'static str,
+    },
+    /// Two mean embeddings can be compared only under one kernel.
+    #[error("one embedding is under {left}, the other under {right}; an MMD needs one kernel for both")]
+    KernelMismatch {
+        /// The kernel of the first.
+        left: String,
+        /// The kernel of the second.
+        right: String,
+    },
+    /// The squared norm of an embedding is not known, so no MMD can be formed from it.
+    #[error("the squared norm of the mean embedding is not known, so its distance to anything is not either")]
+    UnknownNorm,
+    /// Kernel values so large that sums of them would overflow.
+    #[error("kernel values up to {value:e} are too large to be summed; centre and scale the points first")]
+    Overflow {
+        /// The largest k(x,x) met.
+        value: f64,
+    },
+    /// A row number that is not in the pool.
+    #[error("row {index} is not in the pool, which has {len} rows, numbered from 0")]
+    NoSuchRow {
+        /// The row asked for.
+        index: usize,
+        /// How many rows there are.
+        len: usize,
+    },
+    /// A row was given twice where rows must be distinct.
+    #[error("row {index} is given twice, but the picks are to be unique")]
+    RepeatedRow {
+        /// The row given twice.
+        index: usize,
+    },
+    /// Replaying picks needs a pool that the row numbers refer to.
+    #[error("rows can be replayed only when herding over a pool; this herder searches all of space")]
+    NotAPool,
+    /// An option of the search in continuous space is out of range.
+    #[error("the ascent option {option} is {value}; {advice}")]
+    BadAscentOption {
+        /// The option's name.
+        option: &'static str,
+        /// The offending value.
+        value: f64,
+        /// What it may be.
+        advice: &'static str,
+    },
+}
+
+/// A result whose error is this library's [`Error`].
+pub type Result<T> = std::result::Result<T, Error>;

@@ -1,0 +1,434 @@
+//! The kernels: what each is called, its value and gradient, and how it is written as text.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use crate::{Error, Result};
+
+const SQRT_3: f64 = 1.732_050_807_568_877_2;
+const SQRT_5: f64 = 2.236_067_977_499_79;
+
+/// A positive definite kernel k(x, y), the inner product ⟨φ(x), φ(y)⟩ of eq. 6.
+///
+/// The bandwidth ℓ is always a length. With r the Euclidean distance of x and y and |x−y|₁ the sum of absolute
+/// differences:
+///
+/// | text | k(x, y) | gradient at x = y |
+/// |---|---|---|
+/// | `gaussian(ℓ)` | exp(−r²/(2ℓ²)) | 0 |
+/// | `gaussian(ℓ₁,ℓ₂,…)` | the mean of the Gaussians of bandwidth ℓ₁, ℓ₂, … | 0 |
+/// | `laplace(ℓ)` | exp(−\|x−y\|₁/ℓ) | none; 0 is returned |
+/// | `matern12(ℓ)` | exp(−r/ℓ) | none; 0 is returned |
+/// | `matern32(ℓ)` | (1+√3 r/ℓ)·exp(−√3 r/ℓ) | 0 |
+/// | `matern52(ℓ)` | (1+√5 r/ℓ+5r²/(3ℓ²))·exp(−√5 r/ℓ) | 0 |
+/// | `imq(ℓ)` | (1+r²/ℓ²)^(−1/2) | 0 |
+/// | `linear` | x·y | y |
+///
+/// k(x, x) = 1 for all but `linear`. A sum of Gaussians is divided by their number to keep that so: it picks the
+/// same points as the plain sum.
+///
+/// ```
+/// use supersample::Kernel;
+/// let kernel = Kernel::gaussian(0.73)?;
+/// assert_eq!(kernel.to_string(), "gaussian(0.73)");
+/// assert_eq!("gaussian(0.73)".parse::<Kernel>()?, kernel);
+/// assert_eq!(kernel.value(&[1.0, 2.0], &[1.0, 2.0]), 1.0);
+/// assert!(Kernel::gaussian(-1.0).is_err());
+/// # Ok::<(), supersample::Error>(())
+/// ```
+// The variants are non_exhaustive so that they can be matched everywhere but made only by the checked constructors.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Kernel {
+    /// exp(−r²/(2ℓ²))
+    #[non_exhaustive]
+    Gaussian {
+        /// ℓ
+        bandwidth: f64,
+    },
+    /// The mean of several Gaussians, one for each bandwidth.
+    #[non_exhaustive]
+    Gaussians {
+        /// ℓ₁, ℓ₂, …
+        bandwidths: Arc<[f64]>,
+    },
+    /// exp(−|x−y|₁/ℓ)
+    #[non_exhaustive]
+    Laplace {
+        /// ℓ
+        bandwidth: f64,
+    },
+    /// exp(−r/ℓ)
+    #[non_exhaustive]
+    Matern12 {
+        /// ℓ
+        bandwidth: f64,
+    },
+    /// (1+√3 r/ℓ)·exp(−√3 r/ℓ)
+    #[non_exhaustive]
+    Matern32 {
+        /// ℓ
+        bandwidth: f64,
+    },
+    /// (1+√5 r/ℓ+5r²/(3ℓ²))·exp(−√5 r/ℓ)
+    #[non_exhaustive]
+    Matern52 {
+        /// ℓ
+        bandwidth: f64,
+    },
+    /// (1+r²/ℓ²)^(−1/2)
+    #[non_exhaustive]
+    Imq {
+        /// ℓ
+        bandwidth: f64,
+    },
+    /// x·y
+    Linear,
+}
+
+/// What a kernel is a function of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Distance {
+    /// r² = Σ (xᵢ−yᵢ)²
+    SquaredEuclidean,
+    /// |x−y|₁ = Σ |xᵢ−yᵢ|
+    Manhattan,
+    /// x·y
+    Dot,
+}
+
+impl Distance {
+    pub(crate) fn between(self, x: &[f64], y: &[f64]) -> f64 {
+        debug_assert_eq!(x.len(), y.len());
+        let pairs = x.iter().zip(y);
+        match self {
+            Distance::SquaredEuclidean => pairs.map(|(a, b)| (a - b) * (a - b)).sum(),
+            Distance::Manhattan => pairs.map(|(a, b)| (a - b).abs()).sum(),
+            Distance::Dot => pairs.map(|(a, b)| a * b).sum(),
+        }
+    }
+}
+
+impl Kernel {
+    /// exp(−r²/(2ℓ²)), the paper's kernel.
+    pub fn gaussian(bandwidth: f64) -> Result<Kernel> {
+        Ok(Kernel::Gaussian { bandwidth: positive(bandwidth)? })
+    }
+
+    /// The mean of Gaussians of several bandwidths: sensitive to differences at each of these scales.
+    pub fn gaussians(bandwidths: &[f64]) -> Result<Kernel> {
+        match bandwidths {
+            [] => Err(Error::BadBandwidth { value: f64::NAN }),
+            [one] => Kernel::gaussian(*one),
+            several => {
+                several.iter().try_for_each(|&b| positive(b).map(|_| ()))?;
+                Ok(Kernel::Gaussians { bandwidths: several.into() })
+            }
+        }
+    }
+
+    /// exp(−|x−y|₁/ℓ)
+    pub fn laplace(bandwidth: f64) -> Result<Kernel> {
+        Ok(Kernel::Laplace { bandwidth: positive(bandwidth)? })
+    }
+
+    /// exp(−r/ℓ)
+    pub fn matern12(bandwidth: f64) -> Result<Kernel> {
+        Ok(Kernel::Matern12 { bandwidth: positive(bandwidth)? })
+    }
+
+    /// (1+√3 r/ℓ)·exp(−√3 r/ℓ)
+    pub fn matern32(bandwidth: f64) -> Result<Kernel> {
+        Ok(Kernel::Matern32 { bandwidth: positive(bandwidth)? })
+    }
+
+    /// (1+√5 r/ℓ+5r²/(3ℓ²))·exp(−√5 r/ℓ)
+    pub fn matern52(bandwidth: f64) -> Result<Kernel> {
+        Ok(Kernel::Matern52 { bandwidth: positive(bandwidth)? })
+    }
+
+    /// (1+r²/ℓ²)^(−1/2), the inverse multiquadric.
+    pub fn imq(bandwidth: f64) -> Result<Kernel> {
+        Ok(Kernel::Imq { bandwidth: positive(bandwidth)? })
+    }
+
+    /// x·y: matches means only.
+    pub fn linear() -> Kernel {
+        Kernel::Linear
+    }
+
+    /// The names a kernel can have, in the order of the table above.
+    pub const NAMES: [&'static str; 7] =
+        ["gaussian", "laplace", "matern12", "matern32", "matern52", "imq", "linear"];
+
+    /// The kernel of this name with these bandwidths: several for `gaussian`, none for `linear`, one for the others.
+    pub fn named(name: &str, bandwidths: &[f64]) -> Result<Kernel> {
+        let unknown = |reason| Error::UnknownKernel { text: name.to_string(), reason };
+        match (name, bandwidths) {
+            ("gaussian", [_, ..]) => Kernel::gaussians(bandwidths),
+            ("laplace", &[bandwidth]) => Kernel::laplace(bandwidth),
+            ("matern12", &[bandwidth]) => Kernel::matern12(bandwidth),
+            ("matern32", &[bandwidth]) => Kernel::matern32(bandwidth),
+            ("matern52", &[bandwidth]) => Kernel::matern52(bandwidth),
+            ("imq", &[bandwidth]) => Kernel::imq(bandwidth),
+            ("linear", []) => Ok(Kernel::Linear),
+            ("linear", _) => Err(unknown("linear takes no bandwidth")),
+            (known, []) if Kernel::NAMES.contains(&known) => Err(unknown("it needs a bandwidth")),
+            (known, _) if Kernel::NAMES.contains(&known) => {
+                Err(unknown("only gaussian takes several bandwidths"))
+            }
+            _ => Err(unknown("there is no kernel of that name")),
+        }
+    }
+
+    /// The kernel's name, without its bandwidth.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Kernel::Gaussian { .. } | Kernel::Gaussians { .. } => "gaussian",
+            Kernel::Laplace { .. } => "laplace",
+            Kernel::Matern12 { .. } => "matern12",
+            Kernel::Matern32 { .. } => "matern32",
+            Kernel::Matern52 { .. } => "matern52",
+            Kernel::Imq { .. } => "imq",
+            Kernel::Linear => "linear",
+        }
+    }
+
+    /// The bandwidths: one for most kernels, several for a sum of Gaussians, none for the linear kernel.
+    pub fn bandwidths(&self) -> &[f64] {
+        match self {
+            Kernel::Gaussian { bandwidth }
+            | Kernel::Laplace { bandwidth }
+            | Kernel::Matern12 { bandwidth }
+            | Kernel::Matern32 { bandwidth }
+            | Kernel::Matern52 { bandwidth }
+            | Kernel::Imq { bandwidth } => std::slice::from_ref(bandwidth),
+            Kernel::Gaussians { bandwidths } => bandwidths,
+            Kernel::Linear => &[],
+        }
+    }
+
+    /// k(x, y). Costs d.
+    pub fn value(&self, x: &[f64], y: &[f64]) -> f64 {
+        self.profile(self.distance().between(x, y))
+    }
+
+    /// k(x, x): 1 for every kernel but the linear one.
+    pub fn diagonal(&self, x: &[f64]) -> f64 {
+        match self {
+            Kernel::Linear => Distance::Dot.between(x, x),
+            _ => 1.0,
+        }
+    }
+
+    /// Whether k(x, x) is the same for every x; where it is not, the greedy step needs the term −k(x, x)/2.
+    pub fn has_constant_diagonal(&self) -> bool {
+        !matches!(self, Kernel::Linear)
+    }
+
+    /// Adds `scale`·∇ₓk(x, y) to `gradient` and returns k(x, y). Costs d.
+    pub fn add_gradient(&self, x: &[f64], y: &[f64], scale: f64, gradient: &mut [f64]) -> f64 {
+        let (value, slope) = self.profile_and_slope(self.distance().between(x, y));
+        let slope = scale * slope;
+        let coordinates = gradient.iter_mut().zip(x.iter().zip(y));
+        match self.distance() {
+            Distance::SquaredEuclidean => coordinates.for_each(|(g, (a, b))| *g += slope * 2.0 * (a - b)),
+            Distance::Manhattan => coordinates.for_each(|(g, (a, b))| {
+                // f64::signum(0.0) is 1; at the kink the gradient is taken as 0.
+                if a != b {
+                    *g += slope * (a - b).signum();
+                }
+            }),
+            Distance::Dot => coordinates.for_each(|(g, (_, b))| *g += slope * b),
+        }
+        value
+    }
+
+    pub(crate) fn distance(&self) -> Distance {
+        match self {
+            Kernel::Laplace { .. } => Distance::Manhattan,
+            Kernel::Linear => Distance::Dot,
+            _ => Distance::SquaredEuclidean,
+        }
+    }
+
+    /// The kernel as a function of its [`Distance`].
+    pub(crate) fn profile(&self, s: f64) -> f64 {
+        match self {
+            Kernel::Gaussian { bandwidth } => (-0.5 * s / (bandwidth * bandwidth)).exp(),
+            Kernel::Gaussians { bandwidths } => {
+                bandwidths.iter().map(|b| (-0.5 * s / (b * b)).exp()).sum::<f64>() / bandwidths.len() as f64
+            }
+            Kernel::Laplace { bandwidth } => (-s / bandwidth).exp(),
+            Kernel::Matern12 { bandwidth } => (-s.sqrt() / bandwidth).exp(),
+            Kernel::Matern32 { bandwidth } => {
+                let v = SQRT_3 * s.sqrt() / bandwidth;
+                (1.0 + v) * (-v).exp()
+            }
+            Kernel::Matern52 { bandwidth } => {
+                let v = SQRT_5 * s.sqrt() / bandwidth;
+                (1.0 + v + v * v / 3.0) * (-v).exp()
+            }
+            Kernel::Imq { bandwidth } => (1.0 + s / (bandwidth * bandwidth)).sqrt().recip(),
+            Kernel::Linear => s,
+        }
+    }
+
+    /// [`profile`](Self::profile) and its derivative, which is taken as 0 at the kink of `matern12`.
+    pub(crate) fn profile_and_slope(&self, s: f64) -> (f64, f64) {
+        let value = self.profile(s);
+        let slope = match self {
+            Kernel::Gaussian { bandwidth } => -0.5 / (bandwidth * bandwidth) * value,
+            Kernel::Gaussians { bandwidths } => {
+                let slopes = bandwidths.iter().map(|b| -0.5 / (b * b) * (-0.5 * s / (b * b)).exp());
+                slopes.sum::<f64>() / bandwidths.len() as f64
+            }
+            Kernel::Laplace { bandwidth } => -value / bandwidth,
+            Kernel::Matern12 { .. } if s == 0.0 => 0.0,
+            Kernel::Matern12 { bandwidth } => -0.5 * value / (bandwidth * s.sqrt()),
+            // With v = c·r, the polynomial in front of the exponential is divided out of the value again.
+            Kernel::Matern32 { bandwidth } => {
+                let c = SQRT_3 / bandwidth;
+                -0.5 * c * c * value / (1.0 + c * s.sqrt())
+            }
+            Kernel::Matern52 { bandwidth } => {
+                let c = SQRT_5 / bandwidth;
+                let v = c * s.sqrt();
+                -(c * c / 6.0) * (1.0 + v) * value / (1.0 + v + v * v / 3.0)
+            }
+            Kernel::Imq { bandwidth } => -0.5 / (bandwidth * bandwidth) * value.powi(3),
+            Kernel::Linear => 1.0,
+        };
+        (value, slope)
+    }
+}
+
+fn positive(bandwidth: f64) -> Result<f64> {
+    // The square must be a normal number too, since the distance is divided by it.
+    let square = bandwidth * bandwidth;
+    if bandwidth > 0.0 && square.is_normal() {
+        return Ok(bandwidth);
+    }
+    Err(Error::BadBandwidth { value: bandwidth })
+}
+
+impl fmt::Display for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())?;
+        for (i, bandwidth) in self.bandwidths().iter().enumerate() {
+            write!(f, "{}{bandwidth}", if i == 0 { "(" } else { "," })?;
+        }
+        if self.bandwidths().is_empty() { Ok(()) } else { f.write_str(")") }
+    }
+}
+
+impl FromStr for Kernel {
+    type Err = Error;
+
+    /// Reads what [`Display`](fmt::Display) writes, for example `gaussian(0.73)`; spaces and capitals do not matter.
+    fn from_str(text: &str) -> Result<Kernel> {
+        let bad = |reason| Error::UnknownKernel { text: text.to_string(), reason };
+        let lower = text.to_lowercase();
+        let (name, bandwidths) = match lower.trim().split_once('(') {
+            None => (lower.trim(), Vec::new()),
+            Some((name, rest)) => {
+                let inside =
+                    rest.strip_suffix(')').ok_or_else(|| bad("the closing parenthesis is missing"))?;
+                let numbers = inside.split(',').map(|number| number.trim().parse::<f64>());
+                let numbers = numbers.collect::<std::result::Result<Vec<_>, _>>();
+                (name.trim(), numbers.map_err(|_| bad("the bandwidth is not a number"))?)
+            }
+        };
+        Kernel::named(name, &bandwidths).map_err(|error| match error {
+            Error::UnknownKernel { reason, .. } => bad(reason),
+            other => other,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all() -> Vec<Kernel> {
+        let texts = "gaussian(0.7) gaussian(0.5,1,2) laplace(0.9) matern12(0.8) matern32(1.1) matern52(1.3) \
+                     imq(0.6) linear";
+        texts.split_whitespace().map(|text| text.parse().unwrap()).collect()
+    }
+
+    #[test]
+    fn values_agree_with_the_formulas_worked_by_hand() {
+        let (x, y) = ([1.0, 2.0], [4.0, 6.0]); // r = 5, |x−y|₁ = 7, x·y = 16
+        let value = |text: &str| text.parse::<Kernel>().unwrap().value(&x, &y);
+        let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-15, "{a} {b}");
+        close(value("gaussian(5)"), (-0.5f64).exp());
+        close(value("gaussian(5,2.5)"), ((-0.5f64).exp() + (-2.0f64).exp()) / 2.0);
+        close(value("laplace(7)"), (-1.0f64).exp());
+        close(value("matern12(5)"), (-1.0f64).exp());
+        close(value("matern32(5)"), (1.0 + 3f64.sqrt()) * (-(3f64.sqrt())).exp());
+        close(value("matern52(5)"), (1.0 + 5f64.sqrt() + 5.0 / 3.0) * (-(5f64.sqrt())).exp());
+        close(value("imq(5)"), 0.5f64.sqrt());
+        close(value("linear"), 16.0);
+    }
+
+    #[test]
+    fn gradients_agree_with_central_differences() {
+        let (x, y) = ([0.3, -0.2, 0.9], [0.1, 0.4, 0.5]);
+        for kernel in all() {
+            let mut gradient = [10.0; 3];
+            let value = kernel.add_gradient(&x, &y, -2.0, &mut gradient);
+            assert_eq!(value, kernel.value(&x, &y));
+            for i in 0..3 {
+                let h = 1e-5;
+                let (mut up, mut down) = (x, x);
+                up[i] += h;
+                down[i] -= h;
+                let difference = (kernel.value(&up, &y) - kernel.value(&down, &y)) / (2.0 * h);
+                let got = (gradient[i] - 10.0) / -2.0;
+                assert!((got - difference).abs() < 1e-8, "{kernel} {i}: {got} {difference}");
+            }
+        }
+    }
+
+    #[test]
+    fn at_its_own_point_a_kernel_is_one_and_its_gradient_finite() {
+        let x = [0.3, -0.2];
+        for kernel in all() {
+            let mut gradient = [0.0; 2];
+            assert_eq!(kernel.add_gradient(&x, &x, 1.0, &mut gradient), kernel.diagonal(&x), "{kernel}");
+            if kernel.has_constant_diagonal() {
+                assert_eq!((kernel.diagonal(&x), gradient), (1.0, [0.0; 2]), "{kernel}");
+            }
+        }
+    }
+
+    #[test]
+    fn text_survives_a_round_trip() {
+        for kernel in all() {
+            assert_eq!(kernel.to_string().parse::<Kernel>().unwrap(), kernel);
+        }
+        assert_eq!(" Gaussian( 0.5 , 1 ) ".parse::<Kernel>().unwrap().to_string(), "gaussian(0.5,1)");
+    }
+
+    #[test]
+    fn bad_bandwidths_and_texts_are_refused() {
+        for bad in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-200] {
+            assert!(matches!(Kernel::gaussian(bad), Err(Error::BadBandwidth { .. })), "{bad}");
+            assert!(Kernel::gaussians(&[1.0, bad]).is_err());
+        }
+        assert!(Kernel::gaussians(&[]).is_err());
+        for (text, reason) in [
+            ("gauss(1)", "no kernel of that name"),
+            ("gaussian", "needs a bandwidth"),
+            ("laplace(1,2)", "only gaussian takes several"),
+            ("linear(1)", "takes no bandwidth"),
+            ("gaussian(1", "closing parenthesis"),
+            ("gaussian(x)", "not a number"),
+            ("", "no kernel of that name"),
+        ] {
+            let message = text.parse::<Kernel>().unwrap_err().to_string();
+            assert!(message.contains(reason) && message.contains("gaussian(0.73)"), "{text}: {message}");
+        }
+    }
+}

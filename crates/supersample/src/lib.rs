@@ -1,0 +1,60 @@
+//! Kernel herding: choose a few points that stand in for a whole distribution.
+//!
+//! An implementation of Chen, Welling and Smola, *Super-Samples from Kernel Herding* (UAI 2010); "eq. 8" in this
+//! documentation is equation 8 there. Herding picks points one by one, each the one that lowers most the error
+//!
+//! > E_T = ‖ μ − (1/T) Σₜ φ(xₜ) ‖,
+//!
+//! the maximum mean discrepancy (MMD) between the target and the points picked so far.
+//!
+//! ```
+//! use supersample::{Domain, Empirical, Herder, Kernel, Points, bandwidth};
+//!
+//! let rows: Vec<f64> = (0..600).map(|i| (i as f64 * 0.7).sin()).collect();
+//! let draws = Points::from_rows(&rows, 2)?; // 300 points in the plane, all finite
+//! let kernel = Kernel::gaussian(bandwidth::median(&draws))?;
+//! let mu = Empirical::new(kernel, draws.clone())?; // or ClosedForm::mixture(kernel, mixture)?
+//! let mut herder = Herder::new(mu, Domain::Pool(draws))?.unique(true);
+//! for pick in herder.by_ref().take(10) {
+//!     println!("{}: row {:?}, error {:?}", pick.t, pick.index, pick.error);
+//! }
+//! let more = herder.run(10); // resumes: picks 11 to 20
+//! assert_eq!(more[9].t, 20);
+//! # Ok::<(), supersample::Error>(())
+//! ```
+//!
+//! # The way through
+//!
+//! [`Points`] and a [`Kernel`] make a [`MeanEmbedding`]: [`Empirical`] for weighted samples, [`ClosedForm`] for the
+//! densities of [`target`]. A [`Herder`] over a [`Domain`] turns it into an iterator of [`Pick`]s, and [`metrics`]
+//! says how good any points are. Everything that can fail fails in a constructor; the iterator cannot.
+//!
+//! Kernel sums run on the rayon thread pool of the caller. The same input gives the same picks for any number of
+//! threads. Memory is O(n·d), never n².
+
+mod ascent;
+pub mod bandwidth;
+mod domain;
+pub mod embedding;
+mod error;
+mod expansion;
+mod features;
+mod herder;
+mod kernel;
+mod ledger;
+mod linalg;
+pub mod metrics;
+mod points;
+mod special;
+mod sum;
+pub mod target;
+
+pub use ascent::AscentOptions;
+pub use domain::Domain;
+pub use embedding::{ClosedForm, Empirical, MeanEmbedding};
+pub use error::{Error, Result};
+pub use expansion::KernelExpansion;
+pub use features::{FeatureHerder, FeaturePick};
+pub use herder::{Herder, Pick, Start};
+pub use kernel::Kernel;
+pub use points::Points;

@@ -1,0 +1,238 @@
+//! How good a set of points is: the MMD, its worth in random draws, and errors of integrals.
+
+use crate::embedding::{Form, MeanEmbedding};
+use crate::expansion::{KernelExpansion, expect_same_kernel};
+use crate::{Empirical, Error, Kernel, Points, Result, points};
+
+/// The squared MMD ‖μ_p − μ_q‖² between any two of weighted points and targets, each given by its mean embedding.
+///
+/// A difference of near-equal numbers: when p and q nearly agree, rounding of about 1e-15 may make it negative, and it
+/// is returned as it is. Between two sets of points it costs every pair once.
+pub fn squared_mmd(p: &dyn MeanEmbedding, q: &dyn MeanEmbedding) -> Result<f64> {
+    let (Some(norm_p), Some(norm_q)) = (p.squared_norm(), q.squared_norm()) else {
+        return Err(Error::UnknownNorm);
+    };
+    Ok(norm_p - 2.0 * inner_product(p, q)? + norm_q)
+}
+
+/// The MMD ‖μ_p − μ_q‖ (eq. 9); 0 where rounding has made [`squared_mmd`] negative.
+///
+/// ```
+/// use supersample::target::IndependentNormals;
+/// use supersample::{ClosedForm, Empirical, Kernel, Points, metrics};
+/// let kernel = Kernel::gaussian(1.0)?;
+/// let normal = ClosedForm::normals(kernel.clone(), IndependentNormals::new(&[0.0], &[1.0])?)?;
+/// let three = Empirical::new(kernel, Points::from_rows(&[-1.0, 0.0, 1.0], 1)?)?;
+/// assert!(metrics::mmd(&normal, &three)? < 0.1);
+/// # Ok::<(), supersample::Error>(())
+/// ```
+pub fn mmd(p: &dyn MeanEmbedding, q: &dyn MeanEmbedding) -> Result<f64> {
+    Ok(squared_mmd(p, q)?.max(0.0).sqrt())
+}
+
+/// ⟨μ_p, μ_q⟩ = E over x of p and y of q of k(x, y).
+pub fn inner_product(p: &dyn MeanEmbedding, q: &dyn MeanEmbedding) -> Result<f64> {
+    expect_same_kernel(p.kernel(), q.kernel())?;
+    if p.dim() != q.dim() {
+        let (found, expected) = (q.dim(), p.dim());
+        return Err(Error::DimensionMismatch { what: "one target", found, against: "the other", expected });
+    }
+    match (p.form(), q.form()) {
+        (Form::Samples(samples), _) => Ok(mean_over(samples, q)),
+        (_, Form::Samples(samples)) => Ok(mean_over(samples, p)),
+        (Form::Density(p), Form::Density(q)) => p.inner_product(q),
+        _ => Err(Error::NoClosedForm {
+            what: "the inner product of these two targets",
+            kernel: p.kernel().to_string(),
+            dim: p.dim(),
+            advice: "draw samples from one of them and use Empirical",
+        }),
+    }
+}
+
+fn mean_over(samples: &Empirical, mu: &dyn MeanEmbedding) -> f64 {
+    let mut values = vec![0.0; samples.points().len()];
+    mu.values_into(samples.points(), &mut values);
+    samples.mean_of(&values)
+}
+
+/// The MMD of rows of a pool with equal weights, where μ on the pool is already known: `pool_values` are
+/// [`Herder::candidate_values`](crate::Herder::candidate_values), `squared_norm` is ‖μ‖². Costs the pairs of rows only.
+pub fn mmd_of_rows(
+    kernel: &Kernel,
+    pool: &Points,
+    pool_values: &[f64],
+    squared_norm: f64,
+    rows: &[usize],
+) -> Result<f64> {
+    let subset = Empirical::new(kernel.clone(), pool.select(rows)?)?;
+    let mean = rows.iter().map(|&row| pool_values[row]).sum::<f64>() / rows.len() as f64;
+    let within = subset.squared_norm().ok_or(Error::UnknownNorm)?;
+    Ok((squared_norm - 2.0 * mean + within).max(0.0).sqrt())
+}
+
+/// How many iid draws have the same expected squared MMD: (E k(x, x) − ‖μ‖²)/E². `None` for an error of zero, which
+/// no number of draws has.
+pub fn worth(mu: &dyn MeanEmbedding, error: f64) -> Option<f64> {
+    let worth = (mu.mean_diagonal()? - mu.squared_norm()?) / (error * error);
+    worth.is_finite().then_some(worth)
+}
+
+/// The Koksma–Hlawka bound (eq. 16) on |E_p f − E_q f|: ‖f‖·‖μ_p − μ_q‖.
+pub fn koksma_hlawka(f: &KernelExpansion, p: &dyn MeanEmbedding, q: &dyn MeanEmbedding) -> Result<f64> {
+    expect_same_kernel(f.kernel(), p.kernel())?;
+    f.points().expect_dim("the expansion", "the target", p.dim())?;
+    Ok(f.norm() * mmd(p, q)?)
+}
+
+/// The mean of x_i^m over weighted points, for each coordinate i; equal weights where none are given.
+pub fn moments(points: &Points, weights: Option<&[f64]>, m: u32) -> Result<Vec<f64>> {
+    let mut moments = vec![0.0; points.dim()];
+    for (row, weight) in weighted(points, weights)? {
+        let powers = row.iter().map(|x| x.powi(m as i32));
+        moments.iter_mut().zip(powers).for_each(|(moment, power)| *moment += weight * power);
+    }
+    Ok(moments)
+}
+
+/// Eq. 17: the root mean square over the coordinates of the error of the m-th moments, against the true ones.
+pub fn moment_error(points: &Points, weights: Option<&[f64]>, m: u32, truth: &[f64]) -> Result<f64> {
+    points.expect_dim("the points", "the true moments", truth.len())?;
+    let moments = moments(points, weights, m)?;
+    let squares: f64 = moments.iter().zip(truth).map(|(got, want)| (got - want).powi(2)).sum();
+    Ok((squares / truth.len() as f64).sqrt())
+}
+
+/// The mean of f over weighted points; equal weights where none are given.
+pub fn integral(points: &Points, weights: Option<&[f64]>, f: impl Fn(&[f64]) -> f64) -> Result<f64> {
+    Ok(weighted(points, weights)?.map(|(row, weight)| weight * f(row)).sum())
+}
+
+/// |mean of f over weighted points − truth|.
+pub fn integral_error(
+    points: &Points,
+    weights: Option<&[f64]>,
+    f: impl Fn(&[f64]) -> f64,
+    truth: f64,
+) -> Result<f64> {
+    Ok((integral(points, weights, f)? - truth).abs())
+}
+
+fn weighted<'a>(
+    points: &'a Points,
+    weights: Option<&[f64]>,
+) -> Result<impl Iterator<Item = (&'a [f64], f64)> + use<'a>> {
+    let weights = match weights {
+        Some(weights) => points::normalised(weights, "points", points.len())?,
+        None => vec![1.0 / points.len() as f64; points.len()],
+    };
+    Ok(points.rows().zip(weights))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::GaussianMixture;
+
+    fn line(values: &[f64]) -> Points {
+        Points::from_rows(values, 1).unwrap()
+    }
+
+    #[test]
+    fn the_mmd_of_two_weighted_sets_is_the_double_sum() {
+        let kernel = Kernel::laplace(0.7).unwrap();
+        let (a, wa) = (line(&[0.0, 0.4, 1.0]), [1.0, 1.0, 2.0]);
+        let (b, wb) = (line(&[0.2, 3.0]), [0.5, 0.5]);
+        let p = Empirical::weighted(kernel.clone(), a.clone(), &wa).unwrap();
+        let q = Empirical::weighted(kernel.clone(), b.clone(), &wb).unwrap();
+        let signed: Vec<(f64, f64)> = a
+            .as_slice()
+            .iter()
+            .zip(wa.map(|w| w / 4.0))
+            .map(|(x, w)| (*x, w))
+            .chain(b.as_slice().iter().zip(wb).map(|(x, w)| (*x, -w)))
+            .collect();
+        let pairs = signed.iter().flat_map(|s| signed.iter().map(move |t| (s, t)));
+        let direct: f64 = pairs.map(|((x, v), (y, w))| v * w * kernel.value(&[*x], &[*y])).sum();
+        assert!((squared_mmd(&p, &q).unwrap() - direct).abs() < 1e-15);
+        assert!((mmd(&q, &p).unwrap() - direct.sqrt()).abs() < 1e-15);
+        assert!(mmd(&p, &p).unwrap() < 1e-7);
+    }
+
+    #[test]
+    fn rows_of_a_pool_need_no_second_pass_over_it() {
+        let kernel = Kernel::gaussian(0.5).unwrap();
+        let pool = line(&[0.0, 0.3, 0.5, 0.9, 1.4]);
+        let mu = Empirical::new(kernel.clone(), pool.clone()).unwrap();
+        let mut values = [0.0; 5];
+        mu.values_into(&pool, &mut values);
+        let norm = mu.squared_norm().unwrap();
+        let fast = mmd_of_rows(&kernel, &pool, &values, norm, &[4, 1, 1]).unwrap();
+        let direct = mmd(&mu, &Empirical::new(kernel, line(&[1.4, 0.3, 0.3])).unwrap()).unwrap();
+        assert!((fast - direct).abs() < 1e-14);
+    }
+
+    #[test]
+    fn two_targets_and_a_large_sample_of_one_agree() {
+        let kernel = Kernel::gaussian(1.0).unwrap();
+        let p = GaussianMixture::random(3, 2, 1).unwrap();
+        let q = GaussianMixture::random(4, 2, 2).unwrap();
+        let draws = Empirical::new(kernel.clone(), p.sample(4000, 3).unwrap()).unwrap();
+        let p = crate::ClosedForm::mixture(kernel.clone(), p).unwrap();
+        let q = crate::ClosedForm::mixture(kernel, q).unwrap();
+        // 4000 draws miss the target by about 1/√4000 = 0.016.
+        let (exact, sampled) = (mmd(&p, &q).unwrap(), mmd(&draws, &q).unwrap());
+        assert!((exact - sampled).abs() < 0.02 && exact > 0.1, "{exact} {sampled}");
+    }
+
+    #[test]
+    fn the_worth_of_iid_draws_is_their_number() {
+        let kernel = Kernel::gaussian(1.0).unwrap();
+        let mixture = GaussianMixture::random(3, 2, 1).unwrap();
+        let mu = crate::ClosedForm::mixture(kernel.clone(), mixture.clone()).unwrap();
+        let squares = (0..400).map(|seed| {
+            let draws = Empirical::new(kernel.clone(), mixture.sample(50, seed).unwrap()).unwrap();
+            squared_mmd(&mu, &draws).unwrap()
+        });
+        let typical = (squares.sum::<f64>() / 400.0).sqrt();
+        let worth = worth(&mu, typical).unwrap();
+        assert!((worth / 50.0 - 1.0).abs() < 0.1, "{worth}");
+    }
+
+    #[test]
+    fn the_koksma_hlawka_bound_holds_and_is_attained_by_the_witness() {
+        let kernel = Kernel::matern52(1.0).unwrap();
+        let p = Empirical::new(kernel.clone(), line(&[0.0, 1.0, 2.0, 5.0])).unwrap();
+        let q = Empirical::new(kernel.clone(), line(&[0.5, 3.0])).unwrap();
+        let gap = |f: &KernelExpansion| (f.expectation(&p).unwrap() - f.expectation(&q).unwrap()).abs();
+        let f = KernelExpansion::new(kernel.clone(), line(&[0.1, 2.2]), vec![1.0, -3.0]).unwrap();
+        assert!(gap(&f) <= koksma_hlawka(&f, &p, &q).unwrap());
+        // The witness μ_p − μ_q turns Cauchy–Schwarz into an equality.
+        let centres = line(&[0.0, 1.0, 2.0, 5.0, 0.5, 3.0]);
+        let witness =
+            KernelExpansion::new(kernel, centres, vec![0.25, 0.25, 0.25, 0.25, -0.5, -0.5]).unwrap();
+        assert!((gap(&witness) - koksma_hlawka(&witness, &p, &q).unwrap()).abs() < 1e-14);
+    }
+
+    #[test]
+    fn moments_and_integrals_follow_their_definitions() {
+        let points = Points::from_rows(&[1.0, 2.0, 3.0, 4.0], 2).unwrap();
+        assert_eq!(moments(&points, None, 2).unwrap(), [5.0, 10.0]);
+        assert_eq!(moments(&points, Some(&[3.0, 1.0]), 1).unwrap(), [1.5, 2.5]);
+        assert_eq!(moment_error(&points, None, 1, &[2.0, 3.0 + 2.0]).unwrap(), 2f64.sqrt());
+        assert_eq!(integral_error(&points, None, |x| x[0] * x[1], 6.0).unwrap(), 1.0);
+        assert!(moment_error(&points, None, 1, &[2.0]).is_err());
+        assert!(integral(&points, Some(&[1.0]), |x| x[0]).is_err());
+    }
+
+    #[test]
+    fn things_that_cannot_be_compared_are_refused() {
+        let p = Empirical::new(Kernel::gaussian(1.0).unwrap(), line(&[0.0])).unwrap();
+        let other_kernel = Empirical::new(Kernel::gaussian(2.0).unwrap(), line(&[0.0])).unwrap();
+        let plane = Points::from_rows(&[0.0, 0.0], 2).unwrap();
+        let other_space = Empirical::new(Kernel::gaussian(1.0).unwrap(), plane).unwrap();
+        assert!(matches!(mmd(&p, &other_kernel), Err(Error::KernelMismatch { .. })));
+        assert!(matches!(mmd(&p, &other_space), Err(Error::DimensionMismatch { .. })));
+        assert_eq!(worth(&p, 0.0), None);
+    }
+}

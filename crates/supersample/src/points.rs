@@ -1,0 +1,155 @@
+//! Points: n rows of d finite numbers, stored row after row and cheap to clone.
+
+use std::sync::Arc;
+
+use crate::{Error, Result};
+
+/// `n ≥ 1` points in `d ≥ 1` dimensions, every coordinate finite.
+///
+/// Clones share one buffer, so a pool and the samples it came from can be the same `Points` at no cost, and the
+/// library notices when they are.
+///
+/// ```
+/// use supersample::Points;
+/// let points = Points::from_rows(&[0.3, 0.25, 0.4, 0.2], 2)?;
+/// assert_eq!((points.len(), points.dim()), (2, 2));
+/// assert_eq!(points.row(1), [0.4, 0.2]);
+/// assert!(Points::from_rows(&[0.3, f64::NAN], 2).is_err());
+/// # Ok::<(), supersample::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Points {
+    data: Arc<Vec<f64>>,
+    dim: usize,
+}
+
+impl Points {
+    /// Points from numbers in row order (copied); `dim` numbers make a row.
+    pub fn from_rows(rows: &[f64], dim: usize) -> Result<Points> {
+        Points::from_vec(rows.to_vec(), dim)
+    }
+
+    /// Points from numbers in row order, taken over without a copy; `dim` numbers make a row.
+    pub fn from_vec(data: Vec<f64>, dim: usize) -> Result<Points> {
+        if dim == 0 {
+            return Err(Error::NoDimensions);
+        }
+        if data.is_empty() {
+            return Err(Error::NoPoints);
+        }
+        if !data.len().is_multiple_of(dim) {
+            return Err(Error::RaggedRows { len: data.len(), dim });
+        }
+        if let Some(at) = data.iter().position(|value| !value.is_finite()) {
+            return Err(Error::NonFinite { row: at / dim, column: at % dim, value: data[at] });
+        }
+        Ok(Points { data: Arc::new(data), dim })
+    }
+
+    /// How many points there are; at least 1.
+    #[expect(clippy::len_without_is_empty, reason = "points are never empty")]
+    pub fn len(&self) -> usize {
+        self.data.len() / self.dim
+    }
+
+    /// How many coordinates each point has; at least 1.
+    pub fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// Point `i`, counted from 0.
+    #[track_caller]
+    pub fn row(&self, i: usize) -> &[f64] {
+        &self.data[i * self.dim..(i + 1) * self.dim]
+    }
+
+    /// The points one after the other.
+    pub fn rows(&self) -> std::slice::ChunksExact<'_, f64> {
+        self.data.chunks_exact(self.dim)
+    }
+
+    /// All numbers in row order.
+    pub fn as_slice(&self) -> &[f64] {
+        &self.data
+    }
+
+    /// The given rows, in the given order, as points of their own.
+    pub fn select(&self, rows: &[usize]) -> Result<Points> {
+        let mut data = Vec::with_capacity(rows.len() * self.dim);
+        for &index in rows {
+            if index >= self.len() {
+                return Err(Error::NoSuchRow { index, len: self.len() });
+            }
+            data.extend_from_slice(self.row(index));
+        }
+        Points::from_vec(data, self.dim)
+    }
+
+    /// Whether the two share one buffer, as clones do: the cheap sign that a pool is the samples themselves.
+    pub fn is_same_as(&self, other: &Points) -> bool {
+        Arc::ptr_eq(&self.data, &other.data) && self.dim == other.dim
+    }
+
+    pub(crate) fn expect_dim(
+        &self,
+        what: &'static str,
+        against: &'static str,
+        expected: usize,
+    ) -> Result<()> {
+        if self.dim == expected {
+            return Ok(());
+        }
+        Err(Error::DimensionMismatch { what, found: self.dim, against, expected })
+    }
+}
+
+/// Weights made to sum to one, or the error that says which of them is wrong.
+///
+/// Dividing by the largest first keeps the sum finite for weights up to the largest float.
+pub(crate) fn normalised(weights: &[f64], what: &'static str, expected: usize) -> Result<Vec<f64>> {
+    if weights.len() != expected {
+        return Err(Error::WeightCount { what, found: weights.len(), expected });
+    }
+    if let Some(index) = weights.iter().position(|w| !w.is_finite() || *w < 0.0) {
+        return Err(Error::BadWeight { index, value: weights[index] });
+    }
+    let largest = weights.iter().fold(0.0, |a: f64, &b| a.max(b));
+    if largest == 0.0 {
+        return Err(Error::ZeroWeights);
+    }
+    let total: f64 = weights.iter().map(|w| w / largest).sum();
+    Ok(weights.iter().map(|w| w / largest / total).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bad_points_are_refused_with_the_place_named() {
+        assert_eq!(Points::from_rows(&[], 2), Err(Error::NoPoints));
+        assert_eq!(Points::from_rows(&[1.0], 0), Err(Error::NoDimensions));
+        assert_eq!(Points::from_rows(&[1.0, 2.0, 3.0], 2), Err(Error::RaggedRows { len: 3, dim: 2 }));
+        let infinite = Points::from_rows(&[1.0, 2.0, 3.0, f64::INFINITY], 2);
+        assert_eq!(infinite, Err(Error::NonFinite { row: 1, column: 1, value: f64::INFINITY }));
+        let nan = Points::from_rows(&[1.0, 2.0, f64::NAN, 4.0], 2).unwrap_err().to_string();
+        assert!(nan.starts_with("row 1, column 0 is NaN"), "{nan}");
+    }
+
+    #[test]
+    fn selecting_rows_keeps_their_order_and_repeats() {
+        let points = Points::from_rows(&[1.0, 2.0, 3.0], 1).unwrap();
+        assert_eq!(points.select(&[2, 0, 2]).unwrap().as_slice(), [3.0, 1.0, 3.0]);
+        assert_eq!(points.select(&[3]), Err(Error::NoSuchRow { index: 3, len: 3 }));
+    }
+
+    #[test]
+    fn weights_are_normalised_and_checked() {
+        assert_eq!(normalised(&[1.0, 3.0], "samples", 2).unwrap(), [0.25, 0.75]);
+        assert_eq!(normalised(&[f64::MAX, f64::MAX], "samples", 2).unwrap(), [0.5, 0.5]);
+        assert_eq!(normalised(&[0.0, 0.0], "samples", 2), Err(Error::ZeroWeights));
+        assert_eq!(normalised(&[1.0, -1.0], "samples", 2), Err(Error::BadWeight { index: 1, value: -1.0 }));
+        assert!(normalised(&[f64::NAN], "samples", 1).is_err());
+        assert!(normalised(&[1.0], "samples", 2).is_err());
+    }
+}

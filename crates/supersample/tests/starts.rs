@@ -1,0 +1,128 @@
+//! Starting functions, given points, replays and everything a herder refuses.
+
+mod common;
+
+use common::{random_points, rng};
+use supersample::target::GaussianMixture;
+use supersample::{
+    AscentOptions, ClosedForm, Domain, Empirical, Error, Herder, Kernel, KernelExpansion, Points, Start,
+    metrics,
+};
+
+fn kernel() -> Kernel {
+    Kernel::gaussian(0.8).unwrap()
+}
+
+fn herder(points: &Points) -> Herder {
+    Herder::new(Empirical::new(kernel(), points.clone()).unwrap(), Domain::Pool(points.clone())).unwrap()
+}
+
+#[test]
+fn given_points_count_as_picked() {
+    let pool = random_points(50, 2, &mut rng(1));
+    let plain: Vec<_> = herder(&pool).run(20);
+    let first: Vec<usize> = plain[..8].iter().map(|pick| pick.index.unwrap()).collect();
+    let given = Start::Given { points: pool.select(&first).unwrap(), weights: vec![1.0; 8] };
+    let warm = herder(&pool).start(given).unwrap().run(12);
+    for (warm, plain) in warm.iter().zip(&plain[8..]) {
+        assert_eq!((warm.t + 8, warm.index), (plain.t, plain.index));
+        assert!((warm.error.unwrap() - plain.error.unwrap()).abs() < 1e-12);
+    }
+}
+
+#[test]
+fn points_outside_the_pool_can_be_included_with_weights() {
+    let pool = random_points(50, 2, &mut rng(2));
+    let outside = Points::from_rows(&[0.2, 0.1, -0.7, 0.4], 2).unwrap();
+    let start = Start::Given { points: outside.clone(), weights: vec![3.0, 0.5] };
+    let mut warm = herder(&pool).start(start).unwrap();
+    let picks = warm.run(6);
+    let chosen = warm.chosen().unwrap();
+    assert_eq!((chosen.len(), chosen.row(0)), (8, outside.row(0)));
+    let weights = [3.0, 0.5, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+    let set = Empirical::weighted(kernel(), chosen, &weights).unwrap();
+    let target = Empirical::new(kernel(), pool).unwrap();
+    assert!((metrics::mmd(&target, &set).unwrap() - picks[5].error.unwrap()).abs() < 1e-12);
+}
+
+#[test]
+fn a_zero_start_ties_and_a_function_pulls_the_first_pick() {
+    let pool = random_points(50, 2, &mut rng(3));
+    assert_eq!(herder(&pool).start(Start::Zero).unwrap().next().unwrap().index, Some(0));
+    let bump = KernelExpansion::new(kernel(), pool.select(&[17]).unwrap(), vec![1.0]).unwrap();
+    assert_eq!(herder(&pool).start(Start::Function(bump)).unwrap().next().unwrap().index, Some(17));
+}
+
+#[test]
+fn replay_respects_unique_and_refuses_before_it_changes_anything() {
+    let pool = random_points(10, 2, &mut rng(4));
+    let mut unique = herder(&pool).unique(true);
+    assert_eq!(unique.replay(&[3, 3]), Err(Error::RepeatedRow { index: 3 }));
+    assert_eq!(unique.replay(&[3, 10]), Err(Error::NoSuchRow { index: 10, len: 10 }));
+    assert_eq!(unique.indices(), []);
+    assert_eq!(unique.replay(&[3, 5]).unwrap().len(), 2);
+    let rest = unique.run(100);
+    assert_eq!(rest.len(), 8);
+    assert!(rest.iter().all(|pick| pick.index != Some(3) && pick.index != Some(5)));
+    assert!(unique.next().is_none());
+    assert_eq!(herder(&pool).replay(&[3, 3]).unwrap()[1].t, 2);
+}
+
+#[test]
+fn a_second_herder_over_the_same_embedding_has_the_same_values() {
+    let pool = random_points(30, 3, &mut rng(5));
+    let mu = Empirical::new(kernel(), pool.clone()).unwrap();
+    let first = Herder::new(mu.clone(), Domain::Pool(pool.clone())).unwrap();
+    let second = Herder::new(mu, Domain::Pool(pool)).unwrap();
+    assert_eq!(first.candidate_values(), second.candidate_values());
+    assert_eq!(first.squared_norm(), second.squared_norm());
+}
+
+#[test]
+fn what_does_not_fit_together_is_refused() {
+    let plane = random_points(10, 2, &mut rng(6));
+    let line = random_points(10, 1, &mut rng(7));
+    let refused = |domain| Herder::new(Empirical::new(kernel(), plane.clone()).unwrap(), domain).err();
+    let mismatch = |what, against| Some(Error::DimensionMismatch { what, found: 1, against, expected: 2 });
+    assert_eq!(refused(Domain::Pool(line.clone())), mismatch("the pool", "the target"));
+    let options = AscentOptions::default();
+    let ascent = |starts: &Points, options| Domain::Ascent { starts: starts.clone(), options };
+    assert_eq!(refused(ascent(&line, options)), mismatch("the starts of the ascent", "the target"));
+    assert!(matches!(refused(ascent(&plane, options.climbs(0))), Some(Error::BadAscentOption { .. })));
+    let mixture = ClosedForm::mixture(kernel(), GaussianMixture::random(2, 2, 1).unwrap()).unwrap();
+    let mixed = Herder::new(mixture, Domain::Pool(line.clone())).err();
+    assert_eq!(mixed, mismatch("the pool", "the target"));
+
+    let started = |start| herder(&plane).start(start).err();
+    assert_eq!(
+        started(Start::Given { points: line.clone(), weights: vec![1.0; 10] }),
+        mismatch("the given points", "the target")
+    );
+    let given = |weights| Start::Given { points: plane.clone(), weights };
+    assert!(matches!(started(given(vec![1.0])), Some(Error::WeightCount { .. })));
+    let mut negative = vec![1.0; 10];
+    negative[4] = -1.0;
+    assert_eq!(started(given(negative)), Some(Error::BadWeight { index: 4, value: -1.0 }));
+    let other = KernelExpansion::new(Kernel::linear(), plane.clone(), vec![1.0; 10]).unwrap();
+    assert!(matches!(started(Start::Function(other)), Some(Error::KernelMismatch { .. })));
+    let narrow = KernelExpansion::new(kernel(), line, vec![1.0; 10]).unwrap();
+    assert!(matches!(started(Start::Function(narrow)), Some(Error::DimensionMismatch { .. })));
+
+    let space = ascent(&plane, options);
+    let mut space = Herder::new(Empirical::new(kernel(), plane.clone()).unwrap(), space).unwrap();
+    assert_eq!(space.replay(&[0]), Err(Error::NotAPool));
+
+    let huge = Points::from_rows(&[1e200, -1e200], 1).unwrap();
+    let linear = Empirical::new(Kernel::linear(), huge.clone()).unwrap();
+    assert!(matches!(Herder::new(linear, Domain::Pool(huge.clone())).err(), Some(Error::Overflow { .. })));
+    // A kernel that only sees distances takes such points: they are simply far apart.
+    let far = Herder::new(Empirical::new(kernel(), huge.clone()).unwrap(), Domain::Pool(huge)).unwrap();
+    assert_eq!(far.take(2).map(|pick| pick.index.unwrap()).collect::<Vec<_>>(), [0, 1]);
+}
+
+#[test]
+fn picking_nothing_is_fine() {
+    let pool = random_points(10, 2, &mut rng(8));
+    let mut herder = herder(&pool);
+    assert!(herder.run(0).is_empty() && herder.chosen().is_none());
+}
