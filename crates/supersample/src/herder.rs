@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use crate::expansion::expect_same_kernel;
 use crate::ledger::{Evaluated, Ledger};
-use crate::{Domain, Error, KernelExpansion, MeanEmbedding, Points, Result, sum};
+use crate::{Domain, Empirical, Error, KernelExpansion, MeanEmbedding, Points, Result, sum};
 
 /// The function w0 that herding starts from (eq. 7), and what is already chosen.
 #[derive(Clone, Debug, Default)]
@@ -260,6 +260,17 @@ impl Herder {
     /// ‖μ‖², as used in every E_T.
     pub fn squared_norm(&self) -> Option<f64> {
         self.squared_norm
+    }
+
+    /// The MMD between the target and these rows of the pool with equal weights, whether or not they were picked: the
+    /// E_T of any other subset, for comparison. `None` where ‖μ‖² is not known. Costs the pairs of rows only, because μ
+    /// on the pool is at hand.
+    pub fn mmd_of_rows(&self, rows: &[usize]) -> Result<Option<f64>> {
+        let Domain::Pool(pool) = &self.domain else { return Err(Error::NotAPool) };
+        let subset = Empirical::new(self.mu.kernel().clone(), pool.select(rows)?)?;
+        let mean = rows.iter().map(|&row| self.mu_values[row]).sum::<f64>() / rows.len() as f64;
+        let squared = |norm: f64| Some(norm - 2.0 * mean + subset.squared_norm()?);
+        Ok(self.squared_norm.and_then(squared).map(|squared| squared.max(0.0).sqrt()))
     }
 
     /// The size of E_T at which rounding takes over: E_T² is a difference of numbers near ‖μ‖² and k(x, x), each

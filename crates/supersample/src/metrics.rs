@@ -2,7 +2,7 @@
 
 use crate::embedding::{Form, MeanEmbedding};
 use crate::expansion::{KernelExpansion, expect_same_kernel};
-use crate::{Empirical, Error, Kernel, Points, Result, points};
+use crate::{Empirical, Error, Points, Result, points};
 
 /// The squared MMD ‖μ_p − μ_q‖² between any two of weighted points and targets, each given by its mean embedding.
 ///
@@ -54,21 +54,6 @@ fn mean_over(samples: &Empirical, mu: &dyn MeanEmbedding) -> f64 {
     let mut values = vec![0.0; samples.points().len()];
     mu.values_into(samples.points(), &mut values);
     samples.mean_of(&values)
-}
-
-/// The MMD of rows of a pool with equal weights, where μ on the pool is already known: `pool_values` are
-/// [`Herder::candidate_values`](crate::Herder::candidate_values), `squared_norm` is ‖μ‖². Costs the pairs of rows only.
-pub fn mmd_of_rows(
-    kernel: &Kernel,
-    pool: &Points,
-    pool_values: &[f64],
-    squared_norm: f64,
-    rows: &[usize],
-) -> Result<f64> {
-    let subset = Empirical::new(kernel.clone(), pool.select(rows)?)?;
-    let mean = rows.iter().map(|&row| pool_values[row]).sum::<f64>() / rows.len() as f64;
-    let within = subset.squared_norm().ok_or(Error::UnknownNorm)?;
-    Ok((squared_norm - 2.0 * mean + within).max(0.0).sqrt())
 }
 
 /// How many iid draws have the same expected squared MMD: (E k(x, x) − ‖μ‖²)/E². `None` for an error of zero, which
@@ -132,6 +117,7 @@ fn weighted<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Kernel;
     use crate::target::GaussianMixture;
 
     fn line(values: &[f64]) -> Points {
@@ -157,19 +143,6 @@ mod tests {
         assert!((squared_mmd(&p, &q).unwrap() - direct).abs() < 1e-15);
         assert!((mmd(&q, &p).unwrap() - direct.sqrt()).abs() < 1e-15);
         assert!(mmd(&p, &p).unwrap() < 1e-7);
-    }
-
-    #[test]
-    fn rows_of_a_pool_need_no_second_pass_over_it() {
-        let kernel = Kernel::gaussian(0.5).unwrap();
-        let pool = line(&[0.0, 0.3, 0.5, 0.9, 1.4]);
-        let mu = Empirical::new(kernel.clone(), pool.clone()).unwrap();
-        let mut values = [0.0; 5];
-        mu.values_into(&pool, &mut values);
-        let norm = mu.squared_norm().unwrap();
-        let fast = mmd_of_rows(&kernel, &pool, &values, norm, &[4, 1, 1]).unwrap();
-        let direct = mmd(&mu, &Empirical::new(kernel, line(&[1.4, 0.3, 0.3])).unwrap()).unwrap();
-        assert!((fast - direct).abs() < 1e-14);
     }
 
     #[test]

@@ -79,6 +79,20 @@ fn a_second_herder_over_the_same_embedding_has_the_same_values() {
 }
 
 #[test]
+fn the_mmd_of_any_rows_is_that_of_the_points() {
+    let pool = random_points(40, 2, &mut rng(9));
+    let herder = herder(&pool);
+    let target = Empirical::new(kernel(), pool.clone()).unwrap();
+    for rows in [vec![4, 1, 1], vec![7], (0..40).collect()] {
+        let set = Empirical::new(kernel(), pool.select(&rows).unwrap()).unwrap();
+        let direct = metrics::mmd(&target, &set).unwrap();
+        assert!((herder.mmd_of_rows(&rows).unwrap().unwrap() - direct).abs() < 1e-7, "{rows:?}");
+    }
+    assert_eq!(herder.mmd_of_rows(&[]), Err(Error::NoPoints));
+    assert_eq!(herder.mmd_of_rows(&[40]), Err(Error::NoSuchRow { index: 40, len: 40 }));
+}
+
+#[test]
 fn what_does_not_fit_together_is_refused() {
     let plane = random_points(10, 2, &mut rng(6));
     let line = random_points(10, 1, &mut rng(7));

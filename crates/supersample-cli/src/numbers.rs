@@ -1,0 +1,113 @@
+//! Numbers as people read them: three significant digits, and commas between the thousands.
+
+/// Three significant digits: `0.00712`, `3.98`, `9,800`; powers of ten where the zeros would be many.
+pub(crate) fn significant(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return value.to_string();
+    }
+    // Rounded first, so that 999.7 is seen as 1,000.
+    let scientific = format!("{value:.2e}");
+    let exponent = exponent(&scientific);
+    match exponent {
+        -4..=8 => {
+            fixed(scientific.parse().expect("a formatted number parses"), (2 - exponent).max(0) as usize)
+        }
+        _ => scientific,
+    }
+}
+
+/// The mean to three significant digits, the spread to as many decimals: `0.0702 ± 0.0046`.
+pub(crate) fn with_spread(mean: f64, spread: f64) -> String {
+    let shown = significant(mean);
+    if shown.contains('e') || !mean.is_finite() || mean == 0.0 {
+        return format!("{shown} ± {}", significant(spread));
+    }
+    let decimals = shown.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    format!("{shown} ± {}", fixed(spread, decimals))
+}
+
+/// A count with commas between the thousands: `4,000`.
+pub(crate) fn count(value: usize) -> String {
+    grouped(&value.to_string())
+}
+
+/// `1st`, `2nd`, `3rd`, `4th`, …
+pub(crate) fn ordinal(value: usize) -> String {
+    let ending = match (value % 100, value % 10) {
+        (11..=13, _) => "th",
+        (_, 1) => "st",
+        (_, 2) => "nd",
+        (_, 3) => "rd",
+        _ => "th",
+    };
+    count(value) + ending
+}
+
+fn exponent(scientific: &str) -> i32 {
+    let (_, exponent) = scientific.split_once('e').expect("scientific notation has an e");
+    exponent.parse().expect("an exponent is a whole number")
+}
+
+fn fixed(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$}");
+    match text.split_once('.') {
+        Some((whole, decimals)) => format!("{}.{decimals}", grouped(whole)),
+        None => grouped(&text),
+    }
+}
+
+fn grouped(whole: &str) -> String {
+    let (sign, digits) = whole.strip_prefix('-').map_or(("", whole), |digits| ("-", digits));
+    let mut text = sign.to_string();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_digits_at_every_size() {
+        let cases = [
+            (0.0, "0"),
+            (0.007_123, "0.00712"),
+            (0.07, "0.0700"),
+            (3.984, "3.98"),
+            (99.96, "100"),
+            (999.7, "1,000"),
+            (9_804.0, "9,800"),
+            (-12_345.6, "-12,300"),
+            (123_456_789.0, "123,000,000"),
+            (1.5e15, "1.50e15"),
+            (0.000_123_4, "0.000123"),
+            (0.000_012_34, "1.23e-5"),
+            (f64::INFINITY, "inf"),
+        ];
+        cases.iter().for_each(|(value, text)| assert_eq!(significant(*value), *text));
+    }
+
+    #[test]
+    fn a_spread_has_the_decimals_of_its_mean() {
+        assert_eq!(with_spread(0.070_21, 0.004_58), "0.0702 ± 0.0046");
+        assert_eq!(with_spread(1234.0, 56.7), "1,230 ± 57");
+        assert_eq!(with_spread(1.234e-9, 5.67e-10), "1.23e-9 ± 5.67e-10");
+    }
+
+    #[test]
+    fn counts_and_ordinals() {
+        assert_eq!(
+            (count(999), count(4000), count(1_234_567)),
+            ("999".into(), "4,000".into(), "1,234,567".into())
+        );
+        let ordinals: Vec<String> = [1, 2, 3, 4, 11, 12, 13, 21, 40, 101, 112, 4000].map(ordinal).into();
+        let expected =
+            ["1st", "2nd", "3rd", "4th", "11th", "12th", "13th", "21st", "40th", "101st", "112th", "4,000th"];
+        assert_eq!(ordinals, expected);
+    }
+}
