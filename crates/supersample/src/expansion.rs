@@ -1,6 +1,7 @@
 //! Functions written as a sum of kernels, f = Σⱼ aⱼ k(·, zⱼ): starting functions w0, and integrands with a known norm.
 
-use crate::{Error, Kernel, MeanEmbedding, Points, Result, sum};
+use crate::sum::{Packed, Precision};
+use crate::{Error, Kernel, MeanEmbedding, Points, Result};
 
 /// f(x) = Σⱼ aⱼ k(x, zⱼ), a function in the kernel's Hilbert space whose norm is known.
 ///
@@ -57,7 +58,9 @@ impl KernelExpansion {
     /// f at every row of `points`.
     pub(crate) fn values(&self, points: &Points) -> Vec<f64> {
         let mut values = vec![0.0; points.len()];
-        sum::mean_into(&self.kernel, points, &self.points, Some(&self.coefficients), &mut values);
+        let centres = Packed::new(&self.kernel, &self.points, Precision::Double);
+        let at = centres.beside(points).expect("double precision takes any points");
+        at.mean_into(&centres, Some(&self.coefficients), &mut values);
         values
     }
 

@@ -112,7 +112,7 @@ impl Iterator for FeatureHerder {
     fn next(&mut self) -> Option<FeaturePick> {
         let FeatureHerder { states, target, weights, chosen, t } = self;
         // Eq. 1.
-        let (state, score) = sum::argmax(states.len(), |i| Some(dot(weights, states.row(i))))?;
+        let (state, score) = sum::argmax_by(states.len(), |i| Some(dot(weights, states.row(i))))?;
         let phi = states.row(state);
         let offset = || phi.iter().zip(&*target).map(|(x, m)| x - m);
         let lengths = norm(weights.iter().copied()) * norm(offset());

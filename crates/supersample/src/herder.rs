@@ -12,13 +12,16 @@
 //! With w0 = μ, the default, this is eq. 8 times T+1, the greedy step on the error E_T of eq. 9. Where k(x, x) varies
 //! that step needs −k(x, x)/2 as well (expand E²_{T+1} in φ(x)), and the score then contains it.
 
+mod exact;
 mod space;
 
 use std::sync::Arc;
 
+use crate::candidates::Candidates;
+use crate::embedding::Form;
 use crate::expansion::expect_same_kernel;
 use crate::ledger::{Evaluated, Ledger};
-use crate::{Domain, Empirical, Error, KernelExpansion, MeanEmbedding, Points, Result, sum};
+use crate::{Domain, Empirical, Error, KernelExpansion, MeanEmbedding, Points, Precision, Result};
 
 /// The function w0 that herding starts from (eq. 7), and what is already chosen.
 #[derive(Clone, Debug, Default)]
@@ -91,35 +94,20 @@ pub struct Herder {
     domain: Domain,
     start: Start,
     unique: bool,
-    /// μ at each candidate.
-    mu_values: Arc<[f64]>,
-    /// f at each candidate, where w0 has a part f that is a kernel expansion.
-    function_values: Option<Arc<[f64]>>,
-    /// k(x, x)/2 at each candidate, where it varies.
-    half_diagonal: Option<Arc<[f64]>>,
-    squared_norm: Option<f64>,
-    largest_diagonal: f64,
-    state: State,
-}
-
-/// What changes from pick to pick.
-#[derive(Clone)]
-struct State {
+    candidates: Candidates,
+    ledger: Ledger,
+    /// The target in f64, once E_T has become too small for f32 (see `exact.rs`).
+    exact: Option<Empirical>,
     t: usize,
-    /// Σⱼ aⱼ k(x, zⱼ) over all that is chosen, at each candidate.
-    chosen_sums: Vec<f64>,
-    /// Candidates that have been picked.
-    is_taken: Vec<bool>,
     /// The chosen points one after the other, given ones first, and their masses.
     chosen_rows: Vec<f64>,
     chosen_weights: Vec<f64>,
     /// The rows of the pool picked so far, in order.
     indices: Vec<usize>,
-    ledger: Ledger,
 }
 
 impl Herder {
-    /// A herder with w0 = μ that may repeat points. Costs μ at every candidate: n² kernel values when the samples
+    /// A herder with w0 = μ that may repeat points. Costs μ at every candidate: n²/2 kernel values when the samples
     /// are their own pool.
     pub fn new(mu: impl MeanEmbedding + 'static, domain: Domain) -> Result<Herder> {
         Herder::shared(Arc::new(mu), domain)
@@ -127,7 +115,6 @@ impl Herder {
 
     /// The same from an embedding that is shared with others.
     pub fn shared(mu: Arc<dyn MeanEmbedding>, domain: Domain) -> Result<Herder> {
-        let candidates = domain.candidates();
         match &domain {
             Domain::Pool(pool) => pool.expect_dim("the pool", "the target", mu.dim())?,
             Domain::Ascent { starts, options } => {
@@ -135,79 +122,81 @@ impl Herder {
                 options.check()?;
             }
         }
-        let kernel = mu.kernel();
-        let diagonal: Option<Vec<f64>> = (!kernel.has_constant_diagonal())
-            .then(|| candidates.rows().map(|x| kernel.diagonal(x)).collect());
-        // |k(x, y)| ≤ max k(x, x), so this bounds every sum of up to 10¹⁵ kernel values below the largest float.
-        let largest_diagonal = diagonal.iter().flatten().fold(1.0, |a: f64, &b| a.max(b));
-        if largest_diagonal > 1e290 {
-            return Err(Error::Overflow { value: largest_diagonal });
-        }
-        let mut mu_values = vec![0.0; candidates.len()];
-        mu.values_into(candidates, &mut mu_values);
+        // Samples in f32 beside a pool that is spread too wide for it: f64 for both.
+        let in_double = match mu.form() {
+            Form::Samples(samples) if samples.pack_beside(domain.candidates()).is_none() => {
+                Some(samples.in_double())
+            }
+            _ => None,
+        };
+        let mu = in_double.map_or(mu, |samples| Arc::new(samples));
+        let candidates = Candidates::new(&*mu, domain.candidates().clone())?;
         let squared_norm = mu.squared_norm();
-        if let Some(value) = mu_values.iter().copied().chain(squared_norm).find(|value| !value.is_finite()) {
+        if let Some(value) = squared_norm.filter(|norm| !norm.is_finite()) {
             return Err(Error::Overflow { value });
         }
-        let state = State::new(candidates.len(), Ledger::new(1.0, squared_norm, 0.0, 0.0));
         Ok(Herder {
-            start: Start::Mean,
-            unique: false,
-            mu_values: mu_values.into(),
-            function_values: None,
-            half_diagonal: diagonal.map(|values| values.iter().map(|k| k / 2.0).collect()),
-            squared_norm,
-            largest_diagonal,
             mu,
             domain,
-            state,
+            start: Start::Mean,
+            unique: false,
+            candidates,
+            ledger: Ledger::new(1.0, squared_norm, 0.0, 0.0),
+            exact: None,
+            t: 0,
+            chosen_rows: Vec::new(),
+            chosen_weights: Vec::new(),
+            indices: Vec::new(),
         })
     }
 
     /// Whether every row of the pool may be picked only once. Off by default, as in the paper; without effect in
-    /// continuous space, where no point has a row.
+    /// continuous space, where no point has a row. Forgets all picks.
     pub fn unique(mut self, unique: bool) -> Herder {
         self.unique = unique;
-        self
+        self.restart()
     }
 
     /// Starts from this function instead of μ, with no picks yet.
     pub fn start(mut self, start: Start) -> Result<Herder> {
-        let (mu, candidates) = (&*self.mu, self.domain.candidates());
-        let fresh = |share, norm, mean| {
-            State::new(candidates.len(), Ledger::new(share, self.squared_norm, norm, mean))
-        };
-        self.function_values = None;
-        self.state = match &start {
-            Start::Mean => fresh(1.0, 0.0, 0.0),
-            Start::Zero => fresh(0.0, 0.0, 0.0),
+        let (mu, norm) = (&*self.mu, self.mu.squared_norm());
+        let mut function_values = None;
+        self.ledger = match &start {
+            Start::Mean | Start::Given { .. } => Ledger::new(1.0, norm, 0.0, 0.0),
+            Start::Zero => Ledger::new(0.0, norm, 0.0, 0.0),
             Start::Function(function) => {
                 expect_same_kernel(function.kernel(), mu.kernel())?;
                 let mean = function.expectation(mu)?;
-                self.function_values = Some(function.values(candidates).into());
-                fresh(0.0, function.squared_norm(), mean)
-            }
-            Start::Given { points, weights } => {
-                points.expect_dim("the given points", "the target", mu.dim())?;
-                if weights.len() != points.len() {
-                    let (found, expected) = (weights.len(), points.len());
-                    return Err(Error::WeightCount { what: "given points", found, expected });
-                }
-                if let Some(index) = weights.iter().position(|w| !w.is_finite() || *w < 0.0) {
-                    return Err(Error::BadWeight { index, value: weights[index] });
-                }
-                let mut state = fresh(1.0, 0.0, 0.0);
-                let mut mu_values = vec![0.0; points.len()];
-                mu.values_into(points, &mut mu_values);
-                for ((x, &weight), mu_value) in points.rows().zip(weights).zip(mu_values) {
-                    let known = state.evaluate(mu, mu_value, 0.0, x);
-                    state.choose(mu, candidates, x, weight, known);
-                }
-                state
+                function_values = Some(function.values(self.candidates.points()));
+                Ledger::new(0.0, norm, function.squared_norm(), mean)
             }
         };
+        self.candidates.reset(function_values);
+        (self.exact, self.t) = (None, 0);
+        (self.chosen_rows, self.chosen_weights, self.indices) = (Vec::new(), Vec::new(), Vec::new());
+        if let Start::Given { points, weights } = &start {
+            self.choose_given(points, weights)?;
+        }
         self.start = start;
         Ok(self)
+    }
+
+    fn choose_given(&mut self, points: &Points, weights: &[f64]) -> Result<()> {
+        points.expect_dim("the given points", "the target", self.mu.dim())?;
+        if weights.len() != points.len() {
+            let (found, expected) = (weights.len(), points.len());
+            return Err(Error::WeightCount { what: "given points", found, expected });
+        }
+        if let Some(index) = weights.iter().position(|w| !w.is_finite() || *w < 0.0) {
+            return Err(Error::BadWeight { index, value: weights[index] });
+        }
+        let mut mu_values = vec![0.0; points.len()];
+        self.mu.values_into(points, &mut mu_values);
+        for ((x, &weight), mu) in points.rows().zip(weights).zip(mu_values) {
+            let known = Evaluated { mu, ..self.evaluate_chosen(x) };
+            self.choose(x, weight, known);
+        }
+        Ok(())
     }
 
     /// Forgets all picks, keeps μ, the options and the starting function.
@@ -220,16 +209,22 @@ impl Herder {
     /// included, or the picks of an earlier run that is to be continued. Nothing is picked if a row is refused.
     pub fn replay(&mut self, rows: &[usize]) -> Result<Vec<Pick>> {
         let Domain::Pool(pool) = &self.domain else { return Err(Error::NotAPool) };
-        let mut is_taken = self.state.is_taken.clone();
+        let mut is_taken = vec![false; pool.len()];
+        self.indices.iter().for_each(|&index| is_taken[index] = true);
         for &index in rows {
             if index >= pool.len() {
                 return Err(Error::NoSuchRow { index, len: pool.len() });
             }
-            if self.unique && std::mem::replace(&mut is_taken[index], true) {
+            if std::mem::replace(&mut is_taken[index], true) && self.unique {
                 return Err(Error::RepeatedRow { index });
             }
         }
-        Ok(rows.iter().map(|&index| self.take_row(index)).collect())
+        let take = |index: &usize| {
+            self.candidates.settle();
+            let score = self.candidates.score(self.ledger.share(), *index);
+            self.take_row(*index, score)
+        };
+        Ok(rows.iter().map(take).collect())
     }
 
     /// The next `n` picks; fewer once `unique` has exhausted the pool.
@@ -239,17 +234,17 @@ impl Herder {
 
     /// All picks so far, in order; rows of the pool. Empty when herding in all of space.
     pub fn indices(&self) -> &[usize] {
-        &self.state.indices
+        &self.indices
     }
 
     /// All points chosen so far in order, given ones first; `None` before the first.
     pub fn chosen(&self) -> Option<Points> {
-        Points::from_vec(self.state.chosen_rows.clone(), self.mu.dim()).ok()
+        Points::from_vec(self.chosen_rows.clone(), self.mu.dim()).ok()
     }
 
     /// μ at each row of the pool (or at each start of the ascent).
     pub fn candidate_values(&self) -> &[f64] {
-        &self.mu_values
+        self.candidates.mu()
     }
 
     /// The mean embedding that is being matched.
@@ -257,54 +252,47 @@ impl Herder {
         &*self.mu
     }
 
-    /// ‖μ‖², as used in every E_T.
+    /// ‖μ‖², in the precision of the kernel values.
     pub fn squared_norm(&self) -> Option<f64> {
-        self.squared_norm
+        self.mu.squared_norm()
+    }
+
+    /// The precision of the kernel values: that of the samples, double for a density.
+    pub fn precision(&self) -> Precision {
+        self.candidates.precision()
     }
 
     /// The MMD between the target and these rows of the pool with equal weights, whether or not they were picked: the
     /// E_T of any other subset, for comparison. `None` where ‖μ‖² is not known. Costs the pairs of rows only, because μ
     /// on the pool is at hand.
     pub fn mmd_of_rows(&self, rows: &[usize]) -> Result<Option<f64>> {
-        let Domain::Pool(pool) = &self.domain else { return Err(Error::NotAPool) };
-        let subset = Empirical::new(self.mu.kernel().clone(), pool.select(rows)?)?;
-        let mean = rows.iter().map(|&row| self.mu_values[row]).sum::<f64>() / rows.len() as f64;
-        let squared = |norm: f64| Some(norm - 2.0 * mean + subset.squared_norm()?);
-        Ok(self.squared_norm.and_then(squared).map(|squared| squared.max(0.0).sqrt()))
+        if !matches!(self.domain, Domain::Pool(_)) {
+            return Err(Error::NotAPool);
+        }
+        let pairs = self.candidates.pair_sum(rows)?;
+        let n = rows.len() as f64;
+        let mean = rows.iter().map(|&row| self.candidates.mu()[row]).sum::<f64>() / n;
+        let squared = |norm: f64| norm - 2.0 * mean + pairs / (n * n);
+        Ok(self.squared_norm().map(squared).map(|squared| squared.max(0.0).sqrt()))
     }
 
     /// The size of E_T at which rounding takes over: E_T² is a difference of numbers near ‖μ‖² and k(x, x), each
     /// right to a few units in the last place. About 1e-7 for kernels with k(x, x) = 1.
     pub fn error_floor(&self) -> f64 {
-        (32.0 * f64::EPSILON * self.largest_diagonal.max(self.squared_norm.unwrap_or(0.0))).sqrt()
+        let size = self.candidates.largest_diagonal().max(self.squared_norm().unwrap_or(0.0));
+        (32.0 * f64::EPSILON * size).sqrt()
     }
 
-    /// Eq. 7 at candidate `i`, with −k(x, x)/2 where that varies.
-    fn score(&self, i: usize) -> f64 {
-        let State { ledger, chosen_sums, .. } = &self.state;
-        let mut score = (ledger.mean_share + ledger.mass) * self.mu_values[i] - chosen_sums[i];
-        if let Some(function_values) = &self.function_values {
-            score += function_values[i];
+    fn take_row(&mut self, index: usize, score: f64) -> Pick {
+        let points = self.candidates.points().clone();
+        let x = points.row(index);
+        let known = self.candidates.evaluated(index, self.mu.kernel().diagonal(x));
+        self.indices.push(index);
+        let pick = self.accept(x, Some(index), score, known, true);
+        if self.unique {
+            self.candidates.close(index);
         }
-        if let Some(half_diagonal) = &self.half_diagonal {
-            score -= half_diagonal[i];
-        }
-        score
-    }
-
-    fn take_row(&mut self, index: usize) -> Pick {
-        let score = self.score(index);
-        let Domain::Pool(pool) = self.domain.clone() else { unreachable!("only a pool has rows") };
-        let x = pool.row(index);
-        let known = Evaluated {
-            mu: self.mu_values[index],
-            chosen: self.state.chosen_sums[index],
-            function: self.function_values.as_ref().map_or(0.0, |values| values[index]),
-            diagonal: self.mu.kernel().diagonal(x),
-        };
-        self.state.is_taken[index] = true;
-        self.state.indices.push(index);
-        self.accept(x, Some(index), score, known, true)
+        pick
     }
 
     fn accept(
@@ -315,22 +303,41 @@ impl Herder {
         known: Evaluated,
         converged: bool,
     ) -> Pick {
-        let margin = self.state.ledger.margin(known);
-        self.state.choose(&*self.mu, self.domain.candidates(), x, 1.0, known);
-        self.state.t += 1;
-        let squared_error = self.state.ledger.squared_error();
+        let known = self.exactly(x).unwrap_or(known);
+        let margin = self.ledger.margin(known);
+        self.choose(x, 1.0, known);
+        self.t += 1;
+        self.turn_exact_if_needed();
+        let squared_error = self.ledger.squared_error();
         let root = |square: f64| square.max(0.0).sqrt();
         Pick {
-            t: self.state.t,
+            t: self.t,
             index,
             point: x.into(),
             score,
             error: squared_error.map(root),
             squared_error,
-            weight_norm: self.state.ledger.squared_weight_norm().map(root),
+            weight_norm: self.ledger.squared_weight_norm().map(root),
             margin,
             converged,
         }
+    }
+
+    /// Eq. 2: puts a point with this mass among the chosen.
+    fn choose(&mut self, x: &[f64], mass: f64, known: Evaluated) {
+        self.ledger.choose(mass, known);
+        self.candidates.choose(x, mass);
+        self.chosen_rows.extend_from_slice(x);
+        self.chosen_weights.push(mass);
+    }
+
+    /// Σ aⱼ k(x, zⱼ) over what is chosen, f(x) and k(x, x) at any point; μ(x) is left to the caller.
+    fn evaluate_chosen(&self, x: &[f64]) -> Evaluated {
+        let kernel = self.mu.kernel();
+        let chosen = self.chosen_rows.chunks_exact(x.len()).zip(&self.chosen_weights);
+        let chosen = chosen.map(|(y, w)| w * kernel.value(x, y)).sum();
+        let function = if let Start::Function(function) = &self.start { function.value(x) } else { 0.0 };
+        Evaluated { mu: f64::NAN, chosen, function, diagonal: kernel.diagonal(x) }
     }
 }
 
@@ -338,54 +345,11 @@ impl Iterator for Herder {
     type Item = Pick;
 
     fn next(&mut self) -> Option<Pick> {
-        let candidates = self.mu_values.len();
-        match &self.domain {
-            Domain::Pool(_) => {
-                let is_open = |i: usize| !(self.unique && self.state.is_taken[i]);
-                let (index, _) = sum::argmax(candidates, |i| is_open(i).then(|| self.score(i)))?;
-                Some(self.take_row(index))
-            }
-            Domain::Ascent { options, .. } => {
-                let options = *options;
-                let (best, _) = sum::argmax(candidates, |i| Some(self.score(i)))?;
-                Some(self.climb_from(best, options))
-            }
+        // Eq. 7 at every candidate, after the kernel row of the last pick has been added.
+        let (best, score) = self.candidates.best(self.ledger.share())?;
+        match self.domain {
+            Domain::Pool(_) => Some(self.take_row(best, score)),
+            Domain::Ascent { options, .. } => Some(self.climb_from(best, options)),
         }
-    }
-}
-
-impl State {
-    fn new(candidates: usize, ledger: Ledger) -> State {
-        State {
-            t: 0,
-            chosen_sums: vec![0.0; candidates],
-            is_taken: vec![false; candidates],
-            chosen_rows: Vec::new(),
-            chosen_weights: Vec::new(),
-            indices: Vec::new(),
-            ledger,
-        }
-    }
-
-    /// What is known of a point that need not be a candidate.
-    fn evaluate(&self, mu: &dyn MeanEmbedding, mu_value: f64, function: f64, x: &[f64]) -> Evaluated {
-        let chosen = self.chosen_rows.chunks_exact(x.len()).zip(&self.chosen_weights);
-        let chosen = chosen.map(|(y, w)| w * mu.kernel().value(x, y)).sum();
-        Evaluated { mu: mu_value, chosen, function, diagonal: mu.kernel().diagonal(x) }
-    }
-
-    /// Eq. 2: puts a point with this mass among the chosen, one kernel row over the candidates.
-    fn choose(
-        &mut self,
-        mu: &dyn MeanEmbedding,
-        candidates: &Points,
-        x: &[f64],
-        weight: f64,
-        known: Evaluated,
-    ) {
-        self.ledger.choose(weight, known);
-        sum::add_row_into(mu.kernel(), candidates, x, weight, &mut self.chosen_sums);
-        self.chosen_rows.extend_from_slice(x);
-        self.chosen_weights.push(weight);
     }
 }

@@ -8,9 +8,9 @@
 #[derive(Clone, Debug)]
 pub(crate) struct Ledger {
     /// β
-    pub(crate) mean_share: f64,
+    mean_share: f64,
     /// m
-    pub(crate) mass: f64,
+    mass: f64,
     /// ‖μ‖²
     squared_norm: Option<f64>,
     /// ⟨c, μ⟩
@@ -34,6 +34,13 @@ pub(crate) struct Evaluated {
     pub(crate) diagonal: f64,
 }
 
+/// ⟨c, μ⟩ and ‖c‖², summed over all that is chosen.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ChosenTotals {
+    pub(crate) mean: f64,
+    pub(crate) norm: f64,
+}
+
 impl Ledger {
     pub(crate) fn new(
         mean_share: f64,
@@ -50,6 +57,28 @@ impl Ledger {
             function_norm,
             function_mean,
             function_chosen: CompensatedSum::default(),
+        }
+    }
+
+    /// β + m, the factor of μ in w.
+    pub(crate) fn share(&self) -> f64 {
+        self.mean_share + self.mass
+    }
+
+    /// m
+    pub(crate) fn mass(&self) -> f64 {
+        self.mass
+    }
+
+    /// The same state with every inner product given afresh.
+    pub(crate) fn restated(&self, squared_norm: f64, chosen: ChosenTotals, function_mean: f64) -> Ledger {
+        let sum = |total: f64| CompensatedSum { sum: total, lost: 0.0 };
+        Ledger {
+            squared_norm: Some(squared_norm),
+            chosen_mean: sum(chosen.mean),
+            chosen_norm: sum(chosen.norm),
+            function_mean,
+            ..self.clone()
         }
     }
 
@@ -71,7 +100,7 @@ impl Ledger {
 
     /// ‖w‖² for eq. 14; like the squared error it may come out as a tiny negative value.
     pub(crate) fn squared_weight_norm(&self) -> Option<f64> {
-        let share = self.mean_share + self.mass;
+        let share = self.share();
         Some(
             self.function_norm
                 + share * share * self.squared_norm?
@@ -85,7 +114,7 @@ impl Ledger {
     /// Eq. 15 for a point about to be picked: the cosine between w and φ(x) − μ. `None` where either has no direction.
     pub(crate) fn margin(&self, x: Evaluated) -> Option<f64> {
         let squared_norm = self.squared_norm?;
-        let share = self.mean_share + self.mass;
+        let share = self.share();
         let along_x = x.function + share * x.mu - x.chosen;
         let along_mu = self.function_mean + share * squared_norm - self.chosen_mean.total();
         let squared_w = self.squared_weight_norm()?;

@@ -34,6 +34,7 @@
 
 mod ascent;
 pub mod bandwidth;
+mod candidates;
 mod domain;
 pub mod embedding;
 mod error;
@@ -58,6 +59,7 @@ pub use features::{FeatureHerder, FeaturePick};
 pub use herder::{Herder, Pick, Start};
 pub use kernel::Kernel;
 pub use points::Points;
+pub use sum::{Precision, instruction_set};
 
 /// The README's example is run as a test.
 #[cfg(doctest)]

@@ -7,12 +7,13 @@ use crate::{Empirical, Error, Points, Result, points};
 /// The squared MMD ‖μ_p − μ_q‖² between any two of weighted points and targets, each given by its mean embedding.
 ///
 /// A difference of near-equal numbers: when p and q nearly agree, rounding of about 1e-15 may make it negative, and it
-/// is returned as it is. Between two sets of points it costs every pair once.
+/// is returned as it is. Between two sets of points it costs every pair once, in f64 whatever their precision.
 pub fn squared_mmd(p: &dyn MeanEmbedding, q: &dyn MeanEmbedding) -> Result<f64> {
-    let (Some(norm_p), Some(norm_q)) = (p.squared_norm(), q.squared_norm()) else {
-        return Err(Error::UnknownNorm);
+    let norm = |mu: &dyn MeanEmbedding| match mu.form() {
+        Form::Samples(samples) => Ok(samples.double_squared_norm()),
+        _ => mu.squared_norm().ok_or(Error::UnknownNorm),
     };
-    Ok(norm_p - 2.0 * inner_product(p, q)? + norm_q)
+    Ok(norm(p)? - 2.0 * inner_product(p, q)? + norm(q)?)
 }
 
 /// The MMD ‖μ_p − μ_q‖ (eq. 9); 0 where rounding has made [`squared_mmd`] negative.
@@ -52,7 +53,10 @@ pub fn inner_product(p: &dyn MeanEmbedding, q: &dyn MeanEmbedding) -> Result<f64
 
 fn mean_over(samples: &Empirical, mu: &dyn MeanEmbedding) -> f64 {
     let mut values = vec![0.0; samples.points().len()];
-    mu.values_into(samples.points(), &mut values);
+    match mu.form() {
+        Form::Samples(others) => others.in_double().values_into(samples.points(), &mut values),
+        _ => mu.values_into(samples.points(), &mut values),
+    }
     samples.mean_of(&values)
 }
 

@@ -13,7 +13,7 @@ fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
 #[test]
 fn a_pool_is_herded_alike_by_1_2_and_7_threads() {
     // Large enough that every parallel path is taken.
-    let points = random_points(12_000, 4, &mut rng(1));
+    let points = random_points(17_000, 4, &mut rng(1));
     for text in ["gaussian(1)", KERNELS[5]] {
         let run = |threads| {
             with_threads(threads, || -> Vec<Pick> {

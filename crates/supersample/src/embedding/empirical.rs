@@ -3,17 +3,18 @@
 use std::sync::{Arc, OnceLock};
 
 use super::{Form, MeanEmbedding};
-use crate::{Kernel, Points, Result, points, sum};
+use crate::sum::{Packed, Precision};
+use crate::{Kernel, Points, Result, points};
 
 /// Samples that are to be matched, with equal or given weights.
 ///
-/// μ at a point costs n kernel values. Its values on the samples themselves (n² kernel values) are computed once, when
+/// μ at a point costs n kernel values. Its values on the samples themselves (n²/2 kernel values) are computed once, when
 /// first needed, and shared by all clones: a second herder over the same embedding starts at once.
 ///
 /// ```
-/// use supersample::{Empirical, Kernel, MeanEmbedding, Points};
+/// use supersample::{Empirical, Kernel, MeanEmbedding, Points, Precision};
 /// let draws = Points::from_rows(&[0.3, 0.25, 0.4, 0.2, 0.5, 0.125], 2)?;
-/// let mu = Empirical::new(Kernel::gaussian(0.5f64.sqrt())?, draws.clone())?;
+/// let mu = Empirical::new(Kernel::gaussian(0.5f64.sqrt())?, draws.clone())?.precision(Precision::Double);
 /// let mut values = [0.0; 3];
 /// mu.values_into(&draws, &mut values);
 /// assert!((values[1] - 0.9906914124997632).abs() < 1e-15);
@@ -24,19 +25,39 @@ pub struct Empirical {
     kernel: Kernel,
     points: Points,
     weights: Option<Arc<[f64]>>,
-    own_values: Arc<OnceLock<Vec<f64>>>,
+    precision: Precision,
+    known: Arc<Known>,
+}
+
+/// What has been computed so far.
+#[derive(Debug, Default)]
+struct Known {
+    packed: OnceLock<Packed>,
+    own_values: OnceLock<Vec<f64>>,
+    double_squared_norm: OnceLock<f64>,
 }
 
 impl Empirical {
     /// Samples of equal weight.
     pub fn new(kernel: Kernel, points: Points) -> Result<Empirical> {
-        Ok(Empirical { kernel, points, weights: None, own_values: Arc::default() })
+        Ok(Empirical {
+            kernel,
+            points,
+            weights: None,
+            precision: Precision::default(),
+            known: Arc::default(),
+        })
     }
 
     /// Samples with a weight each: finite, not negative, not all zero. They are normalised to sum to one.
     pub fn weighted(kernel: Kernel, points: Points, weights: &[f64]) -> Result<Empirical> {
         let weights = points::normalised(weights, "samples", points.len())?;
-        Ok(Empirical { kernel, points, weights: Some(weights.into()), own_values: Arc::default() })
+        Ok(Empirical { weights: Some(weights.into()), ..Empirical::new(kernel, points)? })
+    }
+
+    /// The same with kernel values in this precision; [`Precision::Mixed`] is the default.
+    pub fn precision(self, precision: Precision) -> Empirical {
+        Empirical { precision, known: Arc::default(), ..self }
     }
 
     /// The samples.
@@ -49,6 +70,40 @@ impl Empirical {
         self.weights.as_deref()
     }
 
+    /// The precision in use: double, although mixed was asked for, where the samples are few or spread too wide.
+    pub fn precision_in_use(&self) -> Precision {
+        self.packed().precision()
+    }
+
+    /// ‖μ‖² in f64 whatever the precision, for distances that do not go through a herder. n²/2 kernel values, once.
+    pub fn double_squared_norm(&self) -> f64 {
+        if self.precision_in_use() == Precision::Double {
+            return self.mean_of(self.own_values());
+        }
+        *self.known.double_squared_norm.get_or_init(|| {
+            let double = self.in_double();
+            double.mean_of(double.own_values())
+        })
+    }
+
+    /// The same samples in f64.
+    pub(crate) fn in_double(&self) -> Empirical {
+        match self.precision_in_use() {
+            Precision::Double => self.clone(),
+            Precision::Mixed => self.clone().precision(Precision::Double),
+        }
+    }
+
+    /// Points packed for sums with the samples, and among each other; `None` where they are spread too wide for the
+    /// precision in use.
+    pub(crate) fn pack_beside(&self, points: &Points) -> Option<Packed> {
+        if points.is_same_as(&self.points) {
+            Some(self.packed().clone())
+        } else {
+            self.packed().beside(points)
+        }
+    }
+
     /// The weighted mean of `values`, one for each sample.
     pub(crate) fn mean_of(&self, values: &[f64]) -> f64 {
         match self.weights() {
@@ -57,10 +112,16 @@ impl Empirical {
         }
     }
 
+    fn packed(&self) -> &Packed {
+        let precision =
+            if self.points.len() < Precision::MIXED_FROM { Precision::Double } else { self.precision };
+        self.known.packed.get_or_init(|| Packed::new(&self.kernel, &self.points, precision))
+    }
+
     fn own_values(&self) -> &[f64] {
-        self.own_values.get_or_init(|| {
+        self.known.own_values.get_or_init(|| {
             let mut values = vec![0.0; self.points.len()];
-            sum::mean_into(&self.kernel, &self.points, &self.points, self.weights(), &mut values);
+            self.packed().own_mean_into(self.weights(), &mut values);
             values
         })
     }
@@ -77,9 +138,11 @@ impl MeanEmbedding for Empirical {
 
     fn values_into(&self, points: &Points, out: &mut [f64]) {
         if points.is_same_as(&self.points) {
-            out.copy_from_slice(self.own_values());
-        } else {
-            sum::mean_into(&self.kernel, points, &self.points, self.weights(), out);
+            return out.copy_from_slice(self.own_values());
+        }
+        match self.packed().beside(points) {
+            Some(at) => at.mean_into(self.packed(), self.weights(), out),
+            None => self.in_double().values_into(points, out),
         }
     }
 
@@ -94,7 +157,7 @@ impl MeanEmbedding for Empirical {
         values.sum()
     }
 
-    /// The weighted mean of μ over the samples: free once μ is known there, n² kernel values otherwise.
+    /// The weighted mean of μ over the samples: free once μ is known there, n²/2 kernel values otherwise.
     fn squared_norm(&self) -> Option<f64> {
         Some(self.mean_of(self.own_values()))
     }
@@ -119,6 +182,7 @@ mod tests {
         let points = Points::from_rows(&[0.1, 0.7, -0.4, 0.2, 0.9, -0.3], 2).unwrap();
         for text in ["gaussian(0.6)", "laplace(1)", "matern52(0.8)", "imq(1)", "linear"] {
             let mu = Empirical::weighted(text.parse().unwrap(), points.clone(), &[1.0, 2.0, 0.5]).unwrap();
+            let mu = mu.precision(Precision::Double);
             let value = |x: [f64; 2]| {
                 let mut out = [0.0];
                 mu.values_into(&Points::from_rows(&x, 2).unwrap(), &mut out);

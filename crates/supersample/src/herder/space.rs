@@ -36,7 +36,8 @@ impl Herder {
                 let squared = |j: usize| Distance::SquaredEuclidean.between(starts.row(i), starts.row(j));
                 chosen.iter().all(|&j| squared(j) > apart * apart)
             };
-            match sum::argmax(starts.len(), |i| is_apart(i).then(|| self.score(i))) {
+            let score = |i: usize| self.candidates.score(self.ledger.share(), i);
+            match sum::argmax_by(starts.len(), |i| is_apart(i).then(|| score(i))) {
                 Some((next, _)) => chosen.push(next),
                 None => break,
             }
@@ -47,12 +48,11 @@ impl Herder {
     /// Eq. 7 at any point, its gradient, and the parts it is made of. Costs one gradient of μ and one kernel for
     /// each point chosen so far.
     fn score_anywhere(&self, x: &[f64], gradient: &mut [f64]) -> (f64, Evaluated) {
-        let (kernel, state) = (self.mu.kernel(), &self.state);
-        let share = state.ledger.mean_share + state.ledger.mass;
+        let (kernel, share) = (self.mu.kernel(), self.ledger.share());
         let mu = self.mu.gradient_into(x, gradient);
         gradient.iter_mut().for_each(|g| *g *= share);
         let chosen =
-            sum::add_gradient_into(kernel, x, &state.chosen_rows, &state.chosen_weights, -1.0, gradient);
+            sum::add_gradient_into(kernel, x, &self.chosen_rows, &self.chosen_weights, -1.0, gradient);
         let function = match &self.start {
             Start::Function(f) => {
                 let (rows, weights) = (f.points().as_slice(), f.coefficients());

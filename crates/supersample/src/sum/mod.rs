@@ -1,126 +1,242 @@
-//! The hot place: sums of kernel values over many points, blocked for the cache and shared between threads.
+//! The hot place: sums of kernel values over many points, on vectors, blocked for the cache, shared between threads.
 //!
-//! Everything the library spends time on passes through these operations. Each row of a result is summed by one
-//! thread in a fixed order, so results do not depend on how many threads there are; the thread pool is the caller's.
+//! Everything the library spends time on passes through here: the mean of kernel rows ([`Packed::mean_into`], and
+//! [`Packed::own_mean_into`] with half the work when points meet themselves), one kernel row fused with the search for
+//! the next maximum ([`Packed::add_row_and_argmax`]). Points are packed once, in f32 or f64 ([`Precision`]). Every row
+//! of a result is summed in a fixed order, so results do not depend on the number of threads; the pool of threads is
+//! the caller's. Each routine is tested against its twin in [`scalar`] on every instruction set of the machine.
 
+mod lanes;
+mod panels;
+mod profile;
+#[cfg(test)]
+mod scalar;
+mod schedule;
+mod tile;
+
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+use fearless_simd::{Level, dispatch};
 use rayon::prelude::*;
 
-use crate::kernel::Distance;
+use self::lanes::Lane;
+use self::panels::{Frame, Panels, WIDTH};
+use self::profile::with_profile;
+use self::tile::{Side, TILE};
 use crate::{Kernel, Points};
 
-/// Samples per block: 256 distances are 2 KiB of scratch, and a block of 256 × 5 coordinates 10 KiB, so both stay in
-/// the first-level cache while a chunk of rows passes over them.
-const BLOCK: usize = 256;
-
-/// Rows a thread takes at once: enough to reuse a block from cache, few enough to balance the threads.
-const ROWS: usize = 64;
-
-/// Below this many coordinates a pass over the points is cheaper than waking another thread.
-const SERIAL_BELOW: usize = 1 << 15;
-
-/// Points in column order within blocks of [`BLOCK`], so that the loop over the points of a block is contiguous.
-struct Blocks<'a> {
-    points: &'a Points,
-    columns: Vec<f64>,
+/// The arithmetic of kernel values.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Precision {
+    /// Kernel values in f32, sums in f64. Mean embeddings are right to 1e-6, E_T to 0.1 % wherever it is above 1e-5.
+    /// Everything is in f64 where there are fewer than [`MIXED_FROM`](Precision::MIXED_FROM) samples, and where the
+    /// points are spread so wide that a kernel value could be off by more than 1e-5.
+    #[default]
+    Mixed,
+    /// Everything in f64; about a third of the speed.
+    Double,
 }
 
-impl<'a> Blocks<'a> {
-    fn new(points: &'a Points) -> Blocks<'a> {
-        let mut columns = Vec::with_capacity(points.as_slice().len());
-        for block in points.as_slice().chunks(BLOCK * points.dim()) {
-            for column in 0..points.dim() {
-                columns.extend(block[column..].iter().step_by(points.dim()));
+impl Precision {
+    /// Below this many samples f64 takes a fraction of a second, and f32 would save nothing that anybody notices.
+    pub const MIXED_FROM: usize = 16_384;
+}
+
+/// The error of a kernel value that [`Precision::Mixed`] tolerates before it turns to f64.
+const TOLERATED: f64 = 1e-5;
+
+/// Below this many kernel values a pass is over before another thread has woken up.
+const SERIAL_BELOW: usize = 1 << 14;
+
+/// Points of one row pass a thread takes at once.
+const CHUNK: usize = 8192;
+
+/// Points packed for sums under one kernel. Clones share the packing.
+#[derive(Clone, Debug)]
+pub(crate) struct Packed {
+    kernel: Kernel,
+    frame: Arc<Frame>,
+    panels: Arc<AnyPanels>,
+}
+
+#[derive(Debug)]
+enum AnyPanels {
+    Mixed(Panels<f32>),
+    Double(Panels<f64>),
+}
+
+/// Runs `$body` with `$panels` bound to the panels of `$any` and `$lane` to their number type.
+macro_rules! with_panels {
+    ($any:expr, $panels:ident: $lane:ident => $body:expr) => {
+        match $any {
+            AnyPanels::Mixed($panels) => {
+                type $lane = f32;
+                $body
+            }
+            AnyPanels::Double($panels) => {
+                type $lane = f64;
+                $body
             }
         }
-        Blocks { points, columns }
+    };
+}
+
+impl Packed {
+    /// The points in a frame of their own, in f32 if that is asked for and safe.
+    pub(crate) fn new(kernel: &Kernel, points: &Points, precision: Precision) -> Packed {
+        let frame = Frame::new(kernel, points);
+        let safe = || frame.mixed_error(kernel, points) <= TOLERATED;
+        let panels = match precision {
+            Precision::Mixed if safe() => AnyPanels::Mixed(Panels::new(points, &frame)),
+            _ => AnyPanels::Double(Panels::new(points, &frame)),
+        };
+        Packed { kernel: kernel.clone(), frame: frame.into(), panels: panels.into() }
     }
 
-    /// The columns of each block, and the range of points it holds.
-    fn iter(&self) -> impl Iterator<Item = (&[f64], std::ops::Range<usize>)> {
-        self.columns.chunks(BLOCK * self.points.dim()).enumerate().map(|(i, columns)| {
-            let start = i * BLOCK;
-            (columns, start..start + columns.len() / self.points.dim())
+    /// Other points in the same frame and precision, so that sums between the two are possible and a point that is in
+    /// both is rounded alike. `None` where these points are spread too wide for the precision.
+    pub(crate) fn beside(&self, points: &Points) -> Option<Packed> {
+        let panels = match *self.panels {
+            AnyPanels::Mixed(_) if self.frame.mixed_error(&self.kernel, points) > TOLERATED => return None,
+            AnyPanels::Mixed(_) => AnyPanels::Mixed(Panels::new(points, &self.frame)),
+            AnyPanels::Double(_) => AnyPanels::Double(Panels::new(points, &self.frame)),
+        };
+        Some(Packed { kernel: self.kernel.clone(), frame: self.frame.clone(), panels: panels.into() })
+    }
+
+    /// The precision the points are packed in.
+    pub(crate) fn precision(&self) -> Precision {
+        match *self.panels {
+            AnyPanels::Mixed(_) => Precision::Mixed,
+            AnyPanels::Double(_) => Precision::Double,
+        }
+    }
+
+    /// `out[i]` = Σⱼ wⱼ k(xᵢ, yⱼ) over the samples y, with equal weights 1/n where none are given.
+    ///
+    /// # Panics
+    /// Where the two were not packed in the same frame and precision.
+    pub(crate) fn mean_into(&self, samples: &Packed, weights: Option<&[f64]>, out: &mut [f64]) {
+        assert!(Arc::ptr_eq(&self.frame, &samples.frame), "points packed in different frames");
+        match (&*self.panels, &*samples.panels) {
+            (AnyPanels::Mixed(at), AnyPanels::Mixed(samples)) => {
+                with_profile!(&self.kernel, f32, p => means(level(), p, at, samples, weights, out));
+            }
+            (AnyPanels::Double(at), AnyPanels::Double(samples)) => {
+                with_profile!(&self.kernel, f64, p => means(level(), p, at, samples, weights, out));
+            }
+            _ => panic!("points packed in different precisions"),
+        }
+    }
+
+    /// The same at the samples themselves: k(x, y) = k(y, x) saves half of the work.
+    pub(crate) fn own_mean_into(&self, weights: Option<&[f64]>, out: &mut [f64]) {
+        with_panels!(&*self.panels, panels: T => {
+            with_profile!(&self.kernel, T, p => own_means(level(), p, panels, weights, out));
+        });
+    }
+
+    /// Adds `weight`·k(xᵢ, y) to `sums[i]`.
+    pub(crate) fn add_row(&self, y: &[f64], weight: f64, sums: &mut [f64]) {
+        with_panels!(&*self.panels, panels: T => {
+            let y = self.frame.point::<T>(y);
+            with_profile!(&self.kernel, T, p => {
+                for_chunks(panels, sums, |panels, _, sums| {
+                    dispatch!(level(), simd => tile::add_row(simd, p, panels, &y, weight, sums));
+                });
+            });
+        });
+    }
+
+    /// The same, and the largest of share·μᵢ − sumᵢ + offsetᵢ afterwards with the lowest index that has it: one pass
+    /// over the points for each pick. `None` where every score is −∞.
+    pub(crate) fn add_row_and_argmax(
+        &self,
+        y: &[f64],
+        weight: f64,
+        sums: &mut [f64],
+        scores: Scores<'_>,
+    ) -> Option<(usize, f64)> {
+        with_panels!(&*self.panels, panels: T => {
+            let y = self.frame.point::<T>(y);
+            with_profile!(&self.kernel, T, p => {
+                let best = for_chunks(panels, sums, |panels, start, sums| {
+                    dispatch!(level(), simd => {
+                        scores.search(start, sums, |range, sums| {
+                            let panels = &panels[range.start * y.len()..range.end.next_multiple_of(WIDTH) * y.len()];
+                            tile::add_row(simd, p, panels, &y, weight, sums);
+                        })
+                    })
+                });
+                best.into_iter().flatten().reduce(better)
+            })
         })
     }
 }
 
-/// Kernel values of `x` against one block, into `values`.
-fn block_values(kernel: &Kernel, x: &[f64], columns: &[f64], values: &mut [f64]) {
-    values.fill(0.0);
-    let coordinates = x.iter().zip(columns.chunks_exact(values.len()));
-    match kernel.distance() {
-        Distance::SquaredEuclidean => coordinates.for_each(|(a, column)| {
-            values.iter_mut().zip(column).for_each(|(value, b)| *value += (a - b) * (a - b));
-        }),
-        Distance::Manhattan => coordinates.for_each(|(a, column)| {
-            values.iter_mut().zip(column).for_each(|(value, b)| *value += (a - b).abs());
-        }),
-        Distance::Dot => coordinates.for_each(|(a, column)| {
-            values.iter_mut().zip(column).for_each(|(value, b)| *value += a * b);
-        }),
-    }
-    values.iter_mut().for_each(|value| *value = kernel.profile(*value));
+/// What a score is made of besides the running sums: share·μᵢ − sumᵢ + offsetᵢ.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scores<'a> {
+    pub(crate) share: f64,
+    pub(crate) mu: &'a [f64],
+    pub(crate) offsets: Option<&'a [f64]>,
 }
 
-/// The mean of kernel rows: `out[i]` = Σⱼ wⱼ k(xᵢ, yⱼ), with equal weights 1/n where none are given.
-///
-/// Costs one kernel value for each pair; memory one more copy of the samples.
-pub(crate) fn mean_into(
-    kernel: &Kernel,
-    at: &Points,
-    samples: &Points,
-    weights: Option<&[f64]>,
-    out: &mut [f64],
-) {
-    assert_eq!(out.len(), at.len());
-    assert_eq!(at.dim(), samples.dim());
-    let blocks = Blocks::new(samples);
-    let rows = at.as_slice().par_chunks(ROWS * at.dim());
-    out.par_chunks_mut(ROWS).zip(rows).for_each(|(out, rows)| {
-        let mut scratch = [0.0; BLOCK];
-        out.fill(0.0);
-        for (columns, range) in blocks.iter() {
-            let values = &mut scratch[..range.len()];
-            for (out, x) in out.iter_mut().zip(rows.chunks_exact(at.dim())) {
-                block_values(kernel, x, columns, values);
-                *out += match weights {
-                    Some(weights) => {
-                        values.iter().zip(&weights[range.clone()]).map(|(k, w)| k * w).sum::<f64>()
-                    }
-                    None => values.iter().sum::<f64>(),
-                };
+impl Scores<'_> {
+    /// The largest score and the lowest index that has it; `None` where every score is −∞.
+    pub(crate) fn argmax(&self, sums: &mut [f64]) -> Option<(usize, f64)> {
+        if sums.len() < SERIAL_BELOW {
+            return dispatch!(level(), _ => self.search(0, sums, |_, _| ()));
+        }
+        let chunks = sums.par_chunks_mut(CHUNK).enumerate();
+        let best = chunks.map(|(i, sums)| dispatch!(level(), _ => self.search(i * CHUNK, sums, |_, _| ())));
+        best.flatten().reduce_with(better)
+    }
+
+    /// Calls `update(range, sums)` for block after block of the sums, which begin at point `start`, and looks for the
+    /// largest score while a block is in the first-level cache. Where it stands is looked up once, at the end.
+    #[inline(always)]
+    fn search(
+        &self,
+        start: usize,
+        sums: &mut [f64],
+        mut update: impl FnMut(Range<usize>, &mut [f64]),
+    ) -> Option<(usize, f64)> {
+        const BLOCK: usize = 1024;
+        let offsets = |range: Range<usize>| self.offsets.map(|offsets| &offsets[range]);
+        let (mut best, mut best_block) = (f64::NEG_INFINITY, 0);
+        for (i, sums) in sums.chunks_mut(BLOCK).enumerate() {
+            let range = i * BLOCK..i * BLOCK + sums.len();
+            let points = start + range.start..start + range.end;
+            update(range, sums);
+            let largest = tile::largest(self.share, &self.mu[points.clone()], sums, offsets(points));
+            if largest > best {
+                (best, best_block) = (largest, i);
             }
         }
-        if weights.is_none() {
-            out.iter_mut().for_each(|out| *out /= samples.len() as f64);
-        }
-    });
+        let block = best_block * BLOCK..sums.len().min((best_block + 1) * BLOCK);
+        let score = |i: &usize| {
+            let score = self.share * self.mu[start + i] - sums[*i];
+            self.offsets.map_or(score, |offsets| score + offsets[start + i])
+        };
+        let index = block.into_iter().find(|i| score(i) == best)?;
+        (best > f64::NEG_INFINITY).then_some((start + index, best))
+    }
 }
 
-/// One kernel row: adds `weight`·k(xᵢ, y) to `out[i]`.
-pub(crate) fn add_row_into(kernel: &Kernel, at: &Points, y: &[f64], weight: f64, out: &mut [f64]) {
-    assert_eq!(out.len(), at.len());
-    assert_eq!(at.dim(), y.len());
-    let add = |out: &mut [f64], rows: &[f64]| {
-        for (out, x) in out.iter_mut().zip(rows.chunks_exact(y.len())) {
-            *out += weight * kernel.value(x, y);
-        }
-    };
-    for_chunks(at, out, add);
+fn better(a: (usize, f64), b: (usize, f64)) -> (usize, f64) {
+    if b.1 > a.1 || (b.1 == a.1 && b.0 < a.0) { b } else { a }
 }
 
-/// The index of the largest `score(i)` for i below `len`; ties go to the lowest. `None` where every score is `None`.
-pub(crate) fn argmax(len: usize, score: impl Fn(usize) -> Option<f64> + Sync) -> Option<(usize, f64)> {
-    let better = |a: Option<(usize, f64)>, b: Option<(usize, f64)>| match (a, b) {
-        (Some((i, x)), Some((j, y))) => Some(if y > x || (y == x && j < i) { (j, y) } else { (i, x) }),
-        (a, b) => a.or(b),
-    };
+/// The index of the largest `score(i)` for i below `len`, for scores that are not running sums; ties go to the lowest.
+/// `None` where every score is `None`.
+pub(crate) fn argmax_by(len: usize, score: impl Fn(usize) -> Option<f64> + Sync) -> Option<(usize, f64)> {
     let scored = |i: usize| score(i).map(|score| (i, score));
     if len < SERIAL_BELOW {
-        return (0..len).map(scored).fold(None, better);
+        return (0..len).filter_map(scored).reduce(better);
     }
-    let chunks = (0..len).into_par_iter().with_min_len(SERIAL_BELOW / 8);
-    chunks.map(scored).reduce(|| None, better)
+    (0..len).into_par_iter().with_min_len(SERIAL_BELOW / 8).filter_map(scored).reduce_with(better)
 }
 
 /// Σⱼ wⱼ k(x, yⱼ) over flat rows y, and its gradient times `scale` added to `gradient`.
@@ -136,70 +252,231 @@ pub(crate) fn add_gradient_into(
     rows.map(|(y, w)| w * kernel.add_gradient(x, y, scale * w, gradient)).sum()
 }
 
-fn for_chunks(at: &Points, out: &mut [f64], work: impl Fn(&mut [f64], &[f64]) + Sync) {
-    if at.as_slice().len() < SERIAL_BELOW {
-        return work(out, at.as_slice());
+/// Calls `work(panels, first point, sums)` for chunks of the points, in parallel where there is enough to do.
+fn for_chunks<T: Lane, R: Send>(
+    panels: &Panels<T>,
+    sums: &mut [f64],
+    work: impl Fn(&[T], usize, &mut [f64]) -> R + Sync,
+) -> Vec<R> {
+    assert_eq!(sums.len(), panels.len);
+    if panels.len * (panels.dim + 8) < 8 * SERIAL_BELOW {
+        return vec![work(&panels.data, 0, sums)];
     }
-    const CHUNK: usize = 4096;
-    let rows = at.as_slice().par_chunks(CHUNK * at.dim());
-    out.par_chunks_mut(CHUNK).zip(rows).for_each(|(out, rows)| work(out, rows));
+    let chunks = sums.par_chunks_mut(CHUNK).zip(panels.data.par_chunks(CHUNK * panels.dim)).enumerate();
+    chunks.map(|(i, (sums, panels))| work(panels, i * CHUNK, sums)).collect()
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Points in a band: wide enough that a tile outweighs its handling, narrow enough that two bands stay in the
+/// second-level cache and that there are bands for all threads. It depends on nothing but the points.
+fn band(len: usize, dim: usize, number_size: usize) -> usize {
+    let cached = (1 << 18) / (dim * number_size);
+    let shared = len / 16;
+    let widest = cached.min(shared).min(TILE);
+    if widest < 64 { 64 } else { 1 << widest.ilog2() }
+}
 
-    /// Points that look random, without a generator.
-    fn scattered(n: usize, dim: usize, phase: f64) -> Points {
-        let numbers = (0..n * dim).map(|i| ((i as f64 + phase) * 12.9898).sin() * 2.0);
-        Points::from_vec(numbers.collect(), dim).unwrap()
+fn means<T: Lane, P: profile::Profile<T>>(
+    level: Level,
+    profile: P,
+    at: &Panels<T>,
+    samples: &Panels<T>,
+    weights: Option<&[f64]>,
+    out: &mut [f64],
+) {
+    assert_eq!(out.len(), at.len);
+    let weights = weights.map(|weights| samples.padded_weights(weights));
+    let band = band(samples.len, at.dim, size_of::<T>());
+    let band_means = |(i, out): (usize, &mut [f64])| {
+        out.fill(0.0);
+        let rows = Side { panels: at.range(i * 64, i * 64 + out.len()), weights: &[] };
+        for start in (0..samples.len).step_by(band) {
+            let end = (start + band).min(samples.len);
+            one_sided(level, profile, rows, samples, weights.as_deref(), start..end, out);
+        }
+        if weights.is_none() {
+            out.iter_mut().for_each(|sum| *sum /= samples.len as f64);
+        }
+    };
+    if at.len * samples.len < SERIAL_BELOW {
+        out.chunks_mut(64).enumerate().for_each(band_means);
+    } else {
+        out.par_chunks_mut(64).enumerate().for_each(band_means);
     }
+}
 
-    #[test]
-    fn sums_agree_with_a_double_loop_for_every_kernel_and_odd_sizes() {
-        for (n, m, dim) in [(1, 1, 1), (3, 257, 2), (65, 256, 5), (130, 600, 57)] {
-            let (at, samples) = (scattered(n, dim, 0.1), scattered(m, dim, 0.7));
-            let weights: Vec<f64> = (0..m).map(|j| (j % 3) as f64 / m as f64).collect();
-            for text in [
-                "gaussian(2)",
-                "gaussian(1,4)",
-                "laplace(3)",
-                "matern12(2)",
-                "matern32(2)",
-                "matern52(2)",
-                "imq(2)",
-                "linear",
-            ] {
-                let kernel: Kernel = text.parse().unwrap();
-                for weights in [None, Some(&weights[..])] {
-                    let mut out = vec![f64::NAN; n];
-                    mean_into(&kernel, &at, &samples, weights, &mut out);
-                    for (x, got) in at.rows().zip(out) {
-                        let weight = |j: usize| weights.map_or(1.0 / m as f64, |w| w[j]);
-                        let pairs = samples.rows().enumerate();
-                        let want: f64 = pairs.map(|(j, y)| weight(j) * kernel.value(x, y)).sum();
-                        assert!(
-                            (got - want).abs() <= 1e-13 * want.abs().max(1.0),
-                            "{text} {n}×{m}: {got} {want}"
-                        );
-                    }
-                }
-                let mut row = vec![1.0; n];
-                add_row_into(&kernel, &at, samples.row(0), -2.0, &mut row);
-                for (x, got) in at.rows().zip(row) {
-                    assert_eq!(got, 1.0 - 2.0 * kernel.value(x, samples.row(0)), "{text}");
-                }
+fn own_means<T: Lane, P: profile::Profile<T>>(
+    level: Level,
+    profile: P,
+    panels: &Panels<T>,
+    weights: Option<&[f64]>,
+    out: &mut [f64],
+) {
+    assert_eq!(out.len(), panels.len);
+    out.fill(0.0);
+    let weights = weights.map(|weights| panels.padded_weights(weights));
+    let weights = weights.as_deref();
+    let band = band(panels.len, panels.dim, size_of::<T>());
+    let range = |i: usize| i * band..((i + 1) * band).min(panels.len);
+    let bands = panels.len.div_ceil(band);
+
+    // The tiles on the diagonal, in full.
+    let diagonal = |(i, out): (usize, &mut [f64])| {
+        let rows = Side { panels: panels.range(range(i).start, range(i).end), weights: &[] };
+        one_sided(level, profile, rows, panels, weights, range(i), out);
+    };
+    // The tiles above it, each for the rows of both of its bands.
+    let pair = |(a, b, out_a, out_b): (usize, usize, &mut [f64], &mut [f64])| {
+        let side = |i: usize| Side {
+            panels: panels.range(range(i).start, range(i).end),
+            weights: weights.map_or(&[][..], |w| &w[range(i).start..range(i).end.next_multiple_of(WIDTH)]),
+        };
+        let (rows, columns) = (side(a), side(b));
+        match weights {
+            Some(_) => dispatch!(level, simd => {
+                tile::tile::<_, T, P, true>(simd, profile, panels.dim, rows, columns, out_a, Some(out_b));
+            }),
+            None => two_sided_unweighted(level, profile, panels.dim, rows, columns, out_a, out_b),
+        }
+    };
+    let serial = panels.len * panels.len < SERIAL_BELOW;
+    if serial {
+        out.chunks_mut(band).enumerate().for_each(diagonal);
+    } else {
+        out.par_chunks_mut(band).enumerate().for_each(diagonal);
+    }
+    for round in schedule::rounds(bands) {
+        let mut chunks: Vec<Option<&mut [f64]>> = out.chunks_mut(band).map(Some).collect();
+        let mut take = |i: usize| chunks[i].take().expect("a band plays once in a round");
+        let pairs: Vec<_> = round.into_iter().map(|(a, b)| (a, b, take(a), take(b))).collect();
+        if serial {
+            pairs.into_iter().for_each(pair);
+        } else {
+            pairs.into_par_iter().for_each(pair);
+        }
+    }
+    if weights.is_none() {
+        out.iter_mut().for_each(|sum| *sum /= panels.len as f64);
+    }
+}
+
+/// Sums over the samples of one range, for rows that need no sums in return.
+fn one_sided<T: Lane, P: profile::Profile<T>>(
+    level: Level,
+    profile: P,
+    rows: Side<T>,
+    samples: &Panels<T>,
+    weights: Option<&[T]>,
+    range: Range<usize>,
+    out: &mut [f64],
+) {
+    let dim = samples.dim;
+    match weights {
+        Some(weights) => {
+            let columns = Side {
+                panels: samples.range(range.start, range.end),
+                weights: &weights[range.start..range.end.next_multiple_of(WIDTH)],
+            };
+            dispatch!(level, simd => tile::tile::<_, T, P, true>(simd, profile, dim, rows, columns, out, None));
+        }
+        None => {
+            let (full, last, mask) =
+                split_last_panel(samples.range(range.start, range.end), dim, range.len());
+            let full = Side { panels: full, weights: &[] };
+            dispatch!(level, simd => tile::tile::<_, T, P, false>(simd, profile, dim, rows, full, out, None));
+            if !last.is_empty() {
+                let last = Side { panels: last, weights: &mask };
+                dispatch!(level, simd => tile::tile::<_, T, P, true>(simd, profile, dim, rows, last, out, None));
             }
         }
     }
+}
 
-    #[test]
-    fn the_largest_score_wins_and_ties_go_to_the_lowest_index() {
-        for len in [1, 7, 100_000] {
-            assert_eq!(argmax(len, |_| Some(2.0)), Some((0, 2.0)));
-            assert_eq!(argmax(len, |_| None), None);
-            assert_eq!(argmax(len, |i| (i > 0).then_some(1.0)), (len > 1).then_some((1, 1.0)));
-            assert_eq!(argmax(len, |i| Some(-((i as f64) - 5.0).abs())).unwrap().0, 5.min(len - 1));
-        }
+/// A tile for both of its sides where all points count alike; only the columns can have a panel that is not full.
+fn two_sided_unweighted<T: Lane, P: profile::Profile<T>>(
+    level: Level,
+    profile: P,
+    dim: usize,
+    rows: Side<T>,
+    columns: Side<T>,
+    out_rows: &mut [f64],
+    out_columns: &mut [f64],
+) {
+    let (full, last, mask) = split_last_panel(columns.panels, dim, out_columns.len());
+    let (full_out, last_out) = out_columns.split_at_mut(full.len() / dim);
+    let full = Side { panels: full, weights: &[] };
+    dispatch!(level, simd => {
+        tile::tile::<_, T, P, false>(simd, profile, dim, rows, full, out_rows, Some(full_out));
+    });
+    if !last.is_empty() {
+        let ones = vec![T::ONE; out_rows.len()];
+        let (rows, last) = (Side { weights: &ones, ..rows }, Side { panels: last, weights: &mask });
+        dispatch!(level, simd => {
+            tile::tile::<_, T, P, true>(simd, profile, dim, rows, last, out_rows, Some(last_out));
+        });
     }
 }
+
+/// Panels that are full, the one that is not (if any), and the mask of its places.
+fn split_last_panel<T: Lane>(panels: &[T], dim: usize, points: usize) -> (&[T], &[T], [T; WIDTH]) {
+    let over = points % WIDTH;
+    let (full, last) = panels.split_at((points - over) * dim);
+    (full, last, std::array::from_fn(|place| if place < over { T::ONE } else { T::ZERO }))
+}
+
+/// The instruction set in use: the best the machine has, or the one named by SUPERSAMPLE_ISA.
+pub(crate) fn level() -> Level {
+    static LEVEL: OnceLock<Level> = OnceLock::new();
+    *LEVEL.get_or_init(|| {
+        let best = Level::new();
+        let wanted = std::env::var("SUPERSAMPLE_ISA").unwrap_or_default();
+        available_levels().into_iter().find(|level| name(*level) == wanted).unwrap_or(best)
+    })
+}
+
+/// The name of the instruction set in use, for reports: avx512, avx2, sse4.2, sse2, neon or portable.
+pub fn instruction_set() -> &'static str {
+    name(level())
+}
+
+fn name(level: Level) -> &'static str {
+    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+    {
+        if level.as_avx512().is_some() {
+            return "avx512";
+        }
+        if level.as_avx2().is_some() {
+            return "avx2";
+        }
+        if level.as_sse4_2().is_some() {
+            return "sse4.2";
+        }
+        if level.as_sse2().is_some() {
+            return "sse2";
+        }
+    }
+    #[cfg(target_arch = "aarch64")]
+    if level.as_neon().is_some() {
+        return "neon";
+    }
+    "portable"
+}
+
+/// Every level this machine can run, best first.
+fn available_levels() -> Vec<Level> {
+    let best = Level::new();
+    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+    {
+        let levels = [
+            best.as_avx512().map(Level::Avx512),
+            best.as_avx2().map(Level::Avx2),
+            best.as_sse4_2().map(Level::Sse4_2),
+            best.as_sse2().map(Level::Sse2),
+        ];
+        levels.into_iter().flatten().collect()
+    }
+    #[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
+    vec![best]
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,253 @@
+//! The inner loops: distances, kernel and sums in registers, for sixteen rows against a panel of sixteen columns.
+//!
+//! A group of R rows passes over all columns of a tile; for each vector of columns its R distances are accumulated
+//! coordinate by coordinate (R independent chains, which hides the latency), turned into kernel values, and added to R
+//! running row sums and, where the tile is used for both of its sides, to the sums of the columns. Sums inside a
+//! tile are in the precision of the lanes, at most 512 terms a row; everything beyond is f64.
+
+use fearless_simd::Simd;
+use fearless_simd::prelude::*;
+
+use super::lanes::{Lane, Vector};
+use super::panels::{COORDINATE_BLOCK, WIDTH};
+use super::profile::Profile;
+
+/// Columns of a tile at most.
+pub(super) const TILE: usize = 512;
+
+/// One side of a tile: panels, and the weight of each place in them.
+#[derive(Clone, Copy)]
+pub(super) struct Side<'a, T> {
+    pub(super) panels: &'a [T],
+    pub(super) weights: &'a [T],
+}
+
+/// Adds the sums over the columns to `row_sums` and, if there are `column_sums`, the sums over the rows to those.
+/// Without weights every column must hold a point.
+#[inline(always)]
+pub(super) fn tile<S: Simd, T: Lane, P: Profile<T>, const WEIGHTED: bool>(
+    simd: S,
+    profile: P,
+    dim: usize,
+    rows: Side<T>,
+    columns: Side<T>,
+    row_sums: &mut [f64],
+    column_sums: Option<&mut [f64]>,
+) {
+    // Sixteen rows fill the 32 registers of AVX-512 with their distances and sums; elsewhere there are 16 registers.
+    if size_of::<Vector<S, T>>() == 64 {
+        match column_sums {
+            Some(sums) => {
+                both_sides::<S, T, P, 16, WEIGHTED>(simd, profile, dim, rows, columns, row_sums, sums)
+            }
+            None => one_side::<S, T, P, 16, WEIGHTED>(simd, profile, dim, rows, columns, row_sums),
+        }
+    } else {
+        match column_sums {
+            Some(sums) => {
+                both_sides::<S, T, P, 4, WEIGHTED>(simd, profile, dim, rows, columns, row_sums, sums)
+            }
+            None => one_side::<S, T, P, 4, WEIGHTED>(simd, profile, dim, rows, columns, row_sums),
+        }
+    }
+}
+
+#[inline(always)]
+fn one_side<S: Simd, T: Lane, P: Profile<T>, const R: usize, const WEIGHTED: bool>(
+    simd: S,
+    profile: P,
+    dim: usize,
+    rows: Side<T>,
+    columns: Side<T>,
+    row_sums: &mut [f64],
+) {
+    sweep::<S, T, P, R, WEIGHTED, false>(simd, profile, dim, rows, columns, row_sums, &mut []);
+}
+
+#[inline(always)]
+fn both_sides<S: Simd, T: Lane, P: Profile<T>, const R: usize, const WEIGHTED: bool>(
+    simd: S,
+    profile: P,
+    dim: usize,
+    rows: Side<T>,
+    columns: Side<T>,
+    row_sums: &mut [f64],
+    column_sums: &mut [f64],
+) {
+    let mut sums = [T::ZERO; TILE];
+    sweep::<S, T, P, R, WEIGHTED, true>(simd, profile, dim, rows, columns, row_sums, &mut sums);
+    column_sums.iter_mut().zip(sums).for_each(|(total, sum)| *total += sum.to_f64());
+}
+
+#[inline(always)]
+fn sweep<S: Simd, T: Lane, P: Profile<T>, const R: usize, const WEIGHTED: bool, const BOTH: bool>(
+    simd: S,
+    profile: P,
+    dim: usize,
+    rows: Side<T>,
+    columns: Side<T>,
+    row_sums: &mut [f64],
+    column_sums: &mut [T],
+) {
+    let lanes = Vector::<S, T>::LEN;
+    let zero = Vector::<S, T>::splat(simd, T::ZERO);
+    let row_panels = rows.panels.chunks_exact(dim * WIDTH).zip(row_sums.chunks_mut(WIDTH));
+    for (row_panel, (row_coordinates, row_sums)) in row_panels.enumerate() {
+        for first in (0..WIDTH).step_by(R) {
+            let mut totals = [zero; R];
+            for (column_panel, coordinates) in columns.panels.chunks_exact(dim * WIDTH).enumerate() {
+                for lane in (0..WIDTH).step_by(lanes) {
+                    let place = column_panel * WIDTH + lane;
+                    let distances =
+                        distances::<S, T, P, R>(simd, profile, row_coordinates, first, coordinates, lane);
+                    let mut down = zero;
+                    for r in 0..R {
+                        let value = profile.value(simd, distances[r]);
+                        if WEIGHTED {
+                            let weight =
+                                Vector::<S, T>::from_slice(simd, &columns.weights[place..place + lanes]);
+                            totals[r] = value.mul_add(weight, totals[r]);
+                        } else {
+                            totals[r] += value;
+                        }
+                        if BOTH && WEIGHTED {
+                            let weight = rows.weights[row_panel * WIDTH + first + r];
+                            down = value.mul_add(Vector::<S, T>::splat(simd, weight), down);
+                        } else if BOTH {
+                            down += value;
+                        }
+                    }
+                    if BOTH {
+                        let sums = &mut column_sums[place..place + lanes];
+                        (Vector::<S, T>::from_slice(simd, sums) + down).store_slice(sums);
+                    }
+                }
+            }
+            // A last panel may hold fewer rows than its places.
+            for (sum, total) in row_sums.iter_mut().skip(first).zip(totals) {
+                *sum += total.reduce_sum().to_f64();
+            }
+        }
+    }
+}
+
+/// The accumulated (negative) distances of R rows to one vector of columns.
+#[inline(always)]
+fn distances<S: Simd, T: Lane, P: Profile<T>, const R: usize>(
+    simd: S,
+    profile: P,
+    rows: &[T],
+    first: usize,
+    columns: &[T],
+    lane: usize,
+) -> [Vector<S, T>; R] {
+    let zero = Vector::<S, T>::splat(simd, T::ZERO);
+    let block = |rows: &[T], columns: &[T]| {
+        let mut sums = [zero; R];
+        for (x, y) in rows.chunks_exact(WIDTH).zip(columns.chunks_exact(WIDTH)) {
+            let y = Vector::<S, T>::from_slice(simd, &y[lane..lane + Vector::<S, T>::LEN]);
+            let x = &x[first..first + R];
+            for r in 0..R {
+                sums[r] = profile.accumulate(sums[r], x[r], y);
+            }
+        }
+        sums
+    };
+    const NUMBERS: usize = COORDINATE_BLOCK * WIDTH;
+    if rows.len() <= NUMBERS {
+        return block(rows, columns);
+    }
+    let mut sums = [zero; R];
+    for (rows, columns) in rows.chunks(NUMBERS).zip(columns.chunks(NUMBERS)) {
+        let partial = block(rows, columns);
+        for r in 0..R {
+            sums[r] += partial[r];
+        }
+    }
+    sums
+}
+
+/// One kernel row: adds `weight`·k(xᵢ, y) to `sums[i]` for the points x of the panels.
+#[inline(always)]
+pub(super) fn add_row<S: Simd, T: Lane, P: Profile<T>>(
+    simd: S,
+    profile: P,
+    panels: &[T],
+    y: &[T],
+    weight: f64,
+    sums: &mut [f64],
+) {
+    let (full, rest) = sums.as_chunks_mut::<WIDTH>();
+    let mut panels = panels.chunks_exact(y.len() * WIDTH);
+    for (sums, panel) in full.iter_mut().zip(&mut panels) {
+        let values = panel_values::<S, T, P>(simd, profile, panel, y);
+        for place in 0..WIDTH {
+            sums[place] += weight * values[place].to_f64();
+        }
+    }
+    // A last panel may hold fewer points than its places.
+    if let Some(panel) = panels.next() {
+        let values = panel_values::<S, T, P>(simd, profile, panel, y);
+        rest.iter_mut().zip(values).for_each(|(sum, value)| *sum += weight * value.to_f64());
+    }
+}
+
+/// k(x, y) for the points x of one panel.
+#[inline(always)]
+fn panel_values<S: Simd, T: Lane, P: Profile<T>>(simd: S, profile: P, panel: &[T], y: &[T]) -> [T; WIDTH] {
+    let lanes = Vector::<S, T>::LEN;
+    let zero = Vector::<S, T>::splat(simd, T::ZERO);
+    let mut values = [T::ZERO; WIDTH];
+    for lane in (0..WIDTH).step_by(lanes) {
+        let block = |x: &[T], y: &[T]| {
+            let mut sum = zero;
+            for (x, &y) in x.as_chunks::<WIDTH>().0.iter().zip(y) {
+                sum = profile.accumulate(sum, y, Vector::<S, T>::from_slice(simd, &x[lane..lane + lanes]));
+            }
+            sum
+        };
+        let distance = if y.len() <= COORDINATE_BLOCK {
+            block(panel, y)
+        } else {
+            let blocks = panel.chunks(COORDINATE_BLOCK * WIDTH).zip(y.chunks(COORDINATE_BLOCK));
+            blocks.fold(zero, |sum, (x, y)| sum + block(x, y))
+        };
+        profile.value(simd, distance).store_slice(&mut values[lane..lane + lanes]);
+    }
+    values
+}
+
+/// The largest of share·μᵢ − sumᵢ + offsetᵢ; −∞ of nothing.
+#[inline(always)]
+pub(super) fn largest(share: f64, mu: &[f64], sums: &[f64], offsets: Option<&[f64]>) -> f64 {
+    // Eight running maxima are one vector of f64 and no chain of dependent comparisons.
+    const LANES: usize = 8;
+    let mut best = [f64::NEG_INFINITY; LANES];
+    let raise = |best: &mut f64, score: f64| *best = if score > *best { score } else { *best };
+    let (mu, mu_rest) = mu.as_chunks::<LANES>();
+    let (sums, sums_rest) = sums.as_chunks::<LANES>();
+    match offsets {
+        None => {
+            for (mu, sums) in mu.iter().zip(sums) {
+                for lane in 0..LANES {
+                    raise(&mut best[lane], share * mu[lane] - sums[lane]);
+                }
+            }
+            for (mu, sum) in mu_rest.iter().zip(sums_rest) {
+                raise(&mut best[0], share * mu - sum);
+            }
+        }
+        Some(offsets) => {
+            let (offsets, offsets_rest) = offsets.as_chunks::<LANES>();
+            for ((mu, sums), offsets) in mu.iter().zip(sums).zip(offsets) {
+                for lane in 0..LANES {
+                    raise(&mut best[lane], share * mu[lane] - sums[lane] + offsets[lane]);
+                }
+            }
+            for ((mu, sum), offset) in mu_rest.iter().zip(sums_rest).zip(offsets_rest) {
+                raise(&mut best[0], share * mu - sum + offset);
+            }
+        }
+    }
+    best.into_iter().fold(f64::NEG_INFINITY, f64::max)
+}

@@ -1,0 +1,128 @@
+//! What mixed precision promises, held against double precision: embeddings to 1e-6, E_T to 0.1 % down to 1e-5.
+
+mod common;
+
+use common::{random_points, rng};
+use rand::RngExt;
+use supersample::target::GaussianMixture;
+use supersample::{Domain, Empirical, Herder, Kernel, Pick, Points, Precision};
+
+fn herders(kernel: &str, samples: &Points, pool: &Points, weights: Option<&[f64]>) -> [Herder; 2] {
+    [Precision::Mixed, Precision::Double].map(|precision| {
+        let kernel: Kernel = kernel.parse().unwrap();
+        let mu = match weights {
+            Some(weights) => Empirical::weighted(kernel, samples.clone(), weights),
+            None => Empirical::new(kernel, samples.clone()),
+        };
+        let herder = Herder::new(mu.unwrap().precision(precision), Domain::Pool(pool.clone())).unwrap();
+        assert_eq!(herder.precision(), precision);
+        herder
+    })
+}
+
+/// Herds in mixed precision, replays the picks in double, and compares everything that is said of them. Returns the
+/// smallest E_T.
+fn check(kernel: &str, samples: &Points, pool: &Points, weights: Option<&[f64]>, picks: usize) -> f64 {
+    let [mut mixed, mut double] = herders(kernel, samples, pool, weights);
+    for (i, (a, b)) in mixed.candidate_values().iter().zip(double.candidate_values()).enumerate() {
+        assert!((a / b - 1.0).abs() < 1e-6, "{kernel}: μ of row {i} is {a}, not {b}");
+    }
+    let said = mixed.run(picks);
+    let rows: Vec<usize> = said.iter().map(|pick| pick.index.unwrap()).collect();
+    let truth = double.replay(&rows).unwrap();
+    for (said, truth) in said.iter().zip(&truth) {
+        let (e, true_e) = (said.error.unwrap(), truth.error.unwrap());
+        if true_e >= 1e-5 {
+            assert!((e / true_e - 1.0).abs() < 1e-3, "{kernel}: E_{} is {true_e}, not {e}", said.t);
+        }
+    }
+    // The greedy step itself: what f32 picks is as good as what f64 would have picked, to a millionth of T+1.
+    let mut double = double.restart();
+    let exact: Vec<Pick> = double.run(20);
+    for (said, exact) in said.iter().zip(&exact).take_while(|(a, b)| a.index == b.index || a.t == 1) {
+        assert!((said.score - exact.score).abs() < 1e-6 * (said.t + 1) as f64, "{kernel}: T={}", said.t);
+    }
+    truth.iter().map(|pick| pick.error.unwrap()).fold(f64::INFINITY, f64::min)
+}
+
+/// A mixture like that of the benchmark shapes A and C.
+fn mixture(n: usize, dim: usize) -> Points {
+    GaussianMixture::random(10, dim, 1).unwrap().sample(n, 2).unwrap()
+}
+
+/// Whitened with heavy tails, like shape B: normals divided by the root of a chi-square, five degrees of freedom.
+fn heavy_tails(n: usize, dim: usize) -> Points {
+    let mut rng = rng(3);
+    let mut numbers = Vec::with_capacity(n * dim);
+    for _ in 0..n {
+        let mut normal = || -> f64 { rng.sample(rand_distr::StandardNormal) };
+        let chi_square: f64 = (0..5).map(|_| normal().powi(2)).sum();
+        let scale = (3.0 / chi_square).sqrt();
+        numbers.extend((0..dim).map(|_| scale * normal()));
+    }
+    Points::from_vec(numbers, dim).unwrap()
+}
+
+#[test]
+fn the_shape_of_benchmark_a_keeps_its_promise() {
+    let points = mixture(17_000, 5);
+    check("gaussian(1.5)", &points, &points, None, 300);
+}
+
+#[test]
+fn the_shape_of_benchmark_b_keeps_its_promise() {
+    let points = heavy_tails(16_400, 57);
+    check("gaussian(10)", &points, &points, None, 200);
+}
+
+#[test]
+fn the_shape_of_benchmark_c_keeps_its_promise_while_the_error_becomes_tiny() {
+    let points = mixture(17_000, 2);
+    let smallest = check("gaussian(5)", &points, &points, None, 3000);
+    assert!(smallest < 1e-3, "{smallest} does not test the switch to f64");
+}
+
+#[test]
+fn every_kernel_keeps_its_promise_with_weights_and_another_pool() {
+    let samples = random_points(16_400, 3, &mut rng(7));
+    let pool = random_points(700, 3, &mut rng(8));
+    let weights: Vec<f64> = (0..16_400).map(|i| f64::from(i % 5)).collect();
+    for kernel in
+        ["gaussian(1.3)", "gaussian(0.5,1,2)", "laplace(2.5)", "matern12(1.7)", "matern32(1.2)", "imq(0.8)"]
+    {
+        check(kernel, &samples, &pool, Some(&weights), 60);
+    }
+    check("matern52(0.9)", &samples, &samples, Some(&weights), 60);
+}
+
+#[test]
+fn what_f32_cannot_hold_is_done_in_double_without_being_asked() {
+    let mut numbers = random_points(16_400, 2, &mut rng(9)).as_slice().to_vec();
+    let narrow = Points::from_vec(numbers.clone(), 2).unwrap();
+    numbers[0] = 1e5;
+    let wide = Points::from_vec(numbers, 2).unwrap();
+    let precision = |samples: &Points, pool: &Points| {
+        let mu = Empirical::new(Kernel::gaussian(1.0).unwrap(), samples.clone()).unwrap();
+        Herder::new(mu, Domain::Pool(pool.clone())).unwrap().precision()
+    };
+    assert_eq!(precision(&narrow, &narrow), Precision::Mixed);
+    assert_eq!(precision(&wide, &wide), Precision::Double);
+    assert_eq!(precision(&narrow, &wide), Precision::Double);
+    let few = narrow.select(&[0, 1, 2, 3]).unwrap();
+    assert_eq!(precision(&few, &few), Precision::Double);
+    let linear = Empirical::new(Kernel::linear(), narrow).unwrap();
+    assert_eq!(linear.precision_in_use(), Precision::Double);
+}
+
+#[test]
+fn other_subsets_are_measured_as_precisely() {
+    let points = mixture(17_000, 3);
+    let [mixed, double] = herders("gaussian(1)", &points, &points, None);
+    let mut rng = rng(10);
+    for size in [1, 30, 1000] {
+        let rows: Vec<usize> = (0..size).map(|_| rng.random_range(0..17_000)).collect();
+        let (a, b) =
+            (mixed.mmd_of_rows(&rows).unwrap().unwrap(), double.mmd_of_rows(&rows).unwrap().unwrap());
+        assert!((a / b - 1.0).abs() < 1e-4, "{size}: {a} {b}");
+    }
+}
