@@ -4,7 +4,7 @@
 //! [`Packed::own_mean_into`] with half the work when points meet themselves), one kernel row fused with the search for
 //! the next maximum ([`Packed::add_row_and_argmax`]). Points are packed once, in f32 or f64 ([`Precision`]). Every row
 //! of a result is summed in a fixed order, so results do not depend on the number of threads; the pool of threads is
-//! the caller's. Each routine is tested against its twin in [`scalar`] on every instruction set of the machine.
+//! the caller's. Each routine is tested against its twin in `scalar.rs` on every instruction set of the machine.
 
 mod lanes;
 mod panels;

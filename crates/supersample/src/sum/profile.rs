@@ -1,6 +1,6 @@
 //! The kernels on vectors: how a coordinate adds to the distance, and what the kernel makes of it.
 //!
-//! Lengths are in units chosen so that the kernel costs least (see [`unit`]); the distance is accumulated with a minus
+//! Lengths are in units chosen so that the kernel costs least (see [`unit()`]); the distance is accumulated with a minus
 //! sign, because that is what the exponential wants.
 
 use std::f64::consts::LOG2_E;
