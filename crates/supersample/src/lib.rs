@@ -49,6 +49,7 @@ mod refine;
 mod special;
 mod sum;
 pub mod target;
+pub mod weights;
 
 pub use ascent::AscentOptions;
 pub use domain::Domain;

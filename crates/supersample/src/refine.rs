@@ -277,6 +277,7 @@ impl Refiner {
         // The set is a pool of its own, in which equal rows are distinct.
         let mut order = PoolSums::new(self.mu.kernel(), &points, &mu_values, half.as_deref(), 0);
         for _ in rows {
+            order.set_share(order.chosen().len() as f64 + 1.0);
             let next = order.best_next(|i| order.times(i) == 0).expect("one is left");
             order.push(next);
         }
@@ -309,6 +310,7 @@ impl Refiner {
         // A worth is a difference of numbers up to T, each right to a few units in the last place.
         let margin = 32.0 * f64::EPSILON * size * self.largest_diagonal;
         let start = self.scored(set.chosen().to_vec());
+        set.set_share(size);
         let mut swept = sweep(&mut set, choices, self.options.max_sweeps, margin);
         let after_sweeps = better(start.clone(), self.scored(set.chosen().to_vec()));
         let mut best = after_sweeps.clone();
@@ -398,6 +400,7 @@ fn herd(set: &mut PoolSums, choices: &Choices) {
     choices.include().iter().for_each(|&row| set.push(row));
     while set.chosen().len() < choices.size() {
         let left = choices.places_left(set.chosen());
+        set.set_share(set.chosen().len() as f64 + 1.0);
         let next = set.best_next(|i| choices.may_add(i, set.times(i), left.as_deref()));
         set.push(next.expect("the constraints leave a row for every place"));
     }

@@ -112,6 +112,7 @@ impl Refiner {
             if size == limit {
                 return Ok(None);
             }
+            set.set_share(size as f64 + 1.0);
             let next = set.best_next(|i| choices.may_add(i, set.times(i), None));
             set.push(next.expect("the constraints leave a row for every place"));
         }

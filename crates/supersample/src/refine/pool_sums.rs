@@ -11,14 +11,16 @@ use crate::{Kernel, Points, sum};
 const SERIAL_BELOW: usize = 1 << 15;
 const CHUNK: usize = 1 << 13;
 
-/// A set of rows of the pool, with Σₜ k(xᵢ, xₜ) at every row i.
+/// A set of rows of the pool, with eq. 4's w(x) = share·μ(x) − Σₜ k(x, xₜ), less k(x, x)/2, at every row.
+///
+/// One array holds all that a score is made of, so that a look at the pool reads it and one kernel row.
 pub(super) struct PoolSums<'a> {
     kernel: &'a Kernel,
     pool: &'a Points,
     mu: &'a [f64],
     half_diagonal: Option<&'a [f64]>,
-    /// Σₜ k(xᵢ, xₜ) over the chosen.
-    sums: Vec<f64>,
+    share: f64,
+    w: Vec<f64>,
     /// The chosen rows by position.
     chosen: Vec<usize>,
     /// How often each row is chosen.
@@ -47,7 +49,8 @@ impl<'a> PoolSums<'a> {
             pool,
             mu,
             half_diagonal,
-            sums: vec![0.0; n],
+            share: 0.0,
+            w: half_diagonal.map_or(vec![0.0; n], |half| half.iter().map(|half| -half).collect()),
             chosen: Vec::new(),
             times: vec![0; n],
             kept: Vec::new(),
@@ -89,17 +92,38 @@ impl<'a> PoolSums<'a> {
         }
     }
 
-    /// Σₛₜ k(xₛ, xₜ) − 2T Σ μ(xₜ) = T²(E² − ‖μ‖²), from the sums at hand.
+    /// Σₛₜ k(xₛ, xₜ) − 2T Σ μ(xₜ) = T²(E² − ‖μ‖²), from the values at hand.
     pub(super) fn energy(&self) -> f64 {
         let t = self.chosen.len() as f64;
-        self.chosen.iter().map(|&i| self.sums[i] - 2.0 * t * self.mu[i]).sum()
+        let sum = |i: usize| self.share * self.mu[i] - self.w[i] - self.half_diagonal(i);
+        self.chosen.iter().map(|&i| sum(i) - 2.0 * t * self.mu[i]).sum()
     }
 
-    /// The allowed row of the largest eq. 7, (T+1)·μ(x) − Σₜ k(x, xₜ), less k(x, x)/2 where that varies.
+    /// Makes w contain this many times μ: T + 1 to herd on (eq. 8), T to replace points.
+    pub(super) fn set_share(&mut self, share: f64) {
+        let more = share - self.share;
+        self.share = share;
+        let mu = self.mu;
+        in_chunks(&mut self.w, |start, w| {
+            w.iter_mut().zip(&mu[start..]).for_each(|(w, mu)| *w += more * mu);
+        });
+    }
+
+    /// The allowed row of the largest w, after the share has been set to T + 1.
     pub(super) fn best_next(&self, allowed: impl Fn(usize) -> bool + Sync) -> Option<usize> {
-        let share = self.chosen.len() as f64 + 1.0;
-        let score = |i: usize| share * self.mu[i] - self.sums[i] - self.half_diagonal(i);
-        sum::argmax(self.pool.len(), |i| allowed(i).then(|| score(i))).map(|best| best.0)
+        self.best(|i| self.w[i], allowed).map(|best| best.0)
+    }
+
+    /// The allowed row of the largest score; most often the best of all is allowed, and no other need be asked.
+    fn best(
+        &self,
+        score: impl Fn(usize) -> f64 + Sync,
+        allowed: impl Fn(usize) -> bool + Sync,
+    ) -> Option<(usize, f64)> {
+        match sum::argmax(self.pool.len(), |i| Some(score(i))) {
+            Some(best) if allowed(best.0) => Some(best),
+            _ => sum::argmax(self.pool.len(), |i| allowed(i).then(|| score(i))),
+        }
     }
 
     /// Takes the point at `position` out for [`best_replacement`](Self::best_replacement) and the like to be asked.
@@ -113,10 +137,10 @@ impl<'a> PoolSums<'a> {
         }
     }
 
-    /// What row `i` is worth at the lifted `position`: T·μ(x) − Σ over the others of k(x, xₜ) − k(x, x)/2. Putting i
+    /// What row `i` is worth at the lifted `position`, the share being T: T·μ(x) − Σ over the others of k(x, xₜ) − k(x, x)/2. Putting i
     /// where j was lowers T²E² by twice the difference of their worths.
     pub(super) fn worth(&self, position: usize, i: usize) -> f64 {
-        self.worth_with(self.row(position), i)
+        self.w[i] + self.row(position)[i]
     }
 
     /// The allowed row of the largest worth at the lifted `position`, and that worth.
@@ -126,7 +150,7 @@ impl<'a> PoolSums<'a> {
         allowed: impl Fn(usize) -> bool + Sync,
     ) -> Option<(usize, f64)> {
         let row = self.row(position);
-        sum::argmax(self.pool.len(), |i| allowed(i).then(|| self.worth_with(row, i)))
+        self.best(|i| self.w[i] + row[i], allowed)
     }
 
     /// The worths of all rows at the lifted `position` into `worths`, −∞ where not allowed.
@@ -139,7 +163,7 @@ impl<'a> PoolSums<'a> {
         let row = self.row(position);
         in_chunks(worths, |start, worths| {
             for (i, worth) in (start..).zip(worths) {
-                *worth = if allowed(i) { self.worth_with(row, i) } else { f64::NEG_INFINITY };
+                *worth = if allowed(i) { self.w[i] + row[i] } else { f64::NEG_INFINITY };
             }
         });
     }
@@ -150,8 +174,8 @@ impl<'a> PoolSums<'a> {
         self.times[gone] -= 1;
         self.times[row] += 1;
         let lifted = self.kept.get(position).unwrap_or(&self.lifted);
-        in_chunks(&mut self.sums, |start, sums| {
-            sums.iter_mut().zip(&lifted[start..]).for_each(|(sum, k)| *sum -= k);
+        in_chunks(&mut self.w, |start, w| {
+            w.iter_mut().zip(&lifted[start..]).for_each(|(w, k)| *w += k);
         });
         self.add(position, row);
     }
@@ -160,7 +184,7 @@ impl<'a> PoolSums<'a> {
         self.kernel_rows += 1;
         let y = self.pool.row(row);
         if position >= self.capacity {
-            return sum::add_row_into(self.kernel, self.pool, y, 1.0, &mut self.sums);
+            return sum::add_row_into(self.kernel, self.pool, y, -1.0, &mut self.w);
         }
         if position == self.kept.len() {
             self.kept.push(vec![0.0; self.pool.len()]);
@@ -168,17 +192,13 @@ impl<'a> PoolSums<'a> {
         let kept = &mut self.kept[position];
         kept.fill(0.0);
         sum::add_row_into(self.kernel, self.pool, y, 1.0, kept);
-        in_chunks(&mut self.sums, |start, sums| {
-            sums.iter_mut().zip(&kept[start..]).for_each(|(sum, k)| *sum += k);
+        in_chunks(&mut self.w, |start, w| {
+            w.iter_mut().zip(&kept[start..]).for_each(|(w, k)| *w -= k);
         });
     }
 
     fn row(&self, position: usize) -> &[f64] {
         self.kept.get(position).unwrap_or(&self.lifted)
-    }
-
-    fn worth_with(&self, row: &[f64], i: usize) -> f64 {
-        self.chosen.len() as f64 * self.mu[i] - self.sums[i] + row[i] - self.half_diagonal(i)
     }
 
     fn half_diagonal(&self, i: usize) -> f64 {
@@ -211,6 +231,7 @@ mod tests {
             for budget in [usize::MAX, 7 * 400 * 8, 0] {
                 let mut set = PoolSums::new(&kernel, &pool, &mu, Some(&half), budget);
                 (0..20).for_each(|i| set.push(i));
+                set.set_share(20.0);
                 for step in 0..5000 {
                     let (position, row) = (step % 20, (step * 37) % 400);
                     set.lift(position);
@@ -219,9 +240,10 @@ mod tests {
                     set.replace(position, row);
                     assert!((before - set.energy() - 2.0 * gain).abs() < 1e-9, "{text} {step}");
                 }
-                let mut afresh = PoolSums::new(&kernel, &pool, &mu, None, 0);
+                let mut afresh = PoolSums::new(&kernel, &pool, &mu, Some(&half), 0);
+                afresh.set_share(20.0);
                 set.chosen.iter().for_each(|&row| afresh.push(row));
-                for (drifted, exact) in set.sums.iter().zip(&afresh.sums) {
+                for (drifted, exact) in set.w.iter().zip(&afresh.w) {
                     assert!((drifted - exact).abs() < 1e-11, "{text}: {drifted} {exact}");
                 }
                 assert_eq!(set.times, afresh.times);
