@@ -6,6 +6,8 @@
 mod factor;
 mod simplex;
 
+use std::collections::HashMap;
+
 use rayon::prelude::*;
 
 use self::factor::Factor;
@@ -13,6 +15,9 @@ use crate::{Error, Kernel, MeanEmbedding, Points, Result, linalg, sum};
 
 /// The smallest pivot, relative to the largest k(x, x), that is more than rounding noise.
 const SMALLEST_PIVOT: f64 = 1e-13;
+
+/// The smallest jitter, in the same units; it moves E² by less than itself.
+const SMALLEST_JITTER: f64 = 1e-12;
 
 /// Which weights are allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,8 +43,9 @@ pub struct OptimalWeights {
     pub squared_error: Option<f64>,
     /// The MMD of the same points with equal weights.
     pub equal_error: Option<f64>,
-    /// What was added to the diagonal of K, 0 where nothing had to be. Points that repeat, or nearly, make K singular;
-    /// the jitter picks, among the weights that then do equally well, the smallest, so equal points get equal weights.
+    /// What was added to the diagonal of K: 0 where nothing had to be, and always a little on the simplex. Points that nearly repeat, or more points than
+    /// the kernel has features, make K singular; the jitter then picks the smallest of the weights that do equally
+    /// well. Points that repeat exactly need none: they are taken together and share their weight equally.
     pub jitter: f64,
     /// Whether the conditions of optimality hold; false only for a simplex problem that was given up, whose weights
     /// are the best met and never worse than equal ones.
@@ -47,7 +53,7 @@ pub struct OptimalWeights {
 }
 
 /// The weights on `points` under which they match the target best, by the rule. Costs T² kernel values and memory, and
-/// T³/3 for a factorisation; about ten of these for the simplex.
+/// T³/3 for a factorisation; for the simplex about as many steps as weights end up positive, of T·that many each.
 ///
 /// ```
 /// use supersample::target::IndependentNormals;
@@ -62,6 +68,10 @@ pub struct OptimalWeights {
 /// ```
 pub fn optimal(mu: &dyn MeanEmbedding, points: &Points, rule: WeightRule) -> Result<OptimalWeights> {
     points.expect_dim("the points", "the target", mu.dim())?;
+    let (distinct, place) = distinct_rows(points);
+    let mut copies = vec![0.0; distinct.len()];
+    place.iter().for_each(|&at| copies[at] += 1.0);
+    let points = &points.select(&distinct)?;
     let count = points.len();
     let matrix = KernelMatrix::new(mu.kernel(), points);
     let mut z = vec![0.0; count];
@@ -69,20 +79,28 @@ pub fn optimal(mu: &dyn MeanEmbedding, points: &Points, rule: WeightRule) -> Res
     if let Some(&value) = matrix.values.iter().chain(&z).find(|value| !value.is_finite()) {
         return Err(Error::Overflow { value });
     }
-    let (factor, jitter) = matrix.factor()?;
-    let (weights, optimal) = match rule {
+    if matrix.largest <= 0.0 {
+        return Err(Error::SingularKernelMatrix { jitter: 0.0 });
+    }
+    let (weights, jitter, optimal) = match rule {
         WeightRule::Free => {
+            let (factor, jitter) = matrix.factor()?;
             let mut weights = z.clone();
             factor.solve(&mut weights);
-            (weights, true)
+            (weights, jitter, true)
         }
-        WeightRule::SumToOne => (with_sum_one(&factor, z.clone()).0, true),
+        WeightRule::SumToOne => {
+            let (factor, jitter) = matrix.factor()?;
+            (with_sum_one(&z, |b| factor.solve(b)), jitter, true)
+        }
         WeightRule::Simplex => {
-            drop(factor);
-            simplex::weights(&matrix, &z, jitter)?
+            // Always some: which points will be in the support is not known beforehand.
+            let jitter = SMALLEST_JITTER * matrix.largest;
+            let (weights, optimal) = simplex::weights(&matrix, &z, jitter);
+            (weights, jitter, optimal)
         }
     };
-    let equal = vec![1.0 / count as f64; count];
+    let equal: Vec<f64> = copies.iter().map(|copies| copies / place.len() as f64).collect();
     let (mut energy, equal_energy) = (matrix.energy(&weights, &z), matrix.energy(&equal, &z));
     // The jitter can cost a little, and then only where equal weights are optimal already.
     let is_worse = rule != WeightRule::Free && energy > equal_energy;
@@ -91,7 +109,7 @@ pub fn optimal(mu: &dyn MeanEmbedding, points: &Points, rule: WeightRule) -> Res
     let squared_error = mu.squared_norm().map(|norm| norm + energy);
     let root = |squared: f64| squared.max(0.0).sqrt();
     Ok(OptimalWeights {
-        weights,
+        weights: place.iter().map(|&at| weights[at] / copies[at]).collect(),
         error: squared_error.map(root),
         squared_error,
         equal_error: mu.squared_norm().map(|norm| root(norm + equal_energy)),
@@ -100,14 +118,28 @@ pub fn optimal(mu: &dyn MeanEmbedding, points: &Points, rule: WeightRule) -> Res
     })
 }
 
-/// The weights of least E² among those that sum to one, and the multiplier of that constraint: w = a + ν·b with
-/// K·a = z and K·b = 1.
-fn with_sum_one(factor: &Factor, mut z: Vec<f64>) -> (Vec<f64>, f64) {
-    let mut ones = vec![1.0; z.len()];
-    factor.solve(&mut z);
-    factor.solve(&mut ones);
-    let multiplier = (1.0 - z.iter().sum::<f64>()) / ones.iter().sum::<f64>();
-    (z.iter().zip(&ones).map(|(a, b)| a + multiplier * b).collect(), multiplier)
+/// The first row of each distinct point, and for each row the place of its point among them.
+fn distinct_rows(points: &Points) -> (Vec<usize>, Vec<usize>) {
+    let (mut distinct, mut places) = (Vec::new(), HashMap::new());
+    let mut place_of = |(row, x): (usize, &[f64])| {
+        // Adding 0 makes the two zeros one.
+        let bits: Vec<u64> = x.iter().map(|x| (x + 0.0).to_bits()).collect();
+        *places.entry(bits).or_insert_with(|| {
+            distinct.push(row);
+            distinct.len() - 1
+        })
+    };
+    let places = points.rows().enumerate().map(&mut place_of).collect();
+    (distinct, places)
+}
+
+/// The weights of least E² among those that sum to one: w = a + ν·b with K·a = z and K·b = 1, where `solve` replaces
+/// a right-hand side by its solution.
+fn with_sum_one(z: &[f64], solve: impl Fn(&mut [f64]) + Sync) -> Vec<f64> {
+    let (mut a, mut b) = (z.to_vec(), vec![1.0; z.len()]);
+    rayon::join(|| solve(&mut a), || solve(&mut b));
+    let multiplier = (1.0 - a.iter().sum::<f64>()) / b.iter().sum::<f64>();
+    a.iter().zip(&b).map(|(a, b)| a + multiplier * b).collect()
 }
 
 /// k(xₛ, xₜ) for all pairs of points.
@@ -133,20 +165,11 @@ impl KernelMatrix {
         &self.values[i * self.count..(i + 1) * self.count]
     }
 
-    /// The rows and columns of these points.
-    fn part(&self, rows: &[usize]) -> Vec<f64> {
-        let mut part = vec![0.0; rows.len() * rows.len()];
-        part.par_chunks_mut(rows.len()).zip(rows).for_each(|(part, &row)| {
-            let row = self.row(row);
-            part.iter_mut().zip(rows).for_each(|(out, &column)| *out = row[column]);
-        });
-        part
-    }
-
     /// The factor of K with the smallest jitter that makes it positive definite: 0, or the first of 1e-12, 1e-11, …
     /// times the largest k(x, x).
     fn factor(&self) -> Result<(Factor, f64)> {
-        let jitters = std::iter::once(0.0).chain((-12..=-6).map(|power| self.largest * 10f64.powi(power)));
+        let growing = (0..=6).map(|power| self.largest * SMALLEST_JITTER * 10f64.powi(power));
+        let jitters = std::iter::once(0.0).chain(growing);
         for jitter in jitters {
             let smallest_pivot = SMALLEST_PIVOT * self.largest;
             if let Some(factor) = Factor::new(self.values.clone(), self.count, jitter, smallest_pivot) {
