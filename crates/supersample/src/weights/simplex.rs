@@ -92,8 +92,7 @@ impl<'a> Support<'a> {
             line[at] = (line[at] - known) / self.lower[at][at];
         }
         let pivot = row[point] + self.jitter - linalg::dot(&line, &line);
-        // Written so that a NaN fails too.
-        if !(pivot > 0.25 * self.jitter) {
+        if pivot.is_nan() || pivot <= 0.25 * self.jitter {
             return false;
         }
         line.push(pivot.sqrt());
