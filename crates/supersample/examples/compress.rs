@@ -7,11 +7,13 @@
 //! the bandwidth, so that another tool can be given the same kernel. `--synthetic N D SIZE` in place of a file takes N
 //! standard normal draws in D dimensions and prints only what it took.
 
+mod draws;
+
 use std::error::Error;
 use std::time::Instant;
 
 use supersample::target::IndependentNormals;
-use supersample::{Domain, Empirical, Herder, Kernel, Points, RefineOptions, Refined, Refiner, bandwidth};
+use supersample::{Domain, Empirical, Herder, Kernel, RefineOptions, Refined, Refiner, bandwidth};
 
 #[expect(clippy::print_stdout, reason = "the result is this program's output")]
 fn main() -> Result<(), Box<dyn Error>> {
@@ -25,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let (n, dim) = (number(1, 1000)?, number(2, 5)?);
         (IndependentNormals::new(&vec![0.0; dim], &vec![1.0; dim])?.sample(n, 1)?, 3)
     } else {
-        (scaled(arguments.first().ok_or("give a CSV file and a size")?)?, 1)
+        (draws::scaled(arguments.first().ok_or("give a CSV file and a size")?)?, 1)
     };
     let (size, search, seed) = (number(rest, 100)?, number(rest + 1, 0)?, number(rest + 2, 1)? as u64);
     let ell = bandwidth::median(&points);
@@ -76,28 +78,4 @@ fn part(
     let error = error.map_or("null".into(), |error| error.to_string());
     let (rows, cost) = (rows.join(", "), cost.unwrap_or_default());
     format!("\"{name}\": {{\"rows\": [{rows}], \"mmd\": {error}, \"seconds\": {seconds:.4}{cost}}}")
-}
-
-/// The columns that are not ids, each to mean 0 and variance 1; a constant column stays at 0.
-fn scaled(path: &str) -> Result<Points, Box<dyn Error>> {
-    let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
-    let mut lines = text.lines();
-    let header = lines.next().ok_or("the file is empty")?.split(',');
-    let kept: Vec<bool> = header.map(|name| !matches!(name.trim(), "chain" | "draw")).collect();
-    let dim = kept.iter().filter(|keep| **keep).count();
-    let mut numbers = Vec::new();
-    for line in lines {
-        for (field, _) in line.split(',').zip(&kept).filter(|(_, keep)| **keep) {
-            numbers.push(field.trim().parse::<f64>()?);
-        }
-    }
-    let n = (numbers.len() / dim) as f64;
-    for column in 0..dim {
-        let values = || numbers[column..].iter().step_by(dim);
-        let mean = values().sum::<f64>() / n;
-        let sd = (values().map(|x| (x - mean).powi(2)).sum::<f64>() / n).sqrt();
-        let divisor = if sd > 0.0 { sd } else { 1.0 };
-        numbers[column..].iter_mut().step_by(dim).for_each(|x| *x = (*x - mean) / divisor);
-    }
-    Ok(Points::from_vec(numbers, dim)?)
 }
