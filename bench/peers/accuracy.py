@@ -2,7 +2,7 @@
 
     bench/peers/setup.sh
     cargo build --release -p supersample --example compress
-    bench/peers/.venv/bin/python bench/peers/accuracy.py [FOLDER] [--sizes 25,100,156,500] [--search 40] [--out FOLDER]
+    bench/peers/.venv/bin/python bench/peers/accuracy.py [FOLDER] [--sizes 25,100,156,500] [--search 3,40] [--out FOLDER]
 
 FOLDER holds CSV files of draws, each with a header; columns named chain and draw are ids (default
 ../shared/data/posteriordb beside the repository). Columns are scaled to unit variance and the kernel is
@@ -69,21 +69,21 @@ def average(scores):
     return {key: float(np.mean([score[key] for score in scores])) for key in scores[0]}
 
 
-def ours(path, size, search):
+def ours(path, size, searches):
     program = ROOT / "target/release/examples/compress"
     if not program.exists():
         raise SystemExit(f"{program} is missing: cargo build --release -p supersample --example compress")
-    done = subprocess.run([program, path, str(size), str(search), "1"], capture_output=True, text=True)
+    done = subprocess.run([program, path, str(size), *searches], capture_output=True, text=True)
     if done.returncode != 0:
         raise SystemExit(f"{path.name}: {done.stderr.strip()}")
     return json.loads(done.stdout)
 
 
-def compare(path, sizes, search):
+def compare(path, sizes, searches):
     x = load(path)
     n, results, scores, k = len(x), [], None, None
     for size in sizes:
-        run = ours(path, size, search)
+        run = ours(path, size, searches)
         if scores is None:
             k = gram(x, run["bandwidth"])
             scores = Scores(x, k)
@@ -98,7 +98,7 @@ def compare(path, sizes, search):
                 variants[name] = average([scores(rows) for rows in thinned])
             best = min(variants, key=lambda name: variants[name]["mmd"])
             methods["kernel thinning"] = variants[best] | {"variant": best}
-        for name in ("herded", "refined", "searched"):
+        for name in ["herded", "refined"] + [f"searched {sweeps}" for sweeps in searches]:
             rows = np.array(run[name]["rows"])
             methods[name] = scores(rows)
             # Two independent computations of the same number; the difference of near-equal numbers costs digits.
@@ -119,11 +119,10 @@ def geometric(ratios):
 
 
 def tables(results, sizes):
-    names = ["random", "kernel thinning", "herded", "refined", "searched"]
     lines = []
     for size in sizes:
         rows = [result for result in results if result["size"] == size]
-        shown = [name for name in names if name in rows[0]["methods"]]
+        shown = list(rows[0]["methods"])
         for key, title in (("mmd", "MMD"), ("mean", "RMS error of the means"), ("sd", "RMS error of the sds"),
                            ("quantile", "RMS error of the 5, 25, 50, 75 and 95 % quantiles")):
             lines += [f"### T = {size}: {title}", "", "| posterior (d) | " + " | ".join(shown) + " |",
@@ -144,14 +143,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", nargs="?", type=pathlib.Path, default=ROOT.parent / "shared/data/posteriordb")
     parser.add_argument("--sizes", default="156,25,100,500")
-    parser.add_argument("--search", type=int, default=40, help="annealed sweeps")
+    parser.add_argument("--search", default="3,40", help="numbers of annealed sweeps")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "bench/peers/out")
     arguments = parser.parse_args()
     files = sorted(arguments.folder.glob("*.csv"))
     if not files:
         raise SystemExit(f"{arguments.folder} has no CSV files")
     sizes = [int(size) for size in arguments.sizes.split(",")]
-    results = [result for path in files for result in compare(path, sizes, arguments.search)]
+    searches = arguments.search.split(",")
+    results = [result for path in files for result in compare(path, sizes, searches)]
     arguments.out.mkdir(parents=True, exist_ok=True)
     (arguments.out / "accuracy.json").write_text(json.dumps(results, indent=1))
     table = tables(results, sizes)

@@ -1,10 +1,10 @@
 //! Compresses the draws of a CSV file to a few rows and prints them as JSON: the library's side of `bench/peers`.
 //!
-//! `cargo run --release -p supersample --example compress -- DRAWS.csv SIZE [SEARCH_SWEEPS [SEED]]`
+//! `cargo run --release -p supersample --example compress -- DRAWS.csv SIZE [SEARCH_SWEEPS...]`
 //!
 //! Columns named chain and draw are ids; the others are centred and scaled to unit variance, and the bandwidth is the
-//! median distance. Prints the herded, the refined and (for SEARCH_SWEEPS > 0) the searched rows, what each took, and
-//! the bandwidth, so that another tool can be given the same kernel. `--synthetic N D SIZE` in place of a file takes N
+//! median distance. Prints the herded rows (which may repeat), the refined ones and those of a search for each number of
+//! annealed sweeps given, what each took, and the bandwidth, so that another tool can be given the same kernel. `--synthetic N D SIZE` in place of a file takes N
 //! standard normal draws in D dimensions and prints only what it took.
 
 mod draws;
@@ -29,7 +29,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     } else {
         (draws::scaled(arguments.first().ok_or("give a CSV file and a size")?)?, 1)
     };
-    let (size, search, seed) = (number(rest, 100)?, number(rest + 1, 0)?, number(rest + 2, 1)? as u64);
+    let size = number(rest, 100)?;
+    let searches = (rest + 1..arguments.len()).map(|i| number(i, 0)).collect::<Result<Vec<_>, _>>()?;
     let ell = bandwidth::median(&points);
     let mu = Empirical::new(Kernel::gaussian(ell)?, points.clone())?;
     let (mut herder, embedding_s) = timed(|| Herder::new(mu.clone(), Domain::Pool(points.clone())));
@@ -43,10 +44,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         part("herded", synthetic, &rows, picks.last().and_then(|pick| pick.error), herd_s, None),
         refined_part("refined", synthetic, &refined?, refine_s),
     ];
-    if search > 0 {
-        let refiner = Refiner::new(mu, points, RefineOptions::default().search(search, seed))?;
+    for sweeps in searches {
+        let options = RefineOptions::default().search(sweeps, 1);
+        let refiner = Refiner::new(mu.clone(), points.clone(), options)?;
         let (searched, search_s) = timed(|| refiner.choose(size));
-        parts.push(refined_part("searched", synthetic, &searched?, search_s));
+        parts.push(refined_part(&format!("searched {sweeps}"), synthetic, &searched?, search_s));
     }
     println!("{{{}}}", parts.join(", "));
     Ok(())
