@@ -37,28 +37,47 @@ fn sorted(mut rows: Vec<usize>) -> Vec<usize> {
     rows
 }
 
-/// A sweep that recomputes everything at every position.
+/// The sweeps with every error recomputed from scratch. Between two sweeps, a position is visited where its rival, the
+/// best row it did not take or the last it gave up, has become better.
 fn naive_sweeps(naive: &Naive, rows: &mut [usize], repeats: bool) {
-    loop {
-        let mut changed = false;
-        for j in 0..rows.len() {
-            let here = rows[j];
-            let open = (0..naive.pool.len()).filter(|i| repeats || *i == here || !rows.contains(i));
-            let mut trial = rows.to_vec();
-            let mut error = |i: usize| {
-                trial[j] = i;
-                naive.squared_error(&trial)
-            };
-            let before = error(here);
-            let scored: Vec<(usize, f64)> = open.map(|i| (i, error(i))).collect();
-            let best = scored.into_iter().reduce(|a, b| if b.1 < a.1 { b } else { a }).unwrap();
-            if best.1 < before - 1e-13 {
-                rows[j] = best.0;
-                changed = true;
+    let mut rivals = vec![None; rows.len()];
+    let error = |rows: &[usize], j: usize, i: usize| {
+        let mut trial = rows.to_vec();
+        trial[j] = i;
+        naive.squared_error(&trial)
+    };
+    let visit = |rows: &mut [usize], rivals: &mut [Option<usize>], j: usize| {
+        let here = rows[j];
+        let open = (0..naive.pool.len()).filter(|i| *i != here && (repeats || !rows.contains(i)));
+        let scored = open.map(|i| (i, error(rows, j, i)));
+        let best = scored.reduce(|a, b| if b.1 < a.1 { b } else { a }).unwrap();
+        let is_better = best.1 < error(rows, j, here) - 1e-13;
+        rivals[j] = Some(if is_better { here } else { best.0 });
+        if is_better {
+            rows[j] = best.0;
+        }
+        is_better
+    };
+    let (mut quiet, mut turn) = (0, 0);
+    while quiet < rows.len() {
+        for _ in 0..rows.len() {
+            quiet = if visit(rows, &mut rivals, turn) { 0 } else { quiet + 1 };
+            turn = (turn + 1) % rows.len();
+            if quiet == rows.len() {
+                return;
             }
         }
-        if !changed {
-            return;
+        let mut found = true;
+        while found {
+            found = false;
+            for j in 0..rows.len() {
+                let rival = rivals[j].unwrap();
+                let is_open = repeats || !rows.contains(&rival);
+                if is_open && error(rows, j, rival) < error(rows, j, rows[j]) - 1e-13 {
+                    found |= visit(rows, &mut rivals, j);
+                    quiet = 0;
+                }
+            }
         }
     }
 }
@@ -165,7 +184,7 @@ fn the_same_seed_gives_the_same_set_on_any_number_of_threads() {
         pool.install(|| {
             // The samples are few, so that μ on the large pool costs little.
             let mu = Empirical::new(kernel.clone(), subsample.clone()).unwrap();
-            let options = RefineOptions::default().search(2, seed).memory(4 * 33_000 * 8);
+            let options = RefineOptions::default().search(8, seed).memory(4 * 33_000 * 8);
             Refiner::new(mu, points.clone(), options).unwrap().choose(8).unwrap()
         })
     };

@@ -143,6 +143,13 @@ impl<'a> PoolSums<'a> {
         self.w[i] + self.row(position)[i]
     }
 
+    /// How much more row `i` is worth at `position` than the row there, which need not be lifted: one kernel value.
+    pub(super) fn gain(&self, position: usize, i: usize) -> f64 {
+        let here = self.chosen[position];
+        let (x, y) = (self.pool.row(i), self.pool.row(here));
+        self.w[i] + self.kernel.value(x, y) - self.w[here] - self.kernel.diagonal(y)
+    }
+
     /// The allowed row of the largest worth at the lifted `position`, and that worth.
     pub(super) fn best_replacement(
         &self,
@@ -237,6 +244,7 @@ mod tests {
                     set.lift(position);
                     let before = set.energy();
                     let gain = set.worth(position, row) - set.worth(position, set.chosen[position]);
+                    assert!((gain - set.gain(position, row)).abs() < 1e-11);
                     set.replace(position, row);
                     assert!((before - set.energy() - 2.0 * gain).abs() < 1e-9, "{text} {step}");
                 }

@@ -62,7 +62,7 @@ impl Factor {
 }
 
 /// From the lower triangle of the rows `below`, which start at column `end`, subtracts the products of their panels:
-/// a[i][j] −= Σₖ p[i][k]·p[j][k] over the `width` columns k from `start`.
+/// `a[i][j] −= Σₖ p[i][k]·p[j][k]` over the `width` columns k from `start`.
 fn subtract_products(below: &mut [f64], dim: usize, start: usize, width: usize, end: usize) {
     let count = below.len() / dim;
     let tiles = count.div_ceil(TILE);
