@@ -177,15 +177,15 @@ fn refinement_beats_herding_and_the_search_beats_refinement() {
 
 #[test]
 fn the_same_seed_gives_the_same_set_on_any_number_of_threads() {
-    let (kernel, points) = posterior_like(33_000, 1); // enough rows for the parallel paths
-    let subsample = Points::from_rows(&points.as_slice()[..500], 1).unwrap();
+    let (kernel, points) = posterior_like(33_000, 2); // enough rows for the parallel paths
+    let subsample = Points::from_rows(&points.as_slice()[..500], 2).unwrap();
     let on = |threads: usize, seed: u64| -> Refined {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
             // The samples are few, so that μ on the large pool costs little.
             let mu = Empirical::new(kernel.clone(), subsample.clone()).unwrap();
-            let options = RefineOptions::default().search(8, seed).memory(4 * 33_000 * 8);
-            Refiner::new(mu, points.clone(), options).unwrap().choose(8).unwrap()
+            let options = RefineOptions::default().search(3, seed).memory(4 * 33_000 * 8);
+            Refiner::new(mu, points.clone(), options).unwrap().choose(16).unwrap()
         })
     };
     let once = on(1, 7);
