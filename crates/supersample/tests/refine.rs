@@ -328,6 +328,18 @@ fn stop_rules_keep_the_constraints() {
     let counts = [0, 1, 2].map(in_group);
     assert!(counts.iter().max().unwrap() - counts.iter().min().unwrap() <= 1, "{counts:?}");
     assert!(set.rows.contains(&7) && set.rows.iter().all(|row| *row > 2));
+    // Sixty groups of neighbours, and so at first one point at most from each: more points than herding needs.
+    let by_value: Vec<usize> = {
+        let mut order: Vec<usize> = (0..300).collect();
+        order.sort_by(|&a, &b| points.row(a)[0].total_cmp(&points.row(b)[0]));
+        let mut groups = vec![0; 300];
+        order.iter().enumerate().for_each(|(rank, &row)| groups[row] = (rank / 5) * 7 % 60);
+        groups
+    };
+    let options = RefineOptions::default().max_sweeps(0).groups(&by_value, None);
+    let grouped = refiner(&kernel, &points, options).fewest(0.05).unwrap();
+    assert!(grouped.reached && grouped.set.error.unwrap() <= 0.05);
+    assert!(grouped.set.rows.len() > grouped.herded.unwrap(), "{grouped:?}");
     let options = RefineOptions::default().include(&[7, 8]);
     let set = refiner(&kernel, &points, options).fewest(0.03).unwrap().set;
     assert!(set.rows.contains(&7) && set.rows.contains(&8));

@@ -49,10 +49,16 @@ impl Refiner {
         let herded = herded.map(|rows| rows.len());
         let is_good = |draft: &Draft| draft.squared.is_some_and(is_enough);
         kernel_rows += first.kernel_rows;
-        let reached = is_good(&first);
         let mut best = first;
-        // Every size up to `short` is taken to be too small, that of `best` is enough.
+        // Every size up to `short` is taken to be too small.
         let mut short = self.options.include.len().max(1) - 1;
+        // Quotas can cost what herding without them had reached: grow until it is enough again.
+        while !is_good(&best) && best.rows.len() < limit {
+            short = best.rows.len();
+            best = self.draft_of(limit.min(short + short / 4 + 1))?;
+            kernel_rows += best.kernel_rows;
+        }
+        let reached = is_good(&best);
         while reached && best.rows.len() - short > 1 {
             let size = short + (best.rows.len() - short) / 2;
             let draft = match self.options.groups {
