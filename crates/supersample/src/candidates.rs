@@ -29,8 +29,23 @@ pub(crate) struct Candidates {
     pending: Option<(Box<[f64]>, f64)>,
 }
 
+/// Points packed for kernel rows that go with a target, and the target in the precision that goes with the points.
+pub(crate) fn pack(mu: Arc<dyn MeanEmbedding>, points: &Points) -> (Arc<dyn MeanEmbedding>, Packed) {
+    // Where μ is exact, the kernel rows must be too: their errors would no longer cancel in E_T.
+    let double = |mu: &dyn MeanEmbedding| Packed::new(mu.kernel(), points, Precision::Double);
+    let Form::Samples(samples) = mu.form() else { return (mu.clone(), double(&*mu)) };
+    if let Some(packed) = samples.pack_beside(points) {
+        return (mu.clone(), packed);
+    }
+    // Samples in f32 beside points that are spread too wide for it: f64 for both.
+    let samples = samples.in_double();
+    let packed = samples.pack_beside(points).expect("double precision takes any points");
+    (Arc::new(samples), packed)
+}
+
 impl Candidates {
-    pub(crate) fn new(mu: &dyn MeanEmbedding, points: Points) -> Result<Candidates> {
+    /// The candidates of a target, packed by [`pack`] to go with it.
+    pub(crate) fn new(mu: &dyn MeanEmbedding, points: Points, packed: Packed) -> Result<Candidates> {
         let kernel = mu.kernel();
         let diagonal: Option<Vec<f64>> =
             (!kernel.has_constant_diagonal()).then(|| points.rows().map(|x| kernel.diagonal(x)).collect());
@@ -39,15 +54,10 @@ impl Candidates {
         if largest > 1e290 {
             return Err(Error::Overflow { value: largest });
         }
-        let packed = match mu.form() {
-            Form::Samples(samples) => samples.pack_beside(&points),
-            _ => None,
-        };
-        // Where μ is exact, the kernel rows must be too: their errors would no longer cancel in E_T.
-        let packed = packed.unwrap_or_else(|| Packed::new(kernel, &points, Precision::Double));
         let mut values = vec![0.0; points.len()];
         mu.values_into(&points, &mut values);
-        if let Some(&value) = values.iter().find(|value| !value.is_finite()) {
+        if let Some(value) = values.iter().copied().chain(mu.squared_norm()).find(|value| !value.is_finite())
+        {
             return Err(Error::Overflow { value });
         }
         let half_diagonal = diagonal.map(|values| values.iter().map(|k| k / 2.0).collect::<Arc<[f64]>>());
@@ -146,4 +156,12 @@ impl Candidates {
             self.packed.add_row(&x, mass, &mut self.sums);
         }
     }
+}
+
+/// Σ over pairs of points that are rows of the packed ones of k, each kernel value as their sums see it.
+pub(crate) fn pair_sum(packed: &Packed, rows: &Points) -> f64 {
+    let rows_packed = packed.beside(rows).expect("some of the points are no wider spread than all");
+    let mut means = vec![0.0; rows.len()];
+    rows_packed.own_mean_into(None, &mut means);
+    means.iter().sum::<f64>() * rows.len() as f64
 }

@@ -187,6 +187,102 @@ pub enum Error {
         /// What it may be.
         advice: &'static str,
     },
+    /// More distinct rows were asked for than there are.
+    #[error(
+        "{asked} distinct rows were asked for, but only {available} may be chosen; ask for fewer, or allow repeats"
+    )]
+    TooFewRows {
+        /// How many were asked for.
+        asked: usize,
+        /// How many rows of the pool may be chosen.
+        available: usize,
+    },
+    /// A set of no points was asked for.
+    #[error("a set of 0 points was asked for; ask for at least one")]
+    EmptySet,
+    /// A row is both to be included and to be excluded.
+    #[error("row {index} is to be both included and excluded; drop it from one of the two lists")]
+    IncludedAndExcluded {
+        /// The row.
+        index: usize,
+    },
+    /// More rows must be included than the set has places.
+    #[error(
+        "{included} rows must be included, but only {asked} are to be chosen; ask for more, or include fewer"
+    )]
+    TooManyIncluded {
+        /// How many rows must be included.
+        included: usize,
+        /// How many are to be chosen.
+        asked: usize,
+    },
+    /// There must be one group for each row of the pool.
+    #[error("{found} group labels were given for a pool of {expected} rows; give exactly one each")]
+    GroupCount {
+        /// How many labels were given.
+        found: usize,
+        /// How many rows the pool has.
+        expected: usize,
+    },
+    /// There must be one quota for each group.
+    #[error("{found} quotas were given for {expected} groups; give one for each group, numbered from 0")]
+    QuotaCount {
+        /// How many quotas were given.
+        found: usize,
+        /// How many groups there are.
+        expected: usize,
+    },
+    /// The quotas do not add up to the size of the set.
+    #[error("the quotas add up to {total}, but {asked} rows are to be chosen; make the two agree")]
+    QuotaTotal {
+        /// The sum of the quotas.
+        total: usize,
+        /// How many are to be chosen.
+        asked: usize,
+    },
+    /// A quota is larger than its group.
+    #[error("group {group} has a quota of {quota}, but only {available} of its rows may be chosen")]
+    QuotaTooLarge {
+        /// Which group, from 0.
+        group: usize,
+        /// How many rows are to come from it.
+        quota: usize,
+        /// How many rows of it may be chosen.
+        available: usize,
+    },
+    /// A quota is smaller than the number of rows of its group that must be included.
+    #[error("group {group} has a quota of {quota}, but {included} of its rows must be included")]
+    QuotaTooSmall {
+        /// Which group, from 0.
+        group: usize,
+        /// How many rows are to come from it.
+        quota: usize,
+        /// How many of its rows must be included.
+        included: usize,
+    },
+    /// Fixed quotas fix the size of the set, so the fewest points cannot be searched for.
+    #[error(
+        "fixed quotas fix the number of points; leave them proportional when the fewest points are asked for"
+    )]
+    FixedQuotas,
+    /// An option of the refinement, the polish or a stop rule is out of range.
+    #[error("{option} is {value}; {advice}")]
+    BadOption {
+        /// The option's name.
+        option: &'static str,
+        /// The offending value.
+        value: f64,
+        /// What it may be.
+        advice: &'static str,
+    },
+    /// A kernel matrix that no reasonable jitter makes positive definite.
+    #[error(
+        "the kernel matrix of the points is not positive definite even with {jitter:e} on its diagonal; scale the points, or drop those that repeat"
+    )]
+    SingularKernelMatrix {
+        /// The largest jitter that was tried.
+        jitter: f64,
+    },
 }
 
 /// A result whose error is this library's [`Error`].

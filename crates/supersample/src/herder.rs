@@ -12,13 +12,12 @@
 //! With w0 = μ, the default, this is eq. 8 times T+1, the greedy step on the error E_T of eq. 9. Where k(x, x) varies
 //! that step needs −k(x, x)/2 as well (expand E²_{T+1} in φ(x)), and the score then contains it.
 
-mod exact;
+pub(crate) mod exact;
 mod space;
 
 use std::sync::Arc;
 
-use crate::candidates::Candidates;
-use crate::embedding::Form;
+use crate::candidates::{Candidates, pack};
 use crate::expansion::expect_same_kernel;
 use crate::ledger::{Evaluated, Ledger};
 use crate::{Domain, Empirical, Error, KernelExpansion, MeanEmbedding, Points, Precision, Result};
@@ -122,19 +121,9 @@ impl Herder {
                 options.check()?;
             }
         }
-        // Samples in f32 beside a pool that is spread too wide for it: f64 for both.
-        let in_double = match mu.form() {
-            Form::Samples(samples) if samples.pack_beside(domain.candidates()).is_none() => {
-                Some(samples.in_double())
-            }
-            _ => None,
-        };
-        let mu = in_double.map_or(mu, |samples| Arc::new(samples));
-        let candidates = Candidates::new(&*mu, domain.candidates().clone())?;
+        let (mu, packed) = pack(mu, domain.candidates());
+        let candidates = Candidates::new(&*mu, domain.candidates().clone(), packed)?;
         let squared_norm = mu.squared_norm();
-        if let Some(value) = squared_norm.filter(|norm| !norm.is_finite()) {
-            return Err(Error::Overflow { value });
-        }
         Ok(Herder {
             mu,
             domain,

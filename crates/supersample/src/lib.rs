@@ -27,7 +27,9 @@
 //!
 //! [`Points`] and a [`Kernel`] make a [`MeanEmbedding`]: [`Empirical`] for weighted samples, [`ClosedForm`] for the
 //! densities of [`target`]. A [`Herder`] over a [`Domain`] turns it into an iterator of [`Pick`]s, and [`metrics`]
-//! says how good any points are. Everything that can fail fails in a constructor; the iterator cannot.
+//! says how good any points are. Where the best set of a size is wanted rather than a sequence, a [`Refiner`] swaps
+//! rows until no swap helps; [`polish()`] moves points that need not be rows, [`weights`] gives them unequal weights, and
+//! [`quality`](mod@quality) compares a subset with the data column by column. Everything that can fail fails in a constructor; the iterator cannot.
 //!
 //! Kernel sums run on the rayon thread pool of the caller. The same input gives the same picks for any number of
 //! threads. Memory is O(n·d), never n².
@@ -46,9 +48,13 @@ mod ledger;
 mod linalg;
 pub mod metrics;
 mod points;
+mod polish;
+pub mod quality;
+mod refine;
 mod special;
 mod sum;
 pub mod target;
+pub mod weights;
 
 pub use ascent::AscentOptions;
 pub use domain::Domain;
@@ -59,6 +65,8 @@ pub use features::{FeatureHerder, FeaturePick};
 pub use herder::{Herder, Pick, Start};
 pub use kernel::Kernel;
 pub use points::Points;
+pub use polish::{PolishOptions, Polished, polish};
+pub use refine::{Fewest, RefineOptions, Refined, Refiner, Search};
 pub use sum::{Precision, instruction_set};
 
 /// The README's example is run as a test.

@@ -1,6 +1,6 @@
 //! How good a set of points is: the MMD, its worth in random draws, and errors of integrals.
 
-use crate::embedding::{Form, MeanEmbedding};
+use crate::embedding::{Form, MeanEmbedding, double_squared_norm, double_values};
 use crate::expansion::{KernelExpansion, expect_same_kernel};
 use crate::{Empirical, Error, Points, Result, points};
 
@@ -9,10 +9,7 @@ use crate::{Empirical, Error, Points, Result, points};
 /// A difference of near-equal numbers: when p and q nearly agree, rounding of about 1e-15 may make it negative, and it
 /// is returned as it is. Between two sets of points it costs every pair once, in f64 whatever their precision.
 pub fn squared_mmd(p: &dyn MeanEmbedding, q: &dyn MeanEmbedding) -> Result<f64> {
-    let norm = |mu: &dyn MeanEmbedding| match mu.form() {
-        Form::Samples(samples) => Ok(samples.double_squared_norm()),
-        _ => mu.squared_norm().ok_or(Error::UnknownNorm),
-    };
+    let norm = |mu: &dyn MeanEmbedding| double_squared_norm(mu).ok_or(Error::UnknownNorm);
     Ok(norm(p)? - 2.0 * inner_product(p, q)? + norm(q)?)
 }
 
@@ -52,12 +49,7 @@ pub fn inner_product(p: &dyn MeanEmbedding, q: &dyn MeanEmbedding) -> Result<f64
 }
 
 fn mean_over(samples: &Empirical, mu: &dyn MeanEmbedding) -> f64 {
-    let mut values = vec![0.0; samples.points().len()];
-    match mu.form() {
-        Form::Samples(others) => others.in_double().values_into(samples.points(), &mut values),
-        _ => mu.values_into(samples.points(), &mut values),
-    }
-    samples.mean_of(&values)
+    samples.mean_of(&double_values(mu, samples.points()))
 }
 
 /// How many iid draws have the same expected squared MMD: (E k(x, x) − ‖μ‖²)/E². `None` for an error of zero, which

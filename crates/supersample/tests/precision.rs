@@ -126,3 +126,20 @@ fn other_subsets_are_measured_as_precisely() {
         assert!((a / b - 1.0).abs() < 1e-4, "{size}: {a} {b}");
     }
 }
+
+#[test]
+fn refined_sets_are_measured_as_precisely() {
+    use supersample::{RefineOptions, Refiner, metrics};
+    let points = mixture(17_000, 2);
+    let kernel = Kernel::gaussian(2.0).unwrap();
+    let mu = Empirical::new(kernel.clone(), points.clone()).unwrap();
+    assert_eq!(mu.precision_in_use(), Precision::Mixed);
+    let refiner = Refiner::new(mu.clone(), points.clone(), RefineOptions::default()).unwrap();
+    for size in [20, 200] {
+        let set = refiner.choose(size).unwrap();
+        let rows = Empirical::new(kernel.clone(), points.select(&set.rows).unwrap()).unwrap();
+        let truth = metrics::mmd(&mu, &rows).unwrap();
+        assert!((set.error.unwrap() / truth - 1.0).abs() < 1e-3, "{size}: {:?} {truth}", set.error);
+        assert!(set.error <= set.swept_error && set.swept_error <= set.start_error);
+    }
+}

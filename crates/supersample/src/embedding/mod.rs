@@ -57,3 +57,21 @@ pub enum Form<'a> {
     /// Anything else.
     Other,
 }
+
+/// ‖μ‖² in f64, whatever the precision of the samples.
+pub(crate) fn double_squared_norm(mu: &dyn MeanEmbedding) -> Option<f64> {
+    match mu.form() {
+        Form::Samples(samples) => Some(samples.double_squared_norm()),
+        _ => mu.squared_norm(),
+    }
+}
+
+/// μ at each of the points in f64, whatever the precision of the samples.
+pub(crate) fn double_values(mu: &dyn MeanEmbedding, points: &Points) -> Vec<f64> {
+    let mut values = vec![0.0; points.len()];
+    match mu.form() {
+        Form::Samples(samples) => samples.in_double().values_into(points, &mut values),
+        _ => mu.values_into(points, &mut values),
+    }
+    values
+}

@@ -20,10 +20,15 @@ const MIXED_ERROR: f64 = 2e-7;
 /// An error of one part in 500 in E_T² is one part in 1000 in E_T, which is what we promise.
 const PROMISED: f64 = 500.0;
 
+/// Whether E_T² of this many points is within reach of the rounding of f32.
+pub(crate) fn is_too_small_for_mixed(squared_error: f64, points: f64) -> bool {
+    squared_error * points.sqrt() < PROMISED * MIXED_ERROR
+}
+
 impl Herder {
     /// Restates the ledger in f64 if E_T² is within reach of the rounding of f32.
     pub(super) fn turn_exact_if_needed(&mut self) {
-        let too_small = |squared: f64| squared * self.ledger.mass().sqrt() < PROMISED * MIXED_ERROR;
+        let too_small = |squared: f64| is_too_small_for_mixed(squared, self.ledger.mass());
         if self.exact.is_some()
             || self.candidates.precision() == Precision::Double
             || !self.ledger.squared_error().is_some_and(too_small)

@@ -1,0 +1,86 @@
+//! What leaving the local optimum is worth: annealed sweeps against other ways to spend the same time.
+//!
+//! `cargo run --release -p supersample --example search -- SIZE DRAWS.csv...`
+//!
+//! Prints, for each way and effort, the geometric mean over the files of the error relative to plain refinement, and
+//! of the time relative to it. Restarts refine random sets and keep the best; kicks replace a tenth of the best set by
+//! random rows, refine, and keep what is better.
+
+mod draws;
+
+use std::error::Error;
+use std::time::Instant;
+
+use supersample::quality::random_rows;
+use supersample::{Empirical, Kernel, Points, RefineOptions, Refiner, bandwidth};
+
+/// One file's error and time for every way and effort, in the order of the names.
+type Outcome = Vec<(String, f64, f64)>;
+
+#[expect(clippy::print_stdout, reason = "the table is this program's output")]
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let size: usize = arguments.next().ok_or("give a size and CSV files")?.parse()?;
+    let outcomes = arguments.map(|path| measure(&draws::scaled(&path)?, size));
+    let outcomes = outcomes.collect::<Result<Vec<Outcome>, Box<dyn Error>>>()?;
+    let files = outcomes.len() as f64;
+    println!("| way | error | time |\n|---|---|---|");
+    for way in 0..outcomes.first().ok_or("give at least one CSV file")?.len() {
+        let mean = |part: fn(&(String, f64, f64)) -> f64| {
+            let logs = outcomes.iter().map(|outcome| (part(&outcome[way]) / part(&outcome[0])).ln());
+            (logs.sum::<f64>() / files).exp()
+        };
+        println!("| {} | {:.3} | {:.1} |", outcomes[0][way].0, mean(|o| o.1), mean(|o| o.2));
+    }
+    Ok(())
+}
+
+fn measure(points: &Points, size: usize) -> Result<Outcome, Box<dyn Error>> {
+    let mu = Empirical::new(Kernel::gaussian(bandwidth::median(points))?, points.clone())?;
+    let with = |options: RefineOptions| Refiner::new(mu.clone(), points.clone(), options);
+    let plain = with(RefineOptions::default())?;
+    let start = Instant::now();
+    let refined = plain.choose(size)?;
+    let error = refined.error.ok_or("the error is known for samples")?;
+    let mut outcome = vec![("refined".to_string(), error, start.elapsed().as_secs_f64())];
+    for sweeps in [5, 10, 20, 40, 80] {
+        let start = Instant::now();
+        let searched = with(RefineOptions::default().search(sweeps, 1))?.choose(size)?;
+        let error = searched.error.unwrap_or(f64::NAN);
+        outcome.push((format!("{sweeps} annealed sweeps"), error, start.elapsed().as_secs_f64()));
+    }
+    for rounds in [4, 16] {
+        let start = Instant::now();
+        let searched = with(RefineOptions::default().search(40 / rounds, 1).rounds(rounds))?.choose(size)?;
+        let error = searched.error.unwrap_or(f64::NAN);
+        let name = format!("{} annealed sweeps, {rounds} times over", 40 / rounds);
+        outcome.push((name, error, start.elapsed().as_secs_f64()));
+    }
+    for restarts in [4, 16] {
+        let start = Instant::now();
+        let mut best = plain.choose(size)?.error.unwrap_or(f64::NAN);
+        for seed in 0..restarts {
+            let rows = random_rows(points.len(), None, size, seed)?;
+            best = best.min(plain.improve_rows(&rows)?.error.unwrap_or(f64::NAN));
+        }
+        outcome.push((format!("{restarts} restarts"), best, start.elapsed().as_secs_f64()));
+    }
+    for kicks in [4, 16] {
+        let start = Instant::now();
+        let mut best = plain.choose(size)?;
+        for seed in 0..kicks {
+            let mut rows = best.rows.clone();
+            let positions = random_rows(size, None, size.div_ceil(10), seed)?;
+            let fresh = random_rows(points.len(), None, 2 * size, 1000 + seed)?;
+            let mut fresh = fresh.into_iter().filter(|row| !best.rows.contains(row));
+            positions.iter().for_each(|&at| rows[at] = fresh.next().unwrap_or(rows[at]));
+            let kicked = plain.improve_rows(&rows)?;
+            if kicked.squared_error < best.squared_error {
+                best = kicked;
+            }
+        }
+        let error = best.error.unwrap_or(f64::NAN);
+        outcome.push((format!("{kicks} kicks"), error, start.elapsed().as_secs_f64()));
+    }
+    Ok(outcome)
+}

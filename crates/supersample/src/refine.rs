@@ -1,0 +1,438 @@
+//! The best rows as a set: herding, then sweeps of swaps, then, if asked, annealing, then a greedy order.
+//!
+//! Herding never takes a point back. A sweep does: it takes out the point at each position j in turn and puts in the
+//! one that serves the others best, the argmax over the pool of
+//!
+//! > worth(x) = T·μ(x) − Σ_{t≠j} k(x, xₜ) − k(x, x)/2,
+//!
+//! because T²E² (eq. 9) changes by −2·(worth(new) − worth(old)). So E never rises, and ends where no single swap can
+//! lower it.
+
+mod anneal;
+mod choices;
+mod fewest;
+mod pool_sums;
+mod sweep;
+
+use std::sync::Arc;
+
+use rand::SeedableRng;
+use rand_pcg::Pcg64;
+
+use self::choices::{Choices, Wishes};
+pub use self::fewest::Fewest;
+use self::pool_sums::PoolSums;
+use self::sweep::sweep;
+use crate::candidates::{pack, pair_sum};
+use crate::embedding::{Form, MeanEmbedding, double_squared_norm, double_values};
+use crate::herder::exact::is_too_small_for_mixed;
+use crate::sum::{Packed, Precision};
+use crate::{Error, Points, Result};
+
+/// How the rows of a set are chosen, refined and ordered.
+///
+/// ```
+/// use supersample::RefineOptions;
+/// let plain = RefineOptions::default();
+/// assert!(!plain.repeats && plain.search.is_none());
+/// let thorough = RefineOptions::default().search(40, 1).exclude(&[0, 1]);
+/// assert_eq!(thorough.search.unwrap().sweeps, 40);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct RefineOptions {
+    /// Whether a row may be chosen more than once. Off by default.
+    pub repeats: bool,
+    /// Sweeps at most; 0 leaves the herded set as it is. Default 100; a set is done after 3 to 15.
+    pub max_sweeps: usize,
+    /// The search beyond the local optimum. Off by default.
+    pub search: Option<Search>,
+    /// Whether the rows are put in greedy order, so that a prefix is a good smaller set. On by default; otherwise
+    /// they come as the sweeps left them.
+    pub ordered: bool,
+    /// Rows that must be in the set.
+    pub include: Vec<usize>,
+    /// Rows that must not be.
+    pub exclude: Vec<usize>,
+    /// The group of each row of the pool, numbered from 0: a chain, a class. None by default.
+    pub groups: Option<Vec<usize>>,
+    /// How many rows are to come from each group; by default in proportion to the mass of the group.
+    pub quotas: Option<Vec<usize>>,
+    /// Bytes that may be spent on keeping kernel rows of chosen points, which then need not be computed again.
+    /// Default 512 MiB. Changes the time, never the result beyond rounding.
+    pub memory: usize,
+}
+
+/// The seeded search that leaves the local optimum by annealing and returns the best set it has seen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Search {
+    /// Annealed sweeps in each round.
+    pub sweeps: usize,
+    /// Rounds, each from the best set so far. Default 1: one long round does better than several short ones.
+    pub rounds: usize,
+    /// The seed of its random numbers; the same seed gives the same set.
+    pub seed: u64,
+}
+
+impl Default for RefineOptions {
+    fn default() -> RefineOptions {
+        RefineOptions {
+            repeats: false,
+            max_sweeps: 100,
+            search: None,
+            ordered: true,
+            include: Vec::new(),
+            exclude: Vec::new(),
+            groups: None,
+            quotas: None,
+            memory: 512 << 20,
+        }
+    }
+}
+
+impl RefineOptions {
+    /// The same, with or without repeated rows.
+    pub fn repeats(self, repeats: bool) -> RefineOptions {
+        RefineOptions { repeats, ..self }
+    }
+
+    /// The same, with at most this many sweeps.
+    pub fn max_sweeps(self, max_sweeps: usize) -> RefineOptions {
+        RefineOptions { max_sweeps, ..self }
+    }
+
+    /// The same, followed by a search of one round of this many annealed sweeps.
+    pub fn search(self, sweeps: usize, seed: u64) -> RefineOptions {
+        RefineOptions { search: Some(Search { sweeps, rounds: 1, seed }), ..self }
+    }
+
+    /// The same, with the search made this many times over; without effect without a search.
+    pub fn rounds(self, rounds: usize) -> RefineOptions {
+        RefineOptions { search: self.search.map(|search| Search { rounds, ..search }), ..self }
+    }
+
+    /// The same, in greedy order or as the sweeps leave them.
+    pub fn ordered(self, ordered: bool) -> RefineOptions {
+        RefineOptions { ordered, ..self }
+    }
+
+    /// The same, with these rows in the set.
+    pub fn include(self, rows: &[usize]) -> RefineOptions {
+        RefineOptions { include: rows.to_vec(), ..self }
+    }
+
+    /// The same, without these rows.
+    pub fn exclude(self, rows: &[usize]) -> RefineOptions {
+        RefineOptions { exclude: rows.to_vec(), ..self }
+    }
+
+    /// The same, balanced over groups: the group of each row, and how many rows each group is to give (by default in
+    /// proportion to its mass).
+    pub fn groups(self, groups: &[usize], quotas: Option<&[usize]>) -> RefineOptions {
+        RefineOptions { groups: Some(groups.to_vec()), quotas: quotas.map(<[usize]>::to_vec), ..self }
+    }
+
+    /// The same, with this many bytes for kept kernel rows.
+    pub fn memory(self, bytes: usize) -> RefineOptions {
+        RefineOptions { memory: bytes, ..self }
+    }
+}
+
+/// A refined set of rows, and what it took.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Refined {
+    /// The rows of the pool, in greedy order unless that was declined.
+    pub rows: Vec<usize>,
+    /// The MMD between the target and these rows with equal weights; `None` where ‖μ‖² is not known.
+    pub error: Option<f64>,
+    /// E² as computed, which rounding can make slightly negative.
+    pub squared_error: Option<f64>,
+    /// The error of the set before the sweeps: the herded one, or the one that was given.
+    pub start_error: Option<f64>,
+    /// The error after the sweeps and before the search.
+    pub swept_error: Option<f64>,
+    /// Whether no single swap can lower the error; false where `max_sweeps` ended the sweeps.
+    pub converged: bool,
+    /// Sweeps made, annealed ones not counted.
+    pub sweeps: usize,
+    /// Swaps made by these sweeps.
+    pub swaps: usize,
+    /// Rows of kernel values computed over the pool, for the herding, the sweeps and the search: the cost.
+    pub kernel_rows: u64,
+}
+
+/// Chooses the rows of a pool that match a target best as a set.
+///
+/// ```
+/// use supersample::{Empirical, Kernel, Points, RefineOptions, Refiner, bandwidth};
+/// let rows: Vec<f64> = (0..600).map(|i| (i as f64 * 0.7).sin()).collect();
+/// let draws = Points::from_rows(&rows, 2)?;
+/// let kernel = Kernel::gaussian(bandwidth::median(&draws))?;
+/// let mu = Empirical::new(kernel, draws.clone())?;
+/// let refiner = Refiner::new(mu, draws, RefineOptions::default())?;
+/// let set = refiner.choose(20)?;
+/// assert!(set.rows.len() == 20 && set.error <= set.start_error);
+/// let small = refiner.fewest(0.02)?; // as few as it takes
+/// assert!(small.reached && small.set.error.unwrap() <= 0.02);
+/// # Ok::<(), supersample::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Refiner {
+    mu: Arc<dyn MeanEmbedding>,
+    pool: Points,
+    packed: Packed,
+    options: RefineOptions,
+    mu_values: Vec<f64>,
+    half_diagonal: Option<Vec<f64>>,
+    squared_norm: Option<f64>,
+    /// A bound on |k(x, y)| over the pool.
+    largest_diagonal: f64,
+}
+
+/// A set that has been swept and perhaps annealed, not yet ordered.
+struct Draft {
+    rows: Vec<usize>,
+    squared: Option<f64>,
+    start_squared: Option<f64>,
+    swept_squared: Option<f64>,
+    swept: sweep::Swept,
+    kernel_rows: u64,
+}
+
+impl Refiner {
+    /// A refiner of rows of `pool` towards the target of `mu`. Costs μ on the pool, which an [`Empirical`] whose
+    /// samples are the pool remembers, so that a [`Herder`](crate::Herder) beside it pays nothing again.
+    pub fn new(mu: impl MeanEmbedding + 'static, pool: Points, options: RefineOptions) -> Result<Refiner> {
+        Refiner::shared(Arc::new(mu), pool, options)
+    }
+
+    /// The same from an embedding that is shared with others.
+    pub fn shared(mu: Arc<dyn MeanEmbedding>, pool: Points, options: RefineOptions) -> Result<Refiner> {
+        pool.expect_dim("the pool", "the target", mu.dim())?;
+        let (mu, packed) = pack(mu, &pool);
+        let kernel = mu.kernel();
+        let half_diagonal: Option<Vec<f64>> = (!kernel.has_constant_diagonal())
+            .then(|| pool.rows().map(|x| kernel.diagonal(x) / 2.0).collect());
+        let largest_diagonal = half_diagonal.iter().flatten().fold(1.0, |a: f64, &b| a.max(2.0 * b));
+        if largest_diagonal > 1e290 {
+            return Err(Error::Overflow { value: largest_diagonal });
+        }
+        if let Some(Search { sweeps, rounds, .. }) = options.search {
+            if sweeps == 0 || rounds == 0 {
+                let advice = "search for at least one sweep and one round, or leave the search out";
+                return Err(Error::BadOption { option: "the search's sweeps or rounds", value: 0.0, advice });
+            }
+            // The temperature is measured in units of E².
+            mu.squared_norm().ok_or(Error::UnknownNorm)?;
+        }
+        let mut mu_values = vec![0.0; pool.len()];
+        mu.values_into(&pool, &mut mu_values);
+        let squared_norm = mu.squared_norm();
+        if let Some(value) = mu_values.iter().copied().chain(squared_norm).find(|value| !value.is_finite()) {
+            return Err(Error::Overflow { value });
+        }
+        let refiner =
+            Refiner { mu, pool, packed, options, mu_values, half_diagonal, squared_norm, largest_diagonal };
+        refiner.wishes().check()?;
+        Ok(refiner)
+    }
+
+    /// The options.
+    pub fn options(&self) -> &RefineOptions {
+        &self.options
+    }
+
+    /// μ at each row of the pool.
+    pub fn pool_values(&self) -> &[f64] {
+        &self.mu_values
+    }
+
+    /// ‖μ‖², as used in every error.
+    pub fn squared_norm(&self) -> Option<f64> {
+        self.squared_norm
+    }
+
+    /// The best set of `size` rows that herding and sweeps, and the search if asked, find.
+    pub fn choose(&self, size: usize) -> Result<Refined> {
+        let choices = self.wishes().for_size(size)?;
+        let mut set = self.empty_set(self.options.memory);
+        herd(&mut set, &choices);
+        self.finish(self.improve(set, &choices))
+    }
+
+    /// The same from these rows instead of herded ones; their number is kept. Rows that must be included are put in
+    /// if they are missing, in place of the last that may go.
+    pub fn improve_rows(&self, rows: &[usize]) -> Result<Refined> {
+        let choices = self.wishes().for_size(rows.len())?;
+        let rows = with_included(rows, choices.include());
+        choices.check(&rows, self.pool.len())?;
+        let mut set = self.empty_set(self.options.memory);
+        rows.iter().for_each(|&row| set.push(row));
+        self.finish(self.improve(set, &choices))
+    }
+
+    /// These rows in greedy order: each prefix is extended by the row that lowers its error most. Costs the pairs of
+    /// the rows.
+    pub fn greedy_order(&self, rows: &[usize]) -> Result<Vec<usize>> {
+        let points = self.pool.select(rows)?;
+        let mu_values: Vec<f64> = rows.iter().map(|&row| self.mu_values[row]).collect();
+        let half: Option<Vec<f64>> =
+            self.half_diagonal.as_ref().map(|half| rows.iter().map(|&row| half[row]).collect());
+        // The set is a pool of its own, in which equal rows are distinct.
+        let packed = self.packed.beside(&points).expect("rows of the pool are no wider spread than all");
+        let mut order = PoolSums::new(self.mu.kernel(), &points, packed, &mu_values, half.as_deref(), 0);
+        for _ in rows {
+            order.set_share(order.chosen().len() as f64 + 1.0);
+            let next = order.best_next(|i| order.times(i) == 0).expect("one is left");
+            order.push(next);
+        }
+        Ok(order.chosen().iter().map(|&i| rows[i]).collect())
+    }
+
+    fn wishes(&self) -> Wishes<'_> {
+        let masses = match self.mu.form() {
+            Form::Samples(samples) if samples.points().is_same_as(&self.pool) => samples.weights(),
+            _ => None,
+        };
+        Wishes {
+            len: self.pool.len(),
+            repeats: self.options.repeats,
+            include: &self.options.include,
+            exclude: &self.options.exclude,
+            groups: self.options.groups.as_deref(),
+            quotas: self.options.quotas.as_deref(),
+            masses,
+        }
+    }
+
+    fn empty_set(&self, budget: usize) -> PoolSums<'_> {
+        let (kernel, half) = (self.mu.kernel(), self.half_diagonal.as_deref());
+        PoolSums::new(kernel, &self.pool, self.packed.clone(), &self.mu_values, half, budget)
+    }
+
+    /// Sweeps and, if asked, anneals; never returns a worse set than it is given.
+    fn improve(&self, mut set: PoolSums, choices: &Choices) -> Draft {
+        let size = choices.size() as f64;
+        // A worth is a difference of numbers up to T, each right to a few units in the last place.
+        let margin = 32.0 * f64::EPSILON * size * self.largest_diagonal;
+        let start = self.scored(set.chosen().to_vec());
+        set.set_share(size);
+        let mut swept = sweep(&mut set, choices, self.options.max_sweeps, margin);
+        let after_sweeps = better(start.clone(), self.scored(set.chosen().to_vec()));
+        let mut best = after_sweeps.clone();
+        if let (Some(search), Some(norm)) = (self.options.search, self.squared_norm) {
+            let mut rng = Pcg64::seed_from_u64(search.seed);
+            for round in 0..search.rounds {
+                let squared = best.squared(norm, size);
+                let unit = size * squared / self.pool.dim() as f64;
+                // Nothing is left to be found below rounding.
+                if unit * size <= margin {
+                    break;
+                }
+                if round > 0 {
+                    set.become_rows(&best.rows);
+                }
+                let met = anneal::anneal(&mut set, choices, search.sweeps, unit, &mut rng);
+                let quench = sweep(&mut set, choices, self.options.max_sweeps, margin);
+                let quenched = self.scored(set.chosen().to_vec());
+                let met = self.scored(met);
+                if quenched.energy < best.energy.min(met.energy) {
+                    swept.converged = quench.converged;
+                } else if met.energy < best.energy {
+                    swept.converged = false;
+                }
+                best = better(better(best, met), quenched);
+                swept.sweeps += quench.sweeps;
+                swept.swaps += quench.swaps;
+            }
+        }
+        let squared = |scored: &Scored| self.squared_norm.map(|norm| scored.squared(norm, size));
+        // All three in f64 where one is too small for f32, so that they can be compared.
+        let in_double = self.packed.precision() == Precision::Mixed
+            && squared(&best).is_some_and(|squared| is_too_small_for_mixed(squared, size));
+        let squared =
+            |scored: &Scored| if in_double { self.double_squared(&scored.rows) } else { squared(scored) };
+        Draft {
+            squared: squared(&best),
+            start_squared: squared(&start),
+            swept_squared: squared(&after_sweeps),
+            rows: best.rows,
+            swept,
+            kernel_rows: set.kernel_rows,
+        }
+    }
+
+    fn finish(&self, draft: Draft) -> Result<Refined> {
+        let root = |squared: f64| squared.max(0.0).sqrt();
+        let rows = if self.options.ordered { self.greedy_order(&draft.rows)? } else { draft.rows };
+        Ok(Refined {
+            rows,
+            error: draft.squared.map(root),
+            squared_error: draft.squared,
+            start_error: draft.start_squared.map(root),
+            swept_error: draft.swept_squared.map(root),
+            converged: draft.swept.converged,
+            sweeps: draft.swept.sweeps,
+            swaps: draft.swept.swaps,
+            kernel_rows: draft.kernel_rows,
+        })
+    }
+
+    /// E² of these rows in f64.
+    fn double_squared(&self, rows: &[usize]) -> Option<f64> {
+        let points = self.pool.select(rows).expect("rows of the pool");
+        let size = rows.len() as f64;
+        let pairs = pair_sum(&Packed::new(self.mu.kernel(), &points, Precision::Double), &points);
+        let mean = double_values(&*self.mu, &points).iter().sum::<f64>() / size;
+        Some(double_squared_norm(&*self.mu)? - 2.0 * mean + pairs / (size * size))
+    }
+
+    /// The rows with T²(E² − ‖μ‖²) computed afresh from their pairs, free of the drift of running sums.
+    fn scored(&self, rows: Vec<usize>) -> Scored {
+        let size = rows.len() as f64;
+        let points = self.pool.select(&rows).expect("rows of the pool");
+        let mean = rows.iter().map(|&row| self.mu_values[row]).sum::<f64>();
+        Scored { energy: pair_sum(&self.packed, &points) - 2.0 * size * mean, rows }
+    }
+}
+
+/// Rows and their T²(E² − ‖μ‖²).
+#[derive(Clone)]
+struct Scored {
+    rows: Vec<usize>,
+    energy: f64,
+}
+
+impl Scored {
+    fn squared(&self, squared_norm: f64, size: f64) -> f64 {
+        squared_norm + self.energy / (size * size)
+    }
+}
+
+fn better(a: Scored, b: Scored) -> Scored {
+    if b.energy < a.energy { b } else { a }
+}
+
+/// Herding within the constraints: the rows that must be in, then eq. 8 over the rows that may be.
+fn herd(set: &mut PoolSums, choices: &Choices) {
+    choices.include().iter().for_each(|&row| set.push(row));
+    while set.chosen().len() < choices.size() {
+        let left = choices.places_left(set.chosen());
+        set.set_share(set.chosen().len() as f64 + 1.0);
+        let next = set.best_next(|i| choices.may_add(i, set.times(i), left.as_deref()));
+        set.push(next.expect("the constraints leave a row for every place"));
+    }
+}
+
+/// The rows with those that must be included first, in place of the last of the others where some are missing.
+fn with_included(rows: &[usize], include: &[usize]) -> Vec<usize> {
+    let mut others = rows.to_vec();
+    for row in include {
+        if let Some(at) = others.iter().position(|other| other == row) {
+            others.remove(at);
+        }
+    }
+    include.iter().copied().chain(others).take(rows.len()).collect()
+}

@@ -1,0 +1,228 @@
+//! Which rows may be chosen: quotas by group, rows that must be in, rows that must not.
+
+use crate::{Error, Result};
+
+/// The constraints on one set of `size` rows, found to be possible.
+pub(super) struct Choices {
+    size: usize,
+    repeats: bool,
+    is_excluded: Option<Vec<bool>>,
+    include: Vec<usize>,
+    groups: Option<Grouped>,
+}
+
+struct Grouped {
+    of_row: Vec<usize>,
+    quotas: Vec<usize>,
+}
+
+/// Constraints as the user states them, for a pool of `len` rows.
+pub(super) struct Wishes<'a> {
+    pub(super) len: usize,
+    pub(super) repeats: bool,
+    pub(super) include: &'a [usize],
+    pub(super) exclude: &'a [usize],
+    pub(super) groups: Option<&'a [usize]>,
+    pub(super) quotas: Option<&'a [usize]>,
+    /// The masses by which quotas are shared out where none are given; equal where there are none.
+    pub(super) masses: Option<&'a [f64]>,
+}
+
+impl Wishes<'_> {
+    /// Checks all that does not depend on the size of the set.
+    pub(super) fn check(&self) -> Result<()> {
+        let mut is_included = vec![false; self.len];
+        for &index in self.include.iter().chain(self.exclude) {
+            if index >= self.len {
+                return Err(Error::NoSuchRow { index, len: self.len });
+            }
+        }
+        for &index in self.include {
+            if std::mem::replace(&mut is_included[index], true) && !self.repeats {
+                return Err(Error::RepeatedRow { index });
+            }
+        }
+        if let Some(&index) = self.exclude.iter().find(|&&index| is_included[index]) {
+            return Err(Error::IncludedAndExcluded { index });
+        }
+        if let Some(groups) = self.groups {
+            if groups.len() != self.len {
+                return Err(Error::GroupCount { found: groups.len(), expected: self.len });
+            }
+            let (expected, found) = (count_of(groups), self.quotas.map_or(0, <[usize]>::len));
+            if self.quotas.is_some() && found != expected {
+                return Err(Error::QuotaCount { found, expected });
+            }
+        } else if let Some(quotas) = self.quotas {
+            return Err(Error::QuotaCount { found: quotas.len(), expected: 0 });
+        }
+        Ok(())
+    }
+
+    /// The constraints for a set of this size.
+    pub(super) fn for_size(&self, size: usize) -> Result<Choices> {
+        if size == 0 {
+            return Err(Error::EmptySet);
+        }
+        if self.include.len() > size {
+            return Err(Error::TooManyIncluded { included: self.include.len(), asked: size });
+        }
+        let is_excluded = (!self.exclude.is_empty()).then(|| {
+            let mut is_excluded = vec![false; self.len];
+            self.exclude.iter().for_each(|&row| is_excluded[row] = true);
+            is_excluded
+        });
+        let is_open = |row: usize| is_excluded.as_ref().is_none_or(|out| !out[row]);
+        let available = (0..self.len).filter(|&row| is_open(row)).count();
+        if available == 0 || (!self.repeats && available < size) {
+            return Err(Error::TooFewRows { asked: size, available });
+        }
+        let groups = match self.groups {
+            None => None,
+            Some(of_row) => {
+                let quotas = self.quotas_for(size, of_row, is_open)?;
+                Some(Grouped { of_row: of_row.to_vec(), quotas })
+            }
+        };
+        Ok(Choices { size, repeats: self.repeats, is_excluded, include: self.include.to_vec(), groups })
+    }
+
+    fn quotas_for(
+        &self,
+        size: usize,
+        of_row: &[usize],
+        is_open: impl Fn(usize) -> bool,
+    ) -> Result<Vec<usize>> {
+        let count = count_of(of_row);
+        let (mut room, mut included, mut masses) = (vec![0; count], vec![0; count], vec![0.0; count]);
+        for (row, &group) in of_row.iter().enumerate() {
+            room[group] += usize::from(is_open(row));
+            masses[group] += self.masses.map_or(1.0, |masses| masses[row]);
+        }
+        if self.repeats {
+            room.iter_mut().filter(|room| **room > 0).for_each(|room| *room = usize::MAX);
+        }
+        self.include.iter().for_each(|&row| included[of_row[row]] += 1);
+        let quotas = match self.quotas {
+            Some(quotas) => {
+                let total = quotas.iter().sum();
+                if total != size {
+                    return Err(Error::QuotaTotal { total, asked: size });
+                }
+                quotas.to_vec()
+            }
+            None => proportional(size, &masses, &room, &included),
+        };
+        for (group, &quota) in quotas.iter().enumerate() {
+            if quota > room[group] {
+                return Err(Error::QuotaTooLarge { group, quota, available: room[group] });
+            }
+            if quota < included[group] {
+                return Err(Error::QuotaTooSmall { group, quota, included: included[group] });
+            }
+        }
+        Ok(quotas)
+    }
+}
+
+/// Places shared out by mass, the largest remainders rounded up, within the room each group has and with the places
+/// already taken by rows that must be included.
+fn proportional(size: usize, masses: &[f64], room: &[usize], included: &[usize]) -> Vec<usize> {
+    let total: f64 = masses.iter().sum();
+    let mut quotas = included.to_vec();
+    for _ in included.iter().sum()..size {
+        let lack = |group: usize| size as f64 * masses[group] / total - quotas[group] as f64;
+        let open = (0..masses.len()).filter(|&group| quotas[group] < room[group]);
+        // Ties go to the group of the lowest number.
+        let next = open.reduce(|a, b| if lack(b) > lack(a) { b } else { a });
+        quotas[next.expect("the pool has at least `size` open rows")] += 1;
+    }
+    quotas
+}
+
+fn count_of(groups: &[usize]) -> usize {
+    groups.iter().max().map_or(0, |last| last + 1)
+}
+
+impl Choices {
+    pub(super) fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Rows that must be in; they take the first positions.
+    pub(super) fn include(&self) -> &[usize] {
+        &self.include
+    }
+
+    /// Whether row `i`, chosen `times` times already, may be added to rows of which `left` places remain by group.
+    pub(super) fn may_add(&self, i: usize, times: u32, left: Option<&[usize]>) -> bool {
+        self.is_open(i, times)
+            && match (&self.groups, left) {
+                (Some(groups), Some(left)) => left[groups.of_row[i]] > 0,
+                _ => true,
+            }
+    }
+
+    /// Whether row `i`, chosen `times` times already, may take the place of row `gone`. Quotas are kept by replacing
+    /// a row only with one of its own group.
+    pub(super) fn may_replace(&self, gone: usize, i: usize, times: u32) -> bool {
+        i == gone
+            || (self.is_open(i, times)
+                && self.groups.as_ref().is_none_or(|groups| groups.of_row[i] == groups.of_row[gone]))
+    }
+
+    fn is_open(&self, i: usize, times: u32) -> bool {
+        (self.repeats || times == 0) && self.is_excluded.as_ref().is_none_or(|out| !out[i])
+    }
+
+    /// The places left by group after these rows; `None` without groups.
+    pub(super) fn places_left(&self, chosen: &[usize]) -> Option<Vec<usize>> {
+        let groups = self.groups.as_ref()?;
+        let mut left = groups.quotas.clone();
+        chosen.iter().for_each(|&row| left[groups.of_row[row]] = left[groups.of_row[row]].saturating_sub(1));
+        Some(left)
+    }
+
+    /// Whether these rows are a set as asked for; the error says why not.
+    pub(super) fn check(&self, rows: &[usize], len: usize) -> Result<()> {
+        let mut times = vec![0; len];
+        for &index in rows {
+            if index >= len {
+                return Err(Error::NoSuchRow { index, len });
+            }
+            if !self.is_open(index, times[index]) {
+                return Err(if times[index] > 0 {
+                    Error::RepeatedRow { index }
+                } else {
+                    Error::IncludedAndExcluded { index }
+                });
+            }
+            times[index] += 1;
+        }
+        if let Some(groups) = &self.groups {
+            let mut counts = vec![0; groups.quotas.len()];
+            rows.iter().for_each(|&row| counts[groups.of_row[row]] += 1);
+            for (group, (&included, &quota)) in counts.iter().zip(&groups.quotas).enumerate() {
+                if included != quota {
+                    return Err(Error::QuotaTooSmall { group, quota, included });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_shared_by_largest_remainder_within_the_room() {
+        let free = [usize::MAX; 3];
+        assert_eq!(proportional(10, &[1.0, 1.0, 1.0], &free, &[0, 0, 0]), [4, 3, 3]);
+        assert_eq!(proportional(10, &[5.0, 3.0, 2.0], &free, &[0, 0, 0]), [5, 3, 2]);
+        assert_eq!(proportional(7, &[0.52, 0.28, 0.2], &free, &[0, 0, 0]), [4, 2, 1]);
+        assert_eq!(proportional(10, &[5.0, 3.0, 2.0], &[2, 100, 100], &[0, 0, 0]), [2, 5, 3]);
+        assert_eq!(proportional(4, &[1.0, 0.0, 0.0], &free, &[0, 0, 2]), [2, 0, 2]);
+    }
+}

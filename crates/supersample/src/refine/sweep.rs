@@ -1,0 +1,86 @@
+//! Sweeps: each position in turn gives up its row for the best one, until no position wants to.
+//!
+//! A visit looks at the whole pool, so visits are what costs. Each position therefore remembers its rival, the best
+//! row it did not take (or, after a swap, the row it gave up). Swaps elsewhere can turn a rival into the better row,
+//! which is seen from one kernel value: between two sweeps, positions whose rival has become better are visited until
+//! there are none. Most swaps after the first sweep are found so, and two or three sweeps take the place of six.
+
+use super::choices::Choices;
+use super::pool_sums::PoolSums;
+
+/// What the sweeps did.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Swept {
+    /// Positions visited, in units of whole sweeps, rounded up.
+    pub(super) sweeps: usize,
+    pub(super) swaps: usize,
+    /// Whether every position has been visited in vain since the last swap.
+    pub(super) converged: bool,
+}
+
+/// Sweeps over the positions that may change, in order, at most `max_sweeps` times. A swap is made only where it
+/// lowers T²E² by more than `margin`, its rounding.
+pub(super) fn sweep(set: &mut PoolSums, choices: &Choices, max_sweeps: usize, margin: f64) -> Swept {
+    let (first, count) = (choices.include().len(), set.chosen().len() - choices.include().len());
+    let most = max_sweeps.saturating_mul(count);
+    let mut rivals: Vec<Option<usize>> = vec![None; count];
+    // How many positions in a row have been visited in vain, whichever they are: a sweep goes on where the last ended.
+    let (mut visits, mut quiet, mut swaps, mut turn) = (0, 0, 0, 0);
+    let mut visit = |set: &mut PoolSums, rivals: &mut [Option<usize>], at: usize| {
+        visits += 1;
+        let swapped = visit(set, choices, first + at, margin, &mut rivals[at]);
+        swaps += usize::from(swapped);
+        (swapped, visits < most)
+    };
+    let mut may_go_on = most > 0;
+    while may_go_on && quiet < count {
+        for _ in 0..count {
+            let (swapped, more) = visit(set, &mut rivals, turn);
+            turn = (turn + 1) % count;
+            quiet = if swapped { 0 } else { quiet + 1 };
+            may_go_on = more;
+            if !may_go_on || quiet == count {
+                break;
+            }
+        }
+        let mut found = quiet < count;
+        while found && may_go_on {
+            found = false;
+            for at in 0..count {
+                let beats = |rival: usize| {
+                    let here = set.chosen()[first + at];
+                    choices.may_replace(here, rival, set.times(rival))
+                        && 2.0 * set.gain(first + at, rival) > margin
+                };
+                if may_go_on && rivals[at].is_some_and(beats) {
+                    let (swapped, more) = visit(set, &mut rivals, at);
+                    found |= swapped;
+                    may_go_on = more;
+                    quiet = if swapped { 0 } else { quiet };
+                }
+            }
+        }
+    }
+    Swept { sweeps: visits.div_ceil(count.max(1)), swaps, converged: quiet == count }
+}
+
+/// Puts the best row at `position` if it is better than the one there; whether it was.
+fn visit(
+    set: &mut PoolSums,
+    choices: &Choices,
+    position: usize,
+    margin: f64,
+    rival: &mut Option<usize>,
+) -> bool {
+    let here = set.chosen()[position];
+    set.lift(position);
+    let allowed = |i: usize| i != here && choices.may_replace(here, i, set.times(i));
+    let Some((best, worth)) = set.best_replacement(position, allowed) else { return false };
+    // T²E² falls by twice the rise in worth.
+    let is_better = 2.0 * (worth - set.worth(position, here)) > margin;
+    *rival = Some(if is_better { here } else { best });
+    if is_better {
+        set.replace(position, best);
+    }
+    is_better
+}

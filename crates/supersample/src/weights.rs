@@ -1,0 +1,190 @@
+//! Optimal weights on points that are already chosen: the least MMD that unequal weights can give.
+//!
+//! With weights w, eq. 9 becomes E² = ‖μ‖² − 2 wᵀz + wᵀKw, where K is the kernel matrix of the points and z = μ at
+//! each of them. Its minimum is K w = z without constraints, the weights of Bayesian quadrature.
+
+mod factor;
+mod simplex;
+
+use std::collections::HashMap;
+
+use rayon::prelude::*;
+
+use self::factor::Factor;
+use crate::embedding::{double_squared_norm, double_values};
+use crate::sum::{Packed, Precision};
+use crate::{Error, Kernel, MeanEmbedding, Points, Result, linalg};
+
+/// The smallest pivot, relative to the largest k(x, x), that is more than rounding noise.
+const SMALLEST_PIVOT: f64 = 1e-13;
+
+/// The smallest jitter, in the same units; it moves E² by less than itself.
+const SMALLEST_JITTER: f64 = 1e-12;
+
+/// Which weights are allowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WeightRule {
+    /// Any weights, of either sign: Bayesian quadrature. Best for integrals, of no use where a step needs a sample.
+    Free,
+    /// Any weights that sum to one, so that constants are integrated exactly.
+    SumToOne,
+    /// Weights that are not negative and sum to one: a distribution. Some are 0.
+    Simplex,
+}
+
+/// Weights for points, and how good they are.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct OptimalWeights {
+    /// One weight for each point.
+    pub weights: Vec<f64>,
+    /// The MMD with these weights; `None` where ‖μ‖² is not known.
+    pub error: Option<f64>,
+    /// Its square as computed. The larger the weights the less exact: its rounding is about 1e-16·(Σ|w|)².
+    pub squared_error: Option<f64>,
+    /// The MMD of the same points with equal weights.
+    pub equal_error: Option<f64>,
+    /// What was added to the diagonal of K: 0 where nothing had to be, and always a little on the simplex. Points that nearly repeat, or more points than
+    /// the kernel has features, make K singular; the jitter then picks the smallest of the weights that do equally
+    /// well. Points that repeat exactly need none: they are taken together and share their weight equally.
+    pub jitter: f64,
+    /// Whether the conditions of optimality hold; false only for a simplex problem that was given up, whose weights
+    /// are the best met and never worse than equal ones.
+    pub optimal: bool,
+}
+
+/// The weights on `points` under which they match the target best, by the rule. Costs T² kernel values and memory, and
+/// T³/3 for a factorisation; for the simplex about as many steps as weights end up positive, of T·that many each.
+///
+/// ```
+/// use supersample::target::IndependentNormals;
+/// use supersample::weights::{WeightRule, optimal};
+/// use supersample::{ClosedForm, Kernel, Points};
+/// let normal = IndependentNormals::new(&[0.0], &[1.0])?;
+/// let mu = ClosedForm::normals(Kernel::gaussian(1.0)?, normal)?;
+/// let points = Points::from_rows(&[-1.5, 0.0, 1.5], 1)?;
+/// let best = optimal(&mu, &points, WeightRule::Simplex)?;
+/// assert!(best.weights[1] > best.weights[0] && best.error < best.equal_error);
+/// # Ok::<(), supersample::Error>(())
+/// ```
+pub fn optimal(mu: &dyn MeanEmbedding, points: &Points, rule: WeightRule) -> Result<OptimalWeights> {
+    points.expect_dim("the points", "the target", mu.dim())?;
+    let (distinct, place) = distinct_rows(points);
+    let mut copies = vec![0.0; distinct.len()];
+    place.iter().for_each(|&at| copies[at] += 1.0);
+    let points = &points.select(&distinct)?;
+    let matrix = KernelMatrix::new(mu.kernel(), points);
+    let z = double_values(mu, points);
+    if let Some(&value) = matrix.values.iter().chain(&z).find(|value| !value.is_finite()) {
+        return Err(Error::Overflow { value });
+    }
+    if matrix.largest <= 0.0 {
+        return Err(Error::SingularKernelMatrix { jitter: 0.0 });
+    }
+    let (weights, jitter, optimal) = match rule {
+        WeightRule::Free => {
+            let (factor, jitter) = matrix.factor()?;
+            let mut weights = z.clone();
+            factor.solve(&mut weights);
+            (weights, jitter, true)
+        }
+        WeightRule::SumToOne => {
+            let (factor, jitter) = matrix.factor()?;
+            (with_sum_one(&z, |b| factor.solve(b)), jitter, true)
+        }
+        WeightRule::Simplex => {
+            // Always some: which points will be in the support is not known beforehand.
+            let jitter = SMALLEST_JITTER * matrix.largest;
+            let (weights, optimal) = simplex::weights(&matrix, &z, jitter);
+            (weights, jitter, optimal)
+        }
+    };
+    let equal: Vec<f64> = copies.iter().map(|copies| copies / place.len() as f64).collect();
+    let (mut energy, equal_energy) = (matrix.energy(&weights, &z), matrix.energy(&equal, &z));
+    // The jitter can cost a little, and then only where equal weights are optimal already.
+    let is_worse = rule != WeightRule::Free && energy > equal_energy;
+    let weights = if is_worse { equal } else { weights };
+    energy = if is_worse { equal_energy } else { energy };
+    let norm = double_squared_norm(mu);
+    let squared_error = norm.map(|norm| norm + energy);
+    let root = |squared: f64| squared.max(0.0).sqrt();
+    Ok(OptimalWeights {
+        weights: place.iter().map(|&at| weights[at] / copies[at]).collect(),
+        error: squared_error.map(root),
+        squared_error,
+        equal_error: norm.map(|norm| root(norm + equal_energy)),
+        jitter,
+        optimal,
+    })
+}
+
+/// The first row of each distinct point, and for each row the place of its point among them.
+fn distinct_rows(points: &Points) -> (Vec<usize>, Vec<usize>) {
+    let (mut distinct, mut places) = (Vec::new(), HashMap::new());
+    let mut place_of = |(row, x): (usize, &[f64])| {
+        // Adding 0 makes the two zeros one.
+        let bits: Vec<u64> = x.iter().map(|x| (x + 0.0).to_bits()).collect();
+        *places.entry(bits).or_insert_with(|| {
+            distinct.push(row);
+            distinct.len() - 1
+        })
+    };
+    let places = points.rows().enumerate().map(&mut place_of).collect();
+    (distinct, places)
+}
+
+/// The weights of least E² among those that sum to one: w = a + ν·b with K·a = z and K·b = 1, where `solve` replaces
+/// a right-hand side by its solution.
+fn with_sum_one(z: &[f64], solve: impl Fn(&mut [f64]) + Sync) -> Vec<f64> {
+    let (mut a, mut b) = (z.to_vec(), vec![1.0; z.len()]);
+    rayon::join(|| solve(&mut a), || solve(&mut b));
+    let multiplier = (1.0 - a.iter().sum::<f64>()) / b.iter().sum::<f64>();
+    a.iter().zip(&b).map(|(a, b)| a + multiplier * b).collect()
+}
+
+/// k(xₛ, xₜ) for all pairs of points.
+struct KernelMatrix {
+    values: Vec<f64>,
+    count: usize,
+    /// The largest k(x, x).
+    largest: f64,
+}
+
+impl KernelMatrix {
+    fn new(kernel: &Kernel, points: &Points) -> KernelMatrix {
+        let count = points.len();
+        let mut values = vec![0.0; count * count];
+        let packed = Packed::new(kernel, points, Precision::Double);
+        values.par_chunks_mut(count).zip(points.as_slice().par_chunks(points.dim())).for_each(|(row, y)| {
+            packed.add_row(y, 1.0, row);
+        });
+        let largest = linalg::diagonal(&values, count).fold(0.0, f64::max);
+        KernelMatrix { values, count, largest }
+    }
+
+    fn row(&self, i: usize) -> &[f64] {
+        &self.values[i * self.count..(i + 1) * self.count]
+    }
+
+    /// The factor of K with the smallest jitter that makes it positive definite: 0, or the first of 1e-12, 1e-11, …
+    /// times the largest k(x, x).
+    fn factor(&self) -> Result<(Factor, f64)> {
+        let growing = (0..=6).map(|power| self.largest * SMALLEST_JITTER * 10f64.powi(power));
+        let jitters = std::iter::once(0.0).chain(growing);
+        for jitter in jitters {
+            let smallest_pivot = SMALLEST_PIVOT * self.largest;
+            if let Some(factor) = Factor::new(self.values.clone(), self.count, jitter, smallest_pivot) {
+                return Ok((factor, jitter));
+            }
+        }
+        Err(Error::SingularKernelMatrix { jitter: 1e-6 * self.largest })
+    }
+
+    /// E² − ‖μ‖² = wᵀKw − 2 wᵀz.
+    fn energy(&self, weights: &[f64], z: &[f64]) -> f64 {
+        let rows = self.values.par_chunks(self.count).zip(weights.par_iter().zip(z));
+        let terms: Vec<f64> = rows.map(|(row, (w, z))| w * (linalg::dot(row, weights) - 2.0 * z)).collect();
+        terms.iter().sum()
+    }
+}

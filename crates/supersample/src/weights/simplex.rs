@@ -1,0 +1,165 @@
+//! Weights that are not negative and sum to one: the least E² over the simplex, by an active-set method.
+//!
+//! The point of the convex hull of the φ(xₜ) that is nearest to μ, found as Wolfe (1976) does: a support is kept on
+//! which the weights are positive and optimal; the point of the steepest slope joins it; where the weights that are then
+//! optimal are not all positive, they are approached until the first reaches 0, which leaves. E² falls at every step,
+//! so no support comes twice.
+
+use rayon::prelude::*;
+
+use super::{KernelMatrix, with_sum_one};
+use crate::linalg;
+
+/// Steps at most, in numbers of points; less than one is usual.
+const MAX_ROUNDS: usize = 20;
+
+/// The weights, and whether no slope is left; if not, they are the last, and best, met.
+pub(super) fn weights(matrix: &KernelMatrix, z: &[f64], jitter: f64) -> (Vec<f64>, bool) {
+    // Slopes are differences of sums of kernel values; the least squared error is missed by at most twice a slope.
+    let floor = 1e-12 * matrix.largest;
+    let mut support = Support::new(matrix, z, jitter);
+    let mut slopes = vec![0.0; z.len()];
+    // Points that joined and had to leave at once, which only rounding can bring about.
+    let mut is_refused = vec![false; z.len()];
+    for _ in 0..MAX_ROUNDS * z.len() {
+        let level = support.slopes_into(&mut slopes);
+        let outside = (0..z.len()).filter(|&i| !support.contains[i] && !is_refused[i]);
+        let steepest = outside.reduce(|a, b| if slopes[b] < slopes[a] { b } else { a });
+        let Some(next) = steepest.filter(|&i| slopes[i] < level - floor) else {
+            return (support.all_weights(), is_refused.iter().all(|refused| !refused));
+        };
+        if support.join(next) && support.settle() && support.contains[next] {
+            is_refused.fill(false);
+        } else {
+            is_refused[next] = true;
+        }
+    }
+    (support.all_weights(), false)
+}
+
+/// Points with positive weights, and the Cholesky factor of their kernel matrix.
+struct Support<'a> {
+    matrix: &'a KernelMatrix,
+    z: &'a [f64],
+    jitter: f64,
+    points: Vec<usize>,
+    weights: Vec<f64>,
+    contains: Vec<bool>,
+    /// The lower triangle, row by row.
+    lower: Vec<Vec<f64>>,
+}
+
+impl<'a> Support<'a> {
+    /// The single point that is nearest to μ.
+    fn new(matrix: &'a KernelMatrix, z: &'a [f64], jitter: f64) -> Support<'a> {
+        let distance = |i: usize| matrix.row(i)[i] - 2.0 * z[i];
+        let nearest = (0..z.len()).reduce(|a, b| if distance(b) < distance(a) { b } else { a });
+        let contains = vec![false; z.len()];
+        let (points, weights, lower) = (Vec::new(), Vec::new(), Vec::new());
+        let mut support = Support { matrix, z, jitter, points, weights, contains, lower };
+        support.join(nearest.expect("there is a point"));
+        support.weights[0] = 1.0;
+        support
+    }
+
+    fn all_weights(&self) -> Vec<f64> {
+        let mut all = vec![0.0; self.z.len()];
+        let total: f64 = self.weights.iter().sum();
+        self.points.iter().zip(&self.weights).for_each(|(&point, w)| all[point] = w / total);
+        all
+    }
+
+    /// Half the slope of E² towards each point, K·w − z, and its level on the support, where all are equal.
+    fn slopes_into(&self, slopes: &mut [f64]) -> f64 {
+        const CHUNK: usize = 512;
+        slopes.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, slopes)| {
+            let columns = chunk * CHUNK..chunk * CHUNK + slopes.len();
+            slopes.iter_mut().zip(&self.z[columns.clone()]).for_each(|(slope, z)| *slope = -z);
+            for (&point, w) in self.points.iter().zip(&self.weights) {
+                let row = &self.matrix.row(point)[columns.clone()];
+                slopes.iter_mut().zip(row).for_each(|(slope, k)| *slope += w * k);
+            }
+        });
+        self.points.iter().zip(&self.weights).map(|(&point, w)| w * slopes[point]).sum()
+    }
+
+    /// Puts a point at the end, with weight 0; false, and nothing is changed, if its pivot drowns in rounding.
+    fn join(&mut self, point: usize) -> bool {
+        let row = self.matrix.row(point);
+        let mut line: Vec<f64> = self.points.iter().map(|&other| row[other]).collect();
+        for at in 0..line.len() {
+            let known = linalg::dot(&self.lower[at][..at], &line[..at]);
+            line[at] = (line[at] - known) / self.lower[at][at];
+        }
+        let pivot = row[point] + self.jitter - linalg::dot(&line, &line);
+        if pivot.is_nan() || pivot <= 0.25 * self.jitter {
+            return false;
+        }
+        line.push(pivot.sqrt());
+        self.lower.push(line);
+        self.points.push(point);
+        self.weights.push(0.0);
+        self.contains[point] = true;
+        true
+    }
+
+    /// Takes the point at `place` out: the factor without its row, rotated back to a triangle.
+    fn leave(&mut self, place: usize) {
+        let point = self.points.remove(place);
+        self.weights.remove(place);
+        self.contains[point] = false;
+        self.lower.remove(place);
+        for column in place..self.lower.len() {
+            let (a, b) = (self.lower[column][column], self.lower[column][column + 1]);
+            let length = a.hypot(b);
+            let (cosine, sine) = (a / length, b / length);
+            for line in &mut self.lower[column..] {
+                let (x, y) = (line[column], line[column + 1]);
+                (line[column], line[column + 1]) = (cosine * x + sine * y, cosine * y - sine * x);
+            }
+            self.lower[column].truncate(column + 1);
+        }
+    }
+
+    /// Moves to the optimal weights of the support, dropping the points that reach 0 on the way; whether it moved.
+    fn settle(&mut self) -> bool {
+        let mut moved = false;
+        loop {
+            let goal = self.best_weights();
+            let blocked = |(w, goal): (&f64, &f64)| (*goal <= 0.0).then(|| w / (w - goal));
+            let steps: Vec<Option<f64>> = self.weights.iter().zip(&goal).map(blocked).collect();
+            let Some(step) = steps.iter().flatten().copied().reduce(f64::min) else {
+                self.weights = goal;
+                return true;
+            };
+            moved |= step > 0.0;
+            self.weights.iter_mut().zip(&goal).for_each(|(w, goal)| *w += step * (goal - *w));
+            for place in (0..steps.len()).rev() {
+                if steps[place].is_some_and(|own| own <= step) {
+                    self.leave(place);
+                }
+            }
+            if self.points.len() == 1 {
+                self.weights[0] = 1.0;
+                return moved;
+            }
+        }
+    }
+
+    /// The weights of least E² on the support that sum to one, of either sign.
+    fn best_weights(&self) -> Vec<f64> {
+        let z: Vec<f64> = self.points.iter().map(|&point| self.z[point]).collect();
+        with_sum_one(&z, |b| self.solve(b))
+    }
+
+    fn solve(&self, b: &mut [f64]) {
+        for (row, line) in self.lower.iter().enumerate() {
+            b[row] = (b[row] - linalg::dot(&line[..row], &b[..row])) / line[row];
+        }
+        for (row, line) in self.lower.iter().enumerate().rev() {
+            b[row] /= line[row];
+            let (before, at) = b.split_at_mut(row);
+            before.iter_mut().zip(line).for_each(|(b, l)| *b -= l * at[0]);
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Optimal weights against a quadratic-programming solver, a linear solve worked by hand, and degenerate points.
+
+mod common;
+
+use common::naive::Naive;
+use supersample::target::GaussianMixture;
+use supersample::weights::{OptimalWeights, WeightRule, optimal};
+use supersample::{ClosedForm, Empirical, Kernel, MeanEmbedding, Points, bandwidth, metrics};
+
+const RULES: [WeightRule; 3] = [WeightRule::Free, WeightRule::SumToOne, WeightRule::Simplex];
+
+/// The MMD of weighted points of any sign, as a double sum.
+fn direct_mmd(mu: &Empirical, points: &Points, weights: &[f64]) -> f64 {
+    let mut z = vec![0.0; points.len()];
+    mu.values_into(points, &mut z);
+    let kernel = mu.kernel();
+    let mut squared = mu.squared_norm().unwrap();
+    for (x, (w, z)) in points.rows().zip(weights.iter().zip(&z)) {
+        let row: f64 = points.rows().zip(weights).map(|(y, v)| v * kernel.value(x, y)).sum();
+        squared += w * (row - 2.0 * z);
+    }
+    squared.max(0.0).sqrt()
+}
+
+#[test]
+fn simplex_weights_agree_with_an_independent_solver() {
+    let mut cases = 0;
+    let (mut kernel, mut dim) = (None, 0);
+    let (mut samples, mut points): (Vec<f64>, Vec<f64>) = (Vec::new(), Vec::new());
+    for line in include_str!("data/simplex.csv").lines() {
+        let (kind, rest) = line.split_once(',').unwrap();
+        let numbers = || rest.split(',').map(|number| number.parse::<f64>().unwrap());
+        match kind {
+            "case" => {
+                let (text, number) = rest.split_once(',').unwrap();
+                (kernel, dim) = (Some(text.parse::<Kernel>().unwrap()), number.parse().unwrap());
+            }
+            "s" => samples.extend(numbers()),
+            "p" => points.extend(numbers()),
+            _ => {
+                let target = Points::from_vec(std::mem::take(&mut samples), dim).unwrap();
+                let points = Points::from_vec(std::mem::take(&mut points), dim).unwrap();
+                let mu = Empirical::new(kernel.clone().unwrap(), target).unwrap();
+                let got = optimal(&mu, &points, WeightRule::Simplex).unwrap();
+                let want: Vec<f64> = numbers().collect();
+                assert!((got.error.unwrap() - want[0]).abs() < 1e-9, "{kernel:?} {got:?} {want:?}");
+                assert!((got.equal_error.unwrap() - want[1]).abs() < 1e-12);
+                assert!(got.optimal && got.weights.iter().all(|w| *w >= 0.0));
+                assert!((got.weights.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+                assert!((direct_mmd(&mu, &points, &got.weights) - got.error.unwrap()).abs() < 1e-9);
+                cases += 1;
+            }
+        }
+    }
+    assert_eq!(cases, 5);
+}
+
+#[test]
+fn free_weights_solve_the_normal_equations() {
+    let rng = &mut common::rng(3);
+    let (target, points) = (common::random_points(50, 2, rng), common::random_points(12, 2, rng));
+    for text in &common::KERNELS[..7] {
+        let mu = Empirical::new(text.parse().unwrap(), target.clone()).unwrap();
+        let free = optimal(&mu, &points, WeightRule::Free).unwrap();
+        let mut z = vec![0.0; 12];
+        mu.values_into(&points, &mut z);
+        for (x, z) in points.rows().zip(&z) {
+            let row: f64 = points.rows().zip(&free.weights).map(|(y, w)| w * mu.kernel().value(x, y)).sum();
+            assert!((row - z).abs() < 1e-10, "{text}");
+        }
+        let one = optimal(&mu, &points, WeightRule::SumToOne).unwrap();
+        let simplex = optimal(&mu, &points, WeightRule::Simplex).unwrap();
+        assert!((one.weights.iter().sum::<f64>() - 1.0).abs() < 1e-10);
+        let squared = |weights: &OptimalWeights| weights.squared_error.unwrap();
+        assert!(
+            squared(&free) <= squared(&one) + 1e-14 && squared(&one) <= squared(&simplex) + 1e-14,
+            "{text}"
+        );
+        assert!(simplex.error <= simplex.equal_error, "{text}");
+        // No small step along the constraint does better.
+        for (i, j) in [(0, 1), (3, 9), (11, 5)] {
+            let mut moved = one.weights.clone();
+            moved[i] += 1e-3;
+            moved[j] -= 1e-3;
+            assert!(direct_mmd(&mu, &points, &moved) >= one.error.unwrap() - 1e-12, "{text}");
+        }
+    }
+}
+
+#[test]
+fn two_points_worked_by_hand() {
+    // K = [[1, e⁻¹], [e⁻¹, 1]] and z = (e⁻¹, e⁻²) for the target δ(−1), points 0 and 1, Laplace of bandwidth 1:
+    // the free weights are (e⁻¹, 0); on the simplex w₀ − w₁ = e⁻¹.
+    let line = |rows: &[f64]| Points::from_rows(rows, 1).unwrap();
+    let mu = Empirical::new(Kernel::laplace(1.0).unwrap(), line(&[-1.0])).unwrap();
+    let free = optimal(&mu, &line(&[0.0, 1.0]), WeightRule::Free).unwrap();
+    assert!((free.weights[0] - (-1f64).exp()).abs() < 1e-15 && free.weights[1].abs() < 1e-15);
+    assert!((free.squared_error.unwrap() - (1.0 - (-2f64).exp())).abs() < 1e-15);
+    let simplex = optimal(&mu, &line(&[0.0, 1.0]), WeightRule::Simplex).unwrap();
+    assert!((simplex.weights[0] - (1.0 + (-1f64).exp()) / 2.0).abs() < 1e-11);
+}
+
+#[test]
+fn repeated_points_share_their_weight_and_nothing_is_nan() {
+    let rng = &mut common::rng(4);
+    let target = common::random_points(60, 2, rng);
+    let few = common::random_points(5, 2, rng);
+    let repeated = few.select(&[0, 1, 2, 3, 4, 4, 0, 4]).unwrap();
+    for text in common::KERNELS {
+        let mu = Empirical::new(text.parse().unwrap(), target.clone()).unwrap();
+        for rule in RULES {
+            let (plain, doubled) =
+                (optimal(&mu, &few, rule).unwrap(), optimal(&mu, &repeated, rule).unwrap());
+            assert!(doubled.weights.iter().all(|w| w.is_finite()), "{text} {rule:?}");
+            assert_eq!(doubled.jitter, plain.jitter);
+            let (a, b) = (plain.error.unwrap(), doubled.error.unwrap());
+            assert!((a - b).abs() < 1e-12, "{text} {rule:?}: {a} {b}");
+            assert_eq!(doubled.weights[0], doubled.weights[6]);
+        }
+    }
+    let same = Points::from_rows(&[0.5; 40], 1).unwrap();
+    let mu =
+        Empirical::new(Kernel::gaussian(1.0).unwrap(), Points::from_rows(&[0.1, 0.9], 1).unwrap()).unwrap();
+    for rule in RULES {
+        let weights = optimal(&mu, &same, rule).unwrap();
+        assert!(weights.weights.iter().all(|w| *w == weights.weights[0]), "{rule:?}");
+    }
+    let origin = Points::from_rows(&[0.0, 0.0], 1).unwrap();
+    let linear = Empirical::new(Kernel::linear(), same).unwrap();
+    assert!(RULES.iter().all(|rule| optimal(&linear, &origin, *rule).is_err()));
+}
+
+#[test]
+fn hundreds_of_close_points_stay_stable() {
+    // A smooth kernel on many points: the matrix is singular to rounding, and the error must still be right.
+    let mixture = GaussianMixture::random(4, 2, 3).unwrap();
+    let points = mixture.sample(300, 1).unwrap();
+    let kernel = Kernel::gaussian(bandwidth::median(&points)).unwrap();
+    let exact = ClosedForm::mixture(kernel.clone(), mixture.clone()).unwrap();
+    let simplex = optimal(&exact, &points, WeightRule::Simplex).unwrap();
+    assert!(simplex.optimal && simplex.error.unwrap() < 0.1 * simplex.equal_error.unwrap(), "{simplex:?}");
+    let weighted = Empirical::weighted(kernel.clone(), points.clone(), &simplex.weights).unwrap();
+    let direct = metrics::mmd(&exact, &weighted).unwrap();
+    assert!((direct - simplex.error.unwrap()).abs() < 1e-7, "{direct} {simplex:?}");
+    for rule in [WeightRule::Free, WeightRule::SumToOne] {
+        let free = optimal(&exact, &points, rule).unwrap();
+        assert!(free.squared_error.unwrap() <= simplex.squared_error.unwrap() + 1e-12, "{free:?}");
+        assert!(free.squared_error.unwrap() > -1e-9, "{free:?}");
+    }
+    // The oracle's own error of equal weights.
+    let equal = vec![1.0 / 300.0; 300];
+    let naive = Naive { kernel: &kernel, samples: &points, weights: equal, pool: &points };
+    let own = Empirical::new(kernel.clone(), points.clone()).unwrap();
+    let rows: Vec<usize> = (0..300).step_by(7).collect();
+    let some = optimal(&own, &points.select(&rows).unwrap(), WeightRule::Simplex).unwrap();
+    assert!((some.equal_error.unwrap() - naive.squared_error(&rows).sqrt()).abs() < 1e-12);
+}
