@@ -50,7 +50,7 @@ fn middle(values: &mut [f64]) -> Option<f64> {
 }
 
 /// `size` of the numbers below `n`, all distinct and the same on every run; all of them where there are no more.
-fn subsample(n: usize, size: usize) -> Vec<usize> {
+pub(crate) fn subsample(n: usize, size: usize) -> Vec<usize> {
     if n <= size {
         return (0..n).collect();
     }

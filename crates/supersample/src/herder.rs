@@ -12,15 +12,16 @@
 //! With w0 = μ, the default, this is eq. 8 times T+1, the greedy step on the error E_T of eq. 9. Where k(x, x) varies
 //! that step needs −k(x, x)/2 as well (expand E²_{T+1} in φ(x)), and the score then contains it.
 
-pub(crate) mod exact;
+mod exact;
 mod space;
 
 use std::sync::Arc;
 
 use crate::candidates::{Candidates, pack};
+use crate::embedding::Care;
 use crate::expansion::expect_same_kernel;
 use crate::ledger::{Evaluated, Ledger};
-use crate::{Domain, Empirical, Error, KernelExpansion, MeanEmbedding, Points, Precision, Result};
+use crate::{Domain, Error, KernelExpansion, MeanEmbedding, Points, Precision, Result};
 
 /// The function w0 that herding starts from (eq. 7), and what is already chosen.
 #[derive(Clone, Debug, Default)]
@@ -95,8 +96,8 @@ pub struct Herder {
     unique: bool,
     candidates: Candidates,
     ledger: Ledger,
-    /// The target in f64, once E_T has become too small for f32 (see `exact.rs`).
-    exact: Option<Empirical>,
+    /// How the ledger is kept once E_T has become too small for f32 (see `exact.rs`).
+    exact: Option<Care>,
     t: usize,
     /// The chosen points one after the other, given ones first, and their masses.
     chosen_rows: Vec<f64>,
@@ -320,7 +321,7 @@ impl Herder {
         self.chosen_weights.push(mass);
     }
 
-    /// Σ aⱼ k(x, zⱼ) over what is chosen, f(x) and k(x, x) at any point; μ(x) is left to the caller.
+    /// Σ aⱼ k(x, zⱼ) over what is chosen, f(x) and k(x, x) at any point, in f64; μ(x) is left to the caller.
     fn evaluate_chosen(&self, x: &[f64]) -> Evaluated {
         let kernel = self.mu.kernel();
         let chosen = self.chosen_rows.chunks_exact(x.len()).zip(&self.chosen_weights);

@@ -24,10 +24,9 @@ pub use self::fewest::Fewest;
 use self::pool_sums::PoolSums;
 use self::sweep::sweep;
 use crate::candidates::{pack, pair_sum};
-use crate::embedding::{Form, MeanEmbedding, double_squared_norm, double_values};
-use crate::herder::exact::is_too_small_for_mixed;
-use crate::sum::{Packed, Precision};
-use crate::{Error, Points, Result};
+use crate::embedding::{Care, Form, MeanEmbedding};
+use crate::sum::Packed;
+use crate::{Empirical, Error, Points, Result};
 
 /// How the rows of a set are chosen, refined and ordered.
 ///
@@ -350,10 +349,16 @@ impl Refiner {
         }
         let squared = |scored: &Scored| self.squared_norm.map(|norm| scored.squared(norm, size));
         // All three in f64 where one is too small for f32, so that they can be compared.
-        let in_double = self.packed.precision() == Precision::Mixed
-            && squared(&best).is_some_and(|squared| is_too_small_for_mixed(squared, size));
-        let squared =
-            |scored: &Scored| if in_double { self.double_squared(&scored.rows) } else { squared(scored) };
+        let care = match (self.mu.form(), squared(&best)) {
+            (Form::Samples(samples), Some(squared)) => {
+                samples.care_needed(squared, size).map(|care| (samples, care))
+            }
+            _ => None,
+        };
+        let squared = |scored: &Scored| match care {
+            Some((samples, care)) => Some(self.widened_squared(samples, care, &scored.rows)),
+            None => squared(scored),
+        };
         Draft {
             squared: squared(&best),
             start_squared: squared(&start),
@@ -380,13 +385,14 @@ impl Refiner {
         })
     }
 
-    /// E² of these rows in f64.
-    fn double_squared(&self, rows: &[usize]) -> Option<f64> {
+    /// E² of these rows in f64 (see `embedding/widened.rs`).
+    fn widened_squared(&self, samples: &Empirical, care: Care, rows: &[usize]) -> f64 {
         let points = self.pool.select(rows).expect("rows of the pool");
         let size = rows.len() as f64;
-        let pairs = pair_sum(&Packed::new(self.mu.kernel(), &points, Precision::Double), &points);
-        let mean = double_values(&*self.mu, &points).iter().sum::<f64>() / size;
-        Some(double_squared_norm(&*self.mu)? - 2.0 * mean + pairs / (size * size))
+        let equal = vec![1.0 / size; rows.len()];
+        let mean = samples.widened_values(&points).iter().sum::<f64>() / size;
+        let pairs = samples.widened_sums(&points, &points, &equal).iter().sum::<f64>() / size;
+        samples.widened_squared_norm(care) - 2.0 * mean + pairs
     }
 
     /// The rows with T²(E² − ‖μ‖²) computed afresh from their pairs, free of the drift of running sums.

@@ -26,15 +26,20 @@ pub struct Empirical {
     points: Points,
     weights: Option<Arc<[f64]>>,
     precision: Precision,
-    known: Arc<Known>,
+    pub(super) known: Arc<Known>,
 }
 
 /// What has been computed so far.
 #[derive(Debug, Default)]
-struct Known {
+pub(super) struct Known {
     packed: OnceLock<Packed>,
+    /// The weights as f32 rounds them, and their sum.
+    rounded_weights: OnceLock<(Vec<f64>, f64)>,
     own_values: OnceLock<Vec<f64>>,
     double_squared_norm: OnceLock<f64>,
+    /// The packed points in f64, as f32 has rounded them, and ‖μ‖² of these (see `widened.rs`).
+    pub(super) widened: OnceLock<Packed>,
+    pub(super) widened_norm: OnceLock<f64>,
 }
 
 impl Empirical {
@@ -106,13 +111,41 @@ impl Empirical {
 
     /// The weighted mean of `values`, one for each sample.
     pub(crate) fn mean_of(&self, values: &[f64]) -> f64 {
-        match self.weights() {
-            Some(weights) => weights.iter().zip(values).map(|(w, v)| w * v).sum(),
+        match self.weights_in_use() {
+            Some((weights, total)) => weights.iter().zip(values).map(|(w, v)| w * v).sum::<f64>() / total,
             None => values.iter().sum::<f64>() / values.len() as f64,
         }
     }
 
-    fn packed(&self) -> &Packed {
+    /// The weights by which kernel values are summed, and their sum. In f32 they are rounded first, so that all terms
+    /// of an error belong to the same target: rounding them in some terms only would cost what f32 otherwise keeps.
+    pub(super) fn weights_in_use(&self) -> Option<(&[f64], f64)> {
+        let weights = self.weights()?;
+        if self.precision_in_use() == Precision::Double {
+            return Some((weights, 1.0));
+        }
+        let (rounded, total) = self.known.rounded_weights.get_or_init(|| {
+            let rounded: Vec<f64> = weights.iter().map(|&w| f64::from(w as f32)).collect();
+            let total = rounded.iter().sum();
+            (rounded, total)
+        });
+        Some((rounded, *total))
+    }
+
+    /// μ at packed points from packed samples; at the samples themselves where no points are given.
+    pub(super) fn means(&self, at: Option<&Packed>, samples: &Packed, out: &mut [f64]) {
+        let in_use = self.weights_in_use();
+        let weights = in_use.map(|(weights, _)| weights);
+        match at {
+            Some(at) => at.mean_into(samples, weights, out),
+            None => samples.own_mean_into(weights, out),
+        }
+        if let Some((_, total)) = in_use {
+            out.iter_mut().for_each(|mean| *mean /= total);
+        }
+    }
+
+    pub(super) fn packed(&self) -> &Packed {
         let precision =
             if self.points.len() < Precision::MIXED_FROM { Precision::Double } else { self.precision };
         self.known.packed.get_or_init(|| Packed::new(&self.kernel, &self.points, precision))
@@ -121,7 +154,7 @@ impl Empirical {
     fn own_values(&self) -> &[f64] {
         self.known.own_values.get_or_init(|| {
             let mut values = vec![0.0; self.points.len()];
-            self.packed().own_mean_into(self.weights(), &mut values);
+            self.means(None, self.packed(), &mut values);
             values
         })
     }
@@ -141,7 +174,7 @@ impl MeanEmbedding for Empirical {
             return out.copy_from_slice(self.own_values());
         }
         match self.packed().beside(points) {
-            Some(at) => at.mean_into(self.packed(), self.weights(), out),
+            Some(at) => self.means(Some(&at), self.packed(), out),
             None => self.in_double().values_into(points, out),
         }
     }

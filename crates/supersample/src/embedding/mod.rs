@@ -9,9 +9,11 @@
 
 mod closed_form;
 mod empirical;
+mod widened;
 
 pub use closed_form::ClosedForm;
 pub use empirical::Empirical;
+pub(crate) use widened::Care;
 
 use crate::{Kernel, Points};
 

@@ -22,6 +22,8 @@ pub(crate) trait Lane: SimdFloatElement + Send + Sync + 'static {
     const ONE: Self;
     fn from_f64(value: f64) -> Self;
     fn to_f64(self) -> f64;
+    /// Adds each lane to one f64.
+    fn add_to<S: Simd>(simd: S, lanes: Vector<S, Self>, sums: &mut [f64]);
 }
 
 impl Lane for f32 {
@@ -42,6 +44,13 @@ impl Lane for f32 {
     #[inline(always)]
     fn to_f64(self) -> f64 {
         f64::from(self)
+    }
+    #[inline(always)]
+    fn add_to<S: Simd>(simd: S, lanes: S::f32s, sums: &mut [f64]) {
+        let (low, high) = lanes.widen();
+        let (low_sums, high_sums) = sums[..S::f32s::LEN].split_at_mut(S::f64s::LEN);
+        (S::f64s::from_slice(simd, low_sums) + low).store_slice(low_sums);
+        (S::f64s::from_slice(simd, high_sums) + high).store_slice(high_sums);
     }
 }
 
@@ -73,6 +82,11 @@ impl Lane for f64 {
     #[inline(always)]
     fn to_f64(self) -> f64 {
         self
+    }
+    #[inline(always)]
+    fn add_to<S: Simd>(simd: S, lanes: S::f64s, sums: &mut [f64]) {
+        let sums = &mut sums[..S::f64s::LEN];
+        (S::f64s::from_slice(simd, sums) + lanes).store_slice(sums);
     }
 }
 

@@ -105,6 +105,12 @@ impl Packed {
         Some(Packed { kernel: self.kernel.clone(), frame: self.frame.clone(), panels: panels.into() })
     }
 
+    /// The same points, as they have been rounded, for sums in f64.
+    pub(crate) fn widened(&self) -> Packed {
+        let AnyPanels::Mixed(panels) = &*self.panels else { return self.clone() };
+        Packed { panels: Arc::new(AnyPanels::Double(panels.widened())), ..self.clone() }
+    }
+
     /// The precision the points are packed in.
     pub(crate) fn precision(&self) -> Precision {
         match *self.panels {
@@ -286,6 +292,27 @@ fn means<T: Lane, P: profile::Profile<T>>(
     assert_eq!(out.len(), at.len);
     let weights = weights.map(|weights| samples.padded_weights(weights));
     let band = band(samples.len, at.dim, size_of::<T>());
+    if at.len <= 64 && at.len * samples.len >= SERIAL_BELOW {
+        // Few rows: the samples are shared between the threads, and their parts added up in order.
+        let rows = Side { panels: at.range(0, at.len), weights: &[] };
+        let parts: Vec<Vec<f64>> = (0..samples.len.div_ceil(CHUNK))
+            .into_par_iter()
+            .map(|part| {
+                let mut sums = vec![0.0; at.len];
+                let end = ((part + 1) * CHUNK).min(samples.len);
+                for start in (part * CHUNK..end).step_by(band) {
+                    let range = start..(start + band).min(end);
+                    one_sided(level, profile, rows, samples, weights.as_deref(), range, &mut sums);
+                }
+                sums
+            })
+            .collect();
+        let scale = if weights.is_some() { 1.0 } else { 1.0 / samples.len as f64 };
+        for (i, out) in out.iter_mut().enumerate() {
+            *out = parts.iter().map(|part| part[i]).sum::<f64>() * scale;
+        }
+        return;
+    }
     let band_means = |(i, out): (usize, &mut [f64])| {
         out.fill(0.0);
         let rows = Side { panels: at.range(i * 64, i * 64 + out.len()), weights: &[] };

@@ -103,6 +103,12 @@ impl<T: Lane> Panels<T> {
     }
 }
 
+impl Panels<f32> {
+    pub(super) fn widened(&self) -> Panels<f64> {
+        Panels { data: self.data.iter().map(|&x| f64::from(x)).collect(), len: self.len, dim: self.dim }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

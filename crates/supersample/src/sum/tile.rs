@@ -2,8 +2,9 @@
 //!
 //! A group of R rows passes over all columns of a tile; for each vector of columns its R distances are accumulated
 //! coordinate by coordinate (R independent chains, which hides the latency), turned into kernel values, and added to R
-//! running row sums and, where the tile is used for both of its sides, to the sums of the columns. Sums inside a
-//! tile are in the precision of the lanes, at most 512 terms a row; everything beyond is f64.
+//! running row sums and, where the tile is used for both of its sides, to the sums of the columns. Few kernel values are
+//! added up in the precision of the lanes before they go into f64: a herder looks for the largest of many scores, and
+//! so for the largest of many rounding errors.
 
 use fearless_simd::Simd;
 use fearless_simd::prelude::*;
@@ -74,10 +75,19 @@ fn both_sides<S: Simd, T: Lane, P: Profile<T>, const R: usize, const WEIGHTED: b
     row_sums: &mut [f64],
     column_sums: &mut [f64],
 ) {
-    let mut sums = [T::ZERO; TILE];
-    sweep::<S, T, P, R, WEIGHTED, true>(simd, profile, dim, rows, columns, row_sums, &mut sums);
-    column_sums.iter_mut().zip(sums).for_each(|(total, sum)| *total += sum.to_f64());
+    let groups = rows.panels.chunks(PANELS_IN_LANES * dim * WIDTH);
+    let weights = rows.weights.chunks(PANELS_IN_LANES * WIDTH).chain(std::iter::repeat(&[][..]));
+    for ((panels, weights), row_sums) in groups.zip(weights).zip(row_sums.chunks_mut(PANELS_IN_LANES * WIDTH))
+    {
+        let mut sums = [T::ZERO; TILE];
+        let rows = Side { panels, weights };
+        sweep::<S, T, P, R, WEIGHTED, true>(simd, profile, dim, rows, columns, row_sums, &mut sums);
+        column_sums.iter_mut().zip(sums).for_each(|(total, sum)| *total += sum.to_f64());
+    }
 }
+
+/// Panels, of rows or of columns, whose kernel values are added up in the lanes before they go into f64.
+const PANELS_IN_LANES: usize = 8;
 
 #[inline(always)]
 fn sweep<S: Simd, T: Lane, P: Profile<T>, const R: usize, const WEIGHTED: bool, const BOTH: bool>(
@@ -94,38 +104,44 @@ fn sweep<S: Simd, T: Lane, P: Profile<T>, const R: usize, const WEIGHTED: bool, 
     let row_panels = rows.panels.chunks_exact(dim * WIDTH).zip(row_sums.chunks_mut(WIDTH));
     for (row_panel, (row_coordinates, row_sums)) in row_panels.enumerate() {
         for first in (0..WIDTH).step_by(R) {
-            let mut totals = [zero; R];
-            for (column_panel, coordinates) in columns.panels.chunks_exact(dim * WIDTH).enumerate() {
-                for lane in (0..WIDTH).step_by(lanes) {
-                    let place = column_panel * WIDTH + lane;
-                    let distances =
-                        distances::<S, T, P, R>(simd, profile, row_coordinates, first, coordinates, lane);
-                    let mut down = zero;
-                    for r in 0..R {
-                        let value = profile.value(simd, distances[r]);
-                        if WEIGHTED {
-                            let weight =
-                                Vector::<S, T>::from_slice(simd, &columns.weights[place..place + lanes]);
-                            totals[r] = value.mul_add(weight, totals[r]);
-                        } else {
-                            totals[r] += value;
+            let mut wide_totals = [[0.0; WIDTH]; R];
+            for (group, panels) in columns.panels.chunks(PANELS_IN_LANES * dim * WIDTH).enumerate() {
+                let mut totals = [zero; R];
+                for (i, coordinates) in panels.chunks_exact(dim * WIDTH).enumerate() {
+                    for lane in (0..WIDTH).step_by(lanes) {
+                        let place = (group * PANELS_IN_LANES + i) * WIDTH + lane;
+                        let distances =
+                            distances::<S, T, P, R>(simd, profile, row_coordinates, first, coordinates, lane);
+                        let mut down = zero;
+                        for r in 0..R {
+                            let value = profile.value(simd, distances[r]);
+                            if WEIGHTED {
+                                let weight =
+                                    Vector::<S, T>::from_slice(simd, &columns.weights[place..place + lanes]);
+                                totals[r] = value.mul_add(weight, totals[r]);
+                            } else {
+                                totals[r] += value;
+                            }
+                            if BOTH && WEIGHTED {
+                                let weight = rows.weights[row_panel * WIDTH + first + r];
+                                down = value.mul_add(Vector::<S, T>::splat(simd, weight), down);
+                            } else if BOTH {
+                                down += value;
+                            }
                         }
-                        if BOTH && WEIGHTED {
-                            let weight = rows.weights[row_panel * WIDTH + first + r];
-                            down = value.mul_add(Vector::<S, T>::splat(simd, weight), down);
-                        } else if BOTH {
-                            down += value;
+                        if BOTH {
+                            let sums = &mut column_sums[place..place + lanes];
+                            (Vector::<S, T>::from_slice(simd, sums) + down).store_slice(sums);
                         }
                     }
-                    if BOTH {
-                        let sums = &mut column_sums[place..place + lanes];
-                        (Vector::<S, T>::from_slice(simd, sums) + down).store_slice(sums);
-                    }
+                }
+                for (wide, total) in wide_totals.iter_mut().zip(totals) {
+                    T::add_to(simd, total, wide);
                 }
             }
             // A last panel may hold fewer rows than its places.
-            for (sum, total) in row_sums.iter_mut().skip(first).zip(totals) {
-                *sum += total.reduce_sum().to_f64();
+            for (sum, wide) in row_sums.iter_mut().skip(first).zip(wide_totals) {
+                *sum += wide.iter().sum::<f64>();
             }
         }
     }
