@@ -3,6 +3,9 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+#[cfg(any(feature = "parquet", feature = "arrow"))]
+use crate::frame::Column;
+
 /// How many column names an error lists before it says how many more there are.
 const NAMES_LISTED: usize = 20;
 
@@ -11,15 +14,16 @@ const NAMES_LISTED: usize = 20;
 pub struct Place {
     /// The data row, from 1; the header and blank lines do not count.
     pub row: usize,
-    /// The line of the file, from 1; it runs ahead of the row where a quoted field spans lines.
-    pub line: usize,
+    /// The line of a file of text, from 1; it runs ahead of the row where a quoted field spans lines.
+    pub line: Option<usize>,
     /// The name of the column.
     pub column: String,
 }
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "row {} (line {}), column '{}'", self.row, self.line, self.column)
+        let line = self.line.map(|line| format!(" (line {line})")).unwrap_or_default();
+        write!(f, "row {}{line}, column '{}'", self.row, self.column)
     }
 }
 
@@ -39,6 +43,82 @@ pub enum Error {
     /// The system would not read the file.
     #[error("the file cannot be read: {0}")]
     Unreadable(std::io::Error),
+    /// What came through a pipe could not be kept for the second pass.
+    #[error("the input cannot be kept in a temporary file: {0}; name a roomier folder with TMPDIR")]
+    Spool(std::io::Error),
+    /// The file is not the one that was read at first.
+    #[error("the file was changed while it was being used; run again when nobody writes to it")]
+    Changed,
+    /// A binary file is not what its format should be.
+    #[error("the file is not a sound {format} file: {reason}; write it again, or convert it to CSV")]
+    Malformed {
+        /// The format by name.
+        format: &'static str,
+        /// What was met.
+        reason: String,
+    },
+    /// This build cannot read or write the format.
+    #[error("this build knows no {format}; build it with the feature {feature}, or convert the file to CSV")]
+    NotBuilt {
+        /// The format by name.
+        format: &'static str,
+        /// The cargo feature it needs.
+        feature: &'static str,
+    },
+    /// A column is of a kind that has no place in a table of draws.
+    #[error(
+        "column '{column}' is of type {kind}, which cannot be carried over; cast it to a number or to text first"
+    )]
+    UnknownType {
+        /// The column.
+        column: String,
+        /// Its type in the words of the format.
+        kind: String,
+    },
+    /// A CmdStan file that ends within a line.
+    #[error(
+        "the file ends in the middle of line {line}, so the run that wrote it was stopped; delete that line to use the rows above"
+    )]
+    CutShort {
+        /// The line, from 1.
+        line: usize,
+    },
+    /// All rows of a CmdStan file are warm-up.
+    #[error("all {rows} rows are warm-up, as the settings in the file say; ask for warm-up rows to use them")]
+    OnlyWarmup {
+        /// How many there are.
+        rows: usize,
+    },
+    /// Files that are to be chains of one run have different columns.
+    #[error("the columns are not those of {}: {difference}; chains of one run have the same columns", first.display())]
+    DifferentColumns {
+        /// The first file.
+        first: PathBuf,
+        /// What differs.
+        difference: String,
+    },
+    /// The weight column is also listed as a parameter.
+    #[error("column '{name}' holds the weights and cannot be a parameter as well; list it as one of the two")]
+    WeightIsParameter {
+        /// The column.
+        name: String,
+    },
+    /// No file was named.
+    #[error("there is no input; name at least one file, or - for standard input")]
+    NoFiles,
+    /// The rows cannot be written in this format.
+    #[error(
+        "column '{column}' holds text, which {format} cannot; choose another ending, or exclude nothing but ids"
+    )]
+    TextInArray {
+        /// The column.
+        column: String,
+        /// The format by name.
+        format: &'static str,
+    },
+    /// The system would not take what was written.
+    #[error(transparent)]
+    Unwritable(#[from] std::io::Error),
     /// The path names a directory.
     #[error("this is a directory; name a file in it")]
     Directory,
@@ -52,7 +132,7 @@ pub enum Error {
     NoRows,
     /// Some bytes are not text.
     #[error(
-        "line {line} is not UTF-8 text; save the file as UTF-8 (a compressed or binary file must be converted first)"
+        "line {line} is not UTF-8 text; save the file as UTF-8 (an unknown binary format must be converted first)"
     )]
     NotUtf8 {
         /// The line with the first bad byte, from 1.
@@ -72,7 +152,7 @@ pub enum Error {
     },
     /// A row has more or fewer fields than the header.
     #[error(
-        "row {row} (line {line}) has {found} fields, but the header has {expected}; fix that line or quote fields that contain commas"
+        "row {row} (line {line}) has {found} fields, but the header has {expected}; fix that line or quote fields that contain the separator"
     )]
     Ragged {
         /// The data row, from 1.
@@ -113,6 +193,14 @@ pub enum Error {
     /// A cell of a parameter column is NaN or infinite.
     #[error("{place} is {text}; every value must be a finite number, so drop the row or fix the value, or leave the column out with --exclude {}", place.column)]
     NonFiniteCell {
+        /// Where.
+        place: Place,
+        /// What is there.
+        text: String,
+    },
+    /// A cell of the weight column is not a finite number.
+    #[error("{place} is the weight '{text}'; every row needs a finite number as its weight")]
+    BadWeightCell {
         /// Where.
         place: Place,
         /// What is there.
@@ -204,6 +292,42 @@ pub enum Error {
     /// The numbers are well-formed but describe no mixture.
     #[error(transparent)]
     Mixture(#[from] supersample::Error),
+}
+
+/// What a cell that should hold a number can hold instead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BadCell {
+    Text,
+    Missing,
+    NonFinite,
+}
+
+impl BadCell {
+    pub(crate) fn refused(self, place: Place, text: String, is_weight: bool) -> Error {
+        match self {
+            _ if is_weight => Error::BadWeightCell { place, text },
+            BadCell::Text => Error::TextCell { place, text },
+            BadCell::Missing => Error::MissingCell { place, text },
+            BadCell::NonFinite => Error::NonFiniteCell { place, text },
+        }
+    }
+}
+
+#[cfg(any(feature = "parquet", feature = "arrow"))]
+/// A cell as a finite number, or the error that names it.
+pub(crate) fn cell(column: &Column, row: usize, place: impl Fn() -> Place, is_weight: bool) -> Result<f64> {
+    let (bad, text) = match column {
+        Column::Text(cells) => match &cells[row] {
+            Some(text) => (BadCell::Text, text.clone()),
+            None => (BadCell::Missing, String::new()),
+        },
+        _ => match column.number(row) {
+            Some(value) if value.is_finite() => return Ok(value),
+            Some(value) => (BadCell::NonFinite, value.to_string()),
+            None => (BadCell::Missing, String::new()),
+        },
+    };
+    Err(bad.refused(place(), text, is_weight))
 }
 
 /// A result whose error is this crate's [`Error`].

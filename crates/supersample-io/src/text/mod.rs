@@ -1,0 +1,459 @@
+//! Draws as text: a header with the column names, then one line for each draw; CmdStan's files are a dialect of it.
+//!
+//! A file is read in blocks. While the next block comes in, the records of the last are parsed by all threads, and only
+//! numbers stay in memory. Chosen rows are fetched by a second pass, for which the place of one row in 64 is kept.
+
+mod chunk;
+mod records;
+mod stan;
+
+use std::collections::HashSet;
+use std::io::Read;
+
+use memchr::{memchr, memrchr};
+use rayon::prelude::*;
+
+pub(crate) use self::chunk::Role;
+use self::chunk::{Chunk, Trouble, TroubleKind, is_all_text};
+pub(crate) use self::records::quoted;
+use self::records::{Dialect, End, without_break};
+use self::stan::StanRun;
+use crate::draws::{Part, Reading, Source};
+use crate::error::{BadCell, utf8};
+use crate::frame::{Column, Frame};
+use crate::origin::Origin;
+use crate::{Error, Place, Result};
+
+/// Bytes read at a time: many pieces for each thread, and small beside the numbers of a file that matters.
+const BLOCK: usize = 16 << 20;
+/// Bytes parsed at a time: a few milliseconds of work, so that threads end together.
+const PIECE: usize = 512 << 10;
+/// No record is longer; one that seems to be has lost a quote or is no text.
+const LONGEST_RECORD: usize = 256 << 20;
+
+/// A file of text after its first pass.
+#[derive(Debug)]
+pub(crate) struct TextSource {
+    origin: Origin,
+    dialect: Dialect,
+    /// The header as written, and the line break after it.
+    header: Vec<u8>,
+    line_break: &'static [u8],
+    /// Rows of the file and the bytes at which they start, ascending.
+    marks: Vec<(u64, u64)>,
+    /// Rows at the top that were left out.
+    skipped: usize,
+}
+
+/// Reads a file of text.
+pub(crate) fn read(origin: Origin, reading: &Reading<'_>) -> Result<Part> {
+    let mut blocks = Blocks { stream: origin.reader(0)?, is_over: false };
+    let mut block = Vec::new();
+    blocks.extend(&mut block)?;
+    let head = Head::new(&mut block, &mut blocks, reading)?;
+    let Head { dialect, names, line: header, line_break, start, lines, stan } = head;
+    let mut roles = vec![Role::Skipped; names.len()];
+    let parameters = reading.parameters(&names)?;
+    parameters.iter().for_each(|&column| roles[column] = Role::Parameter);
+    if let Some(column) = reading.weight_position(&names)? {
+        roles[column] = Role::Weight;
+    }
+
+    let mut read = Rows { parameters: parameters.len(), lines, ..Rows::default() };
+    let (mut offset, mut at) = (start as u64, start);
+    loop {
+        let is_last = blocks.is_over;
+        let pieces = split(&block[at..], dialect, is_last);
+        let end = at + pieces.last().map_or(0, |piece| piece.1);
+        if end == at && !is_last {
+            // Not one whole record: more is needed, unless it never ends.
+            if block.len() - at > LONGEST_RECORD {
+                let row = read.rows + 1;
+                return Err(Error::UnclosedQuote { row, line: read.lines + 1 });
+            }
+            blocks.extend(&mut block)?;
+            continue;
+        }
+        let mut next = block[end..].to_vec();
+        let (chunks, more) = rayon::join(
+            || parse(&block[at..end], &pieces, dialect, &roles),
+            || if is_last { Ok(()) } else { blocks.extend(&mut next) },
+        );
+        for ((chunk, trouble), (piece, _)) in chunks.into_iter().zip(&pieces) {
+            read.append(chunk, offset + *piece as u64);
+            if let Some(trouble) = trouble {
+                // A file without any numbers is told so, rather than about its first cell.
+                let is_first = read.rows + trouble.row == 0;
+                let all_text = is_first && is_all_text(&block[at..end], dialect, &roles);
+                return Err(read.explain(trouble, &names, all_text, reading));
+            }
+        }
+        more?;
+        offset += (end - at) as u64;
+        read.expect(origin.len(), origin.is_gzip(), offset);
+        if is_last {
+            break;
+        }
+        (block, at) = (next, 0);
+    }
+    let skipped = match reading.keep_warmup {
+        true => 0,
+        false => stan.map_or(0, |run| run.warmup_rows().min(read.rows)),
+    };
+    // CmdStan ends every line; a file that ends within one was cut, and its last number may be wrong.
+    if stan.is_some() && block.last().is_some_and(|&byte| byte != dialect.terminator) {
+        return Err(Error::CutShort { line: read.lines + usize::from(read.rows == 0) });
+    }
+    if read.rows == skipped {
+        return Err(if read.rows == 0 { Error::NoRows } else { Error::OnlyWarmup { rows: skipped } });
+    }
+    read.values.drain(..skipped * read.parameters);
+    read.weights.drain(..skipped.min(read.weights.len()));
+    let weights = roles.contains(&Role::Weight).then_some(read.weights);
+    let source = TextSource { header, line_break, origin, dialect, marks: read.marks, skipped };
+    Ok(Part {
+        rows: read.rows - skipped,
+        has_warmup: stan.is_some_and(|run| run.warmup_rows() > 0),
+        names,
+        parameters,
+        values: read.values,
+        weights,
+        warmup: skipped,
+        draws_per_chain: None,
+        source: Source::Text(source),
+    })
+}
+
+/// The stream of a file, a block at a time.
+struct Blocks {
+    stream: Box<dyn Read + Send>,
+    is_over: bool,
+}
+
+impl Blocks {
+    /// Adds a block to the buffer.
+    fn extend(&mut self, buffer: &mut Vec<u8>) -> Result<()> {
+        buffer.reserve_exact(BLOCK);
+        let got = (&mut self.stream).take(BLOCK as u64).read_to_end(buffer).map_err(Error::Unreadable)?;
+        self.is_over = got < BLOCK;
+        Ok(())
+    }
+}
+
+/// What stands above the first row.
+struct Head {
+    dialect: Dialect,
+    names: Vec<String>,
+    line: Vec<u8>,
+    line_break: &'static [u8],
+    /// Where the first row starts, and how many lines are above it.
+    start: usize,
+    lines: usize,
+    stan: Option<StanRun>,
+}
+
+impl Head {
+    fn new(block: &mut Vec<u8>, blocks: &mut Blocks, reading: &Reading<'_>) -> Result<Head> {
+        let mut at = if block.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+        let terminator = match (memchr(b'\n', block), memchr(b'\r', block)) {
+            (None, Some(_)) => b'\r',
+            _ => b'\n',
+        };
+        // Remarks and blank lines above the header.
+        let mut lines = 0;
+        let mut remarks = Vec::new();
+        while let Some(b'\n' | b'\r' | b'#') = block.get(at) {
+            let Some(length) = memchr(terminator, &block[at..]) else { return Err(Error::Empty) };
+            if block[at] == b'#' {
+                remarks.extend_from_slice(&block[at..at + length + 1]);
+            }
+            at += length + 1;
+            lines += 1;
+        }
+        if at == block.len() {
+            return Err(Error::Empty);
+        }
+        let stan = StanRun::of_remarks(&String::from_utf8_lossy(&remarks));
+        let has_remarks = stan.is_some() || block[at..].starts_with(b"lp__,");
+        let (line, start) = loop {
+            let undecided = Dialect { separator: b',', terminator, has_remarks };
+            match undecided.record_end(block, at) {
+                End::At(end) => break (block[at..end].to_vec(), end),
+                _ if blocks.is_over => break (block[at..].to_vec(), block.len()),
+                _ if block.len() > LONGEST_RECORD => {
+                    return Err(Error::UnclosedQuote { row: 0, line: lines + 1 });
+                }
+                _ => blocks.extend(block)?,
+            }
+        };
+        let text = without_break(&line);
+        if text.contains(&0) {
+            return Err(Error::NotUtf8 { line: lines + 1 });
+        }
+        utf8(text).map_err(|_| Error::NotUtf8 { line: lines + 1 })?;
+        let line_break: &[u8] = match &line[text.len()..] {
+            [b'\r', b'\n', ..] => b"\r\n",
+            [b'\r', ..] => b"\r",
+            _ => b"\n",
+        };
+        let separator = reading.separator.unwrap_or_else(|| separator_of(text, &block[start..], terminator));
+        let dialect = Dialect { separator, terminator, has_remarks };
+        let names: Vec<String> =
+            dialect.fields(text).iter().map(|field| field.text().expect("the header is UTF-8")).collect();
+        check_names(&names)?;
+        let lines = lines + line.iter().filter(|&&byte| byte == terminator).count().max(1);
+        Ok(Head { dialect, names, line: text.to_vec(), line_break, start, lines, stan })
+    }
+}
+
+/// The separator under which the header and the first row agree, or else the one the header has most of.
+fn separator_of(header: &[u8], rest: &[u8], terminator: u8) -> u8 {
+    let first = rest
+        .split(|&byte| byte == terminator)
+        .map(without_break)
+        .find(|line| !line.is_empty() && line[0] != b'#');
+    let count = |separator, line| Dialect { separator, terminator, has_remarks: false }.fields(line).len();
+    let mut best = (false, 1, b',');
+    for separator in [b',', b'\t', b';', b'|', b' '] {
+        let fields = count(separator, header);
+        let agrees = first.is_some_and(|line| count(separator, line) == fields);
+        // Names may contain spaces; only a row of as many parts says that they separate.
+        if fields > 1 && (agrees || separator != b' ') && (agrees, fields) > (best.0, best.1) {
+            best = (agrees, fields, separator);
+        }
+    }
+    best.2
+}
+
+fn check_names(names: &[String]) -> Result<()> {
+    let mut seen = HashSet::new();
+    if let Some(name) = names.iter().find(|name| !seen.insert(name.as_str())) {
+        return Err(Error::DuplicateHeader { name: name.clone() });
+    }
+    // pandas names the columns of a bare array 0, 1, 2, …, so whole numbers are names; 0.37 is a draw.
+    let are_numbers = names.iter().all(|name| name.parse::<f64>().is_ok());
+    let are_whole = names.iter().all(|name| name.parse::<u64>().is_ok());
+    if are_numbers && !are_whole {
+        return Err(Error::NoHeader { example: names[0].clone() });
+    }
+    Ok(())
+}
+
+/// Pieces of whole records, as ranges of the bytes; what is left over is the start of a record that goes on.
+fn split(bytes: &[u8], dialect: Dialect, is_last: bool) -> Vec<(usize, usize)> {
+    let mut pieces = Vec::new();
+    let mut start = 0;
+    if memchr(b'"', bytes).is_none() {
+        // Without quotes every line break ends a record.
+        while start < bytes.len() {
+            let reach = (start + PIECE).min(bytes.len());
+            let end = match memchr(dialect.terminator, &bytes[reach..]) {
+                Some(found) => reach + found + 1,
+                None if is_last => bytes.len(),
+                None => match memrchr(dialect.terminator, &bytes[start..]) {
+                    Some(found) => start + found + 1,
+                    None => break,
+                },
+            };
+            pieces.push((start, end));
+            start = end;
+        }
+        return pieces;
+    }
+    let mut at = 0;
+    while at < bytes.len() {
+        match dialect.record_end(bytes, at) {
+            End::At(end) => at = end,
+            _ if is_last => at = bytes.len(),
+            _ => break,
+        }
+        if at - start >= PIECE {
+            pieces.push((start, at));
+            start = at;
+        }
+    }
+    if at > start {
+        pieces.push((start, at));
+    }
+    pieces
+}
+
+/// Parses the pieces; each gives the rows before any trouble, and the trouble.
+fn parse(
+    bytes: &[u8],
+    pieces: &[(usize, usize)],
+    dialect: Dialect,
+    roles: &[Role],
+) -> Vec<(Chunk, Option<Trouble>)> {
+    let one = |&(start, end): &(usize, usize)| match chunk::read(&bytes[start..end], dialect, roles) {
+        Ok(chunk) => (chunk, None),
+        Err(trouble) => (Chunk::default(), Some(trouble)),
+    };
+    pieces.par_iter().map(one).collect()
+}
+
+/// The numbers read so far.
+#[derive(Default)]
+struct Rows {
+    parameters: usize,
+    values: Vec<f64>,
+    weights: Vec<f64>,
+    rows: usize,
+    lines: usize,
+    marks: Vec<(u64, u64)>,
+}
+
+impl Rows {
+    fn append(&mut self, chunk: Chunk, offset: u64) {
+        let marks = chunk.marks.iter().map(|&(row, at)| ((self.rows + row) as u64, offset + at as u64));
+        self.marks.extend(marks);
+        self.values.extend_from_slice(&chunk.values);
+        self.weights.extend_from_slice(&chunk.weights);
+        self.rows += chunk.rows;
+        self.lines += chunk.lines;
+    }
+
+    /// Makes room for what the rest of the file should hold, so that the numbers are not moved again and again.
+    fn expect(&mut self, file: u64, is_gzip: bool, read: u64) {
+        if !is_gzip && read > 0 {
+            let rows = (self.rows as f64 * (file as f64 / read as f64) * 1.01) as usize;
+            let wanted = rows.saturating_mul(self.parameters);
+            // A reservation is a promise of the system that costs nothing until it is used.
+            let _ = self.values.try_reserve_exact(wanted.saturating_sub(self.values.len()));
+        }
+    }
+
+    fn explain(&self, trouble: Trouble, names: &[String], all_text: bool, reading: &Reading<'_>) -> Error {
+        let (row, line) = (self.rows + trouble.row + 1, self.lines + trouble.line + 1);
+        match trouble.kind {
+            TroubleKind::Ragged { found } => Error::Ragged { row, line, found, expected: names.len() },
+            TroubleKind::NotUtf8 => Error::NotUtf8 { line },
+            TroubleKind::UnclosedQuote => Error::UnclosedQuote { row, line },
+            TroubleKind::Cell { column, cell: BadCell::Text, text } if all_text => {
+                let name = &names[column];
+                let reason = format!("not one cell is a number (the first of column '{name}' is '{text}')");
+                Error::NoNumericColumns { reason }
+            }
+            TroubleKind::Cell { column, cell, text } => {
+                let place = Place { row, line: Some(line), column: names[column].clone() };
+                cell.refused(place, text, reading.is_weight(&names[column]))
+            }
+        }
+    }
+}
+
+impl TextSource {
+    pub(crate) fn separator(&self) -> u8 {
+        self.dialect.separator
+    }
+
+    pub(crate) fn header(&self) -> &[u8] {
+        &self.header
+    }
+
+    pub(crate) fn line_break(&self) -> &'static [u8] {
+        self.line_break
+    }
+
+    /// The records of these rows as written, without their line breaks, in the order given.
+    pub(crate) fn records(&self, rows: &[usize]) -> Result<Vec<Vec<u8>>> {
+        let mut order: Vec<usize> = (0..rows.len()).collect();
+        order.sort_by_key(|&i| rows[i]);
+        let mut found: Vec<Vec<u8>> = vec![Vec::new(); rows.len()];
+        let mut cursor: Option<Cursor> = None;
+        for (k, &i) in order.iter().enumerate() {
+            if k > 0 && rows[order[k - 1]] == rows[i] {
+                found[i] = found[order[k - 1]].clone();
+                continue;
+            }
+            let row = (rows[i] + self.skipped) as u64;
+            let mark = self.marks[self.marks.partition_point(|&(marked, _)| marked <= row) - 1];
+            // Go on from where the last row was, unless a mark is closer.
+            let mut here = match cursor.take() {
+                Some(cursor) if cursor.row <= row && (self.origin.is_gzip() || cursor.row >= mark.0) => {
+                    cursor
+                }
+                _ => self.cursor_at(mark)?,
+            };
+            while here.row < row {
+                here.next(self.dialect)?;
+            }
+            found[i] = without_break(&here.next(self.dialect)?).to_vec();
+            cursor = Some(here);
+        }
+        Ok(found)
+    }
+
+    fn cursor_at(&self, (row, offset): (u64, u64)) -> Result<Cursor> {
+        if !self.origin.is_gzip() {
+            return Ok(Cursor { row, stream: self.origin.reader(offset)?, buffer: Vec::new(), at: 0 });
+        }
+        let (row, offset) = self.marks.first().copied().unwrap_or((row, offset));
+        let mut stream = self.origin.reader(0)?;
+        std::io::copy(&mut (&mut stream).take(offset), &mut std::io::sink()).map_err(Error::Unreadable)?;
+        Ok(Cursor { row, stream, buffer: Vec::new(), at: 0 })
+    }
+
+    /// The rows with all their columns as text.
+    pub(crate) fn frame(&self, names: &[String], rows: &[usize]) -> Result<Frame> {
+        let mut cells: Vec<Vec<Option<String>>> = vec![Vec::with_capacity(rows.len()); names.len()];
+        for record in self.records(rows)? {
+            let fields = self.dialect.fields(&record);
+            for (column, cells) in cells.iter_mut().enumerate() {
+                let lossy = |raw: &[u8]| String::from_utf8_lossy(raw).trim().to_string();
+                cells.push(fields.get(column).map(|field| field.text().unwrap_or_else(|| lossy(field.raw))));
+            }
+        }
+        let columns = names.iter().cloned().zip(cells.into_iter().map(Column::Text)).collect();
+        Ok(Frame { columns })
+    }
+}
+
+/// The second pass: records one after the other from some row on.
+struct Cursor {
+    row: u64,
+    stream: Box<dyn Read + Send>,
+    buffer: Vec<u8>,
+    at: usize,
+}
+
+impl Cursor {
+    fn next(&mut self, dialect: Dialect) -> Result<Vec<u8>> {
+        loop {
+            if self.at < self.buffer.len() {
+                let passed_over = dialect.is_passed_over(&self.buffer, self.at);
+                let end = match (passed_over, dialect.record_end(&self.buffer, self.at)) {
+                    (true, _) => {
+                        memchr(dialect.terminator, &self.buffer[self.at..]).map(|end| self.at + end + 1)
+                    }
+                    (false, End::At(end)) => Some(end),
+                    _ => None,
+                };
+                if let Some(end) = end {
+                    let record = self.buffer[self.at..end].to_vec();
+                    self.at = end;
+                    if passed_over {
+                        continue;
+                    }
+                    self.row += 1;
+                    return Ok(record);
+                }
+            }
+            self.buffer.drain(..self.at);
+            self.at = 0;
+            let got =
+                (&mut self.stream).take(1 << 16).read_to_end(&mut self.buffer).map_err(Error::Unreadable)?;
+            if got == 0 {
+                if self.buffer.is_empty() {
+                    return Err(Error::Changed);
+                }
+                self.row += 1;
+                self.at = self.buffer.len();
+                return Ok(self.buffer.clone());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
