@@ -18,7 +18,14 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 READER = os.path.join(HERE, "..", "target", "release", "examples", "read_csv")
-POLARS = "import polars, sys; frame = polars.read_csv(sys.argv[1]); print(frame.shape, float(frame.to_numpy()[-1].sum()))"
+# Polars is timed inside its process, without the start of Python; our reader as a whole process.
+POLARS = """
+import polars, sys, time
+start = time.perf_counter()
+frame = polars.read_csv(sys.argv[1])
+seconds = time.perf_counter() - start
+print(frame.shape, sum(frame.row(-1)), seconds)
+"""
 
 
 def make(path, rows, columns):
@@ -53,6 +60,9 @@ def main():
         for _ in range(rounds):
             for name, command in (("supersample", [READER, path]), ("polars", [sys.executable, "-c", POLARS, path])):
                 seconds, memory, said = run(command)
+                if name == "polars":
+                    said, _, inside = said.rpartition(" ")
+                    seconds = float(inside)
                 best[name] = min(best.get(name, (9e9, 0)), (seconds, memory))
                 print(f"{name:12} {seconds:6.2f} s {memory / 1e6:7.0f} MB  {said}")
         ours, theirs = best["supersample"], best["polars"]

@@ -44,7 +44,10 @@ fn every_format_goes_to_every_format_with_the_same_rows() {
             let indices: Vec<String> = desk.read("i.txt").lines().map(str::to_string).collect();
             // Single precision makes no difference to what is chosen here.
             assert_eq!(*expected.get_or_insert(indices.clone()), indices, "{from} to {to}");
-            let reading = Reading { selection: supersample_io::Selection::Only(vec!["mu".into(), "tau".into()]), ..Reading::default() };
+            let reading = Reading {
+                selection: supersample_io::Selection::Only(vec!["mu".into(), "tau".into()]),
+                ..Reading::default()
+            };
             let chosen = Draws::read(&[desk.path(&format!("chosen.{to}"))], &reading).unwrap();
             assert_eq!(chosen.names(), ["mu", "tau", "chain", "note", "draw", "row"], "{from} to {to}");
             let cells = chosen.frame(&(0..9).collect::<Vec<_>>()).unwrap();
@@ -56,7 +59,11 @@ fn every_format_goes_to_every_format_with_the_same_rows() {
                 assert_eq!(chain.1.number(t), Some((1 + row / 10) as f64), "{from} to {to}");
                 assert_eq!((draw.1.number(t), own.1.number(t)), (Some((row + 1) as f64), Some(row as f64)));
                 let Column::Text(notes) = &note.1 else { panic!("{from} to {to}: {:?}", note.1) };
-                assert_eq!(notes[t].as_deref(), Some(format!("say \"{row}\", ok").as_str()), "{from} to {to}");
+                assert_eq!(
+                    notes[t].as_deref(),
+                    Some(format!("say \"{row}\", ok").as_str()),
+                    "{from} to {to}"
+                );
             }
         }
     }
@@ -67,8 +74,13 @@ fn arrays_without_names_come_and_go_as_they_are() {
     let desk = Desk::new();
     let value = |i: usize, j: usize| ((i * 3 + j) as f64 * 0.7).sin();
     // (type, Fortran order): the same 20 × 3 numbers, written by hand as NumPy would.
-    for (descr, fortran) in [("<f8", false), ("<f8", true), (">f8", false), ("<f4", false), ("<f4", true), (">f4", true)] {
-        let mut header = format!("{{'descr': '{descr}', 'fortran_order': {}, 'shape': (20, 3), }}", if fortran { "True" } else { "False" });
+    for (descr, fortran) in
+        [("<f8", false), ("<f8", true), (">f8", false), ("<f4", false), ("<f4", true), (">f4", true)]
+    {
+        let mut header = format!(
+            "{{'descr': '{descr}', 'fortran_order': {}, 'shape': (20, 3), }}",
+            if fortran { "True" } else { "False" }
+        );
         while (header.len() + 11) % 64 != 0 {
             header.push(' ');
         }
@@ -275,7 +287,10 @@ fn rows_go_out_in_the_format_they_came_in() {
         write(&desk, &format!("d.{ending}"), frame());
         let (bytes, _) = desk.ran(&format!("herd d.{ending} -n 4 --columns mu -q"));
         desk.write("out", bytes);
-        let out = Draws::read(&[desk.path("out")], &Reading { selection: supersample_io::Selection::Only(vec!["mu".into()]), ..Reading::default() });
+        let out = Draws::read(
+            &[desk.path("out")],
+            &Reading { selection: supersample_io::Selection::Only(vec!["mu".into()]), ..Reading::default() },
+        );
         assert_eq!(out.unwrap().format(), format);
     }
     desk.write("old.npy.gz", "x");
