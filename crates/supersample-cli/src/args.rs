@@ -1,6 +1,7 @@
 //! What can be typed: the verbs, the flags and their help.
 
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Parser, Subcommand, ValueEnum};
@@ -39,14 +40,18 @@ A column 'weight' of SUBSET that DRAWS does not have is taken as the weights of 
 
 /// Choose the few rows of a draw file that stand in for all of them
 #[derive(Parser)]
-#[command(name = "supersample", version = VERSION, max_term_width = 110, after_help = EXAMPLE)]
+#[command(name = "supersample", version = version(), max_term_width = 110, after_help = EXAMPLE)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) verb: Verb,
 }
 
-/// The version and the instructions the kernel sums are compiled for.
-pub(crate) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("SUPERSAMPLE_TARGET"), ")");
+/// The version, and the instructions that the kernel sums use on this machine.
+pub(crate) fn version() -> &'static str {
+    static VERSION: LazyLock<String> =
+        LazyLock::new(|| format!("{} ({})", env!("CARGO_PKG_VERSION"), supersample::instruction_set()));
+    &VERSION
+}
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
@@ -264,6 +269,10 @@ pub(crate) struct KernelArgs {
     /// The kernel's length: a number, or the median distance between rows; after scaling [default: median]
     #[arg(long, value_name = "median|NUM", allow_negative_numbers = true)]
     pub(crate) bandwidth: Option<String>,
+
+    /// Kernel values in single precision where that is safe (mixed), or in double throughout (double)
+    #[arg(long, value_enum, default_value_t = PrecisionArg::Mixed, hide_possible_values = true)]
+    pub(crate) precision: PrecisionArg,
 }
 
 #[derive(clap::Args)]
@@ -320,6 +329,13 @@ pub(crate) enum Scale {
     None,
     Sd,
     Pca,
+}
+
+/// The precision of the kernel values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PrecisionArg {
+    Mixed,
+    Double,
 }
 
 /// The parser of the standard library says "invalid digit found in string", which helps nobody.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
+use supersample::embedding::Form;
 use supersample::{Empirical, Kernel, MeanEmbedding, Points};
 
 use crate::output::Output;
@@ -213,6 +214,11 @@ impl MeanEmbedding for Recalled {
 
     fn mean_diagonal(&self) -> Option<f64> {
         self.inner.mean_diagonal()
+    }
+
+    // The same form as in the unbroken run, so that the herder takes the same path through single and double precision.
+    fn form(&self) -> Form<'_> {
+        Form::Samples(&self.inner)
     }
 }
 

@@ -18,7 +18,7 @@ use crate::plan::ChoosePlan;
 use crate::problem::{Problem, in_units, memory_needed};
 use crate::progress::Progress;
 use crate::quality::{Rows, parameter_errors};
-use crate::report::{Report, Subject};
+use crate::report::{Report, Subject, precision_name};
 use crate::{Outcome, command_line, say, with_threads};
 
 pub(crate) fn run(plan: &ChoosePlan) -> Result<Outcome> {
@@ -34,11 +34,11 @@ pub(crate) fn run(plan: &ChoosePlan) -> Result<Outcome> {
         let progress = Progress::phase(plan.quiet, "reading");
         let problem = Problem::read(&plan.draws)?;
         drop(progress);
-        let target = target(plan, &problem)?;
         if plan.draws.max_memory.is_some() && !plan.quiet {
             let needed = memory_needed(problem.draws.len(), problem.draws.dim());
             say(&format!("the run needs about {} of memory\n", in_units(needed)));
         }
+        let target = target(plan, &problem)?;
         let (chosen, herder, report) = choose(plan, &problem, claim)?;
 
         let rows = chosen.rows();
@@ -175,6 +175,7 @@ fn summarise(
         weight_column: plan.draws.reading().weight_column.map(str::to_string),
         bandwidth_is_median: plan.draws.kernel.is_median(),
         scale: plan.draws.scale,
+        precision: precision_name(herder.precision()),
         coordinates: problem.points.dim(),
         constant: problem.scaling.constant.clone(),
         error: chosen.error(),

@@ -14,7 +14,7 @@ use crate::plan::EvalPlan;
 use crate::problem::Problem;
 use crate::progress::Progress;
 use crate::quality::{Rows, parameter_errors};
-use crate::report::{Report, Subject};
+use crate::report::{Report, Subject, precision_name};
 use crate::weights::shares;
 use crate::{Outcome, command_line, say, with_threads};
 
@@ -61,6 +61,7 @@ pub(crate) fn run(plan: &EvalPlan) -> Result<Outcome> {
             kernel: problem.kernel.clone(),
             bandwidth_is_median: plan.draws.kernel.is_median(),
             scale: plan.draws.scale,
+            precision: precision_name(herder.precision()),
             coordinates: problem.points.dim(),
             constant: problem.scaling.constant.clone(),
             error: Some(error),

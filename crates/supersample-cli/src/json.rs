@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::args::{Scale, VERSION};
+use crate::args::{Scale, version};
 use crate::choose::Ended;
 use crate::quality::Worst;
 use crate::report::{Report, Subject};
@@ -25,7 +25,7 @@ impl Report {
         let comparison = self.comparison.as_ref();
         let value = json!({
             "schema": SCHEMA,
-            "version": VERSION,
+            "version": version(),
             "command": self.command,
             "verb": self.verb,
             "input": {
@@ -38,6 +38,7 @@ impl Report {
             },
             "kernel": { "name": kernel.name(), "bandwidth": bandwidth, "bandwidth_rule": rule },
             "scale": scale,
+            "precision": self.precision,
             "coordinates": self.coordinates,
             "result": {
                 "count": self.chosen,

@@ -4,11 +4,12 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use supersample::{Kernel, Points, bandwidth};
+use supersample::{Kernel, Points, Precision, bandwidth};
 use supersample_io::{Format, Reading, Selection, Target};
 
 use crate::args::{
-    EvalArgs, HerdArgs, KernelArgs, ReadingArgs, ResultArgs, RunArgs, SampleArgs, Scale, SizeArgs, ThinArgs,
+    EvalArgs, HerdArgs, KernelArgs, PrecisionArg, ReadingArgs, ResultArgs, RunArgs, SampleArgs, Scale,
+    SizeArgs, ThinArgs,
 };
 use crate::choose::Stop;
 
@@ -26,6 +27,7 @@ pub(crate) struct DrawsPlan {
     pub(crate) weights: WeightsPlan,
     pub(crate) scale: Scale,
     pub(crate) kernel: KernelPlan,
+    pub(crate) precision: Precision,
     pub(crate) max_memory: Option<u64>,
 }
 
@@ -219,6 +221,10 @@ impl DrawsPlan {
             weights,
             scale: kernel.scale,
             kernel: KernelPlan::new(kernel.kernel, kernel.bandwidth.as_deref())?,
+            precision: match kernel.precision {
+                PrecisionArg::Mixed => Precision::Mixed,
+                PrecisionArg::Double => Precision::Double,
+            },
             max_memory,
         })
     }

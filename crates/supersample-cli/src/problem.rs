@@ -1,7 +1,7 @@
 //! What is to be matched: the draws, their weights, the points they become and the kernel between them.
 
 use anyhow::{Context, Result, bail};
-use supersample::{Empirical, Kernel, Points};
+use supersample::{Empirical, Kernel, Points, Precision};
 use supersample_io::Draws;
 
 use crate::args::Scale;
@@ -25,12 +25,19 @@ pub(crate) struct Problem {
     pub(crate) scaling: Scaling,
     pub(crate) points: Points,
     pub(crate) kernel: Kernel,
+    pub(crate) precision: Precision,
     /// What the user should know before believing the result.
     pub(crate) warnings: Vec<String>,
 }
 
 impl Problem {
     pub(crate) fn read(plan: &DrawsPlan) -> Result<Problem> {
+        // Asked first of the heads and sizes of the files, so that no one waits for a refusal.
+        if let (Some(limit), Some((rows, dim))) =
+            (plan.max_memory, Draws::expected_size(&plan.files, &plan.reading()))
+        {
+            check_memory(rows, dim, limit)?;
+        }
         let draws = Draws::read(&plan.files, &plan.reading())?;
         if plan.warmup && !draws.has_warmup() {
             bail!("--warmup has no effect: the files say nothing of warm-up rows; leave it out");
@@ -39,7 +46,7 @@ impl Problem {
             bail!("--separator has no effect on {} files; leave it out", draws.format());
         }
         if let Some(limit) = plan.max_memory {
-            check_memory(&draws, limit)?;
+            check_memory(draws.len(), draws.dim(), limit)?;
         }
         let mut warnings = Vec::new();
         let shares = match (&plan.weights, draws.weights()) {
@@ -76,14 +83,15 @@ impl Problem {
             None => plan.kernel.for_points(&points)?,
         };
         warnings.extend(kernel_warning(&kernel, &points, shares.as_deref()));
-        Ok(Problem { draws, shares, scaling, points, kernel, warnings })
+        Ok(Problem { draws, shares, scaling, points, kernel, precision: plan.precision, warnings })
     }
 
     pub(crate) fn embedding(&self) -> Result<Empirical> {
-        Ok(match &self.shares {
+        let samples = match &self.shares {
             None => Empirical::new(self.kernel.clone(), self.points.clone())?,
             Some(shares) => Empirical::weighted(self.kernel.clone(), self.points.clone(), shares)?,
-        })
+        };
+        Ok(samples.precision(self.precision))
     }
 
     /// The rows of the file, as they are compared parameter by parameter.
@@ -97,6 +105,7 @@ impl Problem {
         print.bytes(env!("CARGO_PKG_VERSION").as_bytes());
         print.bytes(self.kernel.to_string().as_bytes());
         print.word(u64::from(unique));
+        print.word(u64::from(self.precision == Precision::Double));
         print.word(self.points.dim() as u64);
         print.numbers(self.points.as_slice());
         print.numbers(self.shares.as_deref().unwrap_or_default());
@@ -142,8 +151,8 @@ pub(crate) fn memory_needed(rows: usize, dim: usize) -> u64 {
     rows.saturating_mul(dim).saturating_mul(20) + rows.saturating_mul(48) + (64 << 20)
 }
 
-fn check_memory(draws: &Draws, limit: u64) -> Result<()> {
-    let needed = memory_needed(draws.len(), draws.dim());
+fn check_memory(rows: usize, dim: usize, limit: u64) -> Result<()> {
+    let needed = memory_needed(rows, dim);
     if needed > limit {
         bail!(
             "the run needs about {}, and --max-memory allows {}; choose by fewer --columns, or allow more",

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use supersample::Kernel;
+use supersample::{Kernel, Precision};
 
 use crate::args::Scale;
 use crate::choose::{Ended, Stop};
@@ -51,6 +51,8 @@ pub(crate) struct Report {
     pub(crate) kernel: Kernel,
     pub(crate) bandwidth_is_median: bool,
     pub(crate) scale: Scale,
+    /// The precision of the kernel values that was used.
+    pub(crate) precision: &'static str,
     /// How many coordinates distances are taken in.
     pub(crate) coordinates: usize,
     /// The parameters that could not be scaled.
@@ -310,6 +312,14 @@ impl Report {
     }
 }
 
+/// The word for a precision.
+pub(crate) fn precision_name(precision: Precision) -> &'static str {
+    match precision {
+        Precision::Double => "double",
+        _ => "mixed",
+    }
+}
+
 /// `1 row`, `4,000 rows`.
 pub(crate) fn counted(number: usize, noun: &str) -> String {
     format!("{} {noun}{}", count(number), if number == 1 { "" } else { "s" })
@@ -362,6 +372,7 @@ pub(crate) mod tests {
             kernel: Kernel::gaussian(3.98123).unwrap(),
             bandwidth_is_median: true,
             scale: Scale::Sd,
+            precision: "double",
             coordinates: 5,
             constant: Vec::new(),
             error: Some(0.007_123),

@@ -14,7 +14,7 @@ use crate::interrupt;
 use crate::output::{Output, to_stdout};
 use crate::plan::SamplePlan;
 use crate::progress::Progress;
-use crate::report::{Report, Subject};
+use crate::report::{Report, Subject, precision_name};
 use crate::{Outcome, command_line, say, with_threads};
 
 pub(crate) fn run(plan: &SamplePlan) -> Result<Outcome> {
@@ -70,6 +70,7 @@ pub(crate) fn run(plan: &SamplePlan) -> Result<Outcome> {
             kernel,
             bandwidth_is_median: plan.kernel.is_median(),
             scale: Scale::None,
+            precision: precision_name(herder.precision()),
             coordinates: dim,
             constant: Vec::new(),
             error: chosen.error(),

@@ -228,9 +228,28 @@ fn scaling_is_said_and_makes_a_difference() {
 }
 
 #[test]
+fn precision_can_be_asked_for() {
+    let desk = Desk::new();
+    desk.write("d.csv", posterior(17_000));
+    let run = |flags: &str| {
+        desk.ran(&format!("herd d.csv -n 50 -q {flags} -o o.csv --json s.json"));
+        let report = json(&desk, "s.json");
+        (report["precision"].as_str().unwrap().to_string(), report["result"]["mmd"].as_f64().unwrap())
+    };
+    let ((mixed, a), (double, b)) = (run(""), run("--precision double"));
+    assert_eq!((mixed.as_str(), double.as_str()), ("mixed", "double"));
+    assert!((a / b - 1.0).abs() < 0.05, "{a} {b}");
+    assert_eq!(
+        desk.refused("d.csv -n 1 --precision half").lines().next().unwrap(),
+        "invalid value 'half' for '--precision <PRECISION>'"
+    );
+}
+
+#[test]
 fn a_run_goes_on_from_its_checkpoint_to_the_same_rows() {
     let desk = Desk::new();
-    desk.write("d.csv", posterior(400));
+    // Enough rows for single precision, so that both paths through the precisions are the same.
+    desk.write("d.csv", posterior(17_000));
     desk.ran("herd d.csv -n 60 -q --indices whole.txt -o whole.csv --trace whole.t");
     desk.ran("herd d.csv -n 20 -q --checkpoint ck -o part.csv");
     desk.ran("herd d.csv -n 60 -q --resume ck --checkpoint ck --indices i.txt -o o.csv --trace t.t");
@@ -246,7 +265,7 @@ fn a_run_goes_on_from_its_checkpoint_to_the_same_rows() {
             "{message}"
         );
     }
-    desk.write("other.csv", posterior(401));
+    desk.write("other.csv", posterior(17_001));
     assert!(desk.refused("other.csv -n 60 --resume ck").contains("belongs to other data"));
     desk.write("half", &fs::read(desk.path("ck")).unwrap()[..100]);
     assert_eq!(

@@ -172,6 +172,29 @@ impl Draws {
         draws.ok_or(Error::NoFiles)
     }
 
+    /// About how many rows and how many parameters these files have, from a look at their heads and sizes; `None` where
+    /// that does not say (pipes, compressed text, .npz and Arrow). Errors are left to [`read`](Self::read).
+    pub fn expected_size(paths: &[impl AsRef<Path>], reading: &Reading<'_>) -> Option<(usize, usize)> {
+        let one = |path: &Path| -> Option<(usize, usize)> {
+            if !path.is_file() {
+                return None;
+            }
+            let origin = Origin::open(path).ok()?;
+            let size = match format_of(path, &origin, reading).ok()? {
+                Format::Text => text::expected(&origin, reading),
+                Format::Npy => npy::expected(&origin, reading),
+                #[cfg(feature = "parquet")]
+                Format::Parquet => crate::parquet::expected(&origin, reading),
+                _ => Ok(None),
+            };
+            size.ok().flatten()
+        };
+        let sizes: Option<Vec<(usize, usize)>> = paths.iter().map(|path| one(path.as_ref())).collect();
+        let sizes = sizes?;
+        let rows = sizes.iter().fold(0_usize, |sum, &(rows, _)| sum.saturating_add(rows));
+        sizes.first().map(|&(_, parameters)| (rows, parameters))
+    }
+
     fn new(path: &Path, part: Part) -> Draws {
         let file = File {
             path: path.to_path_buf(),
@@ -474,13 +497,18 @@ fn write_text(frame: &Frame, separator: u8, out: &mut dyn Write) -> Result<()> {
     (0..frame.len()).try_for_each(|row| line(&mut frame.columns.iter().map(|(_, column)| column.text(row))))
 }
 
-fn read_file(path: &Path, reading: &Reading<'_>) -> Result<Part> {
-    let origin = Origin::open(path)?;
+/// The format that was asked for, or that the first bytes give away, or that the name promises.
+fn format_of(path: &Path, origin: &Origin, reading: &Reading<'_>) -> Result<Format> {
     let start = origin.start(16)?;
-    let format = reading.format.or_else(|| Format::of_magic(&start)).unwrap_or_else(|| {
+    Ok(reading.format.or_else(|| Format::of_magic(&start)).unwrap_or_else(|| {
         // Too short to tell, or text: an ending that promises another format gets that format's complaint.
         Format::of_path(path).filter(|_| !start.is_empty()).unwrap_or(Format::Text)
-    });
+    }))
+}
+
+fn read_file(path: &Path, reading: &Reading<'_>) -> Result<Part> {
+    let origin = Origin::open(path)?;
+    let format = format_of(path, &origin, reading)?;
     if origin.is_gzip() && format != Format::Text {
         return Err(Error::Malformed { format: "gzip", reason: format!("it holds {format}, not text") });
     }

@@ -266,6 +266,16 @@ pub(crate) fn read(origin: Origin, reading: &Reading<'_>) -> Result<Part> {
     })
 }
 
+/// How many rows and parameters the header promises.
+pub(crate) fn expected(origin: &Origin, reading: &Reading<'_>) -> Result<Option<(usize, usize)>> {
+    let header = Header::read(&mut BufReader::new(origin.file()?))?;
+    header.check_length(origin.len())?;
+    let width = if header.shape.len() > 1 { header.shape[header.shape.len() - 1] } else { 1 };
+    let names: Vec<String> = (1..=width).map(|j| format!("x{j}")).collect();
+    let parameters = reading.parameters(&names)?.len();
+    Ok(Some((header.count()? / width.max(1), parameters)))
+}
+
 impl NpySource {
     pub(crate) fn is_single(&self) -> bool {
         self.header.entry.is_single()

@@ -104,6 +104,14 @@ pub(crate) fn read(origin: Origin, reading: &Reading<'_>) -> Result<Part> {
     })
 }
 
+/// How many rows and parameters the footer promises.
+pub(crate) fn expected(origin: &Origin, reading: &Reading<'_>) -> Result<Option<(usize, usize)>> {
+    let reader = open(origin)?;
+    let rows = reader.metadata().file_metadata().num_rows();
+    let parameters = reading.parameters(&names(&reader)?)?.len();
+    Ok(usize::try_from(rows).ok().map(|rows| (rows, parameters)))
+}
+
 /// One column of one row group.
 fn column(reader: &SerializedFileReader<File>, group: usize, position: usize, name: &str) -> Result<Column> {
     let metadata = reader.metadata().row_group(group);

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use supersample::Herder;
 
 use self::svg::{Axis, Figure, escaped};
-use crate::args::VERSION;
+use crate::args::version;
 use crate::choose::Choice;
 use crate::numbers::significant;
 use crate::quality::Rows;
@@ -149,7 +149,7 @@ fn write_page(
          it. Worth: the number of independent draws whose expected squared MMD is the same.</p>\n</footer>\n</main>\n\
          </body>\n</html>\n",
         escaped(&command),
-        escaped(VERSION)
+        escaped(version())
     )
 }
 

@@ -10,7 +10,7 @@ mod stan;
 use std::collections::HashSet;
 use std::io::Read;
 
-use memchr::{memchr, memrchr};
+use memchr::{memchr, memchr_iter, memrchr};
 use rayon::prelude::*;
 
 pub(crate) use self::chunk::Role;
@@ -122,6 +122,22 @@ pub(crate) fn read(origin: Origin, reading: &Reading<'_>) -> Result<Part> {
         draws_per_chain: None,
         source: Source::Text(source),
     })
+}
+
+/// About how many rows and parameters a file has, from its first block and its length; `None` where that does not say,
+/// as in a compressed file.
+pub(crate) fn expected(origin: &Origin, reading: &Reading<'_>) -> Result<Option<(usize, usize)>> {
+    let mut blocks = Blocks { stream: origin.reader(0)?, is_over: false };
+    let mut block = Vec::new();
+    blocks.extend(&mut block)?;
+    let head = Head::new(&mut block, &mut blocks, reading)?;
+    let parameters = reading.parameters(&head.names)?.len();
+    let lines = memchr_iter(head.dialect.terminator, &block[head.start..]).count();
+    if origin.is_gzip() || lines == 0 {
+        return Ok(None);
+    }
+    let line = (block.len() - head.start) as f64 / lines as f64;
+    Ok(Some((((origin.len() as f64 - head.start as f64) / line) as usize, parameters)))
 }
 
 /// The stream of a file, a block at a time.

@@ -234,6 +234,15 @@ fn a_hundred_thousand_columns_are_read() {
     assert_eq!(draws.dim(), 49_995);
 }
 
+#[test]
+fn the_size_is_foreseen() {
+    let mut file = tempfile::NamedTempFile::with_suffix(".csv").unwrap();
+    file.write_all(format!("a,b,chain\n{}", "1.25,2.5,1\n".repeat(5000)).as_bytes()).unwrap();
+    assert_eq!(Draws::expected_size(&[file.path(), file.path()], &Reading::default()), Some((10_000, 2)));
+    assert_eq!(Draws::expected_size(&["-"], &Reading::default()), None);
+    assert_eq!(Draws::expected_size(&["none.csv"], &Reading::default()), None);
+}
+
 const STAN: &str = include_str!("../../tests/data/cmdstan.csv");
 
 #[test]
