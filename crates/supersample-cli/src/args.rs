@@ -127,39 +127,39 @@ pub(crate) struct SampleArgs {
     pub(crate) size: SizeArgs,
 
     /// The kernel's length: a number, or the median distance between draws of the mixture [default: median]
-    #[arg(long, value_name = "median|NUM", allow_negative_numbers = true)]
+    #[arg(long, value_name = "median|NUM", allow_negative_numbers = true, help_heading = "Distances")]
     pub(crate) bandwidth: Option<String>,
 
     /// From how many of the best starts to climb for each point
-    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true, value_parser = whole_number)]
+    #[arg(long, help_heading = "Search", value_name = "N", default_value_t = 1, allow_negative_numbers = true, value_parser = whole_number)]
     pub(crate) climbs: usize,
 
     /// How many draws of the mixture to start from
-    #[arg(long, value_name = "N", default_value_t = 1000, allow_negative_numbers = true, value_parser = whole_number)]
+    #[arg(long, help_heading = "Search", value_name = "N", default_value_t = 1000, allow_negative_numbers = true, value_parser = whole_number)]
     pub(crate) starts: usize,
 
     /// The seed of those draws
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, help_heading = "Search", value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
 
     /// Write the points, columns x1, x2, …, to this file, in the format of its ending [default: CSV to stdout]
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, help_heading = "Results", value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
     /// Write t,error,weight_norm,margin,converged of each point as CSV
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, help_heading = "Results", value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
 
     /// Write the summary as JSON
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) json: Option<PathBuf>,
 
     /// How many threads to use; the result does not depend on it [default: all cores]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole_number)]
+    #[arg(long, help_heading = "The run", value_name = "N", allow_negative_numbers = true, value_parser = whole_number)]
     pub(crate) threads: Option<usize>,
 
     /// Print no summary and no progress
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = "The run")]
     pub(crate) quiet: bool,
 }
 
@@ -168,7 +168,7 @@ pub(crate) struct SampleArgs {
 #[command(after_help = EVAL_EXAMPLE, override_usage = "supersample eval [OPTIONS] <DRAWS>... <SUBSET>")]
 pub(crate) struct EvalArgs {
     /// The files of all draws, then the file of the subset; - is stdin
-    #[arg(value_name = "DRAWS SUBSET", num_args = 2.., required = true)]
+    #[arg(value_names = ["DRAWS", "SUBSET"], num_args = 2.., required = true)]
     pub(crate) files: Vec<PathBuf>,
 
     #[command(flatten)]
@@ -240,9 +240,8 @@ pub(crate) struct ReadingArgs {
 #[derive(clap::Args)]
 #[command(next_help_heading = "How many")]
 pub(crate) struct SizeArgs {
-    /// How many; with --tol or --worth at most so many [default with those: as many as there are rows]
-    #[arg(short, long, value_name = "T", allow_negative_numbers = true, value_parser = whole_number,
-          required_unless_present_any = ["tol", "worth"])]
+    /// How many; with --tol or --worth at most so many [default then: as many as there are rows]
+    #[arg(short, long, value_name = "T", allow_negative_numbers = true, value_parser = whole_number)]
     pub(crate) number: Option<usize>,
 
     /// The fewest with an MMD of at most this

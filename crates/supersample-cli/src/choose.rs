@@ -30,6 +30,10 @@ pub(crate) enum Ended {
 impl Stop {
     pub(crate) fn new(number: Option<usize>, tol: Option<f64>, worth: Option<f64>) -> Result<Stop> {
         ensure!(number != Some(0), "-n is 0; ask for at least 1 row");
+        ensure!(
+            number.or(tol.map(|_| 1)).or(worth.map(|_| 1)).is_some(),
+            "say how many: a number with -n, an error with --tol, or a number of independent draws with --worth"
+        );
         let positive = |value: Option<f64>| value.is_none_or(|value| value > 0.0 && value.is_finite());
         ensure!(positive(tol), "--tol is {}; an error is a positive number", tol.unwrap_or_default());
         ensure!(positive(worth), "--worth is {}; give a positive number of draws", worth.unwrap_or_default());

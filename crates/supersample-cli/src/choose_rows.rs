@@ -3,8 +3,10 @@
 use std::collections::HashSet;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
+use std::time::Instant;
 
 use anyhow::{Result, bail};
+use indicatif::HumanDuration;
 use supersample::{Domain, Empirical, Herder, MeanEmbedding};
 use supersample_io::Target;
 
@@ -13,6 +15,7 @@ use crate::choose::{Choice, Chosen, as_set, herd};
 use crate::compare::compare;
 use crate::html;
 use crate::interrupt;
+use crate::numbers::count;
 use crate::output::{Output, to_stdout};
 use crate::plan::ChoosePlan;
 use crate::problem::{Problem, in_units, memory_needed};
@@ -88,8 +91,11 @@ fn choose(
 ) -> Result<(Chosen, Herder, Report)> {
     let fingerprint = problem.fingerprint(plan.unique);
     let earlier = plan.resume.as_deref().map(|path| Checkpoint::read(path, fingerprint)).transpose()?;
-    let progress = Progress::phase(plan.quiet, "comparing every row with every row");
     let mu = problem.embedding()?;
+    let progress = match (&earlier, plan.quiet || !std::io::stderr().is_terminal()) {
+        (None, false) => Progress::phase(plan.quiet, &comparing(&mu, problem)?),
+        _ => Progress::phase(plan.quiet, "going on"),
+    };
     let (mut herder, single_draw, earlier) = begin(problem, mu, earlier, plan.unique)?;
     drop(progress);
 
@@ -123,6 +129,25 @@ fn choose(
     let chosen = if plan.as_set { as_set(&mut herder, chosen)? } else { chosen };
     let report = summarise(plan, problem, &chosen, &herder, single_draw)?;
     Ok((chosen, herder, report))
+}
+
+/// The long phase, with the time it should take by the pace of its first rows.
+fn comparing(mu: &Empirical, problem: &Problem) -> Result<String> {
+    const TRIED: usize = 64;
+    let rows = problem.points.len();
+    let what = format!("comparing {} rows with each other", count(rows));
+    if rows < 100 * TRIED {
+        return Ok(what);
+    }
+    let first = problem.points.select(&(0..TRIED).collect::<Vec<_>>())?;
+    let mut values = vec![0.0; TRIED];
+    // Once to lay the rows out, which is kept, and once to measure.
+    mu.values_into(&first, &mut values);
+    let start = Instant::now();
+    mu.values_into(&first, &mut values);
+    // Each pair is visited once, so half of all of them.
+    let expected = start.elapsed().mul_f64(rows as f64 / TRIED as f64 / 2.0);
+    Ok(format!("{what}, about {}", HumanDuration(expected)))
 }
 
 /// The herder, the expected squared error of a single draw, and the rows chosen by an earlier run.

@@ -428,7 +428,7 @@ mod tests {
         assert!(
             refused("-n 1 --format npy --separator ;").contains("--separator has no effect on npy files")
         );
-        assert!(refused("").contains("--number <T>"));
+        assert!(refused("").starts_with("say how many: "));
         assert!(plan("--tol 0.01").is_ok() && plan("--worth 500").is_ok());
     }
 }

@@ -32,8 +32,10 @@ pub(crate) struct ArrowSource {
     origin: Origin,
 }
 
+type Batches = Box<dyn Iterator<Item = Result<RecordBatch>>>;
+
 /// The batches of a file or stream one after the other, and the names of their columns.
-fn batches(origin: &Origin) -> Result<(Vec<String>, Box<dyn Iterator<Item = Result<RecordBatch>>>)> {
+fn batches(origin: &Origin) -> Result<(Vec<String>, Batches)> {
     let file = BufReader::new(origin.file()?);
     let names = |schema: &Schema| schema.fields().iter().map(|field| field.name().clone()).collect();
     if origin.start(6)? == b"ARROW1" {

@@ -9,6 +9,8 @@ use flate2::write::GzEncoder;
 
 use crate::format::{Format, Target};
 use crate::frame::{Column, Frame};
+#[cfg(any(feature = "parquet", feature = "arrow"))]
+use crate::guard::guarded;
 use crate::npy::NpySource;
 use crate::npz::NpzSource;
 use crate::origin::Origin;
@@ -109,9 +111,9 @@ impl Source {
             Source::Npy(npy) => npy.frame(names, rows),
             Source::Npz(npz) => npz.frame(names, rows),
             #[cfg(feature = "parquet")]
-            Source::Parquet(parquet) => parquet.frame(rows),
+            Source::Parquet(parquet) => guarded("Parquet", || parquet.frame(rows)),
             #[cfg(feature = "arrow")]
-            Source::Arrow(arrow) => arrow.frame(rows),
+            Source::Arrow(arrow) => guarded("Arrow IPC", || arrow.frame(rows)),
         }
     }
 }
@@ -184,7 +186,7 @@ impl Draws {
                 Format::Text => text::expected(&origin, reading),
                 Format::Npy => npy::expected(&origin, reading),
                 #[cfg(feature = "parquet")]
-                Format::Parquet => crate::parquet::expected(&origin, reading),
+                Format::Parquet => guarded("Parquet", || crate::parquet::expected(&origin, reading)),
                 _ => Ok(None),
             };
             size.ok().flatten()
@@ -518,11 +520,11 @@ fn read_file(path: &Path, reading: &Reading<'_>) -> Result<Part> {
         Format::Npy => npy::read(origin, &defaults),
         Format::Npz => npz::read(origin, &defaults),
         #[cfg(feature = "parquet")]
-        Format::Parquet => crate::parquet::read(origin, &defaults),
+        Format::Parquet => guarded("Parquet", || crate::parquet::read(origin, &defaults)),
         #[cfg(not(feature = "parquet"))]
         Format::Parquet => Err(Error::NotBuilt { format: "Parquet", feature: "parquet" }),
         #[cfg(feature = "arrow")]
-        Format::Arrow => crate::arrow::read(origin, &defaults),
+        Format::Arrow => guarded("Arrow IPC", || crate::arrow::read(origin, &defaults)),
         #[cfg(not(feature = "arrow"))]
         Format::Arrow => Err(Error::NotBuilt { format: "Arrow IPC", feature: "arrow" }),
     }

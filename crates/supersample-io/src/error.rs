@@ -175,7 +175,7 @@ pub enum Error {
         line: usize,
     },
     /// A cell of a parameter column is not a number.
-    #[error("{place} is '{text}', not a number; fix it, or leave the column out with --exclude {}", place.column)]
+    #[error("{place} is '{text}', not a number; fix it, or leave the column out with --exclude {}", as_typed(&place.column))]
     TextCell {
         /// Where.
         place: Place,
@@ -183,7 +183,7 @@ pub enum Error {
         text: String,
     },
     /// A cell of a parameter column is empty, or says that its value is missing.
-    #[error("{place} is {}; drop the row or fill the value in, or leave the column out with --exclude {}", missing(text), place.column)]
+    #[error("{place} is {}; drop the row or fill the value in, or leave the column out with --exclude {}", missing(text), as_typed(&place.column))]
     MissingCell {
         /// Where.
         place: Place,
@@ -191,7 +191,7 @@ pub enum Error {
         text: String,
     },
     /// A cell of a parameter column is NaN or infinite.
-    #[error("{place} is {text}; every value must be a finite number, so drop the row or fix the value, or leave the column out with --exclude {}", place.column)]
+    #[error("{place} is {text}; every value must be a finite number, so drop the row or fix the value, or leave the column out with --exclude {}", as_typed(&place.column))]
     NonFiniteCell {
         /// Where.
         place: Place,
@@ -361,6 +361,25 @@ fn missing(text: &str) -> String {
     if text.is_empty() { "empty".to_string() } else { format!("'{text}', a missing value") }
 }
 
+/// A name as it is typed after a flag: in quotes where it has a comma outside brackets or something a shell would eat.
+fn as_typed(name: &str) -> String {
+    let (mut depth, mut splits) = (0_i32, false);
+    for character in name.chars() {
+        match character {
+            '[' | '(' => depth += 1,
+            ']' | ')' => depth -= 1,
+            ',' if depth == 0 => splits = true,
+            _ => {}
+        }
+    }
+    let is_plain = |c: char| c.is_alphanumeric() || "._-+:@%/".contains(c);
+    match (splits, name.chars().all(is_plain)) {
+        (true, _) => format!("'\"{name}\"'"),
+        (false, true) => name.to_string(),
+        (false, false) => format!("'{name}'"),
+    }
+}
+
 fn listed(names: &[String]) -> String {
     if names.len() <= NAMES_LISTED {
         return names.join(", ");
@@ -377,6 +396,13 @@ mod tests {
         let names: Vec<String> = (0..23).map(|i| format!("x{i}")).collect();
         assert!(listed(&names).ends_with("x18, x19 and 3 more"));
         assert_eq!(listed(&names[..2]), "x0, x1");
+    }
+
+    #[test]
+    fn names_are_given_as_a_shell_takes_them() {
+        assert_eq!(as_typed("theta.1"), "theta.1");
+        assert_eq!(as_typed("theta[1,2]"), "'theta[1,2]'");
+        assert_eq!(as_typed("no,te"), "'\"no,te\"'");
     }
 
     #[test]

@@ -9,6 +9,8 @@ mod draws;
 mod error;
 mod format;
 mod frame;
+#[cfg(any(feature = "parquet", feature = "arrow"))]
+mod guard;
 pub mod mixture;
 mod npy;
 mod npz;

@@ -52,13 +52,11 @@ fn members(file: &mut File, len: u64) -> Result<Vec<Member>> {
     let (mut count, mut size, mut offset) =
         (number(&tail, end + 10, 2)?, number(&tail, end + 12, 4)?, number(&tail, end + 16, 4)?);
     // Large archives keep the true numbers in a second record, found through a locator before this one.
-    if (count == 0xffff || size == 0xffff_ffff || offset == 0xffff_ffff) && end >= 20 {
-        if &tail[end - 20..end - 16] == b"PK\x06\x07" {
-            let record = number(&tail, end - 12, 8)?;
-            let record = read_at(file, record.min(len), 56)?;
-            (count, size, offset) =
-                (number(&record, 32, 8)?, number(&record, 40, 8)?, number(&record, 48, 8)?);
-        }
+    let is_large = count == 0xffff || size == 0xffff_ffff || offset == 0xffff_ffff;
+    if is_large && end >= 20 && &tail[end - 20..end - 16] == b"PK\x06\x07" {
+        let record = number(&tail, end - 12, 8)?;
+        let record = read_at(file, record.min(len), 56)?;
+        (count, size, offset) = (number(&record, 32, 8)?, number(&record, 40, 8)?, number(&record, 48, 8)?);
     }
     if offset.checked_add(size).is_none_or(|end| end > len) {
         return Err(malformed("its directory lies outside the file"));
