@@ -71,7 +71,7 @@ pub(crate) enum Verb {
     },
 }
 
-/// Choose rows one after the other by kernel herding; any prefix of the result is good too
+/// Choose rows one after the other by kernel herding; any prefix is good too
 #[derive(clap::Args)]
 #[command(after_help = HERD_EXAMPLE)]
 pub(crate) struct HerdArgs {
@@ -93,7 +93,7 @@ pub(crate) struct HerdArgs {
     pub(crate) run: RunArgs,
 }
 
-/// Choose the best rows as a set: distinct ones, unless repeats are allowed
+/// Choose the best rows as a set: herding, then swaps until none helps
 #[derive(clap::Args)]
 #[command(after_help = THIN_EXAMPLE)]
 pub(crate) struct ThinArgs {
@@ -115,7 +115,7 @@ pub(crate) struct ThinArgs {
     pub(crate) run: RunArgs,
 }
 
-/// Place points for a Gaussian mixture, off any pool, each by climbing to where one is missing most
+/// Place points for a Gaussian mixture, anywhere in space
 #[derive(clap::Args)]
 #[command(after_help = SAMPLE_EXAMPLE)]
 pub(crate) struct SampleArgs {

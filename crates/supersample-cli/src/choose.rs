@@ -1,7 +1,9 @@
 //! Choosing, one pick after the other, until a stop rule holds; and the place where a set is improved afterwards.
 
+use std::sync::Arc;
+
 use anyhow::{Result, ensure};
-use supersample::{Herder, Pick};
+use supersample::{Herder, MeanEmbedding, Pick, Points, RefineOptions, Refiner};
 
 use crate::interrupt;
 
@@ -43,6 +45,14 @@ impl Stop {
     /// Whether an error was asked for, which may or may not be reached.
     pub(crate) fn has_goal(&self) -> bool {
         self.tol.is_some() || self.worth.is_some()
+    }
+
+    /// The error that is enough and the rule that says so; of two rules the easier.
+    pub(crate) fn goal(&self, single_draw: Option<f64>) -> Option<(f64, Ended)> {
+        let tolerance = self.tol.map(|tol| (tol, Ended::Tolerance));
+        let worth =
+            self.worth.zip(single_draw).map(|(worth, single)| ((single / worth).sqrt(), Ended::Worth));
+        [tolerance, worth].into_iter().flatten().max_by(|(a, _), (b, _)| a.total_cmp(b))
     }
 
     /// The rule that this error meets; `single_draw` is the expected squared error of one independent draw.
@@ -139,9 +149,35 @@ pub(crate) fn herd(
     Ok(Chosen { choices, ended: Ended::Number })
 }
 
-/// The same number of rows, better as a set. Herding's own set for now: swap refinement takes its place here.
-pub(crate) fn as_set(_herder: &mut Herder, chosen: Chosen) -> Result<Chosen> {
-    Ok(chosen)
+/// What a set is refined towards.
+pub(crate) struct SetPlan {
+    pub(crate) mu: Arc<dyn MeanEmbedding>,
+    pub(crate) pool: Points,
+    pub(crate) options: RefineOptions,
+    /// The error that is enough, and the rule that says so.
+    pub(crate) goal: Option<(f64, Ended)>,
+    /// At most so many rows.
+    pub(crate) limit: usize,
+}
+
+/// Herded rows made better as a set: swaps until none helps, fewer rows where an error was asked for, then in greedy
+/// order, so that prefixes stay useful. What the herder says of them is what it says of any rows in that order.
+pub(crate) fn as_set(herder: Herder, chosen: Chosen, plan: SetPlan) -> Result<(Herder, Chosen)> {
+    // All rows are a set that no swap can change, and an interrupted run has no time to lose.
+    if matches!(chosen.ended, Ended::Interrupted | Ended::Exhausted) {
+        return Ok((herder, chosen));
+    }
+    let refiner = Refiner::shared(plan.mu, plan.pool, plan.options)?;
+    let (rows, ended) = match plan.goal {
+        Some((tolerance, rule)) => {
+            let fewest = refiner.fewest_of(tolerance, plan.limit)?;
+            (fewest.set.rows, if fewest.reached { rule } else { Ended::Number })
+        }
+        None => (refiner.improve_rows(&chosen.rows())?.rows, chosen.ended),
+    };
+    let mut herder = herder.restart();
+    let choices = herder.replay(&rows)?.into_iter().map(Choice::new).collect();
+    Ok((herder, Chosen { choices, ended }))
 }
 
 #[cfg(test)]
@@ -183,6 +219,28 @@ mod tests {
         let whole = run(Stop::new(Some(20), None, None).unwrap(), &[]).rows();
         assert_eq!(run(Stop::new(Some(20), None, None).unwrap(), &whole[..7]).rows(), whole);
         assert_eq!(run(Stop::new(Some(5), None, None).unwrap(), &whole[..7]).rows(), whole[..5]);
+    }
+
+    #[test]
+    fn a_set_is_no_worse_than_the_herded_rows_and_fewer_for_the_same_error() {
+        let points = Points::from_vec((0..60).map(|i| (i as f64 * 0.618_034).fract()).collect(), 1).unwrap();
+        let mu: Arc<dyn MeanEmbedding> =
+            Arc::new(Empirical::new(Kernel::gaussian(0.2).unwrap(), points.clone()).unwrap());
+        let refined = |stop: Stop| {
+            let mut herder = Herder::shared(mu.clone(), Domain::Pool(points.clone())).unwrap().unique(true);
+            let limit = stop.number.unwrap_or(60);
+            let chosen = herd(&mut herder, &[], &stop, limit, None, |_| Ok(())).unwrap();
+            let before = (chosen.choices.len(), chosen.error().unwrap());
+            let (pool, options) = (points.clone(), RefineOptions::default());
+            let plan = SetPlan { mu: mu.clone(), pool, options, goal: stop.goal(None), limit };
+            let (_, set) = as_set(herder, chosen, plan).unwrap();
+            (before, (set.choices.len(), set.error().unwrap()), set.ended)
+        };
+        let (before, after, ended) = refined(Stop::new(Some(7), None, None).unwrap());
+        assert_eq!((after.0, ended), (7, Ended::Number));
+        assert!(after.1 < before.1, "{before:?} {after:?}");
+        let (before, after, ended) = refined(Stop::new(None, Some(0.02), None).unwrap());
+        assert!(after.0 <= before.0 && after.1 <= 0.02 && ended == Ended::Tolerance, "{before:?} {after:?}");
     }
 
     #[test]

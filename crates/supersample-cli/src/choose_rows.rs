@@ -3,15 +3,16 @@
 use std::collections::HashSet;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Result, bail};
 use indicatif::HumanDuration;
-use supersample::{Domain, Empirical, Herder, MeanEmbedding};
+use supersample::{Domain, Empirical, Herder, MeanEmbedding, RefineOptions};
 use supersample_io::Target;
 
 use crate::checkpoint::{Checkpoint, Keeper, Recalled};
-use crate::choose::{Choice, Chosen, as_set, herd};
+use crate::choose::{Choice, Chosen, SetPlan, as_set, herd};
 use crate::compare::compare;
 use crate::html;
 use crate::interrupt;
@@ -96,7 +97,8 @@ fn choose(
         (None, false) => Progress::phase(plan.quiet, &comparing(&mu, problem)?),
         _ => Progress::phase(plan.quiet, "going on"),
     };
-    let (mut herder, single_draw, earlier) = begin(problem, mu, earlier, plan.unique)?;
+    let (mu, mut herder, earlier) = begin(problem, mu, earlier, plan.unique)?;
+    let single_draw = mu.mean_diagonal().zip(herder.squared_norm()).map(|(diagonal, norm)| diagonal - norm);
     drop(progress);
 
     let mut keeper = match (&plan.checkpoint, claim) {
@@ -126,7 +128,15 @@ fn choose(
         keeper.save()?;
     }
     drop(progress);
-    let chosen = if plan.as_set { as_set(&mut herder, chosen)? } else { chosen };
+    let (herder, chosen) = match plan.as_set {
+        false => (herder, chosen),
+        true => {
+            let _progress = Progress::phase(plan.quiet, "swapping rows while that helps");
+            let (pool, goal) = (problem.points.clone(), plan.stop.goal(single_draw));
+            let options = RefineOptions::default().repeats(!plan.unique);
+            as_set(herder, chosen, SetPlan { mu, pool, options, goal, limit })?
+        }
+    };
     let report = summarise(plan, problem, &chosen, &herder, single_draw)?;
     Ok((chosen, herder, report))
 }
@@ -150,23 +160,22 @@ fn comparing(mu: &Empirical, problem: &Problem) -> Result<String> {
     Ok(format!("{what}, about {}", HumanDuration(expected)))
 }
 
-/// The herder, the expected squared error of a single draw, and the rows chosen by an earlier run.
+/// The target, a herder of it, and the rows chosen by an earlier run.
 fn begin(
     problem: &Problem,
     mu: Empirical,
     earlier: Option<Checkpoint>,
     unique: bool,
-) -> Result<(Herder, Option<f64>, Vec<usize>)> {
-    let mean_diagonal = mu.mean_diagonal();
+) -> Result<(Arc<dyn MeanEmbedding>, Herder, Vec<usize>)> {
     let pool = Domain::Pool(problem.points.clone());
-    let (herder, rows) = match earlier {
+    let (mu, rows): (Arc<dyn MeanEmbedding>, Vec<usize>) = match earlier {
         Some(Checkpoint { mu: values, squared_norm, rows, .. }) => {
-            (Herder::new(Recalled { inner: mu, mu: values, squared_norm }, pool)?, rows)
+            (Arc::new(Recalled { inner: mu, mu: values, squared_norm }), rows)
         }
-        None => (Herder::new(mu, pool)?, Vec::new()),
+        None => (Arc::new(mu), Vec::new()),
     };
-    let single_draw = mean_diagonal.zip(herder.squared_norm()).map(|(diagonal, norm)| diagonal - norm);
-    Ok((herder.unique(unique), single_draw, rows))
+    let herder = Herder::shared(mu.clone(), pool)?.unique(unique);
+    Ok((mu, herder, rows))
 }
 
 fn subset_values(problem: &Problem, rows: &[usize]) -> Vec<f64> {

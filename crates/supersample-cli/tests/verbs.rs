@@ -26,7 +26,7 @@ fn posterior(n: usize) -> String {
     let mut text = String::from("mu,tau,theta.1,theta.2\n");
     for i in 0..n {
         let (a, b) = ((i as f64 * 0.754_877).fract(), (i as f64 * 0.569_840).fract());
-        let (x, y) = ((-2.0 * (a + 1e-9).ln()).sqrt(), 6.283_185 * b);
+        let (x, y) = ((-2.0 * (a + 1e-9).ln()).sqrt(), std::f64::consts::TAU * b);
         let (x, y) = (x * y.cos(), x * y.sin());
         text += &format!("{x},{},{},{}\n", y.exp(), 0.5 * x + y, x * y);
     }
@@ -43,6 +43,19 @@ fn thin_keeps_distinct_rows_unless_told_otherwise() {
     rows.dedup();
     assert_eq!((rows.len(), desk.read("out.csv").lines().count()), (40, 41), "{summary}");
     assert_eq!(json(&desk, "s.json")["verb"], "thin");
+    // Better than the rows that herding alone finds.
+    desk.ran("herd d.csv -n 40 --unique -q --json h.json -o out.csv");
+    let mmd = |name: &str| json(&desk, name)["result"]["mmd"].as_f64().unwrap();
+    assert!(mmd("s.json") < 0.95 * mmd("h.json"), "{} {}", mmd("s.json"), mmd("h.json"));
+    desk.ran("thin d.csv --tol 0.02 -q --json s.json -o out.csv");
+    desk.ran("herd d.csv --tol 0.02 --unique -q --json h.json -o out.csv");
+    let count = |name: &str| json(&desk, name)["result"]["count"].as_u64().unwrap();
+    assert!(
+        mmd("s.json") <= 0.02 && count("s.json") < count("h.json"),
+        "{} {}",
+        count("s.json"),
+        count("h.json")
+    );
     // 500 of 300 rows: with repeats there is no end.
     desk.ran("thin d.csv -n 500 --repeats -q -o out.csv");
     assert_eq!(desk.read("out.csv").lines().count(), 501);
