@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use supersample::{Domain, Empirical, Herder, MeanEmbedding, Points, metrics};
 use supersample_io::{Draws, Reading, Selection};
 
@@ -27,10 +27,11 @@ pub(crate) fn run(plan: &EvalPlan) -> Result<Outcome> {
     with_threads(plan.threads, || {
         let progress = Progress::phase(plan.quiet, "reading");
         let problem = Problem::read(&plan.draws)?;
-        let (subset, subset_shares) = read_subset(&plan.subset, &problem.draws)?;
+        let (subset_values, subset_shares) = read_subset(&plan.subset, &problem.draws)?;
+        let subset_rows = subset_values.len() / problem.draws.dim();
         drop(progress);
         let progress = Progress::phase(plan.quiet, "comparing every row with every row");
-        let points = Points::from_vec(problem.scaling.apply(subset.values()), problem.points.dim())?;
+        let points = Points::from_vec(problem.scaling.apply(&subset_values), problem.points.dim())?;
         let mu = problem.embedding()?;
         let mean_diagonal = mu.mean_diagonal();
         let chosen = match &subset_shares {
@@ -42,7 +43,7 @@ pub(crate) fn run(plan: &EvalPlan) -> Result<Outcome> {
         drop(progress);
 
         let draws = &problem.draws;
-        let rows = Rows { values: subset.values(), dim: draws.dim(), shares: subset_shares.as_deref() };
+        let rows = Rows { values: &subset_values, dim: draws.dim(), shares: subset_shares.as_deref() };
         let owned = |names: Vec<&str>| names.iter().map(|name| name.to_string()).collect();
         let report = Report {
             subject: Subject::Subset(plan.subset.display().to_string()),
@@ -53,8 +54,8 @@ pub(crate) fn run(plan: &EvalPlan) -> Result<Outcome> {
             warmup: draws.warmup(),
             stop: Stop::default(),
             ended: None,
-            chosen: subset.len(),
-            distinct: distinct(subset.values(), subset.dim()),
+            chosen: subset_rows,
+            distinct: distinct(&subset_values, draws.dim()),
             parameters: owned(draws.parameter_names()),
             unused: owned(draws.unused_names()),
             weight_column: plan.draws.reading().weight_column.map(str::to_string),
@@ -67,7 +68,7 @@ pub(crate) fn run(plan: &EvalPlan) -> Result<Outcome> {
             error: Some(error),
             error_floor: herder.error_floor(),
             single_draw: mean_diagonal.zip(herder.squared_norm()).map(|(diagonal, norm)| diagonal - norm),
-            comparison: compare(&herder, draws.len(), subset.len(), problem.shares.as_deref())?,
+            comparison: compare(&herder, draws.len(), subset_rows, problem.shares.as_deref())?,
             errors: parameter_errors(problem.rows(), rows),
             warnings: problem.warnings.clone(),
         };
@@ -86,26 +87,24 @@ pub(crate) fn run(plan: &EvalPlan) -> Result<Outcome> {
     })
 }
 
-/// The subset by the same columns, with the weights it brings.
-fn read_subset(path: &Path, draws: &Draws) -> Result<(Draws, Option<Vec<f64>>)> {
+/// The rows of the subset by the same columns in the same order, and the weights it brings.
+fn read_subset(path: &Path, draws: &Draws) -> Result<(Vec<f64>, Option<Vec<f64>>)> {
     let columns: Vec<String> = draws.parameter_names().iter().map(|name| name.to_string()).collect();
-    let plain =
-        Reading { selection: Selection::Only(columns.clone()), keep_warmup: true, ..Reading::default() };
-    let subset = Draws::read(&[path], &plain).context("the subset")?;
-    if subset.parameter_names() != draws.parameter_names() {
-        bail!(
-            "{}: its columns are in another order than those of the draws; put them in the same",
-            path.display()
-        );
-    }
+    let plain = Reading { selection: Selection::Only(columns), keep_warmup: true, ..Reading::default() };
+    let mut subset = Draws::read(&[path], &plain).context("the subset")?;
     let has = |draws: &Draws| draws.names().iter().any(|name| name == WEIGHT);
-    if !has(&subset) || has(draws) {
-        return Ok((subset, None));
+    if has(&subset) && !has(draws) {
+        let weighted = Reading { weight_column: Some(WEIGHT), ..plain };
+        subset = Draws::read(&[path], &weighted).context("the subset")?;
     }
-    let weighted =
-        Draws::read(&[path], &Reading { weight_column: Some(WEIGHT), ..plain }).context("the subset")?;
-    let weights = shares(weighted.weights().expect("they were asked for")).context("the subset")?;
-    Ok((weighted, Some(weights)))
+    let weights = subset.weights().map(shares).transpose().context("the subset")?;
+    // Another tool may have put the columns in another order.
+    let names = subset.parameter_names();
+    let place =
+        |name: &str| names.iter().position(|other| *other == name).expect("the columns were asked for");
+    let order: Vec<usize> = draws.parameter_names().iter().map(|name| place(name)).collect();
+    let rows = subset.values().chunks_exact(names.len());
+    Ok((rows.flat_map(|row| order.iter().map(|&j| row[j])).collect(), weights))
 }
 
 fn distinct(values: &[f64], dim: usize) -> usize {

@@ -120,6 +120,18 @@ fn eval_says_of_a_subset_what_herd_says_of_its_own() {
     desk.ran("eval d.csv w.csv -q --json w.json");
     desk.ran("eval d.csv one.csv -q --json one.json");
     assert!((mmd(&json(&desk, "w.json")) - mmd(&json(&desk, "one.json"))).abs() < 1e-12);
+    // The columns in another order, and some more, are the same subset.
+    let turned: String = desk
+        .read("best.csv")
+        .lines()
+        .map(|line| {
+            let cells: Vec<&str> = line.split(',').collect();
+            format!("{},{},{},{},{}\n", cells[3], cells[4], cells[1], cells[0], cells[2])
+        })
+        .collect();
+    desk.write("turned.csv", turned);
+    desk.ran("eval d.csv turned.csv -q --json t.json");
+    assert!((mmd(&json(&desk, "t.json")) - mmd(&eval)).abs() < 1e-12);
     desk.write("other.csv", "mu,tau\n1,2\n");
     let output = desk.run("eval d.csv other.csv");
     let message = String::from_utf8(output.stderr).unwrap();

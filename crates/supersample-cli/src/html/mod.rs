@@ -230,11 +230,11 @@ fn marginal(full: Rows<'_>, subset: Rows<'_>, j: usize, name: &str) -> String {
     let bins = ((subset.len() as f64).sqrt() * 2.0).round().clamp(8.0, 30.0) as usize;
     let edges: Vec<f64> = (0..=bins).map(|i| low + (high - low) * i as f64 / bins as f64).collect();
     if !(high > low && (high - low).is_finite()) {
-        return Figure::bare(240.0, 120.0, axis, Axis::linear(0.0, 1.0)).finish(name);
+        return Figure::bare(196.0, 104.0, axis, Axis::linear(0.0, 1.0)).finish(name);
     }
     let (all, chosen) = (histogram(full, j, &edges), histogram(subset, j, &edges));
     let top = all.iter().chain(&chosen).fold(0.0_f64, |top, &height| top.max(height));
-    let mut figure = Figure::bare(240.0, 120.0, axis, Axis::linear(0.0, top * 1.05));
+    let mut figure = Figure::bare(196.0, 104.0, axis, Axis::linear(0.0, top * 1.05));
     figure.steps("area all", &edges, &all);
     figure.steps("outline chosen", &edges, &chosen);
     figure.axes(3, 0);
