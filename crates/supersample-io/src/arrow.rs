@@ -16,11 +16,11 @@ use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_ipc::writer::FileWriter;
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 
-use crate::draws::{Part, Reading, Source};
+use crate::draws::{Part, Source};
 use crate::error::cell;
 use crate::frame::{Column, Frame};
 use crate::origin::Origin;
-use crate::{Error, Place, Result};
+use crate::{Error, Place, Reading, Result};
 
 fn malformed(error: &ArrowError) -> Error {
     Error::Malformed { format: "Arrow IPC", reason: error.to_string() }

@@ -16,51 +16,7 @@ use crate::npz::NpzSource;
 use crate::origin::Origin;
 use crate::selection::id_name;
 use crate::text::{TextSource, quoted};
-use crate::{Error, Result, Selection, npy, npz, text};
-
-/// How draws are to be read.
-#[derive(Debug, Clone, Default)]
-pub struct Reading<'a> {
-    /// Which columns to choose by.
-    pub selection: Selection,
-    /// A column of weights, which is then not a parameter.
-    pub weight_column: Option<&'a str>,
-    /// The format, where it is not to be found out.
-    pub format: Option<Format>,
-    /// What separates the fields of text, where it is not to be found out.
-    pub separator: Option<u8>,
-    /// Whether the warm-up rows of CmdStan files are kept.
-    pub keep_warmup: bool,
-}
-
-impl Reading<'_> {
-    /// The positions of the parameters; the weights are not among them unless they are listed.
-    pub(crate) fn parameters(&self, names: &[String]) -> Result<Vec<usize>> {
-        let mut parameters = self.selection.positions(names)?;
-        if let Some(weight) = self.weight_position(names)? {
-            if let (Selection::Only(_), Ok(_)) = (&self.selection, parameters.binary_search(&weight)) {
-                return Err(Error::WeightIsParameter { name: names[weight].clone() });
-            }
-            parameters.retain(|&parameter| parameter != weight);
-            if parameters.is_empty() {
-                let reason = "the only column that is left holds the weights".to_string();
-                return Err(Error::NoNumericColumns { reason });
-            }
-        }
-        Ok(parameters)
-    }
-
-    pub(crate) fn weight_position(&self, names: &[String]) -> Result<Option<usize>> {
-        let Some(wanted) = self.weight_column else { return Ok(None) };
-        let position = names.iter().position(|name| name == wanted);
-        let unknown = || Error::UnknownColumn { name: wanted.to_string(), known: names.to_vec() };
-        position.ok_or_else(unknown).map(Some)
-    }
-
-    pub(crate) fn is_weight(&self, name: &str) -> bool {
-        self.weight_column == Some(name)
-    }
-}
+use crate::{Error, Reading, Result, npy, npz, text};
 
 /// What one file gave.
 #[derive(Debug)]
@@ -448,55 +404,6 @@ impl Draws {
         let Source::Npz(npz) = &self.files[0].source else { unreachable!("asked before") };
         npz.write_rows(rows, added, out)
     }
-}
-
-impl Frame {
-    /// Writes the columns as the target says, gzipped where it says so.
-    pub fn write_as(self, target: Target, out: &mut dyn Write) -> Result<()> {
-        if !(target.gzip && target.format == Format::Text) {
-            return self.write(target.format, target.separator, out);
-        }
-        let mut packed = GzEncoder::new(out, Compression::default());
-        self.write(target.format, target.separator, &mut packed)?;
-        packed.finish()?;
-        Ok(())
-    }
-
-    /// Writes the columns in this format.
-    pub fn write(self, format: Format, separator: Option<u8>, out: &mut dyn Write) -> Result<()> {
-        if format == Format::Text {
-            return write_text(&self, separator.unwrap_or(b','), out);
-        }
-        let columns = self.columns.into_iter().map(|(name, column)| (name, column.typed())).collect();
-        let frame = Frame { columns };
-        match format {
-            Format::Text => unreachable!("written above"),
-            Format::Npy => npy::write_frame(&frame, out),
-            Format::Npz => npz::write_frame(&frame, out),
-            #[cfg(feature = "parquet")]
-            Format::Parquet => crate::parquet::write_frame(&frame, out),
-            #[cfg(not(feature = "parquet"))]
-            Format::Parquet => Err(Error::NotBuilt { format: "Parquet", feature: "parquet" }),
-            #[cfg(feature = "arrow")]
-            Format::Arrow => crate::arrow::write_frame(&frame, out),
-            #[cfg(not(feature = "arrow"))]
-            Format::Arrow => Err(Error::NotBuilt { format: "Arrow IPC", feature: "arrow" }),
-        }
-    }
-}
-
-fn write_text(frame: &Frame, separator: u8, out: &mut dyn Write) -> Result<()> {
-    let mut line = |cells: &mut dyn Iterator<Item = String>| -> Result<()> {
-        for (i, cell) in cells.enumerate() {
-            if i > 0 {
-                out.write_all(&[separator])?;
-            }
-            out.write_all(quoted(&cell, separator).as_bytes())?;
-        }
-        Ok(out.write_all(b"\n")?)
-    };
-    line(&mut frame.columns.iter().map(|(name, _)| name.clone()))?;
-    (0..frame.len()).try_for_each(|row| line(&mut frame.columns.iter().map(|(_, column)| column.text(row))))
 }
 
 /// The format that was asked for, or that the first bytes give away, or that the name promises.

@@ -17,11 +17,14 @@ mod npz;
 mod origin;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod reading;
 mod selection;
 mod text;
+mod write;
 
-pub use draws::{Draws, Reading};
+pub use draws::Draws;
 pub use error::{Error, Place, Result};
 pub use format::{Format, Target};
 pub use frame::{Column, Frame};
+pub use reading::Reading;
 pub use selection::Selection;

@@ -2,11 +2,11 @@
 
 use std::io::{BufReader, Read, Seek, SeekFrom, Write};
 
-use crate::draws::{Part, Reading, Source};
+use crate::draws::{Part, Source};
 use crate::error::BadCell;
 use crate::frame::{Column, Frame};
 use crate::origin::Origin;
-use crate::{Error, Place, Result};
+use crate::{Error, Place, Reading, Result};
 
 /// No header is longer; NumPy itself refuses to parse one of more than 10,000 bytes.
 const LONGEST_HEADER: usize = 1 << 20;

@@ -6,12 +6,12 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use flate2::Crc;
 use flate2::read::DeflateDecoder;
 
-use crate::draws::{Part, Reading, Source};
+use crate::draws::{Part, Source};
 use crate::error::BadCell;
 use crate::frame::{Column, Frame};
 use crate::npy::{self, Header};
 use crate::origin::Origin;
-use crate::{Error, Place, Result};
+use crate::{Error, Place, Reading, Result};
 
 fn malformed(reason: impl Into<String>) -> Error {
     Error::Malformed { format: "npz", reason: reason.into() }

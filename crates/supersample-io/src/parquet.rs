@@ -13,11 +13,11 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
 
-use crate::draws::{Part, Reading, Source};
+use crate::draws::{Part, Source};
 use crate::error::cell;
 use crate::frame::{Column, Frame};
 use crate::origin::Origin;
-use crate::{Error, Place, Result};
+use crate::{Error, Place, Reading, Result};
 
 fn malformed(error: &ParquetError) -> Error {
     Error::Malformed { format: "Parquet", reason: error.to_string() }
