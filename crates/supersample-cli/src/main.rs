@@ -1,27 +1,44 @@
 //! The command `supersample`: arguments, then a checked plan, then the run, then the report.
 
 mod args;
+mod checkpoint;
+mod choose;
+mod choose_rows;
 mod compare;
-mod herd;
+mod eval;
+mod html;
+mod interrupt;
+mod json;
+mod manual;
 mod names;
 mod numbers;
 mod output;
 mod plan;
+mod problem;
+mod progress;
 mod quality;
 mod report;
-mod standardise;
+mod sample;
+mod scale;
+mod weights;
 
 use std::io::Write;
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::Parser;
 use clap::error::ErrorKind;
+use rayon::ThreadPoolBuilder;
 
 use crate::args::{Args, Verb};
-use crate::plan::HerdPlan;
+use crate::choose::Ended;
+use crate::interrupt::EXIT_INTERRUPTED;
+use crate::plan::{ChoosePlan, EvalPlan, SamplePlan};
+use crate::report::Report;
 
-/// What the shell sees when anything went wrong; 1 is kept for "asked tolerance not reached".
+/// What the shell sees when the error asked for was not reached.
+const EXIT_NOT_REACHED: u8 = 1;
+/// What the shell sees when anything went wrong.
 const EXIT_ERROR: u8 = 2;
 
 fn main() -> ExitCode {
@@ -30,15 +47,58 @@ fn main() -> ExitCode {
         Err(refusal) => return usage(&refusal),
     };
     match run(args) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::NotReached) => ExitCode::from(EXIT_NOT_REACHED),
+        Ok(Outcome::Interrupted) => ExitCode::from(EXIT_INTERRUPTED),
         Err(error) => complain(&format!("{error:#}")),
     }
 }
 
-fn run(args: Args) -> Result<()> {
-    match args.verb {
-        Verb::Herd(args) => herd::run(&HerdPlan::new(args)?),
+/// How a run that made no error ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    Done,
+    NotReached,
+    Interrupted,
+}
+
+impl Outcome {
+    fn of(report: &Report) -> Outcome {
+        match report.ended {
+            Some(Ended::Interrupted) => Outcome::Interrupted,
+            _ if report.missed_its_goal() => Outcome::NotReached,
+            _ => Outcome::Done,
+        }
     }
+}
+
+fn run(args: Args) -> Result<Outcome> {
+    interrupt::listen();
+    match args.verb {
+        Verb::Herd(args) => choose_rows::run(&ChoosePlan::herd(args)?),
+        Verb::Thin(args) => choose_rows::run(&ChoosePlan::thin(args)?),
+        Verb::Sample(args) => sample::run(&SamplePlan::new(args)?),
+        Verb::Eval(args) => eval::run(&EvalPlan::new(args)?),
+        Verb::Completions { shell } => manual::completions(shell),
+        Verb::Man { directory } => manual::man(directory.as_deref()),
+    }
+}
+
+/// Runs on a thread pool of our own, since the global one would outlive the plan; `None` is all cores.
+fn with_threads<T: Send>(threads: Option<usize>, run: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+    let pool = ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build();
+    pool.context("the threads cannot be started; try fewer --threads")?.install(run)
+}
+
+/// The words as typed, the path of the program left out.
+fn command_line() -> Vec<String> {
+    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    std::iter::once("supersample".to_string()).chain(words).collect()
+}
+
+/// To stderr. Whoever closed it does not want to hear.
+fn say(text: &str) {
+    let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
 /// Help and version go to stdout as asked; a misused flag is an error like any other and looks like one.
@@ -58,7 +118,6 @@ fn usage(refusal: &clap::Error) -> ExitCode {
 }
 
 fn complain(message: &str) -> ExitCode {
-    // eprintln! would panic where stderr is closed.
-    let _ = writeln!(std::io::stderr(), "supersample: {message}");
+    say(&format!("supersample: {message}\n"));
     ExitCode::from(EXIT_ERROR)
 }

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use tempfile::NamedTempFile;
 
+use crate::interrupt;
+
 /// A file to be written. Dropped before [`finish`](Output::finish) it leaves no trace, and an old file as it was.
 #[derive(Debug)]
 pub(crate) struct Output {
@@ -54,6 +56,7 @@ impl Output {
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         let file = builder.tempfile_in(folder).with_context(cannot_write)?;
+        interrupt::unfinished(file.path());
         if let Some(old) = old {
             fs::set_permissions(file.path(), old.permissions()).with_context(cannot_write)?;
         }
@@ -61,14 +64,14 @@ impl Output {
     }
 
     /// Writes the contents, all of them.
-    pub(crate) fn fill(&mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    pub(crate) fn fill(&mut self, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
         let file = match &mut self.sink {
             Sink::Beside(file) => file.as_file_mut(),
             Sink::Direct(file) => file,
         };
         let mut buffer = io::BufWriter::new(file);
         write(&mut buffer)
-            .and_then(|()| buffer.flush())
+            .and_then(|()| Ok(buffer.flush()?))
             .with_context(|| format!("{} cannot be written", self.path.display()))
     }
 
@@ -92,16 +95,24 @@ fn is_device_path(path: &Path) -> bool {
 }
 
 /// Writes to stdout. A reader that has seen enough (`| head`) is no error.
-pub(crate) fn to_stdout(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+pub(crate) fn to_stdout(write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
     let mut buffer = io::BufWriter::new(io::stdout().lock());
-    match write(&mut buffer).and_then(|()| buffer.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+    match write(&mut buffer).and_then(|()| Ok(buffer.flush()?)) {
+        Err(error) if is_broken_pipe(&error) => {
             // Dropped whole, the buffer would try to write the rest once more.
             let _ = buffer.into_parts();
             Ok(())
         }
         written => written.context("stdout cannot be written"),
     }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let broken = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
+    error.chain().any(|cause| match cause.downcast_ref::<supersample_io::Error>() {
+        Some(supersample_io::Error::Unwritable(error)) => broken(error),
+        _ => cause.downcast_ref::<io::Error>().is_some_and(broken),
+    })
 }
 
 #[cfg(test)]
@@ -114,13 +125,13 @@ mod tests {
         let path = folder.path().join("out.csv");
         fs::write(&path, "old").unwrap();
         let mut output = Output::create(&path).unwrap();
-        output.fill(|out| out.write_all(b"new")).unwrap();
+        output.fill(|out| Ok(out.write_all(b"new")?)).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"old");
         drop(output);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 
         let mut output = Output::create(&path).unwrap();
-        output.fill(|out| out.write_all(b"new")).unwrap();
+        output.fill(|out| Ok(out.write_all(b"new")?)).unwrap();
         output.finish().unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"new");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
@@ -148,7 +159,7 @@ mod tests {
         assert_eq!(mode(&new), mode(&plain));
 
         let mut null = Output::create(Path::new("/dev/null")).unwrap();
-        null.fill(|out| out.write_all(b"gone")).unwrap();
+        null.fill(|out| Ok(out.write_all(b"gone")?)).unwrap();
         null.finish().unwrap();
         assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
     }

@@ -1,13 +1,14 @@
-//! The summary of a run as text; it computes nothing but the worth of each error.
+//! The summary of a run, and as text; it computes nothing but the worth of each error.
 
 use std::fmt::Write;
 
-use supersample::Kernel;
+use supersample::{Kernel, Precision};
 
 use crate::args::Scale;
+use crate::choose::{Ended, Stop};
 use crate::compare::Comparison;
 use crate::numbers::{count, ordinal, significant, with_spread};
-use crate::quality::{Worst, WorstErrors};
+use crate::quality::{ParameterErrors, Worst, WorstErrors, worst};
 
 /// How many names of columns are spelled out before an ellipsis.
 const NAMES_SHOWN: usize = 4;
@@ -15,18 +16,45 @@ const NAMES_SHOWN: usize = 4;
 /// Errors in mean, sd and quantiles up to this are sums in another order, nothing more.
 const ROUNDING: f64 = 1e-12;
 
+/// What a report is about.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Subject {
+    /// Rows chosen by `herd` or `thin`.
+    Chosen,
+    /// The rows of this file, given to `eval`.
+    Subset(String),
+    /// Points placed by `sample` for a mixture of so many components.
+    Placed { components: usize },
+}
+
 /// All there is to say about a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Report {
+    pub(crate) subject: Subject,
+    pub(crate) verb: &'static str,
+    /// The command as it was typed, word by word.
+    pub(crate) command: Vec<String>,
+    pub(crate) files: Vec<String>,
+    /// How many rows the files have; 0 for a mixture.
     pub(crate) rows: usize,
-    pub(crate) asked: usize,
+    /// Warm-up rows that were left out.
+    pub(crate) warmup: usize,
+    pub(crate) stop: Stop,
+    /// `None` where nothing was chosen.
+    pub(crate) ended: Option<Ended>,
     pub(crate) chosen: usize,
     pub(crate) distinct: usize,
     pub(crate) parameters: Vec<String>,
     pub(crate) unused: Vec<String>,
+    /// The column the weights of the rows came from.
+    pub(crate) weight_column: Option<String>,
     pub(crate) kernel: Kernel,
     pub(crate) bandwidth_is_median: bool,
     pub(crate) scale: Scale,
+    /// The precision of the kernel values that was used.
+    pub(crate) precision: &'static str,
+    /// How many coordinates distances are taken in.
+    pub(crate) coordinates: usize,
     /// The parameters that could not be scaled.
     pub(crate) constant: Vec<usize>,
     pub(crate) error: Option<f64>,
@@ -36,8 +64,9 @@ pub(crate) struct Report {
     pub(crate) single_draw: Option<f64>,
     /// `None` where there are too few rows for another subset.
     pub(crate) comparison: Option<Comparison>,
-    /// `None` where every parameter is constant.
-    pub(crate) worst: Option<WorstErrors>,
+    /// One for each parameter, `None` for constant ones; empty for points of a mixture.
+    pub(crate) errors: Vec<Option<ParameterErrors>>,
+    pub(crate) warnings: Vec<String>,
 }
 
 impl Report {
@@ -51,36 +80,110 @@ impl Report {
     fn write(&self, out: &mut String) -> std::fmt::Result {
         writeln!(out, "{}", self.what_was_chosen())?;
         writeln!(out, "{}", self.how())?;
-        if self.chosen < self.asked {
-            let (asked, rows) = (count(self.asked), counted(self.rows, "row"));
-            writeln!(out, "asked for {asked}, the pool has {rows}: all of them were chosen")?;
+        for line in self.how_it_ended() {
+            writeln!(out, "{line}")?;
         }
         if !self.constant.is_empty() {
             let names: Vec<&String> = self.constant.iter().map(|&i| &self.parameters[i]).collect();
             writeln!(out, "constant, so centred but not scaled: {}", shortened(&names))?;
         }
+        for warning in &self.warnings {
+            writeln!(out, "warning: {warning}")?;
+        }
         writeln!(out)?;
-        out.push_str(&self.errors());
-        if self.comparison.is_none() && self.single_draw.is_some() {
+        out.push_str(&self.table());
+        if self.comparison.is_none() && self.single_draw.is_some() && self.rows > 0 {
             let rows = counted(self.rows, "row");
             writeln!(out, "no comparison with random or evenly spaced rows: the file has {rows}")?;
         }
-        writeln!(out, "\n{}", self.worst_errors())
+        if !self.errors.is_empty() {
+            writeln!(out, "\n{}", self.worst_errors())?;
+        }
+        Ok(())
+    }
+
+    /// Whether an error was asked for and not reached.
+    pub(crate) fn missed_its_goal(&self) -> bool {
+        let reached = matches!(self.ended, Some(Ended::Tolerance | Ended::Worth) | None);
+        self.stop.has_goal() && !reached
+    }
+
+    fn how_it_ended(&self) -> Vec<String> {
+        let chosen = counted(self.chosen, self.noun());
+        let mut lines = Vec::new();
+        match self.ended {
+            Some(Ended::Interrupted) => {
+                lines.push(format!("interrupted: these are the first {chosen} of the run, and good as such"));
+            }
+            Some(Ended::Exhausted) => {
+                let asked =
+                    self.stop.number.map(|asked| format!("asked for {}, ", count(asked))).unwrap_or_default();
+                lines.push(format!(
+                    "{asked}the pool has {}: all of them were chosen",
+                    counted(self.rows, "row")
+                ));
+            }
+            Some(Ended::Tolerance) => lines.push(format!("the tolerance was reached with {chosen}")),
+            Some(Ended::Worth) => lines.push(format!("the worth asked for was reached with {chosen}")),
+            Some(Ended::Number) | None => {}
+        }
+        if self.missed_its_goal() && self.ended != Some(Ended::Interrupted) {
+            let what = match (self.stop.tol, self.stop.worth) {
+                (Some(tol), None) => format!("an MMD of {tol}"),
+                (None, Some(worth)) => format!("a worth of {worth}"),
+                (Some(tol), Some(worth)) => format!("neither an MMD of {tol} nor a worth of {worth}"),
+                (None, None) => unreachable!("no goal can be missed"),
+            };
+            let was = if what.starts_with("neither") { "was" } else { "was not" };
+            lines.push(format!("{what} {was} reached with {chosen}; allow more with -n, or ask for less"));
+        }
+        lines
+    }
+
+    fn noun(&self) -> &'static str {
+        if matches!(self.subject, Subject::Placed { .. }) { "point" } else { "row" }
+    }
+
+    pub(crate) fn worst(&self) -> Option<WorstErrors> {
+        worst(&self.errors)
     }
 
     fn what_was_chosen(&self) -> String {
+        if let Subject::Placed { components } = self.subject {
+            let (points, components) = (counted(self.chosen, "point"), counted(components, "component"));
+            let dimensions = counted(self.parameters.len(), "dimension");
+            return format!("placed {points} for a mixture of {components} in {dimensions}");
+        }
         let repeats = match self.distinct {
             distinct if distinct == self.chosen => String::new(),
             distinct => format!(" ({} distinct)", count(distinct)),
         };
         let of = if self.chosen > self.rows { "times among" } else { "of" };
-        let chosen = format!("chose {} {of} {}{repeats}", count(self.chosen), counted(self.rows, "row"));
+        let chosen = match &self.subject {
+            Subject::Subset(file) => {
+                format!(
+                    "held the {} of {file} against {}",
+                    counted(self.chosen, "row"),
+                    counted(self.rows, "row")
+                )
+            }
+            _ => format!("chose {} {of} {}{repeats}", count(self.chosen), counted(self.rows, "row")),
+        };
+        let files = if self.files.len() > 1 {
+            format!(" in {} files", count(self.files.len()))
+        } else {
+            String::new()
+        };
         let unused = match self.unused.as_slice() {
             [] => String::new(),
             unused => format!("; not used: {}", shortened(unused)),
         };
+        let warmup = match self.warmup {
+            0 => String::new(),
+            rows => format!("; {} of warm-up left out", counted(rows, "row")),
+        };
         let parameters = counted(self.parameters.len(), "parameter");
-        format!("{chosen} by {parameters} ({}{unused})", shortened(&self.parameters))
+        format!("{chosen}{files} by {parameters} ({}{unused}{warmup})", shortened(&self.parameters))
     }
 
     fn how(&self) -> String {
@@ -90,24 +193,33 @@ impl Report {
             ([given, ..], false) => format!(", bandwidth {given}"),
         };
         let scale = match self.scale {
-            Scale::Sd => "scaled to unit sd",
-            Scale::None => "not scaled",
+            _ if self.rows == 0 => String::new(),
+            Scale::Sd => ", columns scaled to unit sd".to_string(),
+            Scale::Pca => format!(", columns whitened to {}", counted(self.coordinates, "direction")),
+            Scale::None => ", columns not scaled".to_string(),
         };
-        format!("kernel {}{bandwidth}, columns {scale}", self.kernel.name())
+        let weights = match &self.weight_column {
+            Some(name) => format!(", rows weighted by {name}"),
+            None => String::new(),
+        };
+        format!("kernel {}{bandwidth}{scale}{weights}", self.kernel.name())
     }
 
     /// The table of errors, each beside the number of independent draws it is worth.
-    fn errors(&self) -> String {
-        let Some(error) = self.error else { return "the MMD is not known for this target\n".to_string() };
+    pub(crate) fn table(&self) -> String {
+        match self.table_lines() {
+            Some(lines) => aligned(&lines),
+            None => "the MMD is not known for this target\n".to_string(),
+        }
+    }
+
+    /// The same, cell by cell; the first line is the head.
+    pub(crate) fn table_lines(&self) -> Option<Vec<[String; 4]>> {
+        let error = self.error?;
         let line = |label: String, mmd: String, worth: String, remark: String| [label, mmd, worth, remark];
         let mut lines = vec![
             line(String::new(), "MMD".to_string(), "worth in iid draws".to_string(), String::new()),
-            line(
-                format!("these {}", counted(self.chosen, "row")),
-                self.mmd(error),
-                self.worth(error),
-                String::new(),
-            ),
+            line(self.these(), self.mmd(error), self.worth(error), String::new()),
         ];
         if let Some(comparison) = &self.comparison {
             let Comparison { random_mean, random_sd, random_draws, spaced } = *comparison;
@@ -115,7 +227,8 @@ impl Report {
                 true => self.mmd(random_mean),
                 false => with_spread(random_mean, random_sd),
             };
-            let remark = format!("(mean ± sd of {random_draws} draws)");
+            let by_weight = if self.weight_column.is_some() { " by weight" } else { "" };
+            let remark = format!("(mean ± sd of {random_draws} draws{by_weight})");
             // Worth as many as they are, by the meaning of the word.
             lines.push(line(
                 format!("random {}", counted(self.chosen, "row")),
@@ -124,18 +237,33 @@ impl Report {
                 remark,
             ));
             lines.push(line(self.spacing(), self.mmd(spaced), self.worth(spaced), String::new()));
+        } else if let (Subject::Placed { .. }, Some(single)) = (&self.subject, self.single_draw) {
+            let expected = (single.max(0.0) / self.chosen as f64).sqrt();
+            let remark = "(root mean square)".to_string();
+            let random = format!("random {}", counted(self.chosen, "point"));
+            lines.push(line(random, self.mmd(expected), count(self.chosen), remark));
         }
-        aligned(&lines)
+        Some(lines)
+    }
+
+    pub(crate) fn these(&self) -> String {
+        match self.subject {
+            Subject::Subset(_) => format!("this subset of {}", count(self.chosen)),
+            _ => format!("these {}", counted(self.chosen, self.noun())),
+        }
     }
 
     fn spacing(&self) -> String {
+        if self.weight_column.is_some() {
+            return "evenly spaced by weight".to_string();
+        }
         match self.rows.is_multiple_of(self.chosen) {
             true => format!("every {} row", ordinal(self.rows / self.chosen)),
             false => "evenly spaced rows".to_string(),
         }
     }
 
-    fn is_noise(&self, error: f64) -> bool {
+    pub(crate) fn is_noise(&self, error: f64) -> bool {
         error <= self.error_floor
     }
 
@@ -148,19 +276,25 @@ impl Report {
 
     /// Empty where all rows are the same, since then any number of draws is as good as one.
     fn worth(&self, error: f64) -> String {
-        let Some(single_draw) = self.single_draw else { return String::new() };
+        let noise = self.is_noise(error);
+        match self.worth_of(error) {
+            Some(worth) => format!("{}{}", if noise { "> " } else { "" }, significant(worth)),
+            None => String::new(),
+        }
+    }
+
+    /// The worth of an error, a bound where it is rounding noise.
+    pub(crate) fn worth_of(&self, error: f64) -> Option<f64> {
+        let single_draw = self.single_draw?;
         let noise = self.is_noise(error);
         let worth = single_draw / error.max(self.error_floor).powi(2);
         // Even the floor being worth less than one draw means that the spread of the rows is itself rounding.
-        if !worth.is_finite() || (noise && worth < 1.0) {
-            return String::new();
-        }
-        format!("{}{}", if noise { "> " } else { "" }, significant(worth))
+        (worth.is_finite() && !(noise && worth < 1.0)).then_some(worth)
     }
 
-    fn worst_errors(&self) -> String {
+    pub(crate) fn worst_errors(&self) -> String {
         let largest = |worst: &WorstErrors| worst.mean.error.max(worst.sd.error).max(worst.quantile.error);
-        let Some(worst) = self.worst.as_ref().filter(|worst| largest(worst) > ROUNDING) else {
+        let Some(worst) = self.worst().filter(|worst| largest(worst) > ROUNDING) else {
             return "mean, sd and quantiles of every parameter are those of all rows".to_string();
         };
         let shown = |worst: Worst| {
@@ -178,8 +312,16 @@ impl Report {
     }
 }
 
+/// The word for a precision.
+pub(crate) fn precision_name(precision: Precision) -> &'static str {
+    match precision {
+        Precision::Double => "double",
+        _ => "mixed",
+    }
+}
+
 /// `1 row`, `4,000 rows`.
-fn counted(number: usize, noun: &str) -> String {
+pub(crate) fn counted(number: usize, noun: &str) -> String {
     format!("{} {noun}{}", count(number), if number == 1 { "" } else { "s" })
 }
 
@@ -207,21 +349,31 @@ fn aligned<const COLUMNS: usize>(lines: &[[String; COLUMNS]]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn report() -> Report {
+    pub(crate) fn report() -> Report {
         let names = |names: &[&str]| names.iter().map(|name| name.to_string()).collect();
+        let errors = |mean, sd, quantile| Some(ParameterErrors { mean, sd, quantile, level: 0.95 });
         Report {
+            subject: Subject::Chosen,
+            verb: "herd",
+            command: names(&["supersample", "herd", "draws.csv", "-n", "100"]),
+            files: names(&["draws.csv"]),
             rows: 4000,
-            asked: 100,
+            warmup: 0,
+            stop: Stop { number: Some(100), ..Stop::default() },
+            ended: Some(Ended::Number),
             chosen: 100,
             distinct: 100,
             parameters: names(&["mu", "tau", "theta.1", "theta.2", "theta.3"]),
             unused: names(&["chain", "draw"]),
+            weight_column: None,
             kernel: Kernel::gaussian(3.98123).unwrap(),
             bandwidth_is_median: true,
             scale: Scale::Sd,
+            precision: "double",
+            coordinates: 5,
             constant: Vec::new(),
             error: Some(0.007_123),
             error_floor: 1e-8,
@@ -232,12 +384,14 @@ mod tests {
                 random_draws: 20,
                 spaced: 0.0675,
             }),
-            worst: Some(WorstErrors {
-                mean: Worst { error: 0.012, parameter: 1 },
-                sd: Worst { error: 0.034, parameter: 1 },
-                quantile: Worst { error: 0.09, parameter: 4 },
-                level: 0.95,
-            }),
+            errors: vec![
+                errors(0.01, 0.02, 0.03),
+                errors(0.012, 0.034, 0.05),
+                None,
+                errors(0.0, 0.0, 0.0),
+                errors(0.001, 0.002, 0.09),
+            ],
+            warnings: Vec::new(),
         }
     }
 
@@ -261,7 +415,8 @@ worst error, in sds of all rows: mean 0.0120 (tau), sd 0.0340 (tau), quantile 0.
     fn what_cannot_be_compared_is_said_and_not_invented() {
         let run = Report {
             rows: 1,
-            asked: 5,
+            stop: Stop { number: Some(5), ..Stop::default() },
+            ended: Some(Ended::Exhausted),
             chosen: 1,
             distinct: 1,
             parameters: vec!["x".to_string()],
@@ -273,7 +428,7 @@ worst error, in sds of all rows: mean 0.0120 (tau), sd 0.0340 (tau), quantile 0.
             error: Some(0.0),
             single_draw: Some(0.0),
             comparison: None,
-            worst: None,
+            errors: vec![None],
             ..report()
         };
         let expected = "\
@@ -289,6 +444,41 @@ no comparison with random or evenly spaced rows: the file has 1 row
 mean, sd and quantiles of every parameter are those of all rows
 ";
         assert_eq!(run.to_text(), expected);
+    }
+
+    #[test]
+    fn goals_chains_weights_and_warnings_are_told() {
+        let stop = Stop { number: Some(100), tol: Some(0.001), worth: None };
+        let run = Report {
+            stop,
+            files: vec!["1.csv".to_string(), "2.csv".to_string()],
+            warmup: 2000,
+            weight_column: Some("w".to_string()),
+            scale: Scale::Pca,
+            warnings: vec!["mind the gap".to_string()],
+            ..report()
+        };
+        let text = run.to_text();
+        for line in [
+            "chose 100 of 4,000 rows in 2 files by 5 parameters (mu, tau, theta.1, …; not used: chain, draw; 2,000 rows \
+             of warm-up left out)\n",
+            "columns whitened to 5 directions, rows weighted by w\n",
+            "an MMD of 0.001 was not reached with 100 rows; allow more with -n, or ask for less\n",
+            "warning: mind the gap\n",
+            "evenly spaced by weight   0.0675",
+        ] {
+            assert!(text.contains(line), "no {line:?} in\n{text}");
+        }
+        assert!(run.missed_its_goal());
+        let met = Report { ended: Some(Ended::Tolerance), ..run.clone() };
+        assert!(
+            !met.missed_its_goal() && met.to_text().contains("the tolerance was reached with 100 rows\n")
+        );
+        let cut = Report { ended: Some(Ended::Interrupted), stop: Stop::default(), ..run };
+        assert!(
+            cut.to_text()
+                .contains("interrupted: these are the first 100 rows of the run, and good as such\n")
+        );
     }
 
     #[test]

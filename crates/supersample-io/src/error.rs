@@ -3,6 +3,9 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+#[cfg(any(feature = "parquet", feature = "arrow"))]
+use crate::frame::Column;
+
 /// How many column names an error lists before it says how many more there are.
 const NAMES_LISTED: usize = 20;
 
@@ -11,15 +14,16 @@ const NAMES_LISTED: usize = 20;
 pub struct Place {
     /// The data row, from 1; the header and blank lines do not count.
     pub row: usize,
-    /// The line of the file, from 1; it runs ahead of the row where a quoted field spans lines.
-    pub line: usize,
+    /// The line of a file of text, from 1; it runs ahead of the row where a quoted field spans lines.
+    pub line: Option<usize>,
     /// The name of the column.
     pub column: String,
 }
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "row {} (line {}), column '{}'", self.row, self.line, self.column)
+        let line = self.line.map(|line| format!(" (line {line})")).unwrap_or_default();
+        write!(f, "row {}{line}, column '{}'", self.row, self.column)
     }
 }
 
@@ -39,6 +43,82 @@ pub enum Error {
     /// The system would not read the file.
     #[error("the file cannot be read: {0}")]
     Unreadable(std::io::Error),
+    /// What came through a pipe could not be kept for the second pass.
+    #[error("the input cannot be kept in a temporary file: {0}; name a roomier folder with TMPDIR")]
+    Spool(std::io::Error),
+    /// The file is not the one that was read at first.
+    #[error("the file was changed while it was being used; run again when nobody writes to it")]
+    Changed,
+    /// A binary file is not what its format should be.
+    #[error("the file is not a sound {format} file: {reason}; write it again, or convert it to CSV")]
+    Malformed {
+        /// The format by name.
+        format: &'static str,
+        /// What was met.
+        reason: String,
+    },
+    /// This build cannot read or write the format.
+    #[error("this build knows no {format}; build it with the feature {feature}, or convert the file to CSV")]
+    NotBuilt {
+        /// The format by name.
+        format: &'static str,
+        /// The cargo feature it needs.
+        feature: &'static str,
+    },
+    /// A column is of a kind that has no place in a table of draws.
+    #[error(
+        "column '{column}' is of type {kind}, which cannot be carried over; cast it to a number or to text first"
+    )]
+    UnknownType {
+        /// The column.
+        column: String,
+        /// Its type in the words of the format.
+        kind: String,
+    },
+    /// A CmdStan file that ends within a line.
+    #[error(
+        "the file ends in the middle of line {line}, so the run that wrote it was stopped; delete that line to use the rows above"
+    )]
+    CutShort {
+        /// The line, from 1.
+        line: usize,
+    },
+    /// All rows of a CmdStan file are warm-up.
+    #[error("all {rows} rows are warm-up, as the settings in the file say; ask for warm-up rows to use them")]
+    OnlyWarmup {
+        /// How many there are.
+        rows: usize,
+    },
+    /// Files that are to be chains of one run have different columns.
+    #[error("the columns are not those of {}: {difference}; chains of one run have the same columns", first.display())]
+    DifferentColumns {
+        /// The first file.
+        first: PathBuf,
+        /// What differs.
+        difference: String,
+    },
+    /// The weight column is also listed as a parameter.
+    #[error("column '{name}' holds the weights and cannot be a parameter as well; list it as one of the two")]
+    WeightIsParameter {
+        /// The column.
+        name: String,
+    },
+    /// No file was named.
+    #[error("there is no input; name at least one file, or - for standard input")]
+    NoFiles,
+    /// The rows cannot be written in this format.
+    #[error(
+        "column '{column}' holds text, which {format} cannot; choose another ending, or exclude nothing but ids"
+    )]
+    TextInArray {
+        /// The column.
+        column: String,
+        /// The format by name.
+        format: &'static str,
+    },
+    /// The system would not take what was written.
+    #[error(transparent)]
+    Unwritable(#[from] std::io::Error),
     /// The path names a directory.
     #[error("this is a directory; name a file in it")]
     Directory,
@@ -52,7 +132,7 @@ pub enum Error {
     NoRows,
     /// Some bytes are not text.
     #[error(
-        "line {line} is not UTF-8 text; save the file as UTF-8 (a compressed or binary file must be converted first)"
+        "line {line} is not UTF-8 text; save the file as UTF-8 (an unknown binary format must be converted first)"
     )]
     NotUtf8 {
         /// The line with the first bad byte, from 1.
@@ -72,7 +152,7 @@ pub enum Error {
     },
     /// A row has more or fewer fields than the header.
     #[error(
-        "row {row} (line {line}) has {found} fields, but the header has {expected}; fix that line or quote fields that contain commas"
+        "row {row} (line {line}) has {found} fields, but the header has {expected}; fix that line or quote fields that contain the separator"
     )]
     Ragged {
         /// The data row, from 1.
@@ -95,7 +175,7 @@ pub enum Error {
         line: usize,
     },
     /// A cell of a parameter column is not a number.
-    #[error("{place} is '{text}', not a number; fix it, or leave the column out with --exclude {}", place.column)]
+    #[error("{place} is '{text}', not a number; fix it, or leave the column out with --exclude {}", as_typed(&place.column))]
     TextCell {
         /// Where.
         place: Place,
@@ -103,7 +183,7 @@ pub enum Error {
         text: String,
     },
     /// A cell of a parameter column is empty, or says that its value is missing.
-    #[error("{place} is {}; drop the row or fill the value in, or leave the column out with --exclude {}", missing(text), place.column)]
+    #[error("{place} is {}; drop the row or fill the value in, or leave the column out with --exclude {}", missing(text), as_typed(&place.column))]
     MissingCell {
         /// Where.
         place: Place,
@@ -111,8 +191,16 @@ pub enum Error {
         text: String,
     },
     /// A cell of a parameter column is NaN or infinite.
-    #[error("{place} is {text}; every value must be a finite number, so drop the row or fix the value, or leave the column out with --exclude {}", place.column)]
+    #[error("{place} is {text}; every value must be a finite number, so drop the row or fix the value, or leave the column out with --exclude {}", as_typed(&place.column))]
     NonFiniteCell {
+        /// Where.
+        place: Place,
+        /// What is there.
+        text: String,
+    },
+    /// A cell of the weight column is not a finite number.
+    #[error("{place} is the weight '{text}'; every row needs a finite number as its weight")]
+    BadWeightCell {
         /// Where.
         place: Place,
         /// What is there.
@@ -206,6 +294,42 @@ pub enum Error {
     Mixture(#[from] supersample::Error),
 }
 
+/// What a cell that should hold a number can hold instead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BadCell {
+    Text,
+    Missing,
+    NonFinite,
+}
+
+impl BadCell {
+    pub(crate) fn refused(self, place: Place, text: String, is_weight: bool) -> Error {
+        match self {
+            _ if is_weight => Error::BadWeightCell { place, text },
+            BadCell::Text => Error::TextCell { place, text },
+            BadCell::Missing => Error::MissingCell { place, text },
+            BadCell::NonFinite => Error::NonFiniteCell { place, text },
+        }
+    }
+}
+
+#[cfg(any(feature = "parquet", feature = "arrow"))]
+/// A cell as a finite number, or the error that names it.
+pub(crate) fn cell(column: &Column, row: usize, place: impl Fn() -> Place, is_weight: bool) -> Result<f64> {
+    let (bad, text) = match column {
+        Column::Text(cells) => match &cells[row] {
+            Some(text) => (BadCell::Text, text.clone()),
+            None => (BadCell::Missing, String::new()),
+        },
+        _ => match column.number(row) {
+            Some(value) if value.is_finite() => return Ok(value),
+            Some(value) => (BadCell::NonFinite, value.to_string()),
+            None => (BadCell::Missing, String::new()),
+        },
+    };
+    Err(bad.refused(place(), text, is_weight))
+}
+
 /// A result whose error is this crate's [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -237,6 +361,25 @@ fn missing(text: &str) -> String {
     if text.is_empty() { "empty".to_string() } else { format!("'{text}', a missing value") }
 }
 
+/// A name as it is typed after a flag: in quotes where it has a comma outside brackets or something a shell would eat.
+fn as_typed(name: &str) -> String {
+    let (mut depth, mut splits) = (0_i32, false);
+    for character in name.chars() {
+        match character {
+            '[' | '(' => depth += 1,
+            ']' | ')' => depth -= 1,
+            ',' if depth == 0 => splits = true,
+            _ => {}
+        }
+    }
+    let is_plain = |c: char| c.is_alphanumeric() || "._-+:@%/".contains(c);
+    match (splits, name.chars().all(is_plain)) {
+        (true, _) => format!("'\"{name}\"'"),
+        (false, true) => name.to_string(),
+        (false, false) => format!("'{name}'"),
+    }
+}
+
 fn listed(names: &[String]) -> String {
     if names.len() <= NAMES_LISTED {
         return names.join(", ");
@@ -253,6 +396,13 @@ mod tests {
         let names: Vec<String> = (0..23).map(|i| format!("x{i}")).collect();
         assert!(listed(&names).ends_with("x18, x19 and 3 more"));
         assert_eq!(listed(&names[..2]), "x0, x1");
+    }
+
+    #[test]
+    fn names_are_given_as_a_shell_takes_them() {
+        assert_eq!(as_typed("theta.1"), "theta.1");
+        assert_eq!(as_typed("theta[1,2]"), "'theta[1,2]'");
+        assert_eq!(as_typed("no,te"), "'\"no,te\"'");
     }
 
     #[test]

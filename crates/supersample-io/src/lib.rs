@@ -1,24 +1,30 @@
-//! Files in and out: draws as a [`Table`] of named columns, mixtures as TOML or JSON.
+//! Files in and out: draws as [`Draws`] of named columns, mixtures as TOML or JSON.
 //!
-//! Each format is one module that produces a [`Table`]; nothing outside this crate knows which one it came from.
-//!
-//! ```
-//! use supersample_io::{Selection, csv};
-//! let table = csv::read_bytes(b"chain,mu,tau\n1,0.5,2\n1,0.25,3\n".to_vec(), &Selection::Default)?;
-//! assert_eq!(table.parameter_names(), ["mu", "tau"]); // chain is an id
-//! assert_eq!(table.values(), [0.5, 2.0, 0.25, 3.0]);
-//! let mut chosen = Vec::new();
-//! table.write_rows(&[1], &mut chosen).unwrap();
-//! assert_eq!(chosen, b"chain,mu,tau\n1,0.25,3\n");
-//! # Ok::<(), supersample_io::Error>(())
-//! ```
+//! Each format is one module that reads a file into numbers and finds the chosen rows again; nothing outside this crate
+//! knows which one it was.
 
-pub mod csv;
+#[cfg(feature = "arrow")]
+mod arrow;
+mod draws;
 mod error;
+mod format;
+mod frame;
+#[cfg(any(feature = "parquet", feature = "arrow"))]
+mod guard;
 pub mod mixture;
+mod npy;
+mod npz;
+mod origin;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod reading;
 mod selection;
-mod table;
+mod text;
+mod write;
 
+pub use draws::Draws;
 pub use error::{Error, Place, Result};
+pub use format::{Format, Target};
+pub use frame::{Column, Frame};
+pub use reading::Reading;
 pub use selection::Selection;
-pub use table::Table;

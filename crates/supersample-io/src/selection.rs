@@ -1,5 +1,7 @@
 //! Which columns are parameters: the ones named, or all that are not ids.
 
+use std::collections::{HashMap, HashSet};
+
 use crate::{Error, Result};
 
 /// Names of columns that say where a row came from, not what was drawn; a leading dot and capitals do not matter.
@@ -15,7 +17,8 @@ pub enum Selection {
     /// All but the ids.
     #[default]
     Default,
-    /// Exactly these, ids or not. Their order does not matter: parameters keep the order of the file.
+    /// Exactly these, ids or not. Their order does not matter: parameters keep the order of the file. Here and below
+    /// `theta` also stands for all of `theta.1`, `theta.2.1`, `theta[1]`, … where no column has just that name.
     Only(Vec<String>),
     /// All but the ids and these.
     Except(Vec<String>),
@@ -27,13 +30,12 @@ impl Selection {
         let chosen: Vec<usize> = match self {
             Selection::Default => (0..names.len()).filter(|&i| !is_id(&names[i])).collect(),
             Selection::Only(only) => {
-                check(only, names)?;
-                (0..names.len()).filter(|&i| only.contains(&names[i])).collect()
+                let only = positions_of(only, names)?;
+                (0..names.len()).filter(|i| only.contains(i)).collect()
             }
             Selection::Except(except) => {
-                check(except, names)?;
-                let kept = |i: &usize| !is_id(&names[*i]) && !except.contains(&names[*i]);
-                (0..names.len()).filter(kept).collect()
+                let except = positions_of(except, names)?;
+                (0..names.len()).filter(|i| !is_id(&names[*i]) && !except.contains(i)).collect()
             }
         };
         if chosen.is_empty() {
@@ -52,22 +54,45 @@ impl Selection {
     }
 }
 
-fn is_id(name: &str) -> bool {
+/// The id a column is, by the bare word in lower case; `None` where it is not one of the four.
+pub(crate) fn id_name(name: &str) -> Option<&'static str> {
     let bare = name.strip_prefix('.').unwrap_or(name);
-    bare.is_empty() || name.ends_with("__") || ID_NAMES.iter().any(|id| bare.eq_ignore_ascii_case(id))
+    ID_NAMES.into_iter().find(|id| bare.eq_ignore_ascii_case(id))
 }
 
-/// Every name must be in the file, and be listed once: anything else is a slip of the pen.
-fn check(listed: &[String], names: &[String]) -> Result<()> {
-    for (i, name) in listed.iter().enumerate() {
-        if !names.contains(name) {
-            return Err(Error::UnknownColumn { name: name.clone(), known: names.to_vec() });
-        }
-        if listed[..i].contains(name) {
+fn is_id(name: &str) -> bool {
+    let bare = name.strip_prefix('.').unwrap_or(name);
+    bare.is_empty() || name.ends_with("__") || id_name(name).is_some()
+}
+
+/// Where the listed names are. Every name must be in the file, and be listed once: anything else is a slip of the pen.
+fn positions_of(listed: &[String], names: &[String]) -> Result<HashSet<usize>> {
+    let places: HashMap<&str, usize> = names.iter().enumerate().map(|(i, name)| (name.as_str(), i)).collect();
+    let mut seen = HashSet::new();
+    let mut positions = HashSet::new();
+    for name in listed {
+        if !seen.insert(name) {
             return Err(Error::RepeatedColumn { name: name.clone(), known: names.to_vec() });
         }
+        let before = positions.len();
+        match places.get(name.as_str()) {
+            Some(&place) => _ = positions.insert(place),
+            None => positions.extend((0..names.len()).filter(|&i| is_entry_of(&names[i], name))),
+        }
+        if positions.len() == before && !places.contains_key(name.as_str()) {
+            return Err(Error::UnknownColumn { name: name.clone(), known: names.to_vec() });
+        }
     }
-    Ok(())
+    Ok(positions)
+}
+
+/// Whether the column is an entry of the vector or matrix of this name.
+fn is_entry_of(column: &str, name: &str) -> bool {
+    let rest = column.strip_prefix(name).unwrap_or_default();
+    match rest.strip_prefix('.') {
+        Some(index) => index.starts_with(|c: char| c.is_ascii_digit()),
+        None => rest.starts_with('[') && rest.ends_with(']'),
+    }
 }
 
 #[cfg(test)]
@@ -84,6 +109,14 @@ mod tests {
         assert_eq!(Selection::Default.positions(&names).unwrap(), [6, 7, 8]);
         assert_eq!(Selection::Except(owned(&["rows", "row"])).positions(&names).unwrap(), [7, 8]);
         assert_eq!(Selection::Only(owned(&["mu", "lp__"])).positions(&names).unwrap(), [1, 7]);
+    }
+
+    #[test]
+    fn a_vector_is_named_by_its_bare_name() {
+        let names = owned(&["mu", "theta.1.1", "theta.1.2", "theta_raw.1", "z[1,2]", "z[2,2]", "zeta"]);
+        assert_eq!(Selection::Only(owned(&["theta", "z"])).positions(&names).unwrap(), [1, 2, 4, 5]);
+        assert_eq!(Selection::Except(owned(&["theta"])).positions(&names).unwrap(), [0, 3, 4, 5, 6]);
+        assert!(Selection::Only(owned(&["thet"])).positions(&names).is_err());
     }
 
     #[test]

@@ -1,0 +1,264 @@
+//! A run kept in a file, so that it can go on later: μ on the pool, which took all the time, and the rows so far.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use supersample::embedding::Form;
+use supersample::{Empirical, Kernel, MeanEmbedding, Points};
+
+use crate::output::Output;
+
+/// How often a checkpoint is renewed.
+const EVERY: Duration = Duration::from_secs(5);
+/// The first bytes of the file, with the version of what follows.
+const MAGIC: &[u8; 16] = b"supersample ck1\n";
+
+/// What is kept.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Checkpoint {
+    /// Of the data, the kernel and the options: only a run with the same may go on.
+    pub(crate) fingerprint: u64,
+    pub(crate) squared_norm: f64,
+    pub(crate) mu: Vec<f64>,
+    pub(crate) rows: Vec<usize>,
+}
+
+impl Checkpoint {
+    fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend(self.fingerprint.to_le_bytes());
+        bytes.extend(self.squared_norm.to_le_bytes());
+        bytes.extend((self.mu.len() as u64).to_le_bytes());
+        bytes.extend((self.rows.len() as u64).to_le_bytes());
+        self.mu.iter().for_each(|value| bytes.extend(value.to_le_bytes()));
+        self.rows.iter().for_each(|&row| bytes.extend((row as u64).to_le_bytes()));
+        let mut check = Fingerprint::new();
+        check.bytes(&bytes);
+        bytes.extend(check.finish().to_le_bytes());
+        bytes
+    }
+
+    fn of_bytes(bytes: &[u8]) -> Option<Checkpoint> {
+        let body = bytes.len().checked_sub(8).filter(|&body| body >= MAGIC.len() + 32)?;
+        let word =
+            |at: usize| bytes.get(at..at + 8).map(|eight| <[u8; 8]>::try_from(eight).expect("eight bytes"));
+        let number = |at: usize| word(at).map(u64::from_le_bytes);
+        let mut check = Fingerprint::new();
+        check.bytes(&bytes[..body]);
+        if !bytes.starts_with(MAGIC) || number(body)? != check.finish() {
+            return None;
+        }
+        let start = MAGIC.len();
+        let (count, rows) = (number(start + 16)? as usize, number(start + 24)? as usize);
+        let words: Vec<u64> = bytes[start + 32..body]
+            .chunks_exact(8)
+            .map(|c| u64::from_le_bytes(c.try_into().expect("eight bytes")))
+            .collect();
+        if count.checked_add(rows)? != words.len() {
+            return None;
+        }
+        Some(Checkpoint {
+            fingerprint: number(start)?,
+            squared_norm: f64::from_bits(number(start + 8)?),
+            mu: words[..count].iter().map(|&bits| f64::from_bits(bits)).collect(),
+            rows: words[count..].iter().map(|&row| row as usize).collect(),
+        })
+    }
+
+    /// Reads the file of an earlier run and makes sure that it belongs to this one.
+    pub(crate) fn read(path: &Path, fingerprint: u64) -> Result<Checkpoint> {
+        let mut bytes = Vec::new();
+        let mut file =
+            File::open(path).with_context(|| format!("{}: the checkpoint cannot be read", path.display()))?;
+        file.read_to_end(&mut bytes)
+            .with_context(|| format!("{}: the checkpoint cannot be read", path.display()))?;
+        let Some(checkpoint) = Checkpoint::of_bytes(&bytes) else {
+            bail!("{}: this is not a whole checkpoint; start again without --resume", path.display())
+        };
+        ensure!(
+            checkpoint.fingerprint == fingerprint,
+            "{}: the checkpoint belongs to other data, another kernel or other options; name the files and flags of \
+             that run, or start again without --resume",
+            path.display()
+        );
+        Ok(checkpoint)
+    }
+}
+
+/// Renews a checkpoint now and then while a run goes on. No other run can use the same file meanwhile.
+#[derive(Debug)]
+pub(crate) struct Keeper {
+    path: PathBuf,
+    lock_path: PathBuf,
+    _lock: File,
+    state: Checkpoint,
+    saved: Instant,
+}
+
+impl Keeper {
+    /// Claims the file before the work starts. `None` of a state yet: nothing is written until there is one.
+    pub(crate) fn claim(path: &Path) -> Result<(PathBuf, File)> {
+        let cannot = || format!("{} cannot be written", path.display());
+        let mut lock_path = path.as_os_str().to_owned();
+        lock_path.push(".lock");
+        let lock_path = PathBuf::from(lock_path);
+        let lock =
+            File::options().create(true).write(true).truncate(false).open(&lock_path).with_context(cannot)?;
+        if lock.try_lock().is_err() {
+            bail!(
+                "{}: another run is using this checkpoint; wait for it, or name another file",
+                path.display()
+            );
+        }
+        Ok((lock_path, lock))
+    }
+
+    pub(crate) fn new(path: &Path, (lock_path, lock): (PathBuf, File), state: Checkpoint) -> Result<Keeper> {
+        let keeper =
+            Keeper { path: path.to_path_buf(), lock_path, _lock: lock, state, saved: Instant::now() };
+        keeper.save()?;
+        Ok(keeper)
+    }
+
+    /// Called after each choice; writes when it is time.
+    pub(crate) fn saw(&mut self, row: Option<usize>) -> Result<()> {
+        self.state.rows.extend(row);
+        if self.saved.elapsed() >= EVERY {
+            self.save()?;
+            self.saved = Instant::now();
+        }
+        Ok(())
+    }
+
+    pub(crate) fn save(&self) -> Result<()> {
+        let mut output = Output::create(&self.path)?;
+        output.fill(|out| Ok(out.write_all(&self.state.to_bytes())?))?;
+        output.finish()
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        // Another run may have opened it in the meantime and then holds a lock on a file without a name, which is
+        // harmless: the next one makes its own.
+        let _ = fs::remove_file(&self.lock_path);
+    }
+}
+
+/// A hash that is the same on every machine and in every version: FNV-1a over words, stirred at the end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fingerprint(u64);
+
+impl Fingerprint {
+    pub(crate) fn new() -> Fingerprint {
+        Fingerprint(0xcbf2_9ce4_8422_2325)
+    }
+
+    pub(crate) fn word(&mut self, word: u64) {
+        self.0 = (self.0 ^ word).wrapping_mul(0x0100_0000_01b3).rotate_left(23);
+    }
+
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
+        self.word(bytes.len() as u64);
+        for eight in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..eight.len()].copy_from_slice(eight);
+            self.word(u64::from_le_bytes(word));
+        }
+    }
+
+    pub(crate) fn numbers(&mut self, numbers: &[f64]) {
+        self.word(numbers.len() as u64);
+        numbers.iter().for_each(|number| self.word(number.to_bits()));
+    }
+
+    pub(crate) fn finish(self) -> u64 {
+        let stirred = (self.0 ^ (self.0 >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+        stirred ^ (stirred >> 33)
+    }
+}
+
+/// Samples whose μ is known from an earlier run.
+pub(crate) struct Recalled {
+    pub(crate) inner: Empirical,
+    pub(crate) mu: Vec<f64>,
+    pub(crate) squared_norm: f64,
+}
+
+impl MeanEmbedding for Recalled {
+    fn kernel(&self) -> &Kernel {
+        self.inner.kernel()
+    }
+
+    fn dim(&self) -> usize {
+        self.inner.dim()
+    }
+
+    fn values_into(&self, points: &Points, out: &mut [f64]) {
+        match points.is_same_as(self.inner.points()) {
+            true => out.copy_from_slice(&self.mu),
+            false => self.inner.values_into(points, out),
+        }
+    }
+
+    fn gradient_into(&self, x: &[f64], gradient: &mut [f64]) -> f64 {
+        self.inner.gradient_into(x, gradient)
+    }
+
+    fn squared_norm(&self) -> Option<f64> {
+        Some(self.squared_norm)
+    }
+
+    fn mean_diagonal(&self) -> Option<f64> {
+        self.inner.mean_diagonal()
+    }
+
+    // The same form as in the unbroken run, so that the herder takes the same path through single and double precision.
+    fn form(&self) -> Form<'_> {
+        Form::Samples(&self.inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn example() -> Checkpoint {
+        Checkpoint { fingerprint: 7, squared_norm: 0.25, mu: vec![0.5, 0.125, -1e-300], rows: vec![2, 0, 2] }
+    }
+
+    #[test]
+    fn what_is_kept_comes_back_and_damage_is_seen() {
+        let bytes = example().to_bytes();
+        assert_eq!(Checkpoint::of_bytes(&bytes), Some(example()));
+        for cut in 0..bytes.len() {
+            assert_eq!(Checkpoint::of_bytes(&bytes[..cut]), None, "{cut}");
+        }
+        for at in 0..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 0x10;
+            assert_eq!(Checkpoint::of_bytes(&damaged), None, "{at}");
+        }
+    }
+
+    #[test]
+    fn a_checkpoint_is_used_by_one_run_and_for_its_own_data() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ck");
+        let claim = Keeper::claim(&path).unwrap();
+        assert!(
+            Keeper::claim(&path).unwrap_err().to_string().contains("another run is using this checkpoint")
+        );
+        let mut keeper = Keeper::new(&path, claim, example()).unwrap();
+        keeper.saw(Some(1)).unwrap();
+        keeper.save().unwrap();
+        drop(keeper);
+        assert_eq!(Checkpoint::read(&path, 7).unwrap().rows, [2, 0, 2, 1]);
+        assert!(Checkpoint::read(&path, 8).unwrap_err().to_string().contains("belongs to other data"));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        Keeper::claim(&path).unwrap();
+    }
+}

@@ -1,0 +1,238 @@
+//! The verbs `herd` and `thin`: read the draws, choose rows, write them out.
+
+use std::collections::HashSet;
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::{Result, bail};
+use indicatif::HumanDuration;
+use supersample::{Domain, Empirical, Herder, MeanEmbedding, RefineOptions};
+use supersample_io::Target;
+
+use crate::checkpoint::{Checkpoint, Keeper, Recalled};
+use crate::choose::{Choice, Chosen, SetPlan, as_set, herd};
+use crate::compare::compare;
+use crate::html;
+use crate::interrupt;
+use crate::numbers::count;
+use crate::output::{Output, to_stdout};
+use crate::plan::ChoosePlan;
+use crate::problem::{Problem, in_units, memory_needed};
+use crate::progress::Progress;
+use crate::quality::{Rows, parameter_errors};
+use crate::report::{Report, Subject, precision_name};
+use crate::{Outcome, command_line, say, with_threads};
+
+pub(crate) fn run(plan: &ChoosePlan) -> Result<Outcome> {
+    // Before the work, so that a mistyped folder costs no one an hour.
+    let create = |path: &Option<PathBuf>| path.as_deref().map(Output::create).transpose();
+    let files = &plan.outputs;
+    let (mut output, mut indices, mut trace) =
+        (create(&files.rows)?, create(&files.indices)?, create(&files.trace)?);
+    let (mut json, mut page) = (create(&files.json)?, create(&files.report)?);
+    let claim = plan.checkpoint.as_deref().map(Keeper::claim).transpose()?;
+
+    with_threads(plan.threads, || {
+        let progress = Progress::phase(plan.quiet, "reading");
+        let problem = Problem::read(&plan.draws)?;
+        drop(progress);
+        if plan.draws.max_memory.is_some() && !plan.quiet {
+            let needed = memory_needed(problem.draws.len(), problem.draws.dim());
+            say(&format!("the run needs about {} of memory\n", in_units(needed)));
+        }
+        let target = target(plan, &problem)?;
+        let (chosen, herder, report) = choose(plan, &problem, claim)?;
+
+        let rows = chosen.rows();
+        if let Some(indices) = &mut indices {
+            indices.fill(|out| Ok(rows.iter().try_for_each(|row| writeln!(out, "{row}"))?))?;
+        }
+        if let Some(trace) = &mut trace {
+            trace.fill(|out| write_trace(&chosen.choices, out))?;
+        }
+        if let Some(json) = &mut json {
+            json.fill(|out| Ok(out.write_all(report.to_json(&rows).as_bytes())?))?;
+        }
+        if let Some(page) = &mut page {
+            let subset = subset_values(&problem, &rows);
+            let subset = Rows { values: &subset, dim: problem.draws.dim(), shares: None };
+            let curve = html::Curve::new(&chosen.choices, &report, &herder);
+            let text = html::page(&report, problem.rows(), subset, Some(&curve));
+            page.fill(|out| Ok(out.write_all(text.as_bytes())?))?;
+        }
+        match &mut output {
+            Some(output) => output.fill(|out| Ok(problem.draws.write_rows(&rows, None, target, out)?))?,
+            None => to_stdout(|out| Ok(problem.draws.write_rows(&rows, None, target, out)?))?,
+        }
+        // Only now that every write has succeeded does any file appear.
+        [output, indices, trace, json, page].into_iter().flatten().try_for_each(Output::finish)?;
+        if !plan.quiet {
+            say(&report.to_text());
+        }
+        Ok(Outcome::of(&report))
+    })
+}
+
+/// The format of the rows: what the ending asks for, else the input's.
+fn target(plan: &ChoosePlan, problem: &Problem) -> Result<Target> {
+    let format = problem.draws.format();
+    let target = plan.outputs.target.unwrap_or(Target::plain(format));
+    if plan.outputs.rows.is_none() && !target.format.is_text() && std::io::stdout().is_terminal() {
+        bail!("{format} is not for a terminal; name a file with -o, or send it through a pipe");
+    }
+    Ok(target)
+}
+
+fn choose(
+    plan: &ChoosePlan,
+    problem: &Problem,
+    claim: Option<(PathBuf, std::fs::File)>,
+) -> Result<(Chosen, Herder, Report)> {
+    let fingerprint = problem.fingerprint(plan.unique);
+    let earlier = plan.resume.as_deref().map(|path| Checkpoint::read(path, fingerprint)).transpose()?;
+    let mu = problem.embedding()?;
+    let progress = match (&earlier, plan.quiet || !std::io::stderr().is_terminal()) {
+        (None, false) => Progress::phase(plan.quiet, &comparing(&mu, problem)?),
+        _ => Progress::phase(plan.quiet, "going on"),
+    };
+    let (mu, mut herder, earlier) = begin(problem, mu, earlier, plan.unique)?;
+    let single_draw = mu.mean_diagonal().zip(herder.squared_norm()).map(|(diagonal, norm)| diagonal - norm);
+    drop(progress);
+
+    let mut keeper = match (&plan.checkpoint, claim) {
+        (Some(path), Some(claim)) => {
+            let squared_norm = herder.squared_norm().expect("samples have a norm");
+            let state = Checkpoint {
+                fingerprint,
+                squared_norm,
+                mu: herder.candidate_values().to_vec(),
+                rows: Vec::new(),
+            };
+            Some(Keeper::new(path, claim, state)?)
+        }
+        _ => None,
+    };
+    let limit = plan.stop.number.unwrap_or(problem.draws.len());
+    let progress = Progress::steps(plan.quiet, "choosing", limit);
+    interrupt::can_end_early(true);
+    let chosen = herd(&mut herder, &earlier, &plan.stop, limit, single_draw, |choices| {
+        progress.reached(choices.len());
+        match &mut keeper {
+            Some(keeper) => keeper.saw(choices.last().and_then(|choice| choice.row)),
+            None => Ok(()),
+        }
+    })?;
+    if let Some(keeper) = &keeper {
+        keeper.save()?;
+    }
+    drop(progress);
+    let (herder, chosen) = match plan.as_set {
+        false => (herder, chosen),
+        true => {
+            let _progress = Progress::phase(plan.quiet, "swapping rows while that helps");
+            let (pool, goal) = (problem.points.clone(), plan.stop.goal(single_draw));
+            let options = RefineOptions::default().repeats(!plan.unique);
+            as_set(herder, chosen, SetPlan { mu, pool, options, goal, limit })?
+        }
+    };
+    let report = summarise(plan, problem, &chosen, &herder, single_draw)?;
+    Ok((chosen, herder, report))
+}
+
+/// The long phase, with the time it should take by the pace of its first rows.
+fn comparing(mu: &Empirical, problem: &Problem) -> Result<String> {
+    const TRIED: usize = 64;
+    let rows = problem.points.len();
+    let what = format!("comparing {} rows with each other", count(rows));
+    if rows < 100 * TRIED {
+        return Ok(what);
+    }
+    let first = problem.points.select(&(0..TRIED).collect::<Vec<_>>())?;
+    let mut values = vec![0.0; TRIED];
+    // Once to lay the rows out, which is kept, and once to measure.
+    mu.values_into(&first, &mut values);
+    let start = Instant::now();
+    mu.values_into(&first, &mut values);
+    // Each pair is visited once, so half of all of them.
+    let expected = start.elapsed().mul_f64(rows as f64 / TRIED as f64 / 2.0);
+    Ok(format!("{what}, about {}", HumanDuration(expected)))
+}
+
+/// The target, a herder of it, and the rows chosen by an earlier run.
+fn begin(
+    problem: &Problem,
+    mu: Empirical,
+    earlier: Option<Checkpoint>,
+    unique: bool,
+) -> Result<(Arc<dyn MeanEmbedding>, Herder, Vec<usize>)> {
+    let pool = Domain::Pool(problem.points.clone());
+    let (mu, rows): (Arc<dyn MeanEmbedding>, Vec<usize>) = match earlier {
+        Some(Checkpoint { mu: values, squared_norm, rows, .. }) => {
+            (Arc::new(Recalled { inner: mu, mu: values, squared_norm }), rows)
+        }
+        None => (Arc::new(mu), Vec::new()),
+    };
+    let herder = Herder::shared(mu.clone(), pool)?.unique(unique);
+    Ok((mu, herder, rows))
+}
+
+fn subset_values(problem: &Problem, rows: &[usize]) -> Vec<f64> {
+    let (values, dim) = (problem.draws.values(), problem.draws.dim());
+    rows.iter().flat_map(|&row| values[row * dim..(row + 1) * dim].iter().copied()).collect()
+}
+
+fn summarise(
+    plan: &ChoosePlan,
+    problem: &Problem,
+    chosen: &Chosen,
+    herder: &Herder,
+    single_draw: Option<f64>,
+) -> Result<Report> {
+    let rows = chosen.rows();
+    let draws = &problem.draws;
+    let subset = subset_values(problem, &rows);
+    let owned = |names: Vec<&str>| names.iter().map(|name| name.to_string()).collect();
+    Ok(Report {
+        subject: Subject::Chosen,
+        verb: plan.verb,
+        command: command_line(),
+        files: plan.draws.files.iter().map(|file| file.display().to_string()).collect(),
+        rows: draws.len(),
+        warmup: draws.warmup(),
+        stop: plan.stop,
+        ended: Some(chosen.ended),
+        chosen: rows.len(),
+        distinct: rows.iter().collect::<HashSet<_>>().len(),
+        unused: owned(draws.unused_names()),
+        weight_column: plan.draws.reading().weight_column.map(str::to_string),
+        bandwidth_is_median: plan.draws.kernel.is_median(),
+        scale: plan.draws.scale,
+        precision: precision_name(herder.precision()),
+        coordinates: problem.points.dim(),
+        constant: problem.scaling.constant.clone(),
+        error: chosen.error(),
+        error_floor: herder.error_floor(),
+        single_draw,
+        comparison: compare(herder, draws.len(), rows.len(), problem.shares.as_deref())?,
+        errors: parameter_errors(problem.rows(), Rows { values: &subset, dim: draws.dim(), shares: None }),
+        parameters: owned(draws.parameter_names()),
+        kernel: problem.kernel.clone(),
+        warnings: problem.warnings.clone(),
+    })
+}
+
+fn write_trace(choices: &[Choice], out: &mut dyn Write) -> Result<()> {
+    writeln!(out, "t,row,error,weight_norm,margin")?;
+    for Choice { row, t, error, weight_norm, margin, .. } in choices {
+        let row = row.map(|row| row.to_string()).unwrap_or_default();
+        writeln!(out, "{t},{row},{},{},{}", cell(*error), cell(*weight_norm), cell(*margin))?;
+    }
+    Ok(())
+}
+
+/// Debug keeps every digit and, unlike Display, is short for tiny numbers; what is not known stays empty.
+pub(crate) fn cell(value: Option<f64>) -> String {
+    value.map(|value| format!("{value:?}")).unwrap_or_default()
+}

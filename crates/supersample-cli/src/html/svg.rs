@@ -1,0 +1,223 @@
+//! Small figures as inline SVG: axes, lines, steps and dots, coloured by the style sheet of the page.
+
+use std::fmt::Write;
+
+/// A range of values, and how they are spread over an axis.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Axis {
+    low: f64,
+    high: f64,
+    is_log: bool,
+}
+
+impl Axis {
+    /// From `low` to `high`; a range of nothing is widened, so that there is always something to draw on.
+    pub(crate) fn linear(low: f64, high: f64) -> Axis {
+        if high > low && (high - low).is_finite() {
+            return Axis { low, high, is_log: false };
+        }
+        let middle = if low.is_finite() { low } else { 0.0 };
+        let reach = if middle == 0.0 { 1.0 } else { middle.abs() * 0.5 };
+        Axis { low: middle - reach, high: middle + reach, is_log: false }
+    }
+
+    /// Powers of ten; both ends positive.
+    pub(crate) fn log(low: f64, high: f64) -> Axis {
+        let low = if low > 0.0 && low.is_finite() { low } else { 1e-9 };
+        let high = if high > low && high.is_finite() { high } else { low * 10.0 };
+        Axis { low, high, is_log: true }
+    }
+
+    /// Where a value lies, from 0 to 1.
+    fn part(&self, value: f64) -> f64 {
+        match self.is_log {
+            true => (value.max(f64::MIN_POSITIVE) / self.low).ln() / (self.high / self.low).ln(),
+            false => (value - self.low) / (self.high - self.low),
+        }
+    }
+
+    /// A few round values within the range.
+    fn ticks(&self, about: usize) -> Vec<f64> {
+        let inside = |tick: &f64| (-1e-9..=1.0 + 1e-9).contains(&self.part(*tick));
+        if self.is_log {
+            let decades = (self.high / self.low).log10();
+            let steps: &[f64] = if decades < 1.5 { &[1.0, 2.0, 5.0] } else { &[1.0] };
+            let powers = self.low.log10().floor() as i32..=self.high.log10().ceil() as i32;
+            return powers
+                .flat_map(|power| steps.iter().map(move |step| step * 10_f64.powi(power)))
+                .filter(inside)
+                .collect();
+        }
+        let rough = (self.high - self.low) / about as f64;
+        let power = 10_f64.powf(rough.log10().floor());
+        let step = [1.0, 2.0, 5.0, 10.0]
+            .iter()
+            .map(|step| step * power)
+            .find(|step| *step >= rough)
+            .unwrap_or(rough);
+        let first = (self.low / step).ceil();
+        (0..=about + 1).map(|i| (first + i as f64) * step).filter(inside).collect()
+    }
+}
+
+/// A number beside a tick: short, and never a row of zeros.
+fn label(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_string();
+    }
+    if (1e-3..1e5).contains(&value.abs()) {
+        let text = format!("{value:.4}");
+        return text.trim_end_matches('0').trim_end_matches('.').to_string();
+    }
+    let text = format!("{value:.1e}");
+    text.replace(".0e", "e")
+}
+
+/// A figure under construction. Its numbers are those of its `viewBox`; the page decides how large it is shown.
+pub(crate) struct Figure {
+    width: f64,
+    height: f64,
+    left: f64,
+    bottom: f64,
+    x: Axis,
+    y: Axis,
+    body: String,
+}
+
+const TOP: f64 = 8.0;
+const RIGHT: f64 = 10.0;
+
+impl Figure {
+    pub(crate) fn new(width: f64, height: f64, x: Axis, y: Axis) -> Figure {
+        Figure { width, height, left: 46.0, bottom: 32.0, x, y, body: String::new() }
+    }
+
+    /// Without room for numbers on the vertical axis.
+    pub(crate) fn bare(width: f64, height: f64, x: Axis, y: Axis) -> Figure {
+        Figure { width, height, left: 8.0, bottom: 18.0, x, y, body: String::new() }
+    }
+
+    fn px(&self, value: f64) -> f64 {
+        self.left + self.x.part(value) * (self.width - self.left - RIGHT)
+    }
+
+    fn py(&self, value: f64) -> f64 {
+        self.height - self.bottom - self.y.part(value) * (self.height - self.bottom - TOP)
+    }
+
+    fn push(&mut self, arguments: std::fmt::Arguments<'_>) {
+        self.body.write_fmt(arguments).expect("text can always be written to memory");
+    }
+
+    /// Lines and numbers along the bottom, and along the left where there is room.
+    pub(crate) fn axes(&mut self, x_ticks: usize, y_ticks: usize) {
+        let (foot, left, right) = (self.height - self.bottom, self.left, self.width - RIGHT);
+        for tick in self.x.ticks(x_ticks) {
+            let x = self.px(tick);
+            self.push(format_args!("<path class=\"grid\" d=\"M{x:.1} {TOP}V{foot:.1}\"/>"));
+            let (y, text) = (foot + 13.0, label(tick));
+            self.push(format_args!(
+                "<text class=\"tick\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"middle\">{text}</text>"
+            ));
+        }
+        for tick in self.y.ticks(y_ticks) {
+            if y_ticks == 0 {
+                break;
+            }
+            let y = self.py(tick);
+            self.push(format_args!("<path class=\"grid\" d=\"M{left:.1} {y:.1}H{right:.1}\"/>"));
+            let (x, y, text) = (left - 5.0, y + 3.5, label(tick));
+            self.push(format_args!(
+                "<text class=\"tick\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"end\">{text}</text>"
+            ));
+        }
+        self.push(format_args!("<path class=\"axis\" d=\"M{left:.1} {foot:.1}H{right:.1}\"/>"));
+    }
+
+    pub(crate) fn x_title(&mut self, text: &str) {
+        let (x, y) = ((self.left + self.width - RIGHT) / 2.0, self.height - 4.0);
+        let text = escaped(text);
+        self.push(format_args!(
+            "<text class=\"tick\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"middle\">{text}</text>"
+        ));
+    }
+
+    pub(crate) fn y_title(&mut self, text: &str) {
+        let y = (TOP + self.height - self.bottom) / 2.0;
+        let text = escaped(text);
+        self.push(format_args!(
+            "<text class=\"tick\" x=\"10\" y=\"{y:.1}\" text-anchor=\"middle\" transform=\"rotate(-90 10 {y:.1})\">{text}</text>"
+        ));
+    }
+
+    pub(crate) fn line(&mut self, class: &str, points: &[(f64, f64)]) {
+        if points.is_empty() {
+            return;
+        }
+        self.push(format_args!("<path class=\"{class}\" d=\""));
+        for (i, &(x, y)) in points.iter().enumerate() {
+            let (x, y) = (self.px(x), self.py(y));
+            self.push(format_args!("{}{x:.1} {y:.1}", if i == 0 { 'M' } else { 'L' }));
+        }
+        self.push(format_args!("\"/>"));
+    }
+
+    /// Bars without gaps between the edges, closed down to the axis.
+    pub(crate) fn steps(&mut self, class: &str, edges: &[f64], heights: &[f64]) {
+        let foot = self.py(0.0);
+        let start = self.px(edges[0]);
+        self.push(format_args!("<path class=\"{class}\" d=\"M{start:.1} {foot:.1}"));
+        for (pair, &height) in edges.windows(2).zip(heights) {
+            let (y, x) = (self.py(height), self.px(pair[1]));
+            self.push(format_args!("V{y:.1}H{x:.1}"));
+        }
+        self.push(format_args!("V{foot:.1}\"/>"));
+    }
+
+    pub(crate) fn dot(&mut self, class: &str, x: f64, y: f64, radius: f64) {
+        let (x, y) = (self.px(x), self.py(y));
+        self.push(format_args!("<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\"/>"));
+    }
+
+    /// A rectangle between two corners, more or less opaque.
+    pub(crate) fn cell(&mut self, class: &str, (x0, y0): (f64, f64), (x1, y1): (f64, f64), opacity: f64) {
+        let (left, right, top, foot) = (self.px(x0), self.px(x1), self.py(y1), self.py(y0));
+        let (width, height) = (right - left + 0.3, foot - top + 0.3);
+        self.push(format_args!(
+            "<rect class=\"{class}\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" fill-opacity=\"{opacity:.2}\"/>"
+        ));
+    }
+
+    pub(crate) fn finish(self, name: &str) -> String {
+        let Figure { width, height, body, .. } = self;
+        let name = escaped(name);
+        format!("<svg viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{name}\">{body}</svg>")
+    }
+}
+
+/// Text that can stand in HTML and in its attributes.
+pub(crate) fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round_and_within_the_range() {
+        assert_eq!(Axis::linear(-1.0, 3.0).ticks(4), [-1.0, 0.0, 1.0, 2.0, 3.0]);
+        assert_eq!(Axis::log(1.0, 1000.0).ticks(4), [1.0, 10.0, 100.0, 1000.0]);
+        assert_eq!(Axis::log(1.0, 10.0).ticks(4), [1.0, 2.0, 5.0, 10.0]);
+        for axis in [Axis::linear(5.0, 5.0), Axis::linear(f64::NAN, f64::NAN), Axis::log(0.0, 0.0)] {
+            assert!(!axis.ticks(4).is_empty() && axis.part(axis.low) == 0.0, "{axis:?}");
+        }
+        assert_eq!([label(0.25), label(100.0), label(1e-6), label(0.0)], ["0.25", "100", "1e-6", "0"]);
+    }
+
+    #[test]
+    fn names_cannot_break_the_page() {
+        let figure = Figure::bare(10.0, 10.0, Axis::linear(0.0, 1.0), Axis::linear(0.0, 1.0));
+        assert!(figure.finish("<script>\"&").contains("&lt;script&gt;&quot;&amp;"));
+    }
+}

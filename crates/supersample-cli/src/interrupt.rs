@@ -1,0 +1,44 @@
+//! Ctrl-C: the first asks the run to end with what it has, the second ends it at once.
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What the shell sees of a run that was interrupted: 128 and the number of the signal.
+pub(crate) const EXIT_INTERRUPTED: u8 = 130;
+
+static REQUESTED: AtomicBool = AtomicBool::new(false);
+/// Whether there is something that a run could end with.
+static CAN_END_EARLY: AtomicBool = AtomicBool::new(false);
+/// Files that must not be left behind.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Starts to listen. Without a handler Ctrl-C ends the process as ever, so a failure is not worth a word.
+pub(crate) fn listen() {
+    let _ = ctrlc::set_handler(|| {
+        let again = REQUESTED.swap(true, Ordering::SeqCst);
+        if again || !CAN_END_EARLY.load(Ordering::SeqCst) {
+            if let Ok(unfinished) = UNFINISHED.lock() {
+                unfinished.iter().for_each(|path| _ = std::fs::remove_file(path));
+            }
+            eprintln!("supersample: interrupted; nothing was written");
+            std::process::exit(i32::from(EXIT_INTERRUPTED));
+        }
+    });
+}
+
+/// Whether the user has asked for an end.
+pub(crate) fn requested() -> bool {
+    REQUESTED.load(Ordering::SeqCst)
+}
+
+/// From now on the first Ctrl-C is answered by the run itself, at the next choice.
+pub(crate) fn can_end_early(can: bool) {
+    CAN_END_EARLY.store(can, Ordering::SeqCst);
+}
+
+pub(crate) fn unfinished(path: &Path) {
+    if let Ok(mut unfinished) = UNFINISHED.lock() {
+        unfinished.push(path.to_path_buf());
+    }
+}

@@ -1,0 +1,262 @@
+//! What is done to the columns before distances are taken: nothing, unit variance, or the paper's whitening.
+
+use anyhow::{Result, ensure};
+
+use crate::args::Scale;
+
+/// Directions whose variance is less than this part of the largest are rounding, not data.
+const DEGENERATE: f64 = 1e-12;
+/// Beyond so many columns the eigenvectors take minutes.
+const MOST_FOR_PCA: usize = 2000;
+
+/// A map from rows as they are in the file to the points whose distances count: x ↦ A·((x − centre)/unit).
+#[derive(Clone, Debug)]
+pub(crate) struct Scaling {
+    centre: Vec<f64>,
+    /// What each column is divided by; 1 for constant columns.
+    unit: Vec<f64>,
+    /// Rows of a matrix, for `pca`.
+    directions: Option<Vec<Vec<f64>>>,
+    /// The columns that have no spread, and how many directions `pca` dropped beyond those.
+    pub(crate) constant: Vec<usize>,
+    pub(crate) dropped: usize,
+    dim: usize,
+}
+
+impl Scaling {
+    /// The scaling that these rows ask for; `shares` are their weights where they are not equal.
+    ///
+    /// Variances divide by n, not n − 1: the rows are the whole of the distribution to be matched, not a sample from it.
+    pub(crate) fn fit(scale: Scale, values: &[f64], dim: usize, shares: Option<&[f64]>) -> Result<Scaling> {
+        let mut scaling = Scaling {
+            centre: vec![0.0; dim],
+            unit: vec![1.0; dim],
+            directions: None,
+            constant: Vec::new(),
+            dropped: 0,
+            dim,
+        };
+        if scale == Scale::None {
+            return Ok(scaling);
+        }
+        for j in 0..dim {
+            match Moments::of(values, dim, j, shares) {
+                Some(moments) => (scaling.centre[j], scaling.unit[j]) = (moments.mean, moments.sd),
+                None => {
+                    scaling.centre[j] = values[j];
+                    scaling.constant.push(j);
+                }
+            }
+        }
+        if scale == Scale::Pca {
+            ensure!(
+                dim <= MOST_FOR_PCA,
+                "--scale pca takes at most {MOST_FOR_PCA} columns, and there are {dim}; choose fewer, or --scale sd"
+            );
+            scaling.whiten(values, shares);
+        }
+        Ok(scaling)
+    }
+
+    /// How many coordinates a point has after scaling.
+    pub(crate) fn out_dim(&self) -> usize {
+        self.directions.as_ref().map_or(self.dim, Vec::len)
+    }
+
+    pub(crate) fn apply(&self, values: &[f64]) -> Vec<f64> {
+        let mut scaled = Vec::with_capacity(values.len() / self.dim * self.out_dim());
+        let mut row_scaled = vec![0.0; self.dim];
+        for row in values.chunks_exact(self.dim) {
+            for (j, scaled) in row_scaled.iter_mut().enumerate() {
+                // Halved first, so that the difference of two huge numbers of opposite sign stays finite.
+                *scaled = (row[j] * 0.5 - self.centre[j] * 0.5) / self.unit[j] * 2.0;
+            }
+            match &self.directions {
+                None => scaled.extend_from_slice(&row_scaled),
+                Some(directions) => scaled.extend(
+                    directions
+                        .iter()
+                        .map(|axis| axis.iter().zip(&row_scaled).map(|(a, x)| a * x).sum::<f64>()),
+                ),
+            }
+        }
+        scaled
+    }
+
+    /// The directions of the correlation matrix, each divided by its standard deviation. Columns of unit variance
+    /// first, because then no unit of measurement decides which directions count as degenerate.
+    fn whiten(&mut self, values: &[f64], shares: Option<&[f64]>) {
+        let dim = self.dim;
+        let scaled = self.apply(values);
+        let rows = scaled.len() / dim;
+        let mut covariance = vec![0.0; dim * dim];
+        for (i, row) in scaled.chunks_exact(dim).enumerate() {
+            let share = shares.map_or(1.0 / rows as f64, |shares| shares[i]);
+            for a in 0..dim {
+                let weighted = share * row[a];
+                for b in 0..=a {
+                    covariance[a * dim + b] += weighted * row[b];
+                }
+            }
+        }
+        for a in 0..dim {
+            for b in 0..a {
+                covariance[b * dim + a] = covariance[a * dim + b];
+            }
+        }
+        let (variances, vectors) = eigen(covariance, dim);
+        let largest = variances.iter().copied().fold(0.0, f64::max);
+        let mut order: Vec<usize> = (0..dim).filter(|&k| variances[k] > DEGENERATE * largest).collect();
+        order.sort_by(|&a, &b| variances[b].total_cmp(&variances[a]));
+        self.dropped = dim - self.constant.len() - order.len().min(dim - self.constant.len());
+        let axis = |k: usize| (0..dim).map(|j| vectors[j * dim + k] / variances[k].sqrt()).collect();
+        self.directions = match order.is_empty() {
+            // Every column is constant, so every point is the same: one coordinate is enough to say so.
+            true => Some(vec![vec![0.0; dim]]),
+            false => Some(order.into_iter().map(axis).collect()),
+        };
+    }
+}
+
+/// Mean and standard deviation of a column.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Moments {
+    pub(crate) mean: f64,
+    pub(crate) sd: f64,
+}
+
+impl Moments {
+    /// Of column `j` of numbers in row order; `None` where all values (of rows that weigh anything) are the same.
+    pub(crate) fn of(values: &[f64], dim: usize, j: usize, shares: Option<&[f64]>) -> Option<Moments> {
+        let rows = values.len() / dim;
+        let share = |i: usize| shares.map_or(1.0 / rows as f64, |shares| shares[i]);
+        let column = || (0..rows).map(|i| (values[i * dim + j], share(i))).filter(|&(_, share)| share > 0.0);
+        // Compared, not computed: the sd of a constant that has no exact mean would be tiny, not 0.
+        let (first, _) = column().next()?;
+        if column().all(|(value, _)| value == first) {
+            return None;
+        }
+        // A power of two divides without rounding, and keeps the squares of huge or tiny values in range.
+        let largest = column().fold(0.0_f64, |largest, (value, _)| largest.max(value.abs()));
+        let unit = largest.log2().floor().clamp(-1000.0, 1000.0).exp2();
+        let total: f64 = column().map(|(_, share)| share).sum();
+        let mut mean = 0.0;
+        // The second round takes out what the first lost to rounding, which shows where the mean dwarfs the sd.
+        for _ in 0..2 {
+            mean += column().map(|(value, share)| (value / unit - mean) * share).sum::<f64>() / total;
+        }
+        let square = |(value, share): (f64, f64)| (value / unit - mean).powi(2) * share;
+        let sd = (column().map(square).sum::<f64>() / total).sqrt();
+        Some(Moments { mean: mean * unit, sd: sd * unit })
+    }
+}
+
+/// The eigenvalues of a symmetric matrix and its eigenvectors as columns, by Jacobi's rotations: slow for thousands of
+/// columns, but simple and right to the last digits.
+fn eigen(mut a: Vec<f64>, n: usize) -> (Vec<f64>, Vec<f64>) {
+    let mut vectors = vec![0.0; n * n];
+    (0..n).for_each(|i| vectors[i * n + i] = 1.0);
+    for _ in 0..60 {
+        let off: f64 =
+            (0..n).flat_map(|i| (0..i).map(move |j| (i, j))).map(|(i, j)| a[i * n + j].powi(2)).sum();
+        let all: f64 = a.iter().map(|x| x * x).sum();
+        if off <= 1e-30 * all {
+            break;
+        }
+        for p in 0..n {
+            for q in p + 1..n {
+                let apq = a[p * n + q];
+                if apq == 0.0 {
+                    continue;
+                }
+                // The smaller of the two angles that make the entry vanish.
+                let theta = (a[q * n + q] - a[p * n + p]) / (2.0 * apq);
+                let t = theta.signum() / (theta.abs() + theta.hypot(1.0));
+                let t = if theta == 0.0 { 1.0 } else { t };
+                let c = 1.0 / t.hypot(1.0);
+                let s = t * c;
+                for k in 0..n {
+                    let (akp, akq) = (a[k * n + p], a[k * n + q]);
+                    (a[k * n + p], a[k * n + q]) = (c * akp - s * akq, s * akp + c * akq);
+                }
+                for k in 0..n {
+                    let (apk, aqk) = (a[p * n + k], a[q * n + k]);
+                    (a[p * n + k], a[q * n + k]) = (c * apk - s * aqk, s * apk + c * aqk);
+                    let (vkp, vkq) = (vectors[k * n + p], vectors[k * n + q]);
+                    (vectors[k * n + p], vectors[k * n + q]) = (c * vkp - s * vkq, s * vkp + c * vkq);
+                }
+            }
+        }
+    }
+    ((0..n).map(|i| a[i * n + i]).collect(), vectors)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sd_scaled(values: &[f64], dim: usize) -> Vec<f64> {
+        Scaling::fit(Scale::Sd, values, dim, None).unwrap().apply(values)
+    }
+
+    #[test]
+    fn mean_and_sd_are_0_and_1_at_any_magnitude() {
+        assert_eq!(sd_scaled(&[1.0, 3.0], 1), [-1.0, 1.0]);
+        assert_eq!(sd_scaled(&[-1.7e308, 1.7e308], 1), [-1.0, 1.0]);
+        assert_eq!(sd_scaled(&[1e15, 1e15 + 1.0], 1), [-1.0, 1.0]);
+        let values = sd_scaled(&[0.3, 0.1, 0.7, 12.0, -4.5], 1);
+        assert!(values.iter().sum::<f64>().abs() < 1e-14);
+        assert!((values.iter().map(|value| value * value).sum::<f64>() / 5.0 - 1.0).abs() < 1e-14);
+        let tiny = sd_scaled(&[0.0, 1e-300], 1);
+        assert!((tiny[0] + 1.0).abs() < 1e-12 && (tiny[1] - 1.0).abs() < 1e-12, "{tiny:?}");
+    }
+
+    #[test]
+    fn constant_columns_are_found_and_set_to_zero() {
+        assert_eq!(Moments::of(&[0.1; 7], 1, 0, None), None);
+        assert_eq!(Moments::of(&[0.0, -0.0], 1, 0, None), None);
+        let values = [0.1, 2.0, 0.1, 4.0];
+        let scaling = Scaling::fit(Scale::Sd, &values, 2, None).unwrap();
+        assert_eq!((scaling.apply(&values), scaling.constant), (vec![0.0, -1.0, 0.0, 1.0], vec![0]));
+    }
+
+    #[test]
+    fn a_weight_of_two_is_two_rows() {
+        let weighted = Moments::of(&[1.0, 5.0, 9.0], 1, 0, Some(&[0.5, 0.25, 0.25])).unwrap();
+        let repeated = Moments::of(&[1.0, 1.0, 5.0, 9.0], 1, 0, None).unwrap();
+        assert!((weighted.mean - repeated.mean).abs() < 1e-14 && (weighted.sd - repeated.sd).abs() < 1e-14);
+        assert_eq!(Moments::of(&[1.0, 5.0], 1, 0, Some(&[1.0, 0.0])), None);
+    }
+
+    #[test]
+    fn whitened_columns_are_uncorrelated_and_degenerate_directions_go() {
+        // Three columns of which the third is the sum of the others, and a constant one.
+        let mut values = Vec::new();
+        for i in 0..200 {
+            let (x, y) = ((i as f64 * 0.7).sin(), (i as f64 * 1.3).cos() + 0.5 * (i as f64 * 0.7).sin());
+            values.extend([x, 1000.0 * y, x + 1000.0 * y, 3.0]);
+        }
+        let scaling = Scaling::fit(Scale::Pca, &values, 4, None).unwrap();
+        assert_eq!((scaling.out_dim(), scaling.dropped, &scaling.constant), (2, 1, &vec![3]));
+        let points = scaling.apply(&values);
+        for (a, b, expected) in [(0, 0, 1.0), (1, 1, 1.0), (0, 1, 0.0)] {
+            let moment: f64 = points.chunks_exact(2).map(|row| row[a] * row[b]).sum::<f64>() / 200.0;
+            assert!((moment - expected).abs() < 1e-10, "{a} {b} {moment}");
+        }
+        let flat = Scaling::fit(Scale::Pca, &[2.0, 2.0], 1, None).unwrap();
+        assert_eq!(flat.apply(&[2.0, 2.0]), [0.0, 0.0]);
+    }
+
+    #[test]
+    fn eigenvectors_rebuild_the_matrix() {
+        let n = 6;
+        let matrix: Vec<f64> = (0..n * n).map(|k| 1.0 / (1 + k / n + k % n) as f64).collect();
+        let (values, vectors) = eigen(matrix.clone(), n);
+        for i in 0..n {
+            for j in 0..n {
+                let rebuilt: f64 = (0..n).map(|k| values[k] * vectors[i * n + k] * vectors[j * n + k]).sum();
+                assert!((rebuilt - matrix[i * n + j]).abs() < 1e-14);
+            }
+        }
+    }
+}

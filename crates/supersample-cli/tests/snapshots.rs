@@ -1,0 +1,148 @@
+//! What people read, letter by letter: the help, the tables, the JSON and the complaints. `SNAPSHOTS=write cargo test`
+//! writes them anew.
+
+mod desk;
+
+use std::fs;
+use std::path::Path;
+
+use crate::desk::Desk;
+
+/// Compares with the file of this name, or writes it where that is asked for.
+#[track_caller]
+fn snapshot(name: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots").join(name);
+    if std::env::var_os("SNAPSHOTS").is_some_and(|value| value == "write") {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        return;
+    }
+    let expected = fs::read_to_string(&path).unwrap_or_default();
+    assert!(expected == text, "{name} differs; it is now\n{text}\nwrite it with SNAPSHOTS=write cargo test");
+}
+
+/// Numbers to four digits and without the machine, since the last digits differ between instruction sets.
+fn settled(text: &str) -> String {
+    let mut out = String::new();
+    for line in text.lines() {
+        let (head, tail) = line.split_once(": ").unwrap_or((line, ""));
+        let number = tail.trim_end_matches(',');
+        match number.parse::<f64>() {
+            Ok(value) if number.contains('.') => {
+                out += &format!("{head}: {value:.3e}{}\n", if tail.ends_with(',') { "," } else { "" });
+            }
+            _ if line.contains("\"version\"") => out += "  \"version\": …,\n",
+            _ => out += &format!("{line}\n"),
+        }
+    }
+    out
+}
+
+#[test]
+fn help() {
+    let desk = Desk::new();
+    for words in ["", "herd", "thin", "sample", "eval"] {
+        let (text, _) = desk.ran(format!("{words} --help").trim());
+        let name = if words.is_empty() { "supersample" } else { words };
+        snapshot(&format!("help_{name}.txt"), &String::from_utf8(text).unwrap());
+    }
+}
+
+#[test]
+fn tables_and_json() {
+    let desk = Desk::new();
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/eight_schools.csv");
+    fs::copy(example, desk.path("eight_schools.csv")).unwrap();
+    desk.write("m.toml", "[[component]]\nweight = 1\nmean = [0, 0]\ncovariance = [[1, 0], [0, 1]]\n");
+    for (name, words) in [
+        ("herd", "herd eight_schools.csv -n 100 -o chosen.csv --json s.json"),
+        (
+            "herd_unique_pca",
+            "herd eight_schools.csv -n 10 --unique --scale pca --kernel imq -o o.csv --json s.json",
+        ),
+        ("thin_tol", "thin eight_schools.csv --tol 0.1 -o o.csv --json s.json"),
+        ("sample", "sample m.toml -n 16 --bandwidth 1 -o p.csv --json s.json"),
+        ("eval", "eval eight_schools.csv chosen.csv --json s.json"),
+    ] {
+        let (_, table) = desk.ran(words);
+        snapshot(&format!("{name}.txt"), &table);
+        snapshot(&format!("{name}.json"), &settled(&desk.read("s.json")));
+    }
+}
+
+#[test]
+fn complaints() {
+    let desk = Desk::with_draws();
+    desk.write("empty.csv", "");
+    desk.write("header.csv", "a,b\n");
+    desk.write("nan.csv", format!("mu,tau\n{}1,NaN\n", "1,2\n".repeat(811)));
+    desk.write("ragged.csv", "a,b\n1,2\n3\n");
+    desk.write("quote.csv", "a,b\n1,\"2\n3,4\n");
+    desk.write("latin.csv", b"a\n\xe9\n");
+    desk.write("numbers.csv", "0.5,0.25\n1,2\n");
+    desk.write("twice.csv", "a,a\n1,2\n");
+    desk.write("ids.csv", "chain,draw\n1,2\n");
+    desk.write("words.csv", "a\nx\n");
+    desk.write("bad.npy", b"\x93NUMPY\x01\x00\x10\x00");
+    desk.write("bad.npz", b"PK\x03\x04");
+    desk.write("bad.parquet", b"PAR1PAR1");
+    desk.write("bad.arrow", b"ARROW1\0\0");
+    desk.write("m.toml", "[[component]]\nweight = 1\nmean = [0]\n");
+    let mut text = String::new();
+    for words in [
+        "herd none.csv -n 1",
+        "herd . -n 1",
+        "herd empty.csv -n 1",
+        "herd header.csv -n 1",
+        "herd nan.csv -n 1",
+        "herd ragged.csv -n 1",
+        "herd quote.csv -n 1",
+        "herd latin.csv -n 1",
+        "herd numbers.csv -n 1",
+        "herd twice.csv -n 1",
+        "herd ids.csv -n 1",
+        "herd words.csv -n 1",
+        "herd bad.npy -n 1",
+        "herd bad.npz -n 1",
+        "herd bad.parquet -n 1",
+        "herd bad.arrow -n 1",
+        "herd draws.csv -n 1",
+        "herd draws.csv -n 1 --columns nope",
+        "herd draws.csv ragged.csv -n 1 --columns mu",
+        "herd draws.csv header.csv -n 1 --columns mu",
+        "herd draws.csv -n 0 --columns mu",
+        "herd draws.csv --columns mu",
+        "herd draws.csv -n 1 --columns mu --tol -1",
+        "herd draws.csv -n 1 --columns mu --worth 0",
+        "herd draws.csv -n 1 --columns mu --kernel cosine",
+        "herd draws.csv -n 1 --columns mu --bandwidth 0",
+        "herd draws.csv -n 1 --columns mu --kernel linear --bandwidth 1",
+        "herd draws.csv -n 1 --columns mu --separator ab",
+        "herd draws.csv -n 1 --columns mu --format xls",
+        "herd draws.csv -n 1 --columns mu --max-memory much",
+        "herd draws.csv -n 1 --columns mu --max-memory 1K",
+        "herd draws.csv -n 1 --columns mu --warmup",
+        "herd draws.csv -n 1 --columns mu --weight-column mu",
+        "herd draws.csv -n 1 --columns mu --weight-column lp__",
+        "herd draws.csv -n 1 --columns mu -o draws.csv",
+        "herd draws.csv -n 1 --columns mu -o nowhere/o.csv",
+        "herd draws.csv -n 1 --columns mu -o o.npz.gz",
+        "herd draws.csv -n 1 --columns mu --trace -",
+        "herd draws.csv -n 1 --columns mu --resume none",
+        "herd draws.csv -n 1 --columns mu --resume draws.csv",
+        "herd - - -n 1",
+        "sample m.toml -n 1",
+        "sample none.toml -n 1",
+        "sample m.toml --tol 0.1",
+        "sample m.toml -n 1 --climbs 0",
+        "eval draws.csv",
+        "eval draws.csv nan.csv --columns mu,tau",
+        "eval draws.csv words.csv --columns mu",
+        "frobnicate",
+    ] {
+        let output = desk.run(words);
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{words}");
+        text += &format!("$ supersample {words}\n{}\n", String::from_utf8(output.stderr).unwrap());
+    }
+    snapshot("complaints.txt", &text);
+}

@@ -1,0 +1,48 @@
+//! How draws are to be read: which columns, which weights, which format.
+
+use crate::format::Format;
+use crate::{Error, Result, Selection};
+
+/// How draws are to be read.
+#[derive(Debug, Clone, Default)]
+pub struct Reading<'a> {
+    /// Which columns to choose by.
+    pub selection: Selection,
+    /// A column of weights, which is then not a parameter.
+    pub weight_column: Option<&'a str>,
+    /// The format, where it is not to be found out.
+    pub format: Option<Format>,
+    /// What separates the fields of text, where it is not to be found out.
+    pub separator: Option<u8>,
+    /// Whether the warm-up rows of CmdStan files are kept.
+    pub keep_warmup: bool,
+}
+
+impl Reading<'_> {
+    /// The positions of the parameters; the weights are not among them unless they are listed.
+    pub(crate) fn parameters(&self, names: &[String]) -> Result<Vec<usize>> {
+        let mut parameters = self.selection.positions(names)?;
+        if let Some(weight) = self.weight_position(names)? {
+            if let (Selection::Only(_), Ok(_)) = (&self.selection, parameters.binary_search(&weight)) {
+                return Err(Error::WeightIsParameter { name: names[weight].clone() });
+            }
+            parameters.retain(|&parameter| parameter != weight);
+            if parameters.is_empty() {
+                let reason = "the only column that is left holds the weights".to_string();
+                return Err(Error::NoNumericColumns { reason });
+            }
+        }
+        Ok(parameters)
+    }
+
+    pub(crate) fn weight_position(&self, names: &[String]) -> Result<Option<usize>> {
+        let Some(wanted) = self.weight_column else { return Ok(None) };
+        let position = names.iter().position(|name| name == wanted);
+        let unknown = || Error::UnknownColumn { name: wanted.to_string(), known: names.to_vec() };
+        position.ok_or_else(unknown).map(Some)
+    }
+
+    pub(crate) fn is_weight(&self, name: &str) -> bool {
+        self.weight_column == Some(name)
+    }
+}

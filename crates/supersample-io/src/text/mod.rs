@@ -1,0 +1,376 @@
+//! Draws as text: a header with the column names, then one line for each draw; CmdStan's files are a dialect of it.
+//!
+//! A file is read in blocks. While the next block comes in, the records of the last are parsed by all threads, and only
+//! numbers stay in memory. Chosen rows are fetched by a second pass, for which the place of one row in 64 is kept.
+
+mod chunk;
+mod head;
+mod records;
+mod stan;
+
+use std::io::Read;
+
+use memchr::{memchr, memchr_iter, memrchr};
+use rayon::prelude::*;
+
+pub(crate) use self::chunk::Role;
+use self::chunk::{Chunk, Trouble, TroubleKind, is_all_text};
+use self::head::Head;
+pub(crate) use self::records::quoted;
+use self::records::{Dialect, End, without_break};
+use crate::draws::{Part, Source};
+use crate::error::BadCell;
+use crate::frame::{Column, Frame};
+use crate::origin::Origin;
+use crate::{Error, Place, Reading, Result};
+
+/// Bytes read at a time: many pieces for each thread, and small beside the numbers of a file that matters.
+const BLOCK: usize = 16 << 20;
+/// Bytes parsed at a time: a few milliseconds of work, so that threads end together.
+const PIECE: usize = 512 << 10;
+/// No record is longer; one that seems to be has lost a quote or is no text.
+const LONGEST_RECORD: usize = 256 << 20;
+
+/// A file of text after its first pass.
+#[derive(Debug)]
+pub(crate) struct TextSource {
+    origin: Origin,
+    dialect: Dialect,
+    /// The header as written, and the line break after it.
+    header: Vec<u8>,
+    line_break: &'static [u8],
+    /// Rows of the file and the bytes at which they start, ascending.
+    marks: Vec<(u64, u64)>,
+    /// Rows at the top that were left out.
+    skipped: usize,
+}
+
+/// Reads a file of text.
+pub(crate) fn read(origin: Origin, reading: &Reading<'_>) -> Result<Part> {
+    let mut blocks = Blocks { stream: origin.reader(0)?, is_over: false };
+    let mut block = Vec::new();
+    blocks.extend(&mut block)?;
+    let head = Head::new(&mut block, &mut blocks, reading)?;
+    let Head { dialect, names, line: header, line_break, start, lines, stan } = head;
+    let mut roles = vec![Role::Skipped; names.len()];
+    let parameters = reading.parameters(&names)?;
+    parameters.iter().for_each(|&column| roles[column] = Role::Parameter);
+    if let Some(column) = reading.weight_position(&names)? {
+        roles[column] = Role::Weight;
+    }
+
+    let mut read = Rows { parameters: parameters.len(), lines, ..Rows::default() };
+    let (mut offset, mut at) = (start as u64, start);
+    loop {
+        let is_last = blocks.is_over;
+        let pieces = split(&block[at..], dialect, is_last);
+        let end = at + pieces.last().map_or(0, |piece| piece.1);
+        if end == at && !is_last {
+            // Not one whole record: more is needed, unless it never ends.
+            if block.len() - at > LONGEST_RECORD {
+                let row = read.rows + 1;
+                return Err(Error::UnclosedQuote { row, line: read.lines + 1 });
+            }
+            blocks.extend(&mut block)?;
+            continue;
+        }
+        let mut next = block[end..].to_vec();
+        let (chunks, more) = rayon::join(
+            || parse(&block[at..end], &pieces, dialect, &roles),
+            || if is_last { Ok(()) } else { blocks.extend(&mut next) },
+        );
+        for ((chunk, trouble), (piece, _)) in chunks.into_iter().zip(&pieces) {
+            read.append(chunk, offset + *piece as u64);
+            if let Some(trouble) = trouble {
+                // A file without any numbers is told so, rather than about its first cell.
+                let is_first = read.rows + trouble.row == 0;
+                let all_text = is_first && is_all_text(&block[at..end], dialect, &roles);
+                return Err(read.explain(trouble, &names, all_text, reading));
+            }
+        }
+        more?;
+        offset += (end - at) as u64;
+        read.expect(origin.len(), origin.is_gzip(), offset);
+        if is_last {
+            break;
+        }
+        (block, at) = (next, 0);
+    }
+    let skipped = match reading.keep_warmup {
+        true => 0,
+        false => stan.map_or(0, |run| run.warmup_rows().min(read.rows)),
+    };
+    // CmdStan ends every line; a file that ends within one was cut, and its last number may be wrong.
+    if stan.is_some() && block.last().is_some_and(|&byte| byte != dialect.terminator) {
+        return Err(Error::CutShort { line: read.lines + usize::from(read.rows == 0) });
+    }
+    if read.rows == skipped {
+        return Err(if read.rows == 0 { Error::NoRows } else { Error::OnlyWarmup { rows: skipped } });
+    }
+    read.values.drain(..skipped * read.parameters);
+    read.weights.drain(..skipped.min(read.weights.len()));
+    let weights = roles.contains(&Role::Weight).then_some(read.weights);
+    let source = TextSource { header, line_break, origin, dialect, marks: read.marks, skipped };
+    Ok(Part {
+        rows: read.rows - skipped,
+        has_warmup: stan.is_some_and(|run| run.warmup_rows() > 0),
+        names,
+        parameters,
+        values: read.values,
+        weights,
+        warmup: skipped,
+        draws_per_chain: None,
+        source: Source::Text(source),
+    })
+}
+
+/// About how many rows and parameters a file has, from its first block and its length; `None` where that does not say,
+/// as in a compressed file.
+pub(crate) fn expected(origin: &Origin, reading: &Reading<'_>) -> Result<Option<(usize, usize)>> {
+    let mut blocks = Blocks { stream: origin.reader(0)?, is_over: false };
+    let mut block = Vec::new();
+    blocks.extend(&mut block)?;
+    let head = Head::new(&mut block, &mut blocks, reading)?;
+    let parameters = reading.parameters(&head.names)?.len();
+    let lines = memchr_iter(head.dialect.terminator, &block[head.start..]).count();
+    if origin.is_gzip() || lines == 0 {
+        return Ok(None);
+    }
+    let line = (block.len() - head.start) as f64 / lines as f64;
+    Ok(Some((((origin.len() as f64 - head.start as f64) / line) as usize, parameters)))
+}
+
+/// The stream of a file, a block at a time.
+struct Blocks {
+    stream: Box<dyn Read + Send>,
+    is_over: bool,
+}
+
+impl Blocks {
+    /// Adds a block to the buffer.
+    fn extend(&mut self, buffer: &mut Vec<u8>) -> Result<()> {
+        buffer.reserve_exact(BLOCK);
+        let got = (&mut self.stream).take(BLOCK as u64).read_to_end(buffer).map_err(Error::Unreadable)?;
+        self.is_over = got < BLOCK;
+        Ok(())
+    }
+}
+
+/// Pieces of whole records, as ranges of the bytes; what is left over is the start of a record that goes on.
+fn split(bytes: &[u8], dialect: Dialect, is_last: bool) -> Vec<(usize, usize)> {
+    let mut pieces = Vec::new();
+    let mut start = 0;
+    if memchr(b'"', bytes).is_none() {
+        // Without quotes every line break ends a record.
+        while start < bytes.len() {
+            let reach = (start + PIECE).min(bytes.len());
+            let end = match memchr(dialect.terminator, &bytes[reach..]) {
+                Some(found) => reach + found + 1,
+                None if is_last => bytes.len(),
+                None => match memrchr(dialect.terminator, &bytes[start..]) {
+                    Some(found) => start + found + 1,
+                    None => break,
+                },
+            };
+            pieces.push((start, end));
+            start = end;
+        }
+        return pieces;
+    }
+    let mut at = 0;
+    while at < bytes.len() {
+        match dialect.record_end(bytes, at) {
+            End::At(end) => at = end,
+            _ if is_last => at = bytes.len(),
+            _ => break,
+        }
+        if at - start >= PIECE {
+            pieces.push((start, at));
+            start = at;
+        }
+    }
+    if at > start {
+        pieces.push((start, at));
+    }
+    pieces
+}
+
+/// Parses the pieces; each gives the rows before any trouble, and the trouble.
+fn parse(
+    bytes: &[u8],
+    pieces: &[(usize, usize)],
+    dialect: Dialect,
+    roles: &[Role],
+) -> Vec<(Chunk, Option<Trouble>)> {
+    let one = |&(start, end): &(usize, usize)| match chunk::read(&bytes[start..end], dialect, roles) {
+        Ok(chunk) => (chunk, None),
+        Err(trouble) => (Chunk::default(), Some(trouble)),
+    };
+    pieces.par_iter().map(one).collect()
+}
+
+/// The numbers read so far.
+#[derive(Default)]
+struct Rows {
+    parameters: usize,
+    values: Vec<f64>,
+    weights: Vec<f64>,
+    rows: usize,
+    lines: usize,
+    marks: Vec<(u64, u64)>,
+}
+
+impl Rows {
+    fn append(&mut self, chunk: Chunk, offset: u64) {
+        let marks = chunk.marks.iter().map(|&(row, at)| ((self.rows + row) as u64, offset + at as u64));
+        self.marks.extend(marks);
+        self.values.extend_from_slice(&chunk.values);
+        self.weights.extend_from_slice(&chunk.weights);
+        self.rows += chunk.rows;
+        self.lines += chunk.lines;
+    }
+
+    /// Makes room for what the rest of the file should hold, so that the numbers are not moved again and again.
+    fn expect(&mut self, file: u64, is_gzip: bool, read: u64) {
+        if !is_gzip && read > 0 {
+            let rows = (self.rows as f64 * (file as f64 / read as f64) * 1.01) as usize;
+            let wanted = rows.saturating_mul(self.parameters);
+            // A reservation is a promise of the system that costs nothing until it is used.
+            let _ = self.values.try_reserve_exact(wanted.saturating_sub(self.values.len()));
+        }
+    }
+
+    fn explain(&self, trouble: Trouble, names: &[String], all_text: bool, reading: &Reading<'_>) -> Error {
+        let (row, line) = (self.rows + trouble.row + 1, self.lines + trouble.line + 1);
+        match trouble.kind {
+            TroubleKind::Ragged { found } => Error::Ragged { row, line, found, expected: names.len() },
+            TroubleKind::NotUtf8 => Error::NotUtf8 { line },
+            TroubleKind::UnclosedQuote => Error::UnclosedQuote { row, line },
+            TroubleKind::Cell { column, cell: BadCell::Text, text } if all_text => {
+                let name = &names[column];
+                let reason = format!("not one cell is a number (the first of column '{name}' is '{text}')");
+                Error::NoNumericColumns { reason }
+            }
+            TroubleKind::Cell { column, cell, text } => {
+                let place = Place { row, line: Some(line), column: names[column].clone() };
+                cell.refused(place, text, reading.is_weight(&names[column]))
+            }
+        }
+    }
+}
+
+impl TextSource {
+    pub(crate) fn separator(&self) -> u8 {
+        self.dialect.separator
+    }
+
+    pub(crate) fn header(&self) -> &[u8] {
+        &self.header
+    }
+
+    pub(crate) fn line_break(&self) -> &'static [u8] {
+        self.line_break
+    }
+
+    /// The records of these rows as written, without their line breaks, in the order given.
+    pub(crate) fn records(&self, rows: &[usize]) -> Result<Vec<Vec<u8>>> {
+        let mut order: Vec<usize> = (0..rows.len()).collect();
+        order.sort_by_key(|&i| rows[i]);
+        let mut found: Vec<Vec<u8>> = vec![Vec::new(); rows.len()];
+        let mut cursor: Option<Cursor> = None;
+        for (k, &i) in order.iter().enumerate() {
+            if k > 0 && rows[order[k - 1]] == rows[i] {
+                found[i] = found[order[k - 1]].clone();
+                continue;
+            }
+            let row = (rows[i] + self.skipped) as u64;
+            let mark = self.marks[self.marks.partition_point(|&(marked, _)| marked <= row) - 1];
+            // Go on from where the last row was, unless a mark is closer.
+            let mut here = match cursor.take() {
+                Some(cursor) if cursor.row <= row && (self.origin.is_gzip() || cursor.row >= mark.0) => {
+                    cursor
+                }
+                _ => self.cursor_at(mark)?,
+            };
+            while here.row < row {
+                here.next(self.dialect)?;
+            }
+            found[i] = without_break(&here.next(self.dialect)?).to_vec();
+            cursor = Some(here);
+        }
+        Ok(found)
+    }
+
+    fn cursor_at(&self, (row, offset): (u64, u64)) -> Result<Cursor> {
+        if !self.origin.is_gzip() {
+            return Ok(Cursor { row, stream: self.origin.reader(offset)?, buffer: Vec::new(), at: 0 });
+        }
+        let (row, offset) = self.marks.first().copied().unwrap_or((row, offset));
+        let mut stream = self.origin.reader(0)?;
+        std::io::copy(&mut (&mut stream).take(offset), &mut std::io::sink()).map_err(Error::Unreadable)?;
+        Ok(Cursor { row, stream, buffer: Vec::new(), at: 0 })
+    }
+
+    /// The rows with all their columns as text.
+    pub(crate) fn frame(&self, names: &[String], rows: &[usize]) -> Result<Frame> {
+        let mut cells: Vec<Vec<Option<String>>> = vec![Vec::with_capacity(rows.len()); names.len()];
+        for record in self.records(rows)? {
+            let fields = self.dialect.fields(&record);
+            for (column, cells) in cells.iter_mut().enumerate() {
+                let lossy = |raw: &[u8]| String::from_utf8_lossy(raw).trim().to_string();
+                cells.push(fields.get(column).map(|field| field.text().unwrap_or_else(|| lossy(field.raw))));
+            }
+        }
+        let columns = names.iter().cloned().zip(cells.into_iter().map(Column::Text)).collect();
+        Ok(Frame { columns })
+    }
+}
+
+/// The second pass: records one after the other from some row on.
+struct Cursor {
+    row: u64,
+    stream: Box<dyn Read + Send>,
+    buffer: Vec<u8>,
+    at: usize,
+}
+
+impl Cursor {
+    fn next(&mut self, dialect: Dialect) -> Result<Vec<u8>> {
+        loop {
+            if self.at < self.buffer.len() {
+                let passed_over = dialect.is_passed_over(&self.buffer, self.at);
+                let end = match (passed_over, dialect.record_end(&self.buffer, self.at)) {
+                    (true, _) => {
+                        memchr(dialect.terminator, &self.buffer[self.at..]).map(|end| self.at + end + 1)
+                    }
+                    (false, End::At(end)) => Some(end),
+                    _ => None,
+                };
+                if let Some(end) = end {
+                    let record = self.buffer[self.at..end].to_vec();
+                    self.at = end;
+                    if passed_over {
+                        continue;
+                    }
+                    self.row += 1;
+                    return Ok(record);
+                }
+            }
+            self.buffer.drain(..self.at);
+            self.at = 0;
+            let got =
+                (&mut self.stream).take(1 << 16).read_to_end(&mut self.buffer).map_err(Error::Unreadable)?;
+            if got == 0 {
+                if self.buffer.is_empty() {
+                    return Err(Error::Changed);
+                }
+                self.row += 1;
+                self.at = self.buffer.len();
+                return Ok(self.buffer.clone());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

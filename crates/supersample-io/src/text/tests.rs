@@ -1,0 +1,286 @@
+//! Text files as users bring them: what is read, what is refused with which words, and how rows come back.
+
+use std::io::Write;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use crate::{Draws, Error, Format, Reading, Result, Selection, Target};
+
+fn read_with(bytes: &[u8], reading: &Reading<'_>) -> Result<Draws> {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(bytes).unwrap();
+    // The draws go back to the file, so it must outlive them; the system clears its temporary folder.
+    let path = file.into_temp_path().keep().unwrap();
+    let draws = Draws::read(&[&path], reading);
+    match draws {
+        Err(Error::InFile { error, .. }) => {
+            std::fs::remove_file(path).unwrap();
+            Err(*error)
+        }
+        other => other,
+    }
+}
+
+fn read(text: &str) -> Result<Draws> {
+    read_with(text.as_bytes(), &Reading::default())
+}
+
+fn refused(text: &str) -> String {
+    read(text).unwrap_err().to_string()
+}
+
+/// The rows as written, without the ids that are added behind them.
+fn written(draws: &Draws, rows: &[usize]) -> String {
+    let mut out = Vec::new();
+    draws.write_rows(rows, None, Target::plain(Format::Text), &mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    let separator = if text.contains('\t') { "\t" } else { "," };
+    let ids: Vec<String> = rows
+        .iter()
+        .map(|&row| {
+            let (chain, draw) = draws.chain_and_draw(row);
+            [chain, draw, row].map(|id| format!("{separator}{id}")).concat()
+        })
+        .collect();
+    let mut text =
+        text.replacen(&["chain", "draw", "row"].map(|id| format!("{separator}{id}")).concat(), "", 1);
+    for id in ids {
+        text = text.replacen(&id, "", 1);
+    }
+    text
+}
+
+#[test]
+fn rows_come_back_verbatim_in_any_order() {
+    let text = "\"theta[1,2]\", tau ,note\n 0.50,\"1e3\",\"a,\"\"b\nc\"\n+.5,-2. ,x\n";
+    let reading = Reading { selection: Selection::Except(vec!["note".to_string()]), ..Reading::default() };
+    let draws = read_with(text.as_bytes(), &reading).unwrap();
+    assert_eq!(draws.parameter_names(), ["theta[1,2]", "tau"]);
+    assert_eq!(draws.unused_names(), ["note"]);
+    assert_eq!((draws.len(), draws.dim(), draws.values()), (2, 2, &[0.5, 1000.0, 0.5, -2.0][..]));
+    assert_eq!(written(&draws, &[0, 1]), text);
+    assert_eq!(
+        written(&draws, &[1, 0, 1]),
+        "\"theta[1,2]\", tau ,note\n+.5,-2. ,x\n 0.50,\"1e3\",\"a,\"\"b\nc\"\n+.5,-2. ,x\n"
+    );
+}
+
+#[test]
+fn ids_are_added_only_where_the_file_has_none() {
+    let header = |text: &str| {
+        let mut out = Vec::new();
+        read(text).unwrap().write_rows(&[0], Some(&[0.5]), Target::plain(Format::Text), &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    };
+    assert_eq!(header("mu\n1\n"), "mu,chain,draw,row,weight\n1,1,1,0,0.5\n");
+    assert_eq!(header(".chain;.iteration;mu\n1;7;2\n"), ".chain;.iteration;mu;row;weight\n1;7;2;0;0.5\n");
+    assert_eq!(header("weight,Row\n3,4\n"), "weight,Row,chain,draw,supersample_weight\n3,4,1,1,0.5\n");
+}
+
+#[test]
+fn line_ends_blank_lines_and_byte_order_marks_do_not_matter() {
+    for text in
+        ["a,b\r\n1,2\r\n3,4\r\n", "\u{feff}a,b\r\n1,2\r\n\r\n3,4", "\r\n\r\na,b\r\n1,2\r\n3,4\r\n\r\n"]
+    {
+        let draws = read(text).unwrap();
+        assert_eq!(draws.values(), [1.0, 2.0, 3.0, 4.0], "{text:?}");
+        assert_eq!(written(&draws, &[1, 0]), "a,b\r\n3,4\r\n1,2\r\n", "{text:?}");
+    }
+    assert_eq!(written(&read("a\n1\n2").unwrap(), &[1]), "a\n2\n");
+    assert_eq!(written(&read("a\r1\r2\r").unwrap(), &[1]), "a\r2\r");
+}
+
+#[test]
+fn the_separator_is_found_or_given() {
+    for text in ["a\tb\n1\t2\n", "a;b\n1;2\n", "a|b\n1|2\n", "a b\n1 2\n", "a,b\n1,2\n"] {
+        let draws = read(text).unwrap();
+        assert_eq!((draws.parameter_names(), draws.values()), (vec!["a", "b"], &[1.0, 2.0][..]), "{text:?}");
+    }
+    // The names have commas, the rows do not.
+    assert_eq!(read("z[1,1];z[1,2]\n1;2\n").unwrap().parameter_names(), ["z[1,1]", "z[1,2]"]);
+    assert_eq!(read("posterior mean\n1\n").unwrap().parameter_names(), ["posterior mean"]);
+    let reading = Reading { separator: Some(b':'), ..Reading::default() };
+    assert_eq!(read_with(b"a:b\n1:2\n", &reading).unwrap().values(), [1.0, 2.0]);
+}
+
+#[test]
+fn bad_cells_are_named_by_row_line_and_column() {
+    let text = "mu,tau\n1,2\n\n\"3\n\",4\n5,";
+    assert_eq!(
+        refused(&format!("{text}x7\n")),
+        "row 3 (line 6), column 'tau' is 'x7', not a number; fix it, or leave the column out with --exclude tau"
+    );
+    assert_eq!(
+        refused(&format!("{text} \n")),
+        "row 3 (line 6), column 'tau' is empty; drop the row or fill the value in, or leave the column out \
+         with --exclude tau"
+    );
+    assert!(refused(&format!("{text}NA\n")).contains("column 'tau' is 'NA', a missing value;"));
+    for word in ["nan", "NaN", "-inf", "Infinity", "1e999"] {
+        let message = refused(&format!("{text}{word}\n"));
+        assert!(
+            message.starts_with(&format!("row 3 (line 6), column 'tau' is {word}; every value")),
+            "{message}"
+        );
+    }
+    assert_eq!(
+        refused("mu,tau\n1,2\n3\n"),
+        "row 2 (line 3) has 1 fields, but the header has 2; fix that line or quote fields that contain the separator"
+    );
+}
+
+#[test]
+fn files_that_are_no_tables_are_refused() {
+    assert!(matches!(read("").unwrap_err(), Error::Empty));
+    assert!(matches!(read("\u{feff}\n\n").unwrap_err(), Error::Empty));
+    assert!(matches!(read("# nothing\n").unwrap_err(), Error::Empty));
+    assert!(matches!(read("a,b\n").unwrap_err(), Error::NoRows));
+    assert!(matches!(read("a,b").unwrap_err(), Error::NoRows));
+    assert!(refused("a,b, a\n1,2,3\n").starts_with("two columns are named 'a'"));
+    assert!(refused("0.31,0.2\n0.5,0.7\n").starts_with("the first line holds numbers ('0.31', …)"));
+    assert_eq!(read("0,1\n0.5,0.7\n").unwrap().parameter_names(), ["0", "1"]);
+    assert!(matches!(
+        read("a,row\n1,2\n3,\"4\n5,6\n").unwrap_err(),
+        Error::UnclosedQuote { row: 2, line: 3 }
+    ));
+    assert_eq!(read("a,row\n1,2\n3,5\"\n").unwrap().len(), 2);
+    let latin = read_with(b"a\n1\n\xe9\n", &Reading::default()).unwrap_err();
+    assert!(matches!(latin, Error::NotUtf8 { line: 3 }));
+    assert!(matches!(read_with(b"\0\x01a,b\n", &Reading::default()), Err(Error::NotUtf8 { line: 1 })));
+}
+
+#[test]
+fn a_file_of_text_is_told_apart_from_a_stray_word() {
+    assert_eq!(
+        refused("a,b\nx,y\nz,w\n"),
+        "no column is left to choose by: not one cell is a number (the first of column 'a' is 'x')"
+    );
+    assert!(refused("a,b\nx,y\n1,w\n").starts_with("row 1 (line 2), column 'a' is 'x'"));
+    assert!(refused("a,chain\n1,x\ny,2\n").starts_with("row 2 (line 3), column 'a' is 'y'"));
+}
+
+#[test]
+fn weights_are_read_beside_the_parameters() {
+    let reading = Reading { weight_column: Some("w"), ..Reading::default() };
+    let draws = read_with(b"w,mu\n-700,1\n-701.5,2\n", &reading).unwrap();
+    assert_eq!((draws.values(), draws.weights()), (&[1.0, 2.0][..], Some(&[-700.0, -701.5][..])));
+    assert_eq!(
+        read_with(b"w,mu\n-inf,1\n", &reading).unwrap_err().to_string(),
+        "row 1 (line 2), column 'w' is the weight '-inf'; every row needs a finite number as its weight"
+    );
+    assert!(matches!(read_with(b"mu\n1\n", &reading), Err(Error::UnknownColumn { .. })));
+    assert!(matches!(read_with(b"w\n1\n", &reading), Err(Error::NoNumericColumns { .. })));
+    let both = Reading { selection: Selection::Only(vec!["w".to_string()]), ..reading };
+    assert!(matches!(read_with(b"w,mu\n1,1\n", &both), Err(Error::WeightIsParameter { .. })));
+}
+
+/// Many blocks and pieces, quoted and not, must give what one small piece gives.
+#[test]
+fn long_files_are_read_in_pieces_without_a_seam() {
+    for quoted in [false, true] {
+        let mut text = String::from("mu,note,tau\n");
+        let rows = 400_000;
+        for i in 0..rows {
+            let note = if quoted && i % 7 == 0 { "\"a,\nb\"" } else { "plain words that take some room" };
+            text += &format!("{},{note},{}\n", i, -(i as f64) / 8.0);
+        }
+        assert!(text.len() > 17 << 20 || quoted, "{}", text.len());
+        let reading =
+            Reading { selection: Selection::Except(vec!["note".to_string()]), ..Reading::default() };
+        let draws = read_with(text.as_bytes(), &reading).unwrap();
+        assert_eq!(draws.len(), rows);
+        let exact = |(i, pair): (usize, &[f64])| pair == [i as f64, -(i as f64) / 8.0];
+        assert!(draws.values().chunks_exact(2).enumerate().all(exact));
+        let wanted = [399_999, 7, 0, 65_536, 7, 63, 64, 200_001];
+        let mut out = Vec::new();
+        draws.write_rows(&wanted, None, Target::plain(Format::Text), &mut out).unwrap();
+        let out = String::from_utf8(out).unwrap();
+        for row in wanted {
+            assert!(out.contains(&format!("\n{row},")), "{row}");
+            assert!(out.contains(&format!(",{},1,{},{row}\n", -(row as f64) / 8.0, row + 1)), "{row}");
+        }
+        // An error far down still knows its row and line.
+        let cut = text.replacen("399990,", "x,", 1);
+        let message = read_with(cut.as_bytes(), &reading).unwrap_err().to_string();
+        assert!(message.starts_with("row 399991 (line "), "{message}");
+    }
+}
+
+#[test]
+fn gzipped_text_is_text() {
+    let text = "a,b\n1,2\n3,4\n5,6\n";
+    let mut packed = GzEncoder::new(Vec::new(), Compression::default());
+    packed.write_all(text.as_bytes()).unwrap();
+    let draws = read_with(&packed.finish().unwrap(), &Reading::default()).unwrap();
+    assert_eq!(draws.values(), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    assert_eq!(written(&draws, &[2, 0]), "a,b\n5,6\n1,2\n");
+    let mut again = Vec::new();
+    let gzip = Target { gzip: true, ..Target::plain(Format::Text) };
+    draws.write_rows(&[1], None, gzip, &mut again).unwrap();
+    assert_eq!(read_with(&again, &Reading::default()).unwrap().values(), [3.0, 4.0]);
+}
+
+#[test]
+fn a_hundred_thousand_columns_are_read() {
+    let columns = 100_000;
+    let names: Vec<String> = (0..columns).map(|j| format!("theta.{j}")).collect();
+    let row = |i: usize| (0..columns).map(|j| format!("{}", i * j)).collect::<Vec<_>>().join(",");
+    let text = format!("{}\n{}\n{}\n{}\n", names.join(","), row(1), row(2), row(3));
+    let draws = read(&text).unwrap();
+    assert_eq!((draws.len(), draws.dim(), draws.values()[columns + 7]), (3, columns, 14.0));
+    let some = Selection::Only(names[5..50_000].to_vec());
+    let draws = read_with(text.as_bytes(), &Reading { selection: some, ..Reading::default() }).unwrap();
+    assert_eq!(draws.dim(), 49_995);
+}
+
+#[test]
+fn the_size_is_foreseen() {
+    let mut file = tempfile::NamedTempFile::with_suffix(".csv").unwrap();
+    file.write_all(format!("a,b,chain\n{}", "1.25,2.5,1\n".repeat(5000)).as_bytes()).unwrap();
+    assert_eq!(Draws::expected_size(&[file.path(), file.path()], &Reading::default()), Some((10_000, 2)));
+    assert_eq!(Draws::expected_size(&["-"], &Reading::default()), None);
+    assert_eq!(Draws::expected_size(&["none.csv"], &Reading::default()), None);
+}
+
+const STAN: &str = include_str!("../../tests/data/cmdstan.csv");
+
+#[test]
+fn a_cmdstan_file_is_read_as_it_is_written() {
+    let draws = read(STAN).unwrap();
+    assert_eq!(draws.parameter_names(), ["mu", "tau", "theta.1.1", "theta.1.2"]);
+    assert_eq!(draws.unused_names()[..2], ["lp__", "accept_stat__"]);
+    assert_eq!((draws.len(), draws.warmup(), draws.has_warmup()), (4, 3, true));
+    assert_eq!(draws.values()[..4], [1.0, 2.5, -0.5, 0.25]);
+    let mut out = Vec::new();
+    draws.write_rows(&[3, 0], None, Target::plain(Format::Text), &mut out).unwrap();
+    let out = String::from_utf8(out).unwrap();
+    assert_eq!(out.lines().count(), 3, "{out}");
+    assert!(out.lines().nth(1).unwrap().ends_with(",4,5.5,-0.8,0.55,1,4,3"), "{out}");
+
+    let all = read_with(STAN.as_bytes(), &Reading { keep_warmup: true, ..Reading::default() }).unwrap();
+    assert_eq!((all.len(), all.warmup(), all.values()[0]), (7, 0, -9.0));
+}
+
+#[test]
+fn a_cmdstan_run_that_was_stopped_is_noticed() {
+    let cut = STAN.find("-6.4").unwrap();
+    assert!(
+        refused(&STAN[..cut + 12]).contains("fields, but the header has"),
+        "{}",
+        refused(&STAN[..cut + 12])
+    );
+    let row_end = STAN[cut..].find('\n').unwrap() + cut;
+    assert!(matches!(read(&STAN[..row_end]).unwrap_err(), Error::CutShort { .. }));
+    let warmup_only = &STAN[..STAN.find("# Adaptation").unwrap()];
+    assert!(matches!(read(warmup_only).unwrap_err(), Error::OnlyWarmup { rows: 3 }));
+}
+
+#[test]
+fn missing_files_and_directories_are_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let refused = |path: &std::path::Path| Draws::read(&[path], &Reading::default()).unwrap_err().to_string();
+    let path = directory.path().join("none.csv");
+    assert!(refused(&path).starts_with(&format!("{}: the file cannot be read: ", path.display())));
+    assert!(refused(directory.path()).ends_with(": this is a directory; name a file in it"));
+}

@@ -1,0 +1,140 @@
+//! Any bytes at all: a reader may refuse them, but it may not panic, and what it accepts must be sound. Files that once
+//! broke a reader stay in `tests/corpus` and are read again on every run.
+
+use std::fs;
+use std::path::Path;
+
+use proptest::prelude::*;
+use supersample_io::{Column, Draws, Format, Frame, Reading, Target};
+
+fn example() -> Frame {
+    let texts = (0..30).map(|i| Some(format!("a,\"{i}\""))).collect();
+    Frame {
+        columns: vec![
+            ("mu".to_string(), Column::doubles((0..30).map(|i| f64::from(i).sin()))),
+            ("tau".to_string(), Column::Single((0..30).map(|i| Some(i as f32 * 0.5)).collect())),
+            ("chain".to_string(), Column::integers(0..30)),
+            ("flag".to_string(), Column::Boolean((0..30).map(|i| Some(i % 2 == 0)).collect())),
+            ("draw".to_string(), Column::Text(texts)),
+        ],
+    }
+}
+
+fn bytes_of(format: Format) -> Vec<u8> {
+    let mut frame = example();
+    if format == Format::Npy {
+        frame.columns.truncate(3);
+    }
+    let mut bytes = Vec::new();
+    frame.write(format, None, &mut bytes).unwrap();
+    bytes
+}
+
+/// Reads the bytes as this format and, where they are accepted, looks at everything that can be asked.
+fn read(bytes: &[u8], format: Option<Format>) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("draws");
+    fs::write(&path, bytes).unwrap();
+    let reading = Reading { format, ..Reading::default() };
+    let Ok(draws) = Draws::read(&[&path], &reading) else { return };
+    assert!(draws.len() > 0 && draws.dim() > 0);
+    assert_eq!(draws.values().len(), draws.len() * draws.dim());
+    assert!(draws.values().iter().all(|value| value.is_finite()));
+    let rows = [draws.len() - 1, 0, draws.len() / 2];
+    // The second pass may meet columns that the first did not look at, and refuse them.
+    if let Ok(frame) = draws.frame(&rows) {
+        assert_eq!((frame.columns.len(), frame.len()), (draws.names().len(), 3));
+    }
+    for target in ["x.csv", "x.npy", "x.npz", "x.parquet", "x.arrow"] {
+        let _ = draws.write_rows(&rows, None, Target::of_path(target.as_ref()).unwrap(), &mut Vec::new());
+    }
+}
+
+/// A change to a file: bytes overwritten, a piece cut out, a piece repeated, the end cut off.
+fn changed(mut bytes: Vec<u8>, changes: &[(u8, u16, u16, u8)]) -> Vec<u8> {
+    for &(kind, at, length, byte) in changes {
+        if bytes.is_empty() {
+            break;
+        }
+        let at = at as usize % bytes.len();
+        let end = (at + 1 + length as usize % 40).min(bytes.len());
+        match kind % 5 {
+            0 => bytes[at] = byte,
+            1 => bytes[at] ^= 1 << (byte % 8),
+            2 => drop(bytes.drain(at..end)),
+            3 => {
+                let piece = bytes[at..end].to_vec();
+                bytes.splice(at..at, piece);
+            }
+            _ => bytes.truncate(at),
+        }
+    }
+    bytes
+}
+
+macro_rules! hardened {
+    ($($name:ident: $format:expr;)*) => {
+        proptest! {
+            #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+            $(
+                #[test]
+                fn $name(changes in prop::collection::vec(any::<(u8, u16, u16, u8)>(), 1..6)) {
+                    read(&changed(bytes_of($format), &changes), Some($format));
+                }
+            )*
+
+            #[test]
+            fn noise_is_refused_or_read(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+                read(&bytes, None);
+            }
+
+            #[test]
+            fn text_like_noise_is_refused_or_read(text in "[a-c0-9.,;\t\"\r\n# -]{0,120}") {
+                read(text.as_bytes(), None);
+            }
+        }
+    };
+}
+
+hardened! {
+    changed_text: Format::Text;
+    changed_npy: Format::Npy;
+    changed_npz: Format::Npz;
+}
+
+#[cfg(feature = "parquet")]
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn changed_parquet(changes in prop::collection::vec(any::<(u8, u16, u16, u8)>(), 1..6)) {
+        read(&changed(bytes_of(Format::Parquet), &changes), Some(Format::Parquet));
+    }
+}
+
+#[cfg(feature = "arrow")]
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn changed_arrow(changes in prop::collection::vec(any::<(u8, u16, u16, u8)>(), 1..6)) {
+        read(&changed(bytes_of(Format::Arrow), &changes), Some(Format::Arrow));
+    }
+}
+
+#[test]
+fn files_that_once_broke_a_reader_do_not_any_more() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
+    let entries = fs::read_dir(corpus).into_iter().flatten().map(|entry| entry.unwrap().path());
+    for path in entries.filter(|path| path.extension().is_none_or(|ending| ending != "md")) {
+        let bytes = fs::read(&path).unwrap();
+        for format in [
+            None,
+            Some(Format::Text),
+            Some(Format::Npy),
+            Some(Format::Npz),
+            Some(Format::Parquet),
+            Some(Format::Arrow),
+        ] {
+            read(&bytes, format);
+        }
+    }
+}
