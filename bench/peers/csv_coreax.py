@@ -14,7 +14,9 @@ with open(path) as lines:
 rows = np.loadtxt(path, delimiter=",", skiprows=1)
 x = (rows - rows.mean(0)) / rows.std(0)
 subsample = np.random.default_rng(0).choice(len(x), 1000, replace=False)
-kernel = SquaredExponentialKernel(length_scale=float(median_heuristic(jnp.asarray(x[subsample]))))
+# coreax's heuristic is the median distance divided by √2.
+bandwidth = 2**0.5 * float(median_heuristic(jnp.asarray(x[subsample])))
+kernel = SquaredExponentialKernel(length_scale=bandwidth)
 solver = KernelHerding(coreset_size=number, kernel=kernel, unique=False, block_size=1000)
 coreset, _ = solver.reduce(Data(jnp.asarray(x)))
 np.savetxt(out, rows[np.asarray(coreset.unweighted_indices)], delimiter=",", header=header, comments="")

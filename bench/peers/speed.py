@@ -193,8 +193,8 @@ class Runner:
         peers = {peer: {"seconds": min(runs), "runs": runs, "mmd": mmd}
                  for (peer, runs), mmd in zip(times.items(), check["mmd"])}
         problems = []
-        # Each takes its own median of a subsample as bandwidth; the difference shows in the second digit.
-        if peers["ours"]["mmd"] > 1.1 * peers["coreax"]["mmd"]:
+        # Each takes the median of its own subsample as bandwidth, off by a percent or so: other picks, a similar MMD.
+        if not 0.75 < peers["ours"]["mmd"] / peers["coreax"]["mmd"] < 1.33:
             problems.append(f"we reach an MMD of {peers['ours']['mmd']}, coreax {peers['coreax']['mmd']}")
         return shape | {"peers": peers, "problems": problems, "squared_norm": check["squared_norm"],
                         "squared_norm_by": "NumPy in f64", "bandwidth": check["bandwidth"]}
