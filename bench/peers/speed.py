@@ -112,9 +112,9 @@ def machine(threads):
 
 
 class Runner:
-    def __init__(self, binaries, folder, quick):
+    def __init__(self, binaries, folder):
         self.ours, self.command = binaries / "bench-ours", binaries / "supersample"
-        self.folder, self.quick = folder, quick
+        self.folder = folder
 
     def file(self, name):
         return self.folder / f"{name}.npy"
@@ -139,11 +139,9 @@ class Runner:
                     runs[peer].append(self.herd(name, shape, peer))
                     say(f"  {name} {peer}: {runs[peer][-1]['seconds']:.3f} s")
         picks = [self.folder / f"{name}-{peer}.txt" for peer in runs]
-        norm = []
-        if name != "C":
-            norm = json_of([self.ours, "norm", self.file(name), "--bandwidth", shape["bandwidth"]])["squared_norm"]
-            norm = ["--squared-norm", norm]
-        check = json_of([PYTHON, HERE / "mmd.py", self.file(name), *picks, "--bandwidth", shape["bandwidth"], *norm])
+        norm, norm_by = self.squared_norm(name, shape, runs["ours"][0])
+        given = [] if norm is None else ["--squared-norm", norm]
+        check = json_of([PYTHON, HERE / "mmd.py", self.file(name), *picks, "--bandwidth", shape["bandwidth"], *given])
         peers = {}
         for (peer, all_runs), mmd in zip(runs.items(), check["mmd"]):
             best = dict(min(all_runs, key=lambda run: run["seconds"]))
@@ -154,9 +152,17 @@ class Runner:
             peers[peer] = best
         self.check(name, shape, peers, check["squared_norm"])
         input_bytes = shape["n"] * shape["d"] * 8
-        norm_by = "NumPy in f64" if name == "C" else "our f64 sums"
         return shape | {"input_bytes": input_bytes, "peers": peers, "squared_norm": check["squared_norm"],
                         "squared_norm_by": norm_by}
+
+    def squared_norm(self, name, shape, ours):
+        """‖μ‖², the same for everybody, and who computed it: n² kernel values, so mmd.py's own only where n is small."""
+        if name == "C":
+            return None, "NumPy in f64"
+        if name == "D":
+            return ours["squared_norm"], "our mixed sums"
+        norm = json_of([self.ours, "norm", self.file(name), "--bandwidth", shape["bandwidth"]])
+        return norm["squared_norm"], "our f64 sums"
 
     def check(self, name, shape, peers, norm):
         """Nobody wins by being wrong: all reach the same MMD, ours says its own right, and ‖μ‖² is confirmed."""
@@ -293,7 +299,7 @@ def measure(args):
         folder = pathlib.Path(folder)
         (folder / "shapes.json").write_text(json.dumps(shapes))
         run([PYTHON, HERE / "inputs.py", folder, folder / "shapes.json"])
-        runner = Runner(binaries, folder, args.quick)
+        runner = Runner(binaries, folder)
         ceilings = ceilings_of(binaries)
         results["shapes"] = {}
         for name, shape in shapes.items():
