@@ -1,0 +1,135 @@
+//! Our side of `bench/peers/speed.py`: herds through the public API and prints what it took as one line of JSON.
+
+mod ceilings;
+mod npy;
+mod process;
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use clap::{Parser, Subcommand, ValueEnum};
+use serde_json::{Value, json};
+use supersample::{Domain, Empirical, Herder, Kernel, Pick, Points, Precision, instruction_set};
+
+use crate::process::{cpu_seconds, peak_bytes};
+
+/// Our side of the comparison: one line of JSON to stdout
+#[derive(Parser)]
+struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Herd the rows of a .npy file (f64, two-dimensional) with a Gaussian kernel
+    Herd {
+        file: PathBuf,
+        #[arg(long)]
+        bandwidth: f64,
+        #[arg(short, long)]
+        number: usize,
+        #[arg(long, value_enum, default_value_t = Arithmetic::Mixed)]
+        precision: Arithmetic,
+        /// Herd this many of the rows, from the first on [default: all]
+        #[arg(long)]
+        rows: Option<usize>,
+        /// Write the chosen row numbers here, one a line
+        #[arg(long)]
+        picks: Option<PathBuf>,
+    },
+    /// The squared norm of the mean embedding in f64
+    Norm {
+        file: PathBuf,
+        #[arg(long)]
+        bandwidth: f64,
+    },
+    /// What the machine can do at best: f32 multiply-adds and exponentials a second, on all threads
+    Ceilings,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Arithmetic {
+    Mixed,
+    Double,
+}
+
+fn main() -> Result<()> {
+    let result = match Args::parse().verb {
+        Verb::Herd { file, bandwidth, number, precision, rows, picks } => {
+            let points = npy::read(&file, rows)?;
+            let precision = match precision {
+                Arithmetic::Mixed => Precision::Mixed,
+                Arithmetic::Double => Precision::Double,
+            };
+            let (result, chosen) = herd(points, bandwidth, number, precision)?;
+            if let Some(path) = picks {
+                let lines: String = chosen.iter().map(|row| format!("{row}\n")).collect();
+                fs::write(&path, lines).with_context(|| format!("{} cannot be written", path.display()))?;
+            }
+            result
+        }
+        Verb::Norm { file, bandwidth } => {
+            let mu = Empirical::new(Kernel::gaussian(bandwidth)?, npy::read(&file, None)?)?;
+            json!({ "squared_norm": mu.double_squared_norm() })
+        }
+        Verb::Ceilings => ceilings::measure(),
+    };
+    println!("{result}");
+    Ok(())
+}
+
+fn herd(points: Points, bandwidth: f64, number: usize, precision: Precision) -> Result<(Value, Vec<usize>)> {
+    // The threads start here and not in the middle of what is timed.
+    let threads = rayon::broadcast(|_| ()).len();
+    let (n, dim) = (points.len(), points.dim());
+    let peak_before = peak_bytes();
+
+    let (clock, cpu) = (Instant::now(), cpu_seconds());
+    let mu = Empirical::new(Kernel::gaussian(bandwidth)?, points.clone())?.precision(precision);
+    let mut herder = Herder::new(mu, Domain::Pool(points))?;
+    let embedding = Lap::since(clock, cpu);
+    let peak_embedding = peak_bytes();
+
+    let (clock, cpu) = (Instant::now(), cpu_seconds());
+    let mut last: Option<Pick> = None;
+    let taken = herder.by_ref().take(number).map(|pick| last = Some(pick)).count();
+    let picks = Lap::since(clock, cpu);
+    let Some(last) = last.filter(|_| taken == number) else { bail!("asked for {number} picks, got {taken}") };
+
+    let result = json!({
+        "n": n,
+        "dim": dim,
+        "picks": number,
+        "seconds": embedding.wall + picks.wall,
+        "embedding_seconds": embedding.wall,
+        "embedding_cpu_seconds": embedding.cpu,
+        "picks_seconds": picks.wall,
+        "picks_cpu_seconds": picks.cpu,
+        "mmd": last.error,
+        "squared_norm": herder.squared_norm(),
+        "precision": format!("{:?}", herder.precision()).to_lowercase(),
+        "isa": instruction_set(),
+        "threads": threads,
+        "input_bytes": n * dim * size_of::<f64>(),
+        "peak_bytes": peak_bytes(),
+        "peak_bytes_after_embedding": peak_embedding,
+        "peak_bytes_after_reading": peak_before,
+    });
+    Ok((result, herder.indices().to_vec()))
+}
+
+/// What a stretch of work took: on the clock, and on all threads together (where the system tells).
+struct Lap {
+    wall: f64,
+    cpu: Option<f64>,
+}
+
+impl Lap {
+    fn since(clock: Instant, cpu: Option<f64>) -> Lap {
+        let wall = clock.elapsed().as_secs_f64();
+        Lap { wall, cpu: cpu_seconds().zip(cpu).map(|(now, then)| now - then) }
+    }
+}
