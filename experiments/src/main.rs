@@ -4,6 +4,8 @@ mod convergence;
 mod densities;
 mod fig1;
 mod fig2;
+mod fig3;
+mod fig4;
 mod functions;
 mod halton;
 mod linear;
@@ -45,6 +47,8 @@ enum Choice {
     All,
     Fig1,
     Fig2,
+    Fig3,
+    Fig4,
 }
 
 /// The size of an experiment.
@@ -69,9 +73,11 @@ fn main() -> Result<ExitCode> {
     std::fs::create_dir_all(&arguments.out)
         .with_context(|| format!("cannot make the folder {}", arguments.out.display()))?;
     let is_asked = |choice| arguments.figures.contains(&choice) || arguments.figures.contains(&Choice::All);
-    let figures: [(Choice, Box<dyn Fn() -> Result<Report>>); 2] = [
+    let figures: [(Choice, Box<dyn Fn() -> Result<Report>>); 4] = [
         (Choice::Fig1, Box::new(fig1::run)),
         (Choice::Fig2, Box::new(|| fig2::run(size))),
+        (Choice::Fig3, Box::new(|| fig3::run(size))),
+        (Choice::Fig4, Box::new(|| fig4::run(size))),
     ];
     let mut reports = Vec::new();
     for (_, make) in figures.iter().filter(|(choice, _)| is_asked(*choice)) {

@@ -40,23 +40,29 @@ pub(crate) struct Mark {
     drawing: Drawing,
     colour: &'static str,
     name: Option<String>,
+    /// Written at the last point, in the colour of the mark.
+    label: Option<String>,
 }
 
 impl Mark {
+    fn new(drawing: Drawing, colour: &'static str) -> Mark {
+        Mark { drawing, colour, name: None, label: None }
+    }
+
     pub(crate) fn line(points: Vec<(f64, f64)>, colour: &'static str) -> Mark {
-        Mark { drawing: Drawing::Line { points, width: 1.8, dash: "" }, colour, name: None }
+        Mark::new(Drawing::Line { points, width: 1.8, dash: "" }, colour)
     }
 
     pub(crate) fn band(points: Vec<(f64, f64, f64)>, colour: &'static str) -> Mark {
-        Mark { drawing: Drawing::Band(points), colour, name: None }
+        Mark::new(Drawing::Band(points), colour)
     }
 
     pub(crate) fn dots(points: Vec<(f64, f64)>, shape: Shape, colour: &'static str) -> Mark {
-        Mark { drawing: Drawing::Dots { points, shape }, colour, name: None }
+        Mark::new(Drawing::Dots { points, shape }, colour)
     }
 
     pub(crate) fn segments(segments: Vec<Segment>, opacity: f64, colour: &'static str) -> Mark {
-        Mark { drawing: Drawing::Segments { segments, opacity }, colour, name: None }
+        Mark::new(Drawing::Segments { segments, opacity }, colour)
     }
 
     /// The same line, thinner or thicker.
@@ -78,6 +84,11 @@ impl Mark {
     /// The same, with a name in the legend.
     pub(crate) fn named(self, name: &str) -> Mark {
         Mark { name: Some(name.to_owned()), ..self }
+    }
+
+    /// The same, with a label at its last point instead of a name in the legend.
+    pub(crate) fn labelled(self, label: &str) -> Mark {
+        Mark { label: Some(label.to_owned()), ..self }
     }
 
     fn points(&self) -> Vec<(f64, f64)> {
@@ -106,7 +117,7 @@ pub(crate) struct Figure {
 }
 
 const LEFT: f64 = 66.0;
-const RIGHT: f64 = 14.0;
+const RIGHT: f64 = 22.0;
 const TOP: f64 = 30.0;
 const BOTTOM: f64 = 46.0;
 const LEGEND_LINE: f64 = 22.0;
@@ -138,7 +149,7 @@ impl Figure {
         let mut seen = HashSet::new();
         for mark in self.panels.iter().flat_map(|panel| &panel.marks) {
             let Some(name) = mark.name.as_ref().filter(|name| seen.insert(*name)) else { continue };
-            let width = 44.0 + 6.9 * name.chars().count() as f64;
+            let width = 44.0 + 7.5 * name.chars().count() as f64;
             if x > LEFT && x + width > total_width {
                 (x, y) = (LEFT, y + LEGEND_LINE);
             }
@@ -232,6 +243,9 @@ impl Frame {
 
 impl Mark {
     fn draw(&self, svg: &mut String, frame: &Frame) {
+        if let Some((label, (x, y))) = self.label.as_ref().zip(self.points().last().and_then(|p| frame.place(*p))) {
+            write_text(svg, (x - 4.0, y - 6.0), "end", &format!("fill=\"{}\"", self.colour), label);
+        }
         match &self.drawing {
             Drawing::Line { points, width, dash } => {
                 let path = path(points.iter().map(|p| frame.place(*p)));
@@ -359,8 +373,8 @@ mod tests {
         panel.x = panel.x.range(1.0, 100.0);
         panel.y = panel.y.range(1.0, 100.0);
         let svg = Figure { panels: vec![panel], columns: 1, panel_size: (400.0, 300.0) }.to_svg();
-        // Plot area: 66 to 386 across, 28 + 30 to 28 + 254 down.
-        assert!(svg.contains("M66.0 58.0M386.0 282.0"), "{svg}");
+        // Plot area: 66 to 378 across, 28 + 30 to 28 + 254 down.
+        assert!(svg.contains("M66.0 58.0M378.0 282.0"), "{svg}");
         assert!(svg.contains("a &lt; b") && svg.contains(">one<"));
     }
 
