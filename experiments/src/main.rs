@@ -6,6 +6,8 @@ mod fig1;
 mod fig2;
 mod fig3;
 mod fig4;
+mod fig5;
+mod fig6;
 mod functions;
 mod halton;
 mod linear;
@@ -13,11 +15,13 @@ mod logistic;
 mod metropolis;
 mod normal;
 mod plot;
+mod posterior;
 mod report;
 mod sine;
 mod spambase;
 mod whitening;
 
+use std::cell::OnceCell;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -25,6 +29,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use clap::{Parser, ValueEnum};
 
+use crate::posterior::Posterior;
 use crate::report::Report;
 
 /// Runs the experiments of the paper and checks what they must show.
@@ -49,6 +54,8 @@ enum Choice {
     Fig2,
     Fig3,
     Fig4,
+    Fig5,
+    Fig6,
 }
 
 /// The size of an experiment.
@@ -73,11 +80,21 @@ fn main() -> Result<ExitCode> {
     std::fs::create_dir_all(&arguments.out)
         .with_context(|| format!("cannot make the folder {}", arguments.out.display()))?;
     let is_asked = |choice| arguments.figures.contains(&choice) || arguments.figures.contains(&Choice::All);
-    let figures: [(Choice, Box<dyn Fn() -> Result<Report>>); 4] = [
+    // Figures 5 and 6 are two views of one experiment, which runs once.
+    let shared = OnceCell::new();
+    let posterior = || -> Result<&Posterior> {
+        if shared.get().is_none() {
+            let _ = shared.set(Posterior::run(size)?);
+        }
+        shared.get().context("the experiment has just run")
+    };
+    let figures: [(Choice, Box<dyn Fn() -> Result<Report>>); 6] = [
         (Choice::Fig1, Box::new(fig1::run)),
         (Choice::Fig2, Box::new(|| fig2::run(size))),
         (Choice::Fig3, Box::new(|| fig3::run(size))),
         (Choice::Fig4, Box::new(|| fig4::run(size))),
+        (Choice::Fig5, Box::new(|| fig5::run(size, posterior()?))),
+        (Choice::Fig6, Box::new(|| fig6::run(posterior()?))),
     ];
     let mut reports = Vec::new();
     for (_, make) in figures.iter().filter(|(choice, _)| is_asked(*choice)) {
