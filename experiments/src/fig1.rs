@@ -31,7 +31,10 @@ pub(crate) fn run() -> Result<Report> {
         .sum::<Result<f64>>()?;
     let findings = vec![
         Finding::claim(
-            format!("modes of weight above {HEAVY} ({heavy} of {}) without a super-sample within {REACH} sd", mixture.len()),
+            format!(
+                "modes of weight above {HEAVY} ({heavy} of {}) without a super-sample within {REACH} sd",
+                mixture.len()
+            ),
             missed.to_string(),
             "0",
             missed == 0,
@@ -84,7 +87,7 @@ fn picture(mixture: &GaussianMixture, herded: &Points, random: &Points) -> Figur
     marks.push(Mark::dots(pairs(random), Shape::Circle, PURPLE).named("20 independent draws"));
     marks.push(Mark::dots(pairs(herded), Shape::Square, RED).named("first 20 super-samples"));
     let axis = |label| Axis::linear(label).range(range.0, range.1);
-    let panel = Panel { title: String::new(), x: axis("x₁"), y: axis("x₂"), marks };
+    let panel = Panel { title: String::new(), x: axis("x_{1}"), y: axis("x_{2}"), marks };
     Figure { panels: vec![panel], columns: 1, panel_size: (600.0, 580.0) }
 }
 
@@ -96,7 +99,8 @@ mod tests {
     fn a_mode_is_missed_when_no_point_is_near_in_its_own_measure() {
         let means = Points::from_rows(&[0.0, 0.0, 10.0, 0.0, 20.0, 0.0], 2).unwrap();
         let wide = vec![4.0, 0.0, 0.0, 0.01];
-        let mixture = GaussianMixture::new(&[0.48, 0.48, 0.04], means, &[wide.clone(), wide.clone(), wide]).unwrap();
+        let mixture =
+            GaussianMixture::new(&[0.48, 0.48, 0.04], means, &[wide.clone(), wide.clone(), wide]).unwrap();
         let missed = |rows: &[f64]| missed_modes(&mixture, &Points::from_rows(rows, 2).unwrap());
         // The first is met along its wide axis, the second missed along its narrow one, the third too light to count.
         assert_eq!(missed(&[3.9, 0.0, 10.0, 0.3]), 1);

@@ -45,7 +45,10 @@ pub(crate) fn run(size: Size) -> Result<Report> {
     ];
     if count > FITTED {
         let whole = Line::fit(&t, &inverse);
-        findings.push(Finding::note(format!("R² of the line over all T ≤ {count}"), format!("{:.4}", whole.r_squared)));
+        findings.push(Finding::note(
+            format!("R² of the line over all T ≤ {count}"),
+            format!("{:.4}", whole.r_squared),
+        ));
     }
 
     let mut table = Table::new(["t", "error", "inverse_error", "inverse_error_iid"]);
@@ -56,12 +59,13 @@ pub(crate) fn run(size: Size) -> Result<Report> {
     let panel = Panel {
         title: "Error against the number of super-samples".into(),
         x: Axis::linear("T").range(0.0, end),
-        y: Axis::linear("1/E_T"),
+        y: Axis::linear("1/E_{T}"),
         marks: vec![
             Mark::line(vec![(0.0, line.intercept), (end, line.intercept + line.slope * end)], GREY)
                 .dashed()
                 .named(&format!("straight line fitted to T ≤ {FITTED}")),
-            Mark::line(t.iter().map(|&t| (t, iid(t))).collect(), crate::plot::ORANGE).named("independent draws"),
+            Mark::line(t.iter().map(|&t| (t, iid(t))).collect(), crate::plot::ORANGE)
+                .named("independent draws"),
             Mark::line(t.iter().copied().zip(inverse).collect(), BLUE).named("herding"),
         ],
     };

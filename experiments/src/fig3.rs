@@ -82,7 +82,11 @@ pub(crate) fn run(size: Size) -> Result<Report> {
         gains.push(gain(&truth, &iid_compared, &picks.iter().map(|pick| &*pick.point).collect::<Vec<_>>()));
     }
 
-    let at_standard = gain(&truth, &iid_compared, &picks[..COMPARED + AROUND].iter().map(|p| &*p.point).collect::<Vec<_>>());
+    let at_standard = gain(
+        &truth,
+        &iid_compared,
+        &picks[..COMPARED + AROUND].iter().map(|p| &*p.point).collect::<Vec<_>>(),
+    );
     let slopes = errors.each_ref().map(|errors| envelope_slope(errors));
     let iid_slopes = iid.mean.each_ref().map(|mean| grid_slope(&grid, mean));
     let mut findings = Vec::new();
@@ -97,7 +101,10 @@ pub(crate) fn run(size: Size) -> Result<Report> {
     }
     for f in 0..4 {
         findings.push(Finding::note(
-            format!("{}: slope of the upper envelope of herding; of the mean of independent draws", TITLES[f]),
+            format!(
+                "{}: slope of the upper envelope of herding; of the mean of independent draws",
+                TITLES[f]
+            ),
             format!("{:.2}; {:.2}", slopes[f], iid_slopes[f]),
         ));
     }
@@ -152,9 +159,9 @@ pub(crate) fn run(size: Size) -> Result<Report> {
         .collect();
     panels.push(bandwidth_panel(&gains));
     panels.push(Panel {
-        title: "E_T (MMD)".into(),
+        title: "E_{T}, the MMD".into(),
         x: Axis::log("T"),
-        y: Axis::log("E_T"),
+        y: Axis::log("E_{T}"),
         marks: vec![
             Mark::line(grid.iter().map(|&t| (t as f64, iid_mmd(t))).collect(), ORANGE),
             Mark::line(halton_mmd, GREEN).width(1.1),

@@ -30,7 +30,10 @@ pub(crate) fn run(size: Size, posterior: &Posterior) -> Result<Report> {
             "herding at most -0.6, random within 0.05 of -0.5",
             slope <= -0.6 && (random_slope + 0.5).abs() <= 0.05,
         ),
-        Finding::note("std line of D; RMSE(D, p̃)", format!("{:.2e}; {:.2e}", posterior.std_line, posterior.set_error)),
+        Finding::note(
+            "std line of D; RMSE(D, p̃)",
+            format!("{:.2e}; {:.2e}", posterior.std_line, posterior.set_error),
+        ),
     ];
     for t in [100, 1000, count] {
         let ratio = random[t - 1] / posterior.herding.rmse[t - 1];
@@ -52,13 +55,21 @@ pub(crate) fn run(size: Size, posterior: &Posterior) -> Result<Report> {
     findings.push(Finding::note("acceptance rate of the chains", format!("{:.3}", posterior.acceptance)));
 
     let grid = log_grid(1, count, 250);
-    let mut table = Table::new(["t", "herding", "random_mean", "herding_reference", "std_line", "d_reference"]);
+    let mut table =
+        Table::new(["t", "herding", "random_mean", "herding_reference", "std_line", "d_reference"]);
     for &t in &grid {
         let i = t - 1;
         let herding = &posterior.herding;
         table.push(
-            [t as f64, herding.rmse[i], random[i], herding.rmse_reference[i], posterior.std_line, posterior.set_error]
-                .map(Some),
+            [
+                t as f64,
+                herding.rmse[i],
+                random[i],
+                herding.rmse_reference[i],
+                posterior.std_line,
+                posterior.set_error,
+            ]
+            .map(Some),
         );
     }
     let curve = |errors: &[f64]| grid.iter().map(|&t| (t as f64, errors[t - 1])).collect::<Vec<_>>();
@@ -68,10 +79,11 @@ pub(crate) fn run(size: Size, posterior: &Posterior) -> Result<Report> {
         x: Axis::log("T"),
         y: Axis::log("RMSE"),
         marks: vec![
-            Mark::line(level(posterior.set_error), RED).width(1.2).dashed().named("D against p̃"),
+            Mark::line(level(posterior.set_error), RED).width(1.2).dashed().named("D against the larger set"),
             Mark::line(level(posterior.std_line), GREY).dashed().named("std line of D"),
-            Mark::line(curve(&random), ORANGE).named(&format!("random subsets against D (mean of {SUBSETS})")),
-            Mark::line(curve(&posterior.herding.rmse_reference), RED).named("herding against p̃"),
+            Mark::line(curve(&random), ORANGE)
+                .named(&format!("random subsets against D (mean of {SUBSETS})")),
+            Mark::line(curve(&posterior.herding.rmse_reference), RED).named("herding against the larger set"),
             Mark::line(curve(&posterior.herding.rmse), BLUE).named("herding against D"),
         ],
     };

@@ -19,7 +19,8 @@ pub(crate) fn run(posterior: &Posterior) -> Result<Report> {
         accuracy[from - 1..].iter().map(|a| (a - posterior.accuracy).abs()).fold(0.0, f64::max)
     };
     let herding_gap = gap(&posterior.herding.accuracy, FROM);
-    let random_gap = |from: usize| posterior.random.iter().map(|r| gap(&r.accuracy, from)).fold(0.0, f64::max);
+    let random_gap =
+        |from: usize| posterior.random.iter().map(|r| gap(&r.accuracy, from)).fold(0.0, f64::max);
     let mut settled: Vec<usize> = posterior
         .random
         .iter()
@@ -39,7 +40,9 @@ pub(crate) fn run(posterior: &Posterior) -> Result<Report> {
             format!("{:.4}; {:.4}", random_gap(FROM), random_gap(200)),
         ),
         Finding::note(
-            format!("T from which the accuracy stays within {NEAR} of D's: herding; random, median and last of {SUBSETS}"),
+            format!(
+                "T from which the accuracy stays within {NEAR} of D's: herding; random, median and last of {SUBSETS}"
+            ),
             format!(
                 "{}; {}, {}",
                 herding_settled.map_or("never".to_owned(), |t| t.to_string()),
@@ -63,12 +66,14 @@ pub(crate) fn run(posterior: &Posterior) -> Result<Report> {
     let mut marks: Vec<Mark> = posterior
         .random
         .iter()
-        .map(|trace| Mark::line(curve(&trace.accuracy), CYAN).width(0.9).named(&format!("{SUBSETS} random subsets")))
+        .map(|trace| {
+            Mark::line(curve(&trace.accuracy), CYAN).width(0.9).named(&format!("{SUBSETS} random subsets"))
+        })
         .collect();
     let level = vec![(1.0, posterior.accuracy), (count as f64, posterior.accuracy)];
     marks.push(Mark::line(level, RED).named("all of D"));
     marks.push(Mark::line(curve(&posterior.herding.accuracy), DARK).named("herding"));
-    let span = (posterior.accuracy - 0.03, posterior.accuracy + 0.015);
+    let span = (posterior.accuracy - 0.015, posterior.accuracy + 0.008);
     let panel = Panel {
         title: "Accuracy on 1601 test messages".into(),
         x: Axis::log("T"),

@@ -9,7 +9,7 @@ use crate::sine::expected_sine_of_norm;
 pub(crate) const NAMES: [&str; 4] = ["moment1", "moment2", "moment3", "sine"];
 
 /// The four functions, as they are named in pictures.
-pub(crate) const TITLES: [&str; 4] = ["first moment", "second moment", "third moment", "sin‖x‖"];
+pub(crate) const TITLES: [&str; 4] = ["first moment", "second moment", "third moment", "sin |x|"];
 
 /// The expectations of the four functions under some distribution.
 #[derive(Clone)]

@@ -36,9 +36,14 @@ pub(crate) fn mixture_points(mixture: &GaussianMixture, n: usize) -> Result<Poin
         let normals: Vec<f64> =
             PRIMES[1..=dim].iter().map(|&base| quantile(radical_inverse(i, base))).collect();
         let lines = factors[component].chunks_exact(dim);
-        rows.extend(mixture.means().row(component).iter().zip(lines).map(|(mean, line)| {
-            mean + line.iter().zip(&normals).map(|(l, z)| l * z).sum::<f64>()
-        }));
+        rows.extend(
+            mixture
+                .means()
+                .row(component)
+                .iter()
+                .zip(lines)
+                .map(|(mean, line)| mean + line.iter().zip(&normals).map(|(l, z)| l * z).sum::<f64>()),
+        );
     }
     Points::from_vec(rows, dim)
 }

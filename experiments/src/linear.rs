@@ -57,8 +57,7 @@ pub(crate) fn symmetric_eigen(matrix: &[f64], dim: usize) -> (Vec<f64>, Vec<f64>
     let scale: f64 = a.iter().map(|v| v * v).sum();
     // Convergence is quadratic: a handful of sweeps do, and the bound is never reached.
     for _sweep in 0..60 {
-        let beside: f64 =
-            (0..dim * dim).filter(|k| k / dim != k % dim).map(|k| a[k] * a[k]).sum();
+        let beside: f64 = (0..dim * dim).filter(|k| k / dim != k % dim).map(|k| a[k] * a[k]).sum();
         if beside <= 1e-30 * scale {
             break;
         }

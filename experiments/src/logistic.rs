@@ -29,8 +29,11 @@ impl LogisticPosterior {
     pub(crate) fn new(inputs: &[f64], dim: usize, labels: &[bool], prior_variance: f64) -> LogisticPosterior {
         assert_eq!(inputs.len(), dim * labels.len(), "one label for each row");
         let signs = labels.iter().map(|&label| if label { 1.0 } else { -1.0 });
-        let signed: Vec<f64> =
-            inputs.chunks_exact(dim).zip(signs).flat_map(|(row, sign)| row.iter().map(move |x| sign * x)).collect();
+        let signed: Vec<f64> = inputs
+            .chunks_exact(dim)
+            .zip(signs)
+            .flat_map(|(row, sign)| row.iter().map(move |x| sign * x))
+            .collect();
         let single = signed.iter().map(|&x| x as f32).collect();
         let rows = Array2::from_shape_vec((labels.len(), dim), single).expect("the lengths agree");
         let signed_columns = rows.reversed_axes().as_standard_layout().into_owned();

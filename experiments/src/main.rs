@@ -21,7 +21,6 @@ mod sine;
 mod spambase;
 mod whitening;
 
-use std::cell::OnceCell;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -81,25 +80,19 @@ fn main() -> Result<ExitCode> {
         .with_context(|| format!("cannot make the folder {}", arguments.out.display()))?;
     let is_asked = |choice| arguments.figures.contains(&choice) || arguments.figures.contains(&Choice::All);
     // Figures 5 and 6 are two views of one experiment, which runs once.
-    let shared = OnceCell::new();
-    let posterior = || -> Result<&Posterior> {
-        if shared.get().is_none() {
-            let _ = shared.set(Posterior::run(size)?);
-        }
-        shared.get().context("the experiment has just run")
-    };
-    let figures: [(Choice, Box<dyn Fn() -> Result<Report>>); 6] = [
-        (Choice::Fig1, Box::new(fig1::run)),
-        (Choice::Fig2, Box::new(|| fig2::run(size))),
-        (Choice::Fig3, Box::new(|| fig3::run(size))),
-        (Choice::Fig4, Box::new(|| fig4::run(size))),
-        (Choice::Fig5, Box::new(|| fig5::run(size, posterior()?))),
-        (Choice::Fig6, Box::new(|| fig6::run(posterior()?))),
-    ];
+    let mut posterior = None;
     let mut reports = Vec::new();
-    for (_, make) in figures.iter().filter(|(choice, _)| is_asked(*choice)) {
+    for choice in Choice::value_variants().iter().copied().filter(|choice| is_asked(*choice)) {
         let start = Instant::now();
-        let report = make()?;
+        let report = match choice {
+            Choice::All => continue,
+            Choice::Fig1 => fig1::run()?,
+            Choice::Fig2 => fig2::run(size)?,
+            Choice::Fig3 => fig3::run(size)?,
+            Choice::Fig4 => fig4::run(size)?,
+            Choice::Fig5 => fig5::run(size, shared(&mut posterior, size)?)?,
+            Choice::Fig6 => fig6::run(shared(&mut posterior, size)?)?,
+        };
         report.write(&arguments.out)?;
         println!("{}  made in {:.0} s\n", report.summary(), start.elapsed().as_secs_f64());
         reports.push(report);
@@ -108,4 +101,13 @@ fn main() -> Result<ExitCode> {
     println!("see {}", arguments.out.join("index.html").display());
     let holds = reports.iter().all(Report::holds);
     Ok(if holds { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The experiment, run when first needed.
+fn shared(posterior: &mut Option<Posterior>, size: Size) -> Result<&Posterior> {
+    let made = match posterior.take() {
+        Some(made) => made,
+        None => Posterior::run(size)?,
+    };
+    Ok(posterior.insert(made))
 }

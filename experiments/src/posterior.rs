@@ -22,13 +22,14 @@ pub(crate) const SUBSETS: u64 = 10;
 const TRAINING: usize = 3000;
 const CHAINS: usize = 100;
 const PRIOR_VARIANCE: f64 = 10.0;
-const BURN_IN: usize = 5000;
 
 /// Draws whose predictions are made by one matrix product.
 const BLOCK: usize = 250;
 
 /// How large the experiment is.
 pub(crate) struct Sizes {
+    /// Steps that every chain makes before any is kept.
+    pub(crate) burn_in: usize,
     /// |D|.
     pub(crate) draws: usize,
     /// D keeps one state in so many.
@@ -44,8 +45,22 @@ pub(crate) struct Sizes {
 impl Sizes {
     pub(crate) fn of(size: Size) -> Sizes {
         size.choose(
-            Sizes { draws: 5000, every: 100, count: 1000, reference_draws: 50_000, reference_every: 20 },
-            Sizes { draws: 100_000, every: 100, count: 10_000, reference_draws: 2_500_000, reference_every: 20 },
+            Sizes {
+                burn_in: 1000,
+                draws: 5000,
+                every: 100,
+                count: 1000,
+                reference_draws: 50_000,
+                reference_every: 20,
+            },
+            Sizes {
+                burn_in: 5000,
+                draws: 100_000,
+                every: 100,
+                count: 10_000,
+                reference_draws: 2_500_000,
+                reference_every: 20,
+            },
         )
     }
 }
@@ -83,13 +98,17 @@ impl Posterior {
         let (training, test) = spambase::split(&spambase::read()?, TRAINING, SPLIT_SEED);
         let whitening = Whitening::learn(&training.attributes, ATTRIBUTES);
         let dim = whitening.dim() + 1;
-        let model =
-            LogisticPosterior::new(&with_intercept(&whitening, &training), dim, &training.is_spam, PRIOR_VARIANCE);
+        let model = LogisticPosterior::new(
+            &with_intercept(&whitening, &training),
+            dim,
+            &training.is_spam,
+            PRIOR_VARIANCE,
+        );
         let test = TestSet::new(&with_intercept(&whitening, &test), dim, test.is_spam);
         let laplace = model.laplace();
 
         let mut chains = Chains::new(&model, &laplace, CHAINS, CHAINS_SEED);
-        let draws = draw(&mut chains, BURN_IN, sizes.every, sizes.draws / CHAINS);
+        let draws = draw(&mut chains, sizes.burn_in, sizes.every, sizes.draws / CHAINS);
         let acceptance = chains.acceptance();
         let draws = Array2::from_shape_vec((sizes.draws, dim), draws)?;
         let (mean, std) = test.mean_and_std(draws.view());
@@ -104,7 +123,8 @@ impl Posterior {
         let random = (0..SUBSETS)
             .map(|k| {
                 let mut random = Pcg64::seed_from_u64(FIRST_SUBSET_SEED + k);
-                let rows: Vec<usize> = (0..sizes.count).map(|_| random.random_range(0..sizes.draws)).collect();
+                let rows: Vec<usize> =
+                    (0..sizes.count).map(|_| random.random_range(0..sizes.draws)).collect();
                 test.trace(&draws, &rows, &mean, &reference)
             })
             .collect();
@@ -122,10 +142,10 @@ impl Posterior {
 
     /// How the draws were made, for the reports of both figures.
     pub(crate) fn method(&self) -> String {
-        let Sizes { draws, every, count, reference_draws, reference_every } = self.sizes;
+        let Sizes { burn_in, draws, every, count, reference_draws, reference_every } = self.sizes;
         format!(
             "Spambase, {TRAINING} training messages (seed {SPLIT_SEED}), inputs whitened by PCA and an intercept, prior \
-             N(0, {PRIOR_VARIANCE}·I); {CHAINS} Metropolis chains, proposal 2.38²/58 times the Laplace covariance, {BURN_IN} \
+             N(0, {PRIOR_VARIANCE}·I); {CHAINS} Metropolis chains, proposal 2.38²/58 times the Laplace covariance, {burn_in} \
              steps of burn-in; D: {draws} draws, one in {every} (seed {CHAINS_SEED}); p̃: {reference_draws} draws, one in \
              {reference_every} (seed {REFERENCE_SEED}). D whitened by PCA, Gaussian kernel of bandwidth {BANDWIDTH}, \
              herding with repeats to T = {count}; {SUBSETS} bootstrap subsets (seeds from {FIRST_SUBSET_SEED})."
@@ -135,7 +155,10 @@ impl Posterior {
 
 fn with_intercept(whitening: &Whitening, messages: &Messages) -> Vec<f64> {
     let whitened = whitening.apply(&messages.attributes);
-    whitened.chunks_exact(whitening.dim()).flat_map(|row| std::iter::once(1.0).chain(row.iter().copied())).collect()
+    whitened
+        .chunks_exact(whitening.dim())
+        .flat_map(|row| std::iter::once(1.0).chain(row.iter().copied()))
+        .collect()
 }
 
 /// The rows of D that herding picks, D being whitened first.
@@ -188,8 +211,9 @@ impl TestSet {
             })
             .collect();
         let count = thetas.nrows() as f64;
-        let mean: Vec<f64> =
-            (0..self.is_spam.len()).map(|n| sums.iter().map(|(sum, _)| sum[n]).sum::<f64>() / count).collect();
+        let mean: Vec<f64> = (0..self.is_spam.len())
+            .map(|n| sums.iter().map(|(sum, _)| sum[n]).sum::<f64>() / count)
+            .collect();
         let std = (0..self.is_spam.len())
             .map(|n| {
                 let square = sums.iter().map(|(_, square)| square[n]).sum::<f64>() / count;
@@ -202,7 +226,7 @@ impl TestSet {
     /// The mean prediction over many states of chains, none of which is kept.
     fn mean_over_chains(&self, chains: &mut Chains<'_>, sizes: &Sizes) -> Vec<f64> {
         let mut sum = vec![0.0; self.is_spam.len()];
-        chains.advance(BURN_IN);
+        chains.advance(sizes.burn_in);
         let rounds = sizes.reference_draws / CHAINS;
         for _ in 0..rounds {
             chains.advance(sizes.reference_every);
@@ -260,7 +284,8 @@ mod tests {
     #[test]
     fn mean_std_and_traces_agree_with_plain_sums() {
         let (test, draws) = case();
-        let predict = |row: usize, x: f64| sigmoid(f64::from(draws[[row, 0]]) + f64::from(draws[[row, 1]]) * x);
+        let predict =
+            |row: usize, x: f64| sigmoid(f64::from(draws[[row, 0]]) + f64::from(draws[[row, 1]]) * x);
         let (mean, std) = test.mean_and_std(draws.view());
         for (n, x) in [0.5, -2.0, 3.0].into_iter().enumerate() {
             let values: Vec<f64> = (0..600).map(|row| predict(row, x)).collect();

@@ -70,7 +70,8 @@ impl Table {
     fn to_csv(&self) -> String {
         let mut csv = self.header.join(",") + "\n";
         for row in &self.rows {
-            let fields: Vec<String> = row.iter().map(|v| v.map_or(String::new(), |v| format!("{v}"))).collect();
+            let fields: Vec<String> =
+                row.iter().map(|v| v.map_or(String::new(), |v| format!("{v}"))).collect();
             csv += &(fields.join(",") + "\n");
         }
         csv

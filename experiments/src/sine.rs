@@ -66,7 +66,11 @@ fn gauss_hermite(n: usize) -> Vec<(f64, f64)> {
         matrix[(k - 1) * n + k] = (k as f64).sqrt();
     }
     let (nodes, vectors) = symmetric_eigen(&matrix, n);
-    nodes.into_iter().zip(vectors.chunks_exact(n)).map(|(node, vector)| (node, vector[0] * vector[0])).collect()
+    nodes
+        .into_iter()
+        .zip(vectors.chunks_exact(n))
+        .map(|(node, vector)| (node, vector[0] * vector[0]))
+        .collect()
 }
 
 #[cfg(test)]
@@ -82,7 +86,11 @@ mod tests {
         let rule = gauss_hermite(NODES);
         let moment = |m: i32| rule.iter().map(|(z, w)| w * z.powi(m)).sum::<f64>();
         for (m, expected) in [(0, 1.0), (1, 0.0), (2, 1.0), (3, 0.0), (4, 3.0), (6, 15.0), (8, 105.0)] {
-            assert!((moment(m) - expected).abs() < 1e-11 * f64::max(1.0, expected), "moment {m}: {}", moment(m));
+            assert!(
+                (moment(m) - expected).abs() < 1e-11 * f64::max(1.0, expected),
+                "moment {m}: {}",
+                moment(m)
+            );
         }
     }
 
@@ -97,7 +105,8 @@ mod tests {
         let exact: f64 = (1..20_000).map(|i| i as f64 * h).map(|r| h * r.sin() * density(r)).sum();
         let mut covariance = vec![0.0; 9];
         (0..3).for_each(|i| covariance[4 * i] = sigma * sigma);
-        let round = GaussianMixture::new(&[1.0], Points::from_rows(&mean, 3).unwrap(), &[covariance]).unwrap();
+        let round =
+            GaussianMixture::new(&[1.0], Points::from_rows(&mean, 3).unwrap(), &[covariance]).unwrap();
         let got = expected_sine_of_norm(&round);
         assert!((got.value - exact).abs() < 1e-7 && got.error < 1e-6, "{} {exact} {}", got.value, got.error);
     }

@@ -4,8 +4,8 @@ use std::io::Read;
 
 use anyhow::{Context, Result, ensure};
 use flate2::read::GzDecoder;
-use rand::seq::SliceRandom;
 use rand::SeedableRng;
+use rand::seq::SliceRandom;
 use rand_pcg::Pcg64;
 
 /// How many attributes a message has.

@@ -38,7 +38,9 @@ impl Whitening {
         for row in rows.chunks_exact(dim) {
             centred.iter_mut().zip(row).zip(&self.mean).for_each(|((c, x), m)| *c = x - m);
             whitened.extend(
-                self.axes.chunks_exact(dim).map(|axis| axis.iter().zip(&centred).map(|(a, c)| a * c).sum::<f64>()),
+                self.axes
+                    .chunks_exact(dim)
+                    .map(|axis| axis.iter().zip(&centred).map(|(a, c)| a * c).sum::<f64>()),
             );
         }
         whitened

@@ -12,9 +12,8 @@ pub(crate) fn contour(
     levels: &[f64],
 ) -> Vec<Vec<Segment>> {
     let at = |range: (f64, f64), i: usize| range.0 + (range.1 - range.0) * i as f64 / cells as f64;
-    let heights: Vec<f64> = (0..(cells + 1) * (cells + 1))
-        .map(|k| f(at(x, k % (cells + 1)), at(y, k / (cells + 1))))
-        .collect();
+    let heights: Vec<f64> =
+        (0..(cells + 1) * (cells + 1)).map(|k| f(at(x, k % (cells + 1)), at(y, k / (cells + 1)))).collect();
     let corner = |i: usize, j: usize| (at(x, i), at(y, j), heights[j * (cells + 1) + i]);
     let line = |&level: &f64| {
         let mut segments = Vec::new();
@@ -49,8 +48,7 @@ mod tests {
     fn the_contour_of_a_cone_is_a_circle() {
         let pieces = contour(f64::hypot, (-2.0, 2.0), (-2.0, 2.0), 80, &[1.0, 5.0]);
         assert!(pieces[1].is_empty(), "no line where the level is not reached");
-        let length: f64 =
-            pieces[0].iter().map(|[a, b]| f64::hypot(a.0 - b.0, a.1 - b.1)).sum();
+        let length: f64 = pieces[0].iter().map(|[a, b]| f64::hypot(a.0 - b.0, a.1 - b.1)).sum();
         assert!((length - std::f64::consts::TAU).abs() < 0.01, "{length}");
         for (x, y) in pieces[0].iter().flatten() {
             assert!((f64::hypot(*x, *y) - 1.0).abs() < 1e-3);

@@ -28,11 +28,21 @@ pub(crate) enum Shape {
 
 /// What is drawn in a panel, in data coordinates.
 pub(crate) enum Drawing {
-    Line { points: Vec<(f64, f64)>, width: f64, dash: &'static str },
+    Line {
+        points: Vec<(f64, f64)>,
+        width: f64,
+        dash: &'static str,
+    },
     /// (x, lower, upper)
     Band(Vec<(f64, f64, f64)>),
-    Dots { points: Vec<(f64, f64)>, shape: Shape },
-    Segments { segments: Vec<Segment>, opacity: f64 },
+    Dots {
+        points: Vec<(f64, f64)>,
+        shape: Shape,
+    },
+    Segments {
+        segments: Vec<Segment>,
+        opacity: f64,
+    },
 }
 
 /// A drawing with its colour and, if it is to be explained, its name in the legend.
@@ -94,7 +104,9 @@ impl Mark {
     fn points(&self) -> Vec<(f64, f64)> {
         match &self.drawing {
             Drawing::Line { points, .. } | Drawing::Dots { points, .. } => points.clone(),
-            Drawing::Band(points) => points.iter().flat_map(|&(x, low, high)| [(x, low), (x, high)]).collect(),
+            Drawing::Band(points) => {
+                points.iter().flat_map(|&(x, low, high)| [(x, low), (x, high)]).collect()
+            }
             Drawing::Segments { segments, .. } => segments.iter().flatten().copied().collect(),
         }
     }
@@ -149,7 +161,7 @@ impl Figure {
         let mut seen = HashSet::new();
         for mark in self.panels.iter().flat_map(|panel| &panel.marks) {
             let Some(name) = mark.name.as_ref().filter(|name| seen.insert(*name)) else { continue };
-            let width = 44.0 + 7.5 * name.chars().count() as f64;
+            let width = 44.0 + 7.0 * name.chars().count() as f64;
             if x > LEFT && x + width > total_width {
                 (x, y) = (LEFT, y + LEGEND_LINE);
             }
@@ -243,7 +255,9 @@ impl Frame {
 
 impl Mark {
     fn draw(&self, svg: &mut String, frame: &Frame) {
-        if let Some((label, (x, y))) = self.label.as_ref().zip(self.points().last().and_then(|p| frame.place(*p))) {
+        if let Some((label, (x, y))) =
+            self.label.as_ref().zip(self.points().last().and_then(|p| frame.place(*p)))
+        {
             write_text(svg, (x - 4.0, y - 6.0), "end", &format!("fill=\"{}\"", self.colour), label);
         }
         match &self.drawing {
@@ -255,7 +269,8 @@ impl Mark {
                 let upper = points.iter().map(|&(x, _, high)| (x, high));
                 let lower = points.iter().rev().map(|&(x, low, _)| (x, low));
                 // A band that reaches zero on a log axis is filled down to the edge.
-                let edge = |(x, y): (f64, f64)| frame.place((x, y)).or_else(|| frame.place((x, frame.y.from / 2.0)));
+                let edge =
+                    |(x, y): (f64, f64)| frame.place((x, y)).or_else(|| frame.place((x, frame.y.from / 2.0)));
                 let path = path(upper.chain(lower).map(edge));
                 let _ = writeln!(svg, "<path d=\"{path}Z\" fill=\"{}\" fill-opacity=\"0.18\"/>", self.colour);
             }
@@ -349,8 +364,29 @@ fn write_text(svg: &mut String, (x, y): (f64, f64), anchor: &str, attributes: &s
     let _ = writeln!(
         svg,
         "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" {attributes}>{}</text>",
-        escape(text)
+        with_scripts(&escape(text))
     );
+}
+
+/// `^{…}` raised and `_{…}` lowered. Unicode has such digits too, but not every font has them.
+fn with_scripts(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(start) = ["^{", "_{"].iter().filter_map(|mark| rest.find(mark)).min() {
+        let Some(length) = rest[start..].find('}') else { break };
+        let (shift, back) = if rest[start..].starts_with('^') { (-5, 5) } else { (3, -3) };
+        let inside = rest[start + 2..start + length].replace('-', "−");
+        let after = &rest[start + length + 1..];
+        let _ = write!(out, "{}<tspan dy=\"{shift}\" font-size=\"10\">{inside}</tspan>", &rest[..start]);
+        // A shift holds for what follows, so what follows must undo it.
+        rest = after;
+        if !after.is_empty() {
+            let first = after.chars().next().map_or(0, char::len_utf8);
+            let _ = write!(out, "<tspan dy=\"{back}\">{}</tspan>", &after[..first]);
+            rest = &after[first..];
+        }
+    }
+    out + rest
 }
 
 /// Text that is safe inside XML and HTML.
@@ -376,6 +412,14 @@ mod tests {
         // Plot area: 66 to 378 across, 28 + 30 to 28 + 254 down.
         assert!(svg.contains("M66.0 58.0M378.0 282.0"), "{svg}");
         assert!(svg.contains("a &lt; b") && svg.contains(">one<"));
+    }
+
+    #[test]
+    fn scripts_are_raised_lowered_and_undone() {
+        assert_eq!(with_scripts("10^{-3}"), "10<tspan dy=\"-5\" font-size=\"10\">−3</tspan>");
+        let mixed = with_scripts("E_{T}, T");
+        assert_eq!(mixed, "E<tspan dy=\"3\" font-size=\"10\">T</tspan><tspan dy=\"-3\">,</tspan> T");
+        assert_eq!(with_scripts("plain ^{"), "plain ^{");
     }
 
     #[test]
