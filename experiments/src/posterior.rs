@@ -50,7 +50,7 @@ impl Sizes {
                 draws: 5000,
                 every: 100,
                 count: 1000,
-                reference_draws: 50_000,
+                reference_draws: 200_000,
                 reference_every: 20,
             },
             Sizes {
@@ -59,7 +59,7 @@ impl Sizes {
                 every: 100,
                 count: 10_000,
                 reference_draws: 2_500_000,
-                reference_every: 20,
+                reference_every: 50,
             },
         )
     }
