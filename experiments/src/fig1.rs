@@ -87,7 +87,8 @@ fn picture(mixture: &GaussianMixture, herded: &Points, random: &Points) -> Figur
     marks.push(Mark::dots(pairs(random), Shape::Circle, PURPLE).named("20 independent draws"));
     marks.push(Mark::dots(pairs(herded), Shape::Square, RED).named("first 20 super-samples"));
     let axis = |label| Axis::linear(label).range(range.0, range.1);
-    let panel = Panel { title: String::new(), x: axis("x_{1}"), y: axis("x_{2}"), marks };
+    let panel =
+        Panel { title: String::new(), x: axis("first coordinate"), y: axis("second coordinate"), marks };
     Figure { panels: vec![panel], columns: 1, panel_size: (600.0, 580.0) }
 }
 

@@ -59,7 +59,7 @@ pub(crate) fn run(size: Size) -> Result<Report> {
     let panel = Panel {
         title: "Error against the number of super-samples".into(),
         x: Axis::linear("T").range(0.0, end),
-        y: Axis::linear("1/E_{T}"),
+        y: Axis::linear("1/E_T"),
         marks: vec![
             Mark::line(vec![(0.0, line.intercept), (end, line.intercept + line.slope * end)], GREY)
                 .dashed()

@@ -107,15 +107,18 @@ impl Posterior {
         let test = TestSet::new(&with_intercept(&whitening, &test), dim, test.is_spam);
         let laplace = model.laplace();
 
+        eprintln!("posterior: drawing D");
         let mut chains = Chains::new(&model, &laplace, CHAINS, CHAINS_SEED);
         let draws = draw(&mut chains, sizes.burn_in, sizes.every, sizes.draws / CHAINS);
         let acceptance = chains.acceptance();
         let draws = Array2::from_shape_vec((sizes.draws, dim), draws)?;
         let (mean, std) = test.mean_and_std(draws.view());
 
+        eprintln!("posterior: drawing the larger set (the longest part)");
         let mut chains = Chains::new(&model, &laplace, CHAINS, REFERENCE_SEED);
         let reference = test.mean_over_chains(&mut chains, &sizes);
 
+        eprintln!("posterior: herding");
         let picked = herd(&draws, sizes.count)?;
         let mut distinct = picked.clone();
         distinct.sort_unstable();

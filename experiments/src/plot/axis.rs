@@ -91,7 +91,8 @@ impl Span {
         let times = |m: f64| (first..=last).map(move |k| m * 10f64.powi(k)).filter(inside);
         let is_short = self.to / self.from < 150.0;
         let mut labelled: Vec<(f64, String)> = (first..=last)
-            .map(|k| (10f64.powi(k), power_of_ten(k)))
+            .map(|k| 10f64.powi(k))
+            .map(|v| (v, plain(v)))
             .filter(|(value, _)| inside(value))
             .collect();
         if is_short {
@@ -101,15 +102,11 @@ impl Span {
     }
 }
 
-/// 10^{-3} in the plotter's markup; 1, 10 and 100 as they are.
-fn power_of_ten(k: i32) -> String {
-    if (0..=2).contains(&k) { format!("{}", 10i32.pow(k as u32)) } else { format!("10^{{{k}}}") }
-}
-
 /// A number with one digit, written plainly where that is short.
 fn plain(value: f64) -> String {
-    if (0.001..10_000.0).contains(&value) {
-        let digits = (-value.log10().floor()).max(0.0) as usize;
+    if (0.9e-5..2e6).contains(&value) {
+        // The small addition keeps 0.001 from counting as 0.0009999.
+        let digits = (-(value.log10() + 1e-9).floor()).max(0.0) as usize;
         format!("{value:.digits$}")
     } else {
         format!("{value:.0e}")
@@ -134,7 +131,7 @@ mod tests {
         let linear = Span { scale: Scale::Linear, from: -0.05, to: 1.02 };
         assert_eq!(texts(linear), ["0.0", "0.5", "1.0"]);
         let decades = Span { scale: Scale::Log, from: 9e-4, to: 1200.0 };
-        assert_eq!(texts(decades), ["10^{-3}", "10^{-2}", "10^{-1}", "1", "10", "100", "10^{3}"]);
+        assert_eq!(texts(decades), ["0.001", "0.01", "0.1", "1", "10", "100", "1000"]);
         assert_eq!(decades.ticks().1.len(), 8 * 6 + 1, "2 to 9 in each decade, and the first of the next");
         let short = Span { scale: Scale::Log, from: 0.15, to: 6.0 };
         assert_eq!(texts(short), ["1", "0.2", "2", "0.5", "5"]);

@@ -96,7 +96,7 @@ impl Mark {
         Mark { name: Some(name.to_owned()), ..self }
     }
 
-    /// The same, with a label at its last point instead of a name in the legend.
+    /// The same, with a label right of its last point instead of a name in the legend.
     pub(crate) fn labelled(self, label: &str) -> Mark {
         Mark { label: Some(label.to_owned()), ..self }
     }
@@ -258,7 +258,7 @@ impl Mark {
         if let Some((label, (x, y))) =
             self.label.as_ref().zip(self.points().last().and_then(|p| frame.place(*p)))
         {
-            write_text(svg, (x - 4.0, y - 6.0), "end", &format!("fill=\"{}\"", self.colour), label);
+            write_text(svg, (x + 5.0, y + 4.5), "start", &format!("fill=\"{}\"", self.colour), label);
         }
         match &self.drawing {
             Drawing::Line { points, width, dash } => {
@@ -364,29 +364,8 @@ fn write_text(svg: &mut String, (x, y): (f64, f64), anchor: &str, attributes: &s
     let _ = writeln!(
         svg,
         "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" {attributes}>{}</text>",
-        with_scripts(&escape(text))
+        escape(text)
     );
-}
-
-/// `^{…}` raised and `_{…}` lowered. Unicode has such digits too, but not every font has them.
-fn with_scripts(text: &str) -> String {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some(start) = ["^{", "_{"].iter().filter_map(|mark| rest.find(mark)).min() {
-        let Some(length) = rest[start..].find('}') else { break };
-        let (shift, back) = if rest[start..].starts_with('^') { (-5, 5) } else { (3, -3) };
-        let inside = rest[start + 2..start + length].replace('-', "−");
-        let after = &rest[start + length + 1..];
-        let _ = write!(out, "{}<tspan dy=\"{shift}\" font-size=\"10\">{inside}</tspan>", &rest[..start]);
-        // A shift holds for what follows, so what follows must undo it.
-        rest = after;
-        if !after.is_empty() {
-            let first = after.chars().next().map_or(0, char::len_utf8);
-            let _ = write!(out, "<tspan dy=\"{back}\">{}</tspan>", &after[..first]);
-            rest = &after[first..];
-        }
-    }
-    out + rest
 }
 
 /// Text that is safe inside XML and HTML.
@@ -412,14 +391,6 @@ mod tests {
         // Plot area: 66 to 378 across, 28 + 30 to 28 + 254 down.
         assert!(svg.contains("M66.0 58.0M378.0 282.0"), "{svg}");
         assert!(svg.contains("a &lt; b") && svg.contains(">one<"));
-    }
-
-    #[test]
-    fn scripts_are_raised_lowered_and_undone() {
-        assert_eq!(with_scripts("10^{-3}"), "10<tspan dy=\"-5\" font-size=\"10\">−3</tspan>");
-        let mixed = with_scripts("E_{T}, T");
-        assert_eq!(mixed, "E<tspan dy=\"3\" font-size=\"10\">T</tspan><tspan dy=\"-3\">,</tspan> T");
-        assert_eq!(with_scripts("plain ^{"), "plain ^{");
     }
 
     #[test]
