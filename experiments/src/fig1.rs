@@ -4,7 +4,7 @@ use anyhow::Result;
 use supersample::Points;
 use supersample::target::GaussianMixture;
 
-use crate::densities::{MIXTURE_SEED, PLANE_BANDWIDTH, STARTS_SEED, herd, plane};
+use crate::densities::{PLANE_BANDWIDTH, PLANE_SEED, STARTS_SEED, herd, plane};
 use crate::linear::{cholesky, solve};
 use crate::plot::{Axis, Figure, GREY, Mark, PURPLE, Panel, RED, Shape, contour};
 use crate::report::{Finding, Report, Table};
@@ -53,7 +53,7 @@ pub(crate) fn run() -> Result<Report> {
         paper: "Independent draws leave some modes with too many points and others with none; super-samples repel \
                 each other and are spread over the modes.",
         method: format!(
-            "20 components in the plane (seed {MIXTURE_SEED}), Gaussian kernel of bandwidth {PLANE_BANDWIDTH}, ascent from \
+            "20 components in the plane (seed {PLANE_SEED}), Gaussian kernel of bandwidth {PLANE_BANDWIDTH}, ascent from \
              the best of {STARTS} draws (seed {STARTS_SEED}); independent draws: seed {DRAWS_SEED}."
         ),
         figure: picture(&mixture, &herded, &random),
@@ -106,5 +106,15 @@ mod tests {
         // The first is met along its wide axis, the second missed along its narrow one, the third too light to count.
         assert_eq!(missed(&[3.9, 0.0, 10.0, 0.3]), 1);
         assert_eq!(missed(&[3.9, 0.0, 10.0, 0.1]), 0);
+    }
+
+    #[test]
+    fn the_claim_is_no_luck_of_the_seed() {
+        for seed in 1..=12 {
+            let mixture = GaussianMixture::random(20, 2, seed).unwrap();
+            let mut herder = herd(&mixture, PLANE_BANDWIDTH, STARTS).unwrap();
+            herder.run(COUNT);
+            assert_eq!(missed_modes(&mixture, &herder.chosen().unwrap()), 0, "mixture {seed}");
+        }
     }
 }

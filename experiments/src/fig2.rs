@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 
 use crate::Size;
 use crate::convergence::Line;
-use crate::densities::{MIXTURE_SEED, PLANE_BANDWIDTH, STARTS_SEED, herd, plane};
+use crate::densities::{PLANE_BANDWIDTH, PLANE_SEED, STARTS_SEED, herd, plane};
 use crate::plot::{Axis, BLUE, Figure, GREY, Mark, Panel};
 use crate::report::{Finding, Report, Table};
 
@@ -74,7 +74,7 @@ pub(crate) fn run(size: Size) -> Result<Report> {
         title: "1/E_T against T",
         paper: "1/E_T increases linearly with T.",
         method: format!(
-            "The mixture of figure 1 (seed {MIXTURE_SEED}), Gaussian kernel of bandwidth {PLANE_BANDWIDTH}, ascent from the \
+            "The mixture of figure 1 (seed {PLANE_SEED}), Gaussian kernel of bandwidth {PLANE_BANDWIDTH}, ascent from the \
              best of {STARTS} draws (seed {STARTS_SEED}), T to {count}. E_T is exact (eq. 9 in closed form)."
         ),
         figure: Figure { panels: vec![panel], columns: 1, panel_size: (620.0, 420.0) },

@@ -7,7 +7,7 @@ use supersample::{Empirical, Kernel, Points};
 
 use crate::Size;
 use crate::convergence::{envelope_slope, log_grid, mean_and_sd};
-use crate::densities::{MIXTURE_SEED, SPACE_BANDWIDTH, STARTS_SEED, herd, space};
+use crate::densities::{SPACE_BANDWIDTH, SPACE_SEED, STARTS_SEED, herd, space};
 use crate::functions::{NAMES, TITLES, Truth};
 use crate::halton;
 use crate::plot::{Axis, BLUE, Figure, GREEN, Mark, ORANGE, PURPLE, Panel, RED};
@@ -174,7 +174,7 @@ pub(crate) fn run(size: Size) -> Result<Report> {
         paper: "For the first three moments (eq. 17) and sin‖x‖ the error of herding is much smaller than that of random \
                 sampling with as many points, and falls at rates close to 1/T.",
         method: format!(
-            "100 components in five dimensions (seed {MIXTURE_SEED}), Gaussian kernel of bandwidth {SPACE_BANDWIDTH}, ascent \
+            "100 components in five dimensions (seed {SPACE_SEED}), Gaussian kernel of bandwidth {SPACE_BANDWIDTH}, ascent \
              from the best of {starts} draws (seed {STARTS_SEED}), T to {count}; {SETS} independent sets (seeds from \
              {FIRST_SET_SEED}). Slopes: upper envelope from T = 10 to half of the run."
         ),

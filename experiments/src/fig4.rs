@@ -5,7 +5,7 @@ use supersample::{Domain, Empirical, Herder, Kernel, Points};
 
 use crate::Size;
 use crate::convergence::{envelope_slope, log_grid, upper_envelope};
-use crate::densities::{MIXTURE_SEED, SPACE_BANDWIDTH, space};
+use crate::densities::{SPACE_BANDWIDTH, SPACE_SEED, space};
 use crate::fig3::IidErrors;
 use crate::functions::{NAMES, TITLES, Truth};
 use crate::plot::{Axis, BLUE, Figure, GREY, Mark, Panel, RED};
@@ -90,7 +90,7 @@ pub(crate) fn run(size: Size) -> Result<Report> {
         paper: "The error against D keeps falling; the error against p levels off at the error of D itself. For 10⁵ draws at \
                 most 2000 super-samples do for the moments and 10⁴ for sin‖x‖.",
         method: format!(
-            "{draws} draws (seed {DRAWS_SEED}) of the mixture of figure 3 (seed {MIXTURE_SEED}), their own pool, Gaussian \
+            "{draws} draws (seed {DRAWS_SEED}) of the mixture of figure 3 (seed {SPACE_SEED}), their own pool, Gaussian \
              kernel of bandwidth {SPACE_BANDWIDTH}, with repeats, T to {count}."
         ),
         figure: Figure { panels: (0..4).map(panel).collect(), columns: 2, panel_size: (440.0, 300.0) },
