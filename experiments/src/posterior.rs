@@ -59,7 +59,7 @@ impl Sizes {
                 every: 100,
                 count: 10_000,
                 reference_draws: 2_500_000,
-                reference_every: 50,
+                reference_every: 20,
             },
         )
     }
