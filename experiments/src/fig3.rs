@@ -93,7 +93,7 @@ pub(crate) fn run(size: Size) -> Result<Report> {
     for f in 0..4 {
         let required = if f < 3 { 5.0 } else { 2.0 };
         findings.push(Finding::claim(
-            format!("{}: mean error of independent draws over that of herding, T = {COMPARED}", TITLES[f]),
+            format!("{}: mean error of independent draws at T = {COMPARED} over that of herding (rms, T within {AROUND} of it)", TITLES[f]),
             format!("{:.1}", at_standard[f]),
             format!("at least {required}"),
             at_standard[f] >= required,

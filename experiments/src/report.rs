@@ -145,7 +145,7 @@ pub(crate) fn write_index(directory: &Path, reports: &[Report], options: &str) -
          <title>Super-Samples from Kernel Herding, reproduced</title>\n<style>\n{STYLE}</style>\n\
          <h1>Super-Samples from Kernel Herding, reproduced</h1>\n\
          <p>The experiments of Chen, Welling and Smola (UAI 2010) with the library <i>supersample</i>. \
-         Every number follows from fixed seeds and is the same on every run.</p>\n{sections}</html>\n"
+         All seeds are fixed: the same machine gives the same numbers on every run.</p>\n{sections}</html>\n"
     );
     write(&directory.join("index.html"), &page)
 }
