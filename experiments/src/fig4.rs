@@ -14,7 +14,7 @@ use crate::report::{Finding, Report, Table};
 const DRAWS_SEED: u64 = 400;
 
 pub(crate) fn run(size: Size) -> Result<Report> {
-    let (draws, count) = size.choose((10_000, 3000), (100_000, 10_000));
+    let (draws, count) = size.choose((10_000, 5000), (100_000, 20_000));
     let mixture = space()?;
     let (truth, _) = Truth::of_mixture(&mixture);
     let set = mixture.sample(draws, DRAWS_SEED)?;

@@ -15,7 +15,8 @@ pub(crate) fn run(size: Size, posterior: &Posterior) -> Result<Report> {
     let random_slope = log_log_slope(&random, 10, count);
     let crossing =
         upper_envelope(&posterior.herding.rmse).iter().position(|e| *e <= posterior.std_line).map(|i| i + 1);
-    let latest = size.choose(count, 8000);
+    // A smaller D has a higher line, passed sooner; fewer T make the slope less certain.
+    let (latest, steepest) = size.choose((1500, -0.55), (8000, -0.6));
 
     let mut findings = vec![
         Finding::claim(
@@ -27,8 +28,8 @@ pub(crate) fn run(size: Size, posterior: &Posterior) -> Result<Report> {
         Finding::claim(
             format!("slope of the RMSE, T = 10 to {count}: herding; random subsets"),
             format!("{slope:.2}; {random_slope:.2}"),
-            "herding at most -0.6, random within 0.05 of -0.5",
-            slope <= -0.6 && (random_slope + 0.5).abs() <= 0.05,
+            format!("herding at most {steepest}, random within 0.05 of -0.5"),
+            slope <= steepest && (random_slope + 0.5).abs() <= 0.05,
         ),
         Finding::note(
             "std line of D; RMSE(D, p̃)",

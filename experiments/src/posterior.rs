@@ -49,8 +49,8 @@ impl Sizes {
                 burn_in: 1000,
                 draws: 5000,
                 every: 100,
-                count: 1000,
-                reference_draws: 200_000,
+                count: 2000,
+                reference_draws: 100_000,
                 reference_every: 20,
             },
             Sizes {
