@@ -3,14 +3,15 @@
 use anyhow::{Context, Result};
 use rayon::prelude::*;
 use supersample::target::GaussianMixture;
-use supersample::{Empirical, Kernel, Points};
+use supersample::weights::{self, WeightRule};
+use supersample::{Empirical, Herder, Kernel, Points};
 
 use crate::Size;
 use crate::convergence::{envelope_slope, log_grid, mean_and_sd};
 use crate::densities::{SPACE_BANDWIDTH, SPACE_SEED, STARTS_SEED, herd, space};
 use crate::functions::{NAMES, TITLES, Truth};
 use crate::halton;
-use crate::plot::{Axis, BLUE, Figure, GREEN, Mark, ORANGE, PURPLE, Panel, RED};
+use crate::plot::{Axis, BLUE, Figure, GREEN, Mark, ORANGE, PURPLE, Panel, RED, Shape};
 use crate::report::{Finding, Report, Table};
 
 /// Independent sets, and the seed of the first.
@@ -20,6 +21,8 @@ const FIRST_SET_SEED: u64 = 300;
 const COMPARED: usize = 1000;
 /// The error of herding is averaged over T this far about it.
 const AROUND: usize = 100;
+/// Where the points also get optimal weights.
+const WEIGHTED: [usize; 5] = [10, 30, 100, 300, 1000];
 const BANDWIDTHS: [f64; 6] = [0.75, 1.0, 1.5, 2.0, 3.0, 5.0];
 
 /// Errors of independent sets: mean and standard deviation over the sets, for each function at each T of a grid.
@@ -75,6 +78,8 @@ pub(crate) fn run(size: Size) -> Result<Report> {
     let halton_points = halton::mixture_points(&mixture, count)?;
     let halton_errors = truth.running_errors(halton_points.rows());
 
+    let weighted = weighted_errors(&truth, &herder)?;
+
     // The effect of the bandwidth: how many times smaller than that of independent draws the error is at T = 1000.
     let mut gains: Vec<[f64; 4]> = Vec::new();
     for bandwidth in BANDWIDTHS {
@@ -121,6 +126,15 @@ pub(crate) fn run(size: Size) -> Result<Report> {
         "below 1e-5",
         sine_error < 1e-5,
     ));
+    if let Some((t, weighted)) = weighted.last() {
+        let ratios: Vec<String> = (0..4).map(|f| format!("{:.2}", errors[f][t - 1] / weighted[f])).collect();
+        findings.push(Finding::note(
+            format!(
+                "error with equal weights over error with simplex weights, T = {t} (moments 1, 2, 3; sin)"
+            ),
+            ratios.join(", "),
+        ));
+    }
     let stuck = picks.iter().filter(|pick| !pick.converged).count();
     findings.push(Finding::note("climbs that ended before a summit", stuck.to_string()));
 
@@ -149,6 +163,8 @@ pub(crate) fn run(size: Size) -> Result<Report> {
             let mut marks = Vec::from(iid.marks(f, &grid));
             marks.push(Mark::line(curve(&halton_errors[f]), GREEN).width(1.1).named("Halton set"));
             marks.push(Mark::line(curve(&errors[f]), BLUE).named("herding"));
+            let dots = weighted.iter().map(|(t, errors)| (*t as f64, errors[f])).collect();
+            marks.push(Mark::dots(dots, Shape::Circle, PURPLE).named("with simplex weights"));
             Panel {
                 title: format!("{}: slope {:.2}, iid {:.2}", TITLES[f], slopes[f], iid_slopes[f]),
                 x: Axis::log("T"),
@@ -182,6 +198,19 @@ pub(crate) fn run(size: Size) -> Result<Report> {
         table,
         findings,
     })
+}
+
+/// The errors of the first T points of a herder with the best weights that are not negative and sum to one.
+fn weighted_errors(truth: &Truth, herder: &Herder) -> Result<Vec<(usize, [f64; 4])>> {
+    let points = herder.chosen().context("nothing was picked")?;
+    WEIGHTED
+        .into_iter()
+        .map(|t| {
+            let first = points.select(&(0..t).collect::<Vec<_>>())?;
+            let weights = weights::optimal(herder.embedding(), &first, WeightRule::Simplex)?.weights;
+            Ok((t, truth.errors_of(&Truth::of_points(&first, Some(&weights))?)))
+        })
+        .collect()
 }
 
 /// For each function: the mean error of independent sets over the error of these points, root mean square over T about

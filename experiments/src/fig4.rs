@@ -18,7 +18,7 @@ pub(crate) fn run(size: Size) -> Result<Report> {
     let mixture = space()?;
     let (truth, _) = Truth::of_mixture(&mixture);
     let set = mixture.sample(draws, DRAWS_SEED)?;
-    let set_truth = Truth::of_points(&set)?;
+    let set_truth = Truth::of_points(&set, None)?;
     let own_errors = truth.errors_of(&set_truth);
 
     let picked = herd_on(&set, count)?;

@@ -4,8 +4,8 @@ use anyhow::Result;
 
 use crate::Size;
 use crate::convergence::{log_grid, log_log_slope, mean_and_sd, upper_envelope};
-use crate::plot::{Axis, BLUE, Figure, GREY, Mark, ORANGE, Panel, RED};
-use crate::posterior::{Posterior, SUBSETS};
+use crate::plot::{Axis, BLUE, Figure, GREEN, GREY, Mark, ORANGE, PURPLE, Panel, RED, Shape};
+use crate::posterior::{Improved, Posterior, SUBSETS};
 use crate::report::{Finding, Report, Table};
 
 pub(crate) fn run(size: Size, posterior: &Posterior) -> Result<Report> {
@@ -55,25 +55,47 @@ pub(crate) fn run(size: Size, posterior: &Posterior) -> Result<Report> {
     ));
     findings.push(Finding::note("acceptance rate of the chains", format!("{:.3}", posterior.acceptance)));
 
-    let grid = log_grid(1, count, 250);
-    let mut table =
-        Table::new(["t", "herding", "random_mean", "herding_reference", "std_line", "d_reference"]);
+    for Improved { t, swapped, weighted } in &posterior.improved {
+        let herding = posterior.herding.rmse[t - 1];
+        findings.push(Finding::note(
+            format!("RMSE against D at T = {t}: herding; with swap sweeps; with simplex weights"),
+            format!("{herding:.2e}; {swapped:.2e}; {weighted:.2e}"),
+        ));
+    }
+
+    let mut grid = log_grid(1, count, 250);
+    grid.extend(posterior.improved.iter().map(|improved| improved.t));
+    grid.sort_unstable();
+    grid.dedup();
+    let mut table = Table::new([
+        "t",
+        "herding",
+        "random_mean",
+        "herding_reference",
+        "std_line",
+        "d_reference",
+        "swapped",
+        "weighted",
+    ]);
     for &t in &grid {
         let i = t - 1;
         let herding = &posterior.herding;
-        table.push(
-            [
-                t as f64,
-                herding.rmse[i],
-                random[i],
-                herding.rmse_reference[i],
-                posterior.std_line,
-                posterior.set_error,
-            ]
-            .map(Some),
-        );
+        let improved = posterior.improved.iter().find(|improved| improved.t == t);
+        table.push([
+            Some(t as f64),
+            Some(herding.rmse[i]),
+            Some(random[i]),
+            Some(herding.rmse_reference[i]),
+            Some(posterior.std_line),
+            Some(posterior.set_error),
+            improved.map(|improved| improved.swapped),
+            improved.map(|improved| improved.weighted),
+        ]);
     }
     let curve = |errors: &[f64]| grid.iter().map(|&t| (t as f64, errors[t - 1])).collect::<Vec<_>>();
+    let dots = |value: fn(&Improved) -> f64| {
+        posterior.improved.iter().map(|improved| (improved.t as f64, value(improved))).collect::<Vec<_>>()
+    };
     let level = |height: f64| vec![(1.0, height), (count as f64, height)];
     let panel = Panel {
         title: "RMSE of the predicted probability".into(),
@@ -86,6 +108,9 @@ pub(crate) fn run(size: Size, posterior: &Posterior) -> Result<Report> {
                 .named(&format!("random subsets against D (mean of {SUBSETS})")),
             Mark::line(curve(&posterior.herding.rmse_reference), RED).named("herding against the larger set"),
             Mark::line(curve(&posterior.herding.rmse), BLUE).named("herding against D"),
+            Mark::dots(dots(|improved| improved.weighted), Shape::Circle, GREEN)
+                .named("with simplex weights"),
+            Mark::dots(dots(|improved| improved.swapped), Shape::Square, PURPLE).named("with swap sweeps"),
         ],
     };
     Ok(Report {

@@ -31,10 +31,10 @@ impl Truth {
         (Truth { moments, sine: sine.value }, sine.error)
     }
 
-    /// Under equal weights on points.
-    pub(crate) fn of_points(points: &Points) -> supersample::Result<Truth> {
-        let moment = |m| metrics::moments(points, None, m);
-        let sine = metrics::integral(points, None, sine_of_norm)?;
+    /// Under weights on points; equal ones where none are given.
+    pub(crate) fn of_points(points: &Points, weights: Option<&[f64]>) -> supersample::Result<Truth> {
+        let moment = |m| metrics::moments(points, weights, m);
+        let sine = metrics::integral(points, weights, sine_of_norm)?;
         Ok(Truth { moments: [moment(1)?, moment(2)?, moment(3)?], sine })
     }
 
@@ -92,7 +92,7 @@ mod tests {
             let direct = metrics::integral_error(&prefix, None, sine_of_norm, truth.sine).unwrap();
             assert!((errors[3][t - 1] - direct).abs() < 1e-14);
         }
-        let own = Truth::of_points(&points).unwrap();
+        let own = Truth::of_points(&points, None).unwrap();
         for (f, error) in truth.errors_of(&own).iter().enumerate() {
             assert!((error - errors[f][49]).abs() < 1e-12);
         }

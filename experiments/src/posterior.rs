@@ -5,7 +5,8 @@ use ndarray::{Array2, ArrayView2, linalg::general_mat_mul};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use rayon::prelude::*;
-use supersample::{Domain, Empirical, Herder, Kernel, Points};
+use supersample::weights::{self, WeightRule};
+use supersample::{Domain, Empirical, Herder, Kernel, Points, RefineOptions, Refiner};
 
 use crate::Size;
 use crate::logistic::{LogisticPosterior, sigmoids_in_place};
@@ -80,6 +81,17 @@ pub(crate) struct Posterior {
     pub(crate) accuracy: f64,
     /// How many different draws are among the super-samples.
     pub(crate) distinct: usize,
+    /// What more work on the first T super-samples gives, for some T.
+    pub(crate) improved: Vec<Improved>,
+}
+
+/// The RMSE against D of the first T super-samples after more work on them.
+pub(crate) struct Improved {
+    pub(crate) t: usize,
+    /// After swap sweeps: each super-sample in turn changed for the draw that lowers the MMD most.
+    pub(crate) swapped: f64,
+    /// With the best weights that are not negative and sum to one.
+    pub(crate) weighted: f64,
 }
 
 /// What the first T of a sequence of draws predict, for each T.
@@ -119,7 +131,15 @@ impl Posterior {
         let reference = test.mean_over_chains(&mut chains, &sizes);
 
         eprintln!("posterior: herding");
-        let picked = herd(&draws, sizes.count)?;
+        let Herded { rows: picked, sets } = herd(&draws, sizes.count)?;
+        let improved = sets
+            .iter()
+            .map(|ImprovedSet { t, swapped, weights }| Improved {
+                t: *t,
+                swapped: rmse(&test.weighted_mean(&draws, swapped, &vec![1.0 / *t as f64; *t]), &mean),
+                weighted: rmse(&test.weighted_mean(&draws, &picked[..*t], weights), &mean),
+            })
+            .collect();
         let mut distinct = picked.clone();
         distinct.sort_unstable();
         distinct.dedup();
@@ -139,6 +159,7 @@ impl Posterior {
             set_error: rmse(&mean, &reference),
             accuracy: test.accuracy(&mean),
             distinct: distinct.len(),
+            improved,
             sizes,
         })
     }
@@ -164,16 +185,46 @@ fn with_intercept(whitening: &Whitening, messages: &Messages) -> Vec<f64> {
         .collect()
 }
 
-/// The rows of D that herding picks, D being whitened first.
-fn herd(draws: &Array2<f32>, count: usize) -> Result<Vec<usize>> {
+/// The T at which more work is done on the first T super-samples.
+const IMPROVED: [usize; 5] = [10, 30, 100, 300, 1000];
+
+/// At most so many sweeps.
+const SWEEPS: usize = 20;
+
+/// Rows of D.
+struct Herded {
+    rows: Vec<usize>,
+    sets: Vec<ImprovedSet>,
+}
+
+struct ImprovedSet {
+    t: usize,
+    /// T rows of D after swap sweeps.
+    swapped: Vec<usize>,
+    /// Weights on the simplex for the first T rows.
+    weights: Vec<f64>,
+}
+
+/// The rows of D that herding picks, D being whitened first, and what more work makes of them.
+fn herd(draws: &Array2<f32>, count: usize) -> Result<Herded> {
     let dim = draws.ncols();
     let rows: Vec<f64> = draws.iter().map(|&v| f64::from(v)).collect();
     let whitening = Whitening::learn(&rows, dim);
     let pool = Points::from_vec(whitening.apply(&rows), whitening.dim())?;
     let mu = Empirical::new(Kernel::gaussian(BANDWIDTH)?, pool.clone())?;
-    let mut herder = Herder::new(mu, Domain::Pool(pool))?;
+    let mut herder = Herder::new(mu.clone(), Domain::Pool(pool.clone()))?;
     herder.run(count);
-    Ok(herder.indices().to_vec())
+    let rows = herder.indices().to_vec();
+
+    let options = RefineOptions::default().repeats(true).max_sweeps(SWEEPS).ordered(false);
+    let refiner = Refiner::new(mu.clone(), pool.clone(), options)?;
+    let improve = |t: usize| {
+        let swapped = refiner.improve_rows(&rows[..t])?.rows;
+        let weights = weights::optimal(&mu, &pool.select(&rows[..t])?, WeightRule::Simplex)?.weights;
+        Ok(ImprovedSet { t, swapped, weights })
+    };
+    let sets = IMPROVED.into_iter().filter(|&t| t <= count).map(improve).collect::<Result<_>>()?;
+    Ok(Herded { rows, sets })
 }
 
 /// The test messages, ready to be predicted by many θ at once.
@@ -224,6 +275,16 @@ impl TestSet {
             })
             .collect();
         (mean, std)
+    }
+
+    /// The mean prediction of some rows of D with weights that sum to one.
+    fn weighted_mean(&self, draws: &Array2<f32>, rows: &[usize], weights: &[f64]) -> Vec<f64> {
+        let predictions = self.predictions(draws.select(ndarray::Axis(0), rows).view());
+        let mut mean = vec![0.0; self.is_spam.len()];
+        for (row, weight) in predictions.rows().into_iter().zip(weights) {
+            mean.iter_mut().zip(row).for_each(|(mean, &p)| *mean += weight * f64::from(p));
+        }
+        mean
     }
 
     /// The mean prediction over many states of chains, none of which is kept.
@@ -303,6 +364,8 @@ mod tests {
         assert!((trace.rmse_reference[2] - rmse(&averages, &[0.5; 3])).abs() < 1e-6);
         assert_eq!(trace.accuracy[2], test.accuracy(&averages));
         assert_eq!(trace.rmse.len(), 3);
+        let weighted = test.weighted_mean(&draws, &rows[1..], &[2.0 / 3.0, 1.0 / 3.0]);
+        assert!(rmse(&weighted, &averages) < 1e-6);
         // All of D, once each, predicts as D does.
         let all = test.trace(&draws, &(0..600).collect::<Vec<_>>(), &mean, &mean);
         assert!(all.rmse[599] < 1e-12 && all.rmse[10] > 1e-3);
