@@ -14,6 +14,7 @@ use crate::metropolis::{Chains, draw};
 use crate::spambase::{self, ATTRIBUTES, Messages};
 use crate::whitening::Whitening;
 
+/// The split that is used unless another is asked for.
 pub(crate) const SPLIT_SEED: u64 = 1;
 pub(crate) const CHAINS_SEED: u64 = 500;
 pub(crate) const REFERENCE_SEED: u64 = 501;
@@ -69,6 +70,7 @@ impl Sizes {
 /// The herded posterior, and how its predictions and those of random subsets of D come to agree with D's.
 pub(crate) struct Posterior {
     pub(crate) sizes: Sizes,
+    split: u64,
     pub(crate) acceptance: f64,
     pub(crate) herding: Trace,
     /// Bootstrap subsets of D.
@@ -104,10 +106,10 @@ pub(crate) struct Trace {
 }
 
 impl Posterior {
-    /// Runs the whole experiment.
-    pub(crate) fn run(size: Size) -> Result<Posterior> {
+    /// Runs the whole experiment on the split of the messages with this seed.
+    pub(crate) fn run(size: Size, split: u64) -> Result<Posterior> {
         let sizes = Sizes::of(size);
-        let (training, test) = spambase::split(&spambase::read()?, TRAINING, SPLIT_SEED);
+        let (training, test) = spambase::split(&spambase::read()?, TRAINING, split);
         let whitening = Whitening::learn(&training.attributes, ATTRIBUTES);
         let dim = whitening.dim() + 1;
         let model = LogisticPosterior::new(
@@ -160,6 +162,7 @@ impl Posterior {
             accuracy: test.accuracy(&mean),
             distinct: distinct.len(),
             improved,
+            split,
             sizes,
         })
     }
@@ -168,11 +171,12 @@ impl Posterior {
     pub(crate) fn method(&self) -> String {
         let Sizes { burn_in, draws, every, count, reference_draws, reference_every } = self.sizes;
         format!(
-            "Spambase, {TRAINING} training messages (seed {SPLIT_SEED}), inputs whitened by PCA and an intercept, prior \
+            "Spambase, {TRAINING} training messages (seed {}), inputs whitened by PCA and an intercept, prior \
              N(0, {PRIOR_VARIANCE}·I); {CHAINS} Metropolis chains, proposal 2.38²/58 times the Laplace covariance, {burn_in} \
              steps of burn-in; D: {draws} draws, one in {every} (seed {CHAINS_SEED}); p̃: {reference_draws} draws, one in \
              {reference_every} (seed {REFERENCE_SEED}). D whitened by PCA, Gaussian kernel of bandwidth {BANDWIDTH}, \
-             herding with repeats to T = {count}; {SUBSETS} bootstrap subsets (seeds from {FIRST_SUBSET_SEED})."
+             herding with repeats to T = {count}; {SUBSETS} bootstrap subsets (seeds from {FIRST_SUBSET_SEED}).",
+            self.split
         )
     }
 }
