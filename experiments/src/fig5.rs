@@ -1,0 +1,134 @@
+//! Figure 5: how fast the predictions of a herded posterior come to those of all its draws.
+
+use anyhow::Result;
+
+use crate::Size;
+use crate::convergence::{log_grid, log_log_slope, mean_and_sd, upper_envelope};
+use crate::plot::{Axis, BLUE, Figure, GREEN, GREY, Mark, ORANGE, PURPLE, Panel, RED, Shape};
+use crate::posterior::{Improved, Posterior, SUBSETS};
+use crate::report::{Finding, Report, Table};
+
+pub(crate) fn run(size: Size, posterior: &Posterior) -> Result<Report> {
+    let count = posterior.sizes.count;
+    let random = mean_rmse(posterior);
+    let slope = log_log_slope(&posterior.herding.rmse, 10, count);
+    let random_slope = log_log_slope(&random, 10, count);
+    let crossing =
+        upper_envelope(&posterior.herding.rmse).iter().position(|e| *e <= posterior.std_line).map(|i| i + 1);
+    // A smaller D has a higher line, passed sooner; fewer T make the slope less certain.
+    let (latest, steepest) = size.choose((1500, -0.55), (8000, -0.6));
+
+    let mut findings = vec![
+        Finding::claim(
+            "T from which herding's RMSE stays under the std line of D",
+            crossing.map_or(format!("not by {count}"), |t| t.to_string()),
+            format!("at most {latest}"),
+            crossing.is_some_and(|t| t <= latest),
+        ),
+        Finding::claim(
+            format!("slope of the RMSE, T = 10 to {count}: herding; random subsets"),
+            format!("{slope:.2}; {random_slope:.2}"),
+            format!("herding at most {steepest}, random within 0.05 of -0.5"),
+            slope <= steepest && (random_slope + 0.5).abs() <= 0.05,
+        ),
+        Finding::note(
+            "std line of D; RMSE(D, p̃)",
+            format!("{:.2e}; {:.2e}", posterior.std_line, posterior.set_error),
+        ),
+    ];
+    for t in [100, 1000, 10_000].into_iter().filter(|t| *t <= count) {
+        let ratio = random[t - 1] / posterior.herding.rmse[t - 1];
+        findings.push(Finding::note(
+            format!("RMSE of random subsets (mean of {SUBSETS}) over RMSE of herding, T = {t}"),
+            format!("{ratio:.1}"),
+        ));
+    }
+    let close = posterior.herding.rmse_reference.iter().map(|e| e / posterior.set_error).collect::<Vec<_>>();
+    let settled = upper_envelope(&close).iter().position(|ratio| *ratio <= 1.1).map(|i| i + 1);
+    findings.push(Finding::note(
+        "T from which RMSE(S, p̃) is within 10 % of RMSE(D, p̃)",
+        settled.map_or(format!("not by {count}"), |t| t.to_string()),
+    ));
+    findings.push(Finding::note(
+        format!("different draws among the first {count} super-samples"),
+        posterior.distinct.to_string(),
+    ));
+    findings.push(Finding::note("acceptance rate of the chains", format!("{:.3}", posterior.acceptance)));
+
+    for Improved { t, swapped, weighted } in &posterior.improved {
+        let herding = posterior.herding.rmse[t - 1];
+        findings.push(Finding::note(
+            format!("RMSE against D at T = {t}: herding; with swap sweeps; with simplex weights"),
+            format!("{herding:.2e}; {swapped:.2e}; {weighted:.2e}"),
+        ));
+    }
+
+    let mut grid = log_grid(1, count, 250);
+    grid.extend(posterior.improved.iter().map(|improved| improved.t));
+    grid.sort_unstable();
+    grid.dedup();
+    let mut table = Table::new([
+        "t",
+        "herding",
+        "random_mean",
+        "herding_reference",
+        "std_line",
+        "d_reference",
+        "swapped",
+        "weighted",
+    ]);
+    for &t in &grid {
+        let i = t - 1;
+        let herding = &posterior.herding;
+        let improved = posterior.improved.iter().find(|improved| improved.t == t);
+        table.push([
+            Some(t as f64),
+            Some(herding.rmse[i]),
+            Some(random[i]),
+            Some(herding.rmse_reference[i]),
+            Some(posterior.std_line),
+            Some(posterior.set_error),
+            improved.map(|improved| improved.swapped),
+            improved.map(|improved| improved.weighted),
+        ]);
+    }
+    let curve = |errors: &[f64]| grid.iter().map(|&t| (t as f64, errors[t - 1])).collect::<Vec<_>>();
+    let dots = |value: fn(&Improved) -> f64| {
+        posterior.improved.iter().map(|improved| (improved.t as f64, value(improved))).collect::<Vec<_>>()
+    };
+    let level = |height: f64| vec![(1.0, height), (count as f64, height)];
+    let panel = Panel {
+        title: "RMSE of the predicted probability".into(),
+        x: Axis::log("T"),
+        y: Axis::log("RMSE"),
+        marks: vec![
+            Mark::line(level(posterior.set_error), RED).width(1.2).dashed().named("D against the larger set"),
+            Mark::line(level(posterior.std_line), GREY).dashed().named("std line of D"),
+            Mark::line(curve(&random), ORANGE)
+                .named(&format!("random subsets against D (mean of {SUBSETS})")),
+            Mark::line(curve(&posterior.herding.rmse_reference), RED).named("herding against the larger set"),
+            Mark::line(curve(&posterior.herding.rmse), BLUE).named("herding against D"),
+            Mark::dots(dots(|improved| improved.weighted), Shape::Circle, GREEN)
+                .named("with simplex weights"),
+            Mark::dots(dots(|improved| improved.swapped), Shape::Square, PURPLE).named("with swap sweeps"),
+        ],
+    };
+    Ok(Report {
+        name: "fig5",
+        title: "Predictions of a logistic regression by T super-samples of its posterior",
+        paper: "The RMSE (eq. 18) of herding against D falls roughly as T^-0.75, that of random subsets as T^-0.5. For 10⁵ \
+                draws about 7000 super-samples bring it under the standard deviation of D's own prediction; against a much \
+                larger set it levels off at D's own error from about 3000.",
+        method: posterior.method(),
+        figure: Figure { panels: vec![panel], columns: 1, panel_size: (680.0, 460.0) },
+        table,
+        findings,
+    })
+}
+
+/// The RMSE of random subsets against D, averaged over the subsets.
+fn mean_rmse(posterior: &Posterior) -> Vec<f64> {
+    (0..posterior.sizes.count)
+        .map(|i| mean_and_sd(&posterior.random.iter().map(|trace| trace.rmse[i]).collect::<Vec<_>>()).0)
+        .collect()
+}

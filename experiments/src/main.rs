@@ -1,0 +1,136 @@
+//! The figures of *Super-Samples from Kernel Herding*, made with this library: `cargo run --release -p experiments -- all`.
+
+mod convergence;
+mod densities;
+mod fig1;
+mod fig2;
+mod fig3;
+mod fig4;
+mod fig5;
+mod fig6;
+mod functions;
+mod halton;
+mod linear;
+mod logistic;
+mod metropolis;
+mod normal;
+mod plot;
+mod posterior;
+mod report;
+mod sine;
+mod spambase;
+mod whitening;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+use clap::{Parser, ValueEnum};
+
+use crate::posterior::Posterior;
+use crate::report::Report;
+
+/// Runs the experiments of the paper and checks what they must show.
+#[derive(Parser)]
+#[command(version)]
+struct Arguments {
+    /// Which figures to make.
+    #[arg(required = true)]
+    figures: Vec<Choice>,
+    /// Small sizes: everything in under three minutes on two cores. Claims are checked at that size.
+    #[arg(long)]
+    quick: bool,
+    /// Another split of the messages into training and test, for figures 5 and 6.
+    #[arg(long, value_name = "SEED")]
+    split: Option<u64>,
+    /// Where figN.svg, figN.csv and index.html go.
+    #[arg(long, value_name = "DIR", default_value = "out")]
+    out: PathBuf,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Choice {
+    All,
+    Fig1,
+    Fig2,
+    Fig3,
+    Fig4,
+    Fig5,
+    Fig6,
+}
+
+/// The size of an experiment.
+#[derive(Clone, Copy, PartialEq)]
+enum Size {
+    Quick,
+    Paper,
+}
+
+impl Size {
+    fn choose<T>(self, quick: T, paper: T) -> T {
+        match self {
+            Size::Quick => quick,
+            Size::Paper => paper,
+        }
+    }
+}
+
+/// Exit code 0: every claim holds; 1: one does not; 2: the run could not be made.
+fn main() -> ExitCode {
+    match run(&Arguments::parse()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Makes the figures asked for; whether all their claims hold.
+fn run(arguments: &Arguments) -> Result<bool> {
+    let size = if arguments.quick { Size::Quick } else { Size::Paper };
+    if arguments.split.is_some() {
+        let uses_it = |choice: &Choice| matches!(choice, Choice::All | Choice::Fig5 | Choice::Fig6);
+        ensure!(arguments.figures.iter().any(uses_it), "--split has no effect without fig5 or fig6");
+    }
+    std::fs::create_dir_all(&arguments.out)
+        .with_context(|| format!("cannot make the folder {}", arguments.out.display()))?;
+    let split = arguments.split.unwrap_or(posterior::SPLIT_SEED);
+    let is_asked = |choice| arguments.figures.contains(&choice) || arguments.figures.contains(&Choice::All);
+    // Figures 5 and 6 are two views of one experiment, which runs once.
+    let mut posterior = None;
+    let mut reports = Vec::new();
+    for choice in Choice::value_variants().iter().copied().filter(|choice| is_asked(*choice)) {
+        let start = Instant::now();
+        let report = match choice {
+            Choice::All => continue,
+            Choice::Fig1 => fig1::run()?,
+            Choice::Fig2 => fig2::run(size)?,
+            Choice::Fig3 => fig3::run(size)?,
+            Choice::Fig4 => fig4::run(size)?,
+            Choice::Fig5 => fig5::run(size, shared(&mut posterior, size, split)?)?,
+            Choice::Fig6 => fig6::run(shared(&mut posterior, size, split)?)?,
+        };
+        report.write(&arguments.out)?;
+        println!("{}  made in {:.0} s\n", report.summary(), start.elapsed().as_secs_f64());
+        reports.push(report);
+    }
+    let mut options = if arguments.quick { " --quick".to_owned() } else { String::new() };
+    if let Some(split) = arguments.split {
+        options += &format!(" --split {split}");
+    }
+    report::write_index(&arguments.out, &reports, &options)?;
+    println!("see {}", arguments.out.join("index.html").display());
+    Ok(reports.iter().all(Report::holds))
+}
+
+/// The experiment, run when first needed.
+fn shared(posterior: &mut Option<Posterior>, size: Size, split: u64) -> Result<&Posterior> {
+    let made = match posterior.take() {
+        Some(made) => made,
+        None => Posterior::run(size, split)?,
+    };
+    Ok(posterior.insert(made))
+}
