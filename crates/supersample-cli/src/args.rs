@@ -93,7 +93,7 @@ pub(crate) struct HerdArgs {
     pub(crate) run: RunArgs,
 }
 
-/// Choose the best rows as a set: herding, then swaps until none helps
+/// Choose the best rows as a set: herding, then swaps until none helps and a short search
 #[derive(clap::Args)]
 #[command(after_help = THIN_EXAMPLE)]
 pub(crate) struct ThinArgs {
@@ -106,6 +106,14 @@ pub(crate) struct ThinArgs {
     /// Allow a row to be chosen more than once [default: distinct rows]
     #[arg(long)]
     pub(crate) repeats: bool,
+
+    /// Annealed sweeps that look beyond the nearest optimum; 40 is thorough, 0 is none
+    #[arg(long, value_name = "N", default_value_t = 3, allow_negative_numbers = true, value_parser = whole_number)]
+    pub(crate) search: usize,
+
+    /// The seed of that search [default: 0]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
 
     #[command(flatten)]
     pub(crate) kernel: KernelArgs,

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 use indicatif::HumanDuration;
-use supersample::{Domain, Empirical, Herder, MeanEmbedding, RefineOptions};
+use supersample::{Domain, Empirical, Herder, MeanEmbedding};
 use supersample_io::Target;
 
 use crate::checkpoint::{Checkpoint, Keeper, Recalled};
@@ -128,13 +128,12 @@ fn choose(
         keeper.save()?;
     }
     drop(progress);
-    let (herder, chosen) = match plan.as_set {
-        false => (herder, chosen),
-        true => {
+    let (herder, chosen) = match &plan.refinement {
+        None => (herder, chosen),
+        Some(options) => {
             let _progress = Progress::phase(plan.quiet, "swapping rows while that helps");
             let (pool, goal) = (problem.points.clone(), plan.stop.goal(single_draw));
-            let options = RefineOptions::default().repeats(!plan.unique);
-            as_set(herder, chosen, SetPlan { mu, pool, options, goal, limit })?
+            as_set(herder, chosen, SetPlan { mu, pool, options: options.clone(), goal, limit })?
         }
     };
     let report = summarise(plan, problem, &chosen, &herder, single_draw)?;

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use supersample::{Kernel, Points, Precision, bandwidth};
+use supersample::{Kernel, Points, Precision, RefineOptions, bandwidth};
 use supersample_io::{Format, Reading, Selection, Target};
 
 use crate::args::{
@@ -46,8 +46,8 @@ pub(crate) struct ChoosePlan {
     pub(crate) draws: DrawsPlan,
     pub(crate) stop: Stop,
     pub(crate) unique: bool,
-    /// Whether the rows are a set, to be improved as one after herding.
-    pub(crate) as_set: bool,
+    /// How the rows are made better as a set, where they are.
+    pub(crate) refinement: Option<RefineOptions>,
     pub(crate) threads: Option<usize>,
     pub(crate) outputs: Outputs,
     pub(crate) checkpoint: Option<PathBuf>,
@@ -105,8 +105,14 @@ impl ChoosePlan {
     }
 
     pub(crate) fn thin(args: ThinArgs) -> Result<ChoosePlan> {
-        let ThinArgs { input, size, repeats, kernel, result, run } = args;
-        ChoosePlan::new("thin", input.files, input.reading, size, !repeats, kernel, result, run)
+        let ThinArgs { input, size, repeats, search, seed, kernel, result, run } = args;
+        ensure!(seed.is_none() || search > 0, "--seed has no effect with --search 0; leave one of them out");
+        let refinement = match search {
+            0 => RefineOptions::default(),
+            sweeps => RefineOptions::default().search(sweeps, seed.unwrap_or(0)),
+        };
+        let plan = ChoosePlan::new("thin", input.files, input.reading, size, !repeats, kernel, result, run)?;
+        Ok(ChoosePlan { refinement: Some(refinement.repeats(repeats)), ..plan })
     }
 
     #[expect(clippy::too_many_arguments, reason = "one for each group of flags, called from two places")]
@@ -135,7 +141,7 @@ impl ChoosePlan {
             draws: DrawsPlan::new(files, reading, kernel, run.max_memory)?,
             stop: Stop::new(size.number, size.tol, size.worth)?,
             unique,
-            as_set: verb == "thin",
+            refinement: None,
             threads: checked_threads(run.threads)?,
             outputs,
             checkpoint: run.checkpoint,

@@ -3,6 +3,7 @@
 mod desk;
 
 use std::fs;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -468,4 +469,32 @@ fn pages_and_completions_are_printed() {
     let (version, _) = desk.ran("--version");
     let version = String::from_utf8(version).unwrap();
     assert!(version.starts_with(&format!("supersample {} (", env!("CARGO_PKG_VERSION"))), "{version}");
+}
+
+#[test]
+fn thin_searches_by_seed_and_only_if_asked() {
+    let draws = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/eight_schools.csv");
+    let rows = |flags: &[&str]| {
+        let mut command = Command::new(cargo_bin!("supersample"));
+        let output = command.arg("thin").arg(&draws).args(["-n", "30"]).args(flags).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let table = String::from_utf8(output.stderr).unwrap();
+        let line = table.lines().find(|line| line.starts_with("these 30 rows")).unwrap().to_string();
+        let mmd: f64 = line.split_whitespace().nth(3).unwrap().parse().unwrap();
+        (output.stdout, mmd)
+    };
+    let (default, searched) = (rows(&[]), rows(&["--search", "10", "--seed", "2"]));
+    let plain = rows(&["--search", "0"]);
+    assert_eq!(rows(&["--search", "3", "--seed", "0"]), default);
+    assert!(searched.1 < plain.1 && default.1 <= plain.1, "{} {} {}", searched.1, default.1, plain.1);
+    assert_ne!(searched.0, plain.0);
+    let refused = Command::new(cargo_bin!("supersample"));
+    let refused = { refused }
+        .arg("thin")
+        .arg(&draws)
+        .args(["-n", "3", "--search", "0", "--seed", "1"])
+        .output()
+        .unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("--seed has no effect with --search 0"));
 }
