@@ -476,10 +476,10 @@ fn thin_searches_by_seed_and_only_if_asked() {
     let draws = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/eight_schools.csv");
     let rows = |flags: &[&str]| {
         let mut command = Command::new(cargo_bin!("supersample"));
-        let output = command.arg("thin").arg(&draws).args(["-n", "30"]).args(flags).output().unwrap();
+        let output = command.arg("thin").arg(&draws).args(["-n", "100"]).args(flags).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let table = String::from_utf8(output.stderr).unwrap();
-        let line = table.lines().find(|line| line.starts_with("these 30 rows")).unwrap().to_string();
+        let line = table.lines().find(|line| line.starts_with("these 100 rows")).unwrap().to_string();
         let mmd: f64 = line.split_whitespace().nth(3).unwrap().parse().unwrap();
         (output.stdout, mmd)
     };
