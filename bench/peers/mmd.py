@@ -48,7 +48,7 @@ def main():
     known, results = {}, []
     for name in args.picks:
         if name.endswith(".csv"):
-            points = (np.loadtxt(name, delimiter=",", skiprows=1, ndmin=2) - centre) / width
+            points = (np.loadtxt(name, delimiter=",", skiprows=1, ndmin=2)[:, : len(centre)] - centre) / width
         else:
             points = x[np.loadtxt(name, dtype=int, ndmin=1)]
         new = {point.tobytes(): point for point in points if point.tobytes() not in known}
