@@ -1,9 +1,12 @@
 //! Every way the library can refuse its input: what is wrong, where, and what to do about it.
 
-/// What a constructor of this library refuses. Nothing fails after construction.
+/// What this library refuses, in a constructor wherever that is possible; iterators never fail.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
+    /// The watcher of a long computation has ended it.
+    #[error("the computation was ended before it had a result")]
+    Interrupted,
     /// A set of points needs at least one row.
     #[error("there are no points; at least one row is needed")]
     NoPoints,

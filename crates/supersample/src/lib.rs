@@ -54,6 +54,7 @@ mod refine;
 mod special;
 mod sum;
 pub mod target;
+mod watch;
 pub mod weights;
 
 pub use ascent::AscentOptions;
@@ -68,6 +69,7 @@ pub use points::Points;
 pub use polish::{PolishOptions, Polished, polish};
 pub use refine::{Fewest, RefineOptions, Refined, Refiner, Search};
 pub use sum::{Precision, instruction_set};
+pub use watch::Progress;
 
 /// The README's example is run as a test.
 #[cfg(doctest)]

@@ -11,9 +11,11 @@
 mod anneal;
 mod choices;
 mod fewest;
+mod options;
 mod pool_sums;
 mod sweep;
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use rand::SeedableRng;
@@ -21,122 +23,14 @@ use rand_pcg::Pcg64;
 
 use self::choices::{Choices, Wishes};
 pub use self::fewest::Fewest;
+pub use self::options::{RefineOptions, Search};
 use self::pool_sums::PoolSums;
 use self::sweep::sweep;
 use crate::candidates::{pack, pair_sum};
 use crate::embedding::{Care, Form, MeanEmbedding};
 use crate::sum::Packed;
+use crate::watch::{Progress, Watch};
 use crate::{Empirical, Error, Points, Result};
-
-/// How the rows of a set are chosen, refined and ordered.
-///
-/// ```
-/// use supersample::RefineOptions;
-/// let plain = RefineOptions::default();
-/// assert!(!plain.repeats && plain.search.is_none());
-/// let thorough = RefineOptions::default().search(40, 1).exclude(&[0, 1]);
-/// assert_eq!(thorough.search.unwrap().sweeps, 40);
-/// ```
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct RefineOptions {
-    /// Whether a row may be chosen more than once. Off by default.
-    pub repeats: bool,
-    /// Sweeps at most; 0 leaves the herded set as it is. Default 100; a set is done after 3 to 15.
-    pub max_sweeps: usize,
-    /// The search beyond the local optimum. Off by default.
-    pub search: Option<Search>,
-    /// Whether the rows are put in greedy order, so that a prefix is a good smaller set. On by default; otherwise
-    /// they come as the sweeps left them.
-    pub ordered: bool,
-    /// Rows that must be in the set.
-    pub include: Vec<usize>,
-    /// Rows that must not be.
-    pub exclude: Vec<usize>,
-    /// The group of each row of the pool, numbered from 0: a chain, a class. None by default.
-    pub groups: Option<Vec<usize>>,
-    /// How many rows are to come from each group; by default in proportion to the mass of the group.
-    pub quotas: Option<Vec<usize>>,
-    /// Bytes that may be spent on keeping kernel rows of chosen points, which then need not be computed again.
-    /// Default 512 MiB. Changes the time, never the result beyond rounding.
-    pub memory: usize,
-}
-
-/// The seeded search that leaves the local optimum by annealing and returns the best set it has seen.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Search {
-    /// Annealed sweeps in each round.
-    pub sweeps: usize,
-    /// Rounds, each from the best set so far. Default 1: one long round does better than several short ones.
-    pub rounds: usize,
-    /// The seed of its random numbers; the same seed gives the same set.
-    pub seed: u64,
-}
-
-impl Default for RefineOptions {
-    fn default() -> RefineOptions {
-        RefineOptions {
-            repeats: false,
-            max_sweeps: 100,
-            search: None,
-            ordered: true,
-            include: Vec::new(),
-            exclude: Vec::new(),
-            groups: None,
-            quotas: None,
-            memory: 512 << 20,
-        }
-    }
-}
-
-impl RefineOptions {
-    /// The same, with or without repeated rows.
-    pub fn repeats(self, repeats: bool) -> RefineOptions {
-        RefineOptions { repeats, ..self }
-    }
-
-    /// The same, with at most this many sweeps.
-    pub fn max_sweeps(self, max_sweeps: usize) -> RefineOptions {
-        RefineOptions { max_sweeps, ..self }
-    }
-
-    /// The same, followed by a search of one round of this many annealed sweeps.
-    pub fn search(self, sweeps: usize, seed: u64) -> RefineOptions {
-        RefineOptions { search: Some(Search { sweeps, rounds: 1, seed }), ..self }
-    }
-
-    /// The same, with the search made this many times over; without effect without a search.
-    pub fn rounds(self, rounds: usize) -> RefineOptions {
-        RefineOptions { search: self.search.map(|search| Search { rounds, ..search }), ..self }
-    }
-
-    /// The same, in greedy order or as the sweeps leave them.
-    pub fn ordered(self, ordered: bool) -> RefineOptions {
-        RefineOptions { ordered, ..self }
-    }
-
-    /// The same, with these rows in the set.
-    pub fn include(self, rows: &[usize]) -> RefineOptions {
-        RefineOptions { include: rows.to_vec(), ..self }
-    }
-
-    /// The same, without these rows.
-    pub fn exclude(self, rows: &[usize]) -> RefineOptions {
-        RefineOptions { exclude: rows.to_vec(), ..self }
-    }
-
-    /// The same, balanced over groups: the group of each row, and how many rows each group is to give (by default in
-    /// proportion to its mass).
-    pub fn groups(self, groups: &[usize], quotas: Option<&[usize]>) -> RefineOptions {
-        RefineOptions { groups: Some(groups.to_vec()), quotas: quotas.map(<[usize]>::to_vec), ..self }
-    }
-
-    /// The same, with this many bytes for kept kernel rows.
-    pub fn memory(self, bytes: usize) -> RefineOptions {
-        RefineOptions { memory: bytes, ..self }
-    }
-}
 
 /// A refined set of rows, and what it took.
 #[derive(Clone, Debug, PartialEq)]
@@ -154,6 +48,8 @@ pub struct Refined {
     pub swept_error: Option<f64>,
     /// Whether no single swap can lower the error; false where `max_sweeps` ended the sweeps.
     pub converged: bool,
+    /// Whether the watcher has ended the work: then this is the best set there was.
+    pub interrupted: bool,
     /// Sweeps made, annealed ones not counted.
     pub sweeps: usize,
     /// Swaps made by these sweeps.
@@ -188,6 +84,7 @@ pub struct Refiner {
     squared_norm: Option<f64>,
     /// A bound on |k(x, y)| over the pool.
     largest_diagonal: f64,
+    watch: Option<Arc<dyn Fn(Progress) -> ControlFlow<()> + Send + Sync>>,
 }
 
 /// A set that has been swept and perhaps annealed, not yet ordered.
@@ -232,10 +129,41 @@ impl Refiner {
         if let Some(value) = mu_values.iter().copied().chain(squared_norm).find(|value| !value.is_finite()) {
             return Err(Error::Overflow { value });
         }
-        let refiner =
-            Refiner { mu, pool, packed, options, mu_values, half_diagonal, squared_norm, largest_diagonal };
+        let refiner = Refiner {
+            mu,
+            pool,
+            packed,
+            options,
+            mu_values,
+            half_diagonal,
+            squared_norm,
+            largest_diagonal,
+            watch: None,
+        };
         refiner.wishes().check()?;
         Ok(refiner)
+    }
+
+    /// The same, watched: `watch` is called after every visit of a position, the cost of one kernel row.
+    /// [`Break`](ControlFlow::Break) ends the work with the best set so far, marked as
+    /// [`interrupted`](Refined::interrupted), or with [`Error::Interrupted`] where there is none yet.
+    ///
+    /// ```
+    /// use std::ops::ControlFlow;
+    /// use supersample::{Empirical, Kernel, Points, Progress, RefineOptions, Refiner};
+    /// let draws = Points::from_vec((0..200).map(|i| (i as f64 * 0.7).sin()).collect(), 1)?;
+    /// let mu = Empirical::new(Kernel::gaussian(0.3)?, draws.clone())?;
+    /// let set = Refiner::new(mu, draws, RefineOptions::default())?
+    ///     .watched(|progress| match progress {
+    ///         Progress::Sweeping { visits: 5, .. } => ControlFlow::Break(()),
+    ///         _ => ControlFlow::Continue(()),
+    ///     })
+    ///     .choose(10)?;
+    /// assert!(set.interrupted && !set.converged && set.error <= set.start_error);
+    /// # Ok::<(), supersample::Error>(())
+    /// ```
+    pub fn watched(self, watch: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Refiner {
+        Refiner { watch: Some(Arc::new(watch)), ..self }
     }
 
     /// The options.
@@ -257,7 +185,7 @@ impl Refiner {
     pub fn choose(&self, size: usize) -> Result<Refined> {
         let choices = self.wishes().for_size(size)?;
         let mut set = self.empty_set(self.options.memory);
-        herd(&mut set, &choices);
+        herd(&mut set, &choices, self.watcher())?;
         self.finish(self.improve(set, &choices))
     }
 
@@ -306,6 +234,10 @@ impl Refiner {
         }
     }
 
+    fn watcher(&self) -> Watch<'_> {
+        self.watch.as_deref().map_or(&|_| ControlFlow::Continue(()), |watch| watch)
+    }
+
     fn empty_set(&self, budget: usize) -> PoolSums<'_> {
         let (kernel, half) = (self.mu.kernel(), self.half_diagonal.as_deref());
         PoolSums::new(kernel, &self.pool, self.packed.clone(), &self.mu_values, half, budget)
@@ -318,7 +250,7 @@ impl Refiner {
         let margin = 32.0 * f64::EPSILON * size * self.largest_diagonal;
         let start = self.scored(set.chosen().to_vec());
         set.set_share(size);
-        let mut swept = sweep(&mut set, choices, self.options.max_sweeps, margin);
+        let mut swept = sweep(&mut set, choices, self.options.max_sweeps, margin, self.watcher());
         let after_sweeps = better(start.clone(), self.scored(set.chosen().to_vec()));
         let mut best = after_sweeps.clone();
         if let (Some(search), Some(norm)) = (self.options.search, self.squared_norm) {
@@ -327,14 +259,16 @@ impl Refiner {
                 let squared = best.squared(norm, size);
                 let unit = size * squared / self.pool.dim() as f64;
                 // Nothing is left to be found below rounding.
-                if unit * size <= margin {
+                if unit * size <= margin || swept.interrupted {
                     break;
                 }
                 if round > 0 {
                     set.become_rows(&best.rows);
                 }
-                let met = anneal::anneal(&mut set, choices, search.sweeps, unit, &mut rng);
-                let quench = sweep(&mut set, choices, self.options.max_sweeps, margin);
+                let (met, ended) =
+                    anneal::anneal(&mut set, choices, search.sweeps, unit, &mut rng, self.watcher());
+                let most = if ended { 0 } else { self.options.max_sweeps };
+                let quench = sweep(&mut set, choices, most, margin, self.watcher());
                 let quenched = self.scored(set.chosen().to_vec());
                 let met = self.scored(met);
                 if quenched.energy < best.energy.min(met.energy) {
@@ -343,6 +277,7 @@ impl Refiner {
                     swept.converged = false;
                 }
                 best = better(better(best, met), quenched);
+                swept.interrupted = ended || quench.interrupted;
                 swept.sweeps += quench.sweeps;
                 swept.swaps += quench.swaps;
             }
@@ -379,6 +314,7 @@ impl Refiner {
             start_error: draft.start_squared.map(root),
             swept_error: draft.swept_squared.map(root),
             converged: draft.swept.converged,
+            interrupted: draft.swept.interrupted,
             sweeps: draft.swept.sweeps,
             swaps: draft.swept.swaps,
             kernel_rows: draft.kernel_rows,
@@ -422,14 +358,19 @@ fn better(a: Scored, b: Scored) -> Scored {
 }
 
 /// Herding within the constraints: the rows that must be in, then eq. 8 over the rows that may be.
-fn herd(set: &mut PoolSums, choices: &Choices) {
+fn herd(set: &mut PoolSums, choices: &Choices, watch: Watch) -> Result<()> {
     choices.include().iter().for_each(|&row| set.push(row));
     while set.chosen().len() < choices.size() {
+        let progress = Progress::Herding { chosen: set.chosen().len(), size: choices.size() };
+        if watch(progress).is_break() {
+            return Err(Error::Interrupted);
+        }
         let left = choices.places_left(set.chosen());
         set.set_share(set.chosen().len() as f64 + 1.0);
         let next = set.best_next(|i| choices.may_add(i, set.times(i), left.as_deref()));
         set.push(next.expect("the constraints leave a row for every place"));
     }
+    Ok(())
 }
 
 /// The rows with those that must be included first, in place of the last of the others where some are missing.

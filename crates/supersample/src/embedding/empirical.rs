@@ -1,10 +1,12 @@
 //! The mean embedding of weighted samples, exact: μ(x) = Σⱼ wⱼ k(x, xⱼ).
 
+use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
 
 use super::{Form, MeanEmbedding};
 use crate::sum::{Packed, Precision};
-use crate::{Kernel, Points, Result, points};
+use crate::watch::{Progress, Watch};
+use crate::{Error, Kernel, Points, Result, points};
 
 /// Samples that are to be matched, with equal or given weights.
 ///
@@ -80,6 +82,35 @@ impl Empirical {
         self.packed().precision()
     }
 
+    /// Computes μ on the samples themselves now, the n²/2 kernel values that herding over them begins with, and calls
+    /// `watch` from the working threads every few milliseconds. [`Break`](ControlFlow::Break) ends it with
+    /// [`Error::Interrupted`]; the embedding is then as it was.
+    ///
+    /// ```
+    /// use std::ops::ControlFlow;
+    /// use supersample::{Empirical, Error, Kernel, Points, Progress};
+    /// let draws = Points::from_rows(&[0.3, 0.4, 0.5], 1)?;
+    /// let mu = Empirical::new(Kernel::gaussian(1.0)?, draws)?;
+    /// assert_eq!(mu.prepare(&|_| ControlFlow::Break(())), Err(Error::Interrupted));
+    /// mu.prepare(&|progress| {
+    ///     assert_eq!(progress, Progress::Embedding { done: 6, total: 6 });
+    ///     ControlFlow::Continue(())
+    /// })?;
+    /// # Ok::<(), supersample::Error>(())
+    /// ```
+    pub fn prepare(&self, watch: &(dyn Fn(Progress) -> ControlFlow<()> + Sync)) -> Result<()> {
+        if self.known.own_values.get().is_some() {
+            return Ok(());
+        }
+        let mut values = vec![0.0; self.points.len()];
+        if self.means_watched(None, self.packed(), &mut values, Some(watch)).is_break() {
+            return Err(Error::Interrupted);
+        }
+        // Whoever was first: the values are the same.
+        let _ = self.known.own_values.set(values);
+        Ok(())
+    }
+
     /// ‖μ‖² in f64 whatever the precision, for distances that do not go through a herder. n²/2 kernel values, once.
     pub fn double_squared_norm(&self) -> f64 {
         if self.precision_in_use() == Precision::Double {
@@ -134,15 +165,27 @@ impl Empirical {
 
     /// μ at packed points from packed samples; at the samples themselves where no points are given.
     pub(super) fn means(&self, at: Option<&Packed>, samples: &Packed, out: &mut [f64]) {
+        let _ = self.means_watched(at, samples, out, None);
+    }
+
+    /// The same; only the samples themselves are many enough to be watched.
+    fn means_watched(
+        &self,
+        at: Option<&Packed>,
+        samples: &Packed,
+        out: &mut [f64],
+        watch: Option<Watch>,
+    ) -> ControlFlow<()> {
         let in_use = self.weights_in_use();
         let weights = in_use.map(|(weights, _)| weights);
         match at {
             Some(at) => at.mean_into(samples, weights, out),
-            None => samples.own_mean_into(weights, out),
+            None => samples.own_mean_watched(weights, out, watch)?,
         }
         if let Some((_, total)) = in_use {
             out.iter_mut().for_each(|mean| *mean /= total);
         }
+        ControlFlow::Continue(())
     }
 
     pub(super) fn packed(&self) -> &Packed {

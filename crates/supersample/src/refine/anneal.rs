@@ -9,6 +9,7 @@ use rand_pcg::Pcg64;
 
 use super::choices::Choices;
 use super::pool_sums::PoolSums;
+use crate::watch::{Progress, Watch};
 
 /// The first and last temperature, in units of the energy per coordinate T²E²/(T·d) of the set it starts from. Found by
 /// trial on the posteriors of docs/accuracy.md; three times as much or as little costs a few per cent of the error.
@@ -18,14 +19,16 @@ pub(super) const COLD: f64 = 1.0;
 /// Rows whose worth is this many temperatures below the best are drawn once in 10⁹: they are left out.
 const CUTOFF: f64 = 21.0;
 
-/// Anneals for `sweeps` sweeps from `unit`·[`HOT`] down to `unit`·[`COLD`]; returns the rows of the lowest energy met.
+/// Anneals for `sweeps` sweeps from `unit`·[`HOT`] down to `unit`·[`COLD`], or until the watcher ends it; returns
+/// the rows of the lowest energy met, and whether it was ended.
 pub(super) fn anneal(
     set: &mut PoolSums,
     choices: &Choices,
     sweeps: usize,
     unit: f64,
     rng: &mut Pcg64,
-) -> Vec<usize> {
+    watch: Watch,
+) -> (Vec<usize>, bool) {
     let free = choices.include().len()..set.chosen().len();
     let steps = sweeps * free.len();
     let (mut best, mut best_energy) = (set.chosen().to_vec(), 0.0);
@@ -34,6 +37,9 @@ pub(super) fn anneal(
     let mut worths = vec![0.0; set.len()];
     let mut candidates: Vec<(usize, f64)> = Vec::new();
     for step in 0..steps {
+        if watch(Progress::Searching { visits: step, total: steps }).is_break() {
+            return (best, true);
+        }
         let done = step as f64 / (steps - 1).max(1) as f64;
         let temperature = unit * HOT * (COLD / HOT).powf(done);
         let position = free.start + step % free.len();
@@ -54,7 +60,7 @@ pub(super) fn anneal(
             }
         }
     }
-    best
+    (best, false)
 }
 
 /// One of the candidates, with probability proportional to its mass.

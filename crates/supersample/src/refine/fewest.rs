@@ -1,6 +1,7 @@
 //! Stop rules: the fewest rows whose error is small enough, or that are worth enough random draws.
 
 use super::{Draft, Refined, Refiner, herd, with_included};
+use crate::watch::Progress;
 use crate::{Error, Result};
 
 /// The smallest set found for an asked error.
@@ -53,28 +54,38 @@ impl Refiner {
         // Every size up to `short` is taken to be too small.
         let mut short = self.options.include.len().max(1) - 1;
         // Quotas can cost what herding without them had reached: grow until it is enough again.
-        while !is_good(&best) && best.rows.len() < limit {
+        while !is_good(&best) && !best.swept.interrupted && best.rows.len() < limit {
             short = best.rows.len();
             best = self.draft_of(limit.min(short + short / 4 + 1))?;
             kernel_rows += best.kernel_rows;
         }
         let reached = is_good(&best);
-        while reached && best.rows.len() - short > 1 {
+        while reached && !best.swept.interrupted && best.rows.len() - short > 1 {
             let size = short + (best.rows.len() - short) / 2;
             let draft = match self.options.groups {
                 None => {
                     let ordered = with_included(&self.greedy_order(&best.rows)?, &self.options.include);
-                    self.draft_from(&ordered[..size])?
+                    self.draft_from(&ordered[..size])
                 }
                 // A prefix would not keep the quotas.
-                Some(_) => self.draft_of(size)?,
+                Some(_) => self.draft_of(size),
+            };
+            let draft = match draft {
+                // The last set that was good enough is the best there is.
+                Err(Error::Interrupted) => {
+                    best.swept.interrupted = true;
+                    break;
+                }
+                draft => draft?,
             };
             kernel_rows += draft.kernel_rows;
+            let interrupted = draft.swept.interrupted;
             if is_good(&draft) {
                 best = draft;
             } else {
                 short = size;
             }
+            best.swept.interrupted = interrupted;
         }
         let set = self.finish(Draft { kernel_rows, ..best })?;
         Ok(Fewest { set, tolerance, reached, herded })
@@ -118,6 +129,9 @@ impl Refiner {
             if size == limit {
                 return Ok(None);
             }
+            if self.watcher()(Progress::Herding { chosen: size, size: limit }).is_break() {
+                return Err(Error::Interrupted);
+            }
             set.set_share(size as f64 + 1.0);
             let next = set.best_next(|i| choices.may_add(i, set.times(i), None));
             set.push(next.expect("the constraints leave a row for every place"));
@@ -127,7 +141,7 @@ impl Refiner {
     fn draft_of(&self, size: usize) -> Result<Draft> {
         let choices = self.wishes().for_size(size)?;
         let mut set = self.empty_set(self.options.memory);
-        herd(&mut set, &choices);
+        herd(&mut set, &choices, self.watcher())?;
         Ok(self.improve(set, &choices))
     }
 

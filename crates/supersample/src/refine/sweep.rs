@@ -7,6 +7,7 @@
 
 use super::choices::Choices;
 use super::pool_sums::PoolSums;
+use crate::watch::{Progress, Watch};
 
 /// What the sweeps did.
 #[derive(Clone, Copy, Default)]
@@ -16,21 +17,31 @@ pub(super) struct Swept {
     pub(super) swaps: usize,
     /// Whether every position has been visited in vain since the last swap.
     pub(super) converged: bool,
+    /// Whether the watcher has ended them.
+    pub(super) interrupted: bool,
 }
 
 /// Sweeps over the positions that may change, in order, at most `max_sweeps` times. A swap is made only where it
 /// lowers T²E² by more than `margin`, its rounding.
-pub(super) fn sweep(set: &mut PoolSums, choices: &Choices, max_sweeps: usize, margin: f64) -> Swept {
+pub(super) fn sweep(
+    set: &mut PoolSums,
+    choices: &Choices,
+    max_sweeps: usize,
+    margin: f64,
+    watch: Watch,
+) -> Swept {
     let (first, count) = (choices.include().len(), set.chosen().len() - choices.include().len());
     let most = max_sweeps.saturating_mul(count);
     let mut rivals: Vec<Option<usize>> = vec![None; count];
     // How many positions in a row have been visited in vain, whichever they are: a sweep goes on where the last ended.
     let (mut visits, mut quiet, mut swaps, mut turn) = (0, 0, 0, 0);
+    let mut interrupted = false;
     let mut visit = |set: &mut PoolSums, rivals: &mut [Option<usize>], at: usize| {
         visits += 1;
         let swapped = visit(set, choices, first + at, margin, &mut rivals[at]);
         swaps += usize::from(swapped);
-        (swapped, visits < most)
+        interrupted = watch(Progress::Sweeping { visits, swaps, size: count }).is_break();
+        (swapped, visits < most && !interrupted)
     };
     let mut may_go_on = most > 0;
     while may_go_on && quiet < count {
@@ -61,7 +72,7 @@ pub(super) fn sweep(set: &mut PoolSums, choices: &Choices, max_sweeps: usize, ma
             }
         }
     }
-    Swept { sweeps: visits.div_ceil(count.max(1)), swaps, converged: quiet == count }
+    Swept { sweeps: visits.div_ceil(count.max(1)), swaps, converged: quiet == count, interrupted }
 }
 
 /// Puts the best row at `position` if it is better than the one there; whether it was.

@@ -14,7 +14,7 @@ mod scalar;
 mod schedule;
 mod tile;
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::sync::{Arc, OnceLock};
 
 use fearless_simd::{Level, dispatch};
@@ -24,6 +24,7 @@ use self::lanes::Lane;
 use self::panels::{Frame, Panels, WIDTH};
 use self::profile::with_profile;
 use self::tile::{Side, TILE};
+use crate::watch::{Tally, Watch};
 use crate::{Kernel, Points};
 
 /// The arithmetic of kernel values.
@@ -138,9 +139,22 @@ impl Packed {
 
     /// The same at the samples themselves: k(x, y) = k(y, x) saves half of the work.
     pub(crate) fn own_mean_into(&self, weights: Option<&[f64]>, out: &mut [f64]) {
+        let _ = self.own_mean_watched(weights, out, None);
+    }
+
+    /// The same, watched; after a break `out` means nothing.
+    pub(crate) fn own_mean_watched(
+        &self,
+        weights: Option<&[f64]>,
+        out: &mut [f64],
+        watch: Option<Watch>,
+    ) -> ControlFlow<()> {
+        let pairs = |n: usize| (n as u64 * (n as u64 + 1)) / 2;
+        let tally = Tally::new(watch, pairs(out.len()));
         with_panels!(&*self.panels, panels: T => {
-            with_profile!(&self.kernel, T, p => own_means(level(), p, panels, weights, out));
+            with_profile!(&self.kernel, T, p => own_means(level(), p, panels, weights, out, &tally));
         });
+        tally.outcome()
     }
 
     /// Adds `weight`·k(xᵢ, y) to `sums[i]`.
@@ -337,6 +351,7 @@ fn own_means<T: Lane, P: profile::Profile<T>>(
     panels: &Panels<T>,
     weights: Option<&[f64]>,
     out: &mut [f64],
+    tally: &Tally,
 ) {
     assert_eq!(out.len(), panels.len);
     out.fill(0.0);
@@ -348,11 +363,18 @@ fn own_means<T: Lane, P: profile::Profile<T>>(
 
     // The tiles on the diagonal, in full.
     let diagonal = |(i, out): (usize, &mut [f64])| {
+        if !tally.goes_on() {
+            return;
+        }
         let rows = Side { panels: panels.range(range(i).start, range(i).end), weights: &[] };
         one_sided(level, profile, rows, panels, weights, range(i), out);
+        tally.add(out.len() * (out.len() + 1) / 2);
     };
     // The tiles above it, each for the rows of both of its bands.
     let pair = |(a, b, out_a, out_b): (usize, usize, &mut [f64], &mut [f64])| {
+        if !tally.goes_on() {
+            return;
+        }
         let side = |i: usize| Side {
             panels: panels.range(range(i).start, range(i).end),
             weights: weights.map_or(&[][..], |w| &w[range(i).start..range(i).end.next_multiple_of(WIDTH)]),
@@ -364,6 +386,7 @@ fn own_means<T: Lane, P: profile::Profile<T>>(
             }),
             None => two_sided_unweighted(level, profile, panels.dim, rows, columns, out_a, out_b),
         }
+        tally.add(out_a.len() * out_b.len());
     };
     let serial = panels.len * panels.len < SERIAL_BELOW;
     if serial {
@@ -371,7 +394,7 @@ fn own_means<T: Lane, P: profile::Profile<T>>(
     } else {
         out.par_chunks_mut(band).enumerate().for_each(diagonal);
     }
-    for round in schedule::rounds(bands) {
+    for round in schedule::rounds(bands).take_while(|_| tally.goes_on()) {
         let mut chunks: Vec<Option<&mut [f64]>> = out.chunks_mut(band).map(Some).collect();
         let mut take = |i: usize| chunks[i].take().expect("a band plays once in a round");
         let pairs: Vec<_> = round.into_iter().map(|(a, b)| (a, b, take(a), take(b))).collect();

@@ -63,7 +63,7 @@ fn check_means(precision: Precision, tolerance: f64) {
                     let mut out = vec![f64::NAN; n];
                     let mut out_beside = vec![f64::NAN; others.len()];
                     with_panels!(&*packed.panels, panels: T => {
-                        with_profile!(&kernel, T, p => own_means(level, p, panels, weights, &mut out));
+                        with_profile!(&kernel, T, p => own_means(level, p, panels, weights, &mut out, &Tally::new(None, 0)));
                     });
                     match (&*beside.panels, &*packed.panels) {
                         (AnyPanels::Mixed(at), AnyPanels::Mixed(samples)) => {

@@ -1,0 +1,111 @@
+//! What is asked of a refined set: its rows, its groups, and how long to look for it.
+
+/// How the rows of a set are chosen, refined and ordered.
+///
+/// ```
+/// use supersample::RefineOptions;
+/// let plain = RefineOptions::default();
+/// assert!(!plain.repeats && plain.search.is_none());
+/// let thorough = RefineOptions::default().search(40, 1).exclude(&[0, 1]);
+/// assert_eq!(thorough.search.unwrap().sweeps, 40);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct RefineOptions {
+    /// Whether a row may be chosen more than once. Off by default.
+    pub repeats: bool,
+    /// Sweeps at most; 0 leaves the herded set as it is. Default 100; a set is done after 3 to 15.
+    pub max_sweeps: usize,
+    /// The search beyond the local optimum. Off by default.
+    pub search: Option<Search>,
+    /// Whether the rows are put in greedy order, so that a prefix is a good smaller set. On by default; otherwise
+    /// they come as the sweeps left them.
+    pub ordered: bool,
+    /// Rows that must be in the set.
+    pub include: Vec<usize>,
+    /// Rows that must not be.
+    pub exclude: Vec<usize>,
+    /// The group of each row of the pool, numbered from 0: a chain, a class. None by default.
+    pub groups: Option<Vec<usize>>,
+    /// How many rows are to come from each group; by default in proportion to the mass of the group.
+    pub quotas: Option<Vec<usize>>,
+    /// Bytes that may be spent on keeping kernel rows of chosen points, which then need not be computed again.
+    /// Default 512 MiB. Changes the time, never the result beyond rounding.
+    pub memory: usize,
+}
+
+/// The seeded search that leaves the local optimum by annealing and returns the best set it has seen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Search {
+    /// Annealed sweeps in each round.
+    pub sweeps: usize,
+    /// Rounds, each from the best set so far. Default 1: one long round does better than several short ones.
+    pub rounds: usize,
+    /// The seed of its random numbers; the same seed gives the same set.
+    pub seed: u64,
+}
+
+impl Default for RefineOptions {
+    fn default() -> RefineOptions {
+        RefineOptions {
+            repeats: false,
+            max_sweeps: 100,
+            search: None,
+            ordered: true,
+            include: Vec::new(),
+            exclude: Vec::new(),
+            groups: None,
+            quotas: None,
+            memory: 512 << 20,
+        }
+    }
+}
+
+impl RefineOptions {
+    /// The same, with or without repeated rows.
+    pub fn repeats(self, repeats: bool) -> RefineOptions {
+        RefineOptions { repeats, ..self }
+    }
+
+    /// The same, with at most this many sweeps.
+    pub fn max_sweeps(self, max_sweeps: usize) -> RefineOptions {
+        RefineOptions { max_sweeps, ..self }
+    }
+
+    /// The same, followed by a search of one round of this many annealed sweeps.
+    pub fn search(self, sweeps: usize, seed: u64) -> RefineOptions {
+        RefineOptions { search: Some(Search { sweeps, rounds: 1, seed }), ..self }
+    }
+
+    /// The same, with the search made this many times over; without effect without a search.
+    pub fn rounds(self, rounds: usize) -> RefineOptions {
+        RefineOptions { search: self.search.map(|search| Search { rounds, ..search }), ..self }
+    }
+
+    /// The same, in greedy order or as the sweeps leave them.
+    pub fn ordered(self, ordered: bool) -> RefineOptions {
+        RefineOptions { ordered, ..self }
+    }
+
+    /// The same, with these rows in the set.
+    pub fn include(self, rows: &[usize]) -> RefineOptions {
+        RefineOptions { include: rows.to_vec(), ..self }
+    }
+
+    /// The same, without these rows.
+    pub fn exclude(self, rows: &[usize]) -> RefineOptions {
+        RefineOptions { exclude: rows.to_vec(), ..self }
+    }
+
+    /// The same, balanced over groups: the group of each row, and how many rows each group is to give (by default in
+    /// proportion to its mass).
+    pub fn groups(self, groups: &[usize], quotas: Option<&[usize]>) -> RefineOptions {
+        RefineOptions { groups: Some(groups.to_vec()), quotas: quotas.map(<[usize]>::to_vec), ..self }
+    }
+
+    /// The same, with this many bytes for kept kernel rows.
+    pub fn memory(self, bytes: usize) -> RefineOptions {
+        RefineOptions { memory: bytes, ..self }
+    }
+}

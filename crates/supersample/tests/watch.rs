@@ -1,0 +1,107 @@
+//! Long computations can be watched and ended, and watching changes nothing.
+
+use std::ops::ControlFlow::{self, Break, Continue};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use supersample::{Empirical, Error, Kernel, MeanEmbedding, Points, Progress, RefineOptions, Refiner};
+
+fn draws(n: usize) -> Points {
+    let coordinate = |i: usize| ((i as f64 * 0.754_877).fract() - 0.5) * (i as f64 * 0.569_84).fract();
+    Points::from_vec((0..2 * n).map(coordinate).collect(), 2).unwrap()
+}
+
+fn embedding(n: usize) -> Empirical {
+    Empirical::new(Kernel::gaussian(0.2).unwrap(), draws(n)).unwrap()
+}
+
+fn values(mu: &Empirical) -> Vec<f64> {
+    let mut values = vec![0.0; mu.points().len()];
+    mu.values_into(mu.points(), &mut values);
+    values
+}
+
+#[test]
+fn an_embedding_reports_every_pair_and_is_the_same_when_watched() {
+    for n in [1, 7, 400, 3000] {
+        let mu = embedding(n);
+        let (furthest, calls) = (AtomicU64::new(0), AtomicUsize::new(0));
+        let watch = |progress: Progress| {
+            let Progress::Embedding { done, total } = progress else { panic!("{progress:?}") };
+            assert_eq!(total, (n * (n + 1) / 2) as u64);
+            furthest.fetch_max(done, Ordering::SeqCst);
+            calls.fetch_add(1, Ordering::SeqCst);
+            Continue(())
+        };
+        mu.prepare(&watch).unwrap();
+        assert_eq!(furthest.load(Ordering::SeqCst), (n * (n + 1) / 2) as u64);
+        assert_eq!(values(&mu), values(&embedding(n)));
+        // What is known is not computed again.
+        let before = calls.load(Ordering::SeqCst);
+        mu.prepare(&watch).unwrap();
+        assert_eq!(calls.load(Ordering::SeqCst), before);
+    }
+}
+
+#[test]
+fn an_interrupted_embedding_starts_afresh() {
+    let mu = embedding(3000);
+    let calls = AtomicUsize::new(0);
+    let impatient =
+        |_: Progress| if calls.fetch_add(1, Ordering::SeqCst) < 20 { Continue(()) } else { Break(()) };
+    assert_eq!(mu.prepare(&impatient), Err(Error::Interrupted));
+    // Every thread notices at its next tile.
+    assert!(calls.load(Ordering::SeqCst) < 20 + 64, "{calls:?}");
+    assert_eq!(values(&mu), values(&embedding(3000)));
+}
+
+fn refiner(watch: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Refiner {
+    let options = RefineOptions::default().search(3, 5);
+    Refiner::new(embedding(500), draws(500), options).unwrap().watched(watch)
+}
+
+#[test]
+fn a_watched_set_is_the_same_set() {
+    let plain = Refiner::new(embedding(500), draws(500), RefineOptions::default().search(3, 5)).unwrap();
+    let watched = refiner(|_| Continue(()));
+    let (plain, watched) = (plain.choose(12).unwrap(), watched.choose(12).unwrap());
+    assert!(!watched.interrupted);
+    assert_eq!(plain, watched);
+}
+
+#[test]
+fn a_set_ended_early_is_the_best_so_far() {
+    let whole = refiner(|_| Continue(())).choose(12).unwrap();
+    let herding = refiner(|progress| match progress {
+        Progress::Herding { chosen: 4, .. } => Break(()),
+        _ => Continue(()),
+    });
+    assert_eq!(herding.choose(12), Err(Error::Interrupted));
+    let sweeping = refiner(|progress| match progress {
+        Progress::Sweeping { visits, .. } if visits >= 3 => Break(()),
+        _ => Continue(()),
+    });
+    let set = sweeping.choose(12).unwrap();
+    assert!(set.interrupted && !set.converged && set.rows.len() == 12);
+    assert!(set.error <= set.start_error && set.error > whole.error);
+    let searching = refiner(|progress| match progress {
+        Progress::Searching { visits, .. } if visits >= 7 => Break(()),
+        _ => Continue(()),
+    });
+    let set = searching.choose(12).unwrap();
+    assert!(set.interrupted && set.error <= set.swept_error && set.error >= whole.error);
+}
+
+#[test]
+fn the_fewest_rows_ended_early_still_reach_the_tolerance() {
+    let whole = refiner(|_| Continue(())).fewest(0.01).unwrap();
+    let searches = AtomicUsize::new(0);
+    let impatient = refiner(move |progress| match progress {
+        // The search of the second trial: the first has given a set that is good enough.
+        Progress::Searching { visits: 0, .. } if searches.fetch_add(1, Ordering::SeqCst) == 1 => Break(()),
+        _ => Continue(()),
+    });
+    let ended = impatient.fewest(0.01).unwrap();
+    assert!(whole.reached && !whole.set.interrupted);
+    assert!(ended.reached && ended.set.interrupted && ended.set.error.unwrap() <= 0.01);
+    assert!(ended.set.rows.len() >= whole.set.rows.len());
+}
