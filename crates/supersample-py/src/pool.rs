@@ -1,0 +1,59 @@
+//! Thread pools of our own, by size, that a forked child makes anew.
+//!
+//! Rayon's global pool is made once for a process and its threads do not survive a fork: whoever used it in the child
+//! would wait for ever. Pools here belong to the process that made them.
+
+use std::sync::{Arc, Mutex};
+
+use pyo3::PyResult;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+/// More threads than any machine has cores; beyond some number the system starts to kill us instead of refusing.
+const MOST_THREADS: usize = 1024;
+/// Pools that are kept; whoever asks for more sizes than that pays for a new pool each time.
+const KEPT: usize = 8;
+
+/// The process that made the pools, and each pool with its number of threads.
+struct Pools {
+    process: u32,
+    by_size: Vec<(usize, Arc<ThreadPool>)>,
+}
+
+static POOLS: Mutex<Pools> = Mutex::new(Pools { process: 0, by_size: Vec::new() });
+
+/// The pool of this many threads; all cores where none are asked for.
+pub(crate) fn pool(threads: Option<usize>) -> PyResult<Arc<ThreadPool>> {
+    let threads = match threads {
+        None => std::thread::available_parallelism().map_or(1, usize::from),
+        Some(0) => return Err(PyValueError::new_err("threads is 0; at least 1 is needed, or None for all cores")),
+        Some(many) if many > MOST_THREADS => {
+            let message = format!("threads is {many}; at most {MOST_THREADS} can be started");
+            return Err(PyValueError::new_err(message));
+        }
+        Some(threads) => threads,
+    };
+    // Never waited for: a fork may have left it locked for ever. Then a pool is made and not kept.
+    let Ok(mut pools) = POOLS.try_lock() else { return start(threads) };
+    if pools.process != std::process::id() {
+        // Not dropped: their threads are not in this process, and one may have held a lock of theirs when it forked.
+        std::mem::take(&mut pools.by_size).into_iter().for_each(std::mem::forget);
+        pools.process = std::process::id();
+    }
+    if let Some((_, pool)) = pools.by_size.iter().find(|(size, _)| *size == threads) {
+        return Ok(pool.clone());
+    }
+    let pool = start(threads)?;
+    if pools.by_size.len() < KEPT {
+        pools.by_size.push((threads, pool.clone()));
+    }
+    Ok(pool)
+}
+
+fn start(threads: usize) -> PyResult<Arc<ThreadPool>> {
+    let builder = ThreadPoolBuilder::new().num_threads(threads).thread_name(|i| format!("supersample-{i}"));
+    let pool = builder.build().map_err(|error| {
+        PyRuntimeError::new_err(format!("{threads} threads cannot be started: {error}; ask for fewer"))
+    })?;
+    Ok(Arc::new(pool))
+}

@@ -1,0 +1,107 @@
+//! Long work beside Python: other threads compute while the calling one looks for Ctrl-C and reports progress.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use pyo3::prelude::*;
+use supersample::Progress;
+
+use crate::pool::pool;
+
+/// How often the calling thread looks up.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Work of at most so many coordinate differences is done (within about 10 ms) before anyone could want to stop it, and
+/// is not worth waking several threads.
+const SMALL: f64 = 4e6;
+
+/// The phases by the numbers the watch keeps.
+const PHASES: [&str; 4] = ["comparing", "choosing", "swapping", "searching"];
+
+/// Where the work is, and whether it is to stop. Written by the workers, read by the calling thread, and the other way.
+#[derive(Default)]
+pub(crate) struct Watch {
+    stop: AtomicBool,
+    phase: AtomicU8,
+    done: AtomicU64,
+    total: AtomicU64,
+}
+
+impl Watch {
+    /// What the library reports.
+    pub(crate) fn saw(&self, progress: Progress) -> ControlFlow<()> {
+        let (phase, done, total) = match progress {
+            Progress::Embedding { done, total } => (0, done, total),
+            Progress::Herding { chosen, size } => (1, chosen as u64, size as u64),
+            Progress::Sweeping { visits, size, .. } => (2, visits as u64, size as u64),
+            Progress::Searching { visits, total } => (3, visits as u64, total as u64),
+            _ => return self.goes_on(),
+        };
+        self.phase.store(phase, Relaxed);
+        self.done.store(done, Relaxed);
+        self.total.store(total, Relaxed);
+        self.goes_on()
+    }
+
+    /// Picks so far of those asked for.
+    pub(crate) fn picked(&self, done: usize, asked: usize) -> ControlFlow<()> {
+        self.saw(Progress::Herding { chosen: done, size: asked })
+    }
+
+    fn goes_on(&self) -> ControlFlow<()> {
+        if self.stop.load(Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    /// Tells a Python function `(phase, done, total)`.
+    fn tell(&self, py: Python<'_>, listener: &Py<PyAny>) -> PyResult<()> {
+        let phase = PHASES[usize::from(self.phase.load(Relaxed))];
+        listener.call1(py, (phase, self.done.load(Relaxed), self.total.load(Relaxed)))?;
+        Ok(())
+    }
+}
+
+/// Runs `work` on this many threads with Python free to do something else. `size` is about how many coordinate differences
+/// it takes. The second result is an exception raised by a signal or by `listener`, after which the work was told to stop; the first is what it then returned.
+pub(crate) fn run<T: Send>(
+    py: Python<'_>,
+    threads: Option<usize>,
+    size: f64,
+    listener: Option<&Py<PyAny>>,
+    work: impl FnOnce(&Arc<Watch>) -> T + Send,
+) -> PyResult<(T, PyResult<()>)> {
+    let watch = Arc::new(Watch::default());
+    if size <= SMALL && listener.is_none() {
+        // Any number gives the same result; it was asked for and must still be possible.
+        let _ = threads.filter(|&threads| threads != 1).map(|threads| pool(Some(threads))).transpose()?;
+        let pool = pool(Some(1))?;
+        return Ok((py.detach(|| pool.install(|| work(&watch))), Ok(())));
+    }
+    let pool = pool(threads)?;
+    let (result, outcome) = py.detach(|| {
+        std::thread::scope(|scope| {
+            let (finished, news) = channel::<()>();
+            let worker = scope.spawn(|| {
+                // Dropped when the work ends, in whatever way.
+                let _finished = finished;
+                pool.install(|| work(&watch))
+            });
+            let mut outcome = Ok(());
+            while let Err(RecvTimeoutError::Timeout) = news.recv_timeout(LOOK) {
+                if outcome.is_ok() {
+                    outcome = Python::attach(|py| {
+                        py.check_signals()?;
+                        listener.map_or(Ok(()), |listener| watch.tell(py, listener))
+                    });
+                    watch.stop.store(outcome.is_err(), Relaxed);
+                }
+            }
+            (worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), outcome)
+        })
+    });
+    // Once more, so that whoever listens sees the end.
+    let outcome = outcome.and_then(|()| listener.map_or(Ok(()), |listener| watch.tell(py, listener)));
+    Ok((result, outcome))
+}
