@@ -265,8 +265,8 @@ pub(crate) struct SizeArgs {
 #[command(next_help_heading = "Distances")]
 pub(crate) struct KernelArgs {
     /// Every column to unit variance (sd), uncorrelated as well (pca), or as it is (none)
-    #[arg(long, value_enum, default_value_t = Scale::Sd, hide_possible_values = true)]
-    pub(crate) scale: Scale,
+    #[arg(long, value_enum, default_value_t = ScaleArg::Sd, hide_possible_values = true)]
+    pub(crate) scale: ScaleArg,
 
     /// gaussian, laplace, matern12, matern32, matern52, imq or linear
     #[arg(long, value_name = "NAME", default_value = "gaussian", hide_possible_values = true,
@@ -332,7 +332,7 @@ pub(crate) struct RunArgs {
 
 /// What is done to the columns before distances are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Scale {
+pub(crate) enum ScaleArg {
     None,
     Sd,
     Pca,

@@ -210,7 +210,7 @@ fn summarise(
         scale: plan.draws.scale,
         precision: precision_name(herder.precision()),
         coordinates: problem.points.dim(),
-        constant: problem.scaling.constant.clone(),
+        constant: problem.scaling.constant().to_vec(),
         error: chosen.error(),
         error_floor: herder.error_floor(),
         single_draw,

@@ -5,8 +5,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use rayon::prelude::*;
 use supersample::Herder;
-
-use crate::weights::systematic;
+use supersample::quality::systematic_rows;
 
 /// How many random subsets are drawn.
 const RANDOM_DRAWS: usize = 20;
@@ -43,7 +42,7 @@ pub(crate) fn compare(
     let squares: f64 = errors.iter().map(|error| (error - mean) * (error - mean)).sum();
     let spaced = match shares {
         None => spaced_rows(rows, count),
-        Some(shares) => systematic(shares, count, 0.5),
+        Some(shares) => systematic_rows(shares, count)?,
     };
     Ok(Some(Comparison {
         random_mean: mean,

@@ -64,7 +64,7 @@ pub(crate) fn run(plan: &EvalPlan) -> Result<Outcome> {
             scale: plan.draws.scale,
             precision: precision_name(herder.precision()),
             coordinates: problem.points.dim(),
-            constant: problem.scaling.constant.clone(),
+            constant: problem.scaling.constant().to_vec(),
             error: Some(error),
             error_floor: herder.error_floor(),
             single_draw: mean_diagonal.zip(herder.squared_norm()).map(|(diagonal, norm)| diagonal - norm),

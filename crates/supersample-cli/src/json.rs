@@ -1,8 +1,9 @@
 //! The summary of a run as JSON; its keys are documented in docs/json.md and change only with `schema`.
 
 use serde_json::{Value, json};
+use supersample::scale::Scale;
 
-use crate::args::{Scale, version};
+use crate::args::version;
 use crate::choose::Ended;
 use crate::quality::Worst;
 use crate::report::{Report, Subject};

@@ -19,7 +19,6 @@ mod progress;
 mod quality;
 mod report;
 mod sample;
-mod scale;
 mod weights;
 
 use std::io::Write;

@@ -4,11 +4,12 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
+use supersample::scale::Scale;
 use supersample::{Kernel, Points, Precision, RefineOptions, bandwidth};
 use supersample_io::{Format, Reading, Selection, Target};
 
 use crate::args::{
-    EvalArgs, HerdArgs, KernelArgs, PrecisionArg, ReadingArgs, ResultArgs, RunArgs, SampleArgs, Scale,
+    EvalArgs, HerdArgs, KernelArgs, PrecisionArg, ReadingArgs, ResultArgs, RunArgs, SampleArgs, ScaleArg,
     SizeArgs, ThinArgs,
 };
 use crate::choose::Stop;
@@ -225,7 +226,11 @@ impl DrawsPlan {
             separator: reading.separator,
             warmup: reading.warmup,
             weights,
-            scale: kernel.scale,
+            scale: match kernel.scale {
+                ScaleArg::None => Scale::None,
+                ScaleArg::Sd => Scale::Sd,
+                ScaleArg::Pca => Scale::Pca,
+            },
             kernel: KernelPlan::new(kernel.kernel, kernel.bandwidth.as_deref())?,
             precision: match kernel.precision {
                 PrecisionArg::Mixed => Precision::Mixed,
@@ -297,11 +302,14 @@ impl KernelPlan {
     }
 
     /// The kernel for these points, which are scaled already.
-    pub(crate) fn for_points(&self, points: &Points) -> Result<Kernel> {
+    pub(crate) fn for_points(&self, points: &Points, shares: Option<&[f64]>) -> Result<Kernel> {
         match self {
             KernelPlan::Given(kernel) => Ok(kernel.clone()),
             KernelPlan::Median { name } => {
-                let median = bandwidth::median(points);
+                let median = match shares {
+                    Some(shares) => bandwidth::weighted_median(points, shares)?,
+                    None => bandwidth::median(points),
+                };
                 Kernel::named(name, &[median]).context("the median distance cannot be used; give --bandwidth")
             }
         }

@@ -1,17 +1,16 @@
 //! What is to be matched: the draws, their weights, the points they become and the kernel between them.
 
 use anyhow::{Context, Result, bail};
+use supersample::scale::{Scale, Scaling};
 use supersample::{Empirical, Kernel, Points, Precision};
 use supersample_io::Draws;
 
-use crate::args::Scale;
 use crate::checkpoint::Fingerprint;
 use crate::compare::random_rows;
 use crate::numbers::significant;
 use crate::plan::{DrawsPlan, WeightsPlan};
 use crate::quality::Rows;
-use crate::scale::Scaling;
-use crate::weights::{effective_size, shares, shares_of_logs, systematic};
+use crate::weights::{effective_size, shares, shares_of_logs};
 
 /// How many rows stand for all when the kernel is looked at and when the median is taken by weight.
 const LOOKED_AT: usize = 400;
@@ -63,10 +62,10 @@ impl Problem {
             ));
         }
         let scaling = Scaling::fit(plan.scale, draws.values(), draws.dim(), shares.as_deref())?;
-        if scaling.dropped > 0 {
+        if scaling.dropped() > 0 {
             warnings.push(format!(
                 "{} of {} directions have no variance of their own and were left out",
-                scaling.dropped,
+                scaling.dropped(),
                 draws.dim()
             ));
         }
@@ -75,13 +74,7 @@ impl Problem {
             _ => scaling.apply(draws.values()),
         };
         let points = Points::from_vec(scaled, scaling.out_dim())?;
-        let kernel = match &shares {
-            // The library's median knows no weights, so it is shown rows drawn by them.
-            Some(shares) => {
-                plan.kernel.for_points(&points.select(&systematic(shares, 1000.min(points.len()), 0.5))?)?
-            }
-            None => plan.kernel.for_points(&points)?,
-        };
+        let kernel = plan.kernel.for_points(&points, shares.as_deref())?;
         warnings.extend(kernel_warning(&kernel, &points, shares.as_deref()));
         Ok(Problem { draws, shares, scaling, points, kernel, precision: plan.precision, warnings })
     }

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::scale::Moments;
+use supersample::scale::Moments;
 
 /// The quantiles compared.
 pub(crate) const LEVELS: [f64; 5] = [0.05, 0.25, 0.5, 0.75, 0.95];

@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
+use supersample::scale::Scale;
 use supersample::{Kernel, Precision};
 
-use crate::args::Scale;
 use crate::choose::{Ended, Stop};
 use crate::compare::Comparison;
 use crate::numbers::{count, ordinal, significant, with_spread};

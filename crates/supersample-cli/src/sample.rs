@@ -4,10 +4,10 @@ use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
+use supersample::scale::Scale;
 use supersample::{AscentOptions, ClosedForm, Domain, Herder, MeanEmbedding};
 use supersample_io::{Column, Format, Frame, Target, mixture};
 
-use crate::args::Scale;
 use crate::choose::{Choice, herd};
 use crate::choose_rows::cell;
 use crate::interrupt;
@@ -32,7 +32,7 @@ pub(crate) fn run(plan: &SamplePlan) -> Result<Outcome> {
     with_threads(plan.threads, || {
         let (components, dim) = (mixture.len(), mixture.dim());
         let starts = mixture.sample(plan.starts, plan.seed)?;
-        let kernel = plan.kernel.for_points(&starts)?;
+        let kernel = plan.kernel.for_points(&starts, None)?;
         let mu = ClosedForm::mixture(kernel.clone(), mixture)?;
         let single_draw = mu.mean_diagonal().zip(mu.squared_norm()).map(|(diagonal, norm)| diagonal - norm);
         let options = AscentOptions::default().climbs(plan.climbs);

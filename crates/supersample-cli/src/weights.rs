@@ -1,4 +1,4 @@
-//! Weights of the rows: from numbers or their logarithms to shares that sum to one, and draws by them.
+//! Weights of the rows: from numbers or their logarithms to shares that sum to one.
 
 use anyhow::{Result, ensure};
 
@@ -28,26 +28,6 @@ fn summing_to_one(mut weights: Vec<f64>) -> Vec<f64> {
     weights
 }
 
-/// `count` rows at equal steps of the summed weight, the first half a step in: each row is drawn as often as its weight
-/// says, up to one. The offset moves them all, from 0 to 1 step.
-pub(crate) fn systematic(shares: &[f64], count: usize, offset: f64) -> Vec<usize> {
-    let mut rows = Vec::with_capacity(count);
-    let (mut row, mut reached) = (0, shares[0]);
-    for i in 0..count {
-        let wanted = (i as f64 + offset) / count as f64;
-        while reached <= wanted && row + 1 < shares.len() {
-            row += 1;
-            reached += shares[row];
-        }
-        // Rounding may leave the sum short of one; rows of no weight are never drawn.
-        while shares[row] == 0.0 && row > 0 {
-            row -= 1;
-        }
-        rows.push(row);
-    }
-    rows
-}
-
 /// The number of equal weights that estimate a mean as well: 1/Σ w².
 pub(crate) fn effective_size(shares: &[f64]) -> f64 {
     1.0 / shares.iter().map(|share| share * share).sum::<f64>()
@@ -65,12 +45,5 @@ mod tests {
         assert!(super::shares(&[1.0, -1.0]).unwrap_err().to_string().contains("row 2 is -1"));
         assert!(super::shares(&[0.0, 0.0]).is_err());
         assert!((effective_size(&[0.25; 4]) - 4.0).abs() < 1e-12);
-    }
-
-    #[test]
-    fn systematic_draws_follow_the_weights() {
-        assert_eq!(systematic(&[0.5, 0.0, 0.25, 0.25], 4, 0.5), [0, 0, 2, 3]);
-        assert_eq!(systematic(&[0.25; 4], 2, 0.5), [1, 3]);
-        assert_eq!(systematic(&[1.0, 0.0], 3, 0.999), [0, 0, 0]);
     }
 }

@@ -4,8 +4,9 @@ use rand::RngExt;
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
 
-use crate::Points;
 use crate::kernel::Distance;
+use crate::points::normalised;
+use crate::{Points, Result};
 
 /// How many points the median is taken over: 1000 points make half a million pairs, which fixes the median to about
 /// one part in a hundred and takes milliseconds.
@@ -40,6 +41,13 @@ pub fn median(points: &Points) -> f64 {
     }
 }
 
+/// The same where points have weights: over rows drawn by their weight.
+pub fn weighted_median(points: &Points, weights: &[f64]) -> Result<f64> {
+    let shares = normalised(weights, "points", points.len())?;
+    let rows = systematic(&shares, MEDIAN_SUBSAMPLE.min(points.len()), 0.5);
+    Ok(median(&points.select(&rows)?))
+}
+
 /// The upper median, or `None` of nothing.
 fn middle(values: &mut [f64]) -> Option<f64> {
     let half = values.len() / 2;
@@ -66,6 +74,26 @@ pub(crate) fn subsample(n: usize, size: usize) -> Vec<usize> {
     chosen.into_iter().collect()
 }
 
+/// `count` rows at equal steps of the summed weight, the first half a step in: each row is drawn as often as its weight
+/// says, up to one. The offset moves them all, from 0 to 1 step.
+pub(crate) fn systematic(shares: &[f64], count: usize, offset: f64) -> Vec<usize> {
+    let mut rows = Vec::with_capacity(count);
+    let (mut row, mut reached) = (0, shares[0]);
+    for i in 0..count {
+        let wanted = (i as f64 + offset) / count as f64;
+        while reached <= wanted && row + 1 < shares.len() {
+            row += 1;
+            reached += shares[row];
+        }
+        // Rounding may leave the sum short of one; rows of no weight are never drawn.
+        while shares[row] == 0.0 && row > 0 {
+            row -= 1;
+        }
+        rows.push(row);
+    }
+    rows
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,6 +118,19 @@ mod tests {
         assert!((median - (1.0 - 0.5f64.sqrt())).abs() < 0.01, "{median}");
     }
 
+    #[test]
+    fn a_point_without_weight_does_not_count() {
+        let points = Points::from_rows(&[0.0, 1.0, 3.0, 1e6], 1).unwrap();
+        assert_eq!(weighted_median(&points, &[2.0, 2.0, 2.0, 0.0]).unwrap(), 2.0);
+        assert!(weighted_median(&points, &[1.0]).is_err());
+    }
+
+    #[test]
+    fn systematic_draws_follow_the_weights() {
+        assert_eq!(systematic(&[0.5, 0.0, 0.25, 0.25], 4, 0.5), [0, 0, 2, 3]);
+        assert_eq!(systematic(&[0.25; 4], 2, 0.5), [1, 3]);
+        assert_eq!(systematic(&[1.0, 0.0], 3, 0.999), [0, 0, 0]);
+    }
     #[test]
     fn repeated_or_single_points_still_give_a_positive_length() {
         let median = |rows: &[f64]| median(&Points::from_rows(rows, 1).unwrap());

@@ -7,6 +7,16 @@ pub enum Error {
     /// The watcher of a long computation has ended it.
     #[error("the computation was ended before it had a result")]
     Interrupted,
+    /// Whitening takes too long for so many columns.
+    #[error(
+        "whitening (scale pca) takes at most {most} columns, and there are {dim}; choose fewer columns, or scale sd"
+    )]
+    TooManyColumns {
+        /// How many columns there are.
+        dim: usize,
+        /// How many there may be.
+        most: usize,
+    },
     /// A set of points needs at least one row.
     #[error("there are no points; at least one row is needed")]
     NoPoints,

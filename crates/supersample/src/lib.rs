@@ -51,6 +51,7 @@ mod points;
 mod polish;
 pub mod quality;
 mod refine;
+pub mod scale;
 mod special;
 mod sum;
 pub mod target;

@@ -31,6 +31,12 @@ impl Points {
 
     /// Points from numbers in row order, taken over without a copy; `dim` numbers make a row.
     pub fn from_vec(data: Vec<f64>, dim: usize) -> Result<Points> {
+        Points::check(&data, dim)?;
+        Ok(Points { data: Arc::new(data), dim })
+    }
+
+    /// Whether these numbers can be points.
+    pub(crate) fn check(data: &[f64], dim: usize) -> Result<()> {
         if dim == 0 {
             return Err(Error::NoDimensions);
         }
@@ -43,7 +49,7 @@ impl Points {
         if let Some(at) = data.iter().position(|value| !value.is_finite()) {
             return Err(Error::NonFinite { row: at / dim, column: at % dim, value: data[at] });
         }
-        Ok(Points { data: Arc::new(data), dim })
+        Ok(())
     }
 
     /// How many points there are; at least 1.

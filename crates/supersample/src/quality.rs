@@ -3,6 +3,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
+use crate::bandwidth::systematic;
 use crate::{Error, Points, Result};
 
 /// The quantiles that are compared.
@@ -130,6 +131,12 @@ pub fn quality(
 pub fn every_kth(n: usize, size: usize) -> Result<Vec<usize>> {
     expect_rows(n, size)?;
     Ok((0..size).map(|i| (i as u128 * n as u128 / size as u128) as usize).collect())
+}
+
+/// `size` rows at equal steps of the summed weights, the first half a step in: every k-th row where rows have weights.
+pub fn systematic_rows(weights: &[f64], size: usize) -> Result<Vec<usize>> {
+    let shares = crate::points::normalised(weights, "rows", weights.len())?;
+    Ok(systematic(&shares, size, 0.5))
 }
 
 /// `size` of `n` rows at random: distinct ones, or with weights iid draws in proportion to them, which may repeat.

@@ -1,33 +1,56 @@
 //! What is done to the columns before distances are taken: nothing, unit variance, or the paper's whitening.
 
-use anyhow::{Result, ensure};
-
-use crate::args::Scale;
+use crate::points::{self, Points};
+use crate::{Error, Result};
 
 /// Directions whose variance is less than this part of the largest are rounding, not data.
 const DEGENERATE: f64 = 1e-12;
 /// Beyond so many columns the eigenvectors take minutes.
 const MOST_FOR_PCA: usize = 2000;
 
-/// A map from rows as they are in the file to the points whose distances count: x ↦ A·((x − centre)/unit).
+/// How columns are brought to a common scale.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scale {
+    /// Not at all: for columns in the same units.
+    None,
+    /// To unit standard deviation.
+    #[default]
+    Sd,
+    /// Centred, rotated and scaled until all columns are uncorrelated and of unit variance, as the paper does in its
+    /// section 4.2; directions without spread are dropped.
+    Pca,
+}
+
+/// A map from rows as they are given to the points whose distances count: x ↦ A·((x − centre)/unit).
+///
+/// ```
+/// use supersample::scale::{Scale, Scaling};
+/// let metres_and_grams = [1.0, 100.0, 3.0, 500.0];
+/// let scaling = Scaling::fit(Scale::Sd, &metres_and_grams, 2, None)?;
+/// assert_eq!(scaling.apply(&metres_and_grams), [-1.0, -1.0, 1.0, 1.0]);
+/// # Ok::<(), supersample::Error>(())
+/// ```
 #[derive(Clone, Debug)]
-pub(crate) struct Scaling {
+pub struct Scaling {
     centre: Vec<f64>,
     /// What each column is divided by; 1 for constant columns.
     unit: Vec<f64>,
     /// Rows of a matrix, for `pca`.
     directions: Option<Vec<Vec<f64>>>,
-    /// The columns that have no spread, and how many directions `pca` dropped beyond those.
-    pub(crate) constant: Vec<usize>,
-    pub(crate) dropped: usize,
+    constant: Vec<usize>,
+    dropped: usize,
     dim: usize,
 }
 
 impl Scaling {
-    /// The scaling that these rows ask for; `shares` are their weights where they are not equal.
+    /// The scaling that these rows of `dim` numbers ask for, with a weight each where they are not equal.
     ///
     /// Variances divide by n, not n − 1: the rows are the whole of the distribution to be matched, not a sample from it.
-    pub(crate) fn fit(scale: Scale, values: &[f64], dim: usize, shares: Option<&[f64]>) -> Result<Scaling> {
+    pub fn fit(scale: Scale, values: &[f64], dim: usize, weights: Option<&[f64]>) -> Result<Scaling> {
+        Points::check(values, dim)?;
+        let shares =
+            weights.map(|weights| points::normalised(weights, "rows", values.len() / dim)).transpose()?;
+        let shares = shares.as_deref();
         let mut scaling = Scaling {
             centre: vec![0.0; dim],
             unit: vec![1.0; dim],
@@ -49,21 +72,31 @@ impl Scaling {
             }
         }
         if scale == Scale::Pca {
-            ensure!(
-                dim <= MOST_FOR_PCA,
-                "--scale pca takes at most {MOST_FOR_PCA} columns, and there are {dim}; choose fewer, or --scale sd"
-            );
+            if dim > MOST_FOR_PCA {
+                return Err(Error::TooManyColumns { dim, most: MOST_FOR_PCA });
+            }
             scaling.whiten(values, shares);
         }
         Ok(scaling)
     }
 
     /// How many coordinates a point has after scaling.
-    pub(crate) fn out_dim(&self) -> usize {
+    pub fn out_dim(&self) -> usize {
         self.directions.as_ref().map_or(self.dim, Vec::len)
     }
 
-    pub(crate) fn apply(&self, values: &[f64]) -> Vec<f64> {
+    /// The columns that have no spread, which scaling sets to 0.
+    pub fn constant(&self) -> &[usize] {
+        &self.constant
+    }
+
+    /// How many directions [`Scale::Pca`] dropped because they have no spread, constant columns not counted.
+    pub fn dropped(&self) -> usize {
+        self.dropped
+    }
+
+    /// Rows like those it was fitted to, scaled.
+    pub fn apply(&self, values: &[f64]) -> Vec<f64> {
         let mut scaled = Vec::with_capacity(values.len() / self.dim * self.out_dim());
         let mut row_scaled = vec![0.0; self.dim];
         for row in values.chunks_exact(self.dim) {
@@ -120,14 +153,17 @@ impl Scaling {
 
 /// Mean and standard deviation of a column.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Moments {
-    pub(crate) mean: f64,
-    pub(crate) sd: f64,
+pub struct Moments {
+    /// The mean.
+    pub mean: f64,
+    /// The standard deviation, without n − 1.
+    pub sd: f64,
 }
 
 impl Moments {
-    /// Of column `j` of numbers in row order; `None` where all values (of rows that weigh anything) are the same.
-    pub(crate) fn of(values: &[f64], dim: usize, j: usize, shares: Option<&[f64]>) -> Option<Moments> {
+    /// Of column `j` of numbers in row order; `None` where all values (of rows that weigh
+    /// anything) are the same.
+    pub fn of(values: &[f64], dim: usize, j: usize, shares: Option<&[f64]>) -> Option<Moments> {
         let rows = values.len() / dim;
         let share = |i: usize| shares.map_or(1.0 / rows as f64, |shares| shares[i]);
         let column = || (0..rows).map(|i| (values[i * dim + j], share(i))).filter(|&(_, share)| share > 0.0);
@@ -217,7 +253,7 @@ mod tests {
         assert_eq!(Moments::of(&[0.0, -0.0], 1, 0, None), None);
         let values = [0.1, 2.0, 0.1, 4.0];
         let scaling = Scaling::fit(Scale::Sd, &values, 2, None).unwrap();
-        assert_eq!((scaling.apply(&values), scaling.constant), (vec![0.0, -1.0, 0.0, 1.0], vec![0]));
+        assert_eq!((scaling.apply(&values), scaling.constant()), (vec![0.0, -1.0, 0.0, 1.0], &[0][..]));
     }
 
     #[test]
