@@ -3,7 +3,7 @@
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use rayon::prelude::*;
-use supersample::quality::{self, every_kth, quality, random_rows, spaced_rows};
+use supersample::quality::{self, every_kth, quality, random_rows, systematic_rows};
 use supersample::{Domain, Error, Herder, KernelExpansion, MeanEmbedding, Points, Result};
 
 use crate::arrays::{matrix, vector};
@@ -124,7 +124,7 @@ fn compare(herder: &Herder, samples: &Samples, size: usize) -> Result<Option<(Ve
     let random = (0..draws as u64).into_par_iter().map(|seed| error(&random_rows(n, weights, size, seed)?));
     let spaced = match weights {
         None => every_kth(n, size)?,
-        Some(weights) => spaced_rows(weights, size)?,
+        Some(weights) => systematic_rows(weights, size)?,
     };
     Ok(Some((random.collect::<Result<_>>()?, error(&spaced)?)))
 }

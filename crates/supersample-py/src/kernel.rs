@@ -8,7 +8,7 @@ use crate::arrays::matrix;
 use crate::error::refused;
 use crate::samples::rows;
 
-/// The matrix of k(x, y) for the rows x of one array and y of the other. Without points it checks the kernel alone.
+/// The matrix of k(x, y) for the rows x of one array and y of the other.
 #[pyfunction]
 pub(crate) fn kernel_values<'py>(
     py: Python<'py>,
@@ -29,4 +29,10 @@ pub(crate) fn kernel_values<'py>(
         each.collect()
     });
     matrix(py, values, columns.max(1))
+}
+
+/// Refuses a kernel that cannot be.
+#[pyfunction]
+pub(crate) fn check_kernel(name: &str, bandwidths: Vec<f64>) -> PyResult<()> {
+    Kernel::named(name, &bandwidths).map(|_| ()).map_err(refused)
 }

@@ -24,7 +24,7 @@ mod _native {
     #[pymodule_export]
     use crate::herder::Herder;
     #[pymodule_export]
-    use crate::kernel::kernel_values;
+    use crate::kernel::{check_kernel, kernel_values};
     #[pymodule_export]
     use crate::mixture::Mixture;
     #[pymodule_export]

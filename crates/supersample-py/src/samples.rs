@@ -11,9 +11,6 @@ use supersample::{Empirical, Kernel, MeanEmbedding, Points, Precision, Result, b
 use crate::error::refused;
 use crate::work::Watch;
 
-/// How many rows stand for all when the median distance is taken by weight.
-const FOR_THE_MEDIAN: usize = 1000;
-
 /// The target of `herd`, `thin`, `evaluate` and `mmd`: rows as they are given, scaled, and their mean embedding.
 #[pyclass(frozen, module = "supersample._native")]
 pub(crate) struct Samples {
@@ -77,7 +74,13 @@ impl Samples {
             let points = Points::from_vec(scaled, scaling.out_dim())?;
             let kernel = match bandwidths {
                 Some(bandwidths) => Kernel::named(kernel, &bandwidths)?,
-                None => Kernel::named(kernel, &[median(&points, weights.as_deref())?])?,
+                None => {
+                    let median = match &weights {
+                        None => bandwidth::median(&points),
+                        Some(weights) => bandwidth::weighted_median(&points, weights)?,
+                    };
+                    Kernel::named(kernel, &[median])?
+                }
             };
             let mu = match &weights {
                 None => Empirical::new(kernel, points.clone())?,
@@ -118,13 +121,6 @@ impl Samples {
     fn known<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
         self.mu.recalled().map(|values| PyArray1::from_slice(py, values))
     }
-}
-
-/// The median distance; by weight where there are weights, through rows at equal steps of the summed weight.
-fn median(points: &Points, weights: Option<&[f64]>) -> Result<f64> {
-    let Some(weights) = weights else { return Ok(bandwidth::median(points)) };
-    let rows = supersample::quality::spaced_rows(weights, FOR_THE_MEDIAN.min(points.len()))?;
-    Ok(bandwidth::median(&points.select(&rows)?))
 }
 
 impl Samples {

@@ -83,6 +83,14 @@ pub enum Error {
         /// How many are needed.
         expected: usize,
     },
+    /// The mean embedding that is recalled is not that of these samples.
+    #[error("{found} values of the mean embedding were given for {expected} samples; they belong to others")]
+    RecalledCount {
+        /// How many values were given.
+        found: usize,
+        /// How many samples there are.
+        expected: usize,
+    },
     /// A weight is negative, NaN or infinite. The index counts from 0.
     #[error("weight {index} is {value}; weights must be finite and not negative")]
     BadWeight {

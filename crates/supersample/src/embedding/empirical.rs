@@ -111,6 +111,39 @@ impl Empirical {
         Ok(())
     }
 
+    /// The same with μ on the samples as an earlier [`Empirical`] of these very samples, weights, kernel and precision
+    /// had computed it (see [`recalled`](Self::recalled)), which saves the n²/2 kernel values. The numbers are taken on
+    /// trust: wrong ones give wrong picks.
+    ///
+    /// ```
+    /// use supersample::{Empirical, Kernel, MeanEmbedding, Points};
+    /// let draws = Points::from_rows(&[0.3, 0.4, 0.5], 1)?;
+    /// let mu = Empirical::new(Kernel::gaussian(1.0)?, draws.clone())?;
+    /// assert!(mu.recalled().is_none() && mu.squared_norm().is_some());
+    /// let values = mu.recalled().expect("computed for the norm").to_vec();
+    /// let again = Empirical::new(Kernel::gaussian(1.0)?, draws)?.recall(values)?;
+    /// assert_eq!(again.squared_norm(), mu.squared_norm());
+    /// # Ok::<(), supersample::Error>(())
+    /// ```
+    pub fn recall(self, values: Vec<f64>) -> Result<Empirical> {
+        if values.len() != self.points.len() {
+            let (found, expected) = (values.len(), self.points.len());
+            return Err(Error::RecalledCount { found, expected });
+        }
+        let what = "value of the mean embedding";
+        if let Some(index) = values.iter().position(|value| !value.is_finite()) {
+            return Err(Error::NonFiniteNumber { what, index, value: values[index] });
+        }
+        // New, so that other clones keep what they compute themselves.
+        let known = Known { own_values: OnceLock::from(values), ..Known::default() };
+        Ok(Empirical { known: Arc::new(known), ..self })
+    }
+
+    /// μ on the samples, where it has been computed.
+    pub fn recalled(&self) -> Option<&[f64]> {
+        self.known.own_values.get().map(Vec::as_slice)
+    }
+
     /// ‖μ‖² in f64 whatever the precision, for distances that do not go through a herder. n²/2 kernel values, once.
     pub fn double_squared_norm(&self) -> f64 {
         if self.precision_in_use() == Precision::Double {
@@ -275,6 +308,15 @@ mod tests {
                 assert!((got - want).abs() < 1e-9, "{text}: {got} {want}");
             }
         }
+    }
+
+    #[test]
+    fn a_recalled_embedding_must_fit_the_samples() {
+        let points = Points::from_rows(&[0.0, 1.0], 1).unwrap();
+        let recall = |values| Empirical::new(Kernel::linear(), points.clone()).unwrap().recall(values);
+        assert_eq!(recall(vec![0.0, 0.5]).unwrap().recalled(), Some(&[0.0, 0.5][..]));
+        assert_eq!(recall(vec![0.5]).err(), Some(Error::RecalledCount { found: 1, expected: 2 }));
+        assert!(matches!(recall(vec![0.5, f64::NAN]).err(), Some(Error::NonFiniteNumber { index: 1, .. })));
     }
 
     #[test]

@@ -1,0 +1,71 @@
+"""Kernel herding: the few points that stand in for a whole distribution.
+
+>>> import numpy as np
+>>> import supersample as ss
+>>> draws = np.random.default_rng(0).normal(size=(2000, 5))
+>>> result = ss.herd(draws, 100)  # the paper's sequence: any prefix is good too
+>>> best = ss.thin(draws, 100)  # the best 100 distinct rows as a set
+>>> best.mmd < result.mmd < ss.mmd(draws, draws[::20])
+True
+
+`sample` places points for a `GaussianMixture`, `Herder` picks one by one, `evaluate` says how good any subset is,
+`supersample.arviz` thins posteriors with all their groups, and `SuperSampler` is the estimator for scikit-learn.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ._choose import herd, thin
+from ._evaluate import Evaluation, evaluate, mmd
+from ._herder import Herder, Pick
+from ._mixture import GaussianMixture, sample
+from ._native import VERSION as __version__
+from ._native import instruction_set
+from ._result import Result, SupersampleWarning
+from .kernels import IMQ, Gaussian, Kernel, Laplace, Linear, Matern12, Matern32, Matern52
+
+if TYPE_CHECKING:
+    from . import arviz as arviz
+    from .sklearn import SuperSampler
+
+__all__ = [
+    "Evaluation",
+    "Gaussian",
+    "GaussianMixture",
+    "Herder",
+    "IMQ",
+    "Kernel",
+    "Laplace",
+    "Linear",
+    "Matern12",
+    "Matern32",
+    "Matern52",
+    "Pick",
+    "Result",
+    "SuperSampler",
+    "SupersampleWarning",
+    "evaluate",
+    "herd",
+    "instruction_set",
+    "mmd",
+    "sample",
+    "thin",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # What needs other packages is imported when it is asked for, so that `import supersample` stays quick.
+    if name == "SuperSampler":
+        from .sklearn import SuperSampler
+
+        return SuperSampler
+    if name == "arviz":
+        from importlib import import_module
+
+        return import_module(".arviz", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, "arviz"})

@@ -1,0 +1,196 @@
+"""How good any points are: the MMD, and a table beside random rows and every k-th row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _native
+from ._inputs import as_table, as_threads, as_vector, prepared
+from ._mixture import GaussianMixture, as_mixture, gaussian_lengths
+from ._numbers import aligned, counted, significant, worth_of
+from ._progress import Listener, reporting
+from ._result import Result
+from .kernels import Kernel, known_kernel
+
+if TYPE_CHECKING:
+    from ._choose import Bandwidth, Scale
+
+#: The quantiles that are compared.
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+def mmd(
+    x: Any,
+    y: Any,
+    *,
+    kernel: str | Kernel = "gaussian",
+    bandwidth: Bandwidth = "median",
+    scale: Scale = "sd",
+    sample_weight: Any = None,
+    weights: Any = None,
+    threads: int | None = None,
+    progress: bool | Listener | None = None,
+) -> float:
+    """The maximum mean discrepancy between `x` and `y`, in double precision.
+
+    `x` is what is to be matched: rows with `sample_weight`, or a Gaussian mixture (under the Gaussian kernel). Scaling and
+    the median bandwidth are taken from `x`; a mixture is not scaled, and its median is that of `sample`. `y` are points,
+    with `weights` that are divided by their sum, or a `Result`, whose weights are used as they are.
+
+    >>> import numpy as np, supersample as ss
+    >>> x = np.random.default_rng(0).normal(size=(500, 2))
+    >>> ss.mmd(x, x[:100]) > ss.mmd(x, ss.thin(x, 100))
+    True
+    >>> normal = ss.GaussianMixture([1], [[0.0]], [[[1.0]]])
+    >>> round(ss.mmd(normal, [[-1.0], [0.0], [1.0]], bandwidth=1.0), 4)
+    0.0801
+    """
+    points, shares = _weighted(y, weights)
+    threads = as_threads(threads)
+    if isinstance(x, GaussianMixture) or hasattr(x, "covariance_type"):
+        if sample_weight is not None:
+            raise ValueError("sample_weight has no effect on a mixture; leave it out")
+        target = as_mixture(x)
+        lengths = gaussian_lengths(kernel, bandwidth) or [target._native.median(1000, 0)]
+        return target._native.mmd(lengths, points, shares, threads)
+    table = as_table(x)
+    samples = prepared(table, kernel, bandwidth, scale, sample_weight, "double")
+    with reporting(progress) as listener:
+        return _native.mmd(samples, table.values.shape[1], points, shares, threads, listener)
+
+
+def _weighted(y: Any, weights: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    if isinstance(y, Result):
+        if weights is not None:
+            raise ValueError("weights have no effect on a Result, which has its own; leave them out")
+        return y.points, y.weights
+    points = as_table(y, "y").values
+    if weights is None:
+        return points, np.full(len(points), 1 / max(len(points), 1))
+    shares = as_vector(weights, "weights")
+    total = shares.sum()
+    if not (np.isfinite(total) and total > 0):
+        raise ValueError(f"the weights sum to {total}; their sum must be positive")
+    return points, shares / total
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation:
+    """How good a subset is. Errors of columns are subset minus data, in standard deviations of the data.
+
+    >>> import numpy as np, supersample as ss
+    >>> x = np.random.default_rng(0).normal(size=(1000, 2))
+    >>> ss.evaluate(x, ss.thin(x, 20))
+                     MMD               worth in iid draws
+    this subset of 20   0.0188            1,680
+    """
+
+    mmd: float
+    """The MMD of the subset."""
+    worth: float | None
+    """How many iid draws have the same expected squared MMD."""
+    random: NDArray[np.float64] | None
+    """The MMDs of 20 random subsets of the same size; None where there are not more rows than that."""
+    spaced: float | None
+    """The MMD of every k-th row, or of rows at equal steps of the summed weight."""
+    spaced_worth: float | None
+    """Its worth."""
+    size: int
+    """How many rows the subset has."""
+    rows: int
+    """How many rows all the data have."""
+    mean_error: NDArray[np.float64]
+    """The error of the mean of each column; NaN for a constant column."""
+    sd_error: NDArray[np.float64]
+    """The error of the standard deviation of each column; NaN where weights are negative, too."""
+    quantile_error: NDArray[np.float64]
+    """The error of the 5, 25, 50, 75 and 95 % quantiles, one row for each column."""
+    correlation_rms: float | None
+    """The root mean square error of the correlations; None without a pair of columns that has one."""
+    kernel: Kernel
+    """The kernel, its bandwidth in the units of the scaled points."""
+    names: tuple[str, ...]
+    """The names of the columns, or x1, x2, …."""
+
+    def __repr__(self) -> str:
+        lines = [("", "MMD", "worth in iid draws")]
+        lines.append((f"this subset of {self.size:,}", significant(self.mmd), _shown(self.worth)))
+        if self.random is not None and self.spaced is not None:
+            spread = f"{significant(float(self.random.mean()))} ± {significant(float(self.random.std(ddof=1)))}"
+            lines.append((f"random {counted(self.size, 'row')}", spread, f"{self.size:,}"))
+            lines.append((self._spacing(), significant(self.spaced), _shown(self.spaced_worth)))
+        return f"{aligned(lines)}\n{self._worst()}"
+
+    def _spacing(self) -> str:
+        return "evenly spaced rows" if self.rows % self.size else f"every {self.rows // self.size}th row"
+
+    def _worst(self) -> str:
+        def of(errors: NDArray[np.float64]) -> str:
+            sizes = np.abs(errors.reshape(len(self.names), -1))
+            if np.all(np.isnan(sizes)):
+                return "unknown"
+            column, which = np.unravel_index(int(np.nanargmax(sizes)), sizes.shape)
+            level = f", {QUANTILES[which]:.0%}" if sizes.shape[1] > 1 else ""
+            return f"{significant(float(sizes[column, which]))} ({self.names[column]}{level})"
+
+        return (
+            f"worst error, in sds of all rows: mean {of(self.mean_error)}, sd {of(self.sd_error)}, "
+            f"quantile {of(self.quantile_error)}"
+        )
+
+
+def _shown(worth: float | None) -> str:
+    return "" if worth is None else significant(worth)
+
+
+def evaluate(
+    x: Any,
+    y: Any,
+    *,
+    kernel: str | Kernel = "gaussian",
+    bandwidth: Bandwidth = "median",
+    scale: Scale = "sd",
+    sample_weight: Any = None,
+    weights: Any = None,
+    threads: int | None = None,
+    progress: bool | Listener | None = None,
+) -> Evaluation:
+    """How good the subset `y` of the rows `x` is, whoever made it, beside random rows and every k-th row.
+
+    `y` are the rows themselves with `weights` that are divided by their sum, or a `Result`, whose weights are used as
+    they are. Everything is in double precision. The other keywords are those of `herd`.
+
+    >>> import numpy as np, supersample as ss
+    >>> x = np.random.default_rng(0).normal(size=(1000, 2))
+    >>> found = ss.evaluate(x, ss.thin(x, 20))
+    >>> found.mmd < found.random.min(), found.mean_error.shape, found.quantile_error.shape
+    (True, (2,), (2, 5))
+    """
+    table = as_table(x)
+    points, shares = _weighted(y, weights)
+    samples = prepared(table, kernel, bandwidth, scale, sample_weight, "double")
+    with reporting(progress) as listener:
+        error, single_draw, floor, others, columns, correlations = _native.evaluate(
+            samples, table.values, points, shares, as_threads(threads), listener
+        )
+    random, spaced = others if others is not None else (None, None)
+    names = table.names or tuple(f"x{j + 1}" for j in range(table.values.shape[1]))
+    return Evaluation(
+        mmd=error,
+        worth=worth_of(error, single_draw, floor),
+        random=random,
+        spaced=spaced,
+        spaced_worth=None if spaced is None else worth_of(spaced, single_draw, floor),
+        size=len(points),
+        rows=len(table.values),
+        mean_error=columns[:, 0],
+        sd_error=columns[:, 1],
+        quantile_error=columns[:, 2:],
+        correlation_rms=correlations,
+        kernel=known_kernel(*samples.kernel),
+        names=names,
+    )

@@ -1,0 +1,226 @@
+"""The herder: an iterator of picks that can be stopped, extended, resumed and pickled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _native
+from ._choose import as_result
+from ._inputs import Table, as_count, as_rows, as_table, as_threads, as_vector, prepared
+from ._progress import Listener, reporting
+from ._result import Result
+from .kernels import Kernel, known_kernel
+
+if TYPE_CHECKING:
+    from ._choose import Bandwidth, Precision, Scale, Weights
+
+
+class Pick(NamedTuple):
+    """One super-sample, and what the theory says of it.
+
+    >>> import supersample as ss
+    >>> pick = next(ss.Herder([[0.0], [1.0], [5.0]]))
+    >>> pick.t, pick.index, pick.point
+    (1, 1, array([1.]))
+    """
+
+    t: int
+    """T, the number of picks so far, this one included."""
+    index: int
+    """The row."""
+    point: NDArray[np.float64]
+    """The row's numbers, before scaling."""
+    score: float
+    """The score by which it won (eq. 7 of the paper)."""
+    error: float | None
+    """E_T, the MMD of the picks up to here (eq. 9)."""
+    weight_norm: float | None
+    """The norm of w_T, which stays bounded where the rate O(1/T) holds (eq. 14)."""
+    margin: float | None
+    """The margin of eq. 15."""
+
+
+class Herder:
+    """Kernel herding over the rows of `x`, one pick after the other; the keywords are those of `herd`.
+
+    It ends only where `unique` has exhausted the rows. The first k of T picks are the picks of a run of k, so it can be
+    stopped and continued. Ctrl-C leaves it with the picks made so far, ready to go on. A pickle keeps the rows, the picks
+    and the mean embedding, which took the time.
+
+    >>> import itertools, numpy as np, supersample as ss
+    >>> draws = np.random.default_rng(0).normal(size=(1000, 2))
+    >>> herder = ss.Herder(draws, unique=True)
+    >>> [pick.index for pick in itertools.islice(herder, 3)]
+    [783, 976, 853]
+    >>> more = herder.run(7)  # resumes: picks 4 to 10
+    >>> more[-1].t, len(herder)
+    (10, 10)
+    >>> bool(np.all(herder.indices == ss.herd(draws, 10, unique=True).indices))
+    True
+    """
+
+    def __init__(
+        self,
+        x: Any,
+        *,
+        kernel: str | Kernel = "gaussian",
+        bandwidth: Bandwidth = "median",
+        scale: Scale = "sd",
+        sample_weight: Any = None,
+        unique: bool = False,
+        threads: int | None = None,
+        precision: Precision = "mixed",
+    ) -> None:
+        weights = None if sample_weight is None else as_vector(sample_weight, "sample_weight")
+        self._table = as_table(x)
+        self._weights = weights
+        self._scale: str = scale
+        self._asked_precision: str = precision
+        self._unique = bool(unique)
+        self._threads = as_threads(threads)
+        self._samples = prepared(self._table, kernel, bandwidth, scale, weights, precision)
+        self._native = _native.Herder(self._samples, self._unique)
+
+    def __iter__(self) -> Herder:
+        return self
+
+    def __next__(self) -> Pick:
+        before = len(self._native)
+        if self._native.advance(1, None, None, self._threads) == "exhausted":
+            raise StopIteration
+        return self._picks(before)[0]
+
+    def __len__(self) -> int:
+        return len(self._native)
+
+    def run(self, n: int, *, progress: bool | Listener | None = None) -> list[Pick]:
+        """The next `n` picks; fewer once `unique` has exhausted the rows.
+
+        >>> import supersample as ss
+        >>> herder = ss.Herder([[0.0], [1.0], [5.0]], unique=True)
+        >>> [pick.index for pick in herder.run(2)], [pick.index for pick in herder.run(2)]
+        ([1, 2], [0])
+        """
+        before = len(self._native)
+        with reporting(progress) as listener:
+            self._native.advance(as_count(n, "n", 0), None, None, self._threads, listener)
+        return self._picks(before)
+
+    def replay(self, rows: Any) -> list[Pick]:
+        """Takes these rows as the next picks, whatever their scores: rows that must be included, or an earlier run.
+
+        >>> import supersample as ss
+        >>> herder = ss.Herder([[0.0], [1.0], [5.0]])
+        >>> [pick.index for pick in herder.replay([2, 2])], next(herder).t
+        ([2, 2], 3)
+        """
+        before = len(self._native)
+        self._native.replay(as_rows(rows, len(self._table.values), "rows"), self._threads)
+        return self._picks(before)
+
+    def restart(self) -> None:
+        """Forgets the picks and keeps the mean embedding, so that the next run starts at once.
+
+        >>> import supersample as ss
+        >>> herder = ss.Herder([[0.0], [1.0], [5.0]])
+        >>> first = herder.run(2)
+        >>> herder.restart()
+        >>> len(herder), next(herder).index == first[0].index
+        (0, True)
+        """
+        self._native.restart()
+
+    @property
+    def indices(self) -> NDArray[np.int64]:
+        """The rows picked so far, in order.
+
+        >>> import supersample as ss
+        >>> ss.Herder([[0.0], [1.0]]).indices
+        array([], dtype=int64)
+        """
+        return self._native.indices()
+
+    @property
+    def error(self) -> NDArray[np.float64]:
+        """E_T after each pick so far.
+
+        >>> import supersample as ss
+        >>> herder = ss.Herder([[0.0], [1.0]])
+        >>> _ = herder.run(2)
+        >>> herder.error.round(6)
+        array([0.443564, 0.      ])
+        """
+        return self._native.errors()
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel, with the bandwidth that was found.
+
+        >>> import supersample as ss
+        >>> ss.Herder([[0.0], [2.0]], scale="none").kernel
+        Gaussian(bandwidth=2.0)
+        """
+        return known_kernel(*self._samples.kernel)
+
+    def result(self, *, weights: Weights = "equal", progress: bool | Listener | None = None) -> Result:
+        """All picks so far as a result.
+
+        >>> import supersample as ss
+        >>> herder = ss.Herder([[0.0], [1.0], [5.0]])
+        >>> _ = herder.run(3)
+        >>> herder.result().indices
+        array([1, 2, 0])
+        """
+        if not len(self):
+            raise ValueError("there are no picks yet; run(n) first")
+        with reporting(progress) as listener:
+            return as_result(
+                self._table, self._samples, self._native, "number", self._scale, weights, self._threads, listener
+            )
+
+    def __repr__(self) -> str:
+        lengths = ", ".join(f"{bandwidth:.4g}" for bandwidth in self.kernel.bandwidths)
+        kernel = self.kernel.name + (f"({lengths})" if lengths else "")
+        return f"<Herder of {len(self._table.values):,} rows, {kernel} kernel, {len(self):,} picks>"
+
+    def _picks(self, start: int) -> list[Pick]:
+        def told(pick: tuple[Any, ...]) -> Pick:
+            return Pick(pick[0], pick[1], self._table.values[pick[1]], *pick[2:])
+
+        return [told(pick) for pick in self._native.picks(start)]
+
+    def __getstate__(self) -> dict[str, Any]:
+        name, bandwidths = self._samples.kernel
+        return {
+            "values": self._table.values,
+            "names": self._table.names,
+            "kernel": (name, bandwidths),
+            "scale": self._scale,
+            "sample_weight": self._weights,
+            "precision": self._asked_precision,
+            "unique": self._unique,
+            "threads": self._threads,
+            "embedding": self._samples.known(),
+            "indices": self.indices,
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._table = Table(np.ascontiguousarray(state["values"]), state["names"])
+        self._scale, self._weights = state["scale"], state["sample_weight"]
+        self._asked_precision, self._unique = state["precision"], state["unique"]
+        self._threads = state["threads"]
+        self._samples = prepared(
+            self._table,
+            known_kernel(*state["kernel"]),
+            "median",
+            self._scale,
+            self._weights,
+            self._asked_precision,
+            state["embedding"],
+        )
+        self._native = _native.Herder(self._samples, self._unique)
+        if len(state["indices"]):
+            self._native.replay(state["indices"].tolist(), self._threads)

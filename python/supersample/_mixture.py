@@ -1,0 +1,265 @@
+"""Gaussian mixtures, and points that stand in for them."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import _native
+from ._choose import missed
+from ._inputs import as_count, as_table, as_threads, as_vector
+from ._numbers import worth_of
+from ._progress import Listener, reporting
+from ._result import Result, SupersampleWarning
+from .kernels import Gaussian, Kernel, native_kernel
+
+if TYPE_CHECKING:
+    from ._choose import Bandwidth, Weights
+
+
+class GaussianMixture:
+    """A mixture of Gaussians with full covariances: weights (normalised here), means and covariances.
+
+    >>> import supersample as ss
+    >>> mixture = ss.GaussianMixture([1, 3], [[-2.0, 0.0], [2.0, 1.0]], [[[1, 0.5], [0.5, 1]], [[0.3, 0], [0, 0.3]]])
+    >>> mixture
+    <GaussianMixture of 2 components in 2 dimensions>
+    >>> mixture.weights
+    array([0.25, 0.75])
+    """
+
+    __slots__ = ("_native",)
+
+    def __init__(self, weights: ArrayLike, means: ArrayLike, covariances: ArrayLike) -> None:
+        means_ = as_table(means, "means").values
+        covariances_ = np.require(covariances, dtype=np.float64, requirements=("C", "A"))
+        if covariances_.ndim != 3 or covariances_.shape[1] != covariances_.shape[2]:
+            raise ValueError(
+                f"covariances has shape {covariances_.shape}; give one square matrix for each component"
+            )
+        self._native = _native.Mixture(as_vector(weights, "weights"), means_, covariances_)
+
+    @classmethod
+    def from_sklearn(cls, fitted: Any) -> GaussianMixture:
+        """From a fitted `sklearn.mixture.GaussianMixture` (or `BayesianGaussianMixture`) of any covariance type.
+
+        >>> import numpy as np, supersample as ss
+        >>> from sklearn.mixture import GaussianMixture
+        >>> x = np.random.default_rng(0).normal(size=(300, 2))
+        >>> ss.GaussianMixture.from_sklearn(GaussianMixture(2, covariance_type="diag").fit(x))
+        <GaussianMixture of 2 components in 2 dimensions>
+        """
+        if not hasattr(fitted, "means_"):
+            raise ValueError(f"{type(fitted).__name__} has no means_; fit it first")
+        means = np.asarray(fitted.means_, dtype=np.float64)
+        count, dim = means.shape
+        given = np.asarray(fitted.covariances_, dtype=np.float64)
+        eye = np.eye(dim)
+        kind = fitted.covariance_type
+        if kind == "full":
+            covariances = given
+        elif kind == "tied":
+            covariances = np.broadcast_to(given, (count, dim, dim))
+        elif kind == "diag":
+            covariances = given[:, :, None] * eye
+        elif kind == "spherical":
+            covariances = given[:, None, None] * eye
+        else:
+            raise ValueError(f"covariance_type is '{kind}'; full, tied, diag or spherical is known")
+        return cls(fitted.weights_, means, covariances)
+
+    @classmethod
+    def read(cls, path: str | PathLike[str]) -> GaussianMixture:
+        """From a TOML or JSON file, the same that the command `supersample sample` reads.
+
+        >>> import supersample as ss
+        >>> ss.GaussianMixture.read("no such file.toml")
+        Traceback (most recent call last):
+        ...
+        FileNotFoundError: [Errno 2] no such file.toml: the file cannot be read: No such file or directory (os error 2)
+        """
+        self = cls.__new__(cls)
+        self._native = _native.Mixture.read(path)
+        return self
+
+    def write(self, path: str | PathLike[str]) -> None:
+        """To a file, as JSON where its name ends in .json, else as TOML; every number is kept exactly.
+
+        >>> import os, supersample as ss, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "m.toml")
+        ...     ss.GaussianMixture([1], [[0.0]], [[[2.0]]]).write(path)
+        ...     ss.GaussianMixture.read(path).covariances
+        array([[[2.]]])
+        """
+        Path(path).write_text(self._native.text(path), encoding="utf-8")
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """The weights, which sum to one.
+
+        >>> import supersample as ss
+        >>> ss.GaussianMixture([2], [[0.0]], [[[1.0]]]).weights
+        array([1.])
+        """
+        return self._native.weights
+
+    @property
+    def means(self) -> NDArray[np.float64]:
+        """One row for each component.
+
+        >>> import supersample as ss
+        >>> ss.GaussianMixture([2], [[0.5]], [[[1.0]]]).means
+        array([[0.5]])
+        """
+        return self._native.means
+
+    @property
+    def covariances(self) -> NDArray[np.float64]:
+        """One square matrix for each component.
+
+        >>> import supersample as ss
+        >>> ss.GaussianMixture([2], [[0.5]], [[[1.0]]]).covariances.shape
+        (1, 1, 1)
+        """
+        flat = self._native.covariances
+        return flat.reshape(-1, flat.shape[1], flat.shape[1])
+
+    def draw(self, n: int, seed: int = 0) -> NDArray[np.float64]:
+        """`n` independent draws, the same for the same seed.
+
+        >>> import supersample as ss
+        >>> ss.GaussianMixture([1], [[0.0, 0.0]], [[[1, 0], [0, 1]]]).draw(5, seed=1).shape
+        (5, 2)
+        """
+        return self._native.draw(as_count(n, "n"), as_count(seed, "seed", 0))
+
+    def density(self, x: ArrayLike) -> NDArray[np.float64]:
+        """The density at each row of `x`.
+
+        >>> import supersample as ss
+        >>> ss.GaussianMixture([1], [[0.0]], [[[1.0]]]).density([[0.0]]).round(6)
+        array([0.398942])
+        """
+        return self._native.density(as_table(x).values)
+
+    def __repr__(self) -> str:
+        count, dim = self.means.shape
+        return f"<GaussianMixture of {count} components in {dim} dimensions>"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, GaussianMixture):
+            return NotImplemented
+        mine = (self.weights, self.means, self.covariances)
+        theirs = (other.weights, other.means, other.covariances)
+        return all(np.array_equal(a, b) for a, b in zip(mine, theirs))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (GaussianMixture, (self.weights, self.means, self.covariances))
+
+
+def as_mixture(mixture: Any) -> GaussianMixture:
+    """A mixture of ours from one of ours or one that scikit-learn has fitted."""
+    if isinstance(mixture, GaussianMixture):
+        return mixture
+    if hasattr(mixture, "covariance_type"):
+        return GaussianMixture.from_sklearn(mixture)
+    raise TypeError(
+        f"mixture is of type {type(mixture).__name__}; give a GaussianMixture, ours or scikit-learn's"
+    )
+
+
+def gaussian_lengths(kernel: str | Kernel, bandwidth: object) -> list[float] | None:
+    """The bandwidths of a Gaussian kernel, the only one with a closed form for a mixture."""
+    name, lengths = native_kernel(kernel, bandwidth)
+    if name != Gaussian.name:
+        raise ValueError(f"a mixture has no closed form under the {name} kernel; use gaussian")
+    return lengths
+
+
+def sample(
+    mixture: Any,
+    n: int,
+    *,
+    kernel: str | Kernel = "gaussian",
+    bandwidth: Bandwidth = "median",
+    weights: Weights = "equal",
+    tol: float | None = None,
+    worth: float | None = None,
+    climbs: int = 1,
+    starts: int = 1000,
+    seed: int = 0,
+    threads: int | None = None,
+    progress: bool | Listener | None = None,
+) -> Result:
+    """Places `n` points for a Gaussian mixture anywhere in space, by gradient ascent: a quadrature rule.
+
+    Parameters
+    ----------
+    mixture
+        A `GaussianMixture`, ours or a fitted one of scikit-learn.
+    n
+        How many; with `tol` or `worth` at most so many.
+    bandwidth
+        A length, or the median distance between draws of the mixture. Nothing is scaled.
+    climbs
+        From how many of the best starts to climb for each point.
+    starts, seed
+        How many draws of the mixture to start from, and their seed.
+
+    The other keywords are those of `herd`.
+
+    >>> import supersample as ss
+    >>> normal = ss.GaussianMixture([1], [[0.0]], [[[1.0]]])
+    >>> result = ss.sample(normal, 5, bandwidth=1.0)
+    >>> result
+    Result: 5 points in 1 dimension
+      MMD 0.0336, worth 374 iid draws
+      gaussian kernel, bandwidth 1.00
+    >>> result.indices is None
+    True
+    """
+    target = as_mixture(mixture)
+    lengths = gaussian_lengths(kernel, bandwidth)
+    with reporting(progress) as listener:
+        points, error, best, lengths, single_draw, floor, stuck, ended = target._native.place(
+            as_count(n, "n"),
+            tol=tol,
+            worth=worth,
+            bandwidths=lengths,
+            climbs=as_count(climbs, "climbs"),
+            starts=as_count(starts, "starts"),
+            seed=as_count(seed, "seed", 0),
+            weights=weights,
+            threads=as_threads(threads),
+            progress=listener,
+        )
+    shares, mmd = np.full(len(points), 1 / len(points)), float(error[-1])
+    if best is not None and best[1] is not None:
+        shares, mmd = best[0], best[1]
+    result = Result(
+        indices=None,
+        points=points,
+        weights=shares,
+        error=error,
+        mmd=mmd,
+        worth=worth_of(mmd, single_draw, floor),
+        kernel=Gaussian(tuple(lengths)),
+        ended=ended,
+        rows=0,
+        scale="none",
+        precision="double",
+    )
+    if stuck:
+        import warnings
+
+        message = f"{stuck} of the climbs ended before the top; try more starts"
+        warnings.warn(message, SupersampleWarning, stacklevel=2)
+    missed(result, tol, worth)
+    return result

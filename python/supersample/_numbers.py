@@ -1,0 +1,37 @@
+"""Numbers as people read them: three significant digits, and commas between the thousands."""
+
+from __future__ import annotations
+
+import math
+
+
+def significant(value: float) -> str:
+    """Three significant digits: 0.00712, 3.98, 9,800; powers of ten where the zeros would be many."""
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    scientific = f"{value:.2e}"
+    exponent = int(scientific.partition("e")[2])
+    if not -4 <= exponent <= 8:
+        return f"{scientific.partition('e')[0]}e{exponent}"
+    return f"{float(scientific):,.{max(2 - exponent, 0)}f}"
+
+
+def counted(number: int, noun: str) -> str:
+    """1 row, 4,000 rows."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def worth_of(error: float, single_draw: float | None, floor: float) -> float | None:
+    """The number of iid draws with this expected squared MMD, a bound where the error is rounding noise."""
+    if single_draw is None:
+        return None
+    worth = single_draw / max(error, floor) ** 2
+    # Even the floor being worth less than one draw means that the spread of the rows is itself rounding.
+    return None if error <= floor and worth < 1 else worth
+
+
+def aligned(lines: list[tuple[str, ...]]) -> str:
+    """Columns of text, each as wide as its widest cell."""
+    widths = [max(map(len, column)) for column in zip(*lines)]
+    rows = ("   ".join(cell.ljust(width) for cell, width in zip(line, widths)) for line in lines)
+    return "\n".join(row.rstrip() for row in rows)
