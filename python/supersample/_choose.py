@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from . import _native
 from ._inputs import Table, as_count, as_rows, as_table, as_threads, prepared
@@ -73,7 +72,7 @@ def herd(
     >>> draws = np.random.default_rng(0).normal(size=(2000, 3))
     >>> result = ss.herd(draws, 50)
     >>> result.indices[:5]
-    array([ 376, 1018, 1639,  890, 1379])
+    array([ 357, 1151,  135,  626, 1838])
     >>> few = ss.herd(draws, tol=0.05, unique=True)
     >>> few.ended, few.mmd <= 0.05
     ('tolerance', True)
@@ -266,16 +265,15 @@ def look_at(
     dropped = samples.degenerate[1]
     if dropped:
         _warn(f"{dropped} of the directions have no variance of their own and were left out")
-    shares: NDArray[np.float64] | float = 1 / result.rows
     own = 1 / result.rows
     if sample_weight is not None:
         shares = np.asarray(sample_weight, dtype=np.float64)
-        shares = shares / shares.sum()
-        own = float(np.sum(shares**2))
+        own = float(np.sum((shares / shares.sum()) ** 2))
         if own > 0.1:
             _warn(
                 f"the weights are so uneven that the rows are worth {significant(1 / own)} equal ones; check them"
             )
+            return
     single_draw, _ = herder.scale_of_errors() or (None, 0.0)
     if single_draw is None or not result.kernel.bandwidths or result.rows < 2:
         return

@@ -47,7 +47,7 @@ def mmd(
     True
     >>> normal = ss.GaussianMixture([1], [[0.0]], [[[1.0]]])
     >>> round(ss.mmd(normal, [[-1.0], [0.0], [1.0]], bandwidth=1.0), 4)
-    0.0801
+    0.0683
     """
     points, shares = _weighted(y, weights)
     threads = as_threads(threads)
@@ -85,8 +85,11 @@ class Evaluation:
     >>> import numpy as np, supersample as ss
     >>> x = np.random.default_rng(0).normal(size=(1000, 2))
     >>> ss.evaluate(x, ss.thin(x, 20))
-                     MMD               worth in iid draws
-    this subset of 20   0.0188            1,680
+                        MMD              worth in iid draws
+    this subset of 20   0.0109           3,500
+    random 20 rows      0.142 ± 0.0494   20
+    every 50th row      0.0965           44.9
+    worst error, in sds of all rows: mean 0.0121 (x1), sd 0.0295 (x2), quantile 0.117 (x1, 95%)
     """
 
     mmd: float
@@ -167,7 +170,7 @@ def evaluate(
     >>> import numpy as np, supersample as ss
     >>> x = np.random.default_rng(0).normal(size=(1000, 2))
     >>> found = ss.evaluate(x, ss.thin(x, 20))
-    >>> found.mmd < found.random.min(), found.mean_error.shape, found.quantile_error.shape
+    >>> bool(found.mmd < found.random.min()), found.mean_error.shape, found.quantile_error.shape
     (True, (2,), (2, 5))
     """
     table = as_table(x)

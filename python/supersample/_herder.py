@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     from ._choose import Bandwidth, Precision, Scale, Weights
 
 
-class Pick(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class Pick:
     """One super-sample, and what the theory says of it.
 
     >>> import supersample as ss
@@ -54,7 +56,7 @@ class Herder:
     >>> draws = np.random.default_rng(0).normal(size=(1000, 2))
     >>> herder = ss.Herder(draws, unique=True)
     >>> [pick.index for pick in itertools.islice(herder, 3)]
-    [783, 976, 853]
+    [760, 501, 298]
     >>> more = herder.run(7)  # resumes: picks 4 to 10
     >>> more[-1].t, len(herder)
     (10, 10)
@@ -151,7 +153,7 @@ class Herder:
         >>> herder = ss.Herder([[0.0], [1.0]])
         >>> _ = herder.run(2)
         >>> herder.error.round(6)
-        array([0.443564, 0.      ])
+        array([0.443548, 0.      ])
         """
         return self._native.errors()
 

@@ -26,6 +26,8 @@ class Table:
 
 def as_table(x: Any, what: str = "x") -> Table:
     """The matrix behind any array or frame. A C-ordered array of doubles is used where it lies, without a copy."""
+    if isinstance(x, Table):
+        return x
     if isinstance(x, np.ndarray):
         return Table(_matrix(x, what))
     kind = type(x).__module__.partition(".")[0]
@@ -37,7 +39,7 @@ def as_table(x: Any, what: str = "x") -> Table:
         return _from_polars(x, what)
     if kind == "xarray" and hasattr(x, "data_vars"):
         raise TypeError(f"{what} is an xarray Dataset; use supersample.arviz for chains and draws")
-    if hasattr(x, "__arrow_c_stream__"):
+    if hasattr(x, "__arrow_c_stream__") and kind != "xarray":
         return _from_arrow(x, what)
     if hasattr(x, "toarray") and hasattr(x, "nnz"):
         raise TypeError(f"{what} is a sparse matrix; give {what}.toarray() if it fits into memory")

@@ -5,6 +5,20 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = [
+    "Herder",
+    "Mixture",
+    "Samples",
+    "VERSION",
+    "check_kernel",
+    "evaluate",
+    "instruction_set",
+    "kernel_values",
+    "mmd",
+    "optimal_weights",
+    "thin",
+]
+
 VERSION: str
 
 _Listener = Callable[[str, int, int], object] | None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 
 def significant(value: float) -> str:
@@ -30,7 +31,7 @@ def worth_of(error: float, single_draw: float | None, floor: float) -> float | N
     return None if error <= floor and worth < 1 else worth
 
 
-def aligned(lines: list[tuple[str, ...]]) -> str:
+def aligned(lines: Sequence[tuple[str, ...]]) -> str:
     """Columns of text, each as wide as its widest cell."""
     widths = [max(map(len, column)) for column in zip(*lines)]
     rows = ("   ".join(cell.ljust(width) for cell, width in zip(line, widths)) for line in lines)

@@ -1,7 +1,7 @@
 //! Refusals of the library as Python exceptions, with the library's own words.
 
 use pyo3::PyErr;
-use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyValueError};
+use pyo3::exceptions::{PyIsADirectoryError, PyKeyboardInterrupt, PyOSError, PyValueError};
 use supersample::Error;
 
 /// A `ValueError` with the message of the library.
@@ -15,7 +15,7 @@ pub(crate) fn refused(error: Error) -> PyErr {
 
 /// An `OSError` of the kind that fits (`FileNotFoundError`, …), or a `ValueError` for what a file says.
 pub(crate) fn unreadable(error: &supersample_io::Error) -> PyErr {
-    use supersample_io::Error::{InFile, Unreadable};
+    use supersample_io::Error::{Directory, InFile, Unreadable};
     let inner = if let InFile { error, .. } = error { error } else { error };
     match inner {
         // With an errno Python itself chooses the subclass.
@@ -23,6 +23,7 @@ pub(crate) fn unreadable(error: &supersample_io::Error) -> PyErr {
             Some(code) => PyOSError::new_err((code, error.to_string())),
             None => PyOSError::new_err(error.to_string()),
         },
+        Directory => PyIsADirectoryError::new_err(error.to_string()),
         _ => PyValueError::new_err(error.to_string()),
     }
 }

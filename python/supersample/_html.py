@@ -1,0 +1,61 @@
+"""The notebook view of a result: one small table and the error as a line. No script, no network."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ._numbers import significant
+
+if TYPE_CHECKING:
+    from ._result import Result
+
+_WIDTH, _HEIGHT = 180, 54
+_CELL = "padding:2px 14px 2px 0;text-align:left"
+
+
+def result_view(result: Result) -> str:
+    """HTML that takes its colours from the page, so that it can be read on light and dark."""
+    lines = [("MMD", significant(result.mmd))]
+    if result.worth is not None:
+        lines.append(("worth", f"{significant(result.worth)} iid draws"))
+    lines.append(("kernel", result._how().replace(" kernel", "", 1)))
+    if result.names is not None:
+        shown = ", ".join(result.names[:4]) + (", …" if len(result.names) > 4 else "")
+        lines.append(("columns", shown))
+    table = "".join(
+        f'<tr><th style="{_CELL};font-weight:normal;opacity:.65">{escape(name)}</th>'
+        f'<td style="{_CELL}">{escape(value)}</td></tr>'
+        for name, value in lines
+    )
+    return (
+        '<div style="display:flex;flex-wrap:wrap;gap:24px;align-items:center">'
+        f'<div><div style="font-weight:600;margin-bottom:2px">{escape(result._what())}</div>'
+        f'<table style="border-collapse:collapse;border:0">{table}</table></div>'
+        f"{_trace(result)}</div>"
+    )
+
+
+def _trace(result: Result) -> str:
+    """log E_T over log T as a small picture; empty where there is too little to draw."""
+    error = result.error
+    t = np.arange(1, len(error) + 1)
+    known = error > 0
+    if known.sum() < 3:
+        return ""
+    x, y = np.log(t[known]), np.log(error[known])
+    if len(x) > 200:
+        keep = np.unique(np.searchsorted(x, np.linspace(x[0], x[-1], 200)).clip(max=len(x) - 1))
+        x, y = x[keep], y[keep]
+    right, down = np.ptp(x) or 1.0, np.ptp(y) or 1.0
+    across = 4 + (x - x[0]) / right * (_WIDTH - 8)
+    height = 4 + (y.max() - y) / down * (_HEIGHT - 8)
+    line = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(across, height))
+    return (
+        f'<div><svg width="{_WIDTH}" height="{_HEIGHT}" role="img" aria-label="MMD of the first T points">'
+        f'<polyline points="{line}" fill="none" stroke="#c2410c" stroke-width="1.5"/></svg>'
+        f'<div style="font-size:85%;opacity:.65">MMD of the first T points, from {significant(float(error[0]))} '
+        f"to {significant(float(error[-1]))} (log–log)</div></div>"
+    )

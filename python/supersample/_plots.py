@@ -1,0 +1,154 @@
+"""Pictures of a result; matplotlib is imported here and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._inputs import as_table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ._result import Result
+
+_ALL = "#9aa5b1"
+_CHOSEN = "#c2410c"
+_CLOUD = 5000
+
+
+def _pyplot() -> Any:
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise ImportError("plots need matplotlib: pip install 'supersample[plot]'") from None
+    return plt
+
+
+def plot_error(result: Result, ax: Axes | None) -> Axes:
+    """E_T, and what iid draws have on average."""
+    if ax is None:
+        _, ax = _pyplot().subplots(figsize=(5.5, 3.6), layout="constrained")
+    t = np.arange(1, len(result.error) + 1)
+    known = result.error > 0
+    ax.loglog(t[known], result.error[known], color=_CHOSEN, lw=1.8, label="these points")
+    last = result.error[-1]
+    if last > 0 and result.worth is not None and result.mmd > 0:
+        # worth = single/mmd², so that the expected squared error of T iid draws is single/T.
+        single = result.worth * result.mmd**2
+        ax.loglog(t, np.sqrt(single / t), color=_ALL, ls="--", lw=1.5, label="iid draws, on average")
+    ax.set_xlabel("points T")
+    ax.set_ylabel("MMD")
+    ax.grid(True, which="major", alpha=0.3)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False)
+    return ax
+
+
+def plot_marginals(result: Result, data: Any, columns: Any) -> NDArray[np.object_]:
+    """One histogram for each column."""
+    rows, chosen, names = _columns(result, data, columns, 12)
+    plt = _pyplot()
+    across = min(len(names), 4)
+    down = -(-len(names) // across)
+    _, grid = plt.subplots(down, across, figsize=(2.6 * across, 2.1 * down + 0.4), squeeze=False, layout="constrained")
+    axes: NDArray[np.object_] = grid.ravel()
+    for spare in axes[len(names) :]:
+        spare.set_visible(False)
+    # The weights of free rules may be negative; the steps then show where they cancel.
+    for j, (ax, name) in enumerate(zip(axes, names)):
+        both = np.concatenate([rows[:, j], chosen[:, j]])
+        low, high = both.min(), both.max()
+        if low == high:
+            low, high = low - 0.5, high + 0.5
+        many, few = _bins(len(rows)), _bins(len(chosen))
+        ax.hist(rows[:, j], np.linspace(low, high, many + 1), density=True, color=_ALL, alpha=0.6, label="all rows")
+        ax.hist(
+            chosen[:, j],
+            np.linspace(low, high, few + 1),
+            weights=result.weights,
+            density=True,
+            histtype="step",
+            color=_CHOSEN,
+            lw=1.6,
+            label="chosen",
+        )
+        ax.set_title(name, fontsize=10)
+        ax.set_yticks([])
+        ax.spines[["top", "right", "left"]].set_visible(False)
+    axes[0].legend(frameon=False, fontsize=8)
+    return axes[: len(names)]
+
+
+def _bins(count: int) -> int:
+    """More bins for more points, by the cube root as the mean squared error wants it."""
+    return int(np.clip(round(2.0 * count ** (1 / 3)), 5, 60))
+
+
+def plot_pairs(result: Result, data: Any, columns: Any) -> NDArray[np.object_]:
+    """A square of scatter plots with histograms on its diagonal."""
+    rows, chosen, names = _columns(result, data, columns, 4)
+    plt = _pyplot()
+    count = len(names)
+    side = 2.0 * count + 0.6
+    _, axes = plt.subplots(count, count, figsize=(side, side), squeeze=False, layout="constrained")
+    cloud = rows[:: max(len(rows) // _CLOUD, 1)]
+    sizes = 18 * np.abs(result.weights) / np.abs(result.weights).max()
+    for i in range(count):
+        for j in range(count):
+            ax = axes[i, j]
+            if j > i:
+                ax.set_visible(False)
+                continue
+            if i == j:
+                ax.hist(rows[:, j], _bins(len(rows)), density=True, color=_ALL, alpha=0.6)
+                ax.hist(
+                    chosen[:, j], _bins(len(chosen)), weights=result.weights, density=True, histtype="step", color=_CHOSEN, lw=1.6
+                )
+                ax.set_yticks([])
+            else:
+                ax.scatter(cloud[:, j], cloud[:, i], s=3, color=_ALL, alpha=0.35, lw=0, rasterized=True)
+                ax.scatter(chosen[:, j], chosen[:, i], s=sizes, color=_CHOSEN, lw=0)
+            ax.spines[["top", "right"]].set_visible(False)
+            ax.tick_params(labelsize=8, labelbottom=i == count - 1, labelleft=j == 0 and i > 0)
+            if i == count - 1:
+                ax.set_xlabel(names[j])
+            if j == 0:
+                ax.set_ylabel(names[i])
+    return axes  # type: ignore[no-any-return]
+
+
+def _columns(
+    result: Result, data: Any, columns: Any, most: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], list[str]]:
+    """All rows and the chosen ones by the wanted columns."""
+    rows = result._data if data is None else as_table(data, "data").values
+    if rows is None and result.indices is None:
+        rows = result.points
+    if rows is None:
+        raise ValueError("the rows that were not chosen are not pickled; give them as data")
+    if rows.shape[1] != result.points.shape[1]:
+        raise ValueError(f"data has {rows.shape[1]} columns, but the points have {result.points.shape[1]}")
+    names = list(result.names or (f"x{j + 1}" for j in range(rows.shape[1])))
+    wanted = _places(names, columns, most)
+    return rows[:, wanted], result.points[:, wanted], [names[j] for j in wanted]
+
+
+def _places(names: Sequence[str], columns: Any, most: int) -> list[int]:
+    if columns is None:
+        return list(range(min(len(names), most)))
+    asked = [columns] if isinstance(columns, (str, int)) else list(columns)
+    places = []
+    for column in asked:
+        if isinstance(column, str):
+            if column not in names:
+                raise ValueError(f"there is no column '{column}'; there are {', '.join(names)}")
+            places.append(names.index(column))
+        else:
+            if not 0 <= column < len(names):
+                raise ValueError(f"there is no column {column}; {len(names)} are numbered from 0")
+            places.append(int(column))
+    return places

@@ -1,0 +1,210 @@
+"""Stop rules, sets, constraints, warnings, views and plots."""
+
+import math
+import re
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+import supersample as ss
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+
+X = np.random.default_rng(0).normal(size=(800, 3)) * [1, 4, 0.3]
+
+
+@pytest.fixture(autouse=True)
+def no_figures_left():
+    yield
+    plt.close("all")
+
+
+def test_stop_rules():
+    all_errors = ss.herd(X, 200).error
+    first = lambda e: 1 + int(np.argmax(all_errors <= e))  # noqa: E731
+    by_tol = ss.herd(X, tol=0.05)
+    assert (len(by_tol), by_tol.ended) == (first(0.05), "tolerance")
+    single = by_tol.worth * by_tol.mmd**2
+    by_worth = ss.herd(X, worth=500)
+    assert (len(by_worth), by_worth.ended) == (first(math.sqrt(single / 500)), "worth")
+    assert by_worth.worth >= 500
+    assert ss.herd(X, 7).ended == "number"
+    everything = ss.herd(X[:20], 50, unique=True)
+    assert (len(everything), everything.ended) == (20, "exhausted")
+    with pytest.warns(ss.SupersampleWarning, match="an MMD of 0.001 was not reached with 5 points"):
+        assert ss.herd(X, 5, tol=0.001).ended == "number"
+    with pytest.warns(ss.SupersampleWarning, match="neither an MMD of 0.0001 nor a worth of"):
+        ss.herd(X, 5, tol=0.0001, worth=1e9)
+
+
+def test_thin_is_better_than_herding_and_needs_fewer_rows():
+    herded, thinned = ss.herd(X, 30, unique=True), ss.thin(X, 30)
+    assert thinned.mmd < 0.9 * herded.mmd
+    assert len(set(thinned.indices.tolist())) == 30
+    few = ss.thin(X, tol=0.03)
+    assert few.mmd <= 0.03 and few.ended == "tolerance" and len(few) < len(ss.herd(X, tol=0.03, unique=True))
+    assert ss.thin(X, worth=500).worth >= 500
+    thorough = ss.thin(X, 30, search=40)
+    assert thorough.mmd <= ss.thin(X, 30, search=0).mmd
+    seeds = [ss.thin(X, 30, search=10, seed=seed).indices.tolist() for seed in (0, 0, 1)]
+    assert seeds[0] == seeds[1] != seeds[2]
+    everything = ss.thin(X[:20], 50)
+    assert (len(everything), everything.ended) == (20, "exhausted")
+    assert len(ss.thin(X[:20], 50, repeats=True)) == 50
+
+
+def test_rows_can_be_included_and_excluded():
+    chosen = ss.thin(X, 10, include=[3, 5], exclude=np.arange(800) > 400).indices
+    assert {3, 5} <= set(chosen.tolist()) and chosen.max() <= 400
+    for options, words in [
+        ({"include": [-1]}, "row -1; rows are numbered from 0"),
+        ({"include": [800]}, "row 800 is not in the pool"),
+        ({"include": [3], "exclude": [3]}, "both included and excluded"),
+        ({"exclude": np.ones(5, dtype=bool)}, "a mask of shape (5,) for 800 rows"),
+    ]:
+        with pytest.raises(ValueError, match=re.escape(words)):
+            ss.thin(X, 10, **options)
+    with pytest.raises(TypeError, match="a list of row numbers or a mask"):
+        ss.thin(X, 10, include=[0.5])
+
+
+def test_groups_and_quotas():
+    label = np.where(X[:, 0] > 0.5, "high", "low")
+    share = (label == "high").mean()
+    counts = lambda result: int((label[result.indices] == "high").sum())  # noqa: E731
+    assert abs(counts(ss.thin(X, 40, groups=label)) - 40 * share) <= 1
+    assert counts(ss.thin(X, groups=label, quotas=7)) == 7
+    assert counts(ss.thin(X, groups=label, quotas={"high": 2, "low": 9})) == 2
+    assert counts(ss.thin(X, 11, groups=label, quotas=[9, 2])) == 9
+    for options, words in [
+        ({"quotas": 3}, "no effect without groups"),
+        ({"groups": label, "quotas": {"huge": 3}}, "there is no group 'huge'"),
+        ({"groups": label, "quotas": [1, 2, 3]}, "3 quotas were given for 2 groups"),
+        ({"groups": label[:5]}, "5 group labels were given for a pool of 800 rows"),
+        ({"groups": label, "quotas": [3, 3]}, "the quotas add up to 6, but 10"),
+    ]:
+        with pytest.raises(ValueError, match=re.escape(words)):
+            ss.thin(X, 10, **options)
+
+
+def test_weights_of_rows_are_as_rows_that_repeat():
+    weights = np.random.default_rng(1).integers(1, 5, size=len(X))
+    repeated = np.repeat(X, weights, axis=0)
+    options = {"bandwidth": 1.0, "precision": "double"}
+    weighted, plain = ss.herd(X, 20, sample_weight=weights, **options), ss.herd(repeated, 20, **options)
+    np.testing.assert_allclose(weighted.points, plain.points)
+    np.testing.assert_allclose(weighted.error, plain.error, atol=1e-9)
+    assert ss.mmd(X, X[:9], sample_weight=weights, **{"bandwidth": 1.0}) == pytest.approx(
+        ss.mmd(repeated, X[:9], bandwidth=1.0), abs=1e-9
+    )
+
+
+def test_warnings_of_kernels_weights_and_columns():
+    for options, words in [
+        ({"bandwidth": 1e3}, "nearly constant"),
+        ({"bandwidth": 1e-4}, "nearly diagonal"),
+        ({"sample_weight": np.r_[1.0, np.full(799, 1e-9)]}, "so uneven that the rows are worth 1.00 equal ones"),
+    ]:
+        with pytest.warns(ss.SupersampleWarning, match=words):
+            ss.herd(X, 3, **options)
+    with pytest.warns(ss.SupersampleWarning, match="1 of the directions have no variance of their own"):
+        ss.herd(np.column_stack([X, X[:, 0]]), 3, scale="pca")
+
+
+def test_constant_data_are_no_reason_to_panic():
+    for function in (ss.herd, ss.thin):
+        result = function(np.ones((30, 2)), 4)
+        assert result.mmd == 0 and result.worth is None
+    assert len(ss.herd([[1.0]], 3)) == 3
+
+
+def test_evaluation_says_what_the_result_says():
+    result = ss.thin(X, 25)
+    found = ss.evaluate(X, result)
+    assert found.mmd == pytest.approx(result.mmd, rel=1e-6) and found.worth == pytest.approx(result.worth, rel=1e-5)
+    assert found.random.shape == (20,) and found.mmd < found.random.min() and found.mmd < found.spaced
+    np.testing.assert_allclose(found.mean_error, (result.points.mean(0) - X.mean(0)) / X.std(0), atol=1e-12)
+    np.testing.assert_allclose(found.sd_error, result.points.std(0) / X.std(0) - 1, atol=1e-12)
+    assert found.spaced == pytest.approx(ss.mmd(X, X[::32]), rel=1e-9)
+    own = ss.evaluate(X, X)
+    assert own.mmd < 1e-7 and own.random is None and own.spaced is None
+    assert np.abs(own.mean_error).max() < 1e-12
+    free = ss.herd(X, 25, weights="free")
+    assert ss.evaluate(X, free).mmd == pytest.approx(free.mmd, rel=1e-6)
+    frame = pd.DataFrame(X, columns=["mu", "tau", "theta"])
+    assert "(tau" in repr(ss.evaluate(frame, X[X[:, 1] > 0]))
+    with pytest.raises(ValueError, match="weights have no effect on a Result"):
+        ss.mmd(X, result, weights=np.ones(25))
+    with pytest.raises(ValueError, match="their sum must be positive"):
+        ss.mmd(X, X[:2], weights=[1.0, -1.0])
+    with pytest.raises(ValueError, match="the subset has dimension 2, but dimension 3 is needed"):
+        ss.evaluate(X, X[:, :2])
+
+
+def test_repr_and_notebook_view():
+    result = ss.herd(pd.DataFrame(X, columns=["<mu>", "tau", "theta"]), 40)
+    assert repr(result).startswith("Result: 40 of 800 rows")
+    html = result._repr_html_()
+    assert "&lt;mu&gt;" in html and "<mu>" not in html and "<svg" in html and "script" not in html
+    assert "<svg" not in ss.herd(X, 2)._repr_html_()
+    assert "with unequal weights" in repr(ss.herd(X, 10, weights="simplex"))
+    assert "times among 4 rows" in repr(ss.herd(X[:4], 10))
+    assert "kernel linear" not in repr(ss.herd(X, 3, kernel="linear")) and "linear kernel" in repr(ss.herd(X, 3, kernel="linear"))
+    assert repr(ss.Herder(X, bandwidth=1.5)) == "<Herder of 800 rows, gaussian(1.5) kernel, 0 picks>"
+
+
+def test_plots_return_axes_with_ink():
+    result = ss.thin(X, 40)
+    axes = result.plot_error()
+    assert axes.get_xscale() == "log" and len(axes.lines) == 2
+    assert result.plot_error(ax=axes) is axes
+    marginals = result.plot_marginals()
+    assert marginals.shape == (3,) and all(len(ax.patches) > 5 for ax in marginals)
+    pairs = result.plot_pairs(columns=["x1", 2])
+    assert pairs.shape == (2, 2) and len(pairs[1, 0].collections) == 2
+    with pytest.raises(ValueError, match="there is no column 'mu'"):
+        result.plot_pairs(columns="mu")
+    with pytest.raises(ValueError, match="there is no column 3; 3 are numbered from 0"):
+        result.plot_pairs(columns=[3])
+    import pickle
+
+    again = pickle.loads(pickle.dumps(result))
+    with pytest.raises(ValueError, match="give them as data"):
+        again.plot_pairs()
+    assert again.plot_pairs(X).shape == (3, 3)
+    placed = ss.sample(ss.GaussianMixture([1], [[0.0, 0.0]], [np.eye(2)]), 30)
+    assert placed.plot_pairs().shape == (2, 2) and placed.plot_error() is not None
+
+
+def test_mixtures(tmp_path):
+    mixture = ss.GaussianMixture([1, 3], [[-2.0, 0.0], [2.0, 1.0]], [[[1, 0.5], [0.5, 1]], [[0.3, 0], [0, 0.3]]])
+    for name in ("m.toml", "m.json"):
+        mixture.write(tmp_path / name)
+        assert ss.GaussianMixture.read(tmp_path / name) == mixture
+    draws = mixture.draw(50_000, seed=3)
+    np.testing.assert_allclose(draws.mean(0), mixture.weights @ mixture.means, atol=0.03)
+    result = ss.sample(mixture, 40)
+    np.testing.assert_allclose(result.points.mean(0), mixture.weights @ mixture.means, atol=0.1)
+    assert ss.sample(mixture, 40, weights="free").mmd < ss.sample(mixture, 40, weights="simplex").mmd < result.mmd
+    assert ss.sample(mixture, 200, worth=200).ended == "worth"
+    grid = np.stack(np.meshgrid(np.linspace(-8, 8, 161), np.linspace(-8, 8, 161)), -1).reshape(-1, 2)
+    assert mixture.density(grid).sum() * 0.01 == pytest.approx(1, abs=1e-6)
+    (tmp_path / "bad.toml").write_text("[[component]]\nweight = 1\n")
+    with pytest.raises(ValueError, match="bad.toml"):
+        ss.GaussianMixture.read(tmp_path / "bad.toml")
+    for error, path in [(FileNotFoundError, tmp_path / "none.toml"), (OSError, tmp_path)]:
+        with pytest.raises(error):
+            ss.GaussianMixture.read(path)
+    for words, arguments in [
+        ("not positive definite", ([1], [[0.0, 0.0]], [[[1, 1], [1, 1]]])),
+        ("give one square matrix", ([1], [[0.0, 0.0]], [[1, 1]])),
+        ("2 weights were given for 1 components", ([1, 1], [[0.0]], [[[1.0]]])),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            ss.GaussianMixture(*arguments)
+    with pytest.raises(ValueError, match="no closed form under the imq kernel"):
+        ss.sample(mixture, 3, kernel="imq")
+    with pytest.raises(TypeError, match="give a GaussianMixture"):
+        ss.sample(X, 3)
