@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from . import _native
 from ._inputs import as_table, as_threads, as_vector, prepared
 from ._mixture import GaussianMixture, as_mixture, gaussian_lengths
-from ._numbers import aligned, counted, significant, worth_of
+from ._numbers import aligned, counted, ordinal, significant, with_spread, worth_of
 from ._progress import Listener, reporting
 from ._result import Result
 from .kernels import Kernel, known_kernel
@@ -85,10 +85,10 @@ class Evaluation:
     >>> import numpy as np, supersample as ss
     >>> x = np.random.default_rng(0).normal(size=(1000, 2))
     >>> ss.evaluate(x, ss.thin(x, 20))
-                        MMD              worth in iid draws
-    this subset of 20   0.0109           3,500
-    random 20 rows      0.142 ± 0.0494   20
-    every 50th row      0.0965           44.9
+                        MMD             worth in iid draws
+    this subset of 20   0.0109          3,500
+    random 20 rows      0.142 ± 0.049   20
+    every 50th row      0.0965          44.9
     worst error, in sds of all rows: mean 0.0121 (x1), sd 0.0295 (x2), quantile 0.117 (x1, 95%)
     """
 
@@ -123,13 +123,13 @@ class Evaluation:
         lines = [("", "MMD", "worth in iid draws")]
         lines.append((f"this subset of {self.size:,}", significant(self.mmd), _shown(self.worth)))
         if self.random is not None and self.spaced is not None:
-            spread = f"{significant(float(self.random.mean()))} ± {significant(float(self.random.std(ddof=1)))}"
+            spread = with_spread(float(self.random.mean()), float(self.random.std(ddof=1)))
             lines.append((f"random {counted(self.size, 'row')}", spread, f"{self.size:,}"))
             lines.append((self._spacing(), significant(self.spaced), _shown(self.spaced_worth)))
         return f"{aligned(lines)}\n{self._worst()}"
 
     def _spacing(self) -> str:
-        return "evenly spaced rows" if self.rows % self.size else f"every {self.rows // self.size}th row"
+        return "evenly spaced rows" if self.rows % self.size else f"every {ordinal(self.rows // self.size)} row"
 
     def _worst(self) -> str:
         def of(errors: NDArray[np.float64]) -> str:

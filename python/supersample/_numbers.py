@@ -17,6 +17,20 @@ def significant(value: float) -> str:
     return f"{float(scientific):,.{max(2 - exponent, 0)}f}"
 
 
+def with_spread(mean: float, spread: float) -> str:
+    """The mean to three significant digits, the spread to as many decimals: 0.0702 ± 0.0046."""
+    shown = significant(mean)
+    if "e" in shown or mean == 0 or not math.isfinite(mean):
+        return f"{shown} ± {significant(spread)}"
+    return f"{shown} ± {spread:,.{len(shown.partition('.')[2])}f}"
+
+
+def ordinal(number: int) -> str:
+    """1st, 2nd, 3rd, 4th, …."""
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number:,}{'th' if number % 100 in (11, 12, 13) else ending}"
+
+
 def counted(number: int, noun: str) -> str:
     """1 row, 4,000 rows."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

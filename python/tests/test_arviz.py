@@ -61,7 +61,7 @@ def test_all_groups_are_cut_to_the_same_draws(posterior):
 
 def test_the_draws_are_those_of_the_matrix(posterior):
     values, names = ssaz.matrix(posterior, var_names=BY)
-    assert values.shape == (800, 10) and names[:3] == ("mu", "tau", "theta[0]")
+    assert values.shape == (720, 10) and names[:3] == ("mu", "tau", "theta[0]")
     expected = ss.thin(values, 30)
     cut = ssaz.thin(posterior, 30, var_names=BY)
     small, _ = ssaz.matrix(cut, var_names=BY)
@@ -108,13 +108,13 @@ def test_newer_arviz_reads_and_summarises_the_tree(tmp_path):
 def test_equal_parts_of_all_chains_weights_and_other_groups(posterior):
     small = group(ssaz.thin(posterior, 40, var_names=BY, groups="chain"), "posterior")
     assert np.bincount(small["source_chain"].values).tolist() == [10, 10, 10, 10]
-    weights = np.zeros((4, 200))
+    weights = np.zeros((4, 180))
     weights[2, 80:] = 1.0
     few = group(ssaz.herd(posterior, 5, var_names="mu", sample_weight=weights), "posterior")
     assert few["mu"].shape == (1, 5)
     prior = ssaz.thin(posterior, 20, group="prior", var_names=["mu", "tau"], bandwidth=1.0)
     assert group(prior, "prior").sizes["draw"] == 20 == group(prior, "prior_predictive").sizes["draw"]
-    assert group(prior, "posterior").sizes["draw"] == 200
+    assert group(prior, "posterior").sizes["draw"] == 180
 
 
 def test_datasets_odd_dimensions_and_variables_without_draws():
@@ -145,12 +145,12 @@ def test_what_cannot_be_thinned_is_refused_in_words(posterior):
             ssaz.thin(posterior, 10, **arguments)
     with pytest.raises(TypeError, match="give InferenceData, a DataTree or a Dataset"):
         ssaz.thin(np.zeros((4, 100)), 10)
-    with pytest.raises(ValueError, match="draw 800 is not there"):
-        ssaz.take(posterior, [800])
+    with pytest.raises(ValueError, match="draw 720 is not there"):
+        ssaz.take(posterior, [720])
     bad = group(posterior, "posterior").copy(deep=True)
     bad["theta"].values[1, 2, 3] = np.nan
-    with pytest.raises(ValueError, match=r"row 202, column \d+ \('theta\[3\]'\) is NaN"):
+    with pytest.raises(ValueError, match=r"row 182, column \d+ \('theta\[3\]'\) is NaN"):
         ssaz.thin(bad, 10, var_names=BY)
-    text = bad.assign(label=(("chain", "draw"), np.full((4, 200), "s")))
+    text = bad.assign(label=(("chain", "draw"), np.full((4, 180), "s")))
     with pytest.raises(TypeError, match="variable 'label' holds"):
         ssaz.thin(text, 10)

@@ -17,7 +17,12 @@ const RANDOM_DRAWS: usize = 20;
 const KERNEL_VALUES: usize = 2_000_000_000;
 
 /// ‖μ − Σ w φ(x)‖ with the weights as they are.
-pub(crate) fn mmd_to(mu: &dyn MeanEmbedding, norm: Option<f64>, points: Points, weights: Vec<f64>) -> Result<f64> {
+pub(crate) fn mmd_to(
+    mu: &dyn MeanEmbedding,
+    norm: Option<f64>,
+    points: Points,
+    weights: Vec<f64>,
+) -> Result<f64> {
     let norm = norm.ok_or(Error::UnknownNorm)?;
     let sum = KernelExpansion::new(mu.kernel().clone(), points, weights)?;
     let squared = norm - 2.0 * sum.expectation(mu)? + sum.squared_norm();
@@ -64,14 +69,8 @@ pub(crate) fn mmd(
 /// What `evaluate` tells: the MMD, E k(x, x) − ‖μ‖², the error at which rounding takes over, the MMDs of random subsets and of
 /// an evenly spaced one, and the errors of mean, sd and quantiles for each column (NaN where there is none), and the root
 /// mean square error of the correlations.
-type Evaluated<'py> = (
-    f64,
-    Option<f64>,
-    f64,
-    Option<(Bound<'py, PyArray1<f64>>, f64)>,
-    Bound<'py, PyArray2<f64>>,
-    Option<f64>,
-);
+type Evaluated<'py> =
+    (f64, Option<f64>, f64, Option<(Bound<'py, PyArray1<f64>>, f64)>, Bound<'py, PyArray2<f64>>, Option<f64>);
 
 /// All about a subset with weights, which are used as they are for the MMD.
 #[pyfunction]

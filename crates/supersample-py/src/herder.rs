@@ -42,7 +42,13 @@ impl State {
     }
 
     /// Picks until a rule holds, and says which.
-    fn advance(&mut self, samples: &Samples, unique: bool, stop: Stop, watch: &Watch) -> Result<&'static str> {
+    fn advance(
+        &mut self,
+        samples: &Samples,
+        unique: bool,
+        stop: Stop,
+        watch: &Watch,
+    ) -> Result<&'static str> {
         self.herder(samples, unique, watch)?;
         let State { herder, picks } = self;
         let herder = herder.as_mut().expect("it was just made");
@@ -172,5 +178,7 @@ impl Herder {
 }
 
 fn busy() -> PyErr {
-    PyRuntimeError::new_err("this herder is at work in another thread; wait for it, or give each thread its own")
+    PyRuntimeError::new_err(
+        "this herder is at work in another thread; wait for it, or give each thread its own",
+    )
 }

@@ -6,7 +6,9 @@ use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyAr
 use pyo3::prelude::*;
 use supersample::target::GaussianMixture;
 use supersample::weights::optimal;
-use supersample::{AscentOptions, ClosedForm, Domain, Herder, Kernel, MeanEmbedding, Points, Result, bandwidth};
+use supersample::{
+    AscentOptions, ClosedForm, Domain, Herder, Kernel, MeanEmbedding, Points, Result, bandwidth,
+};
 use supersample_io::mixture::{Format, read_path, to_text};
 
 use crate::arrays::{matrix, vector};
@@ -45,8 +47,11 @@ impl Mixture {
     ) -> PyResult<Mixture> {
         let (values, dim) = rows(&means)?;
         let means = Points::from_rows(values, dim).map_err(refused)?;
-        let covariances: Vec<Vec<f64>> =
-            covariances.as_array().outer_iter().map(|covariance| covariance.iter().copied().collect()).collect();
+        let covariances: Vec<Vec<f64>> = covariances
+            .as_array()
+            .outer_iter()
+            .map(|covariance| covariance.iter().copied().collect())
+            .collect();
         let weights = weights.as_array().to_vec();
         let inner = GaussianMixture::new(&weights, means, &covariances).map_err(refused)?;
         Ok(Mixture { inner })
@@ -149,7 +154,8 @@ impl Mixture {
             let starts = self.inner.sample(starts, seed)?;
             let bandwidths = bandwidths.unwrap_or_else(|| vec![bandwidth::median(&starts)]);
             let mu = ClosedForm::mixture(Kernel::named("gaussian", &bandwidths)?, self.inner.clone())?;
-            let single_draw = mu.mean_diagonal().zip(mu.squared_norm()).map(|(diagonal, norm)| diagonal - norm);
+            let single_draw =
+                mu.mean_diagonal().zip(mu.squared_norm()).map(|(diagonal, norm)| diagonal - norm);
             let options = AscentOptions::default().climbs(climbs);
             let mut herder = Herder::new(mu.clone(), Domain::Ascent { starts, options })?;
             let (mut points, mut errors, mut stuck, mut ended) = (Vec::new(), Vec::new(), 0, "number");

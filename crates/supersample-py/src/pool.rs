@@ -26,7 +26,9 @@ static POOLS: Mutex<Pools> = Mutex::new(Pools { process: 0, by_size: Vec::new() 
 pub(crate) fn pool(threads: Option<usize>) -> PyResult<Arc<ThreadPool>> {
     let threads = match threads {
         None => std::thread::available_parallelism().map_or(1, usize::from),
-        Some(0) => return Err(PyValueError::new_err("threads is 0; at least 1 is needed, or None for all cores")),
+        Some(0) => {
+            return Err(PyValueError::new_err("threads is 0; at least 1 is needed, or None for all cores"));
+        }
         Some(many) if many > MOST_THREADS => {
             let message = format!("threads is {many}; at most {MOST_THREADS} can be started");
             return Err(PyValueError::new_err(message));

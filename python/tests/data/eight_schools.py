@@ -30,7 +30,7 @@ def model(error, effect=None):
 
 def main():
     numpyro.set_host_device_count(4)
-    mcmc = MCMC(NUTS(model), num_warmup=500, num_samples=200, num_chains=4, progress_bar=False)
+    mcmc = MCMC(NUTS(model), num_warmup=500, num_samples=180, num_chains=4, progress_bar=False)
     mcmc.run(jax.random.PRNGKey(0), ERROR, EFFECT)
     predictive = Predictive(model, mcmc.get_samples(), return_sites=["y"])(jax.random.PRNGKey(1), ERROR)
     prior = Predictive(model, num_samples=100)(jax.random.PRNGKey(2), ERROR)
