@@ -255,6 +255,8 @@ def sample(
         rows=0,
         scale="none",
         precision="double",
+        # What plots show behind the points.
+        _data=target.draw(2000),
     )
     if stuck:
         import warnings

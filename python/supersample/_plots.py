@@ -49,43 +49,25 @@ def plot_error(result: Result, ax: Axes | None) -> Axes:
 
 
 def plot_marginals(result: Result, data: Any, columns: Any) -> NDArray[np.object_]:
-    """One histogram for each column."""
+    """One distribution function for each column: unlike histograms they need no bins, so 20 points can be compared too."""
     rows, chosen, names = _columns(result, data, columns, 12)
     plt = _pyplot()
     across = min(len(names), 4)
     down = -(-len(names) // across)
-    _, grid = plt.subplots(down, across, figsize=(2.6 * across, 2.1 * down + 0.4), squeeze=False, layout="constrained")
+    size = (2.6 * across, 2.1 * down + 0.4)
+    _, grid = plt.subplots(down, across, figsize=size, squeeze=False, sharey=True, layout="constrained")
     axes: NDArray[np.object_] = grid.ravel()
     for spare in axes[len(names) :]:
         spare.set_visible(False)
-    # The weights of free rules may be negative; the steps then show where they cancel.
     for j, (ax, name) in enumerate(zip(axes, names)):
-        both = np.concatenate([rows[:, j], chosen[:, j]])
-        low, high = both.min(), both.max()
-        if low == high:
-            low, high = low - 0.5, high + 0.5
-        many, few = _bins(len(rows)), _bins(len(chosen))
-        ax.hist(rows[:, j], np.linspace(low, high, many + 1), density=True, color=_ALL, alpha=0.6, label="all rows")
-        ax.hist(
-            chosen[:, j],
-            np.linspace(low, high, few + 1),
-            weights=result.weights,
-            density=True,
-            histtype="step",
-            color=_CHOSEN,
-            lw=1.6,
-            label="chosen",
-        )
+        ax.step(*_distribution(rows[:, j], None), where="post", color=_ALL, lw=3, label=_whole(result))
+        ax.step(*_distribution(chosen[:, j], result.weights), where="post", color=_CHOSEN, lw=1.2, label="chosen")
+        ax.set_xlim(*_view(rows[:, j], chosen[:, j]))
         ax.set_title(name, fontsize=10)
-        ax.set_yticks([])
-        ax.spines[["top", "right", "left"]].set_visible(False)
+        ax.set_yticks([0, 0.5, 1])
+        ax.spines[["top", "right"]].set_visible(False)
     axes[0].legend(frameon=False, fontsize=8)
     return axes[: len(names)]
-
-
-def _bins(count: int) -> int:
-    """More bins for more points, by the cube root as the mean squared error wants it."""
-    return int(np.clip(round(2.0 * count ** (1 / 3)), 5, 60))
 
 
 def plot_pairs(result: Result, data: Any, columns: Any) -> NDArray[np.object_]:
@@ -96,7 +78,8 @@ def plot_pairs(result: Result, data: Any, columns: Any) -> NDArray[np.object_]:
     side = 2.0 * count + 0.6
     _, axes = plt.subplots(count, count, figsize=(side, side), squeeze=False, layout="constrained")
     cloud = rows[:: max(len(rows) // _CLOUD, 1)]
-    sizes = 18 * np.abs(result.weights) / np.abs(result.weights).max()
+    sizes = 5 + 15 * np.abs(result.weights) / np.abs(result.weights).max()
+    views = [_view(rows[:, j], chosen[:, j]) for j in range(count)]
     for i in range(count):
         for j in range(count):
             ax = axes[i, j]
@@ -104,14 +87,16 @@ def plot_pairs(result: Result, data: Any, columns: Any) -> NDArray[np.object_]:
                 ax.set_visible(False)
                 continue
             if i == j:
-                ax.hist(rows[:, j], _bins(len(rows)), density=True, color=_ALL, alpha=0.6)
-                ax.hist(
-                    chosen[:, j], _bins(len(chosen)), weights=result.weights, density=True, histtype="step", color=_CHOSEN, lw=1.6
-                )
+                fine, coarse = (np.linspace(*views[j], _bins(len(x)) + 1) for x in (rows, chosen))
+                ax.hist(rows[:, j], fine, density=True, color=_ALL, alpha=0.6)
+                style = {"histtype": "step", "color": _CHOSEN, "lw": 1.4}
+                ax.hist(chosen[:, j], coarse, weights=result.weights, density=True, **style)
                 ax.set_yticks([])
             else:
-                ax.scatter(cloud[:, j], cloud[:, i], s=3, color=_ALL, alpha=0.35, lw=0, rasterized=True)
+                ax.scatter(cloud[:, j], cloud[:, i], s=3, color=_ALL, alpha=0.4, lw=0, rasterized=True)
                 ax.scatter(chosen[:, j], chosen[:, i], s=sizes, color=_CHOSEN, lw=0)
+                ax.set_ylim(*views[i])
+            ax.set_xlim(*views[j])
             ax.spines[["top", "right"]].set_visible(False)
             ax.tick_params(labelsize=8, labelbottom=i == count - 1, labelleft=j == 0 and i > 0)
             if i == count - 1:
@@ -121,13 +106,37 @@ def plot_pairs(result: Result, data: Any, columns: Any) -> NDArray[np.object_]:
     return axes  # type: ignore[no-any-return]
 
 
+def _whole(result: Result) -> str:
+    return "all rows" if result.rows else "the mixture"
+
+
+def _distribution(
+    values: NDArray[np.float64], weights: NDArray[np.float64] | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The values in order, and the share of the weight up to each."""
+    order = np.argsort(values)
+    share = np.full(len(values), 1 / len(values)) if weights is None else weights[order]
+    return values[order], np.cumsum(share)
+
+
+def _view(rows: NDArray[np.float64], chosen: NDArray[np.float64]) -> tuple[float, float]:
+    """The range of all but the farthest 2 in 1000 rows, and of every chosen point, with a margin."""
+    low, high = np.quantile(rows, [0.001, 0.999])
+    low, high = min(low, chosen.min()), max(high, chosen.max())
+    margin = 0.04 * (high - low) or 0.5
+    return float(low - margin), float(high + margin)
+
+
+def _bins(count: int) -> int:
+    """More bins for more points, by the cube root as the mean squared error wants it."""
+    return int(np.clip(round(2.5 * count ** (1 / 3)), 5, 60))
+
+
 def _columns(
     result: Result, data: Any, columns: Any, most: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], list[str]]:
     """All rows and the chosen ones by the wanted columns."""
     rows = result._data if data is None else as_table(data, "data").values
-    if rows is None and result.indices is None:
-        rows = result.points
     if rows is None:
         raise ValueError("the rows that were not chosen are not pickled; give them as data")
     if rows.shape[1] != result.points.shape[1]:

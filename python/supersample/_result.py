@@ -146,7 +146,7 @@ class Result:
         return plot_error(self, ax)
 
     def plot_marginals(self, data: Any = None, *, columns: Any = None) -> NDArray[np.object_]:
-        """Each column of all rows as a histogram, and of the chosen points as a step through it; one axes each.
+        """The distribution function of each column, of all rows and of the chosen points; one axes each.
 
         `data` are all the rows; they are remembered unless the result was pickled. `columns` are names or numbers,
         by default the first 12.

@@ -4,29 +4,54 @@ use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use rayon::prelude::*;
 use supersample::quality::{self, every_kth, quality, random_rows, systematic_rows};
-use supersample::{Domain, Error, Herder, KernelExpansion, MeanEmbedding, Points, Result};
+use supersample::{
+    Domain, Empirical, Error, Herder, KernelExpansion, MeanEmbedding, Points, Precision, Result,
+};
 
 use crate::arrays::{matrix, vector};
 use crate::error::refused;
 use crate::samples::{Samples, rows};
-use crate::work::run;
+use crate::work::{Watch, run};
 
 /// How many random subsets are drawn.
 const RANDOM_DRAWS: usize = 20;
 /// Kernel values the random subsets may cost, T² each; beyond it fewer are drawn, never fewer than 3.
 const KERNEL_VALUES: usize = 2_000_000_000;
+/// Points whose sums are taken at once.
+const BLOCK: usize = 1024;
 
-/// ‖μ − Σ w φ(x)‖ with the weights as they are.
+/// ‖μ − Σ w φ(x)‖ with the weights as they are. Looks up between blocks of points.
 pub(crate) fn mmd_to(
     mu: &dyn MeanEmbedding,
     norm: Option<f64>,
     points: Points,
     weights: Vec<f64>,
+    watch: &Watch,
 ) -> Result<f64> {
     let norm = norm.ok_or(Error::UnknownNorm)?;
-    let sum = KernelExpansion::new(mu.kernel().clone(), points, weights)?;
-    let squared = norm - 2.0 * sum.expectation(mu)? + sum.squared_norm();
-    Ok(squared.max(0.0).sqrt())
+    let own = squared_norm(mu, &points, &weights, watch)?;
+    let (mut product, mut values) = (0.0, Vec::new());
+    for (rows, weights) in points.as_slice().chunks(BLOCK * points.dim()).zip(weights.chunks(BLOCK)) {
+        if watch.goes_on().is_break() {
+            return Err(Error::Interrupted);
+        }
+        values.resize(weights.len(), 0.0);
+        mu.values_into(&Points::from_rows(rows, points.dim())?, &mut values);
+        product += values.iter().zip(weights).map(|(value, weight)| value * weight).sum::<f64>();
+    }
+    Ok((norm - 2.0 * product + own).max(0.0).sqrt())
+}
+
+/// ‖Σ w φ(x)‖²; many points can be interrupted where no weight is negative.
+fn squared_norm(mu: &dyn MeanEmbedding, points: &Points, weights: &[f64], watch: &Watch) -> Result<f64> {
+    let kernel = mu.kernel().clone();
+    let total: f64 = weights.iter().sum();
+    if weights.iter().any(|&weight| weight < 0.0) || total == 0.0 {
+        return Ok(KernelExpansion::new(kernel, points.clone(), weights.to_vec())?.squared_norm());
+    }
+    let own = Empirical::weighted(kernel, points.clone(), weights)?.precision(Precision::Double);
+    own.prepare(&|progress| watch.saw(progress))?;
+    Ok(own.squared_norm().expect("samples have a norm") * total * total)
 }
 
 /// The rows of a subset, scaled as the samples are, and as they came.
@@ -60,7 +85,7 @@ pub(crate) fn mmd(
     let (mmd, outcome) = run(py, threads, size, progress.as_ref(), |watch| {
         let (points, _) = scaled(samples, values, dim, columns)?;
         let mu = samples.in_double(watch)?;
-        mmd_to(&*mu, mu.squared_norm(), points, weights)
+        mmd_to(&*mu, mu.squared_norm(), points, weights, watch)
     })?;
     outcome?;
     mmd.map_err(refused)
@@ -92,10 +117,10 @@ pub(crate) fn evaluate<'py>(
     let (evaluated, outcome) = run(py, threads, size, progress.as_ref(), |watch| -> Result<_> {
         let (points, given) = scaled(samples, values, dim, columns)?;
         let mu = samples.in_double(watch)?;
-        let error = mmd_to(&*mu, mu.squared_norm(), points, weights.clone())?;
+        let error = mmd_to(&*mu, mu.squared_norm(), points, weights.clone(), watch)?;
         let single_draw = mu.mean_diagonal().zip(mu.squared_norm()).map(|(diagonal, norm)| diagonal - norm);
         let herder = Herder::shared(mu, Domain::Pool(samples.points.clone()))?;
-        let others = compare(&herder, samples, weights.len())?;
+        let others = compare(&herder, samples, weights.len(), watch)?;
         let data = Points::from_rows(all, columns)?;
         let errors = quality(&data, samples.weights.as_deref(), &given, Some(&weights))?;
         Ok((error, single_draw, herder.error_floor(), others, errors))
@@ -112,13 +137,21 @@ pub(crate) fn evaluate<'py>(
 
 /// The MMDs of random subsets of this size and of one that is evenly spaced, by weight where there are weights; `None`
 /// where there are not more rows than that.
-fn compare(herder: &Herder, samples: &Samples, size: usize) -> Result<Option<(Vec<f64>, f64)>> {
+fn compare(
+    herder: &Herder,
+    samples: &Samples,
+    size: usize,
+    watch: &Watch,
+) -> Result<Option<(Vec<f64>, f64)>> {
     let n = samples.points.len();
     if size >= n {
         return Ok(None);
     }
     let weights = samples.weights.as_deref();
-    let error = |rows: &[usize]| Ok(herder.mmd_of_rows(rows)?.expect("samples have a norm"));
+    let error = |rows: &[usize]| match watch.goes_on().is_break() {
+        true => Err(Error::Interrupted),
+        false => Ok(herder.mmd_of_rows(rows)?.expect("samples have a norm")),
+    };
     let draws = (KERNEL_VALUES / size.saturating_mul(size)).clamp(3, RANDOM_DRAWS);
     let random = (0..draws as u64).into_par_iter().map(|seed| error(&random_rows(n, weights, size, seed)?));
     let spaced = match weights {

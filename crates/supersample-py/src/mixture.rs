@@ -119,9 +119,9 @@ impl Mixture {
         let points = self.points(&points)?;
         let weights = weights.as_array().to_vec();
         let size = points.len() as f64 * (points.len() + self.inner.len()) as f64;
-        let (mmd, outcome) = run(py, threads, size, None, |_| {
+        let (mmd, outcome) = run(py, threads, size, None, |watch| {
             let mu = ClosedForm::mixture(Kernel::named("gaussian", &bandwidths)?, self.inner.clone())?;
-            crate::evaluate::mmd_to(&mu, mu.squared_norm(), points, weights)
+            crate::evaluate::mmd_to(&mu, mu.squared_norm(), points, weights, watch)
         })?;
         outcome?;
         mmd.map_err(refused)

@@ -22,19 +22,20 @@ struct Pools {
 
 static POOLS: Mutex<Pools> = Mutex::new(Pools { process: 0, by_size: Vec::new() });
 
-/// The pool of this many threads; all cores where none are asked for.
-pub(crate) fn pool(threads: Option<usize>) -> PyResult<Arc<ThreadPool>> {
-    let threads = match threads {
-        None => std::thread::available_parallelism().map_or(1, usize::from),
-        Some(0) => {
-            return Err(PyValueError::new_err("threads is 0; at least 1 is needed, or None for all cores"));
-        }
+/// How many threads that is: all cores where no number is given.
+pub(crate) fn checked(threads: Option<usize>) -> PyResult<usize> {
+    match threads {
+        None => Ok(std::thread::available_parallelism().map_or(1, usize::from)),
+        Some(0) => Err(PyValueError::new_err("threads is 0; at least 1 is needed, or None for all cores")),
         Some(many) if many > MOST_THREADS => {
-            let message = format!("threads is {many}; at most {MOST_THREADS} can be started");
-            return Err(PyValueError::new_err(message));
+            Err(PyValueError::new_err(format!("threads is {many}; at most {MOST_THREADS} can be started")))
         }
-        Some(threads) => threads,
-    };
+        Some(threads) => Ok(threads),
+    }
+}
+
+/// The pool of this many threads.
+pub(crate) fn pool(threads: usize) -> PyResult<Arc<ThreadPool>> {
     // Never waited for: a fork may have left it locked for ever. Then a pool is made and not kept.
     let Ok(mut pools) = POOLS.try_lock() else { return start(threads) };
     if pools.process != std::process::id() {

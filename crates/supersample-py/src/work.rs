@@ -9,7 +9,7 @@ use std::time::Duration;
 use pyo3::prelude::*;
 use supersample::Progress;
 
-use crate::pool::pool;
+use crate::pool::{checked, pool};
 
 /// How often the calling thread looks up.
 const LOOK: Duration = Duration::from_millis(20);
@@ -51,7 +51,8 @@ impl Watch {
         self.saw(Progress::Herding { chosen: done, size: asked })
     }
 
-    fn goes_on(&self) -> ControlFlow<()> {
+    /// Whether the work is to go on.
+    pub(crate) fn goes_on(&self) -> ControlFlow<()> {
         if self.stop.load(Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
@@ -64,7 +65,8 @@ impl Watch {
 }
 
 /// Runs `work` on this many threads with Python free to do something else. `size` is about how many coordinate differences
-/// it takes. The second result is an exception raised by a signal or by `listener`, after which the work was told to stop; the first is what it then returned.
+/// it takes. The second result is an exception raised by a signal or by `listener`, after which the work was told to
+/// stop; the first is what it then returned.
 pub(crate) fn run<T: Send>(
     py: Python<'_>,
     threads: Option<usize>,
@@ -73,10 +75,9 @@ pub(crate) fn run<T: Send>(
     work: impl FnOnce(&Arc<Watch>) -> T + Send,
 ) -> PyResult<(T, PyResult<()>)> {
     let watch = Arc::new(Watch::default());
+    let threads = checked(threads)?;
     if size <= SMALL && listener.is_none() {
-        // Any number gives the same result; it was asked for and must still be possible.
-        let _ = threads.filter(|&threads| threads != 1).map(|threads| pool(Some(threads))).transpose()?;
-        let pool = pool(Some(1))?;
+        let pool = pool(1)?;
         return Ok((py.detach(|| pool.install(|| work(&watch))), Ok(())));
     }
     let pool = pool(threads)?;

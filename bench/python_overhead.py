@@ -1,0 +1,93 @@
+"""What the Python package costs beside the library: its import, a small call, a large call, the wait after Ctrl-C.
+
+    cargo build --release -p bench-ours && pip install . && python bench/python_overhead.py
+
+Everything is the best of several tries, in turns where two things are compared, on a machine that is otherwise idle.
+The Rust program herds the same file with the same options through the library's own API; neither side counts reading it.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import supersample as ss
+
+ROOT = Path(__file__).resolve().parents[1]
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+
+
+def import_milliseconds(tries):
+    program = "import numpy, time; t = time.perf_counter(); import supersample; print((time.perf_counter() - t) * 1e3)"
+    run = lambda: float(subprocess.check_output([sys.executable, "-c", program], cwd=tempfile.gettempdir()))
+    return min(run() for _ in range(tries))
+
+
+def python_seconds(x, n, bandwidth):
+    start = time.perf_counter()
+    ss.herd(x, n, bandwidth=bandwidth, scale="none")
+    return time.perf_counter() - start
+
+
+def rust_seconds(program, file, n, bandwidth):
+    words = [program, "herd", file, "--bandwidth", str(bandwidth), "--number", str(n)]
+    return json.loads(subprocess.check_output(words))["seconds"]
+
+
+INTERRUPT = """
+import os, signal, sys, threading, time
+import numpy as np, supersample as ss
+x = np.random.default_rng(0).normal(size=(300_000, 10))
+sent = []
+def strike():
+    time.sleep(1.0)
+    sent.append(time.perf_counter())
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Thread(target=strike).start()
+try:
+    ss.herd(x, 10, precision="double")
+except KeyboardInterrupt:
+    print((time.perf_counter() - sent[0]) * 1e3)
+"""
+
+
+def interrupt_milliseconds(tries):
+    run = lambda: float(subprocess.check_output([sys.executable, "-c", INTERRUPT], cwd=tempfile.gettempdir()))
+    return max(run() for _ in range(tries))
+
+
+def compare(program, folder, shape, n, bandwidth, tries, calls):
+    """The best times of both, in turns; Python may call several times in each turn."""
+    x = np.random.default_rng(0).normal(size=shape)
+    file = Path(folder) / f"{shape[0]}x{shape[1]}.npy"
+    np.save(file, x)
+    ours, theirs = [], []
+    for _ in range(tries):
+        ours.extend(python_seconds(x, n, bandwidth) for _ in range(calls))
+        theirs.append(rust_seconds(program, file, n, bandwidth))
+    return min(ours), min(theirs)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--ours", default=TARGET / "release" / "bench-ours", help="the program of bench/ours")
+    parser.add_argument("--tries", type=int, default=7)
+    args = parser.parse_args()
+    print(f"supersample {ss.__version__} ({ss.instruction_set()}), Python {sys.version.split()[0]}, {os.cpu_count()} cores")
+    print(f"import beyond NumPy's own: {import_milliseconds(3 * args.tries):.1f} ms")
+    print(f"Ctrl-C while 300,000 x 10 rows are compared ends the call within {interrupt_milliseconds(5):.0f} ms")
+    with tempfile.TemporaryDirectory() as folder:
+        small, rust = compare(args.ours, folder, (100, 2), 10, 1.0, 3 * args.tries, 100)
+        print(f"herd 10 of 100 x 2: {small * 1e6:.0f} us, of which the library {rust * 1e6:.0f} us: "
+              f"overhead {(small - rust) * 1e6:.0f} us")
+        large, rust = compare(args.ours, folder, (100_000, 5), 1000, 1.5, args.tries, 1)
+        print(f"herd 1000 of 100,000 x 5: {large:.3f} s, the Rust program {rust:.3f} s: ratio {large / rust:.3f}")
+
+
+if __name__ == "__main__":
+    main()
