@@ -14,22 +14,26 @@ _EVERY = 0.1
 
 
 class Bar:
-    """Draws one line, again and again."""
+    """Draws one line, again and again: the phase, a bar, its share, the time it took and what it will still take."""
 
     def __init__(self) -> None:
-        self.start = time.monotonic()
-        self.drawn = 0.0
+        self.phase = ""
+        self.start = self.drawn = 0.0
         self.length = 0
 
     def __call__(self, phase: str, done: int, total: int) -> None:
         now = time.monotonic()
+        if phase != self.phase:
+            self.phase, self.start, self.drawn = phase, now, 0.0
         if now - self.drawn < _EVERY and done < total:
             return
         self.drawn = now
         # Sweeps go on until one changes nothing, so that more may be done than one of them has.
         share = min(done / total, 1.0) if total else 0.0
-        bar = "#" * round(share * _WIDTH)
-        line = f"{phase:<9} |{bar:<{_WIDTH}}| {share:4.0%}  {now - self.start:.1f} s"
+        passed = now - self.start
+        left = f" < {_clock(passed * (1 - share) / share)}" if 0 < share < 1 else ""
+        bar = "#" * int(share * _WIDTH)
+        line = f"{phase:<9} {share:4.0%} |{bar:<{_WIDTH}}| {done:,}/{total:,} [{_clock(passed)}{left}]"
         sys.stderr.write("\r" + line.ljust(self.length))
         sys.stderr.flush()
         self.length = len(line)
@@ -39,6 +43,11 @@ class Bar:
         if self.length:
             sys.stderr.write("\n")
             sys.stderr.flush()
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes:02d}:{rest:02d}"
 
 
 @contextmanager

@@ -19,7 +19,7 @@ def command(*words, folder):
     outputs = ["--json", summary, *(["--indices", rows] if words[0] != "sample" else []), "-o", folder / "out.csv", "-q"]
     subprocess.run([COMMAND, *map(str, words), *map(str, outputs)], check=True)
     indices = np.loadtxt(rows, dtype=int).tolist() if words[0] != "sample" else None
-    return json.loads(summary.read_text()), indices, pd.read_csv(folder / "out.csv")
+    return json.loads(summary.read_text())["result"], indices, pd.read_csv(folder / "out.csv")
 
 
 @pytest.mark.skipif(not COMMAND, reason="SUPERSAMPLE does not name the command; cargo build -p supersample-cli makes it")

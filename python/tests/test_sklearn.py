@@ -16,7 +16,7 @@ from supersample import SuperSampler
 X, Y = load_iris(return_X_y=True)
 
 
-@pytest.mark.filterwarnings("ignore::supersample.SupersampleWarning")
+@pytest.mark.filterwarnings("ignore::supersample.SupersampleWarning", "ignore::sklearn.exceptions.SkipTestWarning")
 @pytest.mark.parametrize(
     "estimator", [SuperSampler(), SuperSampler(n_samples=5, method="herd"), SuperSampler(0.5, weights="simplex", scale="pca")]
 )
