@@ -3,7 +3,8 @@
     cargo build --release -p bench-ours && pip install . && python bench/python_overhead.py
 
 Everything is the best of several tries, in turns where two things are compared, on a machine that is otherwise idle.
-The Rust program herds the same file with the same options through the library's own API; neither side counts reading it.
+The Rust program herds the same file with the same options through the library's own API; neither side counts reading
+it.
 """
 
 import argparse
@@ -78,13 +79,16 @@ def main():
     parser.add_argument("--ours", default=TARGET / "release" / "bench-ours", help="the program of bench/ours")
     parser.add_argument("--tries", type=int, default=7)
     args = parser.parse_args()
-    print(f"supersample {ss.__version__} ({ss.instruction_set()}), Python {sys.version.split()[0]}, {os.cpu_count()} cores")
+    python = sys.version.split()[0]
+    print(f"supersample {ss.__version__} ({ss.instruction_set()}), Python {python}, {os.cpu_count()} cores")
     print(f"import beyond NumPy's own: {import_milliseconds(3 * args.tries):.1f} ms")
     print(f"Ctrl-C while 300,000 x 10 rows are compared ends the call within {interrupt_milliseconds(5):.0f} ms")
     with tempfile.TemporaryDirectory() as folder:
         small, rust = compare(args.ours, folder, (100, 2), 10, 1.0, 3 * args.tries, 100)
-        print(f"herd 10 of 100 x 2: {small * 1e6:.0f} us, of which the library {rust * 1e6:.0f} us: "
-              f"overhead {(small - rust) * 1e6:.0f} us")
+        print(
+            f"herd 10 of 100 x 2: {small * 1e6:.0f} us, of which the library {rust * 1e6:.0f} us: "
+            f"overhead {(small - rust) * 1e6:.0f} us"
+        )
         large, rust = compare(args.ours, folder, (100_000, 5), 1000, 1.5, args.tries, 1)
         print(f"herd 1000 of 100,000 x 5: {large:.3f} s, the Rust program {rust:.3f} s: ratio {large / rust:.3f}")
 

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from .sklearn import SuperSampler
 
 __all__ = [
+    "IMQ",
     "Evaluation",
     "Gaussian",
     "GaussianMixture",
     "Herder",
-    "IMQ",
     "Kernel",
     "Laplace",
     "Linear",
@@ -45,6 +45,7 @@ __all__ = [
     "Result",
     "SuperSampler",
     "SupersampleWarning",
+    "__version__",
     "evaluate",
     "herd",
     "instruction_set",

@@ -53,8 +53,8 @@ def herd(
     scale
         Every column to unit variance (sd), uncorrelated as well (pca), or as it is (none).
     weights
-        Weights of the chosen rows: equal ones, or the best that are not negative and sum to one (simplex), or the best of
-        any sign (free).
+        Weights of the chosen rows: equal ones, or the best that are not negative and sum to one (simplex), or the
+        best of any sign (free).
     sample_weight
         Weights of the rows of `x`, for samples that are weighted.
     unique
@@ -183,9 +183,7 @@ def thin(
 def _limit(x: Any, n: int | None, tol: float | None, worth: float | None) -> int | None:
     if n is None:
         if tol is None and worth is None:
-            raise ValueError(
-                "say how many: a number n, an error tol, or a number of independent draws worth"
-            )
+            raise ValueError("say how many: a number n, an error tol, or a number of independent draws worth")
         return None
     return as_count(n, "n")
 
@@ -258,9 +256,7 @@ def missed(result: Result, tol: float | None, worth: float | None) -> None:
     _warn(f"{what} reached with {len(result)} points; allow more with n, or ask for less")
 
 
-def look_at(
-    result: Result, samples: _native.Samples, herder: _native.Herder, sample_weight: Any
-) -> None:
+def look_at(result: Result, samples: _native.Samples, herder: _native.Herder, sample_weight: Any) -> None:
     """Warns of kernels that see all rows alike or none near another, of uneven weights, of dropped directions."""
     dropped = samples.degenerate[1]
     if dropped:
@@ -270,9 +266,7 @@ def look_at(
         shares = np.asarray(sample_weight, dtype=np.float64)
         own = float(np.sum((shares / shares.sum()) ** 2))
         if own > 0.1:
-            _warn(
-                f"the weights are so uneven that the rows are worth {significant(1 / own)} equal ones; check them"
-            )
+            _warn(f"the weights are so uneven that the rows are worth {significant(1 / own)} equal ones; check them")
             return
     single_draw, _ = herder.scale_of_errors() or (None, 0.0)
     if single_draw is None or not result.kernel.bandwidths or result.rows < 2:

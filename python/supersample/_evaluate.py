@@ -37,9 +37,9 @@ def mmd(
 ) -> float:
     """The maximum mean discrepancy between `x` and `y`, in double precision.
 
-    `x` is what is to be matched: rows with `sample_weight`, or a Gaussian mixture (under the Gaussian kernel). Scaling and
-    the median bandwidth are taken from `x`; a mixture is not scaled, and its median is that of `sample`. `y` are points,
-    with `weights` that are divided by their sum, or a `Result`, whose weights are used as they are.
+    `x` is what is to be matched: rows with `sample_weight`, or a Gaussian mixture (under the Gaussian kernel).
+    Scaling and the median bandwidth are taken from `x`; a mixture is not scaled, and its median is that of `sample`.
+    `y` are points, with `weights` that are divided by their sum, or a `Result`, whose weights are used as they are.
 
     >>> import numpy as np, supersample as ss
     >>> x = np.random.default_rng(0).normal(size=(500, 2))

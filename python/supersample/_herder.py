@@ -49,8 +49,8 @@ class Herder:
     """Kernel herding over the rows of `x`, one pick after the other; the keywords are those of `herd`.
 
     It ends only where `unique` has exhausted the rows. The first k of T picks are the picks of a run of k, so it can be
-    stopped and continued. Ctrl-C leaves it with the picks made so far, ready to go on. A pickle keeps the rows, the picks
-    and the mean embedding, which took the time.
+    stopped and continued. Ctrl-C leaves it with the picks made so far, ready to go on. A pickle keeps the rows, the
+    picks and the mean embedding, which took the time.
 
     >>> import itertools, numpy as np, supersample as ss
     >>> draws = np.random.default_rng(0).normal(size=(1000, 2))
@@ -190,7 +190,7 @@ class Herder:
 
     def _picks(self, start: int) -> list[Pick]:
         def told(pick: tuple[Any, ...]) -> Pick:
-            return Pick(pick[0], pick[1], self._table.values[pick[1]], *pick[2:])
+            return Pick(pick[0], pick[1], self._table.values[pick[1]].copy(), *pick[2:])
 
         return [told(pick) for pick in self._native.picks(start)]
 

@@ -54,7 +54,8 @@ def _trace(result: Result) -> str:
     height = 4 + (y.max() - y) / down * (_HEIGHT - 8)
     line = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(across, height))
     return (
-        f'<div style="max-width:{_WIDTH + 20}px"><svg width="{_WIDTH}" height="{_HEIGHT}" role="img" aria-label="MMD of the first T points">'
+        f'<div style="max-width:{_WIDTH + 20}px">'
+        f'<svg width="{_WIDTH}" height="{_HEIGHT}" role="img" aria-label="MMD of the first T points">'
         f'<polyline points="{line}" fill="none" stroke="#c2410c" stroke-width="1.5"/></svg>'
         f'<div style="font-size:85%;opacity:.65">MMD of the first T points, from {significant(float(error[0]))} '
         f"to {significant(float(error[-1]))} (both axes logarithmic)</div></div>"

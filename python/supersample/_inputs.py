@@ -50,9 +50,7 @@ def as_table(x: Any, what: str = "x") -> Table:
             return Table(_matrix(np.from_dlpack(x), what))
         except (BufferError, RuntimeError) as error:
             raise TypeError(f"{what} cannot be read by NumPy ({error}); move it to the CPU first") from None
-    raise TypeError(
-        f"{what} is of type {type(x).__name__}; give an array or a frame with one row for each point"
-    )
+    raise TypeError(f"{what} is of type {type(x).__name__}; give an array or a frame with one row for each point")
 
 
 def _matrix(x: NDArray[Any], what: str) -> NDArray[np.float64]:
@@ -70,7 +68,7 @@ def _matrix(x: NDArray[Any], what: str) -> NDArray[np.float64]:
         raise ValueError(f"{what} has shape {x.shape}, but two dimensions are needed; {advice}")
     if x.dtype.kind not in "fiub":
         raise TypeError(f"{what} has dtype {x.dtype}, which is not of real numbers; convert it first")
-    return np.require(x, dtype=np.float64, requirements=("C", "A"))
+    return np.require(np.asarray(x), dtype=np.float64, requirements=("C", "A"))
 
 
 def _is_id(name: Any) -> bool:
@@ -100,9 +98,7 @@ def _from_arrow(x: Any, what: str) -> Table:
     try:
         import pyarrow as pa
     except ImportError:
-        raise TypeError(
-            f"{what} speaks Arrow, which needs pyarrow: pip install 'supersample[frames]'"
-        ) from None
+        raise TypeError(f"{what} speaks Arrow, which needs pyarrow: pip install 'supersample[frames]'") from None
     table = pa.table(x)
     columns = []
     for name, column in zip(table.column_names, table.columns):
@@ -127,9 +123,7 @@ def _from_columns(columns: Sequence[tuple[Any, NDArray[Any]]], what: str) -> Tab
 
 
 def _not_numbers(what: str, name: Any, kind: Any) -> TypeError:
-    return TypeError(
-        f"column '{name}' of {what} holds {kind}, not numbers; drop it, or convert it to numbers first"
-    )
+    return TypeError(f"column '{name}' of {what} holds {kind}, not numbers; drop it, or convert it to numbers first")
 
 
 def prepared(

@@ -38,9 +38,7 @@ class GaussianMixture:
         means_ = as_table(means, "means").values
         covariances_ = np.require(covariances, dtype=np.float64, requirements=("C", "A"))
         if covariances_.ndim != 3 or covariances_.shape[1] != covariances_.shape[2]:
-            raise ValueError(
-                f"covariances has shape {covariances_.shape}; give one square matrix for each component"
-            )
+            raise ValueError(f"covariances has shape {covariances_.shape}; give one square matrix for each component")
         self._native = _native.Mixture(as_vector(weights, "weights"), means_, covariances_)
 
     @classmethod
@@ -170,9 +168,7 @@ def as_mixture(mixture: Any) -> GaussianMixture:
         return mixture
     if hasattr(mixture, "covariance_type"):
         return GaussianMixture.from_sklearn(mixture)
-    raise TypeError(
-        f"mixture is of type {type(mixture).__name__}; give a GaussianMixture, ours or scikit-learn's"
-    )
+    raise TypeError(f"mixture is of type {type(mixture).__name__}; give a GaussianMixture, ours or scikit-learn's")
 
 
 def gaussian_lengths(kernel: str | Kernel, bandwidth: object) -> list[float] | None:

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "VERSION",
     "Herder",
     "Mixture",
     "Samples",
-    "VERSION",
     "check_kernel",
     "evaluate",
     "instruction_set",
@@ -28,6 +28,7 @@ def check_kernel(name: str, bandwidths: list[float]) -> None: ...
 def kernel_values(
     name: str, bandwidths: list[float], x: NDArray[np.float64], y: NDArray[np.float64]
 ) -> NDArray[np.float64]: ...
+
 @final
 class Samples:
     def __new__(
@@ -64,9 +65,7 @@ class Herder:
     def restart(self) -> None: ...
     def indices(self) -> NDArray[np.int64]: ...
     def errors(self) -> NDArray[np.float64]: ...
-    def picks(
-        self, start: int
-    ) -> list[tuple[int, int, float, float | None, float | None, float | None]]: ...
+    def picks(self, start: int) -> list[tuple[int, int, float, float | None, float | None, float | None]]: ...
     def scale_of_errors(self) -> tuple[float | None, float] | None: ...
 
 def thin(
@@ -115,6 +114,7 @@ def evaluate(
     NDArray[np.float64],
     float | None,
 ]: ...
+
 @final
 class Mixture:
     def __new__(

@@ -49,7 +49,7 @@ def plot_error(result: Result, ax: Axes | None) -> Axes:
 
 
 def plot_marginals(result: Result, data: Any, columns: Any) -> NDArray[np.object_]:
-    """One distribution function for each column: unlike histograms they need no bins, so 20 points can be compared too."""
+    """One distribution function for each column, which unlike a histogram needs no bins: 20 points are enough."""
     rows, chosen, names = _columns(result, data, columns, 12)
     plt = _pyplot()
     across = min(len(names), 4)

@@ -28,7 +28,6 @@ class Bar:
         if now - self.drawn < _EVERY and done < total:
             return
         self.drawn = now
-        # Sweeps go on until one changes nothing, so that more may be done than one of them has.
         share = min(done / total, 1.0) if total else 0.0
         passed = now - self.start
         left = f" < {_clock(passed * (1 - share) / share)}" if 0 < share < 1 else ""

@@ -1,7 +1,7 @@
 """Posteriors with all their groups: ArviZ InferenceData, xarray DataTree and Dataset, thinned to chosen draws.
 
-PyMC, NumPyro, CmdStanPy and nutpie results work because ArviZ converts them (`az.from_numpyro`, `az.from_cmdstanpy`, …).
-Neither ArviZ nor xarray is imported before one of their objects is handed over.
+PyMC, NumPyro, CmdStanPy and nutpie results work because ArviZ converts them (`az.from_numpyro`, `az.from_cmdstanpy`,
+…). Neither ArviZ nor xarray is imported before one of their objects is handed over.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ def thin(
     Parameters
     ----------
     data
-        An ArviZ InferenceData, an xarray DataTree as newer ArviZ has it, or a Dataset with the dimensions chain and draw.
-        The result is of the same kind.
+        An ArviZ InferenceData, an xarray DataTree as newer ArviZ has it, or a Dataset with the dimensions chain and
+        draw. The result is of the same kind.
     n
         How many draws; with `tol` or `worth` at most so many.
     var_names
-        The variables by which draws are chosen, by default all of the group; `"~name"` leaves one out. All variables are
-        kept in the result.
+        The variables by which draws are chosen, by default all of the group; `"~name"` leaves one out. All variables
+        are kept in the result.
     group
         The group by which draws are chosen.
     sample_weight
@@ -57,8 +57,9 @@ def thin(
         All other keywords of `supersample.thin`.
 
     The result has one chain of `n` draws, in the order of choice, so that its first k draws are a good smaller set. The
-    coordinates `source_chain` and `source_draw` say where each draw came from. Groups of the same draws (`sample_stats`,
-    `posterior_predictive`, `log_likelihood`, …) are cut; the prior, warm-up and data groups stay as they are.
+    coordinates `source_chain` and `source_draw` say where each draw came from. Groups of the same draws
+    (`sample_stats`, `posterior_predictive`, `log_likelihood`, …) are cut; the prior, warm-up and data groups stay as
+    they are.
 
     >>> import numpy as np, xarray as xr
     >>> import supersample.arviz

@@ -70,7 +70,7 @@ class _OneLength(Kernel):
     """A kernel of one bandwidth, which is checked when it is made."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "bandwidth", float(getattr(self, "bandwidth")))
+        object.__setattr__(self, "bandwidth", float(self.bandwidth))
         _native.check_kernel(self.name, list(self.bandwidths))
 
 
@@ -194,14 +194,10 @@ def native_kernel(kernel: str | Kernel, bandwidth: object) -> tuple[str, list[fl
     is_median = isinstance(bandwidth, str) and bandwidth == "median"
     if isinstance(kernel, Kernel):
         if not is_median:
-            raise ValueError(
-                f"bandwidth has no effect on {kernel!r}, which has its own; leave it out"
-            )
+            raise ValueError(f"bandwidth has no effect on {kernel!r}, which has its own; leave it out")
         return kernel.name, list(kernel.bandwidths)
     if not isinstance(kernel, str):
-        raise TypeError(
-            f"kernel is {kernel!r}; give a name such as 'gaussian' or a kernel such as Gaussian(1.5)"
-        )
+        raise TypeError(f"kernel is {kernel!r}; give a name such as 'gaussian' or a kernel such as Gaussian(1.5)")
     if kernel not in BY_NAME:
         raise ValueError(f"kernel is '{kernel}'; choose one of {', '.join(BY_NAME)}")
     if kernel == Linear.name:
@@ -215,8 +211,6 @@ def native_kernel(kernel: str | Kernel, bandwidth: object) -> tuple[str, list[fl
     try:
         several = [float(b) for b in bandwidth] if isinstance(bandwidth, Sequence) else [float(bandwidth)]  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        raise TypeError(
-            f"bandwidth is {bandwidth!r}; give a number or the word 'median'"
-        ) from None
+        raise TypeError(f"bandwidth is {bandwidth!r}; give a number or the word 'median'") from None
     _native.check_kernel(kernel, several)
     return kernel, several

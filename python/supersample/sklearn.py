@@ -28,7 +28,8 @@ class SuperSampler(BaseEstimator):  # type: ignore[misc]
     """Chooses the rows that stand in for all of them.
 
     scikit-learn's transformers must keep every row, so this is no transformer: `fit` chooses, `sample_indices_` are the
-    rows, and `fit_resample(X, y)` returns them, as samplers of imbalanced-learn do (whose pipelines accept it as a step).
+    rows, and `fit_resample(X, y)` returns them, as samplers of imbalanced-learn do (whose pipelines accept it as a
+    step).
 
     Parameters
     ----------
@@ -111,8 +112,7 @@ class SuperSampler(BaseEstimator):  # type: ignore[misc]
             sample_weight = _check_sample_weight(sample_weight, values, dtype=np.float64)
         size = self._size(len(values))
         options: dict[str, Any] = {
-            name: getattr(self, name)
-            for name in ("kernel", "bandwidth", "scale", "weights", "threads", "precision")
+            name: getattr(self, name) for name in ("kernel", "bandwidth", "scale", "weights", "threads", "precision")
         }
         if self.method == "herd":
             if self.stratify:

@@ -14,8 +14,10 @@ KERNELS = {
     "laplace": lambda x, y, b: np.exp(-distance(x, y, 1) / b),
     "matern12": lambda x, y, b: np.exp(-distance(x, y, 2) / b),
     "matern32": lambda x, y, b: (1 + 3**0.5 * distance(x, y, 2) / b) * np.exp(-(3**0.5) * distance(x, y, 2) / b),
-    "matern52": lambda x, y, b: (1 + 5**0.5 * distance(x, y, 2) / b + 5 * distance(x, y, 2) ** 2 / (3 * b * b))
-    * np.exp(-(5**0.5) * distance(x, y, 2) / b),
+    "matern52": lambda x, y, b: (
+        (1 + 5**0.5 * distance(x, y, 2) / b + 5 * distance(x, y, 2) ** 2 / (3 * b * b))
+        * np.exp(-(5**0.5) * distance(x, y, 2) / b)
+    ),
     "imq": lambda x, y, b: 1 / np.sqrt(1 + (distance(x, y, 2) / b) ** 2),
     "linear": lambda x, y, b: x @ y.T,
 }

@@ -16,19 +16,30 @@ COMMAND = os.environ.get("SUPERSAMPLE", "")
 
 def command(*words, folder):
     summary, rows = folder / "summary.json", folder / "rows"
-    outputs = ["--json", summary, *(["--indices", rows] if words[0] != "sample" else []), "-o", folder / "out.csv", "-q"]
+    outputs = [
+        "--json",
+        summary,
+        *(["--indices", rows] if words[0] != "sample" else []),
+        "-o",
+        folder / "out.csv",
+        "-q",
+    ]
     subprocess.run([COMMAND, *map(str, words), *map(str, outputs)], check=True)
     indices = np.loadtxt(rows, dtype=int).tolist() if words[0] != "sample" else None
     return json.loads(summary.read_text())["result"], indices, pd.read_csv(folder / "out.csv")
 
 
-@pytest.mark.skipif(not COMMAND, reason="SUPERSAMPLE does not name the command; cargo build -p supersample-cli makes it")
+@pytest.mark.skipif(
+    not COMMAND, reason="SUPERSAMPLE does not name the command; cargo build -p supersample-cli makes it"
+)
 def test_the_same_rows_and_errors(tmp_path):
     frame = pd.read_csv(DRAWS)
     summary, rows, _ = command("herd", DRAWS, "-n", 60, folder=tmp_path)
     result = ss.herd(frame, 60)
     assert result.indices.tolist() == rows
-    assert result.mmd == pytest.approx(summary["mmd"], rel=1e-9) and result.worth == pytest.approx(summary["worth"], rel=1e-9)
+    assert result.mmd == pytest.approx(summary["mmd"], rel=1e-9) and result.worth == pytest.approx(
+        summary["worth"], rel=1e-9
+    )
     _, rows, _ = command("thin", DRAWS, "-n", 30, "--kernel", "imq", "--scale", "pca", folder=tmp_path)
     assert ss.thin(frame, 30, kernel="imq", scale="pca").indices.tolist() == rows
     _, rows, _ = command("thin", DRAWS, "--tol", 0.03, folder=tmp_path)

@@ -43,6 +43,10 @@ def public():
 @pytest.mark.parametrize(("name", "item"), list(public()), ids=lambda value: value if isinstance(value, str) else "")
 def test_everything_public_is_documented_with_an_example(name, item):
     # What the native module gives carries its example in Rust's documentation.
+    if name == "supersample.__version__":
+        assert re.fullmatch(r"\d+\.\d+\.\d+", item)
+        assert f'version = "{item}"' in (ROOT / "Cargo.toml").read_text(encoding="utf-8")
+        return
     if name == "supersample.instruction_set":
         assert item() in ("avx512", "avx2", "sse4.2", "sse2", "neon", "scalar")
         return

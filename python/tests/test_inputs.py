@@ -124,7 +124,9 @@ def test_rows_can_be_taken_from_anything():
     for x in (X, pd.DataFrame(X, columns=NAMES), pl.DataFrame(X, schema=NAMES), pa.table(dict(zip(NAMES, X.T)))):
         taken = result.take(x)
         assert type(taken) is type(x)
-        np.testing.assert_array_equal(np.column_stack([taken[name] for name in NAMES]) if x is not X else taken, result.points)
+        np.testing.assert_array_equal(
+            np.column_stack([taken[name] for name in NAMES]) if x is not X else taken, result.points
+        )
 
 
 def nan():

@@ -147,7 +147,12 @@ INTERRUPTED = """
         # The mean embedding of many rows, and afterwards that of a few with the same threads.
         ((150_000, 10), "pass", "herder.run(3)", "print(len(herder), ss.herd(x[:500], 3).indices.shape)"),
         # Many picks: those made are kept, and the herder goes on.
-        ((4_000, 5), "herder.run(2)", "herder.run(10**8)", "n = len(herder); print(n > 2, herder.run(3)[-1].t == n + 3)"),
+        (
+            (4_000, 5),
+            "herder.run(2)",
+            "herder.run(10**8)",
+            "n = len(herder); print(n > 2, herder.run(3)[-1].t == n + 3)",
+        ),
         ((150_000, 10), "pass", "ss.thin(x, 2000)", "print('still here')"),
         ((60_000, 10), "pass", "ss.mmd(x, x)", "print('still here')"),
         # Few samples against many points: the time goes into the points among themselves.
@@ -185,7 +190,9 @@ def test_progress_is_told_and_drawn(capsys):
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize("options", [{}, {"unique": True, "precision": "double"}, {"sample_weight": np.arange(1.0, 3001)}])
+@pytest.mark.parametrize(
+    "options", [{}, {"unique": True, "precision": "double"}, {"sample_weight": np.arange(1.0, 3001)}]
+)
 def test_a_pickled_herder_goes_on_to_the_same_picks(options):
     whole = ss.Herder(X, **options)
     expected = [(pick.index, pick.error) for pick in whole.run(40)]
@@ -235,7 +242,8 @@ def test_a_thousand_calls_do_not_leak():
             ss.herd(x[i % 7:], 3, bandwidth=1.0, threads=1 + i % 2)
             herder = ss.Herder(x[:200]); herder.run(2)
             if i % 100 == 0:
-                ss.thin(x[:100], 5); ss.evaluate(x[:100], x[:5]); ss.sample(ss.GaussianMixture([1], [[0.0]], [[[1.0]]]), 2)
+                ss.thin(x[:100], 5); ss.evaluate(x[:100], x[:5])
+                ss.sample(ss.GaussianMixture([1], [[0.0]], [[[1.0]]]), 2)
                 with open("/proc/self/statm") as statm:
                     sizes.append(int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE"))
         print(sizes[-1] - sizes[1])

@@ -1,7 +1,8 @@
-"""coreax and goodpoints herd the same data to the same points. bench/peers/same_points.sh runs this where they are installed.
+"""coreax and goodpoints herd the same data to the same points. bench/peers/same_points.sh runs this where they are
+installed.
 
-Where two rows have scores that agree to the peer's own rounding, either may win, and the sequences differ from there on:
-such a tie is accepted where the scores before the first difference agree to 1e-9 (both compute in double here).
+Where two rows have scores that agree to the peer's own rounding, either may win, and the sequences differ from there
+on: such a tie is accepted where the scores before the first difference agree to 1e-9 (both compute in double here).
 """
 
 import math

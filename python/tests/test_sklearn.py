@@ -18,7 +18,8 @@ X, Y = load_iris(return_X_y=True)
 
 @pytest.mark.filterwarnings("ignore::supersample.SupersampleWarning", "ignore::sklearn.exceptions.SkipTestWarning")
 @pytest.mark.parametrize(
-    "estimator", [SuperSampler(), SuperSampler(n_samples=5, method="herd"), SuperSampler(0.5, weights="simplex", scale="pca")]
+    "estimator",
+    [SuperSampler(), SuperSampler(n_samples=5, method="herd"), SuperSampler(0.5, weights="simplex", scale="pca")],
 )
 def test_the_checks_of_scikit_learn_pass(estimator):
     # Every check that applies to an estimator with fit alone; none is expected to fail.

@@ -36,7 +36,10 @@ impl Watch {
         let (phase, done, total) = match progress {
             Progress::Embedding { done, total } => (0, done, total),
             Progress::Herding { chosen, size } => (1, chosen as u64, size as u64),
-            Progress::Sweeping { visits, size, .. } => (2, visits as u64, size as u64),
+            // Sweeps go on until one changes nothing, so the end that is in sight is that of this one.
+            Progress::Sweeping { visits, size, .. } => {
+                (2, visits as u64, visits.max(1).next_multiple_of(size) as u64)
+            }
             Progress::Searching { visits, total } => (3, visits as u64, total as u64),
             _ => return self.goes_on(),
         };
