@@ -69,6 +69,8 @@ class Kernel:
 class _OneLength(Kernel):
     """A kernel of one bandwidth, which is checked when it is made."""
 
+    bandwidth: float
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "bandwidth", float(self.bandwidth))
         _native.check_kernel(self.name, list(self.bandwidths))

@@ -185,7 +185,7 @@ def test_progress_is_told_and_drawn(capsys):
     assert all(done >= 0 and total >= 0 for _, done, total in told)
     ss.herd(X, 30, progress=True)
     drawn = capsys.readouterr()
-    assert drawn.out == "" and "\r" in drawn.err and "100%" in drawn.err and drawn.err.endswith("]\n")
+    assert drawn.out == "" and "\r" in drawn.err and "100%" in drawn.err and drawn.err.endswith("\n")
     ss.herd(X, 30, progress=False)
     assert capsys.readouterr().err == ""
 
