@@ -14,7 +14,8 @@ def arguments():
     parser.add_argument("--number", type=int, required=True)
     parser.add_argument("--picks", required=True, help="the chosen row numbers go here")
     parser.add_argument("--calls", type=int, default=1, help="how often to herd in this process")
-    parser.add_argument("--tuned", action="store_true", help="NumPy only: see there")
+    parser.add_argument("--form", choices=["rows", "blocked", "tuned"], default="rows", help="NumPy only: see there")
+    parser.add_argument("--compiled", action="store_true", help="coreax only: see there")
     return parser.parse_args()
 
 

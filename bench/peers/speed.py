@@ -40,18 +40,23 @@ QUICK = {"A": (20_000, 100), "B": (20_000, 100), "C": (2_000, 100), "D": (40_000
 
 # Who runs where. The n² of coreax and NumPy take an hour at D, goodpoints' and scikit-learn's several minutes at A.
 PEERS = {
-    "A": ["ours", "coreax", "NumPy", "NumPy, tuned"],
-    "B": ["ours", "coreax", "NumPy", "NumPy, tuned"],
-    "C": ["ours", "coreax", "NumPy", "NumPy, tuned", "scikit-learn", "goodpoints"],
+    "A": ["ours", "coreax, compiled", "NumPy", "NumPy, blocked", "NumPy, tuned"],
+    "B": ["ours", "coreax, compiled", "NumPy", "NumPy, blocked", "NumPy, tuned"],
+    "C": ["ours", "coreax", "coreax, compiled", "NumPy", "NumPy, blocked", "NumPy, tuned", "scikit-learn", "goodpoints"],
     "D": ["ours"],
 }
 PROGRAMS = {
     "coreax": ["herd_coreax.py"],
+    "coreax, compiled": ["herd_coreax.py", "--compiled"],
     "NumPy": ["herd_numpy.py"],
-    "NumPy, tuned": ["herd_numpy.py", "--tuned"],
+    "NumPy, blocked": ["herd_numpy.py", "--form", "blocked"],
+    "NumPy, tuned": ["herd_numpy.py", "--form", "tuned"],
     "scikit-learn": ["herd_sklearn.py"],
     "goodpoints": ["herd_goodpoints.py"],
 }
+
+
+SLOW = ("coreax, compiled", "NumPy", "NumPy, blocked")
 
 
 def say(*words):
@@ -135,7 +140,7 @@ class Runner:
         slow = name in "AB"
         for turn in range(repeats):
             for peer in runs:
-                if turn < (slow_repeats if slow and peer in ("coreax", "NumPy") else repeats):
+                if turn < (slow_repeats if slow and peer in SLOW else repeats):
                     runs[peer].append(self.herd(name, shape, peer))
                     say(f"  {name} {peer}: {runs[peer][-1]['seconds']:.3f} s")
         picks = [self.folder / f"{name}-{peer}.txt" for peer in runs]
@@ -249,7 +254,8 @@ def bars(results):
         rows.append({"bar": text, "value": value, "limit": limit, "at_least": at_least,
                      "reached": value >= limit if at_least else value <= limit})
 
-    for name, peer, limit in [("A", "coreax", 40), ("A", "NumPy", 30), ("B", "coreax", 12), ("B", "NumPy", 6),
+    for name, peer, limit in [("A", "coreax, compiled", 40), ("A", "NumPy", 30),
+                              ("B", "coreax, compiled", 12), ("B", "NumPy", 6),
                               ("C", "coreax", 30), ("E", "coreax", 50)]:
         if name in shapes:
             peers = shapes[name]["peers"]
