@@ -77,7 +77,7 @@ def herd(
     >>> few.ended, few.mmd <= 0.05
     ('tolerance', True)
     """
-    table, limit = as_table(x), _limit(x, n, tol, worth)
+    table, limit = as_table(x), _limit(n, tol, worth)
     samples = prepared(table, kernel, bandwidth, scale, sample_weight, precision)
     herder = _native.Herder(samples, bool(unique))
     threads = as_threads(threads)
@@ -146,7 +146,7 @@ def thin(
     group_of, quota_of = _grouped(groups, quotas)
     if n is None and quota_of is not None:
         n = sum(quota_of)
-    limit = _limit(x, n, tol, worth)
+    limit = _limit(n, tol, worth)
     most = rows if limit is None else limit
     samples = prepared(table, kernel, bandwidth, scale, sample_weight, precision)
     barred = as_rows(exclude, rows, "exclude")
@@ -180,7 +180,7 @@ def thin(
     return result
 
 
-def _limit(x: Any, n: int | None, tol: float | None, worth: float | None) -> int | None:
+def _limit(n: int | None, tol: float | None, worth: float | None) -> int | None:
     if n is None:
         if tol is None and worth is None:
             raise ValueError("say how many: a number n, an error tol, or a number of independent draws worth")
