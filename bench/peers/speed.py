@@ -229,6 +229,17 @@ class Runner:
         return best | {"n_ratio": best["full_n"] / best["half_n"], "T_ratio": best["twice_T"] / best["T"]}
 
 
+    def refinement(self, shape, repeats):
+        """Sweeps of swaps until none helps, beside the embedding they follow, and a search after them; shape A."""
+        thin = [self.ours, "thin", self.file("A"), "--bandwidth", shape["bandwidth"], "--number", shape["T"]]
+        best = {}
+        for name, flags in {"sweeps": [], "search": ["--search", 3]}.items():
+            runs = [json_of([*thin, *flags]) for _ in range(repeats)]
+            best[name] = min(runs, key=lambda run: run["refinement_seconds"])
+            best[name]["embedding_seconds"] = min(run["embedding_seconds"] for run in runs)
+        return best
+
+
 def share_of_floor(shape, ceilings):
     """Which part of the time that the ceilings allow the embedding takes; by the clock, and by processor time."""
     def share(fma, exp, seconds):
@@ -271,6 +282,9 @@ def bars(results):
     if "scaling" in results:
         bar("twice the rows: time of the embedding", results["scaling"]["n_ratio"], 4.3, at_least=False)
         bar("twice the picks: time of the pick loop", results["scaling"]["T_ratio"], 2.1, at_least=False)
+        sweeps = results["refinement"]["sweeps"]
+        bar("A: sweeps until no swap helps, times the embedding",
+            sweeps["sweeps_seconds"] / sweeps["embedding_seconds"], 1.0, at_least=False)
     return rows
 
 
@@ -316,6 +330,7 @@ def measure(args):
             ceilings = faster(ceilings, ceilings_of(binaries))
         if "A" in shapes:
             results["scaling"] = runner.scaling(shapes["A"], max(repeats, 2))
+            results["refinement"] = runner.refinement(shapes["A"], max(repeats, 2))
     results["ceilings"] = ceilings
     results["floor"] = {name: share_of_floor(results["shapes"][name], ceilings) for name in "AB" if name in shapes}
     results["seconds_in_all"] = time.perf_counter() - start

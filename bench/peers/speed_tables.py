@@ -87,6 +87,14 @@ def long_table(results):
                   f"At A, half the rows to all of them: {figure(s['half_n'])} → {figure(s['full_n'])} s, "
                   f"{s['n_ratio']:.2f}× (embedding). Twice the picks: {figure(s['T'])} → {figure(s['twice_T'])} s, "
                   f"{s['T_ratio']:.2f}× (pick loop)."]
+        sweeps, search = results["refinement"]["sweeps"], results["refinement"]["search"]
+        lines += ["", "### Refinement", "",
+                  f"At A, after an embedding of {figure(sweeps['embedding_seconds'])} s: herding {sweeps['picks']:,} rows "
+                  f"within the refinement {figure(sweeps['herding_seconds'])} s, sweeps until no swap helps "
+                  f"{figure(sweeps['sweeps_seconds'])} s ({sweeps['swaps']:,} swaps, MMD {sweeps['mmd_herded']:.5f} → "
+                  f"{sweeps['mmd']:.5f}). With a search of 3 annealed sweeps as well "
+                  f"{figure(search['sweeps_and_search_seconds'])} s (MMD {search['mmd']:.5f}). Peak memory "
+                  f"{sweeps['peak_bytes'] / 1e6:,.0f} MB, most of it kernel rows that are kept (up to 512 MiB)."]
     lines += ["", "### What we ask of it", "", "| | this run | asked | |", "|---|---|---|---|"]
     for bar in results["bars"]:
         sign = "≥" if bar["at_least"] else "≤"

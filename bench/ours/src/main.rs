@@ -5,13 +5,18 @@ mod npy;
 mod process;
 
 use std::fs;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand, ValueEnum};
 use serde_json::{Value, json};
-use supersample::{Domain, Empirical, Herder, Kernel, Pick, Points, Precision, instruction_set};
+use supersample::{
+    Domain, Empirical, Herder, Kernel, Pick, Points, Precision, Progress, RefineOptions, Refiner,
+    instruction_set,
+};
 
 use crate::process::{cpu_seconds, peak_bytes};
 
@@ -39,6 +44,17 @@ enum Verb {
         /// Write the chosen row numbers here, one a line
         #[arg(long)]
         picks: Option<PathBuf>,
+    },
+    /// Refine a set of rows of such a file: herding, then sweeps until no swap helps, then a search if asked
+    Thin {
+        file: PathBuf,
+        #[arg(long)]
+        bandwidth: f64,
+        #[arg(short, long)]
+        number: usize,
+        /// Annealed sweeps after that
+        #[arg(long, default_value_t = 0)]
+        search: usize,
     },
     /// The squared norm of the mean embedding in f64
     Norm {
@@ -70,6 +86,9 @@ fn main() -> Result<()> {
                 fs::write(&path, lines).with_context(|| format!("{} cannot be written", path.display()))?;
             }
             result
+        }
+        Verb::Thin { file, bandwidth, number, search } => {
+            thin(npy::read(&file, None)?, bandwidth, number, search)?
         }
         Verb::Norm { file, bandwidth } => {
             let mu = Empirical::new(Kernel::gaussian(bandwidth)?, npy::read(&file, None)?)?;
@@ -119,6 +138,50 @@ fn herd(points: Points, bandwidth: f64, number: usize, precision: Precision) -> 
         "peak_bytes_after_reading": peak_before,
     });
     Ok((result, herder.indices().to_vec()))
+}
+
+fn thin(points: Points, bandwidth: f64, number: usize, search: usize) -> Result<Value> {
+    let threads = rayon::broadcast(|_| ()).len();
+    let clock = Instant::now();
+    let mu = Empirical::new(Kernel::gaussian(bandwidth)?, points.clone())?;
+    let options = match search {
+        0 => RefineOptions::default(),
+        sweeps => RefineOptions::default().search(sweeps, 0),
+    };
+    let refiner = Refiner::new(mu, points, options)?;
+    let embedding = clock.elapsed();
+    // When each phase was last seen, in seconds from here.
+    let (clock, seen) = (Instant::now(), Arc::new(Mutex::new([0.0; 3])));
+    let watched = seen.clone();
+    let refiner = refiner.watched(move |progress| {
+        let phase = match progress {
+            Progress::Herding { .. } => 0,
+            Progress::Sweeping { .. } => 1,
+            _ => 2,
+        };
+        watched.lock().expect("no phase panics")[phase] = clock.elapsed().as_secs_f64();
+        ControlFlow::Continue(())
+    });
+    let set = refiner.choose(number)?;
+    let whole = clock.elapsed().as_secs_f64();
+    let [herded, swept, _] = *seen.lock().expect("no phase panics");
+    Ok(json!({
+        "picks": number,
+        "search": search,
+        "embedding_seconds": embedding.as_secs_f64(),
+        "herding_seconds": herded,
+        "sweeps_seconds": if search == 0 { Some(swept - herded) } else { None },
+        "sweeps_and_search_seconds": swept - herded,
+        "refinement_seconds": whole - herded,
+        "sweeps": set.sweeps,
+        "swaps": set.swaps,
+        "kernel_rows": set.kernel_rows,
+        "converged": set.converged,
+        "mmd_herded": set.start_error,
+        "mmd": set.error,
+        "threads": threads,
+        "peak_bytes": peak_bytes(),
+    }))
 }
 
 /// What a stretch of work took: on the clock, and on all threads together (where the system tells).

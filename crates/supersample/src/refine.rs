@@ -184,7 +184,7 @@ impl Refiner {
     /// The best set of `size` rows that herding and sweeps, and the search if asked, find.
     pub fn choose(&self, size: usize) -> Result<Refined> {
         let choices = self.wishes().for_size(size)?;
-        let mut set = self.empty_set(self.options.memory);
+        let mut set = self.empty_set(&choices, self.options.memory);
         herd(&mut set, &choices, self.watcher())?;
         self.finish(self.improve(set, &choices))
     }
@@ -195,7 +195,7 @@ impl Refiner {
         let choices = self.wishes().for_size(rows.len())?;
         let rows = with_included(rows, choices.include());
         choices.check(&rows, self.pool.len())?;
-        let mut set = self.empty_set(self.options.memory);
+        let mut set = self.empty_set(&choices, self.options.memory);
         rows.iter().for_each(|&row| set.push(row));
         self.finish(self.improve(set, &choices))
     }
@@ -209,10 +209,11 @@ impl Refiner {
             self.half_diagonal.as_ref().map(|half| rows.iter().map(|&row| half[row]).collect());
         // The set is a pool of its own, in which equal rows are distinct.
         let packed = self.packed.beside(&points).expect("rows of the pool are no wider spread than all");
-        let mut order = PoolSums::new(self.mu.kernel(), &points, packed, &mu_values, half.as_deref(), 0);
+        let mut order =
+            PoolSums::new(self.mu.kernel(), &points, packed, &mu_values, half.as_deref(), false, 0);
         for _ in rows {
             order.set_share(order.chosen().len() as f64 + 1.0);
-            let next = order.best_next(|i| order.times(i) == 0).expect("one is left");
+            let next = order.best_next().expect("one is left");
             order.push(next);
         }
         Ok(order.chosen().iter().map(|&i| rows[i]).collect())
@@ -238,9 +239,12 @@ impl Refiner {
         self.watch.as_deref().map_or(&|_| ControlFlow::Continue(()), |watch| watch)
     }
 
-    fn empty_set(&self, budget: usize) -> PoolSums<'_> {
-        let (kernel, half) = (self.mu.kernel(), self.half_diagonal.as_deref());
-        PoolSums::new(kernel, &self.pool, self.packed.clone(), &self.mu_values, half, budget)
+    fn empty_set(&self, choices: &Choices, budget: usize) -> PoolSums<'_> {
+        let (kernel, half, repeats) = (self.mu.kernel(), self.half_diagonal.as_deref(), self.options.repeats);
+        let mut set =
+            PoolSums::new(kernel, &self.pool, self.packed.clone(), &self.mu_values, half, repeats, budget);
+        choices.excluded().for_each(|row| set.close(row));
+        set
     }
 
     /// Sweeps and, if asked, anneals; never returns a worse set than it is given.
@@ -365,9 +369,11 @@ fn herd(set: &mut PoolSums, choices: &Choices, watch: Watch) -> Result<()> {
         if watch(progress).is_break() {
             return Err(Error::Interrupted);
         }
-        let left = choices.places_left(set.chosen());
         set.set_share(set.chosen().len() as f64 + 1.0);
-        let next = set.best_next(|i| choices.may_add(i, set.times(i), left.as_deref()));
+        let next = match choices.places_left(set.chosen()) {
+            None => set.best_next(),
+            Some(left) => set.best_next_among(|i| choices.may_add(i, set.times(i), &left)),
+        };
         set.push(next.expect("the constraints leave a row for every place"));
     }
     Ok(())

@@ -34,8 +34,7 @@ pub(super) fn anneal(
     let (mut best, mut best_energy) = (set.chosen().to_vec(), 0.0);
     // The energy relative to the start.
     let mut energy = 0.0;
-    let mut worths = vec![0.0; set.len()];
-    let mut candidates: Vec<(usize, f64)> = Vec::new();
+    let (mut candidates, mut masses): (Vec<(usize, f64)>, Vec<f64>) = (Vec::new(), Vec::new());
     for step in 0..steps {
         if watch(Progress::Searching { visits: step, total: steps }).is_break() {
             return (best, true);
@@ -45,14 +44,22 @@ pub(super) fn anneal(
         let position = free.start + step % free.len();
         let here = set.chosen()[position];
         set.lift(position);
-        set.worths_into(position, &mut worths, |i| choices.may_replace(here, i, set.times(i)));
-        let highest = worths.iter().fold(f64::NEG_INFINITY, |a, &b| a.max(b));
-        candidates.clear();
-        let within = worths.iter().enumerate().filter(|(_, worth)| **worth >= highest - CUTOFF * temperature);
-        candidates.extend(within.map(|(i, worth)| (i, ((worth - highest) / temperature).exp())));
-        let next = draw(&candidates, rng);
+        let worth_here = set.worth_here(position);
+        let allowed = |set: &PoolSums, i: usize| choices.may_replace(here, i, set.times(i));
+        let other = match choices.are_grouped() {
+            false => set.best_replacement(position),
+            true => set.best_replacement_among(position, |i| allowed(set, i)),
+        };
+        let highest = other.map_or(worth_here, |(_, worth)| worth.max(worth_here));
+        set.worth_at_least(position, highest - CUTOFF * temperature, &mut candidates);
+        if choices.are_grouped() {
+            candidates.retain(|&(i, _)| allowed(set, i));
+        }
+        masses.clear();
+        masses.extend(candidates.iter().map(|(_, worth)| ((worth - highest) / temperature).exp()));
+        let (next, worth) = candidates[draw(&masses, rng)];
         if next != here {
-            energy -= worths[next] - worths[here];
+            energy -= worth - worth_here;
             set.replace(position, next);
             if energy < best_energy {
                 best_energy = energy;
@@ -63,16 +70,13 @@ pub(super) fn anneal(
     (best, false)
 }
 
-/// One of the candidates, with probability proportional to its mass.
-fn draw(candidates: &[(usize, f64)], rng: &mut Pcg64) -> usize {
-    let total: f64 = candidates.iter().map(|candidate| candidate.1).sum();
-    let mut left = rng.random::<f64>() * total;
-    for &(row, mass) in candidates {
+/// The index of one of the masses, with probability proportional to it.
+fn draw(masses: &[f64], rng: &mut Pcg64) -> usize {
+    let mut left = rng.random::<f64>() * masses.iter().sum::<f64>();
+    let drawn = masses.iter().position(|mass| {
         left -= mass;
-        if left < 0.0 {
-            return row;
-        }
-    }
-    // Rounding may leave a last sliver: it belongs to the last candidate.
-    candidates[candidates.len() - 1].0
+        left < 0.0
+    });
+    // Rounding may leave a last sliver: it belongs to the last.
+    drawn.unwrap_or(masses.len() - 1)
 }

@@ -149,18 +149,25 @@ impl Choices {
         self.size
     }
 
+    /// Whether it takes more than being open to be chosen.
+    pub(super) fn are_grouped(&self) -> bool {
+        self.groups.is_some()
+    }
+
+    /// Rows that must not be chosen.
+    pub(super) fn excluded(&self) -> impl Iterator<Item = usize> {
+        let flags = self.is_excluded.iter().flatten().enumerate();
+        flags.filter(|(_, is_excluded)| **is_excluded).map(|(row, _)| row)
+    }
+
     /// Rows that must be in; they take the first positions.
     pub(super) fn include(&self) -> &[usize] {
         &self.include
     }
 
     /// Whether row `i`, chosen `times` times already, may be added to rows of which `left` places remain by group.
-    pub(super) fn may_add(&self, i: usize, times: u32, left: Option<&[usize]>) -> bool {
-        self.is_open(i, times)
-            && match (&self.groups, left) {
-                (Some(groups), Some(left)) => left[groups.of_row[i]] > 0,
-                _ => true,
-            }
+    pub(super) fn may_add(&self, i: usize, times: u32, left: &[usize]) -> bool {
+        self.is_open(i, times) && self.groups.as_ref().is_none_or(|groups| left[groups.of_row[i]] > 0)
     }
 
     /// Whether row `i`, chosen `times` times already, may take the place of row `gone`. Quotas are kept by replacing

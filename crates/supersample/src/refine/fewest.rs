@@ -119,7 +119,7 @@ impl Refiner {
         let mut wishes = self.wishes();
         wishes.groups = None;
         let choices = wishes.for_size(limit)?;
-        let mut set = self.empty_set(0);
+        let mut set = self.empty_set(&choices, 0);
         choices.include().iter().for_each(|&row| set.push(row));
         loop {
             let size = set.chosen().len();
@@ -133,14 +133,13 @@ impl Refiner {
                 return Err(Error::Interrupted);
             }
             set.set_share(size as f64 + 1.0);
-            let next = set.best_next(|i| choices.may_add(i, set.times(i), None));
-            set.push(next.expect("the constraints leave a row for every place"));
+            set.push(set.best_next().expect("the constraints leave a row for every place"));
         }
     }
 
     fn draft_of(&self, size: usize) -> Result<Draft> {
         let choices = self.wishes().for_size(size)?;
-        let mut set = self.empty_set(self.options.memory);
+        let mut set = self.empty_set(&choices, self.options.memory);
         herd(&mut set, &choices, self.watcher())?;
         Ok(self.improve(set, &choices))
     }
@@ -151,7 +150,7 @@ impl Refiner {
             return self.draft_of(rows.len());
         }
         let choices = self.wishes().for_size(rows.len())?;
-        let mut set = self.empty_set(self.options.memory);
+        let mut set = self.empty_set(&choices, self.options.memory);
         rows.iter().for_each(|&row| set.push(row));
         Ok(self.improve(set, &choices))
     }

@@ -46,6 +46,22 @@ pub struct Search {
     pub seed: u64,
 }
 
+impl Search {
+    /// How many annealed sweeps a set of `size` of `n` rows is worth: 40 where that is a matter of a second, fewer for
+    /// larger ones, never fewer than 3. The first sweeps bring most of the gain.
+    ///
+    /// ```
+    /// use supersample::Search;
+    /// assert_eq!(Search::sweeps_for(10_000, 100), 40);
+    /// assert_eq!(Search::sweeps_for(100_000, 100), 20);
+    /// assert_eq!(Search::sweeps_for(1_000_000, 1000), 3);
+    /// ```
+    pub fn sweeps_for(n: usize, size: usize) -> usize {
+        const VISITED_ROWS: usize = 200_000_000;
+        (VISITED_ROWS / n.saturating_mul(size).max(1)).clamp(3, 40)
+    }
+}
+
 impl Default for RefineOptions {
     fn default() -> RefineOptions {
         RefineOptions {

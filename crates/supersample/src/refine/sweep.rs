@@ -85,10 +85,13 @@ fn visit(
 ) -> bool {
     let here = set.chosen()[position];
     set.lift(position);
-    let allowed = |i: usize| i != here && choices.may_replace(here, i, set.times(i));
-    let Some((best, worth)) = set.best_replacement(position, allowed) else { return false };
+    let found = match choices.are_grouped() {
+        false => set.best_replacement(position),
+        true => set.best_replacement_among(position, |i| choices.may_replace(here, i, set.times(i))),
+    };
+    let Some((best, worth)) = found else { return false };
     // T²E² falls by twice the rise in worth.
-    let is_better = 2.0 * (worth - set.worth(position, here)) > margin;
+    let is_better = 2.0 * (worth - set.worth_here(position)) > margin;
     *rival = Some(if is_better { here } else { best });
     if is_better {
         set.replace(position, best);

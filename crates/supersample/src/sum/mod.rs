@@ -9,6 +9,7 @@
 mod lanes;
 mod panels;
 mod profile;
+mod rows;
 #[cfg(test)]
 mod scalar;
 mod schedule;
@@ -23,6 +24,7 @@ use rayon::prelude::*;
 use self::lanes::Lane;
 use self::panels::{Frame, Panels, WIDTH};
 use self::profile::with_profile;
+pub(crate) use self::rows::{KernelRow, add_scaled, argmax_of};
 use self::tile::{Side, TILE};
 use crate::watch::{Tally, Watch};
 use crate::{Kernel, Points};

@@ -208,6 +208,22 @@ pub(super) fn add_row<S: Simd, T: Lane, P: Profile<T>>(
     }
 }
 
+/// One kernel row by itself: k(xᵢ, y) for the points x of the panels.
+#[inline(always)]
+pub(super) fn fill_row<S: Simd, T: Lane, P: Profile<T>>(
+    simd: S,
+    profile: P,
+    panels: &[T],
+    y: &[T],
+    row: &mut [T],
+) {
+    for (row, panel) in row.chunks_mut(WIDTH).zip(panels.chunks_exact(y.len() * WIDTH)) {
+        let values = panel_values::<S, T, P>(simd, profile, panel, y);
+        // A last panel may hold fewer points than its places.
+        row.copy_from_slice(&values[..row.len()]);
+    }
+}
+
 /// k(x, y) for the points x of one panel.
 #[inline(always)]
 fn panel_values<S: Simd, T: Lane, P: Profile<T>>(simd: S, profile: P, panel: &[T], y: &[T]) -> [T; WIDTH] {
