@@ -4,14 +4,12 @@ use std::collections::HashSet;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
 
-use anyhow::{Result, bail};
-use indicatif::HumanDuration;
+use anyhow::{Result, bail, ensure};
 use supersample::{Domain, Empirical, Herder, MeanEmbedding};
 use supersample_io::Target;
 
-use crate::checkpoint::{Checkpoint, Keeper, Recalled};
+use crate::checkpoint::{Checkpoint, Claim, Keeper};
 use crate::choose::{Choice, Chosen, SetPlan, as_set, herd};
 use crate::compare::compare;
 use crate::html;
@@ -32,7 +30,7 @@ pub(crate) fn run(plan: &ChoosePlan) -> Result<Outcome> {
     let (mut output, mut indices, mut trace) =
         (create(&files.rows)?, create(&files.indices)?, create(&files.trace)?);
     let (mut json, mut page) = (create(&files.json)?, create(&files.report)?);
-    let claim = plan.checkpoint.as_deref().map(Keeper::claim).transpose()?;
+    let claim = plan.checkpoint.as_deref().map(Claim::new).transpose()?;
 
     with_threads(plan.threads, || {
         let progress = Progress::phase(plan.quiet, "reading");
@@ -85,35 +83,13 @@ fn target(plan: &ChoosePlan, problem: &Problem) -> Result<Target> {
     Ok(target)
 }
 
-fn choose(
-    plan: &ChoosePlan,
-    problem: &Problem,
-    claim: Option<(PathBuf, std::fs::File)>,
-) -> Result<(Chosen, Herder, Report)> {
+fn choose(plan: &ChoosePlan, problem: &Problem, claim: Option<Claim>) -> Result<(Chosen, Herder, Report)> {
     let fingerprint = problem.fingerprint(plan.unique);
     let earlier = plan.resume.as_deref().map(|path| Checkpoint::read(path, fingerprint)).transpose()?;
-    let mu = problem.embedding()?;
-    let progress = match (&earlier, plan.quiet || !std::io::stderr().is_terminal()) {
-        (None, false) => Progress::phase(plan.quiet, &comparing(&mu, problem)?),
-        _ => Progress::phase(plan.quiet, "going on"),
-    };
-    let (mu, mut herder, earlier) = begin(problem, mu, earlier, plan.unique)?;
+    let (mu, mut herder, earlier) = begin(plan, problem, earlier)?;
     let single_draw = mu.mean_diagonal().zip(herder.squared_norm()).map(|(diagonal, norm)| diagonal - norm);
-    drop(progress);
-
-    let mut keeper = match (&plan.checkpoint, claim) {
-        (Some(path), Some(claim)) => {
-            let squared_norm = herder.squared_norm().expect("samples have a norm");
-            let state = Checkpoint {
-                fingerprint,
-                squared_norm,
-                mu: herder.candidate_values().to_vec(),
-                rows: Vec::new(),
-            };
-            Some(Keeper::new(path, claim, state)?)
-        }
-        _ => None,
-    };
+    let state = || Checkpoint { fingerprint, mu: herder.candidate_values().to_vec(), rows: Vec::new() };
+    let mut keeper = claim.map(|claim| Keeper::new(claim, state())).transpose()?;
     let limit = plan.stop.number.unwrap_or(problem.draws.len());
     let progress = Progress::steps(plan.quiet, "choosing", limit);
     interrupt::can_end_early(true);
@@ -131,50 +107,53 @@ fn choose(
     let (herder, chosen) = match &plan.refinement {
         None => (herder, chosen),
         Some(options) => {
-            let _progress = Progress::phase(plan.quiet, "swapping rows while that helps");
+            let progress = Progress::phase(plan.quiet, "swapping rows while that helps");
             let (pool, goal) = (problem.points.clone(), plan.stop.goal(single_draw));
-            as_set(herder, chosen, SetPlan { mu, pool, options: options.clone(), goal, limit })?
+            as_set(herder, chosen, SetPlan { mu, pool, options: options.clone(), goal, limit, progress })?
         }
     };
     let report = summarise(plan, problem, &chosen, &herder, single_draw)?;
     Ok((chosen, herder, report))
 }
 
-/// The long phase, with the time it should take by the pace of its first rows.
-fn comparing(mu: &Empirical, problem: &Problem) -> Result<String> {
-    const TRIED: usize = 64;
-    let rows = problem.points.len();
-    let what = format!("comparing {} rows with each other", count(rows));
-    if rows < 100 * TRIED {
-        return Ok(what);
-    }
-    let first = problem.points.select(&(0..TRIED).collect::<Vec<_>>())?;
-    let mut values = vec![0.0; TRIED];
-    // Once to lay the rows out, which is kept, and once to measure.
-    mu.values_into(&first, &mut values);
-    let start = Instant::now();
-    mu.values_into(&first, &mut values);
-    // Each pair is visited once, so half of all of them.
-    let expected = start.elapsed().mul_f64(rows as f64 / TRIED as f64 / 2.0);
-    Ok(format!("{what}, about {}", HumanDuration(expected)))
+/// The target with μ on its rows, a herder of it, and the rows chosen by an earlier run.
+fn begin(
+    plan: &ChoosePlan,
+    problem: &Problem,
+    earlier: Option<Checkpoint>,
+) -> Result<(Arc<Empirical>, Herder, Vec<usize>)> {
+    let mu = problem.embedding()?;
+    let rows = match earlier {
+        Some(Checkpoint { mu: values, rows, .. }) => {
+            mu.recall(values)?;
+            rows
+        }
+        None => {
+            compare_all(&mu, plan.quiet)?;
+            Vec::new()
+        }
+    };
+    let mu = Arc::new(mu);
+    let herder = Herder::shared(mu.clone(), Domain::Pool(problem.points.clone()))?.unique(plan.unique);
+    Ok((mu, herder, rows))
 }
 
-/// The target, a herder of it, and the rows chosen by an earlier run.
-fn begin(
-    problem: &Problem,
-    mu: Empirical,
-    earlier: Option<Checkpoint>,
-    unique: bool,
-) -> Result<(Arc<dyn MeanEmbedding>, Herder, Vec<usize>)> {
-    let pool = Domain::Pool(problem.points.clone());
-    let (mu, rows): (Arc<dyn MeanEmbedding>, Vec<usize>) = match earlier {
-        Some(Checkpoint { mu: values, squared_norm, rows, .. }) => {
-            (Arc::new(Recalled { inner: mu, mu: values, squared_norm }), rows)
-        }
-        None => (Arc::new(mu), Vec::new()),
-    };
-    let herder = Herder::shared(mu.clone(), pool)?.unique(unique);
-    Ok((mu, herder, rows))
+/// The long phase: every row is compared with every other. Ctrl-C ends it at once.
+pub(crate) fn compare_all(mu: &Empirical, quiet: bool) -> Result<()> {
+    let rows = mu.points().len();
+    let what = format!("comparing {} rows with each other", count(rows));
+    let progress = Progress::steps(quiet, &what, rows);
+    interrupt::can_end_early(true);
+    let prepared = mu.prepare(&|reached| {
+        progress.show(reached);
+        interrupt::asked_to_end()
+    });
+    interrupt::can_end_early(false);
+    drop(progress);
+    prepared?;
+    // It may have come in the last moment.
+    ensure!(!interrupt::requested(), supersample::Error::Interrupted);
+    Ok(())
 }
 
 fn subset_values(problem: &Problem, rows: &[usize]) -> Vec<f64> {

@@ -31,7 +31,7 @@ use rayon::ThreadPoolBuilder;
 
 use crate::args::{Args, Verb};
 use crate::choose::Ended;
-use crate::interrupt::EXIT_INTERRUPTED;
+use crate::interrupt::{EXIT_INTERRUPTED, NOTHING_WRITTEN};
 use crate::plan::{ChoosePlan, EvalPlan, SamplePlan};
 use crate::report::Report;
 
@@ -49,6 +49,10 @@ fn main() -> ExitCode {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::NotReached) => ExitCode::from(EXIT_NOT_REACHED),
         Ok(Outcome::Interrupted) => ExitCode::from(EXIT_INTERRUPTED),
+        Err(error) if was_interrupted(&error) => {
+            say(&format!("supersample: {NOTHING_WRITTEN}\n"));
+            ExitCode::from(EXIT_INTERRUPTED)
+        }
         Err(error) => complain(&format!("{error:#}")),
     }
 }
@@ -93,6 +97,11 @@ fn with_threads<T: Send>(threads: Option<usize>, run: impl FnOnce() -> Result<T>
 fn command_line() -> Vec<String> {
     let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     std::iter::once("supersample".to_string()).chain(words).collect()
+}
+
+/// Whether the user ended the run before it had anything to write.
+fn was_interrupted(error: &anyhow::Error) -> bool {
+    error.downcast_ref() == Some(&supersample::Error::Interrupted)
 }
 
 /// To stderr. Whoever closed it does not want to hear.

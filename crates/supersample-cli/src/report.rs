@@ -104,7 +104,12 @@ impl Report {
 
     /// Whether an error was asked for and not reached.
     pub(crate) fn missed_its_goal(&self) -> bool {
-        let reached = matches!(self.ended, Some(Ended::Tolerance | Ended::Worth) | None);
+        let reached = match self.ended {
+            Some(Ended::Tolerance | Ended::Worth) | None => true,
+            // A set can be good enough before it is as small as it could be.
+            Some(Ended::Interrupted) => self.stop.met_by(self.error, self.single_draw).is_some(),
+            Some(Ended::Number | Ended::Exhausted) => false,
+        };
         self.stop.has_goal() && !reached
     }
 
@@ -112,6 +117,9 @@ impl Report {
         let chosen = counted(self.chosen, self.noun());
         let mut lines = Vec::new();
         match self.ended {
+            Some(Ended::Interrupted) if self.verb == "thin" => {
+                lines.push(format!("interrupted: the best set so far has these {chosen}"));
+            }
             Some(Ended::Interrupted) => {
                 lines.push(format!("interrupted: these are the first {chosen} of the run, and good as such"));
             }

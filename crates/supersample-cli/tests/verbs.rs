@@ -356,6 +356,63 @@ fn an_interrupted_run_writes_its_prefix_and_says_so() {
 
 #[cfg(unix)]
 #[test]
+fn an_interrupted_search_ends_with_the_best_set_so_far() {
+    let desk = Desk::new();
+    desk.write("d.csv", posterior(3000));
+    // A search that would take days; herding and the first sweeps are over in a fraction of a second.
+    let words = "thin d.csv -n 60 --search 100000000 -o o.csv --indices i.txt --checkpoint ck --json s.json";
+    let child = spawn(&desk, words);
+    wait_for("the checkpoint", || desk.path("ck").exists());
+    std::thread::sleep(Duration::from_millis(2500));
+    signal(&child, "-INT");
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(130), "{text}");
+    assert!(text.contains("\ninterrupted: the best set so far has these 60 rows\n"), "{text}");
+    let mut rows = numbers(&desk.read("i.txt"));
+    rows.sort_unstable();
+    rows.dedup();
+    assert_eq!((rows.len(), desk.read("o.csv").lines().count()), (60, 61));
+    let report = json(&desk, "s.json");
+    assert_eq!(
+        (&report["result"]["complete"], report["result"]["ended_by"].as_str()),
+        (&serde_json::json!(false), Some("interrupt"))
+    );
+    // The search was under way: the set is better than herding and sweeps of no more than one moment would give.
+    desk.ran("herd d.csv -n 60 --unique -q -o o.csv --json h.json");
+    let mmd = |report: &serde_json::Value| report["result"]["mmd"].as_f64().unwrap();
+    assert!(mmd(&report) < mmd(&json(&desk, "h.json")), "{text}");
+    assert_eq!(desk.files(), ["ck", "d.csv", "h.json", "i.txt", "o.csv", "s.json"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_while_rows_are_compared_ends_at_once_and_leaves_nothing() {
+    use std::io::{BufRead, BufReader, Read};
+    let desk = Desk::new();
+    desk.write("d.csv", posterior(150_000));
+    for words in [
+        "herd d.csv -n 5 -o o.csv --checkpoint ck --max-memory 9G --precision double",
+        "thin d.csv -n 5 -o o.csv --report r.html --max-memory 9G --precision double",
+    ] {
+        let mut child = spawn(&desk, words);
+        let mut words_of_it = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        // Said after the file is read and before its ten thousand million pairs are visited.
+        words_of_it.read_line(&mut line).unwrap();
+        assert!(line.starts_with("the run needs about "), "{line}");
+        std::thread::sleep(Duration::from_millis(300));
+        signal(&child, "-INT");
+        let mut rest = String::new();
+        words_of_it.read_to_string(&mut rest).unwrap();
+        assert_eq!(rest, "supersample: interrupted; nothing was written\n");
+        assert_eq!(child.wait().unwrap().code(), Some(130));
+        assert_eq!(desk.files(), ["d.csv"], "{words}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
 fn a_killed_run_leaves_the_old_file() {
     let desk = Desk::new();
     desk.write("d.csv", posterior(3000));

@@ -111,6 +111,18 @@ impl Empirical {
         Ok(())
     }
 
+    /// Takes μ on the samples from an earlier run of the same samples, kernel and precision instead of computing it, in
+    /// the order of the samples. They are believed; only their number is checked.
+    pub fn recall(&self, values: Vec<f64>) -> Result<()> {
+        if values.len() != self.points.len() {
+            let (what, against) = ("μ on the samples", "the samples");
+            let (found, expected) = (values.len(), self.points.len());
+            return Err(Error::DimensionMismatch { what, found, against, expected });
+        }
+        let _ = self.known.own_values.set(values);
+        Ok(())
+    }
+
     /// ‖μ‖² in f64 whatever the precision, for distances that do not go through a herder. n²/2 kernel values, once.
     pub fn double_squared_norm(&self) -> f64 {
         if self.precision_in_use() == Precision::Double {
