@@ -36,7 +36,8 @@ const EVAL_EXAMPLE: &str = "\
 Example: how good are the draws another tool kept?
   supersample eval draws.csv thinned.csv
 
-A column 'weight' of SUBSET that DRAWS does not have is taken as the weights of its rows.";
+SUBSET has the rows with their columns, or a column 'row' with their numbers, or is a file of --indices.
+A column 'weight' of it that DRAWS does not have is taken as the weights of its rows.";
 
 /// Choose the few rows of a draw file that stand in for all of them
 #[derive(Parser)]
@@ -179,6 +180,10 @@ pub(crate) struct EvalArgs {
     #[arg(value_names = ["DRAWS", "SUBSET"], num_args = 2.., required = true)]
     pub(crate) files: Vec<PathBuf>,
 
+    /// The column of SUBSET that has the row numbers, from 0 [default: row, where parameters are missing]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) index_column: Option<String>,
+
     #[command(flatten)]
     pub(crate) reading: ReadingArgs,
     #[command(flatten)]
@@ -240,7 +245,7 @@ pub(crate) struct ReadingArgs {
     #[arg(long, value_name = "NAME", conflicts_with = "log_weight_column")]
     pub(crate) weight_column: Option<String>,
 
-    /// Weigh the rows by the exponential of this column
+    /// Weigh the rows by the exponential of this column; -inf is no weight
     #[arg(long, value_name = "NAME")]
     pub(crate) log_weight_column: Option<String>,
 }

@@ -19,8 +19,8 @@ use crate::output::{Output, to_stdout};
 use crate::plan::ChoosePlan;
 use crate::problem::{Problem, in_units, memory_needed};
 use crate::progress::Progress;
-use crate::quality::{Rows, parameter_errors};
 use crate::report::{Report, Subject, precision_name};
+use crate::rows::Rows;
 use crate::{Outcome, command_line, say, with_threads};
 
 pub(crate) fn run(plan: &ChoosePlan) -> Result<Outcome> {
@@ -54,7 +54,7 @@ pub(crate) fn run(plan: &ChoosePlan) -> Result<Outcome> {
             json.fill(|out| Ok(out.write_all(report.to_json(&rows).as_bytes())?))?;
         }
         if let Some(page) = &mut page {
-            let subset = subset_values(&problem, &rows);
+            let subset = problem.rows().pick(&rows);
             let subset = Rows { values: &subset, dim: problem.draws.dim(), shares: None };
             let curve = html::Curve::new(&chosen.choices, &report, &herder);
             let text = html::page(&report, problem.rows(), subset, Some(&curve));
@@ -156,11 +156,6 @@ pub(crate) fn compare_all(mu: &Empirical, quiet: bool) -> Result<()> {
     Ok(())
 }
 
-fn subset_values(problem: &Problem, rows: &[usize]) -> Vec<f64> {
-    let (values, dim) = (problem.draws.values(), problem.draws.dim());
-    rows.iter().flat_map(|&row| values[row * dim..(row + 1) * dim].iter().copied()).collect()
-}
-
 fn summarise(
     plan: &ChoosePlan,
     problem: &Problem,
@@ -170,7 +165,7 @@ fn summarise(
 ) -> Result<Report> {
     let rows = chosen.rows();
     let draws = &problem.draws;
-    let subset = subset_values(problem, &rows);
+    let reference = problem.reference()?;
     let owned = |names: Vec<&str>| names.iter().map(|name| name.to_string()).collect();
     Ok(Report {
         subject: Subject::Chosen,
@@ -193,8 +188,8 @@ fn summarise(
         error: chosen.error(),
         error_floor: herder.error_floor(),
         single_draw,
-        comparison: compare(herder, draws.len(), rows.len(), problem.shares.as_deref())?,
-        errors: parameter_errors(problem.rows(), Rows { values: &subset, dim: draws.dim(), shares: None }),
+        comparison: compare(herder, problem.rows(), rows.len(), &reference)?,
+        quality: Some(reference.quality(&problem.rows().pick(&rows), None)?),
         parameters: owned(draws.parameter_names()),
         kernel: problem.kernel.clone(),
         warnings: problem.warnings.clone(),

@@ -16,9 +16,10 @@ mod output;
 mod plan;
 mod problem;
 mod progress;
-mod quality;
 mod report;
+mod rows;
 mod sample;
+mod subset;
 mod weights;
 
 use std::io::Write;

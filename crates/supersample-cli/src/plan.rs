@@ -75,6 +75,8 @@ pub(crate) struct SamplePlan {
 pub(crate) struct EvalPlan {
     pub(crate) draws: DrawsPlan,
     pub(crate) subset: PathBuf,
+    /// The column of it that has row numbers.
+    pub(crate) index_column: Option<String>,
     pub(crate) threads: Option<usize>,
     pub(crate) outputs: Outputs,
     pub(crate) quiet: bool,
@@ -189,6 +191,7 @@ impl EvalPlan {
         Ok(EvalPlan {
             draws: DrawsPlan::new(files, args.reading, args.kernel, None)?,
             subset,
+            index_column: args.index_column,
             threads: checked_threads(args.threads)?,
             outputs,
             quiet: args.quiet,
@@ -248,6 +251,7 @@ impl DrawsPlan {
         Reading {
             selection: self.selection.clone(),
             weight_column,
+            group_column: None,
             format: self.format,
             separator: self.separator,
             keep_warmup: self.warmup,

@@ -1,15 +1,15 @@
 //! What is to be matched: the draws, their weights, the points they become and the kernel between them.
 
 use anyhow::{Context, Result, bail};
+use supersample::quality::{Reference, random_rows};
 use supersample::scale::{Scale, Scaling};
 use supersample::{Empirical, Kernel, Points, Precision};
 use supersample_io::Draws;
 
 use crate::checkpoint::Fingerprint;
-use crate::compare::random_rows;
 use crate::numbers::significant;
 use crate::plan::{DrawsPlan, WeightsPlan};
-use crate::quality::Rows;
+use crate::rows::Rows;
 use crate::weights::{effective_size, shares, shares_of_logs};
 
 /// How many rows stand for all when the kernel is looked at and when the median is taken by weight.
@@ -52,7 +52,9 @@ impl Problem {
             (WeightsPlan::Column(name), Some(weights)) => {
                 Some(shares(weights).with_context(|| format!("column '{name}'"))?)
             }
-            (WeightsPlan::LogColumn(_), Some(logs)) => Some(shares_of_logs(logs)),
+            (WeightsPlan::LogColumn(name), Some(logs)) => {
+                Some(shares_of_logs(logs).with_context(|| format!("column '{name}'"))?)
+            }
             _ => None,
         };
         if let Some(size) = shares.as_deref().map(effective_size).filter(|&size| size < 10.0) {
@@ -92,6 +94,11 @@ impl Problem {
         Rows { values: self.draws.values(), dim: self.draws.dim(), shares: self.shares.as_deref() }
     }
 
+    /// The same, gone through once so that subsets can be held against them.
+    pub(crate) fn reference(&self) -> Result<Reference> {
+        Ok(Reference::new(self.draws.values(), self.draws.dim(), self.shares.as_deref())?)
+    }
+
     /// All that decides which rows are chosen, in one number.
     pub(crate) fn fingerprint(&self, unique: bool) -> u64 {
         let mut print = Fingerprint::new();
@@ -109,10 +116,7 @@ impl Problem {
 /// A kernel that sees no differences, or nothing but differences, makes every choice as good as any other.
 fn kernel_warning(kernel: &Kernel, points: &Points, shares: Option<&[f64]>) -> Option<String> {
     let &[bandwidth, ..] = kernel.bandwidths() else { return None };
-    let rows = match shares {
-        Some(_) => random_rows(points.len(), LOOKED_AT.min(points.len()), 1, shares),
-        None => random_rows(points.len(), LOOKED_AT.min(points.len()), 1, None),
-    };
+    let rows = random_rows(points.len(), shares, LOOKED_AT.min(points.len()), 1).ok()?;
     let (mut smallest, mut largest) = (f64::INFINITY, f64::NEG_INFINITY);
     for (i, &a) in rows.iter().enumerate() {
         for &b in &rows[..i] {

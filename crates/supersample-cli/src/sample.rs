@@ -77,7 +77,7 @@ pub(crate) fn run(plan: &SamplePlan) -> Result<Outcome> {
             error_floor: herder.error_floor(),
             single_draw,
             comparison: None,
-            errors: Vec::new(),
+            quality: None,
             warnings,
         };
         let frame = points_frame(&chosen.choices, dim);

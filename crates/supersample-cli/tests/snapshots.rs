@@ -88,6 +88,8 @@ fn complaints() {
     desk.write("bad.parquet", b"PAR1PAR1");
     desk.write("bad.arrow", b"ARROW1\0\0");
     desk.write("m.toml", "[[component]]\nweight = 1\nmean = [0]\n");
+    desk.write("logs.csv", "mu,none,nan,inf\n1,-inf,0,0\n2,-inf,nan,inf\n");
+    desk.write("rows.csv", "row\n3\n99\n");
     let mut text = String::new();
     for words in [
         "herd none.csv -n 1",
@@ -124,6 +126,10 @@ fn complaints() {
         "herd draws.csv -n 1 --columns mu --warmup",
         "herd draws.csv -n 1 --columns mu --weight-column mu",
         "herd draws.csv -n 1 --columns mu --weight-column lp__",
+        "herd logs.csv -n 1 --columns mu --log-weight-column none",
+        "herd logs.csv -n 1 --columns mu --log-weight-column nan",
+        "herd logs.csv -n 1 --columns mu --log-weight-column inf",
+        "herd logs.csv -n 1 --columns mu --weight-column none",
         "herd draws.csv -n 1 --columns mu -o draws.csv",
         "herd draws.csv -n 1 --columns mu -o nowhere/o.csv",
         "herd draws.csv -n 1 --columns mu -o o.npz.gz",
@@ -138,6 +144,7 @@ fn complaints() {
         "eval draws.csv",
         "eval draws.csv nan.csv --columns mu,tau",
         "eval draws.csv words.csv --columns mu",
+        "eval draws.csv rows.csv --columns mu --index-column row",
         "frobnicate",
     ] {
         let output = desk.run(words);

@@ -133,6 +133,26 @@ fn eval_says_of_a_subset_what_herd_says_of_its_own() {
     desk.write("turned.csv", turned);
     desk.ran("eval d.csv turned.csv -q --json t.json");
     assert!((mmd(&json(&desk, "t.json")) - mmd(&eval)).abs() < 1e-12);
+    // By their numbers: as --indices lists them, in the column row, or in any other.
+    desk.ran("herd d.csv -n 25 -q -o best.csv --indices i.txt");
+    let numbered = format!(
+        "row,note\n{}",
+        desk.read("i.txt").lines().map(|row| format!("{row},x\n")).collect::<String>()
+    );
+    desk.write("numbered.csv", &numbered);
+    desk.write("other_name.csv", numbered.replace("row,", "which,"));
+    for subset in ["i.txt", "numbered.csv", "other_name.csv --index-column which"] {
+        let (_, summary) = desk.ran(&format!("eval d.csv {subset} --json n.json"));
+        assert!(summary.starts_with("held the 25 rows numbered in "), "{summary}");
+        let found = json(&desk, "n.json");
+        assert_eq!(
+            (&found["result"]["errors"], &found["parameters"]),
+            (&eval["result"]["errors"], &eval["parameters"])
+        );
+        assert!((mmd(&found) - mmd(&eval)).abs() < 1e-12);
+    }
+    let said = eval["parameters"][0]["quantiles"].as_array().unwrap();
+    assert!(said.len() == 5 && eval["worst"]["correlation"]["error"].is_number(), "{eval}");
     desk.write("other.csv", "mu,tau\n1,2\n");
     let output = desk.run("eval d.csv other.csv");
     let message = String::from_utf8(output.stderr).unwrap();
@@ -213,8 +233,23 @@ fn a_weight_of_two_is_a_row_twice_and_logs_are_weights() {
         assert_eq!(found, rows, "{flags}");
         assert!((error - mmd).abs() < 1e-6, "{flags}: {error} {mmd}");
     }
+    // A log-weight of -inf is a row that is not there, though it may still be chosen.
+    let gone = |i: usize| i % 5 == 4;
+    let log = |i: usize| if gone(i) { "-Inf" } else { "-700.5" };
+    let with_logs: String = body.iter().enumerate().map(|(i, line)| format!("{line},{}\n", log(i))).collect();
+    desk.write("logs.csv", format!("{head},logw\n{with_logs}"));
+    let left: String = (0..body.len()).filter(|&i| !gone(i)).map(|i| format!("{}\n", body[i])).collect();
+    desk.write("left.csv", format!("{head}\n{left}"));
+    desk.ran("eval left.csv left.csv --bandwidth 2 -q --json whole.json");
+    desk.ran("eval logs.csv left.csv --log-weight-column logw --bandwidth 2 -q --json s.json");
+    let (all, some) = (json(&desk, "whole.json"), json(&desk, "s.json"));
+    assert!(some["result"]["mmd"].as_f64().unwrap() < 1e-7 && all["result"]["mmd"].as_f64().unwrap() < 1e-7);
+    assert!(some["result"]["errors"]["mean"].as_f64().unwrap() < 1e-12, "{some}");
     let (_, summary) = desk.ran("herd weighted.csv -n 12 --weight-column w --exclude logw -o o.csv");
-    assert!(summary.contains(", rows weighted by w\n") && summary.contains("draws by weight)"), "{summary}");
+    assert!(
+        summary.contains(", rows weighted by w\n") && summary.contains("of 20 draws by weight; "),
+        "{summary}"
+    );
     assert!(desk.refused("weighted.csv -n 1 --weight-column logw").contains("weights cannot be negative"));
     assert!(desk.refused("weighted.csv -n 1 --weight-column nope").contains("there is no column 'nope'"));
 }

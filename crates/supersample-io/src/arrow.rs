@@ -80,17 +80,7 @@ pub(crate) fn read(origin: Origin, reading: &Reading<'_>) -> Result<Part> {
     if rows == 0 {
         return Err(Error::NoRows);
     }
-    Ok(Part {
-        rows,
-        names,
-        parameters,
-        values,
-        weights,
-        warmup: 0,
-        has_warmup: false,
-        draws_per_chain: None,
-        source: Source::Arrow(ArrowSource { origin }),
-    })
+    Ok(Part::plain(names, parameters, values, weights, Source::Arrow(ArrowSource { origin })))
 }
 
 /// An array as one of our columns.
@@ -145,6 +135,16 @@ fn column(array: &ArrayRef, name: &str) -> Result<Column> {
 }
 
 impl ArrowSource {
+    /// All cells of one column.
+    pub(crate) fn column(&self, name: &str, position: usize) -> Result<Column> {
+        let mut joined = Frame::default();
+        for batch in batches(&self.origin)?.1 {
+            let cells = column(batch?.column(position), name)?;
+            joined.append(Frame { columns: vec![(name.to_string(), cells)] });
+        }
+        Ok(joined.columns.pop().ok_or(Error::NoRows)?.1)
+    }
+
     pub(crate) fn frame(&self, rows: &[usize]) -> Result<Frame> {
         let (names, batches) = batches(&self.origin)?;
         let mut joined = Frame::default();

@@ -5,13 +5,14 @@ mod svg;
 use std::fmt::Write;
 
 use supersample::Herder;
+use supersample::quality::QUANTILES;
 
 use self::svg::{Axis, Figure, escaped};
 use crate::args::version;
 use crate::choose::Choice;
 use crate::numbers::significant;
-use crate::quality::Rows;
-use crate::report::{Report, counted};
+use crate::report::{Report, counted, largest};
+use crate::rows::Rows;
 
 /// So many parameters are paired with each other.
 const PAIRED: usize = 4;
@@ -88,7 +89,7 @@ fn write_page(
     }
     out.push_str("<section class=\"top\">\n<div>\n");
     table(out, report)?;
-    if !report.errors.is_empty() {
+    if report.quality.is_some() {
         writeln!(out, "<p>{}.</p>", escaped(&capitalised(&report.worst_errors())))?;
     }
     out.push_str("</div>\n");
@@ -111,16 +112,12 @@ fn write_page(
              first. Errors are in standard deviations of all rows.</p>\n<div class=\"grid\">"
         )?;
         for &j in &ranked {
-            let errors = report.errors[j].expect("constant parameters are not ranked");
             writeln!(
                 out,
-                "<figure>{}<figcaption><b>{}</b> mean {}, sd {}, {} % quantile {}</figcaption></figure>",
+                "<figure>{}<figcaption><b>{}</b> {}</figcaption></figure>",
                 marginal(full, subset, j, &report.parameters[j]),
                 escaped(&report.parameters[j]),
-                significant(errors.mean),
-                significant(errors.sd),
-                (errors.level * 100.0).round(),
-                significant(errors.quantile)
+                errors_of(report, j)
             )?;
         }
         out.push_str("</div>\n");
@@ -154,30 +151,44 @@ fn write_page(
 }
 
 fn table(out: &mut String, report: &Report) -> std::fmt::Result {
-    let Some(lines) = report.table_lines() else { return Ok(()) };
+    let Some(table) = report.table() else { return Ok(()) };
     out.push_str("<div class=\"scroll\"><table>\n");
-    for (i, [label, mmd, worth, remark]) in lines.iter().enumerate() {
+    for (i, line) in table.lines.iter().enumerate() {
         let cell = if i == 0 { "th" } else { "td" };
-        let remark =
-            if remark.is_empty() { String::new() } else { format!("<br><small>{}</small>", escaped(remark)) };
-        writeln!(
-            out,
-            "<tr><th scope=\"row\">{}{remark}</th><{cell}>{}</{cell}><{cell}>{}</{cell}></tr>",
-            escaped(label),
-            escaped(mmd),
-            escaped(worth)
-        )?;
+        out.push_str("<tr>");
+        for (j, text) in line.iter().enumerate() {
+            match j {
+                0 => write!(out, "<th scope=\"row\">{}</th>", escaped(text))?,
+                _ => write!(out, "<{cell}>{}</{cell}>", escaped(text))?,
+            }
+        }
+        out.push_str("</tr>\n");
     }
-    out.push_str("</table></div>\n");
-    Ok(())
+    writeln!(out, "</table></div>\n<p class=\"note\">{}.</p>", escaped(&capitalised(&table.note)))
 }
 
 /// The parameters that have a spread, the worst matched first.
 fn ranked(report: &Report) -> Vec<usize> {
-    let largest = |j: &usize| report.errors[*j].map_or(0.0, |errors| errors.largest());
-    let mut ranked: Vec<usize> = (0..report.errors.len()).filter(|&j| report.errors[j].is_some()).collect();
-    ranked.sort_by(|a, b| largest(b).total_cmp(&largest(a)));
-    ranked
+    let columns = report.quality.iter().flat_map(|quality| &quality.columns);
+    let mut ranked: Vec<(usize, f64)> =
+        columns.enumerate().filter_map(|(j, errors)| Some((j, largest(errors)?))).collect();
+    ranked.sort_by(|a, b| b.1.total_cmp(&a.1));
+    ranked.into_iter().map(|(j, _)| j).collect()
+}
+
+/// `mean 0.0120, sd 0.0340, 95 % quantile 0.0900`, as far as they are known.
+fn errors_of(report: &Report, j: usize) -> String {
+    let Some(errors) = report.quality.as_ref().map(|quality| &quality.columns[j]) else {
+        return String::new();
+    };
+    let shown = |name: &str, error: Option<f64>| Some(format!("{name} {}", significant(error?.abs())));
+    let levels =
+        QUANTILES.iter().zip(errors.quantiles).filter_map(|(level, error)| Some((level, error?.abs())));
+    let quantile = levels
+        .reduce(|a, b| if b.1 > a.1 { b } else { a })
+        .map(|(level, error)| format!("{} % quantile {}", (level * 100.0).round(), significant(error)));
+    let all = [shown("mean", errors.mean), shown("sd", errors.sd), quantile];
+    all.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 fn error_curve(curve: &Curve) -> String {
@@ -285,6 +296,8 @@ fn shell_word(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use supersample::quality::Reference;
+
     use super::*;
     use crate::report::tests::report;
 
@@ -319,9 +332,10 @@ mod tests {
     #[test]
     fn flat_columns_and_single_rows_still_make_a_page() {
         let mut about = report();
-        about.errors = vec![None, about.errors[1]];
         about.parameters.truncate(2);
         let values = [1.0, 2.0];
+        about.quality =
+            Some(Reference::new(&[1.0, 2.0, 1.0, 3.0], 2, None).unwrap().quality(&values, None).unwrap());
         let rows = Rows { values: &values, dim: 2, shares: None };
         let text = page(&about, rows, rows, None);
         assert!(text.contains("</html>") && !text.contains("NaN"), "{text}");
