@@ -9,6 +9,7 @@ use clap_complete::Shell;
 use supersample::Kernel;
 use supersample_io::Format;
 
+use crate::balance::QuotaList;
 use crate::names::NameList;
 
 const EXAMPLE: &str = "\
@@ -23,8 +24,8 @@ Example: 100 draws of four CmdStan chains for a costly simulator, and a page tha
   supersample herd chain_*.csv -n 100 --exclude log_lik -o chosen.csv --report report.html";
 
 const THIN_EXAMPLE: &str = "\
-Example: the best 50 distinct rows of a Parquet file, weighted by importance sampling
-  supersample thin draws.parquet -n 50 --log-weight-column log_w -o best.parquet";
+Example: the best 48 distinct rows of four chains, 12 of each, with a weight each
+  supersample thin chain_*.csv -n 48 --per chain --weights simplex -o best.csv";
 
 const SAMPLE_EXAMPLE: &str = "\
 Example: 200 points for the mixture in m.toml, or as many as are worth 10,000 random ones
@@ -108,13 +109,16 @@ pub(crate) struct ThinArgs {
     #[arg(long)]
     pub(crate) repeats: bool,
 
-    /// Annealed sweeps that look beyond the nearest optimum; 40 is thorough, 0 is none
+    /// Annealed sweeps beyond the nearest optimum; 40 is thorough, 0 is none
     #[arg(long, value_name = "N", default_value_t = 3, allow_negative_numbers = true, value_parser = whole_number)]
     pub(crate) search: usize,
 
-    /// The seed of that search [default: 0]
+    /// The seed of the search [default: 0]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
+
+    #[command(flatten)]
+    pub(crate) balance: BalanceArgs,
 
     #[command(flatten)]
     pub(crate) kernel: KernelArgs,
@@ -151,6 +155,15 @@ pub(crate) struct SampleArgs {
     #[arg(long, help_heading = "Search", value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
 
+    /// Move all points together at the end, to where their MMD is least
+    #[arg(long, help_heading = "Search")]
+    pub(crate) polish: bool,
+
+    /// Give the points a column of weights: simplex (none negative) or free (any sign), both summing to one
+    #[arg(long, value_enum, help_heading = "Results", value_name = "RULE", default_value_t = WeightsArg::Equal,
+          hide_possible_values = true)]
+    pub(crate) weights: WeightsArg,
+
     /// Write the points, columns x1, x2, …, to this file, in the format of its ending [default: CSV to stdout]
     #[arg(short, long, help_heading = "Results", value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -163,7 +176,7 @@ pub(crate) struct SampleArgs {
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) json: Option<PathBuf>,
 
-    /// How many threads to use; the result does not depend on it [default: all cores]
+    /// How many threads; the result is the same for any [default: all cores]
     #[arg(long, help_heading = "The run", value_name = "N", allow_negative_numbers = true, value_parser = whole_number)]
     pub(crate) threads: Option<usize>,
 
@@ -197,7 +210,7 @@ pub(crate) struct EvalArgs {
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) report: Option<PathBuf>,
 
-    /// How many threads to use; the result does not depend on it [default: all cores]
+    /// How many threads; the result is the same for any [default: all cores]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole_number,
           help_heading = "The run")]
     pub(crate) threads: Option<usize>,
@@ -220,20 +233,20 @@ pub(crate) struct InputArgs {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct ReadingArgs {
-    /// csv, tsv, stan, npy, npz, parquet or arrow [default: by content and ending]
+    /// csv, tsv, stan, npy, npz, parquet or arrow [default: found out]
     #[arg(long, value_name = "NAME", hide_possible_values = true,
           value_parser = PossibleValuesParser::new(Format::NAMES))]
     pub(crate) format: Option<String>,
 
-    /// What separates the fields of text: one character, or the word tab [default: found out]
+    /// Between the fields of text: a character or tab [default: found out]
     #[arg(long, value_name = "CHAR", value_parser = separator)]
     pub(crate) separator: Option<u8>,
 
-    /// Choose by these columns only; theta stands for theta.1, theta.2, … [default: all but ids]
+    /// Choose by these columns only; theta is all of theta.1, theta.2, …
     #[arg(long, value_name = "A,B", conflicts_with = "exclude")]
     pub(crate) columns: Option<NameList>,
 
-    /// Choose by all columns but the ids and these (ids: chain, draw, iteration, row, names ending in __)
+    /// Choose by all columns but these and ids: chain, draw, iteration, row, names ending in __
     #[arg(long, value_name = "A,B")]
     pub(crate) exclude: Option<NameList>,
 
@@ -245,7 +258,7 @@ pub(crate) struct ReadingArgs {
     #[arg(long, value_name = "NAME", conflicts_with = "log_weight_column")]
     pub(crate) weight_column: Option<String>,
 
-    /// Weigh the rows by the exponential of this column; -inf is no weight
+    /// Weigh the rows by the exponential of this column
     #[arg(long, value_name = "NAME")]
     pub(crate) log_weight_column: Option<String>,
 }
@@ -253,7 +266,7 @@ pub(crate) struct ReadingArgs {
 #[derive(clap::Args)]
 #[command(next_help_heading = "How many")]
 pub(crate) struct SizeArgs {
-    /// How many; with --tol or --worth at most so many [default then: as many as there are rows]
+    /// How many; with --tol or --worth at most so many [default then: all rows]
     #[arg(short, long, value_name = "T", allow_negative_numbers = true, value_parser = whole_number)]
     pub(crate) number: Option<usize>,
 
@@ -267,9 +280,29 @@ pub(crate) struct SizeArgs {
 }
 
 #[derive(clap::Args)]
+#[command(next_help_heading = "Balance")]
+pub(crate) struct BalanceArgs {
+    /// Share the rows out over the values of this column; chain: over the files
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) per: Option<String>,
+
+    /// So many of each value [default: in proportion to its rows]
+    #[arg(long, value_name = "A=N,B=M", requires = "per")]
+    pub(crate) quota: Option<QuotaList>,
+
+    /// Rows that must be in, from 0: 3,10-20 or @FILE with one a line
+    #[arg(long, value_name = "ROWS")]
+    pub(crate) include_rows: Option<String>,
+
+    /// Rows that must not be in; they are still part of what is matched
+    #[arg(long, value_name = "ROWS")]
+    pub(crate) exclude_rows: Option<String>,
+}
+
+#[derive(clap::Args)]
 #[command(next_help_heading = "Distances")]
 pub(crate) struct KernelArgs {
-    /// Every column to unit variance (sd), uncorrelated as well (pca), or as it is (none)
+    /// Columns to unit variance (sd), uncorrelated too (pca), as is (none)
     #[arg(long, value_enum, default_value_t = ScaleArg::Sd, hide_possible_values = true)]
     pub(crate) scale: ScaleArg,
 
@@ -278,11 +311,11 @@ pub(crate) struct KernelArgs {
           value_parser = PossibleValuesParser::new(Kernel::NAMES))]
     pub(crate) kernel: String,
 
-    /// The kernel's length: a number, or the median distance between rows; after scaling [default: median]
+    /// The kernel's length: a number, or the median distance [default: median]
     #[arg(long, value_name = "median|NUM", allow_negative_numbers = true)]
     pub(crate) bandwidth: Option<String>,
 
-    /// Kernel values in single precision where that is safe (mixed), or in double throughout (double)
+    /// Single where that is safe (mixed), or double throughout (double)
     #[arg(long, value_enum, default_value_t = PrecisionArg::Mixed, hide_possible_values = true)]
     pub(crate) precision: PrecisionArg,
 }
@@ -290,11 +323,15 @@ pub(crate) struct KernelArgs {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Results")]
 pub(crate) struct ResultArgs {
-    /// Write the chosen rows with all their columns to this file, in the format of its ending [default: stdout]
+    /// Write the rows, all their columns, in the format of the ending [default: stdout]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Write the chosen row numbers, counted from 0 over all files, one a line, in order of choice
+    /// Give them weights that sum to one: simplex (not negative) or free
+    #[arg(long, value_enum, value_name = "RULE", default_value_t = WeightsArg::Equal, hide_possible_values = true)]
+    pub(crate) weights: WeightsArg,
+
+    /// Write the row numbers, from 0 over all files, in order of choice
     #[arg(long, value_name = "FILE")]
     pub(crate) indices: Option<PathBuf>,
 
@@ -314,15 +351,15 @@ pub(crate) struct ResultArgs {
 #[derive(clap::Args)]
 #[command(next_help_heading = "The run")]
 pub(crate) struct RunArgs {
-    /// How many threads to use; the result does not depend on it [default: all cores]
+    /// How many threads; the result is the same for any [default: all cores]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole_number)]
     pub(crate) threads: Option<usize>,
 
-    /// Keep what is needed to go on after a stop in this file, renewed every few seconds
+    /// Keep what is needed to go on after a stop in this file
     #[arg(long, value_name = "FILE")]
     pub(crate) checkpoint: Option<PathBuf>,
 
-    /// Go on from this checkpoint, to the same choices as a run that was never stopped
+    /// Go on from this checkpoint, to the same rows as an unbroken run
     #[arg(long, value_name = "FILE")]
     pub(crate) resume: Option<PathBuf>,
 
@@ -341,6 +378,14 @@ pub(crate) enum ScaleArg {
     None,
     Sd,
     Pca,
+}
+
+/// Which weights the chosen rows are given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WeightsArg {
+    Equal,
+    Simplex,
+    Free,
 }
 
 /// The precision of the kernel values.

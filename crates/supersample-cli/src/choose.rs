@@ -115,6 +115,11 @@ impl Chosen {
         self.choices.iter().filter_map(|choice| choice.row).collect()
     }
 
+    /// The points, one after the other; empty for rows of a pool.
+    pub(crate) fn points(&self) -> Vec<f64> {
+        self.choices.iter().filter_map(|choice| choice.point.as_deref()).flatten().copied().collect()
+    }
+
     pub(crate) fn error(&self) -> Option<f64> {
         self.choices.last().and_then(|choice| choice.error)
     }
@@ -180,11 +185,13 @@ pub(crate) fn as_set(herder: Herder, chosen: Chosen, plan: SetPlan) -> Result<(H
             let ended = if fewest.reached { rule } else { Ended::Number };
             (fewest.set, ended)
         }),
+        // Herded rows need not be balanced, so a balanced set starts from its own.
+        None if chosen.choices.is_empty() => refiner.choose(limit).map(|set| (set, Ended::Number)),
         None => refiner.improve_rows(&chosen.rows()).map(|set| (set, chosen.ended)),
     };
     let (set, ended) = match refined {
         // Ended before there was a set: the herded rows are what there is.
-        Err(supersample::Error::Interrupted) => {
+        Err(supersample::Error::Interrupted) if !chosen.choices.is_empty() => {
             return Ok((herder, Chosen { ended: Ended::Interrupted, ..chosen }));
         }
         refined => refined?,

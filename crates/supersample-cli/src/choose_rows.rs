@@ -10,17 +10,18 @@ use supersample::{Domain, Empirical, Herder, MeanEmbedding};
 use supersample_io::Target;
 
 use crate::checkpoint::{Checkpoint, Claim, Keeper};
-use crate::choose::{Choice, Chosen, SetPlan, as_set, herd};
-use crate::compare::compare;
+use crate::choose::{Choice, Chosen, Ended, SetPlan, as_set, herd};
+use crate::compare::{TypicalErrors, compare};
 use crate::html;
 use crate::interrupt;
 use crate::numbers::count;
 use crate::output::{Output, to_stdout};
-use crate::plan::ChoosePlan;
+use crate::plan::{ChoosePlan, check_room_for_weights};
 use crate::problem::{Problem, in_units, memory_needed};
 use crate::progress::Progress;
 use crate::report::{Report, Subject, precision_name};
 use crate::rows::Rows;
+use crate::weighing::weigh;
 use crate::{Outcome, command_line, say, with_threads};
 
 pub(crate) fn run(plan: &ChoosePlan) -> Result<Outcome> {
@@ -41,9 +42,13 @@ pub(crate) fn run(plan: &ChoosePlan) -> Result<Outcome> {
             say(&format!("the run needs about {} of memory\n", in_units(needed)));
         }
         let target = target(plan, &problem)?;
+        if plan.weigh.is_some() {
+            check_room_for_weights(target.format)?;
+        }
         let (chosen, herder, report) = choose(plan, &problem, claim)?;
 
         let rows = chosen.rows();
+        let weights = report.weighing.as_ref().map(|weighing| weighing.weights.as_slice());
         if let Some(indices) = &mut indices {
             indices.fill(|out| Ok(rows.iter().try_for_each(|row| writeln!(out, "{row}"))?))?;
         }
@@ -55,14 +60,16 @@ pub(crate) fn run(plan: &ChoosePlan) -> Result<Outcome> {
         }
         if let Some(page) = &mut page {
             let subset = problem.rows().pick(&rows);
-            let subset = Rows { values: &subset, dim: problem.draws.dim(), shares: None };
+            let subset = Rows { values: &subset, dim: problem.draws.dim(), shares: weights };
             let curve = html::Curve::new(&chosen.choices, &report, &herder);
             let text = html::page(&report, problem.rows(), subset, Some(&curve));
             page.fill(|out| Ok(out.write_all(text.as_bytes())?))?;
         }
         match &mut output {
-            Some(output) => output.fill(|out| Ok(problem.draws.write_rows(&rows, None, target, out)?))?,
-            None => to_stdout(|out| Ok(problem.draws.write_rows(&rows, None, target, out)?))?,
+            Some(output) => {
+                output.fill(|out| Ok(problem.draws.write_rows(&rows, weights, target, out)?))?
+            }
+            None => to_stdout(|out| Ok(problem.draws.write_rows(&rows, weights, target, out)?))?,
         }
         // Only now that every write has succeeded does any file appear.
         [output, indices, trace, json, page].into_iter().flatten().try_for_each(Output::finish)?;
@@ -86,33 +93,47 @@ fn target(plan: &ChoosePlan, problem: &Problem) -> Result<Target> {
 fn choose(plan: &ChoosePlan, problem: &Problem, claim: Option<Claim>) -> Result<(Chosen, Herder, Report)> {
     let fingerprint = problem.fingerprint(plan.unique);
     let earlier = plan.resume.as_deref().map(|path| Checkpoint::read(path, fingerprint)).transpose()?;
+    let limit = plan.stop.number.unwrap_or(problem.draws.len());
+    let refinement = match &plan.refinement {
+        Some(options) if plan.balance.is_asked_for() => {
+            let (rows, groups) = (problem.draws.len(), problem.groups.as_ref());
+            Some(plan.balance.options(options.clone(), rows, plan.stop.number, groups)?)
+        }
+        options => options.clone(),
+    };
     let (mu, mut herder, earlier) = begin(plan, problem, earlier)?;
     let single_draw = mu.mean_diagonal().zip(herder.squared_norm()).map(|(diagonal, norm)| diagonal - norm);
     let state = || Checkpoint { fingerprint, mu: herder.candidate_values().to_vec(), rows: Vec::new() };
     let mut keeper = claim.map(|claim| Keeper::new(claim, state())).transpose()?;
-    let limit = plan.stop.number.unwrap_or(problem.draws.len());
     let progress = Progress::steps(plan.quiet, "choosing", limit);
     interrupt::can_end_early(true);
-    let chosen = herd(&mut herder, &earlier, &plan.stop, limit, single_draw, |choices| {
-        progress.reached(choices.len());
-        match &mut keeper {
-            Some(keeper) => keeper.saw(choices.last().and_then(|choice| choice.row)),
-            None => Ok(()),
-        }
-    })?;
+    let chosen = match plan.balance.is_asked_for() {
+        true => Chosen { choices: Vec::new(), ended: Ended::Number },
+        false => herd(&mut herder, &earlier, &plan.stop, limit, single_draw, |choices| {
+            progress.reached(choices.len());
+            match &mut keeper {
+                Some(keeper) => keeper.saw(choices.last().and_then(|choice| choice.row)),
+                None => Ok(()),
+            }
+        })?,
+    };
     if let Some(keeper) = &keeper {
         keeper.save()?;
     }
     drop(progress);
-    let (herder, chosen) = match &plan.refinement {
+    let (herder, chosen) = match &refinement {
         None => (herder, chosen),
         Some(options) => {
             let progress = Progress::phase(plan.quiet, "swapping rows while that helps");
             let (pool, goal) = (problem.points.clone(), plan.stop.goal(single_draw));
-            as_set(herder, chosen, SetPlan { mu, pool, options: options.clone(), goal, limit, progress })?
+            let options = options.clone();
+            as_set(herder, chosen, SetPlan { mu: mu.clone(), pool, options, goal, limit, progress })?
         }
     };
-    let report = summarise(plan, problem, &chosen, &herder, single_draw)?;
+    let balanced = refinement
+        .filter(|_| plan.balance.is_asked_for())
+        .map(|options| plan.balance.of_chosen(&options, &chosen.rows(), problem.groups.as_ref()));
+    let report = Report { balanced, ..summarise(plan, problem, &chosen, &mu, &herder)? };
     Ok((chosen, herder, report))
 }
 
@@ -160,12 +181,24 @@ fn summarise(
     plan: &ChoosePlan,
     problem: &Problem,
     chosen: &Chosen,
+    mu: &Empirical,
     herder: &Herder,
-    single_draw: Option<f64>,
 ) -> Result<Report> {
     let rows = chosen.rows();
     let draws = &problem.draws;
     let reference = problem.reference()?;
+    let (subset, mut warnings) = (problem.rows().pick(&rows), problem.warnings.clone());
+    let mut weighing = match plan.weigh {
+        Some(rule) => {
+            let _progress = Progress::phase(plan.quiet, "finding the weights");
+            weigh(mu, &problem.points.select(&rows)?, rule, &mut warnings)?
+        }
+        None => None,
+    };
+    if let Some(weighing) = &mut weighing {
+        weighing.equal_errors = TypicalErrors::of(&reference.quality(&subset, None)?);
+    }
+    let weights = weighing.as_ref().map(|weighing| weighing.weights.as_slice());
     let owned = |names: Vec<&str>| names.iter().map(|name| name.to_string()).collect();
     Ok(Report {
         subject: Subject::Chosen,
@@ -185,14 +218,17 @@ fn summarise(
         precision: precision_name(herder.precision()),
         coordinates: problem.points.dim(),
         constant: problem.scaling.constant().to_vec(),
-        error: chosen.error(),
+        error: weighing.as_ref().map_or(chosen.error(), |weighing| weighing.error),
         error_floor: herder.error_floor(),
-        single_draw,
+        single_draw: mu.mean_diagonal().zip(herder.squared_norm()).map(|(diagonal, norm)| diagonal - norm),
         comparison: compare(herder, problem.rows(), rows.len(), &reference)?,
-        quality: Some(reference.quality(&problem.rows().pick(&rows), None)?),
+        quality: Some(reference.quality(&subset, weights)?),
         parameters: owned(draws.parameter_names()),
         kernel: problem.kernel.clone(),
-        warnings: problem.warnings.clone(),
+        weighing,
+        balanced: None,
+        polished: None,
+        warnings,
     })
 }
 

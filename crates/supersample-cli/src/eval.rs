@@ -70,6 +70,9 @@ pub(crate) fn run(plan: &EvalPlan) -> Result<Outcome> {
                 .map(|(diagonal, norm)| diagonal - norm),
             comparison: compare(&herder, problem.rows(), rows.len(), &reference)?,
             quality: Some(reference.quality(&subset.values, weights)?),
+            weighing: None,
+            balanced: None,
+            polished: None,
             warnings: problem.warnings.clone(),
         };
         drop(progress);

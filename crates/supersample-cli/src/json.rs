@@ -7,7 +7,7 @@ use supersample::scale::Scale;
 use crate::args::version;
 use crate::choose::Ended;
 use crate::compare::TypicalErrors;
-use crate::report::{Report, Subject, Worst};
+use crate::report::{Polish, Report, Subject, Worst};
 
 /// Raised whenever a key changes its meaning or goes.
 const SCHEMA: u32 = 2;
@@ -53,6 +53,30 @@ impl Report {
                 "mmd_floor": self.error_floor,
                 "worth": self.error.and_then(|error| self.worth_of(error)),
                 "errors": self.quality.as_ref().map(|_| typical(self.typical())),
+                "weights": self.weighing.as_ref().map(|weighing| json!({
+                    "rule": weighing.rule,
+                    "values": weighing.weights,
+                    "zero": weighing.zeros(),
+                    "negative": weighing.negatives(),
+                    "jitter": weighing.jitter,
+                    "optimal": weighing.is_optimal,
+                })),
+                "equal_weights": self.weighing.as_ref().map(|weighing| json!({
+                    "mmd": weighing.equal_error,
+                    "worth": weighing.equal_error.and_then(|error| self.worth_of(error)),
+                    "errors": self.quality.as_ref().map(|_| typical(weighing.equal_errors)),
+                })),
+                "polish": self.polished.map(|Polish { start_error, steps, converged }| json!({
+                    "mmd_before": start_error, "steps": steps, "converged": converged,
+                })),
+                "balance": self.balanced.as_ref().map(|balanced| json!({
+                    "column": balanced.groups.as_ref().map(|(column, _)| column),
+                    "counts": balanced.groups.as_ref().map(|(_, counts)| {
+                        counts.iter().map(|(value, count)| json!({ "value": value, "count": count })).collect::<Vec<_>>()
+                    }),
+                    "included": balanced.included,
+                    "excluded": balanced.excluded,
+                })),
                 "weight_column": match &self.subject {
                     Subject::Subset { weight_column, .. } => weight_column.as_deref(),
                     _ => None,

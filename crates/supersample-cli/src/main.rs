@@ -1,6 +1,7 @@
 //! The command `supersample`: arguments, then a checked plan, then the run, then the report.
 
 mod args;
+mod balance;
 mod checkpoint;
 mod choose;
 mod choose_rows;
@@ -20,6 +21,7 @@ mod report;
 mod rows;
 mod sample;
 mod subset;
+mod weighing;
 mod weights;
 
 use std::io::Write;

@@ -4,7 +4,7 @@ use anyhow::{Context, Result, bail};
 use supersample::quality::{Reference, random_rows};
 use supersample::scale::{Scale, Scaling};
 use supersample::{Empirical, Kernel, Points, Precision};
-use supersample_io::Draws;
+use supersample_io::{Draws, Groups};
 
 use crate::checkpoint::Fingerprint;
 use crate::numbers::significant;
@@ -21,6 +21,8 @@ pub(crate) struct Problem {
     pub(crate) draws: Draws,
     /// `None`: equal weights.
     pub(crate) shares: Option<Vec<f64>>,
+    /// The rows by the column that choices are balanced over.
+    pub(crate) groups: Option<Groups>,
     pub(crate) scaling: Scaling,
     pub(crate) points: Points,
     pub(crate) kernel: Kernel,
@@ -63,6 +65,7 @@ impl Problem {
                 significant(size)
             ));
         }
+        let groups = draws.groups()?;
         let scaling = Scaling::fit(plan.scale, draws.values(), draws.dim(), shares.as_deref())?;
         if scaling.dropped() > 0 {
             warnings.push(format!(
@@ -78,7 +81,7 @@ impl Problem {
         let points = Points::from_vec(scaled, scaling.out_dim())?;
         let kernel = plan.kernel.for_points(&points, shares.as_deref())?;
         warnings.extend(kernel_warning(&kernel, &points, shares.as_deref()));
-        Ok(Problem { draws, shares, scaling, points, kernel, precision: plan.precision, warnings })
+        Ok(Problem { draws, shares, groups, scaling, points, kernel, precision: plan.precision, warnings })
     }
 
     pub(crate) fn embedding(&self) -> Result<Empirical> {

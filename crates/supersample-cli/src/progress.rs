@@ -69,6 +69,10 @@ impl Progress {
                 self.turn_to(PERCENT, "searching for a better set", Some(total));
                 self.reached(visits);
             }
+            Library::Polishing { steps, most } => {
+                self.turn_to(PERCENT, "polishing", Some(most));
+                self.reached(steps);
+            }
             _ => {}
         }
     }

@@ -71,6 +71,9 @@ fn write_page(
     subset: Rows<'_>,
     curve: Option<&Curve>,
 ) -> std::fmt::Result {
+    // Negative weights make no densities: then the figures show the rows as they are.
+    let is_signed = subset.shares.is_some_and(|shares| shares.iter().any(|share| *share < 0.0));
+    let subset = if is_signed { Rows { shares: None, ..subset } } else { subset };
     let text = report.to_text();
     let mut lines = text.lines();
     let title = format!("{} of {}", counted(report.chosen, "row"), counted(report.rows, "row"));
@@ -109,7 +112,12 @@ fn write_page(
         writeln!(
             out,
             "<p>All rows (<b class=\"all\">filled</b>) and the subset (<b class=\"chosen\">line</b>), the worst matched \
-             first. Errors are in standard deviations of all rows.</p>\n<div class=\"grid\">"
+             first. Errors are in standard deviations of all rows.{}</p>\n<div class=\"grid\">",
+            if is_signed {
+                " Some weights are negative, so the lines are those of equal weights."
+            } else {
+                ""
+            }
         )?;
         for &j in &ranked {
             writeln!(
@@ -274,8 +282,12 @@ fn pair(full: Rows<'_>, subset: Rows<'_>, i: usize, j: usize, name: &str) -> Str
         figure.cell("cell", corner, (corner.0 + dx, corner.1 + dy), 0.08 + 0.72 * (share / most).sqrt());
     }
     let every = subset.len().div_ceil(MOST_DOTS).max(1);
-    for row in subset.values.chunks_exact(subset.dim).step_by(every) {
-        figure.dot("dot chosen", row[i], row[j], 2.2);
+    for (at, row) in subset.values.chunks_exact(subset.dim).enumerate().step_by(every) {
+        // The area of a dot is its weight, within what the eye can tell.
+        let radius = 2.2 * (subset.share(at) * subset.len() as f64).sqrt().min(3.0);
+        if radius > 0.2 {
+            figure.dot("dot chosen", row[i], row[j], radius);
+        }
     }
     figure.finish(name)
 }

@@ -7,8 +7,10 @@ use supersample::quality::{ColumnErrors, QUANTILES, Quality};
 use supersample::scale::Scale;
 use supersample::{Kernel, Precision};
 
+use crate::balance::Balanced;
 use crate::choose::{Ended, Stop};
 use crate::compare::{Comparison, TypicalErrors};
+use crate::weighing::Weighing;
 
 pub(crate) use self::text::counted;
 
@@ -69,7 +71,21 @@ pub(crate) struct Report {
     pub(crate) comparison: Option<Comparison>,
     /// The errors parameter by parameter; `None` for points of a mixture.
     pub(crate) quality: Option<Quality>,
+    /// The weights that were found for the result; `None` for equal ones.
+    pub(crate) weighing: Option<Weighing>,
+    /// What else was asked of the rows.
+    pub(crate) balanced: Option<Balanced>,
+    pub(crate) polished: Option<Polish>,
     pub(crate) warnings: Vec<String>,
+}
+
+/// What the joint descent of all points has done.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Polish {
+    /// The MMD before it.
+    pub(crate) start_error: Option<f64>,
+    pub(crate) steps: usize,
+    pub(crate) converged: bool,
 }
 
 /// An error that is the largest of its kind, and whose it is.
@@ -89,10 +105,15 @@ impl Report {
         let reached = match self.ended {
             Some(Ended::Tolerance | Ended::Worth) | None => true,
             // A set can be good enough before it is as small as it could be.
-            Some(Ended::Interrupted) => self.stop.met_by(self.error, self.single_draw).is_some(),
+            Some(Ended::Interrupted) => self.stop.met_by(self.equal_error(), self.single_draw).is_some(),
             Some(Ended::Number | Ended::Exhausted) => false,
         };
         self.stop.has_goal() && !reached
+    }
+
+    /// The MMD with equal weights, which is what stop rules are about.
+    pub(crate) fn equal_error(&self) -> Option<f64> {
+        self.weighing.as_ref().map_or(self.error, |weighing| weighing.equal_error)
     }
 
     pub(crate) fn is_noise(&self, error: f64) -> bool {

@@ -5,6 +5,7 @@ use crate::compare::{Comparison, TypicalErrors};
 use crate::numbers::{count, ordinal, significant, with_spread};
 use crate::report::counted;
 use crate::report::text::ROUNDING;
+use crate::weighing::Weighing;
 
 /// The cells of a table, the head first, and what to know about them.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,6 +37,10 @@ impl Report {
         let error = self.error?;
         let mut lines: Vec<[String; 7]> = vec![HEAD.map(str::to_string)];
         lines.push(self.line(self.these(), self.mmd(error), self.worth(error), self.typical()));
+        if let Some(Weighing { equal_error: Some(error), equal_errors, .. }) = &self.weighing {
+            let label = "with equal weights".to_string();
+            lines.push(self.line(label, self.mmd(*error), self.worth(*error), *equal_errors));
+        }
         let mut notes = vec!["worth: in independent draws".to_string()];
         if let Some(comparison) = &self.comparison {
             let Comparison { random_mean, random_sd, random_draws, spaced, .. } = *comparison;

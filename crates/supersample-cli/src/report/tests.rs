@@ -57,6 +57,9 @@ pub(crate) fn report() -> Report {
             spaced_errors: typical(0.12),
         }),
         quality: Some(quality()),
+        weighing: None,
+        balanced: None,
+        polished: None,
         warnings: Vec::new(),
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use supersample::quality::MOST_CORRELATED;
 use supersample::scale::Scale;
 
-use super::{Report, Subject, Worst};
+use super::{Polish, Report, Subject, Worst};
 use crate::choose::Ended;
 use crate::numbers::{count, significant};
 
@@ -26,6 +26,20 @@ impl Report {
     fn write(&self, out: &mut String) -> std::fmt::Result {
         writeln!(out, "{}", self.what_was_chosen())?;
         writeln!(out, "{}", self.how())?;
+        if let Some(balanced) = &self.balanced {
+            writeln!(out, "{}", balanced.in_words())?;
+        }
+        if let Some(Polish { start_error, steps, converged }) = self.polished {
+            let errors = start_error.zip(self.equal_error()).map(|(before, after)| {
+                format!(": MMD {} before, {} after", significant(before), significant(after))
+            });
+            let errors = errors.unwrap_or_default();
+            let short = if converged { "" } else { ", not to the end" };
+            writeln!(out, "polished in {}{short}{errors}", counted(steps, "step"))?;
+        }
+        if let Some(weighing) = &self.weighing {
+            writeln!(out, "{}", weighing.in_words())?;
+        }
         for line in self.how_it_ended() {
             writeln!(out, "{line}")?;
         }
