@@ -12,13 +12,16 @@ const ROWS: [&str; 4] = ["row", ".row", "Row", "ROW"];
 /// A list of row numbers is a short file.
 const LONGEST_LIST: u64 = 1 << 30;
 
+/// The name of a column of weights, and its weights divided by their sum.
+type NamedWeights = (String, Vec<f64>);
+
 /// Some rows, whoever chose them.
 #[derive(Debug)]
 pub(crate) struct Subset {
     /// The parameters in the order of the draws, row after row.
     pub(crate) values: Vec<f64>,
     /// Weights that sum to one, of either sign, and the column they came from.
-    pub(crate) weights: Option<(String, Vec<f64>)>,
+    pub(crate) weights: Option<NamedWeights>,
     /// Whether the file gave row numbers and not the rows.
     pub(crate) is_by_number: bool,
 }
@@ -60,7 +63,7 @@ impl Subset {
         Subset::by_number(draws, numbers.values(), weights).with_context(|| format!("column '{column}'"))
     }
 
-    fn by_number(draws: &Draws, numbers: &[f64], weights: Option<(String, Vec<f64>)>) -> Result<Subset> {
+    fn by_number(draws: &Draws, numbers: &[f64], weights: Option<NamedWeights>) -> Result<Subset> {
         let dim = draws.dim();
         let mut values = Vec::with_capacity(numbers.len() * dim);
         for (at, &number) in numbers.iter().enumerate() {
@@ -79,11 +82,7 @@ impl Subset {
 }
 
 /// The columns of a file, and the weights where it has a column of them that the draws do not have.
-fn read_weighted(
-    path: &Path,
-    draws: &Draws,
-    columns: Vec<String>,
-) -> Result<(Draws, Option<(String, Vec<f64>)>)> {
+fn read_weighted(path: &Path, draws: &Draws, columns: Vec<String>) -> Result<(Draws, Option<NamedWeights>)> {
     let plain = Reading { selection: Selection::Only(columns), keep_warmup: true, ..Reading::default() };
     let subset = Draws::read(&[path], &plain)?;
     let has = |draws: &Draws, name: &str| draws.names().iter().any(|other| other == name);
