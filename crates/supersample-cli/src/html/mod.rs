@@ -23,6 +23,9 @@ const MOST_DOTS: usize = 500;
 /// Points of a curve that the eye can tell apart.
 const CURVE_POINTS: usize = 300;
 
+/// Pixels across for one marginal, with the space beside it.
+const WIDEST_MARGINAL: usize = 290;
+
 const STYLE: &str = include_str!("style.css");
 
 /// How the error fell, beside what random rows would do.
@@ -112,12 +115,14 @@ fn write_page(
         writeln!(
             out,
             "<p>All rows (<b class=\"all\">filled</b>) and the subset (<b class=\"chosen\">line</b>), the worst matched \
-             first. Errors are in standard deviations of all rows.{}</p>\n<div class=\"grid\">",
+             first. Errors are in standard deviations of all rows.{}</p>\n<div class=\"grid\" style=\"max-width: {}px\">",
             if is_signed {
                 " Some weights are negative, so the lines are those of equal weights."
             } else {
                 ""
-            }
+            },
+            // A few figures are not blown up to fill the page.
+            ranked.len().saturating_mul(WIDEST_MARGINAL)
         )?;
         for &j in &ranked {
             writeln!(
@@ -162,12 +167,15 @@ fn table(out: &mut String, report: &Report) -> std::fmt::Result {
     let Some(table) = report.table() else { return Ok(()) };
     out.push_str("<div class=\"scroll\"><table>\n");
     for (i, line) in table.lines.iter().enumerate() {
-        let cell = if i == 0 { "th" } else { "td" };
         out.push_str("<tr>");
         for (j, text) in line.iter().enumerate() {
             match j {
                 0 => write!(out, "<th scope=\"row\">{}</th>", escaped(text))?,
-                _ => write!(out, "<{cell}>{}</{cell}>", escaped(text))?,
+                _ if i == 0 => write!(out, "<th>{}</th>", escaped(text))?,
+                // On a narrow screen each cell stands under its own name.
+                _ => {
+                    write!(out, "<td data-name=\"{}\">{}</td>", escaped(&table.lines[0][j]), escaped(text))?;
+                }
             }
         }
         out.push_str("</tr>\n");
@@ -325,7 +333,10 @@ mod tests {
         let text = page(&about, rows(&full), rows(&subset), Some(&curve));
         // One curve, four marginals (the fifth parameter is constant) and the six pairs of four.
         assert_eq!(text.matches("<svg ").count(), 1 + 4 + 6);
-        assert!(text.contains("supersample herd draws.csv -n 100") && text.contains("<td>9,850</td>"));
+        assert!(
+            text.contains("supersample herd draws.csv -n 100")
+                && text.contains("<td data-name=\"worth\">9,850</td>")
+        );
         assert!(!text.contains("<tau>") && text.contains("&lt;tau&gt;"));
         for outside in ["http", "<script", "<link", "src=", "url(", "@import", "NaN", "inf\""] {
             assert!(!text.contains(outside), "{outside}");
