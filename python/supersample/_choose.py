@@ -102,7 +102,7 @@ def thin(
     repeats: bool = False,
     tol: float | None = None,
     worth: float | None = None,
-    search: int = 3,
+    search: int | None = None,
     seed: int = 0,
     include: Any = None,
     exclude: Any = None,
@@ -123,7 +123,8 @@ def thin(
     repeats
         Allow a row to be chosen more than once. By default rows are distinct.
     search, seed
-        Annealed sweeps that look beyond the nearest optimum (40 is thorough, 0 is none), and the seed of that search.
+        Annealed sweeps that look beyond the nearest optimum, and the seed of that search. By default 3 to 40, fewer for
+        more rows; 0 is none.
     include, exclude
         Rows that must be among the chosen, and rows that must not: numbers, or a mask.
     groups
@@ -160,7 +161,7 @@ def thin(
             tol=tol,
             worth=worth,
             repeats=bool(repeats),
-            search=as_count(search, "search", 0),
+            search=None if search is None else as_count(search, "search", 0),
             seed=as_count(seed, "seed", 0),
             include=as_rows(include, rows, "include"),
             exclude=barred,

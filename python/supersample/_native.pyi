@@ -75,7 +75,7 @@ def thin(
     tol: float | None,
     worth: float | None,
     repeats: bool,
-    search: int,
+    search: int | None,
     seed: int,
     include: list[int],
     exclude: list[int],

@@ -81,7 +81,7 @@ class SuperSampler(BaseEstimator):  # type: ignore[misc]
         bandwidth: Bandwidth = "median",
         scale: Scale = "sd",
         weights: Weights = "equal",
-        search: int = 3,
+        search: int | None = None,
         seed: int = 0,
         threads: int | None = None,
         precision: Precision = "mixed",

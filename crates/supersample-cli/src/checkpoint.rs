@@ -5,23 +5,20 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
-use supersample::embedding::Form;
-use supersample::{Empirical, Kernel, MeanEmbedding, Points};
-
+use crate::interrupt;
 use crate::output::Output;
+use anyhow::{Context, Result, bail, ensure};
 
 /// How often a checkpoint is renewed.
 const EVERY: Duration = Duration::from_secs(5);
 /// The first bytes of the file, with the version of what follows.
-const MAGIC: &[u8; 16] = b"supersample ck1\n";
+const MAGIC: &[u8; 16] = b"supersample ck2\n";
 
 /// What is kept.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Checkpoint {
     /// Of the data, the kernel and the options: only a run with the same may go on.
     pub(crate) fingerprint: u64,
-    pub(crate) squared_norm: f64,
     pub(crate) mu: Vec<f64>,
     pub(crate) rows: Vec<usize>,
 }
@@ -30,7 +27,6 @@ impl Checkpoint {
     fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
         bytes.extend(self.fingerprint.to_le_bytes());
-        bytes.extend(self.squared_norm.to_le_bytes());
         bytes.extend((self.mu.len() as u64).to_le_bytes());
         bytes.extend((self.rows.len() as u64).to_le_bytes());
         self.mu.iter().for_each(|value| bytes.extend(value.to_le_bytes()));
@@ -42,7 +38,7 @@ impl Checkpoint {
     }
 
     fn of_bytes(bytes: &[u8]) -> Option<Checkpoint> {
-        let body = bytes.len().checked_sub(8).filter(|&body| body >= MAGIC.len() + 32)?;
+        let body = bytes.len().checked_sub(8).filter(|&body| body >= MAGIC.len() + 24)?;
         let word =
             |at: usize| bytes.get(at..at + 8).map(|eight| <[u8; 8]>::try_from(eight).expect("eight bytes"));
         let number = |at: usize| word(at).map(u64::from_le_bytes);
@@ -52,8 +48,8 @@ impl Checkpoint {
             return None;
         }
         let start = MAGIC.len();
-        let (count, rows) = (number(start + 16)? as usize, number(start + 24)? as usize);
-        let words: Vec<u64> = bytes[start + 32..body]
+        let (count, rows) = (number(start + 8)? as usize, number(start + 16)? as usize);
+        let words: Vec<u64> = bytes[start + 24..body]
             .chunks_exact(8)
             .map(|c| u64::from_le_bytes(c.try_into().expect("eight bytes")))
             .collect();
@@ -62,7 +58,6 @@ impl Checkpoint {
         }
         Some(Checkpoint {
             fingerprint: number(start)?,
-            squared_norm: f64::from_bits(number(start + 8)?),
             mu: words[..count].iter().map(|&bits| f64::from_bits(bits)).collect(),
             rows: words[count..].iter().map(|&row| row as usize).collect(),
         })
@@ -88,19 +83,17 @@ impl Checkpoint {
     }
 }
 
-/// Renews a checkpoint now and then while a run goes on. No other run can use the same file meanwhile.
+/// The right to write a checkpoint, which no other run has meanwhile.
 #[derive(Debug)]
-pub(crate) struct Keeper {
+pub(crate) struct Claim {
     path: PathBuf,
     lock_path: PathBuf,
     _lock: File,
-    state: Checkpoint,
-    saved: Instant,
 }
 
-impl Keeper {
-    /// Claims the file before the work starts. `None` of a state yet: nothing is written until there is one.
-    pub(crate) fn claim(path: &Path) -> Result<(PathBuf, File)> {
+impl Claim {
+    /// Claims the file before the work starts; nothing is written yet.
+    pub(crate) fn new(path: &Path) -> Result<Claim> {
         let cannot = || format!("{} cannot be written", path.display());
         let mut lock_path = path.as_os_str().to_owned();
         lock_path.push(".lock");
@@ -113,12 +106,30 @@ impl Keeper {
                 path.display()
             );
         }
-        Ok((lock_path, lock))
+        interrupt::unfinished(&lock_path);
+        Ok(Claim { path: path.to_path_buf(), lock_path, _lock: lock })
     }
+}
 
-    pub(crate) fn new(path: &Path, (lock_path, lock): (PathBuf, File), state: Checkpoint) -> Result<Keeper> {
-        let keeper =
-            Keeper { path: path.to_path_buf(), lock_path, _lock: lock, state, saved: Instant::now() };
+impl Drop for Claim {
+    fn drop(&mut self) {
+        // Another run may have opened it in the meantime and then holds a lock on a file without a name, which is
+        // harmless: the next one makes its own.
+        let _ = fs::remove_file(&self.lock_path);
+    }
+}
+
+/// Renews a checkpoint now and then while a run goes on.
+#[derive(Debug)]
+pub(crate) struct Keeper {
+    claim: Claim,
+    state: Checkpoint,
+    saved: Instant,
+}
+
+impl Keeper {
+    pub(crate) fn new(claim: Claim, state: Checkpoint) -> Result<Keeper> {
+        let keeper = Keeper { claim, state, saved: Instant::now() };
         keeper.save()?;
         Ok(keeper)
     }
@@ -134,17 +145,9 @@ impl Keeper {
     }
 
     pub(crate) fn save(&self) -> Result<()> {
-        let mut output = Output::create(&self.path)?;
+        let mut output = Output::create(&self.claim.path)?;
         output.fill(|out| Ok(out.write_all(&self.state.to_bytes())?))?;
         output.finish()
-    }
-}
-
-impl Drop for Keeper {
-    fn drop(&mut self) {
-        // Another run may have opened it in the meantime and then holds a lock on a file without a name, which is
-        // harmless: the next one makes its own.
-        let _ = fs::remove_file(&self.lock_path);
     }
 }
 
@@ -181,53 +184,12 @@ impl Fingerprint {
     }
 }
 
-/// Samples whose μ is known from an earlier run.
-pub(crate) struct Recalled {
-    pub(crate) inner: Empirical,
-    pub(crate) mu: Vec<f64>,
-    pub(crate) squared_norm: f64,
-}
-
-impl MeanEmbedding for Recalled {
-    fn kernel(&self) -> &Kernel {
-        self.inner.kernel()
-    }
-
-    fn dim(&self) -> usize {
-        self.inner.dim()
-    }
-
-    fn values_into(&self, points: &Points, out: &mut [f64]) {
-        match points.is_same_as(self.inner.points()) {
-            true => out.copy_from_slice(&self.mu),
-            false => self.inner.values_into(points, out),
-        }
-    }
-
-    fn gradient_into(&self, x: &[f64], gradient: &mut [f64]) -> f64 {
-        self.inner.gradient_into(x, gradient)
-    }
-
-    fn squared_norm(&self) -> Option<f64> {
-        Some(self.squared_norm)
-    }
-
-    fn mean_diagonal(&self) -> Option<f64> {
-        self.inner.mean_diagonal()
-    }
-
-    // The same form as in the unbroken run, so that the herder takes the same path through single and double precision.
-    fn form(&self) -> Form<'_> {
-        Form::Samples(&self.inner)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn example() -> Checkpoint {
-        Checkpoint { fingerprint: 7, squared_norm: 0.25, mu: vec![0.5, 0.125, -1e-300], rows: vec![2, 0, 2] }
+        Checkpoint { fingerprint: 7, mu: vec![0.5, 0.125, -1e-300], rows: vec![2, 0, 2] }
     }
 
     #[test]
@@ -248,17 +210,16 @@ mod tests {
     fn a_checkpoint_is_used_by_one_run_and_for_its_own_data() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ck");
-        let claim = Keeper::claim(&path).unwrap();
-        assert!(
-            Keeper::claim(&path).unwrap_err().to_string().contains("another run is using this checkpoint")
-        );
-        let mut keeper = Keeper::new(&path, claim, example()).unwrap();
+        let claim = Claim::new(&path).unwrap();
+        assert!(Claim::new(&path).unwrap_err().to_string().contains("another run is using this checkpoint"));
+        let mut keeper = Keeper::new(claim, example()).unwrap();
         keeper.saw(Some(1)).unwrap();
         keeper.save().unwrap();
         drop(keeper);
         assert_eq!(Checkpoint::read(&path, 7).unwrap().rows, [2, 0, 2, 1]);
         assert!(Checkpoint::read(&path, 8).unwrap_err().to_string().contains("belongs to other data"));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
-        Keeper::claim(&path).unwrap();
+        drop(Claim::new(&path).unwrap());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 }

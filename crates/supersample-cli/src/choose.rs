@@ -6,6 +6,7 @@ use anyhow::{Result, ensure};
 use supersample::{Herder, MeanEmbedding, Pick, Points, RefineOptions, Refiner};
 
 use crate::interrupt;
+use crate::progress::Progress;
 
 /// When to stop.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -56,7 +57,7 @@ impl Stop {
     }
 
     /// The rule that this error meets; `single_draw` is the expected squared error of one independent draw.
-    fn met_by(&self, error: Option<f64>, single_draw: Option<f64>) -> Option<Ended> {
+    pub(crate) fn met_by(&self, error: Option<f64>, single_draw: Option<f64>) -> Option<Ended> {
         let error = error?;
         if self.tol.is_some_and(|tol| error <= tol) {
             return Some(Ended::Tolerance);
@@ -114,6 +115,11 @@ impl Chosen {
         self.choices.iter().filter_map(|choice| choice.row).collect()
     }
 
+    /// The points, one after the other; empty for rows of a pool.
+    pub(crate) fn points(&self) -> Vec<f64> {
+        self.choices.iter().filter_map(|choice| choice.point.as_deref()).flatten().copied().collect()
+    }
+
     pub(crate) fn error(&self) -> Option<f64> {
         self.choices.last().and_then(|choice| choice.error)
     }
@@ -158,6 +164,8 @@ pub(crate) struct SetPlan {
     pub(crate) goal: Option<(f64, Ended)>,
     /// At most so many rows.
     pub(crate) limit: usize,
+    /// What the user sees of it.
+    pub(crate) progress: Progress,
 }
 
 /// Herded rows made better as a set: swaps until none helps, fewer rows where an error was asked for, then in greedy
@@ -167,14 +175,28 @@ pub(crate) fn as_set(herder: Herder, chosen: Chosen, plan: SetPlan) -> Result<(H
     if matches!(chosen.ended, Ended::Interrupted | Ended::Exhausted) {
         return Ok((herder, chosen));
     }
-    let refiner = Refiner::shared(plan.mu, plan.pool, plan.options)?;
-    let (rows, ended) = match plan.goal {
-        Some((tolerance, rule)) => {
-            let fewest = refiner.fewest_of(tolerance, plan.limit)?;
-            (fewest.set.rows, if fewest.reached { rule } else { Ended::Number })
-        }
-        None => (refiner.improve_rows(&chosen.rows())?.rows, chosen.ended),
+    let SetPlan { mu, pool, options, goal, limit, progress } = plan;
+    let refiner = Refiner::shared(mu, pool, options)?.watched(move |reached| {
+        progress.show(reached);
+        interrupt::asked_to_end()
+    });
+    let refined = match goal {
+        Some((tolerance, rule)) => refiner.fewest_of(tolerance, limit).map(|fewest| {
+            let ended = if fewest.reached { rule } else { Ended::Number };
+            (fewest.set, ended)
+        }),
+        // Herded rows need not be balanced, so a balanced set starts from its own.
+        None if chosen.choices.is_empty() => refiner.choose(limit).map(|set| (set, Ended::Number)),
+        None => refiner.improve_rows(&chosen.rows()).map(|set| (set, chosen.ended)),
     };
+    let (set, ended) = match refined {
+        // Ended before there was a set: the herded rows are what there is.
+        Err(supersample::Error::Interrupted) if !chosen.choices.is_empty() => {
+            return Ok((herder, Chosen { ended: Ended::Interrupted, ..chosen }));
+        }
+        refined => refined?,
+    };
+    let (rows, ended) = (set.rows, if set.interrupted { Ended::Interrupted } else { ended });
     let mut herder = herder.restart();
     let choices = herder.replay(&rows)?.into_iter().map(Choice::new).collect();
     Ok((herder, Chosen { choices, ended }))
@@ -232,7 +254,8 @@ mod tests {
             let chosen = herd(&mut herder, &[], &stop, limit, None, |_| Ok(())).unwrap();
             let before = (chosen.choices.len(), chosen.error().unwrap());
             let (pool, options) = (points.clone(), RefineOptions::default());
-            let plan = SetPlan { mu: mu.clone(), pool, options, goal: stop.goal(None), limit };
+            let (goal, progress) = (stop.goal(None), Progress::phase(true, ""));
+            let plan = SetPlan { mu: mu.clone(), pool, options, goal, limit, progress };
             let (_, set) = as_set(herder, chosen, plan).unwrap();
             (before, (set.choices.len(), set.error().unwrap()), set.ended)
         };

@@ -4,25 +4,24 @@ use std::collections::HashSet;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
 
-use anyhow::{Result, bail};
-use indicatif::HumanDuration;
+use anyhow::{Result, bail, ensure};
 use supersample::{Domain, Empirical, Herder, MeanEmbedding};
 use supersample_io::Target;
 
-use crate::checkpoint::{Checkpoint, Keeper, Recalled};
-use crate::choose::{Choice, Chosen, SetPlan, as_set, herd};
-use crate::compare::compare;
+use crate::checkpoint::{Checkpoint, Claim, Keeper};
+use crate::choose::{Choice, Chosen, Ended, SetPlan, as_set, herd};
+use crate::compare::{TypicalErrors, compare};
 use crate::html;
 use crate::interrupt;
 use crate::numbers::count;
 use crate::output::{Output, to_stdout};
-use crate::plan::ChoosePlan;
+use crate::plan::{ChoosePlan, check_room_for_weights};
 use crate::problem::{Problem, in_units, memory_needed};
 use crate::progress::Progress;
-use crate::quality::{Rows, parameter_errors};
 use crate::report::{Report, Subject, precision_name};
+use crate::rows::Rows;
+use crate::weighing::weigh;
 use crate::{Outcome, command_line, say, with_threads};
 
 pub(crate) fn run(plan: &ChoosePlan) -> Result<Outcome> {
@@ -32,7 +31,7 @@ pub(crate) fn run(plan: &ChoosePlan) -> Result<Outcome> {
     let (mut output, mut indices, mut trace) =
         (create(&files.rows)?, create(&files.indices)?, create(&files.trace)?);
     let (mut json, mut page) = (create(&files.json)?, create(&files.report)?);
-    let claim = plan.checkpoint.as_deref().map(Keeper::claim).transpose()?;
+    let claim = plan.checkpoint.as_deref().map(Claim::new).transpose()?;
 
     with_threads(plan.threads, || {
         let progress = Progress::phase(plan.quiet, "reading");
@@ -43,9 +42,13 @@ pub(crate) fn run(plan: &ChoosePlan) -> Result<Outcome> {
             say(&format!("the run needs about {} of memory\n", in_units(needed)));
         }
         let target = target(plan, &problem)?;
+        if plan.weigh.is_some() {
+            check_room_for_weights(target.format)?;
+        }
         let (chosen, herder, report) = choose(plan, &problem, claim)?;
 
         let rows = chosen.rows();
+        let weights = report.weighing.as_ref().map(|weighing| weighing.weights.as_slice());
         if let Some(indices) = &mut indices {
             indices.fill(|out| Ok(rows.iter().try_for_each(|row| writeln!(out, "{row}"))?))?;
         }
@@ -56,15 +59,17 @@ pub(crate) fn run(plan: &ChoosePlan) -> Result<Outcome> {
             json.fill(|out| Ok(out.write_all(report.to_json(&rows).as_bytes())?))?;
         }
         if let Some(page) = &mut page {
-            let subset = subset_values(&problem, &rows);
-            let subset = Rows { values: &subset, dim: problem.draws.dim(), shares: None };
+            let subset = problem.rows().pick(&rows);
+            let subset = Rows { values: &subset, dim: problem.draws.dim(), shares: weights };
             let curve = html::Curve::new(&chosen.choices, &report, &herder);
             let text = html::page(&report, problem.rows(), subset, Some(&curve));
             page.fill(|out| Ok(out.write_all(text.as_bytes())?))?;
         }
         match &mut output {
-            Some(output) => output.fill(|out| Ok(problem.draws.write_rows(&rows, None, target, out)?))?,
-            None => to_stdout(|out| Ok(problem.draws.write_rows(&rows, None, target, out)?))?,
+            Some(output) => {
+                output.fill(|out| Ok(problem.draws.write_rows(&rows, weights, target, out)?))?
+            }
+            None => to_stdout(|out| Ok(problem.draws.write_rows(&rows, weights, target, out)?))?,
         }
         // Only now that every write has succeeded does any file appear.
         [output, indices, trace, json, page].into_iter().flatten().try_for_each(Output::finish)?;
@@ -85,113 +90,112 @@ fn target(plan: &ChoosePlan, problem: &Problem) -> Result<Target> {
     Ok(target)
 }
 
-fn choose(
-    plan: &ChoosePlan,
-    problem: &Problem,
-    claim: Option<(PathBuf, std::fs::File)>,
-) -> Result<(Chosen, Herder, Report)> {
+fn choose(plan: &ChoosePlan, problem: &Problem, claim: Option<Claim>) -> Result<(Chosen, Herder, Report)> {
     let fingerprint = problem.fingerprint(plan.unique);
     let earlier = plan.resume.as_deref().map(|path| Checkpoint::read(path, fingerprint)).transpose()?;
-    let mu = problem.embedding()?;
-    let progress = match (&earlier, plan.quiet || !std::io::stderr().is_terminal()) {
-        (None, false) => Progress::phase(plan.quiet, &comparing(&mu, problem)?),
-        _ => Progress::phase(plan.quiet, "going on"),
-    };
-    let (mu, mut herder, earlier) = begin(problem, mu, earlier, plan.unique)?;
-    let single_draw = mu.mean_diagonal().zip(herder.squared_norm()).map(|(diagonal, norm)| diagonal - norm);
-    drop(progress);
-
-    let mut keeper = match (&plan.checkpoint, claim) {
-        (Some(path), Some(claim)) => {
-            let squared_norm = herder.squared_norm().expect("samples have a norm");
-            let state = Checkpoint {
-                fingerprint,
-                squared_norm,
-                mu: herder.candidate_values().to_vec(),
-                rows: Vec::new(),
-            };
-            Some(Keeper::new(path, claim, state)?)
-        }
-        _ => None,
-    };
     let limit = plan.stop.number.unwrap_or(problem.draws.len());
+    let refinement = match &plan.refinement {
+        Some(options) if plan.balance.is_asked_for() => {
+            let (rows, groups) = (problem.draws.len(), problem.groups.as_ref());
+            Some(plan.balance.options(options.clone(), rows, plan.stop.number, groups)?)
+        }
+        options => options.clone(),
+    };
+    let (mu, mut herder, earlier) = begin(plan, problem, earlier)?;
+    let single_draw = mu.mean_diagonal().zip(herder.squared_norm()).map(|(diagonal, norm)| diagonal - norm);
+    let state = || Checkpoint { fingerprint, mu: herder.candidate_values().to_vec(), rows: Vec::new() };
+    let mut keeper = claim.map(|claim| Keeper::new(claim, state())).transpose()?;
     let progress = Progress::steps(plan.quiet, "choosing", limit);
     interrupt::can_end_early(true);
-    let chosen = herd(&mut herder, &earlier, &plan.stop, limit, single_draw, |choices| {
-        progress.reached(choices.len());
-        match &mut keeper {
-            Some(keeper) => keeper.saw(choices.last().and_then(|choice| choice.row)),
-            None => Ok(()),
-        }
-    })?;
+    let chosen = match plan.balance.is_asked_for() {
+        true => Chosen { choices: Vec::new(), ended: Ended::Number },
+        false => herd(&mut herder, &earlier, &plan.stop, limit, single_draw, |choices| {
+            progress.reached(choices.len());
+            match &mut keeper {
+                Some(keeper) => keeper.saw(choices.last().and_then(|choice| choice.row)),
+                None => Ok(()),
+            }
+        })?,
+    };
     if let Some(keeper) = &keeper {
         keeper.save()?;
     }
     drop(progress);
-    let (herder, chosen) = match &plan.refinement {
+    let (herder, chosen) = match &refinement {
         None => (herder, chosen),
         Some(options) => {
-            let _progress = Progress::phase(plan.quiet, "swapping rows while that helps");
+            let progress = Progress::phase(plan.quiet, "swapping rows while that helps");
             let (pool, goal) = (problem.points.clone(), plan.stop.goal(single_draw));
-            as_set(herder, chosen, SetPlan { mu, pool, options: options.clone(), goal, limit })?
+            let options = options.clone();
+            as_set(herder, chosen, SetPlan { mu: mu.clone(), pool, options, goal, limit, progress })?
         }
     };
-    let report = summarise(plan, problem, &chosen, &herder, single_draw)?;
+    let balanced = refinement
+        .filter(|_| plan.balance.is_asked_for())
+        .map(|options| plan.balance.of_chosen(&options, &chosen.rows(), problem.groups.as_ref()));
+    let report = Report { balanced, ..summarise(plan, problem, &chosen, &mu, &herder)? };
     Ok((chosen, herder, report))
 }
 
-/// The long phase, with the time it should take by the pace of its first rows.
-fn comparing(mu: &Empirical, problem: &Problem) -> Result<String> {
-    const TRIED: usize = 64;
-    let rows = problem.points.len();
-    let what = format!("comparing {} rows with each other", count(rows));
-    if rows < 100 * TRIED {
-        return Ok(what);
-    }
-    let first = problem.points.select(&(0..TRIED).collect::<Vec<_>>())?;
-    let mut values = vec![0.0; TRIED];
-    // Once to lay the rows out, which is kept, and once to measure.
-    mu.values_into(&first, &mut values);
-    let start = Instant::now();
-    mu.values_into(&first, &mut values);
-    // Each pair is visited once, so half of all of them.
-    let expected = start.elapsed().mul_f64(rows as f64 / TRIED as f64 / 2.0);
-    Ok(format!("{what}, about {}", HumanDuration(expected)))
-}
-
-/// The target, a herder of it, and the rows chosen by an earlier run.
+/// The target with μ on its rows, a herder of it, and the rows chosen by an earlier run.
 fn begin(
+    plan: &ChoosePlan,
     problem: &Problem,
-    mu: Empirical,
     earlier: Option<Checkpoint>,
-    unique: bool,
-) -> Result<(Arc<dyn MeanEmbedding>, Herder, Vec<usize>)> {
-    let pool = Domain::Pool(problem.points.clone());
-    let (mu, rows): (Arc<dyn MeanEmbedding>, Vec<usize>) = match earlier {
-        Some(Checkpoint { mu: values, squared_norm, rows, .. }) => {
-            (Arc::new(Recalled { inner: mu, mu: values, squared_norm }), rows)
+) -> Result<(Arc<Empirical>, Herder, Vec<usize>)> {
+    let mu = problem.embedding()?;
+    let (mu, rows) = match earlier {
+        Some(Checkpoint { mu: values, rows, .. }) => (mu.recall(values)?, rows),
+        None => {
+            compare_all(&mu, plan.quiet)?;
+            (mu, Vec::new())
         }
-        None => (Arc::new(mu), Vec::new()),
     };
-    let herder = Herder::shared(mu.clone(), pool)?.unique(unique);
+    let mu = Arc::new(mu);
+    let herder = Herder::shared(mu.clone(), Domain::Pool(problem.points.clone()))?.unique(plan.unique);
     Ok((mu, herder, rows))
 }
 
-fn subset_values(problem: &Problem, rows: &[usize]) -> Vec<f64> {
-    let (values, dim) = (problem.draws.values(), problem.draws.dim());
-    rows.iter().flat_map(|&row| values[row * dim..(row + 1) * dim].iter().copied()).collect()
+/// The long phase: every row is compared with every other. Ctrl-C ends it at once.
+pub(crate) fn compare_all(mu: &Empirical, quiet: bool) -> Result<()> {
+    let rows = mu.points().len();
+    let what = format!("comparing {} rows with each other", count(rows));
+    let progress = Progress::steps(quiet, &what, rows);
+    interrupt::can_end_early(true);
+    let prepared = mu.prepare(&|reached| {
+        progress.show(reached);
+        interrupt::asked_to_end()
+    });
+    interrupt::can_end_early(false);
+    drop(progress);
+    prepared?;
+    // It may have come in the last moment.
+    ensure!(!interrupt::requested(), supersample::Error::Interrupted);
+    Ok(())
 }
 
 fn summarise(
     plan: &ChoosePlan,
     problem: &Problem,
     chosen: &Chosen,
+    mu: &Empirical,
     herder: &Herder,
-    single_draw: Option<f64>,
 ) -> Result<Report> {
     let rows = chosen.rows();
     let draws = &problem.draws;
-    let subset = subset_values(problem, &rows);
+    let reference = problem.reference()?;
+    let (subset, mut warnings) = (problem.rows().pick(&rows), problem.warnings.clone());
+    let mut weighing = match plan.weigh {
+        Some(rule) => {
+            let _progress = Progress::phase(plan.quiet, "finding the weights");
+            weigh(mu, &problem.points.select(&rows)?, rule, &mut warnings)?
+        }
+        None => None,
+    };
+    if let Some(weighing) = &mut weighing {
+        weighing.equal_errors = TypicalErrors::of(&reference.quality(&subset, None)?);
+    }
+    let weights = weighing.as_ref().map(|weighing| weighing.weights.as_slice());
     let owned = |names: Vec<&str>| names.iter().map(|name| name.to_string()).collect();
     Ok(Report {
         subject: Subject::Chosen,
@@ -211,14 +215,17 @@ fn summarise(
         precision: precision_name(herder.precision()),
         coordinates: problem.points.dim(),
         constant: problem.scaling.constant().to_vec(),
-        error: chosen.error(),
+        error: weighing.as_ref().map_or(chosen.error(), |weighing| weighing.error),
         error_floor: herder.error_floor(),
-        single_draw,
-        comparison: compare(herder, draws.len(), rows.len(), problem.shares.as_deref())?,
-        errors: parameter_errors(problem.rows(), Rows { values: &subset, dim: draws.dim(), shares: None }),
+        single_draw: mu.mean_diagonal().zip(herder.squared_norm()).map(|(diagonal, norm)| diagonal - norm),
+        comparison: compare(herder, problem.rows(), rows.len(), &reference)?,
+        quality: Some(reference.quality(&subset, weights)?),
         parameters: owned(draws.parameter_names()),
         kernel: problem.kernel.clone(),
-        warnings: problem.warnings.clone(),
+        weighing,
+        balanced: None,
+        polished: None,
+        warnings,
     })
 }
 

@@ -1,89 +1,102 @@
 //! What the chosen rows are held against: random rows, and rows spread evenly over the file.
 
 use anyhow::Result;
-use rand::{RngExt, SeedableRng};
-use rand_pcg::Pcg64;
 use rayon::prelude::*;
 use supersample::Herder;
-use supersample::quality::systematic_rows;
+use supersample::quality::{Quality, Reference, every_kth, random_rows, systematic_rows};
+
+use crate::rows::Rows;
 
 /// How many random subsets are drawn.
 const RANDOM_DRAWS: usize = 20;
 /// Kernel values the random subsets may cost, T² each; beyond it fewer are drawn, never fewer than 3.
 const KERNEL_VALUES: usize = 2_000_000_000;
 
+/// Errors in what people read from draws, each the root mean square over the parameters (or their pairs), in standard
+/// deviations of all rows; `None` where there are none to compare.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct TypicalErrors {
+    pub(crate) mean: Option<f64>,
+    pub(crate) sd: Option<f64>,
+    pub(crate) quantile: Option<f64>,
+    pub(crate) correlation: Option<f64>,
+}
+
+impl TypicalErrors {
+    pub(crate) fn of(quality: &Quality) -> TypicalErrors {
+        TypicalErrors {
+            mean: quality.mean_rms(),
+            sd: quality.sd_rms(),
+            quantile: quality.quantile_rms(),
+            correlation: quality.correlation_rms,
+        }
+    }
+
+    /// The means over several subsets.
+    fn mean_of(all: &[TypicalErrors]) -> TypicalErrors {
+        let mean = |one: fn(&TypicalErrors) -> Option<f64>| {
+            let known: Vec<f64> = all.iter().filter_map(one).collect();
+            (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
+        };
+        TypicalErrors {
+            mean: mean(|errors| errors.mean),
+            sd: mean(|errors| errors.sd),
+            quantile: mean(|errors| errors.quantile),
+            correlation: mean(|errors| errors.correlation),
+        }
+    }
+}
+
 /// The errors of other subsets of the same size.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Comparison {
-    /// Mean and standard deviation of the error of random rows: drawn without replacement, or by their weights.
+    /// Mean and standard deviation of the MMD of random rows: drawn without replacement, or by their weights.
     pub(crate) random_mean: f64,
     pub(crate) random_sd: f64,
     pub(crate) random_draws: usize,
-    /// The error of rows spread evenly over the file, or over the sum of the weights.
+    /// The means of their other errors.
+    pub(crate) random_errors: TypicalErrors,
+    /// The MMD of rows spread evenly over the file, or over the sum of the weights, and their other errors.
     pub(crate) spaced: f64,
+    pub(crate) spaced_errors: TypicalErrors,
 }
 
-/// Compares with subsets of `count` rows; `None` where there are not more rows than that, since then no subset of
-/// distinct rows is left to compare with but all of them, and where the error is not known.
+/// Compares with subsets of `count` of the rows; `None` where there are not more rows than that, since then no subset
+/// of distinct rows is left to compare with but all of them, and where the MMD is not known.
 pub(crate) fn compare(
     herder: &Herder,
-    rows: usize,
+    rows: Rows<'_>,
     count: usize,
-    shares: Option<&[f64]>,
+    reference: &Reference,
 ) -> Result<Option<Comparison>> {
-    if count >= rows || count == 0 || herder.squared_norm().is_none() {
+    let n = rows.len();
+    if count >= n || count == 0 || herder.squared_norm().is_none() {
         return Ok(None);
     }
-    let error = |subset: &[usize]| Ok(herder.mmd_of_rows(subset)?.expect("‖μ‖² is known"));
+    let errors_of = |subset: Vec<usize>| -> Result<(f64, TypicalErrors)> {
+        let error = herder.mmd_of_rows(&subset)?.expect("‖μ‖² is known");
+        Ok((error, TypicalErrors::of(&reference.quality(&rows.pick(&subset), None)?)))
+    };
     let draws = (KERNEL_VALUES / count.saturating_mul(count)).clamp(3, RANDOM_DRAWS);
-    let random = (0..draws as u64).into_par_iter().map(|seed| error(&random_rows(rows, count, seed, shares)));
-    let errors: Vec<f64> = random.collect::<Result<_>>()?;
+    let random = (0..draws as u64)
+        .into_par_iter()
+        .map(|seed| errors_of(random_rows(n, rows.shares, count, seed)?))
+        .collect::<Result<Vec<_>>>()?;
+    let (errors, others): (Vec<f64>, Vec<TypicalErrors>) = random.into_iter().unzip();
     let mean = errors.iter().sum::<f64>() / draws as f64;
     let squares: f64 = errors.iter().map(|error| (error - mean) * (error - mean)).sum();
-    let spaced = match shares {
-        None => spaced_rows(rows, count),
+    let (spaced, spaced_errors) = errors_of(match rows.shares {
+        None => every_kth(n, count)?,
         Some(shares) => systematic_rows(shares, count)?,
-    };
+    })?;
     Ok(Some(Comparison {
         random_mean: mean,
         random_sd: (squares / (draws - 1) as f64).sqrt(),
         random_draws: draws,
-        spaced: error(&spaced)?,
+        random_errors: TypicalErrors::mean_of(&others),
+        spaced,
+        spaced_errors,
     }))
-}
-
-/// `count` rows, the same for the same seed: distinct ones by the first steps of a Fisher–Yates shuffle, or, where there
-/// are weights, independent draws by them.
-pub(crate) fn random_rows(rows: usize, count: usize, seed: u64, shares: Option<&[f64]>) -> Vec<usize> {
-    let mut rng = Pcg64::seed_from_u64(seed);
-    if let Some(shares) = shares {
-        let mut total = 0.0;
-        let sums: Vec<f64> = shares
-            .iter()
-            .map(|share| {
-                total += share;
-                total
-            })
-            .collect();
-        let last = shares.iter().rposition(|&share| share > 0.0).unwrap_or(0);
-        let draw = |rng: &mut Pcg64| {
-            let wanted = rng.random::<f64>() * total;
-            sums.partition_point(|&sum| sum <= wanted).min(last)
-        };
-        return (0..count).map(|_| draw(&mut rng)).collect();
-    }
-    let mut order: Vec<usize> = (0..rows).collect();
-    for i in 0..count {
-        order.swap(i, rng.random_range(i..rows));
-    }
-    order.truncate(count);
-    order
-}
-
-/// Exactly `count` distinct rows, every k-th where `count` divides the number of rows.
-pub(crate) fn spaced_rows(rows: usize, count: usize) -> Vec<usize> {
-    // In 128 bits, since the product of two row numbers may not fit 64.
-    (0..count).map(|j| (j as u128 * rows as u128 / count as u128) as usize).collect()
 }
 
 #[cfg(test)]
@@ -93,36 +106,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn subsets_are_distinct_and_of_the_size_asked_for() {
-        assert_eq!(spaced_rows(12, 4), [0, 3, 6, 9]);
-        assert_eq!(spaced_rows(10, 4), [0, 2, 5, 7]);
-        assert_eq!(spaced_rows(7, 1), [0]);
-        let mut random = random_rows(100, 60, 3, None);
-        assert_eq!(random, random_rows(100, 60, 3, None));
-        assert_ne!(random, random_rows(100, 60, 4, None));
-        random.sort_unstable();
-        random.dedup();
-        assert_eq!((random.len(), random.iter().all(|&row| row < 100)), (60, true));
-        let shares = [0.0, 0.9, 0.1, 0.0];
-        let drawn = random_rows(4, 1000, 1, Some(&shares));
-        let often = drawn.iter().filter(|&&row| row == 1).count();
-        assert!(drawn.iter().all(|row| [1, 2].contains(row)) && (850..950).contains(&often), "{often}");
-    }
-
-    #[test]
     fn random_rows_have_the_expected_error_of_theory() {
         // E of the squared MMD of T of n rows without replacement is (1 − ‖μ‖²)·(n − T)/(T·(n − 1)).
         let (n, t) = (400, 20);
-        let points = Points::from_vec((0..n).map(|i| (i as f64 * 0.618_034).fract()).collect(), 1).unwrap();
+        let values: Vec<f64> = (0..n).map(|i| (i as f64 * 0.618_034).fract()).collect();
+        let points = Points::from_vec(values.clone(), 1).unwrap();
         let mu = Empirical::new(Kernel::gaussian(0.2).unwrap(), points.clone()).unwrap();
         let herder = Herder::new(mu, Domain::Pool(points)).unwrap();
         let squared_norm = herder.squared_norm().unwrap();
-        let found = compare(&herder, n, t, None).unwrap().unwrap();
+        let rows = Rows { values: &values, dim: 1, shares: None };
+        let reference = Reference::new(&values, 1, None).unwrap();
+        let found = compare(&herder, rows, t, &reference).unwrap().unwrap();
         let square = found.random_mean.powi(2) + found.random_sd.powi(2);
         let expected = (1.0 - squared_norm) * (n - t) as f64 / (t * (n - 1)) as f64;
         assert!((square / expected - 1.0).abs() < 0.3, "{square} {expected}");
         assert_eq!(found.random_draws, 20);
-        assert_eq!(compare(&herder, n, n, None).unwrap(), None);
-        assert_eq!(compare(&herder, n, n + 1, None).unwrap(), None);
+        // The mean of T of n values in units of their sd: √((n − T)/(T·(n − 1))), of which the mean size is 0.8.
+        let unit = ((n - t) as f64 / (t * (n - 1)) as f64).sqrt();
+        let mean = found.random_errors.mean.unwrap();
+        assert!((mean / (0.8 * unit) - 1.0).abs() < 0.4, "{mean} {unit}");
+        assert!(found.spaced_errors.sd.is_some() && found.spaced_errors.correlation.is_none());
+        assert_eq!(compare(&herder, rows, n, &reference).unwrap(), None);
+        assert_eq!(compare(&herder, rows, n + 1, &reference).unwrap(), None);
     }
 }

@@ -1,11 +1,16 @@
 //! Ctrl-C: the first asks the run to end with what it has, the second ends it at once.
 
+use std::io::IsTerminal;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What the shell sees of a run that was interrupted: 128 and the number of the signal.
 pub(crate) const EXIT_INTERRUPTED: u8 = 130;
+
+/// The last words of a run that ends without a result.
+pub(crate) const NOTHING_WRITTEN: &str = "interrupted; nothing was written";
 
 static REQUESTED: AtomicBool = AtomicBool::new(false);
 /// Whether there is something that a run could end with.
@@ -21,7 +26,9 @@ pub(crate) fn listen() {
             if let Ok(unfinished) = UNFINISHED.lock() {
                 unfinished.iter().for_each(|path| _ = std::fs::remove_file(path));
             }
-            eprintln!("supersample: interrupted; nothing was written");
+            // The line of progress may still stand there.
+            let wipe = if std::io::stderr().is_terminal() { "\r\x1b[K" } else { "" };
+            eprintln!("{wipe}supersample: {NOTHING_WRITTEN}");
             std::process::exit(i32::from(EXIT_INTERRUPTED));
         }
     });
@@ -32,7 +39,13 @@ pub(crate) fn requested() -> bool {
     REQUESTED.load(Ordering::SeqCst)
 }
 
-/// From now on the first Ctrl-C is answered by the run itself, at the next choice.
+/// The same for the library's long computations.
+pub(crate) fn asked_to_end() -> ControlFlow<()> {
+    if requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+}
+
+/// From now on the first Ctrl-C is answered by the run itself, at the next choice or in the next moment of a long
+/// computation.
 pub(crate) fn can_end_early(can: bool) {
     CAN_END_EARLY.store(can, Ordering::SeqCst);
 }

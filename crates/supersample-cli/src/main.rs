@@ -1,6 +1,7 @@
 //! The command `supersample`: arguments, then a checked plan, then the run, then the report.
 
 mod args;
+mod balance;
 mod checkpoint;
 mod choose;
 mod choose_rows;
@@ -16,9 +17,11 @@ mod output;
 mod plan;
 mod problem;
 mod progress;
-mod quality;
 mod report;
+mod rows;
 mod sample;
+mod subset;
+mod weighing;
 mod weights;
 
 use std::io::Write;
@@ -31,7 +34,7 @@ use rayon::ThreadPoolBuilder;
 
 use crate::args::{Args, Verb};
 use crate::choose::Ended;
-use crate::interrupt::EXIT_INTERRUPTED;
+use crate::interrupt::{EXIT_INTERRUPTED, NOTHING_WRITTEN};
 use crate::plan::{ChoosePlan, EvalPlan, SamplePlan};
 use crate::report::Report;
 
@@ -49,6 +52,10 @@ fn main() -> ExitCode {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::NotReached) => ExitCode::from(EXIT_NOT_REACHED),
         Ok(Outcome::Interrupted) => ExitCode::from(EXIT_INTERRUPTED),
+        Err(error) if was_interrupted(&error) => {
+            say(&format!("supersample: {NOTHING_WRITTEN}\n"));
+            ExitCode::from(EXIT_INTERRUPTED)
+        }
         Err(error) => complain(&format!("{error:#}")),
     }
 }
@@ -93,6 +100,11 @@ fn with_threads<T: Send>(threads: Option<usize>, run: impl FnOnce() -> Result<T>
 fn command_line() -> Vec<String> {
     let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     std::iter::once("supersample".to_string()).chain(words).collect()
+}
+
+/// Whether the user ended the run before it had anything to write.
+fn was_interrupted(error: &anyhow::Error) -> bool {
+    error.downcast_ref() == Some(&supersample::Error::Interrupted)
 }
 
 /// To stderr. Whoever closed it does not want to hear.

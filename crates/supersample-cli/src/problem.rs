@@ -1,15 +1,15 @@
 //! What is to be matched: the draws, their weights, the points they become and the kernel between them.
 
 use anyhow::{Context, Result, bail};
+use supersample::quality::{Reference, random_rows};
 use supersample::scale::{Scale, Scaling};
 use supersample::{Empirical, Kernel, Points, Precision};
-use supersample_io::Draws;
+use supersample_io::{Draws, Groups};
 
 use crate::checkpoint::Fingerprint;
-use crate::compare::random_rows;
 use crate::numbers::significant;
 use crate::plan::{DrawsPlan, WeightsPlan};
-use crate::quality::Rows;
+use crate::rows::Rows;
 use crate::weights::{effective_size, shares, shares_of_logs};
 
 /// How many rows stand for all when the kernel is looked at and when the median is taken by weight.
@@ -21,6 +21,8 @@ pub(crate) struct Problem {
     pub(crate) draws: Draws,
     /// `None`: equal weights.
     pub(crate) shares: Option<Vec<f64>>,
+    /// The rows by the column that choices are balanced over.
+    pub(crate) groups: Option<Groups>,
     pub(crate) scaling: Scaling,
     pub(crate) points: Points,
     pub(crate) kernel: Kernel,
@@ -52,7 +54,9 @@ impl Problem {
             (WeightsPlan::Column(name), Some(weights)) => {
                 Some(shares(weights).with_context(|| format!("column '{name}'"))?)
             }
-            (WeightsPlan::LogColumn(_), Some(logs)) => Some(shares_of_logs(logs)),
+            (WeightsPlan::LogColumn(name), Some(logs)) => {
+                Some(shares_of_logs(logs).with_context(|| format!("column '{name}'"))?)
+            }
             _ => None,
         };
         if let Some(size) = shares.as_deref().map(effective_size).filter(|&size| size < 10.0) {
@@ -61,6 +65,7 @@ impl Problem {
                 significant(size)
             ));
         }
+        let groups = draws.groups()?;
         let scaling = Scaling::fit(plan.scale, draws.values(), draws.dim(), shares.as_deref())?;
         if scaling.dropped() > 0 {
             warnings.push(format!(
@@ -76,7 +81,7 @@ impl Problem {
         let points = Points::from_vec(scaled, scaling.out_dim())?;
         let kernel = plan.kernel.for_points(&points, shares.as_deref())?;
         warnings.extend(kernel_warning(&kernel, &points, shares.as_deref()));
-        Ok(Problem { draws, shares, scaling, points, kernel, precision: plan.precision, warnings })
+        Ok(Problem { draws, shares, groups, scaling, points, kernel, precision: plan.precision, warnings })
     }
 
     pub(crate) fn embedding(&self) -> Result<Empirical> {
@@ -90,6 +95,11 @@ impl Problem {
     /// The rows of the file, as they are compared parameter by parameter.
     pub(crate) fn rows(&self) -> Rows<'_> {
         Rows { values: self.draws.values(), dim: self.draws.dim(), shares: self.shares.as_deref() }
+    }
+
+    /// The same, gone through once so that subsets can be held against them.
+    pub(crate) fn reference(&self) -> Result<Reference> {
+        Ok(Reference::new(self.draws.values(), self.draws.dim(), self.shares.as_deref())?)
     }
 
     /// All that decides which rows are chosen, in one number.
@@ -109,10 +119,7 @@ impl Problem {
 /// A kernel that sees no differences, or nothing but differences, makes every choice as good as any other.
 fn kernel_warning(kernel: &Kernel, points: &Points, shares: Option<&[f64]>) -> Option<String> {
     let &[bandwidth, ..] = kernel.bandwidths() else { return None };
-    let rows = match shares {
-        Some(_) => random_rows(points.len(), LOOKED_AT.min(points.len()), 1, shares),
-        None => random_rows(points.len(), LOOKED_AT.min(points.len()), 1, None),
-    };
+    let rows = random_rows(points.len(), shares, LOOKED_AT.min(points.len()), 1).ok()?;
     let (mut smallest, mut largest) = (f64::INFINITY, f64::NEG_INFINITY);
     for (i, &a) in rows.iter().enumerate() {
         for &b in &rows[..i] {

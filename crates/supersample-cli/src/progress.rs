@@ -1,45 +1,124 @@
 //! What a waiting person sees: the phase, how far it is and how long it will take, on a terminal only.
 
+use std::sync::Mutex;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+/// A phase that has no known end.
+const SPINNER: &str = "{spinner} {msg} {elapsed}";
+/// A phase of so many steps.
+const STEPS: &str = "{msg} {pos}/{len} {wide_bar} {per_sec} eta {eta}";
+/// A phase whose steps mean nothing to the reader.
+const PERCENT: &str = "{msg} {percent} % {wide_bar} eta {eta}";
+
 /// One line on stderr that is wiped when the phase is over.
 pub(crate) struct Progress {
     bar: ProgressBar,
+    /// The template in use; changed when the library passes from one phase to the next.
+    template: Mutex<&'static str>,
 }
 
 impl Progress {
     /// A phase of unknown length.
     pub(crate) fn phase(quiet: bool, what: &str) -> Progress {
-        let bar = Progress::bar(quiet, None, "{spinner} {msg} {elapsed}");
-        bar.set_message(what.to_string());
-        bar.enable_steady_tick(Duration::from_millis(120));
-        Progress { bar }
+        let progress = Progress::new(quiet, None, SPINNER, what);
+        progress.bar.enable_steady_tick(Duration::from_millis(120));
+        progress
     }
 
     /// A phase of so many steps.
     pub(crate) fn steps(quiet: bool, what: &str, total: usize) -> Progress {
-        let bar =
-            Progress::bar(quiet, Some(total as u64), "{msg} {pos}/{len} {wide_bar} {per_sec} eta {eta}");
-        bar.set_message(what.to_string());
-        Progress { bar }
+        Progress::new(quiet, Some(total as u64), STEPS, what)
     }
 
-    fn bar(quiet: bool, total: Option<u64>, template: &str) -> ProgressBar {
+    fn new(quiet: bool, total: Option<u64>, template: &'static str, what: &str) -> Progress {
         // indicatif draws nothing where stderr is not a terminal.
         let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-        let style = ProgressStyle::with_template(template).expect("the template is sound");
-        ProgressBar::with_draw_target(total, target).with_style(style)
+        let bar = ProgressBar::with_draw_target(total, target).with_style(style(template));
+        bar.set_message(what.to_string());
+        Progress { bar, template: Mutex::new(template) }
     }
 
     pub(crate) fn reached(&self, step: usize) {
         self.bar.set_position(step as u64);
     }
+
+    /// What the library says of its own long computations. Called often and from any thread; the bar draws itself only
+    /// so many times a second.
+    pub(crate) fn show(&self, progress: supersample::Progress) {
+        use supersample::Progress as Library;
+        match progress {
+            Library::Embedding { done, total } => {
+                // Counted in rows, which people have, not in pairs.
+                let rows = self.bar.length().unwrap_or(0);
+                self.bar
+                    .set_position((u128::from(done) * u128::from(rows) / u128::from(total.max(1))) as u64);
+            }
+            Library::Herding { chosen, size } => {
+                self.turn_to(STEPS, "choosing", Some(size));
+                self.reached(chosen);
+            }
+            Library::Sweeping { visits, swaps, size } => {
+                let sweep = visits / size.max(1) + 1;
+                self.turn_to(SPINNER, "swapping", None);
+                self.bar.set_message(format!("swapping rows while that helps: sweep {sweep}, {swaps} swaps"));
+                self.bar.tick();
+            }
+            Library::Searching { visits, total } => {
+                self.turn_to(PERCENT, "searching for a better set", Some(total));
+                self.reached(visits);
+            }
+            Library::Polishing { steps, most } => {
+                self.turn_to(PERCENT, "polishing", Some(most));
+                self.reached(steps);
+            }
+            _ => {}
+        }
+    }
+
+    /// Begins another phase, unless it is this one.
+    fn turn_to(&self, template: &'static str, what: &str, total: Option<usize>) {
+        let Ok(mut current) = self.template.lock() else { return };
+        if *current != template {
+            *current = template;
+            self.bar.reset();
+            self.bar.set_style(style(template));
+            self.bar.set_message(what.to_string());
+        }
+        if let Some(total) = total {
+            self.bar.set_length(total as u64);
+        }
+    }
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).expect("the template is sound")
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use supersample::Progress as Library;
+
+    use super::*;
+
+    #[test]
+    fn the_phases_of_the_library_are_told_in_their_own_units() {
+        let progress = Progress::new(true, Some(1000), STEPS, "comparing");
+        progress.show(Library::Embedding { done: 250_000, total: 500_000 });
+        assert_eq!((progress.bar.position(), progress.bar.length()), (500, Some(1000)));
+        progress.show(Library::Herding { chosen: 3, size: 7 });
+        assert_eq!((progress.bar.position(), progress.bar.length()), (3, Some(7)));
+        progress.show(Library::Sweeping { visits: 15, swaps: 4, size: 7 });
+        assert_eq!(progress.bar.message(), "swapping rows while that helps: sweep 3, 4 swaps");
+        progress.show(Library::Searching { visits: 5, total: 20 });
+        assert_eq!((progress.bar.position(), progress.bar.length()), (5, Some(20)));
+        assert_eq!(progress.bar.message(), "searching for a better set");
     }
 }

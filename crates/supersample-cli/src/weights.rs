@@ -16,10 +16,15 @@ pub(crate) fn shares(weights: &[f64]) -> Result<Vec<f64>> {
     Ok(summing_to_one(weights.iter().map(|weight| weight / largest).collect()))
 }
 
-/// Shares from logarithms, which may all be far below the smallest number: only their differences matter.
-pub(crate) fn shares_of_logs(logs: &[f64]) -> Vec<f64> {
+/// Shares from logarithms, which may all be far below the smallest number: only their differences matter. −∞ is the
+/// logarithm of no weight.
+pub(crate) fn shares_of_logs(logs: &[f64]) -> Result<Vec<f64>> {
     let largest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    summing_to_one(logs.iter().map(|log| (log - largest).exp()).collect())
+    ensure!(
+        largest > f64::NEG_INFINITY,
+        "every row has the log-weight -inf; at least one must have a weight"
+    );
+    Ok(summing_to_one(logs.iter().map(|log| (log - largest).exp()).collect()))
 }
 
 fn summing_to_one(mut weights: Vec<f64>) -> Vec<f64> {
@@ -39,11 +44,20 @@ mod tests {
 
     #[test]
     fn very_negative_logs_are_as_good_as_weights() {
-        let shares = shares_of_logs(&[-100_000.0, -100_000.0 + 3.0_f64.ln(), f64::MIN]);
+        let shares = shares_of_logs(&[-100_000.0, -100_000.0 + 3.0_f64.ln(), f64::MIN]).unwrap();
         assert!((shares[0] - 0.25).abs() < 1e-9 && (shares[1] - 0.75).abs() < 1e-9 && shares[2] == 0.0);
         assert_eq!(super::shares(&[f64::MAX, f64::MAX]).unwrap(), [0.5, 0.5]);
         assert!(super::shares(&[1.0, -1.0]).unwrap_err().to_string().contains("row 2 is -1"));
         assert!(super::shares(&[0.0, 0.0]).is_err());
+        let none = f64::NEG_INFINITY;
+        assert_eq!(shares_of_logs(&[none, -3.0, none, -3.0]).unwrap(), [0.0, 0.5, 0.0, 0.5]);
+        assert!(
+            shares_of_logs(&[none, none])
+                .unwrap_err()
+                .to_string()
+                .contains("every row has the log-weight -inf")
+        );
+        assert!(super::shares(&[1.0, none]).unwrap_err().to_string().contains("row 2 is -inf"));
         assert!((effective_size(&[0.25; 4]) - 4.0).abs() < 1e-12);
     }
 }

@@ -25,11 +25,13 @@ fn snapshot(name: &str, text: &str) {
 fn settled(text: &str) -> String {
     let mut out = String::new();
     for line in text.lines() {
-        let (head, tail) = line.split_once(": ").unwrap_or((line, ""));
+        // The value of a key, or an entry of a list, which has nothing but spaces before it.
+        let start = line.find(": ").map_or(line.len() - line.trim_start().len(), |at| at + 2);
+        let (head, tail) = line.split_at(start);
         let number = tail.trim_end_matches(',');
         match number.parse::<f64>() {
             Ok(value) if number.contains('.') => {
-                out += &format!("{head}: {value:.3e}{}\n", if tail.ends_with(',') { "," } else { "" });
+                out += &format!("{head}{value:.3e}{}\n", if tail.ends_with(',') { "," } else { "" });
             }
             _ if line.contains("\"version\"") => out += "  \"version\": …,\n",
             _ => out += &format!("{line}\n"),
@@ -61,6 +63,16 @@ fn tables_and_json() {
             "herd eight_schools.csv -n 10 --unique --scale pca --kernel imq -o o.csv --json s.json",
         ),
         ("thin_tol", "thin eight_schools.csv --tol 0.1 -o o.csv --json s.json"),
+        (
+            "thin_weights",
+            "thin eight_schools.csv -n 20 --weights simplex --per chain --include-rows 3,7 --exclude-rows 10-19 -o o.csv \
+             --json s.json",
+        ),
+        ("herd_free", "herd eight_schools.csv -n 20 --weights free -o o.csv --json s.json"),
+        (
+            "sample_polish",
+            "sample m.toml -n 16 --bandwidth 1 --polish --weights simplex -o p.csv --json s.json",
+        ),
         ("sample", "sample m.toml -n 16 --bandwidth 1 -o p.csv --json s.json"),
         ("eval", "eval eight_schools.csv chosen.csv --json s.json"),
     ] {
@@ -88,6 +100,8 @@ fn complaints() {
     desk.write("bad.parquet", b"PAR1PAR1");
     desk.write("bad.arrow", b"ARROW1\0\0");
     desk.write("m.toml", "[[component]]\nweight = 1\nmean = [0]\n");
+    desk.write("logs.csv", "mu,none,nan,inf\n1,-inf,0,0\n2,-inf,nan,inf\n");
+    desk.write("rows.csv", "row\n3\n99\n");
     let mut text = String::new();
     for words in [
         "herd none.csv -n 1",
@@ -124,6 +138,10 @@ fn complaints() {
         "herd draws.csv -n 1 --columns mu --warmup",
         "herd draws.csv -n 1 --columns mu --weight-column mu",
         "herd draws.csv -n 1 --columns mu --weight-column lp__",
+        "herd logs.csv -n 1 --columns mu --log-weight-column none",
+        "herd logs.csv -n 1 --columns mu --log-weight-column nan",
+        "herd logs.csv -n 1 --columns mu --log-weight-column inf",
+        "herd logs.csv -n 1 --columns mu --weight-column none",
         "herd draws.csv -n 1 --columns mu -o draws.csv",
         "herd draws.csv -n 1 --columns mu -o nowhere/o.csv",
         "herd draws.csv -n 1 --columns mu -o o.npz.gz",
@@ -131,6 +149,25 @@ fn complaints() {
         "herd draws.csv -n 1 --columns mu --resume none",
         "herd draws.csv -n 1 --columns mu --resume draws.csv",
         "herd - - -n 1",
+        "thin draws.csv -n 3 --columns mu --per nope",
+        "thin draws.csv -n 3 --columns mu --quota a=1",
+        "thin draws.csv --columns mu --per chain --quota 0=1,7=2",
+        "thin draws.csv --columns mu --per chain --quota 0=31",
+        "thin draws.csv -n 9 --columns mu --per chain --quota 0=1,1=2",
+        "thin draws.csv --tol 0.1 --columns mu --per chain --quota 0=1,1=2",
+        "thin draws.csv --columns mu --per chain --quota 0=one",
+        "thin draws.csv --columns mu --per chain --quota 1=2 --include-rows 0",
+        "thin draws.csv --columns mu --per .chain --quota 0=2,0=3",
+        "thin draws.csv -n 3 --columns mu --include-rows 60",
+        "thin draws.csv -n 3 --columns mu --exclude-rows 5-4",
+        "thin draws.csv -n 3 --columns mu --exclude-rows @none.txt",
+        "thin draws.csv -n 3 --columns mu --exclude-rows @header.csv",
+        "thin draws.csv -n 3 --columns mu --include-rows 0-9",
+        "thin draws.csv -n 3 --columns mu --include-rows 0-2 --exclude-rows 2",
+        "thin draws.csv -n 30 --columns mu --exclude-rows 0-49",
+        "thin draws.csv -n 3 --columns mu --weights best",
+        "thin draws.csv -n 6000 --columns mu --weights free",
+        "herd draws.csv -n 3 --columns mu --weights free -o o.npy",
         "sample m.toml -n 1",
         "sample none.toml -n 1",
         "sample m.toml --tol 0.1",
@@ -138,6 +175,7 @@ fn complaints() {
         "eval draws.csv",
         "eval draws.csv nan.csv --columns mu,tau",
         "eval draws.csv words.csv --columns mu",
+        "eval draws.csv rows.csv --columns mu --index-column row",
         "frobnicate",
     ] {
         let output = desk.run(words);

@@ -1,6 +1,6 @@
 //! Apache Arrow IPC, files and streams: flat columns of numbers, truth values and text, dictionaries resolved.
 
-use std::io::{BufReader, Write};
+use std::io::{BufReader, Read, Seek, SeekFrom, Write};
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -13,6 +13,7 @@ use arrow_array::{
     StringArray,
 };
 use arrow_ipc::reader::{FileReader, StreamReader};
+use arrow_ipc::root_as_footer;
 use arrow_ipc::writer::FileWriter;
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 
@@ -39,6 +40,7 @@ fn batches(origin: &Origin) -> Result<(Vec<String>, Batches)> {
     let file = BufReader::new(origin.file()?);
     let names = |schema: &Schema| schema.fields().iter().map(|field| field.name().clone()).collect();
     if origin.start(6)? == b"ARROW1" {
+        check_blocks(origin)?;
         let reader = FileReader::try_new(file, None).map_err(|error| malformed(&error))?;
         return Ok((
             names(&reader.schema()),
@@ -47,6 +49,33 @@ fn batches(origin: &Origin) -> Result<(Vec<String>, Batches)> {
     }
     let reader = StreamReader::try_new(file, None).map_err(|error| malformed(&error))?;
     Ok((names(&reader.schema()), Box::new(reader.map(|batch| batch.map_err(|error| malformed(&error))))))
+}
+
+/// Makes sure that every block the footer names lies within the file. The reader makes room for a block on the word of
+/// the footer, and a forged one can ask for more than there is in the machine.
+fn check_blocks(origin: &Origin) -> Result<()> {
+    let cut = |what: &str| Error::Malformed { format: "Arrow IPC", reason: format!("{what} is cut short") };
+    let mut file = origin.file()?;
+    // The last ten bytes: the length of the footer before them, and the magic word.
+    let end = origin.len().checked_sub(10).ok_or_else(|| cut("it"))?;
+    let mut length = [0; 4];
+    file.seek(SeekFrom::Start(end)).map_err(Error::Unreadable)?;
+    file.read_exact(&mut length).map_err(Error::Unreadable)?;
+    let length = u64::try_from(i32::from_le_bytes(length)).unwrap_or(u64::MAX);
+    let start = end.checked_sub(length).ok_or_else(|| cut("its footer"))?;
+    let mut footer = vec![0; length as usize];
+    file.seek(SeekFrom::Start(start)).map_err(Error::Unreadable)?;
+    file.read_exact(&mut footer).map_err(Error::Unreadable)?;
+    let Ok(footer) = root_as_footer(&footer) else { return Err(cut("its footer")) };
+    for block in footer.recordBatches().iter().chain(&footer.dictionaries()).flat_map(|blocks| blocks.iter())
+    {
+        let sizes = [block.offset(), i64::from(block.metaDataLength()), block.bodyLength()];
+        let reach = sizes.iter().try_fold(0_u64, |sum, &size| sum.checked_add(u64::try_from(size).ok()?));
+        if reach.is_none_or(|reach| reach > origin.len()) {
+            return Err(cut("a block of rows"));
+        }
+    }
+    Ok(())
 }
 
 pub(crate) fn read(origin: Origin, reading: &Reading<'_>) -> Result<Part> {
@@ -80,17 +109,7 @@ pub(crate) fn read(origin: Origin, reading: &Reading<'_>) -> Result<Part> {
     if rows == 0 {
         return Err(Error::NoRows);
     }
-    Ok(Part {
-        rows,
-        names,
-        parameters,
-        values,
-        weights,
-        warmup: 0,
-        has_warmup: false,
-        draws_per_chain: None,
-        source: Source::Arrow(ArrowSource { origin }),
-    })
+    Ok(Part::plain(names, parameters, values, weights, Source::Arrow(ArrowSource { origin })))
 }
 
 /// An array as one of our columns.
@@ -145,6 +164,16 @@ fn column(array: &ArrayRef, name: &str) -> Result<Column> {
 }
 
 impl ArrowSource {
+    /// All cells of one column.
+    pub(crate) fn column(&self, name: &str, position: usize) -> Result<Column> {
+        let mut joined = Frame::default();
+        for batch in batches(&self.origin)?.1 {
+            let cells = column(batch?.column(position), name)?;
+            joined.append(Frame { columns: vec![(name.to_string(), cells)] });
+        }
+        Ok(joined.columns.pop().ok_or(Error::NoRows)?.1)
+    }
+
     pub(crate) fn frame(&self, rows: &[usize]) -> Result<Frame> {
         let (names, batches) = batches(&self.origin)?;
         let mut joined = Frame::default();

@@ -103,6 +103,12 @@ pub enum Error {
         /// The column.
         name: String,
     },
+    /// A cell of the column that rows are grouped by is empty.
+    #[error("{place} is empty; every row needs a value there, so that rows can be grouped by it")]
+    MissingLabel {
+        /// Where it is.
+        place: Place,
+    },
     /// No file was named.
     #[error("there is no input; name at least one file, or - for standard input")]
     NoFiles,
@@ -199,7 +205,9 @@ pub enum Error {
         text: String,
     },
     /// A cell of the weight column is not a finite number.
-    #[error("{place} is the weight '{text}'; every row needs a finite number as its weight")]
+    #[error(
+        "{place} is the weight '{text}'; every row needs a finite number as its weight, or -inf as the logarithm of none"
+    )]
     BadWeightCell {
         /// Where.
         place: Place,
@@ -314,7 +322,7 @@ impl BadCell {
 }
 
 #[cfg(any(feature = "parquet", feature = "arrow"))]
-/// A cell as a finite number, or the error that names it.
+/// A cell as a finite number (a weight may be −∞, the logarithm of none), or the error that names it.
 pub(crate) fn cell(column: &Column, row: usize, place: impl Fn() -> Place, is_weight: bool) -> Result<f64> {
     let (bad, text) = match column {
         Column::Text(cells) => match &cells[row] {
@@ -322,7 +330,7 @@ pub(crate) fn cell(column: &Column, row: usize, place: impl Fn() -> Place, is_we
             None => (BadCell::Missing, String::new()),
         },
         _ => match column.number(row) {
-            Some(value) if value.is_finite() => return Ok(value),
+            Some(value) if value.is_finite() || is_weight && value == f64::NEG_INFINITY => return Ok(value),
             Some(value) => (BadCell::NonFinite, value.to_string()),
             None => (BadCell::Missing, String::new()),
         },

@@ -22,7 +22,7 @@ mod selection;
 mod text;
 mod write;
 
-pub use draws::Draws;
+pub use draws::{Draws, Groups};
 pub use error::{Error, Place, Result};
 pub use format::{Format, Target};
 pub use frame::{Column, Frame};

@@ -242,7 +242,7 @@ pub(crate) fn read(origin: Origin, reading: &Reading<'_>) -> Result<Part> {
             continue;
         }
         let value = header.entry.number(&entry);
-        if !value.is_finite() {
+        if !(value.is_finite() || is_weight && value == f64::NEG_INFINITY) {
             let place = Place { row: row + 1, line: None, column: names[column].clone() };
             return Err(BadCell::NonFinite.refused(place, value.to_string(), is_weight));
         }
@@ -253,17 +253,9 @@ pub(crate) fn read(origin: Origin, reading: &Reading<'_>) -> Result<Part> {
         }
     }
     drop(stream);
-    Ok(Part {
-        rows,
-        names,
-        parameters,
-        values,
-        weights,
-        warmup: 0,
-        has_warmup: false,
-        draws_per_chain: (header.shape.len() == 3).then_some(draws),
-        source: Source::Npy(NpySource { origin, header, rows, width }),
-    })
+    let draws_per_chain = (header.shape.len() == 3).then_some(draws);
+    let source = Source::Npy(NpySource { origin, header, rows, width });
+    Ok(Part { draws_per_chain, ..Part::plain(names, parameters, values, weights, source) })
 }
 
 /// How many rows and parameters the header promises.
@@ -282,9 +274,15 @@ impl NpySource {
     }
 
     pub(crate) fn frame(&self, names: &[String], rows: &[usize]) -> Result<Frame> {
+        let column = |(position, name): (usize, &String)| Ok((name.clone(), self.column(position, rows)?));
+        Ok(Frame { columns: names.iter().enumerate().map(column).collect::<Result<_>>()? })
+    }
+
+    /// The cells of these rows in one column.
+    pub(crate) fn column(&self, column: usize, rows: &[usize]) -> Result<Column> {
         let mut file = self.origin.file()?;
         let size = self.header.entry.size;
-        let mut entry = |row: usize, column: usize| -> Result<Vec<u8>> {
+        let mut entry = |row: usize| -> Result<Vec<u8>> {
             let chains = if self.header.shape.len() == 3 { self.header.shape[0] } else { 1 };
             let draws = self.rows / chains;
             let at = match self.header.fortran_order {
@@ -296,12 +294,8 @@ impl NpySource {
             file.read_exact(&mut bytes).map_err(Error::Unreadable)?;
             Ok(bytes)
         };
-        let mut columns = Vec::with_capacity(names.len());
-        for (column, name) in names.iter().enumerate() {
-            let entries: Vec<Vec<u8>> = rows.iter().map(|&row| entry(row, column)).collect::<Result<_>>()?;
-            columns.push((name.clone(), self.header.entry.column(entries.iter().map(Vec::as_slice))));
-        }
-        Ok(Frame { columns })
+        let entries: Vec<Vec<u8>> = rows.iter().map(|&row| entry(row)).collect::<Result<_>>()?;
+        Ok(self.header.entry.column(entries.iter().map(Vec::as_slice)))
     }
 }
 

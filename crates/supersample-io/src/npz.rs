@@ -226,7 +226,7 @@ pub(crate) fn read(origin: Origin, reading: &Reading<'_>) -> Result<Part> {
             for row in 0..rows {
                 let entry = array.entry(row, j);
                 let value = array.header.entry.number(entry);
-                if !value.is_finite() {
+                if !(value.is_finite() || is_weight && value == f64::NEG_INFINITY) {
                     let place = Place { row: row + 1, line: None, column: names[column].clone() };
                     let (cell, text) = match array.header.entry.is_text() {
                         true => (BadCell::Text, array.header.entry.text(entry)),
@@ -243,20 +243,24 @@ pub(crate) fn read(origin: Origin, reading: &Reading<'_>) -> Result<Part> {
         }
         first += array.width();
     }
-    Ok(Part {
-        rows,
-        names,
-        parameters,
-        values,
-        weights,
-        warmup: 0,
-        has_warmup: false,
-        draws_per_chain: None,
-        source: Source::Npz(NpzSource { origin, members }),
-    })
+    Ok(Part::plain(names, parameters, values, weights, Source::Npz(NpzSource { origin, members })))
 }
 
 impl NpzSource {
+    /// All cells of one column.
+    pub(crate) fn column(&self, position: usize) -> Result<Column> {
+        let (mut file, mut first) = (self.origin.file()?, 0);
+        for member in &self.members {
+            let array = member.load(&mut file, self.origin.len())?;
+            if position < first + array.width() {
+                let entries = (0..array.rows()).map(|row| array.entry(row, position - first));
+                return Ok(array.header.entry.column(entries));
+            }
+            first += array.width();
+        }
+        Err(Error::Changed)
+    }
+
     pub(crate) fn frame(&self, names: &[String], rows: &[usize]) -> Result<Frame> {
         let mut file = self.origin.file()?;
         let mut columns = Vec::with_capacity(names.len());

@@ -91,17 +91,7 @@ pub(crate) fn read(origin: Origin, reading: &Reading<'_>) -> Result<Part> {
         }
         first += count;
     }
-    Ok(Part {
-        rows,
-        names,
-        parameters,
-        values,
-        weights,
-        warmup: 0,
-        has_warmup: false,
-        draws_per_chain: None,
-        source: Source::Parquet(ParquetSource { origin }),
-    })
+    Ok(Part::plain(names, parameters, values, weights, Source::Parquet(ParquetSource { origin })))
 }
 
 /// How many rows and parameters the footer promises.
@@ -178,6 +168,17 @@ fn cells<T: DataType, U>(
 }
 
 impl ParquetSource {
+    /// All cells of one column.
+    pub(crate) fn column(&self, name: &str, position: usize) -> Result<Column> {
+        let reader = open(&self.origin)?;
+        let mut joined = Frame::default();
+        for group in 0..reader.num_row_groups() {
+            let cells = column(&reader, group, position, name)?;
+            joined.append(Frame { columns: vec![(name.to_string(), cells)] });
+        }
+        Ok(joined.columns.pop().ok_or(Error::NoRows)?.1)
+    }
+
     pub(crate) fn frame(&self, rows: &[usize]) -> Result<Frame> {
         let reader = open(&self.origin)?;
         let mut frame = Frame::default();

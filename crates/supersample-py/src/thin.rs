@@ -20,7 +20,7 @@ pub(crate) fn thin<'py>(
     tol: Option<f64>,
     worth: Option<f64>,
     repeats: bool,
-    search: usize,
+    search: Option<usize>,
     seed: u64,
     include: Vec<usize>,
     exclude: Vec<usize>,
@@ -31,13 +31,15 @@ pub(crate) fn thin<'py>(
 ) -> PyResult<(Bound<'py, PyArray1<i64>>, &'static str)> {
     let stop = Stop::new(n, tol, worth)?;
     let mut options = RefineOptions::default().repeats(repeats).include(&include).exclude(&exclude);
-    if search > 0 {
-        options = options.search(search, seed);
-    }
+    options = match search {
+        Some(0) => options,
+        Some(sweeps) => options.search(sweeps, seed),
+        None => options.search_by_size(seed),
+    };
     (options.groups, options.quotas) = (groups, quotas);
     let samples = samples.get();
     // A sweep visits every place once, and there are about ten of them.
-    let size = samples.cost() + samples.cost_of(n.saturating_mul(10 + search));
+    let size = samples.cost() + samples.cost_of(n.saturating_mul(10 + search.unwrap_or(40)));
     let (chosen, outcome) = run(py, threads, size, progress.as_ref(), |watch| -> Result<_> {
         samples.prepare(watch)?;
         let watch = watch.clone();

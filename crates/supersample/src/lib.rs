@@ -67,7 +67,7 @@ pub use features::{FeatureHerder, FeaturePick};
 pub use herder::{Herder, Pick, Start};
 pub use kernel::Kernel;
 pub use points::Points;
-pub use polish::{PolishOptions, Polished, polish};
+pub use polish::{PolishOptions, Polished, polish, polish_watched};
 pub use refine::{Fewest, RefineOptions, Refined, Refiner, Search};
 pub use sum::{Precision, instruction_set};
 pub use watch::Progress;

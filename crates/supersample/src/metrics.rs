@@ -1,7 +1,8 @@
 //! How good a set of points is: the MMD, its worth in random draws, and errors of integrals.
 
-use crate::embedding::{Form, MeanEmbedding, double_squared_norm, double_values};
+use crate::embedding::{Care, Form, MeanEmbedding, double_squared_norm, double_values};
 use crate::expansion::{KernelExpansion, expect_same_kernel};
+use crate::sum::{Packed, Precision};
 use crate::{Empirical, Error, Points, Result, points};
 
 /// The squared MMD ‖μ_p − μ_q‖² between any two of weighted points and targets, each given by its mean embedding.
@@ -26,6 +27,61 @@ pub fn squared_mmd(p: &dyn MeanEmbedding, q: &dyn MeanEmbedding) -> Result<f64> 
 /// ```
 pub fn mmd(p: &dyn MeanEmbedding, q: &dyn MeanEmbedding) -> Result<f64> {
     Ok(squared_mmd(p, q)?.max(0.0).sqrt())
+}
+
+/// The MMD between a target and points with weights of any sign, taken as they are; 1/T each where none are given.
+///
+/// Costs T·n and T² kernel values in f64. ‖μ‖² is the one that herding over the samples has computed already, corrected
+/// for what single precision has done to it; [`mmd`] would compute it once more, in f64, from all n² pairs.
+///
+/// ```
+/// use supersample::{Empirical, Kernel, Points, metrics};
+/// let draws = Points::from_rows(&[0.0, 1.0, 2.0], 1)?;
+/// let mu = Empirical::new(Kernel::gaussian(1.0)?, draws)?;
+/// let two = Points::from_rows(&[0.0, 2.0], 1)?;
+/// assert!(metrics::mmd_of_points(&mu, &two, Some(&[0.4, 0.6]))? > metrics::mmd_of_points(&mu, &two, None)?);
+/// # Ok::<(), supersample::Error>(())
+/// ```
+pub fn mmd_of_points(mu: &dyn MeanEmbedding, points: &Points, weights: Option<&[f64]>) -> Result<f64> {
+    points.expect_dim("the points", "the target", mu.dim())?;
+    let equal = vec![1.0 / points.len() as f64; points.len()];
+    let weights = weights.unwrap_or(&equal);
+    if weights.len() != points.len() {
+        let (found, expected) = (weights.len(), points.len());
+        return Err(Error::WeightCount { what: "points", found, expected });
+    }
+    if let Some(index) = weights.iter().position(|w| !w.is_finite()) {
+        return Err(Error::NonFiniteNumber { what: "weight", index, value: weights[index] });
+    }
+    Ok(squared_mmd_of_points(mu, points, weights)?.max(0.0).sqrt())
+}
+
+/// The square of the same, as computed.
+pub(crate) fn squared_mmd_of_points(mu: &dyn MeanEmbedding, points: &Points, weights: &[f64]) -> Result<f64> {
+    let against = |values: &[f64]| values.iter().zip(weights).map(|(value, w)| value * w).sum::<f64>();
+    if let Some(samples) = in_mixed_beside(mu, points) {
+        let mean = against(&samples.widened_values(points));
+        let pairs = against(&samples.widened_sums(points, points, weights));
+        let squared = |care| samples.widened_squared_norm(care) - 2.0 * mean + pairs;
+        let squared_error = squared(Care::Sampled);
+        // Of one point: nothing is gained from numbers here, since any weights may have been chosen.
+        return Ok(match samples.care_needed(squared_error, 1.0) {
+            Some(Care::Full) => squared(Care::Full),
+            _ => squared_error,
+        });
+    }
+    let norm = double_squared_norm(mu).ok_or(Error::UnknownNorm)?;
+    let packed = Packed::new(mu.kernel(), points, Precision::Double);
+    let mut sums = vec![0.0; points.len()];
+    packed.mean_into(&packed, Some(weights), &mut sums);
+    Ok(norm - 2.0 * against(&double_values(mu, points)) + against(&sums))
+}
+
+/// The samples where they are in mixed precision and the points can be, too.
+fn in_mixed_beside<'a>(mu: &'a dyn MeanEmbedding, points: &Points) -> Option<&'a Empirical> {
+    let Form::Samples(samples) = mu.form() else { return None };
+    let is_mixed = samples.precision_in_use() == Precision::Mixed && samples.pack_beside(points).is_some();
+    is_mixed.then_some(samples)
 }
 
 /// ⟨μ_p, μ_q⟩ = E over x of p and y of q of k(x, y).
@@ -139,6 +195,44 @@ mod tests {
         assert!((squared_mmd(&p, &q).unwrap() - direct).abs() < 1e-15);
         assert!((mmd(&q, &p).unwrap() - direct.sqrt()).abs() < 1e-15);
         assert!(mmd(&p, &p).unwrap() < 1e-7);
+    }
+
+    #[test]
+    fn points_of_any_weights_are_measured_in_either_precision() {
+        let mixture = GaussianMixture::random(3, 2, 1).unwrap();
+        let draws = mixture.sample(Precision::MIXED_FROM + 100, 3).unwrap();
+        let kernel = Kernel::gaussian(1.0).unwrap();
+        let mixed = Empirical::new(kernel.clone(), draws.clone()).unwrap();
+        let double = mixed.clone().precision(Precision::Double);
+        assert_eq!(mixed.precision_in_use(), Precision::Mixed);
+        let points = draws.select(&(0..40).collect::<Vec<_>>()).unwrap();
+        let signed: Vec<f64> = (0..40).map(|i| if i % 7 == 0 { -0.01 } else { 0.03 }).collect();
+        let direct = |weights: &[f64]| {
+            let mut z = vec![0.0; 40];
+            double.values_into(&points, &mut z);
+            let mut squared = double.squared_norm().unwrap();
+            for (x, (w, z)) in points.rows().zip(weights.iter().zip(&z)) {
+                let row: f64 = points.rows().zip(weights).map(|(y, v)| v * kernel.value(x, y)).sum();
+                squared += w * (row - 2.0 * z);
+            }
+            squared.sqrt()
+        };
+        for weights in [None, Some(&signed[..])] {
+            let want = direct(weights.unwrap_or(&[1.0 / 40.0; 40]));
+            let (a, b) = (mmd_of_points(&mixed, &points, weights), mmd_of_points(&double, &points, weights));
+            assert!((b.unwrap() - want).abs() < 1e-12, "{want}");
+            assert!((a.unwrap() / want - 1.0).abs() < 1e-3, "{want}");
+        }
+        // All samples as points: nothing but rounding is left.
+        assert!(mmd_of_points(&mixed, &draws, None).unwrap() < 1e-6);
+        assert!(matches!(mmd_of_points(&mixed, &points, Some(&[1.0])), Err(Error::WeightCount { .. })));
+        let bad = mmd_of_points(&mixed, &points, Some(&[f64::NAN; 40]));
+        assert!(matches!(bad, Err(Error::NonFiniteNumber { .. })));
+        // Too far out for single precision beside these samples.
+        let far = Points::from_rows(&[1e9, 0.0], 2).unwrap();
+        let (a, b) =
+            (mmd_of_points(&mixed, &far, None).unwrap(), mmd_of_points(&double, &far, None).unwrap());
+        assert!((a - b).abs() < 1e-9, "{a} {b}");
     }
 
     #[test]

@@ -5,11 +5,13 @@
 //! bandwidth.
 
 use std::collections::VecDeque;
+use std::ops::ControlFlow;
 
 use rayon::prelude::*;
 
 use crate::embedding::double_squared_norm;
 use crate::linalg::dot;
+use crate::watch::Progress;
 use crate::{Error, MeanEmbedding, Points, Result, sum};
 
 /// Pairs of steps and gradient changes that L-BFGS remembers.
@@ -60,6 +62,8 @@ pub struct Polished {
     pub steps: usize,
     /// Whether the tolerance, not the number of steps, ended the descent.
     pub converged: bool,
+    /// Whether the watcher ended it.
+    pub interrupted: bool,
 }
 
 /// Lowers the error of `points` by moving them all at once, in all of space. Each step costs T² kernel gradients and T
@@ -75,6 +79,17 @@ pub struct Polished {
 /// # Ok::<(), supersample::Error>(())
 /// ```
 pub fn polish(mu: &dyn MeanEmbedding, points: &Points, options: PolishOptions) -> Result<Polished> {
+    polish_watched(mu, points, options, &|_| ControlFlow::Continue(()))
+}
+
+/// The same, watched: `watch` is called before each step, and [`Break`](ControlFlow::Break) ends the descent with the
+/// points so far, marked as [`interrupted`](Polished::interrupted).
+pub fn polish_watched(
+    mu: &dyn MeanEmbedding,
+    points: &Points,
+    options: PolishOptions,
+    watch: &(dyn Fn(Progress) -> ControlFlow<()> + Sync),
+) -> Result<Polished> {
     points.expect_dim("the points", "the target", mu.dim())?;
     if !(options.tolerance >= 0.0 && options.tolerance.is_finite()) {
         let advice = "give a small number that is not negative, such as 1e-7";
@@ -90,12 +105,16 @@ pub fn polish(mu: &dyn MeanEmbedding, points: &Points, options: PolishOptions) -
     if !start.is_finite() {
         return Err(Error::Overflow { value: start });
     }
-    let (mut value, mut steps, mut converged) = (start, 0, false);
+    let (mut value, mut steps, mut converged, mut interrupted) = (start, 0, false, false);
     let length = mu.kernel().bandwidths().iter().copied().reduce(f64::min).unwrap_or(1.0);
     let floor = 8.0 * f64::EPSILON * (offset.abs() + 1.0);
     let mut memory = Memory::default();
     let (mut next_x, mut next_gradient) = (x.clone(), gradient.clone());
     while steps < options.max_steps && !converged {
+        if watch(Progress::Polishing { steps, most: options.max_steps }).is_break() {
+            interrupted = true;
+            break;
+        }
         let mut direction = memory.direction(&gradient);
         // No point moves by more than half a bandwidth at once; the first step, blind to curvature, by a tenth.
         let limit = if memory.pairs.is_empty() { 0.1 } else { 0.5 } * length;
@@ -135,7 +154,7 @@ pub fn polish(mu: &dyn MeanEmbedding, points: &Points, options: PolishOptions) -
     }
     let root = |value: f64| norm.map(|_| value.max(0.0).sqrt());
     let (error, start_error) = (root(value), root(start));
-    Ok(Polished { points: Points::from_vec(x, dim)?, error, start_error, steps, converged })
+    Ok(Polished { points: Points::from_vec(x, dim)?, error, start_error, steps, converged, interrupted })
 }
 
 /// E² − ‖μ‖² of flat points, and its gradient.

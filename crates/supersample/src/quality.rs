@@ -1,13 +1,24 @@
 //! How far a subset is from the data, parameter by parameter: means, spreads, quantiles and correlations.
 
-use rand::{RngExt, SeedableRng};
-use rand_pcg::Pcg64;
+mod baselines;
 
-use crate::bandwidth::systematic;
+use rayon::prelude::*;
+
+pub use self::baselines::{every_kth, random_rows, systematic_rows};
+use crate::scale::Moments;
 use crate::{Error, Points, Result};
 
 /// The quantiles that are compared.
 pub const QUANTILES: [f64; 5] = [0.05, 0.25, 0.5, 0.75, 0.95];
+
+/// Correlations are compared for at most so many columns: d²/2 pairs at n products each.
+pub const MOST_CORRELATED: usize = 1000;
+
+/// Rows that are standardised at a time for the correlations, so that no second copy of the data is needed.
+const BLOCK: usize = 256;
+
+/// Sums side by side in an inner product; divides [`BLOCK`].
+const LANES: usize = 8;
 
 /// The errors of one column: subset minus data, in units of the data's standard deviation.
 ///
@@ -30,7 +41,8 @@ pub struct ColumnErrors {
 pub struct Quality {
     /// One for each column.
     pub columns: Vec<ColumnErrors>,
-    /// The root mean square error of the correlations over all pairs of columns; `None` without a pair that has one.
+    /// The root mean square error of the correlations over all pairs of columns; `None` without a pair that has one,
+    /// and beyond [`MOST_CORRELATED`] columns.
     pub correlation_rms: Option<f64>,
     /// The largest of these errors in size, and its pair of columns.
     pub correlation_worst: Option<(f64, usize, usize)>,
@@ -94,92 +106,119 @@ pub fn quality(
     subset_weights: Option<&[f64]>,
 ) -> Result<Quality> {
     subset.expect_dim("the subset", "the data", data.dim())?;
-    let data_weights = unit_weights(data_weights, "rows of the data", data.len())?;
-    if let Some(index) = data_weights.iter().position(|w| *w < 0.0) {
-        return Err(Error::BadWeight { index, value: data_weights[index] });
+    Reference::new(data.as_slice(), data.dim(), data_weights)?.quality(subset.as_slice(), subset_weights)
+}
+
+/// What is known of the data, so that many subsets can be held against it: the data are gone through once.
+///
+/// ```
+/// use supersample::quality::Reference;
+/// let reference = Reference::new(&[0.0, 1.0, 2.0, 3.0, 4.0], 1, None)?;
+/// let (all, some) = (reference.quality(&[4.0, 3.0, 2.0, 1.0, 0.0], None)?, reference.quality(&[1.0, 2.0], None)?);
+/// assert!(all.worst_sd().unwrap().0.abs() < 1e-15 && some.worst_sd().unwrap().0 < -0.5);
+/// # Ok::<(), supersample::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Reference {
+    /// `None` for constant columns.
+    columns: Vec<Option<Column>>,
+    /// Below the diagonal, row by row; `None` where there are too many columns.
+    correlations: Option<Vec<Vec<f64>>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Column {
+    moments: Moments,
+    quantiles: [f64; 5],
+}
+
+impl Reference {
+    /// Of rows of `dim` numbers, one after the other, with a weight each where they are not equal.
+    pub fn new(values: &[f64], dim: usize, weights: Option<&[f64]>) -> Result<Reference> {
+        Points::check(values, dim)?;
+        let shares = unit_weights(weights, "rows of the data", values.len() / dim)?;
+        let shares = shares.as_deref();
+        if let Some(index) = shares.and_then(|shares| shares.iter().position(|w| *w < 0.0)) {
+            return Err(Error::BadWeight { index, value: weights.map_or(0.0, |weights| weights[index]) });
+        }
+        let column = |j: usize| {
+            let moments = Moments::of(values, dim, j, shares)?;
+            Some(Column { moments, quantiles: quantiles(values, dim, j, shares)? })
+        };
+        let columns: Vec<Option<Column>> = (0..dim).into_par_iter().map(column).collect();
+        let moments: Vec<Option<Moments>> =
+            columns.iter().map(|column| column.map(|column| column.moments)).collect();
+        let correlations = (dim <= MOST_CORRELATED).then(|| correlations(values, &moments, shares));
+        Ok(Reference { columns, correlations })
     }
-    let subset_weights = unit_weights(subset_weights, "rows of the subset", subset.len())?;
-    let (whole, part) = (Moments::new(data, &data_weights), Moments::new(subset, &subset_weights));
-    let mut columns = Vec::with_capacity(data.dim());
-    for column in 0..data.dim() {
-        let unit = whole.sd(column);
-        let in_units = |error: f64| unit.map(|unit| error / unit);
-        let (own, given) =
-            (quantiles(subset, &subset_weights, column), quantiles(data, &data_weights, column));
-        columns.push(ColumnErrors {
-            mean: in_units(part.mean[column] - whole.mean[column]),
-            sd: part.spread(column).and_then(|own| in_units(own - whole.spread(column)?)),
-            quantiles: std::array::from_fn(|q| in_units(own?[q] - given?[q])),
-        });
+
+    /// The errors of a subset: rows of as many numbers as the data's, with a weight each where they are not equal.
+    pub fn quality(&self, values: &[f64], weights: Option<&[f64]>) -> Result<Quality> {
+        let dim = self.columns.len();
+        Points::check(values, dim)?;
+        let shares = unit_weights(weights, "rows of the subset", values.len() / dim)?;
+        let shares = shares.as_deref();
+        let is_signed = shares.is_some_and(|shares| shares.iter().any(|w| *w < 0.0));
+        let own: Vec<Option<Moments>> = match is_signed {
+            // Spread and correlation would be roots of what may be negative.
+            true => vec![None; dim],
+            false => (0..dim).into_par_iter().map(|j| Moments::of(values, dim, j, shares)).collect(),
+        };
+        let of_column = |j: usize| -> ColumnErrors {
+            let Some(Column { moments: Moments { mean, sd }, quantiles: given }) = self.columns[j] else {
+                return ColumnErrors { mean: None, sd: None, quantiles: [None; 5] };
+            };
+            let known = |error: f64| Some(error).filter(|error| error.is_finite());
+            // Halved first, so that the difference of two huge numbers of opposite sign stays finite.
+            let in_units = |value: f64, from: f64| (value * 0.5 - from * 0.5) / sd * 2.0;
+            if is_signed {
+                let rows = values.iter().skip(j).step_by(dim).zip(shares.unwrap_or_default());
+                let mean = rows.map(|(value, share)| share * in_units(*value, mean)).sum();
+                return ColumnErrors { mean: known(mean), sd: None, quantiles: [None; 5] };
+            }
+            let quantiles = quantiles(values, dim, j, shares);
+            let own = own[j].unwrap_or_else(|| {
+                // All rows that weigh anything are the same, and so are their quantiles.
+                Moments { mean: quantiles.map_or(f64::NAN, |quantiles| quantiles[0]), sd: 0.0 }
+            });
+            ColumnErrors {
+                mean: known(in_units(own.mean, mean)),
+                sd: known((own.sd - sd) / sd),
+                quantiles: std::array::from_fn(|q| known(in_units(quantiles?[q], given[q]))),
+            }
+        };
+        let columns = (0..dim).into_par_iter().map(of_column).collect();
+        let pairs = self.correlation_errors(values, &own, shares);
+        Ok(Quality {
+            columns,
+            correlation_rms: root_mean_square(pairs.iter().filter_map(|pair| pair.0)),
+            correlation_worst: worst(pairs.into_iter()).map(|(error, (a, b))| (error, a, b)),
+        })
     }
-    let mut pairs = Vec::new();
-    for a in 0..data.dim() {
-        for b in 0..a {
-            if let (Some(own), Some(given)) = (part.correlation(a, b), whole.correlation(a, b)) {
-                pairs.push((Some(own - given), (b, a)));
+
+    /// The error of each correlation that both have, with its columns.
+    fn correlation_errors(
+        &self,
+        values: &[f64],
+        own: &[Option<Moments>],
+        shares: Option<&[f64]>,
+    ) -> Vec<(Option<f64>, (usize, usize))> {
+        let Some(given) = &self.correlations else { return Vec::new() };
+        let mut pairs = Vec::new();
+        let is_known = |j: usize| own[j].is_some() && self.columns[j].is_some();
+        let found = correlations(values, own, shares);
+        for a in (0..own.len()).filter(|&a| is_known(a)) {
+            for b in (0..a).filter(|&b| is_known(b)) {
+                pairs.push((Some(found[a][b] - given[a][b]), (b, a)));
             }
         }
-    }
-    Ok(Quality {
-        columns,
-        correlation_rms: root_mean_square(pairs.iter().filter_map(|pair| pair.0)),
-        correlation_worst: worst(pairs.into_iter()).map(|(error, (a, b))| (error, a, b)),
-    })
-}
-
-/// Every k-th of `n` rows, `size` of them: row ⌊i·n/size⌋ for each i. `size` may not exceed `n`.
-pub fn every_kth(n: usize, size: usize) -> Result<Vec<usize>> {
-    expect_rows(n, size)?;
-    Ok((0..size).map(|i| (i as u128 * n as u128 / size as u128) as usize).collect())
-}
-
-/// `size` rows at equal steps of the summed weights, the first half a step in: every k-th row where rows have weights.
-pub fn systematic_rows(weights: &[f64], size: usize) -> Result<Vec<usize>> {
-    let shares = crate::points::normalised(weights, "rows", weights.len())?;
-    Ok(systematic(&shares, size, 0.5))
-}
-
-/// `size` of `n` rows at random: distinct ones, or with weights iid draws in proportion to them, which may repeat.
-pub fn random_rows(n: usize, weights: Option<&[f64]>, size: usize, seed: u64) -> Result<Vec<usize>> {
-    let mut rng = Pcg64::seed_from_u64(seed);
-    let Some(weights) = weights else {
-        expect_rows(n, size)?;
-        let mut rows: Vec<usize> = (0..n).collect();
-        for i in 0..size {
-            let other = rng.random_range(i..n);
-            rows.swap(i, other);
-        }
-        rows.truncate(size);
-        return Ok(rows);
-    };
-    let weights = crate::points::normalised(weights, "rows", n)?;
-    let mut reached = 0.0;
-    let ends: Vec<f64> = weights
-        .iter()
-        .map(|w| {
-            reached += w;
-            reached
-        })
-        .collect();
-    let last = weights.iter().rposition(|w| *w > 0.0).unwrap_or(0);
-    let draw = |_| {
-        let target = rng.random::<f64>() * reached;
-        ends.partition_point(|end| *end <= target).min(last)
-    };
-    Ok((0..size).map(draw).collect())
-}
-
-fn expect_rows(n: usize, size: usize) -> Result<()> {
-    match size {
-        0 => Err(Error::EmptySet),
-        _ if size > n => Err(Error::TooFewRows { asked: size, available: n }),
-        _ => Ok(()),
+        pairs
     }
 }
 
-/// Weights of either sign divided by their sum.
-fn unit_weights(weights: Option<&[f64]>, what: &'static str, expected: usize) -> Result<Vec<f64>> {
-    let Some(weights) = weights else { return Ok(vec![1.0 / expected as f64; expected]) };
+/// Weights of either sign divided by their sum; `None` where they are equal.
+fn unit_weights(weights: Option<&[f64]>, what: &'static str, expected: usize) -> Result<Option<Vec<f64>>> {
+    let Some(weights) = weights else { return Ok(None) };
     if weights.len() != expected {
         return Err(Error::WeightCount { what, found: weights.len(), expected });
     }
@@ -191,58 +230,86 @@ fn unit_weights(weights: Option<&[f64]>, what: &'static str, expected: usize) ->
     if largest == 0.0 || total <= 0.0 {
         return Err(Error::ZeroWeights);
     }
-    Ok(weights.iter().map(|w| w / largest / total).collect())
+    Ok(Some(weights.iter().map(|w| w / largest / total).collect()))
 }
 
-/// Weighted means and covariances.
-struct Moments {
-    mean: Vec<f64>,
-    covariance: Vec<f64>,
-    has_negative: bool,
-}
-
-impl Moments {
-    fn new(points: &Points, weights: &[f64]) -> Moments {
-        let dim = points.dim();
-        let mut mean = vec![0.0; dim];
-        for (row, w) in points.rows().zip(weights) {
-            mean.iter_mut().zip(row).for_each(|(mean, x)| *mean += w * x);
-        }
-        let mut covariance = vec![0.0; dim * dim];
-        for (row, w) in points.rows().zip(weights) {
-            for a in 0..dim {
-                let scaled = w * (row[a] - mean[a]);
-                for b in 0..=a {
-                    covariance[a * dim + b] += scaled * (row[b] - mean[b]);
+/// The correlations below the diagonal, 0 where a column has no spread. Shares are not negative.
+fn correlations(values: &[f64], moments: &[Option<Moments>], shares: Option<&[f64]>) -> Vec<Vec<f64>> {
+    let dim = moments.len();
+    let mut sums: Vec<Vec<f64>> = (0..dim).map(|a| vec![0.0; a]).collect();
+    if moments.iter().flatten().count() < 2 {
+        return sums;
+    }
+    let equal = 1.0 / (values.len() / dim) as f64;
+    let mut scaled = vec![0.0; dim * BLOCK];
+    for (block, rows) in values.chunks(dim * BLOCK).enumerate() {
+        // Columns side by side, each cell times the root of its share, so that products carry the whole share.
+        scaled.par_chunks_mut(BLOCK).enumerate().for_each(|(j, column)| {
+            column.fill(0.0);
+            let Some(Moments { mean, sd }) = moments[j] else { return };
+            for (i, cell) in column.iter_mut().enumerate().take(rows.len() / dim) {
+                let share = shares.map_or(equal, |shares| shares[block * BLOCK + i]);
+                if share > 0.0 {
+                    *cell = (rows[i * dim + j] * 0.5 - mean * 0.5) / sd * 2.0 * share.sqrt();
                 }
             }
+        });
+        // In whole lanes; what is beyond the rows is 0.
+        let filled = (rows.len() / dim).next_multiple_of(LANES);
+        let column = |j: usize| &scaled[j * BLOCK..j * BLOCK + filled];
+        sums.par_iter_mut().enumerate().for_each(|(a, sums)| {
+            sums.iter_mut().enumerate().for_each(|(b, sum)| *sum += dot_in_lanes(column(a), column(b)));
+        });
+    }
+    sums
+}
+
+/// The inner product of slices of whole lanes, which a compiler can put on vectors because the order of summation allows it.
+fn dot_in_lanes(a: &[f64], b: &[f64]) -> f64 {
+    let mut sums = [0.0; LANES];
+    for (a, b) in a.chunks_exact(LANES).zip(b.chunks_exact(LANES)) {
+        sums.iter_mut().zip(a.iter().zip(b)).for_each(|(sum, (a, b))| *sum += a * b);
+    }
+    sums.iter().sum()
+}
+
+/// The quantiles of a column; `None` where no row weighs anything. Shares are not negative.
+fn quantiles(values: &[f64], dim: usize, j: usize, shares: Option<&[f64]>) -> Option<[f64; 5]> {
+    let column = values.iter().skip(j).step_by(dim).copied();
+    match shares {
+        None => {
+            let mut sorted: Vec<f64> = column.collect();
+            sorted.sort_unstable_by(f64::total_cmp);
+            Some(QUANTILES.map(|level| sorted_quantile(&sorted, level)))
         }
-        Moments { mean, covariance, has_negative: weights.iter().any(|w| *w < 0.0) }
-    }
-
-    /// The standard deviation; `None` where weights are negative.
-    fn spread(&self, column: usize) -> Option<f64> {
-        (!self.has_negative).then(|| self.covariance[column * (self.mean.len() + 1)].sqrt())
-    }
-
-    /// The standard deviation where there is one that is more than the rounding of a constant.
-    fn sd(&self, column: usize) -> Option<f64> {
-        self.spread(column).filter(|sd| *sd > 1e-14 * self.mean[column].abs())
-    }
-
-    fn correlation(&self, a: usize, b: usize) -> Option<f64> {
-        let (sd_a, sd_b) = (self.sd(a)?, self.sd(b)?);
-        Some(self.covariance[a * self.mean.len() + b] / sd_a / sd_b)
+        Some(shares) => weighted_quantiles(column.zip(shares.iter().copied())),
     }
 }
 
-/// The quantiles of a column; `None` where weights are negative.
-fn quantiles(points: &Points, weights: &[f64], column: usize) -> Option<[f64; 5]> {
-    if weights.iter().any(|w| *w < 0.0) {
-        return None;
+/// The quantile of rows of equal weight: equal values are one step, whose middle counts.
+fn sorted_quantile(sorted: &[f64], level: f64) -> f64 {
+    let wanted = level * sorted.len() as f64;
+    let value = sorted[(wanted as usize).min(sorted.len() - 1)];
+    let below = |value: f64| sorted.partition_point(|x| *x < value);
+    let up_to = |value: f64| sorted.partition_point(|x| *x <= value);
+    let (start, end) = (below(value), up_to(value));
+    let middle = |start: usize, end: usize| (start + end) as f64 / 2.0;
+    let own = middle(start, end);
+    if own < wanted && end < sorted.len() {
+        let next = sorted[end];
+        return between(value, next, (wanted - own) / (middle(end, up_to(next)) - own));
     }
-    let values = points.rows().zip(weights).map(|(row, w)| (row[column], *w));
-    let mut steps: Vec<(f64, f64)> = values.filter(|step| step.1 > 0.0).collect();
+    if own > wanted && start > 0 {
+        let last = sorted[start - 1];
+        let before = middle(below(last), start);
+        return between(last, value, (wanted - before) / (own - before));
+    }
+    value
+}
+
+/// The same for rows with shares that sum to one.
+fn weighted_quantiles(rows: impl Iterator<Item = (f64, f64)>) -> Option<[f64; 5]> {
+    let mut steps: Vec<(f64, f64)> = rows.filter(|step| step.1 > 0.0).collect();
     steps.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
     steps.dedup_by(|later, first| {
         let same = later.0 == first.0;
@@ -261,13 +328,18 @@ fn quantiles(points: &Points, weights: &[f64], column: usize) -> Option<[f64; 5]
     let at = |q: f64| {
         let above = steps.partition_point(|(_, middle)| *middle < q);
         match (above.checked_sub(1).map(|below| steps[below]), steps.get(above)) {
-            (Some((x, p)), Some((y, r))) => x + (y - x) * ((q - p) / (r - p)),
+            (Some((x, p)), Some((y, r))) => between(x, *y, (q - p) / (r - p)),
             (Some((x, _)), None) => x,
             (None, Some((y, _))) => *y,
             (None, None) => f64::NAN,
         }
     };
     (!steps.is_empty()).then(|| QUANTILES.map(at))
+}
+
+/// Formed so that the ends, and values of any size, come out as they are.
+fn between(x: f64, y: f64, part: f64) -> f64 {
+    if x == y { x } else { x * (1.0 - part) + y * part }
 }
 
 fn worst<T>(errors: impl Iterator<Item = (Option<f64>, T)>) -> Option<(f64, T)> {

@@ -116,7 +116,7 @@ impl Refiner {
             return Err(Error::Overflow { value: largest_diagonal });
         }
         if let Some(Search { sweeps, rounds, .. }) = options.search {
-            if sweeps == 0 || rounds == 0 {
+            if sweeps == Some(0) || rounds == 0 {
                 let advice = "search for at least one sweep and one round, or leave the search out";
                 return Err(Error::BadOption { option: "the search's sweeps or rounds", value: 0.0, advice });
             }
@@ -259,6 +259,7 @@ impl Refiner {
         let mut best = after_sweeps.clone();
         if let (Some(search), Some(norm)) = (self.options.search, self.squared_norm) {
             let mut rng = Pcg64::seed_from_u64(search.seed);
+            let sweeps = search.sweeps.unwrap_or_else(|| Search::sweeps_for(self.pool.len(), choices.size()));
             for round in 0..search.rounds {
                 let squared = best.squared(norm, size);
                 let unit = size * squared / self.pool.dim() as f64;
@@ -269,8 +270,7 @@ impl Refiner {
                 if round > 0 {
                     set.become_rows(&best.rows);
                 }
-                let (met, ended) =
-                    anneal::anneal(&mut set, choices, search.sweeps, unit, &mut rng, self.watcher());
+                let (met, ended) = anneal::anneal(&mut set, choices, sweeps, unit, &mut rng, self.watcher());
                 let most = if ended { 0 } else { self.options.max_sweeps };
                 let quench = sweep(&mut set, choices, most, margin, self.watcher());
                 let quenched = self.scored(set.chosen().to_vec());

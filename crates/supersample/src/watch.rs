@@ -37,6 +37,13 @@ pub enum Progress {
         /// All visits of this round.
         total: usize,
     },
+    /// Steps of [`polish`](crate::polish()).
+    Polishing {
+        /// Steps taken.
+        steps: usize,
+        /// Steps at most.
+        most: usize,
+    },
 }
 
 /// Who watches. Called from any thread, every few milliseconds; [`ControlFlow::Break`] ends the work.

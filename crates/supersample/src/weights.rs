@@ -11,7 +11,8 @@ use std::collections::HashMap;
 use rayon::prelude::*;
 
 use self::factor::Factor;
-use crate::embedding::{double_squared_norm, double_values};
+use crate::embedding::{Form, double_squared_norm, double_values};
+use crate::metrics::squared_mmd_of_points;
 use crate::sum::{Packed, Precision};
 use crate::{Error, Kernel, MeanEmbedding, Points, Result, linalg};
 
@@ -104,16 +105,23 @@ pub fn optimal(mu: &dyn MeanEmbedding, points: &Points, rule: WeightRule) -> Res
     let (mut energy, equal_energy) = (matrix.energy(&weights, &z), matrix.energy(&equal, &z));
     // The jitter can cost a little, and then only where equal weights are optimal already.
     let is_worse = rule != WeightRule::Free && energy > equal_energy;
-    let weights = if is_worse { equal } else { weights };
+    let weights = if is_worse { equal.clone() } else { weights };
     energy = if is_worse { equal_energy } else { energy };
-    let norm = double_squared_norm(mu);
-    let squared_error = norm.map(|norm| norm + energy);
+    // Where samples are in single precision, ‖μ‖² in double would cost all of their pairs once more.
+    let squared = |weights: &[f64], energy: f64| match mu.form() {
+        Form::Samples(samples) if samples.precision_in_use() == Precision::Mixed => {
+            squared_mmd_of_points(mu, points, weights).ok()
+        }
+        _ => double_squared_norm(mu).map(|norm| norm + energy),
+    };
+    let squared_error = squared(&weights, energy);
+    let equal_squared = squared(&equal, equal_energy);
     let root = |squared: f64| squared.max(0.0).sqrt();
     Ok(OptimalWeights {
         weights: place.iter().map(|&at| weights[at] / copies[at]).collect(),
         error: squared_error.map(root),
         squared_error,
-        equal_error: norm.map(|norm| root(norm + equal_energy)),
+        equal_error: equal_squared.map(root),
         jitter,
         optimal,
     })

@@ -2,10 +2,12 @@
 
 mod common;
 
+use std::ops::ControlFlow;
+
 use supersample::target::{GaussianMixture, IndependentNormals, UniformBox};
 use supersample::{
     AscentOptions, ClosedForm, Domain, Empirical, Error, Herder, Kernel, MeanEmbedding, Points,
-    PolishOptions, metrics, polish,
+    PolishOptions, Progress, metrics, polish, polish_watched,
 };
 
 fn error_of(mu: &dyn MeanEmbedding, points: &Points) -> f64 {
@@ -32,6 +34,12 @@ fn herded_points_get_better_and_the_reported_errors_are_right() {
     assert!(polished.error < short.error && short.error < short.start_error);
     let still = polish(&mu, &polished.points, PolishOptions::default()).unwrap();
     assert!(still.error <= polished.error);
+    let watched = polish_watched(&mu, &herded, PolishOptions::default(), &|progress| match progress {
+        Progress::Polishing { steps: 3, most: 500 } => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    let watched = watched.unwrap();
+    assert!(watched.interrupted && watched.points == short.points);
     let none = polish(&mu, &herded, PolishOptions::default().max_steps(0)).unwrap();
     assert_eq!(none.points, herded);
 }

@@ -3,7 +3,7 @@
 mod common;
 
 use rand::RngExt;
-use supersample::quality::{every_kth, quality, random_rows};
+use supersample::quality::{MOST_CORRELATED, Reference, every_kth, quality, random_rows};
 use supersample::{Error, Points};
 
 fn columns(rows: &[[f64; 2]]) -> Points {
@@ -112,4 +112,75 @@ fn baselines_are_spread_seeded_and_follow_the_weights() {
     let count = |row: usize| drawn.iter().filter(|drawn| **drawn == row).count();
     assert_eq!(count(0) + count(3), 0);
     assert!(count(1).abs_diff(3000) < 120, "{}", count(1));
+}
+
+#[test]
+fn numbers_of_any_size_have_errors() {
+    // Squares and differences of these do not fit a double; in units of the spread nothing has changed.
+    let rng = &mut common::rng(8);
+    let (data, subset) = (common::random_points(60, 2, rng), common::random_points(11, 2, rng));
+    let want = quality(&data, None, &subset, None).unwrap();
+    let largest = data.as_slice().iter().chain(subset.as_slice()).fold(0.0_f64, |a, b| a.max(b.abs()));
+    for scale in [1.0 / largest, 2f64.powi(-900), 2f64.powi(900), 0.99 * f64::MAX / largest] {
+        let scaled = |points: &Points| -> Vec<f64> { points.as_slice().iter().map(|x| x * scale).collect() };
+        let got = Reference::new(&scaled(&data), 2, None).unwrap().quality(&scaled(&subset), None).unwrap();
+        for (got, want) in got.columns.iter().zip(&want.columns) {
+            assert!((got.mean.unwrap() - want.mean.unwrap()).abs() < 1e-12, "{scale:e}");
+            assert!((got.sd.unwrap() - want.sd.unwrap()).abs() < 1e-12, "{scale:e}");
+            for (got, want) in got.quantiles.iter().zip(want.quantiles) {
+                assert!((got.unwrap() - want.unwrap()).abs() < 1e-12, "{scale:e}");
+            }
+        }
+        assert!((got.correlation_rms.unwrap() - want.correlation_rms.unwrap()).abs() < 1e-12, "{scale:e}");
+    }
+    // A mean that dwarfs the spread.
+    let far = |points: &Points| -> Vec<f64> { points.as_slice().iter().map(|x| x + 2f64.powi(40)).collect() };
+    let got = Reference::new(&far(&data), 2, None).unwrap().quality(&far(&subset), None).unwrap();
+    assert!((got.columns[0].mean.unwrap() - want.columns[0].mean.unwrap()).abs() < 1e-2);
+    // A row of no weight may be anywhere.
+    let wild = Reference::new(&[0.0, 1.0, 2.0, f64::MAX], 1, Some(&[1.0, 1.0, 1.0, 0.0])).unwrap();
+    let same = wild.quality(&[0.0, 2.0, 1.0], None).unwrap();
+    assert!(same.mean_rms().unwrap() < 1e-15 && same.sd_rms().unwrap() < 1e-15, "{same:?}");
+    assert!(same.quantile_rms().unwrap() < 1e-15);
+}
+
+/// Each pair on its own, as the formula says.
+#[test]
+fn correlations_are_those_of_the_formula() {
+    let rng = &mut common::rng(2);
+    // More rows than one block, and not a multiple of it.
+    let (data, subset) = (common::random_points(1100, 4, rng), common::random_points(30, 4, rng));
+    let weights: Vec<f64> = (0..30).map(|i| f64::from(i % 5)).collect();
+    let correlation = |points: &Points, weights: &[f64], a: usize, b: usize| {
+        let total: f64 = weights.iter().sum();
+        let mean = |f: &dyn Fn(&[f64]) -> f64| {
+            points.rows().zip(weights).map(|(row, w)| w * f(row)).sum::<f64>() / total
+        };
+        let (x, y) = (mean(&|row| row[a]), mean(&|row| row[b]));
+        let product = mean(&|row| (row[a] - x) * (row[b] - y));
+        product / (mean(&|row| (row[a] - x).powi(2)) * mean(&|row| (row[b] - y).powi(2))).sqrt()
+    };
+    let (mut squares, mut worst) = (0.0, (0.0_f64, 0, 0));
+    for a in 0..4 {
+        for b in a + 1..4 {
+            let error = correlation(&subset, &weights, a, b) - correlation(&data, &[1.0; 1100], a, b);
+            squares += error * error;
+            if error.abs() > worst.0.abs() {
+                worst = (error, a, b);
+            }
+        }
+    }
+    let errors = quality(&data, None, &subset, Some(&weights)).unwrap();
+    assert!((errors.correlation_rms.unwrap() - (squares / 6.0).sqrt()).abs() < 1e-13);
+    let (error, a, b) = errors.correlation_worst.unwrap();
+    assert!((error - worst.0).abs() < 1e-13 && (a, b) == (worst.1, worst.2));
+}
+
+#[test]
+fn many_columns_have_errors_but_no_correlations() {
+    let dim = MOST_CORRELATED + 1;
+    let data: Vec<f64> = (0..3 * dim).map(|i| ((i * i) as f64).sin()).collect();
+    let errors = Reference::new(&data, dim, None).unwrap().quality(&data[..2 * dim], None).unwrap();
+    assert!(errors.mean_rms().is_some() && errors.columns.len() == dim);
+    assert!(errors.correlation_rms.is_none() && errors.correlation_worst.is_none());
 }

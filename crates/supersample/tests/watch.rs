@@ -105,3 +105,20 @@ fn the_fewest_rows_ended_early_still_reach_the_tolerance() {
     assert!(ended.reached && ended.set.interrupted && ended.set.error.unwrap() <= 0.01);
     assert!(ended.set.rows.len() >= whole.set.rows.len());
 }
+
+#[test]
+fn values_of_an_earlier_run_are_taken_and_counted() {
+    let points = Points::from_vec((0..300).map(|i| (i as f64 * 0.7).sin()).collect(), 1).unwrap();
+    let fresh = || Empirical::new(Kernel::gaussian(0.4).unwrap(), points.clone()).unwrap();
+    let first = fresh();
+    let mut values = vec![0.0; 300];
+    first.values_into(&points, &mut values);
+    let second = fresh().recall(values).unwrap();
+    // Nothing is left to compute, so nobody can end it.
+    second.prepare(&|_| Break(())).unwrap();
+    assert_eq!(first.squared_norm(), second.squared_norm());
+    assert!(matches!(
+        fresh().recall(vec![0.5; 299]),
+        Err(Error::RecalledCount { found: 299, expected: 300 })
+    ));
+}

@@ -5,13 +5,14 @@ mod svg;
 use std::fmt::Write;
 
 use supersample::Herder;
+use supersample::quality::QUANTILES;
 
 use self::svg::{Axis, Figure, escaped};
 use crate::args::version;
 use crate::choose::Choice;
 use crate::numbers::significant;
-use crate::quality::Rows;
-use crate::report::{Report, counted};
+use crate::report::{Report, counted, largest};
+use crate::rows::Rows;
 
 /// So many parameters are paired with each other.
 const PAIRED: usize = 4;
@@ -21,6 +22,9 @@ const CLOUD_CELLS: usize = 28;
 const MOST_DOTS: usize = 500;
 /// Points of a curve that the eye can tell apart.
 const CURVE_POINTS: usize = 300;
+
+/// Pixels across for one marginal, with the space beside it.
+const WIDEST_MARGINAL: usize = 290;
 
 const STYLE: &str = include_str!("style.css");
 
@@ -70,6 +74,9 @@ fn write_page(
     subset: Rows<'_>,
     curve: Option<&Curve>,
 ) -> std::fmt::Result {
+    // Negative weights make no densities: then the figures show the rows as they are.
+    let is_signed = subset.shares.is_some_and(|shares| shares.iter().any(|share| *share < 0.0));
+    let subset = if is_signed { Rows { shares: None, ..subset } } else { subset };
     let text = report.to_text();
     let mut lines = text.lines();
     let title = format!("{} of {}", counted(report.chosen, "row"), counted(report.rows, "row"));
@@ -88,7 +95,7 @@ fn write_page(
     }
     out.push_str("<section class=\"top\">\n<div>\n");
     table(out, report)?;
-    if !report.errors.is_empty() {
+    if report.quality.is_some() {
         writeln!(out, "<p>{}.</p>", escaped(&capitalised(&report.worst_errors())))?;
     }
     out.push_str("</div>\n");
@@ -108,19 +115,22 @@ fn write_page(
         writeln!(
             out,
             "<p>All rows (<b class=\"all\">filled</b>) and the subset (<b class=\"chosen\">line</b>), the worst matched \
-             first. Errors are in standard deviations of all rows.</p>\n<div class=\"grid\">"
+             first. Errors are in standard deviations of all rows.{}</p>\n<div class=\"grid\" style=\"max-width: {}px\">",
+            if is_signed {
+                " Some weights are negative, so the lines are those of equal weights."
+            } else {
+                ""
+            },
+            // A few figures are not blown up to fill the page.
+            ranked.len().saturating_mul(WIDEST_MARGINAL)
         )?;
         for &j in &ranked {
-            let errors = report.errors[j].expect("constant parameters are not ranked");
             writeln!(
                 out,
-                "<figure>{}<figcaption><b>{}</b> mean {}, sd {}, {} % quantile {}</figcaption></figure>",
+                "<figure>{}<figcaption><b>{}</b> {}</figcaption></figure>",
                 marginal(full, subset, j, &report.parameters[j]),
                 escaped(&report.parameters[j]),
-                significant(errors.mean),
-                significant(errors.sd),
-                (errors.level * 100.0).round(),
-                significant(errors.quantile)
+                errors_of(report, j)
             )?;
         }
         out.push_str("</div>\n");
@@ -154,30 +164,47 @@ fn write_page(
 }
 
 fn table(out: &mut String, report: &Report) -> std::fmt::Result {
-    let Some(lines) = report.table_lines() else { return Ok(()) };
+    let Some(table) = report.table() else { return Ok(()) };
     out.push_str("<div class=\"scroll\"><table>\n");
-    for (i, [label, mmd, worth, remark]) in lines.iter().enumerate() {
-        let cell = if i == 0 { "th" } else { "td" };
-        let remark =
-            if remark.is_empty() { String::new() } else { format!("<br><small>{}</small>", escaped(remark)) };
-        writeln!(
-            out,
-            "<tr><th scope=\"row\">{}{remark}</th><{cell}>{}</{cell}><{cell}>{}</{cell}></tr>",
-            escaped(label),
-            escaped(mmd),
-            escaped(worth)
-        )?;
+    for (i, line) in table.lines.iter().enumerate() {
+        out.push_str("<tr>");
+        for (j, text) in line.iter().enumerate() {
+            match j {
+                0 => write!(out, "<th scope=\"row\">{}</th>", escaped(text))?,
+                _ if i == 0 => write!(out, "<th>{}</th>", escaped(text))?,
+                // On a narrow screen each cell stands under its own name.
+                _ => {
+                    write!(out, "<td data-name=\"{}\">{}</td>", escaped(&table.lines[0][j]), escaped(text))?;
+                }
+            }
+        }
+        out.push_str("</tr>\n");
     }
-    out.push_str("</table></div>\n");
-    Ok(())
+    writeln!(out, "</table></div>\n<p class=\"note\">{}.</p>", escaped(&capitalised(&table.note)))
 }
 
 /// The parameters that have a spread, the worst matched first.
 fn ranked(report: &Report) -> Vec<usize> {
-    let largest = |j: &usize| report.errors[*j].map_or(0.0, |errors| errors.largest());
-    let mut ranked: Vec<usize> = (0..report.errors.len()).filter(|&j| report.errors[j].is_some()).collect();
-    ranked.sort_by(|a, b| largest(b).total_cmp(&largest(a)));
-    ranked
+    let columns = report.quality.iter().flat_map(|quality| &quality.columns);
+    let mut ranked: Vec<(usize, f64)> =
+        columns.enumerate().filter_map(|(j, errors)| Some((j, largest(errors)?))).collect();
+    ranked.sort_by(|a, b| b.1.total_cmp(&a.1));
+    ranked.into_iter().map(|(j, _)| j).collect()
+}
+
+/// `mean 0.0120, sd 0.0340, 95 % quantile 0.0900`, as far as they are known.
+fn errors_of(report: &Report, j: usize) -> String {
+    let Some(errors) = report.quality.as_ref().map(|quality| &quality.columns[j]) else {
+        return String::new();
+    };
+    let shown = |name: &str, error: Option<f64>| Some(format!("{name} {}", significant(error?.abs())));
+    let levels =
+        QUANTILES.iter().zip(errors.quantiles).filter_map(|(level, error)| Some((level, error?.abs())));
+    let quantile = levels
+        .reduce(|a, b| if b.1 > a.1 { b } else { a })
+        .map(|(level, error)| format!("{} % quantile {}", (level * 100.0).round(), significant(error)));
+    let all = [shown("mean", errors.mean), shown("sd", errors.sd), quantile];
+    all.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 fn error_curve(curve: &Curve) -> String {
@@ -263,8 +290,12 @@ fn pair(full: Rows<'_>, subset: Rows<'_>, i: usize, j: usize, name: &str) -> Str
         figure.cell("cell", corner, (corner.0 + dx, corner.1 + dy), 0.08 + 0.72 * (share / most).sqrt());
     }
     let every = subset.len().div_ceil(MOST_DOTS).max(1);
-    for row in subset.values.chunks_exact(subset.dim).step_by(every) {
-        figure.dot("dot chosen", row[i], row[j], 2.2);
+    for (at, row) in subset.values.chunks_exact(subset.dim).enumerate().step_by(every) {
+        // The area of a dot is its weight, within what the eye can tell.
+        let radius = 2.2 * (subset.share(at) * subset.len() as f64).sqrt().min(3.0);
+        if radius > 0.2 {
+            figure.dot("dot chosen", row[i], row[j], radius);
+        }
     }
     figure.finish(name)
 }
@@ -285,6 +316,8 @@ fn shell_word(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use supersample::quality::Reference;
+
     use super::*;
     use crate::report::tests::report;
 
@@ -300,7 +333,10 @@ mod tests {
         let text = page(&about, rows(&full), rows(&subset), Some(&curve));
         // One curve, four marginals (the fifth parameter is constant) and the six pairs of four.
         assert_eq!(text.matches("<svg ").count(), 1 + 4 + 6);
-        assert!(text.contains("supersample herd draws.csv -n 100") && text.contains("<td>9,850</td>"));
+        assert!(
+            text.contains("supersample herd draws.csv -n 100")
+                && text.contains("<td data-name=\"worth\">9,850</td>")
+        );
         assert!(!text.contains("<tau>") && text.contains("&lt;tau&gt;"));
         for outside in ["http", "<script", "<link", "src=", "url(", "@import", "NaN", "inf\""] {
             assert!(!text.contains(outside), "{outside}");
@@ -319,9 +355,10 @@ mod tests {
     #[test]
     fn flat_columns_and_single_rows_still_make_a_page() {
         let mut about = report();
-        about.errors = vec![None, about.errors[1]];
         about.parameters.truncate(2);
         let values = [1.0, 2.0];
+        about.quality =
+            Some(Reference::new(&[1.0, 2.0, 1.0, 3.0], 2, None).unwrap().quality(&values, None).unwrap());
         let rows = Rows { values: &values, dim: 2, shares: None };
         let text = page(&about, rows, rows, None);
         assert!(text.contains("</html>") && !text.contains("NaN"), "{text}");

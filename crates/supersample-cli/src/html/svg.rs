@@ -41,7 +41,7 @@ impl Axis {
         let inside = |tick: &f64| (-1e-9..=1.0 + 1e-9).contains(&self.part(*tick));
         if self.is_log {
             let decades = (self.high / self.low).log10();
-            let steps: &[f64] = if decades < 1.5 { &[1.0, 2.0, 5.0] } else { &[1.0] };
+            let steps: &[f64] = if decades < 2.2 { &[1.0, 2.0, 5.0] } else { &[1.0] };
             let powers = self.low.log10().floor() as i32..=self.high.log10().ceil() as i32;
             return powers
                 .flat_map(|power| steps.iter().map(move |step| step * 10_f64.powi(power)))

@@ -3,9 +3,10 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::Output;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
-use assert_cmd::cargo::cargo_bin_cmd;
+use assert_cmd::cargo::{cargo_bin, cargo_bin_cmd};
 use tempfile::TempDir;
 
 /// A folder of its own for each test; commands run inside it, so that messages name files without their path.
@@ -96,5 +97,43 @@ impl Desk {
     pub(crate) fn refused_file(&self, contents: impl AsRef<[u8]>) -> String {
         self.write("bad.csv", contents);
         self.refused("bad.csv -n 1")
+    }
+}
+
+pub(crate) fn numbers(text: &str) -> Vec<usize> {
+    text.lines().map(|line| line.parse().unwrap()).collect()
+}
+
+pub(crate) fn json(desk: &Desk, name: &str) -> serde_json::Value {
+    serde_json::from_str(&desk.read(name)).unwrap()
+}
+
+/// `n` rows of four parameters that hang together, with fixed numbers.
+pub(crate) fn posterior(n: usize) -> String {
+    let mut text = String::from("mu,tau,theta.1,theta.2\n");
+    for i in 0..n {
+        let (a, b) = ((i as f64 * 0.754_877).fract(), (i as f64 * 0.569_840).fract());
+        let (x, y) = ((-2.0 * (a + 1e-9).ln()).sqrt(), std::f64::consts::TAU * b);
+        let (x, y) = (x * y.cos(), x * y.sin());
+        text += &format!("{x},{},{},{}\n", y.exp(), 0.5 * x + y, x * y);
+    }
+    text
+}
+
+pub(crate) fn spawn(desk: &Desk, words: &str) -> Child {
+    let mut command = Command::new(cargo_bin!("supersample"));
+    command.current_dir(desk.folder()).args(words.split(' '));
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+pub(crate) fn signal(child: &Child, name: &str) {
+    assert!(Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success());
+}
+
+pub(crate) fn wait_for(what: &str, mut is_there: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !is_there() {
+        assert!(start.elapsed() < Duration::from_secs(120), "waited for {what}");
+        std::thread::sleep(Duration::from_millis(20));
     }
 }

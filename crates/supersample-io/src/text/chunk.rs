@@ -156,6 +156,10 @@ fn careful_row(
         let Some(text) = field.text() else { return Err(trouble(TroubleKind::NotUtf8)) };
         match number(&text) {
             Ok(value) => numbers.push((*role, value)),
+            // The logarithm of no weight at all; whether a weight can be that is for others to say.
+            Err(BadCell::NonFinite) if *role == Role::Weight && text.parse() == Ok(f64::NEG_INFINITY) => {
+                numbers.push((*role, f64::NEG_INFINITY));
+            }
             Err(cell) => return Err(trouble(TroubleKind::Cell { column, cell, text })),
         }
     }

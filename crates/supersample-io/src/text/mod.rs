@@ -311,14 +311,28 @@ impl TextSource {
         Ok(Cursor { row, stream, buffer: Vec::new(), at: 0 })
     }
 
+    /// The cells of one column of the first so many rows, as text.
+    pub(crate) fn column(&self, position: usize, rows: usize) -> Result<Column> {
+        let mut cursor = self.cursor_at(*self.marks.first().ok_or(Error::Changed)?)?;
+        for _ in 0..self.skipped {
+            cursor.next(self.dialect)?;
+        }
+        let mut cells = Vec::with_capacity(rows);
+        for _ in 0..rows {
+            let record = cursor.next(self.dialect)?;
+            let fields = self.dialect.fields(&record);
+            cells.push(fields.get(position).map(|field| field.lossy_text()));
+        }
+        Ok(Column::Text(cells))
+    }
+
     /// The rows with all their columns as text.
     pub(crate) fn frame(&self, names: &[String], rows: &[usize]) -> Result<Frame> {
         let mut cells: Vec<Vec<Option<String>>> = vec![Vec::with_capacity(rows.len()); names.len()];
         for record in self.records(rows)? {
             let fields = self.dialect.fields(&record);
             for (column, cells) in cells.iter_mut().enumerate() {
-                let lossy = |raw: &[u8]| String::from_utf8_lossy(raw).trim().to_string();
-                cells.push(fields.get(column).map(|field| field.text().unwrap_or_else(|| lossy(field.raw))));
+                cells.push(fields.get(column).map(|field| field.lossy_text()));
             }
         }
         let columns = names.iter().cloned().zip(cells.into_iter().map(Column::Text)).collect();

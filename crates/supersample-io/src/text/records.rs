@@ -136,6 +136,13 @@ impl Field<'_> {
     }
 }
 
+impl Field<'_> {
+    /// The same, with what is not UTF-8 replaced.
+    pub(crate) fn lossy_text(&self) -> String {
+        self.text().unwrap_or_else(|| String::from_utf8_lossy(self.raw).trim().to_string())
+    }
+}
+
 /// A field for a file of text, quoted only where it has to be.
 pub(crate) fn quoted(text: &str, separator: u8) -> String {
     let bytes = text.as_bytes();

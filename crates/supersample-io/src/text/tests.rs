@@ -165,10 +165,20 @@ fn weights_are_read_beside_the_parameters() {
     let reading = Reading { weight_column: Some("w"), ..Reading::default() };
     let draws = read_with(b"w,mu\n-700,1\n-701.5,2\n", &reading).unwrap();
     assert_eq!((draws.values(), draws.weights()), (&[1.0, 2.0][..], Some(&[-700.0, -701.5][..])));
-    assert_eq!(
-        read_with(b"w,mu\n-inf,1\n", &reading).unwrap_err().to_string(),
-        "row 1 (line 2), column 'w' is the weight '-inf'; every row needs a finite number as its weight"
-    );
+    // The logarithm of no weight, as R, NumPy and others write it.
+    let draws = read_with(b"w,mu\n-inf,1\n-Inf,2\n-INFINITY,3\n0,4\n", &reading).unwrap();
+    let none = f64::NEG_INFINITY;
+    assert_eq!(draws.weights(), Some(&[none, none, none, 0.0][..]));
+    for bad in ["inf", "NaN", "x", ""] {
+        assert_eq!(
+            read_with(format!("w,mu\n{bad},1\n").as_bytes(), &reading).unwrap_err().to_string(),
+            format!(
+                "row 1 (line 2), column 'w' is the weight '{bad}'; every row needs a finite number as its weight, or \
+                 -inf as the logarithm of none"
+            )
+        );
+    }
+    assert!(read_with(b"mu\n-inf\n", &Reading::default()).is_err());
     assert!(matches!(read_with(b"mu\n1\n", &reading), Err(Error::UnknownColumn { .. })));
     assert!(matches!(read_with(b"w\n1\n", &reading), Err(Error::NoNumericColumns { .. })));
     let both = Reading { selection: Selection::Only(vec!["w".to_string()]), ..reading };

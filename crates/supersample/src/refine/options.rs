@@ -7,7 +7,7 @@
 /// let plain = RefineOptions::default();
 /// assert!(!plain.repeats && plain.search.is_none());
 /// let thorough = RefineOptions::default().search(40, 1).exclude(&[0, 1]);
-/// assert_eq!(thorough.search.unwrap().sweeps, 40);
+/// assert_eq!(thorough.search.unwrap().sweeps, Some(40));
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -38,8 +38,8 @@ pub struct RefineOptions {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Search {
-    /// Annealed sweeps in each round.
-    pub sweeps: usize,
+    /// Annealed sweeps in each round; `None` for as many as [`sweeps_for`](Self::sweeps_for) says of the set.
+    pub sweeps: Option<usize>,
     /// Rounds, each from the best set so far. Default 1: one long round does better than several short ones.
     pub rounds: usize,
     /// The seed of its random numbers; the same seed gives the same set.
@@ -91,7 +91,12 @@ impl RefineOptions {
 
     /// The same, followed by a search of one round of this many annealed sweeps.
     pub fn search(self, sweeps: usize, seed: u64) -> RefineOptions {
-        RefineOptions { search: Some(Search { sweeps, rounds: 1, seed }), ..self }
+        RefineOptions { search: Some(Search { sweeps: Some(sweeps), rounds: 1, seed }), ..self }
+    }
+
+    /// The same, followed by a search that is as long as the size of the set allows ([`Search::sweeps_for`]).
+    pub fn search_by_size(self, seed: u64) -> RefineOptions {
+        RefineOptions { search: Some(Search { sweeps: None, rounds: 1, seed }), ..self }
     }
 
     /// The same, with the search made this many times over; without effect without a search.

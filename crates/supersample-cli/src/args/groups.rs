@@ -1,0 +1,187 @@
+//! Flags that several verbs share, by what they are about.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use clap::builder::PossibleValuesParser;
+use supersample::Kernel;
+use supersample_io::Format;
+
+use super::values::{memory_size, separator, whole_number};
+use crate::balance::QuotaList;
+use crate::names::NameList;
+
+#[derive(clap::Args)]
+pub(crate) struct InputArgs {
+    /// Draw files, one for each chain; - is stdin
+    #[arg(value_name = "DRAWS", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) reading: ReadingArgs,
+}
+
+#[derive(clap::Args)]
+#[command(next_help_heading = "Input")]
+pub(crate) struct ReadingArgs {
+    /// csv, tsv, stan, npy, npz, parquet or arrow [default: found out]
+    #[arg(long, value_name = "NAME", hide_possible_values = true,
+          value_parser = PossibleValuesParser::new(Format::NAMES))]
+    pub(crate) format: Option<String>,
+
+    /// Between the fields of text: a character or tab [default: found out]
+    #[arg(long, value_name = "CHAR", value_parser = separator)]
+    pub(crate) separator: Option<u8>,
+
+    /// Choose by these columns only; theta is all of theta.1, theta.2, …
+    #[arg(long, value_name = "A,B", conflicts_with = "exclude")]
+    pub(crate) columns: Option<NameList>,
+
+    /// Choose by all columns but these and ids: chain, draw, iteration, row, names ending in __
+    #[arg(long, value_name = "A,B")]
+    pub(crate) exclude: Option<NameList>,
+
+    /// Keep the warm-up rows of CmdStan files [default: left out]
+    #[arg(long)]
+    pub(crate) warmup: bool,
+
+    /// Weigh the rows by this column
+    #[arg(long, value_name = "NAME", conflicts_with = "log_weight_column")]
+    pub(crate) weight_column: Option<String>,
+
+    /// Weigh the rows by the exponential of this column
+    #[arg(long, value_name = "NAME")]
+    pub(crate) log_weight_column: Option<String>,
+}
+
+#[derive(clap::Args)]
+#[command(next_help_heading = "How many")]
+pub(crate) struct SizeArgs {
+    /// How many; with --tol or --worth at most so many [default then: all rows]
+    #[arg(short, long, value_name = "T", allow_negative_numbers = true, value_parser = whole_number)]
+    pub(crate) number: Option<usize>,
+
+    /// The fewest with an MMD of at most this
+    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    pub(crate) tol: Option<f64>,
+
+    /// The fewest worth so many independent draws
+    #[arg(long, value_name = "M", allow_negative_numbers = true)]
+    pub(crate) worth: Option<f64>,
+}
+
+#[derive(clap::Args)]
+#[command(next_help_heading = "Balance")]
+pub(crate) struct BalanceArgs {
+    /// Share the rows out over the values of this column; chain: over the files
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) per: Option<String>,
+
+    /// So many of each value [default: in proportion to its rows]
+    #[arg(long, value_name = "A=N,B=M", requires = "per")]
+    pub(crate) quota: Option<QuotaList>,
+
+    /// Rows that must be in, from 0: 3,10-20 or @FILE with one a line
+    #[arg(long, value_name = "ROWS")]
+    pub(crate) include_rows: Option<String>,
+
+    /// Rows that must not be in; they are still part of what is matched
+    #[arg(long, value_name = "ROWS")]
+    pub(crate) exclude_rows: Option<String>,
+}
+
+#[derive(clap::Args)]
+#[command(next_help_heading = "Distances")]
+pub(crate) struct KernelArgs {
+    /// Columns to unit variance (sd), uncorrelated too (pca), as is (none)
+    #[arg(long, value_enum, default_value_t = ScaleArg::Sd, hide_possible_values = true)]
+    pub(crate) scale: ScaleArg,
+
+    /// gaussian, laplace, matern12, matern32, matern52, imq or linear
+    #[arg(long, value_name = "NAME", default_value = "gaussian", hide_possible_values = true,
+          value_parser = PossibleValuesParser::new(Kernel::NAMES))]
+    pub(crate) kernel: String,
+
+    /// The kernel's length: a number, or the median distance [default: median]
+    #[arg(long, value_name = "median|NUM", allow_negative_numbers = true)]
+    pub(crate) bandwidth: Option<String>,
+
+    /// Single where that is safe (mixed), or double throughout (double)
+    #[arg(long, value_enum, default_value_t = PrecisionArg::Mixed, hide_possible_values = true)]
+    pub(crate) precision: PrecisionArg,
+}
+
+#[derive(clap::Args)]
+#[command(next_help_heading = "Results")]
+pub(crate) struct ResultArgs {
+    /// Write the rows, all their columns, in the format of the ending [default: stdout]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Give them weights that sum to one: simplex (not negative) or free
+    #[arg(long, value_enum, value_name = "RULE", default_value_t = WeightsArg::Equal, hide_possible_values = true)]
+    pub(crate) weights: WeightsArg,
+
+    /// Write the row numbers, from 0 over all files, in order of choice
+    #[arg(long, value_name = "FILE")]
+    pub(crate) indices: Option<PathBuf>,
+
+    /// Write t,row,error,weight_norm,margin of each choice as CSV
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+
+    /// Write the summary as JSON
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+
+    /// Write one self-contained HTML page with figures
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+}
+
+#[derive(clap::Args)]
+#[command(next_help_heading = "The run")]
+pub(crate) struct RunArgs {
+    /// How many threads; the result is the same for any [default: all cores]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole_number)]
+    pub(crate) threads: Option<usize>,
+
+    /// Keep what is needed to go on after a stop in this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) checkpoint: Option<PathBuf>,
+
+    /// Go on from this checkpoint, to the same rows as an unbroken run
+    #[arg(long, value_name = "FILE")]
+    pub(crate) resume: Option<PathBuf>,
+
+    /// Refuse a run that needs more memory than this, as in 500M or 2G
+    #[arg(long, value_name = "SIZE", value_parser = memory_size)]
+    pub(crate) max_memory: Option<u64>,
+
+    /// Print no summary and no progress
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+/// What is done to the columns before distances are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ScaleArg {
+    None,
+    Sd,
+    Pca,
+}
+
+/// Which weights the chosen rows are given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WeightsArg {
+    Equal,
+    Simplex,
+    Free,
+}
+
+/// The precision of the kernel values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PrecisionArg {
+    Mixed,
+    Double,
+}

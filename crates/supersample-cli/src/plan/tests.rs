@@ -1,0 +1,78 @@
+//! Flags to plans, and the words for flags that make no sense.
+
+use clap::Parser;
+use supersample::Kernel;
+
+use super::*;
+use crate::args::{Args, Verb};
+
+fn plan(flags: &str) -> Result<ChoosePlan> {
+    let words = format!("supersample herd draws.csv {flags}");
+    let Verb::Herd(args) = Args::try_parse_from(words.split_whitespace())?.verb else { unreachable!() };
+    ChoosePlan::herd(args)
+}
+
+fn refused(flags: &str) -> String {
+    format!("{:#}", plan(flags).unwrap_err())
+}
+
+#[test]
+fn the_defaults_are_those_of_the_help() {
+    let plan = plan("-n 3").unwrap();
+    assert_eq!(plan.draws.kernel, KernelPlan::Median { name: "gaussian".to_string() });
+    assert_eq!(
+        (plan.draws.scale, &plan.draws.selection, plan.stop.number),
+        (Scale::Sd, &Selection::Default, Some(3))
+    );
+    assert!(!plan.quiet && !plan.unique && plan.outputs.rows.is_none() && plan.threads.is_none());
+    assert_eq!(plan.draws.weights, WeightsPlan::Equal);
+}
+
+#[test]
+fn bandwidths_are_lengths_or_the_word_median() {
+    let kernel = |flags: &str| plan(flags).unwrap().draws.kernel;
+    assert_eq!(kernel("-n 1 --bandwidth 2.5"), KernelPlan::Given(Kernel::gaussian(2.5).unwrap()));
+    assert_eq!(kernel("-n 1 --kernel linear"), KernelPlan::Given(Kernel::linear()));
+    assert_eq!(
+        kernel("-n 1 --kernel imq --bandwidth median"),
+        KernelPlan::Median { name: "imq".to_string() }
+    );
+    assert_eq!(refused("-n 1 --bandwidth abc"), "--bandwidth 'abc' is neither a number nor the word median");
+    for length in ["0", "-1", "nan", "inf"] {
+        let message = refused(&format!("-n 1 --bandwidth {length}"));
+        assert!(message.starts_with("--bandwidth: bandwidth "), "{message}");
+        assert!(message.contains("is not a positive finite number"), "{message}");
+    }
+    assert_eq!(
+        refused("-n 1 --kernel linear --bandwidth 2"),
+        "--bandwidth has no effect on the linear kernel; leave it out or choose another kernel"
+    );
+}
+
+#[test]
+fn outputs_must_be_files_of_their_own() {
+    assert_eq!(
+        refused("-n 1 -o ./draws.csv"),
+        "-o and the input are the same file, ./draws.csv; name another"
+    );
+    assert_eq!(refused("-n 1 -o x --trace ./x"), "--trace and -o are the same file, ./x; name another");
+    assert_eq!(refused("-n 1 -o x --checkpoint x"), "--checkpoint and -o are the same file, x; name another");
+    assert!(refused("-n 1 --json r --resume r").contains("are the same file"));
+    assert!(plan("-n 1 --checkpoint c --resume c").is_ok());
+    assert!(refused("-n 1 --indices -").starts_with("--indices cannot be written to stdout"));
+    assert!(plan("-n 1 -o - --indices a --trace b").unwrap().outputs.rows.is_none());
+    assert!(refused("-n 1 -o x.npy.gz").contains("only text is gzipped"));
+}
+
+#[test]
+fn nothing_cannot_be_asked_for() {
+    assert_eq!(refused("-n 0"), "-n is 0; ask for at least 1 row");
+    assert!(refused("-n 1 --threads 0").starts_with("--threads is 0;"));
+    assert_eq!(refused("-n 1 --threads 9999"), "--threads is 9999; at most 1024 can be started");
+    assert!(refused("-n -4").contains("invalid value '-4' for '--number <T>': write a whole number"));
+    assert!(refused("-n 1 --columns a --exclude b").contains("cannot be used with"));
+    assert!(refused("-n 1 --weight-column a --log-weight-column b").contains("cannot be used with"));
+    assert!(refused("-n 1 --format npy --separator ;").contains("--separator has no effect on npy files"));
+    assert!(refused("").starts_with("say how many: "));
+    assert!(plan("--tol 0.01").is_ok() && plan("--worth 500").is_ok());
+}

@@ -1,0 +1,118 @@
+//! The table of a report: the MMD of the result, its worth and its typical errors, beside those of other rows.
+
+use super::{Report, Subject};
+use crate::compare::{Comparison, TypicalErrors};
+use crate::numbers::{count, ordinal, significant, with_spread};
+use crate::report::counted;
+use crate::report::text::ROUNDING;
+use crate::weighing::Weighing;
+
+/// The cells of a table, the head first, and what to know about them.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Table {
+    pub(crate) lines: Vec<Vec<String>>,
+    pub(crate) note: String,
+}
+
+const HEAD: [&str; 7] = ["", "MMD", "worth", "mean", "sd", "quantile", "correlation"];
+
+impl Table {
+    pub(crate) fn to_text(&self) -> String {
+        let columns = self.lines.first().map_or(0, Vec::len);
+        let width = |column: usize| self.lines.iter().map(|line| line[column].chars().count()).max();
+        let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
+        let mut text = String::new();
+        for line in &self.lines {
+            let cells = line.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}   "));
+            text.push_str(cells.collect::<String>().trim_end());
+            text.push('\n');
+        }
+        text + &self.note + "\n"
+    }
+}
+
+impl Report {
+    /// `None` where the MMD is not known.
+    pub(crate) fn table(&self) -> Option<Table> {
+        let error = self.error?;
+        let mut lines: Vec<[String; 7]> = vec![HEAD.map(str::to_string)];
+        lines.push(self.line(self.these(), self.mmd(error), self.worth(error), self.typical()));
+        if let Some(Weighing { equal_error: Some(error), equal_errors, .. }) = &self.weighing {
+            let label = "with equal weights".to_string();
+            lines.push(self.line(label, self.mmd(*error), self.worth(*error), *equal_errors));
+        }
+        let mut notes = vec!["worth: in independent draws".to_string()];
+        if let Some(comparison) = &self.comparison {
+            let Comparison { random_mean, random_sd, random_draws, spaced, .. } = *comparison;
+            let random = match self.is_noise(random_mean) {
+                true => self.mmd(random_mean),
+                false => with_spread(random_mean, random_sd),
+            };
+            let rows = format!("random {}", counted(self.chosen, "row"));
+            // Worth as many as they are, by the meaning of the word.
+            lines.push(self.line(rows, random, count(self.chosen), comparison.random_errors));
+            let errors = comparison.spaced_errors;
+            lines.push(self.line(self.spacing(), self.mmd(spaced), self.worth(spaced), errors));
+            let by_weight = if self.weight_column.is_some() { " by weight" } else { "" };
+            notes.push(format!("random: mean ± sd of {random_draws} draws{by_weight}"));
+        } else if let (Subject::Placed { .. }, Some(single)) = (&self.subject, self.single_draw) {
+            let expected = (single.max(0.0) / self.chosen as f64).sqrt();
+            let random = format!("random {}", counted(self.chosen, "point"));
+            let none = TypicalErrors::default();
+            lines.push(self.line(random, self.mmd(expected), count(self.chosen), none));
+            notes.push("random: root mean square".to_string());
+        }
+        // A column that has nothing to say in any line is left out.
+        let says = |column: usize| column < 3 || lines[1..].iter().any(|line| !line[column].is_empty());
+        let kept: Vec<usize> = (0..HEAD.len()).filter(|&column| says(column)).collect();
+        if kept.len() > 3 {
+            notes.push("the other errors: root mean square, in sds of all rows".to_string());
+        }
+        let lines =
+            lines.iter().map(|line| kept.iter().map(|&column| line[column].clone()).collect()).collect();
+        Some(Table { lines, note: notes.join("; ") })
+    }
+
+    fn line(&self, label: String, mmd: String, worth: String, errors: TypicalErrors) -> [String; 7] {
+        let shown = |error: Option<f64>| match error {
+            Some(error) if error <= ROUNDING => format!("< {ROUNDING:e}"),
+            Some(error) => significant(error),
+            None => String::new(),
+        };
+        let TypicalErrors { mean, sd, quantile, correlation } = errors;
+        [label, mmd, worth, shown(mean), shown(sd), shown(quantile), shown(correlation)]
+    }
+
+    fn these(&self) -> String {
+        match self.subject {
+            Subject::Subset { .. } => format!("this subset of {}", count(self.chosen)),
+            _ => format!("these {}", counted(self.chosen, self.noun())),
+        }
+    }
+
+    fn spacing(&self) -> String {
+        if self.weight_column.is_some() {
+            return "evenly spaced by weight".to_string();
+        }
+        match self.rows.is_multiple_of(self.chosen) {
+            true => format!("every {} row", ordinal(self.rows / self.chosen)),
+            false => "evenly spaced rows".to_string(),
+        }
+    }
+
+    fn mmd(&self, error: f64) -> String {
+        match self.is_noise(error) {
+            true => format!("< {}", significant(self.error_floor)),
+            false => significant(error),
+        }
+    }
+
+    /// Empty where all rows are the same, since then any number of draws is as good as one.
+    fn worth(&self, error: f64) -> String {
+        let noise = self.is_noise(error);
+        match self.worth_of(error) {
+            Some(worth) => format!("{}{}", if noise { "> " } else { "" }, significant(worth)),
+            None => String::new(),
+        }
+    }
+}

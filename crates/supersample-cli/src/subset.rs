@@ -1,0 +1,164 @@
+//! The subset that `eval` is given: rows by their columns or by their numbers, and the weights that come with them.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use supersample_io::{Draws, Error, Reading, Selection};
+
+/// Columns of weights that `herd` and others write: ours where DRAWS has a column `weight` of its own, then the plain one.
+const WEIGHTS: [&str; 2] = ["supersample_weight", "weight"];
+/// Columns of row numbers, as `herd` writes and others spell them.
+const ROWS: [&str; 4] = ["row", ".row", "Row", "ROW"];
+/// A list of row numbers is a short file.
+const LONGEST_LIST: u64 = 1 << 30;
+
+/// The name of a column of weights, and its weights divided by their sum.
+type NamedWeights = (String, Vec<f64>);
+
+/// Some rows, whoever chose them.
+#[derive(Debug)]
+pub(crate) struct Subset {
+    /// The parameters in the order of the draws, row after row.
+    pub(crate) values: Vec<f64>,
+    /// Weights that sum to one, of either sign, and the column they came from.
+    pub(crate) weights: Option<NamedWeights>,
+    /// Whether the file gave row numbers and not the rows.
+    pub(crate) is_by_number: bool,
+}
+
+impl Subset {
+    /// Reads the parameters of the draws from this file; where it does not have them, the row numbers in its column
+    /// `row` or in `index_column`, or one a line as `--indices` writes them.
+    pub(crate) fn read(path: &Path, draws: &Draws, index_column: Option<&str>) -> Result<Subset> {
+        if let Some(column) = index_column {
+            return Subset::by_column(path, draws, column).context("the subset");
+        }
+        if let Some(numbers) = listed_numbers(path) {
+            return Subset::by_number(draws, &numbers, None).context("the subset");
+        }
+        match Subset::by_parameters(path, draws) {
+            Err(error) if is_unknown_column(&error) => {
+                let by_row = ROWS.iter().find_map(|column| Subset::by_column(path, draws, column).ok());
+                by_row.ok_or(error).context("the subset")
+            }
+            subset => subset.context("the subset"),
+        }
+    }
+
+    fn by_parameters(path: &Path, draws: &Draws) -> Result<Subset> {
+        let columns: Vec<String> = draws.parameter_names().iter().map(|name| name.to_string()).collect();
+        let (subset, weights) = read_weighted(path, draws, columns)?;
+        // Another tool may have put the columns in another order.
+        let names = subset.parameter_names();
+        let place =
+            |name: &str| names.iter().position(|other| *other == name).expect("the columns were asked for");
+        let order: Vec<usize> = draws.parameter_names().iter().map(|name| place(name)).collect();
+        let rows = subset.values().chunks_exact(names.len());
+        let values = rows.flat_map(|row| order.iter().map(|&j| row[j])).collect();
+        Ok(Subset { values, weights, is_by_number: false })
+    }
+
+    fn by_column(path: &Path, draws: &Draws, column: &str) -> Result<Subset> {
+        let (numbers, weights) = read_weighted(path, draws, vec![column.to_string()])?;
+        Subset::by_number(draws, numbers.values(), weights).with_context(|| format!("column '{column}'"))
+    }
+
+    fn by_number(draws: &Draws, numbers: &[f64], weights: Option<NamedWeights>) -> Result<Subset> {
+        let dim = draws.dim();
+        let mut values = Vec::with_capacity(numbers.len() * dim);
+        for (at, &number) in numbers.iter().enumerate() {
+            let is_row = number >= 0.0 && number.fract() == 0.0 && number < draws.len() as f64;
+            ensure!(
+                is_row,
+                "entry {} is {number}, which is no row of the draws; they are counted from 0 to {}",
+                at + 1,
+                draws.len() - 1
+            );
+            let row = number as usize;
+            values.extend_from_slice(&draws.values()[row * dim..(row + 1) * dim]);
+        }
+        Ok(Subset { values, weights, is_by_number: true })
+    }
+}
+
+/// The columns of a file, and the weights where it has a column of them that the draws do not have.
+fn read_weighted(path: &Path, draws: &Draws, columns: Vec<String>) -> Result<(Draws, Option<NamedWeights>)> {
+    let plain = Reading { selection: Selection::Only(columns), keep_warmup: true, ..Reading::default() };
+    let subset = Draws::read(&[path], &plain)?;
+    let has = |draws: &Draws, name: &str| draws.names().iter().any(|other| other == name);
+    let Some(column) = WEIGHTS.into_iter().find(|name| has(&subset, name) && !has(draws, name)) else {
+        return Ok((subset, None));
+    };
+    let weighted = Draws::read(&[path], &Reading { weight_column: Some(column), ..plain })?;
+    let weights = summing_to_one(weighted.weights().unwrap_or_default())
+        .with_context(|| format!("column '{column}'"))?;
+    Ok((weighted, Some((column.to_string(), weights))))
+}
+
+/// Weights of either sign, divided by their sum.
+fn summing_to_one(weights: &[f64]) -> Result<Vec<f64>> {
+    let largest = weights.iter().fold(0.0_f64, |largest, weight| largest.max(weight.abs()));
+    ensure!(largest.is_finite(), "a weight is -inf; logarithms of weights are not read here");
+    let sum: f64 = weights.iter().map(|weight| weight / largest).sum();
+    ensure!(sum > 0.0, "the weights do not have a positive sum; weights of a subset must");
+    Ok(weights.iter().map(|weight| weight / largest / sum).collect())
+}
+
+/// The numbers of a file that has nothing else, one a line and no name above them; `None` for any other file.
+fn listed_numbers(path: &Path) -> Option<Vec<f64>> {
+    let about =
+        std::fs::metadata(path).ok().filter(|about| about.is_file() && about.len() <= LONGEST_LIST)?;
+    let mut start = [0; 64];
+    // A look at the first bytes spares a large file of another kind.
+    let got = std::io::Read::read(&mut std::fs::File::open(path).ok()?, &mut start).ok()?;
+    let is_listed = |byte: &u8| byte.is_ascii_digit() || byte.is_ascii_whitespace();
+    if about.len() == 0 || !start[..got].iter().all(is_listed) {
+        return None;
+    }
+    let text = std::fs::read_to_string(path).ok()?;
+    let numbers = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    numbers.map(|line| line.parse::<u64>().ok().map(|number| number as f64)).collect()
+}
+
+fn is_unknown_column(error: &anyhow::Error) -> bool {
+    let unknown = |error: &Error| matches!(error, Error::UnknownColumn { .. });
+    error.chain().filter_map(|cause| cause.downcast_ref::<Error>()).any(|error| match error {
+        Error::InFile { error, .. } => unknown(error),
+        error => unknown(error),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_found_by_columns_by_numbers_and_in_lists() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path
+        };
+        let draws = Draws::read(&[write("d.csv", "a,b\n1,10\n2,20\n3,30\n")], &Reading::default()).unwrap();
+        let read = |text: &str, column| Subset::read(&write("s.csv", text), &draws, column);
+        let turned = read("b,x,a\n20,0,2\n10,0,1\n", None).unwrap();
+        assert_eq!((turned.values, turned.is_by_number), (vec![2.0, 20.0, 1.0, 10.0], false));
+        for (text, column) in [("2\n0\n", None), ("row,x\n2,7\n0,7\n", None), ("i\n2\n0\n", Some("i"))] {
+            let subset = read(text, column).unwrap();
+            assert_eq!((subset.values, subset.is_by_number), (vec![3.0, 30.0, 1.0, 10.0], true), "{text}");
+        }
+        let weighted = read("row,weight\n2,3\n0,-1\n", None).unwrap().weights.unwrap();
+        assert!(weighted.0 == "weight" && (weighted.1[0] - 1.5).abs() < 1e-15, "{weighted:?}");
+        assert!((weighted.1[1] + 0.5).abs() < 1e-15);
+        let refused = |text: &str, column| format!("{:#}", read(text, column).unwrap_err());
+        assert_eq!(
+            refused("3\n", None),
+            "the subset: entry 1 is 3, which is no row of the draws; they are counted from 0 to 2"
+        );
+        assert!(refused("i\n0.5\n", Some("i")).contains("column 'i': entry 1 is 0.5, which is no row"));
+        assert!(refused("c\n1\n", None).contains("there is no column 'a'"));
+        assert!(refused("row,weight\n1,-1\n", None).contains("there is no column 'a'"));
+        assert!(refused("a,b,weight\n1,2,-1\n", None).contains("do not have a positive sum"));
+    }
+}

@@ -1,0 +1,157 @@
+//! Rows by groups: which of a few values a column has in each row.
+
+use std::collections::HashMap;
+
+use super::Draws;
+use crate::{Error, Place, Result};
+
+/// The values of a column, each once, and which of them each row has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Groups {
+    /// The values, in the order in which they first come. A whole number is written as one, whatever its type.
+    pub names: Vec<String>,
+    /// For each row the position of its value among the names.
+    pub of_row: Vec<usize>,
+}
+
+impl Groups {
+    /// How many rows each group has.
+    pub fn sizes(&self) -> Vec<usize> {
+        let mut sizes = vec![0; self.names.len()];
+        self.of_row.iter().for_each(|&group| sizes[group] += 1);
+        sizes
+    }
+}
+
+impl Draws {
+    /// The rows by the values of the column that was asked for as
+    /// [`group_column`](crate::Reading::group_column); `None` where none was. A file without a column `chain` has its
+    /// own chains: the file, or what it says.
+    pub fn groups(&self) -> Result<Option<Groups>> {
+        let Some(column) = &self.group_column else { return Ok(None) };
+        let (mut names, mut of_row) = (Vec::new(), Vec::with_capacity(self.len()));
+        let mut places: HashMap<String, usize> = HashMap::new();
+        let mut add = |label: String| {
+            let place = *places.entry(label).or_insert_with_key(|label| {
+                names.push(label.clone());
+                names.len() - 1
+            });
+            of_row.push(place);
+        };
+        let Some(position) = column.position else {
+            (0..self.len()).for_each(|row| add(self.chain_and_draw(row).0.to_string()));
+            return Ok(Some(Groups { names, of_row }));
+        };
+        let name = &self.names[position];
+        for file in &self.files {
+            let cells = file.source.column(name, position, file.rows).and_then(|cells| {
+                let missing = (0..cells.len()).find(|&row| cells.text(row).is_empty());
+                match missing {
+                    Some(row) => {
+                        let place = Place { row: row + 1, line: None, column: name.clone() };
+                        Err(Error::MissingLabel { place })
+                    }
+                    None if cells.len() != file.rows => Err(Error::Changed),
+                    None => Ok(cells),
+                }
+            });
+            let cells = cells.map_err(|error| error.in_file(&file.path))?;
+            (0..file.rows).for_each(|row| add(label(cells.text(row))));
+        }
+        Ok(Some(Groups { names, of_row }))
+    }
+}
+
+/// `1.0`, `1` and `01` are one label.
+fn label(text: String) -> String {
+    match text.parse::<f64>() {
+        Ok(number) if number.fract() == 0.0 && number.abs() < 1e15 => (number as i64).to_string(),
+        _ => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Column, Draws, Frame, Reading, Target};
+
+    fn frame() -> Frame {
+        let kinds = ["b", "a", "b", "c"].map(|kind| Some(kind.to_string())).to_vec();
+        Frame {
+            columns: vec![
+                ("x".to_string(), Column::doubles([0.0, 1.0, 2.0, 4.0])),
+                ("kind".to_string(), Column::Text(kinds)),
+                ("class".to_string(), Column::doubles([2.0, 2.0, 7.0, 0.5])),
+            ],
+        }
+    }
+
+    fn names_and_rows(paths: &[&std::path::Path], column: &str) -> (Vec<String>, Vec<usize>) {
+        let reading = Reading { group_column: Some(column), ..Reading::default() };
+        let draws = Draws::read(paths, &reading).map_err(|error| error.to_string()).unwrap();
+        let groups = draws.groups().unwrap().unwrap();
+        assert_eq!(groups.sizes().iter().sum::<usize>(), draws.len());
+        (groups.names, groups.of_row)
+    }
+
+    #[test]
+    fn every_format_gives_the_same_groups() {
+        let folder = tempfile::tempdir().unwrap();
+        for ending in ["csv", "csv.gz", "npz", "parquet", "arrow"] {
+            let path = folder.path().join(format!("d.{ending}"));
+            let mut bytes = Vec::new();
+            frame().write_as(Target::of_path(&path).unwrap(), &mut bytes).unwrap();
+            std::fs::write(&path, bytes).unwrap();
+            // The other column that is no number would be refused as a parameter.
+            let mut numbers = Vec::new();
+            let mut plain = frame();
+            plain.columns.remove(1);
+            plain.write_as(Target::of_path(&path).unwrap(), &mut numbers).unwrap();
+            let (names, rows) = names_and_rows(&[&path], "kind");
+            assert_eq!(
+                (names, rows),
+                (vec!["b".into(), "a".into(), "c".into()], vec![0, 1, 0, 2]),
+                "{ending}"
+            );
+            std::fs::write(&path, numbers).unwrap();
+            let (names, rows) = names_and_rows(&[&path], "class");
+            assert_eq!(
+                (names, rows),
+                (vec!["2".into(), "7".into(), "0.5".into()], vec![0, 0, 1, 2]),
+                "{ending}"
+            );
+            let (names, rows) = names_and_rows(&[&path, &path], "chain");
+            assert_eq!(
+                (names, rows),
+                (vec!["1".into(), "2".into()], vec![0, 0, 0, 0, 1, 1, 1, 1]),
+                "{ending}"
+            );
+        }
+        let path = folder.path().join("d.npy");
+        let mut bytes = Vec::new();
+        let mut plain = frame();
+        plain.columns.remove(1);
+        plain.write_as(Target::of_path(&path).unwrap(), &mut bytes).unwrap();
+        std::fs::write(&path, bytes).unwrap();
+        assert_eq!(names_and_rows(&[&path], "x2").1, [0, 0, 1, 2]);
+    }
+
+    #[test]
+    fn a_group_column_is_no_parameter_and_has_no_holes() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("d.csv");
+        std::fs::write(&path, ".chain,x,class\n1,2,3\n4,5,\n").unwrap();
+        let reading = |column| Reading { group_column: Some(column), ..Reading::default() };
+        let draws = Draws::read(&[&path], &reading("class")).unwrap();
+        assert_eq!(draws.parameter_names(), ["x"]);
+        let error = draws.groups().unwrap_err().to_string();
+        assert!(error.contains("row 2, column 'class' is empty; every row needs a value there"), "{error}");
+        // By the bare word for the id, as everywhere.
+        assert!(Draws::read(&[&path], &reading("chain")).is_err());
+        std::fs::write(&path, ".chain,x,class\n1,2,3\n4,5,6\n").unwrap();
+        let groups = Draws::read(&[&path], &reading("chain")).unwrap().groups().unwrap().unwrap();
+        assert_eq!(groups.names, ["1", "4"]);
+        let error = Draws::read(&[&path], &reading("nope")).unwrap_err().to_string();
+        assert!(error.contains("there is no column 'nope'"), "{error}");
+        assert_eq!(Draws::read(&[&path], &Reading::default()).unwrap().groups().unwrap(), None);
+    }
+}

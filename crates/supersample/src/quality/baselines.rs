@@ -1,0 +1,57 @@
+//! Subsets that nobody chose, to hold others against: every k-th row, and rows at random.
+
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+
+use crate::bandwidth::systematic;
+use crate::{Error, Result};
+
+/// Every k-th of `n` rows, `size` of them: row ⌊i·n/size⌋ for each i. `size` may not exceed `n`.
+pub fn every_kth(n: usize, size: usize) -> Result<Vec<usize>> {
+    expect_rows(n, size)?;
+    Ok((0..size).map(|i| (i as u128 * n as u128 / size as u128) as usize).collect())
+}
+
+/// `size` rows at equal steps of the summed weights, the first half a step in: every k-th row where rows have weights.
+pub fn systematic_rows(weights: &[f64], size: usize) -> Result<Vec<usize>> {
+    let shares = crate::points::normalised(weights, "rows", weights.len())?;
+    Ok(systematic(&shares, size, 0.5))
+}
+
+/// `size` of `n` rows at random: distinct ones, or with weights iid draws in proportion to them, which may repeat.
+pub fn random_rows(n: usize, weights: Option<&[f64]>, size: usize, seed: u64) -> Result<Vec<usize>> {
+    let mut rng = Pcg64::seed_from_u64(seed);
+    let Some(weights) = weights else {
+        expect_rows(n, size)?;
+        let mut rows: Vec<usize> = (0..n).collect();
+        for i in 0..size {
+            let other = rng.random_range(i..n);
+            rows.swap(i, other);
+        }
+        rows.truncate(size);
+        return Ok(rows);
+    };
+    let weights = crate::points::normalised(weights, "rows", n)?;
+    let mut reached = 0.0;
+    let ends: Vec<f64> = weights
+        .iter()
+        .map(|w| {
+            reached += w;
+            reached
+        })
+        .collect();
+    let last = weights.iter().rposition(|w| *w > 0.0).unwrap_or(0);
+    let draw = |_| {
+        let target = rng.random::<f64>() * reached;
+        ends.partition_point(|end| *end <= target).min(last)
+    };
+    Ok((0..size).map(draw).collect())
+}
+
+fn expect_rows(n: usize, size: usize) -> Result<()> {
+    match size {
+        0 => Err(Error::EmptySet),
+        _ if size > n => Err(Error::TooFewRows { asked: size, available: n }),
+        _ => Ok(()),
+    }
+}
