@@ -44,6 +44,9 @@ struct Arguments {
     /// Another split of the messages into training and test, for figures 5 and 6.
     #[arg(long, value_name = "SEED")]
     split: Option<u64>,
+    /// Another variance of the prior on each weight of the regression, for figures 5 and 6.
+    #[arg(long, value_name = "VARIANCE")]
+    prior: Option<f64>,
     /// Where figN.svg, figN.csv and index.html go.
     #[arg(long, value_name = "DIR", default_value = "out")]
     out: PathBuf,
@@ -91,10 +94,15 @@ fn main() -> ExitCode {
 /// Makes the figures asked for; whether all their claims hold.
 fn run(arguments: &Arguments) -> Result<bool> {
     let size = if arguments.quick { Size::Quick } else { Size::Paper };
-    if arguments.split.is_some() {
+    if arguments.split.is_some() || arguments.prior.is_some() {
         let uses_it = |choice: &Choice| matches!(choice, Choice::All | Choice::Fig5 | Choice::Fig6);
-        ensure!(arguments.figures.iter().any(uses_it), "--split has no effect without fig5 or fig6");
+        ensure!(
+            arguments.figures.iter().any(uses_it),
+            "--split and --prior have no effect without fig5 or fig6"
+        );
     }
+    let prior = arguments.prior.unwrap_or(posterior::PRIOR_VARIANCE);
+    ensure!(prior > 0.0 && prior.is_finite(), "--prior is {prior}; a variance is a positive number");
     std::fs::create_dir_all(&arguments.out)
         .with_context(|| format!("cannot make the folder {}", arguments.out.display()))?;
     let split = arguments.split.unwrap_or(posterior::SPLIT_SEED);
@@ -110,8 +118,8 @@ fn run(arguments: &Arguments) -> Result<bool> {
             Choice::Fig2 => fig2::run(size)?,
             Choice::Fig3 => fig3::run(size)?,
             Choice::Fig4 => fig4::run(size)?,
-            Choice::Fig5 => fig5::run(size, shared(&mut posterior, size, split)?)?,
-            Choice::Fig6 => fig6::run(shared(&mut posterior, size, split)?)?,
+            Choice::Fig5 => fig5::run(size, shared(&mut posterior, size, split, prior)?)?,
+            Choice::Fig6 => fig6::run(shared(&mut posterior, size, split, prior)?)?,
         };
         report.write(&arguments.out)?;
         println!("{}  made in {:.0} s\n", report.summary(), start.elapsed().as_secs_f64());
@@ -121,16 +129,19 @@ fn run(arguments: &Arguments) -> Result<bool> {
     if let Some(split) = arguments.split {
         options += &format!(" --split {split}");
     }
+    if let Some(prior) = arguments.prior {
+        options += &format!(" --prior {prior}");
+    }
     report::write_index(&arguments.out, &reports, &options)?;
     println!("see {}", arguments.out.join("index.html").display());
     Ok(reports.iter().all(Report::holds))
 }
 
 /// The experiment, run when first needed.
-fn shared(posterior: &mut Option<Posterior>, size: Size, split: u64) -> Result<&Posterior> {
+fn shared(posterior: &mut Option<Posterior>, size: Size, split: u64, prior: f64) -> Result<&Posterior> {
     let made = match posterior.take() {
         Some(made) => made,
-        None => Posterior::run(size, split)?,
+        None => Posterior::run(size, split, prior)?,
     };
     Ok(posterior.insert(made))
 }

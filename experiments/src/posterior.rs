@@ -23,7 +23,8 @@ pub(crate) const BANDWIDTH: f64 = 10.0;
 pub(crate) const SUBSETS: u64 = 10;
 const TRAINING: usize = 3000;
 const CHAINS: usize = 100;
-const PRIOR_VARIANCE: f64 = 10.0;
+/// The paper does not say; 1 is what one takes for whitened inputs.
+pub(crate) const PRIOR_VARIANCE: f64 = 1.0;
 
 /// Draws whose predictions are made by one matrix product.
 const BLOCK: usize = 250;
@@ -71,6 +72,7 @@ impl Sizes {
 pub(crate) struct Posterior {
     pub(crate) sizes: Sizes,
     split: u64,
+    prior_variance: f64,
     pub(crate) acceptance: f64,
     pub(crate) herding: Trace,
     /// Bootstrap subsets of D.
@@ -106,8 +108,8 @@ pub(crate) struct Trace {
 }
 
 impl Posterior {
-    /// Runs the whole experiment on the split of the messages with this seed.
-    pub(crate) fn run(size: Size, split: u64) -> Result<Posterior> {
+    /// Runs the whole experiment on the split of the messages with this seed, with this prior.
+    pub(crate) fn run(size: Size, split: u64, prior_variance: f64) -> Result<Posterior> {
         let sizes = Sizes::of(size);
         let (training, test) = spambase::split(&spambase::read()?, TRAINING, split);
         let whitening = Whitening::learn(&training.attributes, ATTRIBUTES);
@@ -116,7 +118,7 @@ impl Posterior {
             &with_intercept(&whitening, &training),
             dim,
             &training.is_spam,
-            PRIOR_VARIANCE,
+            prior_variance,
         );
         let test = TestSet::new(&with_intercept(&whitening, &test), dim, test.is_spam);
         let laplace = model.laplace();
@@ -163,6 +165,7 @@ impl Posterior {
             distinct: distinct.len(),
             improved,
             split,
+            prior_variance,
             sizes,
         })
     }
@@ -172,11 +175,11 @@ impl Posterior {
         let Sizes { burn_in, draws, every, count, reference_draws, reference_every } = self.sizes;
         format!(
             "Spambase, {TRAINING} training messages (seed {}), inputs whitened by PCA and an intercept, prior \
-             N(0, {PRIOR_VARIANCE}·I); {CHAINS} Metropolis chains, proposal 2.38²/58 times the Laplace covariance, {burn_in} \
+             N(0, {}·I); {CHAINS} Metropolis chains, proposal 2.38²/58 times the Laplace covariance, {burn_in} \
              steps of burn-in; D: {draws} draws, one in {every} (seed {CHAINS_SEED}); p̃: {reference_draws} draws, one in \
              {reference_every} (seed {REFERENCE_SEED}). D whitened by PCA, Gaussian kernel of bandwidth {BANDWIDTH}, \
              herding with repeats to T = {count}; {SUBSETS} bootstrap subsets (seeds from {FIRST_SUBSET_SEED}).",
-            self.split
+            self.split, self.prior_variance
         )
     }
 }
