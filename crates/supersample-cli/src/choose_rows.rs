@@ -160,7 +160,7 @@ fn begin(
 pub(crate) fn compare_all(mu: &Empirical, quiet: bool) -> Result<()> {
     let rows = mu.points().len();
     let what = format!("comparing {} rows with each other", count(rows));
-    let progress = Progress::steps(quiet, &what, rows);
+    let progress = Progress::rows(quiet, &what, rows);
     interrupt::can_end_early(true);
     let prepared = mu.prepare(&|reached| {
         progress.show(reached);

@@ -1,14 +1,19 @@
 //! What a waiting person sees: the phase, how far it is and how long it will take, on a terminal only.
 
+use std::fmt::Write;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+
+use crate::numbers::significant;
 
 /// A phase that has no known end.
 const SPINNER: &str = "{spinner} {msg} {elapsed}";
 /// A phase of so many steps.
-const STEPS: &str = "{msg} {pos}/{len} {wide_bar} {per_sec} eta {eta}";
+const STEPS: &str = "{msg} {pos}/{len} {wide_bar} {rate}/s eta {eta}";
+/// A phase that goes through all rows.
+const ROWS: &str = "{msg} {percent} % {wide_bar} {rate} rows/s eta {eta}";
 /// A phase whose steps mean nothing to the reader.
 const PERCENT: &str = "{msg} {percent} % {wide_bar} eta {eta}";
 
@@ -30,6 +35,11 @@ impl Progress {
     /// A phase of so many steps.
     pub(crate) fn steps(quiet: bool, what: &str, total: usize) -> Progress {
         Progress::new(quiet, Some(total as u64), STEPS, what)
+    }
+
+    /// A phase that goes through so many rows.
+    pub(crate) fn rows(quiet: bool, what: &str, total: usize) -> Progress {
+        Progress::new(quiet, Some(total as u64), ROWS, what)
     }
 
     fn new(quiet: bool, total: Option<u64>, template: &'static str, what: &str) -> Progress {
@@ -93,7 +103,11 @@ impl Progress {
 }
 
 fn style(template: &str) -> ProgressStyle {
-    ProgressStyle::with_template(template).expect("the template is sound")
+    let style = ProgressStyle::with_template(template).expect("the template is sound");
+    style.with_key("rate", |state: &ProgressState, out: &mut dyn Write| {
+        // Nobody is left to tell if a line cannot be written.
+        let _ = out.write_str(&significant(state.per_sec()));
+    })
 }
 
 impl Drop for Progress {
