@@ -75,6 +75,10 @@ impl Source {
     }
 
     /// All cells of one column.
+    #[cfg_attr(
+        not(any(feature = "parquet", feature = "arrow")),
+        expect(unused_variables, reason = "only these two name a column in what they refuse")
+    )]
     fn column(&self, name: &str, position: usize, rows: usize) -> Result<Column> {
         match self {
             Source::Text(text) => text.column(position, rows),
