@@ -54,7 +54,7 @@ def herd(
         Every column to unit variance (sd), uncorrelated as well (pca), or as it is (none).
     weights
         Weights of the chosen rows: equal ones, or the best that are not negative and sum to one (simplex), or the
-        best of any sign (free).
+        best of either sign that sum to one (free).
     sample_weight
         Weights of the rows of `x`, for samples that are weighted.
     unique

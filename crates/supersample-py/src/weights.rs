@@ -15,7 +15,7 @@ pub(crate) fn rule_of(name: &str) -> PyResult<Option<WeightRule>> {
     match name {
         "equal" => Ok(None),
         "simplex" => Ok(Some(WeightRule::Simplex)),
-        "free" => Ok(Some(WeightRule::Free)),
+        "free" => Ok(Some(WeightRule::SumToOne)),
         _ => Err(PyValueError::new_err(format!("weights is '{name}'; choose equal, simplex or free"))),
     }
 }
