@@ -70,5 +70,5 @@ def test_the_functions_have_the_defaults_of_the_command_line():
     }.items():
         assert herd[name].default == thin[name].default == default
     assert herd["unique"].default is False and thin["repeats"].default is False
-    assert thin["search"].default == 3 and thin["seed"].default == 0
+    assert thin["search"].default is None and thin["seed"].default == 0
     assert all(p.kind is p.KEYWORD_ONLY for name, p in [*herd.items(), *thin.items()] if name not in ("x", "n"))
