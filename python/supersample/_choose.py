@@ -112,7 +112,7 @@ def thin(
     precision: Precision = "mixed",
     progress: bool | Listener | None = None,
 ) -> Result:
-    """Chooses the best `n` rows of `x` as a set: herding, then swaps until none helps, then a short search.
+    """Chooses the best `n` rows of `x` as a set: herding, then swaps until none helps, then a search.
 
     The rows come in greedy order, so that prefixes are good sets too. What is not described here is as in `herd`.
 

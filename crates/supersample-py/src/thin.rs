@@ -1,4 +1,4 @@
-//! The best rows as a set: herding, swaps, a short search, all in the library.
+//! The best rows as a set: herding, swaps, a search, all in the library.
 
 use numpy::PyArray1;
 use pyo3::prelude::*;

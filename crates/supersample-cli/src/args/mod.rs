@@ -98,7 +98,7 @@ pub(crate) struct HerdArgs {
     pub(crate) run: RunArgs,
 }
 
-/// Choose the best rows as a set: herding, then swaps until none helps and a short search
+/// Choose the best rows as a set: herding, then swaps until none helps and a search
 #[derive(clap::Args)]
 #[command(after_help = THIN_EXAMPLE)]
 pub(crate) struct ThinArgs {
