@@ -108,7 +108,7 @@ def machine(threads):
     return {
         "cpu": cpu_model(),
         "threads": threads,
-        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
         "rustc": run(["rustc", "--version"]).split()[1],
         "commit": git("rev-parse", "--short", "HEAD") + (" with changes" if changed else ""),
