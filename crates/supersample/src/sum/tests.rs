@@ -1,8 +1,10 @@
 //! Every sum against its scalar twin: all kernels, both precisions, every instruction set, awkward sizes.
 
+use fearless_simd::Level;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
+use super::level::{available_levels, name};
 use super::*;
 
 /// Every level of this machine.

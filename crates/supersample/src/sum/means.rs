@@ -1,0 +1,199 @@
+//! Means of kernel rows over many points: which tiles there are, and which thread runs them when.
+
+use std::ops::Range;
+
+use fearless_simd::{Level, dispatch};
+use rayon::prelude::*;
+
+use super::lanes::Lane;
+use super::panels::{Panels, WIDTH};
+use super::tile::{Side, TILE};
+use super::{CHUNK, SERIAL_BELOW, profile, schedule, tile};
+use crate::watch::Tally;
+
+/// Points in a band: wide enough that a tile outweighs its handling, narrow enough that two bands stay in the
+/// second-level cache and that there are bands for all threads. It depends on nothing but the points.
+fn band(len: usize, dim: usize, number_size: usize) -> usize {
+    let cached = (1 << 18) / (dim * number_size);
+    let shared = len / 16;
+    let widest = cached.min(shared).min(TILE);
+    if widest < 64 { 64 } else { 1 << widest.ilog2() }
+}
+
+pub(super) fn means<T: Lane, P: profile::Profile<T>>(
+    level: Level,
+    profile: P,
+    at: &Panels<T>,
+    samples: &Panels<T>,
+    weights: Option<&[f64]>,
+    out: &mut [f64],
+) {
+    assert_eq!(out.len(), at.len);
+    let weights = weights.map(|weights| samples.padded_weights(weights));
+    let band = band(samples.len, at.dim, size_of::<T>());
+    if at.len <= 64 && at.len * samples.len >= SERIAL_BELOW {
+        // Few rows: the samples are shared between the threads, and their parts added up in order.
+        let rows = Side { panels: at.range(0, at.len), weights: &[] };
+        let parts: Vec<Vec<f64>> = (0..samples.len.div_ceil(CHUNK))
+            .into_par_iter()
+            .map(|part| {
+                let mut sums = vec![0.0; at.len];
+                let end = ((part + 1) * CHUNK).min(samples.len);
+                for start in (part * CHUNK..end).step_by(band) {
+                    let range = start..(start + band).min(end);
+                    one_sided(level, profile, rows, samples, weights.as_deref(), range, &mut sums);
+                }
+                sums
+            })
+            .collect();
+        let scale = if weights.is_some() { 1.0 } else { 1.0 / samples.len as f64 };
+        for (i, out) in out.iter_mut().enumerate() {
+            *out = parts.iter().map(|part| part[i]).sum::<f64>() * scale;
+        }
+        return;
+    }
+    let band_means = |(i, out): (usize, &mut [f64])| {
+        out.fill(0.0);
+        let rows = Side { panels: at.range(i * 64, i * 64 + out.len()), weights: &[] };
+        for start in (0..samples.len).step_by(band) {
+            let end = (start + band).min(samples.len);
+            one_sided(level, profile, rows, samples, weights.as_deref(), start..end, out);
+        }
+        if weights.is_none() {
+            out.iter_mut().for_each(|sum| *sum /= samples.len as f64);
+        }
+    };
+    if at.len * samples.len < SERIAL_BELOW {
+        out.chunks_mut(64).enumerate().for_each(band_means);
+    } else {
+        out.par_chunks_mut(64).enumerate().for_each(band_means);
+    }
+}
+
+pub(super) fn own_means<T: Lane, P: profile::Profile<T>>(
+    level: Level,
+    profile: P,
+    panels: &Panels<T>,
+    weights: Option<&[f64]>,
+    out: &mut [f64],
+    tally: &Tally,
+) {
+    assert_eq!(out.len(), panels.len);
+    out.fill(0.0);
+    let weights = weights.map(|weights| panels.padded_weights(weights));
+    let weights = weights.as_deref();
+    let band = band(panels.len, panels.dim, size_of::<T>());
+    let range = |i: usize| i * band..((i + 1) * band).min(panels.len);
+    let bands = panels.len.div_ceil(band);
+
+    // The tiles on the diagonal, in full.
+    let diagonal = |(i, out): (usize, &mut [f64])| {
+        if !tally.goes_on() {
+            return;
+        }
+        let rows = Side { panels: panels.range(range(i).start, range(i).end), weights: &[] };
+        one_sided(level, profile, rows, panels, weights, range(i), out);
+        tally.add(out.len() * (out.len() + 1) / 2);
+    };
+    // The tiles above it, each for the rows of both of its bands.
+    let pair = |(a, b, out_a, out_b): (usize, usize, &mut [f64], &mut [f64])| {
+        if !tally.goes_on() {
+            return;
+        }
+        let side = |i: usize| Side {
+            panels: panels.range(range(i).start, range(i).end),
+            weights: weights.map_or(&[][..], |w| &w[range(i).start..range(i).end.next_multiple_of(WIDTH)]),
+        };
+        let (rows, columns) = (side(a), side(b));
+        match weights {
+            Some(_) => dispatch!(level, simd => {
+                tile::tile::<_, T, P, true>(simd, profile, panels.dim, rows, columns, out_a, Some(out_b));
+            }),
+            None => two_sided_unweighted(level, profile, panels.dim, rows, columns, out_a, out_b),
+        }
+        tally.add(out_a.len() * out_b.len());
+    };
+    let serial = panels.len * panels.len < SERIAL_BELOW;
+    if serial {
+        out.chunks_mut(band).enumerate().for_each(diagonal);
+    } else {
+        out.par_chunks_mut(band).enumerate().for_each(diagonal);
+    }
+    for round in schedule::rounds(bands).take_while(|_| tally.goes_on()) {
+        let mut chunks: Vec<Option<&mut [f64]>> = out.chunks_mut(band).map(Some).collect();
+        let mut take = |i: usize| chunks[i].take().expect("a band plays once in a round");
+        let pairs: Vec<_> = round.into_iter().map(|(a, b)| (a, b, take(a), take(b))).collect();
+        if serial {
+            pairs.into_iter().for_each(pair);
+        } else {
+            pairs.into_par_iter().for_each(pair);
+        }
+    }
+    if weights.is_none() {
+        out.iter_mut().for_each(|sum| *sum /= panels.len as f64);
+    }
+}
+
+/// Sums over the samples of one range, for rows that need no sums in return.
+fn one_sided<T: Lane, P: profile::Profile<T>>(
+    level: Level,
+    profile: P,
+    rows: Side<T>,
+    samples: &Panels<T>,
+    weights: Option<&[T]>,
+    range: Range<usize>,
+    out: &mut [f64],
+) {
+    let dim = samples.dim;
+    match weights {
+        Some(weights) => {
+            let columns = Side {
+                panels: samples.range(range.start, range.end),
+                weights: &weights[range.start..range.end.next_multiple_of(WIDTH)],
+            };
+            dispatch!(level, simd => tile::tile::<_, T, P, true>(simd, profile, dim, rows, columns, out, None));
+        }
+        None => {
+            let (full, last, mask) =
+                split_last_panel(samples.range(range.start, range.end), dim, range.len());
+            let full = Side { panels: full, weights: &[] };
+            dispatch!(level, simd => tile::tile::<_, T, P, false>(simd, profile, dim, rows, full, out, None));
+            if !last.is_empty() {
+                let last = Side { panels: last, weights: &mask };
+                dispatch!(level, simd => tile::tile::<_, T, P, true>(simd, profile, dim, rows, last, out, None));
+            }
+        }
+    }
+}
+
+/// A tile for both of its sides where all points count alike; only the columns can have a panel that is not full.
+fn two_sided_unweighted<T: Lane, P: profile::Profile<T>>(
+    level: Level,
+    profile: P,
+    dim: usize,
+    rows: Side<T>,
+    columns: Side<T>,
+    out_rows: &mut [f64],
+    out_columns: &mut [f64],
+) {
+    let (full, last, mask) = split_last_panel(columns.panels, dim, out_columns.len());
+    let (full_out, last_out) = out_columns.split_at_mut(full.len() / dim);
+    let full = Side { panels: full, weights: &[] };
+    dispatch!(level, simd => {
+        tile::tile::<_, T, P, false>(simd, profile, dim, rows, full, out_rows, Some(full_out));
+    });
+    if !last.is_empty() {
+        let ones = vec![T::ONE; out_rows.len()];
+        let (rows, last) = (Side { weights: &ones, ..rows }, Side { panels: last, weights: &mask });
+        dispatch!(level, simd => {
+            tile::tile::<_, T, P, true>(simd, profile, dim, rows, last, out_rows, Some(last_out));
+        });
+    }
+}
+
+/// Panels that are full, the one that is not (if any), and the mask of its places.
+fn split_last_panel<T: Lane>(panels: &[T], dim: usize, points: usize) -> (&[T], &[T], [T; WIDTH]) {
+    let over = points % WIDTH;
+    let (full, last) = panels.split_at((points - over) * dim);
+    (full, last, std::array::from_fn(|place| if place < over { T::ONE } else { T::ZERO }))
+}
