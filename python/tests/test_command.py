@@ -47,6 +47,11 @@ def test_the_same_rows_and_errors(tmp_path):
     _, rows, _ = command("herd", DRAWS, "-n", 25, "--weight-column", "tau", "--unique", folder=tmp_path)
     weighted = ss.herd(frame.drop(columns="tau"), 25, sample_weight=frame["tau"], unique=True)
     assert weighted.indices.tolist() == rows
+    for rule in ("simplex", "free"):
+        summary, rows, chosen = command("herd", DRAWS, "-n", 25, "--unique", "--weights", rule, folder=tmp_path)
+        best = ss.herd(frame, 25, unique=True, weights=rule)
+        assert best.indices.tolist() == rows and best.mmd == pytest.approx(summary["mmd"], rel=1e-9)
+        np.testing.assert_allclose(best.weights, chosen["weight"], rtol=1e-9, atol=1e-12)
     mixture = tmp_path / "m.toml"
     ss.GaussianMixture([1, 2], [[0.0, 1], [3, 3]], [np.eye(2), [[1, 0.5], [0.5, 2]]]).write(mixture)
     summary, _, points = command("sample", mixture, "-n", 20, folder=tmp_path)
