@@ -14,7 +14,7 @@ pub(crate) struct LogisticPosterior {
     prior_variance: f64,
     /// yₙ·xₙ, row after row: the likelihood needs nothing else of the data.
     signed: Vec<f64>,
-    /// The same in single precision and one column for each row of data, ready for a matrix product.
+    /// The data in single precision and one column for each row, ready for a matrix product.
     signed_columns: Array2<f32>,
 }
 
@@ -58,7 +58,7 @@ impl LogisticPosterior {
         self.signed.chunks_exact(self.dim).map(dot)
     }
 
-    /// The same for many θ at once, one a row, the margins in single precision by matrix products and their sums in
+    /// Log densities of many θ at once, one a row, the margins in single precision by matrix products and their sums in
     /// double; `margins` is scratch. Differs from [`log_density`](Self::log_density) by some 1e-7 of the likelihood.
     pub(crate) fn log_densities(&self, thetas: ArrayView2<f32>, margins: &mut Array2<f32>, out: &mut [f64]) {
         let many = thetas.nrows();

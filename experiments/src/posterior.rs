@@ -226,7 +226,7 @@ fn herd(draws: &Array2<f32>, count: usize) -> Result<Herded> {
     let options = RefineOptions::default().repeats(true).max_sweeps(SWEEPS).ordered(false);
     let refiner = Refiner::new(mu.clone(), pool.clone(), options)?;
     let improve = |t: usize| {
-        let swapped = refiner.improve_rows(&rows[..t])?.rows;
+        let swapped = refiner.improve_rows(&rows[..t], &unwatched)?.rows;
         let weights = weights::optimal(&mu, &pool.select(&rows[..t])?, WeightRule::Simplex)?.weights;
         Ok(ImprovedSet { t, swapped, weights })
     };

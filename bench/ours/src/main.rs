@@ -151,18 +151,16 @@ fn thin(points: Points, bandwidth: f64, number: usize, search: usize) -> Result<
     let refiner = Refiner::new(mu, points, options)?;
     let embedding = clock.elapsed();
     // When each phase was last seen, in seconds from here.
-    let (clock, seen) = (Instant::now(), Arc::new(Mutex::new([0.0; 3])));
-    let watched = seen.clone();
-    let refiner = refiner.watched(move |progress| {
+    let (clock, seen) = (Instant::now(), Mutex::new([0.0; 3]));
+    let set = refiner.choose(number, &|progress| {
         let phase = match progress {
             Progress::Herding { .. } => 0,
             Progress::Sweeping { .. } => 1,
             _ => 2,
         };
-        watched.lock().expect("no phase panics")[phase] = clock.elapsed().as_secs_f64();
+        seen.lock().expect("no phase panics")[phase] = clock.elapsed().as_secs_f64();
         ControlFlow::Continue(())
-    });
-    let set = refiner.choose(number)?;
+    })?;
     let whole = clock.elapsed().as_secs_f64();
     let [herded, swept, _] = *seen.lock().expect("no phase panics");
     Ok(json!({

@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let picks = picks.map_err(|error| error.to_string())?;
     let rows: Vec<usize> = picks.iter().filter_map(|pick| pick.index).collect();
     let refiner = Refiner::new(mu.clone(), points.clone(), RefineOptions::default())?;
-    let (refined, refine_s) = timed(|| refiner.choose(size));
+    let (refined, refine_s) = timed(|| refiner.choose(size, &unwatched));
     let mut parts = vec![
         format!("\"bandwidth\": {ell}, \"embedding_s\": {embedding_s:.4}, \"n\": {}", points.len()),
         part("herded", synthetic, &rows, picks.last().and_then(|pick| pick.error), herd_s, None),
@@ -47,7 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for sweeps in searches {
         let options = RefineOptions::default().search(sweeps, 1);
         let refiner = Refiner::new(mu.clone(), points.clone(), options)?;
-        let (searched, search_s) = timed(|| refiner.choose(size));
+        let (searched, search_s) = timed(|| refiner.choose(size, &unwatched));
         parts.push(refined_part(&format!("searched {sweeps}"), synthetic, &searched?, search_s));
     }
     println!("{{{}}}", parts.join(", "));

@@ -40,41 +40,41 @@ fn measure(points: &Points, size: usize) -> Result<Outcome, Box<dyn Error>> {
     let with = |options: RefineOptions| Refiner::new(mu.clone(), points.clone(), options);
     let plain = with(RefineOptions::default())?;
     let start = Instant::now();
-    let refined = plain.choose(size)?;
+    let refined = plain.choose(size, &unwatched)?;
     let error = refined.error.ok_or("the error is known for samples")?;
     let mut outcome = vec![("refined".to_string(), error, start.elapsed().as_secs_f64())];
     for sweeps in [5, 10, 20, 40, 80] {
         let start = Instant::now();
-        let searched = with(RefineOptions::default().search(sweeps, 1))?.choose(size)?;
+        let searched = with(RefineOptions::default().search(sweeps, 1))?.choose(size, &unwatched)?;
         let error = searched.error.unwrap_or(f64::NAN);
         outcome.push((format!("{sweeps} annealed sweeps"), error, start.elapsed().as_secs_f64()));
     }
     for rounds in [4, 16] {
         let start = Instant::now();
-        let searched = with(RefineOptions::default().search(40 / rounds, 1).rounds(rounds))?.choose(size)?;
+        let searched = with(RefineOptions::default().search(40 / rounds, 1).rounds(rounds))?.choose(size, &unwatched)?;
         let error = searched.error.unwrap_or(f64::NAN);
         let name = format!("{} annealed sweeps, {rounds} times over", 40 / rounds);
         outcome.push((name, error, start.elapsed().as_secs_f64()));
     }
     for restarts in [4, 16] {
         let start = Instant::now();
-        let mut best = plain.choose(size)?.error.unwrap_or(f64::NAN);
+        let mut best = plain.choose(size, &unwatched)?.error.unwrap_or(f64::NAN);
         for seed in 0..restarts {
             let rows = random_rows(points.len(), None, size, seed)?;
-            best = best.min(plain.improve_rows(&rows)?.error.unwrap_or(f64::NAN));
+            best = best.min(plain.improve_rows(&rows, &unwatched)?.error.unwrap_or(f64::NAN));
         }
         outcome.push((format!("{restarts} restarts"), best, start.elapsed().as_secs_f64()));
     }
     for kicks in [4, 16] {
         let start = Instant::now();
-        let mut best = plain.choose(size)?;
+        let mut best = plain.choose(size, &unwatched)?;
         for seed in 0..kicks {
             let mut rows = best.rows.clone();
             let positions = random_rows(size, None, size.div_ceil(10), seed)?;
             let fresh = random_rows(points.len(), None, 2 * size, 1000 + seed)?;
             let mut fresh = fresh.into_iter().filter(|row| !best.rows.contains(row));
             positions.iter().for_each(|&at| rows[at] = fresh.next().unwrap_or(rows[at]));
-            let kicked = plain.improve_rows(&rows)?;
+            let kicked = plain.improve_rows(&rows, &unwatched)?;
             if kicked.squared_error < best.squared_error {
                 best = kicked;
             }

@@ -23,17 +23,17 @@ impl Default for AscentOptions {
 }
 
 impl AscentOptions {
-    /// The same, climbing from this many starts.
+    /// These options, climbing from so many starts.
     pub fn climbs(self, climbs: usize) -> AscentOptions {
         AscentOptions { climbs, ..self }
     }
 
-    /// The same, with at most this many steps a climb.
+    /// These options with at most so many steps a climb.
     pub fn max_steps(self, max_steps: usize) -> AscentOptions {
         AscentOptions { max_steps, ..self }
     }
 
-    /// The same, with this tolerance.
+    /// These options with this tolerance.
     pub fn tolerance(self, tolerance: f64) -> AscentOptions {
         AscentOptions { tolerance, ..self }
     }

@@ -20,6 +20,7 @@ use crate::{AscentOptions, Points};
 /// # Ok::<(), supersample::Error>(())
 /// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Domain {
     /// One of these points, each pick being a row of them.
     Pool(Points),
@@ -31,14 +32,4 @@ pub enum Domain {
         /// How to climb.
         options: AscentOptions,
     },
-}
-
-impl Domain {
-    /// The points at which every score is known: the pool, or the starts.
-    pub(crate) fn candidates(&self) -> &Points {
-        match self {
-            Domain::Pool(points) => points,
-            Domain::Ascent { starts, .. } => starts,
-        }
-    }
 }

@@ -195,6 +195,12 @@ pub enum Error {
         /// The row given twice.
         index: usize,
     },
+    /// A row was given that must not be chosen.
+    #[error("row {index} is excluded, so it cannot be in the set; drop it from one of the two lists")]
+    ExcludedRow {
+        /// The row.
+        index: usize,
+    },
     /// Replaying picks needs a pool that the row numbers refer to.
     #[error("rows can be replayed only when herding over a pool; this herder searches all of space")]
     NotAPool,
@@ -281,6 +287,19 @@ pub enum Error {
         /// How many of its rows must be included.
         included: usize,
     },
+    /// Rows that were given do not keep a quota.
+    #[error("group {group} has a quota of {quota}, but {found} of the given rows are in it")]
+    QuotaNotKept {
+        /// Which group, from 0.
+        group: usize,
+        /// How many rows are to come from it.
+        quota: usize,
+        /// How many of the given rows do.
+        found: usize,
+    },
+    /// A herder was given to a refiner of another pool, or one that started from another function than μ.
+    #[error("the herder chooses from another pool, or did not start from the mean embedding; give its rows instead")]
+    OtherHerder,
     /// Fixed quotas fix the size of the set, so the fewest points cannot be searched for.
     #[error(
         "fixed quotas fix the number of points; leave them proportional when the fewest points are asked for"

@@ -1,9 +1,15 @@
-//! Functions written as a sum of kernels, f = Σⱼ aⱼ k(·, zⱼ): starting functions w0, and integrands with a known norm.
+//! Kernel expansions: functions f = Σⱼ aⱼ k(·, zⱼ), as starting functions w0, as integrands with a known norm, and as mean
+//! embeddings of their own, exact or approximate.
 
-use crate::sum::{Packed, Precision};
+use std::any::Any;
+
+use crate::sum::{self, Packed, Precision};
 use crate::{Error, Kernel, MeanEmbedding, Points, Result};
 
 /// f(x) = Σⱼ aⱼ k(x, zⱼ), a function in the kernel's Hilbert space whose norm is known.
+///
+/// It is also a [`MeanEmbedding`], for whoever has a mean embedding, or an approximation of one, in this form: wrap it to
+/// state its [error bound](MeanEmbedding::error_bound).
 ///
 /// ```
 /// use supersample::{Kernel, KernelExpansion, Points};
@@ -82,6 +88,34 @@ impl KernelExpansion {
         mu.values_into(&self.points, &mut values);
         Ok(values.iter().zip(&self.coefficients).map(|(v, a)| a * v).sum())
     }
+}
+
+impl MeanEmbedding for KernelExpansion {
+    fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    fn dim(&self) -> usize {
+        self.points.dim()
+    }
+
+    fn values_into(&self, points: &Points, out: &mut [f64]) {
+        out.copy_from_slice(&self.values(points));
+    }
+
+    fn gradient_into(&self, x: &[f64], gradient: &mut [f64]) -> f64 {
+        gradient.fill(0.0);
+        sum::add_gradient_into(&self.kernel, x, self.points.as_slice(), &self.coefficients, 1.0, gradient)
+    }
+
+    fn squared_norm(&self) -> Option<f64> {
+        Some(KernelExpansion::squared_norm(self))
+    }
+}
+
+/// The expansion behind an embedding, if it is one.
+pub(crate) fn as_expansion(mu: &dyn MeanEmbedding) -> Option<&KernelExpansion> {
+    (mu as &dyn Any).downcast_ref()
 }
 
 pub(crate) fn expect_same_kernel(left: &Kernel, right: &Kernel) -> Result<()> {

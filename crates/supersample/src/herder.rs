@@ -12,36 +12,58 @@
 //! With w0 = μ, the default, this is eq. 8 times T+1, the greedy step on the error E_T of eq. 9. Where k(x, x) varies
 //! that step needs −k(x, x)/2 as well (expand E²_{T+1} in φ(x)), and the score then contains it.
 
-mod exact;
 mod space;
 
 use std::sync::Arc;
 
-use crate::candidates::{Candidates, pack};
-use crate::embedding::Care;
 use crate::expansion::expect_same_kernel;
-use crate::ledger::{Evaluated, Ledger};
-use crate::{Domain, Error, KernelExpansion, MeanEmbedding, Points, Precision, Result};
+use crate::ledger::Ledger;
+use crate::pool::{Evaluated, PoolScores};
+use crate::{AscentOptions, Domain, Error, KernelExpansion, MeanEmbedding, Points, Pool, Result};
 
-/// The function w0 that herding starts from (eq. 7), and what is already chosen.
-#[derive(Clone, Debug, Default)]
-pub enum Start {
-    /// w0 = μ, the paper's assumption 1: every step is the greedy step on E_T. The default.
-    #[default]
-    Mean,
-    /// w0 = 0. The first pick is a tie of all candidates (where k(x, x) is constant) and goes to the lowest index.
-    Zero,
-    /// w0 = Σⱼ aⱼ φ(zⱼ), any function written with kernels.
-    Function(KernelExpansion),
-    /// w0 = μ after these points have been chosen already, whether or not they are in the domain: a warm start, or
-    /// points that must be part of the set. A weight of 1 counts as one pick. E_T is the error of these points and
-    /// the picks together. Rows of the pool are better given to [`Herder::replay`], which `unique` respects.
-    Given {
-        /// The points.
-        points: Points,
-        /// Their masses in picks; finite and not negative.
-        weights: Vec<f64>,
-    },
+/// Kernel herding of a target over a domain.
+///
+/// Building it computes μ on the pool or on the starts of the ascent; then each pick costs one kernel row over them.
+/// It is an iterator that never fails and that ends only when `unique` has exhausted the pool. The first k of T picks
+/// are the picks of a run of k. Ties go to the lowest index, and the number of threads changes nothing.
+///
+/// ```
+/// use supersample::{Domain, Empirical, Herder, Kernel, Points, bandwidth};
+/// let draws = Points::from_rows(&[0.1, 0.4, 0.5, 0.9, 2.0, 2.2], 1)?;
+/// let kernel = Kernel::gaussian(bandwidth::median(&draws))?;
+/// let mu = Empirical::new(kernel, draws.clone())?;
+/// let mut herder = Herder::new(mu, Domain::Pool(draws))?.unique(true);
+/// let first: Vec<_> = herder.by_ref().take(2).map(|pick| pick.index).collect();
+/// assert_eq!(first, [Some(3), Some(1)]);
+/// let rest = herder.run(100); // resumes; the pool has four more
+/// assert_eq!((rest.len(), rest[0].t), (4, 3));
+/// # Ok::<(), supersample::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Herder {
+    /// The candidates: the pool, or the starts of the ascent.
+    pool: Pool,
+    /// How to climb from the best start; `None` where picks are rows of the pool.
+    ascent: Option<AscentOptions>,
+    start: Start,
+    /// Eq. 7 at every candidate.
+    scores: PoolScores,
+    /// E_T, ‖w_T‖ and the margins, and the points chosen so far.
+    ledger: Ledger,
+    t: usize,
+}
+
+impl Iterator for Herder {
+    type Item = Pick;
+
+    fn next(&mut self) -> Option<Pick> {
+        // Eq. 7 at every candidate, after the kernel row of the last pick has been added.
+        let (best, score) = self.scores.best(self.ledger.mean_factor())?;
+        match self.ascent {
+            None => Some(self.take_row(best, score)),
+            Some(options) => Some(self.climb_from(best, options)),
+        }
+    }
 }
 
 /// One super-sample, and what the theory says of it.
@@ -70,100 +92,107 @@ pub struct Pick {
     pub converged: bool,
 }
 
-/// Kernel herding of a target over a domain.
-///
-/// Building it computes μ on the pool or on the starts of the ascent; then each pick costs one kernel row over them.
-/// It is an iterator that never fails and that ends only when `unique` has exhausted the pool. The first k of T picks
-/// are the picks of a run of k. Ties go to the lowest index, and the number of threads changes nothing.
-///
-/// ```
-/// use supersample::{Domain, Empirical, Herder, Kernel, Points, bandwidth};
-/// let draws = Points::from_rows(&[0.1, 0.4, 0.5, 0.9, 2.0, 2.2], 1)?;
-/// let kernel = Kernel::gaussian(bandwidth::median(&draws))?;
-/// let mu = Empirical::new(kernel, draws.clone())?;
-/// let mut herder = Herder::new(mu, Domain::Pool(draws))?.unique(true);
-/// let first: Vec<_> = herder.by_ref().take(2).map(|pick| pick.index).collect();
-/// assert_eq!(first, [Some(3), Some(1)]);
-/// let rest = herder.run(100); // resumes; the pool has four more
-/// assert_eq!((rest.len(), rest[0].t), (4, 3));
-/// # Ok::<(), supersample::Error>(())
-/// ```
-#[derive(Clone)]
-pub struct Herder {
-    mu: Arc<dyn MeanEmbedding>,
-    domain: Domain,
-    start: Start,
-    unique: bool,
-    candidates: Candidates,
-    ledger: Ledger,
-    /// How the ledger is kept once E_T has become too small for f32 (see `exact.rs`).
-    exact: Option<Care>,
-    t: usize,
-    /// The chosen points one after the other, given ones first, and their masses.
-    chosen_rows: Vec<f64>,
-    chosen_weights: Vec<f64>,
-    /// The rows of the pool picked so far, in order.
-    indices: Vec<usize>,
+/// The function w0 that herding starts from (eq. 7), and what is already chosen.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub enum Start {
+    /// w0 = μ, the paper's assumption 1: every step is the greedy step on E_T. The default.
+    #[default]
+    Mean,
+    /// w0 = 0. The first pick is a tie of all candidates (where k(x, x) is constant) and goes to the lowest index.
+    Zero,
+    /// w0 = Σⱼ aⱼ φ(zⱼ), any function written with kernels.
+    Function(KernelExpansion),
+    /// w0 = μ after these points have been chosen already, whether or not they are in the domain: a warm start, or
+    /// points that must be part of the set. A weight of 1 counts as one pick. E_T is the error of these points and
+    /// the picks together. Rows of the pool are better given to [`Herder::replay`], which `unique` respects.
+    Given {
+        /// The points.
+        points: Points,
+        /// Their masses in picks; finite and not negative.
+        weights: Vec<f64>,
+    },
 }
 
 impl Herder {
     /// A herder with w0 = μ that may repeat points. Costs μ at every candidate: n²/2 kernel values when the samples
     /// are their own pool.
-    pub fn new(mu: impl MeanEmbedding + 'static, domain: Domain) -> Result<Herder> {
+    pub fn new(mu: impl MeanEmbedding, domain: Domain) -> Result<Herder> {
         Herder::shared(Arc::new(mu), domain)
     }
 
-    /// The same from an embedding that is shared with others.
+    /// A herder with w0 = μ of an embedding that is shared with others.
     pub fn shared(mu: Arc<dyn MeanEmbedding>, domain: Domain) -> Result<Herder> {
-        match &domain {
-            Domain::Pool(pool) => pool.expect_dim("the pool", "the target", mu.dim())?,
+        match domain {
+            Domain::Pool(points) => Ok(Herder::over(Pool::shared(mu, points)?)),
             Domain::Ascent { starts, options } => {
                 starts.expect_dim("the starts of the ascent", "the target", mu.dim())?;
                 options.check()?;
+                Ok(Herder { ascent: Some(options), ..Herder::over(Pool::shared(mu, starts)?) })
             }
         }
-        let (mu, packed) = pack(mu, domain.candidates());
-        let candidates = Candidates::new(&*mu, domain.candidates().clone(), packed)?;
-        let squared_norm = mu.squared_norm();
-        Ok(Herder {
-            mu,
-            domain,
+    }
+
+    /// A herder with w0 = μ over a pool that is shared with others, which costs nothing.
+    pub fn over(pool: Pool) -> Herder {
+        Herder {
+            ledger: Ledger::new(pool.embedding().clone(), 1.0),
+            scores: PoolScores::new(pool.clone(), Arc::default(), true),
+            pool,
+            ascent: None,
             start: Start::Mean,
-            unique: false,
-            candidates,
-            ledger: Ledger::new(1.0, squared_norm, 0.0, 0.0),
-            exact: None,
             t: 0,
-            chosen_rows: Vec::new(),
-            chosen_weights: Vec::new(),
-            indices: Vec::new(),
-        })
+        }
     }
 
     /// Whether every row of the pool may be picked only once. Off by default, as in the paper; without effect in
     /// continuous space, where no point has a row. Forgets all picks.
-    pub fn unique(mut self, unique: bool) -> Herder {
-        self.unique = unique;
-        self.restart()
+    pub fn unique(self, unique: bool) -> Herder {
+        let closed = self.scores.closed().into();
+        self.with_scores(closed, !unique)
+    }
+
+    /// Rows of the pool that are never picked: they stay in the target, if they are in it, and out of the choice. Forgets
+    /// all picks.
+    ///
+    /// ```
+    /// use supersample::{Domain, Empirical, Herder, Kernel, Points};
+    /// let draws = Points::from_rows(&[0.1, 0.4, 0.5, 0.9, 2.0, 2.2], 1)?;
+    /// let mu = Empirical::new(Kernel::gaussian(1.0)?, draws.clone())?;
+    /// let herder = Herder::new(mu, Domain::Pool(draws))?.unique(true).excluding(&[3])?;
+    /// assert_eq!(herder.filter_map(|pick| pick.index).collect::<Vec<_>>(), [2, 4, 0, 5, 1]);
+    /// # Ok::<(), supersample::Error>(())
+    /// ```
+    pub fn excluding(self, rows: &[usize]) -> Result<Herder> {
+        let len = self.pool.points().len();
+        if let Some(&index) = rows.iter().find(|&&index| index >= len) {
+            return Err(Error::NoSuchRow { index, len });
+        }
+        let repeats = self.scores.repeats();
+        Ok(self.with_scores(rows.into(), repeats))
+    }
+
+    fn with_scores(self, closed: Arc<[usize]>, repeats: bool) -> Herder {
+        let scores = PoolScores::new(self.pool.clone(), closed, repeats);
+        Herder { scores, ..self }.restart()
     }
 
     /// Starts from this function instead of μ, with no picks yet.
     pub fn start(mut self, start: Start) -> Result<Herder> {
-        let (mu, norm) = (&*self.mu, self.mu.squared_norm());
+        let mu = self.pool.embedding().clone();
         let mut function_values = None;
         self.ledger = match &start {
-            Start::Mean | Start::Given { .. } => Ledger::new(1.0, norm, 0.0, 0.0),
-            Start::Zero => Ledger::new(0.0, norm, 0.0, 0.0),
+            Start::Mean | Start::Given { .. } => Ledger::new(mu, 1.0),
+            Start::Zero => Ledger::new(mu, 0.0),
             Start::Function(function) => {
                 expect_same_kernel(function.kernel(), mu.kernel())?;
-                let mean = function.expectation(mu)?;
-                function_values = Some(function.values(self.candidates.points()));
-                Ledger::new(0.0, norm, function.squared_norm(), mean)
+                let mean = function.expectation(&*mu)?;
+                function_values = Some(function.values(self.pool.points()));
+                Ledger::with_function(mu, function.clone(), mean)
             }
         };
-        self.candidates.reset(function_values);
-        (self.exact, self.t) = (None, 0);
-        (self.chosen_rows, self.chosen_weights, self.indices) = (Vec::new(), Vec::new(), Vec::new());
+        self.scores.start_from(function_values);
+        self.t = 0;
         if let Start::Given { points, weights } = &start {
             self.choose_given(points, weights)?;
         }
@@ -172,7 +201,8 @@ impl Herder {
     }
 
     fn choose_given(&mut self, points: &Points, weights: &[f64]) -> Result<()> {
-        points.expect_dim("the given points", "the target", self.mu.dim())?;
+        let mu = self.pool.embedding().clone();
+        points.expect_dim("the given points", "the target", mu.dim())?;
         if weights.len() != points.len() {
             let (found, expected) = (weights.len(), points.len());
             return Err(Error::WeightCount { what: "given points", found, expected });
@@ -181,10 +211,12 @@ impl Herder {
             return Err(Error::BadWeight { index, value: weights[index] });
         }
         let mut mu_values = vec![0.0; points.len()];
-        self.mu.values_into(points, &mut mu_values);
-        for ((x, &weight), mu) in points.rows().zip(weights).zip(mu_values) {
-            let known = Evaluated { mu, ..self.evaluate_chosen(x) };
-            self.choose(x, weight, known);
+        mu.values_into(points, &mut mu_values);
+        for ((x, &weight), mu_value) in points.rows().zip(weights).zip(mu_values) {
+            let diagonal = mu.kernel().diagonal(x);
+            let known = Evaluated { mu: mu_value, chosen: self.ledger.sum_at(x), function: 0.0, diagonal };
+            self.ledger.choose(x, weight, known, || self.pool.precise_value_at(x));
+            self.scores.choose_point(x, weight);
         }
         Ok(())
     }
@@ -198,20 +230,28 @@ impl Herder {
     /// Takes these rows of the pool as the next picks, in this order, whatever their scores: rows that must be
     /// included, or the picks of an earlier run that is to be continued. Nothing is picked if a row is refused.
     pub fn replay(&mut self, rows: &[usize]) -> Result<Vec<Pick>> {
-        let Domain::Pool(pool) = &self.domain else { return Err(Error::NotAPool) };
-        let mut is_taken = vec![false; pool.len()];
-        self.indices.iter().for_each(|&index| is_taken[index] = true);
+        if self.ascent.is_some() {
+            return Err(Error::NotAPool);
+        }
+        let len = self.pool.points().len();
+        let mut is_taken = vec![false; len];
+        self.indices().iter().for_each(|&index| is_taken[index] = true);
+        let mut is_closed = vec![false; len];
+        self.scores.closed().iter().for_each(|&index| is_closed[index] = true);
         for &index in rows {
-            if index >= pool.len() {
-                return Err(Error::NoSuchRow { index, len: pool.len() });
+            if index >= len {
+                return Err(Error::NoSuchRow { index, len });
             }
-            if std::mem::replace(&mut is_taken[index], true) && self.unique {
+            if is_closed[index] {
+                return Err(Error::ExcludedRow { index });
+            }
+            if std::mem::replace(&mut is_taken[index], true) && !self.scores.repeats() {
                 return Err(Error::RepeatedRow { index });
             }
         }
         let take = |index: &usize| {
-            self.candidates.settle();
-            let score = self.candidates.score(self.ledger.share(), *index);
+            self.scores.add_pending();
+            let score = self.scores.score(self.ledger.mean_factor(), *index);
             self.take_row(*index, score)
         };
         Ok(rows.iter().map(take).collect())
@@ -224,80 +264,79 @@ impl Herder {
 
     /// All picks so far, in order; rows of the pool. Empty when herding in all of space.
     pub fn indices(&self) -> &[usize] {
-        &self.indices
+        self.scores.chosen()
     }
 
     /// All points chosen so far in order, given ones first; `None` before the first.
     pub fn chosen(&self) -> Option<Points> {
-        Points::from_vec(self.chosen_rows.clone(), self.mu.dim()).ok()
+        self.ledger.chosen_points()
     }
 
-    /// μ at each row of the pool (or at each start of the ascent).
-    pub fn candidate_values(&self) -> &[f64] {
-        self.candidates.mu()
+    /// E_T² of the points chosen so far, as computed; `None` where ‖μ‖² is not known. Before the first it is not a number.
+    pub(crate) fn squared_error(&self) -> Option<f64> {
+        self.ledger.squared_error()
     }
 
-    /// The mean embedding that is being matched.
-    pub fn embedding(&self) -> &dyn MeanEmbedding {
-        &*self.mu
+    /// The pool that is chosen from (or the starts of the ascent), with μ, ‖μ‖² and the floor of every error.
+    pub fn pool(&self) -> &Pool {
+        &self.pool
     }
 
-    /// ‖μ‖², in the precision of the kernel values.
-    pub fn squared_norm(&self) -> Option<f64> {
-        self.mu.squared_norm()
+    /// What a herder says of these rows of a pool if it picks them in this order. Costs the pairs of the rows, not a pass
+    /// over the pool for each.
+    pub fn trace(pool: &Pool, rows: &[usize]) -> Result<Vec<Pick>> {
+        let mut picks = Herder::over(pool.select(rows)?).replay(&(0..rows.len()).collect::<Vec<_>>())?;
+        picks.iter_mut().for_each(|pick| pick.index = pick.index.map(|index| rows[index]));
+        Ok(picks)
     }
 
-    /// The precision of the kernel values: that of the samples, double for a density.
-    pub fn precision(&self) -> Precision {
-        self.candidates.precision()
+    /// Keeps the kernel rows of its picks in up to so many bytes, for a [`Refiner`](crate::Refiner) that goes on from
+    /// them: a swap then need not compute the row that it takes out. Forgets all picks.
+    pub fn keeping(mut self, bytes: usize) -> Herder {
+        self.scores.keep(bytes);
+        self.restart()
     }
 
-    /// The MMD between the target and these rows of the pool with equal weights, whether or not they were picked: the
-    /// E_T of any other subset, for comparison. `None` where ‖μ‖² is not known. Costs the pairs of rows only, because μ
-    /// on the pool is at hand.
-    pub fn mmd_of_rows(&self, rows: &[usize]) -> Result<Option<f64>> {
-        if !matches!(self.domain, Domain::Pool(_)) {
-            return Err(Error::NotAPool);
-        }
-        let pairs = self.candidates.pair_sum(rows)?;
-        let n = rows.len() as f64;
-        let mean = rows.iter().map(|&row| self.candidates.mu()[row]).sum::<f64>() / n;
-        let squared = |norm: f64| norm - 2.0 * mean + pairs / (n * n);
-        Ok(self.squared_norm().map(squared).map(|squared| squared.max(0.0).sqrt()))
+    /// A herder whose errors are those of its running scores, however small: for choices that nobody reports.
+    pub(crate) fn careless(mut self) -> Herder {
+        self.ledger = self.ledger.careless();
+        self
     }
 
-    /// The size of E_T at which rounding takes over: E_T² is a difference of numbers near ‖μ‖² and k(x, x), each
-    /// right to a few units in the last place. About 1e-7 for kernels with k(x, x) = 1.
-    pub fn error_floor(&self) -> f64 {
-        let size = self.candidates.largest_diagonal().max(self.squared_norm().unwrap_or(0.0));
-        (32.0 * f64::EPSILON * size).sqrt()
+    /// The next pick among rows that fulfil more than being open.
+    pub(crate) fn next_among(&mut self, allowed: impl Fn(usize) -> bool + Sync) -> Option<Pick> {
+        let (best, score) = self.scores.best_among(self.ledger.mean_factor(), allowed)?;
+        Some(self.take_row(best, score))
+    }
+
+    /// Whether w0 = μ: then the state is that of its picks alone.
+    pub(crate) fn starts_from_mean(&self) -> bool {
+        matches!(self.start, Start::Mean)
+    }
+
+    /// The running scores, for swaps to go on with.
+    pub(crate) fn into_scores(self) -> PoolScores {
+        self.scores
     }
 
     fn take_row(&mut self, index: usize, score: f64) -> Pick {
-        let points = self.candidates.points().clone();
-        let x = points.row(index);
-        let known = self.candidates.evaluated(index, self.mu.kernel().diagonal(x));
-        self.indices.push(index);
-        let pick = self.accept(x, Some(index), score, known, true);
-        if self.unique {
-            self.candidates.close(index);
-        }
-        pick
+        let known = self.scores.evaluated(index);
+        self.scores.choose_row(index);
+        let pool = self.pool.clone();
+        self.accept(pool.points().row(index), Some(index), score, known, || pool.precise_value(index))
     }
 
+    /// Eq. 2 and what the theory says of it, for a point that the scores have taken in.
     fn accept(
         &mut self,
         x: &[f64],
         index: Option<usize>,
         score: f64,
         known: Evaluated,
-        converged: bool,
+        precise_mu: impl FnOnce() -> f64,
     ) -> Pick {
-        let known = self.exactly(x).unwrap_or(known);
-        let margin = self.ledger.margin(known);
-        self.choose(x, 1.0, known);
+        let margin = self.ledger.choose(x, 1.0, known, precise_mu);
         self.t += 1;
-        self.turn_exact_if_needed();
         let squared_error = self.ledger.squared_error();
         let root = |square: f64| square.max(0.0).sqrt();
         Pick {
@@ -309,37 +348,7 @@ impl Herder {
             squared_error,
             weight_norm: self.ledger.squared_weight_norm().map(root),
             margin,
-            converged,
-        }
-    }
-
-    /// Eq. 2: puts a point with this mass among the chosen.
-    fn choose(&mut self, x: &[f64], mass: f64, known: Evaluated) {
-        self.ledger.choose(mass, known);
-        self.candidates.choose(x, mass);
-        self.chosen_rows.extend_from_slice(x);
-        self.chosen_weights.push(mass);
-    }
-
-    /// Σ aⱼ k(x, zⱼ) over what is chosen, f(x) and k(x, x) at any point, in f64; μ(x) is left to the caller.
-    fn evaluate_chosen(&self, x: &[f64]) -> Evaluated {
-        let kernel = self.mu.kernel();
-        let chosen = self.chosen_rows.chunks_exact(x.len()).zip(&self.chosen_weights);
-        let chosen = chosen.map(|(y, w)| w * kernel.value(x, y)).sum();
-        let function = if let Start::Function(function) = &self.start { function.value(x) } else { 0.0 };
-        Evaluated { mu: f64::NAN, chosen, function, diagonal: kernel.diagonal(x) }
-    }
-}
-
-impl Iterator for Herder {
-    type Item = Pick;
-
-    fn next(&mut self) -> Option<Pick> {
-        // Eq. 7 at every candidate, after the kernel row of the last pick has been added.
-        let (best, score) = self.candidates.best(self.ledger.share())?;
-        match self.domain {
-            Domain::Pool(_) => Some(self.take_row(best, score)),
-            Domain::Ascent { options, .. } => Some(self.climb_from(best, options)),
+            converged: true,
         }
     }
 }

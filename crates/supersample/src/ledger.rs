@@ -1,14 +1,24 @@
-//! The few running sums from which E_T, ‖w_T‖ and the margin of each pick follow in constant time.
+//! The ledger: the few running sums from which E_T, ‖w_T‖ and the margin of each pick follow in constant time.
 
-/// Inner products of what has been chosen, kept up to date pick by pick.
+use std::sync::Arc;
+
+use crate::embedding::{ErrorTerms, MeanEmbedding, NormFrom};
+use crate::pool::Evaluated;
+use crate::{KernelExpansion, Points};
+
+/// Inner products of what has been chosen, kept up to date pick by pick, and the chosen points themselves.
 ///
 /// Write c = Σ aⱼ φ(zⱼ) for the chosen points with their masses (1 for each pick), m = Σ aⱼ for their mass, and
 /// f for the part of w0 that is a kernel expansion, so that eq. 4 reads w = f + (β + m)·μ − c, with β = 1 where w0
 /// contains μ and 0 where it does not.
-#[derive(Clone, Debug)]
+///
+/// The products are those of the running scores, in f32 where these are, until E_T becomes too small for that; then they
+/// are restated in f64, and stay so (`embedding/error_terms.rs`). The picks do not change by it, only what is said of them.
+#[derive(Clone)]
 pub(crate) struct Ledger {
+    mu: Arc<dyn MeanEmbedding>,
     /// β
-    mean_share: f64,
+    beta: f64,
     /// m
     mass: f64,
     /// ‖μ‖²
@@ -17,77 +27,108 @@ pub(crate) struct Ledger {
     chosen_mean: CompensatedSum,
     /// ‖c‖²
     chosen_norm: CompensatedSum,
+    function: Option<FunctionTerms>,
+    /// The chosen points z one after the other, and their masses a.
+    values: Vec<f64>,
+    masses: Vec<f64>,
+    /// Where ‖μ‖² comes from once the products are in f64.
+    restated: Option<NormFrom>,
+    /// Whether E_T is to be right where it is too small for f32.
+    is_careful: bool,
+}
+
+/// Inner products of f.
+#[derive(Clone)]
+struct FunctionTerms {
+    f: KernelExpansion,
     /// ‖f‖²
-    function_norm: f64,
+    norm: f64,
     /// ⟨f, μ⟩
-    function_mean: f64,
+    mean: f64,
     /// ⟨f, c⟩
-    function_chosen: CompensatedSum,
-}
-
-/// What is known of one point when it is picked: μ(x), Σ aⱼ k(x, zⱼ) over what was chosen before, f(x) and k(x, x).
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Evaluated {
-    pub(crate) mu: f64,
-    pub(crate) chosen: f64,
-    pub(crate) function: f64,
-    pub(crate) diagonal: f64,
-}
-
-/// ⟨c, μ⟩ and ‖c‖², summed over all that is chosen.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ChosenTotals {
-    pub(crate) mean: f64,
-    pub(crate) norm: f64,
+    chosen: CompensatedSum,
 }
 
 impl Ledger {
-    pub(crate) fn new(
-        mean_share: f64,
-        squared_norm: Option<f64>,
-        function_norm: f64,
-        function_mean: f64,
-    ) -> Ledger {
+    /// Nothing chosen, w = β·μ.
+    pub(crate) fn new(mu: Arc<dyn MeanEmbedding>, beta: f64) -> Ledger {
         Ledger {
-            mean_share,
+            squared_norm: mu.squared_norm(),
+            mu,
+            beta,
             mass: 0.0,
-            squared_norm,
             chosen_mean: CompensatedSum::default(),
             chosen_norm: CompensatedSum::default(),
-            function_norm,
-            function_mean,
-            function_chosen: CompensatedSum::default(),
+            function: None,
+            values: Vec::new(),
+            masses: Vec::new(),
+            restated: None,
+            is_careful: true,
         }
+    }
+
+    /// Nothing chosen, w = f, whose expectation under the target is `mean`.
+    pub(crate) fn with_function(mu: Arc<dyn MeanEmbedding>, f: KernelExpansion, mean: f64) -> Ledger {
+        let norm = f.squared_norm();
+        let function = Some(FunctionTerms { f, norm, mean, chosen: CompensatedSum::default() });
+        Ledger { function, ..Ledger::new(mu, 0.0) }
+    }
+
+    /// This ledger with E_T as the running scores have it, however small: for choices that nobody reports.
+    pub(crate) fn careless(self) -> Ledger {
+        Ledger { is_careful: false, ..self }
     }
 
     /// β + m, the factor of μ in w.
-    pub(crate) fn share(&self) -> f64 {
-        self.mean_share + self.mass
+    pub(crate) fn mean_factor(&self) -> f64 {
+        self.beta + self.mass
     }
 
-    /// m
-    pub(crate) fn mass(&self) -> f64 {
-        self.mass
+    /// The chosen points z, one after the other, and their masses a.
+    pub(crate) fn chosen(&self) -> (&[f64], &[f64]) {
+        (&self.values, &self.masses)
     }
 
-    /// The same state with every inner product given afresh.
-    pub(crate) fn restated(&self, squared_norm: f64, chosen: ChosenTotals, function_mean: f64) -> Ledger {
-        let sum = |total: f64| CompensatedSum { sum: total, lost: 0.0 };
-        Ledger {
-            squared_norm: Some(squared_norm),
-            chosen_mean: sum(chosen.mean),
-            chosen_norm: sum(chosen.norm),
-            function_mean,
-            ..self.clone()
-        }
+    /// The chosen points; `None` before the first.
+    pub(crate) fn chosen_points(&self) -> Option<Points> {
+        Points::from_vec(self.values.clone(), self.mu.dim()).ok()
     }
 
-    /// Adds a point with this mass.
-    pub(crate) fn choose(&mut self, mass: f64, x: Evaluated) {
+    /// The part f of w0.
+    pub(crate) fn function(&self) -> Option<&KernelExpansion> {
+        self.function.as_ref().map(|terms| &terms.f)
+    }
+
+    /// Σ aⱼ k(x, zⱼ) over what is chosen, in f64.
+    pub(crate) fn sum_at(&self, x: &[f64]) -> f64 {
+        let (kernel, chosen) = (self.mu.kernel(), self.values.chunks_exact(x.len()).zip(&self.masses));
+        chosen.map(|(z, a)| a * kernel.value(x, z)).sum()
+    }
+
+    /// Adds a point with this mass and returns its margin (eq. 15). `precise_mu` is μ(x) in f64, asked for only where the
+    /// products are.
+    pub(crate) fn choose(
+        &mut self,
+        x: &[f64],
+        mass: f64,
+        known: Evaluated,
+        precise_mu: impl FnOnce() -> f64,
+    ) -> Option<f64> {
+        let known = match self.restated {
+            None => known,
+            Some(_) => Evaluated { mu: precise_mu(), chosen: self.precise_sum_at(x), ..known },
+        };
+        let margin = self.margin(known);
         self.mass += mass;
-        self.chosen_mean.add(mass * x.mu);
-        self.chosen_norm.add(mass * 2.0 * x.chosen + mass * mass * x.diagonal);
-        self.function_chosen.add(mass * x.function);
+        self.chosen_mean.add(mass * known.mu);
+        self.chosen_norm.add(mass * 2.0 * known.chosen + mass * mass * known.diagonal);
+        if let Some(function) = &mut self.function {
+            function.chosen.add(mass * known.function);
+        }
+        self.values.extend_from_slice(x);
+        self.masses.push(mass);
+        self.restate_if_needed();
+        margin
     }
 
     /// Eq. 9: E_T² = ‖μ‖² − (2/m)⟨c, μ⟩ + ‖c‖²/m². A difference of near-equal numbers, so rounding may leave a tiny
@@ -100,29 +141,60 @@ impl Ledger {
 
     /// ‖w‖² for eq. 14; like the squared error it may come out as a tiny negative value.
     pub(crate) fn squared_weight_norm(&self) -> Option<f64> {
-        let share = self.share();
+        let factor = self.mean_factor();
+        let (norm, mean, chosen) = self.function_products();
         Some(
-            self.function_norm
-                + share * share * self.squared_norm?
+            norm + factor * factor * self.squared_norm?
                 + self.chosen_norm.total()
-                + 2.0 * share * self.function_mean
-                - 2.0 * self.function_chosen.total()
-                - 2.0 * share * self.chosen_mean.total(),
+                + 2.0 * factor * mean
+                - 2.0 * chosen
+                - 2.0 * factor * self.chosen_mean.total(),
         )
     }
 
     /// Eq. 15 for a point about to be picked: the cosine between w and φ(x) − μ. `None` where either has no direction.
-    pub(crate) fn margin(&self, x: Evaluated) -> Option<f64> {
+    fn margin(&self, x: Evaluated) -> Option<f64> {
         let squared_norm = self.squared_norm?;
-        let share = self.share();
-        let along_x = x.function + share * x.mu - x.chosen;
-        let along_mu = self.function_mean + share * squared_norm - self.chosen_mean.total();
+        let factor = self.mean_factor();
+        let along_x = x.function + factor * x.mu - x.chosen;
+        let along_mu = self.function_products().1 + factor * squared_norm - self.chosen_mean.total();
         let squared_w = self.squared_weight_norm()?;
         let squared_offset = x.diagonal - 2.0 * x.mu + squared_norm;
         let floor = 16.0 * f64::EPSILON;
-        let known = squared_w > floor * share.max(1.0).powi(2) * squared_norm.abs()
+        let known = squared_w > floor * factor.max(1.0).powi(2) * squared_norm.abs()
             && squared_offset > floor * x.diagonal.abs().max(squared_norm.abs());
         known.then(|| (along_x - along_mu) / (squared_w * squared_offset).sqrt())
+    }
+
+    /// ‖f‖², ⟨f, μ⟩ and ⟨f, c⟩.
+    fn function_products(&self) -> (f64, f64, f64) {
+        let products = |terms: &FunctionTerms| (terms.norm, terms.mean, terms.chosen.total());
+        self.function.as_ref().map_or((0.0, 0.0, 0.0), products)
+    }
+
+    /// States every product in f64 if E_T² has come within reach of the rounding of f32.
+    fn restate_if_needed(&mut self) {
+        let Some(squared) = self.squared_error().filter(|_| self.is_careful) else { return };
+        let terms = ErrorTerms::of(&*self.mu);
+        let needed = terms.norm_needed(squared, self.mass);
+        let Some(from) = needed.filter(|_| needed > self.restated) else { return };
+        let chosen = self.chosen_points().expect("something has been chosen");
+        let against =
+            |values: Vec<f64>, masses: &[f64]| values.iter().zip(masses).map(|(v, a)| v * a).sum::<f64>();
+        self.chosen_mean = against(terms.values(&chosen), &self.masses).into();
+        self.chosen_norm = against(terms.sums(&chosen, &chosen, &self.masses), &self.masses).into();
+        self.squared_norm = terms.squared_norm(from);
+        if let Some(FunctionTerms { f, mean, .. }) = &mut self.function {
+            *mean = against(terms.double_values(f.points()), f.coefficients());
+        }
+        self.restated = Some(from);
+    }
+
+    /// Σ aⱼ k(x, zⱼ) over what is chosen, in f64, the points as f32 has rounded them where it has.
+    fn precise_sum_at(&self, x: &[f64]) -> f64 {
+        let point = Points::from_rows(x, x.len()).expect("a pick is finite");
+        let chosen = self.chosen_points().expect("something has been chosen");
+        ErrorTerms::of(&*self.mu).sums(&point, &chosen, &self.masses)[0]
     }
 }
 
@@ -131,6 +203,12 @@ impl Ledger {
 pub(crate) struct CompensatedSum {
     sum: f64,
     lost: f64,
+}
+
+impl From<f64> for CompensatedSum {
+    fn from(sum: f64) -> CompensatedSum {
+        CompensatedSum { sum, lost: 0.0 }
+    }
 }
 
 impl CompensatedSum {

@@ -36,7 +36,6 @@
 
 mod ascent;
 pub mod bandwidth;
-mod candidates;
 mod domain;
 pub mod embedding;
 mod error;
@@ -49,6 +48,7 @@ mod linalg;
 pub mod metrics;
 mod points;
 mod polish;
+mod pool;
 pub mod quality;
 mod refine;
 pub mod scale;
@@ -67,10 +67,11 @@ pub use features::{FeatureHerder, FeaturePick};
 pub use herder::{Herder, Pick, Start};
 pub use kernel::Kernel;
 pub use points::Points;
-pub use polish::{PolishOptions, Polished, polish, polish_watched};
+pub use polish::{PolishOptions, Polished, polish};
+pub use pool::Pool;
 pub use refine::{Fewest, RefineOptions, Refined, Refiner, Search};
 pub use sum::{Precision, instruction_set};
-pub use watch::Progress;
+pub use watch::{Progress, Watch, unwatched};
 
 /// The README's example is run as a test.
 #[cfg(doctest)]

@@ -1,8 +1,7 @@
 //! How good a set of points is: the MMD, its worth in random draws, and errors of integrals.
 
-use crate::embedding::{Care, Form, MeanEmbedding, double_squared_norm, double_values};
-use crate::expansion::{KernelExpansion, expect_same_kernel};
-use crate::sum::{Packed, Precision};
+use crate::embedding::{ErrorTerms, MeanEmbedding, as_density, as_samples};
+use crate::expansion::{KernelExpansion, as_expansion, expect_same_kernel};
 use crate::{Empirical, Error, Points, Result, points};
 
 /// The squared MMD ‖μ_p − μ_q‖² between any two of weighted points and targets, each given by its mean embedding.
@@ -10,7 +9,7 @@ use crate::{Empirical, Error, Points, Result, points};
 /// A difference of near-equal numbers: when p and q nearly agree, rounding of about 1e-15 may make it negative, and it
 /// is returned as it is. Between two sets of points it costs every pair once, in f64 whatever their precision.
 pub fn squared_mmd(p: &dyn MeanEmbedding, q: &dyn MeanEmbedding) -> Result<f64> {
-    let norm = |mu: &dyn MeanEmbedding| double_squared_norm(mu).ok_or(Error::UnknownNorm);
+    let norm = |mu: &dyn MeanEmbedding| ErrorTerms::of(mu).double_squared_norm().ok_or(Error::UnknownNorm);
     Ok(norm(p)? - 2.0 * inner_product(p, q)? + norm(q)?)
 }
 
@@ -53,35 +52,7 @@ pub fn mmd_of_points(mu: &dyn MeanEmbedding, points: &Points, weights: Option<&[
     if let Some(index) = weights.iter().position(|w| !w.is_finite()) {
         return Err(Error::NonFiniteNumber { what: "weight", index, value: weights[index] });
     }
-    Ok(squared_mmd_of_points(mu, points, weights)?.max(0.0).sqrt())
-}
-
-/// The square of the same, as computed.
-pub(crate) fn squared_mmd_of_points(mu: &dyn MeanEmbedding, points: &Points, weights: &[f64]) -> Result<f64> {
-    let against = |values: &[f64]| values.iter().zip(weights).map(|(value, w)| value * w).sum::<f64>();
-    if let Some(samples) = in_mixed_beside(mu, points) {
-        let mean = against(&samples.widened_values(points));
-        let pairs = against(&samples.widened_sums(points, points, weights));
-        let squared = |care| samples.widened_squared_norm(care) - 2.0 * mean + pairs;
-        let squared_error = squared(Care::Sampled);
-        // Of one point: nothing is gained from numbers here, since any weights may have been chosen.
-        return Ok(match samples.care_needed(squared_error, 1.0) {
-            Some(Care::Full) => squared(Care::Full),
-            _ => squared_error,
-        });
-    }
-    let norm = double_squared_norm(mu).ok_or(Error::UnknownNorm)?;
-    let packed = Packed::new(mu.kernel(), points, Precision::Double);
-    let mut sums = vec![0.0; points.len()];
-    packed.mean_into(&packed, Some(weights), &mut sums);
-    Ok(norm - 2.0 * against(&double_values(mu, points)) + against(&sums))
-}
-
-/// The samples where they are in mixed precision and the points can be, too.
-fn in_mixed_beside<'a>(mu: &'a dyn MeanEmbedding, points: &Points) -> Option<&'a Empirical> {
-    let Form::Samples(samples) = mu.form() else { return None };
-    let is_mixed = samples.precision_in_use() == Precision::Mixed && samples.pack_beside(points).is_some();
-    is_mixed.then_some(samples)
+    Ok(ErrorTerms::of(mu).squared_error(points, weights)?.max(0.0).sqrt())
 }
 
 /// ⟨μ_p, μ_q⟩ = E over x of p and y of q of k(x, y).
@@ -91,10 +62,16 @@ pub fn inner_product(p: &dyn MeanEmbedding, q: &dyn MeanEmbedding) -> Result<f64
         let (found, expected) = (q.dim(), p.dim());
         return Err(Error::DimensionMismatch { what: "one target", found, against: "the other", expected });
     }
-    match (p.form(), q.form()) {
-        (Form::Samples(samples), _) => Ok(mean_over(samples, q)),
-        (_, Form::Samples(samples)) => Ok(mean_over(samples, p)),
-        (Form::Density(p), Form::Density(q)) => p.inner_product(q),
+    if let Some(samples) = as_samples(p) {
+        return Ok(mean_over(samples, q));
+    }
+    if let Some(samples) = as_samples(q) {
+        return Ok(mean_over(samples, p));
+    }
+    match (as_expansion(p), as_expansion(q), as_density(p), as_density(q)) {
+        (Some(expansion), ..) => expansion.expectation(q),
+        (_, Some(expansion), ..) => expansion.expectation(p),
+        (.., Some(p), Some(q)) => p.inner_product(q),
         _ => Err(Error::NoClosedForm {
             what: "the inner product of these two targets",
             kernel: p.kernel().to_string(),
@@ -105,13 +82,13 @@ pub fn inner_product(p: &dyn MeanEmbedding, q: &dyn MeanEmbedding) -> Result<f64
 }
 
 fn mean_over(samples: &Empirical, mu: &dyn MeanEmbedding) -> f64 {
-    samples.mean_of(&double_values(mu, samples.points()))
+    samples.mean_of(&ErrorTerms::of(mu).double_values(samples.points()))
 }
 
 /// How many iid draws have the same expected squared MMD: (E k(x, x) − ‖μ‖²)/E². `None` for an error of zero, which
 /// no number of draws has.
 pub fn worth(mu: &dyn MeanEmbedding, error: f64) -> Option<f64> {
-    let worth = (mu.mean_diagonal()? - mu.squared_norm()?) / (error * error);
+    let worth = mu.single_draw()? / (error * error);
     worth.is_finite().then_some(worth)
 }
 
@@ -169,6 +146,7 @@ fn weighted<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Precision;
     use crate::Kernel;
     use crate::target::GaussianMixture;
 

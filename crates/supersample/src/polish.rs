@@ -5,13 +5,12 @@
 //! bandwidth.
 
 use std::collections::VecDeque;
-use std::ops::ControlFlow;
 
 use rayon::prelude::*;
 
-use crate::embedding::double_squared_norm;
+use crate::embedding::ErrorTerms;
 use crate::linalg::dot;
-use crate::watch::Progress;
+use crate::watch::{Progress, Watch};
 use crate::{Error, MeanEmbedding, Points, Result, sum};
 
 /// Pairs of steps and gradient changes that L-BFGS remembers.
@@ -37,12 +36,12 @@ impl Default for PolishOptions {
 }
 
 impl PolishOptions {
-    /// The same, with at most this many steps.
+    /// These options with at most so many steps.
     pub fn max_steps(self, max_steps: usize) -> PolishOptions {
         PolishOptions { max_steps, ..self }
     }
 
-    /// The same, with this tolerance.
+    /// These options with this tolerance.
     pub fn tolerance(self, tolerance: f64) -> PolishOptions {
         PolishOptions { tolerance, ..self }
     }
@@ -67,28 +66,24 @@ pub struct Polished {
 }
 
 /// Lowers the error of `points` by moving them all at once, in all of space. Each step costs T² kernel gradients and T
-/// gradients of μ; meant for closed-form targets, where the latter are cheap.
+/// gradients of μ; meant for closed-form targets, where the latter are cheap. `watch` is called before each step, and
+/// [`Break`](std::ops::ControlFlow::Break) ends the descent with the points so far, marked as
+/// [`interrupted`](Polished::interrupted).
 ///
 /// ```
 /// use supersample::target::IndependentNormals;
-/// use supersample::{ClosedForm, Kernel, Points, PolishOptions, polish};
+/// use supersample::{ClosedForm, Kernel, Points, PolishOptions, polish, unwatched};
 /// let mu = ClosedForm::normals(Kernel::gaussian(1.0)?, IndependentNormals::new(&[0.0], &[1.0])?)?;
 /// let points = Points::from_rows(&[-1.0, 0.1, 0.9], 1)?;
-/// let polished = polish(&mu, &points, PolishOptions::default())?;
+/// let polished = polish(&mu, &points, PolishOptions::default(), &unwatched)?;
 /// assert!(polished.error < polished.start_error);
 /// # Ok::<(), supersample::Error>(())
 /// ```
-pub fn polish(mu: &dyn MeanEmbedding, points: &Points, options: PolishOptions) -> Result<Polished> {
-    polish_watched(mu, points, options, &|_| ControlFlow::Continue(()))
-}
-
-/// The same, watched: `watch` is called before each step, and [`Break`](ControlFlow::Break) ends the descent with the
-/// points so far, marked as [`interrupted`](Polished::interrupted).
-pub fn polish_watched(
+pub fn polish(
     mu: &dyn MeanEmbedding,
     points: &Points,
     options: PolishOptions,
-    watch: &(dyn Fn(Progress) -> ControlFlow<()> + Sync),
+    watch: Watch,
 ) -> Result<Polished> {
     points.expect_dim("the points", "the target", mu.dim())?;
     if !(options.tolerance >= 0.0 && options.tolerance.is_finite()) {
@@ -96,7 +91,7 @@ pub fn polish_watched(
         return Err(Error::BadOption { option: "the tolerance", value: options.tolerance, advice });
     }
     let dim = points.dim();
-    let norm = double_squared_norm(mu);
+    let norm = ErrorTerms::of(mu).double_squared_norm();
     // Measured against ‖μ‖² the energy is E²; without it, only the end by the number of steps or by rounding is known.
     let offset = norm.unwrap_or(0.0);
     let mut x = points.as_slice().to_vec();

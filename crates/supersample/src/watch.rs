@@ -1,4 +1,6 @@
-//! Long computations, watched: how far they are, and the word that ends them early.
+//! Progress of long computations, and how they are ended early.
+//!
+//! Whatever takes long takes a [`Watch`] as its last argument and calls it every few milliseconds.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -46,8 +48,14 @@ pub enum Progress {
     },
 }
 
-/// Who watches. Called from any thread, every few milliseconds; [`ControlFlow::Break`] ends the work.
-pub(crate) type Watch<'a> = &'a (dyn Fn(Progress) -> ControlFlow<()> + Sync);
+/// A function that is told how far a long computation is. It is called from any thread, every few milliseconds, and ends
+/// the work with [`ControlFlow::Break`].
+pub type Watch<'a> = &'a (dyn Fn(Progress) -> ControlFlow<()> + Sync);
+
+/// A [`Watch`] for work that nobody follows: it goes on to its end.
+pub fn unwatched(_: Progress) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
 
 /// Counts what threads have done of a total, and passes on the word to stop.
 pub(crate) struct Tally<'a> {

@@ -11,8 +11,7 @@ use std::collections::HashMap;
 use rayon::prelude::*;
 
 use self::factor::Factor;
-use crate::embedding::{Form, double_squared_norm, double_values};
-use crate::metrics::squared_mmd_of_points;
+use crate::embedding::ErrorTerms;
 use crate::sum::{Packed, Precision};
 use crate::{Error, Kernel, MeanEmbedding, Points, Result, linalg};
 
@@ -76,7 +75,8 @@ pub fn optimal(mu: &dyn MeanEmbedding, points: &Points, rule: WeightRule) -> Res
     place.iter().for_each(|&at| copies[at] += 1.0);
     let points = &points.select(&distinct)?;
     let matrix = KernelMatrix::new(mu.kernel(), points);
-    let z = double_values(mu, points);
+    let terms = ErrorTerms::of(mu);
+    let z = terms.double_values(points);
     if let Some(&value) = matrix.values.iter().chain(&z).find(|value| !value.is_finite()) {
         return Err(Error::Overflow { value });
     }
@@ -107,13 +107,7 @@ pub fn optimal(mu: &dyn MeanEmbedding, points: &Points, rule: WeightRule) -> Res
     let is_worse = rule != WeightRule::Free && energy > equal_energy;
     let weights = if is_worse { equal.clone() } else { weights };
     energy = if is_worse { equal_energy } else { energy };
-    // Where samples are in single precision, ‖μ‖² in double would cost all of their pairs once more.
-    let squared = |weights: &[f64], energy: f64| match mu.form() {
-        Form::Samples(samples) if samples.precision_in_use() == Precision::Mixed => {
-            squared_mmd_of_points(mu, points, weights).ok()
-        }
-        _ => double_squared_norm(mu).map(|norm| norm + energy),
-    };
+    let squared = |weights: &[f64], energy: f64| terms.squared_error_of_energy(points, weights, energy);
     let squared_error = squared(&weights, energy);
     let equal_squared = squared(&equal, equal_energy);
     let root = |squared: f64| squared.max(0.0).sqrt();

@@ -55,7 +55,7 @@ fn check_maxima(mu: impl MeanEmbedding + Clone + 'static, starts: Points, start:
         let before = herder.chosen();
         let pick = herder.next().unwrap();
         let score = |x: &[f64]| {
-            let mu = herder.embedding();
+            let mu = herder.pool().embedding();
             let t = before.as_ref().map_or(0, Points::len);
             let value = mu.gradient_into(x, &mut vec![0.0; x.len()]);
             let chosen: f64 = before.iter().flat_map(Points::rows).map(|y| mu.kernel().value(x, y)).sum();

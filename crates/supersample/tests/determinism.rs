@@ -1,4 +1,4 @@
-//! The same picks, to the bit, for any number of threads.
+//! Determinism: picks that are the same, to the bit, for any number of threads.
 
 mod common;
 

@@ -163,7 +163,7 @@ fn errors_stay_right_after_thousands_of_picks() {
     let direct: f64 =
         pairs.map(|(i, j)| gap[i] * gap[j] * kernel.value(samples.row(i), samples.row(j))).sum();
     // The gap written out has no cancellation; the running sums do, down to the stated floor.
-    assert!((last.squared_error.unwrap() - direct).abs() < herder.error_floor().powi(2));
+    assert!((last.squared_error.unwrap() - direct).abs() < herder.pool().error_floor().powi(2));
     assert!((last.error.unwrap() / direct.sqrt() - 1.0).abs() < 1e-3, "{:?} {}", last.error, direct.sqrt());
 }
 

@@ -5,7 +5,7 @@ mod common;
 use common::{random_points, rng};
 use rand::RngExt;
 use supersample::target::GaussianMixture;
-use supersample::{Domain, Empirical, Herder, Kernel, Pick, Points, Precision};
+use supersample::{Domain, Empirical, Herder, Kernel, Pick, Points, Precision, unwatched};
 
 fn herders(kernel: &str, samples: &Points, pool: &Points, weights: Option<&[f64]>) -> [Herder; 2] {
     [Precision::Mixed, Precision::Double].map(|precision| {
@@ -15,7 +15,7 @@ fn herders(kernel: &str, samples: &Points, pool: &Points, weights: Option<&[f64]
             None => Empirical::new(kernel, samples.clone()),
         };
         let herder = Herder::new(mu.unwrap().precision(precision), Domain::Pool(pool.clone())).unwrap();
-        assert_eq!(herder.precision(), precision);
+        assert_eq!(herder.pool().precision(), precision);
         herder
     })
 }
@@ -24,7 +24,7 @@ fn herders(kernel: &str, samples: &Points, pool: &Points, weights: Option<&[f64]
 /// smallest E_T.
 fn check(kernel: &str, samples: &Points, pool: &Points, weights: Option<&[f64]>, picks: usize) -> f64 {
     let [mut mixed, mut double] = herders(kernel, samples, pool, weights);
-    for (i, (a, b)) in mixed.candidate_values().iter().zip(double.candidate_values()).enumerate() {
+    for (i, (a, b)) in mixed.pool().values().iter().zip(double.pool().values()).enumerate() {
         assert!((a / b - 1.0).abs() < 1e-6, "{kernel}: μ of row {i} is {a}, not {b}");
     }
     let said = mixed.run(picks);
@@ -125,7 +125,7 @@ fn what_f32_cannot_hold_is_done_in_double_without_being_asked() {
     let wide = Points::from_vec(numbers, 2).unwrap();
     let precision = |samples: &Points, pool: &Points| {
         let mu = Empirical::new(Kernel::gaussian(1.0).unwrap(), samples.clone()).unwrap();
-        Herder::new(mu, Domain::Pool(pool.clone())).unwrap().precision()
+        Herder::new(mu, Domain::Pool(pool.clone())).unwrap().pool().precision()
     };
     assert_eq!(precision(&narrow, &narrow), Precision::Mixed);
     assert_eq!(precision(&wide, &wide), Precision::Double);
@@ -144,7 +144,7 @@ fn other_subsets_are_measured_as_precisely() {
     for size in [1, 30, 1000] {
         let rows: Vec<usize> = (0..size).map(|_| rng.random_range(0..17_000)).collect();
         let (a, b) =
-            (mixed.mmd_of_rows(&rows).unwrap().unwrap(), double.mmd_of_rows(&rows).unwrap().unwrap());
+            (mixed.pool().mmd_of_rows(&rows).unwrap().unwrap(), double.pool().mmd_of_rows(&rows).unwrap().unwrap());
         assert!((a / b - 1.0).abs() < 1e-4, "{size}: {a} {b}");
     }
 }
@@ -158,7 +158,7 @@ fn refined_sets_are_measured_as_precisely() {
     assert_eq!(mu.precision_in_use(), Precision::Mixed);
     let refiner = Refiner::new(mu.clone(), points.clone(), RefineOptions::default()).unwrap();
     for size in [20, 200] {
-        let set = refiner.choose(size).unwrap();
+        let set = refiner.choose(size, &unwatched).unwrap();
         let rows = Empirical::new(kernel.clone(), points.select(&set.rows).unwrap()).unwrap();
         let truth = metrics::mmd(&mu, &rows).unwrap();
         assert!((set.error.unwrap() / truth - 1.0).abs() < 1e-3, "{size}: {:?} {truth}", set.error);

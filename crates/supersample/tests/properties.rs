@@ -85,7 +85,7 @@ proptest! {
         let weighted = Empirical::weighted(kernel.clone(), points.clone(), &weights).unwrap();
         let a = Herder::new(doubled, Domain::Pool(points.clone())).unwrap();
         let b = Herder::new(weighted, Domain::Pool(points.clone())).unwrap();
-        assert_close(a.candidate_values(), b.candidate_values());
+        assert_close(a.pool().values(), b.pool().values());
         assert_close(&[a.squared_norm().unwrap()], &[b.squared_norm().unwrap()]);
     }
 

@@ -6,7 +6,7 @@ use common::naive::Naive;
 use rand::RngExt;
 use supersample::target::GaussianMixture;
 use supersample::{
-    Domain, Empirical, Error, Herder, Kernel, Points, RefineOptions, Refined, Refiner, metrics,
+    Domain, Empirical, Error, Herder, Kernel, Points, RefineOptions, Refined, Refiner, metrics, unwatched,
 };
 
 fn naive<'a>(kernel: &'a Kernel, points: &'a Points) -> Naive<'a> {
@@ -29,7 +29,7 @@ fn herded(kernel: &Kernel, points: &Points, unique: bool, t: usize) -> Vec<usize
 fn refusal(options: RefineOptions, size: usize) -> Error {
     let points = common::random_points(10, 2, &mut common::rng(1));
     let mu = Empirical::new(Kernel::gaussian(1.0).unwrap(), points.clone()).unwrap();
-    Refiner::new(mu, points, options).and_then(|refiner| refiner.choose(size)).unwrap_err()
+    Refiner::new(mu, points, options).and_then(|refiner| refiner.choose(size, &unwatched)).unwrap_err()
 }
 
 fn sorted(mut rows: Vec<usize>) -> Vec<usize> {
@@ -93,7 +93,7 @@ fn sweeps_end_where_those_of_the_naive_oracle_end() {
             naive_sweeps(&naive, &mut want, repeats);
             for memory in [usize::MAX, 3 * 40 * 8, 0] {
                 let options = RefineOptions::default().repeats(repeats).ordered(false).memory(memory);
-                let got = refiner(&kernel, &points, options).choose(7).unwrap();
+                let got = refiner(&kernel, &points, options).choose(7, &unwatched).unwrap();
                 let (a, b) = (naive.squared_error(&got.rows), naive.squared_error(&want));
                 // The linear kernel sees means only, so many sets tie: there only the errors are compared.
                 assert!(got.rows == want || (*text == "linear" && (a - b).abs() < 1e-3), "{text}: {a} {b}");
@@ -132,9 +132,9 @@ fn on_tiny_pools_the_search_finds_the_best_of_all_subsets() {
         let points = common::random_points(n, rng.random_range(1..4), rng);
         let naive = naive(&kernel, &points);
         let best = subsets(n, t).into_iter().map(|rows| naive.squared_error(&rows)).fold(f64::MAX, f64::min);
-        let plain = refiner(&kernel, &points, RefineOptions::default()).choose(t).unwrap();
+        let plain = refiner(&kernel, &points, RefineOptions::default()).choose(t, &unwatched).unwrap();
         let searched =
-            refiner(&kernel, &points, RefineOptions::default().search(40, case)).choose(t).unwrap();
+            refiner(&kernel, &points, RefineOptions::default().search(40, case)).choose(t, &unwatched).unwrap();
         let error = |rows: &[usize]| naive.squared_error(rows);
         assert!(error(&plain.rows) <= error(&herded(&kernel, &points, true, t)) + 1e-14, "case {case}");
         assert!(error(&searched.rows) <= error(&plain.rows) + 1e-14, "case {case}");
@@ -155,8 +155,8 @@ fn posterior_like(n: usize, dim: usize) -> (Kernel, Points) {
 fn refinement_beats_herding_and_the_search_beats_refinement() {
     let (kernel, points) = posterior_like(1500, 3);
     for t in [25, 50, 100] {
-        let plain = refiner(&kernel, &points, RefineOptions::default()).choose(t).unwrap();
-        let searched = refiner(&kernel, &points, RefineOptions::default().search(20, 1)).choose(t).unwrap();
+        let plain = refiner(&kernel, &points, RefineOptions::default()).choose(t, &unwatched).unwrap();
+        let searched = refiner(&kernel, &points, RefineOptions::default().search(20, 1)).choose(t, &unwatched).unwrap();
         let herded = plain.start_error.unwrap();
         assert!(plain.error.unwrap() < 0.9 * herded, "{t}: {plain:?}");
         assert!(searched.error.unwrap() < 0.95 * plain.error.unwrap(), "{t}: {searched:?}");
@@ -180,7 +180,7 @@ fn the_same_seed_gives_the_same_set_on_any_number_of_threads() {
             // The samples are few, so that μ on the large pool costs little.
             let mu = Empirical::new(kernel.clone(), subsample.clone()).unwrap();
             let options = RefineOptions::default().search(3, seed).memory(4 * 33_000 * 8);
-            Refiner::new(mu, points.clone(), options).unwrap().choose(16).unwrap()
+            Refiner::new(mu, points.clone(), options).unwrap().choose(16, &unwatched).unwrap()
         })
     };
     let once = on(1, 7);
@@ -193,7 +193,7 @@ fn the_same_seed_gives_the_same_set_on_any_number_of_threads() {
 fn prefixes_of_the_greedy_order_are_better_than_those_in_row_order() {
     let (kernel, points) = posterior_like(800, 2);
     let refiner = refiner(&kernel, &points, RefineOptions::default());
-    let rows = refiner.choose(60).unwrap().rows;
+    let rows = refiner.choose(60, &unwatched).unwrap().rows;
     let error = |rows: &[usize]| {
         let mu = Empirical::new(kernel.clone(), points.clone()).unwrap();
         let set = Empirical::new(kernel.clone(), points.select(rows).unwrap()).unwrap();
@@ -227,7 +227,7 @@ fn quotas_and_lists_of_rows_are_kept() {
         (base().groups(&groups, None), [20, 10, 10]),
         (base().groups(&groups, Some(&[2, 30, 8])), [2, 30, 8]),
     ] {
-        let set = refiner(&kernel, &points, options).choose(40).unwrap();
+        let set = refiner(&kernel, &points, options).choose(40, &unwatched).unwrap();
         assert_eq!(count(&set.rows), want);
         assert!(include.iter().all(|row| set.rows.contains(row)));
         assert!(set.rows.iter().all(|row| !exclude.contains(row)));
@@ -237,11 +237,11 @@ fn quotas_and_lists_of_rows_are_kept() {
     let weights: Vec<f64> = groups.iter().map(|&group| if group == 0 { 3.0 } else { 1.0 }).collect();
     let mu = Empirical::weighted(kernel.clone(), points.clone(), &weights).unwrap();
     let weighted = Refiner::new(mu, points.clone(), RefineOptions::default().groups(&groups, None)).unwrap();
-    assert_eq!(count(&weighted.choose(40).unwrap().rows), [30, 5, 5]);
+    assert_eq!(count(&weighted.choose(40, &unwatched).unwrap().rows), [30, 5, 5]);
     // Given rows are improved within the same constraints.
     let given: Vec<usize> = (0..10).chain(300..310).collect();
     let options = RefineOptions::default().include(&[599]).groups(&groups, Some(&[10, 5, 5]));
-    let improved = refiner(&kernel, &points, options).improve_rows(&given).unwrap();
+    let improved = refiner(&kernel, &points, options).improve_rows(&given, &unwatched).unwrap();
     assert!(improved.rows.contains(&599) && improved.error < improved.start_error);
     assert_eq!(count(&improved.rows), [10, 5, 5]);
 }
@@ -249,16 +249,16 @@ fn quotas_and_lists_of_rows_are_kept() {
 #[test]
 fn everything_may_be_fixed_or_everything_taken() {
     let (kernel, points) = posterior_like(30, 2);
-    let all = refiner(&kernel, &points, RefineOptions::default().search(2, 1)).choose(30).unwrap();
+    let all = refiner(&kernel, &points, RefineOptions::default().search(2, 1)).choose(30, &unwatched).unwrap();
     assert_eq!(sorted(all.rows), (0..30).collect::<Vec<_>>());
     assert!(all.error.unwrap() < 1e-7);
     let fixed = RefineOptions::default().include(&[4, 9]).search(2, 1);
-    let fixed = refiner(&kernel, &points, fixed).choose(2).unwrap();
+    let fixed = refiner(&kernel, &points, fixed).choose(2, &unwatched).unwrap();
     assert_eq!(sorted(fixed.rows), [4, 9]);
     assert!(fixed.converged && fixed.swaps == 0);
     let untouched = refiner(&kernel, &points, RefineOptions::default().max_sweeps(0).ordered(false));
-    assert_eq!(untouched.choose(6).unwrap().rows, herded(&kernel, &points, true, 6));
-    let repeated = refiner(&kernel, &points, RefineOptions::default().repeats(true)).choose(60).unwrap();
+    assert_eq!(untouched.choose(6, &unwatched).unwrap().rows, herded(&kernel, &points, true, 6));
+    let repeated = refiner(&kernel, &points, RefineOptions::default().repeats(true)).choose(60, &unwatched).unwrap();
     assert_eq!(repeated.rows.len(), 60);
 }
 
@@ -295,22 +295,22 @@ fn the_fewest_points_are_enough_and_one_fewer_was_not() {
     let (kernel, points) = posterior_like(700, 2);
     let refiner = refiner(&kernel, &points, RefineOptions::default());
     for tolerance in [0.05, 0.01] {
-        let fewest = refiner.fewest(tolerance).unwrap();
+        let fewest = refiner.fewest(tolerance, &unwatched).unwrap();
         let size = fewest.set.rows.len();
         assert!(fewest.reached && fewest.set.error.unwrap() <= tolerance);
         assert!(size < fewest.herded.unwrap(), "{size} {:?}", fewest.herded);
         // One fewer, chosen afresh, is not much better than what was asked: the shrinking went far enough.
-        assert!(refiner.choose(size - 1).unwrap().error.unwrap() > 0.9 * tolerance, "{size}");
+        assert!(refiner.choose(size - 1, &unwatched).unwrap().error.unwrap() > 0.9 * tolerance, "{size}");
     }
-    let worth = refiner.fewest_worth(500.0).unwrap();
+    let worth = refiner.fewest_worth(500.0, &unwatched).unwrap();
     let mu = Empirical::new(kernel.clone(), points.clone()).unwrap();
     assert!(metrics::worth(&mu, worth.set.error.unwrap()).unwrap() >= 500.0);
     assert!(worth.set.rows.len() < 100, "{}", worth.set.rows.len());
-    let limited = refiner.fewest_of(1e-4, 12).unwrap();
+    let limited = refiner.fewest_of(1e-4, 12, &unwatched).unwrap();
     assert!(!limited.reached && limited.set.rows.len() == 12 && limited.herded.is_none());
     for bad in [0.0, -1.0, f64::NAN] {
-        assert!(matches!(refiner.fewest(bad), Err(Error::BadOption { .. })));
-        assert!(matches!(refiner.fewest_worth(bad), Err(Error::BadOption { .. })));
+        assert!(matches!(refiner.fewest(bad, &unwatched), Err(Error::BadOption { .. })));
+        assert!(matches!(refiner.fewest_worth(bad, &unwatched), Err(Error::BadOption { .. })));
     }
 }
 
@@ -319,7 +319,7 @@ fn stop_rules_keep_the_constraints() {
     let (kernel, points) = posterior_like(300, 2);
     let groups: Vec<usize> = (0..300).map(|i| i % 3).collect();
     let options = RefineOptions::default().groups(&groups, None).include(&[7]).exclude(&[0, 1, 2]);
-    let set = refiner(&kernel, &points, options).fewest(0.03).unwrap().set;
+    let set = refiner(&kernel, &points, options).fewest(0.03, &unwatched).unwrap().set;
     let in_group = |group: usize| set.rows.iter().filter(|row| groups[**row] == group).count();
     let counts = [0, 1, 2].map(in_group);
     assert!(counts.iter().max().unwrap() - counts.iter().min().unwrap() <= 1, "{counts:?}");
@@ -333,12 +333,12 @@ fn stop_rules_keep_the_constraints() {
         groups
     };
     let options = RefineOptions::default().max_sweeps(0).groups(&by_value, None);
-    let grouped = refiner(&kernel, &points, options).fewest(0.05).unwrap();
+    let grouped = refiner(&kernel, &points, options).fewest(0.05, &unwatched).unwrap();
     assert!(grouped.reached && grouped.set.error.unwrap() <= 0.05);
     assert!(grouped.set.rows.len() > grouped.herded.unwrap(), "{grouped:?}");
     let options = RefineOptions::default().include(&[7, 8]);
-    let set = refiner(&kernel, &points, options).fewest(0.03).unwrap().set;
+    let set = refiner(&kernel, &points, options).fewest(0.03, &unwatched).unwrap().set;
     assert!(set.rows.contains(&7) && set.rows.contains(&8));
     let fixed = RefineOptions::default().groups(&groups, Some(&[1, 1, 1]));
-    assert_eq!(refiner(&kernel, &points, fixed).fewest(0.1), Err(Error::FixedQuotas));
+    assert_eq!(refiner(&kernel, &points, fixed).fewest(0.1, &unwatched), Err(Error::FixedQuotas));
 }

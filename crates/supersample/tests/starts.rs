@@ -74,8 +74,8 @@ fn a_second_herder_over_the_same_embedding_has_the_same_values() {
     let mu = Empirical::new(kernel(), pool.clone()).unwrap();
     let first = Herder::new(mu.clone(), Domain::Pool(pool.clone())).unwrap();
     let second = Herder::new(mu, Domain::Pool(pool)).unwrap();
-    assert_eq!(first.candidate_values(), second.candidate_values());
-    assert_eq!(first.squared_norm(), second.squared_norm());
+    assert_eq!(first.pool().values(), second.pool().values());
+    assert_eq!(first.pool().squared_norm(), second.pool().squared_norm());
 }
 
 #[test]
@@ -86,10 +86,10 @@ fn the_mmd_of_any_rows_is_that_of_the_points() {
     for rows in [vec![4, 1, 1], vec![7], (0..40).collect()] {
         let set = Empirical::new(kernel(), pool.select(&rows).unwrap()).unwrap();
         let direct = metrics::mmd(&target, &set).unwrap();
-        assert!((herder.mmd_of_rows(&rows).unwrap().unwrap() - direct).abs() < 1e-7, "{rows:?}");
+        assert!((herder.pool().mmd_of_rows(&rows).unwrap().unwrap() - direct).abs() < 1e-7, "{rows:?}");
     }
-    assert_eq!(herder.mmd_of_rows(&[]), Err(Error::NoPoints));
-    assert_eq!(herder.mmd_of_rows(&[40]), Err(Error::NoSuchRow { index: 40, len: 40 }));
+    assert_eq!(herder.pool().mmd_of_rows(&[]), Err(Error::NoPoints));
+    assert_eq!(herder.pool().mmd_of_rows(&[40]), Err(Error::NoSuchRow { index: 40, len: 40 }));
 }
 
 #[test]

@@ -3,7 +3,9 @@
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use supersample::{Empirical, Error, Kernel, MeanEmbedding, Points, Progress, RefineOptions, Refiner};
+use supersample::{
+    Empirical, Error, Kernel, MeanEmbedding, Points, Progress, RefineOptions, Refiner, unwatched,
+};
 
 fn draws(n: usize) -> Points {
     let coordinate = |i: usize| ((i as f64 * 0.754_877).fract() - 0.5) * (i as f64 * 0.569_84).fract();
@@ -54,53 +56,57 @@ fn an_interrupted_embedding_starts_afresh() {
     assert_eq!(values(&mu), values(&embedding(3000)));
 }
 
-fn refiner(watch: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Refiner {
+fn refiner() -> Refiner {
     let options = RefineOptions::default().search(3, 5);
-    Refiner::new(embedding(500), draws(500), options).unwrap().watched(watch)
+    Refiner::new(embedding(500), draws(500), options).unwrap()
 }
 
 #[test]
 fn a_watched_set_is_the_same_set() {
-    let plain = Refiner::new(embedding(500), draws(500), RefineOptions::default().search(3, 5)).unwrap();
-    let watched = refiner(|_| Continue(()));
-    let (plain, watched) = (plain.choose(12).unwrap(), watched.choose(12).unwrap());
-    assert!(!watched.interrupted);
-    assert_eq!(plain, watched);
+    let calls = AtomicUsize::new(0);
+    let counting = |_: Progress| {
+        calls.fetch_add(1, Ordering::SeqCst);
+        Continue(())
+    };
+    let watched = refiner().choose(12, &counting).unwrap();
+    assert!(!watched.interrupted && calls.load(Ordering::SeqCst) > 12);
+    assert_eq!(refiner().choose(12, &unwatched).unwrap(), watched);
 }
 
 #[test]
 fn a_set_ended_early_is_the_best_so_far() {
-    let whole = refiner(|_| Continue(())).choose(12).unwrap();
-    let herding = refiner(|progress| match progress {
+    let refiner = refiner();
+    let whole = refiner.choose(12, &unwatched).unwrap();
+    let herding = |progress: Progress| match progress {
         Progress::Herding { chosen: 4, .. } => Break(()),
         _ => Continue(()),
-    });
-    assert_eq!(herding.choose(12), Err(Error::Interrupted));
-    let sweeping = refiner(|progress| match progress {
+    };
+    assert_eq!(refiner.choose(12, &herding), Err(Error::Interrupted));
+    let sweeping = |progress: Progress| match progress {
         Progress::Sweeping { visits, .. } if visits >= 3 => Break(()),
         _ => Continue(()),
-    });
-    let set = sweeping.choose(12).unwrap();
+    };
+    let set = refiner.choose(12, &sweeping).unwrap();
     assert!(set.interrupted && !set.converged && set.rows.len() == 12);
     assert!(set.error <= set.start_error && set.error > whole.error);
-    let searching = refiner(|progress| match progress {
+    let searching = |progress: Progress| match progress {
         Progress::Searching { visits, .. } if visits >= 7 => Break(()),
         _ => Continue(()),
-    });
-    let set = searching.choose(12).unwrap();
+    };
+    let set = refiner.choose(12, &searching).unwrap();
     assert!(set.interrupted && set.error <= set.swept_error && set.error >= whole.error);
 }
 
 #[test]
 fn the_fewest_rows_ended_early_still_reach_the_tolerance() {
-    let whole = refiner(|_| Continue(())).fewest(0.01).unwrap();
+    let whole = refiner().fewest(0.01, &unwatched).unwrap();
     let searches = AtomicUsize::new(0);
-    let impatient = refiner(move |progress| match progress {
+    let impatient = |progress: Progress| match progress {
         // The search of the second trial: the first has given a set that is good enough.
         Progress::Searching { visits: 0, .. } if searches.fetch_add(1, Ordering::SeqCst) == 1 => Break(()),
         _ => Continue(()),
-    });
-    let ended = impatient.fewest(0.01).unwrap();
+    };
+    let ended = refiner().fewest(0.01, &impatient).unwrap();
     assert!(whole.reached && !whole.set.interrupted);
     assert!(ended.reached && ended.set.interrupted && ended.set.error.unwrap() <= 0.01);
     assert!(ended.set.rows.len() >= whole.set.rows.len());

@@ -75,7 +75,7 @@ impl Mark {
         Mark::new(Drawing::Segments { segments, opacity }, colour)
     }
 
-    /// The same line, thinner or thicker.
+    /// Makes the line thinner or thicker.
     pub(crate) fn width(mut self, new: f64) -> Mark {
         if let Drawing::Line { width, .. } = &mut self.drawing {
             *width = new;
@@ -83,7 +83,7 @@ impl Mark {
         self
     }
 
-    /// The same line, dashed.
+    /// Dashes the line.
     pub(crate) fn dashed(mut self) -> Mark {
         if let Drawing::Line { dash, .. } = &mut self.drawing {
             *dash = "6 4";
@@ -91,12 +91,12 @@ impl Mark {
         self
     }
 
-    /// The same, with a name in the legend.
+    /// Names it in the legend.
     pub(crate) fn named(self, name: &str) -> Mark {
         Mark { name: Some(name.to_owned()), ..self }
     }
 
-    /// The same, with a label right of its last point instead of a name in the legend.
+    /// Labels it right of its last point, instead of a name in the legend.
     pub(crate) fn labelled(self, label: &str) -> Mark {
         Mark { label: Some(label.to_owned()), ..self }
     }

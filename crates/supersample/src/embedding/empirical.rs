@@ -3,9 +3,10 @@
 use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
 
-use super::{Form, MeanEmbedding};
+use super::MeanEmbedding;
+use super::error_terms::Widened;
 use crate::sum::{Packed, Precision};
-use crate::watch::{Progress, Watch};
+use crate::watch::Watch;
 use crate::{Error, Kernel, Points, Result, points};
 
 /// Samples that are to be matched, with equal or given weights.
@@ -28,20 +29,18 @@ pub struct Empirical {
     points: Points,
     weights: Option<Arc<[f64]>>,
     precision: Precision,
-    pub(super) known: Arc<Known>,
+    pub(super) cached: Arc<Cached>,
 }
 
 /// What has been computed so far.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct Cached {
     packed: OnceLock<Packed>,
     /// The weights as f32 rounds them, and their sum.
     rounded_weights: OnceLock<(Vec<f64>, f64)>,
     own_values: OnceLock<Vec<f64>>,
     double_squared_norm: OnceLock<f64>,
-    /// The packed points in f64, as f32 has rounded them, and ‖μ‖² of these (see `widened.rs`).
-    pub(super) widened: OnceLock<Packed>,
-    pub(super) widened_norm: OnceLock<f64>,
+    pub(super) widened: Widened,
 }
 
 impl Empirical {
@@ -52,7 +51,7 @@ impl Empirical {
             points,
             weights: None,
             precision: Precision::default(),
-            known: Arc::default(),
+            cached: Arc::default(),
         })
     }
 
@@ -62,9 +61,9 @@ impl Empirical {
         Ok(Empirical { weights: Some(weights.into()), ..Empirical::new(kernel, points)? })
     }
 
-    /// The same with kernel values in this precision; [`Precision::Mixed`] is the default.
+    /// These samples with kernel values in this precision; [`Precision::Mixed`] is the default.
     pub fn precision(self, precision: Precision) -> Empirical {
-        Empirical { precision, known: Arc::default(), ..self }
+        Empirical { precision, cached: Arc::default(), ..self }
     }
 
     /// The samples.
@@ -98,8 +97,8 @@ impl Empirical {
     /// })?;
     /// # Ok::<(), supersample::Error>(())
     /// ```
-    pub fn prepare(&self, watch: &(dyn Fn(Progress) -> ControlFlow<()> + Sync)) -> Result<()> {
-        if self.known.own_values.get().is_some() {
+    pub fn prepare(&self, watch: Watch) -> Result<()> {
+        if self.cached.own_values.get().is_some() {
             return Ok(());
         }
         let mut values = vec![0.0; self.points.len()];
@@ -107,11 +106,11 @@ impl Empirical {
             return Err(Error::Interrupted);
         }
         // Whoever was first: the values are the same.
-        let _ = self.known.own_values.set(values);
+        let _ = self.cached.own_values.set(values);
         Ok(())
     }
 
-    /// The same with μ on the samples as an earlier [`Empirical`] of these very samples, weights, kernel and precision
+    /// These samples with μ on them as an earlier [`Empirical`] of these very samples, weights, kernel and precision
     /// had computed it (see [`recalled`](Self::recalled)), which saves the n²/2 kernel values. The numbers are taken on
     /// trust: wrong ones give wrong picks.
     ///
@@ -135,13 +134,13 @@ impl Empirical {
             return Err(Error::NonFiniteNumber { what, index, value: values[index] });
         }
         // New, so that other clones keep what they compute themselves.
-        let known = Known { own_values: OnceLock::from(values), ..Known::default() };
-        Ok(Empirical { known: Arc::new(known), ..self })
+        let cached = Cached { own_values: OnceLock::from(values), ..Cached::default() };
+        Ok(Empirical { cached: Arc::new(cached), ..self })
     }
 
     /// μ on the samples, where it has been computed.
     pub fn recalled(&self) -> Option<&[f64]> {
-        self.known.own_values.get().map(Vec::as_slice)
+        self.cached.own_values.get().map(Vec::as_slice)
     }
 
     /// ‖μ‖² in f64 whatever the precision, for distances that do not go through a herder. n²/2 kernel values, once.
@@ -149,13 +148,13 @@ impl Empirical {
         if self.precision_in_use() == Precision::Double {
             return self.mean_of(self.own_values());
         }
-        *self.known.double_squared_norm.get_or_init(|| {
+        *self.cached.double_squared_norm.get_or_init(|| {
             let double = self.in_double();
             double.mean_of(double.own_values())
         })
     }
 
-    /// The same samples in f64.
+    /// These samples in f64.
     pub(crate) fn in_double(&self) -> Empirical {
         match self.precision_in_use() {
             Precision::Double => self.clone(),
@@ -188,7 +187,7 @@ impl Empirical {
         if self.precision_in_use() == Precision::Double {
             return Some((weights, 1.0));
         }
-        let (rounded, total) = self.known.rounded_weights.get_or_init(|| {
+        let (rounded, total) = self.cached.rounded_weights.get_or_init(|| {
             let rounded: Vec<f64> = weights.iter().map(|&w| f64::from(w as f32)).collect();
             let total = rounded.iter().sum();
             (rounded, total)
@@ -201,7 +200,7 @@ impl Empirical {
         let _ = self.means_watched(at, samples, out, None);
     }
 
-    /// The same; only the samples themselves are many enough to be watched.
+    /// What [`means`](Self::means) does, watched; only the samples themselves are many enough for that.
     fn means_watched(
         &self,
         at: Option<&Packed>,
@@ -224,11 +223,11 @@ impl Empirical {
     pub(super) fn packed(&self) -> &Packed {
         let precision =
             if self.points.len() < Precision::MIXED_FROM { Precision::Double } else { self.precision };
-        self.known.packed.get_or_init(|| Packed::new(&self.kernel, &self.points, precision))
+        self.cached.packed.get_or_init(|| Packed::new(&self.kernel, &self.points, precision))
     }
 
     fn own_values(&self) -> &[f64] {
-        self.known.own_values.get_or_init(|| {
+        self.cached.own_values.get_or_init(|| {
             let mut values = vec![0.0; self.points.len()];
             self.means(None, self.packed(), &mut values);
             values
@@ -274,10 +273,6 @@ impl MeanEmbedding for Empirical {
     fn mean_diagonal(&self) -> Option<f64> {
         let diagonal: Vec<f64> = self.points.rows().map(|x| self.kernel.diagonal(x)).collect();
         Some(self.mean_of(&diagonal))
-    }
-
-    fn form(&self) -> Form<'_> {
-        Form::Samples(self)
     }
 }
 

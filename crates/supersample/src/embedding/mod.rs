@@ -9,11 +9,13 @@
 
 mod closed_form;
 mod empirical;
-mod widened;
+mod error_terms;
 
 pub use closed_form::ClosedForm;
 pub use empirical::Empirical;
-pub(crate) use widened::Care;
+pub(crate) use error_terms::{ErrorTerms, NormFrom, pack};
+
+use std::any::Any;
 
 use crate::{Kernel, Points};
 
@@ -21,7 +23,7 @@ use crate::{Kernel, Points};
 ///
 /// This is all a [`Herder`](crate::Herder) needs to know of the target. Points given to the methods have
 /// [`dim`](Self::dim) coordinates; anything else is a programming error and may panic.
-pub trait MeanEmbedding: Send + Sync {
+pub trait MeanEmbedding: Any + Send + Sync {
     /// The kernel.
     fn kernel(&self) -> &Kernel;
 
@@ -42,38 +44,25 @@ pub trait MeanEmbedding: Send + Sync {
         self.kernel().has_constant_diagonal().then_some(1.0)
     }
 
-    /// What the target is made of, so that two embeddings can be compared; an embedding of your own needs not say.
-    fn form(&self) -> Form<'_> {
-        Form::Other
+    /// E k(x, x) − ‖μ‖²: the expected squared MMD of one independent draw, the unit of every *worth*. `None` where
+    /// either is not known.
+    fn single_draw(&self) -> Option<f64> {
+        Some(self.mean_diagonal()? - self.squared_norm()?)
+    }
+
+    /// A bound on ‖μ − μ̂‖, where these values μ̂ are only an approximation of the mean embedding μ that is meant. No
+    /// error below it is believed: it raises [`Pool::error_floor`](crate::Pool::error_floor).
+    fn error_bound(&self) -> f64 {
+        0.0
     }
 }
 
-/// What the target behind a mean embedding is made of.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub enum Form<'a> {
-    /// Points with weights that sum to one.
-    Samples(&'a Empirical),
-    /// A density with a closed form.
-    Density(&'a ClosedForm),
-    /// Anything else.
-    Other,
+/// The samples behind an embedding, if it is made of samples.
+pub(crate) fn as_samples(mu: &dyn MeanEmbedding) -> Option<&Empirical> {
+    (mu as &dyn Any).downcast_ref()
 }
 
-/// ‖μ‖² in f64, whatever the precision of the samples.
-pub(crate) fn double_squared_norm(mu: &dyn MeanEmbedding) -> Option<f64> {
-    match mu.form() {
-        Form::Samples(samples) => Some(samples.double_squared_norm()),
-        _ => mu.squared_norm(),
-    }
-}
-
-/// μ at each of the points in f64, whatever the precision of the samples.
-pub(crate) fn double_values(mu: &dyn MeanEmbedding, points: &Points) -> Vec<f64> {
-    let mut values = vec![0.0; points.len()];
-    match mu.form() {
-        Form::Samples(samples) => samples.in_double().values_into(points, &mut values),
-        _ => mu.values_into(points, &mut values),
-    }
-    values
+/// The density behind an embedding, if it has a closed form.
+pub(crate) fn as_density(mu: &dyn MeanEmbedding) -> Option<&ClosedForm> {
+    (mu as &dyn Any).downcast_ref()
 }

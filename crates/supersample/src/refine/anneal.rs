@@ -1,14 +1,14 @@
 //! Annealed sweeps: the search beyond the local optimum.
 //!
 //! At temperature τ a position draws its row from all that are allowed with probability proportional to
-//! exp(worth/τ), the heat bath of the energy T²E²/2, instead of taking the row of the largest worth. The temperature
+//! exp(fit/τ), the heat bath of the energy T²E²/2, instead of taking the row that fits best. The temperature
 //! falls geometrically; an ordinary sweep, the limit τ → 0, ends the search.
 
 use rand::RngExt;
 use rand_pcg::Pcg64;
 
-use super::choices::Choices;
-use super::pool_sums::PoolSums;
+use super::constraints::Constraints;
+use crate::pool::PoolScores;
 use crate::watch::{Progress, Watch};
 
 /// The first and last temperature, in units of the energy per coordinate T²E²/(T·d) of the set it starts from. Found by
@@ -16,20 +16,20 @@ use crate::watch::{Progress, Watch};
 pub(super) const HOT: f64 = 10.0;
 pub(super) const COLD: f64 = 1.0;
 
-/// Rows whose worth is this many temperatures below the best are drawn once in 10⁹: they are left out.
+/// Rows whose fit is this many temperatures below the best are drawn once in 10⁹: they are left out.
 const CUTOFF: f64 = 21.0;
 
 /// Anneals for `sweeps` sweeps from `unit`·[`HOT`] down to `unit`·[`COLD`], or until the watcher ends it; returns
 /// the rows of the lowest energy met, and whether it was ended.
 pub(super) fn anneal(
-    set: &mut PoolSums,
-    choices: &Choices,
+    set: &mut PoolScores,
+    constraints: &Constraints,
     sweeps: usize,
     unit: f64,
     rng: &mut Pcg64,
     watch: Watch,
 ) -> (Vec<usize>, bool) {
-    let free = choices.include().len()..set.chosen().len();
+    let free = constraints.include().len()..set.chosen().len();
     let steps = sweeps * free.len();
     let (mut best, mut best_energy) = (set.chosen().to_vec(), 0.0);
     // The energy relative to the start.
@@ -44,22 +44,22 @@ pub(super) fn anneal(
         let position = free.start + step % free.len();
         let here = set.chosen()[position];
         set.lift(position);
-        let worth_here = set.worth_here(position);
-        let allowed = |set: &PoolSums, i: usize| choices.may_replace(here, i, set.times(i));
-        let other = match choices.are_grouped() {
+        let fit_here = set.fit_here(position);
+        let allowed = |set: &PoolScores, i: usize| constraints.may_replace(here, i, set.times(i));
+        let other = match constraints.are_grouped() {
             false => set.best_replacement(position),
             true => set.best_replacement_among(position, |i| allowed(set, i)),
         };
-        let highest = other.map_or(worth_here, |(_, worth)| worth.max(worth_here));
-        set.worth_at_least(position, highest - CUTOFF * temperature, &mut candidates);
-        if choices.are_grouped() {
+        let highest = other.map_or(fit_here, |(_, fit)| fit.max(fit_here));
+        set.fits_at_least(position, highest - CUTOFF * temperature, &mut candidates);
+        if constraints.are_grouped() {
             candidates.retain(|&(i, _)| allowed(set, i));
         }
         masses.clear();
-        masses.extend(candidates.iter().map(|(_, worth)| ((worth - highest) / temperature).exp()));
-        let (next, worth) = candidates[draw(&masses, rng)];
+        masses.extend(candidates.iter().map(|(_, fit)| ((fit - highest) / temperature).exp()));
+        let (next, fit) = candidates[draw(&masses, rng)];
         if next != here {
-            energy -= worth - worth_here;
+            energy -= fit - fit_here;
             set.replace(position, next);
             if energy < best_energy {
                 best_energy = energy;

@@ -1,8 +1,8 @@
 //! Stop rules: the fewest rows whose error is small enough, or that are worth enough random draws.
 
-use super::{Draft, Refined, Refiner, herd, with_included};
-use crate::watch::Progress;
-use crate::{Error, Result};
+use super::{Refined, Refinement, Refiner, with_included};
+use crate::watch::{Progress, Watch};
+use crate::{Error, Herder, Result};
 
 /// The smallest set found for an asked error.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,12 +24,48 @@ impl Refiner {
     /// The herded curve says how many rows are enough; from there the refined set is shrunk by bisection, each trial
     /// starting from the best rows of the last set that was good enough. The error does not fall with every row, so
     /// a smaller set may exist. Each trial costs about as much as [`choose`](Self::choose).
-    pub fn fewest(&self, tolerance: f64) -> Result<Fewest> {
-        self.fewest_of(tolerance, self.pool.len())
+    pub fn fewest(&self, tolerance: f64, watch: Watch) -> Result<Fewest> {
+        self.fewest_of(tolerance, self.pool.points().len(), watch)
     }
 
-    /// The same with at most `limit` rows.
-    pub fn fewest_of(&self, tolerance: f64, limit: usize) -> Result<Fewest> {
+    /// The fewest rows worth at least `draws` iid draws of the target: those with
+    /// E² ≤ (E k(x, x) − ‖μ‖²)/`draws`.
+    pub fn fewest_worth(&self, draws: f64, watch: Watch) -> Result<Fewest> {
+        if !(draws > 0.0 && draws.is_finite()) {
+            let advice = "ask for a positive number of draws";
+            return Err(Error::BadOption { option: "the number of draws", value: draws, advice });
+        }
+        let single_draw = self.pool.embedding().single_draw().ok_or(Error::UnknownNorm)?;
+        self.fewest((single_draw / draws).sqrt(), watch)
+    }
+
+    /// The fewest rows, but at most `limit`, with an error of at most `tolerance`.
+    pub fn fewest_of(&self, tolerance: f64, limit: usize, watch: Watch) -> Result<Fewest> {
+        let limit = self.limit_for(tolerance, limit)?;
+        let mut herder = self.herder().careless();
+        herder.replay(&self.options.include)?;
+        let is_enough = |squared: Option<f64>| squared.is_some_and(|squared| squared <= tolerance * tolerance);
+        let included = herder.squared_error().filter(|_| !self.options.include.is_empty());
+        let mut reached = is_enough(included);
+        while !reached && herder.indices().len() < limit {
+            if watch(Progress::Herding { chosen: herder.indices().len(), size: limit }).is_break() {
+                return Err(Error::Interrupted);
+            }
+            let pick = herder.next().expect("the constraints leave a row for every place");
+            reached = is_enough(pick.squared_error);
+        }
+        self.shrunk(herder, reached, tolerance, limit, watch)
+    }
+
+    /// The fewest rows, but at most `limit`, with an error of at most `tolerance`, from the picks of this herder over the
+    /// pool of the refiner: as many as reached that error, or as there may be.
+    pub fn fewest_from(&self, herder: Herder, tolerance: f64, limit: usize, watch: Watch) -> Result<Fewest> {
+        let limit = self.limit_for(tolerance, limit)?;
+        let reached = herder.squared_error().is_some_and(|squared| squared <= tolerance * tolerance);
+        self.shrunk(herder, reached, tolerance, limit, watch)
+    }
+
+    fn limit_for(&self, tolerance: f64, limit: usize) -> Result<usize> {
         if !(tolerance > 0.0 && tolerance.is_finite()) {
             let advice = "ask for a positive error";
             return Err(Error::BadOption { option: "the tolerance", value: tolerance, advice });
@@ -37,121 +73,77 @@ impl Refiner {
         if self.options.quotas.is_some() {
             return Err(Error::FixedQuotas);
         }
-        let norm = self.squared_norm.ok_or(Error::UnknownNorm)?;
-        let is_enough = |squared: f64| squared <= tolerance * tolerance;
-        let limit = limit.min(self.largest_size()).max(self.options.include.len()).max(1);
-        let herded = self.herd_until(limit, |energy, size| is_enough(norm + energy / (size * size)))?;
-        let mut kernel_rows = herded.as_ref().map_or(limit, Vec::len) as u64;
-        // A refined set may be good enough where no herded one is: try the largest too.
-        let first = match &herded {
-            Some(rows) => self.draft_from(rows)?,
-            None => self.draft_of(limit)?,
+        self.pool.squared_norm().ok_or(Error::UnknownNorm)?;
+        Ok(limit.min(self.largest_size()).max(self.options.include.len()).max(1))
+    }
+
+    /// The refined picks, shrunk by bisection while their error stays at most `tolerance`; grown, up to `limit`, where it
+    /// is not.
+    fn shrunk(
+        &self,
+        herder: Herder,
+        reached: bool,
+        tolerance: f64,
+        limit: usize,
+        watch: Watch,
+    ) -> Result<Fewest> {
+        let is_good =
+            |set: &Refinement| set.squared.is_some_and(|squared| squared <= tolerance * tolerance);
+        let herded = reached.then(|| herder.indices().len());
+        // Groups were not looked at: herd again within their quotas.
+        let mut best = match self.options.groups {
+            None => self.refine_herded(herder, watch)?,
+            Some(_) => self.refine_size(herder.indices().len(), watch)?,
         };
-        let herded = herded.map(|rows| rows.len());
-        let is_good = |draft: &Draft| draft.squared.is_some_and(is_enough);
-        kernel_rows += first.kernel_rows;
-        let mut best = first;
+        let mut kernel_rows = best.kernel_rows;
         // Every size up to `short` is taken to be too small.
         let mut short = self.options.include.len().max(1) - 1;
         // Quotas can cost what herding without them had reached: grow until it is enough again.
         while !is_good(&best) && !best.swept.interrupted && best.rows.len() < limit {
             short = best.rows.len();
-            best = self.draft_of(limit.min(short + short / 4 + 1))?;
+            best = self.refine_size(limit.min(short + short / 4 + 1), watch)?;
             kernel_rows += best.kernel_rows;
         }
         let reached = is_good(&best);
         while reached && !best.swept.interrupted && best.rows.len() - short > 1 {
             let size = short + (best.rows.len() - short) / 2;
-            let draft = match self.options.groups {
+            let trial = match self.options.groups {
                 None => {
                     let ordered = with_included(&self.greedy_order(&best.rows)?, &self.options.include);
-                    self.draft_from(&ordered[..size])
+                    self.refine_rows(&ordered[..size], watch)
                 }
                 // A prefix would not keep the quotas.
-                Some(_) => self.draft_of(size),
+                Some(_) => self.refine_size(size, watch),
             };
-            let draft = match draft {
+            let trial = match trial {
                 // The last set that was good enough is the best there is.
                 Err(Error::Interrupted) => {
                     best.swept.interrupted = true;
                     break;
                 }
-                draft => draft?,
+                trial => trial?,
             };
-            kernel_rows += draft.kernel_rows;
-            let interrupted = draft.swept.interrupted;
-            if is_good(&draft) {
-                best = draft;
+            kernel_rows += trial.kernel_rows;
+            let interrupted = trial.swept.interrupted;
+            if is_good(&trial) {
+                best = trial;
             } else {
                 short = size;
             }
             best.swept.interrupted = interrupted;
         }
-        let set = self.finish(Draft { kernel_rows, ..best })?;
+        let set = self.finish(Refinement { kernel_rows, ..best })?;
         Ok(Fewest { set, tolerance, reached, herded })
-    }
-
-    /// The fewest rows worth at least `draws` iid draws of the target: those with
-    /// E² ≤ (E k(x, x) − ‖μ‖²)/`draws`.
-    pub fn fewest_worth(&self, draws: f64) -> Result<Fewest> {
-        if !(draws > 0.0 && draws.is_finite()) {
-            let advice = "ask for a positive number of draws";
-            return Err(Error::BadOption { option: "the number of draws", value: draws, advice });
-        }
-        let norm = self.squared_norm.ok_or(Error::UnknownNorm)?;
-        let diagonal = self.mu.mean_diagonal().ok_or(Error::UnknownNorm)?;
-        self.fewest(((diagonal - norm) / draws).sqrt())
     }
 
     /// The most rows that may be chosen.
     fn largest_size(&self) -> usize {
         if self.options.repeats {
-            return self.pool.len();
+            return self.pool.points().len();
         }
         let mut exclude = self.options.exclude.clone();
         exclude.sort_unstable();
         exclude.dedup();
-        self.pool.len() - exclude.len()
-    }
-
-    /// Herds, within the constraints on rows but not on groups, until T²(E² − ‖μ‖²) is small enough.
-    fn herd_until(&self, limit: usize, is_enough: impl Fn(f64, f64) -> bool) -> Result<Option<Vec<usize>>> {
-        let mut wishes = self.wishes();
-        wishes.groups = None;
-        let choices = wishes.for_size(limit)?;
-        let mut set = self.empty_set(&choices, 0);
-        choices.include().iter().for_each(|&row| set.push(row));
-        loop {
-            let size = set.chosen().len();
-            if size > 0 && is_enough(set.energy(), size as f64) {
-                return Ok(Some(set.chosen().to_vec()));
-            }
-            if size == limit {
-                return Ok(None);
-            }
-            if self.watcher()(Progress::Herding { chosen: size, size: limit }).is_break() {
-                return Err(Error::Interrupted);
-            }
-            set.set_share(size as f64 + 1.0);
-            set.push(set.best_next().expect("the constraints leave a row for every place"));
-        }
-    }
-
-    fn draft_of(&self, size: usize) -> Result<Draft> {
-        let choices = self.wishes().for_size(size)?;
-        let mut set = self.empty_set(&choices, self.options.memory);
-        herd(&mut set, &choices, self.watcher())?;
-        Ok(self.improve(set, &choices))
-    }
-
-    /// From these rows, or from rows herded within the quotas where there are groups.
-    fn draft_from(&self, rows: &[usize]) -> Result<Draft> {
-        if self.options.groups.is_some() {
-            return self.draft_of(rows.len());
-        }
-        let choices = self.wishes().for_size(rows.len())?;
-        let mut set = self.empty_set(&choices, self.options.memory);
-        rows.iter().for_each(|&row| set.push(row));
-        Ok(self.improve(set, &choices))
+        self.pool.points().len() - exclude.len()
     }
 }

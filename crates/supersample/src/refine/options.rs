@@ -79,53 +79,53 @@ impl Default for RefineOptions {
 }
 
 impl RefineOptions {
-    /// The same, with or without repeated rows.
+    /// Allows rows to be chosen more than once, or forbids it.
     pub fn repeats(self, repeats: bool) -> RefineOptions {
         RefineOptions { repeats, ..self }
     }
 
-    /// The same, with at most this many sweeps.
+    /// Allows at most so many sweeps.
     pub fn max_sweeps(self, max_sweeps: usize) -> RefineOptions {
         RefineOptions { max_sweeps, ..self }
     }
 
-    /// The same, followed by a search of one round of this many annealed sweeps.
+    /// Adds a search of one round of so many annealed sweeps.
     pub fn search(self, sweeps: usize, seed: u64) -> RefineOptions {
         RefineOptions { search: Some(Search { sweeps: Some(sweeps), rounds: 1, seed }), ..self }
     }
 
-    /// The same, followed by a search that is as long as the size of the set allows ([`Search::sweeps_for`]).
+    /// Adds a search that is as long as the size of the set allows ([`Search::sweeps_for`]).
     pub fn search_by_size(self, seed: u64) -> RefineOptions {
         RefineOptions { search: Some(Search { sweeps: None, rounds: 1, seed }), ..self }
     }
 
-    /// The same, with the search made this many times over; without effect without a search.
+    /// Makes the search so many times over; without effect without a search.
     pub fn rounds(self, rounds: usize) -> RefineOptions {
         RefineOptions { search: self.search.map(|search| Search { rounds, ..search }), ..self }
     }
 
-    /// The same, in greedy order or as the sweeps leave them.
+    /// Puts the rows in greedy order, or leaves them as the sweeps do.
     pub fn ordered(self, ordered: bool) -> RefineOptions {
         RefineOptions { ordered, ..self }
     }
 
-    /// The same, with these rows in the set.
+    /// Puts these rows into the set, whatever they cost.
     pub fn include(self, rows: &[usize]) -> RefineOptions {
         RefineOptions { include: rows.to_vec(), ..self }
     }
 
-    /// The same, without these rows.
+    /// Keeps these rows out of the set.
     pub fn exclude(self, rows: &[usize]) -> RefineOptions {
         RefineOptions { exclude: rows.to_vec(), ..self }
     }
 
-    /// The same, balanced over groups: the group of each row, and how many rows each group is to give (by default in
+    /// Balances the set over groups: the group of each row, and how many rows each group is to give (by default in
     /// proportion to its mass).
     pub fn groups(self, groups: &[usize], quotas: Option<&[usize]>) -> RefineOptions {
         RefineOptions { groups: Some(groups.to_vec()), quotas: quotas.map(<[usize]>::to_vec), ..self }
     }
 
-    /// The same, with this many bytes for kept kernel rows.
+    /// Grants so many bytes for kept kernel rows.
     pub fn memory(self, bytes: usize) -> RefineOptions {
         RefineOptions { memory: bytes, ..self }
     }

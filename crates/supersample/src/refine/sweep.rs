@@ -1,12 +1,12 @@
-//! Sweeps: each position in turn gives up its row for the best one, until no position wants to.
+//! Sweeps: rounds over the positions of a set, each of which gives up its row for the one that fits best there.
 //!
 //! A visit looks at the whole pool, so visits are what costs. Each position therefore remembers its rival, the best
 //! row it did not take (or, after a swap, the row it gave up). Swaps elsewhere can turn a rival into the better row,
 //! which is seen from one kernel value: between two sweeps, positions whose rival has become better are visited until
 //! there are none. Most swaps after the first sweep are found so, and two or three sweeps take the place of six.
 
-use super::choices::Choices;
-use super::pool_sums::PoolSums;
+use super::constraints::Constraints;
+use crate::pool::PoolScores;
 use crate::watch::{Progress, Watch};
 
 /// What the sweeps did.
@@ -24,21 +24,21 @@ pub(super) struct Swept {
 /// Sweeps over the positions that may change, in order, at most `max_sweeps` times. A swap is made only where it
 /// lowers T²E² by more than `margin`, its rounding.
 pub(super) fn sweep(
-    set: &mut PoolSums,
-    choices: &Choices,
+    set: &mut PoolScores,
+    constraints: &Constraints,
     max_sweeps: usize,
     margin: f64,
     watch: Watch,
 ) -> Swept {
-    let (first, count) = (choices.include().len(), set.chosen().len() - choices.include().len());
+    let (first, count) = (constraints.include().len(), set.chosen().len() - constraints.include().len());
     let most = max_sweeps.saturating_mul(count);
     let mut rivals: Vec<Option<usize>> = vec![None; count];
     // How many positions in a row have been visited in vain, whichever they are: a sweep goes on where the last ended.
     let (mut visits, mut quiet, mut swaps, mut turn) = (0, 0, 0, 0);
     let mut interrupted = false;
-    let mut visit = |set: &mut PoolSums, rivals: &mut [Option<usize>], at: usize| {
+    let mut visit = |set: &mut PoolScores, rivals: &mut [Option<usize>], at: usize| {
         visits += 1;
-        let swapped = visit(set, choices, first + at, margin, &mut rivals[at]);
+        let swapped = visit(set, constraints, first + at, margin, &mut rivals[at]);
         swaps += usize::from(swapped);
         interrupted = watch(Progress::Sweeping { visits, swaps, size: count }).is_break();
         (swapped, visits < most && !interrupted)
@@ -60,7 +60,7 @@ pub(super) fn sweep(
             for at in 0..count {
                 let beats = |rival: usize| {
                     let here = set.chosen()[first + at];
-                    choices.may_replace(here, rival, set.times(rival))
+                    constraints.may_replace(here, rival, set.times(rival))
                         && 2.0 * set.gain(first + at, rival) > margin
                 };
                 if may_go_on && rivals[at].is_some_and(beats) {
@@ -77,21 +77,21 @@ pub(super) fn sweep(
 
 /// Puts the best row at `position` if it is better than the one there; whether it was.
 fn visit(
-    set: &mut PoolSums,
-    choices: &Choices,
+    set: &mut PoolScores,
+    constraints: &Constraints,
     position: usize,
     margin: f64,
     rival: &mut Option<usize>,
 ) -> bool {
     let here = set.chosen()[position];
     set.lift(position);
-    let found = match choices.are_grouped() {
+    let found = match constraints.are_grouped() {
         false => set.best_replacement(position),
-        true => set.best_replacement_among(position, |i| choices.may_replace(here, i, set.times(i))),
+        true => set.best_replacement_among(position, |i| constraints.may_replace(here, i, set.times(i))),
     };
-    let Some((best, worth)) = found else { return false };
-    // T²E² falls by twice the rise in worth.
-    let is_better = 2.0 * (worth - set.worth_here(position)) > margin;
+    let Some((best, fit)) = found else { return false };
+    // T²E² falls by twice the rise in fit.
+    let is_better = 2.0 * (fit - set.fit_here(position)) > margin;
     *rival = Some(if is_better { here } else { best });
     if is_better {
         set.replace(position, best);

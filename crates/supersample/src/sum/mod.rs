@@ -29,7 +29,7 @@ use self::level::level;
 use self::means::{means, own_means};
 use self::panels::{Frame, Panels, WIDTH};
 use self::profile::with_profile;
-pub(crate) use self::rows::{KernelRow, add_scaled, argmax_of};
+pub(crate) use self::rows::{KernelRow, add_scaled};
 use crate::watch::{Tally, Watch};
 use crate::{Kernel, Points};
 
@@ -175,8 +175,8 @@ impl Packed {
         });
     }
 
-    /// The same, and the largest of share·μᵢ − sumᵢ + offsetᵢ afterwards with the lowest index that has it: one pass
-    /// over the points for each pick. `None` where every score is −∞.
+    /// Adds `weight`·k(xᵢ, y) to `sums[i]` and finds the largest of factor·μᵢ + sumᵢ + offsetᵢ afterwards with the lowest
+    /// index that has it: one pass over the points for each pick. `None` where every score is −∞.
     pub(crate) fn add_row_and_argmax(
         &self,
         y: &[f64],
@@ -201,10 +201,10 @@ impl Packed {
     }
 }
 
-/// What a score is made of besides the running sums: share·μᵢ − sumᵢ + offsetᵢ.
+/// What a score is made of besides the running sums: factor·μᵢ + sumᵢ + offsetᵢ.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scores<'a> {
-    pub(crate) share: f64,
+    pub(crate) factor: f64,
     pub(crate) mu: &'a [f64],
     pub(crate) offsets: Option<&'a [f64]>,
 }
@@ -236,14 +236,14 @@ impl Scores<'_> {
             let range = i * BLOCK..i * BLOCK + sums.len();
             let points = start + range.start..start + range.end;
             update(range, sums);
-            let largest = tile::largest(self.share, &self.mu[points.clone()], sums, offsets(points));
+            let largest = tile::largest(self.factor, &self.mu[points.clone()], sums, offsets(points));
             if largest > best {
                 (best, best_block) = (largest, i);
             }
         }
         let block = best_block * BLOCK..sums.len().min((best_block + 1) * BLOCK);
         let score = |i: &usize| {
-            let score = self.share * self.mu[start + i] - sums[*i];
+            let score = self.factor * self.mu[start + i] + sums[*i];
             self.offsets.map_or(score, |offsets| score + offsets[start + i])
         };
         let index = block.into_iter().find(|i| score(i) == best)?;

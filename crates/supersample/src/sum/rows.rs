@@ -6,8 +6,9 @@ use fearless_simd::dispatch;
 use rayon::prelude::*;
 
 use super::lanes::Lane;
-use super::profile::with_profile;
-use super::{AnyPanels, CHUNK, Kernel, Packed, SERIAL_BELOW, better, level, tile};
+use super::panels::{Panels, WIDTH};
+use super::profile::{Profile, with_profile};
+use super::{AnyPanels, CHUNK, Kernel, Packed, SERIAL_BELOW, Scores, better, level, tile};
 
 /// k(xᵢ, y) at every packed point x: f32 where the points are, which halves what a look at it has to read.
 #[derive(Clone, Debug)]
@@ -64,6 +65,62 @@ impl Packed {
             _ => panic!("a row of another precision"),
         }
     }
+}
+
+impl Packed {
+    /// Writes the kernel row of `y`, adds `weight` times it to `sums` and finds the largest score afterwards, as
+    /// [`add_row_and_argmax`](Self::add_row_and_argmax) does: one pass, and the row is there for later.
+    ///
+    /// # Panics
+    /// Where the row was not made by [`empty_row`](Self::empty_row) of these points.
+    pub(crate) fn keep_row_and_argmax(
+        &self,
+        y: &[f64],
+        row: &mut KernelRow,
+        weight: f64,
+        sums: &mut [f64],
+        scores: Scores<'_>,
+    ) -> Option<(usize, f64)> {
+        match (&*self.panels, row) {
+            (AnyPanels::Mixed(panels), KernelRow::Mixed(row)) => {
+                let y = self.frame.point::<f32>(y);
+                with_profile!(&self.kernel, f32, p => keep_row_and_argmax(p, panels, &y, row, weight, sums, scores))
+            }
+            (AnyPanels::Double(panels), KernelRow::Double(row)) => {
+                let y = self.frame.point::<f64>(y);
+                with_profile!(&self.kernel, f64, p => keep_row_and_argmax(p, panels, &y, row, weight, sums, scores))
+            }
+            _ => panic!("a row of another precision"),
+        }
+    }
+}
+
+fn keep_row_and_argmax<T: Lane, P: Profile<T>>(
+    profile: P,
+    panels: &Panels<T>,
+    y: &[T],
+    row: &mut [T],
+    weight: f64,
+    sums: &mut [f64],
+    scores: Scores<'_>,
+) -> Option<(usize, f64)> {
+    let dim = y.len();
+    let look = |panels: &[T], row: &mut [T], start: usize, sums: &mut [f64]| {
+        dispatch!(level(), simd => {
+            scores.search(start, sums, |range, sums| {
+                let panels = &panels[range.start * dim..range.end.next_multiple_of(WIDTH) * dim];
+                let row = &mut row[range];
+                tile::fill_row(simd, profile, panels, y, row);
+                add(row, weight, sums);
+            })
+        })
+    };
+    if row.len() * (dim + 8) < 8 * SERIAL_BELOW {
+        return look(&panels.data, row, 0, sums);
+    }
+    let parts = sums.par_chunks_mut(CHUNK).zip(row.par_chunks_mut(CHUNK));
+    let parts = parts.zip(panels.data.par_chunks(CHUNK * dim)).enumerate();
+    parts.filter_map(|(i, ((sums, row), panels))| look(panels, row, i * CHUNK, sums)).reduce_with(better)
 }
 
 fn for_both_chunks<T: Lane>(row: &mut [T], panels: &[T], dim: usize, work: impl Fn(&mut [T], &[T]) + Sync) {
@@ -132,15 +189,6 @@ fn add_in_chunks<T: Lane>(values: &[T], weight: f64, sums: &mut [f64]) {
     chunks.for_each(|(sums, values)| dispatch!(level(), _ => add(values, weight, sums)));
 }
 
-/// The largest number and the lowest index that has it; `None` where all are −∞.
-pub(crate) fn argmax_of(w: &[f64]) -> Option<(usize, f64)> {
-    in_ranges(w.len(), |range| {
-        let none: &[f64] = &[];
-        let best = dispatch!(level(), _ => argmax(&w[range.clone()], none));
-        best.map(|(i, score)| (range.start + i, score))
-    })
-}
-
 fn ranges(len: usize) -> Vec<Range<usize>> {
     (0..len).step_by(CHUNK).map(|start| start..(start + CHUNK).min(len)).collect()
 }
@@ -162,35 +210,26 @@ fn add<T: Lane>(values: &[T], weight: f64, sums: &mut [f64]) {
     }
 }
 
-/// Of w + values, or of w alone where there are no values.
+/// The largest of w + values and the lowest index that has it; `None` where all are −∞.
 #[inline(always)]
 fn argmax<T: Lane>(w: &[f64], values: &[T]) -> Option<(usize, f64)> {
     /// What is looked through twice when it holds the largest.
     const BLOCK: usize = 512;
     /// Running maxima side by side: no chain of dependent comparisons.
     const LANES: usize = 32;
-    let score = |i: usize| if values.is_empty() { w[i] } else { w[i] + values[i].to_f64() };
+    let score = |i: usize| w[i] + values[i].to_f64();
     let (mut best, mut best_block) = (f64::NEG_INFINITY, 0..0);
     for start in (0..w.len()).step_by(BLOCK) {
         let end = (start + BLOCK).min(w.len());
         let mut lanes = [f64::NEG_INFINITY; LANES];
         let (mut i, block) = (start, start..end);
-        if values.is_empty() {
-            for w in w[block.clone()].as_chunks::<LANES>().0 {
-                for lane in 0..LANES {
-                    lanes[lane] = if w[lane] > lanes[lane] { w[lane] } else { lanes[lane] };
-                }
-                i += LANES;
+        let chunks = w[block.clone()].as_chunks::<LANES>().0.iter();
+        for (w, values) in chunks.zip(values[block.clone()].as_chunks::<LANES>().0) {
+            for lane in 0..LANES {
+                let score = w[lane] + values[lane].to_f64();
+                lanes[lane] = if score > lanes[lane] { score } else { lanes[lane] };
             }
-        } else {
-            let chunks = w[block.clone()].as_chunks::<LANES>().0.iter();
-            for (w, values) in chunks.zip(values[block.clone()].as_chunks::<LANES>().0) {
-                for lane in 0..LANES {
-                    let score = w[lane] + values[lane].to_f64();
-                    lanes[lane] = if score > lanes[lane] { score } else { lanes[lane] };
-                }
-                i += LANES;
-            }
+            i += LANES;
         }
         let rest = (i..end).map(score).fold(f64::NEG_INFINITY, f64::max);
         let largest = lanes.into_iter().fold(rest, f64::max);
@@ -246,8 +285,6 @@ mod tests {
                 let mut found = vec![(9, 9.0)];
                 row.at_least(&w, 0.5, &mut found);
                 assert_eq!(found, plain.filter(|(_, s)| *s >= 0.5).collect::<Vec<_>>());
-                let alone = (0..n).map(|i| (i, w[i])).filter(|(_, s)| *s > f64::NEG_INFINITY);
-                assert_eq!(argmax_of(&w), alone.reduce(better));
                 let mut sums = w.clone();
                 row.add_to(-2.0, &mut sums);
                 assert!((0..n).all(|i| sums[i] == w[i] - 2.0 * row.get(i)));
@@ -257,9 +294,13 @@ mod tests {
 
     #[test]
     fn of_equal_scores_the_first_is_found_and_nothing_where_all_are_closed() {
+        let points = Points::from_vec(vec![0.5; 40_000], 1).unwrap();
+        let packed = Packed::new(&Kernel::gaussian(1.0).unwrap(), &points, Precision::Double);
+        let mut row = packed.empty_row();
+        packed.fill_row(points.row(0), &mut row);
         let mut w = vec![0.0; 40_000];
         (w[9_000], w[35_000]) = (3.0, 3.0);
-        assert_eq!(argmax_of(&w), Some((9_000, 3.0)));
-        assert_eq!(argmax_of(&[f64::NEG_INFINITY; 700]), None);
+        assert_eq!(row.argmax_with(&w), Some((9_000, 4.0)));
+        assert_eq!(row.argmax_with(&vec![f64::NEG_INFINITY; 40_000]), None);
     }
 }

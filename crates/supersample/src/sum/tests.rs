@@ -111,14 +111,20 @@ fn rows_and_maxima_agree_with_their_twins() {
                     scalar::row(&kernel, &points, y).iter().map(|k| 0.25 + 2.0 * k).collect();
                 assert_close(&sums, &want, tolerance, text);
                 for offsets in [None, Some(&offsets[..])] {
-                    let scores = Scores { share: 3.0, mu: &mu, offsets };
+                    let scores = Scores { factor: 3.0, mu: &mu, offsets };
                     let mut fused = vec![0.25; n];
                     let best = packed.add_row_and_argmax(y, 2.0, &mut fused, scores);
                     assert_eq!(fused, sums, "{text}");
                     let offset = |i: usize| offsets.map_or(0.0, |offsets| offsets[i]);
-                    let all: Vec<f64> = (0..n).map(|i| 3.0 * mu[i] - sums[i] + offset(i)).collect();
+                    let all: Vec<f64> = (0..n).map(|i| 3.0 * mu[i] + sums[i] + offset(i)).collect();
                     assert_eq!(best, scalar::argmax(&all), "{text}");
                     assert_eq!(scores.argmax(&mut sums), best, "{text}");
+                    let (mut kept, mut fused) = (packed.empty_row(), vec![0.25; n]);
+                    assert_eq!(packed.keep_row_and_argmax(y, &mut kept, 2.0, &mut fused, scores), best, "{text}");
+                    assert_eq!(fused, sums, "{text}");
+                    let mut row = packed.empty_row();
+                    packed.fill_row(y, &mut row);
+                    assert!((0..n).all(|i| kept.get(i) == row.get(i)), "{text}");
                 }
             }
         }
@@ -129,13 +135,13 @@ fn rows_and_maxima_agree_with_their_twins() {
 fn ties_go_to_the_lowest_index_and_nothing_open_is_none() {
     for n in [1, 7, 8, 9, 40_000] {
         let mu = vec![0.5; n];
-        let scores = Scores { share: 2.0, mu: &mu, offsets: None };
+        let scores = Scores { factor: 2.0, mu: &mu, offsets: None };
         assert_eq!(scores.argmax(&mut vec![0.0; n]), Some((0, 1.0)));
         let mut sums = vec![0.0; n];
-        sums[0] = f64::INFINITY;
+        sums[0] = f64::NEG_INFINITY;
         assert_eq!(scores.argmax(&mut sums), (n > 1).then_some((1, 1.0)));
-        assert_eq!(scores.argmax(&mut vec![f64::INFINITY; n]), None);
-        sums[n - 1] = -1.0;
+        assert_eq!(scores.argmax(&mut vec![f64::NEG_INFINITY; n]), None);
+        sums[n - 1] = 1.0;
         assert_eq!(scores.argmax(&mut sums), Some((n - 1, 2.0)));
     }
 }

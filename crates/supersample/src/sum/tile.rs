@@ -249,9 +249,9 @@ fn panel_values<S: Simd, T: Lane, P: Profile<T>>(simd: S, profile: P, panel: &[T
     values
 }
 
-/// The largest of share·μᵢ − sumᵢ + offsetᵢ; −∞ of nothing.
+/// The largest of factor·μᵢ + sumᵢ + offsetᵢ; −∞ of nothing.
 #[inline(always)]
-pub(super) fn largest(share: f64, mu: &[f64], sums: &[f64], offsets: Option<&[f64]>) -> f64 {
+pub(super) fn largest(factor: f64, mu: &[f64], sums: &[f64], offsets: Option<&[f64]>) -> f64 {
     // Eight running maxima are one vector of f64 and no chain of dependent comparisons.
     const LANES: usize = 8;
     let mut best = [f64::NEG_INFINITY; LANES];
@@ -262,22 +262,22 @@ pub(super) fn largest(share: f64, mu: &[f64], sums: &[f64], offsets: Option<&[f6
         None => {
             for (mu, sums) in mu.iter().zip(sums) {
                 for lane in 0..LANES {
-                    raise(&mut best[lane], share * mu[lane] - sums[lane]);
+                    raise(&mut best[lane], factor * mu[lane] + sums[lane]);
                 }
             }
             for (mu, sum) in mu_rest.iter().zip(sums_rest) {
-                raise(&mut best[0], share * mu - sum);
+                raise(&mut best[0], factor * mu + sum);
             }
         }
         Some(offsets) => {
             let (offsets, offsets_rest) = offsets.as_chunks::<LANES>();
             for ((mu, sums), offsets) in mu.iter().zip(sums).zip(offsets) {
                 for lane in 0..LANES {
-                    raise(&mut best[lane], share * mu[lane] - sums[lane] + offsets[lane]);
+                    raise(&mut best[lane], factor * mu[lane] + sums[lane] + offsets[lane]);
                 }
             }
             for ((mu, sum), offset) in mu_rest.iter().zip(sums_rest).zip(offsets_rest) {
-                raise(&mut best[0], share * mu - sum + offset);
+                raise(&mut best[0], factor * mu + sum + offset);
             }
         }
     }

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use self::mixture::MixtureEmbedding;
 use self::product::ProductEmbedding;
-use super::{Form, MeanEmbedding};
+use super::MeanEmbedding;
 use crate::target::{GaussianMixture, IndependentNormals, UniformBox};
 use crate::{Error, Kernel, Points, Result};
 
@@ -147,9 +147,5 @@ impl MeanEmbedding for ClosedForm {
 
     fn squared_norm(&self) -> Option<f64> {
         Some(self.squared_norm)
-    }
-
-    fn form(&self) -> Form<'_> {
-        Form::Density(self)
     }
 }

@@ -92,7 +92,7 @@ impl ProductEmbedding {
         self.kernels.iter().map(product).sum::<f64>() / self.kernels.len() as f64
     }
 
-    /// The same distribution as a mixture of one component, if every coordinate is normal.
+    /// This distribution as a mixture of one component, if every coordinate is normal.
     pub(super) fn as_mixture(&self) -> Option<Result<GaussianMixture>> {
         let dim = self.dim();
         let mut means = Vec::with_capacity(dim);

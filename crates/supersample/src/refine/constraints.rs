@@ -1,9 +1,9 @@
-//! Which rows may be chosen: quotas by group, rows that must be in, rows that must not.
+//! Constraints on a set: quotas by group, rows that must be in, rows that must not.
 
 use crate::{Error, Result};
 
 /// The constraints on one set of `size` rows, found to be possible.
-pub(super) struct Choices {
+pub(super) struct Constraints {
     size: usize,
     repeats: bool,
     is_excluded: Option<Vec<bool>>,
@@ -17,7 +17,7 @@ struct Grouped {
 }
 
 /// Constraints as the user states them, for a pool of `len` rows.
-pub(super) struct Wishes<'a> {
+pub(super) struct ConstraintsAsked<'a> {
     pub(super) len: usize,
     pub(super) repeats: bool,
     pub(super) include: &'a [usize],
@@ -28,7 +28,7 @@ pub(super) struct Wishes<'a> {
     pub(super) masses: Option<&'a [f64]>,
 }
 
-impl Wishes<'_> {
+impl ConstraintsAsked<'_> {
     /// Checks all that does not depend on the size of the set.
     pub(super) fn check(&self) -> Result<()> {
         let mut is_included = vec![false; self.len];
@@ -60,7 +60,7 @@ impl Wishes<'_> {
     }
 
     /// The constraints for a set of this size.
-    pub(super) fn for_size(&self, size: usize) -> Result<Choices> {
+    pub(super) fn for_size(&self, size: usize) -> Result<Constraints> {
         if size == 0 {
             return Err(Error::EmptySet);
         }
@@ -84,7 +84,7 @@ impl Wishes<'_> {
                 Some(Grouped { of_row: of_row.to_vec(), quotas })
             }
         };
-        Ok(Choices { size, repeats: self.repeats, is_excluded, include: self.include.to_vec(), groups })
+        Ok(Constraints { size, repeats: self.repeats, is_excluded, include: self.include.to_vec(), groups })
     }
 
     fn quotas_for(
@@ -144,7 +144,7 @@ fn count_of(groups: &[usize]) -> usize {
     groups.iter().max().map_or(0, |last| last + 1)
 }
 
-impl Choices {
+impl Constraints {
     pub(super) fn size(&self) -> usize {
         self.size
     }
@@ -154,20 +154,14 @@ impl Choices {
         self.groups.is_some()
     }
 
-    /// Rows that must not be chosen.
-    pub(super) fn excluded(&self) -> impl Iterator<Item = usize> {
-        let flags = self.is_excluded.iter().flatten().enumerate();
-        flags.filter(|(_, is_excluded)| **is_excluded).map(|(row, _)| row)
-    }
-
     /// Rows that must be in; they take the first positions.
     pub(super) fn include(&self) -> &[usize] {
         &self.include
     }
 
-    /// Whether row `i`, chosen `times` times already, may be added to rows of which `left` places remain by group.
-    pub(super) fn may_add(&self, i: usize, times: u32, left: &[usize]) -> bool {
-        self.is_open(i, times) && self.groups.as_ref().is_none_or(|groups| left[groups.of_row[i]] > 0)
+    /// Whether the group of row `i` has one of the places that are `left` by group.
+    pub(super) fn has_place(&self, i: usize, left: &[usize]) -> bool {
+        self.groups.as_ref().is_none_or(|groups| left[groups.of_row[i]] > 0)
     }
 
     /// Whether row `i`, chosen `times` times already, may take the place of row `gone`. Quotas are kept by replacing
@@ -201,7 +195,7 @@ impl Choices {
                 return Err(if times[index] > 0 {
                     Error::RepeatedRow { index }
                 } else {
-                    Error::IncludedAndExcluded { index }
+                    Error::ExcludedRow { index }
                 });
             }
             times[index] += 1;
@@ -209,9 +203,9 @@ impl Choices {
         if let Some(groups) = &self.groups {
             let mut counts = vec![0; groups.quotas.len()];
             rows.iter().for_each(|&row| counts[groups.of_row[row]] += 1);
-            for (group, (&included, &quota)) in counts.iter().zip(&groups.quotas).enumerate() {
-                if included != quota {
-                    return Err(Error::QuotaTooSmall { group, quota, included });
+            for (group, (&found, &quota)) in counts.iter().zip(&groups.quotas).enumerate() {
+                if found != quota {
+                    return Err(Error::QuotaNotKept { group, quota, found });
                 }
             }
         }

@@ -1,0 +1,215 @@
+//! Error terms: the three terms of E² (eq. 9) in the precision that its size asks for. Every decision between f32 and
+//! f64 is made in this file.
+//!
+//! Under [`Precision::Mixed`] all three terms of eq. 9 are made of the same f32 kernel values, so whatever is common to
+//! these values (the rounding of the points, the bias of the exponential) cancels in E_T as it would in f64. What
+//! remains is the rounding of each pair, of size u = 1e-7 or so. It does not average out, because a chooser takes the best
+//! of n nearly equal candidates, and with it the largest of n sums of T rounding errors: each pick makes E_T² look
+//! smaller by (1/T²)·E[max of n errors of size √T·u], T picks by a few u/√T. Where this is no longer negligible, μ at the
+//! chosen points and their pairs are computed in f64. ‖μ‖², the mean of n² pairs that nobody chose among, is only biased,
+//! and the bias is measured on the pairs of some of the samples, until E_T is so small that all of them are needed.
+//!
+//! The points stay as f32 has rounded them ("widened"): all three terms then belong to the same points, which are as good
+//! as the original ones, while mixing the two would cost what was gained.
+
+use std::sync::{Arc, OnceLock};
+
+use super::{Empirical, MeanEmbedding, as_samples};
+use crate::bandwidth::subsample;
+use crate::sum::{Packed, Precision};
+use crate::{Error, Points, Result};
+
+/// The error of E_T² in f32 is below this divided by √T (tests/precision.rs).
+const MIXED_ERROR: f64 = 5e-7;
+
+/// Samples on whose pairs the bias of ‖μ‖² is measured, and the error that is left: 1e-7 over the root of 3·10⁷ pairs.
+const SAMPLED: usize = 8192;
+const SAMPLED_ERROR: f64 = 2e-11;
+
+/// An error of one part in 500 in E_T² is one part in 1000 in E_T, which is what we promise.
+const PROMISED: f64 = 500.0;
+
+/// Where ‖μ‖² in f64 comes from, beside chosen points in f64.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum NormFrom {
+    /// From f32, less its bias on some of the samples.
+    SampledBias,
+    /// From all pairs of samples, in f64.
+    AllPairs,
+}
+
+/// Samples as f32 has rounded them, in f64, where they have been needed.
+#[derive(Debug, Default)]
+pub(super) struct Widened {
+    packed: OnceLock<Packed>,
+    sampled_norm: OnceLock<f64>,
+    full_norm: OnceLock<f64>,
+}
+
+/// Points packed for kernel rows that go with a target, and the target in the precision that goes with the points.
+pub(crate) fn pack(mu: Arc<dyn MeanEmbedding>, points: &Points) -> (Arc<dyn MeanEmbedding>, Packed) {
+    // Where μ is exact, the kernel rows must be too: their errors would no longer cancel in E_T.
+    let Some(samples) = as_samples(&*mu) else {
+        let packed = Packed::new(mu.kernel(), points, Precision::Double);
+        return (mu, packed);
+    };
+    if let Some(packed) = samples.pack_beside(points) {
+        return (mu, packed);
+    }
+    // Samples in f32 beside points that are spread too wide for it: f64 for both.
+    let samples = samples.in_double();
+    let packed = samples.pack_beside(points).expect("double precision takes any points");
+    (Arc::new(samples), packed)
+}
+
+/// The terms of E² of a target, each as exact as they are asked for.
+#[derive(Clone, Copy)]
+pub(crate) struct ErrorTerms<'a> {
+    mu: &'a dyn MeanEmbedding,
+    /// The samples, where their kernel values are f32.
+    mixed: Option<&'a Empirical>,
+}
+
+impl<'a> ErrorTerms<'a> {
+    pub(crate) fn of(mu: &'a dyn MeanEmbedding) -> ErrorTerms<'a> {
+        let mixed = as_samples(mu).filter(|samples| samples.precision_in_use() == Precision::Mixed);
+        ErrorTerms { mu, mixed }
+    }
+
+    /// How ‖μ‖² must be computed, with the other terms in f64, for the squared error of this many points to be right to
+    /// what we promise; `None` where the terms at hand are good enough.
+    pub(crate) fn norm_needed(&self, squared_error: f64, points: f64) -> Option<NormFrom> {
+        if self.mixed.is_none() || squared_error * points.sqrt() >= PROMISED * MIXED_ERROR {
+            None
+        } else if squared_error >= PROMISED * SAMPLED_ERROR {
+            Some(NormFrom::SampledBias)
+        } else {
+            Some(NormFrom::AllPairs)
+        }
+    }
+
+    /// ‖μ‖² in f64, of the samples as f32 has rounded them where it has.
+    pub(crate) fn squared_norm(&self, from: NormFrom) -> Option<f64> {
+        match self.mixed {
+            None => self.mu.squared_norm(),
+            Some(samples) => Some(match from {
+                NormFrom::AllPairs => samples.widened_norm(),
+                NormFrom::SampledBias => samples.norm_less_sampled_bias(),
+            }),
+        }
+    }
+
+    /// μ in f64 at points that go with the samples, as f32 has rounded them where it has.
+    pub(crate) fn values(&self, points: &Points) -> Vec<f64> {
+        let mut values = vec![0.0; points.len()];
+        match self.mixed {
+            Some(samples) => samples.means(Some(&samples.widen(points)), samples.widened(), &mut values),
+            None => self.mu.values_into(points, &mut values),
+        }
+        values
+    }
+
+    /// Σⱼ aⱼ k(xᵢ, zⱼ) in f64 at each point x, the points as f32 has rounded them where it has.
+    pub(crate) fn sums(&self, at: &Points, points: &Points, weights: &[f64]) -> Vec<f64> {
+        let mut sums = vec![0.0; at.len()];
+        let packed = match self.mixed {
+            Some(samples) => samples.widen(points),
+            None => Packed::new(self.mu.kernel(), points, Precision::Double),
+        };
+        let at = match self.mixed {
+            Some(samples) => samples.widen(at),
+            None => packed.beside(at).expect("double precision takes any points"),
+        };
+        at.mean_into(&packed, Some(weights), &mut sums);
+        sums
+    }
+
+    /// E² of weighted points that go with the samples, with this ‖μ‖² and the other terms in f64.
+    ///
+    /// # Panics
+    /// Where ‖μ‖² is not known.
+    pub(crate) fn squared_error_from(&self, from: NormFrom, points: &Points, weights: &[f64]) -> f64 {
+        let against = |values: Vec<f64>| values.iter().zip(weights).map(|(value, w)| value * w).sum::<f64>();
+        let (mean, pairs) = (against(self.values(points)), against(self.sums(points, points, weights)));
+        self.squared_norm(from).expect("‖μ‖² is known") - 2.0 * mean + pairs
+    }
+
+    /// E² of any weighted points in f64, as exact as we promise.
+    pub(crate) fn squared_error(&self, points: &Points, weights: &[f64]) -> Result<f64> {
+        // Points that are spread too wide for f32 do not go with samples that are not: all pairs in f64.
+        if self.mixed.is_some_and(|samples| samples.pack_beside(points).is_none()) {
+            let double = self.mixed.expect("just seen").in_double();
+            return ErrorTerms::of(&double).squared_error(points, weights);
+        }
+        self.mu.squared_norm().ok_or(Error::UnknownNorm)?;
+        let squared_error = self.squared_error_from(NormFrom::SampledBias, points, weights);
+        // Of one point: nothing is gained from numbers here, since any weights may have been chosen.
+        Ok(match self.norm_needed(squared_error, 1.0) {
+            Some(NormFrom::AllPairs) => self.squared_error_from(NormFrom::AllPairs, points, weights),
+            _ => squared_error,
+        })
+    }
+
+    /// E² of weighted points from their E² − ‖μ‖² in f64; `None` where ‖μ‖² is not known.
+    pub(crate) fn squared_error_of_energy(&self, points: &Points, weights: &[f64], energy: f64) -> Option<f64> {
+        match self.mixed {
+            // ‖μ‖² in f64 would cost all pairs of the samples once more.
+            Some(_) => self.squared_error(points, weights).ok(),
+            None => self.mu.squared_norm().map(|norm| norm + energy),
+        }
+    }
+
+    /// ‖μ‖² in f64 of the samples as they were given, from all of their pairs.
+    pub(crate) fn double_squared_norm(&self) -> Option<f64> {
+        self.mixed.map_or_else(|| self.mu.squared_norm(), |samples| Some(samples.double_squared_norm()))
+    }
+
+    /// μ in f64 at any points, of the samples as they were given.
+    pub(crate) fn double_values(&self, points: &Points) -> Vec<f64> {
+        let mut values = vec![0.0; points.len()];
+        match self.mixed {
+            Some(samples) => samples.in_double().values_into(points, &mut values),
+            None => self.mu.values_into(points, &mut values),
+        }
+        values
+    }
+}
+
+impl Empirical {
+    fn widened_norm(&self) -> f64 {
+        *self.cached.widened.full_norm.get_or_init(|| {
+            let mut values = vec![0.0; self.points().len()];
+            self.means(None, self.widened(), &mut values);
+            self.mean_of(&values)
+        })
+    }
+
+    fn norm_less_sampled_bias(&self) -> f64 {
+        *self.cached.widened.sampled_norm.get_or_init(|| {
+            let rows = subsample(self.points().len(), SAMPLED);
+            let weights: Vec<f64> = match self.weights_in_use() {
+                Some((weights, _)) => rows.iter().map(|&row| weights[row]).collect(),
+                None => vec![1.0; rows.len()],
+            };
+            let total: f64 = weights.iter().sum();
+            let some = self.points().select(&rows).expect("rows of the samples");
+            let packed = self.pack_beside(&some).expect("some of the samples are no wider spread than all");
+            let mean = |packed: &Packed| {
+                let mut sums = vec![0.0; rows.len()];
+                packed.own_mean_into(Some(&weights), &mut sums);
+                sums.iter().zip(&weights).map(|(sum, w)| sum * w).sum::<f64>() / (total * total)
+            };
+            // Samples without weight among the many say nothing of the bias.
+            let bias = if total > 0.0 { mean(&packed) - mean(&packed.widened()) } else { 0.0 };
+            self.squared_norm().expect("samples know their norm") - bias
+        })
+    }
+
+    fn widened(&self) -> &Packed {
+        self.cached.widened.packed.get_or_init(|| self.packed().widened())
+    }
+
+    fn widen(&self, points: &Points) -> Packed {
+        self.pack_beside(points).expect("points that were packed before can be packed again").widened()
+    }
+}

@@ -1,0 +1,202 @@
+//! The pool: points to choose from, with μ at each of them, packed for kernel rows; built once and shared.
+//!
+//! What no choice changes is here ([`Pool`]); what every choice changes is in `scores.rs` ([`PoolScores`]), with the
+//! operations of swaps in `swaps.rs`. All work that is as long as the pool passes through this folder, besides μ on the
+//! samples themselves (`embedding/empirical.rs`).
+
+mod scores;
+mod swaps;
+
+use std::sync::{Arc, OnceLock};
+
+pub(crate) use self::scores::{Evaluated, PoolScores};
+use crate::embedding::{ErrorTerms, MeanEmbedding, pack};
+use crate::sum::{Packed, Precision};
+use crate::{Error, Points, Result};
+
+/// Points to choose from and the target they are to match: all that is known of them before anything is chosen.
+///
+/// Building it computes μ at every point: n²/2 kernel values when the samples are their own pool, unless they have been
+/// [prepared](crate::Empirical::prepare). Clones share everything, so that any number of herders and refiners work on
+/// one pool.
+///
+/// ```
+/// use supersample::{Empirical, Herder, Kernel, Points, Pool, RefineOptions, Refiner, unwatched};
+/// let draws = Points::from_vec((0..200).map(|i| (i as f64 * 0.7).sin()).collect(), 1)?;
+/// let pool = Pool::new(Empirical::new(Kernel::gaussian(0.3)?, draws.clone())?, draws)?;
+/// let herded: Vec<usize> = Herder::over(pool.clone()).unique(true).run(10).iter().filter_map(|p| p.index).collect();
+/// let refined = Refiner::over(pool.clone(), RefineOptions::default())?.choose(10, &unwatched)?;
+/// assert!(pool.mmd_of_rows(&refined.rows)? <= pool.mmd_of_rows(&herded)?);
+/// # Ok::<(), supersample::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Pool(Arc<Contents>);
+
+struct Contents {
+    /// In the precision that goes with the points, which may be higher than that of the embedding that was given.
+    mu: Arc<dyn MeanEmbedding>,
+    points: Points,
+    packed: Packed,
+    values: Vec<f64>,
+    /// k(x, x)/2, where it varies.
+    half_diagonal: Option<Vec<f64>>,
+    /// The largest k(x, x), or 1: a bound on |k(x, y)|.
+    largest_diagonal: f64,
+    squared_norm: Option<f64>,
+    /// μ at every point in f64, where the points are few enough for it to be computed for all at once.
+    precise_values: Option<OnceLock<Vec<f64>>>,
+}
+
+impl Pool {
+    /// The pool of these points for a target of the same dimension.
+    pub fn new(mu: impl MeanEmbedding, points: Points) -> Result<Pool> {
+        Pool::shared(Arc::new(mu), points)
+    }
+
+    /// The pool of these points for a target that is shared with others.
+    pub fn shared(mu: Arc<dyn MeanEmbedding>, points: Points) -> Result<Pool> {
+        points.expect_dim("the pool", "the target", mu.dim())?;
+        let (mu, packed) = pack(mu, &points);
+        let kernel = mu.kernel();
+        let half_diagonal: Option<Vec<f64>> = (!kernel.has_constant_diagonal())
+            .then(|| points.rows().map(|x| kernel.diagonal(x) / 2.0).collect());
+        // |k(x, y)| ≤ max k(x, x), so this bounds every sum of up to 10¹⁵ kernel values below the largest float.
+        let largest_diagonal = half_diagonal.iter().flatten().fold(1.0, |a: f64, &half| a.max(2.0 * half));
+        if largest_diagonal > 1e290 {
+            return Err(Error::Overflow { value: largest_diagonal });
+        }
+        let mut values = vec![0.0; points.len()];
+        mu.values_into(&points, &mut values);
+        let squared_norm = mu.squared_norm();
+        if let Some(value) = values.iter().copied().chain(squared_norm).find(|value| !value.is_finite()) {
+            return Err(Error::Overflow { value });
+        }
+        Ok(Pool(Arc::new(Contents {
+            mu,
+            points,
+            packed,
+            values,
+            half_diagonal,
+            largest_diagonal,
+            squared_norm,
+            precise_values: None,
+        })))
+    }
+
+    /// The points.
+    pub fn points(&self) -> &Points {
+        &self.0.points
+    }
+
+    /// μ at each point.
+    pub fn values(&self) -> &[f64] {
+        &self.0.values
+    }
+
+    /// The mean embedding that is to be matched.
+    pub fn embedding(&self) -> &Arc<dyn MeanEmbedding> {
+        &self.0.mu
+    }
+
+    /// ‖μ‖², in the precision of the kernel values; `None` where it is not known.
+    pub fn squared_norm(&self) -> Option<f64> {
+        self.0.squared_norm
+    }
+
+    /// The precision of the kernel values: that of the samples, double for a density.
+    pub fn precision(&self) -> Precision {
+        self.0.packed.precision()
+    }
+
+    /// The size of E_T below which it says nothing: where rounding takes over, or the bound on the error of the embedding
+    /// itself. E_T² is a difference of numbers near ‖μ‖² and k(x, x), each right to a few units in the last place; about
+    /// 1e-7 for kernels with k(x, x) = 1.
+    pub fn error_floor(&self) -> f64 {
+        let size = self.0.largest_diagonal.max(self.squared_norm().unwrap_or(0.0));
+        (32.0 * f64::EPSILON * size).sqrt().max(self.0.mu.error_bound())
+    }
+
+    /// The MMD between the target and these rows with equal weights: the E_T of any subset. `None` where ‖μ‖² is not
+    /// known. Costs the pairs of rows only, because μ at each of them is at hand.
+    pub fn mmd_of_rows(&self, rows: &[usize]) -> Result<Option<f64>> {
+        let energy = self.energy(rows)?;
+        let squared = |norm: f64| norm + energy / (rows.len() as f64).powi(2);
+        Ok(self.squared_norm().map(squared).map(|squared| squared.max(0.0).sqrt()))
+    }
+
+    /// T²(E² − ‖μ‖²) of T rows from their pairs, each kernel value as the running scores see it.
+    pub(crate) fn energy(&self, rows: &[usize]) -> Result<f64> {
+        let (sums, size) = (self.sums_among(rows)?, rows.len() as f64);
+        let mean = rows.iter().map(|&row| self.values()[row]).sum::<f64>();
+        Ok(sums.iter().sum::<f64>() - 2.0 * size * mean)
+    }
+
+    /// E² of these rows, in f64 where f32 would not keep its promise for an error as small as `squared_error`.
+    pub(crate) fn squared_error(&self, rows: &[usize], energy: f64, squared_error: f64) -> Option<f64> {
+        let (size, norm) = (rows.len() as f64, self.squared_norm()?);
+        let terms = ErrorTerms::of(&*self.0.mu);
+        Some(match terms.norm_needed(squared_error, size) {
+            None => norm + energy / (size * size),
+            Some(from) => {
+                let points = self.points().select(rows).expect("rows of the pool");
+                terms.squared_error_from(from, &points, &vec![1.0 / size; rows.len()])
+            }
+        })
+    }
+
+    /// Σₜ k(x, xₜ) over all of these rows at each of them.
+    pub(crate) fn sums_among(&self, rows: &[usize]) -> Result<Vec<f64>> {
+        let points = self.points().select(rows)?;
+        let packed = self.0.packed.beside(&points).expect("some of the points are no wider spread than all");
+        let mut sums = vec![0.0; rows.len()];
+        packed.own_mean_into(None, &mut sums);
+        sums.iter_mut().for_each(|sum| *sum *= rows.len() as f64);
+        Ok(sums)
+    }
+
+    /// These rows as a pool of their own, in which equal rows are distinct.
+    pub(crate) fn select(&self, rows: &[usize]) -> Result<Pool> {
+        let points = self.points().select(rows)?;
+        let packed = self.0.packed.beside(&points).expect("some of the points are no wider spread than all");
+        let at_rows = |values: &[f64]| rows.iter().map(|&row| values[row]).collect();
+        Ok(Pool(Arc::new(Contents {
+            mu: self.0.mu.clone(),
+            points,
+            packed,
+            values: at_rows(&self.0.values),
+            half_diagonal: self.0.half_diagonal.as_deref().map(at_rows),
+            largest_diagonal: self.0.largest_diagonal,
+            squared_norm: self.0.squared_norm,
+            precise_values: Some(OnceLock::new()),
+        })))
+    }
+
+    /// μ in f64 at one row, for an error that is too small for f32.
+    pub(crate) fn precise_value(&self, row: usize) -> f64 {
+        let terms = ErrorTerms::of(&*self.0.mu);
+        match &self.0.precise_values {
+            Some(values) => values.get_or_init(|| terms.values(self.points()))[row],
+            None => terms.values(&self.points().select(&[row]).expect("a row of the pool"))[0],
+        }
+    }
+
+    /// μ in f64 at a point that need not be in the pool, for an error that is too small for f32.
+    pub(crate) fn precise_value_at(&self, x: &[f64]) -> f64 {
+        let point = Points::from_rows(x, x.len()).expect("a chosen point is finite");
+        ErrorTerms::of(&*self.0.mu).values(&point)[0]
+    }
+
+    /// Whether two are one pool, and not only equal.
+    pub(crate) fn is_same_as(&self, other: &Pool) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// The rounding of a sum of `size` kernel values over the pool.
+    pub(crate) fn rounding(&self, size: f64) -> f64 {
+        32.0 * f64::EPSILON * size * self.0.largest_diagonal
+    }
+
+    fn half_diagonal(&self, row: usize) -> f64 {
+        self.0.half_diagonal.as_ref().map_or(0.0, |half| half[row])
+    }
+}

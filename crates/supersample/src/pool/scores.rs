@@ -1,0 +1,208 @@
+//! Running scores: what the choices made so far have done to every point of a pool.
+//!
+//! One array serves all who choose. While points are herded it holds −Σ aⱼ k(x, zⱼ) over what is chosen, and the score of
+//! eq. 7 is made by adding a multiple of μ that grows with every pick. When the number of points is settled, that
+//! multiple is folded in ([`PoolScores::settle_size`]), and the array holds what swaps look at (`swaps.rs`). A point that
+//! may not be chosen has −∞ there in both, so that no look at the pool need ask.
+
+use std::sync::Arc;
+
+use super::Pool;
+use crate::sum::{self, KernelRow, Scores};
+
+/// The mutable state of choosing from a pool.
+///
+/// The kernel row of a chosen point is not added at once but together with the next search for the maximum, so that a
+/// pick costs one pass over the pool. Rows are kept for swaps where memory was granted for that.
+#[derive(Clone)]
+pub(crate) struct PoolScores {
+    pub(super) pool: Pool,
+    /// −Σⱼ aⱼ k(x, zⱼ) over the chosen points z with their masses a, but for the one that is pending. Once the size is
+    /// settled, T·μ(x) − k(x, x)/2 is in it too.
+    pub(super) w: Vec<f64>,
+    /// f, where w0 has a part f that is a kernel expansion.
+    function: Option<Arc<[f64]>>,
+    /// f − k(x, x)/2, where there is either and it is not yet in `w`.
+    offsets: Option<Arc<[f64]>>,
+    pending: Option<Pending>,
+    /// Rows that may never be chosen.
+    closed: Arc<[usize]>,
+    /// Whether a row may be chosen more than once.
+    pub(super) repeats: bool,
+    /// The chosen rows by position.
+    pub(super) chosen: Vec<usize>,
+    /// k(xᵢ, xₜ) for the first positions, as many as there is room for.
+    pub(super) kept: Vec<KernelRow>,
+    pub(super) room: usize,
+    pub(super) kernel_rows: u64,
+    pub(super) swaps: super::swaps::SwapState,
+}
+
+/// What is known of one point when it is picked: μ(x), Σ aⱼ k(x, zⱼ) over what was chosen before, f(x) and k(x, x).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Evaluated {
+    pub(crate) mu: f64,
+    pub(crate) chosen: f64,
+    pub(crate) function: f64,
+    pub(crate) diagonal: f64,
+}
+
+/// A chosen point whose kernel row is not yet in `w`.
+#[derive(Clone)]
+enum Pending {
+    Point(Box<[f64]>, f64),
+    /// The row at this position, which is to be kept.
+    Kept(usize),
+}
+
+impl PoolScores {
+    /// Nothing chosen; these rows may never be.
+    pub(crate) fn new(pool: Pool, closed: Arc<[usize]>, repeats: bool) -> PoolScores {
+        let mut scores = PoolScores {
+            w: vec![0.0; pool.points().len()],
+            pool,
+            function: None,
+            offsets: None,
+            pending: None,
+            closed,
+            repeats,
+            chosen: Vec::new(),
+            kept: Vec::new(),
+            room: 0,
+            kernel_rows: 0,
+            swaps: Default::default(),
+        };
+        scores.start_from(None);
+        scores
+    }
+
+    /// Grants so many bytes for keeping the kernel rows of chosen rows of the pool, so that swaps need not compute them
+    /// again.
+    pub(crate) fn keep(&mut self, bytes: usize) {
+        self.room = bytes / self.pool.0.packed.row_bytes();
+    }
+
+    /// Forgets what was chosen, and takes the values of a function f that is part of w0.
+    pub(crate) fn start_from(&mut self, function: Option<Vec<f64>>) {
+        self.function = function.map(Arc::from);
+        self.offsets = match (&self.function, &self.pool.0.half_diagonal) {
+            (Some(f), Some(half)) => Some(f.iter().zip(half).map(|(f, half)| f - half).collect()),
+            (Some(f), None) => Some(f.clone()),
+            (None, Some(half)) => Some(half.iter().map(|half| -half).collect()),
+            (None, None) => None,
+        };
+        self.w.fill(0.0);
+        self.closed.iter().for_each(|&row| self.w[row] = f64::NEG_INFINITY);
+        self.pending = None;
+        self.chosen.clear();
+        self.kept.clear();
+        self.kernel_rows = 0;
+    }
+
+    /// The chosen rows of the pool, by position.
+    pub(crate) fn chosen(&self) -> &[usize] {
+        &self.chosen
+    }
+
+    pub(crate) fn closed(&self) -> &[usize] {
+        &self.closed
+    }
+
+    /// Rows of kernel values computed so far over the pool: the cost.
+    pub(crate) fn kernel_rows(&self) -> u64 {
+        self.kernel_rows
+    }
+
+    pub(crate) fn repeats(&self) -> bool {
+        self.repeats
+    }
+
+    /// Eq. 2 for any point: it is among the chosen with this mass from now on.
+    pub(crate) fn choose_point(&mut self, x: &[f64], mass: f64) {
+        self.add_pending();
+        self.pending = Some(Pending::Point(x.into(), mass));
+    }
+
+    /// Eq. 2 for a row of the pool, which takes the next position.
+    pub(crate) fn choose_row(&mut self, row: usize) {
+        self.add_pending();
+        let position = self.chosen.len();
+        self.chosen.push(row);
+        if position == self.kept.len() && position < self.room {
+            self.kept.push(self.pool.0.packed.empty_row());
+            self.pending = Some(Pending::Kept(position));
+        } else {
+            self.pending = Some(Pending::Point(self.pool.points().row(row).into(), 1.0));
+        }
+        if !self.repeats {
+            self.w[row] = f64::NEG_INFINITY;
+        }
+    }
+
+    /// The row of highest score, factor·μ(x) − Σ a k(x, z) + f(x) − k(x, x)/2, and that score; ties go to the lowest
+    /// index. `None` where all are closed.
+    pub(crate) fn best(&mut self, factor: f64) -> Option<(usize, f64)> {
+        let Pool(pool) = &self.pool;
+        let scores = Scores { factor, mu: &pool.values, offsets: self.offsets.as_deref() };
+        let Some(pending) = self.pending.take() else { return scores.argmax(&mut self.w) };
+        self.kernel_rows += 1;
+        match pending {
+            Pending::Point(x, mass) => pool.packed.add_row_and_argmax(&x, -mass, &mut self.w, scores),
+            Pending::Kept(position) => {
+                let y = pool.points.row(self.chosen[position]);
+                pool.packed.keep_row_and_argmax(y, &mut self.kept[position], -1.0, &mut self.w, scores)
+            }
+        }
+    }
+
+    /// The row of highest score among those that fulfil more than being open.
+    pub(crate) fn best_among(
+        &mut self,
+        factor: f64,
+        allowed: impl Fn(usize) -> bool + Sync,
+    ) -> Option<(usize, f64)> {
+        self.add_pending();
+        let open = |i: usize| self.w[i] > f64::NEG_INFINITY && allowed(i);
+        sum::argmax_by(self.w.len(), |i| open(i).then(|| self.score(factor, i)))
+    }
+
+    /// The score of row `i`, once nothing is pending; −∞ where it is closed.
+    pub(crate) fn score(&self, factor: f64, i: usize) -> f64 {
+        debug_assert!(self.pending.is_none(), "scores are known once the pending row is added");
+        factor * self.pool.values()[i] + self.w[i] + self.offsets.as_ref().map_or(0.0, |offsets| offsets[i])
+    }
+
+    /// What the ledger needs to know of an open row `i`.
+    pub(crate) fn evaluated(&mut self, i: usize) -> Evaluated {
+        self.add_pending();
+        let function = self.function.as_ref().map_or(0.0, |function| function[i]);
+        let diagonal = self.pool.embedding().kernel().diagonal(self.pool.points().row(i));
+        Evaluated { mu: self.pool.values()[i], chosen: -self.w[i], function, diagonal }
+    }
+
+    /// Adds the kernel row that is still pending.
+    pub(crate) fn add_pending(&mut self) {
+        let Some(pending) = self.pending.take() else { return };
+        let packed = &self.pool.0.packed;
+        self.kernel_rows += 1;
+        match pending {
+            Pending::Point(x, mass) => packed.add_row(&x, -mass, &mut self.w),
+            Pending::Kept(position) => {
+                let row = &mut self.kept[position];
+                packed.fill_row(self.pool.points().row(self.chosen[position]), row);
+                row.add_to(-1.0, &mut self.w);
+            }
+        }
+    }
+
+    /// Folds T·μ(x) − k(x, x)/2 into the array for the number T of rows that are chosen: from here on rows only take the
+    /// places of others.
+    pub(super) fn fold_mean(&mut self) {
+        self.add_pending();
+        let Pool(pool) = &self.pool;
+        sum::add_scaled(&pool.values, self.chosen.len() as f64, &mut self.w);
+        if let Some(offsets) = self.offsets.take() {
+            sum::add_scaled(&offsets, 1.0, &mut self.w);
+        }
+    }
+}

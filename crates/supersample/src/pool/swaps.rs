@@ -1,0 +1,216 @@
+//! Swaps: the operations on running scores that give a chosen row's place to another.
+//!
+//! Once the number T of rows is settled, a row's *fit* at the position j is how well it serves the others there,
+//!
+//! > fit(x) = T·μ(x) − Σ_{t≠j} k(x, xₜ) − k(x, x)/2,
+//!
+//! and putting x where y was lowers T²E² (eq. 9) by 2·(fit(x) − fit(y)). A swap costs one row of kernel values for the row
+//! that comes, and one for the row that goes unless it is kept; a look costs one pass over the array and one kernel row.
+
+use super::PoolScores;
+use crate::Result;
+use crate::sum::{self, KernelRow};
+
+/// What swaps need beside the scores.
+#[derive(Clone, Default)]
+pub(super) struct SwapState {
+    /// T·μ(x) − Σₜ k(x, xₜ) − k(x, x)/2 at the chosen rows, by position, whose place in the array holds −∞; used where
+    /// rows are chosen only once.
+    aside: Vec<f64>,
+    /// How often each row is chosen.
+    times: Vec<u32>,
+    /// The kernel row of the position last lifted or filled, where it is not kept.
+    lifted: Option<KernelRow>,
+}
+
+impl PoolScores {
+    /// Settles the number of rows at those that are chosen, so that swaps can begin.
+    pub(crate) fn settle_size(&mut self) -> Result<()> {
+        let sums = self.pool.sums_among(&self.chosen)?;
+        self.fold_mean();
+        let (size, pool) = (self.chosen.len() as f64, &self.pool);
+        let w = |(&row, sum): (&usize, &f64)| size * pool.values()[row] - sum - pool.half_diagonal(row);
+        let aside = self.chosen.iter().zip(&sums).map(w).collect();
+        let mut times = vec![0; self.w.len()];
+        self.chosen.iter().for_each(|&row| times[row] += 1);
+        self.swaps = SwapState { aside, times, lifted: Some(pool.0.packed.empty_row()) };
+        Ok(())
+    }
+
+    /// How often row `i` is chosen.
+    pub(crate) fn times(&self, i: usize) -> u32 {
+        self.swaps.times[i]
+    }
+
+    /// Puts these rows, as many as there are, in place of the present ones.
+    pub(crate) fn become_rows(&mut self, rows: &[usize]) {
+        let other: Vec<usize> = (0..rows.len()).filter(|&at| self.chosen[at] != rows[at]).collect();
+        // All out before any comes in: a row may only have moved to another position.
+        for &position in &other {
+            self.lift(position);
+            self.take_out(position);
+        }
+        other.iter().for_each(|&position| self.put_in(position, rows[position]));
+    }
+
+    /// Makes sure that the kernel row at `position` is at hand, for the looks and swaps below.
+    pub(crate) fn lift(&mut self, position: usize) {
+        if position >= self.kept.len() {
+            let y = self.pool.points().row(self.chosen[position]);
+            self.pool.0.packed.fill_row(y, self.swaps.lifted.as_mut().expect("the size is settled"));
+            self.kernel_rows += 1;
+        }
+    }
+
+    /// The fit of the row at the lifted `position`.
+    pub(crate) fn fit_here(&self, position: usize) -> f64 {
+        self.w_at(position) + self.row(position).get(self.chosen[position])
+    }
+
+    /// How much better row `i` fits at `position` than the row there, which need not be lifted: one kernel value.
+    pub(crate) fn gain(&self, position: usize, i: usize) -> f64 {
+        let here = self.chosen[position];
+        let (points, kernel) = (self.pool.points(), self.pool.embedding().kernel());
+        let (x, y) = (points.row(i), points.row(here));
+        self.w[i] + kernel.value(x, y) - self.w_at(position) - kernel.diagonal(y)
+    }
+
+    /// The row that fits best at the lifted `position` besides the one there, and its fit.
+    pub(crate) fn best_replacement(&mut self, position: usize) -> Option<(usize, f64)> {
+        let here = self.chosen[position];
+        // Where rows may repeat, this one is open; hidden for this one look, so that the best other is found.
+        let shown = std::mem::replace(&mut self.w[here], f64::NEG_INFINITY);
+        let best = self.row(position).argmax_with(&self.w);
+        self.w[here] = shown;
+        best
+    }
+
+    /// The row that fits best at the lifted `position` besides the one there, among those that fulfil more than being
+    /// open.
+    pub(crate) fn best_replacement_among(
+        &self,
+        position: usize,
+        allowed: impl Fn(usize) -> bool + Sync,
+    ) -> Option<(usize, f64)> {
+        let (row, here) = (self.row(position), self.chosen[position]);
+        sum::argmax_by(self.w.len(), |i| (i != here && allowed(i)).then(|| self.w[i] + row.get(i)))
+    }
+
+    /// The rows whose fit at the lifted `position` is at least `least`, the one there included, in order.
+    pub(crate) fn fits_at_least(&self, position: usize, least: f64, found: &mut Vec<(usize, f64)>) {
+        self.row(position).at_least(&self.w, least, found);
+        let (here, fit) = (self.chosen[position], self.fit_here(position));
+        if !self.repeats && fit >= least {
+            let place = found.partition_point(|&(row, _)| row < here);
+            found.insert(place, (here, fit));
+        }
+    }
+
+    /// Puts `row` at the lifted `position`.
+    pub(crate) fn replace(&mut self, position: usize, row: usize) {
+        self.take_out(position);
+        self.put_in(position, row);
+    }
+
+    fn take_out(&mut self, position: usize) {
+        let gone = self.chosen[position];
+        self.swaps.times[gone] -= 1;
+        self.change_by_row(position, 1.0);
+        if !self.repeats {
+            self.w[gone] = self.swaps.aside[position];
+        }
+    }
+
+    fn put_in(&mut self, position: usize, row: usize) {
+        self.chosen[position] = row;
+        self.swaps.times[row] += 1;
+        self.kernel_rows += 1;
+        let lifted = self.swaps.lifted.as_mut().expect("the size is settled");
+        let values = self.kept.get_mut(position).unwrap_or(lifted);
+        self.pool.0.packed.fill_row(self.pool.points().row(row), values);
+        self.change_by_row(position, -1.0);
+        if !self.repeats {
+            self.swaps.aside[position] = std::mem::replace(&mut self.w[row], f64::NEG_INFINITY);
+        }
+    }
+
+    /// Adds the kernel row at `position` to the scores, or takes it away.
+    fn change_by_row(&mut self, position: usize, sign: f64) {
+        let lifted = self.swaps.lifted.as_ref().expect("the size is settled");
+        let row = self.kept.get(position).unwrap_or(lifted);
+        row.add_to(sign, &mut self.w);
+        for (aside, &chosen) in self.swaps.aside.iter_mut().zip(&self.chosen) {
+            *aside += sign * row.get(chosen);
+        }
+    }
+
+    fn w_at(&self, position: usize) -> f64 {
+        if self.repeats { self.w[self.chosen[position]] } else { self.swaps.aside[position] }
+    }
+
+    fn row(&self, position: usize) -> &KernelRow {
+        let lifted = self.swaps.lifted.as_ref().expect("the size is settled");
+        self.kept.get(position).unwrap_or(lifted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::super::Pool;
+    use super::*;
+    use crate::{Empirical, Kernel, Points};
+
+    /// The scores after many replacements against scores made afresh, with every position kept, some, and none.
+    #[test]
+    fn scores_do_not_drift_however_many_rows_are_kept() {
+        let numbers = (0..400 * 2).map(|i| (i as f64 * 12.9898).sin() * 2.0).collect();
+        let points = Points::from_vec(numbers, 2).unwrap();
+        for text in ["gaussian(0.8)", "linear"] {
+            let kernel: Kernel = text.parse().unwrap();
+            let mu = Empirical::new(kernel.clone(), points.clone()).unwrap();
+            let pool = Pool::new(mu, points.clone()).unwrap();
+            for (budget, repeats) in
+                [(usize::MAX, true), (7 * 400 * 8, true), (0, true), (7 * 400 * 8, false)]
+            {
+                let with_rows = |rows: &[usize], budget: usize| {
+                    let mut set = PoolScores::new(pool.clone(), Arc::default(), repeats);
+                    set.keep(budget);
+                    rows.iter().for_each(|&row| set.choose_row(row));
+                    set.settle_size().unwrap();
+                    set
+                };
+                let mut set = with_rows(&(0..20).collect::<Vec<_>>(), budget);
+                let energy = |set: &PoolScores| pool.energy(&set.chosen).unwrap();
+                for step in 0..5000 {
+                    let is_free = |row: &usize| repeats || set.times(*row) == 0;
+                    let row = (step * 37..).map(|row| row % 400).find(is_free).unwrap();
+                    let position = step % 20;
+                    set.lift(position);
+                    let before = energy(&set);
+                    let fit = set.w[row] + set.row(position).get(row);
+                    let gain = fit - set.fit_here(position);
+                    assert!((gain - set.gain(position, row)).abs() < 1e-11);
+                    set.replace(position, row);
+                    assert!((before - energy(&set) - 2.0 * gain).abs() < 1e-9, "{text} {step}");
+                }
+                let afresh = with_rows(&set.chosen, 0);
+                for (drifted, exact) in set.w.iter().zip(&afresh.w) {
+                    assert!(drifted == exact || (drifted - exact).abs() < 1e-11, "{text}: {drifted} {exact}");
+                }
+                for (position, &row) in set.chosen.iter().enumerate() {
+                    assert!((set.w_at(position) - afresh.w_at(position)).abs() < 1e-11);
+                    assert_eq!(set.w[row] == f64::NEG_INFINITY, !repeats);
+                }
+                assert_eq!(set.swaps.times, afresh.swaps.times);
+                let looks = match budget {
+                    0 => 20,
+                    usize::MAX => 0,
+                    _ => 13,
+                };
+                assert_eq!(set.kernel_rows, 20 + 5000 + 250 * looks);
+            }
+        }
+    }
+}
