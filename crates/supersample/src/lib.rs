@@ -69,7 +69,7 @@ pub use kernel::Kernel;
 pub use points::Points;
 pub use polish::{PolishOptions, Polished, polish, polish_watched};
 pub use refine::{Fewest, RefineOptions, Refined, Refiner, Search};
-pub use sum::{Precision, instruction_set};
+pub use sum::{NoSuchInstructionSet, Precision, check_instruction_set, instruction_set};
 pub use watch::Progress;
 
 /// The README's example is run as a test.

@@ -1,45 +1,38 @@
-//! Kernel rows that are kept in the precision they were computed in, and the looks at a pool that read them.
-
-use std::ops::Range;
+//! Kernel rows that are kept in the precision they were computed in, and the searches that read them.
 
 use fearless_simd::dispatch;
-use rayon::prelude::*;
 
-use super::lanes::Lane;
-use super::profile::with_profile;
-use super::{AnyPanels, CHUNK, Kernel, Packed, SERIAL_BELOW, better, level, tile};
+use crate::chunks::{ADDITION, over_chunks, over_ranges, row_value};
+use crate::lanes::Lane;
+use crate::launch::{ByLane, Task};
+use crate::level::level;
+use crate::packed::Packed;
+use crate::panels::{Coordinates, Panels};
+use crate::profile::Profile;
+use crate::scores::best_of;
+use crate::tile;
+
+/// The values of either precision.
+pub(crate) type AnyRow = ByLane<Vec<f32>, Vec<f64>>;
 
 /// k(xᵢ, y) at every packed point x: f32 where the points are, which halves what a look at it has to read.
 #[derive(Clone, Debug)]
-pub(crate) enum KernelRow {
-    Mixed(Vec<f32>),
-    Double(Vec<f64>),
-}
-
-/// Runs `$body` with `$values` bound to the numbers of a row.
-macro_rules! with_values {
-    ($row:expr, $values:ident => $body:expr) => {
-        match $row {
-            KernelRow::Mixed($values) => $body,
-            KernelRow::Double($values) => $body,
-        }
-    };
-}
+pub struct KernelRow(AnyRow);
 
 impl Packed {
     /// A row of zeros for [`fill_row`](Self::fill_row).
-    pub(crate) fn empty_row(&self) -> KernelRow {
-        match &*self.panels {
-            AnyPanels::Mixed(panels) => KernelRow::Mixed(vec![0.0; panels.len]),
-            AnyPanels::Double(panels) => KernelRow::Double(vec![0.0; panels.len]),
-        }
+    pub fn empty_row(&self) -> KernelRow {
+        KernelRow(match &*self.panels {
+            ByLane::Mixed(panels) => ByLane::Mixed(vec![0.0; panels.len]),
+            ByLane::Double(panels) => ByLane::Double(vec![0.0; panels.len]),
+        })
     }
 
     /// Bytes that a row takes.
-    pub(crate) fn row_bytes(&self) -> usize {
+    pub fn row_bytes(&self) -> usize {
         match &*self.panels {
-            AnyPanels::Mixed(panels) => panels.len * size_of::<f32>(),
-            AnyPanels::Double(panels) => panels.len * size_of::<f64>(),
+            ByLane::Mixed(panels) => panels.len * size_of::<f32>(),
+            ByLane::Double(panels) => panels.len * size_of::<f64>(),
         }
     }
 
@@ -47,112 +40,99 @@ impl Packed {
     ///
     /// # Panics
     /// Where the row was not made by [`empty_row`](Self::empty_row) of these points.
-    pub(crate) fn fill_row(&self, y: &[f64], row: &mut KernelRow) {
-        match (&*self.panels, row) {
-            (AnyPanels::Mixed(panels), KernelRow::Mixed(row)) => {
-                let y = self.frame.point::<f32>(y);
-                with_profile!(&self.kernel, f32, p => for_both_chunks(row, &panels.data, y.len(), |row, panels| {
-                    dispatch!(level(), simd => tile::fill_row(simd, p, panels, &y, row));
-                }));
-            }
-            (AnyPanels::Double(panels), KernelRow::Double(row)) => {
-                let y = self.frame.point::<f64>(y);
-                with_profile!(&self.kernel, f64, p => for_both_chunks(row, &panels.data, y.len(), |row, panels| {
-                    dispatch!(level(), simd => tile::fill_row(simd, p, panels, &y, row));
-                }));
-            }
-            _ => panic!("a row of another precision"),
-        }
+    pub fn fill_row(&self, y: &[f64], row: &mut KernelRow) {
+        self.launch(FillRow { coordinates: &self.coordinates, y, row: &mut row.0 });
     }
 }
 
-fn for_both_chunks<T: Lane>(row: &mut [T], panels: &[T], dim: usize, work: impl Fn(&mut [T], &[T]) + Sync) {
-    assert!(panels.len() >= row.len() * dim);
-    if row.len() * (dim + 8) < 8 * SERIAL_BELOW {
-        return work(row, panels);
+struct FillRow<'a> {
+    coordinates: &'a Coordinates,
+    y: &'a [f64],
+    row: &'a mut AnyRow,
+}
+
+impl Task for FillRow<'_> {
+    type Output = ();
+
+    fn run<T: Lane, P: Profile<T>>(self, profile: P, panels: &Panels<T>) {
+        let row = T::row(self.row).expect("a row of the precision of the points");
+        let y = &self.coordinates.point::<T>(self.y)[..];
+        over_chunks(row, &panels.data, y.len(), row_value(y.len()), |_, row, panels| {
+            dispatch!(level(), simd => tile::fill_row(simd, profile, panels, y, row));
+        });
     }
-    let chunks = row.par_chunks_mut(CHUNK).zip(panels.par_chunks(CHUNK * dim));
-    chunks.for_each(|(row, panels)| work(row, panels));
 }
 
 impl KernelRow {
     /// The value at point `i`.
-    pub(crate) fn get(&self, i: usize) -> f64 {
-        with_values!(self, values => values[i].to_f64())
+    pub fn get(&self, i: usize) -> f64 {
+        match &self.0 {
+            ByLane::Mixed(values) => values[i].to_f64(),
+            ByLane::Double(values) => values[i],
+        }
     }
 
     /// Adds `weight` times the row to `sums`.
-    pub(crate) fn add_to(&self, weight: f64, sums: &mut [f64]) {
-        with_values!(self, values => add_in_chunks(values, weight, sums));
+    pub fn add_to(&self, weight: f64, sums: &mut [f64]) {
+        match &self.0 {
+            ByLane::Mixed(values) => add_in_chunks(values, weight, sums),
+            ByLane::Double(values) => add_in_chunks(values, weight, sums),
+        }
     }
 
     /// The largest of wᵢ + kᵢ and the lowest index that has it; `None` where all are −∞.
-    pub(crate) fn argmax_with(&self, w: &[f64]) -> Option<(usize, f64)> {
-        with_values!(self, values => {
-            in_ranges(w.len(), |range| dispatch!(level(), _ => argmax(&w[range.clone()], &values[range.clone()])).map(
-                |(i, score)| (range.start + i, score),
-            ))
-        })
+    pub fn argmax_with(&self, w: &[f64]) -> Option<(usize, f64)> {
+        match &self.0 {
+            ByLane::Mixed(values) => argmax_in_ranges(w, values),
+            ByLane::Double(values) => argmax_in_ranges(w, values),
+        }
     }
 
     /// All i with wᵢ + kᵢ ≥ `least`, in order, each with that sum.
-    pub(crate) fn at_least(&self, w: &[f64], least: f64, found: &mut Vec<(usize, f64)>) {
+    pub fn at_least(&self, w: &[f64], least: f64, found: &mut Vec<(usize, f64)>) {
         found.clear();
-        let look = |range: Range<usize>, found: &mut Vec<(usize, f64)>| {
-            with_values!(self, values => dispatch!(level(), _ => {
-                at_least(&w[range.clone()], &values[range.clone()], range.start, least, found);
-            }));
-        };
-        if w.len() < SERIAL_BELOW {
-            return look(0..w.len(), found);
+        match &self.0 {
+            ByLane::Mixed(values) => at_least_in_ranges(w, values, least, found),
+            ByLane::Double(values) => at_least_in_ranges(w, values, least, found),
         }
-        let parts: Vec<Vec<(usize, f64)>> = ranges(w.len())
-            .into_par_iter()
-            .map(|range| {
-                let mut found = Vec::new();
-                look(range, &mut found);
-                found
-            })
-            .collect();
-        parts.iter().for_each(|part| found.extend_from_slice(part));
     }
 }
 
 /// Adds `weight` times the values to `sums`.
-pub(crate) fn add_scaled(values: &[f64], weight: f64, sums: &mut [f64]) {
+pub fn add_scaled(values: &[f64], weight: f64, sums: &mut [f64]) {
     add_in_chunks(values, weight, sums);
+}
+
+/// The largest number and the lowest index that has it; `None` where all are −∞.
+pub fn argmax_of(w: &[f64]) -> Option<(usize, f64)> {
+    argmax_in_ranges::<f64>(w, &[])
 }
 
 fn add_in_chunks<T: Lane>(values: &[T], weight: f64, sums: &mut [f64]) {
     assert_eq!(values.len(), sums.len());
-    if sums.len() < 2 * SERIAL_BELOW {
-        return dispatch!(level(), _ => add(values, weight, sums));
-    }
-    let chunks = sums.par_chunks_mut(CHUNK).zip(values.par_chunks(CHUNK));
-    chunks.for_each(|(sums, values)| dispatch!(level(), _ => add(values, weight, sums)));
+    over_chunks(sums, values, 1, ADDITION, |_, sums, values| {
+        dispatch!(level(), _ => add(values, weight, sums));
+    });
 }
 
-/// The largest number and the lowest index that has it; `None` where all are −∞.
-pub(crate) fn argmax_of(w: &[f64]) -> Option<(usize, f64)> {
-    in_ranges(w.len(), |range| {
-        let none: &[f64] = &[];
-        let best = dispatch!(level(), _ => argmax(&w[range.clone()], none));
+fn argmax_in_ranges<T: Lane>(w: &[f64], values: &[T]) -> Option<(usize, f64)> {
+    let best = over_ranges(w.len(), |range| {
+        let values = if values.is_empty() { values } else { &values[range.clone()] };
+        let best = dispatch!(level(), _ => argmax(&w[range.clone()], values));
         best.map(|(i, score)| (range.start + i, score))
-    })
+    });
+    best_of(best)
 }
 
-fn ranges(len: usize) -> Vec<Range<usize>> {
-    (0..len).step_by(CHUNK).map(|start| start..(start + CHUNK).min(len)).collect()
-}
-
-fn in_ranges(
-    len: usize,
-    look: impl Fn(Range<usize>) -> Option<(usize, f64)> + Send + Sync,
-) -> Option<(usize, f64)> {
-    if len < SERIAL_BELOW {
-        return look(0..len);
-    }
-    ranges(len).into_par_iter().filter_map(look).reduce_with(better)
+fn at_least_in_ranges<T: Lane>(w: &[f64], values: &[T], least: f64, found: &mut Vec<(usize, f64)>) {
+    let parts = over_ranges(w.len(), |range| {
+        let mut part = Vec::new();
+        dispatch!(level(), _ => {
+            at_least(&w[range.clone()], &values[range.clone()], range.start, least, &mut part);
+        });
+        part
+    });
+    parts.iter().for_each(|part| found.extend_from_slice(part));
 }
 
 #[inline(always)]
@@ -221,7 +201,8 @@ fn at_least<T: Lane>(w: &[f64], values: &[T], first: usize, least: f64, found: &
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Points, Precision};
+    use crate::scores::better;
+    use crate::{Precision, Rows, Shape};
 
     fn numbers(n: usize, factor: f64) -> Vec<f64> {
         (0..n).map(|i| (i as f64 * factor).sin()).collect()
@@ -230,12 +211,13 @@ mod tests {
     #[test]
     fn a_row_is_the_kernel_and_looks_agree_with_plain_loops() {
         for n in [1, 15, 16, 17, 700, 40_000] {
-            let points = Points::from_vec(numbers(3 * n, 12.9898), 3).unwrap();
-            let kernel: Kernel = "matern32(0.9)".parse().unwrap();
+            let coordinates = numbers(3 * n, 12.9898);
+            let points = Rows::new(&coordinates, 3);
+            let kernel = Shape::Matern32 { length: 0.9 };
             let mut w = numbers(n, 78.233);
             w[n / 2] = f64::NEG_INFINITY;
             for (precision, tolerance) in [(Precision::Mixed, 1e-5), (Precision::Double, 1e-14)] {
-                let packed = Packed::new(&kernel, &points, precision);
+                let packed = Packed::new(kernel.clone(), points, precision);
                 let mut row = packed.empty_row();
                 packed.fill_row(points.row(n / 3), &mut row);
                 for i in 0..n {
