@@ -27,7 +27,10 @@ fn a_misspelt_set_is_refused_with_what_there_is() {
     let output = refused.get_output();
     let said = String::from_utf8(output.stderr.clone()).unwrap();
     assert!(output.stdout.is_empty());
-    assert!(said.starts_with("supersample: SUPERSAMPLE_ISA is avx51, and this machine has no such"), "{said}");
+    assert!(
+        said.starts_with("supersample: SUPERSAMPLE_ISA is avx51, and this machine has no such"),
+        "{said}"
+    );
     assert!(said.contains(supersample::instruction_set()), "{said}");
     assert_eq!(said.lines().count(), 1, "{said}");
 }

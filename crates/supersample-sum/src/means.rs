@@ -142,9 +142,7 @@ fn own_means<T: Lane, P: Profile<T>>(
         };
         let (rows, columns) = (side(a), side(b));
         match weights {
-            Some(_) => dispatch!(level, simd => {
-                tile::tile::<_, T, P, true>(simd, profile, panels.dim, rows, columns, out_a, Some(out_b));
-            }),
+            Some(_) => tile::<T, P, true>(level, profile, panels.dim, rows, columns, out_a, Some(out_b)),
             None => two_sided_unweighted(level, profile, panels.dim, rows, columns, out_a, out_b),
         }
         tally.add(out_a.len() * out_b.len());
@@ -181,22 +179,19 @@ fn one_sided<T: Lane, P: Profile<T>>(
     out: &mut [f64],
 ) {
     let dim = samples.dim;
+    let panels = samples.range(range.start, range.end);
     match weights {
         Some(weights) => {
-            let columns = Side {
-                panels: samples.range(range.start, range.end),
-                weights: &weights[range.start..range.end.next_multiple_of(WIDTH)],
-            };
-            dispatch!(level, simd => tile::tile::<_, T, P, true>(simd, profile, dim, rows, columns, out, None));
+            let columns = Side { panels, weights: &weights[range.start..range.end.next_multiple_of(WIDTH)] };
+            tile::<T, P, true>(level, profile, dim, rows, columns, out, None);
         }
         None => {
-            let (full, last, mask) =
-                split_last_panel(samples.range(range.start, range.end), dim, range.len());
+            let (full, last, mask) = split_last_panel(panels, dim, range.len());
             let full = Side { panels: full, weights: &[] };
-            dispatch!(level, simd => tile::tile::<_, T, P, false>(simd, profile, dim, rows, full, out, None));
+            tile::<T, P, false>(level, profile, dim, rows, full, out, None);
             if !last.is_empty() {
                 let last = Side { panels: last, weights: &mask };
-                dispatch!(level, simd => tile::tile::<_, T, P, true>(simd, profile, dim, rows, last, out, None));
+                tile::<T, P, true>(level, profile, dim, rows, last, out, None);
             }
         }
     }
@@ -215,16 +210,29 @@ fn two_sided_unweighted<T: Lane, P: Profile<T>>(
     let (full, last, mask) = split_last_panel(columns.panels, dim, out_columns.len());
     let (full_out, last_out) = out_columns.split_at_mut(full.len() / dim);
     let full = Side { panels: full, weights: &[] };
-    dispatch!(level, simd => {
-        tile::tile::<_, T, P, false>(simd, profile, dim, rows, full, out_rows, Some(full_out));
-    });
+    tile::<T, P, false>(level, profile, dim, rows, full, out_rows, Some(full_out));
     if !last.is_empty() {
         let ones = vec![T::ONE; out_rows.len()];
         let (rows, last) = (Side { weights: &ones, ..rows }, Side { panels: last, weights: &mask });
-        dispatch!(level, simd => {
-            tile::tile::<_, T, P, true>(simd, profile, dim, rows, last, out_rows, Some(last_out));
-        });
+        tile::<T, P, true>(level, profile, dim, rows, last, out_rows, Some(last_out));
     }
+}
+
+/// One tile on the instruction set in use. Never inlined: its loops are most of what there is to compile, and are
+/// wanted once for each instruction set, not at each call.
+#[inline(never)]
+fn tile<T: Lane, P: Profile<T>, const WEIGHTED: bool>(
+    level: Level,
+    profile: P,
+    dim: usize,
+    rows: Side<T>,
+    columns: Side<T>,
+    row_sums: &mut [f64],
+    column_sums: Option<&mut [f64]>,
+) {
+    dispatch!(level, simd => {
+        tile::tile::<_, T, P, WEIGHTED>(simd, profile, dim, rows, columns, row_sums, column_sums);
+    });
 }
 
 /// Panels that are full, the one that is not (if any), and the mask of its places.
