@@ -5,6 +5,7 @@ use ndarray::{Array2, ArrayView2, linalg::general_mat_mul};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use rayon::prelude::*;
+use supersample::unwatched;
 use supersample::weights::{self, WeightRule};
 use supersample::{Domain, Empirical, Herder, Kernel, Points, RefineOptions, Refiner};
 

@@ -44,6 +44,10 @@ const EXIT_NOT_REACHED: u8 = 1;
 const EXIT_ERROR: u8 = 2;
 
 fn main() -> ExitCode {
+    // Before the arguments, because the version names the instruction set.
+    if let Err(error) = supersample::check_instruction_set() {
+        return complain(&error.to_string());
+    }
     let args = match Args::try_parse() {
         Ok(args) => args,
         Err(refusal) => return usage(&refusal),

@@ -38,6 +38,14 @@ mod _native {
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+    /// Refuses to be imported where the sums could not run.
+    #[pymodule_init]
+    fn init(_: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+        supersample::check_instruction_set()
+            .map(|_| ())
+            .map_err(|error| pyo3::exceptions::PyImportError::new_err(error.to_string()))
+    }
+
     /// The vector instructions that the kernel sums use on this machine.
     #[pyo3::pyfunction]
     fn instruction_set() -> &'static str {

@@ -13,6 +13,7 @@ use std::error::Error;
 use std::time::Instant;
 
 use supersample::target::IndependentNormals;
+use supersample::unwatched;
 use supersample::{Domain, Empirical, Herder, Kernel, RefineOptions, Refined, Refiner, bandwidth};
 
 #[expect(clippy::print_stdout, reason = "the result is this program's output")]

@@ -12,6 +12,7 @@ use std::error::Error;
 use std::time::Instant;
 
 use supersample::quality::random_rows;
+use supersample::unwatched;
 use supersample::{Empirical, Kernel, Points, RefineOptions, Refiner, bandwidth};
 
 /// One file's error and time for every way and effort, in the order of the names.
@@ -51,7 +52,8 @@ fn measure(points: &Points, size: usize) -> Result<Outcome, Box<dyn Error>> {
     }
     for rounds in [4, 16] {
         let start = Instant::now();
-        let searched = with(RefineOptions::default().search(40 / rounds, 1).rounds(rounds))?.choose(size, &unwatched)?;
+        let searched =
+            with(RefineOptions::default().search(40 / rounds, 1).rounds(rounds))?.choose(size, &unwatched)?;
         let error = searched.error.unwrap_or(f64::NAN);
         let name = format!("{} annealed sweeps, {rounds} times over", 40 / rounds);
         outcome.push((name, error, start.elapsed().as_secs_f64()));

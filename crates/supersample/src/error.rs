@@ -1,5 +1,7 @@
 //! Every way the library can refuse its input: what is wrong, where, and what to do about it.
 
+use supersample_sum::NoSuchInstructionSet;
+
 /// What this library refuses, in a constructor wherever that is possible; iterators never fail.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -7,6 +9,9 @@ pub enum Error {
     /// The watcher of a long computation has ended it.
     #[error("the computation was ended before it had a result")]
     Interrupted,
+    /// The environment asks for an instruction set that this machine lacks.
+    #[error(transparent)]
+    NoSuchInstructionSet(#[from] NoSuchInstructionSet),
     /// Whitening takes too long for so many columns.
     #[error(
         "whitening (scale pca) takes at most {most} columns, and there are {dim}; choose fewer columns, or scale sd"
@@ -298,7 +303,9 @@ pub enum Error {
         found: usize,
     },
     /// A herder was given to a refiner of another pool, or one that started from another function than μ.
-    #[error("the herder chooses from another pool, or did not start from the mean embedding; give its rows instead")]
+    #[error(
+        "the herder chooses from another pool, or did not start from the mean embedding; give its rows instead"
+    )]
     OtherHerder,
     /// Fixed quotas fix the size of the set, so the fewest points cannot be searched for.
     #[error(

@@ -1,13 +1,14 @@
-//! The kernels: what each is called, its value and gradient, and how it is written as text.
+//! Kernels: what each is called, what its bandwidth may be, and how it is written as text.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use crate::{Error, Result};
+pub(crate) use supersample_sum::Distance;
+use supersample_sum::Shape;
 
-const SQRT_3: f64 = 1.732_050_807_568_877_2;
-const SQRT_5: f64 = 2.236_067_977_499_79;
+use crate::{Error, Result};
 
 /// A positive definite kernel k(x, y), the inner product ⟨φ(x), φ(y)⟩ of eq. 6.
 ///
@@ -85,29 +86,6 @@ pub enum Kernel {
     },
     /// x·y
     Linear,
-}
-
-/// What a kernel is a function of.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Distance {
-    /// r² = Σ (xᵢ−yᵢ)²
-    SquaredEuclidean,
-    /// |x−y|₁ = Σ |xᵢ−yᵢ|
-    Manhattan,
-    /// x·y
-    Dot,
-}
-
-impl Distance {
-    pub(crate) fn between(self, x: &[f64], y: &[f64]) -> f64 {
-        debug_assert_eq!(x.len(), y.len());
-        let pairs = x.iter().zip(y);
-        match self {
-            Distance::SquaredEuclidean => pairs.map(|(a, b)| (a - b) * (a - b)).sum(),
-            Distance::Manhattan => pairs.map(|(a, b)| (a - b).abs()).sum(),
-            Distance::Dot => pairs.map(|(a, b)| a * b).sum(),
-        }
-    }
 }
 
 impl Kernel {
@@ -211,96 +189,36 @@ impl Kernel {
 
     /// k(x, y). Costs d.
     pub fn value(&self, x: &[f64], y: &[f64]) -> f64 {
-        self.profile(self.distance().between(x, y))
+        self.shape().value(x, y)
     }
 
     /// k(x, x): 1 for every kernel but the linear one.
     pub fn diagonal(&self, x: &[f64]) -> f64 {
-        match self {
-            Kernel::Linear => Distance::Dot.between(x, x),
-            _ => 1.0,
-        }
+        self.shape().diagonal(x)
     }
 
     /// Whether k(x, x) is the same for every x; where it is not, the greedy step needs the term −k(x, x)/2.
     pub fn has_constant_diagonal(&self) -> bool {
-        !matches!(self, Kernel::Linear)
+        self.shape().has_constant_diagonal()
     }
 
     /// Adds `scale`·∇ₓk(x, y) to `gradient` and returns k(x, y). Costs d.
     pub fn add_gradient(&self, x: &[f64], y: &[f64], scale: f64, gradient: &mut [f64]) -> f64 {
-        let (value, slope) = self.profile_and_slope(self.distance().between(x, y));
-        let slope = scale * slope;
-        let coordinates = gradient.iter_mut().zip(x.iter().zip(y));
-        match self.distance() {
-            Distance::SquaredEuclidean => coordinates.for_each(|(g, (a, b))| *g += slope * 2.0 * (a - b)),
-            Distance::Manhattan => coordinates.for_each(|(g, (a, b))| {
-                // f64::signum(0.0) is 1; at the kink the gradient is taken as 0.
-                if a != b {
-                    *g += slope * (a - b).signum();
-                }
-            }),
-            Distance::Dot => coordinates.for_each(|(g, (_, b))| *g += slope * b),
-        }
-        value
+        self.shape().add_gradient(x, y, scale, gradient)
     }
 
-    pub(crate) fn distance(&self) -> Distance {
-        match self {
-            Kernel::Laplace { .. } => Distance::Manhattan,
-            Kernel::Linear => Distance::Dot,
-            _ => Distance::SquaredEuclidean,
+    /// The kernel as kernel sums see it: without a name, its bandwidths checked. The formulas are there.
+    pub(crate) fn shape(&self) -> Shape<'_> {
+        match *self {
+            Kernel::Gaussian { bandwidth } => Shape::Gaussian { length: bandwidth },
+            Kernel::Gaussians { ref bandwidths } => Shape::Gaussians { lengths: Cow::Borrowed(bandwidths) },
+            Kernel::Laplace { bandwidth } => Shape::Laplace { length: bandwidth },
+            Kernel::Matern12 { bandwidth } => Shape::Matern12 { length: bandwidth },
+            Kernel::Matern32 { bandwidth } => Shape::Matern32 { length: bandwidth },
+            Kernel::Matern52 { bandwidth } => Shape::Matern52 { length: bandwidth },
+            Kernel::Imq { bandwidth } => Shape::Imq { length: bandwidth },
+            Kernel::Linear => Shape::Linear,
         }
-    }
-
-    /// The kernel as a function of its [`Distance`].
-    pub(crate) fn profile(&self, s: f64) -> f64 {
-        match self {
-            Kernel::Gaussian { bandwidth } => (-0.5 * s / (bandwidth * bandwidth)).exp(),
-            Kernel::Gaussians { bandwidths } => {
-                bandwidths.iter().map(|b| (-0.5 * s / (b * b)).exp()).sum::<f64>() / bandwidths.len() as f64
-            }
-            Kernel::Laplace { bandwidth } => (-s / bandwidth).exp(),
-            Kernel::Matern12 { bandwidth } => (-s.sqrt() / bandwidth).exp(),
-            Kernel::Matern32 { bandwidth } => {
-                let v = SQRT_3 * s.sqrt() / bandwidth;
-                (1.0 + v) * (-v).exp()
-            }
-            Kernel::Matern52 { bandwidth } => {
-                let v = SQRT_5 * s.sqrt() / bandwidth;
-                (1.0 + v + v * v / 3.0) * (-v).exp()
-            }
-            Kernel::Imq { bandwidth } => (1.0 + s / (bandwidth * bandwidth)).sqrt().recip(),
-            Kernel::Linear => s,
-        }
-    }
-
-    /// [`profile`](Self::profile) and its derivative, which is taken as 0 at the kink of `matern12`.
-    pub(crate) fn profile_and_slope(&self, s: f64) -> (f64, f64) {
-        let value = self.profile(s);
-        let slope = match self {
-            Kernel::Gaussian { bandwidth } => -0.5 / (bandwidth * bandwidth) * value,
-            Kernel::Gaussians { bandwidths } => {
-                let slopes = bandwidths.iter().map(|b| -0.5 / (b * b) * (-0.5 * s / (b * b)).exp());
-                slopes.sum::<f64>() / bandwidths.len() as f64
-            }
-            Kernel::Laplace { bandwidth } => -value / bandwidth,
-            Kernel::Matern12 { .. } if s == 0.0 => 0.0,
-            Kernel::Matern12 { bandwidth } => -0.5 * value / (bandwidth * s.sqrt()),
-            // With v = c·r, the polynomial in front of the exponential is divided out of the value again.
-            Kernel::Matern32 { bandwidth } => {
-                let c = SQRT_3 / bandwidth;
-                -0.5 * c * c * value / (1.0 + c * s.sqrt())
-            }
-            Kernel::Matern52 { bandwidth } => {
-                let c = SQRT_5 / bandwidth;
-                let v = c * s.sqrt();
-                -(c * c / 6.0) * (1.0 + v) * value / (1.0 + v + v * v / 3.0)
-            }
-            Kernel::Imq { bandwidth } => -0.5 / (bandwidth * bandwidth) * value.powi(3),
-            Kernel::Linear => 1.0,
-        };
-        (value, slope)
     }
 }
 
@@ -370,37 +288,6 @@ mod tests {
         close(value("matern52(5)"), (1.0 + 5f64.sqrt() + 5.0 / 3.0) * (-(5f64.sqrt())).exp());
         close(value("imq(5)"), 0.5f64.sqrt());
         close(value("linear"), 16.0);
-    }
-
-    #[test]
-    fn gradients_agree_with_central_differences() {
-        let (x, y) = ([0.3, -0.2, 0.9], [0.1, 0.4, 0.5]);
-        for kernel in all() {
-            let mut gradient = [10.0; 3];
-            let value = kernel.add_gradient(&x, &y, -2.0, &mut gradient);
-            assert_eq!(value, kernel.value(&x, &y));
-            for i in 0..3 {
-                let h = 1e-5;
-                let (mut up, mut down) = (x, x);
-                up[i] += h;
-                down[i] -= h;
-                let difference = (kernel.value(&up, &y) - kernel.value(&down, &y)) / (2.0 * h);
-                let got = (gradient[i] - 10.0) / -2.0;
-                assert!((got - difference).abs() < 1e-8, "{kernel} {i}: {got} {difference}");
-            }
-        }
-    }
-
-    #[test]
-    fn at_its_own_point_a_kernel_is_one_and_its_gradient_finite() {
-        let x = [0.3, -0.2];
-        for kernel in all() {
-            let mut gradient = [0.0; 2];
-            assert_eq!(kernel.add_gradient(&x, &x, 1.0, &mut gradient), kernel.diagonal(&x), "{kernel}");
-            if kernel.has_constant_diagonal() {
-                assert_eq!((kernel.diagonal(&x), gradient), (1.0, [0.0; 2]), "{kernel}");
-            }
-        }
     }
 
     #[test]

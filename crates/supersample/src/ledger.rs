@@ -144,9 +144,7 @@ impl Ledger {
         let factor = self.mean_factor();
         let (norm, mean, chosen) = self.function_products();
         Some(
-            norm + factor * factor * self.squared_norm?
-                + self.chosen_norm.total()
-                + 2.0 * factor * mean
+            norm + factor * factor * self.squared_norm? + self.chosen_norm.total() + 2.0 * factor * mean
                 - 2.0 * chosen
                 - 2.0 * factor * self.chosen_mean.total(),
         )

@@ -70,7 +70,7 @@ pub use points::Points;
 pub use polish::{PolishOptions, Polished, polish};
 pub use pool::Pool;
 pub use refine::{Fewest, RefineOptions, Refined, Refiner, Search};
-pub use sum::{Precision, instruction_set};
+pub use sum::{NoSuchInstructionSet, Precision, check_instruction_set, instruction_set};
 pub use watch::{Progress, Watch, unwatched};
 
 /// The README's example is run as a test.

@@ -146,8 +146,8 @@ fn weighted<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Precision;
     use crate::Kernel;
+    use crate::Precision;
     use crate::target::GaussianMixture;
 
     fn line(values: &[f64]) -> Points {

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use supersample_sum::Rows;
+
 use crate::{Error, Result};
 
 /// `n ≥ 1` points in `d ≥ 1` dimensions, every coordinate finite.
@@ -77,6 +79,11 @@ impl Points {
     /// All numbers in row order.
     pub fn as_slice(&self) -> &[f64] {
         &self.data
+    }
+
+    /// The points as kernel sums see them.
+    pub(crate) fn view(&self) -> Rows<'_> {
+        Rows::new(&self.data, self.dim)
     }
 
     /// The given rows, in the given order, as points of their own.

@@ -186,7 +186,8 @@ impl Refiner {
 
     fn constraints(&self) -> ConstraintsAsked<'_> {
         let points = self.pool.points();
-        let samples = as_samples(&**self.pool.embedding()).filter(|samples| samples.points().is_same_as(points));
+        let samples =
+            as_samples(&**self.pool.embedding()).filter(|samples| samples.points().is_same_as(points));
         ConstraintsAsked {
             len: points.len(),
             repeats: self.options.repeats,

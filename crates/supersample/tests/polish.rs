@@ -90,5 +90,8 @@ fn bad_options_and_points_are_refused() {
         assert!(matches!(polish(&mu, &points, options, &unwatched), Err(Error::BadOption { .. })));
     }
     let plane = Points::from_rows(&[0.0, 1.0], 2).unwrap();
-    assert!(matches!(polish(&mu, &plane, PolishOptions::default(), &unwatched), Err(Error::DimensionMismatch { .. })));
+    assert!(matches!(
+        polish(&mu, &plane, PolishOptions::default(), &unwatched),
+        Err(Error::DimensionMismatch { .. })
+    ));
 }

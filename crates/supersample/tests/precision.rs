@@ -143,8 +143,10 @@ fn other_subsets_are_measured_as_precisely() {
     let mut rng = rng(10);
     for size in [1, 30, 1000] {
         let rows: Vec<usize> = (0..size).map(|_| rng.random_range(0..17_000)).collect();
-        let (a, b) =
-            (mixed.pool().mmd_of_rows(&rows).unwrap().unwrap(), double.pool().mmd_of_rows(&rows).unwrap().unwrap());
+        let (a, b) = (
+            mixed.pool().mmd_of_rows(&rows).unwrap().unwrap(),
+            double.pool().mmd_of_rows(&rows).unwrap().unwrap(),
+        );
         assert!((a / b - 1.0).abs() < 1e-4, "{size}: {a} {b}");
     }
 }

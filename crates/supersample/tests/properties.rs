@@ -86,7 +86,7 @@ proptest! {
         let a = Herder::new(doubled, Domain::Pool(points.clone())).unwrap();
         let b = Herder::new(weighted, Domain::Pool(points.clone())).unwrap();
         assert_close(a.pool().values(), b.pool().values());
-        assert_close(&[a.squared_norm().unwrap()], &[b.squared_norm().unwrap()]);
+        assert_close(&[a.pool().squared_norm().unwrap()], &[b.pool().squared_norm().unwrap()]);
     }
 
     #[test]

@@ -133,8 +133,9 @@ fn on_tiny_pools_the_search_finds_the_best_of_all_subsets() {
         let naive = naive(&kernel, &points);
         let best = subsets(n, t).into_iter().map(|rows| naive.squared_error(&rows)).fold(f64::MAX, f64::min);
         let plain = refiner(&kernel, &points, RefineOptions::default()).choose(t, &unwatched).unwrap();
-        let searched =
-            refiner(&kernel, &points, RefineOptions::default().search(40, case)).choose(t, &unwatched).unwrap();
+        let searched = refiner(&kernel, &points, RefineOptions::default().search(40, case))
+            .choose(t, &unwatched)
+            .unwrap();
         let error = |rows: &[usize]| naive.squared_error(rows);
         assert!(error(&plain.rows) <= error(&herded(&kernel, &points, true, t)) + 1e-14, "case {case}");
         assert!(error(&searched.rows) <= error(&plain.rows) + 1e-14, "case {case}");
@@ -156,7 +157,8 @@ fn refinement_beats_herding_and_the_search_beats_refinement() {
     let (kernel, points) = posterior_like(1500, 3);
     for t in [25, 50, 100] {
         let plain = refiner(&kernel, &points, RefineOptions::default()).choose(t, &unwatched).unwrap();
-        let searched = refiner(&kernel, &points, RefineOptions::default().search(20, 1)).choose(t, &unwatched).unwrap();
+        let searched =
+            refiner(&kernel, &points, RefineOptions::default().search(20, 1)).choose(t, &unwatched).unwrap();
         let herded = plain.start_error.unwrap();
         assert!(plain.error.unwrap() < 0.9 * herded, "{t}: {plain:?}");
         assert!(searched.error.unwrap() < 0.95 * plain.error.unwrap(), "{t}: {searched:?}");
@@ -249,7 +251,8 @@ fn quotas_and_lists_of_rows_are_kept() {
 #[test]
 fn everything_may_be_fixed_or_everything_taken() {
     let (kernel, points) = posterior_like(30, 2);
-    let all = refiner(&kernel, &points, RefineOptions::default().search(2, 1)).choose(30, &unwatched).unwrap();
+    let all =
+        refiner(&kernel, &points, RefineOptions::default().search(2, 1)).choose(30, &unwatched).unwrap();
     assert_eq!(sorted(all.rows), (0..30).collect::<Vec<_>>());
     assert!(all.error.unwrap() < 1e-7);
     let fixed = RefineOptions::default().include(&[4, 9]).search(2, 1);
@@ -258,7 +261,8 @@ fn everything_may_be_fixed_or_everything_taken() {
     assert!(fixed.converged && fixed.swaps == 0);
     let untouched = refiner(&kernel, &points, RefineOptions::default().max_sweeps(0).ordered(false));
     assert_eq!(untouched.choose(6, &unwatched).unwrap().rows, herded(&kernel, &points, true, 6));
-    let repeated = refiner(&kernel, &points, RefineOptions::default().repeats(true)).choose(60, &unwatched).unwrap();
+    let repeated =
+        refiner(&kernel, &points, RefineOptions::default().repeats(true)).choose(60, &unwatched).unwrap();
     assert_eq!(repeated.rows.len(), 60);
 }
 

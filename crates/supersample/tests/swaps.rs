@@ -105,7 +105,8 @@ fn a_trace_says_what_a_herder_over_the_whole_pool_says() {
     // In double precision, and in single precision with an error that must be restated in double.
     for (n, t) in [(500, 30), (20_000, 300)] {
         let pool = pool(n);
-        let rows: Vec<usize> = Herder::over(pool.clone()).unique(true).run(t).iter().filter_map(|p| p.index).collect();
+        let rows: Vec<usize> =
+            Herder::over(pool.clone()).unique(true).run(t).iter().filter_map(|p| p.index).collect();
         let whole = Herder::over(pool.clone()).replay(&rows).unwrap();
         let trace = Herder::trace(&pool, &rows).unwrap();
         for (short, long) in trace.iter().zip(&whole) {

@@ -156,10 +156,10 @@ impl Empirical {
 
     /// These samples in f64.
     pub(crate) fn in_double(&self) -> Empirical {
-        match self.precision_in_use() {
-            Precision::Double => self.clone(),
-            Precision::Mixed => self.clone().precision(Precision::Double),
+        if self.precision_in_use() == Precision::Double {
+            return self.clone();
         }
+        self.clone().precision(Precision::Double)
     }
 
     /// Points packed for sums with the samples, and among each other; `None` where they are spread too wide for the

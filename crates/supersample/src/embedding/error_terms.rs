@@ -151,7 +151,12 @@ impl<'a> ErrorTerms<'a> {
     }
 
     /// E² of weighted points from their E² − ‖μ‖² in f64; `None` where ‖μ‖² is not known.
-    pub(crate) fn squared_error_of_energy(&self, points: &Points, weights: &[f64], energy: f64) -> Option<f64> {
+    pub(crate) fn squared_error_of_energy(
+        &self,
+        points: &Points,
+        weights: &[f64],
+        energy: f64,
+    ) -> Option<f64> {
         match self.mixed {
             // ‖μ‖² in f64 would cost all pairs of the samples once more.
             Some(_) => self.squared_error(points, weights).ok(),

@@ -11,7 +11,8 @@ use crate::sum;
 impl Herder {
     /// The next pick: the highest summit reached from the best start and, if asked, from others.
     pub(super) fn climb_from(&mut self, best: usize, options: AscentOptions) -> Pick {
-        let length = self.pool.embedding().kernel().bandwidths().iter().copied().reduce(f64::min).unwrap_or(1.0);
+        let length =
+            self.pool.embedding().kernel().bandwidths().iter().copied().reduce(f64::min).unwrap_or(1.0);
         let starts = self.best_starts(best, options.climbs, 0.5 * length);
         let climb_one = |&start: &usize| {
             let x = self.pool.points().row(start);

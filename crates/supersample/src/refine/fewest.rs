@@ -44,7 +44,8 @@ impl Refiner {
         let limit = self.limit_for(tolerance, limit)?;
         let mut herder = self.herder().careless();
         herder.replay(&self.options.include)?;
-        let is_enough = |squared: Option<f64>| squared.is_some_and(|squared| squared <= tolerance * tolerance);
+        let is_enough =
+            |squared: Option<f64>| squared.is_some_and(|squared| squared <= tolerance * tolerance);
         let included = herder.squared_error().filter(|_| !self.options.include.is_empty());
         let mut reached = is_enough(included);
         while !reached && herder.indices().len() < limit {
@@ -87,8 +88,7 @@ impl Refiner {
         limit: usize,
         watch: Watch,
     ) -> Result<Fewest> {
-        let is_good =
-            |set: &Refinement| set.squared.is_some_and(|squared| squared <= tolerance * tolerance);
+        let is_good = |set: &Refinement| set.squared.is_some_and(|squared| squared <= tolerance * tolerance);
         let herded = reached.then(|| herder.indices().len());
         // Groups were not looked at: herd again within their quotas.
         let mut best = match self.options.groups {

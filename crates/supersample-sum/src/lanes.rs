@@ -1,10 +1,14 @@
-//! The two kinds of number the sums are made of, f32 and f64, and the exponential on vectors of them.
+//! Lanes: the two kinds of number the sums are made of, f32 and f64, and the exponential on vectors of them.
 
 use fearless_simd::prelude::*;
 use fearless_simd::{Simd, SimdFloatElement};
 
+use crate::kernel_row::AnyRow;
+use crate::launch::{AnyPanels, ByLane};
+use crate::panels::Panels;
+
 /// A native-width vector of `T` on the instruction set `S`.
-pub(super) type Vector<S, T> = <T as SimdFloatElement>::Native<S>;
+pub(crate) type Vector<S, T> = <T as SimdFloatElement>::Native<S>;
 
 /// f32 or f64, with what [`exp2`] needs of each.
 pub(crate) trait Lane: SimdFloatElement + Send + Sync + 'static {
@@ -22,6 +26,10 @@ pub(crate) trait Lane: SimdFloatElement + Send + Sync + 'static {
     const ONE: Self;
     fn from_f64(value: f64) -> Self;
     fn to_f64(self) -> f64;
+    /// The panels of this lane, `None` where they are of the other one.
+    fn panels(any: &AnyPanels) -> Option<&Panels<Self>>;
+    /// The kernel row of this lane, `None` where it is of the other one.
+    fn row(any: &mut AnyRow) -> Option<&mut [Self]>;
     /// Adds each lane to one f64.
     fn add_to<S: Simd>(simd: S, lanes: Vector<S, Self>, sums: &mut [f64]);
 }
@@ -45,6 +53,12 @@ impl Lane for f32 {
     fn to_f64(self) -> f64 {
         f64::from(self)
     }
+    fn panels(any: &AnyPanels) -> Option<&Panels<f32>> {
+        if let ByLane::Mixed(panels) = any { Some(panels) } else { None }
+    }
+    fn row(any: &mut AnyRow) -> Option<&mut [f32]> {
+        if let ByLane::Mixed(row) = any { Some(row) } else { None }
+    }
     #[inline(always)]
     fn add_to<S: Simd>(simd: S, lanes: S::f32s, sums: &mut [f64]) {
         let (low, high) = lanes.widen();
@@ -59,7 +73,7 @@ impl Lane for f64 {
     const MANTISSA_BITS: u32 = 52;
     const LOWEST: f64 = -1021.0;
     const FAR: f64 = 1e150;
-    /// The same by Remez's exchange in 50 digits: off by 2e-17.
+    /// The best relative approximation with value 1 at 0, by Remez's exchange in 50 digits: off by 2e-17.
     const EXP2: &'static [f64] = &[
         0.693_147_180_559_945_7,
         0.240_226_506_959_100_98,
@@ -83,6 +97,12 @@ impl Lane for f64 {
     fn to_f64(self) -> f64 {
         self
     }
+    fn panels(any: &AnyPanels) -> Option<&Panels<f64>> {
+        if let ByLane::Double(panels) = any { Some(panels) } else { None }
+    }
+    fn row(any: &mut AnyRow) -> Option<&mut [f64]> {
+        if let ByLane::Double(row) = any { Some(row) } else { None }
+    }
     #[inline(always)]
     fn add_to<S: Simd>(simd: S, lanes: S::f64s, sums: &mut [f64]) {
         let sums = &mut sums[..S::f64s::LEN];
@@ -95,7 +115,7 @@ impl Lane for f64 {
 /// Below [`Lane::LOWEST`] the result stays at 2^LOWEST (2.4e-38 and 4.5e-308) instead of vanishing: sums of kernel
 /// values cannot tell the difference, and no subnormal number, which would be slow, ever arises.
 #[inline(always)]
-pub(super) fn exp2<S: Simd, T: Lane>(simd: S, x: Vector<S, T>) -> Vector<S, T> {
+pub(crate) fn exp2<S: Simd, T: Lane>(simd: S, x: Vector<S, T>) -> Vector<S, T> {
     let x = x.max(Vector::<S, T>::splat(simd, T::LOWEST));
     let rounder = Vector::<S, T>::splat(simd, T::ROUNDER);
     let rounded = x + rounder;
@@ -116,7 +136,7 @@ mod tests {
     use fearless_simd::dispatch;
 
     use super::*;
-    use crate::sum::tests::levels;
+    use crate::tests::levels;
 
     #[inline(always)]
     fn map_exp2<S: Simd, T: Lane>(simd: S, values: &mut [T]) {

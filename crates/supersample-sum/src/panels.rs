@@ -1,39 +1,45 @@
-//! Points as the inner loops want them: centred, in units of the kernel, sixteen points side by side.
+//! Panels: points as the inner loops want them, centred, in units of the kernel, sixteen points side by side.
 
-use super::lanes::Lane;
-use super::profile::unit;
-use crate::kernel::Distance;
-use crate::{Kernel, Points};
+use crate::lanes::Lane;
+use crate::profile::unit;
+use crate::rows::Rows;
+use crate::shape::{Distance, Shape};
 
 /// Points in a panel: a whole vector of f32 on the widest instruction set, several on narrower ones.
-pub(super) const WIDTH: usize = 16;
+pub(crate) const WIDTH: usize = 16;
 
-/// Where packed coordinates are measured from, and in which unit: (x − centre)·unit.
-#[derive(Clone, Debug)]
-pub(super) struct Frame {
+/// Where packed coordinates are measured from, and in which unit of which kernel: (x − centre)·unit.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Coordinates {
+    kernel: Shape<'static>,
     centre: Vec<f64>,
     unit: f64,
 }
 
-impl Frame {
-    /// The frame for points under a kernel: centred on their mean, because digits spent on a common offset are lost.
-    pub(super) fn new(kernel: &Kernel, points: &Points) -> Frame {
+impl Coordinates {
+    /// The coordinates for points under a kernel: centred on their mean, because digits spent on a common offset are lost.
+    pub(crate) fn new(kernel: Shape<'_>, points: Rows<'_>) -> Coordinates {
         let mut centre = vec![0.0; points.dim()];
         // The linear kernel sees where the origin is.
         if kernel.distance() != Distance::Dot {
-            for row in points.rows() {
+            for row in points.iter() {
                 // Divided before they are summed, so that huge coordinates do not overflow.
                 centre.iter_mut().zip(row).for_each(|(c, x)| *c += x / points.len() as f64);
             }
         }
-        Frame { centre, unit: unit(kernel) }
+        Coordinates { unit: unit(&kernel), kernel: kernel.into_owned(), centre }
     }
 
-    pub(super) fn coordinate<T: Lane>(&self, column: usize, x: f64) -> T {
+    /// The kernel whose unit it is.
+    pub(crate) fn kernel(&self) -> &Shape<'static> {
+        &self.kernel
+    }
+
+    pub(crate) fn coordinate<T: Lane>(&self, column: usize, x: f64) -> T {
         T::from_f64(((x - self.centre[column]) * self.unit).clamp(-T::FAR, T::FAR))
     }
 
-    pub(super) fn point<T: Lane>(&self, x: &[f64]) -> Vec<T> {
+    pub(crate) fn point<T: Lane>(&self, x: &[f64]) -> Vec<T> {
         x.iter().enumerate().map(|(column, &x)| self.coordinate(column, x)).collect()
     }
 
@@ -41,21 +47,26 @@ impl Frame {
     ///
     /// Rounding moves a point at distance R by at most R·u, u = 2⁻²⁴, and so the distance s of a pair by 2Ru; summing d
     /// coordinates in blocks costs another (block + d/block + 3)·u·s in the exponent. With |∂k/∂s| ≤ 1 in the units of
-    /// the frame and s·k(s) ≤ 1/(e·ln 2) for the exponential kernels, the two add up to the bound; the exponential
+    /// the kernel and s·k(s) ≤ 1/(e·ln 2) for the exponential kernels, the two add up to the bound; the exponential
     /// itself adds 2.5e-7.
-    pub(super) fn mixed_error(&self, kernel: &Kernel, points: &Points) -> f64 {
+    pub(crate) fn mixed_error(&self, points: Rows<'_>) -> f64 {
+        let kernel = &self.kernel;
         if kernel.distance() == Distance::Dot {
             return f64::INFINITY; // not bounded, so not safe
         }
         let origin = &self.centre;
-        let radius = points.rows().map(|x| match kernel.distance() {
+        let radius = points.iter().map(|x| match kernel.distance() {
             Distance::Manhattan => Distance::Manhattan.between(x, origin),
             _ => Distance::SquaredEuclidean.between(x, origin).sqrt(),
         });
         let radius = radius.fold(0.0, f64::max) * self.unit;
-        // For several bandwidths the unit is that of the first; the narrowest sees the errors enlarged.
-        let narrowest = kernel.bandwidths().iter().copied().fold(f64::INFINITY, f64::min);
-        let enlarged = kernel.bandwidths()[0] / narrowest;
+        // For several lengths the unit is that of the first; the narrowest sees the errors enlarged.
+        let enlarged = match kernel {
+            Shape::Gaussians { lengths } => {
+                lengths[0] / lengths.iter().copied().fold(f64::INFINITY, f64::min)
+            }
+            _ => 1.0,
+        };
         let dim = points.dim() as f64;
         let additions = dim.min(COORDINATE_BLOCK as f64) + dim / COORDINATE_BLOCK as f64 + 3.0;
         0.5 * f64::from(f32::EPSILON) * (2.0 * radius * enlarged + 0.54 * additions) + 2.5e-7
@@ -63,26 +74,26 @@ impl Frame {
 }
 
 /// Coordinates summed in one go; the rounding of longer sums is kept down by summing blocks of them.
-pub(super) const COORDINATE_BLOCK: usize = 128;
+pub(crate) const COORDINATE_BLOCK: usize = 128;
 
 /// Points in panels of [`WIDTH`], coordinate by coordinate: `[panel][column][point in panel]`. The last panel is filled
 /// up with copies of the centre, whose kernel values are finite and are masked out.
 #[derive(Clone, Debug)]
-pub(super) struct Panels<T> {
-    pub(super) data: Vec<T>,
-    pub(super) len: usize,
-    pub(super) dim: usize,
+pub(crate) struct Panels<T> {
+    pub(crate) data: Vec<T>,
+    pub(crate) len: usize,
+    pub(crate) dim: usize,
 }
 
 impl<T: Lane> Panels<T> {
-    pub(super) fn new(points: &Points, frame: &Frame) -> Panels<T> {
+    pub(crate) fn new(points: Rows<'_>, coordinates: &Coordinates) -> Panels<T> {
         let (len, dim) = (points.len(), points.dim());
         let mut data = vec![T::ZERO; len.div_ceil(WIDTH) * WIDTH * dim];
         let panels = data.chunks_exact_mut(WIDTH * dim).zip(points.as_slice().chunks(WIDTH * dim));
         for (panel, rows) in panels {
             for (i, row) in rows.chunks_exact(dim).enumerate() {
                 for (column, &x) in row.iter().enumerate() {
-                    panel[column * WIDTH + i] = frame.coordinate(column, x);
+                    panel[column * WIDTH + i] = coordinates.coordinate(column, x);
                 }
             }
         }
@@ -90,13 +101,13 @@ impl<T: Lane> Panels<T> {
     }
 
     /// The panels that hold points `start` up to `end`, where `start` begins a panel.
-    pub(super) fn range(&self, start: usize, end: usize) -> &[T] {
+    pub(crate) fn range(&self, start: usize, end: usize) -> &[T] {
         debug_assert!(start.is_multiple_of(WIDTH));
         &self.data[start * self.dim..end.next_multiple_of(WIDTH) * self.dim]
     }
 
     /// One weight for each place in the panels, 0 in the places that hold no point.
-    pub(super) fn padded_weights(&self, weights: &[f64]) -> Vec<T> {
+    pub(crate) fn padded_weights(&self, weights: &[f64]) -> Vec<T> {
         let mut padded: Vec<T> = weights.iter().map(|&w| T::from_f64(w)).collect();
         padded.resize(self.len.next_multiple_of(WIDTH), T::ZERO);
         padded
@@ -104,7 +115,7 @@ impl<T: Lane> Panels<T> {
 }
 
 impl Panels<f32> {
-    pub(super) fn widened(&self) -> Panels<f64> {
+    pub(crate) fn widened(&self) -> Panels<f64> {
         Panels { data: self.data.iter().map(|&x| f64::from(x)).collect(), len: self.len, dim: self.dim }
     }
 }
@@ -112,13 +123,15 @@ impl Panels<f32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::gaussians;
 
     #[test]
     fn points_are_packed_side_by_side_and_centred() {
-        let points = Points::from_rows(&(0..34).map(f64::from).collect::<Vec<_>>(), 2).unwrap();
-        let frame = Frame::new(&Kernel::imq(2.0).unwrap(), &points);
-        assert_eq!(frame.centre, [16.0, 17.0]);
-        let panels = Panels::<f32>::new(&points, &frame);
+        let numbers: Vec<f64> = (0..34).map(f64::from).collect();
+        let points = Rows::new(&numbers, 2);
+        let coordinates = Coordinates::new(Shape::Imq { length: 2.0 }, points);
+        assert_eq!(coordinates.centre, [16.0, 17.0]);
+        let panels = Panels::<f32>::new(points, &coordinates);
         assert_eq!(panels.data.len(), 2 * 2 * WIDTH);
         // Point 3 is (6, 7): coordinates (6−16)/2 and (7−17)/2.
         assert_eq!((panels.data[3], panels.data[WIDTH + 3]), (-5.0, -5.0));
@@ -129,18 +142,20 @@ mod tests {
 
     #[test]
     fn the_error_bound_grows_with_the_spread_and_the_dimension() {
-        let bound = |text: &str, rows: &[f64], dim: usize| {
-            let (kernel, points) = (text.parse().unwrap(), Points::from_rows(rows, dim).unwrap());
-            Frame::new(&kernel, &points).mixed_error(&kernel, &points)
+        let bound = |kernel: Shape<'static>, rows: &[f64], dim: usize| {
+            let points = Rows::new(rows, dim);
+            Coordinates::new(kernel, points).mixed_error(points)
         };
-        assert!(bound("gaussian(1)", &[0.0, 1.0], 1) < 1e-6);
-        assert!(bound("gaussian(1)", &[0.0, 1e3], 1) > 1e-5);
-        assert!(bound("gaussian(1000)", &[0.0, 1e3], 1) < 1e-6);
-        assert!(bound("gaussian(1000,1)", &[0.0, 1e3], 1) > 1e-5);
-        assert!(bound("laplace(1)", &[vec![0.0; 2000], vec![0.01; 2000]].concat(), 2000) < 1e-5);
-        assert!(bound("laplace(1)", &[vec![0.0; 2000], vec![1.0; 2000]].concat(), 2000) > 1e-5);
+        let gaussian = |length: f64| Shape::Gaussian { length };
+        let laplace = || Shape::Laplace { length: 1.0 };
+        assert!(bound(gaussian(1.0), &[0.0, 1.0], 1) < 1e-6);
+        assert!(bound(gaussian(1.0), &[0.0, 1e3], 1) > 1e-5);
+        assert!(bound(gaussian(1000.0), &[0.0, 1e3], 1) < 1e-6);
+        assert!(bound(gaussians(&[1000.0, 1.0]), &[0.0, 1e3], 1) > 1e-5);
+        assert!(bound(laplace(), &[vec![0.0; 2000], vec![0.01; 2000]].concat(), 2000) < 1e-5);
+        assert!(bound(laplace(), &[vec![0.0; 2000], vec![1.0; 2000]].concat(), 2000) > 1e-5);
         // A common offset costs nothing.
-        assert!(bound("gaussian(1)", &[1e9, 1e9 + 1.0], 1) < 1e-6);
-        assert_eq!(bound("linear", &[0.0, 1.0], 1), f64::INFINITY);
+        assert!(bound(gaussian(1.0), &[1e9, 1e9 + 1.0], 1) < 1e-6);
+        assert_eq!(bound(Shape::Linear, &[0.0, 1.0], 1), f64::INFINITY);
     }
 }

@@ -1,4 +1,4 @@
-//! The inner loops: distances, kernel and sums in registers, for sixteen rows against a panel of sixteen columns.
+//! Inner loops: distances, kernel and sums in registers, for sixteen rows against a panel of sixteen columns.
 //!
 //! A group of R rows passes over all columns of a tile; for each vector of columns its R distances are accumulated
 //! coordinate by coordinate (R independent chains, which hides the latency), turned into kernel values, and added to R
@@ -9,24 +9,24 @@
 use fearless_simd::Simd;
 use fearless_simd::prelude::*;
 
-use super::lanes::{Lane, Vector};
-use super::panels::{COORDINATE_BLOCK, WIDTH};
-use super::profile::Profile;
+use crate::lanes::{Lane, Vector};
+use crate::panels::{COORDINATE_BLOCK, WIDTH};
+use crate::profile::{Accumulator, Profile};
 
 /// Columns of a tile at most.
-pub(super) const TILE: usize = 512;
+pub(crate) const TILE: usize = 512;
 
 /// One side of a tile: panels, and the weight of each place in them.
 #[derive(Clone, Copy)]
-pub(super) struct Side<'a, T> {
-    pub(super) panels: &'a [T],
-    pub(super) weights: &'a [T],
+pub(crate) struct Side<'a, T> {
+    pub(crate) panels: &'a [T],
+    pub(crate) weights: &'a [T],
 }
 
 /// Adds the sums over the columns to `row_sums` and, if there are `column_sums`, the sums over the rows to those.
 /// Without weights every column must hold a point.
 #[inline(always)]
-pub(super) fn tile<S: Simd, T: Lane, P: Profile<T>, const WEIGHTED: bool>(
+pub(crate) fn tile<S: Simd, T: Lane, P: Profile<T>, const WEIGHTED: bool>(
     simd: S,
     profile: P,
     dim: usize,
@@ -62,7 +62,7 @@ fn one_side<S: Simd, T: Lane, P: Profile<T>, const R: usize, const WEIGHTED: boo
     columns: Side<T>,
     row_sums: &mut [f64],
 ) {
-    sweep::<S, T, P, R, WEIGHTED, false>(simd, profile, dim, rows, columns, row_sums, &mut []);
+    row_groups::<S, T, P, R, WEIGHTED, false>(simd, profile, dim, rows, columns, row_sums, &mut []);
 }
 
 #[inline(always)]
@@ -81,7 +81,7 @@ fn both_sides<S: Simd, T: Lane, P: Profile<T>, const R: usize, const WEIGHTED: b
     {
         let mut sums = [T::ZERO; TILE];
         let rows = Side { panels, weights };
-        sweep::<S, T, P, R, WEIGHTED, true>(simd, profile, dim, rows, columns, row_sums, &mut sums);
+        row_groups::<S, T, P, R, WEIGHTED, true>(simd, profile, dim, rows, columns, row_sums, &mut sums);
         column_sums.iter_mut().zip(sums).for_each(|(total, sum)| *total += sum.to_f64());
     }
 }
@@ -89,8 +89,9 @@ fn both_sides<S: Simd, T: Lane, P: Profile<T>, const R: usize, const WEIGHTED: b
 /// Panels, of rows or of columns, whose kernel values are added up in the lanes before they go into f64.
 const PANELS_IN_LANES: usize = 8;
 
+/// The tile, R rows after R rows; for both of its sides the sums of the columns stay in the lanes.
 #[inline(always)]
-fn sweep<S: Simd, T: Lane, P: Profile<T>, const R: usize, const WEIGHTED: bool, const BOTH: bool>(
+fn row_groups<S: Simd, T: Lane, P: Profile<T>, const R: usize, const WEIGHTED: bool, const BOTH: bool>(
     simd: S,
     profile: P,
     dim: usize,
@@ -147,7 +148,7 @@ fn sweep<S: Simd, T: Lane, P: Profile<T>, const R: usize, const WEIGHTED: bool, 
     }
 }
 
-/// The accumulated (negative) distances of R rows to one vector of columns.
+/// What the profile accumulates of R rows, which for most is the distance with a minus sign, to one vector of columns.
 #[inline(always)]
 fn distances<S: Simd, T: Lane, P: Profile<T>, const R: usize>(
     simd: S,
@@ -156,8 +157,8 @@ fn distances<S: Simd, T: Lane, P: Profile<T>, const R: usize>(
     first: usize,
     columns: &[T],
     lane: usize,
-) -> [Vector<S, T>; R] {
-    let zero = Vector::<S, T>::splat(simd, T::ZERO);
+) -> [P::Acc<S>; R] {
+    let zero = P::Acc::<S>::zero(simd);
     let block = |rows: &[T], columns: &[T]| {
         let mut sums = [zero; R];
         for (x, y) in rows.chunks_exact(WIDTH).zip(columns.chunks_exact(WIDTH)) {
@@ -177,7 +178,7 @@ fn distances<S: Simd, T: Lane, P: Profile<T>, const R: usize>(
     for (rows, columns) in rows.chunks(NUMBERS).zip(columns.chunks(NUMBERS)) {
         let partial = block(rows, columns);
         for r in 0..R {
-            sums[r] += partial[r];
+            sums[r] = sums[r].plus(partial[r]);
         }
     }
     sums
@@ -185,7 +186,7 @@ fn distances<S: Simd, T: Lane, P: Profile<T>, const R: usize>(
 
 /// One kernel row: adds `weight`·k(xᵢ, y) to `sums[i]` for the points x of the panels.
 #[inline(always)]
-pub(super) fn add_row<S: Simd, T: Lane, P: Profile<T>>(
+pub(crate) fn add_row<S: Simd, T: Lane, P: Profile<T>>(
     simd: S,
     profile: P,
     panels: &[T],
@@ -210,7 +211,7 @@ pub(super) fn add_row<S: Simd, T: Lane, P: Profile<T>>(
 
 /// One kernel row by itself: k(xᵢ, y) for the points x of the panels.
 #[inline(always)]
-pub(super) fn fill_row<S: Simd, T: Lane, P: Profile<T>>(
+pub(crate) fn fill_row<S: Simd, T: Lane, P: Profile<T>>(
     simd: S,
     profile: P,
     panels: &[T],
@@ -228,7 +229,7 @@ pub(super) fn fill_row<S: Simd, T: Lane, P: Profile<T>>(
 #[inline(always)]
 fn panel_values<S: Simd, T: Lane, P: Profile<T>>(simd: S, profile: P, panel: &[T], y: &[T]) -> [T; WIDTH] {
     let lanes = Vector::<S, T>::LEN;
-    let zero = Vector::<S, T>::splat(simd, T::ZERO);
+    let zero = P::Acc::<S>::zero(simd);
     let mut values = [T::ZERO; WIDTH];
     for lane in (0..WIDTH).step_by(lanes) {
         let block = |x: &[T], y: &[T]| {
@@ -242,7 +243,7 @@ fn panel_values<S: Simd, T: Lane, P: Profile<T>>(simd: S, profile: P, panel: &[T
             block(panel, y)
         } else {
             let blocks = panel.chunks(COORDINATE_BLOCK * WIDTH).zip(y.chunks(COORDINATE_BLOCK));
-            blocks.fold(zero, |sum, (x, y)| sum + block(x, y))
+            blocks.fold(zero, |sum, (x, y)| sum.plus(block(x, y)))
         };
         profile.value(simd, distance).store_slice(&mut values[lane..lane + lanes]);
     }
@@ -251,7 +252,7 @@ fn panel_values<S: Simd, T: Lane, P: Profile<T>>(simd: S, profile: P, panel: &[T
 
 /// The largest of factor·μᵢ + sumᵢ + offsetᵢ; −∞ of nothing.
 #[inline(always)]
-pub(super) fn largest(factor: f64, mu: &[f64], sums: &[f64], offsets: Option<&[f64]>) -> f64 {
+pub(crate) fn largest(factor: f64, mu: &[f64], sums: &[f64], offsets: Option<&[f64]>) -> f64 {
     // Eight running maxima are one vector of f64 and no chain of dependent comparisons.
     const LANES: usize = 8;
     let mut best = [f64::NEG_INFINITY; LANES];

@@ -4,37 +4,59 @@ use fearless_simd::Level;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
-use super::level::{available_levels, name};
-use super::*;
+use crate::level::{available_levels, name};
+use crate::means::{Means, OwnMeans};
+use crate::tally::Tally;
+use crate::{Packed, Precision, Rows, Scores, Shape, scalar};
 
 /// Every level of this machine.
-pub(super) fn levels() -> Vec<Level> {
+pub(crate) fn levels() -> Vec<Level> {
     available_levels()
 }
 
-const KERNELS: [&str; 9] = [
-    "gaussian(1.5)",
-    "gaussian(0.7,1.5,4)",
-    "gaussian(4,0.7)",
-    "laplace(3)",
-    "matern12(2)",
-    "matern32(2)",
-    "matern52(2)",
-    "imq(2)",
-    "linear",
-];
+pub(crate) fn gaussians(lengths: &[f64]) -> Shape<'static> {
+    Shape::Gaussians { lengths: lengths.to_vec().into() }
+}
+
+/// Every kernel, with a name for messages.
+pub(crate) fn kernels() -> Vec<(String, Shape<'static>)> {
+    let kernels = [
+        Shape::Gaussian { length: 1.5 },
+        gaussians(&[0.7, 1.5, 4.0]),
+        gaussians(&[4.0, 0.7]),
+        Shape::Laplace { length: 3.0 },
+        Shape::Matern12 { length: 2.0 },
+        Shape::Matern32 { length: 2.0 },
+        Shape::Matern52 { length: 2.0 },
+        Shape::Imq { length: 2.0 },
+        Shape::Linear,
+    ];
+    kernels.into_iter().map(|kernel| (format!("{kernel:?}"), kernel)).collect()
+}
+
+/// Numbers whose owner a test keeps.
+struct Points {
+    values: Vec<f64>,
+    dim: usize,
+}
+
+impl Points {
+    fn rows(&self) -> Rows<'_> {
+        Rows::new(&self.values, self.dim)
+    }
+}
 
 fn random_points(n: usize, dim: usize, seed: u64) -> Points {
     let mut rng = Pcg64::seed_from_u64(seed);
     // The spread of a distance stays near 2 for any dimension, so that kernel values are neither 0 nor 1.
     let scale = 2.0 / (dim as f64).sqrt();
-    Points::from_vec((0..n * dim).map(|_| scale * rng.random_range(-1.0..1.0)).collect(), dim).unwrap()
+    Points { values: (0..n * dim).map(|_| scale * rng.random_range(-1.0..1.0)).collect(), dim }
 }
 
 /// Kernel values are of size 1, and so are their sums; but for the linear kernel they are also positive.
 fn assert_close(got: &[f64], want: &[f64], tolerance: f64, what: &str) {
     assert_eq!(got.len(), want.len(), "{what}");
-    let least = if what.starts_with("linear") { 1.0 } else { 1e-3 };
+    let least = if what.starts_with("Linear") { 1.0 } else { 1e-3 };
     for (i, (got, want)) in got.iter().zip(want).enumerate() {
         assert!((got - want).abs() <= tolerance * want.abs().max(least), "{what}, row {i}: {got} {want}");
     }
@@ -48,34 +70,24 @@ fn check_means(precision: Precision, tolerance: f64) {
         let points = random_points(n, dim, n as u64);
         let others = random_points(n / 2 + 3, dim, 99);
         let weights: Vec<f64> = (0..n).map(|i| (i % 4) as f64 / n as f64 + 1e-3).collect();
-        for text in KERNELS {
-            let kernel: Kernel = text.parse().unwrap();
-            let packed = Packed::new(&kernel, &points, precision);
-            if kernel == Kernel::linear() {
+        for (text, kernel) in kernels() {
+            let packed = Packed::new(kernel.clone(), points.rows(), precision);
+            if kernel == Shape::Linear {
                 assert_eq!(packed.precision(), Precision::Double);
             } else {
                 assert_eq!(packed.precision(), precision, "{text}");
             }
-            let beside = packed.beside(&others).unwrap();
+            let beside = packed.beside(others.rows()).unwrap();
             for weights in [None, Some(&weights[..])] {
-                let own = scalar::means(&kernel, &points, &points, weights);
-                let rectangle = scalar::means(&kernel, &others, &points, weights);
+                let own = scalar::means(&kernel, points.rows(), points.rows(), weights);
+                let rectangle = scalar::means(&kernel, others.rows(), points.rows(), weights);
                 for level in levels() {
                     let what = format!("{text} {n}×{dim} {precision:?} {}", name(level));
                     let mut out = vec![f64::NAN; n];
-                    let mut out_beside = vec![f64::NAN; others.len()];
-                    with_panels!(&*packed.panels, panels: T => {
-                        with_profile!(&kernel, T, p => own_means(level, p, panels, weights, &mut out, &Tally::new(None, 0)));
-                    });
-                    match (&*beside.panels, &*packed.panels) {
-                        (AnyPanels::Mixed(at), AnyPanels::Mixed(samples)) => {
-                            with_profile!(&kernel, f32, p => means(level, p, at, samples, weights, &mut out_beside));
-                        }
-                        (AnyPanels::Double(at), AnyPanels::Double(samples)) => {
-                            with_profile!(&kernel, f64, p => means(level, p, at, samples, weights, &mut out_beside));
-                        }
-                        _ => unreachable!("both are packed alike"),
-                    }
+                    let mut out_beside = vec![f64::NAN; others.rows().len()];
+                    let tally = Tally::new(None, 0);
+                    packed.launch(OwnMeans { level, weights, out: &mut out, tally: &tally });
+                    beside.launch(Means { level, samples: &packed.panels, weights, out: &mut out_beside });
                     assert_close(&out, &own, tolerance, &what);
                     assert_close(&out_beside, &rectangle, tolerance, &what);
                 }
@@ -98,18 +110,17 @@ fn means_in_mixed_agree_with_their_twin_on_every_instruction_set() {
 fn rows_and_maxima_agree_with_their_twins() {
     for (n, dim) in [(1, 1), (17, 3), (100, 130), (20_000, 2), (9_000, 20)] {
         let points = random_points(n, dim, 7);
-        let mu: Vec<f64> = random_points(n, 1, 8).as_slice().to_vec();
-        let offsets: Vec<f64> = random_points(n, 1, 9).as_slice().to_vec();
-        for text in KERNELS {
-            let kernel: Kernel = text.parse().unwrap();
+        let mu: Vec<f64> = random_points(n, 1, 8).values;
+        let offsets: Vec<f64> = random_points(n, 1, 9).values;
+        for (text, kernel) in kernels() {
             for (precision, tolerance) in [(Precision::Mixed, 1e-6), (Precision::Double, 1e-13)] {
-                let packed = Packed::new(&kernel, &points, precision);
-                let y = points.row(n / 2);
+                let packed = Packed::new(kernel.clone(), points.rows(), precision);
+                let y = points.rows().row(n / 2);
                 let mut sums = vec![0.25; n];
                 packed.add_row(y, 2.0, &mut sums);
                 let want: Vec<f64> =
-                    scalar::row(&kernel, &points, y).iter().map(|k| 0.25 + 2.0 * k).collect();
-                assert_close(&sums, &want, tolerance, text);
+                    scalar::row(&kernel, points.rows(), y).iter().map(|k| 0.25 + 2.0 * k).collect();
+                assert_close(&sums, &want, tolerance, &text);
                 for offsets in [None, Some(&offsets[..])] {
                     let scores = Scores { factor: 3.0, mu: &mu, offsets };
                     let mut fused = vec![0.25; n];
@@ -120,7 +131,11 @@ fn rows_and_maxima_agree_with_their_twins() {
                     assert_eq!(best, scalar::argmax(&all), "{text}");
                     assert_eq!(scores.argmax(&mut sums), best, "{text}");
                     let (mut kept, mut fused) = (packed.empty_row(), vec![0.25; n]);
-                    assert_eq!(packed.keep_row_and_argmax(y, &mut kept, 2.0, &mut fused, scores), best, "{text}");
+                    assert_eq!(
+                        packed.keep_row_and_argmax(y, &mut kept, 2.0, &mut fused, scores),
+                        best,
+                        "{text}"
+                    );
                     assert_eq!(fused, sums, "{text}");
                     let mut row = packed.empty_row();
                     packed.fill_row(y, &mut row);
@@ -151,7 +166,7 @@ fn means_do_not_depend_on_the_number_of_threads() {
     let points = random_points(3000, 3, 1);
     let weights: Vec<f64> = (0..3000).map(|i| (i % 7) as f64).collect();
     for precision in [Precision::Mixed, Precision::Double] {
-        let packed = Packed::new(&Kernel::matern32(1.0).unwrap(), &points, precision);
+        let packed = Packed::new(Shape::Matern32 { length: 1.0 }, points.rows(), precision);
         for weights in [None, Some(&weights[..])] {
             let run = |threads| {
                 let mut out = vec![0.0; 3000];
@@ -168,41 +183,83 @@ fn means_do_not_depend_on_the_number_of_threads() {
 
 #[test]
 fn wide_spreads_turn_to_double_by_themselves_and_stay_right() {
-    let mut numbers = random_points(50, 2, 3).as_slice().to_vec();
-    numbers[0] = 1e6;
-    let points = Points::from_vec(numbers, 2).unwrap();
-    for text in KERNELS {
-        let kernel: Kernel = text.parse().unwrap();
-        let packed = Packed::new(&kernel, &points, Precision::Mixed);
+    let mut points = random_points(50, 2, 3);
+    points.values[0] = 1e6;
+    let points = points.rows();
+    for (text, kernel) in kernels() {
+        let packed = Packed::new(kernel.clone(), points, Precision::Mixed);
         assert_eq!(packed.precision(), Precision::Double, "{text}");
         let mut out = vec![0.0; 50];
         packed.own_mean_into(None, &mut out);
-        assert_close(&out, &scalar::means(&kernel, &points, &points, None), 1e-9, text);
+        assert_close(&out, &scalar::means(&kernel, points, points, None), 1e-9, &text);
     }
     let near = random_points(20, 2, 4);
-    let packed = Packed::new(&Kernel::gaussian(1.0).unwrap(), &near, Precision::Mixed);
-    assert!(packed.beside(&points).is_none());
+    let packed = Packed::new(Shape::Gaussian { length: 1.0 }, near.rows(), Precision::Mixed);
+    assert!(packed.beside(points).is_none());
 }
 
 #[test]
 fn an_offset_costs_no_precision() {
-    let kernel = Kernel::gaussian(1.0).unwrap();
+    let kernel = Shape::Gaussian { length: 1.0 };
     let near = random_points(100, 2, 5);
-    let moved = Points::from_vec(near.as_slice().iter().map(|x| x + 1e5).collect(), 2).unwrap();
-    let packed = Packed::new(&kernel, &moved, Precision::Mixed);
+    let moved: Vec<f64> = near.values.iter().map(|x| x + 1e5).collect();
+    let moved = Rows::new(&moved, 2);
+    let packed = Packed::new(kernel.clone(), moved, Precision::Mixed);
     assert_eq!(packed.precision(), Precision::Mixed);
     let mut out = vec![0.0; 100];
     packed.own_mean_into(None, &mut out);
-    assert_close(&out, &scalar::means(&kernel, &moved, &moved, None), 6e-7, "moved");
+    assert_close(&out, &scalar::means(&kernel, moved, moved, None), 6e-7, "moved");
 }
 
 #[test]
 fn coordinates_near_the_largest_float_are_only_far_apart() {
-    let points = Points::from_rows(&[f64::MAX, f64::MIN, 0.0], 1).unwrap();
-    for text in ["gaussian(1)", "laplace(1)", "matern52(1)", "imq(1)"] {
-        let packed = Packed::new(&text.parse().unwrap(), &points, Precision::Mixed);
+    let points = Rows::new(&[f64::MAX, f64::MIN, 0.0], 1);
+    let length = 1.0;
+    for kernel in [
+        Shape::Gaussian { length },
+        Shape::Laplace { length },
+        Shape::Matern52 { length },
+        Shape::Imq { length },
+    ] {
+        let packed = Packed::new(kernel.clone(), points, Precision::Mixed);
         let mut out = vec![f64::NAN; 3];
         packed.own_mean_into(None, &mut out);
-        assert!(out.iter().all(|mean| (mean - 1.0 / 3.0).abs() < 1e-15), "{text}: {out:?}");
+        assert!(out.iter().all(|mean| (mean - 1.0 / 3.0).abs() < 1e-15), "{kernel:?}: {out:?}");
     }
+}
+
+#[test]
+fn points_packed_apart_in_equal_coordinates_meet_and_others_do_not() {
+    let (points, others) = (random_points(40, 3, 11), random_points(30, 3, 12));
+    let pack = |length| Packed::new(Shape::Imq { length }, points.rows(), Precision::Double);
+    let at = pack(2.0).beside(others.rows()).unwrap();
+    let mut out = vec![0.0; 30];
+    at.mean_into(&pack(2.0), None, &mut out);
+    let want = scalar::means(&Shape::Imq { length: 2.0 }, others.rows(), points.rows(), None);
+    assert_close(&out, &want, 2e-14, "imq");
+    let refused = std::panic::catch_unwind(|| at.mean_into(&pack(2.5), None, &mut [0.0; 30]));
+    assert!(refused.is_err());
+}
+
+#[test]
+fn a_watch_is_told_of_every_pair_and_can_end_the_work() {
+    use std::ops::ControlFlow;
+    use std::sync::atomic::{AtomicU64, Ordering};
+    let points = random_points(300, 2, 13);
+    let packed = Packed::new(Shape::Gaussian { length: 1.0 }, points.rows(), Precision::Double);
+    let (most, calls) = (AtomicU64::new(0), AtomicU64::new(0));
+    let count = |done, total| {
+        assert_eq!(total, 300 * 301 / 2);
+        most.fetch_max(done, Ordering::Relaxed);
+        ControlFlow::Continue(())
+    };
+    assert!(packed.own_mean_watched(None, &mut [0.0; 300], Some(&count)).is_continue());
+    assert_eq!(most.into_inner(), 300 * 301 / 2);
+    let end = |_, _| {
+        calls.fetch_add(1, Ordering::Relaxed);
+        ControlFlow::Break(())
+    };
+    let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    assert!(one.install(|| packed.own_mean_watched(None, &mut [0.0; 300], Some(&end))).is_break());
+    assert_eq!(calls.into_inner(), 1);
 }

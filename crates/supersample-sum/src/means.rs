@@ -5,11 +5,14 @@ use std::ops::Range;
 use fearless_simd::{Level, dispatch};
 use rayon::prelude::*;
 
-use super::lanes::Lane;
-use super::panels::{Panels, WIDTH};
-use super::tile::{Side, TILE};
-use super::{CHUNK, SERIAL_BELOW, profile, schedule, tile};
-use crate::watch::Tally;
+use crate::chunks::{CHUNK, KERNEL_VALUE, is_worth_threads};
+use crate::lanes::Lane;
+use crate::launch::{AnyPanels, Task};
+use crate::panels::{Panels, WIDTH};
+use crate::profile::Profile;
+use crate::tally::Tally;
+use crate::tile::{Side, TILE};
+use crate::{schedule, tile};
 
 /// Points in a band: wide enough that a tile outweighs its handling, narrow enough that two bands stay in the
 /// second-level cache and that there are bands for all threads. It depends on nothing but the points.
@@ -20,7 +23,40 @@ fn band(len: usize, dim: usize, number_size: usize) -> usize {
     if widest < 64 { 64 } else { 1 << widest.ilog2() }
 }
 
-pub(super) fn means<T: Lane, P: profile::Profile<T>>(
+/// The means at some points over samples; see [`Packed::mean_into`](crate::Packed::mean_into).
+pub(crate) struct Means<'a> {
+    pub(crate) level: Level,
+    pub(crate) samples: &'a AnyPanels,
+    pub(crate) weights: Option<&'a [f64]>,
+    pub(crate) out: &'a mut [f64],
+}
+
+impl Task for Means<'_> {
+    type Output = ();
+
+    fn run<T: Lane, P: Profile<T>>(self, profile: P, at: &Panels<T>) {
+        let samples = T::panels(self.samples).expect("points packed in one precision");
+        means(self.level, profile, at, samples, self.weights, self.out);
+    }
+}
+
+/// The means at the samples themselves; see [`Packed::own_mean_watched`](crate::Packed::own_mean_watched).
+pub(crate) struct OwnMeans<'a> {
+    pub(crate) level: Level,
+    pub(crate) weights: Option<&'a [f64]>,
+    pub(crate) out: &'a mut [f64],
+    pub(crate) tally: &'a Tally<'a>,
+}
+
+impl Task for OwnMeans<'_> {
+    type Output = ();
+
+    fn run<T: Lane, P: Profile<T>>(self, profile: P, panels: &Panels<T>) {
+        own_means(self.level, profile, panels, self.weights, self.out, self.tally);
+    }
+}
+
+fn means<T: Lane, P: Profile<T>>(
     level: Level,
     profile: P,
     at: &Panels<T>,
@@ -31,7 +67,7 @@ pub(super) fn means<T: Lane, P: profile::Profile<T>>(
     assert_eq!(out.len(), at.len);
     let weights = weights.map(|weights| samples.padded_weights(weights));
     let band = band(samples.len, at.dim, size_of::<T>());
-    if at.len <= 64 && at.len * samples.len >= SERIAL_BELOW {
+    if at.len <= 64 && is_worth_threads(at.len * samples.len, KERNEL_VALUE) {
         // Few rows: the samples are shared between the threads, and their parts added up in order.
         let rows = Side { panels: at.range(0, at.len), weights: &[] };
         let parts: Vec<Vec<f64>> = (0..samples.len.div_ceil(CHUNK))
@@ -63,14 +99,14 @@ pub(super) fn means<T: Lane, P: profile::Profile<T>>(
             out.iter_mut().for_each(|sum| *sum /= samples.len as f64);
         }
     };
-    if at.len * samples.len < SERIAL_BELOW {
-        out.chunks_mut(64).enumerate().for_each(band_means);
-    } else {
+    if is_worth_threads(at.len * samples.len, KERNEL_VALUE) {
         out.par_chunks_mut(64).enumerate().for_each(band_means);
+    } else {
+        out.chunks_mut(64).enumerate().for_each(band_means);
     }
 }
 
-pub(super) fn own_means<T: Lane, P: profile::Profile<T>>(
+fn own_means<T: Lane, P: Profile<T>>(
     level: Level,
     profile: P,
     panels: &Panels<T>,
@@ -106,14 +142,12 @@ pub(super) fn own_means<T: Lane, P: profile::Profile<T>>(
         };
         let (rows, columns) = (side(a), side(b));
         match weights {
-            Some(_) => dispatch!(level, simd => {
-                tile::tile::<_, T, P, true>(simd, profile, panels.dim, rows, columns, out_a, Some(out_b));
-            }),
+            Some(_) => tile::<T, P, true>(level, profile, panels.dim, rows, columns, out_a, Some(out_b)),
             None => two_sided_unweighted(level, profile, panels.dim, rows, columns, out_a, out_b),
         }
         tally.add(out_a.len() * out_b.len());
     };
-    let serial = panels.len * panels.len < SERIAL_BELOW;
+    let serial = !is_worth_threads(panels.len * panels.len, KERNEL_VALUE);
     if serial {
         out.chunks_mut(band).enumerate().for_each(diagonal);
     } else {
@@ -135,7 +169,7 @@ pub(super) fn own_means<T: Lane, P: profile::Profile<T>>(
 }
 
 /// Sums over the samples of one range, for rows that need no sums in return.
-fn one_sided<T: Lane, P: profile::Profile<T>>(
+fn one_sided<T: Lane, P: Profile<T>>(
     level: Level,
     profile: P,
     rows: Side<T>,
@@ -145,29 +179,26 @@ fn one_sided<T: Lane, P: profile::Profile<T>>(
     out: &mut [f64],
 ) {
     let dim = samples.dim;
+    let panels = samples.range(range.start, range.end);
     match weights {
         Some(weights) => {
-            let columns = Side {
-                panels: samples.range(range.start, range.end),
-                weights: &weights[range.start..range.end.next_multiple_of(WIDTH)],
-            };
-            dispatch!(level, simd => tile::tile::<_, T, P, true>(simd, profile, dim, rows, columns, out, None));
+            let columns = Side { panels, weights: &weights[range.start..range.end.next_multiple_of(WIDTH)] };
+            tile::<T, P, true>(level, profile, dim, rows, columns, out, None);
         }
         None => {
-            let (full, last, mask) =
-                split_last_panel(samples.range(range.start, range.end), dim, range.len());
+            let (full, last, mask) = split_last_panel(panels, dim, range.len());
             let full = Side { panels: full, weights: &[] };
-            dispatch!(level, simd => tile::tile::<_, T, P, false>(simd, profile, dim, rows, full, out, None));
+            tile::<T, P, false>(level, profile, dim, rows, full, out, None);
             if !last.is_empty() {
                 let last = Side { panels: last, weights: &mask };
-                dispatch!(level, simd => tile::tile::<_, T, P, true>(simd, profile, dim, rows, last, out, None));
+                tile::<T, P, true>(level, profile, dim, rows, last, out, None);
             }
         }
     }
 }
 
 /// A tile for both of its sides where all points count alike; only the columns can have a panel that is not full.
-fn two_sided_unweighted<T: Lane, P: profile::Profile<T>>(
+fn two_sided_unweighted<T: Lane, P: Profile<T>>(
     level: Level,
     profile: P,
     dim: usize,
@@ -179,16 +210,29 @@ fn two_sided_unweighted<T: Lane, P: profile::Profile<T>>(
     let (full, last, mask) = split_last_panel(columns.panels, dim, out_columns.len());
     let (full_out, last_out) = out_columns.split_at_mut(full.len() / dim);
     let full = Side { panels: full, weights: &[] };
-    dispatch!(level, simd => {
-        tile::tile::<_, T, P, false>(simd, profile, dim, rows, full, out_rows, Some(full_out));
-    });
+    tile::<T, P, false>(level, profile, dim, rows, full, out_rows, Some(full_out));
     if !last.is_empty() {
         let ones = vec![T::ONE; out_rows.len()];
         let (rows, last) = (Side { weights: &ones, ..rows }, Side { panels: last, weights: &mask });
-        dispatch!(level, simd => {
-            tile::tile::<_, T, P, true>(simd, profile, dim, rows, last, out_rows, Some(last_out));
-        });
+        tile::<T, P, true>(level, profile, dim, rows, last, out_rows, Some(last_out));
     }
+}
+
+/// One tile on the instruction set in use. Never inlined: its loops are most of what there is to compile, and are
+/// wanted once for each instruction set, not at each call.
+#[inline(never)]
+fn tile<T: Lane, P: Profile<T>, const WEIGHTED: bool>(
+    level: Level,
+    profile: P,
+    dim: usize,
+    rows: Side<T>,
+    columns: Side<T>,
+    row_sums: &mut [f64],
+    column_sums: Option<&mut [f64]>,
+) {
+    dispatch!(level, simd => {
+        tile::tile::<_, T, P, WEIGHTED>(simd, profile, dim, rows, columns, row_sums, column_sums);
+    });
 }
 
 /// Panels that are full, the one that is not (if any), and the mask of its places.

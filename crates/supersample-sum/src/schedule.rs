@@ -1,11 +1,11 @@
-//! Who meets whom when every pair of bands is visited once, in rounds in which no band appears twice.
+//! Rounds of tiles: every pair of bands is visited once, in rounds in which no band appears twice.
 //!
 //! The tiles of one round touch disjoint rows, so they run on any number of threads without locks, and since rounds
 //! follow each other in a fixed order every row receives its sums in a fixed order: the result does not depend on the
 //! number of threads, and no thread needs a buffer of its own.
 
 /// The rounds of an all-play-all tournament between `bands` players (the circle method): one stays, the others rotate.
-pub(super) fn rounds(bands: usize) -> impl Iterator<Item = Vec<(usize, usize)>> {
+pub(crate) fn rounds(bands: usize) -> impl Iterator<Item = Vec<(usize, usize)>> {
     // With an odd number of players one pauses in each round; the pausing place is the number `bands` itself.
     let seats = bands.next_multiple_of(2);
     (0..seats.saturating_sub(1)).map(move |round| {

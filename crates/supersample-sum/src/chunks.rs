@@ -1,0 +1,69 @@
+//! Passes over many points, cut into chunks for the threads: when that pays, and how results come back in order.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+/// Points of one pass a thread takes at once.
+pub(crate) const CHUNK: usize = 8192;
+
+/// The cost of a kernel value, in the unit of [`is_worth_threads`], where the coordinates are few or in the cache.
+pub(crate) const KERNEL_VALUE: usize = 8;
+/// The cost of a kernel value in a row, for which all coordinates come from memory.
+pub(crate) fn row_value(dim: usize) -> usize {
+    KERNEL_VALUE + dim
+}
+/// The cost of looking at a score.
+pub(crate) const LOOK: usize = 8;
+/// The cost of adding a number to another.
+pub(crate) const ADDITION: usize = 4;
+
+/// Whether so many steps of this cost take longer than another thread takes to wake up.
+pub(crate) fn is_worth_threads(steps: usize, cost: usize) -> bool {
+    steps * cost >= 1 << 17
+}
+
+/// Calls `work(first point, own, other)` for chunks of two arrays that hold one and `wide` numbers for each point; the
+/// second may have more at its end.
+pub(crate) fn over_chunks<A: Send, B: Sync, R: Send>(
+    own: &mut [A],
+    other: &[B],
+    wide: usize,
+    cost: usize,
+    work: impl Fn(usize, &mut [A], &[B]) -> R + Sync,
+) -> Vec<R> {
+    assert!(other.len() >= own.len() * wide);
+    if !is_worth_threads(own.len(), cost) {
+        return vec![work(0, own, other)];
+    }
+    let chunks = own.par_chunks_mut(CHUNK).zip(other.par_chunks(CHUNK * wide)).enumerate();
+    chunks.map(|(i, (own, other))| work(i * CHUNK, own, other)).collect()
+}
+
+/// Calls `work(first point, own, paired, other)` for chunks of three arrays, of which the first two hold one number for each
+/// point and the third `wide`; the third may have more at its end.
+pub(crate) fn over_paired_chunks<A: Send, B: Send, C: Sync, R: Send>(
+    own: &mut [A],
+    paired: &mut [B],
+    other: &[C],
+    wide: usize,
+    cost: usize,
+    work: impl Fn(usize, &mut [A], &mut [B], &[C]) -> R + Sync,
+) -> Vec<R> {
+    assert!(own.len() == paired.len() && other.len() >= own.len() * wide);
+    if !is_worth_threads(own.len(), cost) {
+        return vec![work(0, own, paired, other)];
+    }
+    let pairs = own.par_chunks_mut(CHUNK).zip(paired.par_chunks_mut(CHUNK));
+    let chunks = pairs.zip(other.par_chunks(CHUNK * wide)).enumerate();
+    chunks.map(|(i, ((own, paired), other))| work(i * CHUNK, own, paired, other)).collect()
+}
+
+/// Calls `look` for ranges of so many points that are only read.
+pub(crate) fn over_ranges<R: Send>(len: usize, look: impl Fn(Range<usize>) -> R + Sync) -> Vec<R> {
+    if !is_worth_threads(len, LOOK) {
+        return vec![look(0..len)];
+    }
+    let chunks = (0..len.div_ceil(CHUNK)).into_par_iter();
+    chunks.map(|i| look(i * CHUNK..((i + 1) * CHUNK).min(len))).collect()
+}

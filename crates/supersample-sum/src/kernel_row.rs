@@ -1,0 +1,281 @@
+//! Kernel rows that are kept in the precision they were computed in, and the searches that read them.
+
+use fearless_simd::dispatch;
+
+use crate::chunks::{ADDITION, over_chunks, over_paired_chunks, over_ranges, row_value};
+use crate::lanes::Lane;
+use crate::launch::{ByLane, Task};
+use crate::level::level;
+use crate::packed::Packed;
+use crate::panels::{Coordinates, Panels, WIDTH};
+use crate::profile::Profile;
+use crate::scores::{Scores, best_of};
+use crate::tile;
+
+/// The values of either precision.
+pub(crate) type AnyRow = ByLane<Vec<f32>, Vec<f64>>;
+
+/// k(xᵢ, y) at every packed point x: f32 where the points are, which halves what a look at it has to read.
+#[derive(Clone, Debug)]
+pub struct KernelRow(AnyRow);
+
+impl Packed {
+    /// A row of zeros for [`fill_row`](Self::fill_row).
+    pub fn empty_row(&self) -> KernelRow {
+        KernelRow(match &*self.panels {
+            ByLane::Mixed(panels) => ByLane::Mixed(vec![0.0; panels.len]),
+            ByLane::Double(panels) => ByLane::Double(vec![0.0; panels.len]),
+        })
+    }
+
+    /// Bytes that a row takes.
+    pub fn row_bytes(&self) -> usize {
+        match &*self.panels {
+            ByLane::Mixed(panels) => panels.len * size_of::<f32>(),
+            ByLane::Double(panels) => panels.len * size_of::<f64>(),
+        }
+    }
+
+    /// Writes the kernel row of `y`.
+    ///
+    /// # Panics
+    /// Where the row was not made by [`empty_row`](Self::empty_row) of these points.
+    pub fn fill_row(&self, y: &[f64], row: &mut KernelRow) {
+        self.launch(FillRow { coordinates: &self.coordinates, y, row: &mut row.0 });
+    }
+
+    /// [`fill_row`](Self::fill_row), then `weight` times the row added to `sums`, and the largest score afterwards, as in
+    /// [`add_row_and_argmax`](Self::add_row_and_argmax): one pass, and the row is there for later.
+    ///
+    /// # Panics
+    /// Where the row was not made by [`empty_row`](Self::empty_row) of these points.
+    pub fn keep_row_and_argmax(
+        &self,
+        y: &[f64],
+        row: &mut KernelRow,
+        weight: f64,
+        sums: &mut [f64],
+        scores: Scores<'_>,
+    ) -> Option<(usize, f64)> {
+        let row = FillRow { coordinates: &self.coordinates, y, row: &mut row.0 };
+        self.launch(KeepRowAndArgmax { row, weight, sums, scores })
+    }
+}
+
+struct FillRow<'a> {
+    coordinates: &'a Coordinates,
+    y: &'a [f64],
+    row: &'a mut AnyRow,
+}
+
+impl Task for FillRow<'_> {
+    type Output = ();
+
+    fn run<T: Lane, P: Profile<T>>(self, profile: P, panels: &Panels<T>) {
+        let row = T::row(self.row).expect("a row of the precision of the points");
+        let y = &self.coordinates.point::<T>(self.y)[..];
+        over_chunks(row, &panels.data, y.len(), row_value(y.len()), |_, row, panels| {
+            dispatch!(level(), simd => tile::fill_row(simd, profile, panels, y, row));
+        });
+    }
+}
+
+struct KeepRowAndArgmax<'a> {
+    row: FillRow<'a>,
+    weight: f64,
+    sums: &'a mut [f64],
+    scores: Scores<'a>,
+}
+
+impl Task for KeepRowAndArgmax<'_> {
+    type Output = Option<(usize, f64)>;
+
+    fn run<T: Lane, P: Profile<T>>(self, profile: P, panels: &Panels<T>) -> Option<(usize, f64)> {
+        let KeepRowAndArgmax { row: FillRow { coordinates, y, row }, weight, sums, scores } = self;
+        let row = T::row(row).expect("a row of the precision of the points");
+        let y = &coordinates.point::<T>(y)[..];
+        let cost = row_value(y.len());
+        let best = over_paired_chunks(sums, row, &panels.data, y.len(), cost, |start, sums, row, panels| {
+            dispatch!(level(), simd => {
+                scores.search(start, sums, |range, sums| {
+                    let places = range.start * y.len()..range.end.next_multiple_of(WIDTH) * y.len();
+                    let row = &mut row[range];
+                    tile::fill_row(simd, profile, &panels[places], y, row);
+                    add(row, weight, sums);
+                })
+            })
+        });
+        best_of(best)
+    }
+}
+
+impl KernelRow {
+    /// The value at point `i`.
+    pub fn get(&self, i: usize) -> f64 {
+        match &self.0 {
+            ByLane::Mixed(values) => values[i].to_f64(),
+            ByLane::Double(values) => values[i],
+        }
+    }
+
+    /// Adds `weight` times the row to `sums`.
+    pub fn add_to(&self, weight: f64, sums: &mut [f64]) {
+        match &self.0 {
+            ByLane::Mixed(values) => add_in_chunks(values, weight, sums),
+            ByLane::Double(values) => add_in_chunks(values, weight, sums),
+        }
+    }
+
+    /// The largest of wᵢ + kᵢ and the lowest index that has it; `None` where all are −∞.
+    pub fn argmax_with(&self, w: &[f64]) -> Option<(usize, f64)> {
+        match &self.0 {
+            ByLane::Mixed(values) => argmax_in_ranges(w, values),
+            ByLane::Double(values) => argmax_in_ranges(w, values),
+        }
+    }
+
+    /// All i with wᵢ + kᵢ ≥ `least`, in order, each with that sum.
+    pub fn at_least(&self, w: &[f64], least: f64, found: &mut Vec<(usize, f64)>) {
+        found.clear();
+        match &self.0 {
+            ByLane::Mixed(values) => at_least_in_ranges(w, values, least, found),
+            ByLane::Double(values) => at_least_in_ranges(w, values, least, found),
+        }
+    }
+}
+
+/// Adds `weight` times the values to `sums`.
+pub fn add_scaled(values: &[f64], weight: f64, sums: &mut [f64]) {
+    add_in_chunks(values, weight, sums);
+}
+
+fn add_in_chunks<T: Lane>(values: &[T], weight: f64, sums: &mut [f64]) {
+    assert_eq!(values.len(), sums.len());
+    over_chunks(sums, values, 1, ADDITION, |_, sums, values| {
+        dispatch!(level(), _ => add(values, weight, sums));
+    });
+}
+
+fn argmax_in_ranges<T: Lane>(w: &[f64], values: &[T]) -> Option<(usize, f64)> {
+    let best = over_ranges(w.len(), |range| {
+        let best = dispatch!(level(), _ => argmax(&w[range.clone()], &values[range.clone()]));
+        best.map(|(i, score)| (range.start + i, score))
+    });
+    best_of(best)
+}
+
+fn at_least_in_ranges<T: Lane>(w: &[f64], values: &[T], least: f64, found: &mut Vec<(usize, f64)>) {
+    let parts = over_ranges(w.len(), |range| {
+        let mut part = Vec::new();
+        dispatch!(level(), _ => {
+            at_least(&w[range.clone()], &values[range.clone()], range.start, least, &mut part);
+        });
+        part
+    });
+    parts.iter().for_each(|part| found.extend_from_slice(part));
+}
+
+#[inline(always)]
+fn add<T: Lane>(values: &[T], weight: f64, sums: &mut [f64]) {
+    for (sum, value) in sums.iter_mut().zip(values) {
+        *sum += weight * value.to_f64();
+    }
+}
+
+/// The largest of w + values and the lowest index that has it; `None` where all are −∞.
+#[inline(always)]
+fn argmax<T: Lane>(w: &[f64], values: &[T]) -> Option<(usize, f64)> {
+    /// What is looked through twice when it holds the largest.
+    const BLOCK: usize = 512;
+    /// Running maxima side by side: no chain of dependent comparisons.
+    const LANES: usize = 32;
+    let score = |i: usize| w[i] + values[i].to_f64();
+    let (mut best, mut best_block) = (f64::NEG_INFINITY, 0..0);
+    for start in (0..w.len()).step_by(BLOCK) {
+        let end = (start + BLOCK).min(w.len());
+        let mut lanes = [f64::NEG_INFINITY; LANES];
+        let (mut i, block) = (start, start..end);
+        let chunks = w[block.clone()].as_chunks::<LANES>().0.iter();
+        for (w, values) in chunks.zip(values[block.clone()].as_chunks::<LANES>().0) {
+            for lane in 0..LANES {
+                let score = w[lane] + values[lane].to_f64();
+                lanes[lane] = if score > lanes[lane] { score } else { lanes[lane] };
+            }
+            i += LANES;
+        }
+        let rest = (i..end).map(score).fold(f64::NEG_INFINITY, f64::max);
+        let largest = lanes.into_iter().fold(rest, f64::max);
+        if largest > best {
+            (best, best_block) = (largest, block);
+        }
+    }
+    best_block.into_iter().find(|&i| score(i) == best).map(|i| (i, best))
+}
+
+#[inline(always)]
+fn at_least<T: Lane>(w: &[f64], values: &[T], first: usize, least: f64, found: &mut Vec<(usize, f64)>) {
+    const BLOCK: usize = 64;
+    for (b, (w, values)) in w.chunks(BLOCK).zip(values.chunks(BLOCK)).enumerate() {
+        // Most blocks hold none, and are passed over without a branch for each number.
+        let mut holds_some = false;
+        for (w, value) in w.iter().zip(values) {
+            holds_some |= w + value.to_f64() >= least;
+        }
+        if holds_some {
+            let scores = w.iter().zip(values).map(|(w, value)| w + value.to_f64()).enumerate();
+            let within = scores.filter(|(_, score)| *score >= least);
+            found.extend(within.map(|(i, score)| (first + b * BLOCK + i, score)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scores::better;
+    use crate::{Precision, Rows, Shape};
+
+    fn numbers(n: usize, factor: f64) -> Vec<f64> {
+        (0..n).map(|i| (i as f64 * factor).sin()).collect()
+    }
+
+    #[test]
+    fn a_row_is_the_kernel_and_looks_agree_with_plain_loops() {
+        for n in [1, 15, 16, 17, 700, 40_000] {
+            let coordinates = numbers(3 * n, 12.9898);
+            let points = Rows::new(&coordinates, 3);
+            let kernel = Shape::Matern32 { length: 0.9 };
+            let mut w = numbers(n, 78.233);
+            w[n / 2] = f64::NEG_INFINITY;
+            for (precision, tolerance) in [(Precision::Mixed, 1e-5), (Precision::Double, 1e-14)] {
+                let packed = Packed::new(kernel.clone(), points, precision);
+                let mut row = packed.empty_row();
+                packed.fill_row(points.row(n / 3), &mut row);
+                for i in 0..n {
+                    assert!((row.get(i) - kernel.value(points.row(i), points.row(n / 3))).abs() < tolerance);
+                }
+                let plain = (0..n).map(|i| (i, w[i] + row.get(i))).filter(|(_, s)| *s > f64::NEG_INFINITY);
+                assert_eq!(row.argmax_with(&w), plain.clone().reduce(better));
+                let mut found = vec![(9, 9.0)];
+                row.at_least(&w, 0.5, &mut found);
+                assert_eq!(found, plain.filter(|(_, s)| *s >= 0.5).collect::<Vec<_>>());
+                let mut sums = w.clone();
+                row.add_to(-2.0, &mut sums);
+                assert!((0..n).all(|i| sums[i] == w[i] - 2.0 * row.get(i)));
+            }
+        }
+    }
+
+    #[test]
+    fn of_equal_scores_the_first_is_found_and_nothing_where_all_are_closed() {
+        let coordinates = vec![0.5; 40_000];
+        let points = Rows::new(&coordinates, 1);
+        let packed = Packed::new(Shape::Gaussian { length: 1.0 }, points, Precision::Double);
+        let mut row = packed.empty_row();
+        packed.fill_row(points.row(0), &mut row);
+        let mut w = vec![0.0; 40_000];
+        (w[9_000], w[35_000]) = (3.0, 3.0);
+        assert_eq!(row.argmax_with(&w), Some((9_000, 4.0)));
+        assert_eq!(row.argmax_with(&vec![f64::NEG_INFINITY; 40_000]), None);
+    }
+}

@@ -1,0 +1,54 @@
+//! From what is known at run time to the one loop compiled for it: precision and kernel here, instructions in the task.
+//!
+//! A [`Task`] is written once, for any lane and profile; [`launch`] calls it with those of packed points. The
+//! instruction set is chosen inside the task, by `dispatch!` within each chunk of work, because a closure that is handed
+//! to another thread loses the features that were enabled around it.
+
+use crate::lanes::Lane;
+use crate::panels::Panels;
+use crate::profile::{Gaussian, Gaussians, Imq, Laplace, Linear, Matern, Profile};
+use crate::shape::Shape;
+
+/// Something that depends on the lane: f32 or f64.
+#[derive(Clone, Debug)]
+pub(crate) enum ByLane<M, D> {
+    /// In f32.
+    Mixed(M),
+    /// In f64.
+    Double(D),
+}
+
+/// The panels of either precision.
+pub(crate) type AnyPanels = ByLane<Panels<f32>, Panels<f64>>;
+
+/// Work on packed points, for any lane and kernel.
+pub(crate) trait Task {
+    /// What comes of it.
+    type Output;
+    /// The work with the panels of the points.
+    fn run<T: Lane, P: Profile<T>>(self, profile: P, panels: &Panels<T>) -> Self::Output;
+}
+
+/// Runs the task for points under a kernel.
+pub(crate) fn launch<K: Task>(kernel: &Shape, panels: &AnyPanels, task: K) -> K::Output {
+    match panels {
+        ByLane::Mixed(panels) => launch_in(kernel, panels, task),
+        ByLane::Double(panels) => launch_in(kernel, panels, task),
+    }
+}
+
+fn launch_in<T: Lane, K: Task>(kernel: &Shape, panels: &Panels<T>, task: K) -> K::Output {
+    match kernel {
+        Shape::Gaussian { .. } => task.run(Gaussian, panels),
+        Shape::Gaussians { lengths } => {
+            let factors: Vec<T> = lengths.iter().map(|l| T::from_f64((lengths[0] / l).powi(2))).collect();
+            task.run(Gaussians(&factors), panels)
+        }
+        Shape::Laplace { .. } => task.run(Laplace, panels),
+        Shape::Matern12 { .. } => task.run(Matern::<0>, panels),
+        Shape::Matern32 { .. } => task.run(Matern::<1>, panels),
+        Shape::Matern52 { .. } => task.run(Matern::<2>, panels),
+        Shape::Imq { .. } => task.run(Imq, panels),
+        Shape::Linear => task.run(Linear, panels),
+    }
+}

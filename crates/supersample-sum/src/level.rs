@@ -1,0 +1,121 @@
+//! The instruction set the sums run on: the best of the machine, or the one that SUPERSAMPLE_ISA names.
+
+use std::sync::LazyLock;
+
+use fearless_simd::Level;
+
+/// SUPERSAMPLE_ISA names no instruction set of this machine.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "SUPERSAMPLE_ISA is {asked}, and this machine has no such instruction set; it has {}; unset the variable for the best of them",
+    .available.join(", ")
+)]
+#[non_exhaustive]
+pub struct NoSuchInstructionSet {
+    /// What the variable says.
+    pub asked: String,
+    /// What there is, best first.
+    pub available: Vec<&'static str>,
+}
+
+static LEVEL: LazyLock<Result<Level, NoSuchInstructionSet>> = LazyLock::new(|| {
+    // A name that is no text is misspelt too.
+    let asked = std::env::var_os("SUPERSAMPLE_ISA").unwrap_or_default();
+    choose(&asked.to_string_lossy())
+});
+
+/// The level of this name; the best for none.
+fn choose(asked: &str) -> Result<Level, NoSuchInstructionSet> {
+    if asked.is_empty() {
+        return Ok(Level::new());
+    }
+    let levels = available_levels();
+    levels.iter().copied().find(|level| name(*level) == asked).ok_or_else(|| NoSuchInstructionSet {
+        asked: asked.to_string(),
+        available: levels.into_iter().map(name).collect(),
+    })
+}
+
+/// The level in use.
+///
+/// # Panics
+/// Where SUPERSAMPLE_ISA names none of this machine, since to run another one would deceive whoever measures or tests.
+pub(crate) fn level() -> Level {
+    match &*LEVEL {
+        Ok(level) => *level,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// The name of the instruction set in use, or why there is none: SUPERSAMPLE_ISA names one that this machine lacks.
+pub fn check_instruction_set() -> Result<&'static str, NoSuchInstructionSet> {
+    LEVEL.clone().map(name)
+}
+
+/// The name of the instruction set in use, for reports: avx512, avx2, sse4.2, sse2, neon or portable.
+///
+/// # Panics
+/// Where [`check_instruction_set`] is an error.
+pub fn instruction_set() -> &'static str {
+    name(level())
+}
+
+pub(crate) fn name(level: Level) -> &'static str {
+    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+    {
+        if level.as_avx512().is_some() {
+            return "avx512";
+        }
+        if level.as_avx2().is_some() {
+            return "avx2";
+        }
+        if level.as_sse4_2().is_some() {
+            return "sse4.2";
+        }
+        if level.as_sse2().is_some() {
+            return "sse2";
+        }
+    }
+    #[cfg(target_arch = "aarch64")]
+    if level.as_neon().is_some() {
+        return "neon";
+    }
+    "portable"
+}
+
+/// Every level this machine can run, best first.
+pub(crate) fn available_levels() -> Vec<Level> {
+    let best = Level::new();
+    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+    {
+        let levels = [
+            best.as_avx512().map(Level::Avx512),
+            best.as_avx2().map(Level::Avx2),
+            best.as_sse4_2().map(Level::Sse4_2),
+            best.as_sse2().map(Level::Sse2),
+        ];
+        levels.into_iter().flatten().collect()
+    }
+    #[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
+    vec![best]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_is_chosen_by_its_name_and_others_are_refused_with_what_there_is() {
+        let names: Vec<_> = available_levels().into_iter().map(name).collect();
+        assert_eq!(choose("").map(name), Ok(names[0]));
+        for one in &names {
+            assert_eq!(choose(one).map(name), Ok(*one));
+        }
+        for wrong in ["avx51", "AVX2", " ", "sse4.2,avx2"] {
+            let refused = choose(wrong).unwrap_err();
+            assert_eq!((&refused.asked[..], &refused.available), (wrong, &names));
+            let sentence = refused.to_string();
+            assert!(sentence.contains(wrong) && sentence.contains(&names.join(", ")), "{sentence}");
+        }
+    }
+}

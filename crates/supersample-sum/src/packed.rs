@@ -1,0 +1,180 @@
+//! Points packed for sums under one kernel, and the sums there are.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use fearless_simd::dispatch;
+
+use crate::chunks::{over_chunks, row_value};
+use crate::lanes::Lane;
+use crate::launch::{AnyPanels, ByLane, Task, launch};
+use crate::level::level;
+use crate::means::{Means, OwnMeans};
+use crate::panels::{Coordinates, Panels, WIDTH};
+use crate::profile::Profile;
+use crate::rows::Rows;
+use crate::scores::{Scores, best_of};
+use crate::shape::Shape;
+use crate::tally::{Tally, Watch};
+use crate::tile;
+
+/// The arithmetic of kernel values.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Precision {
+    /// Kernel values in f32, sums in f64. Mean embeddings are right to 1e-6, E_T to 0.1 % wherever it is above 1e-5.
+    /// Everything is in f64 where there are fewer than [`MIXED_FROM`](Precision::MIXED_FROM) samples, and where the
+    /// points are spread so wide that a kernel value could be off by more than 1e-5.
+    #[default]
+    Mixed,
+    /// Everything in f64; about a third of the speed.
+    Double,
+}
+
+impl Precision {
+    /// Below this many samples f64 takes a fraction of a second, and f32 would save nothing that anybody notices.
+    pub const MIXED_FROM: usize = 16_384;
+}
+
+/// The error of a kernel value that [`Precision::Mixed`] tolerates before it turns to f64.
+const TOLERATED: f64 = 1e-5;
+
+/// Points packed for sums under one kernel. Clones share the packing.
+#[derive(Clone, Debug)]
+pub struct Packed {
+    pub(crate) coordinates: Arc<Coordinates>,
+    pub(crate) panels: Arc<AnyPanels>,
+}
+
+impl Packed {
+    /// The points in coordinates of their own, in f32 if that is asked for and safe.
+    pub fn new(kernel: Shape<'_>, points: Rows<'_>, precision: Precision) -> Packed {
+        let coordinates = Coordinates::new(kernel, points);
+        let panels = match precision {
+            Precision::Mixed if coordinates.mixed_error(points) <= TOLERATED => {
+                ByLane::Mixed(Panels::new(points, &coordinates))
+            }
+            _ => ByLane::Double(Panels::new(points, &coordinates)),
+        };
+        Packed { coordinates: coordinates.into(), panels: panels.into() }
+    }
+
+    /// Other points in the coordinates and precision of these, so that sums between the two are possible and a point
+    /// that is in both is rounded alike. `None` where the other points are spread too wide for the precision.
+    pub fn beside(&self, points: Rows<'_>) -> Option<Packed> {
+        let panels = match *self.panels {
+            ByLane::Mixed(_) if self.coordinates.mixed_error(points) > TOLERATED => return None,
+            ByLane::Mixed(_) => ByLane::Mixed(Panels::new(points, &self.coordinates)),
+            ByLane::Double(_) => ByLane::Double(Panels::new(points, &self.coordinates)),
+        };
+        Some(Packed { coordinates: self.coordinates.clone(), panels: panels.into() })
+    }
+
+    /// These points, as they have been rounded, for sums in f64.
+    pub fn widened(&self) -> Packed {
+        let ByLane::Mixed(panels) = &*self.panels else { return self.clone() };
+        Packed { panels: Arc::new(ByLane::Double(panels.widened())), ..self.clone() }
+    }
+
+    /// The precision the points are packed in.
+    pub fn precision(&self) -> Precision {
+        match *self.panels {
+            ByLane::Mixed(_) => Precision::Mixed,
+            ByLane::Double(_) => Precision::Double,
+        }
+    }
+
+    /// `out[i]` = Σⱼ wⱼ k(xᵢ, yⱼ) over the samples y, with equal weights 1/n where none are given.
+    ///
+    /// # Panics
+    /// Where the two were not packed in equal coordinates, under one kernel, and in one precision.
+    pub fn mean_into(&self, samples: &Packed, weights: Option<&[f64]>, out: &mut [f64]) {
+        assert!(self.coordinates == samples.coordinates, "points packed in different coordinates");
+        self.launch(Means { level: level(), samples: &samples.panels, weights, out });
+    }
+
+    /// `out[i]` = Σⱼ wⱼ k(xᵢ, xⱼ) over the points themselves: k(x, y) = k(y, x) saves half of the work.
+    pub fn own_mean_into(&self, weights: Option<&[f64]>, out: &mut [f64]) {
+        let _ = self.own_mean_watched(weights, out, None);
+    }
+
+    /// [`own_mean_into`](Self::own_mean_into), watched; after a break `out` means nothing.
+    pub fn own_mean_watched(
+        &self,
+        weights: Option<&[f64]>,
+        out: &mut [f64],
+        watch: Option<Watch<'_>>,
+    ) -> ControlFlow<()> {
+        let pairs = |n: usize| (n as u64 * (n as u64 + 1)) / 2;
+        let tally = Tally::new(watch, pairs(out.len()));
+        self.launch(OwnMeans { level: level(), weights, out, tally: &tally });
+        tally.outcome()
+    }
+
+    /// Adds `weight`·k(xᵢ, y) to `sums[i]`.
+    pub fn add_row(&self, y: &[f64], weight: f64, sums: &mut [f64]) {
+        self.launch(AddRow { coordinates: &self.coordinates, y, weight, sums });
+    }
+
+    /// [`add_row`](Self::add_row), and the largest of factor·μᵢ + sumᵢ + offsetᵢ afterwards with the lowest index that
+    /// has it: one pass over the points for each pick. `None` where every score is −∞.
+    pub fn add_row_and_argmax(
+        &self,
+        y: &[f64],
+        weight: f64,
+        sums: &mut [f64],
+        scores: Scores<'_>,
+    ) -> Option<(usize, f64)> {
+        let row = AddRow { coordinates: &self.coordinates, y, weight, sums };
+        self.launch(AddRowAndArgmax { row, scores })
+    }
+
+    /// Runs the task with the panels and the profile of these points.
+    pub(crate) fn launch<K: Task>(&self, task: K) -> K::Output {
+        launch(self.coordinates.kernel(), &self.panels, task)
+    }
+}
+
+struct AddRow<'a> {
+    coordinates: &'a Coordinates,
+    y: &'a [f64],
+    weight: f64,
+    sums: &'a mut [f64],
+}
+
+impl Task for AddRow<'_> {
+    type Output = ();
+
+    fn run<T: Lane, P: Profile<T>>(self, profile: P, panels: &Panels<T>) {
+        assert_eq!(self.sums.len(), panels.len);
+        let y = &self.coordinates.point::<T>(self.y)[..];
+        let weight = self.weight;
+        over_chunks(self.sums, &panels.data, y.len(), row_value(y.len()), |_, sums, panels| {
+            dispatch!(level(), simd => tile::add_row(simd, profile, panels, y, weight, sums));
+        });
+    }
+}
+
+struct AddRowAndArgmax<'a> {
+    row: AddRow<'a>,
+    scores: Scores<'a>,
+}
+
+impl Task for AddRowAndArgmax<'_> {
+    type Output = Option<(usize, f64)>;
+
+    fn run<T: Lane, P: Profile<T>>(self, profile: P, panels: &Panels<T>) -> Option<(usize, f64)> {
+        let AddRowAndArgmax { row: AddRow { coordinates, y, weight, sums }, scores } = self;
+        assert_eq!(sums.len(), panels.len);
+        let y = &coordinates.point::<T>(y)[..];
+        let best = over_chunks(sums, &panels.data, y.len(), row_value(y.len()), |start, sums, panels| {
+            dispatch!(level(), simd => {
+                scores.search(start, sums, |range, sums| {
+                    let places = range.start * y.len()..range.end.next_multiple_of(WIDTH) * y.len();
+                    tile::add_row(simd, profile, &panels[places], y, weight, sums);
+                })
+            })
+        });
+        best_of(best)
+    }
+}

@@ -1,0 +1,185 @@
+//! Profiles: the kernels on vectors, how a coordinate adds to the distance, and what the kernel makes of it.
+//!
+//! Lengths are in units chosen so that the kernel costs least (see [`unit()`]); the distance is accumulated with a minus
+//! sign, because that is what the exponential wants.
+
+use std::f64::consts::LOG2_E;
+
+use fearless_simd::Simd;
+use fearless_simd::prelude::*;
+
+use crate::lanes::{Lane, Vector, exp2};
+use crate::shape::Shape;
+
+/// A kernel as the inner loops see it.
+pub(crate) trait Profile<T: Lane>: Copy + Send + Sync {
+    /// What is kept of a pair while its coordinates pass by.
+    type Acc<S: Simd>: Accumulator<S>;
+    /// Adds one coordinate, x of one point and y of a vector of points, to the accumulator.
+    fn accumulate<S: Simd>(self, acc: Self::Acc<S>, x: T, y: Vector<S, T>) -> Self::Acc<S>;
+    /// The kernel's value from the accumulator.
+    fn value<S: Simd>(self, simd: S, acc: Self::Acc<S>) -> Vector<S, T>;
+}
+
+/// Running sums over the coordinates of a pair: as many as its kernel is a function of.
+pub(crate) trait Accumulator<S: Simd>: Copy {
+    /// Before the first coordinate.
+    fn zero(simd: S) -> Self;
+    /// Two blocks of coordinates together.
+    fn plus(self, other: Self) -> Self;
+}
+
+/// One running sum, for a vector of pairs.
+#[derive(Clone, Copy)]
+pub(crate) struct One<S: Simd, T: Lane>(Vector<S, T>);
+
+impl<S: Simd, T: Lane> Accumulator<S> for One<S, T> {
+    #[inline(always)]
+    fn zero(simd: S) -> Self {
+        One(Vector::<S, T>::splat(simd, T::ZERO))
+    }
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        One(self.0 + other.0)
+    }
+}
+
+/// The factor by which coordinates are multiplied before they are packed, for the profiles below to hold.
+pub(crate) fn unit(kernel: &Shape) -> f64 {
+    match kernel {
+        // exp(−r²/2ℓ²) = 2^(−u²) with u = r·√(log₂e/2)/ℓ.
+        Shape::Gaussian { length } => (LOG2_E / 2.0).sqrt() / length,
+        Shape::Gaussians { lengths } => (LOG2_E / 2.0).sqrt() / lengths[0],
+        // e^(−v) = 2^(−u) with u = v·log₂e.
+        Shape::Laplace { length } | Shape::Matern12 { length } => LOG2_E / length,
+        Shape::Matern32 { length } => 3f64.sqrt() * LOG2_E / length,
+        Shape::Matern52 { length } => 5f64.sqrt() * LOG2_E / length,
+        Shape::Imq { length } => 1.0 / length,
+        Shape::Linear => 1.0,
+    }
+}
+
+/// Minus the squared Euclidean distance, by differences: unlike ‖x‖²+‖y‖²−2x·y this does not cancel, and on cores
+/// that add and multiply side by side it costs the same.
+#[inline(always)]
+fn minus_square<S: Simd, T: Lane>(acc: One<S, T>, x: T, y: Vector<S, T>) -> One<S, T> {
+    let difference = y - x;
+    One(difference.mul_add(-difference, acc.0))
+}
+
+/// r from the accumulated −r².
+#[inline(always)]
+fn root<S: Simd, T: Lane>(acc: One<S, T>) -> Vector<S, T> {
+    (-acc.0).sqrt()
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct Gaussian;
+
+impl<T: Lane> Profile<T> for Gaussian {
+    type Acc<S: Simd> = One<S, T>;
+    #[inline(always)]
+    fn accumulate<S: Simd>(self, acc: One<S, T>, x: T, y: Vector<S, T>) -> One<S, T> {
+        minus_square::<S, T>(acc, x, y)
+    }
+    #[inline(always)]
+    fn value<S: Simd>(self, simd: S, acc: One<S, T>) -> Vector<S, T> {
+        exp2::<S, T>(simd, acc.0)
+    }
+}
+
+/// The mean of Gaussians; the numbers are (ℓ₁/ℓᵢ)², the first being 1.
+#[derive(Clone, Copy)]
+pub(crate) struct Gaussians<'a, T>(pub(crate) &'a [T]);
+
+impl<T: Lane> Profile<T> for Gaussians<'_, T> {
+    type Acc<S: Simd> = One<S, T>;
+    #[inline(always)]
+    fn accumulate<S: Simd>(self, acc: One<S, T>, x: T, y: Vector<S, T>) -> One<S, T> {
+        minus_square::<S, T>(acc, x, y)
+    }
+    #[inline(always)]
+    fn value<S: Simd>(self, simd: S, acc: One<S, T>) -> Vector<S, T> {
+        let mut sum = Vector::<S, T>::splat(simd, T::ZERO);
+        for &factor in self.0 {
+            sum += exp2::<S, T>(simd, acc.0 * factor);
+        }
+        sum / T::from_f64(self.0.len() as f64)
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct Laplace;
+
+impl<T: Lane> Profile<T> for Laplace {
+    type Acc<S: Simd> = One<S, T>;
+    #[inline(always)]
+    fn accumulate<S: Simd>(self, acc: One<S, T>, x: T, y: Vector<S, T>) -> One<S, T> {
+        One(acc.0 - (y - x).abs())
+    }
+    #[inline(always)]
+    fn value<S: Simd>(self, simd: S, acc: One<S, T>) -> Vector<S, T> {
+        exp2::<S, T>(simd, acc.0)
+    }
+}
+
+/// Matérn kernels by their degree: (1 + c₁u + c₂u²)·2^(−u) with u = v·log₂e.
+#[derive(Clone, Copy)]
+pub(crate) struct Matern<const DEGREE: usize>;
+
+impl<T: Lane, const DEGREE: usize> Profile<T> for Matern<DEGREE> {
+    type Acc<S: Simd> = One<S, T>;
+    #[inline(always)]
+    fn accumulate<S: Simd>(self, acc: One<S, T>, x: T, y: Vector<S, T>) -> One<S, T> {
+        minus_square::<S, T>(acc, x, y)
+    }
+    #[inline(always)]
+    fn value<S: Simd>(self, simd: S, acc: One<S, T>) -> Vector<S, T> {
+        let u = root::<S, T>(acc);
+        let decay = exp2::<S, T>(simd, -u);
+        let ln2 = std::f64::consts::LN_2;
+        let one = Vector::<S, T>::splat(simd, T::ONE);
+        // Beyond the range of the exponential u is cut, so that the polynomial does not blow the tail up again.
+        let u = u.min(Vector::<S, T>::splat(simd, -T::LOWEST));
+        match DEGREE {
+            0 => decay,
+            1 => u.mul_add(Vector::<S, T>::splat(simd, T::from_f64(ln2)), one) * decay,
+            _ => {
+                let square = Vector::<S, T>::splat(simd, T::from_f64(ln2 * ln2 / 3.0));
+                let linear = u.mul_add(square, Vector::<S, T>::splat(simd, T::from_f64(ln2)));
+                u.mul_add(linear, one) * decay
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct Imq;
+
+impl<T: Lane> Profile<T> for Imq {
+    type Acc<S: Simd> = One<S, T>;
+    #[inline(always)]
+    fn accumulate<S: Simd>(self, acc: One<S, T>, x: T, y: Vector<S, T>) -> One<S, T> {
+        minus_square::<S, T>(acc, x, y)
+    }
+    #[inline(always)]
+    fn value<S: Simd>(self, simd: S, acc: One<S, T>) -> Vector<S, T> {
+        let one = Vector::<S, T>::splat(simd, T::ONE);
+        one / (one - acc.0).sqrt()
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct Linear;
+
+impl<T: Lane> Profile<T> for Linear {
+    type Acc<S: Simd> = One<S, T>;
+    #[inline(always)]
+    fn accumulate<S: Simd>(self, acc: One<S, T>, x: T, y: Vector<S, T>) -> One<S, T> {
+        One(y.mul_add(Vector::<S, T>::splat(y.token(), x), acc.0))
+    }
+    #[inline(always)]
+    fn value<S: Simd>(self, _: S, acc: One<S, T>) -> Vector<S, T> {
+        acc.0
+    }
+}

@@ -1,0 +1,232 @@
+//! Kernels as plain data, and their formulas: value, slope and gradient, one pair at a time in f64.
+
+use std::borrow::Cow;
+
+const SQRT_3: f64 = 1.732_050_807_568_877_2;
+const SQRT_5: f64 = 2.236_067_977_499_79;
+
+/// The shape of a kernel with its lengths, which are positive and have a square that is a normal number.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shape<'a> {
+    /// exp(−r²/(2ℓ²))
+    Gaussian {
+        /// ℓ
+        length: f64,
+    },
+    /// The mean of several Gaussians, one for each length.
+    Gaussians {
+        /// ℓ₁, ℓ₂, …; at least one.
+        lengths: Cow<'a, [f64]>,
+    },
+    /// exp(−|x−y|₁/ℓ)
+    Laplace {
+        /// ℓ
+        length: f64,
+    },
+    /// exp(−r/ℓ)
+    Matern12 {
+        /// ℓ
+        length: f64,
+    },
+    /// (1+√3 r/ℓ)·exp(−√3 r/ℓ)
+    Matern32 {
+        /// ℓ
+        length: f64,
+    },
+    /// (1+√5 r/ℓ+5r²/(3ℓ²))·exp(−√5 r/ℓ)
+    Matern52 {
+        /// ℓ
+        length: f64,
+    },
+    /// (1+r²/ℓ²)^(−1/2)
+    Imq {
+        /// ℓ
+        length: f64,
+    },
+    /// x·y
+    Linear,
+}
+
+/// What a kernel is a function of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Distance {
+    /// r² = Σ (xᵢ−yᵢ)²
+    SquaredEuclidean,
+    /// |x−y|₁ = Σ |xᵢ−yᵢ|
+    Manhattan,
+    /// x·y
+    Dot,
+}
+
+impl Distance {
+    /// The distance of x and y.
+    pub fn between(self, x: &[f64], y: &[f64]) -> f64 {
+        debug_assert_eq!(x.len(), y.len());
+        let pairs = x.iter().zip(y);
+        match self {
+            Distance::SquaredEuclidean => pairs.map(|(a, b)| (a - b) * (a - b)).sum(),
+            Distance::Manhattan => pairs.map(|(a, b)| (a - b).abs()).sum(),
+            Distance::Dot => pairs.map(|(a, b)| a * b).sum(),
+        }
+    }
+}
+
+impl Shape<'_> {
+    /// The shape with lengths of its own.
+    pub(crate) fn into_owned(self) -> Shape<'static> {
+        match self {
+            Shape::Gaussian { length } => Shape::Gaussian { length },
+            Shape::Gaussians { lengths } => Shape::Gaussians { lengths: Cow::Owned(lengths.into_owned()) },
+            Shape::Laplace { length } => Shape::Laplace { length },
+            Shape::Matern12 { length } => Shape::Matern12 { length },
+            Shape::Matern32 { length } => Shape::Matern32 { length },
+            Shape::Matern52 { length } => Shape::Matern52 { length },
+            Shape::Imq { length } => Shape::Imq { length },
+            Shape::Linear => Shape::Linear,
+        }
+    }
+
+    /// The distance this kernel is a function of.
+    pub fn distance(&self) -> Distance {
+        match self {
+            Shape::Laplace { .. } => Distance::Manhattan,
+            Shape::Linear => Distance::Dot,
+            _ => Distance::SquaredEuclidean,
+        }
+    }
+
+    /// k(x, y). Costs d.
+    pub fn value(&self, x: &[f64], y: &[f64]) -> f64 {
+        self.profile(self.distance().between(x, y))
+    }
+
+    /// k(x, x): 1 for every kernel but the linear one.
+    pub fn diagonal(&self, x: &[f64]) -> f64 {
+        match self {
+            Shape::Linear => Distance::Dot.between(x, x),
+            _ => 1.0,
+        }
+    }
+
+    /// Whether k(x, x) is the same for every x.
+    pub fn has_constant_diagonal(&self) -> bool {
+        !matches!(self, Shape::Linear)
+    }
+
+    /// Adds `scale`·∇ₓk(x, y) to `gradient` and returns k(x, y). Costs d.
+    pub fn add_gradient(&self, x: &[f64], y: &[f64], scale: f64, gradient: &mut [f64]) -> f64 {
+        let (value, slope) = self.profile_and_slope(self.distance().between(x, y));
+        let slope = scale * slope;
+        let coordinates = gradient.iter_mut().zip(x.iter().zip(y));
+        match self.distance() {
+            Distance::SquaredEuclidean => coordinates.for_each(|(g, (a, b))| *g += slope * 2.0 * (a - b)),
+            Distance::Manhattan => coordinates.for_each(|(g, (a, b))| {
+                // f64::signum(0.0) is 1; at the kink the gradient is taken as 0.
+                if a != b {
+                    *g += slope * (a - b).signum();
+                }
+            }),
+            Distance::Dot => coordinates.for_each(|(g, (_, b))| *g += slope * b),
+        }
+        value
+    }
+
+    /// The kernel as a function of its [`Distance`].
+    pub fn profile(&self, s: f64) -> f64 {
+        match self {
+            Shape::Gaussian { length } => (-0.5 * s / (length * length)).exp(),
+            Shape::Gaussians { lengths } => {
+                lengths.iter().map(|l| (-0.5 * s / (l * l)).exp()).sum::<f64>() / lengths.len() as f64
+            }
+            Shape::Laplace { length } => (-s / length).exp(),
+            Shape::Matern12 { length } => (-s.sqrt() / length).exp(),
+            Shape::Matern32 { length } => {
+                let v = SQRT_3 * s.sqrt() / length;
+                (1.0 + v) * (-v).exp()
+            }
+            Shape::Matern52 { length } => {
+                let v = SQRT_5 * s.sqrt() / length;
+                (1.0 + v + v * v / 3.0) * (-v).exp()
+            }
+            Shape::Imq { length } => (1.0 + s / (length * length)).sqrt().recip(),
+            Shape::Linear => s,
+        }
+    }
+
+    /// [`profile`](Self::profile) and its derivative, which is taken as 0 at the kink of `Matern12`.
+    pub fn profile_and_slope(&self, s: f64) -> (f64, f64) {
+        let value = self.profile(s);
+        let slope = match self {
+            Shape::Gaussian { length } => -0.5 / (length * length) * value,
+            Shape::Gaussians { lengths } => {
+                let slopes = lengths.iter().map(|l| -0.5 / (l * l) * (-0.5 * s / (l * l)).exp());
+                slopes.sum::<f64>() / lengths.len() as f64
+            }
+            Shape::Laplace { length } => -value / length,
+            Shape::Matern12 { .. } if s == 0.0 => 0.0,
+            Shape::Matern12 { length } => -0.5 * value / (length * s.sqrt()),
+            // With v = c·r, the polynomial in front of the exponential is divided out of the value again.
+            Shape::Matern32 { length } => {
+                let c = SQRT_3 / length;
+                -0.5 * c * c * value / (1.0 + c * s.sqrt())
+            }
+            Shape::Matern52 { length } => {
+                let c = SQRT_5 / length;
+                let v = c * s.sqrt();
+                -(c * c / 6.0) * (1.0 + v) * value / (1.0 + v + v * v / 3.0)
+            }
+            Shape::Imq { length } => -0.5 / (length * length) * value.powi(3),
+            Shape::Linear => 1.0,
+        };
+        (value, slope)
+    }
+}
+
+/// Σⱼ wⱼ k(x, yⱼ) over flat rows y, and its gradient times `scale` added to `gradient`.
+pub fn add_gradient_into(
+    kernel: &Shape<'_>,
+    x: &[f64],
+    rows: &[f64],
+    weights: &[f64],
+    scale: f64,
+    gradient: &mut [f64],
+) -> f64 {
+    let rows = rows.chunks_exact(x.len()).zip(weights);
+    rows.map(|(y, w)| w * kernel.add_gradient(x, y, scale * w, gradient)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tests::kernels;
+
+    #[test]
+    fn gradients_agree_with_central_differences() {
+        let (x, y) = ([0.3, -0.2, 0.9], [0.1, 0.4, 0.5]);
+        for (name, kernel) in kernels() {
+            let mut gradient = [10.0; 3];
+            let value = kernel.add_gradient(&x, &y, -2.0, &mut gradient);
+            assert_eq!(value, kernel.value(&x, &y));
+            for i in 0..3 {
+                let h = 1e-5;
+                let (mut up, mut down) = (x, x);
+                up[i] += h;
+                down[i] -= h;
+                let difference = (kernel.value(&up, &y) - kernel.value(&down, &y)) / (2.0 * h);
+                let got = (gradient[i] - 10.0) / -2.0;
+                assert!((got - difference).abs() < 1e-8, "{name} {i}: {got} {difference}");
+            }
+        }
+    }
+
+    #[test]
+    fn at_its_own_point_a_kernel_is_one_and_its_gradient_finite() {
+        let x = [0.3, -0.2];
+        for (name, kernel) in kernels() {
+            let mut gradient = [0.0; 2];
+            assert_eq!(kernel.add_gradient(&x, &x, 1.0, &mut gradient), kernel.diagonal(&x), "{name}");
+            if kernel.has_constant_diagonal() {
+                assert_eq!((kernel.diagonal(&x), gradient), (1.0, [0.0; 2]), "{name}");
+            }
+        }
+    }
+}
