@@ -6,8 +6,15 @@ use std::path::{Path, PathBuf};
 /// The folders from left to right, as ARCHITECTURE.md has them.
 const ORDER: [&str; 6] = ["words", "args", "plan", "report", "terminal", "run"];
 
-/// What a text names of the crate: `plan` for `crate::plan::Stop`, and all of `crate::{args, plan}`.
+/// What a text names of the crate: `plan` for `crate::plan::Stop`, and all of `crate::{args, plan}`. In the first file of
+/// a folder `super::` leads there too; elsewhere no folder of the order can follow it.
 fn named(source: &str) -> Vec<String> {
+    let mut names = named_after(source, "crate::");
+    names.extend(named_after(source, "super::").into_iter().filter(|name| ORDER.contains(&name.as_str())));
+    names
+}
+
+fn named_after(source: &str, path: &str) -> Vec<String> {
     let code: String = source
         .lines()
         .filter(|line| !line.trim_start().starts_with("//"))
@@ -17,12 +24,12 @@ fn named(source: &str) -> Vec<String> {
         text.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
     };
     let mut names = Vec::new();
-    for (at, _) in code.match_indices("crate::") {
-        // `pub(crate)` has no `::`, and `supersample_crate::` would be another name.
+    for (at, _) in code.match_indices(path) {
+        // The end of a longer name.
         if code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_') {
             continue;
         }
-        let rest = &code[at + "crate::".len()..];
+        let rest = &code[at + path.len()..];
         let Some(group) = rest.trim_start().strip_prefix('{') else {
             names.push(first_word(rest));
             continue;
@@ -96,6 +103,7 @@ fn the_document_has_the_same_order() {
 fn every_spelling_of_an_import_is_seen() {
     assert_eq!(named("use crate::plan::{Ended, Stop};\nuse crate::words;"), ["plan", "words"]);
     assert_eq!(named("use crate::{args::Args, plan::{Stop, Ended},\n    run};"), ["args", "plan", "run"]);
+    assert_eq!(named("use super::run::Outcome;\nuse super::super::{args, text::Line};"), ["run", "args"]);
     assert_eq!(named("let x = crate::run::choose(&plan);"), ["run"]);
     assert_eq!(named("// use crate::run;\npub(crate) fn f() {}"), Vec::<String>::new());
     assert_eq!(to_the_right("plan", "use crate::args::Args;\nuse crate::report::Report;"), ["report"]);
