@@ -2,6 +2,7 @@
 
 use supersample::weights::WeightRule;
 
+use super::TypicalErrors;
 use crate::words::{count, counted, significant, up_to_eight};
 
 /// What else was done and asked for.
@@ -46,7 +47,7 @@ pub(crate) struct Weighing {
     pub(crate) error: Option<f64>,
     /// The MMD of the same points with equal weights, and their other errors.
     pub(crate) equal_error: Option<f64>,
-    pub(crate) equal_errors: super::TypicalErrors,
+    pub(crate) equal_errors: TypicalErrors,
     /// What was added to the diagonal of the kernel matrix.
     pub(crate) jitter: f64,
     pub(crate) is_optimal: bool,
@@ -169,6 +170,25 @@ mod tests {
         );
         let swapped = Refinement { is_herded: false, searched_error: None, swaps: 1, sweeps: 1, ..searched };
         assert_eq!(swapped.in_words(significant), "MMD began at 0.0187, swapped 0.00920 (1 swap in 1 sweep)");
+    }
+
+    #[test]
+    fn weights_are_told_with_those_that_are_odd() {
+        let free = Weighing {
+            rule: WeightRule::SumToOne,
+            weights: vec![1.5, -0.5, 0.0],
+            error: None,
+            equal_error: None,
+            equal_errors: TypicalErrors::default(),
+            jitter: 1e-9,
+            is_optimal: true,
+        };
+        assert_eq!(
+            free.in_words(),
+            "free weights (1 of 3 are 0; 1 of 3 are negative; 1.00e-9 added to the diagonal of the kernel matrix)"
+        );
+        let simplex = Weighing { rule: WeightRule::Simplex, weights: vec![0.5, 0.5], ..free };
+        assert_eq!(simplex.in_words(), "simplex weights");
     }
 
     #[test]

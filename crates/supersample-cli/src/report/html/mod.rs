@@ -231,6 +231,21 @@ mod tests {
     }
 
     #[test]
+    fn every_line_of_the_text_is_on_the_page() {
+        let mut about = report();
+        (about.comparison, about.warnings) = (None, vec!["a < b".to_string()]);
+        let (text, page) = (about.to_text(), about.to_html());
+        assert!(page.contains("<p class=\"warning\">Warning: a &lt; b.</p>"), "{page}");
+        let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty()).collect();
+        let sentences = lines.iter().filter(|line| !line.starts_with("these ") && !line.starts_with(' '));
+        for line in sentences.clone() {
+            assert!(page.contains(&format!("{}.</p>", escaped(&capitalised(line)))), "{line}");
+        }
+        // But for the two lines of the table, whose cells stand alone.
+        assert_eq!(sentences.count(), lines.len() - 2);
+    }
+
+    #[test]
     fn words_with_spaces_are_quoted_for_the_shell() {
         assert_eq!(shell_word("a b"), "'a b'");
         assert_eq!(shell_word("it's"), "'it'\\''s'");
