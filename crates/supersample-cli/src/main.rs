@@ -1,47 +1,33 @@
 //! The command `supersample`: arguments, then a checked plan, then the run, then the report.
 
 mod args;
-mod balance;
-mod checkpoint;
-mod choose;
-mod choose_rows;
-mod compare;
-mod eval;
-mod html;
-mod interrupt;
-mod json;
-mod manual;
-mod names;
-mod numbers;
-mod output;
 mod plan;
-mod problem;
-mod progress;
 mod report;
-mod rows;
-mod sample;
-mod subset;
-mod weighing;
-mod weights;
+mod run;
+mod terminal;
+mod words;
 
-use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
 use std::process::ExitCode;
+use std::sync::Mutex;
 
-use anyhow::{Context, Result};
+use anyhow::{Result, anyhow};
 use clap::Parser;
 use clap::error::ErrorKind;
-use rayon::ThreadPoolBuilder;
 
 use crate::args::{Args, Verb};
-use crate::choose::Ended;
-use crate::interrupt::{EXIT_INTERRUPTED, NOTHING_WRITTEN};
 use crate::plan::{ChoosePlan, EvalPlan, SamplePlan};
-use crate::report::Report;
+use crate::run::Outcome;
+use crate::terminal::interrupt::{self, EXIT_INTERRUPTED, NOTHING_WRITTEN};
+use crate::terminal::output::say;
 
 /// What the shell sees when the error asked for was not reached.
 const EXIT_NOT_REACHED: u8 = 1;
 /// What the shell sees when anything went wrong.
 const EXIT_ERROR: u8 = 2;
+
+/// The last panic, told only if nobody caught it: a reader of broken files may panic and be answered with an error.
+static PANIC: Mutex<String> = Mutex::new(String::new());
 
 fn main() -> ExitCode {
     // Before the arguments, because the version names the instruction set.
@@ -52,11 +38,15 @@ fn main() -> ExitCode {
         Ok(args) => args,
         Err(refusal) => return usage(&refusal),
     };
-    match run(args) {
+    let last = || PANIC.lock().unwrap_or_else(|lock| lock.into_inner());
+    set_hook(Box::new(move |panic| *last() = panic.to_string()));
+    let ended = catch_unwind(AssertUnwindSafe(|| run(args)))
+        .unwrap_or_else(|_| Err(anyhow!("this is a bug; please report it with the command: {}", last())));
+    match ended {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::NotReached) => ExitCode::from(EXIT_NOT_REACHED),
         Ok(Outcome::Interrupted) => ExitCode::from(EXIT_INTERRUPTED),
-        Err(error) if was_interrupted(&error) => {
+        Err(error) if error.downcast_ref() == Some(&supersample::Error::Interrupted) => {
             say(&format!("supersample: {NOTHING_WRITTEN}\n"));
             ExitCode::from(EXIT_INTERRUPTED)
         }
@@ -64,72 +54,28 @@ fn main() -> ExitCode {
     }
 }
 
-/// How a run that made no error ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Outcome {
-    Done,
-    NotReached,
-    Interrupted,
-}
-
-impl Outcome {
-    fn of(report: &Report) -> Outcome {
-        match report.ended {
-            Some(Ended::Interrupted) => Outcome::Interrupted,
-            _ if report.missed_its_goal() => Outcome::NotReached,
-            _ => Outcome::Done,
-        }
-    }
-}
-
 fn run(args: Args) -> Result<Outcome> {
     interrupt::listen();
     match args.verb {
-        Verb::Herd(args) => choose_rows::run(&ChoosePlan::herd(args)?),
-        Verb::Thin(args) => choose_rows::run(&ChoosePlan::thin(args)?),
-        Verb::Sample(args) => sample::run(&SamplePlan::new(args)?),
-        Verb::Eval(args) => eval::run(&EvalPlan::new(args)?),
-        Verb::Completions { shell } => manual::completions(shell),
-        Verb::Man { directory } => manual::man(directory.as_deref()),
+        Verb::Herd(args) => run::choose(&ChoosePlan::herd(args)?),
+        Verb::Thin(args) => run::choose(&ChoosePlan::thin(args)?),
+        Verb::Sample(args) => run::sample(&SamplePlan::new(args)?),
+        Verb::Eval(args) => run::eval(&EvalPlan::new(args)?),
+        Verb::Completions { shell } => run::completions(shell),
+        Verb::Man { directory } => run::man(directory.as_deref()),
     }
-}
-
-/// Runs on a thread pool of our own, since the global one would outlive the plan; `None` is all cores.
-fn with_threads<T: Send>(threads: Option<usize>, run: impl FnOnce() -> Result<T> + Send) -> Result<T> {
-    let pool = ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build();
-    pool.context("the threads cannot be started; try fewer --threads")?.install(run)
-}
-
-/// The words as typed, the path of the program left out.
-fn command_line() -> Vec<String> {
-    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
-    std::iter::once("supersample".to_string()).chain(words).collect()
-}
-
-/// Whether the user ended the run before it had anything to write.
-fn was_interrupted(error: &anyhow::Error) -> bool {
-    error.downcast_ref() == Some(&supersample::Error::Interrupted)
-}
-
-/// To stderr. Whoever closed it does not want to hear.
-fn say(text: &str) {
-    let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
 /// Help and version go to stdout as asked; a misused flag is an error like any other and looks like one.
 fn usage(refusal: &clap::Error) -> ExitCode {
-    // Without any arguments the answer is the help, but a script must still see that nothing was done.
-    if refusal.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        let _ = refusal.print();
-        return ExitCode::from(EXIT_ERROR);
-    }
-    if refusal.use_stderr() {
+    if refusal.use_stderr() && refusal.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         let text = refusal.render().to_string();
         return complain(text.strip_prefix("error: ").unwrap_or(&text).trim_end());
     }
     // Nobody is left to tell if stdout is closed.
     let _ = refusal.print();
-    ExitCode::SUCCESS
+    // Without any arguments the answer is the help, but a script must still see that nothing was done.
+    if refusal.use_stderr() { ExitCode::from(EXIT_ERROR) } else { ExitCode::SUCCESS }
 }
 
 fn complain(message: &str) -> ExitCode {

@@ -69,6 +69,40 @@ fn thin_searches_by_seed_and_only_if_asked() {
 }
 
 #[test]
+fn what_swaps_and_the_search_gain_is_told() {
+    let desk = Desk::new();
+    desk.write("d.csv", posterior(300));
+    let told = |words: &str| {
+        let (_, summary) = desk.ran(&format!("{words} --json s.json --report r.html -o o.csv"));
+        let result = json(&desk, "s.json")["result"].clone();
+        let line = summary.lines().find(|line| line.starts_with("MMD ")).map(str::to_string);
+        (result, line, desk.read("r.html"))
+    };
+    let (result, line, page) = told("thin d.csv -n 20");
+    let stage = |key: &str| result["refinement"][key].as_f64().unwrap();
+    let (before, swapped, searched) = (stage("mmd_before"), stage("mmd_swapped"), stage("mmd_searched"));
+    assert!(before > swapped && swapped >= searched, "{result}");
+    assert!((searched - result["mmd"].as_f64().unwrap()).abs() < 1e-9, "{result}");
+    let line = line.unwrap();
+    let swaps = result["refinement"]["swaps"].as_u64().unwrap();
+    assert!(line.starts_with("MMD herded 0.") && line.contains(&format!(" ({swaps} swaps in ")), "{line}");
+    assert!(line.ends_with(" beside the search)") && page.contains(&format!("<p>{line}.</p>")), "{line}");
+    // They began with the rows that herding alone has.
+    let (herded, line, _) = told("herd d.csv -n 20 --unique");
+    assert!((before - herded["mmd"].as_f64().unwrap()).abs() < 1e-9, "{herded}");
+    assert_eq!((line, &herded["refinement"]), (None, &serde_json::Value::Null));
+    let (result, line, _) = told("thin d.csv -n 20 --search 0");
+    assert!(result["refinement"]["mmd_searched"].is_null() && result["refinement"]["converged"] == true);
+    assert!(!line.unwrap().contains("search"));
+    // The fewest rows are found by cutting a larger set down.
+    let (result, line, _) = told("thin d.csv --tol 0.05");
+    assert!(result["refinement"]["herded"] == false && line.unwrap().starts_with("MMD began at "));
+    // All rows are a set that no swap can change.
+    let (result, line, _) = told("thin d.csv -n 500");
+    assert_eq!((line, &result["refinement"]), (None, &serde_json::Value::Null));
+}
+
+#[test]
 fn weights_are_written_and_lower_the_error() {
     let desk = Desk::new();
     desk.write("d.csv", posterior(400));

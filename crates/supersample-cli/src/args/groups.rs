@@ -7,9 +7,8 @@ use clap::builder::PossibleValuesParser;
 use supersample::Kernel;
 use supersample_io::Format;
 
+use super::lists::{NameList, QuotaList};
 use super::values::{memory_size, separator, whole_number};
-use crate::balance::QuotaList;
-use crate::names::NameList;
 
 #[derive(clap::Args)]
 pub(crate) struct InputArgs {
@@ -161,6 +160,17 @@ pub(crate) struct RunArgs {
     /// Print no summary and no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,
+}
+
+// What `herd` and `thin` have in common beside the input and the size. No doc comment: it would become their help.
+#[derive(clap::Args)]
+pub(crate) struct CommonArgs {
+    #[command(flatten)]
+    pub(crate) kernel: KernelArgs,
+    #[command(flatten)]
+    pub(crate) result: ResultArgs,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
 }
 
 /// What is done to the columns before distances are taken.

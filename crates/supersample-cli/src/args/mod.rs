@@ -1,6 +1,7 @@
-//! What can be typed: the verbs, the flags and their help.
+//! Arguments: what can be typed, the verbs, the flags and their help.
 
 mod groups;
+mod lists;
 mod values;
 
 use std::path::PathBuf;
@@ -10,8 +11,8 @@ use clap::{Parser, Subcommand};
 use clap_complete::Shell;
 
 pub(crate) use self::groups::{
-    BalanceArgs, InputArgs, KernelArgs, PrecisionArg, ReadingArgs, ResultArgs, RunArgs, ScaleArg, SizeArgs,
-    WeightsArg,
+    BalanceArgs, CommonArgs, InputArgs, KernelArgs, PrecisionArg, ReadingArgs, ResultArgs, ScaleArg,
+    SizeArgs, WeightsArg,
 };
 use self::values::whole_number;
 
@@ -91,11 +92,7 @@ pub(crate) struct HerdArgs {
     pub(crate) unique: bool,
 
     #[command(flatten)]
-    pub(crate) kernel: KernelArgs,
-    #[command(flatten)]
-    pub(crate) result: ResultArgs,
-    #[command(flatten)]
-    pub(crate) run: RunArgs,
+    pub(crate) common: CommonArgs,
 }
 
 /// Choose the best rows as a set: herding, then swaps until none helps and a search
@@ -124,11 +121,7 @@ pub(crate) struct ThinArgs {
     pub(crate) balance: BalanceArgs,
 
     #[command(flatten)]
-    pub(crate) kernel: KernelArgs,
-    #[command(flatten)]
-    pub(crate) result: ResultArgs,
-    #[command(flatten)]
-    pub(crate) run: RunArgs,
+    pub(crate) common: CommonArgs,
 }
 
 /// Place points for a Gaussian mixture, anywhere in space

@@ -1,7 +1,7 @@
-//! The kernel of a plan: known, or known but for the bandwidth that the points will give.
+//! Kernel of a plan: known, or known but for the bandwidth that the points will give.
 
 use anyhow::{Context, Result, bail};
-use supersample::{Kernel, Points, bandwidth};
+use supersample::Kernel;
 
 /// A kernel that is known, or known but for the bandwidth that the points will give.
 #[derive(Debug, PartialEq)]
@@ -24,20 +24,6 @@ impl KernelPlan {
                     bail!("--bandwidth '{text}' is neither a number nor the word median")
                 };
                 Ok(KernelPlan::Given(Kernel::named(&name, &[length]).context("--bandwidth")?))
-            }
-        }
-    }
-
-    /// The kernel for these points, which are scaled already.
-    pub(crate) fn for_points(&self, points: &Points, shares: Option<&[f64]>) -> Result<Kernel> {
-        match self {
-            KernelPlan::Given(kernel) => Ok(kernel.clone()),
-            KernelPlan::Median { name } => {
-                let median = match shares {
-                    Some(shares) => bandwidth::weighted_median(points, shares)?,
-                    None => bandwidth::median(points),
-                };
-                Kernel::named(name, &[median]).context("the median distance cannot be used; give --bandwidth")
             }
         }
     }

@@ -1,67 +1,43 @@
-//! What will be done, checked before anything is: after this file no flag is consulted again.
+//! Plans: what will be done, checked before anything is. After this folder no flag is consulted again.
 
+mod balance;
+mod draws;
 mod kernel;
 mod outputs;
+mod stop;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use supersample::scale::Scale;
+use supersample::RefineOptions;
 use supersample::weights::WeightRule;
-use supersample::{Precision, RefineOptions};
-use supersample_io::{Format, Reading, Selection};
+use supersample_io::Format;
 
+pub(crate) use self::balance::{Balance, Ranges};
+pub(crate) use self::draws::{DrawsPlan, WeightsPlan};
 pub(crate) use self::kernel::KernelPlan;
 pub(crate) use self::outputs::Outputs;
 use self::outputs::check_distinct;
+pub(crate) use self::stop::{Ended, Stop};
 use crate::args::{
-    EvalArgs, HerdArgs, KernelArgs, PrecisionArg, ReadingArgs, ResultArgs, RunArgs, SampleArgs, ScaleArg,
-    SizeArgs, ThinArgs, WeightsArg,
+    CommonArgs, EvalArgs, HerdArgs, InputArgs, ResultArgs, SampleArgs, SizeArgs, ThinArgs, WeightsArg,
 };
-use crate::balance::{Balance, Ranges};
-use crate::choose::Stop;
-use crate::numbers::count;
-use crate::weighing::MOST_WEIGHTED;
+use crate::words::count;
+
+/// The kernel matrix of more points than this takes too much time and memory: T² numbers, T³/3 steps.
+pub(crate) const MOST_WEIGHTED: usize = 5000;
 
 /// More threads than any machine has cores; beyond some number the system starts to kill us instead of refusing.
 const MOST_THREADS: usize = 1024;
 
-/// The draws, how they are read and how their distances are taken.
-#[derive(Debug)]
-pub(crate) struct DrawsPlan {
-    pub(crate) files: Vec<PathBuf>,
-    pub(crate) selection: Selection,
-    pub(crate) format: Option<Format>,
-    pub(crate) separator: Option<u8>,
-    pub(crate) warmup: bool,
-    pub(crate) weights: WeightsPlan,
-    pub(crate) scale: Scale,
-    pub(crate) kernel: KernelPlan,
-    pub(crate) precision: Precision,
-    pub(crate) max_memory: Option<u64>,
-    /// The column that choices are balanced over.
-    pub(crate) per: Option<String>,
-}
-
-/// Where the weights of the rows come from.
-#[derive(Debug, PartialEq)]
-pub(crate) enum WeightsPlan {
-    Equal,
-    Column(String),
-    LogColumn(String),
-}
-
 /// One run of `herd` or `thin`.
 #[derive(Debug)]
 pub(crate) struct ChoosePlan {
-    pub(crate) verb: &'static str,
     pub(crate) draws: DrawsPlan,
     pub(crate) stop: Stop,
     pub(crate) unique: bool,
-    /// How the rows are made better as a set, where they are.
-    pub(crate) refinement: Option<RefineOptions>,
-    /// What is asked of the rows beside being good.
-    pub(crate) balance: Balance,
+    /// How the rows are made better as a set, for `thin`; `None` for `herd`.
+    pub(crate) set: Option<SetPlan>,
     /// The weights that the rows are given; `None` for equal ones.
     pub(crate) weigh: Option<WeightRule>,
     pub(crate) threads: Option<usize>,
@@ -69,6 +45,14 @@ pub(crate) struct ChoosePlan {
     pub(crate) checkpoint: Option<PathBuf>,
     pub(crate) resume: Option<PathBuf>,
     pub(crate) quiet: bool,
+}
+
+/// How rows are made better as a set.
+#[derive(Debug)]
+pub(crate) struct SetPlan {
+    pub(crate) options: RefineOptions,
+    /// What is asked of the rows beside being good.
+    pub(crate) balance: Balance,
 }
 
 /// One run of `sample`.
@@ -101,17 +85,17 @@ pub(crate) struct EvalPlan {
 
 impl ChoosePlan {
     pub(crate) fn herd(args: HerdArgs) -> Result<ChoosePlan> {
-        let HerdArgs { input, size, unique, kernel, result, run } = args;
-        ChoosePlan::new("herd", input.files, input.reading, size, unique, kernel, result, run)
+        let HerdArgs { input, size, unique, common } = args;
+        ChoosePlan::new(input, size, unique, common, None)
     }
 
     pub(crate) fn thin(args: ThinArgs) -> Result<ChoosePlan> {
-        let ThinArgs { input, mut size, repeats, search, seed, balance, kernel, result, run } = args;
+        let ThinArgs { input, mut size, repeats, search, seed, balance, common } = args;
         ensure!(
             seed.is_none() || search != Some(0),
             "--seed has no effect with --search 0; leave one of them out"
         );
-        let refinement = match search {
+        let options = match search {
             Some(0) => RefineOptions::default(),
             Some(sweeps) => RefineOptions::default().search(sweeps, seed.unwrap_or(0)),
             None => RefineOptions::default().search_by_size(seed.unwrap_or(0)),
@@ -135,23 +119,18 @@ impl ChoosePlan {
                 count(asked)
             );
         }
-        let mut plan =
-            ChoosePlan::new("thin", input.files, input.reading, size, !repeats, kernel, result, run)?;
-        plan.draws.per = balance.per.clone();
-        Ok(ChoosePlan { refinement: Some(refinement.repeats(repeats)), balance, ..plan })
+        let set = SetPlan { options: options.repeats(repeats), balance };
+        ChoosePlan::new(input, size, !repeats, common, Some(set))
     }
 
-    #[expect(clippy::too_many_arguments, reason = "one for each group of flags, called from two places")]
     fn new(
-        verb: &'static str,
-        files: Vec<PathBuf>,
-        reading: ReadingArgs,
+        input: InputArgs,
         size: SizeArgs,
         unique: bool,
-        kernel: KernelArgs,
-        result: ResultArgs,
-        run: RunArgs,
+        common: CommonArgs,
+        set: Option<SetPlan>,
     ) -> Result<ChoosePlan> {
+        let (InputArgs { files, reading }, CommonArgs { kernel, result, run }) = (input, common);
         let ResultArgs { output, weights, indices, trace, json, report } = result;
         let outputs = Outputs::new(output, indices, trace, json, report)?;
         let mut written = outputs.named();
@@ -163,12 +142,11 @@ impl ChoosePlan {
             check_distinct(&[resume.as_path()], &outputs.named()).context("--resume")?;
         }
         let stop = Stop::new(size.number, size.tol, size.worth)?;
+        let per = set.as_ref().and_then(|set| set.balance.per.clone());
         Ok(ChoosePlan {
-            verb,
-            draws: DrawsPlan::new(files, reading, kernel, run.max_memory)?,
+            draws: DrawsPlan::new(files, reading, kernel, run.max_memory, per)?,
             unique,
-            refinement: None,
-            balance: Balance::default(),
+            set,
             weigh: weight_rule(weights, &stop, &outputs)?,
             stop,
             threads: checked_threads(run.threads)?,
@@ -217,74 +195,13 @@ impl EvalPlan {
         let inputs: Vec<&Path> = files.iter().chain([&subset]).map(PathBuf::as_path).collect();
         check_distinct(&inputs, &outputs.named())?;
         Ok(EvalPlan {
-            draws: DrawsPlan::new(files, args.reading, args.kernel, None)?,
+            draws: DrawsPlan::new(files, args.reading, args.kernel, None, None)?,
             subset,
             index_column: args.index_column,
             threads: checked_threads(args.threads)?,
             outputs,
             quiet: args.quiet,
         })
-    }
-}
-
-impl DrawsPlan {
-    fn new(
-        files: Vec<PathBuf>,
-        reading: ReadingArgs,
-        kernel: KernelArgs,
-        max_memory: Option<u64>,
-    ) -> Result<DrawsPlan> {
-        let stdins = files.iter().filter(|file| file.as_os_str() == "-").count();
-        ensure!(stdins <= 1, "- stands for stdin, which can be read only once");
-        let selection = match (reading.columns, reading.exclude) {
-            (Some(only), _) => Selection::Only(only.0),
-            (None, Some(except)) => Selection::Except(except.0),
-            (None, None) => Selection::Default,
-        };
-        let weights = match (reading.weight_column, reading.log_weight_column) {
-            (Some(name), _) => WeightsPlan::Column(name),
-            (None, Some(name)) => WeightsPlan::LogColumn(name),
-            (None, None) => WeightsPlan::Equal,
-        };
-        let format = reading.format.map(|name| name.parse().expect("clap has checked the name"));
-        if let (Some(format), true) = (format, reading.separator.is_some()) {
-            ensure!(format == Format::Text, "--separator has no effect on {format} files; leave it out");
-        }
-        Ok(DrawsPlan {
-            files,
-            selection,
-            format,
-            separator: reading.separator,
-            warmup: reading.warmup,
-            weights,
-            scale: match kernel.scale {
-                ScaleArg::None => Scale::None,
-                ScaleArg::Sd => Scale::Sd,
-                ScaleArg::Pca => Scale::Pca,
-            },
-            kernel: KernelPlan::new(kernel.kernel, kernel.bandwidth.as_deref())?,
-            precision: match kernel.precision {
-                PrecisionArg::Mixed => Precision::Mixed,
-                PrecisionArg::Double => Precision::Double,
-            },
-            max_memory,
-            per: None,
-        })
-    }
-
-    pub(crate) fn reading(&self) -> Reading<'_> {
-        let weight_column = match &self.weights {
-            WeightsPlan::Equal => None,
-            WeightsPlan::Column(name) | WeightsPlan::LogColumn(name) => Some(name.as_str()),
-        };
-        Reading {
-            selection: self.selection.clone(),
-            weight_column,
-            group_column: self.per.as_deref(),
-            format: self.format,
-            separator: self.separator,
-            keep_warmup: self.warmup,
-        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! The files that a run will write: their formats, and that none of them is another or an input.
+//! Outputs of a plan: the formats of the files, and that none of them is another or an input.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

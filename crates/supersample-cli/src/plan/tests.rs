@@ -2,6 +2,8 @@
 
 use clap::Parser;
 use supersample::Kernel;
+use supersample::scale::Scale;
+use supersample_io::Selection;
 
 use super::*;
 use crate::args::{Args, Verb};

@@ -1,43 +1,37 @@
-//! The table of a report: the MMD of the result, its worth and its typical errors, beside those of other rows.
+//! Table of a report: the MMD of the result, its worth and its typical errors, beside those of other rows.
 
-use super::{Report, Subject};
-use crate::compare::{Comparison, TypicalErrors};
-use crate::numbers::{count, ordinal, significant, with_spread};
-use crate::report::counted;
-use crate::report::text::ROUNDING;
-use crate::weighing::Weighing;
+use super::text::ROUNDING;
+use super::{Comparison, Report, Subject, TypicalErrors, Weighing};
+use crate::words::{count, counted, ordinal, significant, with_spread};
 
 /// The cells of a table, the head first, and what to know about them.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Table {
-    pub(crate) lines: Vec<Vec<String>>,
-    pub(crate) note: String,
+pub(super) struct Table {
+    pub(super) lines: Vec<Vec<String>>,
+    pub(super) note: String,
 }
 
 const HEAD: [&str; 7] = ["", "MMD", "worth", "mean", "sd", "quantile", "correlation"];
 
-impl Table {
-    pub(crate) fn to_text(&self) -> String {
-        let columns = self.lines.first().map_or(0, Vec::len);
-        let width = |column: usize| self.lines.iter().map(|line| line[column].chars().count()).max();
-        let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
-        let mut text = String::new();
-        for line in &self.lines {
-            let cells = line.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}   "));
-            text.push_str(cells.collect::<String>().trim_end());
-            text.push('\n');
-        }
-        text + &self.note + "\n"
-    }
+/// The lines of a table with its columns below each other.
+pub(super) fn aligned(lines: &[Vec<String>]) -> String {
+    let columns = lines.first().map_or(0, Vec::len);
+    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max();
+    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
+    let padded = |line: &Vec<String>| {
+        let cells = line.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}   "));
+        cells.collect::<String>().trim_end().to_string()
+    };
+    lines.iter().map(padded).collect::<Vec<_>>().join("\n")
 }
 
-impl Report {
+impl Report<'_> {
     /// `None` where the MMD is not known.
-    pub(crate) fn table(&self) -> Option<Table> {
-        let error = self.error?;
+    pub(super) fn table(&self) -> Option<Table> {
+        let error = self.result.error?;
         let mut lines: Vec<[String; 7]> = vec![HEAD.map(str::to_string)];
         lines.push(self.line(self.these(), self.mmd(error), self.worth(error), self.typical()));
-        if let Some(Weighing { equal_error: Some(error), equal_errors, .. }) = &self.weighing {
+        if let Some(Weighing { equal_error: Some(error), equal_errors, .. }) = &self.details.weighing {
             let label = "with equal weights".to_string();
             lines.push(self.line(label, self.mmd(*error), self.worth(*error), *equal_errors));
         }
@@ -48,18 +42,19 @@ impl Report {
                 true => self.mmd(random_mean),
                 false => with_spread(random_mean, random_sd),
             };
-            let rows = format!("random {}", counted(self.chosen, "row"));
+            let rows = format!("random {}", counted(self.result.count, "row"));
             // Worth as many as they are, by the meaning of the word.
-            lines.push(self.line(rows, random, count(self.chosen), comparison.random_errors));
+            lines.push(self.line(rows, random, count(self.result.count), comparison.random_errors));
             let errors = comparison.spaced_errors;
             lines.push(self.line(self.spacing(), self.mmd(spaced), self.worth(spaced), errors));
-            let by_weight = if self.weight_column.is_some() { " by weight" } else { "" };
+            let by_weight = if self.about.weight_column.is_some() { " by weight" } else { "" };
             notes.push(format!("random: mean ± sd of {random_draws} draws{by_weight}"));
-        } else if let (Subject::Placed { .. }, Some(single)) = (&self.subject, self.single_draw) {
-            let expected = (single.max(0.0) / self.chosen as f64).sqrt();
-            let random = format!("random {}", counted(self.chosen, "point"));
+        } else if let (Subject::Placed { .. }, Some(single)) = (&self.about.subject, self.result.single_draw)
+        {
+            let expected = (single.max(0.0) / self.result.count as f64).sqrt();
+            let random = format!("random {}", counted(self.result.count, "point"));
             let none = TypicalErrors::default();
-            lines.push(self.line(random, self.mmd(expected), count(self.chosen), none));
+            lines.push(self.line(random, self.mmd(expected), count(self.result.count), none));
             notes.push("random: root mean square".to_string());
         }
         // A column that has nothing to say in any line is left out.
@@ -84,25 +79,28 @@ impl Report {
     }
 
     fn these(&self) -> String {
-        match self.subject {
-            Subject::Subset { .. } => format!("this subset of {}", count(self.chosen)),
-            _ => format!("these {}", counted(self.chosen, self.noun())),
+        match self.about.subject {
+            Subject::Subset { .. } => format!("this subset of {}", count(self.result.count)),
+            _ => format!("these {}", counted(self.result.count, self.about.subject.noun())),
         }
     }
 
     fn spacing(&self) -> String {
-        if self.weight_column.is_some() {
+        if self.about.weight_column.is_some() {
             return "evenly spaced by weight".to_string();
         }
-        match self.rows.is_multiple_of(self.chosen) {
-            true => format!("every {} row", ordinal(self.rows / self.chosen)),
-            false => "evenly spaced rows".to_string(),
+        match self.about.rows {
+            Some(rows) if rows.is_multiple_of(self.result.count) => {
+                format!("every {} row", ordinal(rows / self.result.count))
+            }
+            _ => "evenly spaced rows".to_string(),
         }
     }
 
-    fn mmd(&self, error: f64) -> String {
+    /// An MMD, as a bound where it is rounding noise.
+    pub(super) fn mmd(&self, error: f64) -> String {
         match self.is_noise(error) {
-            true => format!("< {}", significant(self.error_floor)),
+            true => format!("< {}", significant(self.result.error_floor)),
             false => significant(error),
         }
     }

@@ -1,4 +1,4 @@
-//! The words of a report, for one that is made up.
+//! Words of a report that is made up.
 
 use supersample::quality::Reference;
 
@@ -23,45 +23,50 @@ fn quality() -> Quality {
     Reference::new(&rows(0..400), 5, None).unwrap().quality(&rows(17..60), None).unwrap()
 }
 
-pub(crate) fn report() -> Report {
+pub(super) fn report() -> Report<'static> {
     let names = |names: &[&str]| names.iter().map(|name| name.to_string()).collect();
-    Report {
-        subject: Subject::Chosen,
-        verb: "herd",
-        command: names(&["supersample", "herd", "draws.csv", "-n", "100"]),
+    let about = About {
+        subject: Subject::Herded,
         files: names(&["draws.csv"]),
-        rows: 4000,
+        rows: Some(4000),
         warmup: 0,
-        stop: Stop { number: Some(100), ..Stop::default() },
-        ended: Some(Ended::Number),
-        chosen: 100,
-        distinct: 100,
         parameters: names(&["mu", "tau", "theta.1", "theta.2", "theta.3"]),
         unused: names(&["chain", "draw"]),
         weight_column: None,
+    };
+    let run = Run {
+        version: "0.0.0 (plain)".to_string(),
+        command: names(&["supersample", "herd", "draws.csv", "-n", "100"]),
+        stop: Stop { number: Some(100), ..Stop::default() },
+        ended: Some(Ended::Number),
+    };
+    let distances = Distances {
         kernel: Kernel::gaussian(3.98123).unwrap(),
         bandwidth_is_median: true,
         scale: Scale::Sd,
-        precision: "double",
+        precision: Precision::Double,
         coordinates: 5,
         constant: Vec::new(),
+    };
+    let result = Measured {
+        count: 100,
+        distinct: 100,
+        rows: Some(vec![5, 7]),
         error: Some(0.007_123),
         error_floor: 1e-8,
         single_draw: Some(0.5),
-        comparison: Some(Comparison {
-            random_mean: 0.0702,
-            random_sd: 0.0046,
-            random_draws: 20,
-            random_errors: typical(0.1),
-            spaced: 0.0675,
-            spaced_errors: typical(0.12),
-        }),
         quality: Some(quality()),
-        weighing: None,
-        balanced: None,
-        polished: None,
-        warnings: Vec::new(),
-    }
+    };
+    let comparison = Comparison {
+        random_mean: 0.0702,
+        random_sd: 0.0046,
+        random_draws: 20,
+        random_errors: typical(0.1),
+        spaced: 0.0675,
+        spaced_errors: typical(0.12),
+    };
+    let (details, warnings) = (Details::default(), Vec::new());
+    Report { about, run, distances, result, comparison: Some(comparison), details, figures: None, warnings }
 }
 
 #[test]
@@ -83,22 +88,30 @@ worst error, in sds of all rows: mean 0.0484 (mu), sd 0.0182 (mu), quantile 0.15
 
 #[test]
 fn what_cannot_be_compared_is_said_and_not_invented() {
+    let Report { about, run, distances, result, .. } = report();
     let run = Report {
-        rows: 1,
-        stop: Stop { number: Some(5), ..Stop::default() },
-        ended: Some(Ended::Exhausted),
-        chosen: 1,
-        distinct: 1,
-        parameters: vec!["x".to_string()],
-        unused: vec![String::new()],
-        kernel: Kernel::linear(),
-        bandwidth_is_median: false,
-        scale: Scale::Sd,
-        constant: vec![0],
-        error: Some(0.0),
-        single_draw: Some(0.0),
+        about: About {
+            rows: Some(1),
+            parameters: vec!["x".to_string()],
+            unused: vec![String::new()],
+            ..about
+        },
+        run: Run { stop: Stop { number: Some(5), ..Stop::default() }, ended: Some(Ended::Exhausted), ..run },
+        distances: Distances {
+            kernel: Kernel::linear(),
+            bandwidth_is_median: false,
+            constant: vec![0],
+            ..distances
+        },
+        result: Measured {
+            count: 1,
+            distinct: 1,
+            error: Some(0.0),
+            single_draw: Some(0.0),
+            quality: Some(Reference::new(&[1.0], 1, None).unwrap().quality(&[1.0], None).unwrap()),
+            ..result
+        },
         comparison: None,
-        quality: Some(Reference::new(&[1.0], 1, None).unwrap().quality(&[1.0], None).unwrap()),
         ..report()
     };
     let expected = "\
@@ -119,16 +132,13 @@ mean, sd and quantiles of every parameter are those of all rows
 
 #[test]
 fn goals_chains_weights_and_warnings_are_told() {
-    let stop = Stop { number: Some(100), tol: Some(0.001), worth: None };
-    let run = Report {
-        stop,
-        files: vec!["1.csv".to_string(), "2.csv".to_string()],
-        warmup: 2000,
-        weight_column: Some("w".to_string()),
-        scale: Scale::Pca,
-        warnings: vec!["mind the gap".to_string()],
-        ..report()
-    };
+    let mut run = report();
+    run.run.stop = Stop { number: Some(100), tol: Some(0.001), worth: None };
+    run.about.files = vec!["1.csv".to_string(), "2.csv".to_string()];
+    run.about.warmup = 2000;
+    run.about.weight_column = Some("w".to_string());
+    run.distances.scale = Scale::Pca;
+    run.warnings = vec!["mind the gap".to_string()];
     let text = run.to_text();
     for line in [
         "chose 100 of 4,000 rows in 2 files by 5 parameters (mu, tau, theta.1, …; not used: chain, draw; 2,000 rows \
@@ -141,9 +151,11 @@ fn goals_chains_weights_and_warnings_are_told() {
         assert!(text.contains(line), "no {line:?} in\n{text}");
     }
     assert!(run.missed_its_goal());
-    let met = Report { ended: Some(Ended::Tolerance), ..run.clone() };
+    let mut met = run.clone();
+    met.run.ended = Some(Ended::Tolerance);
     assert!(!met.missed_its_goal() && met.to_text().contains("the tolerance was reached with 100 rows\n"));
-    let cut = Report { ended: Some(Ended::Interrupted), stop: Stop::default(), ..run };
+    let mut cut = run;
+    (cut.run.ended, cut.run.stop) = (Some(Ended::Interrupted), Stop::default());
     assert!(
         cut.to_text().contains("interrupted: these are the first 100 rows of the run, and good as such\n")
     );
@@ -151,8 +163,9 @@ fn goals_chains_weights_and_warnings_are_told() {
 
 #[test]
 fn errors_at_the_floor_are_bounds() {
-    let run = Report { error: Some(3e-9), distinct: 7, chosen: 30, scale: Scale::None, ..report() };
-    let run = Report { bandwidth_is_median: false, ..run };
+    let mut run = report();
+    (run.result.error, run.result.distinct, run.result.count) = (Some(3e-9), 7, 30);
+    (run.distances.scale, run.distances.bandwidth_is_median) = (Scale::None, false);
     let text = run.to_text();
     assert!(text.starts_with("chose 30 of 4,000 rows (7 distinct) by"), "{text}");
     assert!(text.contains("kernel gaussian, bandwidth 3.98123, columns not scaled\n"), "{text}");

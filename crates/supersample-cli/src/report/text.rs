@@ -1,13 +1,12 @@
-//! A report as one screen of plain text.
-
-use std::fmt::Write;
+//! Sentences of a report: the lines that both the text and the page print, and the text itself.
 
 use supersample::quality::MOST_CORRELATED;
 use supersample::scale::Scale;
 
-use super::{Polish, Report, Subject, Worst};
-use crate::choose::Ended;
-use crate::numbers::{count, significant};
+use super::table::aligned;
+use super::{Report, Subject, Worst};
+use crate::plan::Ended;
+use crate::words::{count, counted, significant};
 
 /// How many names of columns are spelled out before an ellipsis.
 const NAMES_SHOWN: usize = 4;
@@ -15,80 +14,117 @@ const NAMES_SHOWN: usize = 4;
 /// Errors in means, sds, quantiles and correlations up to this are sums in another order, nothing more.
 pub(super) const ROUNDING: f64 = 1e-12;
 
-impl Report {
-    /// One screen of plain text.
-    pub(crate) fn to_text(&self) -> String {
-        let mut text = String::new();
-        self.write(&mut text).expect("text can always be written to memory");
-        text
+/// One line of a report.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Line {
+    pub(super) kind: Kind,
+    /// As plain text.
+    pub(super) text: String,
+}
+
+/// What a line is.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Kind {
+    /// A sentence.
+    Fact,
+    /// A sentence to read before the numbers.
+    Warning,
+    /// Several lines of cells, the head first.
+    Table(Vec<Vec<String>>),
+    /// What to know about the table.
+    Note,
+}
+
+impl Line {
+    fn fact(text: String) -> Line {
+        Line { kind: Kind::Fact, text }
     }
 
-    fn write(&self, out: &mut String) -> std::fmt::Result {
-        writeln!(out, "{}", self.what_was_chosen())?;
-        writeln!(out, "{}", self.how())?;
-        if let Some(balanced) = &self.balanced {
-            writeln!(out, "{}", balanced.in_words())?;
+    fn note(text: String) -> Line {
+        Line { kind: Kind::Note, text }
+    }
+}
+
+impl Report<'_> {
+    /// One screen of plain text: the lines, with an empty one between paragraphs.
+    pub(crate) fn to_text(&self) -> String {
+        let spelled = |lines: &Vec<Line>| lines.iter().map(|line| format!("{}\n", line.text)).collect();
+        self.paragraphs().iter().map(spelled).collect::<Vec<String>>().join("\n")
+    }
+
+    /// All that is said: what was done, then the table, then the worst errors.
+    pub(super) fn paragraphs(&self) -> Vec<Vec<Line>> {
+        let mut paragraphs = vec![self.what_was_done(), self.how_good_it_is()];
+        if self.result.quality.is_some() {
+            paragraphs.push(vec![Line::fact(self.worst_errors())]);
         }
-        if let Some(Polish { start_error, steps, converged }) = self.polished {
-            let errors = start_error.zip(self.equal_error()).map(|(before, after)| {
-                format!(": MMD {} before, {} after", significant(before), significant(after))
-            });
-            let errors = errors.unwrap_or_default();
-            let short = if converged { "" } else { ", not to the end" };
-            writeln!(out, "polished in {}{short}{errors}", counted(steps, "step"))?;
+        paragraphs
+    }
+
+    fn what_was_done(&self) -> Vec<Line> {
+        let details = &self.details;
+        let mut facts = vec![self.what_was_chosen(), self.how()];
+        facts.extend(details.balanced.as_ref().map(|balanced| balanced.in_words()));
+        facts.extend(details.refinement.map(|refinement| refinement.in_words(|error| self.mmd(error))));
+        facts.extend(details.polishing.map(|polishing| polishing.in_words(self.equal_error())));
+        facts.extend(details.weighing.as_ref().map(|weighing| weighing.in_words()));
+        facts.extend(self.how_it_ended());
+        if !self.distances.constant.is_empty() {
+            let names: Vec<&String> =
+                self.distances.constant.iter().map(|&i| &self.about.parameters[i]).collect();
+            facts.push(format!("constant, so centred but not scaled: {}", shortened(&names)));
         }
-        if let Some(weighing) = &self.weighing {
-            writeln!(out, "{}", weighing.in_words())?;
+        let warnings = self
+            .warnings
+            .iter()
+            .map(|warning| Line { kind: Kind::Warning, text: format!("warning: {warning}") });
+        facts.into_iter().map(Line::fact).chain(warnings).collect()
+    }
+
+    fn how_good_it_is(&self) -> Vec<Line> {
+        let mut lines = match self.table() {
+            Some(table) => {
+                let text = aligned(&table.lines);
+                vec![Line { kind: Kind::Table(table.lines), text }, Line::note(table.note)]
+            }
+            None => vec![Line::note("the MMD is not known for this target".to_string())],
+        };
+        if let (None, Some(_), Some(rows)) = (&self.comparison, self.result.single_draw, self.about.rows) {
+            let rows = counted(rows, "row");
+            let text = format!("no comparison with random or evenly spaced rows: the file has {rows}");
+            lines.push(Line::note(text));
         }
-        for line in self.how_it_ended() {
-            writeln!(out, "{line}")?;
-        }
-        if !self.constant.is_empty() {
-            let names: Vec<&String> = self.constant.iter().map(|&i| &self.parameters[i]).collect();
-            writeln!(out, "constant, so centred but not scaled: {}", shortened(&names))?;
-        }
-        for warning in &self.warnings {
-            writeln!(out, "warning: {warning}")?;
-        }
-        writeln!(out)?;
-        match self.table() {
-            Some(table) => out.push_str(&table.to_text()),
-            None => out.push_str("the MMD is not known for this target\n"),
-        }
-        if self.comparison.is_none() && self.single_draw.is_some() && self.rows > 0 {
-            let rows = counted(self.rows, "row");
-            writeln!(out, "no comparison with random or evenly spaced rows: the file has {rows}")?;
-        }
-        if self.quality.is_some() {
-            writeln!(out, "\n{}", self.worst_errors())?;
-        }
-        Ok(())
+        lines
     }
 
     fn how_it_ended(&self) -> Vec<String> {
-        let chosen = counted(self.chosen, self.noun());
+        let chosen = counted(self.result.count, self.about.subject.noun());
         let mut lines = Vec::new();
-        match self.ended {
-            Some(Ended::Interrupted) if self.verb == "thin" => {
+        match self.run.ended {
+            Some(Ended::Interrupted) if self.about.subject == Subject::Thinned => {
                 lines.push(format!("interrupted: the best set so far has these {chosen}"));
             }
             Some(Ended::Interrupted) => {
                 lines.push(format!("interrupted: these are the first {chosen} of the run, and good as such"));
             }
             Some(Ended::Exhausted) => {
-                let asked =
-                    self.stop.number.map(|asked| format!("asked for {}, ", count(asked))).unwrap_or_default();
+                let asked = self
+                    .run
+                    .stop
+                    .number
+                    .map(|asked| format!("asked for {}, ", count(asked)))
+                    .unwrap_or_default();
                 lines.push(format!(
                     "{asked}the pool has {}: all of them were chosen",
-                    counted(self.rows, "row")
+                    counted(self.about.rows.unwrap_or(0), "row")
                 ));
             }
             Some(Ended::Tolerance) => lines.push(format!("the tolerance was reached with {chosen}")),
             Some(Ended::Worth) => lines.push(format!("the worth asked for was reached with {chosen}")),
             Some(Ended::Number) | None => {}
         }
-        if self.missed_its_goal() && self.ended != Some(Ended::Interrupted) {
-            let what = match (self.stop.tol, self.stop.worth) {
+        if self.missed_its_goal() && self.run.ended != Some(Ended::Interrupted) {
+            let what = match (self.run.stop.tol, self.run.stop.worth) {
                 (Some(tol), None) => format!("an MMD of {tol}"),
                 (None, Some(worth)) => format!("a worth of {worth}"),
                 (Some(tol), Some(worth)) => format!("neither an MMD of {tol} nor a worth of {worth}"),
@@ -100,70 +136,70 @@ impl Report {
         lines
     }
 
-    pub(super) fn noun(&self) -> &'static str {
-        if matches!(self.subject, Subject::Placed { .. }) { "point" } else { "row" }
-    }
-
     fn what_was_chosen(&self) -> String {
-        if let Subject::Placed { components } = self.subject {
-            let (points, components) = (counted(self.chosen, "point"), counted(components, "component"));
-            let dimensions = counted(self.parameters.len(), "dimension");
+        if let Subject::Placed { components } = self.about.subject {
+            let (points, components) =
+                (counted(self.result.count, "point"), counted(components, "component"));
+            let dimensions = counted(self.about.parameters.len(), "dimension");
             return format!("placed {points} for a mixture of {components} in {dimensions}");
         }
-        let repeats = match self.distinct {
-            distinct if distinct == self.chosen => String::new(),
+        let repeats = match self.result.distinct {
+            distinct if distinct == self.result.count => String::new(),
             distinct => format!(" ({} distinct)", count(distinct)),
         };
-        let of = if self.chosen > self.rows { "times among" } else { "of" };
-        let chosen = match &self.subject {
+        let rows = self.about.rows.unwrap_or(0);
+        let of = if self.result.count > rows { "times among" } else { "of" };
+        let chosen = match &self.about.subject {
             Subject::Subset { file, is_by_number, weight_column } => {
                 let of = if *is_by_number { "numbered in" } else { "of" };
                 let weighted = match weight_column {
                     Some(column) => format!(" with the weights in its column {column}"),
                     None => String::new(),
                 };
-                let (chosen, rows) = (counted(self.chosen, "row"), counted(self.rows, "row"));
+                let (chosen, rows) = (counted(self.result.count, "row"), counted(rows, "row"));
                 format!("held the {chosen} {of} {file}{weighted} against {rows}")
             }
-            _ => format!("chose {} {of} {}{repeats}", count(self.chosen), counted(self.rows, "row")),
+            _ => format!("chose {} {of} {}{repeats}", count(self.result.count), counted(rows, "row")),
         };
-        let files = if self.files.len() > 1 {
-            format!(" in {} files", count(self.files.len()))
+        let files = if self.about.files.len() > 1 {
+            format!(" in {} files", count(self.about.files.len()))
         } else {
             String::new()
         };
-        let unused = match self.unused.as_slice() {
+        let unused = match self.about.unused.as_slice() {
             [] => String::new(),
             unused => format!("; not used: {}", shortened(unused)),
         };
-        let warmup = match self.warmup {
+        let warmup = match self.about.warmup {
             0 => String::new(),
             rows => format!("; {} of warm-up left out", counted(rows, "row")),
         };
-        let parameters = counted(self.parameters.len(), "parameter");
-        format!("{chosen}{files} by {parameters} ({}{unused}{warmup})", shortened(&self.parameters))
+        let parameters = counted(self.about.parameters.len(), "parameter");
+        format!("{chosen}{files} by {parameters} ({}{unused}{warmup})", shortened(&self.about.parameters))
     }
 
     fn how(&self) -> String {
-        let bandwidth = match (self.kernel.bandwidths(), self.bandwidth_is_median) {
+        let bandwidth = match (self.distances.kernel.bandwidths(), self.distances.bandwidth_is_median) {
             ([], _) => String::new(),
             ([median, ..], true) => format!(", bandwidth {} (median distance)", significant(*median)),
             ([given, ..], false) => format!(", bandwidth {given}"),
         };
-        let scale = match self.scale {
-            _ if self.rows == 0 => String::new(),
+        let scale = match self.distances.scale {
+            _ if self.about.rows.is_none() => String::new(),
             Scale::Sd => ", columns scaled to unit sd".to_string(),
-            Scale::Pca => format!(", columns whitened to {}", counted(self.coordinates, "direction")),
+            Scale::Pca => {
+                format!(", columns whitened to {}", counted(self.distances.coordinates, "direction"))
+            }
             Scale::None => ", columns not scaled".to_string(),
         };
-        let weights = match &self.weight_column {
+        let weights = match &self.about.weight_column {
             Some(name) => format!(", rows weighted by {name}"),
             None => String::new(),
         };
-        format!("kernel {}{bandwidth}{scale}{weights}", self.kernel.name())
+        format!("kernel {}{bandwidth}{scale}{weights}", self.distances.kernel.name())
     }
 
-    pub(crate) fn worst_errors(&self) -> String {
+    fn worst_errors(&self) -> String {
         let shown = |name: &str, worst: Option<Worst<'_>>| {
             let Worst { error, parameters, level } = worst?;
             let error = match error.abs() > ROUNDING {
@@ -184,16 +220,11 @@ impl Report {
             }
             false => "mean, sd and quantiles of every parameter are those of all rows".to_string(),
         };
-        if self.parameters.len() > MOST_CORRELATED {
+        if self.about.parameters.len() > MOST_CORRELATED {
             text += &format!("; correlations are compared for at most {} parameters", count(MOST_CORRELATED));
         }
         text
     }
-}
-
-/// `1 row`, `4,000 rows`.
-pub(crate) fn counted(number: usize, noun: &str) -> String {
-    format!("{} {noun}{}", count(number), if number == 1 { "" } else { "s" })
 }
 
 /// The names, or the first of them and an ellipsis. A column without a name is shown as such.

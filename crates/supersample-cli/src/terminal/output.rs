@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use tempfile::NamedTempFile;
 
-use crate::interrupt;
+use super::interrupt;
 
 /// A file to be written. Dropped before [`finish`](Output::finish) it leaves no trace, and an old file as it was.
 #[derive(Debug)]
@@ -105,6 +105,11 @@ pub(crate) fn to_stdout(write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Res
         }
         written => written.context("stdout cannot be written"),
     }
+}
+
+/// To stderr. A reader who has closed it is not told.
+pub(crate) fn say(text: &str) {
+    let _ = io::stderr().write_all(text.as_bytes());
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// What the shell sees of a run that was interrupted: 128 and the number of the signal.
 pub(crate) const EXIT_INTERRUPTED: u8 = 130;
 
-/// The last words of a run that ends without a result.
+/// What is said of a run that ends without a result.
 pub(crate) const NOTHING_WRITTEN: &str = "interrupted; nothing was written";
 
 static REQUESTED: AtomicBool = AtomicBool::new(false);
@@ -39,7 +39,7 @@ pub(crate) fn requested() -> bool {
     REQUESTED.load(Ordering::SeqCst)
 }
 
-/// The same for the library's long computations.
+/// Whether a long computation of the library should go on.
 pub(crate) fn asked_to_end() -> ControlFlow<()> {
     if requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }

@@ -1,4 +1,4 @@
-//! A list of column names as typed after a flag: `mu,tau,theta[1,2]`.
+//! Lists as typed after a flag: the names of columns, `mu,tau,theta[1,2]`, and quotas, `a=10,b=20`.
 
 use std::str::FromStr;
 
@@ -41,6 +41,31 @@ impl FromStr for NameList {
     }
 }
 
+/// Quotas as typed: `a=10,b=20`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct QuotaList(pub(crate) Vec<(String, usize)>);
+
+impl FromStr for QuotaList {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<QuotaList, String> {
+        let mut quotas: Vec<(String, usize)> = Vec::new();
+        for word in text.parse::<NameList>().map_err(str::to_string)?.0 {
+            let quota = word.rsplit_once('=').and_then(|(name, number)| {
+                Some((name.trim().to_string(), number.trim().parse::<usize>().ok()?))
+            });
+            let Some((name, number)) = quota else {
+                return Err(format!("'{word}' is not a quota; write a=10,b=20"));
+            };
+            if quotas.iter().any(|(other, _)| *other == name) {
+                return Err(format!("'{name}' has two quotas; give it one"));
+            }
+            quotas.push((name, number));
+        }
+        Ok(QuotaList(quotas))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -54,5 +79,15 @@ mod tests {
         assert!(names("").is_err());
         assert!(names("theta[1,2").is_err());
         assert!(names("\"mu").is_err());
+    }
+    #[test]
+    fn quotas_are_a_name_and_a_number_each() {
+        let quotas = |text: &str| text.parse::<QuotaList>().map(|list| list.0);
+        let pair = |name: &str, number| (name.to_string(), number);
+        assert_eq!(quotas("a=10, b = 0").unwrap(), [pair("a", 10), pair("b", 0)]);
+        assert_eq!(quotas("\"a,b\"=1,x=y=2").unwrap(), [pair("a,b", 1), pair("x=y", 2)]);
+        for bad in ["", "a", "a=", "a=-1", "a=1,a=2"] {
+            assert!(quotas(bad).is_err(), "{bad}");
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! The subset that `eval` is given: rows by their columns or by their numbers, and the weights that come with them.
+//! Subset that `eval` is given: rows by their columns or by their numbers, and the weights that come with them.
 
 use std::path::Path;
 
@@ -17,19 +17,19 @@ type NamedWeights = (String, Vec<f64>);
 
 /// Some rows, whoever chose them.
 #[derive(Debug)]
-pub(crate) struct Subset {
+pub(super) struct Subset {
     /// The parameters in the order of the draws, row after row.
-    pub(crate) values: Vec<f64>,
+    pub(super) values: Vec<f64>,
     /// Weights that sum to one, of either sign, and the column they came from.
-    pub(crate) weights: Option<NamedWeights>,
+    pub(super) weights: Option<NamedWeights>,
     /// Whether the file gave row numbers and not the rows.
-    pub(crate) is_by_number: bool,
+    pub(super) is_by_number: bool,
 }
 
 impl Subset {
     /// Reads the parameters of the draws from this file; where it does not have them, the row numbers in its column
     /// `row` or in `index_column`, or one a line as `--indices` writes them.
-    pub(crate) fn read(path: &Path, draws: &Draws, index_column: Option<&str>) -> Result<Subset> {
+    pub(super) fn read(path: &Path, draws: &Draws, index_column: Option<&str>) -> Result<Subset> {
         if let Some(column) = index_column {
             return Subset::by_column(path, draws, column).context("the subset");
         }

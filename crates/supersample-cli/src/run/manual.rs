@@ -1,4 +1,4 @@
-//! The manual pages and the completions of the shells, made from the same definition as the help.
+//! Manual pages and completions of the shells, made from the same definition as the help.
 
 use std::path::Path;
 
@@ -6,9 +6,9 @@ use anyhow::{Context, Result};
 use clap::CommandFactory;
 use clap_complete::Shell;
 
-use crate::Outcome;
+use super::Outcome;
 use crate::args::Args;
-use crate::output::to_stdout;
+use crate::terminal::output::to_stdout;
 
 pub(crate) fn completions(shell: Shell) -> Result<Outcome> {
     let mut text = Vec::new();

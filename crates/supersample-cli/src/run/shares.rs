@@ -1,9 +1,9 @@
-//! Weights of the rows: from numbers or their logarithms to shares that sum to one.
+//! Shares of the rows in the target, which sum to one: from their weights in the files, or from logarithms of weights.
 
 use anyhow::{Result, ensure};
 
 /// Shares from weights as they are in the file. Dividing by the largest first keeps the sum finite.
-pub(crate) fn shares(weights: &[f64]) -> Result<Vec<f64>> {
+pub(super) fn shares(weights: &[f64]) -> Result<Vec<f64>> {
     if let Some(row) = weights.iter().position(|weight| *weight < 0.0) {
         let value = weights[row];
         anyhow::bail!(
@@ -18,7 +18,7 @@ pub(crate) fn shares(weights: &[f64]) -> Result<Vec<f64>> {
 
 /// Shares from logarithms, which may all be far below the smallest number: only their differences matter. −∞ is the
 /// logarithm of no weight.
-pub(crate) fn shares_of_logs(logs: &[f64]) -> Result<Vec<f64>> {
+pub(super) fn shares_of_logs(logs: &[f64]) -> Result<Vec<f64>> {
     let largest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     ensure!(
         largest > f64::NEG_INFINITY,
@@ -34,7 +34,7 @@ fn summing_to_one(mut weights: Vec<f64>) -> Vec<f64> {
 }
 
 /// The number of equal weights that estimate a mean as well: 1/Σ w².
-pub(crate) fn effective_size(shares: &[f64]) -> f64 {
+pub(super) fn effective_size(shares: &[f64]) -> f64 {
     1.0 / shares.iter().map(|share| share * share).sum::<f64>()
 }
 

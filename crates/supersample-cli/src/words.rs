@@ -1,4 +1,4 @@
-//! Numbers as people read them: three significant digits, and commas between the thousands.
+//! Words for numbers and lists: three significant digits, commas between the thousands, an ellipsis after the first few.
 
 /// Three significant digits: `0.00712`, `3.98`, `9,800`; powers of ten where the zeros would be many.
 pub(crate) fn significant(value: f64) -> String {
@@ -29,6 +29,17 @@ pub(crate) fn with_spread(mean: f64, spread: f64) -> String {
 /// A count with commas between the thousands: `4,000`.
 pub(crate) fn count(value: usize) -> String {
     grouped(&value.to_string())
+}
+
+/// `1 row`, `4,000 rows`.
+pub(crate) fn counted(number: usize, noun: &str) -> String {
+    format!("{} {noun}{}", count(number), if number == 1 { "" } else { "s" })
+}
+
+/// Up to eight of them, and an ellipsis for more.
+pub(crate) fn up_to_eight(words: &[String]) -> String {
+    let more = if words.len() > 8 { ", …" } else { "" };
+    words[..words.len().min(8)].join(", ") + more
 }
 
 /// `1st`, `2nd`, `3rd`, `4th`, …
@@ -97,6 +108,14 @@ mod tests {
         assert_eq!(with_spread(0.070_21, 0.004_58), "0.0702 ± 0.0046");
         assert_eq!(with_spread(1234.0, 56.7), "1,230 ± 57");
         assert_eq!(with_spread(1.234e-9, 5.67e-10), "1.23e-9 ± 5.67e-10");
+    }
+
+    #[test]
+    fn long_lists_are_cut_short() {
+        let words: Vec<String> = (1..=9).map(|word| word.to_string()).collect();
+        assert_eq!(up_to_eight(&words[..2]), "1, 2");
+        assert_eq!(up_to_eight(&words), "1, 2, 3, 4, 5, 6, 7, 8, …");
+        assert_eq!((counted(1, "row"), counted(4000, "row")), ("1 row".into(), "4,000 rows".into()));
     }
 
     #[test]

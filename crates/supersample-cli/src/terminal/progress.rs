@@ -1,4 +1,4 @@
-//! What a waiting person sees: the phase, how far it is and how long it will take, on a terminal only.
+//! Progress, as a waiting person sees it: the phase, how far it is and how long it will take, on a terminal only.
 
 use std::fmt::Write;
 use std::sync::Mutex;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-use crate::numbers::significant;
+use crate::words::significant;
 
 /// A phase that has no known end.
 const SPINNER: &str = "{spinner} {msg} {elapsed}";

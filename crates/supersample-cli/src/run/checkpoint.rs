@@ -1,13 +1,14 @@
-//! A run kept in a file, so that it can go on later: μ on the pool, which took all the time, and the rows so far.
+//! Checkpoint: a run kept in a file, so that it can go on later: μ on the pool, which took all the time, and the rows so far.
 
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::interrupt;
-use crate::output::Output;
 use anyhow::{Context, Result, bail, ensure};
+
+use crate::terminal::interrupt;
+use crate::terminal::output::Output;
 
 /// How often a checkpoint is renewed.
 const EVERY: Duration = Duration::from_secs(5);
@@ -16,11 +17,11 @@ const MAGIC: &[u8; 16] = b"supersample ck2\n";
 
 /// What is kept.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Checkpoint {
+pub(super) struct Checkpoint {
     /// Of the data, the kernel and the options: only a run with the same may go on.
-    pub(crate) fingerprint: u64,
-    pub(crate) mu: Vec<f64>,
-    pub(crate) rows: Vec<usize>,
+    pub(super) fingerprint: u64,
+    pub(super) mu: Vec<f64>,
+    pub(super) rows: Vec<usize>,
 }
 
 impl Checkpoint {
@@ -64,7 +65,7 @@ impl Checkpoint {
     }
 
     /// Reads the file of an earlier run and makes sure that it belongs to this one.
-    pub(crate) fn read(path: &Path, fingerprint: u64) -> Result<Checkpoint> {
+    pub(super) fn read(path: &Path, fingerprint: u64) -> Result<Checkpoint> {
         let mut bytes = Vec::new();
         let mut file =
             File::open(path).with_context(|| format!("{}: the checkpoint cannot be read", path.display()))?;
@@ -85,7 +86,7 @@ impl Checkpoint {
 
 /// The right to write a checkpoint, which no other run has meanwhile.
 #[derive(Debug)]
-pub(crate) struct Claim {
+pub(super) struct Claim {
     path: PathBuf,
     lock_path: PathBuf,
     _lock: File,
@@ -93,7 +94,7 @@ pub(crate) struct Claim {
 
 impl Claim {
     /// Claims the file before the work starts; nothing is written yet.
-    pub(crate) fn new(path: &Path) -> Result<Claim> {
+    pub(super) fn new(path: &Path) -> Result<Claim> {
         let cannot = || format!("{} cannot be written", path.display());
         let mut lock_path = path.as_os_str().to_owned();
         lock_path.push(".lock");
@@ -121,21 +122,21 @@ impl Drop for Claim {
 
 /// Renews a checkpoint now and then while a run goes on.
 #[derive(Debug)]
-pub(crate) struct Keeper {
+pub(super) struct Keeper {
     claim: Claim,
     state: Checkpoint,
     saved: Instant,
 }
 
 impl Keeper {
-    pub(crate) fn new(claim: Claim, state: Checkpoint) -> Result<Keeper> {
+    pub(super) fn new(claim: Claim, state: Checkpoint) -> Result<Keeper> {
         let keeper = Keeper { claim, state, saved: Instant::now() };
         keeper.save()?;
         Ok(keeper)
     }
 
     /// Called after each choice; writes when it is time.
-    pub(crate) fn saw(&mut self, row: Option<usize>) -> Result<()> {
+    pub(super) fn saw(&mut self, row: Option<usize>) -> Result<()> {
         self.state.rows.extend(row);
         if self.saved.elapsed() >= EVERY {
             self.save()?;
@@ -144,7 +145,7 @@ impl Keeper {
         Ok(())
     }
 
-    pub(crate) fn save(&self) -> Result<()> {
+    pub(super) fn save(&self) -> Result<()> {
         let mut output = Output::create(&self.claim.path)?;
         output.fill(|out| Ok(out.write_all(&self.state.to_bytes())?))?;
         output.finish()
@@ -153,18 +154,18 @@ impl Keeper {
 
 /// A hash that is the same on every machine and in every version: FNV-1a over words, stirred at the end.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Fingerprint(u64);
+pub(super) struct Fingerprint(u64);
 
 impl Fingerprint {
-    pub(crate) fn new() -> Fingerprint {
+    pub(super) fn new() -> Fingerprint {
         Fingerprint(0xcbf2_9ce4_8422_2325)
     }
 
-    pub(crate) fn word(&mut self, word: u64) {
+    pub(super) fn word(&mut self, word: u64) {
         self.0 = (self.0 ^ word).wrapping_mul(0x0100_0000_01b3).rotate_left(23);
     }
 
-    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
+    pub(super) fn bytes(&mut self, bytes: &[u8]) {
         self.word(bytes.len() as u64);
         for eight in bytes.chunks(8) {
             let mut word = [0; 8];
@@ -173,12 +174,12 @@ impl Fingerprint {
         }
     }
 
-    pub(crate) fn numbers(&mut self, numbers: &[f64]) {
+    pub(super) fn numbers(&mut self, numbers: &[f64]) {
         self.word(numbers.len() as u64);
         numbers.iter().for_each(|number| self.word(number.to_bits()));
     }
 
-    pub(crate) fn finish(self) -> u64 {
+    pub(super) fn finish(self) -> u64 {
         let stirred = (self.0 ^ (self.0 >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
         stirred ^ (stirred >> 33)
     }

@@ -1,0 +1,202 @@
+//! Details of a run that not every run has: swaps, weights, balance, the joint descent of points.
+
+use supersample::weights::WeightRule;
+
+use super::TypicalErrors;
+use crate::words::{count, counted, significant, up_to_eight};
+
+/// What else was done and asked for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Details {
+    /// What swaps and the search have gained.
+    pub(crate) refinement: Option<Refinement>,
+    /// The weights that were found for the result; `None` for equal ones.
+    pub(crate) weighing: Option<Weighing>,
+    /// What else was asked of the rows.
+    pub(crate) balanced: Option<Balanced>,
+    pub(crate) polishing: Option<Polishing>,
+}
+
+/// How a set was made better: its MMD with equal weights at each stage, and what it took.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Refinement {
+    /// Whether the swaps began with herded rows. A search for the fewest rows may have begun with rows of a larger set.
+    pub(crate) is_herded: bool,
+    /// Before the swaps.
+    pub(crate) start_error: Option<f64>,
+    /// After the swaps, before the search.
+    pub(crate) swapped_error: Option<f64>,
+    /// After the search; `None` where there was none.
+    pub(crate) searched_error: Option<f64>,
+    /// Sweeps of swaps before and after the search, its own not counted, and the swaps they made.
+    pub(crate) sweeps: usize,
+    pub(crate) swaps: usize,
+    /// Rows of kernel values over the pool, which is the cost.
+    pub(crate) kernel_rows: u64,
+    /// Whether no single swap can make the set better.
+    pub(crate) converged: bool,
+}
+
+/// The weights that were found, and what they are worth.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Weighing {
+    pub(crate) rule: WeightRule,
+    /// One for each point, in the order of choice; they sum to one.
+    pub(crate) weights: Vec<f64>,
+    /// The MMD with them.
+    pub(crate) error: Option<f64>,
+    /// The MMD of the same points with equal weights, and their other errors.
+    pub(crate) equal_error: Option<f64>,
+    pub(crate) equal_errors: TypicalErrors,
+    /// What was added to the diagonal of the kernel matrix.
+    pub(crate) jitter: f64,
+    pub(crate) is_optimal: bool,
+}
+
+/// What was asked of the rows beside being good, as it was met.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Balanced {
+    /// The column, and how many rows were chosen of each of its values.
+    pub(crate) groups: Option<(String, Vec<(String, usize)>)>,
+    pub(crate) included: usize,
+    pub(crate) excluded: usize,
+}
+
+/// What the joint descent of all points has done.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Polishing {
+    /// The MMD before it.
+    pub(crate) start_error: Option<f64>,
+    pub(crate) steps: usize,
+    pub(crate) converged: bool,
+}
+
+impl Refinement {
+    /// `herded 0.0187, swapped 0.0092, searched 0.0088 (212 swaps in 3 sweeps beside the search)`; `mmd` is how errors
+    /// are written.
+    pub(super) fn in_words(&self, mmd: impl Fn(f64) -> String) -> String {
+        let stages = [
+            (if self.is_herded { "herded" } else { "began at" }, self.start_error),
+            ("swapped", self.swapped_error),
+            ("searched", self.searched_error),
+        ];
+        let stages: Vec<String> =
+            stages.iter().filter_map(|(stage, error)| Some(format!("{stage} {}", mmd((*error)?)))).collect();
+        let beside = if self.searched_error.is_some() { " beside the search" } else { "" };
+        let (swaps, sweeps) = (counted(self.swaps, "swap"), counted(self.sweeps, "sweep"));
+        format!("MMD {} ({swaps} in {sweeps}{beside})", stages.join(", "))
+    }
+}
+
+impl Weighing {
+    /// The word of the flag.
+    pub(super) fn rule_name(&self) -> &'static str {
+        if self.rule == WeightRule::Simplex { "simplex" } else { "free" }
+    }
+
+    pub(super) fn zeros(&self) -> usize {
+        self.weights.iter().filter(|weight| **weight == 0.0).count()
+    }
+
+    pub(super) fn negatives(&self) -> usize {
+        self.weights.iter().filter(|weight| **weight < 0.0).count()
+    }
+
+    /// `simplex weights (37 of 100 are 0)`.
+    pub(super) fn in_words(&self) -> String {
+        let mut remarks = Vec::new();
+        for (number, what) in [(self.zeros(), "0"), (self.negatives(), "negative")] {
+            if number > 0 {
+                remarks.push(format!("{} of {} are {what}", count(number), count(self.weights.len())));
+            }
+        }
+        // The simplex always has a little, which says nothing of the points.
+        if self.rule != WeightRule::Simplex && self.jitter > 0.0 {
+            remarks.push(format!("{} added to the diagonal of the kernel matrix", significant(self.jitter)));
+        }
+        let remarks = if remarks.is_empty() { String::new() } else { format!(" ({})", remarks.join("; ")) };
+        format!("{} weights{remarks}", self.rule_name())
+    }
+}
+
+impl Balanced {
+    /// `balanced by chain (1: 25, 2: 25, …); 3 rows had to be in`.
+    pub(super) fn in_words(&self) -> String {
+        let mut words = Vec::new();
+        if let Some((column, counts)) = &self.groups {
+            let counts: Vec<String> =
+                counts.iter().map(|(name, number)| format!("{name}: {}", count(*number))).collect();
+            words.push(format!("balanced by {column} ({})", up_to_eight(&counts)));
+        }
+        for (number, what) in [(self.included, "in"), (self.excluded, "out")] {
+            if number > 0 {
+                words.push(format!("{} had to be {what}", counted(number, "row")));
+            }
+        }
+        words.join("; ")
+    }
+}
+
+impl Polishing {
+    /// `polished in 90 steps: MMD 0.0589 before, 0.0194 after`.
+    pub(super) fn in_words(&self, error: Option<f64>) -> String {
+        let errors = self.start_error.zip(error).map(|(before, after)| {
+            format!(": MMD {} before, {} after", significant(before), significant(after))
+        });
+        let short = if self.converged { "" } else { ", not to the end" };
+        format!("polished in {}{short}{}", counted(self.steps, "step"), errors.unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_stage_of_a_set_is_told_with_its_error() {
+        let searched = Refinement {
+            is_herded: true,
+            start_error: Some(0.0187),
+            swapped_error: Some(0.0092),
+            searched_error: Some(0.0088),
+            sweeps: 3,
+            swaps: 212,
+            kernel_rows: 4000,
+            converged: true,
+        };
+        assert_eq!(
+            searched.in_words(significant),
+            "MMD herded 0.0187, swapped 0.00920, searched 0.00880 (212 swaps in 3 sweeps beside the search)"
+        );
+        let swapped = Refinement { is_herded: false, searched_error: None, swaps: 1, sweeps: 1, ..searched };
+        assert_eq!(swapped.in_words(significant), "MMD began at 0.0187, swapped 0.00920 (1 swap in 1 sweep)");
+    }
+
+    #[test]
+    fn weights_are_told_with_those_that_are_odd() {
+        let free = Weighing {
+            rule: WeightRule::SumToOne,
+            weights: vec![1.5, -0.5, 0.0],
+            error: None,
+            equal_error: None,
+            equal_errors: TypicalErrors::default(),
+            jitter: 1e-9,
+            is_optimal: true,
+        };
+        assert_eq!(
+            free.in_words(),
+            "free weights (1 of 3 are 0; 1 of 3 are negative; 1.00e-9 added to the diagonal of the kernel matrix)"
+        );
+        let simplex = Weighing { rule: WeightRule::Simplex, weights: vec![0.5, 0.5], ..free };
+        assert_eq!(simplex.in_words(), "simplex weights");
+    }
+
+    #[test]
+    fn balance_is_told_as_far_as_it_was_asked_for() {
+        let groups = vec![("a".to_string(), 2), ("b".to_string(), 1000)];
+        let balanced = Balanced { groups: Some(("kind".to_string(), groups)), included: 1, excluded: 0 };
+        assert_eq!(balanced.in_words(), "balanced by kind (a: 2, b: 1,000); 1 row had to be in");
+        let balanced = Balanced { groups: None, included: 0, excluded: 12 };
+        assert_eq!(balanced.in_words(), "12 rows had to be out");
+    }
+}

@@ -1,0 +1,31 @@
+//! Trace of a run as CSV, one line for each choice.
+
+use std::io::Write;
+
+use anyhow::Result;
+
+use super::herd::Choice;
+
+/// Of rows of a pool.
+pub(super) fn write_rows(choices: &[Choice], out: &mut dyn Write) -> Result<()> {
+    writeln!(out, "t,row,error,weight_norm,margin")?;
+    for Choice { row, t, error, weight_norm, margin, .. } in choices {
+        let row = row.map(|row| row.to_string()).unwrap_or_default();
+        writeln!(out, "{t},{row},{},{},{}", cell(*error), cell(*weight_norm), cell(*margin))?;
+    }
+    Ok(())
+}
+
+/// Of points in space.
+pub(super) fn write_points(choices: &[Choice], out: &mut dyn Write) -> Result<()> {
+    writeln!(out, "t,error,weight_norm,margin,converged")?;
+    for Choice { t, error, weight_norm, margin, converged, .. } in choices {
+        writeln!(out, "{t},{},{},{},{converged}", cell(*error), cell(*weight_norm), cell(*margin))?;
+    }
+    Ok(())
+}
+
+/// Debug keeps every digit and, unlike Display, is short for tiny numbers; what is not known stays empty.
+fn cell(value: Option<f64>) -> String {
+    value.map(|value| format!("{value:?}")).unwrap_or_default()
+}
