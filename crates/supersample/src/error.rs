@@ -195,8 +195,16 @@ pub enum Error {
         /// The row given twice.
         index: usize,
     },
+    /// A row that may not be picked was given as a pick.
+    #[error("row {index} is excluded, so it cannot be among the picks")]
+    ExcludedRow {
+        /// The excluded row.
+        index: usize,
+    },
     /// Replaying picks needs a pool that the row numbers refer to.
-    #[error("rows can be replayed only when herding over a pool; this herder searches all of space")]
+    #[error(
+        "rows can be replayed or excluded only when herding over a pool; this herder searches all of space"
+    )]
     NotAPool,
     /// An option of the search in continuous space is out of range.
     #[error("the ascent option {option} is {value}; {advice}")]

@@ -94,6 +94,8 @@ pub struct Herder {
     domain: Domain,
     start: Start,
     unique: bool,
+    /// Rows of the pool that may not be picked, in ascending order.
+    excluded: Arc<[usize]>,
     candidates: Candidates,
     ledger: Ledger,
     /// How the ledger is kept once E_T has become too small for f32 (see `exact.rs`).
@@ -130,6 +132,7 @@ impl Herder {
             domain,
             start: Start::Mean,
             unique: false,
+            excluded: Arc::default(),
             candidates,
             ledger: Ledger::new(1.0, squared_norm, 0.0, 0.0),
             exact: None,
@@ -147,6 +150,28 @@ impl Herder {
         self.restart()
     }
 
+    /// Bars these rows of the pool from being picked, and no others: rows that belong to the target but not among the
+    /// chosen, such as samples of weight zero. They stay barred after a restart. Forgets all picks.
+    ///
+    /// ```
+    /// use supersample::{Domain, Empirical, Herder, Kernel, Points};
+    /// let draws = Points::from_rows(&[0.1, 0.4, 0.5, 0.9], 1)?;
+    /// let mu = Empirical::new(Kernel::gaussian(0.5)?, draws.clone())?;
+    /// let mut herder = Herder::new(mu, Domain::Pool(draws))?.unique(true).excluding(&[1, 2])?;
+    /// assert_eq!(herder.run(4).len(), 2); // only rows 0 and 3 are left
+    /// # Ok::<(), supersample::Error>(())
+    /// ```
+    pub fn excluding(mut self, rows: &[usize]) -> Result<Herder> {
+        let Domain::Pool(pool) = &self.domain else { return Err(Error::NotAPool) };
+        if let Some(&index) = rows.iter().find(|&&row| row >= pool.len()) {
+            return Err(Error::NoSuchRow { index, len: pool.len() });
+        }
+        let mut rows = rows.to_vec();
+        rows.sort_unstable();
+        self.excluded = rows.into();
+        Ok(self.restart())
+    }
+
     /// Starts from this function instead of μ, with no picks yet.
     pub fn start(mut self, start: Start) -> Result<Herder> {
         let (mu, norm) = (&*self.mu, self.mu.squared_norm());
@@ -162,6 +187,7 @@ impl Herder {
             }
         };
         self.candidates.reset(function_values);
+        self.excluded.iter().for_each(|&row| self.candidates.close(row));
         (self.exact, self.t) = (None, 0);
         (self.chosen_rows, self.chosen_weights, self.indices) = (Vec::new(), Vec::new(), Vec::new());
         if let Start::Given { points, weights } = &start {
@@ -204,6 +230,9 @@ impl Herder {
         for &index in rows {
             if index >= pool.len() {
                 return Err(Error::NoSuchRow { index, len: pool.len() });
+            }
+            if self.excluded.binary_search(&index).is_ok() {
+                return Err(Error::ExcludedRow { index });
             }
             if std::mem::replace(&mut is_taken[index], true) && self.unique {
                 return Err(Error::RepeatedRow { index });
