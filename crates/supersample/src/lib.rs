@@ -70,7 +70,7 @@ pub use points::Points;
 pub use polish::{PolishOptions, Polished, polish, polish_watched};
 pub use refine::{Fewest, RefineOptions, Refined, Refiner, Search};
 pub use sum::{Precision, instruction_set};
-pub use watch::Progress;
+pub use watch::{Progress, Watch};
 
 /// The README's example is run as a test.
 #[cfg(doctest)]

@@ -183,21 +183,31 @@ impl Refiner {
 
     /// The best set of `size` rows that herding and sweeps, and the search if asked, find.
     pub fn choose(&self, size: usize) -> Result<Refined> {
+        self.choose_watched(size, self.watcher())
+    }
+
+    /// [`choose`](Self::choose), watched from outside.
+    pub(crate) fn choose_watched(&self, size: usize, watch: Watch) -> Result<Refined> {
         let choices = self.wishes().for_size(size)?;
         let mut set = self.empty_set(&choices, self.options.memory);
-        herd(&mut set, &choices, self.watcher())?;
-        self.finish(self.improve(set, &choices))
+        herd(&mut set, &choices, watch)?;
+        self.finish(self.improve(set, &choices, watch))
     }
 
     /// The same from these rows instead of herded ones; their number is kept. Rows that must be included are put in
     /// if they are missing, in place of the last that may go.
     pub fn improve_rows(&self, rows: &[usize]) -> Result<Refined> {
+        self.improve_rows_watched(rows, self.watcher())
+    }
+
+    /// [`improve_rows`](Self::improve_rows), watched from outside.
+    pub(crate) fn improve_rows_watched(&self, rows: &[usize], watch: Watch) -> Result<Refined> {
         let choices = self.wishes().for_size(rows.len())?;
         let rows = with_included(rows, choices.include());
         choices.check(&rows, self.pool.len())?;
         let mut set = self.empty_set(&choices, self.options.memory);
         rows.iter().for_each(|&row| set.push(row));
-        self.finish(self.improve(set, &choices))
+        self.finish(self.improve(set, &choices, watch))
     }
 
     /// These rows in greedy order: each prefix is extended by the row that lowers its error most. Costs the pairs of
@@ -248,13 +258,13 @@ impl Refiner {
     }
 
     /// Sweeps and, if asked, anneals; never returns a worse set than it is given.
-    fn improve(&self, mut set: PoolSums, choices: &Choices) -> Draft {
+    fn improve(&self, mut set: PoolSums, choices: &Choices, watch: Watch) -> Draft {
         let size = choices.size() as f64;
         // A worth is a difference of numbers up to T, each right to a few units in the last place.
         let margin = 32.0 * f64::EPSILON * size * self.largest_diagonal;
         let start = self.scored(set.chosen().to_vec());
         set.set_share(size);
-        let mut swept = sweep(&mut set, choices, self.options.max_sweeps, margin, self.watcher());
+        let mut swept = sweep(&mut set, choices, self.options.max_sweeps, margin, watch);
         let after_sweeps = better(start.clone(), self.scored(set.chosen().to_vec()));
         let mut best = after_sweeps.clone();
         if let (Some(search), Some(norm)) = (self.options.search, self.squared_norm) {
@@ -270,9 +280,9 @@ impl Refiner {
                 if round > 0 {
                     set.become_rows(&best.rows);
                 }
-                let (met, ended) = anneal::anneal(&mut set, choices, sweeps, unit, &mut rng, self.watcher());
+                let (met, ended) = anneal::anneal(&mut set, choices, sweeps, unit, &mut rng, watch);
                 let most = if ended { 0 } else { self.options.max_sweeps };
-                let quench = sweep(&mut set, choices, most, margin, self.watcher());
+                let quench = sweep(&mut set, choices, most, margin, watch);
                 let quenched = self.scored(set.chosen().to_vec());
                 let met = self.scored(met);
                 if quenched.energy < best.energy.min(met.energy) {

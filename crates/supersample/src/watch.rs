@@ -37,6 +37,13 @@ pub enum Progress {
         /// All visits of this round.
         total: usize,
     },
+    /// Subsets that another is compared with, after [`Problem::evaluate`](crate::task::Problem::evaluate).
+    Comparing {
+        /// Subsets so far.
+        done: usize,
+        /// All of them.
+        total: usize,
+    },
     /// Steps of [`polish`](crate::polish()).
     Polishing {
         /// Steps taken.
@@ -47,7 +54,7 @@ pub enum Progress {
 }
 
 /// Who watches. Called from any thread, every few milliseconds; [`ControlFlow::Break`] ends the work.
-pub(crate) type Watch<'a> = &'a (dyn Fn(Progress) -> ControlFlow<()> + Sync);
+pub type Watch<'a> = &'a (dyn Fn(Progress) -> ControlFlow<()> + Sync);
 
 /// Counts what threads have done of a total, and passes on the word to stop.
 pub(crate) struct Tally<'a> {

@@ -1,7 +1,7 @@
 //! Stop rules: the fewest rows whose error is small enough, or that are worth enough random draws.
 
 use super::{Draft, Refined, Refiner, herd, with_included};
-use crate::watch::Progress;
+use crate::watch::{Progress, Watch};
 use crate::{Error, Result};
 
 /// The smallest set found for an asked error.
@@ -30,6 +30,11 @@ impl Refiner {
 
     /// The same with at most `limit` rows.
     pub fn fewest_of(&self, tolerance: f64, limit: usize) -> Result<Fewest> {
+        self.fewest_watched(tolerance, limit, self.watcher())
+    }
+
+    /// [`fewest_of`](Self::fewest_of), watched from outside.
+    pub(crate) fn fewest_watched(&self, tolerance: f64, limit: usize, watch: Watch) -> Result<Fewest> {
         if !(tolerance > 0.0 && tolerance.is_finite()) {
             let advice = "ask for a positive error";
             return Err(Error::BadOption { option: "the tolerance", value: tolerance, advice });
@@ -40,12 +45,13 @@ impl Refiner {
         let norm = self.squared_norm.ok_or(Error::UnknownNorm)?;
         let is_enough = |squared: f64| squared <= tolerance * tolerance;
         let limit = limit.min(self.largest_size()).max(self.options.include.len()).max(1);
-        let herded = self.herd_until(limit, |energy, size| is_enough(norm + energy / (size * size)))?;
+        let herded =
+            self.herd_until(limit, |energy, size| is_enough(norm + energy / (size * size)), watch)?;
         let mut kernel_rows = herded.as_ref().map_or(limit, Vec::len) as u64;
         // A refined set may be good enough where no herded one is: try the largest too.
         let first = match &herded {
-            Some(rows) => self.draft_from(rows)?,
-            None => self.draft_of(limit)?,
+            Some(rows) => self.draft_from(rows, watch)?,
+            None => self.draft_of(limit, watch)?,
         };
         let herded = herded.map(|rows| rows.len());
         let is_good = |draft: &Draft| draft.squared.is_some_and(is_enough);
@@ -56,7 +62,7 @@ impl Refiner {
         // Quotas can cost what herding without them had reached: grow until it is enough again.
         while !is_good(&best) && !best.swept.interrupted && best.rows.len() < limit {
             short = best.rows.len();
-            best = self.draft_of(limit.min(short + short / 4 + 1))?;
+            best = self.draft_of(limit.min(short + short / 4 + 1), watch)?;
             kernel_rows += best.kernel_rows;
         }
         let reached = is_good(&best);
@@ -65,10 +71,10 @@ impl Refiner {
             let draft = match self.options.groups {
                 None => {
                     let ordered = with_included(&self.greedy_order(&best.rows)?, &self.options.include);
-                    self.draft_from(&ordered[..size])
+                    self.draft_from(&ordered[..size], watch)
                 }
                 // A prefix would not keep the quotas.
-                Some(_) => self.draft_of(size),
+                Some(_) => self.draft_of(size, watch),
             };
             let draft = match draft {
                 // The last set that was good enough is the best there is.
@@ -115,7 +121,12 @@ impl Refiner {
     }
 
     /// Herds, within the constraints on rows but not on groups, until T²(E² − ‖μ‖²) is small enough.
-    fn herd_until(&self, limit: usize, is_enough: impl Fn(f64, f64) -> bool) -> Result<Option<Vec<usize>>> {
+    fn herd_until(
+        &self,
+        limit: usize,
+        is_enough: impl Fn(f64, f64) -> bool,
+        watch: Watch,
+    ) -> Result<Option<Vec<usize>>> {
         let mut wishes = self.wishes();
         wishes.groups = None;
         let choices = wishes.for_size(limit)?;
@@ -129,7 +140,7 @@ impl Refiner {
             if size == limit {
                 return Ok(None);
             }
-            if self.watcher()(Progress::Herding { chosen: size, size: limit }).is_break() {
+            if watch(Progress::Herding { chosen: size, size: limit }).is_break() {
                 return Err(Error::Interrupted);
             }
             set.set_share(size as f64 + 1.0);
@@ -137,21 +148,21 @@ impl Refiner {
         }
     }
 
-    fn draft_of(&self, size: usize) -> Result<Draft> {
+    fn draft_of(&self, size: usize, watch: Watch) -> Result<Draft> {
         let choices = self.wishes().for_size(size)?;
         let mut set = self.empty_set(&choices, self.options.memory);
-        herd(&mut set, &choices, self.watcher())?;
-        Ok(self.improve(set, &choices))
+        herd(&mut set, &choices, watch)?;
+        Ok(self.improve(set, &choices, watch))
     }
 
     /// From these rows, or from rows herded within the quotas where there are groups.
-    fn draft_from(&self, rows: &[usize]) -> Result<Draft> {
+    fn draft_from(&self, rows: &[usize], watch: Watch) -> Result<Draft> {
         if self.options.groups.is_some() {
-            return self.draft_of(rows.len());
+            return self.draft_of(rows.len(), watch);
         }
         let choices = self.wishes().for_size(rows.len())?;
         let mut set = self.empty_set(&choices, self.options.memory);
         rows.iter().for_each(|&row| set.push(row));
-        Ok(self.improve(set, &choices))
+        Ok(self.improve(set, &choices, watch))
     }
 }
