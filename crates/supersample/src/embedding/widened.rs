@@ -13,7 +13,7 @@
 
 use super::{Empirical, MeanEmbedding};
 use crate::Points;
-use crate::bandwidth::subsample;
+use crate::row_sampling::subsample;
 use crate::sum::{Packed, Precision};
 
 /// The error of E_T² in f32 is below this divided by √T (tests/precision.rs).
