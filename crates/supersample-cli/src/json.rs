@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 use supersample::quality::{ColumnErrors, QUANTILES};
-use supersample::scale::Scale;
 
 use crate::args::version;
 use crate::choose::Ended;
@@ -20,9 +19,7 @@ impl Report {
         let rule = bandwidth.map(|_| if self.bandwidth_is_median { "median" } else { "given" });
         let scale = match self.scale {
             _ if self.rows == 0 => Value::Null,
-            Scale::None => json!("none"),
-            Scale::Sd => json!("sd"),
-            Scale::Pca => json!("pca"),
+            scale => json!(scale.name()),
         };
         let comparison = self.comparison.as_ref();
         let value = json!({

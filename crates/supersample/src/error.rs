@@ -17,6 +17,12 @@ pub enum Error {
         /// How many there may be.
         most: usize,
     },
+    /// A scale was asked for by a word that names none.
+    #[error("'{name}' is not a scale; choose none, sd, mad or pca")]
+    UnknownScale {
+        /// The word as given.
+        name: String,
+    },
     /// A set of points needs at least one row.
     #[error("there are no points; at least one row is needed")]
     NoPoints,

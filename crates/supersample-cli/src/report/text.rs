@@ -155,6 +155,7 @@ impl Report {
             Scale::Sd => ", columns scaled to unit sd".to_string(),
             Scale::Pca => format!(", columns whitened to {}", counted(self.coordinates, "direction")),
             Scale::None => ", columns not scaled".to_string(),
+            other => format!(", columns scaled by {}", other.name()),
         };
         let weights = match &self.weight_column {
             Some(name) => format!(", rows weighted by {name}"),
