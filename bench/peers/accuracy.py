@@ -1,7 +1,7 @@
 """Us and kernel thinning on the same draws with the same kernel: MMD, and the errors that a smaller MMD may hide.
 
     bench/peers/setup.sh
-    cargo build --release -p supersample --example compress
+    cargo build --release -p bench-ours --bin compress
     bench/peers/.venv/bin/python bench/peers/accuracy.py [FOLDER] [--sizes 25,100,156,500] [--search 3,40] [--out FOLDER]
 
 FOLDER holds CSV files of draws, each with a header; columns named chain and draw are ids (default
@@ -70,9 +70,9 @@ def average(scores):
 
 
 def ours(path, size, searches):
-    program = ROOT / "target/release/examples/compress"
+    program = ROOT / "target/release/compress"
     if not program.exists():
-        raise SystemExit(f"{program} is missing: cargo build --release -p supersample --example compress")
+        raise SystemExit(f"{program} is missing: cargo build --release -p bench-ours --bin compress")
     done = subprocess.run([program, path, str(size), *searches], capture_output=True, text=True)
     if done.returncode != 0:
         raise SystemExit(f"{path.name}: {done.stderr.strip()}")

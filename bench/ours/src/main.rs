@@ -7,7 +7,7 @@ mod process;
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
@@ -128,8 +128,8 @@ fn herd(points: Points, bandwidth: f64, number: usize, precision: Precision) -> 
         "picks_seconds": picks.wall,
         "picks_cpu_seconds": picks.cpu,
         "mmd": last.error,
-        "squared_norm": herder.squared_norm(),
-        "precision": format!("{:?}", herder.precision()).to_lowercase(),
+        "squared_norm": herder.pool().squared_norm(),
+        "precision": format!("{:?}", herder.pool().precision()).to_lowercase(),
         "isa": instruction_set(),
         "threads": threads,
         "input_bytes": n * dim * size_of::<f64>(),

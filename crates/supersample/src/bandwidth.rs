@@ -1,16 +1,35 @@
 //! How wide the kernel should be when the user does not say.
 
-use rand::RngExt;
-use rand::SeedableRng;
-use rand_pcg::Pcg64;
-
 use crate::kernel::Distance;
 use crate::points::normalised;
+use crate::row_sampling::{subsample, systematic};
 use crate::{Points, Result};
 
 /// How many points the median is taken over: 1000 points make half a million pairs, which fixes the median to about
 /// one part in a hundred and takes milliseconds.
 pub const MEDIAN_SUBSAMPLE: usize = 1000;
+
+/// A median distance, and how it was found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct MedianDistance {
+    /// The distance; always positive.
+    pub length: f64,
+    /// Over how many pairs of points.
+    pub pairs: usize,
+}
+
+impl MedianDistance {
+    /// Of points with a weight each, or with equal ones: [`median`] or [`weighted_median`] with the number of pairs.
+    pub fn of(points: &Points, weights: Option<&[f64]>) -> Result<MedianDistance> {
+        let length = match weights {
+            None => median(points),
+            Some(weights) => weighted_median(points, weights)?,
+        };
+        let rows = points.len().min(MEDIAN_SUBSAMPLE);
+        Ok(MedianDistance { length, pairs: rows * (rows - 1) / 2 })
+    }
+}
 
 /// The median distance between two points, over a subsample of [`MEDIAN_SUBSAMPLE`] that is the same on every run.
 ///
@@ -41,7 +60,7 @@ pub fn median(points: &Points) -> f64 {
     }
 }
 
-/// The same where points have weights: over rows drawn by their weight.
+/// The median distance between two points that have weights, over rows drawn by their weight.
 pub fn weighted_median(points: &Points, weights: &[f64]) -> Result<f64> {
     let shares = normalised(weights, "points", points.len())?;
     let rows = systematic(&shares, MEDIAN_SUBSAMPLE.min(points.len()), 0.5);
@@ -57,56 +76,9 @@ fn middle(values: &mut [f64]) -> Option<f64> {
     Some(*values.select_nth_unstable_by(half, f64::total_cmp).1)
 }
 
-/// `size` of the numbers below `n`, all distinct and the same on every run; all of them where there are no more.
-pub(crate) fn subsample(n: usize, size: usize) -> Vec<usize> {
-    if n <= size {
-        return (0..n).collect();
-    }
-    // Floyd's method: distinct without a list of all n numbers.
-    let mut rng = Pcg64::seed_from_u64(0);
-    let mut chosen = std::collections::BTreeSet::new();
-    for top in n - size..n {
-        let candidate = rng.random_range(0..=top);
-        if !chosen.insert(candidate) {
-            chosen.insert(top);
-        }
-    }
-    chosen.into_iter().collect()
-}
-
-/// `count` rows at equal steps of the summed weight, the first half a step in: each row is drawn as often as its weight
-/// says, up to one. The offset moves them all, from 0 to 1 step.
-pub(crate) fn systematic(shares: &[f64], count: usize, offset: f64) -> Vec<usize> {
-    let mut rows = Vec::with_capacity(count);
-    let (mut row, mut reached) = (0, shares[0]);
-    for i in 0..count {
-        let wanted = (i as f64 + offset) / count as f64;
-        while reached <= wanted && row + 1 < shares.len() {
-            row += 1;
-            reached += shares[row];
-        }
-        // Rounding may leave the sum short of one; rows of no weight are never drawn.
-        while shares[row] == 0.0 && row > 0 {
-            row -= 1;
-        }
-        rows.push(row);
-    }
-    rows
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_subsample_is_distinct_complete_and_fixed() {
-        assert_eq!(subsample(5, 10), [0, 1, 2, 3, 4]);
-        let drawn = subsample(100_000, 1000);
-        assert_eq!((drawn.len(), &drawn), (1000, &subsample(100_000, 1000)));
-        assert!(drawn.windows(2).all(|pair| pair[0] < pair[1]) && drawn[999] < 100_000);
-        let mean = drawn.iter().sum::<usize>() as f64 / 1000.0;
-        assert!((mean - 50_000.0).abs() < 3_000.0, "{mean}");
-    }
 
     #[test]
     fn the_median_of_many_points_is_that_of_their_distribution() {
@@ -125,12 +97,6 @@ mod tests {
         assert!(weighted_median(&points, &[1.0]).is_err());
     }
 
-    #[test]
-    fn systematic_draws_follow_the_weights() {
-        assert_eq!(systematic(&[0.5, 0.0, 0.25, 0.25], 4, 0.5), [0, 0, 2, 3]);
-        assert_eq!(systematic(&[0.25; 4], 2, 0.5), [1, 3]);
-        assert_eq!(systematic(&[1.0, 0.0], 3, 0.999), [0, 0, 0]);
-    }
     #[test]
     fn repeated_or_single_points_still_give_a_positive_length() {
         let median = |rows: &[f64]| median(&Points::from_rows(rows, 1).unwrap());

@@ -22,6 +22,12 @@ pub enum Error {
         /// How many there may be.
         most: usize,
     },
+    /// A scale was asked for by a word that names none.
+    #[error("'{name}' is not a scale; choose none, sd, mad or pca")]
+    UnknownScale {
+        /// The word as given.
+        name: String,
+    },
     /// A set of points needs at least one row.
     #[error("there are no points; at least one row is needed")]
     NoPoints,
@@ -104,6 +110,17 @@ pub enum Error {
         /// The offending value.
         value: f64,
     },
+    /// The logarithm of a weight is NaN or +∞. The index counts from 0.
+    #[error("log-weight {index} is {value}; logarithms of weights must be below +inf, and -inf is no weight")]
+    BadLogWeight {
+        /// Which log-weight, from 0.
+        index: usize,
+        /// The offending value.
+        value: f64,
+    },
+    /// Every weight is given by its logarithm, and every logarithm is −∞.
+    #[error("every log-weight is -inf; at least one row must have a weight")]
+    NoLogWeights,
     /// A coefficient, moment or starting weight that may have any sign is NaN or infinite.
     #[error("{what} {index} is {value}; it must be a finite number")]
     NonFiniteNumber {
@@ -207,7 +224,9 @@ pub enum Error {
         index: usize,
     },
     /// Replaying picks needs a pool that the row numbers refer to.
-    #[error("rows can be replayed only when herding over a pool; this herder searches all of space")]
+    #[error(
+        "rows can be replayed or excluded only when herding over a pool; this herder searches all of space"
+    )]
     NotAPool,
     /// An option of the search in continuous space is out of range.
     #[error("the ascent option {option} is {value}; {advice}")]
@@ -228,6 +247,19 @@ pub enum Error {
         asked: usize,
         /// How many rows of the pool may be chosen.
         available: usize,
+    },
+    /// Nothing was said of when to stop.
+    #[error("say when to stop: a number of points, an error, or a worth in independent draws")]
+    NoStopRule,
+    /// A run would take more memory than it may.
+    #[error(
+        "the run needs about {needed} bytes of memory, and {limit} are allowed; use fewer columns, or allow more"
+    )]
+    TooLittleMemory {
+        /// Bytes that even the most modest run takes.
+        needed: u64,
+        /// Bytes that are allowed.
+        limit: u64,
     },
     /// A set of no points was asked for.
     #[error("a set of 0 points was asked for; ask for at least one")]

@@ -25,14 +25,30 @@
 //!
 //! # The way through
 //!
-//! [`Points`] and a [`Kernel`] make a [`MeanEmbedding`]: [`Empirical`] for weighted samples, [`ClosedForm`] for the
+//! From rows to the best of them in three lines, scaled, with a kernel that suits them ([`task`]):
+//!
+//! ```
+//! use supersample::{Points, unwatched};
+//! use supersample::task::{Problem, ProblemOptions, Stop, ThinOptions};
+//!
+//! # let rows: Vec<f64> = (0..600).map(|i| (i as f64 * 0.7).sin()).collect();
+//! let draws = Points::from_rows(&rows, 2)?;
+//! let problem = Problem::new(draws, ProblemOptions::default())?;
+//! let chosen = problem.thin(&Stop::after(20)?, &ThinOptions::default(), &unwatched)?;
+//! println!("rows {:?} with an MMD of {:?}", chosen.rows, chosen.error());
+//! # assert!(chosen.rows.len() == 20 && chosen.error() < Some(0.05));
+//! # Ok::<(), supersample::Error>(())
+//! ```
+//!
+//! A [`Problem`](task::Problem) is made of parts that can be had one by one. [`Points`] and a [`Kernel`] make a [`MeanEmbedding`]: [`Empirical`] for weighted samples, [`ClosedForm`] for the
 //! densities of [`target`]. A [`Herder`] over a [`Domain`] turns it into an iterator of [`Pick`]s, and [`metrics`]
 //! says how good any points are. Where the best set of a size is wanted rather than a sequence, a [`Refiner`] swaps
 //! rows until no swap helps; [`polish()`] moves points that need not be rows, [`weights`] gives them unequal weights, and
 //! [`quality`](mod@quality) compares a subset with the data column by column. Everything that can fail fails in a constructor; the iterator cannot.
 //!
 //! Kernel sums run on the rayon thread pool of the caller. The same input gives the same picks for any number of
-//! threads. Memory is O(n·d), never n².
+//! threads. Memory is O(n·d) and
+//! what [`RefineOptions::memory`] allows, never n²; [`task::MemoryEstimate`] counts it beforehand.
 
 mod ascent;
 pub mod bandwidth;
@@ -50,11 +66,14 @@ mod points;
 mod polish;
 mod pool;
 pub mod quality;
+mod quantile;
 mod refine;
+mod row_sampling;
 pub mod scale;
 mod special;
 mod sum;
 pub mod target;
+pub mod task;
 mod watch;
 pub mod weights;
 

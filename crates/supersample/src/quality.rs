@@ -5,6 +5,7 @@ mod baselines;
 use rayon::prelude::*;
 
 pub use self::baselines::{every_kth, random_rows, systematic_rows};
+use crate::quantile::quantiles;
 use crate::scale::Moments;
 use crate::{Error, Points, Result};
 
@@ -73,12 +74,12 @@ impl Quality {
         root_mean_square(self.columns.iter().filter_map(|errors| errors.mean))
     }
 
-    /// The same of the standard deviation.
+    /// The root mean square over the columns of the error of the standard deviation.
     pub fn sd_rms(&self) -> Option<f64> {
         root_mean_square(self.columns.iter().filter_map(|errors| errors.sd))
     }
 
-    /// The same over all quantiles of all columns.
+    /// The root mean square of the errors of all quantiles of all columns.
     pub fn quantile_rms(&self) -> Option<f64> {
         root_mean_square(self.columns.iter().flat_map(|errors| errors.quantiles.into_iter().flatten()))
     }
@@ -143,7 +144,7 @@ impl Reference {
         }
         let column = |j: usize| {
             let moments = Moments::of(values, dim, j, shares)?;
-            Some(Column { moments, quantiles: quantiles(values, dim, j, shares)? })
+            Some(Column { moments, quantiles: column_quantiles(values, dim, j, shares)? })
         };
         let columns: Vec<Option<Column>> = (0..dim).into_par_iter().map(column).collect();
         let moments: Vec<Option<Moments>> =
@@ -176,7 +177,7 @@ impl Reference {
                 let mean = rows.map(|(value, share)| share * in_units(*value, mean)).sum();
                 return ColumnErrors { mean: known(mean), sd: None, quantiles: [None; 5] };
             }
-            let quantiles = quantiles(values, dim, j, shares);
+            let quantiles = column_quantiles(values, dim, j, shares);
             let own = own[j].unwrap_or_else(|| {
                 // All rows that weigh anything are the same, and so are their quantiles.
                 Moments { mean: quantiles.map_or(f64::NAN, |quantiles| quantiles[0]), sd: 0.0 }
@@ -274,72 +275,8 @@ fn dot_in_lanes(a: &[f64], b: &[f64]) -> f64 {
 }
 
 /// The quantiles of a column; `None` where no row weighs anything. Shares are not negative.
-fn quantiles(values: &[f64], dim: usize, j: usize, shares: Option<&[f64]>) -> Option<[f64; 5]> {
-    let column = values.iter().skip(j).step_by(dim).copied();
-    match shares {
-        None => {
-            let mut sorted: Vec<f64> = column.collect();
-            sorted.sort_unstable_by(f64::total_cmp);
-            Some(QUANTILES.map(|level| sorted_quantile(&sorted, level)))
-        }
-        Some(shares) => weighted_quantiles(column.zip(shares.iter().copied())),
-    }
-}
-
-/// The quantile of rows of equal weight: equal values are one step, whose middle counts.
-fn sorted_quantile(sorted: &[f64], level: f64) -> f64 {
-    let wanted = level * sorted.len() as f64;
-    let value = sorted[(wanted as usize).min(sorted.len() - 1)];
-    let below = |value: f64| sorted.partition_point(|x| *x < value);
-    let up_to = |value: f64| sorted.partition_point(|x| *x <= value);
-    let (start, end) = (below(value), up_to(value));
-    let middle = |start: usize, end: usize| (start + end) as f64 / 2.0;
-    let own = middle(start, end);
-    if own < wanted && end < sorted.len() {
-        let next = sorted[end];
-        return between(value, next, (wanted - own) / (middle(end, up_to(next)) - own));
-    }
-    if own > wanted && start > 0 {
-        let last = sorted[start - 1];
-        let before = middle(below(last), start);
-        return between(last, value, (wanted - before) / (own - before));
-    }
-    value
-}
-
-/// The same for rows with shares that sum to one.
-fn weighted_quantiles(rows: impl Iterator<Item = (f64, f64)>) -> Option<[f64; 5]> {
-    let mut steps: Vec<(f64, f64)> = rows.filter(|step| step.1 > 0.0).collect();
-    steps.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-    steps.dedup_by(|later, first| {
-        let same = later.0 == first.0;
-        if same {
-            first.1 += later.1;
-        }
-        same
-    });
-    // Each value with the middle of its step of the distribution function.
-    let mut reached = 0.0;
-    for (_, weight) in &mut steps {
-        let middle = reached + *weight / 2.0;
-        reached += *weight;
-        *weight = middle;
-    }
-    let at = |q: f64| {
-        let above = steps.partition_point(|(_, middle)| *middle < q);
-        match (above.checked_sub(1).map(|below| steps[below]), steps.get(above)) {
-            (Some((x, p)), Some((y, r))) => between(x, *y, (q - p) / (r - p)),
-            (Some((x, _)), None) => x,
-            (None, Some((y, _))) => *y,
-            (None, None) => f64::NAN,
-        }
-    };
-    (!steps.is_empty()).then(|| QUANTILES.map(at))
-}
-
-/// Formed so that the ends, and values of any size, come out as they are.
-fn between(x: f64, y: f64, part: f64) -> f64 {
-    if x == y { x } else { x * (1.0 - part) + y * part }
+fn column_quantiles(values: &[f64], dim: usize, j: usize, shares: Option<&[f64]>) -> Option<[f64; 5]> {
+    quantiles(values.iter().skip(j).step_by(dim).copied(), shares, QUANTILES)
 }
 
 fn worst<T>(errors: impl Iterator<Item = (Option<f64>, T)>) -> Option<(f64, T)> {

@@ -1,6 +1,7 @@
-//! What is done to the columns before distances are taken: nothing, unit variance, or the paper's whitening.
+//! Scaling of the columns before distances are taken: none, unit spread, or the paper's whitening.
 
 use crate::points::{self, Points};
+use crate::quantile::median;
 use crate::{Error, Result};
 
 /// Directions whose variance is less than this part of the largest are rounding, not data.
@@ -8,17 +9,53 @@ const DEGENERATE: f64 = 1e-12;
 /// Beyond so many columns the eigenvectors take minutes.
 const MOST_FOR_PCA: usize = 2000;
 
+/// The median absolute deviation of a normal distribution times this is its standard deviation.
+const NORMAL_MAD: f64 = 1.482_602_218_505_602;
+
 /// How columns are brought to a common scale.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Scale {
     /// Not at all: for columns in the same units.
     None,
     /// To unit standard deviation.
     #[default]
     Sd,
+    /// To a median of 0 and a median absolute deviation, times 1.4826, of 1: as [`Sd`](Self::Sd) for normal columns, and
+    /// unmoved by a few wild values. A column of which more than half of the weight has one value has no such
+    /// deviation and is scaled as by [`Sd`](Self::Sd).
+    Mad,
     /// Centred, rotated and scaled until all columns are uncorrelated and of unit variance, as the paper does in its
     /// section 4.2; directions without spread are dropped.
     Pca,
+}
+
+impl Scale {
+    /// All of them, plainest first.
+    pub const ALL: [Scale; 4] = [Scale::None, Scale::Sd, Scale::Mad, Scale::Pca];
+
+    /// The word for it: none, sd, mad or pca.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scale::None => "none",
+            Scale::Sd => "sd",
+            Scale::Mad => "mad",
+            Scale::Pca => "pca",
+        }
+    }
+
+    /// The scale that goes by this word.
+    ///
+    /// ```
+    /// use supersample::scale::Scale;
+    /// assert_eq!(Scale::named("mad")?, Scale::Mad);
+    /// assert!(Scale::named("iqr").is_err());
+    /// # Ok::<(), supersample::Error>(())
+    /// ```
+    pub fn named(name: &str) -> Result<Scale> {
+        let found = Scale::ALL.into_iter().find(|scale| scale.name() == name);
+        found.ok_or_else(|| Error::UnknownScale { name: name.to_string() })
+    }
 }
 
 /// A map from rows as they are given to the points whose distances count: x ↦ A·((x − centre)/unit).
@@ -38,6 +75,7 @@ pub struct Scaling {
     /// Rows of a matrix, for `pca`.
     directions: Option<Vec<Vec<f64>>>,
     constant: Vec<usize>,
+    without_mad: Vec<usize>,
     dropped: usize,
     dim: usize,
 }
@@ -56,6 +94,7 @@ impl Scaling {
             unit: vec![1.0; dim],
             directions: None,
             constant: Vec::new(),
+            without_mad: Vec::new(),
             dropped: 0,
             dim,
         };
@@ -64,7 +103,14 @@ impl Scaling {
         }
         for j in 0..dim {
             match Moments::of(values, dim, j, shares) {
-                Some(moments) => (scaling.centre[j], scaling.unit[j]) = (moments.mean, moments.sd),
+                Some(moments) => {
+                    let robust = (scale == Scale::Mad).then(|| robust_moments(values, dim, j, shares));
+                    if robust == Some(None) {
+                        scaling.without_mad.push(j);
+                    }
+                    let Moments { mean, sd } = robust.flatten().unwrap_or(moments);
+                    (scaling.centre[j], scaling.unit[j]) = (mean, sd);
+                }
                 None => {
                     scaling.centre[j] = values[j];
                     scaling.constant.push(j);
@@ -88,6 +134,12 @@ impl Scaling {
     /// The columns that have no spread, which scaling sets to 0.
     pub fn constant(&self) -> &[usize] {
         &self.constant
+    }
+
+    /// The columns that [`Scale::Mad`] scaled to unit standard deviation, because more than half of their weight has one
+    /// value; constant columns not counted.
+    pub fn without_mad(&self) -> &[usize] {
+        &self.without_mad
     }
 
     /// How many directions [`Scale::Pca`] dropped because they have no spread, constant columns not counted.
@@ -187,6 +239,16 @@ impl Moments {
     }
 }
 
+/// Median and median absolute deviation in place of mean and sd; `None` where the deviation is 0.
+fn robust_moments(values: &[f64], dim: usize, j: usize, shares: Option<&[f64]>) -> Option<Moments> {
+    let column = || values.iter().skip(j).step_by(dim).copied();
+    let centre = median(column(), shares)?;
+    // Halved first, so that the difference of two huge numbers of opposite sign stays finite.
+    let half = median(column().map(|x| (x * 0.5 - centre * 0.5).abs()), shares)?;
+    let sd = half * (2.0 * NORMAL_MAD);
+    (sd > 0.0 && sd.is_finite()).then_some(Moments { mean: centre, sd })
+}
+
 /// The eigenvalues of a symmetric matrix and its eigenvectors as columns, by Jacobi's rotations: slow for thousands of
 /// columns, but simple and right to the last digits.
 fn eigen(mut a: Vec<f64>, n: usize) -> (Vec<f64>, Vec<f64>) {
@@ -245,6 +307,49 @@ mod tests {
         assert!((values.iter().map(|value| value * value).sum::<f64>() / 5.0 - 1.0).abs() < 1e-14);
         let tiny = sd_scaled(&[0.0, 1e-300], 1);
         assert!((tiny[0] + 1.0).abs() < 1e-12 && (tiny[1] - 1.0).abs() < 1e-12, "{tiny:?}");
+    }
+
+    #[test]
+    fn a_few_wild_values_do_not_move_a_robust_scale() {
+        // Median 3, deviations 2, 1, 0, 1, 1e12 − 3, of which the median is 1.
+        let values = [1.0, 2.0, 3.0, 4.0, 1e12];
+        let scaling = Scaling::fit(Scale::Mad, &values, 1, None).unwrap();
+        assert_eq!(scaling.without_mad(), []);
+        let scaled = scaling.apply(&values);
+        for (got, want) in scaled.iter().zip([-2.0, -1.0, 0.0, 1.0]) {
+            assert!((got - want / NORMAL_MAD).abs() < 1e-15, "{scaled:?}");
+        }
+        // Of normal draws it is the mean and the sd.
+        let normal =
+            crate::target::IndependentNormals::new(&[5.0], &[3.0]).unwrap().sample(20_000, 1).unwrap();
+        let scaled = Scaling::fit(Scale::Mad, normal.as_slice(), 1, None).unwrap().apply(normal.as_slice());
+        let Moments { mean, sd } = Moments::of(&scaled, 1, 0, None).unwrap();
+        assert!(mean.abs() < 0.03 && (sd - 1.0).abs() < 0.03, "{mean} {sd}");
+        let huge = Scaling::fit(Scale::Mad, &[-1.7e308, 0.0, 1.7e308], 1, None).unwrap();
+        assert!(huge.apply(&[-1.7e308, 1.7e308]).iter().all(|value| value.is_finite()));
+    }
+
+    #[test]
+    fn a_column_without_a_deviation_falls_back_to_its_sd() {
+        // One column is 0 but for one row, one is constant, one is as good as any.
+        let values = [0.0, 7.0, 1.0, 0.0, 7.0, 2.0, 0.0, 7.0, 4.0, 6.0, 7.0, 9.0];
+        let robust = Scaling::fit(Scale::Mad, &values, 3, None).unwrap();
+        let plain = Scaling::fit(Scale::Sd, &values, 3, None).unwrap();
+        assert_eq!((robust.without_mad(), robust.constant()), (&[0][..], &[1][..]));
+        let column = |scaled: Vec<f64>, j: usize| scaled.into_iter().skip(j).step_by(3).collect::<Vec<_>>();
+        for j in [0, 1] {
+            assert_eq!(column(robust.apply(&values), j), column(plain.apply(&values), j));
+        }
+        assert_ne!(column(robust.apply(&values), 2), column(plain.apply(&values), 2));
+    }
+
+    #[test]
+    fn a_robust_scale_takes_a_weight_of_two_as_two_rows() {
+        let weighted =
+            Scaling::fit(Scale::Mad, &[1.0, 5.0, 9.0, 1e9], 1, Some(&[2.0, 1.0, 1.0, 0.0])).unwrap();
+        let repeated = Scaling::fit(Scale::Mad, &[1.0, 1.0, 5.0, 9.0], 1, None).unwrap();
+        let (a, b) = (weighted.apply(&[0.0, 1.0, 9.0]), repeated.apply(&[0.0, 1.0, 9.0]));
+        assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-12), "{a:?} {b:?}");
     }
 
     #[test]

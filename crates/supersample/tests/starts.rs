@@ -140,3 +140,37 @@ fn picking_nothing_is_fine() {
     let mut herder = herder(&pool);
     assert!(herder.run(0).is_empty() && herder.chosen().is_none());
 }
+
+#[test]
+fn excluded_rows_are_never_picked_and_stay_so_after_a_restart() {
+    let points = Points::from_vec((0..40).map(|i| (i as f64 * 0.618_034).fract()).collect(), 1).unwrap();
+    let mu = Empirical::new(Kernel::gaussian(0.2).unwrap(), points.clone()).unwrap();
+    let herder = Herder::new(mu, Domain::Pool(points.clone())).unwrap();
+    let free = herder.clone().run(30);
+    let barred = [free[0].index.unwrap(), free[3].index.unwrap()];
+    let naive = |picks: &[usize]| {
+        let weights = vec![1.0 / 40.0; 40];
+        let kernel = &Kernel::gaussian(0.2).unwrap();
+        let naive = common::naive::Naive { kernel, samples: &points, weights, pool: &points };
+        let open = (0..40).filter(|row| !barred.contains(row));
+        open.map(|row| (row, naive.score(picks, points.row(row))))
+            .reduce(|a, b| if b.1 > a.1 { b } else { a })
+            .unwrap()
+            .0
+    };
+    let mut herder = herder.excluding(&barred).unwrap();
+    for _ in 0..2 {
+        let mut picks = Vec::new();
+        for pick in herder.run(30) {
+            assert_eq!(pick.index, Some(naive(&picks)));
+            picks.push(pick.index.unwrap());
+        }
+        assert_eq!(herder.replay(&[barred[1]]).unwrap_err(), Error::ExcludedRow { index: barred[1] });
+        herder = herder.restart();
+    }
+    let mut unique = herder.clone().unique(true);
+    assert_eq!(unique.run(40).len(), 38);
+    // Others in their place, or none.
+    assert_eq!(herder.clone().excluding(&[]).unwrap().run(30), free);
+    assert_eq!(herder.clone().excluding(&[40]).err(), Some(Error::NoSuchRow { index: 40, len: 40 }));
+}

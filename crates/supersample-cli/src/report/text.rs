@@ -191,6 +191,7 @@ impl Report<'_> {
                 format!(", columns whitened to {}", counted(self.distances.coordinates, "direction"))
             }
             Scale::None => ", columns not scaled".to_string(),
+            other => format!(", columns scaled by {}", other.name()),
         };
         let weights = match &self.about.weight_column {
             Some(name) => format!(", rows weighted by {name}"),

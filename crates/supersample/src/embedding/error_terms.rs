@@ -15,7 +15,7 @@
 use std::sync::{Arc, OnceLock};
 
 use super::{Empirical, MeanEmbedding, as_samples};
-use crate::bandwidth::subsample;
+use crate::row_sampling::subsample;
 use crate::sum::{Packed, Precision};
 use crate::{Error, Points, Result};
 

@@ -1,9 +1,9 @@
-//! Subsets that nobody chose, to hold others against: every k-th row, and rows at random.
+//! Baseline subsets that others are held against: every k-th row, and rows at random.
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
-use crate::bandwidth::systematic;
+use crate::row_sampling::systematic;
 use crate::{Error, Result};
 
 /// Every k-th of `n` rows, `size` of them: row ⌊i·n/size⌋ for each i. `size` may not exceed `n`.

@@ -1,12 +1,13 @@
 //! Compresses the draws of a CSV file to a few rows and prints them as JSON: the library's side of `bench/peers`.
 //!
-//! `cargo run --release -p supersample --example compress -- DRAWS.csv SIZE [SEARCH_SWEEPS...]`
+//! `cargo run --release -p bench-ours --bin compress -- DRAWS.csv SIZE [SEARCH_SWEEPS...]`
 //!
 //! Columns named chain and draw are ids; the others are centred and scaled to unit variance, and the bandwidth is the
 //! median distance. Prints the herded rows (which may repeat), the refined ones and those of a search for each number of
 //! annealed sweeps given, what each took, and the bandwidth, so that another tool can be given the same kernel. `--synthetic N D SIZE` in place of a file takes N
 //! standard normal draws in D dimensions and prints only what it took.
 
+#[path = "../draws.rs"]
 mod draws;
 
 use std::error::Error;

@@ -1,11 +1,12 @@
 //! What leaving the local optimum is worth: annealed sweeps against other ways to spend the same time.
 //!
-//! `cargo run --release -p supersample --example search -- SIZE DRAWS.csv...`
+//! `cargo run --release -p bench-ours --bin search -- SIZE DRAWS.csv...`
 //!
 //! Prints, for each way and effort, the geometric mean over the files of the error relative to plain refinement, and
 //! of the time relative to it. Restarts refine random sets and keep the best; kicks replace a tenth of the best set by
 //! random rows, refine, and keep what is better.
 
+#[path = "../draws.rs"]
 mod draws;
 
 use std::error::Error;

@@ -1,4 +1,4 @@
-//! Draws from a CSV file, for the examples.
+//! Draws from a CSV file, scaled.
 
 use std::error::Error;
 

@@ -1,0 +1,145 @@
+//! Herding until a stop rule holds, and what a run of choices gives.
+
+use std::ops::ControlFlow;
+
+use super::{Ended, ErrorScale, Problem, Stop};
+use crate::watch::Progress;
+use crate::{Herder, Pick, Refined, Result, Watch};
+
+/// How rows are herded.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct HerdOptions {
+    /// Whether every row may be chosen only once. Off by default, as in the paper.
+    pub unique: bool,
+    /// The rows of an earlier run of the same problem, which this one continues.
+    pub earlier: Vec<usize>,
+}
+
+impl HerdOptions {
+    /// Whether every row may be chosen only once.
+    pub fn unique(self, unique: bool) -> HerdOptions {
+        HerdOptions { unique, ..self }
+    }
+
+    /// Continues the run that chose these rows.
+    pub fn earlier(self, rows: &[usize]) -> HerdOptions {
+        HerdOptions { earlier: rows.to_vec(), ..self }
+    }
+}
+
+/// What was chosen, and why it ended.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Chosen {
+    /// The rows in the order of choice; empty in space.
+    pub rows: Vec<usize>,
+    /// The picks, with the error after each of them.
+    pub trace: Vec<Pick>,
+    /// Why choosing ended.
+    pub ended: Ended,
+    /// What the swaps and the search have done, where there were any.
+    pub refined: Option<Refined>,
+}
+
+impl Chosen {
+    pub(super) fn new(trace: Vec<Pick>, ended: Ended) -> Chosen {
+        Chosen { rows: trace.iter().filter_map(|pick| pick.index).collect(), trace, ended, refined: None }
+    }
+
+    /// The MMD of all that was chosen, with equal weights; `None` where ‖μ‖² is not known.
+    pub fn error(&self) -> Option<f64> {
+        self.trace.last().and_then(|pick| pick.error)
+    }
+
+    /// The numbers of the chosen points, one point after the other, in the coordinates that distances are taken in.
+    pub fn coordinates(&self) -> Vec<f64> {
+        self.trace.iter().flat_map(|pick| pick.point.iter().copied()).collect()
+    }
+}
+
+/// Herds until a rule holds, over a pool or in space. Without a number it stops after as many picks as there are
+/// candidates. `earlier` are the rows of a run that is continued; they count, and the rules are asked after each of them
+/// too. `seen` is called after each pick; [`Break`](ControlFlow::Break) ends the run there, unless it had ended anyway.
+///
+/// ```
+/// use std::ops::ControlFlow;
+/// use supersample::task::{Ended, Stop, herd_until};
+/// use supersample::{Domain, Empirical, Herder, Kernel, Points};
+/// let draws = Points::from_vec((0..200).map(|i| (i as f64 * 0.7).sin()).collect(), 1)?;
+/// let mu = Empirical::new(Kernel::gaussian(0.3)?, draws.clone())?;
+/// let mut herder = Herder::new(mu, Domain::Pool(draws))?;
+/// let chosen = herd_until(&mut herder, &[], &Stop::at_error(0.05)?, |_| ControlFlow::Continue(()))?;
+/// assert!(chosen.ended == Ended::Tolerance && chosen.error().unwrap() <= 0.05);
+/// # Ok::<(), supersample::Error>(())
+/// ```
+pub fn herd_until(
+    herder: &mut Herder,
+    earlier: &[usize],
+    stop: &Stop,
+    mut seen: impl FnMut(&Pick) -> ControlFlow<()>,
+) -> Result<Chosen> {
+    stop.check()?;
+    let scale = ErrorScale::of(herder.pool());
+    let limit = stop.number.unwrap_or(herder.pool().points().len());
+    let mut earlier = earlier.iter();
+    let mut trace: Vec<Pick> = Vec::new();
+    while trace.len() < limit {
+        let pick = match earlier.next() {
+            Some(&row) => herder.replay(&[row])?.pop(),
+            None => herder.next(),
+        };
+        let Some(pick) = pick else { return Ok(Chosen::new(trace, Ended::Exhausted)) };
+        let met = stop.met_by(pick.error, &scale);
+        let goes_on = seen(&pick).is_continue();
+        trace.push(pick);
+        match met {
+            Some(ended) => return Ok(Chosen::new(trace, ended)),
+            None if !goes_on && trace.len() < limit => return Ok(Chosen::new(trace, Ended::Interrupted)),
+            None => {}
+        }
+    }
+    Ok(Chosen::new(trace, Ended::Number))
+}
+
+impl Problem {
+    /// Chooses rows one after the other by kernel herding, until a rule holds; any prefix of them is good too.
+    ///
+    /// `watch` sees the comparison of all rows, where that is still to be done, and each pick. Ended during the first,
+    /// there is no result but [`Error::Interrupted`](crate::Error::Interrupted); ended later, the rows so far are.
+    pub fn herd(&self, stop: &Stop, options: &HerdOptions, watch: Watch) -> Result<Chosen> {
+        self.herd_seeing(stop, options, |_| ControlFlow::Continue(()), watch)
+    }
+
+    /// [`herd`](Self::herd) with a look at each pick, for checkpoints; [`Break`](ControlFlow::Break) ends it as
+    /// `watch` would.
+    pub fn herd_seeing(
+        &self,
+        stop: &Stop,
+        options: &HerdOptions,
+        seen: impl FnMut(&Pick) -> ControlFlow<()>,
+        watch: Watch,
+    ) -> Result<Chosen> {
+        stop.check()?;
+        self.prepare(watch)?;
+        self.herd_on(&mut self.herder(options.unique)?, &options.earlier, stop, seen, watch)
+    }
+
+    /// Herds until a rule holds, with a herder over the pool of the problem.
+    pub(super) fn herd_on(
+        &self,
+        herder: &mut Herder,
+        earlier: &[usize],
+        stop: &Stop,
+        mut seen: impl FnMut(&Pick) -> ControlFlow<()>,
+        watch: Watch,
+    ) -> Result<Chosen> {
+        let size = stop.number.unwrap_or(self.open_rows());
+        let stop = Stop { number: Some(size), ..*stop };
+        herd_until(herder, earlier, &stop, |pick| {
+            let seen = seen(pick);
+            let watched = watch(Progress::Herding { chosen: pick.t, size });
+            if seen.is_break() { seen } else { watched }
+        })
+    }
+}

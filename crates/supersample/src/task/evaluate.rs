@@ -1,0 +1,85 @@
+//! Evaluation: how good a subset is, whoever made it.
+
+use super::{Chosen, Comparison, Problem};
+use crate::quality::Quality;
+use crate::weights::OptimalWeights;
+use crate::{Error, Points, Result, Watch, metrics};
+
+/// All there is to say of a subset.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Evaluation {
+    /// The MMD, with weights where the subset has some.
+    pub error: f64,
+    /// How many independent draws have this expected squared error; a bound where the error is rounding.
+    pub worth: Option<f64>,
+    /// The errors column by column.
+    pub quality: Quality,
+    /// The errors of other subsets of this size; `None` where there are too few rows for one.
+    pub comparison: Option<Comparison>,
+}
+
+impl Problem {
+    /// All about a subset whose rows are in the units of the data, with weights where it has some: of either sign, used
+    /// as they are for the MMD and divided by their sum for the errors of columns.
+    ///
+    /// ```
+    /// use supersample::{Points, unwatched};
+    /// use supersample::task::{Problem, ProblemOptions};
+    /// let rows: Vec<f64> = (0..600).map(|i| (i as f64 * 0.7).sin()).collect();
+    /// let problem = Problem::new(Points::from_rows(&rows, 2)?, ProblemOptions::default())?;
+    /// let found = problem.evaluate(&Points::from_rows(&rows[..40], 2)?, None, &unwatched)?;
+    /// assert_eq!(found, problem.evaluate_rows(&(0..20).collect::<Vec<_>>(), None, &unwatched)?);
+    /// # Ok::<(), supersample::Error>(())
+    /// ```
+    pub fn evaluate(&self, subset: &Points, weights: Option<&[f64]>, watch: Watch) -> Result<Evaluation> {
+        let error = self.mmd(subset, weights, watch)?;
+        self.with_error(error, subset, weights, watch)
+    }
+
+    /// All about a subset that is given by row numbers, with weights where it has some.
+    pub fn evaluate_rows(&self, rows: &[usize], weights: Option<&[f64]>, watch: Watch) -> Result<Evaluation> {
+        self.evaluate(&self.rows().select(rows)?, weights, watch)
+    }
+
+    /// All about the rows of a run, whose MMD is known already, with the weights that were found for them if any.
+    pub fn summarise(
+        &self,
+        chosen: &Chosen,
+        weights: Option<&OptimalWeights>,
+        watch: Watch,
+    ) -> Result<Evaluation> {
+        let error = weights.map_or(chosen.error(), |weights| weights.error).ok_or(Error::UnknownNorm)?;
+        let weights = weights.map(|weights| weights.weights.as_slice());
+        self.with_error(error, &self.rows().select(&chosen.rows)?, weights, watch)
+    }
+
+    /// The MMD of a subset whose rows are in the units of the data, with weights of any sign taken as they are, or equal
+    /// ones. Compares all rows first, where that is still to be done; then T·n and T² kernel values.
+    pub fn mmd(&self, subset: &Points, weights: Option<&[f64]>, watch: Watch) -> Result<f64> {
+        let points = self.scaled(subset)?;
+        self.prepare(watch)?;
+        metrics::mmd_of_points(&**self.embedding(), &points, weights)
+    }
+
+    /// The errors of a subset column by column, with weights of any sign or equal ones.
+    pub fn quality(&self, subset: &Points, weights: Option<&[f64]>) -> Result<Quality> {
+        subset.expect_dim("the subset", "the data", self.rows().dim())?;
+        self.reference()?.quality(subset.as_slice(), weights)
+    }
+
+    fn with_error(
+        &self,
+        error: f64,
+        subset: &Points,
+        weights: Option<&[f64]>,
+        watch: Watch,
+    ) -> Result<Evaluation> {
+        Ok(Evaluation {
+            error,
+            worth: self.error_scale()?.worth(error),
+            quality: self.quality(subset, weights)?,
+            comparison: self.compare(subset.len(), watch)?,
+        })
+    }
+}

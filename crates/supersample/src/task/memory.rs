@@ -1,0 +1,196 @@
+//! Memory: what a run will take, counted before it begins, and kept kernel rows cut to what is allowed.
+
+use crate::scale::Scale;
+use crate::{Error, Precision, RefineOptions, Result};
+
+/// Code, buffers of files, and what else does not grow with the rows.
+const BASE: u64 = 64 << 20;
+
+/// An estimate of the memory of a run, from its size alone.
+///
+/// ```
+/// use supersample::RefineOptions;
+/// use supersample::task::MemoryEstimate;
+/// let (options, million) = (RefineOptions::default(), MemoryEstimate::of(1_000_000, 10));
+/// let thinning = million.thinning(1000, &options);
+/// assert!(thinning.needed() > million.needed() + (500 << 20)); // kernel rows that are kept
+/// let kept = thinning.kept_within(700 << 20)?;
+/// assert!(kept < options.memory && thinning.kept(kept).needed() <= 700 << 20);
+/// # Ok::<(), supersample::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MemoryEstimate {
+    rows: u64,
+    dim: u64,
+    is_scaled: bool,
+    is_weighted: bool,
+    precision: Precision,
+    threads: u64,
+    /// For `thin`.
+    set: Option<Set>,
+    /// How many points are given weights.
+    weighed: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Set {
+    size: u64,
+    is_grouped: bool,
+    /// Bytes that kept kernel rows may take.
+    budget: u64,
+}
+
+impl MemoryEstimate {
+    /// Of herding or evaluating so many rows of so many columns, scaled and in mixed precision.
+    pub fn of(rows: usize, dim: usize) -> MemoryEstimate {
+        MemoryEstimate {
+            rows: rows as u64,
+            dim: dim as u64,
+            is_scaled: true,
+            is_weighted: false,
+            precision: Precision::Mixed,
+            threads: rayon::current_num_threads() as u64,
+            set: None,
+            weighed: 0,
+        }
+    }
+
+    /// With columns scaled so; unscaled ones are not copied.
+    pub fn scale(self, scale: Scale) -> MemoryEstimate {
+        MemoryEstimate { is_scaled: scale != Scale::None, ..self }
+    }
+
+    /// With rows that have weights, or not.
+    pub fn weighted(self, is_weighted: bool) -> MemoryEstimate {
+        MemoryEstimate { is_weighted, ..self }
+    }
+
+    /// With kernel values in this precision.
+    pub fn precision(self, precision: Precision) -> MemoryEstimate {
+        MemoryEstimate { precision, ..self }
+    }
+
+    /// On so many threads; by default those of the pool it is called in.
+    pub fn threads(self, threads: usize) -> MemoryEstimate {
+        MemoryEstimate { threads: threads as u64, ..self }
+    }
+
+    /// Thinning to a set of at most so many rows with these options.
+    pub fn thinning(self, size: usize, options: &RefineOptions) -> MemoryEstimate {
+        let (is_grouped, budget) = (options.groups.is_some(), options.memory as u64);
+        MemoryEstimate { set: Some(Set { size: size as u64, is_grouped, budget }), ..self }
+    }
+
+    /// With so many bytes for kept kernel rows in place of those of the options; without effect without thinning.
+    pub fn kept(self, bytes: usize) -> MemoryEstimate {
+        MemoryEstimate { set: self.set.map(|set| Set { budget: bytes as u64, ..set }), ..self }
+    }
+
+    /// With weights for so many chosen points at the end.
+    pub fn weighing(self, size: usize) -> MemoryEstimate {
+        MemoryEstimate { weighed: size as u64, ..self }
+    }
+
+    /// About how many bytes the run takes.
+    pub fn needed(&self) -> u64 {
+        self.without_kept_rows().saturating_add(self.set.map_or(0, |set| self.kept_rows(set)))
+    }
+
+    /// What [`RefineOptions::memory`] may be so that the run stays within `limit` bytes: as many kernel rows as fit, and
+    /// no more than the options have asked for. An error where the run does not fit even without any.
+    pub fn kept_within(&self, limit: u64) -> Result<usize> {
+        let needed = self.without_kept_rows();
+        if needed > limit {
+            return Err(Error::TooLittleMemory { needed, limit });
+        }
+        let budget = self.set.map_or(0, |set| set.budget).min(limit - needed);
+        Ok(usize::try_from(budget).unwrap_or(usize::MAX))
+    }
+
+    fn without_kept_rows(&self) -> u64 {
+        let number = self.number();
+        // Panels are filled up to whole vectors of sixteen.
+        let packed = self.rows.div_ceil(16).saturating_mul(16).saturating_mul(self.dim);
+        let values = self.rows.saturating_mul(self.dim);
+        let coordinates = values
+            .saturating_mul(8)
+            .saturating_mul(1 + u64::from(self.is_scaled))
+            .saturating_add(packed.saturating_mul(number))
+            // Once an error is too small for single precision, its points are taken in double, too.
+            .saturating_add(if number == 4 { packed.saturating_mul(8) } else { 0 });
+        // μ twice (known and in the pool), the sums of two herders, k(x, x) where it varies.
+        let mut each = 40;
+        if self.is_weighted {
+            each += 32;
+        }
+        if let Some(set) = self.set {
+            // μ, w and how often each row is chosen, the kernel row at hand, k(x, x), and who may be chosen.
+            each += 8 + 8 + 4 + number + 8 + 9 + if set.is_grouped { 24 } else { 0 };
+        }
+        // Columns are sorted for their quantiles, one on each thread, and random rows are drawn from a list of all.
+        let sorted = self.threads.min(self.dim) * if self.is_weighted { 16 } else { 8 };
+        each += sorted.max(self.threads.min(20) * 8);
+        // The kernel matrix and its factor.
+        let weights = self.weighed.saturating_mul(self.weighed).saturating_mul(16);
+        coordinates
+            .saturating_add(self.rows.saturating_mul(each))
+            .saturating_add(weights)
+            .saturating_add(BASE)
+    }
+
+    fn kept_rows(&self, set: Set) -> u64 {
+        let row = self.rows.saturating_mul(self.number()).max(1);
+        set.size.min(set.budget / row).saturating_mul(row)
+    }
+
+    /// Bytes of a kernel value.
+    fn number(&self) -> u64 {
+        let is_mixed = self.precision == Precision::Mixed && self.rows >= Precision::MIXED_FROM as u64;
+        if is_mixed { 4 } else { 8 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(rows: usize, dim: usize) -> MemoryEstimate {
+        MemoryEstimate::of(rows, dim).threads(2)
+    }
+
+    #[test]
+    fn every_part_is_counted() {
+        let values = 8 * 100_000 * 10;
+        let plain = of(100_000, 10);
+        let small = of(1000, 10);
+        // As read, scaled, packed in f32 and in f64; or as read, scaled and packed in f64.
+        assert_eq!(plain.needed(), 3 * values + values / 2 + 100_000 * (40 + 16) + BASE);
+        assert_eq!(small.needed(), 2 * 80_000 + 8 * 1008 * 10 + 1000 * (40 + 16) + BASE);
+        assert_eq!(plain.needed() - plain.scale(Scale::None).needed(), values);
+        assert_eq!(plain.needed() - plain.precision(Precision::Double).needed(), values / 2);
+        assert_eq!(plain.weighing(1000).needed() - plain.needed(), 16_000_000);
+        assert_eq!(plain.weighted(true).needed() - plain.needed(), 100_000 * (32 + 16));
+        let options = RefineOptions::default();
+        // A hundred rows of 400,000 bytes are kept, or as many as the options allow.
+        let (many, few) =
+            (plain.thinning(100, &options), plain.thinning(100, &options.clone().memory(1_000_000)));
+        assert_eq!(many.needed() - few.needed(), 98 * 400_000);
+        assert_eq!(plain.thinning(1_000_000, &options).needed() - few.needed(), (1342 - 2) * 400_000);
+    }
+
+    #[test]
+    fn kept_rows_give_way_and_only_then_is_a_run_refused() {
+        let thinning = of(100_000, 10).thinning(1000, &RefineOptions::default());
+        assert_eq!(thinning.kept_within(1 << 40).unwrap(), 512 << 20);
+        let bare = thinning.kept(0).needed();
+        assert_eq!(thinning.kept_within(bare).unwrap(), 0);
+        assert_eq!(thinning.kept_within(bare + 5).unwrap(), 5);
+        assert_eq!(
+            thinning.kept_within(bare - 1),
+            Err(Error::TooLittleMemory { needed: bare, limit: bare - 1 })
+        );
+        // Herding keeps none.
+        assert_eq!(of(100_000, 10).kept_within(1 << 40).unwrap(), 0);
+        assert_eq!(MemoryEstimate::of(usize::MAX, usize::MAX).needed(), u64::MAX);
+    }
+}

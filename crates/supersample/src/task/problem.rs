@@ -1,0 +1,317 @@
+//! The problem: rows made ready to be matched, with their weights, the points they become and the kernel between them.
+
+use std::sync::{Arc, OnceLock};
+
+use super::{Advice, ErrorScale, RowWeights, advice};
+use crate::bandwidth::MedianDistance;
+use crate::quality::Reference;
+use crate::scale::{Scale, Scaling};
+use crate::{Empirical, Herder, Kernel, MeanEmbedding, Points, Pool, Precision, Result, Watch};
+
+/// Which kernel.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum KernelChoice {
+    /// This one, its bandwidth in the units of the scaled points.
+    Given(Kernel),
+    /// The one of this name ([`Kernel::NAMES`]).
+    Named {
+        /// The name.
+        name: String,
+        /// Its length; without effect on the linear kernel, which has none.
+        bandwidth: Bandwidth,
+    },
+}
+
+/// How long the bandwidth of a named kernel is.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub enum Bandwidth {
+    /// The median distance between two of the scaled points.
+    #[default]
+    Median,
+    /// These lengths, in the units of the scaled points: one, or several for a sum of Gaussians.
+    Lengths(Vec<f64>),
+}
+
+/// How rows are made ready.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct ProblemOptions {
+    /// How columns are brought to a common scale. Default [`Scale::Sd`].
+    pub scale: Scale,
+    /// The kernel. Default: gaussian, the median distance as its bandwidth.
+    pub kernel: KernelChoice,
+    /// The arithmetic of kernel values.
+    pub precision: Precision,
+    /// Whether rows of weight zero may be chosen too. Off by default: a row that stands for nothing would stand for a
+    /// part of the whole.
+    pub pool_without_weight: bool,
+}
+
+impl Default for KernelChoice {
+    fn default() -> KernelChoice {
+        KernelChoice::Named { name: "gaussian".to_string(), bandwidth: Bandwidth::Median }
+    }
+}
+
+impl ProblemOptions {
+    /// Columns brought to this scale.
+    pub fn scale(self, scale: Scale) -> ProblemOptions {
+        ProblemOptions { scale, ..self }
+    }
+
+    /// This kernel, its bandwidth in the units of the scaled points.
+    pub fn kernel(self, kernel: Kernel) -> ProblemOptions {
+        ProblemOptions { kernel: KernelChoice::Given(kernel), ..self }
+    }
+
+    /// The kernel of this name with a bandwidth that is given or the median distance.
+    pub fn named_kernel(self, name: &str, bandwidth: Bandwidth) -> ProblemOptions {
+        ProblemOptions { kernel: KernelChoice::Named { name: name.to_string(), bandwidth }, ..self }
+    }
+
+    /// Kernel values in this precision.
+    pub fn precision(self, precision: Precision) -> ProblemOptions {
+        ProblemOptions { precision, ..self }
+    }
+
+    /// Whether rows of weight zero may be chosen too.
+    pub fn pool_without_weight(self, allowed: bool) -> ProblemOptions {
+        ProblemOptions { pool_without_weight: allowed, ..self }
+    }
+}
+
+impl KernelChoice {
+    /// The kernel for these points, which are scaled already, and the median distance where that was asked for.
+    ///
+    /// ```
+    /// use supersample::Points;
+    /// use supersample::task::KernelChoice;
+    /// let points = Points::from_rows(&[0.0, 1.0, 3.0], 1)?;
+    /// let (kernel, median) = KernelChoice::default().for_points(&points, None)?;
+    /// assert_eq!((kernel.to_string().as_str(), median.unwrap().pairs), ("gaussian(2)", 3));
+    /// # Ok::<(), supersample::Error>(())
+    /// ```
+    pub fn for_points(
+        &self,
+        points: &Points,
+        weights: Option<&[f64]>,
+    ) -> Result<(Kernel, Option<MedianDistance>)> {
+        match self {
+            KernelChoice::Given(kernel) => Ok((kernel.clone(), None)),
+            KernelChoice::Named { name, bandwidth: Bandwidth::Lengths(lengths) } => {
+                Ok((Kernel::named(name, lengths)?, None))
+            }
+            KernelChoice::Named { name, .. } if name == Kernel::linear().name() => {
+                Ok((Kernel::linear(), None))
+            }
+            KernelChoice::Named { name, bandwidth: Bandwidth::Median } => {
+                // A name that is none is refused before the distances are taken.
+                Kernel::named(name, &[1.0])?;
+                let median = MedianDistance::of(points, weights)?;
+                Ok((Kernel::named(name, &[median.length])?, Some(median)))
+            }
+        }
+    }
+}
+
+/// Rows made ready: the target to be matched, and the pool to choose from.
+///
+/// Making one scales the rows, finds the bandwidth and looks at the kernel. The long part, every row compared with every
+/// other, is done by [`prepare`](Self::prepare), or by the first task that needs it, and is shared by all of them.
+pub struct Problem {
+    rows: Points,
+    points: Points,
+    shares: Option<Vec<f64>>,
+    without_weight: Vec<usize>,
+    scale: Scale,
+    scaling: Scaling,
+    median: Option<MedianDistance>,
+    precision: Precision,
+    mu: Arc<Empirical>,
+    advice: Vec<Advice>,
+    /// The pool of all rows, once they have been compared.
+    pool: OnceLock<Pool>,
+    reference: OnceLock<Reference>,
+}
+
+impl Problem {
+    /// Rows of equal weight, in their own units. Refuses what [`Scaling`] and [`Kernel`] refuse.
+    pub fn new(rows: Points, options: ProblemOptions) -> Result<Problem> {
+        Problem::weighted(rows, RowWeights::Equal, options)
+    }
+
+    /// Rows with weights, in their own units. Rows of weight zero are part of the target, adding nothing to it, and out
+    /// of the pool, unless the options let them in.
+    pub fn weighted(rows: Points, weights: RowWeights, options: ProblemOptions) -> Result<Problem> {
+        let shares = weights.shares(rows.len())?;
+        let ProblemOptions { scale, kernel, precision, pool_without_weight } = options;
+        let without_weight: Vec<usize> = match (&shares, pool_without_weight) {
+            (Some(shares), false) => (0..rows.len()).filter(|&row| shares[row] == 0.0).collect(),
+            _ => Vec::new(),
+        };
+        let scaling = Scaling::fit(scale, rows.as_slice(), rows.dim(), shares.as_deref())?;
+        let points = scaled(scale, &scaling, &rows)?;
+        let mut advice = advice::of_rows(shares.as_deref(), without_weight.len(), &scaling, rows.dim());
+        let (kernel, median) = kernel.for_points(&points, shares.as_deref())?;
+        advice.extend(advice::of_kernel(&kernel, &points, shares.as_deref()));
+        let mu = match &shares {
+            None => Empirical::new(kernel, points.clone())?,
+            Some(shares) => Empirical::weighted(kernel, points.clone(), shares)?,
+        };
+        Ok(Problem {
+            rows,
+            points,
+            shares,
+            without_weight,
+            scale,
+            scaling,
+            median,
+            precision,
+            mu: Arc::new(mu.precision(precision)),
+            advice,
+            pool: OnceLock::new(),
+            reference: OnceLock::new(),
+        })
+    }
+
+    /// Takes μ on the rows as an earlier run of this very problem had computed it ([`recalled`](Self::recalled)), which
+    /// saves the comparison of all rows. The numbers are taken on trust: wrong ones give wrong choices.
+    pub fn recall(self, values: Vec<f64>) -> Result<Problem> {
+        let mu = Empirical::clone(&self.mu).recall(values)?;
+        Ok(Problem { mu: Arc::new(mu), pool: OnceLock::new(), ..self })
+    }
+
+    /// μ on the rows, where it has been computed.
+    pub fn recalled(&self) -> Option<&[f64]> {
+        self.mu.recalled()
+    }
+
+    /// The long part: compares every row with every other, n²/2 kernel values, watched. Free where it is done already.
+    /// [`Break`](std::ops::ControlFlow::Break) ends it with [`Error::Interrupted`](crate::Error::Interrupted).
+    pub fn prepare(&self, watch: Watch) -> Result<()> {
+        self.mu.prepare(watch)?;
+        self.pool().map(|_| ())
+    }
+
+    /// The rows as they were given.
+    pub fn rows(&self) -> &Points {
+        &self.rows
+    }
+
+    /// The scaled rows, whose distances count.
+    pub fn points(&self) -> &Points {
+        &self.points
+    }
+
+    /// The weights of the rows, which sum to one; `None` for equal ones.
+    pub fn shares(&self) -> Option<&[f64]> {
+        self.shares.as_deref()
+    }
+
+    /// The rows that are kept out of the pool because they have no weight, in ascending order.
+    pub fn without_weight(&self) -> &[usize] {
+        &self.without_weight
+    }
+
+    /// How many rows may be chosen.
+    pub fn open_rows(&self) -> usize {
+        self.rows.len() - self.without_weight.len()
+    }
+
+    /// The scale that was asked for.
+    pub fn scale(&self) -> Scale {
+        self.scale
+    }
+
+    /// How the rows were scaled.
+    pub fn scaling(&self) -> &Scaling {
+        &self.scaling
+    }
+
+    /// The kernel, its bandwidth in the units of the scaled points.
+    pub fn kernel(&self) -> &Kernel {
+        self.mu.kernel()
+    }
+
+    /// The median distance, where it is the bandwidth.
+    pub fn median(&self) -> Option<MedianDistance> {
+        self.median
+    }
+
+    /// The precision that was asked for.
+    pub fn precision(&self) -> Precision {
+        self.precision
+    }
+
+    /// The precision in use: double, although mixed was asked for, where the rows are few or spread too wide.
+    pub fn precision_in_use(&self) -> Precision {
+        self.mu.precision_in_use()
+    }
+
+    /// The mean embedding of the scaled rows.
+    pub fn embedding(&self) -> &Arc<Empirical> {
+        &self.mu
+    }
+
+    /// What to know of these rows and this kernel before believing any result.
+    pub fn advice(&self) -> &[Advice] {
+        &self.advice
+    }
+
+    /// What errors are measured against. Compares all rows first, where that is still to be done.
+    pub fn error_scale(&self) -> Result<ErrorScale> {
+        Ok(ErrorScale::of(self.pool()?))
+    }
+
+    /// A herder over the rows that may be chosen, without picks. Compares all rows first, where that is still to be done.
+    pub fn herder(&self, unique: bool) -> Result<Herder> {
+        Herder::over(self.pool()?.clone()).unique(unique).excluding(&self.without_weight)
+    }
+
+    /// All rows with μ at each of them, shared by every task. Compares them first, where that is still to be done.
+    pub fn pool(&self) -> Result<&Pool> {
+        if let Some(pool) = self.pool.get() {
+            return Ok(pool);
+        }
+        let pool = Pool::shared(self.mu.clone(), self.points.clone())?;
+        Ok(self.pool.get_or_init(|| pool))
+    }
+
+    /// The rows gone through once, so that subsets can be held against them column by column.
+    pub fn reference(&self) -> Result<&Reference> {
+        if let Some(reference) = self.reference.get() {
+            return Ok(reference);
+        }
+        let reference = Reference::new(self.rows.as_slice(), self.rows.dim(), self.shares())?;
+        Ok(self.reference.get_or_init(|| reference))
+    }
+
+    /// Rows like those of the problem, in their own units, as points beside the scaled ones.
+    pub fn scaled(&self, rows: &Points) -> Result<Points> {
+        rows.expect_dim("the subset", "the data", self.rows.dim())?;
+        scaled(self.scale, &self.scaling, rows)
+    }
+}
+
+impl std::fmt::Debug for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Problem { rows, scale, advice, .. } = self;
+        f.debug_struct("Problem")
+            .field("rows", &rows.len())
+            .field("dim", &rows.dim())
+            .field("scale", scale)
+            .field("kernel", self.kernel())
+            .field("advice", advice)
+            .finish_non_exhaustive()
+    }
+}
+
+fn scaled(scale: Scale, scaling: &Scaling, rows: &Points) -> Result<Points> {
+    match scale {
+        // The same numbers, and no second copy of them.
+        Scale::None => Ok(rows.clone()),
+        _ => Points::from_vec(scaling.apply(rows.as_slice()), scaling.out_dim()),
+    }
+}

@@ -1,0 +1,86 @@
+//! Weights of the rows: from numbers or their logarithms to shares that sum to one.
+
+use crate::points::normalised;
+use crate::{Error, Result};
+
+/// What each row counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum RowWeights<'a> {
+    /// The same.
+    #[default]
+    Equal,
+    /// In proportion to these: finite, not negative, not all zero.
+    Weights(&'a [f64]),
+    /// In proportion to the exponentials of these, which may all be far below the smallest number: only their
+    /// differences matter. −∞ is the logarithm of no weight.
+    Logs(&'a [f64]),
+}
+
+impl RowWeights<'_> {
+    /// The weights of `rows` rows divided by their sum; `None` for equal ones.
+    ///
+    /// ```
+    /// use supersample::task::RowWeights;
+    /// let logs = [-100_000.0, -100_000.0 + 3f64.ln(), f64::NEG_INFINITY];
+    /// let shares = RowWeights::Logs(&logs).shares(3)?.unwrap();
+    /// assert!((shares[0] - 0.25).abs() < 1e-9 && shares[2] == 0.0);
+    /// # Ok::<(), supersample::Error>(())
+    /// ```
+    pub fn shares(&self, rows: usize) -> Result<Option<Vec<f64>>> {
+        match self {
+            RowWeights::Equal => Ok(None),
+            RowWeights::Weights(weights) => Ok(Some(normalised(weights, "rows", rows)?)),
+            RowWeights::Logs(logs) => Ok(Some(shares_of_logs(logs, rows)?)),
+        }
+    }
+}
+
+fn shares_of_logs(logs: &[f64], rows: usize) -> Result<Vec<f64>> {
+    if logs.len() != rows {
+        return Err(Error::WeightCount { what: "rows", found: logs.len(), expected: rows });
+    }
+    if let Some(index) = logs.iter().position(|log| log.is_nan() || *log == f64::INFINITY) {
+        return Err(Error::BadLogWeight { index, value: logs[index] });
+    }
+    let largest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if largest == f64::NEG_INFINITY {
+        return Err(Error::NoLogWeights);
+    }
+    let weights: Vec<f64> = logs.iter().map(|log| (log - largest).exp()).collect();
+    normalised(&weights, "rows", rows)
+}
+
+/// The number of equal weights that estimate a mean as well: 1/Σ w².
+pub(super) fn effective_size(shares: &[f64]) -> f64 {
+    1.0 / shares.iter().map(|share| share * share).sum::<f64>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn very_negative_logs_are_as_good_as_weights() {
+        let of_logs = |logs: &[f64]| RowWeights::Logs(logs).shares(logs.len()).map(Option::unwrap);
+        let shares = of_logs(&[-100_000.0, -100_000.0 + 3.0_f64.ln(), f64::MIN]).unwrap();
+        assert!((shares[0] - 0.25).abs() < 1e-9 && (shares[1] - 0.75).abs() < 1e-9 && shares[2] == 0.0);
+        let none = f64::NEG_INFINITY;
+        assert_eq!(of_logs(&[none, -3.0, none, -3.0]).unwrap(), [0.0, 0.5, 0.0, 0.5]);
+        assert_eq!(of_logs(&[none, none]), Err(Error::NoLogWeights));
+        let infinite = of_logs(&[0.0, f64::INFINITY]);
+        assert_eq!(infinite, Err(Error::BadLogWeight { index: 1, value: f64::INFINITY }));
+        assert!(matches!(of_logs(&[f64::NAN]), Err(Error::BadLogWeight { index: 0, .. })));
+        let short = RowWeights::Logs(&[0.0]).shares(2);
+        assert_eq!(short, Err(Error::WeightCount { what: "rows", found: 1, expected: 2 }));
+    }
+
+    #[test]
+    fn weights_are_shares_and_bad_ones_are_numbered() {
+        let of = |weights: &[f64]| RowWeights::Weights(weights).shares(weights.len()).map(Option::unwrap);
+        assert_eq!(of(&[f64::MAX, f64::MAX]).unwrap(), [0.5, 0.5]);
+        assert_eq!(of(&[1.0, -1.0]), Err(Error::BadWeight { index: 1, value: -1.0 }));
+        assert_eq!(of(&[0.0, 0.0]), Err(Error::ZeroWeights));
+        assert_eq!(RowWeights::Equal.shares(3), Ok(None));
+        assert!((effective_size(&[0.25; 4]) - 4.0).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,204 @@
+//! Stop rules, why a run ended, and the scale that its errors are read on.
+
+use crate::{Error, Pool, Result};
+
+/// When to stop choosing: the first rule that holds ends it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Stop {
+    /// At most so many points.
+    pub number: Option<usize>,
+    /// At the first error of at most this.
+    pub tol: Option<f64>,
+    /// At the first error that so many independent draws would have.
+    pub worth: Option<f64>,
+}
+
+/// Why choosing ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Ended {
+    /// There are as many points as were asked for.
+    Number,
+    /// The error is small enough.
+    Tolerance,
+    /// The points are worth enough independent draws.
+    Worth,
+    /// Every row that may be chosen was chosen once.
+    Exhausted,
+    /// The caller ended it.
+    Interrupted,
+}
+
+/// What an error is measured against.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ErrorScale {
+    /// The expected squared error of one independent draw, E k(x, x) − ‖μ‖²; `None` where it is not known.
+    pub single_draw: Option<f64>,
+    /// Errors up to this are rounding.
+    pub floor: f64,
+}
+
+impl Stop {
+    /// These rules, of which there must be one; [`check`](Self::check) says what they may be.
+    pub fn new(number: Option<usize>, tol: Option<f64>, worth: Option<f64>) -> Result<Stop> {
+        let stop = Stop { number, tol, worth };
+        stop.check()?;
+        Ok(stop)
+    }
+
+    /// After so many points.
+    pub fn after(number: usize) -> Result<Stop> {
+        Stop::new(Some(number), None, None)
+    }
+
+    /// At an error of at most this.
+    pub fn at_error(tol: f64) -> Result<Stop> {
+        Stop::new(None, Some(tol), None)
+    }
+
+    /// When the points are worth so many independent draws.
+    pub fn at_worth(draws: f64) -> Result<Stop> {
+        Stop::new(None, None, Some(draws))
+    }
+
+    /// Whether there is a rule, the number is not 0, and error and worth are positive and finite.
+    pub fn check(&self) -> Result<()> {
+        if self.number == Some(0) {
+            return Err(Error::EmptySet);
+        }
+        if self.number.is_none() && !self.has_goal() {
+            return Err(Error::NoStopRule);
+        }
+        let rules = [
+            ("tol", self.tol, "an error is a positive number"),
+            ("worth", self.worth, "give a positive number of draws"),
+        ];
+        for (option, value, advice) in rules {
+            if let Some(value) = value.filter(|value| !(*value > 0.0 && value.is_finite())) {
+                return Err(Error::BadOption { option, value, advice });
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether an error was asked for, which may or may not be reached.
+    pub fn has_goal(&self) -> bool {
+        self.tol.is_some() || self.worth.is_some()
+    }
+
+    /// The error that is enough and the rule that says so; of two rules the easier.
+    pub fn goal(&self, scale: &ErrorScale) -> Option<(f64, Ended)> {
+        let tolerance = self.tol.map(|tol| (tol, Ended::Tolerance));
+        let worth =
+            self.worth.zip(scale.single_draw).map(|(worth, single)| ((single / worth).sqrt(), Ended::Worth));
+        [tolerance, worth].into_iter().flatten().max_by(|(a, _), (b, _)| a.total_cmp(b))
+    }
+
+    /// The rule that this error meets.
+    pub fn met_by(&self, error: Option<f64>, scale: &ErrorScale) -> Option<Ended> {
+        let error = error?;
+        if self.tol.is_some_and(|tol| error <= tol) {
+            return Some(Ended::Tolerance);
+        }
+        // Multiplied out, so that an error of 0 needs no special word.
+        let is_worth = |worth: f64| scale.single_draw.is_some_and(|single| worth * error * error <= single);
+        self.worth.is_some_and(is_worth).then_some(Ended::Worth)
+    }
+
+    /// Whether an error was asked for and not reached by a run that ended so, at this error of equal weights.
+    pub fn is_missed(&self, ended: Ended, error: Option<f64>, scale: &ErrorScale) -> bool {
+        let reached = match ended {
+            Ended::Tolerance | Ended::Worth => true,
+            // A set can be good enough before it is as small as it could be.
+            Ended::Interrupted => self.met_by(error, scale).is_some(),
+            Ended::Number | Ended::Exhausted => false,
+        };
+        self.has_goal() && !reached
+    }
+}
+
+impl Ended {
+    /// The word for it: number, tolerance, worth, exhausted or interrupt.
+    pub fn name(self) -> &'static str {
+        match self {
+            Ended::Number => "number",
+            Ended::Tolerance => "tolerance",
+            Ended::Worth => "worth",
+            Ended::Exhausted => "exhausted",
+            Ended::Interrupted => "interrupt",
+        }
+    }
+}
+
+impl ErrorScale {
+    /// Of errors over this pool, or in space from these starts.
+    pub fn of(pool: &Pool) -> ErrorScale {
+        ErrorScale { single_draw: pool.embedding().single_draw(), floor: pool.error_floor() }
+    }
+
+    /// Whether an error is rounding.
+    pub fn is_noise(&self, error: f64) -> bool {
+        error <= self.floor
+    }
+
+    /// How many independent draws have this expected squared error, a bound where it is rounding. `None` where that is
+    /// not known, and where even the floor is worth less than one draw: then the spread of the rows is itself
+    /// rounding.
+    pub fn worth(&self, error: f64) -> Option<f64> {
+        let worth = self.single_draw? / error.max(self.floor).powi(2);
+        (worth.is_finite() && !(self.is_noise(error) && worth < 1.0)).then_some(worth)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SCALE: ErrorScale = ErrorScale { single_draw: Some(0.5), floor: 1e-7 };
+
+    #[test]
+    fn rules_that_make_no_sense_are_refused() {
+        assert_eq!(Stop::after(0), Err(Error::EmptySet));
+        assert_eq!(Stop::new(None, None, None), Err(Error::NoStopRule));
+        for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(matches!(Stop::at_error(bad), Err(Error::BadOption { option: "tol", .. })));
+            assert!(matches!(Stop::at_worth(bad), Err(Error::BadOption { option: "worth", .. })));
+        }
+    }
+
+    #[test]
+    fn of_two_goals_the_easier_counts_and_either_is_met_in_its_own_words() {
+        let both = Stop::new(None, Some(0.01), Some(200.0)).unwrap();
+        let by_worth = (0.5 / 200.0_f64).sqrt();
+        assert_eq!(both.goal(&SCALE), Some((by_worth, Ended::Worth)));
+        assert_eq!(both.met_by(Some(0.04), &SCALE), Some(Ended::Worth));
+        assert_eq!(both.met_by(Some(0.01), &SCALE), Some(Ended::Tolerance));
+        assert_eq!(both.met_by(Some(0.06), &SCALE), None);
+        assert_eq!((both.met_by(None, &SCALE), Stop::after(3).unwrap().goal(&SCALE)), (None, None));
+        assert_eq!(Stop::at_worth(1e30).unwrap().met_by(Some(0.0), &SCALE), Some(Ended::Worth));
+    }
+
+    #[test]
+    fn a_goal_is_missed_unless_a_rule_of_errors_ended_the_run() {
+        let stop = Stop::new(Some(10), Some(0.01), None).unwrap();
+        assert!(stop.is_missed(Ended::Number, Some(0.02), &SCALE));
+        assert!(!stop.is_missed(Ended::Tolerance, Some(0.01), &SCALE));
+        assert!(stop.is_missed(Ended::Interrupted, Some(0.02), &SCALE));
+        assert!(!stop.is_missed(Ended::Interrupted, Some(0.009), &SCALE));
+        assert!(!Stop::after(10).unwrap().is_missed(Ended::Interrupted, Some(0.02), &SCALE));
+    }
+
+    #[test]
+    fn the_worth_of_noise_is_a_bound() {
+        assert!((SCALE.worth(0.1).unwrap() - 50.0).abs() < 1e-9);
+        assert_eq!(SCALE.worth(1e-9), SCALE.worth(1e-7));
+        assert!(SCALE.is_noise(1e-9) && !SCALE.is_noise(2e-7));
+        // The rows are nearly the same: their spread is below the floor.
+        let flat = ErrorScale { single_draw: Some(1e-16), floor: 1e-7 };
+        assert_eq!(flat.worth(1e-8), None);
+        let exact = ErrorScale { single_draw: Some(0.5), floor: 0.0 };
+        assert_eq!((exact.worth(0.0), ErrorScale { single_draw: None, ..SCALE }.worth(0.1)), (None, None));
+    }
+}

@@ -1,0 +1,56 @@
+//! Weighing: unequal weights for points that are already chosen, or the reason why they stay equal.
+
+use super::{Advice, Problem};
+use crate::weights::{OptimalWeights, WeightRule, optimal};
+use crate::{Error, MeanEmbedding, Points, Result};
+
+/// The kernel matrix of more points than this takes too much time and memory: T² numbers, T³/3 steps.
+pub const MOST_WEIGHTED: usize = 5000;
+
+/// Weights that were found, or not.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Weighed {
+    /// The weights; `None` where there are none to be had, and then the points are as good with equal ones as they were.
+    pub weights: Option<OptimalWeights>,
+    /// Why there are none, or what is to be known of them.
+    pub advice: Option<Advice>,
+}
+
+/// The best weights on these points by the rule. A run of hours should not end in an error over its last second, so
+/// points that have no weights, or are too many, are told of by [`Weighed::advice`].
+///
+/// ```
+/// use supersample::task::weigh;
+/// use supersample::weights::WeightRule;
+/// use supersample::{Empirical, Kernel, Points};
+/// let draws = Points::from_vec((0..60).map(|i| (i as f64 * 0.7).sin()).collect(), 1)?;
+/// let mu = Empirical::new(Kernel::gaussian(0.5)?, draws.clone())?;
+/// let found = weigh(&mu, &draws.select(&[3, 14, 15, 40])?, WeightRule::Simplex)?;
+/// let weights = found.weights.expect("these points have weights");
+/// assert!(weights.error < weights.equal_error && found.advice.is_none());
+/// # Ok::<(), supersample::Error>(())
+/// ```
+pub fn weigh(mu: &dyn MeanEmbedding, points: &Points, rule: WeightRule) -> Result<Weighed> {
+    if points.len() > MOST_WEIGHTED {
+        let advice = Advice::TooManyToWeigh { count: points.len(), most: MOST_WEIGHTED };
+        return Ok(Weighed { weights: None, advice: Some(advice) });
+    }
+    match optimal(mu, points, rule) {
+        Err(reason @ (Error::SingularKernelMatrix { .. } | Error::Overflow { .. })) => {
+            Ok(Weighed { weights: None, advice: Some(Advice::NotWeighed { reason }) })
+        }
+        Err(error) => Err(error),
+        Ok(weights) => {
+            let advice = (!weights.optimal).then_some(Advice::WeightsNotOptimal);
+            Ok(Weighed { weights: Some(weights), advice })
+        }
+    }
+}
+
+impl Problem {
+    /// The best weights on these rows by the rule; see [`weigh`].
+    pub fn weigh(&self, rows: &[usize], rule: WeightRule) -> Result<Weighed> {
+        weigh(&**self.embedding(), &self.points().select(rows)?, rule)
+    }
+}
