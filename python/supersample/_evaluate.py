@@ -59,15 +59,15 @@ def mmd(
     if isinstance(x, GaussianMixture) or hasattr(x, "covariance_type"):
         if sample_weight is not None or log_weight is not None:
             raise ValueError("sample_weight has no effect on a mixture; leave it out")
-        points, shares = _weighted(y, weights, None)
         target = as_mixture(x)
+        points, shares = _weighted(y, weights, None, target.means.shape[1])
         # Lengths of a result that was scaled are in other units than those of a mixture, which is not.
         own = y if isinstance(y, Result) and y.scale == "none" else None
         kernel, bandwidth, _ = _geometry(own, kernel, bandwidth, scale)
         lengths = gaussian_lengths(kernel, bandwidth) or [target._native.median(1000, 0)]
         return target._native.mmd(lengths, points, shares, threads)
     table = _target(x, y, sample_weight, log_weight)
-    points, shares = _weighted(y, weights, table.names)
+    points, shares = _weighted(y, weights, table.names, table.values.shape[1])
     kernel, bandwidth, scale = _geometry(y, kernel, bandwidth, scale)
     samples = prepared(table, kernel, bandwidth, scale, "double")
     with reporting(progress) as listener:
@@ -96,21 +96,25 @@ def _target(x: Any, y: Any, sample_weight: Any, log_weight: Any) -> Table:
     return weighted(table, y._sample_weight, None)
 
 
-def _weighted(y: Any, weights: Any, names: tuple[str, ...] | None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Points by the columns of these names, and their weights."""
+def _weighted(
+    y: Any, weights: Any, names: tuple[str, ...] | None, columns: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Points by the columns of these names, or by so many columns where they have none, and their weights."""
     if isinstance(y, Result):
         if weights is not None:
             raise ValueError("weights have no effect on a Result, which has its own; leave them out")
         return matched(Table(y.points, y.names), names, "the result").values, y.weights
     given = as_table(y, "y")
+    # A column of weights as the command and `Result.to_frame` write it; other columns are not asked for.
+    own = next((name for name in ("supersample_weight", "weight") if name in (given.names or ())), None)
+    if own is not None and own not in (names or ()) and (names is not None or given.values.shape[1] == columns + 1):
+        assert given.names is not None
+        if weights is None:
+            weights = given.values[:, given.names.index(own)]
+        given = matched(given, tuple(name for name in given.names if name != own), "y")
+    points = matched(given, names, "y").values
     if weights is None:
         weights = given.weights
-    if weights is None and names is not None and given.names is not None:
-        # As the command writes them, and reads them again.
-        for name in ("supersample_weight", "weight"):
-            if weights is None and name in given.names and name not in names:
-                weights = given.values[:, given.names.index(name)]
-    points = matched(given, names, "y").values
     if weights is None:
         return points, np.full(len(points), 1 / max(len(points), 1))
     shares = as_vector(weights, "weights")
@@ -229,7 +233,7 @@ def evaluate(
     (True, (2,), (2, 5))
     """
     table = _target(x, y, sample_weight, log_weight)
-    points, shares = _weighted(y, weights, table.names)
+    points, shares = _weighted(y, weights, table.names, table.values.shape[1])
     kernel, bandwidth, scale = _geometry(y, kernel, bandwidth, scale)
     samples = prepared(table, kernel, bandwidth, scale, "double")
     with reporting(progress) as listener:

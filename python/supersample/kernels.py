@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -88,6 +87,8 @@ class Kernel:
         def fill(start: int) -> None:
             rows = first[start : start + step]
             values[start : start + step] = _native.kernel_values(self.name, list(self.bandwidths), rows, second)
+
+        from concurrent.futures import ThreadPoolExecutor
 
         # Each block lets go of Python's lock while it is computed.
         pool = ThreadPoolExecutor(as_threads(None) or os.cpu_count())

@@ -260,6 +260,9 @@ def test_a_column_of_weights_is_read_as_the_command_reads_it():
     assert frame.columns.tolist() == [*NAMES, "weight"] and frame.index.tolist() == best.indices.tolist()
     assert ss.evaluate(FRAME, frame).mmd == pytest.approx(best.mmd, rel=1e-6)
     assert ss.mmd(FRAME, frame) < ss.mmd(FRAME, frame, weights=np.ones(9))
+    assert ss.mmd(X, frame) == ss.mmd(FRAME, frame)
+    with pytest.raises(ValueError, match="the subset has dimension 4, but dimension 3 is needed"):
+        ss.mmd(X, frame.rename(columns={"weight": "d"}))
     assert ss.thin(FRAME, 3).to_frame().columns.tolist() == NAMES
 
 

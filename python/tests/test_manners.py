@@ -161,9 +161,8 @@ INTERRUPTED = """
         ((60_000, 10), "pass", "ss.mmd(x, x)", "print('still here')"),
         # Few samples against many points: the time goes into the points among themselves.
         ((150_000, 10), "pass", "ss.mmd(x[:200], x)", "print('still here')"),
-        ((20_000, 10), "pass", "ss.IMQ(1.0)(x, x)", "print('still here')"),
     ],
-    ids=["embedding", "picks", "thin", "mmd", "mmd of many", "kernel"],
+    ids=["embedding", "picks", "thin", "mmd", "mmd of many"],
 )
 def test_ctrl_c_stops_and_leaves_the_herder_usable(shape, before, call, after):
     lines = run(INTERRUPTED.format(shape=shape, before=before, call=call, after=after)).splitlines()
