@@ -275,6 +275,8 @@ def prepared(
         )
     if not isinstance(scale, str):
         raise TypeError(f"scale is {scale!r}; choose none, sd or pca")
+    if not isinstance(precision, str):
+        raise TypeError(f"precision is {precision!r}; choose mixed or double")
     try:
         return _native.Samples(table.values, name, bandwidths, scale, table.weights, precision, known)
     except ValueError as error:
@@ -320,7 +322,7 @@ def as_rows(x: Any, rows: int, what: str) -> list[int]:
     return cast("list[int]", values.tolist())
 
 
-def as_count(value: Any, what: str, least: int = 1) -> int:
+def as_count(value: Any, what: str, least: float = 1) -> int:
     """A whole number of at least `least`."""
     try:
         number = operator.index(value)
@@ -367,7 +369,9 @@ def as_rule(weights: Any) -> str:
 def as_threads(value: Any) -> int | None:
     """How many threads: what is given, or what RAYON_NUM_THREADS or OMP_NUM_THREADS says, or None for all cores."""
     if value is not None:
-        return as_count(value, "threads")
+        if as_count(value, "threads", -math.inf) < 1:
+            raise ValueError(f"threads is {value}; give at least 1, or None for all cores")
+        return int(value)
     for name in ("RAYON_NUM_THREADS", "OMP_NUM_THREADS"):
         # OpenMP has a list, one number for each level of nesting.
         number = os.environ.get(name, "").partition(",")[0].strip()

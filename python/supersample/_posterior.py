@@ -21,6 +21,8 @@ _STACKED = ("sample",)
 _PRIOR = ("prior", "prior_predictive", "sample_stats_prior")
 #: What attributes of ours begin with.
 PREFIX = "supersample_"
+#: The coordinate of weights, and its name where the first is taken.
+_WEIGHT = ("weight", "supersample_weight")
 
 
 class Posterior:
@@ -113,9 +115,10 @@ class Posterior:
 
     def weight(self) -> NDArray[np.float64] | None:
         """The weights that an earlier choice has left with the draws."""
-        if f"{PREFIX}weights" not in self.dataset.attrs or "weight" not in self.dataset.coords:
+        name = _weight_of(self.dataset)
+        if name is None:
             return None
-        weight = self.dataset["weight"]
+        weight = self.dataset[name]
         if self.dims == _CHAINS and weight.dims == ("draw",):
             return np.tile(np.asarray(weight.values, dtype=np.float64), self.sizes[0])
         return np.asarray(weight.values, dtype=np.float64).reshape(-1)
@@ -124,8 +127,9 @@ class Posterior:
         """An object of the same kind with these draws alone, in every group that holds the same draws."""
         data = self.data
         if self.is_dict:
-            return {name: _cut(self.dataset, rows, self.dims, None)[name].values for name in data}
-        cut = _cut(self.dataset, rows, self.dims, weight).assign_attrs(attributes)
+            return {name: self._cut(self.dataset, rows, None)[name].values for name in data}
+        cut = self._cut(self.dataset, rows, weight)
+        cut.attrs |= attributes
         if _is_dataset(data):
             return cut
         if _is_array(data):
@@ -145,8 +149,20 @@ class Posterior:
                         f"the group '{name}' has {dict(dataset.sizes)}, but '{self.group}' has "
                         f"{dict(zip(self.dims, self.sizes))}; remove it first"
                     )
-                groups[name] = _cut(dataset, rows, self.dims, weight)
+                groups[name] = self._cut(dataset, rows, weight)
         return _rebuilt(data, groups)
+
+    def _cut(self, dataset: Any, rows: NDArray[np.int64], weight: NDArray[np.float64] | None) -> Any:
+        """These draws of one group, with the places they came from, and their weights where these are unequal."""
+        attributes = {name: value for name, value in dataset.attrs.items() if not str(name).startswith(PREFIX)}
+        stale = _weight_of(self.dataset)
+        if stale is not None and stale in dataset.coords:
+            dataset = dataset.drop_vars(stale)
+        cut = _by_chain(dataset, rows) if self.dims == _CHAINS else dataset.isel(sample=rows)
+        if weight is not None:
+            cut = cut.assign_coords({_WEIGHT[_WEIGHT[0] in dataset.variables]: (self.dims[-1], weight)})
+        cut.attrs = attributes
+        return cut
 
 
 def _family(group: str) -> str:
@@ -236,16 +252,11 @@ def _from_mapping(samples: Mapping[Any, Any]) -> Any:
     return xr.Dataset({name: (dims[name], array) for name, array in arrays.items()})
 
 
-def _cut(dataset: Any, rows: NDArray[np.int64], dims: tuple[str, ...], weight: NDArray[np.float64] | None) -> Any:
-    """These draws, with the places they came from and their weights where these are unequal."""
-    attributes = {name: value for name, value in dataset.attrs.items() if not str(name).startswith(PREFIX)}
-    if f"{PREFIX}weights" in dataset.attrs:
-        dataset = dataset.drop_vars("weight", errors="ignore")
-    cut = _by_chain(dataset, rows) if dims == _CHAINS else dataset.isel(sample=rows)
-    if weight is not None:
-        cut = cut.assign_coords(weight=(dims[-1], weight))
-    cut.attrs = attributes
-    return cut
+def _weight_of(dataset: Any) -> str | None:
+    """The coordinate with the weights of an earlier choice."""
+    if f"{PREFIX}weights" not in dataset.attrs:
+        return None
+    return next((name for name in reversed(_WEIGHT) if name in dataset.coords), None)
 
 
 def _by_chain(dataset: Any, rows: NDArray[np.int64]) -> Any:

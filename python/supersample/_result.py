@@ -263,4 +263,6 @@ def _rows_of(x: Any, indices: NDArray[np.int64], rows: int) -> Any:
         # It reads rows in ascending order only, and each once.
         ascending, places = np.unique(indices, return_inverse=True)
         return x[ascending][places]
+    if not hasattr(x, "__getitem__"):
+        raise TypeError(f"x is of type {type(x).__name__}, whose rows cannot be taken; use result.indices")
     return x[indices]

@@ -34,7 +34,7 @@ __all__ = ["IMQ", "Gaussian", "Kernel", "Laplace", "Linear", "Matern12", "Matern
 
 def _lengths(bandwidth: Any) -> list[float]:
     """One or several lengths as numbers."""
-    if isinstance(bandwidth, (str, bytes, bool, np.bool_)):
+    if bandwidth is None or isinstance(bandwidth, (str, bytes, bool, np.bool_)):
         raise TypeError(f"bandwidth is {bandwidth!r}; give a number")
     try:
         lengths = np.atleast_1d(np.asarray(bandwidth, dtype=np.float64))

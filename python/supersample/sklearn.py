@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -257,7 +258,7 @@ def _threads(n_jobs: Any) -> int | None:
     """Threads as scikit-learn counts jobs: -1 is all cores, -2 all but one."""
     if n_jobs is None:
         return None
-    number = as_count(n_jobs, "n_jobs", -(1 << 31))
+    number = as_count(n_jobs, "n_jobs", -math.inf)
     if number == 0:
         raise ValueError("n_jobs is 0; give a number, -1 for all cores, or None")
     return number if number > 0 else max((os.cpu_count() or 1) + 1 + number, 1)

@@ -217,7 +217,15 @@ def test_optimal_weights_are_kept_with_the_draws(posterior, tmp_path):
     simplex = ssaz.thin(posterior, 30, var_names=BY, weights="simplex")
     twice, result = ssaz.thin(simplex, 5, var_names=BY, return_result=True)
     assert result.weighted and "weight" not in group(twice, "posterior").coords
-    assert "weight" not in group(ssaz.take(simplex, [0, 1]), "posterior").coords
+    for name in ("posterior", "log_likelihood"):
+        assert "weight" not in group(ssaz.take(simplex, [0, 1]), name).coords
+    # What is called so already is not touched.
+    own = group(posterior, "posterior").assign(weight=(("chain", "draw"), np.ones((4, 180))))
+    both, result = ssaz.thin(own, 30, var_names=BY, weights="simplex", return_result=True)
+    assert "weight" in both.data_vars
+    np.testing.assert_array_equal(both["supersample_weight"].values, result.weights)
+    assert ssaz.evaluate(own, both).mmd == pytest.approx(result.mmd, rel=1e-6)
+    assert "supersample_weight" not in ssaz.take(both, [0, 1]).coords
 
 
 def test_the_draws_say_how_good_they_are(posterior, tmp_path):

@@ -141,8 +141,9 @@ def test_what_has_other_rows_is_not_taken_from():
     for x in (X[:50], np.vstack([X, X]), list(range(61)), pd.DataFrame(X[1:])):
         with pytest.raises(ValueError, match=re.escape(f"x has {len(x)} rows, but the result was chosen from 60 rows")):
             result.take(x)
-    with pytest.raises(TypeError, match=r"use result\.indices"):
-        result.take(3)
+    for x in (3, set(range(60))):
+        with pytest.raises(TypeError, match=r"use result\.indices"):
+            result.take(x)
     with pytest.raises(TypeError, match=r"use supersample\.arviz\.take"):
         result.take(xr.Dataset({"a": ("draw", X[:, 0])}))
 
@@ -336,6 +337,9 @@ def test_the_words_of_refusals_are_those_of_python():
         (lambda: ss.Laplace([1.0, 2.0]), ValueError, "laplace takes one bandwidth, not 2"),
         (lambda: ss.thin(X, 3, kernel="laplace", bandwidth=[1, 2]), ValueError, "laplace takes one bandwidth, not 2"),
         (lambda: ss.thin(X, 3, scale=True), TypeError, "scale is True; choose none, sd or pca"),
+        (lambda: ss.thin(X, 3, precision=True), TypeError, "precision is True; choose mixed or double"),
+        (lambda: ss.thin(X, 3, bandwidth=None), TypeError, "bandwidth is None; give a number"),
+        (lambda: ss.thin(X, 3, threads=-1), ValueError, "threads is -1; give at least 1, or None for all cores"),
         (lambda: ss.thin(X, worth="3"), TypeError, "worth is '3'; give a positive number"),
         (lambda: ss.herd(X, tol=[1.0, 2.0]), TypeError, "tol is"),
         (lambda: ss.thin(X, 6, groups=[None, "a"] * 30), TypeError, "labels that cannot be sorted"),
