@@ -22,7 +22,8 @@ from ._herder import Herder, Pick
 from ._mixture import GaussianMixture, sample
 from ._native import VERSION as __version__
 from ._native import instruction_set
-from ._result import Result, SupersampleWarning
+from ._result import PoolResult, Result
+from ._warnings import SupersampleWarning
 from .kernels import IMQ, Gaussian, Kernel, Laplace, Linear, Matern12, Matern32, Matern52
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ __all__ = [
     "Matern32",
     "Matern52",
     "Pick",
+    "PoolResult",
     "Result",
     "SuperSampler",
     "SupersampleWarning",
@@ -69,4 +71,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, "arviz"})
+    modules = {"__doc__", "__file__", "__name__", "__path__", "arviz", "kernels"}
+    return sorted({*__all__, *modules})

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _native
-from ._inputs import as_table, as_threads, as_vector, prepared
+from ._inputs import Table, as_table, as_threads, as_vector, matched, prepared, weighted
 from ._mixture import GaussianMixture, as_mixture, gaussian_lengths
-from ._numbers import aligned, counted, ordinal, significant, with_spread, worth_of
-from ._progress import Listener, reporting
+from ._numbers import aligned, counted, is_all, ordinal, significant, with_spread, worth_of
+from ._progress import reporting
 from ._result import Result
+from ._types import Bandwidth, Listener, Scale
+from ._warnings import warn
 from .kernels import Kernel, known_kernel
-
-if TYPE_CHECKING:
-    from ._choose import Bandwidth, Scale
 
 #: The quantiles that are compared.
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -27,19 +26,26 @@ def mmd(
     x: Any,
     y: Any,
     *,
-    kernel: str | Kernel = "gaussian",
-    bandwidth: Bandwidth = "median",
-    scale: Scale = "sd",
+    kernel: str | Kernel | None = None,
+    bandwidth: Bandwidth | None = None,
+    scale: Scale | None = None,
     sample_weight: Any = None,
+    log_weight: Any = None,
     weights: Any = None,
     threads: int | None = None,
     progress: bool | Listener | None = None,
 ) -> float:
     """The maximum mean discrepancy between `x` and `y`, in double precision.
 
-    `x` is what is to be matched: rows with `sample_weight`, or a Gaussian mixture (under the Gaussian kernel).
-    Scaling and the median bandwidth are taken from `x`; a mixture is not scaled, and its median is that of `sample`.
-    `y` are points, with `weights` that are divided by their sum, or a `Result`, whose weights are used as they are.
+    `x` is what is to be matched: rows with `sample_weight` or `log_weight`, or a Gaussian mixture (under the Gaussian
+    kernel). `y` are points, with `weights` that are divided by their sum, or a `Result`, whose weights are used as they
+    are. Where both have names, columns are matched by name: their order does not matter, and more of them in `y` are
+    passed over, but for a column `weight` that only `y` has, which is its weights.
+
+    Kernel, bandwidth, scale and the weights of the rows are those by which a `Result` was chosen, unless they are
+    given; for other points they are gaussian, median and sd. Scaling and the median bandwidth are taken from `x`, so
+    `mmd(x, y)` is not `mmd(y, x)`: to compare several sets keep `x`, or give `scale="none"` and a bandwidth. A mixture
+    is not scaled, and its median is that of `sample`.
 
     >>> import numpy as np, supersample as ss
     >>> x = np.random.default_rng(0).normal(size=(500, 2))
@@ -49,26 +55,66 @@ def mmd(
     >>> round(ss.mmd(normal, [[-1.0], [0.0], [1.0]], bandwidth=1.0), 4)
     0.0683
     """
-    points, shares = _weighted(y, weights)
     threads = as_threads(threads)
     if isinstance(x, GaussianMixture) or hasattr(x, "covariance_type"):
-        if sample_weight is not None:
+        if sample_weight is not None or log_weight is not None:
             raise ValueError("sample_weight has no effect on a mixture; leave it out")
         target = as_mixture(x)
+        points, shares = _weighted(y, weights, None, target.means.shape[1])
+        # Lengths of a result that was scaled are in other units than those of a mixture, which is not.
+        own = y if isinstance(y, Result) and y.scale == "none" else None
+        kernel, bandwidth, _ = _geometry(own, kernel, bandwidth, scale)
         lengths = gaussian_lengths(kernel, bandwidth) or [target._native.median(1000, 0)]
         return target._native.mmd(lengths, points, shares, threads)
-    table = as_table(x)
-    samples = prepared(table, kernel, bandwidth, scale, sample_weight, "double")
+    table = _target(x, y, sample_weight, log_weight)
+    points, shares = _weighted(y, weights, table.names, table.values.shape[1])
+    kernel, bandwidth, scale = _geometry(y, kernel, bandwidth, scale)
+    samples = prepared(table, kernel, bandwidth, scale, "double")
     with reporting(progress) as listener:
         return _native.mmd(samples, table.values.shape[1], points, shares, threads, listener)
 
 
-def _weighted(y: Any, weights: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _geometry(
+    y: Any, kernel: str | Kernel | None, bandwidth: Bandwidth | None, scale: Scale | None
+) -> tuple[str | Kernel, Bandwidth, Scale]:
+    """What is asked for, else what a result was chosen by, else the defaults of `herd`."""
+    if isinstance(y, Result):
+        if kernel is None:
+            kernel = y.kernel if bandwidth is None else y.kernel.name
+        scale = scale or y.scale  # type: ignore[assignment]
+    return kernel or "gaussian", "median" if bandwidth is None else bandwidth, scale or "sd"
+
+
+def _target(x: Any, y: Any, sample_weight: Any, log_weight: Any) -> Table:
+    """The rows to be matched, with the weights that a result was chosen by where none are given."""
+    table = weighted(as_table(x), sample_weight, log_weight)
+    if table.weights is not None or not isinstance(y, Result) or not y.weighted or y.rows != len(table.values):
+        return table
+    if y._sample_weight is None:
+        warn("the rows had weights when the result was chosen, which a pickle does not keep; give sample_weight")
+        return table
+    return weighted(table, y._sample_weight, None)
+
+
+def _weighted(
+    y: Any, weights: Any, names: tuple[str, ...] | None, columns: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Points by the columns of these names, or by so many columns where they have none, and their weights."""
     if isinstance(y, Result):
         if weights is not None:
             raise ValueError("weights have no effect on a Result, which has its own; leave them out")
-        return y.points, y.weights
-    points = as_table(y, "y").values
+        return matched(Table(y.points, y.names), names, "the result").values, y.weights
+    given = as_table(y, "y")
+    # A column of weights as the command and `Result.to_frame` write it; other columns are not asked for.
+    own = next((name for name in ("supersample_weight", "weight") if name in (given.names or ())), None)
+    if own is not None and own not in (names or ()) and (names is not None or given.values.shape[1] == columns + 1):
+        assert given.names is not None
+        if weights is None:
+            weights = given.values[:, given.names.index(own)]
+        given = matched(given, tuple(name for name in given.names if name != own), "y")
+    points = matched(given, names, "y").values
+    if weights is None:
+        weights = given.weights
     if weights is None:
         return points, np.full(len(points), 1 / max(len(points), 1))
     shares = as_vector(weights, "weights")
@@ -85,7 +131,7 @@ class Evaluation:
     >>> import numpy as np, supersample as ss
     >>> x = np.random.default_rng(0).normal(size=(1000, 2))
     >>> ss.evaluate(x, ss.thin(x, 20))
-                        MMD             worth in iid draws
+                        MMD             worth in draws of these 1,000 rows
     this subset of 20   0.00833         6,030
     random 20 rows      0.142 ± 0.049   20
     every 50th row      0.0965          44.9
@@ -95,9 +141,10 @@ class Evaluation:
     mmd: float
     """The MMD of the subset."""
     worth: float | None
-    """How many iid draws have the same expected squared MMD."""
+    """How many independent draws of these very rows have the same expected squared MMD; see `Result.worth`."""
     random: NDArray[np.float64] | None
-    """The MMDs of 20 random subsets of the same size; None where there are not more rows than that."""
+    """The MMDs of 20 random subsets of the same size, fewer (at least 3) for subsets of more than 10,000; None where
+    there are not more rows than that."""
     spaced: float | None
     """The MMD of every k-th row, or of rows at equal steps of the summed weight."""
     spaced_worth: float | None
@@ -111,7 +158,7 @@ class Evaluation:
     sd_error: NDArray[np.float64]
     """The error of the standard deviation of each column; NaN where weights are negative, too."""
     quantile_error: NDArray[np.float64]
-    """The error of the 5, 25, 50, 75 and 95 % quantiles, one row for each column."""
+    """The error of the 5, 25, 50, 75 and 95 % quantiles (Hazen's, between the rows), one row for each column."""
     correlation_rms: float | None
     """The root mean square error of the correlations; None without a pair of columns that has one."""
     kernel: Kernel
@@ -120,13 +167,27 @@ class Evaluation:
     """The names of the columns, or x1, x2, …."""
 
     def __repr__(self) -> str:
-        lines = [("", "MMD", "worth in iid draws")]
-        lines.append((f"this subset of {self.size:,}", significant(self.mmd), _shown(self.worth)))
+        header = ("", "MMD", f"worth in draws of these {counted(self.rows, 'row')}")
+        return f"{aligned([header, *self._lines()])}\n{self._worst()}"
+
+    def _repr_html_(self) -> str:
+        from ._html import evaluation_view
+
+        return evaluation_view(self)
+
+    def _lines(self) -> list[tuple[str, str, str]]:
+        """What, its MMD and its worth: this subset, random ones, an evenly spaced one."""
+        lines = [(f"this subset of {self.size:,}", significant(self.mmd), self._shown(self.worth))]
         if self.random is not None and self.spaced is not None:
             spread = with_spread(float(self.random.mean()), float(self.random.std(ddof=1)))
             lines.append((f"random {counted(self.size, 'row')}", spread, f"{self.size:,}"))
-            lines.append((self._spacing(), significant(self.spaced), _shown(self.spaced_worth)))
-        return f"{aligned(lines)}\n{self._worst()}"
+            lines.append((self._spacing(), significant(self.spaced), self._shown(self.spaced_worth)))
+        return lines
+
+    def _shown(self, worth: float | None) -> str:
+        if worth is None:
+            return ""
+        return "as good as all" if is_all(worth, self.rows) else significant(worth)
 
     def _spacing(self) -> str:
         return "evenly spaced rows" if self.rows % self.size else f"every {ordinal(self.rows // self.size)} row"
@@ -146,18 +207,15 @@ class Evaluation:
         )
 
 
-def _shown(worth: float | None) -> str:
-    return "" if worth is None else significant(worth)
-
-
 def evaluate(
     x: Any,
     y: Any,
     *,
-    kernel: str | Kernel = "gaussian",
-    bandwidth: Bandwidth = "median",
-    scale: Scale = "sd",
+    kernel: str | Kernel | None = None,
+    bandwidth: Bandwidth | None = None,
+    scale: Scale | None = None,
     sample_weight: Any = None,
+    log_weight: Any = None,
     weights: Any = None,
     threads: int | None = None,
     progress: bool | Listener | None = None,
@@ -165,7 +223,8 @@ def evaluate(
     """How good the subset `y` of the rows `x` is, whoever made it, beside random rows and every k-th row.
 
     `y` are the rows themselves with `weights` that are divided by their sum, or a `Result`, whose weights are used as
-    they are. Everything is in double precision. The other keywords are those of `herd`.
+    they are; columns are matched and kernel, bandwidth, scale and weights of rows are found as in `mmd`. Everything is
+    in double precision.
 
     >>> import numpy as np, supersample as ss
     >>> x = np.random.default_rng(0).normal(size=(1000, 2))
@@ -173,9 +232,10 @@ def evaluate(
     >>> bool(found.mmd < found.random.min()), found.mean_error.shape, found.quantile_error.shape
     (True, (2,), (2, 5))
     """
-    table = as_table(x)
-    points, shares = _weighted(y, weights)
-    samples = prepared(table, kernel, bandwidth, scale, sample_weight, "double")
+    table = _target(x, y, sample_weight, log_weight)
+    points, shares = _weighted(y, weights, table.names, table.values.shape[1])
+    kernel, bandwidth, scale = _geometry(y, kernel, bandwidth, scale)
+    samples = prepared(table, kernel, bandwidth, scale, "double")
     with reporting(progress) as listener:
         error, single_draw, floor, others, columns, correlations = _native.evaluate(
             samples, table.values, points, shares, as_threads(threads), listener

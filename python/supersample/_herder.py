@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _native
-from ._choose import as_result
-from ._inputs import Table, as_count, as_rows, as_table, as_threads, as_vector, prepared
-from ._progress import Listener, reporting
-from ._result import Result
+from ._choose import as_result, look_at
+from ._inputs import Table, as_count, as_rows, as_rule, as_table, as_threads, prepared, weighted
+from ._progress import reporting
+from ._result import PoolResult
+from ._types import Bandwidth, Listener, Precision, Scale, Weights
 from .kernels import Kernel, known_kernel
-
-if TYPE_CHECKING:
-    from ._choose import Bandwidth, Precision, Scale, Weights
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,9 +43,18 @@ class Pick:
     """The margin of eq. 15."""
 
 
+def _owned(table: Table, x: Any) -> Table:
+    """The rows in memory that nobody else writes to: later picks are to be those of the rows as they were given."""
+    if isinstance(x, np.ndarray) and not x.flags.writeable:
+        return table
+    weights = None if table.weights is None else table.weights.copy()
+    return replace(table, values=table.values.copy(), weights=weights)
+
+
 class Herder:
     """Kernel herding over the rows of `x`, one pick after the other; the keywords are those of `herd`.
 
+    It keeps a copy of the rows, unless they are an array that cannot be written to.
     It ends only where `unique` has exhausted the rows. The first k of T picks are the picks of a run of k, so it can be
     stopped and continued. Ctrl-C leaves it with the picks made so far, ready to go on. A pickle keeps the rows, the
     picks and the mean embedding, which took the time.
@@ -72,18 +79,19 @@ class Herder:
         bandwidth: Bandwidth = "median",
         scale: Scale = "sd",
         sample_weight: Any = None,
+        log_weight: Any = None,
         unique: bool = False,
         threads: int | None = None,
         precision: Precision = "mixed",
     ) -> None:
-        weights = None if sample_weight is None else as_vector(sample_weight, "sample_weight")
-        self._table = as_table(x)
-        self._weights = weights
+        self._table = _owned(weighted(as_table(x), sample_weight, log_weight), x)
         self._scale: str = scale
         self._asked_precision: str = precision
         self._unique = bool(unique)
-        self._threads = as_threads(threads)
-        self._samples = prepared(self._table, kernel, bandwidth, scale, weights, precision)
+        as_threads(threads)
+        self._threads = threads
+        self._looked = False
+        self._samples = prepared(self._table, kernel, bandwidth, scale, precision)
         self._native = _native.Herder(self._samples, self._unique)
 
     def __iter__(self) -> Herder:
@@ -91,8 +99,9 @@ class Herder:
 
     def __next__(self) -> Pick:
         before = len(self._native)
-        if self._native.advance(1, None, None, self._threads) == "exhausted":
+        if self._native.advance(1, None, None, as_threads(self._threads)) == "exhausted":
             raise StopIteration
+        self._look()
         return self._picks(before)[0]
 
     def __len__(self) -> int:
@@ -108,7 +117,8 @@ class Herder:
         """
         before = len(self._native)
         with reporting(progress) as listener:
-            self._native.advance(as_count(n, "n", 0), None, None, self._threads, listener)
+            self._native.advance(as_count(n, "n", 0), None, None, as_threads(self._threads), listener)
+        self._look()
         return self._picks(before)
 
     def replay(self, rows: Any) -> list[Pick]:
@@ -120,7 +130,8 @@ class Herder:
         ([2, 2], 3)
         """
         before = len(self._native)
-        self._native.replay(as_rows(rows, len(self._table.values), "rows"), self._threads)
+        self._native.replay(as_rows(rows, len(self._table.values), "rows"), as_threads(self._threads))
+        self._look()
         return self._picks(before)
 
     def restart(self) -> None:
@@ -167,7 +178,7 @@ class Herder:
         """
         return known_kernel(*self._samples.kernel)
 
-    def result(self, *, weights: Weights = "equal", progress: bool | Listener | None = None) -> Result:
+    def result(self, *, weights: Weights = "equal", progress: bool | Listener | None = None) -> PoolResult:
         """All picks so far as a result.
 
         >>> import supersample as ss
@@ -178,15 +189,20 @@ class Herder:
         """
         if not len(self):
             raise ValueError("there are no picks yet; run(n) first")
+        rule, threads = as_rule(weights), as_threads(self._threads)
         with reporting(progress) as listener:
-            return as_result(
-                self._table, self._samples, self._native, "number", self._scale, weights, self._threads, listener
-            )
+            return as_result(self._table, self._samples, self._native, "number", self._scale, rule, threads, listener)
 
     def __repr__(self) -> str:
         lengths = ", ".join(f"{bandwidth:.4g}" for bandwidth in self.kernel.bandwidths)
         kernel = self.kernel.name + (f"({lengths})" if lengths else "")
         return f"<Herder of {len(self._table.values):,} rows, {kernel} kernel, {len(self):,} picks>"
+
+    def _look(self) -> None:
+        """Warns, once, of what makes the picks doubtful."""
+        if not self._looked and len(self._native):
+            self._looked = True
+            look_at(self._table, self._samples, self._native)
 
     def _picks(self, start: int) -> list[Pick]:
         def told(pick: tuple[Any, ...]) -> Pick:
@@ -199,30 +215,31 @@ class Herder:
         return {
             "values": self._table.values,
             "names": self._table.names,
+            "unused": self._table.unused,
             "kernel": (name, bandwidths),
             "scale": self._scale,
-            "sample_weight": self._weights,
+            "sample_weight": self._table.weights,
             "precision": self._asked_precision,
             "unique": self._unique,
             "threads": self._threads,
+            "looked": self._looked,
             "embedding": self._samples.known(),
             "indices": self.indices,
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self._table = Table(np.ascontiguousarray(state["values"]), state["names"])
-        self._scale, self._weights = state["scale"], state["sample_weight"]
-        self._asked_precision, self._unique = state["precision"], state["unique"]
-        self._threads = state["threads"]
+        values = np.ascontiguousarray(state["values"])
+        self._table = Table(values, state["names"], state["unused"], state["sample_weight"])
+        self._scale, self._asked_precision, self._unique = state["scale"], state["precision"], state["unique"]
+        self._threads, self._looked = state["threads"], state["looked"]
         self._samples = prepared(
             self._table,
             known_kernel(*state["kernel"]),
             "median",
             self._scale,
-            self._weights,
             self._asked_precision,
             state["embedding"],
         )
         self._native = _native.Herder(self._samples, self._unique)
         if len(state["indices"]):
-            self._native.replay(state["indices"].tolist(), self._threads)
+            self._native.replay(state["indices"].tolist(), as_threads(self._threads))

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ._numbers import significant
+from ._numbers import counted, significant, worth_shown
 
 if TYPE_CHECKING:
+    from ._evaluate import Evaluation
     from ._result import Result
 
 _WIDTH, _HEIGHT = 180, 54
@@ -20,11 +21,13 @@ def result_view(result: Result) -> str:
     """HTML that takes its colours from the page, so that it can be read on light and dark."""
     lines = [("MMD", significant(result.mmd))]
     if result.worth is not None:
-        lines.append(("worth", f"{significant(result.worth)} iid draws"))
+        lines.append(("worth", worth_shown(result.worth, result.rows).removeprefix("worth ")))
     lines.append(("kernel", result._how().replace(" kernel", "", 1)))
     if result.names is not None:
         shown = ", ".join(result.names[:4]) + (", …" if len(result.names) > 4 else "")
         lines.append(("columns", shown))
+    if result.unused:
+        lines.append(("not used", ", ".join(result.unused)))
     table = "".join(
         f'<tr><th style="{_CELL};font-weight:normal;opacity:.65">{escape(name)}</th>'
         f'<td style="{_CELL}">{escape(value)}</td></tr>'
@@ -35,6 +38,20 @@ def result_view(result: Result) -> str:
         f'<div><div style="font-weight:600;margin-bottom:2px">{escape(result._what())}</div>'
         f'<table style="border-collapse:collapse;border:0">{table}</table></div>'
         f"{_trace(result)}</div>"
+    )
+
+
+def evaluation_view(found: Evaluation) -> str:
+    """The table of an evaluation, and its last line."""
+    header = ("", "MMD", "worth")
+    rows = "".join(
+        "<tr>" + "".join(f'<td style="{_CELL}">{escape(cell)}</td>' for cell in line) + "</tr>"
+        for line in (header, *found._lines())
+    )
+    note = f"worth: in draws of these {counted(found.rows, 'row')}; {found._worst()}"
+    return (
+        f'<table style="border-collapse:collapse;border:0">{rows}</table>'
+        f'<div style="font-size:85%;opacity:.65">{escape(note)}</div>'
     )
 
 

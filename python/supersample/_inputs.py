@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+import math
 import operator
-from collections.abc import Sequence
-from dataclasses import dataclass
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _native
+from ._warnings import warn
 from .kernels import Kernel, native_kernel
 
 _IDS = ("chain", "draw", "iteration", "row")
+#: More chains than that are hardly ever run.
+_MOST_CHAINS = 16
+#: More than the native module starts.
+_MOST_THREADS = 1024
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of doubles, and the names of their columns where they have some."""
+    """Rows of doubles, the names of their columns where they have some, and the weights that came with them."""
 
     values: NDArray[np.float64]
     names: tuple[str, ...] | None = None
+    #: Columns that were passed over.
+    unused: tuple[str, ...] = ()
+    weights: NDArray[np.float64] | None = None
 
 
 def as_table(x: Any, what: str = "x") -> Table:
@@ -30,17 +40,31 @@ def as_table(x: Any, what: str = "x") -> Table:
         return x
     if isinstance(x, np.ndarray):
         return Table(_matrix(x, what))
-    kind = type(x).__module__.partition(".")[0]
-    if kind == "pandas" and hasattr(x, "columns"):
+    if is_posterior(x):
+        raise TypeError(
+            f"{what} is of type {type(x).__name__}; use supersample.arviz for chains and draws: supersample.arviz.thin"
+        )
+    if isinstance(x, Mapping):
+        return _from_mapping(x, what)
+    kinds = {base.__module__.partition(".")[0] for base in type(x).__mro__}
+    if "pandas" in kinds and hasattr(x, "columns"):
         return _from_pandas(x, what)
-    if kind == "polars" and hasattr(x, "collect"):
+    if "polars" in kinds and hasattr(x, "collect"):
         x = x.collect()
-    if kind == "polars" and hasattr(x, "get_column"):
+    if "polars" in kinds and hasattr(x, "get_column"):
         return _from_polars(x, what)
-    if kind == "xarray" and hasattr(x, "data_vars"):
-        raise TypeError(f"{what} is an xarray Dataset; use supersample.arviz for chains and draws")
-    if hasattr(x, "__arrow_c_stream__") and kind != "xarray":
+    if kinds & {"pandas", "polars"} and hasattr(x, "to_frame") and hasattr(x, "dtype"):
+        raise ValueError(f"{what} is a Series, but two dimensions are needed; for points on a line {what}.to_frame()")
+    if hasattr(x, "getParamNames") and hasattr(x, "samples"):
+        return _from_getdist(x, what)
+    if hasattr(x, "columns") and hasattr(x, "compute"):
+        return as_table(x.compute(), what)
+    if hasattr(x, "__arrow_c_stream__") and "xarray" not in kinds:
         return _from_arrow(x, what)
+    if hasattr(x, "columns") and hasattr(x, "__getitem__"):
+        names = [name for name in x.columns if not is_id(name)]
+        unused = [name for name in x.columns if is_id(name)]
+        return _from_columns([(name, np.asarray(x[name])) for name in names], what, unused)
     if hasattr(x, "toarray") and hasattr(x, "nnz"):
         raise TypeError(f"{what} is a sparse matrix; give {what}.toarray() if it fits into memory")
     if hasattr(x, "__array__") or isinstance(x, (list, tuple)):
@@ -51,6 +75,11 @@ def as_table(x: Any, what: str = "x") -> Table:
         except (BufferError, RuntimeError) as error:
             raise TypeError(f"{what} cannot be read by NumPy ({error}); move it to the CPU first") from None
     raise TypeError(f"{what} is of type {type(x).__name__}; give an array or a frame with one row for each point")
+
+
+def is_posterior(x: Any) -> bool:
+    """Whether it is a Dataset, a DataTree or InferenceData, which are mappings too."""
+    return hasattr(x, "data_vars") or (hasattr(x, "groups") and hasattr(x, "extend"))
 
 
 def _matrix(x: NDArray[Any], what: str) -> NDArray[np.float64]:
@@ -71,7 +100,7 @@ def _matrix(x: NDArray[Any], what: str) -> NDArray[np.float64]:
     return np.require(np.asarray(x), dtype=np.float64, requirements=("C", "A"))
 
 
-def _is_id(name: Any) -> bool:
+def is_id(name: Any) -> bool:
     """Whether a column numbers chains and draws, or has no name, by the rule of the command line."""
     text = str(name)
     bare = text.removeprefix(".")
@@ -79,19 +108,27 @@ def _is_id(name: Any) -> bool:
 
 
 def _from_pandas(frame: Any, what: str) -> Table:
-    columns = []
+    # anesthetic keeps weights in the index, and puts a label for plots beside each name.
+    weights = frame.get_weights() if hasattr(frame, "isweighted") and frame.isweighted() else None
+    if hasattr(frame, "drop_labels"):
+        frame = frame.drop_labels()
+    columns, unused = [], []
     for place, name in enumerate(frame.columns):
-        if not _is_id(name):
-            column = frame.iloc[:, place]
-            if column.dtype.kind not in "fiub":
-                raise _not_numbers(what, name, column.dtype)
-            columns.append((name, column.to_numpy(dtype=np.float64, na_value=np.nan)))
-    return _from_columns(columns, what)
+        if is_id(name):
+            unused.append(name)
+            continue
+        column = frame.iloc[:, place]
+        if column.dtype.kind not in "fiub":
+            raise _not_numbers(what, name, column.dtype)
+        columns.append((name, column.to_numpy(dtype=np.float64, na_value=np.nan)))
+    table = _from_columns(columns, what, unused)
+    return table if weights is None else replace(table, weights=as_vector(weights, f"the weights of {what}"))
 
 
 def _from_polars(frame: Any, what: str) -> Table:
-    names = [name for name in frame.columns if not _is_id(name)]
-    return _from_columns([(name, frame.get_column(name).to_numpy()) for name in names], what)
+    names = [name for name in frame.columns if not is_id(name)]
+    unused = [name for name in frame.columns if is_id(name)]
+    return _from_columns([(name, frame.get_column(name).to_numpy()) for name in names], what, unused)
 
 
 def _from_arrow(x: Any, what: str) -> Table:
@@ -100,18 +137,62 @@ def _from_arrow(x: Any, what: str) -> Table:
     except ImportError:
         raise TypeError(f"{what} speaks Arrow, which needs pyarrow: pip install 'supersample[frames]'") from None
     table = pa.table(x)
-    columns = []
+    columns, unused = [], []
     for name, column in zip(table.column_names, table.columns):
-        if not _is_id(name):
-            kind = column.type
-            if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
-                raise _not_numbers(what, name, kind)
-            # A missing value becomes NaN, which is refused with its row and column.
-            columns.append((name, column.cast(pa.float64()).to_numpy(zero_copy_only=False)))
-    return _from_columns(columns, what)
+        if is_id(name):
+            unused.append(name)
+            continue
+        kind = column.type
+        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
+            raise _not_numbers(what, name, kind)
+        # A missing value becomes NaN, which is refused with its row and column.
+        columns.append((name, column.cast(pa.float64()).to_numpy(zero_copy_only=False)))
+    return _from_columns(columns, what, unused)
 
 
-def _from_columns(columns: Sequence[tuple[Any, NDArray[Any]]], what: str) -> Table:
+def _from_getdist(chains: Any, what: str) -> Table:
+    names = tuple(map(str, chains.getParamNames().list()))
+    values = _matrix(np.asarray(chains.samples), what)
+    weights = None if chains.weights is None else as_vector(chains.weights, f"the weights of {what}")
+    return Table(values, names if len(names) == values.shape[1] else None, weights=weights)
+
+
+def _from_mapping(samples: Mapping[Any, Any], what: str) -> Table:
+    """Arrays by name with the draws along their first axis, as NumPyro, JAX and CmdStanPy have them."""
+    arrays = {name: np.asarray(value) for name, value in samples.items()}
+    shapes = {name: array.shape for name, array in arrays.items()}
+    if not arrays:
+        raise ValueError(f"{what} is a mapping without arrays; give at least one")
+    for name, array in arrays.items():
+        if array.ndim == 0:
+            raise ValueError(f"'{name}' of {what} is a single number; give one for each draw, along the first axis")
+        if array.dtype.kind not in "fiub":
+            raise _not_numbers(what, name, array.dtype)
+    if len({shape[0] for shape in shapes.values()}) > 1:
+        raise ValueError(f"the arrays of {what} differ in their number of draws, the first axis: {shapes}")
+    leading = {shape[:2] for shape in shapes.values()}
+    first = next(iter(leading))
+    if len(leading) == 1 and len(first) == 2 and first[0] <= _MOST_CHAINS and first[0] < first[1]:
+        raise ValueError(
+            f"the arrays of {what} look like {first[0]} chains of {first[1]} draws: give them to "
+            f"supersample.arviz.thin, or, where they are {first[0]} draws of {first[1]} numbers, as one matrix"
+        )
+    columns: list[tuple[Any, NDArray[Any]]] = []
+    for name, array in arrays.items():
+        flat = array.reshape(len(array), -1)
+        columns.extend(zip(element_names(str(name), [range(size) for size in array.shape[1:]]), flat.T))
+    return _from_columns(columns, what, ())
+
+
+def element_names(name: str, labels: Sequence[Sequence[Any]]) -> list[str]:
+    """mu, theta[0], theta[1], …, Sigma[0, 0], …, with the labels of each axis."""
+    if not labels:
+        return [name]
+    shape = tuple(map(len, labels))
+    return [f"{name}[{', '.join(str(axis[i]) for axis, i in zip(labels, at))}]" for at in np.ndindex(shape)]
+
+
+def _from_columns(columns: Sequence[tuple[Any, NDArray[Any]]], what: str, unused: Sequence[Any]) -> Table:
     if not columns:
         raise ValueError(f"{what} has no column to choose by (ids such as chain and draw do not count)")
     values = np.empty((len(columns[0][1]), len(columns)), dtype=np.float64)
@@ -119,11 +200,60 @@ def _from_columns(columns: Sequence[tuple[Any, NDArray[Any]]], what: str) -> Tab
         if column.dtype.kind not in "fiub":
             raise _not_numbers(what, name, column.dtype)
         values[:, j] = column
-    return Table(values, tuple(str(name) for name, _ in columns))
+    return Table(values, tuple(str(name) for name, _ in columns), tuple(map(str, unused)))
 
 
 def _not_numbers(what: str, name: Any, kind: Any) -> TypeError:
     return TypeError(f"column '{name}' of {what} holds {kind}, not numbers; drop it, or convert it to numbers first")
+
+
+def matched(table: Table, names: tuple[str, ...] | None, what: str) -> Table:
+    """The columns of these names in this order, whatever others there are; as it is where either has no names."""
+    if names is None or table.names is None or table.names == names:
+        return table
+    for name in names:
+        if name not in table.names:
+            raise ValueError(f"{what} has no column '{name}'; its columns are {', '.join(table.names)}")
+        if table.names.count(name) > 1 or names.count(name) > 1:
+            raise ValueError(f"the column '{name}' occurs more than once, so columns cannot be matched by name")
+    places = [table.names.index(name) for name in names]
+    left_out = [name for name in table.names if name not in names]
+    return replace(
+        table, values=np.ascontiguousarray(table.values[:, places]), names=names, unused=(*table.unused, *left_out)
+    )
+
+
+def weighted(table: Table, sample_weight: Any, log_weight: Any) -> Table:
+    """The rows with these weights, or with logarithms of weights, where either is given; else with their own."""
+    if sample_weight is not None and log_weight is not None:
+        raise ValueError("give sample_weight or log_weight, not both")
+    if log_weight is not None:
+        return replace(table, weights=_from_logarithms(as_vector(log_weight, "log_weight")))
+    if sample_weight is None:
+        return table
+    weights = as_vector(sample_weight, "sample_weight")
+    negative = np.flatnonzero(weights < 0)
+    if len(negative):
+        raise ValueError(
+            f"weight {negative[0]} is {weights[negative[0]]:g}; weights cannot be negative "
+            "(logarithms of weights are given as log_weight)"
+        )
+    if len(weights) and not weights.any():
+        raise ValueError(
+            "all weights are zero; where they are too small for a double give their logarithms: log_weight"
+        )
+    return replace(table, weights=weights)
+
+
+def _from_logarithms(logs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Weights of which the largest is 1; -inf is no weight."""
+    wrong = np.flatnonzero(np.isnan(logs) | (logs == math.inf))
+    if len(wrong):
+        raise ValueError(f"log-weight {wrong[0]} is {logs[wrong[0]]:g}; give finite numbers, or -inf for no weight")
+    top = logs.max(initial=-math.inf)
+    if top == -math.inf:
+        raise ValueError("all log-weights are -inf, so no row has weight")
+    return cast("NDArray[np.float64]", np.exp(logs - top))
 
 
 def prepared(
@@ -131,15 +261,24 @@ def prepared(
     kernel: str | Kernel,
     bandwidth: object,
     scale: str,
-    sample_weight: Any,
     precision: str,
     known: NDArray[np.float64] | None = None,
 ) -> _native.Samples:
     """The samples made ready by the native module; a refusal names the column where columns have names."""
     name, bandwidths = native_kernel(kernel, bandwidth)
-    weights = None if sample_weight is None else as_vector(sample_weight, "sample_weight")
+    columns = table.values.shape[1]
+    if not isinstance(kernel, Kernel) and bandwidths is not None and len(bandwidths) == columns > 1:
+        warn(
+            f"bandwidth has {columns} lengths, as many as there are columns, but it is not one for each column: the "
+            f"kernel is the mean of {columns} Gaussians. For a length for each column divide the columns by them and "
+            f"give scale='none', bandwidth=1; where the mean is meant give kernel=Gaussian({bandwidths})"
+        )
+    if not isinstance(scale, str):
+        raise TypeError(f"scale is {scale!r}; choose none, sd or pca")
+    if not isinstance(precision, str):
+        raise TypeError(f"precision is {precision!r}; choose mixed or double")
     try:
-        return _native.Samples(table.values, name, bandwidths, scale, weights, precision, known)
+        return _native.Samples(table.values, name, bandwidths, scale, table.weights, precision, known)
     except ValueError as error:
         raise with_column_name(error, table.names) from None
 
@@ -178,12 +317,12 @@ def as_rows(x: Any, rows: int, what: str) -> list[int]:
         values = np.nonzero(values)[0]
     if values.ndim != 1 or values.dtype.kind not in "iu":
         raise TypeError(f"{what} must be a list of row numbers or a mask")
-    if values.min() < 0:
+    if values.size and values.min() < 0:
         raise ValueError(f"{what} has the row {values.min()}; rows are numbered from 0")
     return cast("list[int]", values.tolist())
 
 
-def as_count(value: Any, what: str, least: int = 1) -> int:
+def as_count(value: Any, what: str, least: float = 1) -> int:
     """A whole number of at least `least`."""
     try:
         number = operator.index(value)
@@ -194,6 +333,48 @@ def as_count(value: Any, what: str, least: int = 1) -> int:
     return number
 
 
+def as_size(n: Any, num_samples: Any) -> Any:
+    """How many are asked for, by either keyword."""
+    if num_samples is None:
+        return n
+    if n is not None:
+        raise ValueError("n and num_samples are the same thing; give one of them")
+    return num_samples
+
+
+def as_goal(value: Any, what: str) -> float | None:
+    """A number that ends the choosing, or None; the native module refuses what is not positive."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        raise TypeError(f"{what} is {value!r}; give a positive number")
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{what} is {value!r}; give a positive number") from None
+
+
+def as_rule(weights: Any) -> str:
+    """The rule for the weights of chosen points."""
+    if isinstance(weights, str):
+        if weights not in ("equal", "simplex", "free"):
+            raise ValueError(f"weights is '{weights}'; choose equal, simplex or free")
+        return weights
+    raise TypeError(
+        f"weights is of type {type(weights).__name__}, but it names the weights that chosen points get: equal, simplex "
+        "or free; weights of the rows that are chosen from are sample_weight"
+    )
+
+
 def as_threads(value: Any) -> int | None:
-    """None for all cores."""
-    return None if value is None else as_count(value, "threads")
+    """How many threads: what is given, or what RAYON_NUM_THREADS or OMP_NUM_THREADS says, or None for all cores."""
+    if value is not None:
+        if as_count(value, "threads", -math.inf) < 1:
+            raise ValueError(f"threads is {value}; give at least 1, or None for all cores")
+        return int(value)
+    for name in ("RAYON_NUM_THREADS", "OMP_NUM_THREADS"):
+        # OpenMP has a list, one number for each level of nesting.
+        number = os.environ.get(name, "").partition(",")[0].strip()
+        if number.isdecimal() and int(number) > 0:
+            return min(int(number), _MOST_THREADS)
+    return None

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _native
 from ._choose import missed
-from ._inputs import as_count, as_table, as_threads, as_vector
+from ._inputs import as_count, as_goal, as_rule, as_table, as_threads, as_vector
 from ._numbers import worth_of
-from ._progress import Listener, reporting
-from ._result import Result, SupersampleWarning
+from ._progress import reporting
+from ._result import Result
+from ._types import Bandwidth, Listener, Weights
+from ._warnings import warn
 from .kernels import Gaussian, Kernel, native_kernel
-
-if TYPE_CHECKING:
-    from ._choose import Bandwidth, Weights
 
 
 class GaussianMixture:
@@ -221,7 +220,7 @@ def sample(
     >>> result.indices is None
     True
     """
-    target = as_mixture(mixture)
+    target, tol, worth = as_mixture(mixture), as_goal(tol, "tol"), as_goal(worth, "worth")
     lengths = gaussian_lengths(kernel, bandwidth)
     with reporting(progress) as listener:
         points, error, best, lengths, single_draw, floor, stuck, ended = target._native.place(
@@ -232,7 +231,7 @@ def sample(
             climbs=as_count(climbs, "climbs"),
             starts=as_count(starts, "starts"),
             seed=as_count(seed, "seed", 0),
-            weights=weights,
+            weights=as_rule(weights),
             threads=as_threads(threads),
             progress=listener,
         )
@@ -255,9 +254,6 @@ def sample(
         _data=target.draw(2000),
     )
     if stuck:
-        import warnings
-
-        message = f"{stuck} of the climbs ended before the top; try more starts"
-        warnings.warn(message, SupersampleWarning, stacklevel=2)
-    missed(result, tol, worth)
+        warn(f"{stuck} of the climbs ended before the top; try more starts")
+    missed(result, None, tol, worth)
     return result

@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+#: A worth of so many times the rows is rounding.
+_ALL = 1e6
+
 
 def significant(value: float) -> str:
     """Three significant digits: 0.00712, 3.98, 9,800; powers of ten where the zeros would be many."""
@@ -43,6 +46,20 @@ def worth_of(error: float, single_draw: float | None, floor: float) -> float | N
     worth = single_draw / max(error, floor) ** 2
     # Even the floor being worth less than one draw means that the spread of the rows is itself rounding.
     return None if error <= floor and worth < 1 else worth
+
+
+def is_all(worth: float, rows: int) -> bool:
+    """Whether nothing but rounding tells a set of such a worth from all rows."""
+    return worth > _ALL * rows
+
+
+def worth_shown(worth: float, rows: int) -> str:
+    """worth 1,240 draws of these 4,000 rows; worth 413 iid draws where there are no rows."""
+    if not rows:
+        return f"worth {significant(worth)} iid draws"
+    if is_all(worth, rows):
+        return f"as good as all {counted(rows, 'row')}"
+    return f"worth {significant(worth)} draws of these {counted(rows, 'row')}"
 
 
 def aligned(lines: Sequence[tuple[str, ...]]) -> str:

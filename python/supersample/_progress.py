@@ -1,16 +1,25 @@
-"""A bar on stderr for long runs, or the user's own function."""
+"""A bar for long runs, tqdm's where it is installed, or the user's own function."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any, Protocol
 
-Listener = Callable[[str, int, int], object]
+from ._types import Listener
 
 _WIDTH = 30
 _EVERY = 0.1
+#: The last phase that is told, when all is done.
+DONE = "done"
+
+
+class _Drawn(Protocol):
+    def __call__(self, phase: str, done: int, total: int) -> None: ...
+
+    def close(self) -> None: ...
 
 
 class Bar:
@@ -18,13 +27,14 @@ class Bar:
 
     def __init__(self) -> None:
         self.phase = ""
-        self.start = self.drawn = 0.0
+        self.begun = self.start = time.monotonic()
+        self.drawn = 0.0
         self.length = 0
 
     def __call__(self, phase: str, done: int, total: int) -> None:
         now = time.monotonic()
         if phase != self.phase:
-            self.phase, self.start, self.drawn = phase, now, 0.0
+            self.phase, self.start, self.drawn = phase, self.begun if phase == DONE else now, 0.0
         if now - self.drawn < _EVERY and done < total:
             return
         self.drawn = now
@@ -32,7 +42,7 @@ class Bar:
         passed = now - self.start
         left = f" < {_clock(passed * (1 - share) / share)}" if 0 < share < 1 else ""
         bar = "#" * int(share * _WIDTH)
-        line = f"{phase:<9} {share:4.0%} |{bar:<{_WIDTH}}| {done:,}/{total:,} [{_clock(passed)}{left}]"
+        line = f"{phase:<9} {share:6.1%} |{bar:<{_WIDTH}}| {done:,}/{total:,} [{_clock(passed)}{left}]"
         sys.stderr.write("\r" + line.ljust(self.length))
         sys.stderr.flush()
         self.length = len(line)
@@ -44,23 +54,70 @@ class Bar:
             sys.stderr.flush()
 
 
+class TqdmBar:
+    """One bar of tqdm that begins anew with each phase: text in a terminal, a widget in a notebook."""
+
+    def __init__(self, tqdm: Any) -> None:
+        self.tqdm = tqdm
+        self.bar: Any = None
+        self.phase = ""
+        self.begun = 0.0
+
+    def __call__(self, phase: str, done: int, total: int) -> None:
+        if self.bar is None:
+            self.bar = self.tqdm(total=total, desc=phase)
+            self.begun = self.bar.start_t
+        elif phase != self.phase:
+            self.bar.reset(total=total)
+            self.bar.set_description(phase, refresh=False)
+            if phase == DONE:
+                self.bar.start_t = self.begun
+        self.phase = phase
+        self.bar.total = total
+        self.bar.update(done - self.bar.n)
+
+    def close(self) -> None:
+        """Draws the last state and leaves it."""
+        if self.bar is not None:
+            self.bar.refresh()
+            self.bar.close()
+
+
+def _bar() -> _Drawn:
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        return Bar()
+    return TqdmBar(tqdm)
+
+
 def _clock(seconds: float) -> str:
+    """05:07, and 1:05:07 from an hour on."""
     minutes, rest = divmod(int(seconds), 60)
-    return f"{minutes:02d}:{rest:02d}"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes:02d}:{rest:02d}"
 
 
 @contextmanager
 def reporting(progress: bool | Listener | None) -> Iterator[Listener | None]:
-    """The listener that `progress` asks for."""
-    if callable(progress):
-        yield progress
-    elif progress is True:
-        bar = Bar()
-        try:
-            yield bar
-        finally:
-            bar.close()
-    elif progress is None or progress is False:
+    """The listener that `progress` asks for, which is told the end as ("done", total, total)."""
+    if progress is None or progress is False:
         yield None
-    else:
+        return
+    bar = _bar() if progress is True else None
+    listener = bar or progress
+    if not callable(listener):
         raise TypeError(f"progress is {progress!r}; give True, False or a function of (phase, done, total)")
+    last = 1
+
+    def told(phase: str, done: int, total: int) -> None:
+        nonlocal last
+        last = total or last
+        listener(phase, done, total)
+
+    try:
+        yield told
+        listener(DONE, last, last)
+    finally:
+        if bar is not None:
+            bar.close()

@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._numbers import counted, significant
+from ._inputs import is_posterior
+from ._numbers import counted, significant, worth_shown
 from .kernels import Kernel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from pandas import DataFrame
+else:
+    # Type hints can be resolved without these packages.
+    Axes = DataFrame = Any
 
 _SCALES = {"none": "not scaled", "sd": "scaled to unit sd", "pca": "whitened"}
-
-
-class SupersampleWarning(UserWarning):
-    """Something to know before believing a result: a goal that was missed, a kernel that sees nothing.
-
-    >>> import supersample as ss, warnings
-    >>> with warnings.catch_warnings(record=True) as caught:
-    ...     warnings.simplefilter("always")
-    ...     result = ss.herd([[0.0], [1.0], [2.0]], 2, tol=1e-9)
-    >>> print(caught[0].message)
-    an MMD of 1e-09 was not reached with 2 points; allow more with n, or ask for less
-    """
+#: Rows that are remembered for plots.
+_BACKGROUND = 10_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,7 +34,7 @@ class Result:
     >>> result = ss.herd(draws, 20)
     >>> result
     Result: 20 of 1,000 rows
-      MMD 0.0320, worth 410 iid draws
+      MMD 0.0320, worth 410 draws of these 1,000 rows
       gaussian kernel, bandwidth 1.67, columns scaled to unit sd
     >>> bool(np.all(result.points == draws[result.indices]))
     True
@@ -57,7 +53,9 @@ class Result:
     mmd: float
     """The MMD of all points with their weights."""
     worth: float | None
-    """How many iid draws have the same expected squared MMD; None where all rows are the same."""
+    """How many independent draws of these very rows (or of the mixture) have the same expected squared MMD; None where
+    all rows are the same. The error that the rows themselves have as a sample of something else is not in it. Where the
+    MMD is rounding it is a bound."""
     kernel: Kernel
     """The kernel, its bandwidth in the units of the scaled points."""
     ended: str
@@ -70,7 +68,12 @@ class Result:
     """The precision of the kernel values that was used."""
     names: tuple[str, ...] | None = None
     """The columns by which was chosen, where they have names."""
+    unused: tuple[str, ...] = ()
+    """The columns that were passed over because they are ids."""
+    weighted: bool = False
+    """Whether the rows that were chosen from had weights."""
     _data: NDArray[np.float64] | None = field(default=None)
+    _sample_weight: NDArray[np.float64] | None = field(default=None)
 
     def __post_init__(self) -> None:
         for array in (self.indices, self.points, self.weights, self.error):
@@ -82,31 +85,60 @@ class Result:
 
     def __getstate__(self) -> dict[str, Any]:
         # The rows that were not chosen stay behind: a pickle of 100 points should be small.
-        return {**self.__dict__, "_data": None}
+        return {**self.__dict__, "_data": None, "_sample_weight": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self.__post_init__()
 
+    def __getitem__(self, item: Any) -> Any:
+        return self.points[item]
+
+    def __iter__(self) -> Iterator[NDArray[np.float64]]:
+        return iter(self.points)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        if copy is False and dtype not in (None, self.points.dtype):
+            raise ValueError(f"the points are of type {self.points.dtype} and cannot become {dtype} without a copy")
+        return np.array(self.points, dtype=dtype) if copy or dtype is not None else self.points
+
     def take(self, x: Any) -> Any:
-        """The chosen rows of any object that has the same rows: an array, a pandas or polars frame, an Arrow table.
+        """The chosen rows of anything that has the same rows: arrays of any library, a frame, a list, a dict of arrays.
 
         >>> import numpy as np, supersample as ss
         >>> x = np.random.default_rng(0).normal(size=(50, 2))
         >>> labels = np.arange(50) % 3
         >>> ss.thin(x, 4).take(labels).shape
         (4,)
+        >>> {name: part.shape for name, part in ss.thin(x, 4).take({"mu": x[:, 0], "theta": x}).items()}
+        {'mu': (4,), 'theta': (4, 2)}
         """
         if self.indices is None:
             raise ValueError("points of sample are not rows of anything; use .points")
-        if hasattr(x, "iloc"):
-            return x.iloc[self.indices]
-        if hasattr(x, "take") and not isinstance(x, np.ndarray):
-            return x.take(self.indices)
-        return x[self.indices]
+        return _rows_of(x, self.indices, self.rows)
+
+    def to_frame(self) -> DataFrame:
+        """The points as a pandas frame, indexed by their rows, with a column `weight` where weights are unequal.
+
+        >>> import numpy as np, supersample as ss
+        >>> frame = ss.thin([[0.0, 3.0], [1.0, 4.0], [5.0, 4.0]], 2).to_frame()
+        >>> frame.shape, list(frame.columns), frame.index.name
+        ((2, 2), ['x1', 'x2'], 'row')
+        """
+        try:
+            import pandas as pd
+        except ImportError:
+            raise ImportError("to_frame needs pandas: pip install pandas") from None
+        names = list(self.names or (f"x{j + 1}" for j in range(self.points.shape[1])))
+        index = None if self.indices is None else pd.Index(self.indices, name="row")
+        frame = pd.DataFrame(self.points.copy(), columns=names, index=index)
+        if not self._has_equal_weights():
+            frame["supersample_weight" if "weight" in names else "weight"] = self.weights
+        return frame
 
     def __repr__(self) -> str:
-        return "\n  ".join(("Result: " + self._what(), self._how_good(), self._how()))
+        unused = [f"not used: {', '.join(self.unused)}"] * bool(self.unused)
+        return "\n  ".join(("Result: " + self._what(), self._how_good(), self._how(), *unused))
 
     def _repr_html_(self) -> str:
         from ._html import result_view
@@ -121,10 +153,12 @@ class Result:
         of = "times among" if len(self) > self.rows else "of"
         return f"{len(self):,} {of} {counted(self.rows, 'row')}{repeats}"
 
+    def _has_equal_weights(self) -> bool:
+        return bool(np.all(self.weights == self.weights[0]))
+
     def _how_good(self) -> str:
-        worth = "" if self.worth is None else f", worth {significant(self.worth)} iid draws"
-        equal = bool(np.all(self.weights == self.weights[0]))
-        return f"MMD {significant(self.mmd)}{'' if equal else ' with unequal weights'}{worth}"
+        worth = "" if self.worth is None else f", {worth_shown(self.worth, self.rows)}"
+        return f"MMD {significant(self.mmd)}{'' if self._has_equal_weights() else ' with unequal weights'}{worth}"
 
     def _how(self) -> str:
         lengths = ", ".join(map(significant, self.kernel.bandwidths))
@@ -172,3 +206,63 @@ class Result:
         from ._plots import plot_pairs
 
         return plot_pairs(self, data, columns)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PoolResult(Result):
+    """A result whose points are rows of what was given: what `herd` and `thin` return.
+
+    >>> import supersample as ss
+    >>> result = ss.thin([[0.0], [1.0], [5.0]], 2)
+    >>> isinstance(result, ss.PoolResult), result.indices.dtype
+    (True, dtype('int64'))
+    """
+
+    indices: NDArray[np.int64]
+    """The chosen rows, counted from 0."""
+
+
+def background(values: NDArray[np.float64], weights: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """A copy of some rows that look like all of them: what plots show behind the points."""
+    if weights is None:
+        return values[:: -(-len(values) // _BACKGROUND)].copy()
+    # At equal steps of the summed weight.
+    steps = (np.arange(min(len(values), _BACKGROUND)) + 0.5) / min(len(values), _BACKGROUND)
+    reached = np.cumsum(weights / weights.sum())
+    chosen: NDArray[np.float64] = values[np.searchsorted(reached, steps).clip(max=len(values) - 1)]
+    return chosen
+
+
+def _rows_of(x: Any, indices: NDArray[np.int64], rows: int) -> Any:
+    """The rows with these numbers of an object that has `rows` of them."""
+    if is_posterior(x):
+        raise TypeError("x holds chains and draws; use supersample.arviz.take(x, result)")
+    if isinstance(x, Mapping):
+        return {name: _rows_of(part, indices, rows) for name, part in x.items()}
+    kind = type(x).__module__.partition(".")[0]
+    if kind == "polars" and hasattr(x, "collect"):
+        x = x.collect()
+    if hasattr(x, "columns") and hasattr(x, "compute"):
+        x = x.compute()
+    shape = getattr(x, "shape", None)
+    try:
+        found = len(x) if shape is None else shape[0]
+    except (IndexError, TypeError):
+        raise TypeError(f"x is of type {type(x).__name__}, which has no rows; use result.indices") from None
+    if found != rows:
+        raise ValueError(f"x has {counted(found, 'row')}, but the result was chosen from {counted(rows, 'row')}")
+    # Arrays that cannot be written to make other libraries warn.
+    indices = indices.copy()
+    if hasattr(x, "iloc"):
+        return x.iloc[indices]
+    if kind == "pyarrow":
+        return x.take(indices)
+    if isinstance(x, (list, tuple)):
+        return type(x)([x[row] for row in indices.tolist()])
+    if kind == "h5py":
+        # It reads rows in ascending order only, and each once.
+        ascending, places = np.unique(indices, return_inverse=True)
+        return x[ascending][places]
+    if not hasattr(x, "__getitem__"):
+        raise TypeError(f"x is of type {type(x).__name__}, whose rows cannot be taken; use result.indices")
+    return x[indices]

@@ -1,30 +1,36 @@
 """Posteriors with all their groups: ArviZ InferenceData, xarray DataTree and Dataset, thinned to chosen draws.
 
 PyMC, NumPyro, CmdStanPy and nutpie results work because ArviZ converts them (`az.from_numpyro`, `az.from_cmdstanpy`,
-…). Neither ArviZ nor xarray is imported before one of their objects is handed over.
+…). What `az.extract` returns and dicts of arrays of shape (chain, draw, …) work too. Neither ArviZ nor xarray is
+imported before one of their objects is handed over.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar, cast
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _choose
-from ._inputs import Table
-from ._result import Result
+from . import _choose, _evaluate
+from ._evaluate import Evaluation
+from ._inputs import Table, as_rule
+from ._native import VERSION
+from ._posterior import PREFIX, Posterior
+from ._result import PoolResult, Result
+from ._warnings import warn
+from .kernels import known_kernel
 
-__all__ = ["herd", "matrix", "take", "thin"]
+__all__ = ["evaluate", "herd", "matrix", "take", "thin"]
 
 Data = TypeVar("Data")
 
-_SAMPLE = ("chain", "draw")
-_PRIOR = ("prior", "prior_predictive", "sample_stats_prior")
+#: More numbers than that are rarely all parameters.
+_MANY = 100
 
 
+@overload
 def thin(
     data: Data,
     n: int | None = None,
@@ -32,34 +38,73 @@ def thin(
     var_names: str | Sequence[str] | None = None,
     group: str = "posterior",
     sample_weight: Any = None,
+    log_weight: Any = None,
     groups: Any = None,
+    return_result: Literal[False] = False,
     **options: Any,
-) -> Data:
+) -> Data: ...
+
+
+@overload
+def thin(
+    data: Data,
+    n: int | None = None,
+    *,
+    var_names: str | Sequence[str] | None = None,
+    group: str = "posterior",
+    sample_weight: Any = None,
+    log_weight: Any = None,
+    groups: Any = None,
+    return_result: Literal[True],
+    **options: Any,
+) -> tuple[Data, PoolResult]: ...
+
+
+def thin(
+    data: Any,
+    n: int | None = None,
+    *,
+    var_names: str | Sequence[str] | None = None,
+    group: str = "posterior",
+    sample_weight: Any = None,
+    log_weight: Any = None,
+    groups: Any = None,
+    return_result: bool = False,
+    **options: Any,
+) -> Any:
     """The best `n` draws of a posterior as a set, with all groups cut to the same draws.
+
+    `n` is how many draws are kept, NOT a step: `thin(data, 10)` keeps 10 draws, where xarray's `Dataset.thin` and
+    samplers' `thinning=10` keep every tenth.
 
     Parameters
     ----------
     data
-        An ArviZ InferenceData, an xarray DataTree as newer ArviZ has it, or a Dataset with the dimensions chain and
-        draw. The result is of the same kind.
+        An ArviZ InferenceData, an xarray DataTree as newer ArviZ has it or one of its groups, a Dataset or DataArray
+        with the dimensions chain and draw, or sample as `az.extract` makes them, or a dict of arrays of shape (chain,
+        draw, …). The result is of the same kind.
     n
-        How many draws; with `tol` or `worth` at most so many.
+        How many draws (also `num_samples`); with `tol` or `worth` at most so many.
     var_names
-        The variables by which draws are chosen, by default all of the group; `"~name"` leaves one out. All variables
-        are kept in the result.
+        The variables by which draws are chosen, by default all of the group; `"~name"` leaves one out. Name the
+        parameters: what is computed from them counts again otherwise. All variables are kept in the result.
     group
         The group by which draws are chosen.
-    sample_weight
-        A weight for each draw, of shape (chain, draw) or flat in that order.
+    sample_weight, log_weight
+        A weight for each draw, or its logarithm, of shape (chain, draw) or flat in that order.
     groups
         The word "chain" to take draws of all chains in equal parts; or a label for each draw, as in `supersample.thin`.
+    return_result
+        Return the `PoolResult` too, whose rows are the draws chain after chain.
     **options
         All other keywords of `supersample.thin`.
 
     The result has one chain of `n` draws, in the order of choice, so that its first k draws are a good smaller set. The
-    coordinates `source_chain` and `source_draw` say where each draw came from. Groups of the same draws
+    coordinates `source_chain` and `source_draw` say where each draw came from, also after a second thinning; with
+    `weights="simplex"` or `"free"` the coordinate `weight` has the weight of each. Groups of the same draws
     (`sample_stats`, `posterior_predictive`, `log_likelihood`, …) are cut; the prior, warm-up and data groups stay as
-    they are.
+    they are. Attributes of the group (`supersample_mmd`, `supersample_worth`, `supersample_kernel`, …) say how good the
+    draws are.
 
     >>> import numpy as np, xarray as xr
     >>> import supersample.arviz
@@ -73,14 +118,16 @@ def thin(
     {'chain': 1, 'draw': 50, 'school': 8}
     >>> bool((small["source_chain"] < 4).all())
     True
+    >>> small, result = supersample.arviz.thin(posterior, 50, var_names="mu", return_result=True)
+    >>> small.attrs["supersample_mmd"] == result.mmd
+    True
     """
-    if isinstance(groups, str) and groups == "chain":
-        sizes = _sizes(_dataset(data, group), group)
-        groups = np.repeat(np.arange(sizes[0]), sizes[1])
-    options["groups"] = groups
-    return cast("Data", _chosen(_choose.thin, data, n, var_names, group, sample_weight, options))
+    if groups is not None:
+        options["groups"] = groups
+    return _chosen(_choose.thin, data, n, var_names, group, sample_weight, log_weight, return_result, options)
 
 
+@overload
 def herd(
     data: Data,
     n: int | None = None,
@@ -88,10 +135,44 @@ def herd(
     var_names: str | Sequence[str] | None = None,
     group: str = "posterior",
     sample_weight: Any = None,
+    log_weight: Any = None,
     unique: bool = True,
+    return_result: Literal[False] = False,
     **options: Any,
-) -> Data:
-    """As `thin`, by herding alone: `n` draws one after the other, by default distinct ones.
+) -> Data: ...
+
+
+@overload
+def herd(
+    data: Data,
+    n: int | None = None,
+    *,
+    var_names: str | Sequence[str] | None = None,
+    group: str = "posterior",
+    sample_weight: Any = None,
+    log_weight: Any = None,
+    unique: bool = True,
+    return_result: Literal[True],
+    **options: Any,
+) -> tuple[Data, PoolResult]: ...
+
+
+def herd(
+    data: Any,
+    n: int | None = None,
+    *,
+    var_names: str | Sequence[str] | None = None,
+    group: str = "posterior",
+    sample_weight: Any = None,
+    log_weight: Any = None,
+    unique: bool = True,
+    return_result: bool = False,
+    **options: Any,
+) -> Any:
+    """As `thin`, but by herding alone: `n` draws one after the other, distinct ones unless `unique=False`.
+
+    `supersample.herd`, which follows the paper, repeats rows by default; a posterior with the same draw twice is rarely
+    wanted.
 
     >>> import numpy as np, xarray as xr
     >>> import supersample.arviz
@@ -101,7 +182,7 @@ def herd(
     (1, 10)
     """
     options["unique"] = unique
-    return cast("Data", _chosen(_choose.herd, data, n, var_names, group, sample_weight, options))
+    return _chosen(_choose.herd, data, n, var_names, group, sample_weight, log_weight, return_result, options)
 
 
 def matrix(
@@ -109,33 +190,21 @@ def matrix(
 ) -> tuple[NDArray[np.float64], tuple[str, ...]]:
     """The draws as a matrix, one row for each draw (chain after chain) and one column for each number, and their names.
 
+    The names are those of `az.summary`, with the labels of the coordinates.
+
     >>> import numpy as np, xarray as xr
     >>> import supersample.arviz
     >>> draws = np.zeros((2, 100, 3))
-    >>> posterior = xr.Dataset({"theta": (("chain", "draw", "school"), draws)})
+    >>> posterior = xr.Dataset({"theta": (("chain", "draw", "school"), draws)}, coords={"school": ["A", "B", "C"]})
     >>> values, names = supersample.arviz.matrix(posterior)
     >>> values.shape, names
-    ((200, 3), ('theta[0]', 'theta[1]', 'theta[2]'))
+    ((200, 3), ('theta[A]', 'theta[B]', 'theta[C]'))
     """
-    dataset = _dataset(data, group)
-    chains, draws = _sizes(dataset, group)
-    columns: list[NDArray[np.float64]] = []
-    names: list[str] = []
-    for name in _variables(dataset, var_names):
-        variable = dataset[name].transpose(*_SAMPLE, ...)
-        if variable.dtype.kind not in "fiub":
-            raise TypeError(
-                f"variable '{name}' holds {variable.dtype}, not numbers; leave it out with var_names=['~{name}']"
-            )
-        columns.append(np.asarray(variable.values, dtype=np.float64).reshape(chains * draws, -1))
-        names.extend(_element_names(str(name), variable.shape[2:]))
-    if not columns:
-        raise ValueError(f"the group '{group}' has no variable to choose by")
-    return np.ascontiguousarray(np.concatenate(columns, axis=1)), tuple(names)
+    return Posterior(data, group).matrix(var_names)
 
 
 def take(data: Data, indices: Any, *, group: str = "posterior") -> Data:
-    """The draws with these numbers, counted from 0 chain after chain, out of every group of the same draws.
+    """Some draws out of every group of the same draws: their numbers from 0 chain after chain, a mask, or a result.
 
     >>> import numpy as np, xarray as xr
     >>> import supersample.arviz
@@ -144,141 +213,147 @@ def take(data: Data, indices: Any, *, group: str = "posterior") -> Data:
     >>> small = supersample.arviz.take(posterior, [150, 3])
     >>> small["mu"].values, small["source_chain"].values, small["source_draw"].values
     (array([[150.,   3.]]), array([1, 0]), array([50,  3]))
+    >>> supersample.arviz.take(posterior, draws > 190)["mu"].shape
+    (1, 9)
     """
-    rows = np.asarray(indices, dtype=np.int64)
-    sizes = _sizes(_dataset(data, group), group)
-    if rows.ndim != 1 or not len(rows):
-        raise ValueError("give a list of at least one draw")
-    if rows.min() < 0 or rows.max() >= math.prod(sizes):
-        raise ValueError(f"draw {rows.max()} is not there; {math.prod(sizes)} draws are numbered from 0")
-    if _is_dataset(data):
-        return cast("Data", _cut(data, rows, group))
-    cut = {}
-    for name, dataset in _groups(data).items():
-        if _family(name) == _family(group) and set(_SAMPLE) <= set(dataset.dims):
-            if _sizes(dataset, name) != sizes:
-                raise ValueError(
-                    f"the group '{name}' has {dict(dataset.sizes)}, but '{group}' has {sizes[0]} chains of "
-                    f"{sizes[1]} draws; remove it first"
-                )
-            dataset = _cut(dataset, rows, name)
-        cut[name] = dataset
-    return cast("Data", _rebuilt(data, cut))
+    posterior = Posterior(data, group)
+    cut: Data = posterior.cut(posterior.rows(indices), None, {})
+    return cut
+
+
+def evaluate(
+    data: Any,
+    subset: Any,
+    *,
+    var_names: str | Sequence[str] | None = None,
+    group: str = "posterior",
+    sample_weight: Any = None,
+    log_weight: Any = None,
+    **options: Any,
+) -> Evaluation:
+    """How good the draws of `subset` are, beside random draws and every k-th draw of `data`.
+
+    `subset` is what `thin`, `herd` or `take` returned, or any posterior with the same variables, or a `Result`. Where
+    it says by which variables, kernel and scale it was chosen, and with which weights, these are used unless others
+    are given. `options` are the other keywords of `supersample.evaluate`.
+
+    >>> import numpy as np, xarray as xr
+    >>> import supersample.arviz
+    >>> draws = np.random.default_rng(0).normal(size=(2, 100))
+    >>> posterior = xr.Dataset({"mu": (("chain", "draw"), draws)})
+    >>> small = supersample.arviz.thin(posterior, 10)
+    >>> found = supersample.arviz.evaluate(posterior, small)
+    >>> round(found.mmd / small.attrs["supersample_mmd"], 6)
+    1.0
+    """
+    whole = Posterior(data, group)
+    sample_weight, log_weight = _weights(whole, sample_weight, log_weight)
+    if isinstance(subset, Result):
+        table = Table(*whole.matrix(subset.names and _variables_of(whole, subset, var_names)))
+        return _evaluate.evaluate(table, subset, sample_weight=sample_weight, log_weight=log_weight, **options)
+    part = Posterior(subset, group)
+    said = {name.removeprefix(PREFIX): value for name, value in part.dataset.attrs.items() if name.startswith(PREFIX)}
+    if var_names is None and "var_names" in said:
+        var_names = [str(name) for name in np.atleast_1d(said["var_names"])]
+    if "kernel" in said and not {"kernel", "bandwidth"} & set(options):
+        options["kernel"] = known_kernel(said["kernel"], [float(b) for b in np.atleast_1d(said.get("bandwidth", []))])
+        options.setdefault("scale", said["scale"])
+    if said.get("weighted") and sample_weight is None and log_weight is None:
+        warn("the draws had weights when the subset was chosen, which it does not keep; give sample_weight")
+    if part.weight() is not None:
+        options.setdefault("weights", part.weight())
+    table, points = Table(*whole.matrix(var_names)), Table(*part.matrix(var_names))
+    return _evaluate.evaluate(table, points, sample_weight=sample_weight, log_weight=log_weight, **options)
+
+
+def _variables_of(whole: Posterior, result: Result, var_names: Any) -> Any:
+    """The variables whose numbers a result was chosen by."""
+    if var_names is not None:
+        return var_names
+    used = {name.partition("[")[0] for name in result.names or ()}
+    return [name for name in whole.variables(None) if str(name) in used] or None
+
+
+def _weights(posterior: Posterior, sample_weight: Any, log_weight: Any) -> tuple[Any, Any]:
+    """Both in the order of the matrix; by default what an earlier choice has left."""
+    if sample_weight is None and log_weight is None:
+        return posterior.weight(), None
+    flat = [
+        None if value is None else posterior.flat(value, what)
+        for value, what in ((sample_weight, "sample_weight"), (log_weight, "log_weight"))
+    ]
+    return flat[0], flat[1]
 
 
 def _chosen(
-    choose: Callable[..., Result],
+    choose: Callable[..., PoolResult],
     data: Any,
     n: int | None,
     var_names: Any,
     group: str,
     sample_weight: Any,
+    log_weight: Any,
+    return_result: bool,
     options: dict[str, Any],
 ) -> Any:
-    values, names = matrix(data, var_names=var_names, group=group)
-    if sample_weight is not None:
-        sample_weight = np.asarray(sample_weight).reshape(-1)
-    result = choose(Table(values, names), n, sample_weight=sample_weight, **options)
-    return take(data, result.indices, group=group)
-
-
-def _family(group: str) -> str:
-    """Which groups hold the same draws."""
-    if group in _PRIOR:
-        return "prior"
-    return "warmup" if group.startswith("warmup_") else "posterior"
-
-
-def _is_dataset(data: Any) -> bool:
-    return hasattr(data, "data_vars") and not hasattr(data, "children")
-
-
-def _is_tree(data: Any) -> bool:
-    return hasattr(data, "children") and hasattr(data, "to_dataset")
-
-
-def _groups(data: Any) -> dict[str, Any]:
-    """The datasets by group; of a tree those right below the root."""
-    if _is_tree(data):
-        return {name: child.to_dataset() for name, child in data.children.items()}
-    return {name: data[name] for name in data.groups()}
-
-
-def _dataset(data: Any, group: str) -> Any:
-    if _is_dataset(data):
-        return data
-    if not (_is_tree(data) or hasattr(data, "groups")):
-        raise TypeError(
-            f"data is of type {type(data).__name__}; give InferenceData, a DataTree or a Dataset "
-            "(ArviZ converts what samplers return)"
-        )
-    found = _groups(data)
-    if group not in found:
-        raise ValueError(f"there is no group '{group}'; there are {', '.join(found) or 'none'}")
-    return found[group]
-
-
-def _sizes(dataset: Any, group: str) -> tuple[int, int]:
-    missing = [name for name in _SAMPLE if name not in dataset.dims]
-    if missing:
-        raise ValueError(f"the group '{group}' has no dimension '{missing[0]}'; it has {list(dataset.dims)}")
-    return dataset.sizes["chain"], dataset.sizes["draw"]
-
-
-def _variables(dataset: Any, var_names: str | Sequence[str] | None) -> list[Any]:
-    """The variables that have draws: all, those named, or all but those named with a tilde."""
-    drawn = [name for name, variable in dataset.data_vars.items() if set(_SAMPLE) <= set(variable.dims)]
+    posterior = Posterior(data, group)
+    values, names = posterior.matrix(var_names)
+    rule = as_rule(options.get("weights", "equal"))
+    if rule != "equal" and posterior.is_dict and not return_result:
+        raise ValueError("a dict has no place for the weights; ask for them with return_result=True")
+    if isinstance(options.get("groups"), str):
+        if options["groups"] != "chain":
+            raise ValueError(f"groups is '{options['groups']}'; give the word 'chain' or a label for each draw")
+        options["groups"] = posterior.chain_of_each()
+    for what in ("groups", "include", "exclude"):
+        given = options.get(what)
+        if given is not None and (np.ndim(given) > 1 or hasattr(given, "dims")):
+            options[what] = posterior.flat(given, what)
+    weight, logarithm = _weights(posterior, sample_weight, log_weight)
     if var_names is None:
-        return drawn
-    asked = [var_names] if isinstance(var_names, str) else list(var_names)
-    barred = [name.removeprefix("~") for name in asked if name.startswith("~") and name not in drawn]
-    wanted = [name for name in asked if not name.startswith("~") or name in drawn]
-    for name in [*barred, *wanted]:
-        if name not in drawn:
-            raise ValueError(f"there is no variable '{name}' with draws; there are {', '.join(map(str, drawn))}")
-    return [name for name in wanted or drawn if name not in barred]
+        _look_at(posterior, values)
+    result = choose(Table(values, names), n, sample_weight=weight, log_weight=logarithm, **options)
+    said = {
+        "mmd": result.mmd,
+        "worth": result.worth,
+        "rows": result.rows,
+        "kernel": result.kernel.name,
+        "bandwidth": list(result.kernel.bandwidths) or None,
+        "scale": result.scale,
+        "var_names": [str(name) for name in posterior.variables(var_names)],
+        "weights": None if rule == "equal" else rule,
+        # Some formats have no booleans.
+        "weighted": 1 if result.weighted else None,
+        "version": VERSION,
+    }
+    attributes = {PREFIX + name: value for name, value in said.items() if value is not None}
+    cut = posterior.cut(result.indices, None if rule == "equal" else result.weights, attributes)
+    return (cut, result) if return_result else cut
 
 
-def _element_names(name: str, shape: tuple[int, ...]) -> Iterable[str]:
-    if not shape:
-        return [name]
-    return [f"{name}[{', '.join(map(str, place))}]" for place in np.ndindex(*shape)]
-
-
-def _cut(dataset: Any, rows: NDArray[np.int64], group: str) -> Any:
-    """One chain of the chosen draws, with the places they came from."""
-    import xarray as xr
-
-    chains, draws = _sizes(dataset, group)
-    places = np.unravel_index(rows, (chains, draws))
-    picked = dataset.isel({dim: xr.DataArray(at, dims="draw") for dim, at in zip(_SAMPLE, places)})
-    coordinates = {}
-    for dim, at in zip(_SAMPLE, places):
-        labels = dataset[dim].values if dim in dataset.coords else np.arange(dataset.sizes[dim])
-        coordinates[f"source_{dim}"] = ("draw", labels[at])
-    picked = picked.drop_vars(_SAMPLE, errors="ignore").assign_coords(draw=np.arange(len(rows)), **coordinates)
-    drawn = [name for name, variable in dataset.data_vars.items() if set(_SAMPLE) & set(variable.dims)]
-    whole = [name for name in picked.data_vars if name not in drawn]
-    cut = picked[drawn].expand_dims(chain=[0]).assign(picked[whole].data_vars)
-    order = {name: [dim for dim in dataset[name].dims] for name in drawn}
-    for name, dims in order.items():
-        cut[name] = cut[name].transpose(*dict.fromkeys([*_SAMPLE, *dims]))
-    return cut[list(dataset.data_vars)].assign_attrs(dataset.attrs)
-
-
-def _rebuilt(data: Any, groups: dict[str, Any]) -> Any:
-    """The same kind of object with these groups."""
-    if _is_tree(data):
-        import xarray as xr
-
-        rebuilt = data.copy()
-        for name, dataset in groups.items():
-            below = rebuilt[name].children
-            rebuilt[name] = xr.DataTree(dataset, children=dict(below))
-        return rebuilt
-    import warnings
-
-    with warnings.catch_warnings():
-        # Groups of the user's own were accepted when the object was made.
-        warnings.simplefilter("ignore")
-        return type(data)(attrs=data.attrs, **groups)
+def _look_at(posterior: Posterior, values: NDArray[np.float64]) -> None:
+    """Warns of variables that are hardly meant where none were named: too many numbers, computed ones, whole ones."""
+    doubts = []
+    columns = values.shape[1]
+    drawn = posterior.variables(None)
+    if columns > _MANY:
+        sizes = {str(name): int(posterior.dataset[name].size) // posterior.size for name in drawn}
+        largest = max(sizes, key=lambda name: sizes[name])
+        doubts.append(f"they have {columns:,} numbers ({sizes[largest]:,} of '{largest}')")
+    else:
+        some = values[:: -(-len(values) // 1000)]
+        varying = some[:, some.std(axis=0) > 0]
+        if 1 < varying.shape[1] < len(some) // 2 and np.all(np.isfinite(varying)):
+            alike = (varying - varying.mean(axis=0)) / varying.std(axis=0) / np.sqrt(len(some))
+            # Draws that were written with a few digits are still to count as the same.
+            spare = varying.shape[1] - int(np.linalg.matrix_rank(alike, 1e-4))
+            if spare:
+                doubts.append(f"{spare} of their {columns} numbers follow from the others")
+    whole = [str(name) for name in drawn if posterior.dataset[name].dtype.kind in "iub"]
+    if whole:
+        doubts.append(f"'{whole[0]}' is of whole numbers")
+    if doubts:
+        warn(
+            f"draws are chosen by all {len(drawn)} variables, but {' and '.join(doubts)}; name the parameters with "
+            "var_names=[…]"
+        )

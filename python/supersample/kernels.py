@@ -16,17 +16,33 @@ Linear      x . y, which matches means only
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from . import _native
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import ArrayLike, NDArray
+#: Kernel values that are computed between two looks for Ctrl-C.
+_BLOCK = 2_000_000
 
 __all__ = ["IMQ", "Gaussian", "Kernel", "Laplace", "Linear", "Matern12", "Matern32", "Matern52"]
+
+
+def _lengths(bandwidth: Any) -> list[float]:
+    """One or several lengths as numbers."""
+    if bandwidth is None or isinstance(bandwidth, (str, bytes, bool, np.bool_)):
+        raise TypeError(f"bandwidth is {bandwidth!r}; give a number")
+    try:
+        lengths = np.atleast_1d(np.asarray(bandwidth, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise TypeError(f"bandwidth is {bandwidth!r}; give a number") from None
+    if lengths.ndim != 1 or not len(lengths):
+        raise ValueError(f"bandwidth has shape {np.shape(bandwidth)}; give a number, or several in a list")
+    return [float(length) for length in lengths]
 
 
 class Kernel:
@@ -53,17 +69,35 @@ class Kernel:
         return bandwidth if isinstance(bandwidth, tuple) else (bandwidth,)
 
     def __call__(self, x: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
-        """The matrix of k(x, y), one row for each row of `x` and one column for each row of `y`.
+        """The matrix of k(x, y), one row for each row of `x` and one column for each row of `y`; on all cores if large.
 
         >>> from supersample.kernels import IMQ
         >>> IMQ(1.0)([[0.0], [1.0]], [[0.0]])
         array([[1.        ],
                [0.70710678]])
         """
-        from ._inputs import as_table
+        from ._inputs import as_table, as_threads
 
-        first, second = as_table(x, "x"), as_table(y, "y")
-        return _native.kernel_values(self.name, list(self.bandwidths), first.values, second.values)
+        first, second = as_table(x, "x").values, as_table(y, "y").values
+        step = max(_BLOCK // max(len(second), 1), 1)
+        if len(first) <= step:
+            return _native.kernel_values(self.name, list(self.bandwidths), first, second)
+        values = np.empty((len(first), len(second)))
+
+        def fill(start: int) -> None:
+            rows = first[start : start + step]
+            values[start : start + step] = _native.kernel_values(self.name, list(self.bandwidths), rows, second)
+
+        from concurrent.futures import ThreadPoolExecutor
+
+        # Each block lets go of Python's lock while it is computed.
+        pool = ThreadPoolExecutor(as_threads(None) or os.cpu_count())
+        try:
+            for _ in pool.map(fill, range(0, len(first), step)):
+                pass
+        finally:
+            pool.shutdown(cancel_futures=True)
+        return values
 
 
 class _OneLength(Kernel):
@@ -72,7 +106,10 @@ class _OneLength(Kernel):
     bandwidth: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "bandwidth", float(self.bandwidth))
+        lengths = _lengths(self.bandwidth)
+        if len(lengths) != 1:
+            raise ValueError(f"{self.name} takes one bandwidth, not {len(lengths)}; only gaussian takes several")
+        object.__setattr__(self, "bandwidth", lengths[0])
         _native.check_kernel(self.name, list(self.bandwidths))
 
 
@@ -93,8 +130,7 @@ class Gaussian(Kernel):
     name: ClassVar[str] = "gaussian"
 
     def __post_init__(self) -> None:
-        given: float | Sequence[float] = self.bandwidth
-        several = tuple(map(float, given)) if isinstance(given, Sequence) else (float(given),)
+        several = tuple(_lengths(self.bandwidth))
         object.__setattr__(self, "bandwidth", several[0] if len(several) == 1 else several)
         _native.check_kernel(self.name, list(several))
 
@@ -210,9 +246,8 @@ def native_kernel(kernel: str | Kernel, bandwidth: object) -> tuple[str, list[fl
         return kernel, None
     if isinstance(bandwidth, str):
         raise ValueError(f"bandwidth is '{bandwidth}'; give a number or the word 'median'")
-    try:
-        several = [float(b) for b in bandwidth] if isinstance(bandwidth, Sequence) else [float(bandwidth)]  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        raise TypeError(f"bandwidth is {bandwidth!r}; give a number or the word 'median'") from None
+    several = _lengths(bandwidth)
+    if len(several) > 1 and kernel != Gaussian.name:
+        raise ValueError(f"{kernel} takes one bandwidth, not {len(several)}; only gaussian takes several")
     _native.check_kernel(kernel, several)
     return kernel, several

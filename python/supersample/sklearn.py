@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+import math
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 try:
     from sklearn.base import BaseEstimator
-    from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+    from sklearn.utils import check_random_state
+    from sklearn.utils.validation import _check_feature_names_in, _check_sample_weight, check_is_fitted, validate_data
 except ImportError as error:  # pragma: no cover
     raise ImportError("SuperSampler needs scikit-learn: pip install 'supersample[sklearn]'") from error
 
 from ._choose import herd, thin
-
-if TYPE_CHECKING:
-    from ._choose import Bandwidth, Precision, Scale, Weights
-    from ._result import Result
-    from .kernels import Kernel
+from ._evaluate import mmd
+from ._inputs import as_count
+from ._result import PoolResult
+from ._types import Bandwidth, Precision, Scale, Weights
+from .kernels import Kernel
 
 __all__ = ["SuperSampler"]
 
@@ -29,20 +32,29 @@ class SuperSampler(BaseEstimator):  # type: ignore[misc]
 
     scikit-learn's transformers must keep every row, so this is no transformer: `fit` chooses, `sample_indices_` are the
     rows, and `fit_resample(X, y)` returns them, as samplers of imbalanced-learn do (whose pipelines accept it as a
-    step).
+    step, and would refuse one that has `transform` as well). It can end a pipeline of scikit-learn, and `score` lets a
+    grid search compare sizes and kernels.
 
     Parameters
     ----------
     n_samples
-        How many rows, or which part of them where it is a fraction below 1. Where there are fewer, all of them.
+        How many rows, or which part of them where it is a fraction (a float up to 1.0). Where there are fewer, all of
+        them. With `quotas` it has no effect.
     method
-        `"thin"` for the best set, `"herd"` for the paper's sequence of distinct rows.
+        `"thin"` for the best set, `"herd"` for the paper's sequence; rows are distinct with either.
     stratify
         Take rows of every class of `y` in proportion.
-    search, seed
-        Of the search that `thin` ends with.
-    kernel, bandwidth, scale, weights, threads, precision
+    quotas
+        Take as many rows of each class of `y` instead: one number for all, or a mapping from classes.
+    search, random_state
+        Of the search that `thin` ends with. The default seed is 0, so that results can be repeated; None draws one.
+    kernel, bandwidth, scale, weights, precision
         As in `supersample.herd`.
+    n_jobs
+        How many threads; -1 for all cores, -2 for all but one, None as in `supersample.herd`. The result does not
+        depend on it.
+    verbose
+        Draw a bar.
 
     Attributes
     ----------
@@ -53,7 +65,7 @@ class SuperSampler(BaseEstimator):  # type: ignore[misc]
     mmd_
         Their MMD.
     result_
-        The whole `Result`.
+        The whole `PoolResult`.
 
     >>> from sklearn.datasets import load_iris
     >>> from supersample import SuperSampler
@@ -69,7 +81,7 @@ class SuperSampler(BaseEstimator):  # type: ignore[misc]
     sample_indices_: NDArray[np.int64]
     weights_: NDArray[np.float64]
     mmd_: float
-    result_: Result
+    result_: PoolResult
 
     def __init__(
         self,
@@ -77,65 +89,87 @@ class SuperSampler(BaseEstimator):  # type: ignore[misc]
         *,
         method: str = "thin",
         stratify: bool = False,
+        quotas: int | Mapping[Any, int] | None = None,
         kernel: str | Kernel = "gaussian",
         bandwidth: Bandwidth = "median",
         scale: Scale = "sd",
         weights: Weights = "equal",
         search: int | None = None,
-        seed: int = 0,
-        threads: int | None = None,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
         precision: Precision = "mixed",
+        verbose: bool | int = False,
     ) -> None:
         self.n_samples = n_samples
         self.method = method
         self.stratify = stratify
+        self.quotas = quotas
         self.kernel = kernel
         self.bandwidth = bandwidth
         self.scale = scale
         self.weights = weights
         self.search = search
-        self.seed = seed
-        self.threads = threads
+        self.random_state = random_state
+        self.n_jobs = n_jobs
         self.precision = precision
+        self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SuperSampler:
-        """Chooses rows of `X`; `y` is used where `stratify` is set.
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        log_weight: Any = None,
+        include: Any = None,
+        exclude: Any = None,
+    ) -> SuperSampler:
+        """Chooses rows of `X`; `y` is used where `stratify` or `quotas` is set, the others as in `supersample.thin`.
 
         >>> import numpy as np
         >>> from supersample import SuperSampler
         >>> X = np.random.default_rng(0).normal(size=(200, 2))
         >>> SuperSampler(n_samples=0.05).fit(X).sample_indices_.shape
         (10,)
+        >>> 7 in SuperSampler(n_samples=5).fit(X, include=[7]).sample_indices_
+        True
         """
         values = validate_data(self, X, dtype=np.float64, order="C")
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, values, dtype=np.float64)
-        size = self._size(len(values))
         options: dict[str, Any] = {
-            name: getattr(self, name) for name in ("kernel", "bandwidth", "scale", "weights", "threads", "precision")
+            name: getattr(self, name) for name in ("kernel", "bandwidth", "scale", "weights", "precision")
         }
+        options |= {"sample_weight": sample_weight, "log_weight": log_weight}
+        options |= {"threads": _threads(self.n_jobs), "progress": bool(self.verbose)}
+        size = self._size(len(values))
         if self.method == "herd":
-            if self.stratify:
-                raise ValueError("stratify has no effect on method='herd'; use method='thin'")
-            self.result_ = herd(values, size, sample_weight=sample_weight, unique=True, **options)
+            for name, value in (("stratify", self.stratify), ("quotas", self.quotas is not None)):
+                if value:
+                    raise ValueError(f"{name} has no effect on method='herd'; use method='thin'")
+            for name, value in (("include", include), ("exclude", exclude)):
+                if value is not None:
+                    raise ValueError(f"{name} has no effect on method='herd'; use method='thin'")
+            self.result_ = herd(values, size, unique=True, **options)
         elif self.method == "thin":
             groups = None
-            if self.stratify:
+            if self.stratify or self.quotas is not None:
                 if y is None:
                     raise ValueError("stratify needs y, the class of each row; give it to fit")
                 groups = np.asarray(y)
             self.result_ = thin(
                 values,
-                size,
-                sample_weight=sample_weight,
+                None if self.quotas is not None else size,
                 groups=groups,
+                quotas=self.quotas,
+                include=include,
+                exclude=exclude,
                 search=self.search,
-                seed=self.seed,
+                seed=self._seed(),
                 **options,
             )
         else:
             raise ValueError(f"method is {self.method!r}; choose 'thin' or 'herd'")
-        assert self.result_.indices is not None
         self.sample_indices_ = self.result_.indices
         self.weights_ = self.result_.weights
         self.mmd_ = self.result_.mmd
@@ -155,7 +189,7 @@ class SuperSampler(BaseEstimator):  # type: ignore[misc]
         chosen = [self.result_.take(array) for array in arrays]
         return chosen[0] if len(chosen) == 1 else tuple(chosen)
 
-    def fit_resample(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit_resample(self, X: Any, y: Any = None, sample_weight: Any = None, **options: Any) -> Any:
         """Chooses rows and returns them: `X` alone, or `X` and `y` where `y` is given.
 
         >>> import numpy as np
@@ -165,10 +199,49 @@ class SuperSampler(BaseEstimator):  # type: ignore[misc]
         >>> X_few.shape, y_few.shape
         ((10, 2), (10,))
         """
-        self.fit(X, y, sample_weight)
+        self.fit(X, y, sample_weight, **options)
         given: Sequence[Any] = (X,) if y is None else (X, y)
         rows = [np.asarray(part) if isinstance(part, (list, tuple)) else part for part in given]
         return self.resample(*rows)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Minus the MMD between the rows of `X`, held out or not, and the chosen ones: the larger, the better.
+
+        Kernel, bandwidth and scale are the same for all that are compared, gaussian with the median distance of `X` by
+        default, so that a grid search does not compare errors in different units; `y` is not used.
+
+        >>> import numpy as np
+        >>> from sklearn.model_selection import GridSearchCV
+        >>> from supersample import SuperSampler
+        >>> X = np.random.default_rng(0).normal(size=(200, 2))
+        >>> search = GridSearchCV(SuperSampler(), {"n_samples": [2, 40]}, cv=3).fit(X)
+        >>> search.best_params_
+        {'n_samples': 40}
+        """
+        check_is_fitted(self, "sample_indices_")
+        values = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, values, dtype=np.float64)
+        shares = None if self.weights == "equal" else self.weights_
+        points = self.result_.points
+        return -mmd(values, points, weights=shares, sample_weight=sample_weight, threads=_threads(self.n_jobs))
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """The names of the columns, which are those of `X`: rows are chosen, not columns.
+
+        >>> import numpy as np
+        >>> from supersample import SuperSampler
+        >>> SuperSampler(n_samples=2).fit(np.eye(3)).get_feature_names_out().tolist()
+        ['x0', 'x1', 'x2']
+        """
+        check_is_fitted(self, "sample_indices_")
+        names: NDArray[np.object_] = _check_feature_names_in(self, input_features)
+        return names
+
+    def _seed(self) -> int:
+        if isinstance(self.random_state, (int, np.integer)):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _size(self, rows: int) -> int:
         size: Any = self.n_samples
@@ -176,6 +249,16 @@ class SuperSampler(BaseEstimator):  # type: ignore[misc]
             if size < 1:
                 raise ValueError(f"n_samples is {size}; give at least 1")
             return min(int(size), rows)
-        if isinstance(size, (float, np.floating)) and 0 < size < 1:
+        if isinstance(size, (float, np.floating)) and 0 < size <= 1:
             return max(round(float(size) * rows), 1)
-        raise ValueError(f"n_samples is {size!r}; give a whole number, or a fraction between 0 and 1")
+        raise ValueError(f"n_samples is {size!r}; give a whole number, or a fraction up to 1.0")
+
+
+def _threads(n_jobs: Any) -> int | None:
+    """Threads as scikit-learn counts jobs: -1 is all cores, -2 all but one."""
+    if n_jobs is None:
+        return None
+    number = as_count(n_jobs, "n_jobs", -math.inf)
+    if number == 0:
+        raise ValueError("n_jobs is 0; give a number, -1 for all cores, or None")
+    return number if number > 0 else max((os.cpu_count() or 1) + 1 + number, 1)

@@ -2,6 +2,9 @@
 
 import inspect
 import re
+import subprocess
+import sys
+import typing
 from pathlib import Path
 
 import matplotlib
@@ -72,3 +75,49 @@ def test_the_functions_have_the_defaults_of_the_command_line():
     assert herd["unique"].default is False and thin["repeats"].default is False
     assert thin["search"].default is None and thin["seed"].default == 0
     assert all(p.kind is p.KEYWORD_ONLY for name, p in [*herd.items(), *thin.items()] if name not in ("x", "n"))
+
+
+def test_type_hints_can_be_resolved():
+    seen = 0
+    for name, item in public():
+        item = getattr(item, "fget", None) or getattr(item, "__func__", item)
+        if callable(item) and not name.endswith("instruction_set"):
+            typing.get_type_hints(item)
+            seen += 1
+    assert seen > 50
+    assert typing.get_type_hints(ss.thin)["return"] is ss.PoolResult
+    for kind in (ss.Result, ss.PoolResult, ss.Evaluation, ss.Pick):
+        assert typing.get_type_hints(kind)
+
+
+TYPED = """
+import numpy as np
+import supersample as ss
+
+x = np.zeros((9, 2))
+first: int = int(ss.thin(x, 3).indices[0]) + int(ss.Herder(x).result().indices[0])
+placed = ss.sample(ss.GaussianMixture([1], [[0.0]], [[[1.0]]]), 3)
+assert placed.indices is None
+data, result = ss.arviz.thin({"mu": x}, 3, return_result=True)
+again: dict[str, object] = dict(ss.arviz.thin({"mu": x}, 3))
+ss.thin(x, 3, kernel="imq", scale="units")
+ss.thin(x, 3, weights="best")
+print(result.indices[:5], data)
+"""
+
+
+def test_a_checker_of_types_agrees(tmp_path):
+    pytest.importorskip("mypy")
+    program = tmp_path / "program.py"
+    block = PYTHON.search((ROOT / "README.md").read_text(encoding="utf-8"))
+    program.write_text(block.group(1) + TYPED, encoding="utf-8")
+    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), str(program)]
+    found = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path).stdout
+    lines = [line for line in found.splitlines() if ": error:" in line]
+    # The two words that do not exist, and nothing else.
+    assert len(lines) == 2 and all('has incompatible type "Literal' in line for line in lines), found
+
+
+def test_the_module_shows_what_is_public():
+    assert {"thin", "arviz", "kernels", "SuperSampler"} <= set(dir(ss))
+    assert not {"Any", "TYPE_CHECKING", "annotations"} & set(dir(ss))

@@ -207,6 +207,9 @@ OPTIONS = {
     "weights of rows, zero": ({"sample_weight": np.zeros(60)}, ValueError, "all weights are zero"),
     "weights of rows, shape": ({"sample_weight": np.ones((60, 1))}, ValueError, "give one number for each row"),
     "weights of rows, text": ({"sample_weight": ["a"] * 60}, TypeError, "not of real numbers"),
+    "log-weights of rows, count": ({"log_weight": [1.0, 2.0]}, ValueError, "2 weights were given for 60 rows"),
+    "log-weights of rows, shape": ({"log_weight": np.ones((60, 1))}, ValueError, "give one number for each row"),
+    "number twice": ({"num_samples": 3}, ValueError, "n and num_samples are the same thing"),
     "progress": ({"progress": "yes"}, TypeError, "give True, False or a function"),
 }
 

@@ -10,6 +10,8 @@ import sys
 import textwrap
 import threading
 import time
+from types import ModuleType
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -72,6 +74,8 @@ def test_a_herder_that_is_at_work_says_so():
     said = []
 
     def look(phase, done, total):
+        if phase == "done":
+            return
         for ask in (lambda: len(herder), lambda: next(herder), herder.restart):
             with pytest.raises(RuntimeError, match="at work in another thread"):
                 ask()
@@ -178,16 +182,102 @@ def test_an_exception_of_the_progress_function_stops_the_work():
         ss.herd(np.random.default_rng(1).normal(size=(20_000, 5)), 10, progress=listener)
 
 
-def test_progress_is_told_and_drawn(capsys):
+def test_progress_and_its_end_are_told():
     told = []
     ss.thin(X, 30, progress=lambda *news: told.append(news))
-    assert told and all(phase in ("comparing", "choosing", "swapping", "searching") for phase, _, _ in told)
+    *phases, (last, done, total) = told
+    assert phases and all(phase in ("comparing", "choosing", "swapping", "searching") for phase, _, _ in phases)
     assert all(done >= 0 and total >= 0 for _, done, total in told)
-    ss.herd(X, 30, progress=True)
+    assert last == "done" and done == total > 0
+
+
+class Tqdm:
+    """As much of tqdm as is used."""
+
+    drawn: ClassVar = []
+
+    def __init__(self, total, desc):
+        self.total, self.desc, self.n, self.start_t = total, desc, 0, 5.0
+
+    def reset(self, total):
+        self.total, self.n, self.start_t = total, 0, 9.0
+
+    def set_description(self, desc, refresh):
+        self.desc = desc
+
+    def update(self, n):
+        self.n += n
+        self.drawn.append((self.desc, self.n, self.total, self.start_t))
+
+    def refresh(self):
+        self.drawn.append("refreshed")
+
+    def close(self):
+        self.drawn.append("closed")
+
+
+def test_the_bar_of_tqdm_is_used_where_it_is_installed(monkeypatch, capsys):
+    module = ModuleType("tqdm.auto")
+    module.tqdm = Tqdm
+    monkeypatch.setitem(sys.modules, "tqdm", ModuleType("tqdm"))
+    monkeypatch.setitem(sys.modules, "tqdm.auto", module)
+    ss.thin(X, 30, progress=True)
+    *phases, end, refreshed, closed = Tqdm.drawn
+    assert phases and all(n >= 0 for _, n, _, _ in phases)
+    assert end[0] == "done" and end[1] == end[2] > 0 and end[3] == 5.0, "the end shows the time of the whole"
+    assert (refreshed, closed) == ("refreshed", "closed") and capsys.readouterr().err == ""
+
+
+def test_the_own_bar_is_drawn_to_its_end(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    ss.thin(X, 30, progress=True)
     drawn = capsys.readouterr()
-    assert drawn.out == "" and "\r" in drawn.err and "100%" in drawn.err and drawn.err.endswith("\n")
+    assert drawn.out == "" and "\r" in drawn.err and drawn.err.endswith("\n")
+    assert drawn.err.splitlines()[-1].startswith("done      100.0% |")
     ss.herd(X, 30, progress=False)
     assert capsys.readouterr().err == ""
+
+
+def test_long_times_have_hours():
+    from supersample._progress import _clock
+
+    assert [_clock(seconds) for seconds in (7.9, 307, 3599, 3600, 104 * 3600 + 65)] == [
+        "00:07",
+        "05:07",
+        "59:59",
+        "1:00:00",
+        "104:01:05",
+    ]
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="threads cannot be counted on this system")
+@pytest.mark.parametrize(
+    ("environment", "argument", "expected"),
+    [
+        ({"RAYON_NUM_THREADS": "3"}, "", 3),
+        ({"OMP_NUM_THREADS": "3,1"}, "", 3),
+        ({"RAYON_NUM_THREADS": "5", "OMP_NUM_THREADS": "3"}, "", 5),
+        ({"OMP_NUM_THREADS": "3"}, ", threads=4", 4),
+        ({"RAYON_NUM_THREADS": "0", "OMP_NUM_THREADS": "many"}, "", len(os.sched_getaffinity(0))),
+    ],
+)
+def test_the_environment_says_how_many_threads(environment, argument, expected):
+    program = f"""
+        import glob
+        import numpy as np, supersample as ss
+        ss.herd(np.random.default_rng(0).normal(size=(5000, 4)), 3{argument})
+        names = [open(path).read() for path in glob.glob("/proc/self/task/*/comm")]
+        print(sum(name.startswith("supersample-") for name in names))
+    """
+    clean = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
+    assert int(run(program, env={**clean, **environment})) == expected
+
+
+def test_large_kernel_matrices_are_those_of_small_ones(monkeypatch):
+    kernel = ss.Matern32(0.8)
+    whole = kernel(X[:40], X)
+    monkeypatch.setattr(ss.kernels, "_BLOCK", 10_000)
+    np.testing.assert_array_equal(kernel(X[:40], X), whole)
 
 
 @pytest.mark.parametrize(

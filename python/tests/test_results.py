@@ -31,7 +31,8 @@ def test_stop_rules():
     assert (len(by_worth), by_worth.ended) == (first(math.sqrt(single / 500)), "worth")
     assert by_worth.worth >= 500
     assert ss.herd(X, 7).ended == "number"
-    everything = ss.herd(X[:20], 50, unique=True)
+    with pytest.warns(ss.SupersampleWarning, match="50 rows were asked for, but there are only 20 rows"):
+        everything = ss.herd(X[:20], 50, unique=True)
     assert (len(everything), everything.ended) == (20, "exhausted")
     with pytest.warns(ss.SupersampleWarning, match="an MMD of 0.001 was not reached with 5 points"):
         assert ss.herd(X, 5, tol=0.001).ended == "number"
@@ -50,7 +51,8 @@ def test_thin_is_better_than_herding_and_needs_fewer_rows():
     assert thorough.mmd <= ss.thin(X, 30, search=0).mmd
     seeds = [ss.thin(X, 30, search=10, seed=seed).indices.tolist() for seed in (0, 0, 1)]
     assert seeds[0] == seeds[1] != seeds[2]
-    everything = ss.thin(X[:20], 50)
+    with pytest.warns(ss.SupersampleWarning, match="50 rows were asked for, but there are only 20 rows"):
+        everything = ss.thin(X[:20], 50)
     assert (len(everything), everything.ended) == (20, "exhausted")
     assert len(ss.thin(X[:20], 50, repeats=True)) == 50
 
@@ -81,7 +83,10 @@ def test_groups_and_quotas():
     for options, words in [
         ({"quotas": 3}, "no effect without groups"),
         ({"groups": label, "quotas": {"huge": 3}}, "there is no group 'huge'"),
-        ({"groups": label, "quotas": [1, 2, 3]}, "3 quotas were given for 2 groups"),
+        (
+            {"groups": label, "quotas": [1, 2, 3]},
+            "3 quotas were given for 2 groups; give one for each of ['high', 'low']",
+        ),
         ({"groups": label[:5]}, "5 group labels were given for a pool of 800 rows"),
         ({"groups": label, "quotas": [3, 3]}, "the quotas add up to 6, but 10"),
     ]:
@@ -104,13 +109,51 @@ def test_weights_of_rows_are_as_rows_that_repeat():
 def test_warnings_of_kernels_weights_and_columns():
     for options, words in [
         ({"bandwidth": 1e3}, "nearly constant"),
+        ({"bandwidth": 1e9}, "nearly constant"),
         ({"bandwidth": 1e-4}, "nearly diagonal"),
         ({"sample_weight": np.r_[1.0, np.full(799, 1e-9)]}, "so uneven that the rows are worth 1.00 equal ones"),
     ]:
         with pytest.warns(ss.SupersampleWarning, match=words):
             ss.herd(X, 3, **options)
+        herder = ss.Herder(X, **options)
+        with pytest.warns(ss.SupersampleWarning, match=words):
+            herder.run(2)
+        herder.run(2)  # It has been said.
     with pytest.warns(ss.SupersampleWarning, match="1 of the directions have no variance of their own"):
         ss.herd(np.column_stack([X, X[:, 0]]), 3, scale="pca")
+
+
+def test_as_many_lengths_as_columns_are_doubted():
+    for function in (lambda **options: ss.thin(X, 3, **options), lambda **options: ss.mmd(X, X[:5], **options)):
+        with pytest.warns(ss.SupersampleWarning, match="it is not one for each column: the kernel is the mean of 3"):
+            function(bandwidth=[0.5, 1.0, 2.0])
+        function(bandwidth=[0.5, 1.0])
+        function(kernel=ss.Gaussian((0.5, 1.0, 2.0)))
+
+
+def test_warnings_point_to_the_line_of_the_caller():
+    import warnings
+
+    import supersample.arviz
+    import xarray as xr
+
+    posterior = xr.Dataset({"a": (("chain", "draw", "k"), X.reshape(2, 400, 3))})
+    mixture = ss.GaussianMixture([1], [[0.0]], [[[1.0]]])
+    calls = [
+        lambda: ss.herd(X, 2, tol=1e-6),
+        lambda: ss.thin(X, 2, tol=1e-6),
+        lambda: next(ss.Herder(X, bandwidth=1e3)),
+        lambda: ss.sample(mixture, 2, tol=1e-6),
+        lambda: ss.evaluate(X, X[:5], bandwidth=[1, 2, 3]),
+        lambda: supersample.arviz.thin(posterior, 2, tol=1e-6),
+        lambda: supersample.arviz.herd(posterior, 2, tol=1e-6),
+        lambda: ss.SuperSampler(2, bandwidth=1e3).fit(X),
+    ]
+    for call in calls:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            call()
+        assert [(warning.category, warning.filename) for warning in caught] == [(ss.SupersampleWarning, __file__)]
 
 
 def test_constant_data_are_no_reason_to_panic():
@@ -146,6 +189,14 @@ def test_evaluation_says_what_the_result_says():
 def test_repr_and_notebook_view():
     result = ss.herd(pd.DataFrame(X, columns=["<mu>", "tau", "theta"]), 40)
     assert repr(result).startswith("Result: 40 of 800 rows")
+    assert re.search(r"worth [\d,.]+ draws of these 800 rows", repr(result))
+    assert "draws of these 800 rows" in repr(ss.evaluate(X, result.points)) and "iid" not in repr(result)
+    # Nothing but rounding tells these from all rows.
+    everything = ss.thin(X[:50], 50)
+    assert "as good as all 50 rows" in repr(everything) and "e1" not in repr(everything)
+    assert "as good as all" in repr(ss.evaluate(X[:50], everything.points))
+    view = ss.evaluate(pd.DataFrame(X, columns=["<mu>", "<mu>2", "<mu>3"]), X[:9])._repr_html_()
+    assert "random 9 rows" in view and "&lt;mu&gt;" in view and "<mu>" not in view
     html = result._repr_html_()
     assert "&lt;mu&gt;" in html and "<mu>" not in html and "<svg" in html and "script" not in html
     assert "<svg" not in ss.herd(X, 2)._repr_html_()
@@ -155,6 +206,12 @@ def test_repr_and_notebook_view():
         ss.herd(X, 3, kernel="linear")
     )
     assert repr(ss.Herder(X, bandwidth=1.5)) == "<Herder of 800 rows, gaussian(1.5) kernel, 0 picks>"
+
+
+def test_plots_show_rows_by_their_weights():
+    weights = np.where(X[:, 0] > 0, 1.0, 1e-9)
+    grey, _ = ss.thin(X, 20, sample_weight=weights).plot_marginals()[0].lines
+    assert (grey.get_xdata() > 0).mean() > 0.99
 
 
 def test_plots_return_axes_with_ink():

@@ -7,7 +7,7 @@ import supersample as ss
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
-from sklearn.model_selection import ParameterGrid
+from sklearn.model_selection import GridSearchCV, ParameterGrid
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
@@ -59,6 +59,57 @@ def test_classes_in_proportion():
         SuperSampler(10, stratify=True).fit(X)
     with pytest.raises(ValueError, match="no effect on method='herd'"):
         SuperSampler(10, stratify=True, method="herd").fit(X, Y)
+
+
+def test_quotas_rows_and_logarithms_of_weights():
+    _, classes = SuperSampler(quotas={0: 1, 2: 4}).fit_resample(X, Y)
+    assert np.bincount(classes).tolist() == [1, 0, 4]
+    assert np.bincount(SuperSampler(quotas=2).fit_resample(X, Y)[1]).tolist() == [2, 2, 2]
+    chosen = SuperSampler(5).fit(X, include=[7], exclude=np.arange(150) > 20).sample_indices_
+    assert 7 in chosen and chosen.max() <= 20
+    weights = np.arange(1.0, 151)
+    assert SuperSampler(9).fit(X, log_weight=np.log(weights) - 2000).sample_indices_.tolist() == (
+        ss.thin(X, 9, sample_weight=weights).indices.tolist()
+    )
+    with pytest.raises(ValueError, match="include has no effect on method='herd'"):
+        SuperSampler(9, method="herd").fit(X, include=[3])
+    with pytest.raises(ValueError, match="quotas has no effect on method='herd'"):
+        SuperSampler(quotas=3, method="herd").fit(X, Y)
+
+
+def test_the_words_are_those_of_scikit_learn(capfd):
+    rows = lambda **options: SuperSampler(12, **options).fit(X).sample_indices_.tolist()
+    assert rows(random_state=3) == ss.thin(X, 12, seed=3).indices.tolist()
+    assert rows(random_state=np.random.RandomState(1)) == rows(random_state=np.random.RandomState(1))
+    assert len(rows(random_state=None)) == 12
+    assert rows(n_jobs=-1) == rows(n_jobs=2) == rows(n_jobs=-1000) == rows()
+    for wrong in (0, 1.5):
+        with pytest.raises((TypeError, ValueError), match=f"n_jobs is {wrong}"):
+            rows(n_jobs=wrong)
+    assert capfd.readouterr().err == ""
+    rows(verbose=1)
+    assert "done" in capfd.readouterr().err
+    assert len(SuperSampler(1.0).fit(X).sample_indices_) == 150
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    assert SuperSampler(5).fit(frame).get_feature_names_out().tolist() == list("abcd")
+
+
+def test_a_grid_search_compares_scores():
+    few, many = SuperSampler(3).fit(X[::2]), SuperSampler(40).fit(X[::2])
+    assert few.score(X[1::2]) < many.score(X[1::2]) < 0
+    assert many.score(X[1::2]) == -ss.mmd(X[1::2], many.result_.points)
+    best = SuperSampler(10, weights="simplex").fit(X)
+    assert best.score(X) == pytest.approx(-best.mmd_, rel=1e-6)
+    search = GridSearchCV(SuperSampler(), {"n_samples": [2, 30]}, cv=3).fit(X)
+    assert search.best_params_ == {"n_samples": 30}
+
+
+def test_it_is_a_step_of_pipelines_that_resample():
+    imblearn = pytest.importorskip("imblearn.pipeline")
+    from sklearn.neighbors import KNeighborsClassifier
+
+    pipeline = imblearn.make_pipeline(StandardScaler(), SuperSampler(quotas=5), KNeighborsClassifier(1)).fit(X, Y)
+    assert pipeline[-1].n_samples_fit_ == 15 and pipeline.score(X, Y) > 0.8
 
 
 def test_it_ends_a_pipeline():

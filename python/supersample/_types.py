@@ -1,0 +1,15 @@
+"""The words that keywords take, as types that `typing.get_type_hints` finds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+from numpy.typing import NDArray
+
+Bandwidth = float | Sequence[float] | NDArray[Any] | Literal["median"]
+Precision = Literal["mixed", "double"]
+Scale = Literal["none", "sd", "pca"]
+Weights = Literal["equal", "simplex", "free"]
+#: A function of (phase, done, total).
+Listener = Callable[[str, int, int], object]
