@@ -17,12 +17,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ._choose import herd, thin
-from ._evaluate import Evaluation, evaluate, mmd
+from ._evaluate import Evaluation, TypicalErrors, evaluate, mmd
 from ._herder import Herder, Pick
 from ._mixture import GaussianMixture, sample
 from ._native import VERSION as __version__
 from ._native import instruction_set
-from ._result import PoolResult, Result
+from ._result import PoolResult, Refinement, Result
 from ._warnings import SupersampleWarning
 from .kernels import IMQ, Gaussian, Kernel, Laplace, Linear, Matern12, Matern32, Matern52
 
@@ -44,9 +44,11 @@ __all__ = [
     "Matern52",
     "Pick",
     "PoolResult",
+    "Refinement",
     "Result",
     "SuperSampler",
     "SupersampleWarning",
+    "TypicalErrors",
     "__version__",
     "evaluate",
     "herd",

@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from . import _native
+from ._advice import missed, tell
 from ._inputs import (
     Table,
     as_count,
@@ -17,14 +19,13 @@ from ._inputs import (
     as_size,
     as_table,
     as_threads,
+    explained,
     prepared,
     weighted,
 )
-from ._numbers import counted, significant, worth_of
 from ._progress import reporting
-from ._result import PoolResult, Result, background
+from ._result import PoolResult, Refinement, background
 from ._types import Bandwidth, Listener, Precision, Scale, Weights
-from ._warnings import warn
 from .kernels import Kernel, known_kernel
 
 
@@ -66,13 +67,14 @@ def herd(
         or a kernel such as `Gaussian(1.5)`. Lengths are in the units of the scaled points. Several lengths are a mean
         of Gaussians, not one length for each column.
     scale
-        Every column to unit variance (sd), uncorrelated as well (pca), or as it is (none).
+        Every column to unit variance (sd), uncorrelated as well (pca), by median and median absolute deviation, which a
+        few wild values do not move (mad), or as it is (none).
     weights
         Weights of the chosen rows: equal ones, or the best that are not negative and sum to one (simplex), or the
         best of either sign that sum to one (free).
     sample_weight, log_weight
         Weights of the rows of `x`, for samples that are weighted, or their natural logarithms, of which -inf is no
-        weight. Weighted frames of anesthetic and chains of getdist bring their own.
+        weight. Rows without weight are never chosen. Weighted frames of anesthetic and chains of getdist have theirs.
     unique
         Choose no row twice. By default rows may repeat, as in the paper.
     tol, worth
@@ -94,17 +96,23 @@ def herd(
     >>> few.ended, few.mmd <= 0.05
     ('tolerance', True)
     """
-    n, tol, worth, weights_ = as_size(n, num_samples), as_goal(tol, "tol"), as_goal(worth, "worth"), as_rule(weights)
+    n, tol, worth, rule = as_size(n, num_samples), as_goal(tol, "tol"), as_goal(worth, "worth"), as_rule(weights)
     table, limit = weighted(as_table(x), sample_weight, log_weight), _limit(n, tol, worth)
     samples = prepared(table, kernel, bandwidth, scale, precision)
-    herder = _native.Herder(samples, bool(unique))
-    threads = as_threads(threads)
     with reporting(progress) as listener:
-        most = len(table.values) if limit is None else limit
-        ended = herder.advance(most, tol, worth, threads, listener)
-        result = as_result(table, samples, herder, ended, scale, weights_, threads, listener)
-    look_at(table, samples, herder)
-    missed(result, limit, tol, worth)
+        chosen = _native.herd(
+            samples,
+            limit,
+            tol=tol,
+            worth=worth,
+            unique=bool(unique),
+            weights=rule,
+            threads=as_threads(threads),
+            progress=listener,
+        )
+    result = as_result(table, samples, chosen, scale)
+    tell(chosen.advice, table.names)
+    missed(chosen, len(result), limit, tol, worth)
     return result
 
 
@@ -136,7 +144,8 @@ def thin(
 
     `n` is how many rows are kept, NOT a step as in other libraries' `thin`: `thin(x, 10)` keeps 10 rows.
 
-    The rows come in greedy order, so that prefixes are good sets too. What is not described here is as in `herd`.
+    The rows come in greedy order, so that prefixes are good sets too, and `refinement` says what swaps and search have
+    gained. What is not described here is as in `herd`.
 
     Parameters
     ----------
@@ -148,7 +157,7 @@ def thin(
         Annealed sweeps that look beyond the nearest optimum, and the seed of that search. By default 3 to 40, fewer for
         more rows; 0 is none.
     include, exclude
-        Rows that must be among the chosen, and rows that must not: numbers, or a mask.
+        Rows that must be among the chosen, even without weight, and rows that must not: numbers, or a mask.
     groups
         A label for each row (a chain, a class): each group gives rows in proportion to its mass.
     quotas
@@ -164,43 +173,34 @@ def thin(
     >>> int(label[chosen.indices].sum())
     5
     """
-    n, tol, worth, weights_ = as_size(n, num_samples), as_goal(tol, "tol"), as_goal(worth, "worth"), as_rule(weights)
+    n, tol, worth, rule = as_size(n, num_samples), as_goal(tol, "tol"), as_goal(worth, "worth"), as_rule(weights)
     table = weighted(as_table(x), sample_weight, log_weight)
     rows = len(table.values)
-    group_of, quota_of = _grouped(groups, quotas)
+    labels, group_of, quota_of = _grouped(groups, quotas)
     if n is None and quota_of is not None:
         n = sum(quota_of)
     limit = _limit(n, tol, worth)
-    most = rows if limit is None else limit
     samples = prepared(table, kernel, bandwidth, scale, precision)
-    barred = as_rows(exclude, rows, "exclude")
-    available = rows - len(set(barred))
-    exhausted = not repeats and quota_of is None and most > available > 0
-    threads = as_threads(threads)
-    with reporting(progress) as listener:
-        chosen, ended = _native.thin(
+    with reporting(progress) as listener, explained(table.names, labels=labels):
+        chosen = _native.thin(
             samples,
-            available if exhausted else most,
+            limit,
             tol=tol,
             worth=worth,
             repeats=bool(repeats),
             search=None if search is None else as_count(search, "search", 0),
             seed=as_count(seed, "seed", 0),
             include=as_rows(include, rows, "include"),
-            exclude=barred,
+            exclude=as_rows(exclude, rows, "exclude"),
             groups=group_of,
             quotas=quota_of,
-            threads=threads,
+            weights=rule,
+            threads=as_threads(threads),
             progress=listener,
         )
-        # What a herder says of these rows is what it says of any rows in that order.
-        herder = _native.Herder(samples, False)
-        herder.replay(chosen.tolist(), threads)
-        if exhausted and ended == "number":
-            ended = "exhausted"
-        result = as_result(table, samples, herder, ended, scale, weights_, threads, listener)
-    look_at(table, samples, herder)
-    missed(result, limit, tol, worth)
+    result = as_result(table, samples, chosen, scale)
+    tell(chosen.advice, table.names)
+    missed(chosen, len(result), limit, tol, worth)
     return result
 
 
@@ -212,115 +212,66 @@ def _limit(n: int | None, tol: float | None, worth: float | None) -> int | None:
     return as_count(n, "n")
 
 
-def _grouped(groups: Any, quotas: Any) -> tuple[list[int] | None, list[int] | None]:
-    """Groups by number and the quota of each."""
+def _grouped(groups: Any, quotas: Any) -> tuple[list[Any], NDArray[np.int64] | None, list[int] | None]:
+    """The labels of the groups, the number of each row's, and the quota of each."""
     if groups is None:
         if quotas is not None:
             raise ValueError("quotas have no effect without groups; give the group of each row")
-        return None, None
+        return [], None, None
     given = np.asarray(groups)
     if given.ndim != 1:
         raise ValueError(f"groups has shape {given.shape}; give one label for each row")
     try:
-        labels, numbers = np.unique(given, return_inverse=True)
+        labels, places = np.unique(given, return_inverse=True)
     except TypeError:
         kinds = ", ".join(sorted({type(label).__name__ for label in given}))
         raise TypeError(
             f"groups has labels that cannot be sorted ({kinds}); give each row a label of one type"
         ) from None
+    known, numbers = labels.tolist(), places.astype(np.int64)
     if quotas is None:
-        return numbers.tolist(), None
+        return known, numbers, None
     if isinstance(quotas, Mapping):
-        known = labels.tolist()
         strange = [label for label in quotas if label not in known]
         if strange:
             raise ValueError(f"there is no group {strange[0]!r}; the groups are {known}")
         each = [quotas.get(label, 0) for label in known]
     elif np.ndim(quotas) == 0:
-        each = [quotas] * len(labels)
+        each = [quotas] * len(known)
     else:
         each = list(quotas)
-        if len(each) != len(labels):
+        if len(each) != len(known):
             raise ValueError(
-                f"{len(each)} quotas were given for {len(labels)} groups; give one for each of {labels.tolist()}, or a "
+                f"{len(each)} quotas were given for {len(known)} groups; give one for each of {known}, or a "
                 "mapping from labels"
             )
-    return numbers.tolist(), [as_count(quota, "a quota", 0) for quota in each]
+    return known, numbers, [as_count(quota, "a quota", 0) for quota in each]
 
 
-def as_result(
-    table: Table,
-    samples: _native.Samples,
-    herder: _native.Herder,
-    ended: str,
-    scale: str,
-    weights: str,
-    threads: int | None,
-    listener: Listener | None,
-) -> PoolResult:
-    """The picks of a herder as a result."""
-    indices, error = herder.indices(), herder.errors()
-    if weights == "equal":
-        shares, mmd = np.full(len(indices), 1 / len(indices)), float(error[-1])
-    else:
-        shares, mmd = _native.optimal_weights(samples, indices, weights, threads, listener)
-    single_draw, floor = herder.scale_of_errors() or (None, 0.0)
+def as_result(table: Table, samples: _native.Samples, chosen: _native.Chosen, scale: str) -> PoolResult:
+    """What the native module has chosen as a result."""
+    indices, shares, refinement = chosen.rows, samples.shares, chosen.refinement
     return PoolResult(
         indices=indices,
         points=table.values[indices],
-        weights=shares,
-        error=error,
-        mmd=mmd,
-        worth=worth_of(mmd, single_draw, floor),
+        weights=equal_unless(chosen.weights, len(indices)),
+        error=chosen.error,
+        mmd=chosen.mmd,
+        worth=chosen.worth,
         kernel=known_kernel(*samples.kernel),
-        ended=ended,
+        ended=chosen.ended,
         rows=len(table.values),
         scale=scale,
         precision=samples.precision,
         names=table.names,
         unused=table.unused,
-        weighted=table.weights is not None,
-        _data=background(table.values, table.weights),
-        # Their own copy: the caller may write to the array.
-        _sample_weight=None if table.weights is None else table.weights.copy(),
+        weighted=shares is not None,
+        refinement=None if refinement is None else Refinement(**refinement),
+        _data=background(table.values, shares),
+        _sample_weight=shares,
     )
 
 
-def missed(result: Result, limit: int | None, tol: float | None, worth: float | None) -> None:
-    """Warns where an error was asked for and not reached, or more rows than there are."""
-    if tol is None and worth is None:
-        if result.ended == "exhausted" and limit is not None:
-            warn(f"{limit:,} rows were asked for, but there are only {counted(len(result), 'row')} to choose from")
-        return
-    if result.ended in ("tolerance", "worth"):
-        return
-    goals = [f"an MMD of {tol}"] * (tol is not None) + [f"a worth of {worth}"] * (worth is not None)
-    what = goals[0] + " was not" if len(goals) == 1 else f"neither {goals[0]} nor {goals[1]} was"
-    warn(f"{what} reached with {len(result)} points; allow more with n, or ask for less")
-
-
-def look_at(table: Table, samples: _native.Samples, herder: _native.Herder) -> None:
-    """Warns of kernels that see all rows alike or none near another, of uneven weights, of dropped directions."""
-    dropped = samples.degenerate[1]
-    if dropped:
-        warn(f"{dropped} of the directions have no variance of their own and were left out")
-    rows, shares = len(table.values), table.weights
-    own = 1 / rows
-    if shares is not None:
-        own = float(np.sum((shares / shares.sum()) ** 2))
-        if own > 0.1 and rows > 10:
-            warn(f"the weights are so uneven that the rows are worth {significant(1 / own)} equal ones; check them")
-            return
-    single_draw, _ = herder.scale_of_errors() or (None, 0.0)
-    bandwidths = samples.kernel[1]
-    if single_draw is None or not bandwidths or rows < 2:
-        return
-    # The mean of k over all pairs, and over the pairs of different rows.
-    mean = 1 - single_draw
-    advice = f"bandwidth {', '.join(map(significant, bandwidths))} is too"
-    if mean > 0.99:
-        if np.all(table.values == table.values[0]):
-            return
-        warn(f"the kernel is nearly constant, so all rows look alike to it; {advice} long")
-    elif mean - own < 0.01 * own:
-        warn(f"the kernel is nearly diagonal, so it sees no neighbours; {advice} short")
+def equal_unless(weights: NDArray[np.float64] | None, count: int) -> NDArray[np.float64]:
+    """The weights that were found, or equal ones."""
+    return np.full(count, 1 / count) if weights is None else weights

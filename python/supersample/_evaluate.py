@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _native
-from ._inputs import Table, as_table, as_threads, as_vector, matched, prepared, weighted
+from ._inputs import Table, as_table, as_threads, as_vector, explained, matched, prepared, weighted
 from ._mixture import GaussianMixture, as_mixture, gaussian_lengths
-from ._numbers import aligned, counted, is_all, ordinal, significant, with_spread, worth_of
+from ._numbers import aligned, counted, is_all, ordinal, significant, with_spread
 from ._progress import reporting
 from ._result import Result
-from ._types import Bandwidth, Listener, Scale
+from ._types import Bandwidth, Listener, Precision, Scale
 from ._warnings import warn
 from .kernels import Kernel, known_kernel
 
@@ -33,9 +33,10 @@ def mmd(
     log_weight: Any = None,
     weights: Any = None,
     threads: int | None = None,
+    precision: Precision = "mixed",
     progress: bool | Listener | None = None,
 ) -> float:
-    """The maximum mean discrepancy between `x` and `y`, in double precision.
+    """The maximum mean discrepancy between `x` and `y`.
 
     `x` is what is to be matched: rows with `sample_weight` or `log_weight`, or a Gaussian mixture (under the Gaussian
     kernel). `y` are points, with `weights` that are divided by their sum, or a `Result`, whose weights are used as they
@@ -45,7 +46,8 @@ def mmd(
     Kernel, bandwidth, scale and the weights of the rows are those by which a `Result` was chosen, unless they are
     given; for other points they are gaussian, median and sd. Scaling and the median bandwidth are taken from `x`, so
     `mmd(x, y)` is not `mmd(y, x)`: to compare several sets keep `x`, or give `scale="none"` and a bandwidth. A mixture
-    is not scaled, and its median is that of `sample`.
+    is not scaled, and its median is that of `sample`. The rows of `x` are compared in single precision where that is
+    safe, which leaves the MMD right to one part in a thousand, unless `precision` is "double".
 
     >>> import numpy as np, supersample as ss
     >>> x = np.random.default_rng(0).normal(size=(500, 2))
@@ -69,9 +71,9 @@ def mmd(
     table = _target(x, y, sample_weight, log_weight)
     points, shares = _weighted(y, weights, table.names, table.values.shape[1])
     kernel, bandwidth, scale = _geometry(y, kernel, bandwidth, scale)
-    samples = prepared(table, kernel, bandwidth, scale, "double")
-    with reporting(progress) as listener:
-        return _native.mmd(samples, table.values.shape[1], points, shares, threads, listener)
+    samples = prepared(table, kernel, bandwidth, scale, precision)
+    with reporting(progress) as listener, explained(table.names, "y"):
+        return _native.mmd(samples, points, shares, threads, listener)
 
 
 def _geometry(
@@ -88,7 +90,8 @@ def _geometry(
 def _target(x: Any, y: Any, sample_weight: Any, log_weight: Any) -> Table:
     """The rows to be matched, with the weights that a result was chosen by where none are given."""
     table = weighted(as_table(x), sample_weight, log_weight)
-    if table.weights is not None or not isinstance(y, Result) or not y.weighted or y.rows != len(table.values):
+    is_weighted = table.weights is not None or table.log_weights is not None
+    if is_weighted or not isinstance(y, Result) or not y.weighted or y.rows != len(table.values):
         return table
     if y._sample_weight is None:
         warn("the rows had weights when the result was chosen, which a pickle does not keep; give sample_weight")
@@ -98,12 +101,13 @@ def _target(x: Any, y: Any, sample_weight: Any, log_weight: Any) -> Table:
 
 def _weighted(
     y: Any, weights: Any, names: tuple[str, ...] | None, columns: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Points by the columns of these names, or by so many columns where they have none, and their weights."""
+) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+    """Points by the columns of these names, or by so many columns where they have none, and weights unless equal."""
     if isinstance(y, Result):
         if weights is not None:
             raise ValueError("weights have no effect on a Result, which has its own; leave them out")
-        return matched(Table(y.points, y.names), names, "the result").values, y.weights
+        points = matched(Table(y.points, y.names), names, "the result").values
+        return points, None if y._has_equal_weights() else y.weights
     given = as_table(y, "y")
     # A column of weights as the command and `Result.to_frame` write it; other columns are not asked for.
     own = next((name for name in ("supersample_weight", "weight") if name in (given.names or ())), None)
@@ -116,12 +120,33 @@ def _weighted(
     if weights is None:
         weights = given.weights
     if weights is None:
-        return points, np.full(len(points), 1 / max(len(points), 1))
+        return points, None
     shares = as_vector(weights, "weights")
     total = shares.sum()
     if not (np.isfinite(total) and total > 0):
         raise ValueError(f"the weights sum to {total}; their sum must be positive")
     return points, shares / total
+
+
+@dataclass(frozen=True)
+class TypicalErrors:
+    """Errors in what people read from rows, each the root mean square over the columns, in sds of all rows.
+
+    >>> import numpy as np, supersample as ss
+    >>> x = np.random.default_rng(0).normal(size=(1000, 2))
+    >>> found = ss.evaluate(x, ss.thin(x, 20))
+    >>> found.typical.mean < found.random_typical.mean
+    True
+    """
+
+    mean: float | None
+    """Of the means; None, like the others, where there are none to compare."""
+    sd: float | None
+    """Of the standard deviations."""
+    quantile: float | None
+    """Of the quantiles."""
+    correlation: float | None
+    """Of the correlations, over the pairs of columns."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -161,6 +186,12 @@ class Evaluation:
     """The error of the 5, 25, 50, 75 and 95 % quantiles (Hazen's, between the rows), one row for each column."""
     correlation_rms: float | None
     """The root mean square error of the correlations; None without a pair of columns that has one."""
+    typical: TypicalErrors
+    """The errors of the subset over all columns."""
+    random_typical: TypicalErrors | None
+    """The means of those of the random subsets."""
+    spaced_typical: TypicalErrors | None
+    """Those of the evenly spaced subset."""
     kernel: Kernel
     """The kernel, its bandwidth in the units of the scaled points."""
     names: tuple[str, ...]
@@ -218,13 +249,13 @@ def evaluate(
     log_weight: Any = None,
     weights: Any = None,
     threads: int | None = None,
+    precision: Precision = "mixed",
     progress: bool | Listener | None = None,
 ) -> Evaluation:
     """How good the subset `y` of the rows `x` is, whoever made it, beside random rows and every k-th row.
 
     `y` are the rows themselves with `weights` that are divided by their sum, or a `Result`, whose weights are used as
-    they are; columns are matched and kernel, bandwidth, scale and weights of rows are found as in `mmd`. Everything is
-    in double precision.
+    they are; columns are matched and kernel, bandwidth, scale, precision and weights of rows are found as in `mmd`.
 
     >>> import numpy as np, supersample as ss
     >>> x = np.random.default_rng(0).normal(size=(1000, 2))
@@ -235,25 +266,26 @@ def evaluate(
     table = _target(x, y, sample_weight, log_weight)
     points, shares = _weighted(y, weights, table.names, table.values.shape[1])
     kernel, bandwidth, scale = _geometry(y, kernel, bandwidth, scale)
-    samples = prepared(table, kernel, bandwidth, scale, "double")
-    with reporting(progress) as listener:
-        error, single_draw, floor, others, columns, correlations = _native.evaluate(
-            samples, table.values, points, shares, as_threads(threads), listener
-        )
-    random, spaced = others if others is not None else (None, None)
-    names = table.names or tuple(f"x{j + 1}" for j in range(table.values.shape[1]))
+    samples = prepared(table, kernel, bandwidth, scale, precision)
+    with reporting(progress) as listener, explained(table.names, "y"):
+        found = _native.evaluate(samples, points, shares, as_threads(threads), listener)
+    others = (found.random_typical, found.spaced_typical)
+    random_typical, spaced_typical = (None if errors is None else TypicalErrors(**errors) for errors in others)
     return Evaluation(
-        mmd=error,
-        worth=worth_of(error, single_draw, floor),
-        random=random,
-        spaced=spaced,
-        spaced_worth=None if spaced is None else worth_of(spaced, single_draw, floor),
+        mmd=found.mmd,
+        worth=found.worth,
+        random=found.random,
+        spaced=found.spaced,
+        spaced_worth=found.spaced_worth,
         size=len(points),
         rows=len(table.values),
-        mean_error=columns[:, 0],
-        sd_error=columns[:, 1],
-        quantile_error=columns[:, 2:],
-        correlation_rms=correlations,
+        mean_error=found.mean_error,
+        sd_error=found.sd_error,
+        quantile_error=found.quantile_error,
+        correlation_rms=found.correlation_rms,
+        typical=TypicalErrors(**found.typical),
+        random_typical=random_typical,
+        spaced_typical=spaced_typical,
         kernel=known_kernel(*samples.kernel),
-        names=names,
+        names=table.names or tuple(f"x{j + 1}" for j in range(table.values.shape[1])),
     )

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _native
-from ._choose import as_result, look_at
+from ._advice import tell
+from ._choose import as_result
 from ._inputs import Table, as_count, as_rows, as_rule, as_table, as_threads, prepared, weighted
 from ._progress import reporting
 from ._result import PoolResult
@@ -47,8 +48,8 @@ def _owned(table: Table, x: Any) -> Table:
     """The rows in memory that nobody else writes to: later picks are to be those of the rows as they were given."""
     if isinstance(x, np.ndarray) and not x.flags.writeable:
         return table
-    weights = None if table.weights is None else table.weights.copy()
-    return replace(table, values=table.values.copy(), weights=weights)
+    weights, logs = (None if given is None else given.copy() for given in (table.weights, table.log_weights))
+    return replace(table, values=table.values.copy(), weights=weights, log_weights=logs)
 
 
 class Herder:
@@ -98,11 +99,10 @@ class Herder:
         return self
 
     def __next__(self) -> Pick:
-        before = len(self._native)
-        if self._native.advance(1, None, None, as_threads(self._threads)) == "exhausted":
+        picks = self._told(self._native.advance(1, as_threads(self._threads)))
+        if not picks:
             raise StopIteration
-        self._look()
-        return self._picks(before)[0]
+        return picks[0]
 
     def __len__(self) -> int:
         return len(self._native)
@@ -115,11 +115,9 @@ class Herder:
         >>> [pick.index for pick in herder.run(2)], [pick.index for pick in herder.run(2)]
         ([1, 2], [0])
         """
-        before = len(self._native)
         with reporting(progress) as listener:
-            self._native.advance(as_count(n, "n", 0), None, None, as_threads(self._threads), listener)
-        self._look()
-        return self._picks(before)
+            picks = self._native.advance(as_count(n, "n", 0), as_threads(self._threads), listener)
+        return self._told(picks)
 
     def replay(self, rows: Any) -> list[Pick]:
         """Takes these rows as the next picks, whatever their scores: rows that must be included, or an earlier run.
@@ -129,10 +127,8 @@ class Herder:
         >>> [pick.index for pick in herder.replay([2, 2])], next(herder).t
         ([2, 2], 3)
         """
-        before = len(self._native)
-        self._native.replay(as_rows(rows, len(self._table.values), "rows"), as_threads(self._threads))
-        self._look()
-        return self._picks(before)
+        given = as_rows(rows, len(self._table.values), "rows")
+        return self._told(self._native.replay(given, as_threads(self._threads)))
 
     def restart(self) -> None:
         """Forgets the picks and keeps the mean embedding, so that the next run starts at once.
@@ -189,26 +185,24 @@ class Herder:
         """
         if not len(self):
             raise ValueError("there are no picks yet; run(n) first")
-        rule, threads = as_rule(weights), as_threads(self._threads)
         with reporting(progress) as listener:
-            return as_result(self._table, self._samples, self._native, "number", self._scale, rule, threads, listener)
+            chosen = self._native.chosen(as_rule(weights), as_threads(self._threads), listener)
+        tell(chosen.advice[len(self._samples.advice) :], self._table.names)
+        return as_result(self._table, self._samples, chosen, self._scale)
 
     def __repr__(self) -> str:
         lengths = ", ".join(f"{bandwidth:.4g}" for bandwidth in self.kernel.bandwidths)
         kernel = self.kernel.name + (f"({lengths})" if lengths else "")
         return f"<Herder of {len(self._table.values):,} rows, {kernel} kernel, {len(self):,} picks>"
 
-    def _look(self) -> None:
-        """Warns, once, of what makes the picks doubtful."""
-        if not self._looked and len(self._native):
+    def _told(self, picks: _native.Picks) -> list[Pick]:
+        """The picks as objects; with the first of all a warning of what makes them doubtful."""
+        if not self._looked and picks.rows:
             self._looked = True
-            look_at(self._table, self._samples, self._native)
-
-    def _picks(self, start: int) -> list[Pick]:
-        def told(pick: tuple[Any, ...]) -> Pick:
-            return Pick(pick[0], pick[1], self._table.values[pick[1]].copy(), *pick[2:])
-
-        return [told(pick) for pick in self._native.picks(start)]
+            tell(self._samples.advice, self._table.names)
+        points = self._table.values[picks.rows]
+        columns = (picks.t, picks.rows, points, picks.score, picks.error, picks.weight_norm, picks.margin)
+        return [Pick(*pick) for pick in zip(*columns)]
 
     def __getstate__(self) -> dict[str, Any]:
         name, bandwidths = self._samples.kernel
@@ -219,6 +213,7 @@ class Herder:
             "kernel": (name, bandwidths),
             "scale": self._scale,
             "sample_weight": self._table.weights,
+            "log_weight": self._table.log_weights,
             "precision": self._asked_precision,
             "unique": self._unique,
             "threads": self._threads,
@@ -229,7 +224,7 @@ class Herder:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         values = np.ascontiguousarray(state["values"])
-        self._table = Table(values, state["names"], state["unused"], state["sample_weight"])
+        self._table = Table(values, state["names"], state["unused"], state["sample_weight"], state["log_weight"])
         self._scale, self._asked_precision, self._unique = state["scale"], state["precision"], state["unique"]
         self._threads, self._looked = state["threads"], state["looked"]
         self._samples = prepared(
@@ -242,4 +237,4 @@ class Herder:
         )
         self._native = _native.Herder(self._samples, self._unique)
         if len(state["indices"]):
-            self._native.replay(state["indices"].tolist(), as_threads(self._threads))
+            self._native.replay(state["indices"], as_threads(self._threads))

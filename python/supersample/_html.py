@@ -22,6 +22,8 @@ def result_view(result: Result) -> str:
     lines = [("MMD", significant(result.mmd))]
     if result.worth is not None:
         lines.append(("worth", worth_shown(result.worth, result.rows).removeprefix("worth ")))
+    if result.refinement is not None:
+        lines.append(("stages", str(result.refinement)))
     lines.append(("kernel", result._how().replace(" kernel", "", 1)))
     if result.names is not None:
         shown = ", ".join(result.names[:4]) + (", …" if len(result.names) > 4 else "")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import operator
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,8 @@ class Table:
     #: Columns that were passed over.
     unused: tuple[str, ...] = ()
     weights: NDArray[np.float64] | None = None
+    #: Logarithms of weights instead of them.
+    log_weights: NDArray[np.float64] | None = None
 
 
 def as_table(x: Any, what: str = "x") -> Table:
@@ -228,32 +231,26 @@ def weighted(table: Table, sample_weight: Any, log_weight: Any) -> Table:
     if sample_weight is not None and log_weight is not None:
         raise ValueError("give sample_weight or log_weight, not both")
     if log_weight is not None:
-        return replace(table, weights=_from_logarithms(as_vector(log_weight, "log_weight")))
-    if sample_weight is None:
-        return table
-    weights = as_vector(sample_weight, "sample_weight")
-    negative = np.flatnonzero(weights < 0)
-    if len(negative):
-        raise ValueError(
-            f"weight {negative[0]} is {weights[negative[0]]:g}; weights cannot be negative "
-            "(logarithms of weights are given as log_weight)"
-        )
-    if len(weights) and not weights.any():
-        raise ValueError(
-            "all weights are zero; where they are too small for a double give their logarithms: log_weight"
-        )
-    return replace(table, weights=weights)
+        return replace(table, weights=None, log_weights=as_vector(log_weight, "log_weight"))
+    if sample_weight is not None:
+        return replace(table, weights=as_vector(sample_weight, "sample_weight"), log_weights=None)
+    return table
 
 
-def _from_logarithms(logs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Weights of which the largest is 1; -inf is no weight."""
-    wrong = np.flatnonzero(np.isnan(logs) | (logs == math.inf))
-    if len(wrong):
-        raise ValueError(f"log-weight {wrong[0]} is {logs[wrong[0]]:g}; give finite numbers, or -inf for no weight")
-    top = logs.max(initial=-math.inf)
-    if top == -math.inf:
-        raise ValueError("all log-weights are -inf, so no row has weight")
-    return cast("NDArray[np.float64]", np.exp(logs - top))
+@contextmanager
+def explained(names: Sequence[str] | None, what: str = "x", labels: Sequence[Any] = ()) -> Iterator[None]:
+    """Adds to a refusal of the native module what it cannot know: names of columns and groups, and other keywords."""
+    try:
+        yield
+    except ValueError as error:
+        column, group, weight = (getattr(error, number, None) for number in ("column", "group", "weight"))
+        if column is not None and names is not None:
+            error.args = (f"{error} (column {column} of {what} is '{names[column]}')",)
+        elif group is not None and group < len(labels):
+            error.args = (f"{error} (group {group} is {labels[group]!r})",)
+        elif weight is not None and weight <= 0:
+            error.args = (f"{error} (logarithms of weights are given as log_weight)",)
+        raise
 
 
 def prepared(
@@ -264,7 +261,7 @@ def prepared(
     precision: str,
     known: NDArray[np.float64] | None = None,
 ) -> _native.Samples:
-    """The samples made ready by the native module; a refusal names the column where columns have names."""
+    """The samples made ready by the native module."""
     name, bandwidths = native_kernel(kernel, bandwidth)
     columns = table.values.shape[1]
     if not isinstance(kernel, Kernel) and bandwidths is not None and len(bandwidths) == columns > 1:
@@ -274,24 +271,20 @@ def prepared(
             f"give scale='none', bandwidth=1; where the mean is meant give kernel=Gaussian({bandwidths})"
         )
     if not isinstance(scale, str):
-        raise TypeError(f"scale is {scale!r}; choose none, sd or pca")
+        raise TypeError(f"scale is {scale!r}; choose none, sd, mad or pca")
     if not isinstance(precision, str):
         raise TypeError(f"precision is {precision!r}; choose mixed or double")
-    try:
-        return _native.Samples(table.values, name, bandwidths, scale, table.weights, precision, known)
-    except ValueError as error:
-        raise with_column_name(error, table.names) from None
-
-
-def with_column_name(error: ValueError, names: Sequence[str] | None) -> ValueError:
-    """The same refusal with the name of the column it numbers."""
-    message = str(error)
-    if names is None or not message.startswith("row "):
-        return error
-    number = message.partition("column ")[2].partition(" ")[0]
-    if not number.isdecimal() or int(number) >= len(names):
-        return error
-    return ValueError(message.replace(f"column {number} ", f"column {number} ('{names[int(number)]}') ", 1))
+    with explained(table.names):
+        return _native.Samples(
+            table.values,
+            kernel=name,
+            bandwidths=bandwidths,
+            scale=scale,
+            sample_weight=table.weights,
+            log_weight=table.log_weights,
+            precision=precision,
+            known=known,
+        )
 
 
 def as_vector(x: Any, what: str) -> NDArray[np.float64]:
@@ -304,13 +297,11 @@ def as_vector(x: Any, what: str) -> NDArray[np.float64]:
     return np.require(values, dtype=np.float64, requirements=("C", "A"))
 
 
-def as_rows(x: Any, rows: int, what: str) -> list[int]:
+def as_rows(x: Any, rows: int, what: str) -> NDArray[np.int64]:
     """Row numbers from a list of them or from a mask."""
-    if x is None:
-        return []
-    values = np.asarray(x)
+    values = np.asarray([] if x is None else x)
     if values.size == 0:
-        return []
+        return np.empty(0, dtype=np.int64)
     if values.dtype.kind == "b":
         if values.shape != (rows,):
             raise ValueError(f"{what} is a mask of shape {values.shape} for {rows} rows")
@@ -319,7 +310,7 @@ def as_rows(x: Any, rows: int, what: str) -> list[int]:
         raise TypeError(f"{what} must be a list of row numbers or a mask")
     if values.size and values.min() < 0:
         raise ValueError(f"{what} has the row {values.min()}; rows are numbered from 0")
-    return cast("list[int]", values.tolist())
+    return values.astype(np.int64)
 
 
 def as_count(value: Any, what: str, least: float = 1) -> int:

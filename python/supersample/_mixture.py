@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _native
-from ._choose import missed
+from ._advice import missed, tell
+from ._choose import equal_unless
 from ._inputs import as_count, as_goal, as_rule, as_table, as_threads, as_vector
-from ._numbers import worth_of
 from ._progress import reporting
 from ._result import Result
 from ._types import Bandwidth, Listener, Weights
@@ -223,7 +223,7 @@ def sample(
     target, tol, worth = as_mixture(mixture), as_goal(tol, "tol"), as_goal(worth, "worth")
     lengths = gaussian_lengths(kernel, bandwidth)
     with reporting(progress) as listener:
-        points, error, best, lengths, single_draw, floor, stuck, ended = target._native.place(
+        placed = target._native.place(
             as_count(n, "n"),
             tol=tol,
             worth=worth,
@@ -235,25 +235,24 @@ def sample(
             threads=as_threads(threads),
             progress=listener,
         )
-    shares, mmd = np.full(len(points), 1 / len(points)), float(error[-1])
-    if best is not None and best[1] is not None:
-        shares, mmd = best[0], best[1]
+    chosen, points = placed.chosen, placed.points
     result = Result(
         indices=None,
         points=points,
-        weights=shares,
-        error=error,
-        mmd=mmd,
-        worth=worth_of(mmd, single_draw, floor),
-        kernel=Gaussian(tuple(lengths)),
-        ended=ended,
+        weights=equal_unless(chosen.weights, len(points)),
+        error=chosen.error,
+        mmd=chosen.mmd,
+        worth=chosen.worth,
+        kernel=Gaussian(tuple(placed.bandwidths)),
+        ended=chosen.ended,
         rows=0,
         scale="none",
         precision="double",
         # What plots show behind the points.
         _data=target.draw(2000),
     )
-    if stuck:
-        warn(f"{stuck} of the climbs ended before the top; try more starts")
-    missed(result, None, tol, worth)
+    if placed.stuck:
+        warn(f"{placed.stuck} of the climbs ended before the top; try more starts")
+    tell(chosen.advice)
+    missed(chosen, len(result), None, tol, worth)
     return result

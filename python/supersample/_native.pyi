@@ -1,21 +1,25 @@
 from collections.abc import Callable
 from os import PathLike
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
     "VERSION",
+    "Chosen",
+    "Evaluation",
     "Herder",
     "Mixture",
+    "Picks",
+    "Placed",
     "Samples",
     "check_kernel",
     "evaluate",
+    "herd",
     "instruction_set",
     "kernel_values",
     "mmd",
-    "optimal_weights",
     "thin",
 ]
 
@@ -34,10 +38,12 @@ class Samples:
     def __new__(
         cls,
         x: NDArray[np.float64],
+        *,
         kernel: str,
         bandwidths: list[float] | None,
         scale: str,
         sample_weight: NDArray[np.float64] | None,
+        log_weight: NDArray[np.float64] | None,
         precision: str,
         known: NDArray[np.float64] | None = None,
     ) -> Samples: ...
@@ -46,74 +52,139 @@ class Samples:
     @property
     def precision(self) -> str: ...
     @property
-    def degenerate(self) -> tuple[list[int], int]: ...
+    def shares(self) -> NDArray[np.float64] | None: ...
+    @property
+    def advice(self) -> list[dict[str, Any]]: ...
     def known(self) -> NDArray[np.float64] | None: ...
+
+@final
+class Chosen:
+    @property
+    def rows(self) -> NDArray[np.int64]: ...
+    @property
+    def error(self) -> NDArray[np.float64]: ...
+    @property
+    def weights(self) -> NDArray[np.float64] | None: ...
+    @property
+    def mmd(self) -> float: ...
+    @property
+    def worth(self) -> float | None: ...
+    @property
+    def ended(self) -> str: ...
+    @property
+    def missed(self) -> bool: ...
+    @property
+    def refinement(self) -> dict[str, Any] | None: ...
+    @property
+    def advice(self) -> list[dict[str, Any]]: ...
+
+@final
+class Picks:
+    @property
+    def t(self) -> list[int]: ...
+    @property
+    def rows(self) -> list[int]: ...
+    @property
+    def score(self) -> list[float]: ...
+    @property
+    def error(self) -> list[float | None]: ...
+    @property
+    def weight_norm(self) -> list[float | None]: ...
+    @property
+    def margin(self) -> list[float | None]: ...
 
 @final
 class Herder:
     def __new__(cls, samples: Samples, unique: bool) -> Herder: ...
     def __len__(self) -> int: ...
-    def advance(
-        self,
-        n: int,
-        tol: float | None = None,
-        worth: float | None = None,
-        threads: int | None = None,
-        progress: _Listener = None,
-    ) -> str: ...
-    def replay(self, rows: list[int], threads: int | None = None) -> None: ...
+    def advance(self, n: int, threads: int | None = None, progress: _Listener = None) -> Picks: ...
+    def replay(self, rows: NDArray[np.int64], threads: int | None = None) -> Picks: ...
     def restart(self) -> None: ...
     def indices(self) -> NDArray[np.int64]: ...
     def errors(self) -> NDArray[np.float64]: ...
-    def picks(self, start: int) -> list[tuple[int, int, float, float | None, float | None, float | None]]: ...
-    def scale_of_errors(self) -> tuple[float | None, float] | None: ...
+    def chosen(self, weights: str, threads: int | None = None, progress: _Listener = None) -> Chosen: ...
 
+def herd(
+    samples: Samples,
+    n: int | None,
+    *,
+    tol: float | None,
+    worth: float | None,
+    unique: bool,
+    weights: str,
+    threads: int | None,
+    progress: _Listener,
+) -> Chosen: ...
 def thin(
     samples: Samples,
-    n: int,
+    n: int | None,
     *,
     tol: float | None,
     worth: float | None,
     repeats: bool,
     search: int | None,
     seed: int,
-    include: list[int],
-    exclude: list[int],
-    groups: list[int] | None,
+    include: NDArray[np.int64],
+    exclude: NDArray[np.int64],
+    groups: NDArray[np.int64] | None,
     quotas: list[int] | None,
+    weights: str,
     threads: int | None,
     progress: _Listener,
-) -> tuple[NDArray[np.int64], str]: ...
-def optimal_weights(
-    samples: Samples,
-    rows: NDArray[np.int64],
-    rule: str,
-    threads: int | None = None,
-    progress: _Listener = None,
-) -> tuple[NDArray[np.float64], float]: ...
+) -> Chosen: ...
+
+@final
+class Evaluation:
+    @property
+    def mmd(self) -> float: ...
+    @property
+    def worth(self) -> float | None: ...
+    @property
+    def random(self) -> NDArray[np.float64] | None: ...
+    @property
+    def spaced(self) -> float | None: ...
+    @property
+    def spaced_worth(self) -> float | None: ...
+    @property
+    def mean_error(self) -> NDArray[np.float64]: ...
+    @property
+    def sd_error(self) -> NDArray[np.float64]: ...
+    @property
+    def quantile_error(self) -> NDArray[np.float64]: ...
+    @property
+    def correlation_rms(self) -> float | None: ...
+    @property
+    def typical(self) -> dict[str, float | None]: ...
+    @property
+    def random_typical(self) -> dict[str, float | None] | None: ...
+    @property
+    def spaced_typical(self) -> dict[str, float | None] | None: ...
+
 def mmd(
     samples: Samples,
-    columns: int,
     points: NDArray[np.float64],
-    weights: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
     threads: int | None = None,
     progress: _Listener = None,
 ) -> float: ...
 def evaluate(
     samples: Samples,
-    data: NDArray[np.float64],
     points: NDArray[np.float64],
-    weights: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
     threads: int | None = None,
     progress: _Listener = None,
-) -> tuple[
-    float,
-    float | None,
-    float,
-    tuple[NDArray[np.float64], float] | None,
-    NDArray[np.float64],
-    float | None,
-]: ...
+) -> Evaluation: ...
+
+@final
+class Placed:
+    @property
+    def points(self) -> NDArray[np.float64]: ...
+    @property
+    def bandwidths(self) -> list[float]: ...
+    @property
+    def stuck(self) -> int: ...
+    @property
+    def chosen(self) -> Chosen: ...
 
 @final
 class Mixture:
@@ -139,7 +210,7 @@ class Mixture:
         self,
         bandwidths: list[float],
         points: NDArray[np.float64],
-        weights: NDArray[np.float64],
+        weights: NDArray[np.float64] | None,
         threads: int | None = None,
     ) -> float: ...
     def place(
@@ -155,13 +226,4 @@ class Mixture:
         weights: str,
         threads: int | None,
         progress: _Listener,
-    ) -> tuple[
-        NDArray[np.float64],
-        NDArray[np.float64],
-        tuple[NDArray[np.float64], float | None] | None,
-        list[float],
-        float | None,
-        float,
-        int,
-        str,
-    ]: ...
+    ) -> Placed: ...

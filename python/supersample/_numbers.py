@@ -39,15 +39,6 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def worth_of(error: float, single_draw: float | None, floor: float) -> float | None:
-    """The number of iid draws with this expected squared MMD, a bound where the error is rounding noise."""
-    if single_draw is None:
-        return None
-    worth = single_draw / max(error, floor) ** 2
-    # Even the floor being worth less than one draw means that the spread of the rows is itself rounding.
-    return None if error <= floor and worth < 1 else worth
-
-
 def is_all(worth: float, rows: int) -> bool:
     """Whether nothing but rounding tells a set of such a worth from all rows."""
     return worth > _ALL * rows

@@ -20,9 +20,52 @@ else:
     # Type hints can be resolved without these packages.
     Axes = DataFrame = Any
 
-_SCALES = {"none": "not scaled", "sd": "scaled to unit sd", "pca": "whitened"}
+_SCALES = {
+    "none": "not scaled",
+    "sd": "scaled to unit sd",
+    "mad": "scaled to unit median deviation",
+    "pca": "whitened",
+}
 #: Rows that are remembered for plots.
 _BACKGROUND = 10_000
+
+
+@dataclass(frozen=True)
+class Refinement:
+    """What swaps and the search of `thin` have gained, in MMDs with equal weights, and what that took.
+
+    >>> import numpy as np, supersample as ss
+    >>> story = ss.thin(np.random.default_rng(0).normal(size=(500, 2)), 20).refinement
+    >>> story.mmd_before > story.mmd_swapped >= story.mmd_searched
+    True
+    >>> story.converged and story.swaps >= story.sweeps > 0
+    True
+    """
+
+    mmd_before: float
+    """The MMD of the rows that the swaps began with."""
+    mmd_swapped: float
+    """The MMD after the swaps."""
+    mmd_searched: float | None
+    """The MMD after the search; None without one."""
+    herded: bool
+    """Whether the swaps began with herded rows; where `tol` or `worth` was asked for, they may have begun with rows of
+    a larger set."""
+    swaps: int
+    """Swaps that were made, those of the search not counted."""
+    sweeps: int
+    """In so many sweeps over the chosen rows."""
+    kernel_rows: int
+    """Rows of kernel values that were computed over all rows: the cost."""
+    converged: bool
+    """Whether no single swap can lower the MMD any more."""
+
+    def __str__(self) -> str:
+        stages = [("herded" if self.herded else "began at", self.mmd_before), ("swapped", self.mmd_swapped)]
+        if self.mmd_searched is not None:
+            stages.append(("searched", self.mmd_searched))
+        shown = ", ".join(f"{stage} {significant(mmd)}" for stage, mmd in stages)
+        return f"{shown} ({counted(self.swaps, 'swap')} in {counted(self.sweeps, 'sweep')})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,6 +115,8 @@ class Result:
     """The columns that were passed over because they are ids."""
     weighted: bool = False
     """Whether the rows that were chosen from had weights."""
+    refinement: Refinement | None = None
+    """What swaps and search have gained; None where there were none."""
     _data: NDArray[np.float64] | None = field(default=None)
     _sample_weight: NDArray[np.float64] | None = field(default=None)
 
@@ -137,8 +182,9 @@ class Result:
         return frame
 
     def __repr__(self) -> str:
+        story = [] if self.refinement is None else [f"MMD {self.refinement}"]
         unused = [f"not used: {', '.join(self.unused)}"] * bool(self.unused)
-        return "\n  ".join(("Result: " + self._what(), self._how_good(), self._how(), *unused))
+        return "\n  ".join(("Result: " + self._what(), self._how_good(), *story, self._how(), *unused))
 
     def _repr_html_(self) -> str:
         from ._html import result_view
@@ -223,12 +269,12 @@ class PoolResult(Result):
 
 
 def background(values: NDArray[np.float64], weights: NDArray[np.float64] | None) -> NDArray[np.float64]:
-    """A copy of some rows that look like all of them: what plots show behind the points."""
+    """A copy of some rows that look like all of them, whose weights sum to one: what plots show behind the points."""
     if weights is None:
         return values[:: -(-len(values) // _BACKGROUND)].copy()
     # At equal steps of the summed weight.
     steps = (np.arange(min(len(values), _BACKGROUND)) + 0.5) / min(len(values), _BACKGROUND)
-    reached = np.cumsum(weights / weights.sum())
+    reached = np.cumsum(weights)
     chosen: NDArray[np.float64] = values[np.searchsorted(reached, steps).clip(max=len(values) - 1)]
     return chosen
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 Bandwidth = float | Sequence[float] | NDArray[Any] | Literal["median"]
 Precision = Literal["mixed", "double"]
-Scale = Literal["none", "sd", "pca"]
+Scale = Literal["none", "sd", "mad", "pca"]
 Weights = Literal["equal", "simplex", "free"]
 #: A function of (phase, done, total).
 Listener = Callable[[str, int, int], object]

@@ -34,17 +34,79 @@ needs_the_command = pytest.mark.skipif(
 )
 
 
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """More rows than are compared in double precision, with weights of which some are none, and their logarithms."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(20_000, 2)) @ [[1, 0.4], [0, 3]], columns=["a", "b"])
+    frame["w"] = np.where(frame["a"].abs() < 0.5, 0.0, rng.gamma(2.0, size=len(frame)))
+    # The logarithms are of any size: no double holds these weights.
+    with np.errstate(divide="ignore"):
+        frame["logw"] = np.log(frame["w"]) - 5000
+    path = tmp_path_factory.mktemp("large") / "draws.csv"
+    frame.to_csv(path, index=False)
+    return path, pd.read_csv(path)
+
+
+WAYS = {
+    "herd": ("herd", ["-n", 40], {"n": 40}),
+    "herd, unique": ("herd", ["-n", 40, "--unique"], {"n": 40, "unique": True}),
+    "herd to a worth": ("herd", ["--worth", 500], {"worth": 500}),
+    "thin": ("thin", ["-n", 25], {"n": 25}),
+    "thin to an error": ("thin", ["--tol", 0.03], {"tol": 0.03}),
+    "thin without a search": ("thin", ["-n", 25, "--search", 0], {"n": 25, "search": 0}),
+    "simplex": ("thin", ["-n", 25, "--weights", "simplex"], {"n": 25, "weights": "simplex"}),
+    "free": ("herd", ["-n", 25, "--unique", "--weights", "free"], {"n": 25, "unique": True, "weights": "free"}),
+}
+
+
 @needs_the_command
-def test_the_same_rows_and_errors_in_mixed_precision(tmp_path):
-    # More rows than are compared in double precision.
-    x = np.random.default_rng(0).normal(size=(17_000, 2))
-    draws = tmp_path / "draws.csv"
-    pd.DataFrame(x, columns=["a", "b"]).to_csv(draws, index=False)
-    for verb, choose in (("herd", ss.herd), ("thin", ss.thin)):
-        summary, rows, _ = command(verb, draws, "-n", 25, folder=tmp_path)
-        result = choose(x, 25)
-        assert result.precision == "mixed" and result.indices.tolist() == rows
-        assert result.mmd == pytest.approx(summary["mmd"], rel=1e-9)
+@pytest.mark.parametrize("weighting", ["equal", "weights", "logarithms"])
+@pytest.mark.parametrize("way", WAYS)
+def test_the_same_in_mixed_precision(way, weighting, large, tmp_path):
+    path, frame = large
+    verb, words, options = WAYS[way]
+    if weighting == "weights":
+        words, options = [*words, "--weight-column", "w"], {**options, "sample_weight": frame["w"]}
+    elif weighting == "logarithms":
+        words, options = [*words, "--log-weight-column", "logw"], {**options, "log_weight": frame["logw"]}
+    summary, rows, written = command(verb, path, "--columns", "a,b", *words, folder=tmp_path)
+    x = frame[["a", "b"]]
+    result = {"herd": ss.herd, "thin": ss.thin}[verb](x, **options)
+    assert result.precision == "mixed" and result.indices.tolist() == rows
+    assert result.ended == summary["ended_by"]
+    assert result.mmd == pytest.approx(summary["mmd"], rel=1e-9)
+    assert result.worth == pytest.approx(summary["worth"], rel=1e-9)
+    if summary["weights"] is not None:
+        np.testing.assert_allclose(result.weights, summary["weights"]["values"], rtol=1e-9, atol=1e-12)
+    if summary["refinement"] is not None:
+        assert vars(result.refinement) == pytest.approx(summary["refinement"], rel=1e-9)
+    # What either has written, evaluated by both.
+    subset = tmp_path / "subset.csv"
+    chosen = [name for name in ("a", "b", "weight") if name in written]
+    written[chosen].to_csv(subset, index=False)
+    evaluation = tmp_path / "eval.json"
+    evaluated = [COMMAND, "eval", path, subset, "--columns", "a,b", "--json", evaluation, "-q"]
+    weights = {key: options[key] for key in ("sample_weight", "log_weight") if key in options}
+    if weights:
+        evaluated += ["--weight-column", "w"] if weighting == "weights" else ["--log-weight-column", "logw"]
+    subprocess.run(list(map(str, evaluated)), check=True)
+    told, found = json.loads(evaluation.read_text()), ss.evaluate(x, pd.read_csv(subset), **weights)
+    assert found.mmd == pytest.approx(told["result"]["mmd"], rel=1e-9)
+    assert found.mmd == pytest.approx(result.mmd, rel=1e-3)
+    assert vars(found.typical) == pytest.approx(told["result"]["errors"], rel=1e-9)
+    assert found.random.mean() == pytest.approx(told["random"]["mmd_mean"], rel=1e-9)
+    assert vars(found.random_typical) == pytest.approx(told["random"]["errors"], rel=1e-9)
+    assert found.spaced == pytest.approx(told["spaced"]["mmd"], rel=1e-9)
+    assert found.spaced_worth == pytest.approx(told["spaced"]["worth"], rel=1e-9)
+    for j, column in enumerate(told["parameters"]):
+        assert found.mean_error[j] == pytest.approx(column["mean"], rel=1e-9, abs=1e-12)
+        np.testing.assert_allclose(found.quantile_error[j], as_floats(column["quantiles"]), rtol=1e-9, atol=1e-12)
+
+
+def as_floats(errors):
+    """Errors of columns that have none are null in JSON and NaN in Python."""
+    return [np.nan if error is None else error for error in (errors or [None] * 5)]
 
 
 @needs_the_command

@@ -142,10 +142,14 @@ def text_column():
 REFUSED = {
     "NaN": (nan(), ValueError, "row 7, column 2 is NaN"),
     "infinity": (np.where(np.arange(60)[:, None] == 3, -np.inf, X), ValueError, "row 3, column 0 is -inf"),
-    "NaN in a frame": (pd.DataFrame(nan(), columns=NAMES), ValueError, "row 7, column 2 ('c') is NaN"),
-    "missing in polars": (pl.DataFrame({"a": [1, None, 3]}), ValueError, "row 1, column 0 ('a') is NaN"),
-    "missing in Arrow": (pa.table({"a": [1, None, 3]}), ValueError, "row 1, column 0 ('a') is NaN"),
-    "missing in pandas": (pd.DataFrame({"a": pd.array([1, None, 3], dtype="Int64")}), ValueError, "('a') is NaN"),
+    "NaN in a frame": (pd.DataFrame(nan(), columns=NAMES), ValueError, "(column 2 of x is 'c')"),
+    "missing in polars": (pl.DataFrame({"a": [1, None, 3]}), ValueError, "(column 0 of x is 'a')"),
+    "missing in Arrow": (pa.table({"a": [1, None, 3]}), ValueError, "(column 0 of x is 'a')"),
+    "missing in pandas": (
+        pd.DataFrame({"a": pd.array([1, None, 3], dtype="Int64")}),
+        ValueError,
+        "(column 0 of x is 'a')",
+    ),
     "0-d": (np.float64(3.0), ValueError, "x has shape (), but two dimensions are needed"),
     "1-d": (X[:, 0], ValueError, "x.reshape(-1, 1)"),
     "3-d": (X.reshape(3, 20, 3), ValueError, "x.reshape(-1, 3)"),
@@ -197,7 +201,7 @@ OPTIONS = {
     "bandwidth of linear": ({"kernel": "linear", "bandwidth": 1.0}, ValueError, "no effect on the linear kernel"),
     "bandwidth twice": ({"kernel": ss.IMQ(1.0), "bandwidth": 1.0}, ValueError, "which has its own"),
     "several bandwidths": ({"kernel": "imq", "bandwidth": (1.0, 2.0)}, ValueError, "only gaussian takes several"),
-    "scale": ({"scale": "unit"}, ValueError, "scale is 'unit'; choose none, sd or pca"),
+    "scale": ({"scale": "unit"}, ValueError, "'unit' is not a scale; choose none, sd, mad or pca"),
     "weights": ({"weights": "best"}, ValueError, "weights is 'best'; choose equal, simplex or free"),
     "precision": ({"precision": "half"}, ValueError, "precision is 'half'"),
     "threads": ({"threads": 0}, ValueError, "threads is 0"),
@@ -220,3 +224,11 @@ def test_options_that_make_no_sense_are_refused(function, options, kind, words):
     with pytest.raises(kind) as refusal:
         function(X, **{"n": 5, **options})
     assert words in str(refusal.value)
+
+
+def test_refusals_name_columns_and_groups_where_they_have_names():
+    frame = pd.DataFrame(nan(), columns=NAMES)
+    with pytest.raises(ValueError, match=r"row 7, column 2 is NaN; .* \(column 2 of y is 'c'\)"):
+        ss.mmd(pd.DataFrame(X, columns=NAMES), frame)
+    with pytest.raises(ValueError, match=r"group 1 has a quota of 9, but only 5 .* \(group 1 is 'low'\)"):
+        ss.thin(X, groups=np.where(np.arange(60) < 5, "low", "high"), quotas={"low": 9, "high": 2})

@@ -57,6 +57,76 @@ def test_thin_is_better_than_herding_and_needs_fewer_rows():
     assert len(ss.thin(X[:20], 50, repeats=True)) == 50
 
 
+def test_a_refined_result_says_what_swaps_and_search_have_gained():
+    result = ss.thin(X, 30)
+    story = result.refinement
+    assert story.mmd_before == pytest.approx(ss.herd(X, 30, unique=True).mmd, rel=1e-9)
+    assert story.mmd_before > story.mmd_swapped > story.mmd_searched == pytest.approx(result.mmd, rel=1e-9)
+    assert story.herded and story.converged and story.kernel_rows > story.swaps >= story.sweeps > 0
+    assert f"MMD {story}" in repr(result) and str(story) in result._repr_html_()
+    assert str(story).startswith("herded 0.") and re.search(r"searched [\d.]+ \(\d+ swaps in \d+ sweeps\)", str(story))
+    plain = ss.thin(X, 30, search=0)
+    assert plain.refinement.mmd_searched is None and "searched" not in repr(plain)
+    assert plain.refinement.mmd_swapped == pytest.approx(plain.mmd, rel=1e-9)
+    few = ss.thin(X, tol=0.03).refinement
+    assert not few.herded and str(few).startswith("began at")
+    assert ss.herd(X, 30).refinement is None
+
+
+def test_rows_without_weight_are_never_chosen():
+    import supersample.arviz
+    import xarray as xr
+
+    # A hard constraint: nothing near the middle, where most of the rows are.
+    x = np.random.default_rng(4).normal(size=(600, 1))
+    allowed = np.abs(x[:, 0]) >= 1.5
+    weights = allowed.astype(float)
+    with np.errstate(divide="ignore"):
+        logs = np.log(weights)
+    posterior = xr.Dataset({"a": (("chain", "draw"), x.reshape(2, 300))})
+    count = int(allowed.sum())
+    assert 20 < count < 150
+    for option in ({"sample_weight": weights}, {"log_weight": logs}):
+        herder = ss.Herder(x, unique=True, **option)
+        chosen = [
+            ss.herd(x, 40, **option).indices,
+            ss.thin(x, 20, **option).indices,
+            ss.thin(x, 20, include=[int(np.flatnonzero(allowed)[3])], **option).indices,
+            ss.thin(x, tol=0.02, **option).indices,
+            np.array([pick.index for pick in herder]),
+            supersample.arviz.thin(posterior, 20, return_result=True, **option)[1].indices,
+            ss.SuperSampler(20).fit(x, **option).sample_indices_,
+        ]
+        assert all(allowed[rows].all() for rows in chosen)
+        assert len(herder) == count
+        with pytest.warns(ss.SupersampleWarning, match=f"500 rows were asked for, but there are only {count} rows"):
+            assert len(ss.thin(x, 500, **option)) == count
+    # Rows that must be in are, whatever they weigh.
+    outside = int(np.flatnonzero(~allowed)[0])
+    assert outside in ss.thin(x, 20, include=[outside], sample_weight=weights).indices
+
+
+def test_columns_can_be_scaled_by_what_wild_values_do_not_move():
+    wild = np.vstack([X, np.full((3, 3), 1e6)])
+    plain = ss.thin(X, 20, scale="mad")
+    assert ss.thin(wild, 20, scale="mad", exclude=[800, 801, 802]).kernel.bandwidth == pytest.approx(
+        plain.kernel.bandwidth, rel=0.05
+    )
+    assert "columns scaled to unit median deviation" in repr(plain)
+    mostly_zero = np.column_stack([X, np.where(np.arange(800) < 700, 0.0, X[:, 0])])
+    with pytest.warns(ss.SupersampleWarning, match="column 3 has no median absolute deviation"):
+        ss.herd(mostly_zero, 3, scale="mad")
+    with pytest.warns(ss.SupersampleWarning, match="column d has no median absolute deviation"):
+        ss.herd(pd.DataFrame(mostly_zero, columns=list("abcd")), 3, scale="mad")
+
+
+def test_weights_that_cannot_be_found_are_equal_with_a_warning():
+    x = np.random.default_rng(0).normal(size=(6000, 1))
+    with pytest.warns(ss.SupersampleWarning, match="5,001 points are too many for unequal weights"):
+        result = ss.herd(x, 5001, weights="simplex")
+    assert np.all(result.weights == 1 / 5001) and result.mmd == result.error[-1]
+
+
 def test_rows_can_be_included_and_excluded():
     chosen = ss.thin(X, 10, include=[3, 5], exclude=np.arange(800) > 400).indices
     assert {3, 5} <= set(chosen.tolist()) and chosen.max() <= 400
@@ -171,8 +241,11 @@ def test_evaluation_says_what_the_result_says():
     np.testing.assert_allclose(found.mean_error, (result.points.mean(0) - X.mean(0)) / X.std(0), atol=1e-12)
     np.testing.assert_allclose(found.sd_error, result.points.std(0) / X.std(0) - 1, atol=1e-12)
     assert found.spaced == pytest.approx(ss.mmd(X, X[::32]), rel=1e-9)
+    assert found.typical.mean == pytest.approx(np.sqrt(np.mean(found.mean_error**2)))
+    assert found.typical.correlation == found.correlation_rms < found.random_typical.correlation
+    assert found.spaced_typical.sd == pytest.approx(np.sqrt(np.mean((X[::32].std(0) / X.std(0) - 1) ** 2)))
     own = ss.evaluate(X, X)
-    assert own.mmd < 1e-7 and own.random is None and own.spaced is None
+    assert own.mmd < 1e-7 and own.random is None and own.spaced is None and own.random_typical is None
     assert np.abs(own.mean_error).max() < 1e-12
     free = ss.herd(X, 25, weights="free")
     assert ss.evaluate(X, free).mmd == pytest.approx(free.mmd, rel=1e-6)

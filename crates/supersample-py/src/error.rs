@@ -1,16 +1,30 @@
 //! Refusals of the library as Python exceptions, with the library's own words.
 
-use pyo3::PyErr;
 use pyo3::exceptions::{PyIsADirectoryError, PyKeyboardInterrupt, PyOSError, PyValueError};
+use pyo3::prelude::*;
 use supersample::Error;
 
-/// A `ValueError` with the message of the library.
+/// A `ValueError` with the message of the library. What Python can name has its number as an attribute: the `column`, the
+/// `group` or the `weight` that is refused, 0 where all weights are.
 pub(crate) fn refused(error: Error) -> PyErr {
-    match error {
+    if error == Error::Interrupted {
         // Met only where the exception of a signal has not taken its place.
-        Error::Interrupted => PyKeyboardInterrupt::new_err(error.to_string()),
-        _ => PyValueError::new_err(error.to_string()),
+        return PyKeyboardInterrupt::new_err(error.to_string());
     }
+    let refusal = PyValueError::new_err(error.to_string());
+    let numbered = Python::attach(|py| {
+        let exception = refusal.value(py);
+        match error {
+            Error::NonFinite { column, .. } => exception.setattr("column", column),
+            Error::BadWeight { value, .. } => exception.setattr("weight", value),
+            Error::ZeroWeights => exception.setattr("weight", 0.0),
+            Error::QuotaTooLarge { group, .. } | Error::QuotaTooSmall { group, .. } => {
+                exception.setattr("group", group)
+            }
+            _ => Ok(()),
+        }
+    });
+    numbered.err().unwrap_or(refusal)
 }
 
 /// An `OSError` of the kind that fits (`FileNotFoundError`, …), or a `ValueError` for what a file says.

@@ -2,18 +2,16 @@
 
 use std::sync::Mutex;
 
-use numpy::PyArray1;
+use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use supersample::{Domain, Herder as Inner, Pick, Result};
+use supersample::task::{Ended, Problem, Stop, herd_until};
+use supersample::{Herder as Inner, Pick, Progress, Result, Watch};
 
-use crate::error::refused;
+use crate::arrays::{counted, row_numbers};
+use crate::chosen::{Chosen, rule_of};
 use crate::samples::Samples;
-use crate::stop::Stop;
-use crate::work::{Watch, run};
-
-/// t, row, score, error, weight norm and margin of a pick.
-type Told = (usize, Option<usize>, f64, Option<f64>, Option<f64>, Option<f64>);
+use crate::work::run;
 
 /// Herding over the samples themselves.
 #[pyclass(frozen, module = "supersample._native")]
@@ -31,41 +29,49 @@ struct State {
     picks: Vec<Pick>,
 }
 
+/// Picks that follow each other, in columns.
+#[pyclass(frozen, get_all, module = "supersample._native")]
+pub(crate) struct Picks {
+    t: Vec<usize>,
+    rows: Vec<usize>,
+    score: Vec<f64>,
+    error: Vec<Option<f64>>,
+    weight_norm: Vec<Option<f64>>,
+    margin: Vec<Option<f64>>,
+}
+
+impl Picks {
+    fn of(picks: &[Pick]) -> Picks {
+        Picks {
+            t: picks.iter().map(|pick| pick.t).collect(),
+            rows: picks.iter().filter_map(|pick| pick.index).collect(),
+            score: picks.iter().map(|pick| pick.score).collect(),
+            error: picks.iter().map(|pick| pick.error).collect(),
+            weight_norm: picks.iter().map(|pick| pick.weight_norm).collect(),
+            margin: picks.iter().map(|pick| pick.margin).collect(),
+        }
+    }
+}
+
 impl State {
-    fn herder(&mut self, samples: &Samples, unique: bool, watch: &Watch) -> Result<&mut Inner> {
+    fn herder(&mut self, problem: &Problem, unique: bool, watch: Watch) -> Result<&mut Inner> {
         if self.herder.is_none() {
-            samples.prepare(watch)?;
-            let herder = Inner::new(samples.mu.clone(), Domain::Pool(samples.points.clone()))?;
-            self.herder = Some(herder.unique(unique));
+            problem.prepare(watch)?;
+            self.herder = Some(problem.herder(unique)?);
         }
         Ok(self.herder.as_mut().expect("it was just made"))
     }
 
-    /// Picks until a rule holds, and says which.
-    fn advance(
-        &mut self,
-        samples: &Samples,
-        unique: bool,
-        stop: Stop,
-        watch: &Watch,
-    ) -> Result<&'static str> {
-        self.herder(samples, unique, watch)?;
-        let State { herder, picks } = self;
-        let herder = herder.as_mut().expect("it was just made");
-        let single_draw = samples.single_draw();
-        for taken in 0..stop.number {
-            if watch.picked(taken, stop.number).is_break() {
-                return Ok("interrupt");
-            }
-            let Some(pick) = herder.next() else { return Ok("exhausted") };
-            let met = pick.error.and_then(|error| stop.met_by(error, single_draw));
-            picks.push(pick);
-            if let Some(rule) = met {
-                return Ok(rule);
-            }
+    /// So many more picks, fewer where all rows were picked or somebody has ended it.
+    fn advance(&mut self, problem: &Problem, unique: bool, n: usize, watch: Watch) -> Result<Picks> {
+        let before = self.picks.len();
+        let herder = self.herder(problem, unique, watch)?;
+        if n > 0 {
+            let seen = |pick: &Pick| watch(Progress::Herding { chosen: pick.t - before, size: n });
+            let chosen = herd_until(herder, &[], &Stop::after(n)?, seen)?;
+            self.picks.extend(chosen.trace);
         }
-        let _ = watch.picked(stop.number, stop.number);
-        Ok("number")
+        Ok(Picks::of(&self.picks[before..]))
     }
 }
 
@@ -80,30 +86,34 @@ impl Herder {
         self.read(|state| state.picks.len())
     }
 
-    /// Picks `n` more, fewer where the error falls to `tol` or the worth reaches `worth`; says which rule ended it.
-    #[pyo3(signature = (n, tol=None, worth=None, threads=None, progress=None))]
+    /// Picks `n` more, fewer where every row was picked.
+    #[pyo3(signature = (n, threads=None, progress=None))]
     fn advance(
         &self,
         py: Python<'_>,
         n: usize,
-        tol: Option<f64>,
-        worth: Option<f64>,
         threads: Option<usize>,
         progress: Option<Py<PyAny>>,
-    ) -> PyResult<&'static str> {
-        let stop = Stop::new(n, tol, worth)?;
-        self.write(py, n, threads, progress, |state, samples, watch| {
-            state.advance(samples, self.unique, stop, watch)
+    ) -> PyResult<Picks> {
+        self.write(py, n, threads, progress, |state, problem, watch| {
+            state.advance(problem, self.unique, n, watch)
         })
     }
 
     /// Takes these rows as the next picks, whatever their scores.
     #[pyo3(signature = (rows, threads=None))]
-    fn replay(&self, py: Python<'_>, rows: Vec<usize>, threads: Option<usize>) -> PyResult<()> {
-        self.write(py, rows.len(), threads, None, |state, samples, watch| {
-            let picks = state.herder(samples, self.unique, watch)?.replay(&rows)?;
+    fn replay(
+        &self,
+        py: Python<'_>,
+        rows: PyReadonlyArray1<'_, i64>,
+        threads: Option<usize>,
+    ) -> PyResult<Picks> {
+        let rows = counted(&rows);
+        self.write(py, rows.len(), threads, None, |state, problem, watch| {
+            let before = state.picks.len();
+            let picks = state.herder(problem, self.unique, watch)?.replay(&rows)?;
             state.picks.extend(picks);
-            Ok(())
+            Ok(Picks::of(&state.picks[before..]))
         })
     }
 
@@ -118,10 +128,8 @@ impl Herder {
 
     /// The rows picked so far.
     fn indices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        let rows = self.read(|state| {
-            state.picks.iter().filter_map(|pick| pick.index).map(|row| row as i64).collect::<Vec<_>>()
-        })?;
-        Ok(PyArray1::from_vec(py, rows))
+        let rows = self.read(|state| state.picks.iter().filter_map(|pick| pick.index).collect::<Vec<_>>())?;
+        Ok(row_numbers(py, &rows))
     }
 
     /// E_T after each pick.
@@ -131,17 +139,20 @@ impl Herder {
         Ok(PyArray1::from_vec(py, errors))
     }
 
-    /// The picks from this one on, counted from 0.
-    fn picks(&self, start: usize) -> PyResult<Vec<Told>> {
-        let told = |p: &Pick| (p.t, p.index, p.score, p.error, p.weight_norm, p.margin);
-        self.read(|state| state.picks.iter().skip(start).map(told).collect())
-    }
-
-    /// E k(x, x) − ‖μ‖² and the error at which rounding takes over; None before the first pick.
-    fn scale_of_errors(&self, py: Python<'_>) -> PyResult<Option<(Option<f64>, f64)>> {
-        let samples = self.samples.get();
-        let floor = self.read(|state| state.herder.as_ref().map(Inner::error_floor))?;
-        Ok(py.detach(|| floor.map(|floor| (samples.single_draw(), floor))))
+    /// All picks so far, with weights by this rule.
+    #[pyo3(signature = (weights, threads=None, progress=None))]
+    fn chosen(
+        &self,
+        py: Python<'_>,
+        weights: &str,
+        threads: Option<usize>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Chosen> {
+        let rule = rule_of(weights)?;
+        let picks = self.read(|state| state.picks.len())?;
+        self.write(py, picks, threads, progress, |state, problem, _| {
+            Chosen::of(problem, &state.picks, Ended::Number, rule, None)
+        })
     }
 }
 
@@ -158,17 +169,16 @@ impl Herder {
         picks: usize,
         threads: Option<usize>,
         progress: Option<Py<PyAny>>,
-        work: impl FnOnce(&mut State, &Samples, &Watch) -> Result<T> + Send,
+        work: impl FnOnce(&mut State, &Problem, Watch) -> Result<T> + Send,
     ) -> PyResult<T> {
         let samples = self.samples.get();
         let mut state = self.take()?;
         let is_new = state.herder.is_none();
         let size = samples.cost_of(picks + 1) + if is_new { samples.cost() } else { 0.0 };
-        let done = run(py, threads, size, progress.as_ref(), |watch| work(&mut state, samples, watch));
+        let done =
+            run(py, threads, size, progress.as_ref(), |watch| work(&mut state, &samples.problem, watch));
         *self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(state);
-        let (result, outcome) = done?;
-        outcome?;
-        result.map_err(refused)
+        done
     }
 
     fn take(&self) -> PyResult<State> {

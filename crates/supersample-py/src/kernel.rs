@@ -4,9 +4,8 @@ use numpy::{PyArray2, PyReadonlyArray2};
 use pyo3::prelude::*;
 use supersample::{Error, Kernel};
 
-use crate::arrays::matrix;
+use crate::arrays::{matrix, rows};
 use crate::error::refused;
-use crate::samples::rows;
 
 /// The matrix of k(x, y) for the rows x of one array and y of the other.
 #[pyfunction]

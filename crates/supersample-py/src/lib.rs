@@ -1,38 +1,35 @@
 //! `supersample._native`: what the Python package needs of the library, and no more.
 //!
-//! Conversions, the release of Python's lock, threads, signals. Words, defaults and shapes of results are Python's
-//! business (`python/supersample`).
+//! Conversions, the release of Python's lock, threads, signals. What is chosen and how good it is are the library's
+//! business (`supersample::task`); words, defaults and shapes of results are Python's (`python/supersample`).
 
+mod advice;
 mod arrays;
+mod chosen;
 mod error;
 mod evaluate;
 mod herder;
 mod kernel;
 mod mixture;
-mod pool;
 mod samples;
-mod stop;
-mod thin;
-mod weights;
+mod threads;
 mod work;
 
 /// The functions and classes behind the Python package.
 #[pyo3::pymodule(gil_used = false)]
 mod _native {
     #[pymodule_export]
-    use crate::evaluate::{evaluate, mmd};
+    use crate::chosen::{Chosen, herd, thin};
     #[pymodule_export]
-    use crate::herder::Herder;
+    use crate::evaluate::{Evaluation, evaluate, mmd};
+    #[pymodule_export]
+    use crate::herder::{Herder, Picks};
     #[pymodule_export]
     use crate::kernel::{check_kernel, kernel_values};
     #[pymodule_export]
-    use crate::mixture::Mixture;
+    use crate::mixture::{Mixture, Placed};
     #[pymodule_export]
     use crate::samples::Samples;
-    #[pymodule_export]
-    use crate::thin::thin;
-    #[pymodule_export]
-    use crate::weights::optimal_weights;
 
     /// The version of the workspace in Cargo.toml.
     #[pymodule_export]
@@ -40,7 +37,7 @@ mod _native {
 
     /// Refuses to be imported where the sums could not run.
     #[pymodule_init]
-    fn init(_: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+    fn init(_module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
         supersample::check_instruction_set()
             .map(|_| ())
             .map_err(|error| pyo3::exceptions::PyImportError::new_err(error.to_string()))

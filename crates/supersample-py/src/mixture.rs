@@ -5,17 +5,15 @@ use std::path::PathBuf;
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3};
 use pyo3::prelude::*;
 use supersample::target::GaussianMixture;
-use supersample::weights::optimal;
+use supersample::task::{Ended, ErrorScale, Stop, herd_until, weigh};
 use supersample::{
-    AscentOptions, ClosedForm, Domain, Herder, Kernel, MeanEmbedding, Points, Result, bandwidth,
+    AscentOptions, ClosedForm, Domain, Error, Herder, Kernel, Pick, Points, Progress, bandwidth, metrics,
 };
 use supersample_io::mixture::{Format, read_path, to_text};
 
-use crate::arrays::{matrix, vector};
+use crate::arrays::{matrix, numbers, rows, vector};
+use crate::chosen::{Chosen, rule_of};
 use crate::error::{refused, unreadable};
-use crate::samples::rows;
-use crate::stop::Stop;
-use crate::weights::rule_of;
 use crate::work::run;
 
 /// A mixture that has been checked.
@@ -24,18 +22,40 @@ pub(crate) struct Mixture {
     pub(crate) inner: GaussianMixture,
 }
 
-/// What `place` found: points, E_T after each, the weights with their error if asked, the bandwidths, E k(x,x) − ‖μ‖²,
-/// the error where rounding takes over, how many climbs stopped short, and the rule that ended it.
-type Placed<'py> = (
-    Bound<'py, PyArray2<f64>>,
-    Bound<'py, PyArray1<f64>>,
-    Option<(Bound<'py, PyArray1<f64>>, Option<f64>)>,
-    Vec<f64>,
-    Option<f64>,
-    f64,
-    usize,
-    &'static str,
-);
+/// Points that were placed for a mixture.
+#[pyclass(frozen, module = "supersample._native")]
+pub(crate) struct Placed {
+    coordinates: Vec<f64>,
+    dim: usize,
+    bandwidths: Vec<f64>,
+    stuck: usize,
+    chosen: Py<Chosen>,
+}
+
+#[pymethods]
+impl Placed {
+    #[getter]
+    fn points<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        matrix(py, self.coordinates.clone(), self.dim)
+    }
+
+    #[getter]
+    fn bandwidths(&self) -> Vec<f64> {
+        self.bandwidths.clone()
+    }
+
+    /// How many climbs stopped short.
+    #[getter]
+    fn stuck(&self) -> usize {
+        self.stuck
+    }
+
+    /// How good they are.
+    #[getter]
+    fn chosen(&self, py: Python<'_>) -> Py<Chosen> {
+        self.chosen.clone_ref(py)
+    }
+}
 
 #[pymethods]
 impl Mixture {
@@ -106,33 +126,31 @@ impl Mixture {
         py.detach(|| Ok(bandwidth::median(&self.inner.sample(starts, seed)?))).map_err(refused)
     }
 
-    /// The MMD to points with these weights, which are used as they are.
+    /// The MMD to points with these weights, which are used as they are, or equal ones.
     #[pyo3(signature = (bandwidths, points, weights, threads=None))]
     fn mmd(
         &self,
         py: Python<'_>,
         bandwidths: Vec<f64>,
         points: PyReadonlyArray2<'_, f64>,
-        weights: PyReadonlyArray1<'_, f64>,
+        weights: Option<PyReadonlyArray1<'_, f64>>,
         threads: Option<usize>,
     ) -> PyResult<f64> {
         let points = self.points(&points)?;
-        let weights = weights.as_array().to_vec();
+        let weights = numbers(weights);
         let size = points.len() as f64 * (points.len() + self.inner.len()) as f64;
-        let (mmd, outcome) = run(py, threads, size, None, |watch| {
+        run(py, threads, size, None, |watch| {
             let mu = ClosedForm::mixture(Kernel::named("gaussian", &bandwidths)?, self.inner.clone())?;
-            crate::evaluate::mmd_to(&mu, mu.squared_norm(), points, weights, watch)
-        })?;
-        outcome?;
-        mmd.map_err(refused)
+            metrics::mmd_of_points(&mu, &points, weights.as_deref(), watch)
+        })
     }
 
     /// Points for the mixture anywhere in space.
     #[pyo3(signature = (n, *, tol, worth, bandwidths, climbs, starts, seed, weights, threads, progress))]
     #[expect(clippy::too_many_arguments, reason = "one for each keyword of the Python function")]
-    fn place<'py>(
+    fn place(
         &self,
-        py: Python<'py>,
+        py: Python<'_>,
         n: usize,
         tol: Option<f64>,
         worth: Option<f64>,
@@ -143,45 +161,32 @@ impl Mixture {
         weights: &str,
         threads: Option<usize>,
         progress: Option<Py<PyAny>>,
-    ) -> PyResult<Placed<'py>> {
-        let stop = Stop::new(n, tol, worth)?;
+    ) -> PyResult<Placed> {
+        let stop = Stop::new(Some(n), tol, worth).map_err(refused)?;
         let rule = rule_of(weights)?;
         let dim = self.inner.dim();
         // A climb takes some twenty steps, each a look at every component and every point so far.
         let steps = 20.0 * (self.inner.len() * dim) as f64 + n as f64;
         let size = n as f64 * dim as f64 * (starts as f64 + climbs as f64 * steps);
-        let (placed, outcome) = run(py, threads, size, progress.as_ref(), |watch| -> Result<_> {
+        let (coordinates, bandwidths, stuck, chosen) = run(py, threads, size, progress.as_ref(), |watch| {
             let starts = self.inner.sample(starts, seed)?;
             let bandwidths = bandwidths.unwrap_or_else(|| vec![bandwidth::median(&starts)]);
             let mu = ClosedForm::mixture(Kernel::named("gaussian", &bandwidths)?, self.inner.clone())?;
-            let single_draw =
-                mu.mean_diagonal().zip(mu.squared_norm()).map(|(diagonal, norm)| diagonal - norm);
             let options = AscentOptions::default().climbs(climbs);
             let mut herder = Herder::new(mu.clone(), Domain::Ascent { starts, options })?;
-            let (mut points, mut errors, mut stuck, mut ended) = (Vec::new(), Vec::new(), 0, "number");
-            for pick in herder.by_ref().take(n) {
-                points.extend_from_slice(&pick.point);
-                stuck += usize::from(!pick.converged);
-                errors.extend(pick.error);
-                if let Some(rule) = pick.error.and_then(|error| stop.met_by(error, single_draw)) {
-                    ended = rule;
-                    break;
-                }
-                if watch.picked(pick.t, n).is_break() {
-                    break;
-                }
+            let seen = |pick: &Pick| watch(Progress::Herding { chosen: pick.t, size: n });
+            let placed = herd_until(&mut herder, &[], &stop, seen)?;
+            if placed.ended == Ended::Interrupted {
+                return Err(Error::Interrupted);
             }
-            let best = match rule {
-                Some(rule) => Some(optimal(&mu, &Points::from_rows(&points, dim)?, rule)?),
-                None => None,
-            };
-            Ok((points, errors, best, bandwidths, single_draw, herder.error_floor(), stuck, ended))
+            let (coordinates, scale) = (placed.coordinates(), ErrorScale::of(herder.pool()));
+            let points = Points::from_rows(&coordinates, dim)?;
+            let weighed = rule.map(|rule| weigh(&mu, &points, rule)).transpose()?;
+            let chosen = Chosen::new(&placed.trace, placed.ended, weighed, scale, Some(&stop))?;
+            let stuck = placed.trace.iter().filter(|pick| !pick.converged).count();
+            Ok((coordinates, bandwidths, stuck, chosen))
         })?;
-        outcome?;
-        let (points, errors, best, bandwidths, single_draw, floor, stuck, ended) = placed.map_err(refused)?;
-        let best = best.map(|best| (vector(py, best.weights), best.error));
-        let points = matrix(py, points, dim)?;
-        Ok((points, vector(py, errors), best, bandwidths, single_draw, floor, stuck, ended))
+        Ok(Placed { coordinates, dim, bandwidths, stuck, chosen: Py::new(py, chosen)? })
     }
 }
 
@@ -192,7 +197,7 @@ impl Mixture {
         let expected = self.inner.dim();
         if found != expected {
             let (what, against) = ("the array", "the mixture");
-            return Err(refused(supersample::Error::DimensionMismatch { what, found, against, expected }));
+            return Err(refused(Error::DimensionMismatch { what, found, against, expected }));
         }
         Points::from_rows(values, found).map_err(refused)
     }

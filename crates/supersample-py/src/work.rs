@@ -1,15 +1,15 @@
 //! Long work beside Python: other threads compute while the calling one looks for Ctrl-C and reports progress.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use pyo3::prelude::*;
-use supersample::Progress;
+use supersample::{Progress, Result, Watch};
 
-use crate::pool::{checked, pool};
+use crate::error::refused;
+use crate::threads::{checked, pool};
 
 /// How often the calling thread looks up.
 const LOOK: Duration = Duration::from_millis(20);
@@ -18,44 +18,38 @@ const LOOK: Duration = Duration::from_millis(20);
 /// is not worth waking several threads.
 const SMALL: f64 = 4e6;
 
-/// The phases by the numbers the watch keeps.
-const PHASES: [&str; 4] = ["comparing", "choosing", "swapping", "searching"];
+/// The phases by the numbers that are kept of them.
+const PHASES: [&str; 6] = ["comparing", "choosing", "swapping", "searching", "measuring", "evaluating"];
 
 /// Where the work is, and whether it is to stop. Written by the workers, read by the calling thread, and the other way.
 #[derive(Default)]
-pub(crate) struct Watch {
+struct Outlook {
     stop: AtomicBool,
     phase: AtomicU8,
     done: AtomicU64,
     total: AtomicU64,
 }
 
-impl Watch {
-    /// What the library reports.
-    pub(crate) fn saw(&self, progress: Progress) -> ControlFlow<()> {
-        let (phase, done, total) = match progress {
-            Progress::Embedding { done, total } => (0, done, total),
-            Progress::Herding { chosen, size } => (1, chosen as u64, size as u64),
+impl Outlook {
+    /// Takes in what the library reports, and says whether the work is to go on.
+    fn saw(&self, progress: Progress) -> ControlFlow<()> {
+        let at = match progress {
+            Progress::Embedding { done, total } => Some((0, done, total)),
+            Progress::Herding { chosen, size } => Some((1, chosen as u64, size as u64)),
             // Sweeps go on until one changes nothing, so the end that is in sight is that of this one.
             Progress::Sweeping { visits, size, .. } => {
-                (2, visits as u64, visits.max(1).next_multiple_of(size) as u64)
+                Some((2, visits as u64, visits.max(1).next_multiple_of(size) as u64))
             }
-            Progress::Searching { visits, total } => (3, visits as u64, total as u64),
-            _ => return self.goes_on(),
+            Progress::Searching { visits, total } => Some((3, visits as u64, total as u64)),
+            Progress::Measuring { done, total } => Some((4, done as u64, total as u64)),
+            Progress::Comparing { done, total } => Some((5, done as u64, total as u64)),
+            _ => None,
         };
-        self.phase.store(phase, Relaxed);
-        self.done.store(done, Relaxed);
-        self.total.store(total, Relaxed);
-        self.goes_on()
-    }
-
-    /// Picks so far of those asked for.
-    pub(crate) fn picked(&self, done: usize, asked: usize) -> ControlFlow<()> {
-        self.saw(Progress::Herding { chosen: done, size: asked })
-    }
-
-    /// Whether the work is to go on.
-    pub(crate) fn goes_on(&self) -> ControlFlow<()> {
+        if let Some((phase, done, total)) = at {
+            self.phase.store(phase, Relaxed);
+            self.done.store(done, Relaxed);
+            self.total.store(total, Relaxed);
+        }
         if self.stop.load(Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
@@ -68,20 +62,21 @@ impl Watch {
 }
 
 /// Runs `work` on this many threads with Python free to do something else. `size` is about how many coordinate differences
-/// it takes. The second result is an exception raised by a signal or by `listener`, after which the work was told to
-/// stop; the first is what it then returned.
+/// it takes. An exception raised by a signal or by `listener` tells the work to stop, and is raised whatever it then
+/// returns.
 pub(crate) fn run<T: Send>(
     py: Python<'_>,
     threads: Option<usize>,
     size: f64,
     listener: Option<&Py<PyAny>>,
-    work: impl FnOnce(&Arc<Watch>) -> T + Send,
-) -> PyResult<(T, PyResult<()>)> {
-    let watch = Arc::new(Watch::default());
+    work: impl FnOnce(Watch<'_>) -> Result<T> + Send,
+) -> PyResult<T> {
+    let outlook = Outlook::default();
+    let watch = |progress: Progress| outlook.saw(progress);
     let threads = checked(threads)?;
     if size <= SMALL && listener.is_none() {
         let pool = pool(1)?;
-        return Ok((py.detach(|| pool.install(|| work(&watch))), Ok(())));
+        return py.detach(|| pool.install(|| work(&watch))).map_err(refused);
     }
     let pool = pool(threads)?;
     let (result, outcome) = py.detach(|| {
@@ -97,15 +92,15 @@ pub(crate) fn run<T: Send>(
                 if outcome.is_ok() {
                     outcome = Python::attach(|py| {
                         py.check_signals()?;
-                        listener.map_or(Ok(()), |listener| watch.tell(py, listener))
+                        listener.map_or(Ok(()), |listener| outlook.tell(py, listener))
                     });
-                    watch.stop.store(outcome.is_err(), Relaxed);
+                    outlook.stop.store(outcome.is_err(), Relaxed);
                 }
             }
             (worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), outcome)
         })
     });
     // Once more, so that whoever listens sees the end.
-    let outcome = outcome.and_then(|()| listener.map_or(Ok(()), |listener| watch.tell(py, listener)));
-    Ok((result, outcome))
+    outcome.and_then(|()| listener.map_or(Ok(()), |listener| outlook.tell(py, listener)))?;
+    result.map_err(refused)
 }

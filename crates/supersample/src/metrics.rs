@@ -2,7 +2,7 @@
 
 use crate::embedding::{ErrorTerms, MeanEmbedding, as_density, as_samples};
 use crate::expansion::{KernelExpansion, as_expansion, expect_same_kernel};
-use crate::{Empirical, Error, Points, Result, points};
+use crate::{Empirical, Error, Points, Result, Watch, points};
 
 /// The squared MMD ‖μ_p − μ_q‖² between any two of weighted points and targets, each given by its mean embedding.
 ///
@@ -31,17 +31,24 @@ pub fn mmd(p: &dyn MeanEmbedding, q: &dyn MeanEmbedding) -> Result<f64> {
 /// The MMD between a target and points with weights of any sign, taken as they are; 1/T each where none are given.
 ///
 /// Costs T·n and T² kernel values in f64. ‖μ‖² is the one that herding over the samples has computed already, corrected
-/// for what single precision has done to it; [`mmd`] would compute it once more, in f64, from all n² pairs.
+/// for what single precision has done to it; [`mmd`] would compute it once more, in f64, from all n² pairs. Where `watch`
+/// ends it there is no result but [`Error::Interrupted`].
 ///
 /// ```
-/// use supersample::{Empirical, Kernel, Points, metrics};
+/// use supersample::{Empirical, Kernel, Points, metrics, unwatched};
 /// let draws = Points::from_rows(&[0.0, 1.0, 2.0], 1)?;
 /// let mu = Empirical::new(Kernel::gaussian(1.0)?, draws)?;
 /// let two = Points::from_rows(&[0.0, 2.0], 1)?;
-/// assert!(metrics::mmd_of_points(&mu, &two, Some(&[0.4, 0.6]))? > metrics::mmd_of_points(&mu, &two, None)?);
+/// let equal = metrics::mmd_of_points(&mu, &two, None, &unwatched)?;
+/// assert!(metrics::mmd_of_points(&mu, &two, Some(&[0.4, 0.6]), &unwatched)? > equal);
 /// # Ok::<(), supersample::Error>(())
 /// ```
-pub fn mmd_of_points(mu: &dyn MeanEmbedding, points: &Points, weights: Option<&[f64]>) -> Result<f64> {
+pub fn mmd_of_points(
+    mu: &dyn MeanEmbedding,
+    points: &Points,
+    weights: Option<&[f64]>,
+    watch: Watch,
+) -> Result<f64> {
     points.expect_dim("the points", "the target", mu.dim())?;
     let equal = vec![1.0 / points.len() as f64; points.len()];
     let weights = weights.unwrap_or(&equal);
@@ -52,7 +59,7 @@ pub fn mmd_of_points(mu: &dyn MeanEmbedding, points: &Points, weights: Option<&[
     if let Some(index) = weights.iter().position(|w| !w.is_finite()) {
         return Err(Error::NonFiniteNumber { what: "weight", index, value: weights[index] });
     }
-    Ok(ErrorTerms::of(mu).squared_error(points, weights)?.max(0.0).sqrt())
+    Ok(ErrorTerms::of(mu).squared_error(points, weights, watch)?.max(0.0).sqrt())
 }
 
 /// ⟨μ_p, μ_q⟩ = E over x of p and y of q of k(x, y).
@@ -145,10 +152,11 @@ fn weighted<'a>(
 
 #[cfg(test)]
 mod tests {
+    use std::ops::ControlFlow;
+
     use super::*;
-    use crate::Kernel;
-    use crate::Precision;
     use crate::target::GaussianMixture;
+    use crate::{Kernel, Precision, Progress, unwatched};
 
     fn line(values: &[f64]) -> Points {
         Points::from_rows(values, 1).unwrap()
@@ -195,21 +203,28 @@ mod tests {
             }
             squared.sqrt()
         };
+        let mmd_of = |mu: &Empirical, points: &Points, weights: Option<&[f64]>| {
+            mmd_of_points(mu, points, weights, &unwatched)
+        };
         for weights in [None, Some(&signed[..])] {
             let want = direct(weights.unwrap_or(&[1.0 / 40.0; 40]));
-            let (a, b) = (mmd_of_points(&mixed, &points, weights), mmd_of_points(&double, &points, weights));
+            let (a, b) = (mmd_of(&mixed, &points, weights), mmd_of(&double, &points, weights));
             assert!((b.unwrap() - want).abs() < 1e-12, "{want}");
             assert!((a.unwrap() / want - 1.0).abs() < 1e-3, "{want}");
         }
-        // All samples as points: nothing but rounding is left.
-        assert!(mmd_of_points(&mixed, &draws, None).unwrap() < 1e-6);
-        assert!(matches!(mmd_of_points(&mixed, &points, Some(&[1.0])), Err(Error::WeightCount { .. })));
-        let bad = mmd_of_points(&mixed, &points, Some(&[f64::NAN; 40]));
+        // All samples as points: nothing but rounding is left. They are many, so that it can be ended on the way.
+        let ended = mmd_of_points(&double, &draws, None, &|progress| match progress {
+            Progress::Measuring { done: 1.., .. } => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        });
+        assert_eq!(ended, Err(Error::Interrupted));
+        assert!(mmd_of(&mixed, &draws, None).unwrap() < 1e-6);
+        assert!(matches!(mmd_of(&mixed, &points, Some(&[1.0])), Err(Error::WeightCount { .. })));
+        let bad = mmd_of(&mixed, &points, Some(&[f64::NAN; 40]));
         assert!(matches!(bad, Err(Error::NonFiniteNumber { .. })));
         // Too far out for single precision beside these samples.
         let far = Points::from_rows(&[1e9, 0.0], 2).unwrap();
-        let (a, b) =
-            (mmd_of_points(&mixed, &far, None).unwrap(), mmd_of_points(&double, &far, None).unwrap());
+        let (a, b) = (mmd_of(&mixed, &far, None).unwrap(), mmd_of(&double, &far, None).unwrap());
         assert!((a - b).abs() < 1e-9, "{a} {b}");
     }
 

@@ -38,6 +38,13 @@ pub enum Progress {
         /// All visits of this round.
         total: usize,
     },
+    /// The MMD of given points.
+    Measuring {
+        /// Points so far.
+        done: usize,
+        /// All of them.
+        total: usize,
+    },
     /// Subsets that another is compared with, after [`Problem::evaluate`](crate::task::Problem::evaluate).
     Comparing {
         /// Subsets so far.

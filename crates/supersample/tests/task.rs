@@ -297,7 +297,7 @@ fn others_are_compared_by_their_own_errors() {
             let points = problem.points().select(subset).unwrap();
             let rows = problem.rows().select(subset).unwrap();
             let quality = reference.quality(rows.as_slice(), None).unwrap();
-            (metrics::mmd_of_points(&mu, &points, None).unwrap(), TypicalErrors::of(&quality))
+            (metrics::mmd_of_points(&mu, &points, None, &unwatched).unwrap(), TypicalErrors::of(&quality))
         };
         let found = problem.compare(20, &unwatched).unwrap().unwrap();
         assert_eq!(found.random.len(), 20);

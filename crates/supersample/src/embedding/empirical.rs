@@ -201,7 +201,7 @@ impl Empirical {
     }
 
     /// What [`means`](Self::means) does, watched; only the samples themselves are many enough for that.
-    fn means_watched(
+    pub(super) fn means_watched(
         &self,
         at: Option<&Packed>,
         samples: &Packed,

@@ -17,6 +17,7 @@ use std::sync::{Arc, OnceLock};
 use super::{Empirical, MeanEmbedding, as_samples};
 use crate::row_sampling::subsample;
 use crate::sum::{Packed, Precision};
+use crate::watch::{Progress, Watch, unwatched};
 use crate::{Error, Points, Result};
 
 /// The error of E_T² in f32 is below this divided by √T (tests/precision.rs).
@@ -28,6 +29,9 @@ const SAMPLED_ERROR: f64 = 2e-11;
 
 /// An error of one part in 500 in E_T² is one part in 1000 in E_T, which is what we promise.
 const PROMISED: f64 = 500.0;
+
+/// Pairs that are summed between two looks at a watch: a few milliseconds.
+const PAIRS_AT_ONCE: usize = 1 << 22;
 
 /// Where ‖μ‖² in f64 comes from, beside chosen points in f64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -93,7 +97,7 @@ impl<'a> ErrorTerms<'a> {
         match self.mixed {
             None => self.mu.squared_norm(),
             Some(samples) => Some(match from {
-                NormFrom::AllPairs => samples.widened_norm(),
+                NormFrom::AllPairs => samples.widened_norm(&unwatched).expect("nobody ends it"),
                 NormFrom::SampledBias => samples.norm_less_sampled_bias(),
             }),
         }
@@ -129,25 +133,50 @@ impl<'a> ErrorTerms<'a> {
     /// # Panics
     /// Where ‖μ‖² is not known.
     pub(crate) fn squared_error_from(&self, from: NormFrom, points: &Points, weights: &[f64]) -> f64 {
-        let against = |values: Vec<f64>| values.iter().zip(weights).map(|(value, w)| value * w).sum::<f64>();
-        let (mean, pairs) = (against(self.values(points)), against(self.sums(points, points, weights)));
-        self.squared_norm(from).expect("‖μ‖² is known") - 2.0 * mean + pairs
+        let energy = self.energy(points, weights, &unwatched).expect("nobody ends it");
+        self.squared_norm(from).expect("‖μ‖² is known") + energy
     }
 
     /// E² of any weighted points in f64, as exact as we promise.
-    pub(crate) fn squared_error(&self, points: &Points, weights: &[f64]) -> Result<f64> {
+    pub(crate) fn squared_error(&self, points: &Points, weights: &[f64], watch: Watch) -> Result<f64> {
         // Points that are spread too wide for f32 do not go with samples that are not: all pairs in f64.
         if self.mixed.is_some_and(|samples| samples.pack_beside(points).is_none()) {
             let double = self.mixed.expect("just seen").in_double();
-            return ErrorTerms::of(&double).squared_error(points, weights);
+            return ErrorTerms::of(&double).squared_error(points, weights, watch);
         }
-        self.mu.squared_norm().ok_or(Error::UnknownNorm)?;
-        let squared_error = self.squared_error_from(NormFrom::SampledBias, points, weights);
+        if let Some(samples) = as_samples(self.mu) {
+            samples.prepare(watch)?;
+        }
+        let energy = self.energy(points, weights, watch)?;
+        let squared_error = self.squared_norm(NormFrom::SampledBias).ok_or(Error::UnknownNorm)? + energy;
         // Of one point: nothing is gained from numbers here, since any weights may have been chosen.
-        Ok(match self.norm_needed(squared_error, 1.0) {
-            Some(NormFrom::AllPairs) => self.squared_error_from(NormFrom::AllPairs, points, weights),
-            _ => squared_error,
-        })
+        match (self.norm_needed(squared_error, 1.0), self.mixed) {
+            (Some(NormFrom::AllPairs), Some(samples)) => Ok(samples.widened_norm(watch)? + energy),
+            _ => Ok(squared_error),
+        }
+    }
+
+    /// E² − ‖μ‖² of weighted points in f64, some points after the other.
+    fn energy(&self, points: &Points, weights: &[f64], watch: Watch) -> Result<f64> {
+        let (total, samples) =
+            (points.len(), as_samples(self.mu).map_or(1, |samples| samples.points().len()));
+        let at_once = (PAIRS_AT_ONCE / total.max(samples)).max(64);
+        let energy_of = |at: &Points, weights_at: &[f64]| {
+            let against = |values: Vec<f64>| values.iter().zip(weights_at).map(|(v, w)| v * w).sum::<f64>();
+            against(self.sums(at, points, weights)) - 2.0 * against(self.values(at))
+        };
+        if total <= at_once {
+            return Ok(energy_of(points, weights));
+        }
+        let mut energy = 0.0;
+        for (i, weights_at) in weights.chunks(at_once).enumerate() {
+            if watch(Progress::Measuring { done: i * at_once, total }).is_break() {
+                return Err(Error::Interrupted);
+            }
+            let rows: Vec<usize> = (i * at_once..).take(weights_at.len()).collect();
+            energy += energy_of(&points.select(&rows)?, weights_at);
+        }
+        Ok(energy)
     }
 
     /// E² of weighted points from their E² − ‖μ‖² in f64; `None` where ‖μ‖² is not known.
@@ -159,7 +188,7 @@ impl<'a> ErrorTerms<'a> {
     ) -> Option<f64> {
         match self.mixed {
             // ‖μ‖² in f64 would cost all pairs of the samples once more.
-            Some(_) => self.squared_error(points, weights).ok(),
+            Some(_) => self.squared_error(points, weights, &unwatched).ok(),
             None => self.mu.squared_norm().map(|norm| norm + energy),
         }
     }
@@ -181,12 +210,15 @@ impl<'a> ErrorTerms<'a> {
 }
 
 impl Empirical {
-    fn widened_norm(&self) -> f64 {
-        *self.cached.widened.full_norm.get_or_init(|| {
-            let mut values = vec![0.0; self.points().len()];
-            self.means(None, self.widened(), &mut values);
-            self.mean_of(&values)
-        })
+    fn widened_norm(&self, watch: Watch) -> Result<f64> {
+        if let Some(&norm) = self.cached.widened.full_norm.get() {
+            return Ok(norm);
+        }
+        let mut values = vec![0.0; self.points().len()];
+        if self.means_watched(None, self.widened(), &mut values, Some(watch)).is_break() {
+            return Err(Error::Interrupted);
+        }
+        Ok(*self.cached.widened.full_norm.get_or_init(|| self.mean_of(&values)))
     }
 
     fn norm_less_sampled_bias(&self) -> f64 {

@@ -59,7 +59,7 @@ impl Problem {
     pub fn mmd(&self, subset: &Points, weights: Option<&[f64]>, watch: Watch) -> Result<f64> {
         let points = self.scaled(subset)?;
         self.prepare(watch)?;
-        metrics::mmd_of_points(&**self.embedding(), &points, weights)
+        metrics::mmd_of_points(&**self.embedding(), &points, weights, watch)
     }
 
     /// The errors of a subset column by column, with weights of any sign or equal ones.

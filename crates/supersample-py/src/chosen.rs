@@ -1,0 +1,231 @@
+//! Herding and thinning from Python, and all that is told of the rows they choose.
+
+use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use supersample::task::{self, Advice, Ended, ErrorScale, HerdOptions, Problem, Stop, ThinOptions, Weighed};
+use supersample::weights::WeightRule;
+use supersample::{Error, Pick, RefineOptions, Refined, Result};
+
+use crate::advice::told;
+use crate::arrays::{counted, row_numbers, vector};
+use crate::error::refused;
+use crate::samples::Samples;
+use crate::work::run;
+
+/// The rule of this name; `None` for equal weights.
+pub(crate) fn rule_of(name: &str) -> PyResult<Option<WeightRule>> {
+    match name {
+        "equal" => Ok(None),
+        "simplex" => Ok(Some(WeightRule::Simplex)),
+        "free" => Ok(Some(WeightRule::SumToOne)),
+        _ => Err(PyValueError::new_err(format!("weights is '{name}'; choose equal, simplex or free"))),
+    }
+}
+
+/// What was chosen, how good it is, and what to know of it.
+#[pyclass(frozen, module = "supersample._native")]
+pub(crate) struct Chosen {
+    rows: Vec<usize>,
+    error: Vec<f64>,
+    weights: Option<Vec<f64>>,
+    mmd: f64,
+    worth: Option<f64>,
+    ended: Ended,
+    is_missed: bool,
+    refinement: Option<Refinement>,
+    advice: Vec<Advice>,
+}
+
+/// What swaps and search have done, and what they were asked to.
+struct Refinement {
+    refined: Refined,
+    is_searched: bool,
+    /// Whether the swaps began with herded rows, and not with those of a larger set.
+    is_herded: bool,
+}
+
+#[pymethods]
+impl Chosen {
+    /// The rows in the order of choice; empty in space.
+    #[getter]
+    fn rows<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        row_numbers(py, &self.rows)
+    }
+
+    /// E_T after each choice.
+    #[getter]
+    fn error<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_slice(py, &self.error)
+    }
+
+    /// The weights that were found; None where they are equal.
+    #[getter]
+    fn weights<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
+        self.weights.clone().map(|weights| vector(py, weights))
+    }
+
+    /// The MMD with these weights.
+    #[getter]
+    fn mmd(&self) -> f64 {
+        self.mmd
+    }
+
+    /// How many independent draws have this expected squared error.
+    #[getter]
+    fn worth(&self) -> Option<f64> {
+        self.worth
+    }
+
+    /// The rule that ended the choosing.
+    #[getter]
+    fn ended(&self) -> &'static str {
+        self.ended.name()
+    }
+
+    /// Whether an error was asked for and not reached.
+    #[getter]
+    fn missed(&self) -> bool {
+        self.is_missed
+    }
+
+    /// What swaps and search have done, where there were any.
+    #[getter]
+    fn refinement<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some(Refinement { refined, is_searched, is_herded }) = &self.refinement else { return Ok(None) };
+        let story = PyDict::new(py);
+        story.set_item("mmd_before", refined.start_error)?;
+        story.set_item("mmd_swapped", refined.swept_error)?;
+        story.set_item("mmd_searched", refined.error.filter(|_| *is_searched))?;
+        story.set_item("herded", is_herded)?;
+        story.set_item("swaps", refined.swaps)?;
+        story.set_item("sweeps", refined.sweeps)?;
+        story.set_item("kernel_rows", refined.kernel_rows)?;
+        story.set_item("converged", refined.converged)?;
+        Ok(Some(story))
+    }
+
+    /// What to know of rows, kernel and weights before believing any of it.
+    #[getter]
+    fn advice<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        told(py, &self.advice)
+    }
+}
+
+impl Chosen {
+    /// Picks, with the weights that were found for them if any were asked for.
+    pub(crate) fn new(
+        trace: &[Pick],
+        ended: Ended,
+        weighed: Option<Weighed>,
+        scale: ErrorScale,
+        stop: Option<&Stop>,
+    ) -> Result<Chosen> {
+        let error: Vec<f64> = trace.iter().filter_map(|pick| pick.error).collect();
+        let (weights, advice) = weighed.map_or((None, None), |found| (found.weights, found.advice));
+        let equal = error.last().copied();
+        let mmd = weights.as_ref().map_or(equal, |found| found.error).ok_or(Error::UnknownNorm)?;
+        Ok(Chosen {
+            rows: trace.iter().filter_map(|pick| pick.index).collect(),
+            error,
+            weights: weights.map(|found| found.weights),
+            mmd,
+            worth: scale.worth(mmd),
+            ended,
+            is_missed: stop.is_some_and(|stop| stop.is_missed(ended, equal, &scale)),
+            refinement: None,
+            advice: advice.into_iter().collect(),
+        })
+    }
+
+    /// Rows of a problem, weighed by this rule.
+    pub(crate) fn of(
+        problem: &Problem,
+        trace: &[Pick],
+        ended: Ended,
+        rule: Option<WeightRule>,
+        stop: Option<&Stop>,
+    ) -> Result<Chosen> {
+        if ended == Ended::Interrupted {
+            // Python has raised the reason by now.
+            return Err(Error::Interrupted);
+        }
+        let rows: Vec<usize> = trace.iter().filter_map(|pick| pick.index).collect();
+        let weighed = rule.map(|rule| problem.weigh(&rows, rule)).transpose()?;
+        let mut chosen = Chosen::new(trace, ended, weighed, problem.error_scale()?, stop)?;
+        chosen.advice.splice(..0, problem.advice().iter().cloned());
+        Ok(chosen)
+    }
+}
+
+/// Rows one after the other by kernel herding, until a rule holds.
+#[pyfunction]
+#[pyo3(signature = (samples, n, *, tol, worth, unique, weights, threads, progress))]
+#[expect(clippy::too_many_arguments, reason = "one for each keyword of the Python function")]
+pub(crate) fn herd(
+    py: Python<'_>,
+    samples: &Bound<'_, Samples>,
+    n: Option<usize>,
+    tol: Option<f64>,
+    worth: Option<f64>,
+    unique: bool,
+    weights: &str,
+    threads: Option<usize>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Chosen> {
+    let stop = Stop::new(n, tol, worth).map_err(refused)?;
+    let (rule, samples) = (rule_of(weights)?, samples.get());
+    let problem = &samples.problem;
+    let size = samples.cost() + samples.cost_of(n.unwrap_or(problem.open_rows()));
+    run(py, threads, size, progress.as_ref(), |watch| {
+        let task::Chosen { trace, ended, .. } =
+            problem.herd(&stop, &HerdOptions::default().unique(unique), watch)?;
+        Chosen::of(problem, &trace, ended, rule, Some(&stop))
+    })
+}
+
+/// The best rows as a set: herding, swaps, a search.
+#[pyfunction]
+#[pyo3(signature = (samples, n, *, tol, worth, repeats, search, seed, include, exclude, groups, quotas, weights, threads, progress))]
+#[expect(clippy::too_many_arguments, reason = "one for each keyword of the Python function")]
+pub(crate) fn thin(
+    py: Python<'_>,
+    samples: &Bound<'_, Samples>,
+    n: Option<usize>,
+    tol: Option<f64>,
+    worth: Option<f64>,
+    repeats: bool,
+    search: Option<usize>,
+    seed: u64,
+    include: PyReadonlyArray1<'_, i64>,
+    exclude: PyReadonlyArray1<'_, i64>,
+    groups: Option<PyReadonlyArray1<'_, i64>>,
+    quotas: Option<Vec<usize>>,
+    weights: &str,
+    threads: Option<usize>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Chosen> {
+    let stop = Stop::new(n, tol, worth).map_err(refused)?;
+    let (rule, samples) = (rule_of(weights)?, samples.get());
+    let problem = &samples.problem;
+    let (include, exclude) = (counted(&include), counted(&exclude));
+    let mut refine = RefineOptions::default().repeats(repeats).include(&include).exclude(&exclude);
+    refine = match search {
+        Some(0) => refine,
+        Some(sweeps) => refine.search(sweeps, seed),
+        None => refine.search_by_size(seed),
+    };
+    (refine.groups, refine.quotas) = (groups.as_ref().map(counted), quotas);
+    let (is_searched, is_herded) = (refine.search.is_some(), !stop.has_goal());
+    let options = ThinOptions::default().refine(refine);
+    // A sweep visits every place once, and there are about ten of them.
+    let places = n.unwrap_or(problem.open_rows());
+    let size = samples.cost() + samples.cost_of(places.saturating_mul(10 + search.unwrap_or(40)));
+    run(py, threads, size, progress.as_ref(), |watch| {
+        let task::Chosen { trace, ended, refined, .. } = problem.thin(&stop, &options, watch)?;
+        let chosen = Chosen::of(problem, &trace, ended, rule, Some(&stop))?;
+        let refinement = refined.map(|refined| Refinement { refined, is_searched, is_herded });
+        Ok(Chosen { refinement, ..chosen })
+    })
+}

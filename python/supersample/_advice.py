@@ -1,0 +1,51 @@
+"""What to know before believing a result: the library's advice, which is data, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from . import _native
+from ._numbers import counted, significant
+from ._warnings import warn
+
+#: A sentence for each kind of advice; rows without weight are what somebody has asked for.
+_SENTENCES = {
+    "uneven_weights": "the weights are so uneven that the rows are worth {effective_size} equal ones; check them",
+    "directions_dropped": "{dropped} of the directions have no variance of their own and were left out",
+    "scaled_by_sd": "{columns} no median absolute deviation, so unit sd is used there",
+    "kernel_nearly_constant": "bandwidth {bandwidth} is too long: the kernel is nearly constant, rows look alike to it",
+    "kernel_nearly_diagonal": "bandwidth {bandwidth} is too short: the kernel is nearly diagonal, it sees nothing near",
+    "too_many_to_weigh": "{count} points are too many for unequal weights, of which {most} are found; they are equal",
+    "not_weighed": "no unequal weights were found, so they are equal: {reason}",
+    "weights_not_optimal": "the weights are the best that were met, and not quite the best there are",
+}
+
+
+def tell(advice: Sequence[Mapping[str, Any]], names: Sequence[str] | None = None) -> None:
+    """Warns of each."""
+    for piece in advice:
+        sentence = _SENTENCES.get(piece["kind"])
+        if sentence is not None:
+            warn(sentence.format(**{key: _shown(key, value, names) for key, value in piece.items()}))
+
+
+def _shown(key: str, value: Any, names: Sequence[str] | None) -> str:
+    if key == "columns":
+        named = ", ".join(str(j) if names is None else names[j] for j in value)
+        return f"column {named} has" if len(value) == 1 else f"columns {named} have"
+    if isinstance(value, float):
+        return significant(value)
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def missed(
+    chosen: _native.Chosen, count: int, limit: int | None = None, tol: float | None = None, worth: float | None = None
+) -> None:
+    """Warns where an error was asked for and not reached, or more rows than there are."""
+    goals = [f"an MMD of {tol}"] * (tol is not None) + [f"a worth of {worth}"] * (worth is not None)
+    if chosen.missed:
+        what = goals[0] + " was not" if len(goals) == 1 else f"neither {goals[0]} nor {goals[1]} was"
+        warn(f"{what} reached with {count} points; allow more with n, or ask for less")
+    elif chosen.ended == "exhausted" and not goals and limit is not None:
+        warn(f"{limit:,} rows were asked for, but there are only {counted(count, 'row')} to choose from")
