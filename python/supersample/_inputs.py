@@ -32,6 +32,8 @@ class Table:
     #: Columns that were passed over.
     unused: tuple[str, ...] = ()
     weights: NDArray[np.float64] | None = None
+    #: Whether the values were copied, so that nobody else can write to them.
+    is_copy: bool = False
 
 
 def as_table(x: Any, what: str = "x") -> Table:
@@ -200,7 +202,7 @@ def _from_columns(columns: Sequence[tuple[Any, NDArray[Any]]], what: str, unused
         if column.dtype.kind not in "fiub":
             raise _not_numbers(what, name, column.dtype)
         values[:, j] = column
-    return Table(values, tuple(str(name) for name, _ in columns), tuple(map(str, unused)))
+    return Table(values, tuple(str(name) for name, _ in columns), tuple(map(str, unused)), is_copy=True)
 
 
 def _not_numbers(what: str, name: Any, kind: Any) -> TypeError:
