@@ -68,8 +68,8 @@ class TqdmBar:
             self.bar = self.tqdm(total=total, desc=phase)
             self.begun = self.bar.start_t
         elif phase != self.phase:
-            self.bar.reset(total=total)
             self.bar.set_description(phase, refresh=False)
+            self.bar.reset(total=total)
             if phase == DONE:
                 self.bar.start_t = self.begun
         self.phase = phase
