@@ -44,12 +44,12 @@ class Pick:
     """The margin of eq. 15."""
 
 
-def _owned(table: Table, x: Any) -> Table:
+def _owned(table: Table) -> Table:
     """The rows in memory that nobody else writes to: later picks are to be those of the rows as they were given."""
-    if isinstance(x, np.ndarray) and not x.flags.writeable:
-        return table
     weights, logs = (None if given is None else given.copy() for given in (table.weights, table.log_weights))
-    return replace(table, values=table.values.copy(), weights=weights, log_weights=logs)
+    is_safe = table.is_copy or not table.values.flags.writeable
+    values = table.values if is_safe else table.values.copy()
+    return replace(table, values=values, weights=weights, log_weights=logs)
 
 
 class Herder:
@@ -85,7 +85,7 @@ class Herder:
         threads: int | None = None,
         precision: Precision = "mixed",
     ) -> None:
-        self._table = _owned(weighted(as_table(x), sample_weight, log_weight), x)
+        self._table = _owned(weighted(as_table(x), sample_weight, log_weight))
         self._scale: str = scale
         self._asked_precision: str = precision
         self._unique = bool(unique)

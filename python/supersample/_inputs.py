@@ -35,6 +35,8 @@ class Table:
     weights: NDArray[np.float64] | None = None
     #: Logarithms of weights instead of them.
     log_weights: NDArray[np.float64] | None = None
+    #: Whether the values were copied, so that nobody else can write to them.
+    is_copy: bool = False
 
 
 def as_table(x: Any, what: str = "x") -> Table:
@@ -203,7 +205,7 @@ def _from_columns(columns: Sequence[tuple[Any, NDArray[Any]]], what: str, unused
         if column.dtype.kind not in "fiub":
             raise _not_numbers(what, name, column.dtype)
         values[:, j] = column
-    return Table(values, tuple(str(name) for name, _ in columns), tuple(map(str, unused)))
+    return Table(values, tuple(str(name) for name, _ in columns), tuple(map(str, unused)), is_copy=True)
 
 
 def _not_numbers(what: str, name: Any, kind: Any) -> TypeError:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -93,7 +92,9 @@ class GaussianMixture:
         ...     ss.GaussianMixture.read(path).covariances
         array([[[2.]]])
         """
-        Path(path).write_text(self._native.text(path), encoding="utf-8")
+        text = self._native.text(path)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
 
     @property
     def weights(self) -> NDArray[np.float64]:

@@ -126,14 +126,16 @@ class Posterior:
     def cut(self, rows: NDArray[np.int64], weight: NDArray[np.float64] | None, attributes: Mapping[str, Any]) -> Any:
         """An object of the same kind with these draws alone, in every group that holds the same draws."""
         data = self.data
-        if self.is_dict:
-            return {name: self._cut(self.dataset, rows, None)[name].values for name in data}
         cut = self._cut(self.dataset, rows, weight)
         cut.attrs |= attributes
+        if self.is_dict:
+            return {name: cut[name].values for name in data}
         if _is_dataset(data):
             return cut
         if _is_array(data):
-            return cut[_name_of(data)].rename(data.name).assign_attrs(attributes)
+            array = cut[_name_of(data)].rename(data.name)
+            array.attrs = cut.attrs
+            return array
         if _is_node(data, self.group):
             import xarray as xr
 
@@ -210,7 +212,7 @@ def _dataset(data: Any, group: str) -> Any:
     if _is_dict(data):
         return _from_mapping(data)
     if _is_array(data):
-        return data.to_dataset(name=_name_of(data))
+        return data.to_dataset(name=_name_of(data)).assign_attrs(data.attrs)
     if _is_node(data, group):
         return data.to_dataset()
     if not (_is_tree(data) or hasattr(data, "groups")):

@@ -65,11 +65,11 @@ class TqdmBar:
 
     def __call__(self, phase: str, done: int, total: int) -> None:
         if self.bar is None:
-            self.bar = self.tqdm(total=total, desc=phase)
+            self.bar = self.tqdm(total=total, desc=phase, miniters=1)
             self.begun = self.bar.start_t
         elif phase != self.phase:
-            self.bar.reset(total=total)
             self.bar.set_description(phase, refresh=False)
+            self.bar.reset(total=total)
             if phase == DONE:
                 self.bar.start_t = self.begun
         self.phase = phase

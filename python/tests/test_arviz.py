@@ -184,6 +184,8 @@ def test_a_group_of_a_tree_and_what_extract_returns_are_thinned_too():
     assert np.bincount(by_chain["chain"].values).tolist() == [5, 5, 5, 5]
     array = ssaz.thin(stacked["theta"], 20)
     assert isinstance(array, xr.DataArray) and array.name == "theta" and array.sizes == {"school": 8, "sample": 20}
+    assert ssaz.evaluate(stacked["theta"], array).mmd == pytest.approx(array.attrs["supersample_mmd"], rel=1e-6)
+    assert "supersample_mmd" not in ssaz.take(array, [0, 1]).attrs
     if hasattr(az, "extract"):
         again = ssaz.thin(az.extract(inference_data()), 20, var_names=BY)
         np.testing.assert_array_equal(again["mu"].values, small["mu"].values)

@@ -17,6 +17,16 @@ FRAME = pd.DataFrame(X, columns=NAMES)
 WEIGHTS = np.random.default_rng(1).uniform(0.1, 1, 60)
 
 
+class Array:
+    """What hands out its own memory."""
+
+    def __init__(self, x):
+        self.x = x
+
+    def __array__(self, dtype=None, copy=None):
+        return self.x
+
+
 class Flattening:
     """What JAX looks like: `take` without an axis is that of the flattened array."""
 
@@ -296,6 +306,12 @@ def test_a_herder_does_not_see_what_is_written_to_the_array_later():
     again = pickle.loads(pickle.dumps(herder))
     again.run(5)
     assert again.indices.tolist() == ss.herd(X, 11, sample_weight=WEIGHTS).indices.tolist()
+    shared = X.copy()
+    for x in (shared, shared[:], Array(shared), xr.DataArray(shared)):
+        herder = ss.Herder(x)
+        assert not np.shares_memory(herder._table.values, shared)
+    shared.setflags(write=False)
+    assert np.shares_memory(ss.Herder(shared)._table.values, shared)
     x = X.copy()
     result = ss.thin(x, 5)
     x[:] = 0.0

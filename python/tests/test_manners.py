@@ -196,7 +196,7 @@ class Tqdm:
 
     drawn: ClassVar = []
 
-    def __init__(self, total, desc):
+    def __init__(self, total, desc, miniters):
         self.total, self.desc, self.n, self.start_t = total, desc, 0, 5.0
 
     def reset(self, total):
