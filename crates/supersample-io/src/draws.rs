@@ -278,6 +278,11 @@ impl Draws {
         &self.values
     }
 
+    /// Hands the numbers over, so that there need not be two copies of them; [`values`](Self::values) is empty afterwards.
+    pub fn take_values(&mut self) -> Vec<f64> {
+        std::mem::take(&mut self.values)
+    }
+
     /// The numbers of the weight column as they are in the files, finite or −∞; `None` where none was asked for.
     pub fn weights(&self) -> Option<&[f64]> {
         self.weights.as_deref()
