@@ -29,6 +29,8 @@ pub(crate) struct Part {
     /// Warm-up rows that were left out, and whether the file has any.
     pub(crate) warmup: usize,
     pub(crate) has_warmup: bool,
+    /// Rows that are the mean of an approximation, left out.
+    pub(crate) mean_rows: usize,
     /// Where one file holds several chains.
     pub(crate) draws_per_chain: Option<usize>,
     pub(crate) source: Source,
@@ -44,8 +46,18 @@ impl Part {
         source: Source,
     ) -> Part {
         let rows = values.len() / parameters.len();
-        let (warmup, has_warmup, draws_per_chain) = (0, false, None);
-        Part { rows, names, parameters, values, weights, warmup, has_warmup, draws_per_chain, source }
+        Part {
+            rows,
+            names,
+            parameters,
+            values,
+            weights,
+            warmup: 0,
+            has_warmup: false,
+            mean_rows: 0,
+            draws_per_chain: None,
+            source,
+        }
     }
 }
 
@@ -143,6 +155,7 @@ pub struct Draws {
     weights: Option<Vec<f64>>,
     warmup: usize,
     has_warmup: bool,
+    mean_rows: usize,
     files: Vec<File>,
     /// The column that rows are grouped by, where that was asked for.
     group_column: Option<GroupColumn>,
@@ -213,6 +226,7 @@ impl Draws {
             weights: part.weights,
             warmup: part.warmup,
             has_warmup: part.has_warmup,
+            mean_rows: part.mean_rows,
             files: vec![file],
             group_column: None,
         }
@@ -238,6 +252,7 @@ impl Draws {
         }
         self.warmup += part.warmup;
         self.has_warmup |= part.has_warmup;
+        self.mean_rows += part.mean_rows;
         Ok(())
     }
 
@@ -286,6 +301,12 @@ impl Draws {
     /// How many warm-up rows of CmdStan files were left out.
     pub fn warmup(&self) -> usize {
         self.warmup
+    }
+
+    /// How many rows were left out because they are the mean of an approximation, which CmdStan's method `variational`
+    /// writes above its draws.
+    pub fn mean_rows(&self) -> usize {
+        self.mean_rows
     }
 
     /// Whether the files have warm-up rows, left out or not.

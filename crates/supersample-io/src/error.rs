@@ -84,7 +84,7 @@ pub enum Error {
         line: usize,
     },
     /// All rows of a CmdStan file are warm-up.
-    #[error("all {rows} rows are warm-up, as the settings in the file say; ask for warm-up rows to use them")]
+    #[error("all {rows} rows are warm-up, as the settings in the file say; use them with --warmup")]
     OnlyWarmup {
         /// How many there are.
         rows: usize,

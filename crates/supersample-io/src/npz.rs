@@ -1,16 +1,15 @@
 //! NumPy's .npz: a zip archive of named arrays, each with one entry (or one row of entries) for each draw.
 
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 
-use flate2::Crc;
+use flate2::{Crc, CrcReader};
 use flate2::read::DeflateDecoder;
 
 use crate::draws::{Part, Source};
 use crate::error::BadCell;
 use crate::frame::{Column, Frame};
 use crate::npy::{self, Header};
-use crate::origin::Origin;
+use crate::origin::{Handle, Origin};
 use crate::{Error, Place, Reading, Result};
 
 fn malformed(reason: impl Into<String>) -> Error {
@@ -25,6 +24,8 @@ struct Member {
     is_deflated: bool,
     packed: u64,
     size: u64,
+    /// The CRC-32 of what it holds.
+    crc: u32,
     /// Of its local header.
     offset: u64,
 }
@@ -34,7 +35,7 @@ fn number(bytes: &[u8], at: usize, count: usize) -> Result<u64> {
     Ok(bytes.iter().rev().fold(0, |sum, &byte| (sum << 8) | u64::from(byte)))
 }
 
-fn read_at(file: &mut File, offset: u64, count: usize) -> Result<Vec<u8>> {
+fn read_at(file: &mut Handle, offset: u64, count: usize) -> Result<Vec<u8>> {
     let mut bytes = vec![0; count];
     file.seek(SeekFrom::Start(offset)).map_err(Error::Unreadable)?;
     file.read_exact(&mut bytes).map_err(|_| malformed("it is cut short"))?;
@@ -42,7 +43,7 @@ fn read_at(file: &mut File, offset: u64, count: usize) -> Result<Vec<u8>> {
 }
 
 /// The directory at the end of the archive.
-fn members(file: &mut File, len: u64) -> Result<Vec<Member>> {
+fn members(file: &mut Handle, len: u64) -> Result<Vec<Member>> {
     let tail_len = len.min(22 + 65_535);
     let tail = read_at(file, len - tail_len, tail_len as usize)?;
     let end = tail
@@ -69,6 +70,7 @@ fn members(file: &mut File, len: u64) -> Result<Vec<Member>> {
         }
         let method = number(&directory, at + 10, 2)?;
         let (mut packed, mut size) = (number(&directory, at + 20, 4)?, number(&directory, at + 24, 4)?);
+        let crc = number(&directory, at + 16, 4)? as u32;
         let lengths = [28, 30, 32].map(|field| number(&directory, at + field, 2));
         let [name_len, extra_len, remark_len] = lengths;
         let (name_len, extra_len, remark_len) =
@@ -100,7 +102,7 @@ fn members(file: &mut File, len: u64) -> Result<Vec<Member>> {
             _ => return Err(malformed(format!("'{name}' is packed by method {method}"))),
         };
         if let Some(array) = name.strip_suffix(".npy") {
-            members.push(Member { name: array.to_string(), is_deflated, packed, size, offset });
+            members.push(Member { name: array.to_string(), is_deflated, packed, size, crc, offset });
         }
         at = extra_end + remark_len;
     }
@@ -117,7 +119,7 @@ struct Array {
 }
 
 impl Member {
-    fn load(&self, file: &mut File, len: u64) -> Result<Array> {
+    fn load(&self, file: &mut Handle, len: u64) -> Result<Array> {
         if self.offset.checked_add(30 + self.packed).is_none_or(|end| end > len) {
             return Err(malformed(format!("'{}' lies outside the file", self.name)));
         }
@@ -128,17 +130,23 @@ impl Member {
         let start = self.offset + 30 + number(&local, 26, 2)? + number(&local, 28, 2)?;
         file.seek(SeekFrom::Start(start)).map_err(Error::Unreadable)?;
         let packed = file.take(self.packed);
-        let mut stream: Box<dyn Read> =
+        let stream: Box<dyn Read> =
             if self.is_deflated { Box::new(DeflateDecoder::new(packed)) } else { Box::new(packed) };
+        let mut stream = CrcReader::new(stream);
         let header = Header::read(&mut stream)?;
         header.check_length(self.size)?;
         let mut bytes = Vec::new();
         let wanted = (header.count()? * header.entry.size) as u64;
-        let got =
-            stream.take(wanted).read_to_end(&mut bytes).map_err(|error| malformed(error.to_string()))?;
-        match got as u64 == wanted {
+        let got = (&mut stream)
+            .take(wanted)
+            .read_to_end(&mut bytes)
+            .map_err(|error| malformed(error.to_string()))?;
+        if got as u64 != wanted {
+            return Err(malformed(format!("'{}' is cut short", self.name)));
+        }
+        match stream.crc().sum() == self.crc {
             true => Ok(Array { header, bytes }),
-            false => Err(malformed(format!("'{}' is cut short", self.name))),
+            false => Err(malformed(format!("'{}' is damaged: its CRC-32 does not fit", self.name))),
         }
     }
 }
@@ -390,5 +398,63 @@ impl Archive {
         self.bytes.extend(offset.to_le_bytes());
         self.bytes.extend([0, 0]);
         self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use flate2::Compression;
+    use flate2::write::DeflateEncoder;
+
+    use super::*;
+    use crate::Draws;
+
+    fn read(bytes: &[u8]) -> Result<Draws> {
+        let mut file = tempfile::NamedTempFile::with_suffix(".npz").unwrap();
+        file.write_all(bytes).unwrap();
+        Draws::read(&[file.path()], &Reading::default())
+    }
+
+    /// An archive of one deflated member, as `numpy.savez_compressed` writes it.
+    fn deflated(name: &str, contents: &[u8], crc: u32) -> Vec<u8> {
+        let mut packer = DeflateEncoder::new(Vec::new(), Compression::default());
+        packer.write_all(contents).unwrap();
+        let packed = packer.finish().unwrap();
+        let mut common = vec![20, 0, 0, 0, 8, 0, 0, 0, 0x21, 0];
+        common.extend(crc.to_le_bytes());
+        common.extend((packed.len() as u32).to_le_bytes());
+        common.extend((contents.len() as u32).to_le_bytes());
+        common.extend((name.len() as u16).to_le_bytes());
+        common.extend([0, 0]);
+        let mut bytes = [b"PK\x03\x04", &common[..], name.as_bytes(), &packed].concat();
+        let start = bytes.len() as u32;
+        let entry = [b"PK\x01\x02\x14\x00", &common[..], &[0; 14], name.as_bytes()].concat();
+        bytes.extend(&entry);
+        bytes.extend(b"PK\x05\x06\x00\x00\x00\x00\x01\x00\x01\x00");
+        bytes.extend((entry.len() as u32).to_le_bytes());
+        bytes.extend(start.to_le_bytes());
+        bytes.extend([0, 0]);
+        bytes
+    }
+
+    #[test]
+    fn a_flipped_bit_is_noticed_stored_or_deflated() {
+        let mut archive = Archive::default();
+        let array = array_of(&Column::doubles((0..50).map(f64::from)));
+        archive.add("mu", &array);
+        let mut bytes = archive.finish();
+        assert_eq!(read(&bytes).unwrap().len(), 50);
+        // In the low bits of a number: all else about the file is sound.
+        bytes[300] ^= 1;
+        let error = read(&bytes).unwrap_err().to_string();
+        assert!(error.contains("not a sound npz file: 'mu' is damaged: its CRC-32 does not fit"), "{error}");
+
+        let mut crc = Crc::new();
+        crc.update(&array);
+        assert_eq!(read(&deflated("mu.npy", &array, crc.sum())).unwrap().len(), 50);
+        let error = read(&deflated("mu.npy", &array, crc.sum() ^ 1)).unwrap_err().to_string();
+        assert!(error.contains("its CRC-32 does not fit"), "{error}");
     }
 }

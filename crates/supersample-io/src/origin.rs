@@ -1,24 +1,30 @@
 //! Where the bytes of an input come from, and how they are had a second time: a file, or what came through a pipe.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use flate2::read::MultiGzDecoder;
-use tempfile::NamedTempFile;
 
 use crate::{Error, Result};
 
 /// Bytes that can be read twice: once for the numbers, once more for the chosen rows.
 #[derive(Debug)]
 pub(crate) struct Origin {
-    path: PathBuf,
-    /// What came through a pipe is kept here, and goes when the origin goes.
-    _spool: Option<NamedTempFile>,
+    place: Place,
     is_gzip: bool,
     len: u64,
     modified: Option<SystemTime>,
+}
+
+/// Where the bytes are.
+#[derive(Debug)]
+enum Place {
+    Path(PathBuf),
+    /// What came through a pipe, in a file without a name: the system takes it back however the program ends.
+    Spool(Arc<File>),
 }
 
 impl Origin {
@@ -36,21 +42,22 @@ impl Origin {
         if !metadata.is_file() {
             return Origin::spool(&mut file);
         }
-        Origin::of_file(path.to_path_buf(), None)
+        Origin::new(Place::Path(path.to_path_buf()), file)
     }
 
     fn spool(from: &mut dyn Read) -> Result<Origin> {
-        let mut spool = NamedTempFile::new().map_err(Error::Spool)?;
-        io::copy(from, spool.as_file_mut()).map_err(Error::Spool)?;
-        Origin::of_file(spool.path().to_path_buf(), Some(spool))
+        let mut spool = tempfile::tempfile().map_err(Error::Spool)?;
+        io::copy(from, &mut spool).map_err(Error::Spool)?;
+        spool.flush().map_err(Error::Spool)?;
+        let file = spool.try_clone().map_err(Error::Spool)?;
+        Origin::new(Place::Spool(Arc::new(spool)), file)
     }
 
-    fn of_file(path: PathBuf, spool: Option<NamedTempFile>) -> Result<Origin> {
-        let mut file = File::open(&path).map_err(Error::Unreadable)?;
+    fn new(place: Place, file: File) -> Result<Origin> {
         let metadata = file.metadata().map_err(Error::Unreadable)?;
         let mut magic = [0; 2];
-        let is_gzip = file.read_exact(&mut magic).is_ok() && magic == [0x1f, 0x8b];
-        Ok(Origin { path, _spool: spool, is_gzip, len: metadata.len(), modified: metadata.modified().ok() })
+        let is_gzip = Handle::new(Arc::new(file)).read_exact(&mut magic).is_ok() && magic == [0x1f, 0x8b];
+        Ok(Origin { place, is_gzip, len: metadata.len(), modified: metadata.modified().ok() })
     }
 
     /// The bytes from this offset on, decompressed; where the offset is not 0 the file must not be gzipped.
@@ -65,13 +72,16 @@ impl Origin {
     }
 
     /// The file itself, for formats that seek. It must be the one that was opened first.
-    pub(crate) fn file(&self) -> Result<File> {
-        let file = File::open(&self.path).map_err(Error::Unreadable)?;
+    pub(crate) fn file(&self) -> Result<Handle> {
+        let file = match &self.place {
+            Place::Path(path) => Arc::new(File::open(path).map_err(Error::Unreadable)?),
+            Place::Spool(file) => file.clone(),
+        };
         let metadata = file.metadata().map_err(Error::Unreadable)?;
         if metadata.len() != self.len || metadata.modified().ok() != self.modified {
             return Err(Error::Changed);
         }
-        Ok(file)
+        Ok(Handle::new(file))
     }
 
     pub(crate) fn is_gzip(&self) -> bool {
@@ -91,9 +101,50 @@ impl Origin {
     }
 }
 
+/// A file with a position of its own: several may read one file, which need not have a name.
+#[derive(Debug, Clone)]
+pub(crate) struct Handle {
+    file: Arc<File>,
+    at: u64,
+}
+
+impl Handle {
+    fn new(file: Arc<File>) -> Handle {
+        Handle { file, at: 0 }
+    }
+
+    #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "only Parquet asks for it"))]
+    pub(crate) fn size(&self) -> io::Result<u64> {
+        self.file.metadata().map(|metadata| metadata.len())
+    }
+}
+
+impl Read for Handle {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        #[cfg(unix)]
+        let got = std::os::unix::fs::FileExt::read_at(&*self.file, buffer, self.at)?;
+        #[cfg(windows)]
+        let got = std::os::windows::fs::FileExt::seek_read(&*self.file, buffer, self.at)?;
+        self.at += got as u64;
+        Ok(got)
+    }
+}
+
+impl Seek for Handle {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let place = match to {
+            SeekFrom::Start(at) => Some(at),
+            SeekFrom::Current(by) => self.at.checked_add_signed(by),
+            SeekFrom::End(by) => self.file.metadata()?.len().checked_add_signed(by),
+        };
+        self.at = place.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+        Ok(self.at)
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
+    use tempfile::NamedTempFile;
 
     use super::*;
 
@@ -114,5 +165,11 @@ mod tests {
             (origin.start(100).unwrap(), origin.start(100).unwrap()),
             (b"a\n1\n".to_vec(), b"a\n1\n".to_vec())
         );
+        let (mut one, mut other) = (origin.file().unwrap(), origin.file().unwrap());
+        one.seek(SeekFrom::End(-2)).unwrap();
+        let (mut end, mut all) = (String::new(), String::new());
+        one.read_to_string(&mut end).unwrap();
+        other.read_to_string(&mut all).unwrap();
+        assert_eq!((end.as_str(), all.as_str()), ("1\n", "a\n1\n"));
     }
 }

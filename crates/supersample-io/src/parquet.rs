@@ -1,22 +1,22 @@
 //! Apache Parquet, column by column and without Arrow: flat columns of numbers, truth values and text.
 
-use std::fs::File;
-use std::io::Write;
+use std::io::{BufReader, Read, Seek, SeekFrom, Write};
 use std::sync::Arc;
 
+use bytes::Bytes;
 use parquet::basic::{Compression, ConvertedType, LogicalType, Repetition, Type as Physical};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, FloatType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
-use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::reader::{ChunkReader, FileReader, Length, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
 
 use crate::draws::{Part, Source};
 use crate::error::cell;
 use crate::frame::{Column, Frame};
-use crate::origin::Origin;
+use crate::origin::{Handle, Origin};
 use crate::{Error, Place, Reading, Result};
 
 fn malformed(error: &ParquetError) -> Error {
@@ -29,12 +29,38 @@ pub(crate) struct ParquetSource {
     origin: Origin,
 }
 
-fn open(origin: &Origin) -> Result<SerializedFileReader<File>> {
+impl Length for Handle {
+    fn len(&self) -> u64 {
+        self.size().unwrap_or(0)
+    }
+}
+
+impl ChunkReader for Handle {
+    type T = BufReader<Handle>;
+
+    fn get_read(&self, start: u64) -> parquet::errors::Result<Self::T> {
+        let mut file = self.clone();
+        file.seek(SeekFrom::Start(start))?;
+        Ok(BufReader::new(file))
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> parquet::errors::Result<Bytes> {
+        let mut bytes = Vec::new();
+        // Grows with the bytes that are there, whatever length was asked for.
+        let got = self.get_read(start)?.take(length as u64).read_to_end(&mut bytes)?;
+        match got == length {
+            true => Ok(bytes.into()),
+            false => Err(ParquetError::EOF(format!("{length} bytes were expected and {got} found"))),
+        }
+    }
+}
+
+fn open(origin: &Origin) -> Result<SerializedFileReader<Handle>> {
     SerializedFileReader::new(origin.file()?).map_err(|error| malformed(&error))
 }
 
 /// The names of the columns; those with columns inside are refused, since a row has one cell for each.
-fn names(reader: &SerializedFileReader<File>) -> Result<Vec<String>> {
+fn names(reader: &SerializedFileReader<Handle>) -> Result<Vec<String>> {
     let schema = reader.metadata().file_metadata().schema_descr_ptr();
     let mut names = Vec::with_capacity(schema.num_columns());
     for column in schema.columns() {
@@ -103,7 +129,7 @@ pub(crate) fn expected(origin: &Origin, reading: &Reading<'_>) -> Result<Option<
 }
 
 /// One column of one row group.
-fn column(reader: &SerializedFileReader<File>, group: usize, position: usize, name: &str) -> Result<Column> {
+fn column(reader: &SerializedFileReader<Handle>, group: usize, position: usize, name: &str) -> Result<Column> {
     let metadata = reader.metadata().row_group(group);
     let rows = usize::try_from(metadata.num_rows()).unwrap_or(0);
     let descriptor = metadata.column(position).column_descr_ptr();

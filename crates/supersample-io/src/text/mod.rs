@@ -59,6 +59,8 @@ pub(crate) fn read(origin: Origin, reading: &Reading<'_>) -> Result<Part> {
         roles[column] = Role::Weight;
     }
 
+    let first_row = first_record(&block[start..], dialect);
+    let mean_rows = usize::from(!first_row.is_empty() && stan::starts_with_mean(stan, &names, &first_row));
     let mut read = Rows { parameters: parameters.len(), lines, ..Rows::default() };
     let (mut offset, mut at) = (start as u64, start);
     loop {
@@ -96,16 +98,17 @@ pub(crate) fn read(origin: Origin, reading: &Reading<'_>) -> Result<Part> {
         }
         (block, at) = (next, 0);
     }
-    let skipped = match reading.keep_warmup {
+    let warmup = match reading.keep_warmup {
         true => 0,
         false => stan.map_or(0, |run| run.warmup_rows().min(read.rows)),
     };
+    let skipped = warmup + mean_rows;
     // CmdStan ends every line; a file that ends within one was cut, and its last number may be wrong.
     if stan.is_some() && block.last().is_some_and(|&byte| byte != dialect.terminator) {
         return Err(Error::CutShort { line: read.lines + usize::from(read.rows == 0) });
     }
     if read.rows == skipped {
-        return Err(if read.rows == 0 { Error::NoRows } else { Error::OnlyWarmup { rows: skipped } });
+        return Err(if warmup == 0 { Error::NoRows } else { Error::OnlyWarmup { rows: warmup } });
     }
     read.values.drain(..skipped * read.parameters);
     read.weights.drain(..skipped.min(read.weights.len()));
@@ -118,10 +121,27 @@ pub(crate) fn read(origin: Origin, reading: &Reading<'_>) -> Result<Part> {
         parameters,
         values: read.values,
         weights,
-        warmup: skipped,
+        warmup,
+        mean_rows,
         draws_per_chain: None,
         source: Source::Text(source),
     })
+}
+
+/// The fields of the first record among these bytes; none where there is no record.
+fn first_record(bytes: &[u8], dialect: Dialect) -> Vec<String> {
+    let mut at = 0;
+    while at < bytes.len() {
+        let end = match dialect.record_end(bytes, at) {
+            End::At(end) => end,
+            _ => bytes.len(),
+        };
+        if !dialect.is_passed_over(bytes, at) {
+            return dialect.fields(&bytes[at..end]).iter().map(|field| field.lossy_text()).collect();
+        }
+        at = end;
+    }
+    Vec::new()
 }
 
 /// About how many rows and parameters a file has, from its first block and its length; `None` where that does not say,

@@ -140,6 +140,11 @@ fn files_that_are_no_tables_are_refused() {
     assert!(refused("a,b, a\n1,2,3\n").starts_with("two columns are named 'a'"));
     assert!(refused("0.31,0.2\n0.5,0.7\n").starts_with("the first line holds numbers ('0.31', …)"));
     assert_eq!(read("0,1\n0.5,0.7\n").unwrap().parameter_names(), ["0", "1"]);
+    assert_eq!(read("1,2,3\n4,5,6\n").unwrap().parameter_names(), ["1", "2", "3"]);
+    // Whole numbers that do not count are the first draw of a file without names.
+    for text in ["7,3\n3,4\n", "1,1.0\n2,3\n", "0,2\n2,3\n", "2,3\n3,4\n", "01,02\n3,4\n"] {
+        assert!(refused(text).starts_with("the first line holds numbers ('"), "{text:?}");
+    }
     assert!(matches!(
         read("a,row\n1,2\n3,\"4\n5,6\n").unwrap_err(),
         Error::UnclosedQuote { row: 2, line: 3 }
@@ -270,6 +275,27 @@ fn a_cmdstan_file_is_read_as_it_is_written() {
 
     let all = read_with(STAN.as_bytes(), &Reading { keep_warmup: true, ..Reading::default() }).unwrap();
     assert_eq!((all.len(), all.warmup(), all.values()[0]), (7, 0, -9.0));
+}
+
+#[test]
+fn the_mean_above_the_draws_of_a_variational_run_is_no_draw() {
+    let text = include_str!("../../tests/data/variational.csv");
+    // The settings tell, or the columns and the zeros in that row where the settings are lost.
+    let bare: String = text.lines().filter(|line| !line.starts_with('#')).map(|line| format!("{line}\n")).collect();
+    for text in [text, &bare] {
+        for keep_warmup in [false, true] {
+            let reading = Reading { keep_warmup, ..Reading::default() };
+            let draws = read_with(text.as_bytes(), &reading).unwrap();
+            assert_eq!((draws.len(), draws.mean_rows(), draws.warmup()), (4, 1, 0));
+            assert_eq!(draws.values()[..3], [0.25, 1.5, -0.5]);
+            assert!(written(&draws, &[0]).ends_with("\n0,-3.25,-0.5,0.25,1.5,-0.5\n"));
+        }
+    }
+    let cut: String = bare.lines().take(2).map(|line| format!("{line}\n")).collect();
+    assert!(matches!(read(&cut).unwrap_err(), Error::NoRows));
+    let sampled = text.replace("= variational", "= pathfinder");
+    assert_eq!(read(&sampled).unwrap().len(), 5);
+    assert_eq!(read(STAN).unwrap().mean_rows(), 0);
 }
 
 #[test]

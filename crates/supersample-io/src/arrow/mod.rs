@@ -1,6 +1,8 @@
 //! Apache Arrow IPC, files and streams: flat columns of numbers, truth values and text, dictionaries resolved.
 
-use std::io::{BufReader, Read, Seek, SeekFrom, Write};
+mod check;
+
+use std::io::{BufReader, Write};
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -13,7 +15,6 @@ use arrow_array::{
     StringArray,
 };
 use arrow_ipc::reader::{FileReader, StreamReader};
-use arrow_ipc::root_as_footer;
 use arrow_ipc::writer::FileWriter;
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 
@@ -37,10 +38,10 @@ type Batches = Box<dyn Iterator<Item = Result<RecordBatch>>>;
 
 /// The batches of a file or stream one after the other, and the names of their columns.
 fn batches(origin: &Origin) -> Result<(Vec<String>, Batches)> {
+    check::check(origin)?;
     let file = BufReader::new(origin.file()?);
     let names = |schema: &Schema| schema.fields().iter().map(|field| field.name().clone()).collect();
     if origin.start(6)? == b"ARROW1" {
-        check_blocks(origin)?;
         let reader = FileReader::try_new(file, None).map_err(|error| malformed(&error))?;
         return Ok((
             names(&reader.schema()),
@@ -49,33 +50,6 @@ fn batches(origin: &Origin) -> Result<(Vec<String>, Batches)> {
     }
     let reader = StreamReader::try_new(file, None).map_err(|error| malformed(&error))?;
     Ok((names(&reader.schema()), Box::new(reader.map(|batch| batch.map_err(|error| malformed(&error))))))
-}
-
-/// Makes sure that every block the footer names lies within the file. The reader makes room for a block on the word of
-/// the footer, and a forged one can ask for more than there is in the machine.
-fn check_blocks(origin: &Origin) -> Result<()> {
-    let cut = |what: &str| Error::Malformed { format: "Arrow IPC", reason: format!("{what} is cut short") };
-    let mut file = origin.file()?;
-    // The last ten bytes: the length of the footer before them, and the magic word.
-    let end = origin.len().checked_sub(10).ok_or_else(|| cut("it"))?;
-    let mut length = [0; 4];
-    file.seek(SeekFrom::Start(end)).map_err(Error::Unreadable)?;
-    file.read_exact(&mut length).map_err(Error::Unreadable)?;
-    let length = u64::try_from(i32::from_le_bytes(length)).unwrap_or(u64::MAX);
-    let start = end.checked_sub(length).ok_or_else(|| cut("its footer"))?;
-    let mut footer = vec![0; length as usize];
-    file.seek(SeekFrom::Start(start)).map_err(Error::Unreadable)?;
-    file.read_exact(&mut footer).map_err(Error::Unreadable)?;
-    let Ok(footer) = root_as_footer(&footer) else { return Err(cut("its footer")) };
-    for block in footer.recordBatches().iter().chain(&footer.dictionaries()).flat_map(|blocks| blocks.iter())
-    {
-        let sizes = [block.offset(), i64::from(block.metaDataLength()), block.bodyLength()];
-        let reach = sizes.iter().try_fold(0_u64, |sum, &size| sum.checked_add(u64::try_from(size).ok()?));
-        if reach.is_none_or(|reach| reach > origin.len()) {
-            return Err(cut("a block of rows"));
-        }
-    }
-    Ok(())
 }
 
 pub(crate) fn read(origin: Origin, reading: &Reading<'_>) -> Result<Part> {
