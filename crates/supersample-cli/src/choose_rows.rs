@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use anyhow::{Result, bail, ensure};
 use supersample::{Domain, Empirical, Herder, MeanEmbedding};
-use supersample_io::Target;
+use supersample_io::OutputFormat;
 
 use crate::checkpoint::{Checkpoint, Claim, Keeper};
 use crate::choose::{Choice, Chosen, Ended, SetPlan, as_set, herd};
@@ -81,9 +81,9 @@ pub(crate) fn run(plan: &ChoosePlan) -> Result<Outcome> {
 }
 
 /// The format of the rows: what the ending asks for, else the input's.
-fn target(plan: &ChoosePlan, problem: &Problem) -> Result<Target> {
+fn target(plan: &ChoosePlan, problem: &Problem) -> Result<OutputFormat> {
     let format = problem.draws.format();
-    let target = plan.outputs.target.unwrap_or(Target::plain(format));
+    let target = plan.outputs.target.unwrap_or(OutputFormat::plain(format));
     if plan.outputs.rows.is_none() && !target.format.is_text() && std::io::stdout().is_terminal() {
         bail!("{format} is not for a terminal; name a file with -o, or send it through a pipe");
     }

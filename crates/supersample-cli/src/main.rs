@@ -44,6 +44,8 @@ const EXIT_NOT_REACHED: u8 = 1;
 const EXIT_ERROR: u8 = 2;
 
 fn main() -> ExitCode {
+    #[cfg(feature = "arrow")]
+    supersample_io::hide_caught_panics();
     let args = match Args::try_parse() {
         Ok(args) => args,
         Err(refusal) => return usage(&refusal),

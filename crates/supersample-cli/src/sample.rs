@@ -9,7 +9,7 @@ use supersample::scale::Scale;
 use supersample::{
     AscentOptions, ClosedForm, Domain, Herder, MeanEmbedding, Points, PolishOptions, polish_watched,
 };
-use supersample_io::{Column, Format, Frame, Target, mixture};
+use supersample_io::{Column, Format, Frame, OutputFormat, mixture};
 
 use crate::choose::{Choice, Ended, herd};
 use crate::choose_rows::cell;
@@ -26,7 +26,7 @@ pub(crate) fn run(plan: &SamplePlan) -> Result<Outcome> {
     let files = &plan.outputs;
     let (mut output, mut trace, mut json) =
         (create(&files.rows)?, create(&files.trace)?, create(&files.json)?);
-    let target = files.target.unwrap_or(Target::plain(Format::Text));
+    let target = files.target.unwrap_or(OutputFormat::plain(Format::Text));
     ensure!(
         files.rows.is_some() || target.format.is_text() || !std::io::stdout().is_terminal(),
         "name a file with -o"

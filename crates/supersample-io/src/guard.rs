@@ -1,9 +1,8 @@
-//! Readers of others that panic on broken files: their panics become errors, as user data must never stop a program.
+//! Panics of other people's readers on broken files: they become errors, as user data must never stop a program.
 
 use std::any::Any;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
-use std::sync::Once;
 
 use crate::{Error, Result};
 
@@ -14,20 +13,21 @@ thread_local! {
 
 /// Runs the reader of a format. Nothing it leaves behind is used after a panic, so no broken state can be seen.
 pub(crate) fn guarded<T>(format: &'static str, read: impl FnOnce() -> Result<T>) -> Result<T> {
-    // The hook prints before a panic can be caught; this one keeps quiet while we are guarding, and else does as before.
-    static QUIET: Once = Once::new();
-    QUIET.call_once(|| {
-        let before = take_hook();
-        set_hook(Box::new(move |panic| {
-            if !IS_GUARDED.get() {
-                before(panic);
-            }
-        }));
-    });
     let outer = IS_GUARDED.replace(true);
     let result = catch_unwind(AssertUnwindSafe(read));
     IS_GUARDED.set(outer);
     result.unwrap_or_else(|panic| Err(Error::Malformed { format, reason: reason(&*panic) }))
+}
+
+/// Keeps the process from printing panics that this crate catches and returns as errors. For programs, once at their start:
+/// it wraps the panic hook of the process, which a library must not do unasked.
+pub fn hide_caught_panics() {
+    let before = take_hook();
+    set_hook(Box::new(move |panic| {
+        if !IS_GUARDED.get() {
+            before(panic);
+        }
+    }));
 }
 
 fn reason(panic: &(dyn Any + Send)) -> String {

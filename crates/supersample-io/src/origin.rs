@@ -1,4 +1,4 @@
-//! Where the bytes of an input come from, and how they are had a second time: a file, or what came through a pipe.
+//! Bytes of an input, which can be had a second time: those of a file, or what came through a pipe.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
@@ -8,13 +8,14 @@ use std::time::SystemTime;
 
 use flate2::read::MultiGzDecoder;
 
+use crate::format::Packing;
 use crate::{Error, Result};
 
 /// Bytes that can be read twice: once for the numbers, once more for the chosen rows.
 #[derive(Debug)]
 pub(crate) struct Origin {
     place: Place,
-    is_gzip: bool,
+    packing: Option<Packing>,
     len: u64,
     modified: Option<SystemTime>,
 }
@@ -55,20 +56,27 @@ impl Origin {
 
     fn new(place: Place, file: File) -> Result<Origin> {
         let metadata = file.metadata().map_err(Error::Unreadable)?;
-        let mut magic = [0; 2];
-        let is_gzip = Handle::new(Arc::new(file)).read_exact(&mut magic).is_ok() && magic == [0x1f, 0x8b];
-        Ok(Origin { place, is_gzip, len: metadata.len(), modified: metadata.modified().ok() })
+        let mut magic = Vec::new();
+        Handle::new(Arc::new(file)).take(4).read_to_end(&mut magic).map_err(Error::Unreadable)?;
+        let packing = Packing::of_magic(&magic);
+        Ok(Origin { place, packing, len: metadata.len(), modified: metadata.modified().ok() })
     }
 
-    /// The bytes from this offset on, decompressed; where the offset is not 0 the file must not be gzipped.
+    /// The bytes from this offset on, unpacked; where the offset is not 0 the file must not be packed.
     pub(crate) fn reader(&self, offset: u64) -> Result<Box<dyn Read + Send>> {
         let mut file = self.file()?;
-        if self.is_gzip {
-            assert_eq!(offset, 0, "a gzipped file can only be read from its start");
-            return Ok(Box::new(MultiGzDecoder::new(BufReader::with_capacity(1 << 16, file))));
+        let Some(packing) = self.packing else {
+            file.seek(SeekFrom::Start(offset)).map_err(Error::Unreadable)?;
+            return Ok(Box::new(file));
+        };
+        assert_eq!(offset, 0, "a packed file can only be read from its start");
+        match packing {
+            Packing::Gzip => Ok(Box::new(MultiGzDecoder::new(BufReader::with_capacity(1 << 16, file)))),
+            #[cfg(feature = "zstd")]
+            Packing::Zstd => Ok(Box::new(zstd::Decoder::new(file).map_err(Error::Unreadable)?)),
+            #[cfg(not(feature = "zstd"))]
+            Packing::Zstd => Err(Error::NotBuilt { format: "Zstandard", feature: "zstd" }),
         }
-        file.seek(SeekFrom::Start(offset)).map_err(Error::Unreadable)?;
-        Ok(Box::new(file))
     }
 
     /// The file itself, for formats that seek. It must be the one that was opened first.
@@ -84,8 +92,9 @@ impl Origin {
         Ok(Handle::new(file))
     }
 
-    pub(crate) fn is_gzip(&self) -> bool {
-        self.is_gzip
+    /// What the file is packed by.
+    pub(crate) fn packing(&self) -> Option<Packing> {
+        self.packing
     }
 
     /// How many bytes there are, compressed or not.
@@ -93,7 +102,7 @@ impl Origin {
         self.len
     }
 
-    /// The first bytes, decompressed; fewer where there are no more.
+    /// The first bytes, unpacked; fewer where there are no more.
     pub(crate) fn start(&self, count: usize) -> Result<Vec<u8>> {
         let mut start = Vec::new();
         self.reader(0)?.take(count as u64).read_to_end(&mut start).map_err(Error::Unreadable)?;

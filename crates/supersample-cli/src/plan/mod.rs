@@ -284,6 +284,7 @@ impl DrawsPlan {
             format: self.format,
             separator: self.separator,
             keep_warmup: self.warmup,
+            ..Reading::default()
         }
     }
 }

@@ -128,7 +128,8 @@ fn check_message(
     let needs = rows.and(schema).and_then(|schema| buffer_needs(schema, &batch));
     let mut total = 0_u64;
     for (i, buffer) in buffers.iter().enumerate() {
-        let (Ok(offset), Ok(packed)) = (u64::try_from(buffer.offset()), u64::try_from(buffer.length())) else {
+        let (Ok(offset), Ok(packed)) = (u64::try_from(buffer.offset()), u64::try_from(buffer.length()))
+        else {
             return Err(cut("a buffer"));
         };
         // An empty buffer has no length before it.
@@ -149,7 +150,9 @@ fn check_message(
     let fits = usize::try_from(total).is_ok_and(|total| Vec::<u8>::new().try_reserve_exact(total).is_ok());
     match fits {
         true => Ok(()),
-        false => Err(malformed(format!("a block of rows claims to unpack to {total} bytes, more than there is memory"))),
+        false => Err(malformed(format!(
+            "a block of rows claims to unpack to {total} bytes, more than there is memory"
+        ))),
     }
 }
 

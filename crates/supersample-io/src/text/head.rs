@@ -110,5 +110,7 @@ fn check_names(names: &[String]) -> Result<()> {
 
 /// Whether the names are 0, 1, 2, … or 1, 2, 3, …
 pub(super) fn are_counted(names: &[String]) -> bool {
-    [0, 1].into_iter().any(|first| names.iter().enumerate().all(|(at, name)| *name == (first + at).to_string()))
+    [0, 1]
+        .into_iter()
+        .any(|first| names.iter().enumerate().all(|(at, name)| *name == (first + at).to_string()))
 }
