@@ -64,12 +64,19 @@ impl Origin {
 
     /// The bytes from this offset on, unpacked; where the offset is not 0 the file must not be packed.
     pub(crate) fn reader(&self, offset: u64) -> Result<Box<dyn Read + Send>> {
-        let mut file = self.file()?;
         let Some(packing) = self.packing else {
-            file.seek(SeekFrom::Start(offset)).map_err(Error::Unreadable)?;
-            return Ok(Box::new(file));
+            return match &self.place {
+                // Opened anew, the file has a position of its own, and the system reads straight into the buffer.
+                Place::Path(_) => {
+                    let mut file = self.open_again()?;
+                    file.seek(SeekFrom::Start(offset)).map_err(Error::Unreadable)?;
+                    Ok(Box::new(file))
+                }
+                Place::Spool(_) => Ok(Box::new(Handle { at: offset, ..self.file()? })),
+            };
         };
         assert_eq!(offset, 0, "a packed file can only be read from its start");
+        let file = self.file()?;
         match packing {
             Packing::Gzip => Ok(Box::new(MultiGzDecoder::new(BufReader::with_capacity(1 << 16, file)))),
             #[cfg(feature = "zstd")]
@@ -79,8 +86,13 @@ impl Origin {
         }
     }
 
-    /// The file itself, for formats that seek. It must be the one that was opened first.
+    /// The file itself, for formats that seek.
     pub(crate) fn file(&self) -> Result<Handle> {
+        self.open_again().map(Handle::new)
+    }
+
+    /// The file, which must be the one that was opened first.
+    fn open_again(&self) -> Result<Arc<File>> {
         let file = match &self.place {
             Place::Path(path) => Arc::new(File::open(path).map_err(Error::Unreadable)?),
             Place::Spool(file) => file.clone(),
@@ -89,7 +101,7 @@ impl Origin {
         if metadata.len() != self.len || metadata.modified().ok() != self.modified {
             return Err(Error::Changed);
         }
-        Ok(Handle::new(file))
+        Ok(file)
     }
 
     /// What the file is packed by.

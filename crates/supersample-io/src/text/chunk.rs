@@ -212,17 +212,23 @@ pub(crate) fn found(
     let mut found: Vec<Option<Use>> = vec![Some(Use::Empty); columns];
     let mut example = None;
     let mut undecided: Vec<usize> = (0..columns).collect();
-    let (mut at, mut rows) = (0, 0);
+    let (mut at, mut rows, mut has_trouble) = (0, 0, false);
     while at < bytes.len() && rows < ROWS_LOOKED_AT && !undecided.is_empty() {
         let end = match dialect.record_end(bytes, at) {
             End::At(end) => end,
-            _ => bytes.len(),
+            End::Beyond => bytes.len(),
+            End::InQuote => {
+                has_trouble = true;
+                break;
+            }
         };
         if !dialect.is_passed_over(bytes, at) {
             rows += 1;
             let fields = dialect.fields(&bytes[at..end]);
+            has_trouble |= fields.len() != columns;
             if fields.len() == columns {
                 undecided.retain(|&column| {
+                    has_trouble |= fields[column].text().is_none();
                     let text = fields[column].lossy_text();
                     match number(&text) {
                         Ok(_) | Err(BadCell::NonFinite) => found[column] = None,
@@ -238,7 +244,11 @@ pub(crate) fn found(
         }
         at = end;
     }
-    (if rows == 0 { vec![None; columns] } else { found }, example)
+    // Where there seem to be no numbers because the rows are broken, the reader is to say how.
+    if rows == 0 || has_trouble && !found.contains(&None) {
+        return (vec![None; columns], None);
+    }
+    (found, example)
 }
 
 #[cfg(test)]
