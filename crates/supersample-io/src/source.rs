@@ -95,12 +95,15 @@ pub(crate) struct Dress {
     pub(crate) remarks: HashMap<String, String>,
 }
 
+/// How many rows and how many parameters a file has.
+type Size = (usize, usize);
+
 /// How one format is read and written.
 pub(crate) struct Codec {
     pub(crate) format: Format,
     pub(crate) read: fn(Origin, &Reading<'_>, Missing) -> Result<Part>,
     /// About how many rows and parameters there are, from the head of the file; `None` where that does not say.
-    pub(crate) expected: fn(&Origin, &Reading<'_>) -> Result<Option<(usize, usize)>>,
+    pub(crate) expected: fn(&Origin, &Reading<'_>) -> Result<Option<Size>>,
     /// Whether a column of this kind can be held, and how.
     pub(crate) holds: fn(&Column) -> Holds,
     /// Columns that can be held, typed.
@@ -132,7 +135,7 @@ impl Holds {
     }
 }
 
-fn unforeseen(_: &Origin, _: &Reading<'_>) -> Result<Option<(usize, usize)>> {
+fn unforeseen(_: &Origin, _: &Reading<'_>) -> Result<Option<Size>> {
     Ok(None)
 }
 

@@ -346,7 +346,7 @@ impl TextSource {
     }
 
     fn cursor_at(&self, (row, offset): (u64, u64)) -> Result<Cursor> {
-        if !self.origin.packing().is_some() {
+        if self.origin.packing().is_none() {
             return Ok(Cursor { row, stream: self.origin.reader(offset)?, buffer: Vec::new(), at: 0 });
         }
         let (row, offset) = self.marks.first().copied().unwrap_or((row, offset));
