@@ -99,6 +99,7 @@ impl DrawsPlan {
             format: self.format,
             separator: self.separator,
             keep_warmup: self.warmup,
+            ..Reading::default()
         }
     }
 }

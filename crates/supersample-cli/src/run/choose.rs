@@ -10,7 +10,7 @@ use anyhow::{Error, Result, bail};
 use supersample::task::{Chosen, HerdOptions, MemoryEstimate, ThinOptions, TypicalErrors};
 use supersample::weights::OptimalWeights;
 use supersample::{RefineOptions, unwatched};
-use supersample_io::Target;
+use supersample_io::OutputFormat;
 
 use super::balance::{balanced, options_with};
 use super::checkpoint::{Checkpoint, Claim, Keeper};
@@ -53,9 +53,9 @@ pub(crate) fn choose(plan: &ChoosePlan) -> Result<Outcome> {
 }
 
 /// The format of the rows: what the ending asks for, else the input's.
-fn target(plan: &ChoosePlan, problem: &Problem) -> Result<Target> {
+fn target(plan: &ChoosePlan, problem: &Problem) -> Result<OutputFormat> {
     let format = problem.draws.format();
-    let target = plan.outputs.target.unwrap_or(Target::plain(format));
+    let target = plan.outputs.target.unwrap_or(OutputFormat::plain(format));
     if plan.outputs.rows.is_none() && !target.format.is_text() && std::io::stdout().is_terminal() {
         bail!("{format} is not for a terminal; name a file with -o, or send it through a pipe");
     }

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use supersample::scale::Scale;
 use supersample::task::{ErrorScale, TypicalErrors, herd_until};
 use supersample::{AscentOptions, ClosedForm, Domain, Herder, Points, PolishOptions, polish};
-use supersample_io::{Column, Format, Frame, Target, mixture};
+use supersample_io::{Column, Format, Frame, OutputFormat, mixture};
 
 use super::weigh::{weigh, weighing};
 use super::{Outcome, this_run, trace, with_outputs};
@@ -19,7 +19,7 @@ use crate::terminal::progress::Progress;
 /// Carries out a plan of `sample`.
 pub(crate) fn sample(plan: &SamplePlan) -> Result<Outcome> {
     with_outputs(&plan.outputs, plan.threads, plan.quiet, |files| {
-        let target = plan.outputs.target.unwrap_or(Target::plain(Format::Text));
+        let target = plan.outputs.target.unwrap_or(OutputFormat::plain(Format::Text));
         let mixture = mixture::read_path(&plan.file)?;
         let (components, dim) = (mixture.len(), mixture.dim());
         let starts = mixture.sample(plan.starts, plan.seed)?;
