@@ -158,37 +158,27 @@ fn distances<S: Simd, T: Lane, P: Profile<T>, const R: usize>(
     columns: &[T],
     lane: usize,
 ) -> [P::Acc<S>; R] {
+    let zero = P::Acc::<S>::zero(simd);
+    let block = |rows: &[T], columns: &[T]| {
+        let mut sums = [zero; R];
+        for (x, y) in rows.chunks_exact(WIDTH).zip(columns.chunks_exact(WIDTH)) {
+            let y = Vector::<S, T>::from_slice(simd, &y[lane..lane + Vector::<S, T>::LEN]);
+            let x = &x[first..first + R];
+            for r in 0..R {
+                sums[r] = profile.accumulate(sums[r], x[r], y);
+            }
+        }
+        sums
+    };
     const NUMBERS: usize = COORDINATE_BLOCK * WIDTH;
     if rows.len() <= NUMBERS {
-        return block_distances::<S, T, P, R>(simd, profile, rows, first, columns, lane);
+        return block(rows, columns);
     }
-    let mut sums = [P::Acc::<S>::zero(simd); R];
+    let mut sums = [zero; R];
     for (rows, columns) in rows.chunks(NUMBERS).zip(columns.chunks(NUMBERS)) {
-        let partial = block_distances::<S, T, P, R>(simd, profile, rows, first, columns, lane);
+        let partial = block(rows, columns);
         for r in 0..R {
             sums[r] = sums[r].plus(partial[r]);
-        }
-    }
-    sums
-}
-
-/// [`distances`] over one block of coordinates. A function and no closure: a closure that is called twice may be left
-/// out of line, and then it is compiled without the instruction set around it.
-#[inline(always)]
-fn block_distances<S: Simd, T: Lane, P: Profile<T>, const R: usize>(
-    simd: S,
-    profile: P,
-    rows: &[T],
-    first: usize,
-    columns: &[T],
-    lane: usize,
-) -> [P::Acc<S>; R] {
-    let mut sums = [P::Acc::<S>::zero(simd); R];
-    for (x, y) in rows.chunks_exact(WIDTH).zip(columns.chunks_exact(WIDTH)) {
-        let y = Vector::<S, T>::from_slice(simd, &y[lane..lane + Vector::<S, T>::LEN]);
-        let x = &x[first..first + R];
-        for r in 0..R {
-            sums[r] = profile.accumulate(sums[r], x[r], y);
         }
     }
     sums
@@ -242,38 +232,25 @@ pub(crate) fn fill_row<S: Simd, T: Lane, P: Profile<T>>(
 #[inline(always)]
 fn panel_values<S: Simd, T: Lane, P: Profile<T>>(simd: S, profile: P, panel: &[T], y: &[T]) -> [T; WIDTH] {
     let lanes = Vector::<S, T>::LEN;
+    let zero = P::Acc::<S>::zero(simd);
     let mut values = [T::ZERO; WIDTH];
     for lane in (0..WIDTH).step_by(lanes) {
-        let distance = if y.len() <= COORDINATE_BLOCK {
-            block_distance::<S, T, P>(simd, profile, panel, y, lane)
-        } else {
-            let blocks = panel.chunks(COORDINATE_BLOCK * WIDTH).zip(y.chunks(COORDINATE_BLOCK));
-            let mut sum = P::Acc::<S>::zero(simd);
-            for (x, y) in blocks {
-                sum = sum.plus(block_distance::<S, T, P>(simd, profile, x, y, lane));
+        let block = |x: &[T], y: &[T]| {
+            let mut sum = zero;
+            for (x, &y) in x.as_chunks::<WIDTH>().0.iter().zip(y) {
+                sum = profile.accumulate(sum, y, Vector::<S, T>::from_slice(simd, &x[lane..lane + lanes]));
             }
             sum
+        };
+        let distance = if y.len() <= COORDINATE_BLOCK {
+            block(panel, y)
+        } else {
+            let blocks = panel.chunks(COORDINATE_BLOCK * WIDTH).zip(y.chunks(COORDINATE_BLOCK));
+            blocks.fold(zero, |sum, (x, y)| sum.plus(block(x, y)))
         };
         profile.value(simd, distance).store_slice(&mut values[lane..lane + lanes]);
     }
     values
-}
-
-/// What the profile accumulates of one block of coordinates of a vector of points and y.
-#[inline(always)]
-fn block_distance<S: Simd, T: Lane, P: Profile<T>>(
-    simd: S,
-    profile: P,
-    panel: &[T],
-    y: &[T],
-    lane: usize,
-) -> P::Acc<S> {
-    let mut sum = P::Acc::<S>::zero(simd);
-    for (x, &y) in panel.as_chunks::<WIDTH>().0.iter().zip(y) {
-        let x = Vector::<S, T>::from_slice(simd, &x[lane..lane + Vector::<S, T>::LEN]);
-        sum = profile.accumulate(sum, y, x);
-    }
-    sum
 }
 
 /// The largest of share·μᵢ − sumᵢ + offsetᵢ; −∞ of nothing.
