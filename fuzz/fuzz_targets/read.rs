@@ -1,16 +1,20 @@
-//! What every target does: reads the bytes as a file of one format and asks for some of its rows.
+//! Bytes read as a file of one format, and everything asked of it that can be: what every target does.
 
 use std::io::Write;
 
-use supersample_io::{Draws, Format, Reading, Target};
+use supersample_io::{Draws, Format, OutputFormat, Reading, Survey};
 
 pub fn read(bytes: &[u8], format: Format) {
     let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
     file.write_all(bytes).expect("a few bytes");
     let reading = Reading { format: Some(format), ..Reading::default() };
+    let _ = Survey::read(&[file.path()], &reading);
     let Ok(draws) = Draws::read(&[file.path()], &reading) else { return };
     assert!(draws.values().iter().all(|value| value.is_finite()));
     let rows = [draws.len() - 1, 0];
     let _ = draws.frame(&rows);
-    let _ = draws.write_rows(&rows, None, Target::plain(format), &mut Vec::new());
+    for output in [Format::Text, Format::Npz, format].map(OutputFormat::plain) {
+        let _ = draws.check_output(output);
+        let _ = draws.write_rows(&rows, None, output, &mut Vec::new());
+    }
 }

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use supersample_io::{Column, Draws, Format, Frame, Reading, Target};
+use supersample_io::{Column, Draws, Format, Frame, OutputFormat, Reading};
 
 use crate::desk::Desk;
 
@@ -27,7 +27,7 @@ fn frame() -> Frame {
 
 fn write(desk: &Desk, name: &str, frame: Frame) {
     let mut bytes = Vec::new();
-    frame.write_as(Target::of_path(name.as_ref()).unwrap(), &mut bytes).unwrap();
+    frame.write_as(OutputFormat::of_path(name.as_ref()).unwrap(), &mut bytes).unwrap();
     desk.write(name, bytes);
 }
 

@@ -120,7 +120,7 @@ fn complaints() {
         "herd bad.npz -n 1",
         "herd bad.parquet -n 1",
         "herd bad.arrow -n 1",
-        "herd draws.csv -n 1",
+        "herd draws.csv -n 1 --columns *te",
         "herd draws.csv -n 1 --columns nope",
         "herd draws.csv ragged.csv -n 1 --columns mu",
         "herd draws.csv header.csv -n 1 --columns mu",

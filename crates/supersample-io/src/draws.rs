@@ -1,120 +1,47 @@
-//! What every format is read into: names, the numbers of the parameter columns, and a way back to the rows.
+//! Draws: names, the numbers of the parameter columns, and a way back to the rows, whatever the format.
 
 mod groups;
 mod rows;
+mod survey;
+mod suspects;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 pub use self::groups::Groups;
-use crate::format::Format;
-use crate::frame::{Column, Frame};
-#[cfg(any(feature = "parquet", feature = "arrow"))]
-use crate::guard::guarded;
-use crate::npy::NpySource;
-use crate::npz::NpzSource;
+pub use self::survey::{ColumnSurvey, Survey};
+use crate::format::{Format, refuse_foreign};
 use crate::origin::Origin;
-use crate::text::TextSource;
-use crate::{Error, Reading, Result, npy, npz, text};
-
-/// What one file gave.
-#[derive(Debug)]
-pub(crate) struct Part {
-    pub(crate) rows: usize,
-    pub(crate) names: Vec<String>,
-    /// Positions among the names, ascending.
-    pub(crate) parameters: Vec<usize>,
-    pub(crate) values: Vec<f64>,
-    pub(crate) weights: Option<Vec<f64>>,
-    /// Warm-up rows that were left out, and whether the file has any.
-    pub(crate) warmup: usize,
-    pub(crate) has_warmup: bool,
-    /// Where one file holds several chains.
-    pub(crate) draws_per_chain: Option<usize>,
-    pub(crate) source: Source,
-}
-
-impl Part {
-    /// Of a format that knows neither warm-up rows nor chains within a file.
-    pub(crate) fn plain(
-        names: Vec<String>,
-        parameters: Vec<usize>,
-        values: Vec<f64>,
-        weights: Option<Vec<f64>>,
-        source: Source,
-    ) -> Part {
-        let rows = values.len() / parameters.len();
-        let (warmup, has_warmup, draws_per_chain) = (0, false, None);
-        Part { rows, names, parameters, values, weights, warmup, has_warmup, draws_per_chain, source }
-    }
-}
-
-/// The way back to the rows of one file.
-#[derive(Debug)]
-pub(crate) enum Source {
-    Text(TextSource),
-    Npy(NpySource),
-    Npz(NpzSource),
-    #[cfg(feature = "parquet")]
-    Parquet(crate::parquet::ParquetSource),
-    #[cfg(feature = "arrow")]
-    Arrow(crate::arrow::ArrowSource),
-}
-
-impl Source {
-    fn format(&self) -> Format {
-        match self {
-            Source::Text(_) => Format::Text,
-            Source::Npy(_) => Format::Npy,
-            Source::Npz(_) => Format::Npz,
-            #[cfg(feature = "parquet")]
-            Source::Parquet(_) => Format::Parquet,
-            #[cfg(feature = "arrow")]
-            Source::Arrow(_) => Format::Arrow,
-        }
-    }
-
-    /// All cells of one column.
-    #[cfg_attr(
-        not(any(feature = "parquet", feature = "arrow")),
-        expect(unused_variables, reason = "only these two name a column in what they refuse")
-    )]
-    fn column(&self, name: &str, position: usize, rows: usize) -> Result<Column> {
-        match self {
-            Source::Text(text) => text.column(position, rows),
-            Source::Npy(npy) => npy.column(position, &(0..rows).collect::<Vec<_>>()),
-            Source::Npz(npz) => npz.column(position),
-            #[cfg(feature = "parquet")]
-            Source::Parquet(parquet) => guarded("Parquet", || parquet.column(name, position)),
-            #[cfg(feature = "arrow")]
-            Source::Arrow(arrow) => guarded("Arrow IPC", || arrow.column(name, position)),
-        }
-    }
-
-    /// These rows of the file with all their columns.
-    fn frame(&self, names: &[String], rows: &[usize]) -> Result<Frame> {
-        match self {
-            Source::Text(text) => text.frame(names, rows),
-            Source::Npy(npy) => npy.frame(names, rows),
-            Source::Npz(npz) => npz.frame(names, rows),
-            #[cfg(feature = "parquet")]
-            Source::Parquet(parquet) => guarded("Parquet", || parquet.frame(rows)),
-            #[cfg(feature = "arrow")]
-            Source::Arrow(arrow) => guarded("Arrow IPC", || arrow.frame(rows)),
-        }
-    }
-}
+use crate::reading::{Choice, Missing};
+use crate::source::{Part, Source, codec};
+use crate::{Error, Note, Reading, Result, Use};
 
 /// One of the files the draws came from.
 #[derive(Debug)]
 struct File {
     path: PathBuf,
+    /// Its first row among those that are used.
     first_row: usize,
+    /// How many of its rows are used.
     rows: usize,
+    /// The number of its first row, where all rows count.
+    first_number: usize,
+    /// The rows that are used, where not all are.
+    kept: Option<Vec<usize>>,
     /// The number of its first chain, from 1.
     first_chain: usize,
+    /// Of all rows.
     draws_per_chain: usize,
-    source: Source,
+    all_rows: usize,
+    source: Box<dyn Source>,
+}
+
+impl File {
+    /// The row of the file that is this one of those used.
+    fn own_row(&self, row: usize) -> usize {
+        let within = row - self.first_row;
+        self.kept.as_ref().map_or(within, |kept| kept[within])
+    }
 }
 
 /// The draws of one or more files, which are then chains.
@@ -123,7 +50,7 @@ struct File {
 /// returns for the rows that were chosen.
 ///
 /// ```
-/// use supersample_io::{Draws, Format, Reading, Target};
+/// use supersample_io::{Draws, Format, OutputFormat, Reading};
 /// # let folder = tempfile::tempdir().unwrap();
 /// # let path = folder.path().join("draws.csv");
 /// std::fs::write(&path, "mu,tau,lp__\n0.5,2,-7\n0.25,3,-8\n").unwrap();
@@ -131,19 +58,21 @@ struct File {
 /// assert_eq!(draws.parameter_names(), ["mu", "tau"]); // names that end in __ are CmdStan's own
 /// assert_eq!(draws.values(), [0.5, 2.0, 0.25, 3.0]);
 /// let mut chosen = Vec::new();
-/// draws.write_rows(&[1], None, Target::plain(Format::Text), &mut chosen)?;
+/// draws.write_rows(&[1], None, OutputFormat::plain(Format::Text), &mut chosen)?;
 /// assert_eq!(chosen, b"mu,tau,lp__,chain,draw,row\n0.25,3,-8,1,2,1\n");
 /// # Ok::<(), supersample_io::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Draws {
-    names: Vec<String>,
-    parameters: Vec<usize>,
+    choice: Choice,
     values: Vec<f64>,
     weights: Option<Vec<f64>>,
     warmup: usize,
     has_warmup: bool,
+    mean_rows: usize,
+    dropped: usize,
     files: Vec<File>,
+    notes: Vec<Note>,
     /// The column that rows are grouped by, where that was asked for.
     group_column: Option<GroupColumn>,
 }
@@ -157,20 +86,37 @@ struct GroupColumn {
 impl Draws {
     /// Reads the files; `-` is standard input. They must have the same columns. Errors name the file.
     pub fn read(paths: &[impl AsRef<Path>], reading: &Reading<'_>) -> Result<Draws> {
+        let missing = if reading.drop_na { Missing::Kept } else { Missing::Refused };
+        Draws::gather(paths, reading, missing)
+    }
+
+    fn gather(paths: &[impl AsRef<Path>], reading: &Reading<'_>, missing: Missing) -> Result<Draws> {
         let mut draws: Option<Draws> = None;
         for path in paths {
             let path = path.as_ref();
-            let part = read_file(path, reading).map_err(|error| error.in_file(path))?;
+            let part = read_file(path, reading, missing).map_err(|error| error.in_file(path))?;
             match &mut draws {
-                None => draws = Some(Draws::new(path, part)),
-                Some(draws) => draws.append(path, part).map_err(|error| error.in_file(path))?,
+                None => {
+                    let mut first = Draws::empty(part.choice.clone());
+                    first.append(path, part, missing);
+                    draws = Some(first);
+                }
+                Some(draws) => {
+                    draws.check_columns(&part).map_err(|error| error.in_file(path))?;
+                    draws.append(path, part, missing);
+                }
             }
         }
         let mut draws = draws.ok_or(Error::NoFiles)?;
+        if draws.len() == 0 {
+            let error = Error::OnlyMissing { rows: draws.dropped };
+            return Err(error.in_file(&draws.files[0].path));
+        }
         if reading.group_column.is_some() {
             // Known to be there, or to be the chains, since the files were read.
-            draws.group_column = Some(GroupColumn { position: reading.group_position(&draws.names)? });
+            draws.group_column = Some(GroupColumn { position: reading.group_position(draws.names())? });
         }
+        draws.add_notes(reading);
         Ok(draws)
     }
 
@@ -182,14 +128,8 @@ impl Draws {
                 return None;
             }
             let origin = Origin::open(path).ok()?;
-            let size = match format_of(path, &origin, reading).ok()? {
-                Format::Text => text::expected(&origin, reading),
-                Format::Npy => npy::expected(&origin, reading),
-                #[cfg(feature = "parquet")]
-                Format::Parquet => guarded("Parquet", || crate::parquet::expected(&origin, reading)),
-                _ => Ok(None),
-            };
-            size.ok().flatten()
+            let codec = codec(format_of(path, &origin, reading).ok()?).ok()?;
+            (codec.expected)(&origin, reading).ok().flatten()
         };
         let sizes: Option<Vec<(usize, usize)>> = paths.iter().map(|path| one(path.as_ref())).collect();
         let sizes = sizes?;
@@ -197,48 +137,77 @@ impl Draws {
         sizes.first().map(|&(_, parameters)| (rows, parameters))
     }
 
-    fn new(path: &Path, part: Part) -> Draws {
-        let file = File {
-            path: path.to_path_buf(),
-            first_row: 0,
-            rows: part.rows,
-            first_chain: 1,
-            draws_per_chain: part.draws_per_chain.unwrap_or(part.rows),
-            source: part.source,
-        };
+    fn empty(choice: Choice) -> Draws {
         Draws {
-            names: part.names,
-            parameters: part.parameters,
-            values: part.values,
-            weights: part.weights,
-            warmup: part.warmup,
-            has_warmup: part.has_warmup,
-            files: vec![file],
+            weights: choice.weight.map(|_| Vec::new()),
+            choice,
+            values: Vec::new(),
+            warmup: 0,
+            has_warmup: false,
+            mean_rows: 0,
+            dropped: 0,
+            files: Vec::new(),
+            notes: Vec::new(),
             group_column: None,
         }
     }
 
-    fn append(&mut self, path: &Path, part: Part) -> Result<()> {
-        if part.names != self.names {
-            let first = self.files[0].path.clone();
-            return Err(Error::DifferentColumns { first, difference: difference(&self.names, &part.names) });
+    fn check_columns(&self, part: &Part) -> Result<()> {
+        let first = || self.files[0].path.clone();
+        let (names, others) = (&self.choice.names, &part.choice.names);
+        if names != others {
+            return Err(Error::DifferentColumns { first: first(), difference: difference(names, others) });
         }
-        let last = self.files.last().expect("there is a first file");
+        let unlike = (0..names.len())
+            .find(|&i| (self.choice.uses[i] == Use::Parameter) != (part.choice.uses[i] == Use::Parameter));
+        match unlike {
+            None => Ok(()),
+            Some(i) => {
+                let difference =
+                    format!("'{}' holds numbers in only one of them", crate::words::shown(&names[i]));
+                Err(Error::DifferentColumns { first: first(), difference })
+            }
+        }
+    }
+
+    fn append(&mut self, path: &Path, mut part: Part, missing: Missing) {
+        let (first_row, first_number, first_chain) = match self.files.last() {
+            None => (0, 0, 1),
+            Some(last) => (
+                last.first_row + last.rows,
+                last.first_number + last.all_rows,
+                last.first_chain + last.all_rows.div_ceil(last.draws_per_chain),
+            ),
+        };
+        let all_rows = part.rows;
+        let kept = if missing == Missing::Kept { part.drop_missing() } else { None };
+        self.dropped += all_rows - part.rows;
         self.files.push(File {
             path: path.to_path_buf(),
-            first_row: last.first_row + last.rows,
+            first_row,
             rows: part.rows,
-            first_chain: last.first_chain + last.rows.div_ceil(last.draws_per_chain),
-            draws_per_chain: part.draws_per_chain.unwrap_or(part.rows),
+            first_number,
+            kept,
+            first_chain,
+            draws_per_chain: part.draws_per_chain.unwrap_or(all_rows),
+            all_rows,
             source: part.source,
         });
-        self.values.extend_from_slice(&part.values);
+        match self.values.is_empty() {
+            true => self.values = part.values,
+            false => self.values.extend_from_slice(&part.values),
+        }
         if let (Some(weights), Some(more)) = (&mut self.weights, part.weights) {
             weights.extend(more);
         }
         self.warmup += part.warmup;
         self.has_warmup |= part.has_warmup;
-        Ok(())
+        self.mean_rows += part.mean_rows;
+        for note in part.notes {
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
+        }
     }
 
     /// How many rows there are; at least 1.
@@ -249,7 +218,7 @@ impl Draws {
 
     /// How many parameter columns there are; at least 1.
     pub fn dim(&self) -> usize {
-        self.parameters.len()
+        self.choice.parameters.len()
     }
 
     /// How many files there are.
@@ -259,23 +228,33 @@ impl Draws {
 
     /// The names of all columns, in the order of the file.
     pub fn names(&self) -> &[String] {
-        &self.names
+        &self.choice.names
+    }
+
+    /// What each column is used for, in the order of the file.
+    pub fn uses(&self) -> &[Use] {
+        &self.choice.uses
     }
 
     /// The names of the parameter columns, in the order of the file.
     pub fn parameter_names(&self) -> Vec<&str> {
-        self.parameters.iter().map(|&i| self.names[i].as_str()).collect()
+        self.choice.parameters.iter().map(|&i| self.names()[i].as_str()).collect()
     }
 
     /// The names of the other columns: ids, weights and those left out.
     pub fn unused_names(&self) -> Vec<&str> {
-        let used: HashSet<usize> = self.parameters.iter().copied().collect();
-        (0..self.names.len()).filter(|i| !used.contains(i)).map(|i| self.names[i].as_str()).collect()
+        let pairs = self.names().iter().zip(self.uses());
+        pairs.filter(|(_, one)| **one != Use::Parameter).map(|(name, _)| name.as_str()).collect()
     }
 
     /// The numbers of the parameter columns, row after row, all finite.
     pub fn values(&self) -> &[f64] {
         &self.values
+    }
+
+    /// Hands the numbers over, so that there need not be two copies of them; [`values`](Self::values) is empty afterwards.
+    pub fn take_values(&mut self) -> Vec<f64> {
+        std::mem::take(&mut self.values)
     }
 
     /// The numbers of the weight column as they are in the files, finite or −∞; `None` where none was asked for.
@@ -286,6 +265,45 @@ impl Draws {
     /// How many warm-up rows of CmdStan files were left out.
     pub fn warmup(&self) -> usize {
         self.warmup
+    }
+
+    /// How many rows were left out because they are the mean of an approximation, which CmdStan's method `variational`
+    /// writes above its draws.
+    pub fn mean_rows(&self) -> usize {
+        self.mean_rows
+    }
+
+    /// How many rows were left out for a missing value in a used column; see [`Reading::drop_na`].
+    pub fn dropped_na(&self) -> usize {
+        self.dropped
+    }
+
+    /// What was assumed about the files.
+    pub fn notes(&self) -> &[Note] {
+        &self.notes
+    }
+
+    /// How many chains there are; each file is one unless it holds several.
+    pub fn chains(&self) -> usize {
+        let last = self.files.last().expect("there is a first file");
+        last.first_chain - 1 + last.all_rows.div_ceil(last.draws_per_chain)
+    }
+
+    /// The number of a row, from 0, where rows that were left out for a missing value count as well.
+    pub fn row_number(&self, row: usize) -> usize {
+        let file = self.file_of(row);
+        file.first_number + file.own_row(row)
+    }
+
+    /// The row of this number; `None` where there is none, or where it was left out.
+    pub fn row_of_number(&self, number: usize) -> Option<usize> {
+        let file = &self.files[self.files.partition_point(|file| file.first_number <= number) - 1];
+        let own = number - file.first_number;
+        let within = match &file.kept {
+            Some(kept) => kept.binary_search(&own).ok()?,
+            None => Some(own).filter(|&own| own < file.all_rows)?,
+        };
+        Some(file.first_row + within)
     }
 
     /// Whether the files have warm-up rows, left out or not.
@@ -301,44 +319,62 @@ impl Draws {
     /// The chain of a row and its draw in that chain, both from 1. Each file is a chain unless it holds several.
     pub fn chain_and_draw(&self, row: usize) -> (usize, usize) {
         let file = self.file_of(row);
-        let within = row - file.first_row;
+        let within = file.own_row(row);
         (file.first_chain + within / file.draws_per_chain, 1 + within % file.draws_per_chain)
     }
 
     fn file_of(&self, row: usize) -> &File {
-        &self.files[self.files.partition_point(|file| file.first_row <= row) - 1]
+        &self.files[self.files.partition_point(|file| file.first_row + file.rows <= row)]
+    }
+}
+
+impl Part {
+    /// Takes out the rows with a NaN; gives those that are left where any went.
+    fn drop_missing(&mut self) -> Option<Vec<usize>> {
+        let dim = self.choice.parameters.len();
+        let weight = |row: usize| self.weights.as_ref().is_some_and(|weights| weights[row].is_nan());
+        let is_whole = |row: usize| {
+            !self.values[row * dim..(row + 1) * dim].iter().any(|value| value.is_nan()) && !weight(row)
+        };
+        if (0..self.rows).all(is_whole) {
+            return None;
+        }
+        let kept: Vec<usize> = (0..self.rows).filter(|&row| is_whole(row)).collect();
+        self.values =
+            kept.iter().flat_map(|&row| &self.values[row * dim..(row + 1) * dim]).copied().collect();
+        self.weights = self.weights.take().map(|weights| kept.iter().map(|&row| weights[row]).collect());
+        self.rows = kept.len();
+        Some(kept)
     }
 }
 
 /// The format that was asked for, or that the first bytes give away, or that the name promises.
 fn format_of(path: &Path, origin: &Origin, reading: &Reading<'_>) -> Result<Format> {
     let start = origin.start(16)?;
-    Ok(reading.format.or_else(|| Format::of_magic(&start)).unwrap_or_else(|| {
+    if let Some(format) = reading.format {
+        return Ok(format);
+    }
+    refuse_foreign(&start)?;
+    let format = Format::of_magic(&start).unwrap_or_else(|| {
         // Too short to tell, or text: an ending that promises another format gets that format's complaint.
         Format::of_path(path).filter(|_| !start.is_empty()).unwrap_or(Format::Text)
-    }))
+    });
+    let begins = |with: &[u8]| start.trim_ascii_start().starts_with(with);
+    if format == Format::Text && [&b"{\""[..], b"[{", b"[[", b"{\n", b"{ "].into_iter().any(begins) {
+        let remedy = "write it as CSV: a header with the names of the parameters, and one line for each draw";
+        return Err(Error::Foreign { kind: "JSON", remedy });
+    }
+    Ok(format)
 }
 
-fn read_file(path: &Path, reading: &Reading<'_>) -> Result<Part> {
+fn read_file(path: &Path, reading: &Reading<'_>, missing: Missing) -> Result<Part> {
     let origin = Origin::open(path)?;
     let format = format_of(path, &origin, reading)?;
-    if origin.is_gzip() && format != Format::Text {
-        return Err(Error::Malformed { format: "gzip", reason: format!("it holds {format}, not text") });
+    if let Some(packing) = origin.packing().filter(|_| format != Format::Text) {
+        let reason = format!("it is packed by {packing}, which only text may be; unpack it first");
+        return Err(Error::Malformed { format: format.title(), reason });
     }
-    let defaults = Reading { separator: None, ..reading.clone() };
-    match format {
-        Format::Text => text::read(origin, reading),
-        Format::Npy => npy::read(origin, &defaults),
-        Format::Npz => npz::read(origin, &defaults),
-        #[cfg(feature = "parquet")]
-        Format::Parquet => guarded("Parquet", || crate::parquet::read(origin, &defaults)),
-        #[cfg(not(feature = "parquet"))]
-        Format::Parquet => Err(Error::NotBuilt { format: "Parquet", feature: "parquet" }),
-        #[cfg(feature = "arrow")]
-        Format::Arrow => guarded("Arrow IPC", || crate::arrow::read(origin, &defaults)),
-        #[cfg(not(feature = "arrow"))]
-        Format::Arrow => Err(Error::NotBuilt { format: "Arrow IPC", feature: "arrow" }),
-    }
+    (codec(format)?.read)(origin, reading, missing)
 }
 
 /// In what two lists of names differ, in a few words.

@@ -1,13 +1,10 @@
-//! Every way a file can be refused: what is wrong, where, and what to do about it.
+//! Errors: what is wrong with a file, where, and what to do about it.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-#[cfg(any(feature = "parquet", feature = "arrow"))]
-use crate::frame::Column;
-
-/// How many column names an error lists before it says how many more there are.
-const NAMES_LISTED: usize = 20;
+use crate::reading::Missing;
+use crate::words::{as_typed, listed, meant, shown};
 
 /// Where in a table: the data row counted from 1, the line of the file counted from 1, and the column's name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,7 +20,7 @@ pub struct Place {
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let line = self.line.map(|line| format!(" (line {line})")).unwrap_or_default();
-        write!(f, "row {}{line}, column '{}'", self.row, self.column)
+        write!(f, "row {}{line}, column '{}'", self.row, shown(&self.column))
     }
 }
 
@@ -65,15 +62,32 @@ pub enum Error {
         /// The cargo feature it needs.
         feature: &'static str,
     },
-    /// A column is of a kind that has no place in a table of draws.
+    /// The file is of a kind that this crate knows by sight, but does not read.
+    #[error("this is {kind}; {remedy}")]
+    Foreign {
+        /// What it is.
+        kind: &'static str,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// A column that is to be used holds no numbers.
     #[error(
-        "column '{column}' is of type {kind}, which cannot be carried over; cast it to a number or to text first"
+        "column '{}' holds {kind}, not numbers; leave it out, or cast it to numbers first",
+        shown(column)
     )]
-    UnknownType {
+    NotNumbers {
         /// The column.
         column: String,
-        /// Its type in the words of the format.
+        /// What it holds.
         kind: String,
+    },
+    /// Every row has a missing value in a used column.
+    #[error(
+        "all {rows} rows have a missing value in a used column, so that --drop-na leaves none; leave out the columns with many of them with --exclude"
+    )]
+    OnlyMissing {
+        /// How many rows there are.
+        rows: usize,
     },
     /// A CmdStan file that ends within a line.
     #[error(
@@ -84,7 +98,7 @@ pub enum Error {
         line: usize,
     },
     /// All rows of a CmdStan file are warm-up.
-    #[error("all {rows} rows are warm-up, as the settings in the file say; ask for warm-up rows to use them")]
+    #[error("all {rows} rows are warm-up, as the settings in the file say; use them with --warmup")]
     OnlyWarmup {
         /// How many there are.
         rows: usize,
@@ -98,7 +112,10 @@ pub enum Error {
         difference: String,
     },
     /// The weight column is also listed as a parameter.
-    #[error("column '{name}' holds the weights and cannot be a parameter as well; list it as one of the two")]
+    #[error(
+        "column '{}' holds the weights and cannot be a parameter as well; list it as one of the two",
+        shown(name)
+    )]
     WeightIsParameter {
         /// The column.
         name: String,
@@ -113,9 +130,7 @@ pub enum Error {
     #[error("there is no input; name at least one file, or - for standard input")]
     NoFiles,
     /// The rows cannot be written in this format.
-    #[error(
-        "column '{column}' holds text, which {format} cannot; choose another ending, or exclude nothing but ids"
-    )]
+    #[error("column '{}' holds text, which {format} cannot; choose another ending", shown(column))]
     TextInArray {
         /// The column.
         column: String,
@@ -145,13 +160,16 @@ pub enum Error {
         line: usize,
     },
     /// The first line holds numbers where names are expected.
-    #[error("the first line holds numbers ('{example}', …), not column names; put a header line above it")]
+    #[error(
+        "the first line holds numbers ('{}', …), not column names; put a header line above it",
+        shown(example)
+    )]
     NoHeader {
         /// The first of them.
         example: String,
     },
     /// Two columns have the same name.
-    #[error("two columns are named '{name}'; give every column a name of its own")]
+    #[error("two columns are named '{}'; give every column a name of its own", shown(name))]
     DuplicateHeader {
         /// The name.
         name: String,
@@ -181,7 +199,7 @@ pub enum Error {
         line: usize,
     },
     /// A cell of a parameter column is not a number.
-    #[error("{place} is '{text}', not a number; fix it, or leave the column out with --exclude {}", as_typed(&place.column))]
+    #[error("{place} is '{}', not a number; fix it, or leave the column out with --exclude {}{}", shown(text), as_typed(&place.column), comma_hint(text))]
     TextCell {
         /// Where.
         place: Place,
@@ -189,7 +207,7 @@ pub enum Error {
         text: String,
     },
     /// A cell of a parameter column is empty, or says that its value is missing.
-    #[error("{place} is {}; drop the row or fill the value in, or leave the column out with --exclude {}", missing(text), as_typed(&place.column))]
+    #[error("{place} is {}; fill it in, leave such rows out with --drop-na, or the column with --exclude {}", missing(text), as_typed(&place.column))]
     MissingCell {
         /// Where.
         place: Place,
@@ -197,7 +215,7 @@ pub enum Error {
         text: String,
     },
     /// A cell of a parameter column is NaN or infinite.
-    #[error("{place} is {text}; every value must be a finite number, so drop the row or fix the value, or leave the column out with --exclude {}", as_typed(&place.column))]
+    #[error("{place} is {}; every value must be a finite number, so fix it, {}leave the column out with --exclude {}", shown(text), drop_hint(text), as_typed(&place.column))]
     NonFiniteCell {
         /// Where.
         place: Place,
@@ -206,7 +224,8 @@ pub enum Error {
     },
     /// A cell of the weight column is not a finite number.
     #[error(
-        "{place} is the weight '{text}'; every row needs a finite number as its weight, or -inf as the logarithm of none"
+        "{place} is the weight '{}'; every row needs a finite number as its weight, or -inf as the logarithm of none",
+        shown(text)
     )]
     BadWeightCell {
         /// Where.
@@ -221,7 +240,12 @@ pub enum Error {
         reason: String,
     },
     /// A name in a list of columns is not in the file.
-    #[error("there is no column '{name}'; the columns are {}", listed(known))]
+    #[error(
+        "there is no column '{}'; {}the columns are {}",
+        shown(name),
+        did_you_mean(name, known),
+        listed(known)
+    )]
     UnknownColumn {
         /// The name asked for.
         name: String,
@@ -229,7 +253,7 @@ pub enum Error {
         known: Vec<String>,
     },
     /// A name stands twice in a list of columns.
-    #[error("column '{name}' is listed twice; list each of these once: {}", listed(known))]
+    #[error("column '{}' is listed twice; list each of these once: {}", shown(name), listed(known))]
     RepeatedColumn {
         /// The name given twice.
         name: String,
@@ -311,6 +335,16 @@ pub(crate) enum BadCell {
 }
 
 impl BadCell {
+    /// Whether a cell of text is to be kept as NaN.
+    pub(crate) fn is_kept(self, text: &str, missing: Missing) -> bool {
+        let is_missing = self == BadCell::Missing || text.parse::<f64>().is_ok_and(f64::is_nan);
+        match missing {
+            Missing::Refused => false,
+            Missing::Kept => is_missing,
+            Missing::AnyKept => true,
+        }
+    }
+
     pub(crate) fn refused(self, place: Place, text: String, is_weight: bool) -> Error {
         match self {
             _ if is_weight => Error::BadWeightCell { place, text },
@@ -321,19 +355,21 @@ impl BadCell {
     }
 }
 
-#[cfg(any(feature = "parquet", feature = "arrow"))]
-/// A cell as a finite number (a weight may be −∞, the logarithm of none), or the error that names it.
-pub(crate) fn cell(column: &Column, row: usize, place: impl Fn() -> Place, is_weight: bool) -> Result<f64> {
-    let (bad, text) = match column {
-        Column::Text(cells) => match &cells[row] {
-            Some(text) => (BadCell::Text, text.clone()),
-            None => (BadCell::Missing, String::new()),
-        },
-        _ => match column.number(row) {
-            Some(value) if value.is_finite() || is_weight && value == f64::NEG_INFINITY => return Ok(value),
-            Some(value) => (BadCell::NonFinite, value.to_string()),
-            None => (BadCell::Missing, String::new()),
-        },
+/// A number as it is to be used (a weight may be −∞, the logarithm of none; a missing value may be kept as NaN), or the
+/// error that names it. `None` is a missing value.
+pub(crate) fn cell(
+    value: Option<f64>,
+    missing: Missing,
+    is_weight: bool,
+    place: impl FnOnce() -> Place,
+) -> Result<f64> {
+    let (bad, text) = match value {
+        Some(value) if value.is_finite() || is_weight && value == f64::NEG_INFINITY => return Ok(value),
+        _ if missing == Missing::AnyKept => return Ok(f64::NAN),
+        Some(value) if value.is_nan() && missing == Missing::Kept => return Ok(value),
+        None if missing == Missing::Kept => return Ok(f64::NAN),
+        Some(value) => (BadCell::NonFinite, value.to_string()),
+        None => (BadCell::Missing, String::new()),
     };
     Err(bad.refused(place(), text, is_weight))
 }
@@ -342,7 +378,7 @@ pub(crate) fn cell(column: &Column, row: usize, place: impl Fn() -> Place, is_we
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// The same error, with the file named in front.
+    /// This error with the file named in front.
     pub(crate) fn in_file(self, path: &Path) -> Error {
         Error::InFile { path: path.to_path_buf(), error: Box::new(self) }
     }
@@ -366,52 +402,32 @@ pub(crate) fn utf8(bytes: &[u8]) -> Result<&str> {
 }
 
 fn missing(text: &str) -> String {
-    if text.is_empty() { "empty".to_string() } else { format!("'{text}', a missing value") }
+    if text.is_empty() { "empty".to_string() } else { format!("'{}', a missing value", shown(text)) }
 }
 
-/// A name as it is typed after a flag: in quotes where it has a comma outside brackets or something a shell would eat.
-fn as_typed(name: &str) -> String {
-    let (mut depth, mut splits) = (0_i32, false);
-    for character in name.chars() {
-        match character {
-            '[' | '(' => depth += 1,
-            ']' | ')' => depth -= 1,
-            ',' if depth == 0 => splits = true,
-            _ => {}
-        }
-    }
-    let is_plain = |c: char| c.is_alphanumeric() || "._-+:@%/".contains(c);
-    match (splits, name.chars().all(is_plain)) {
-        (true, _) => format!("'\"{name}\"'"),
-        (false, true) => name.to_string(),
-        (false, false) => format!("'{name}'"),
+/// NaN counts as missing; infinity does not.
+fn drop_hint(text: &str) -> &'static str {
+    match text.parse::<f64>().is_ok_and(f64::is_nan) {
+        true => "leave such rows out with --drop-na, or ",
+        false => "or ",
     }
 }
 
-fn listed(names: &[String]) -> String {
-    if names.len() <= NAMES_LISTED {
-        return names.join(", ");
+/// What to do about `0,5`.
+fn comma_hint(text: &str) -> &'static str {
+    match text.contains(',') && text.replacen(',', ".", 1).parse::<f64>().is_ok() {
+        true => " (decimal commas are not read: write points)",
+        false => "",
     }
-    format!("{} and {} more", names[..NAMES_LISTED].join(", "), names.len() - NAMES_LISTED)
+}
+
+fn did_you_mean(name: &str, known: &[String]) -> String {
+    meant(name, known).map(|meant| format!("did you mean '{}'? ", shown(meant))).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_long_list_of_names_is_cut_short() {
-        let names: Vec<String> = (0..23).map(|i| format!("x{i}")).collect();
-        assert!(listed(&names).ends_with("x18, x19 and 3 more"));
-        assert_eq!(listed(&names[..2]), "x0, x1");
-    }
-
-    #[test]
-    fn names_are_given_as_a_shell_takes_them() {
-        assert_eq!(as_typed("theta.1"), "theta.1");
-        assert_eq!(as_typed("theta[1,2]"), "'theta[1,2]'");
-        assert_eq!(as_typed("no,te"), "'\"no,te\"'");
-    }
 
     #[test]
     fn the_first_bad_byte_names_its_line() {

@@ -1,13 +1,16 @@
-//! Which format a file has: told by its first bytes where they say so, else by the ending of its name.
+//! Formats of files: told by the first bytes where they say so, else by the ending of the name.
 
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
+use crate::Error;
+
 /// How draws are written down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Format {
-    /// Lines of text: CSV and TSV with any separator, CmdStan's files, each of them plain or gzipped.
+    /// Lines of text: CSV and TSV with any separator, CmdStan's files, each of them plain or packed by gzip or Zstandard.
     Text,
     /// One NumPy array: rows by parameters, or chains by draws by parameters. It has no names.
     Npy,
@@ -36,10 +39,10 @@ impl Format {
         }
     }
 
-    /// The format the ending of a name stands for, with or without `.gz` after it.
+    /// The format the ending of a name stands for, with or without `.gz` or `.zst` after it.
     pub fn of_path(path: &Path) -> Option<Format> {
         let name = path.file_name()?.to_str()?.to_ascii_lowercase();
-        let name = name.strip_suffix(".gz").unwrap_or(&name);
+        let (name, _) = Packing::split(&name);
         let (_, ending) = name.rsplit_once('.')?;
         match ending {
             "csv" | "tsv" | "txt" | "dat" => Some(Format::Text),
@@ -48,6 +51,17 @@ impl Format {
             "parquet" | "pq" => Some(Format::Parquet),
             "arrow" | "arrows" | "feather" | "ipc" => Some(Format::Arrow),
             _ => None,
+        }
+    }
+
+    /// Its name in a sentence.
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Format::Text => "CSV",
+            Format::Npy => "npy",
+            Format::Npz => "npz",
+            Format::Parquet => "Parquet",
+            Format::Arrow => "Arrow IPC",
         }
     }
 
@@ -84,31 +98,105 @@ impl FromStr for Format {
     }
 }
 
-/// Where chosen rows go: the format, and how its text is dressed.
+/// What text is packed by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Target {
+#[non_exhaustive]
+pub enum Packing {
+    /// gzip, `.gz`.
+    Gzip,
+    /// Zstandard, `.zst`.
+    Zstd,
+}
+
+impl Packing {
+    const ENDINGS: [(&'static str, Packing); 2] = [(".gz", Packing::Gzip), (".zst", Packing::Zstd)];
+
+    /// A name in lower case without the ending of a packed file, and what that ending stands for.
+    fn split(name: &str) -> (&str, Option<Packing>) {
+        let found = Packing::ENDINGS
+            .into_iter()
+            .find_map(|(ending, packing)| Some((name.strip_suffix(ending)?, packing)));
+        found.map_or((name, None), |(name, packing)| (name, Some(packing)))
+    }
+
+    /// What the first bytes of a file give away.
+    pub(crate) fn of_magic(start: &[u8]) -> Option<Packing> {
+        match start {
+            [0x1f, 0x8b, ..] => Some(Packing::Gzip),
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Packing::Zstd),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Packing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Packing::Gzip => "gzip",
+            Packing::Zstd => "Zstandard",
+        })
+    }
+}
+
+/// How chosen rows are written: the format, and how its text is dressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OutputFormat {
     /// The format.
     pub format: Format,
     /// Between the fields of text; `None` for the input's, or a comma.
     pub separator: Option<u8>,
-    /// Whether text is gzipped.
-    pub gzip: bool,
+    /// What text is packed by; other formats are not.
+    pub packing: Option<Packing>,
 }
 
-impl Target {
+impl OutputFormat {
     /// What the ending of a name asks for; `None` where it says nothing.
-    pub fn of_path(path: &Path) -> Option<Target> {
+    pub fn of_path(path: &Path) -> Option<OutputFormat> {
         let format = Format::of_path(path)?;
         let name = path.file_name()?.to_str()?.to_ascii_lowercase();
-        let gzip = name.ends_with(".gz");
-        let separator = name.trim_end_matches(".gz").ends_with(".tsv").then_some(b'\t');
-        Some(Target { format, separator, gzip })
+        let (name, packing) = Packing::split(&name);
+        let separator = name.ends_with(".tsv").then_some(b'\t');
+        Some(OutputFormat { format, separator, packing })
     }
 
-    /// The format as it is, uncompressed.
-    pub fn plain(format: Format) -> Target {
-        Target { format, separator: None, gzip: false }
+    /// The format as it is, not packed.
+    pub fn plain(format: Format) -> OutputFormat {
+        OutputFormat { format, separator: None, packing: None }
     }
+}
+
+/// Refuses files of kinds that are known by their first bytes and not read, each with what to do.
+pub(crate) fn refuse_foreign(start: &[u8]) -> crate::Result<()> {
+    let unpack = "unpack it first (gzip and Zstandard are read as they are)";
+    let export = "save it as CSV, Parquet or .npz";
+    let (kind, remedy) = match start {
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => ("an xz archive", unpack),
+        [b'B', b'Z', b'h', b'1'..=b'9', 0x31 | 0x17, ..] => ("a bzip2 archive", unpack),
+        [b'7', b'z', 0xbc, 0xaf, ..] => ("a 7z archive", unpack),
+        [0x04, 0x22, 0x4d, 0x18, ..] => ("an LZ4 archive", unpack),
+        [0x89, b'H', b'D', b'F', b'\r', b'\n', ..] => (
+            "an HDF5 or NetCDF file",
+            "read it with ArviZ, xarray or h5py and save the draws as .npz, Parquet or CSV",
+        ),
+        [b'C', b'D', b'F', 1 | 2 | 5, ..] => {
+            ("a NetCDF file", "read it with ArviZ or xarray and save the draws as .npz, Parquet or CSV")
+        }
+        [b'F', b'E', b'A', b'1', ..] => (
+            "a Feather file of version 1",
+            "write it again as version 2 (any pyarrow since 0.17, pandas since 1.1), or as Parquet",
+        ),
+        [0x80, 2..=5, b'c' | b'}' | b']' | 0x8a..=0x95, ..] => {
+            ("a Python pickle", "load it in Python and save the draws as .npz, Parquet or CSV")
+        }
+        [0xd0, 0xcf, 0x11, 0xe0, ..] => ("an Excel workbook", export),
+        [b'O', b'b', b'j', 1, ..] => ("an Avro file", export),
+        [b'O', b'R', b'C', 0..=31, ..] => ("an ORC file", export),
+        [b'R', b'D', b'X' | b'A', b'2' | b'3', b'\n', ..] | [b'X' | b'A', b'\n', 0, 0, 0, 2 | 3, ..] => {
+            ("a file of R objects", "save the draws in R with write.csv or arrow::write_parquet")
+        }
+        _ => return Ok(()),
+    };
+    Err(Error::Foreign { kind, remedy })
 }
 
 #[cfg(test)]
@@ -131,11 +219,32 @@ mod tests {
         assert_eq!(Format::of_magic(b"PAR1"), Some(Format::Parquet));
         assert_eq!(Format::of_magic(b"mu,tau\n"), None);
         assert_eq!(Format::of_magic(b""), None);
-        let target = Target::of_path(Path::new("x.tsv.gz")).unwrap();
-        assert_eq!((target.separator, target.gzip), (Some(b'\t'), true));
+        let output = OutputFormat::of_path(Path::new("x.tsv.gz")).unwrap();
+        assert_eq!((output.separator, output.packing), (Some(b'\t'), Some(Packing::Gzip)));
+        let output = OutputFormat::of_path(Path::new("x.CSV.zst")).unwrap();
+        assert_eq!((output.separator, output.packing), (None, Some(Packing::Zstd)));
         for name in Format::NAMES {
             name.parse::<Format>().unwrap();
         }
         assert!("xls".parse::<Format>().is_err());
+    }
+
+    #[test]
+    fn files_of_other_kinds_are_told_what_they_are() {
+        for (start, words) in [
+            (&b"\xfd7zXZ\0"[..], "this is an xz archive; unpack it first"),
+            (b"BZh91AY&SY", "this is a bzip2 archive"),
+            (b"\x89HDF\r\n\x1a\n", "this is an HDF5 or NetCDF file; read it with ArviZ"),
+            (b"CDF\x01\0", "this is a NetCDF file"),
+            (b"FEA1\0\0\0\0", "this is a Feather file of version 1; write it again as version 2"),
+            (b"\x80\x04\x95\x10", "this is a Python pickle; load it"),
+            (b"RDX3\nX\n", "this is a file of R objects"),
+        ] {
+            let error = refuse_foreign(start).unwrap_err().to_string();
+            assert!(error.starts_with(words), "{error}");
+        }
+        for text in ["mu,tau\n", "BZh9,tau\n", "ORC,x\n", "CDF,x\n", "X\n1\n", ""] {
+            refuse_foreign(text.as_bytes()).unwrap();
+        }
     }
 }

@@ -1,4 +1,7 @@
-//! A few rows with all their columns, in memory: what goes from one format to another.
+//! Frames: a few rows with all their columns, in memory, on their way from one format to another.
+
+#[cfg(feature = "arrow")]
+pub use crate::carried::Carried;
 
 /// Named columns of equal length.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -19,8 +22,11 @@ pub enum Column {
     Integer(Vec<Option<i64>>),
     /// Yes or no.
     Boolean(Vec<Option<bool>>),
-    /// Anything else, as written.
+    /// Text, or anything as written.
     Text(Vec<Option<String>>),
+    /// Cells of another type of Arrow or Parquet (whole numbers of other sizes, times, decimals, lists, …), kept as they are.
+    #[cfg(feature = "arrow")]
+    Other(Carried),
 }
 
 impl Column {
@@ -42,6 +48,8 @@ impl Column {
             Column::Integer(cells) => cells.len(),
             Column::Boolean(cells) => cells.len(),
             Column::Text(cells) => cells.len(),
+            #[cfg(feature = "arrow")]
+            Column::Other(carried) => carried.len(),
         }
     }
 
@@ -61,6 +69,8 @@ impl Column {
             Column::Integer(cells) => Column::Integer(picked(cells, positions)),
             Column::Boolean(cells) => Column::Boolean(picked(cells, positions)),
             Column::Text(cells) => Column::Text(picked(cells, positions)),
+            #[cfg(feature = "arrow")]
+            Column::Other(carried) => Column::Other(carried.pick(positions)),
         }
     }
 
@@ -72,23 +82,34 @@ impl Column {
             Column::Integer(cells) => cells[at].map(|value| value as f64),
             Column::Boolean(cells) => cells[at].map(|value| f64::from(u8::from(value))),
             Column::Text(cells) => cells[at].as_ref().and_then(|text| text.trim().parse().ok()),
+            #[cfg(feature = "arrow")]
+            Column::Other(carried) => carried.number(at),
         }
     }
 
     /// The cell as text; empty where it is missing. Debug keeps every digit of a number and, unlike Display, is short
     /// for tiny ones.
-    pub(crate) fn text(&self, at: usize) -> String {
+    pub fn text(&self, at: usize) -> String {
         match self {
             Column::Double(cells) => cells[at].map(|value| format!("{value:?}")).unwrap_or_default(),
             Column::Single(cells) => cells[at].map(|value| format!("{value:?}")).unwrap_or_default(),
             Column::Integer(cells) => cells[at].map(|value| value.to_string()).unwrap_or_default(),
             Column::Boolean(cells) => cells[at].map(|value| value.to_string()).unwrap_or_default(),
             Column::Text(cells) => cells[at].clone().unwrap_or_default(),
+            #[cfg(feature = "arrow")]
+            Column::Other(carried) => carried.text(at).unwrap_or_default(),
         }
     }
 
+    /// The cells as text; an empty one is missing.
+    pub(crate) fn as_text(&self) -> Column {
+        let cell = |at| Some(self.text(at)).filter(|text| !text.is_empty());
+        Column::Text((0..self.len()).map(cell).collect())
+    }
+
     /// Text that is numbers throughout, as numbers: a file of text has no types, and other formats want them. Empty
-    /// cells are missing. Whole numbers stay whole, and a column of nothing stays text.
+    /// cells are missing. Whole numbers stay whole, and a column of nothing stays text, as do whole numbers that are too
+    /// long for any type.
     pub(crate) fn typed(self) -> Column {
         let Column::Text(cells) = self else { return self };
         fn all<T>(cells: &[Option<String>], parse: impl Fn(&str) -> Option<T>) -> Option<Vec<Option<T>>> {
@@ -107,8 +128,10 @@ impl Column {
             return Column::Integer(integers);
         }
         match all(&cells, |text| text.parse().ok()) {
-            Some(doubles) => Column::Double(doubles),
-            None => Column::Text(cells),
+            Some(doubles) if all::<i128>(&cells, |text| text.parse().ok()).is_none() => {
+                Column::Double(doubles)
+            }
+            _ => Column::Text(cells),
         }
     }
 }
@@ -138,12 +161,16 @@ impl Frame {
                 (Column::Integer(cells), Column::Integer(more)) => cells.extend(more),
                 (Column::Boolean(cells), Column::Boolean(more)) => cells.extend(more),
                 (Column::Text(cells), Column::Text(more)) => cells.extend(more),
+                #[cfg(feature = "arrow")]
+                (Column::Other(cells), Column::Other(more)) if cells.joins(&more) => {
+                    *cells = cells.joined(&more)
+                }
                 (column, more) => {
-                    let texts = |column: &Column| -> Vec<Option<String>> {
-                        let cell = |at| Some(column.text(at)).filter(|text| !text.is_empty());
-                        (0..column.len()).map(cell).collect()
+                    let (Column::Text(mut joined), Column::Text(more)) = (column.as_text(), more.as_text())
+                    else {
+                        unreachable!("both are text now")
                     };
-                    let joined = texts(column).into_iter().chain(texts(&more)).collect();
+                    joined.extend(more);
                     *column = Column::Text(joined).typed();
                 }
             }
@@ -165,6 +192,8 @@ mod tests {
         assert_eq!(texts(&["1", "0.5"]).typed(), Column::doubles([1.0, 0.5]));
         assert_eq!(texts(&["1", "x"]).typed(), texts(&["1", "x"]));
         assert_eq!(texts(&["", ""]).typed(), texts(&["", ""]));
+        let longest = u64::MAX.to_string();
+        assert_eq!(texts(&["1", &longest]).typed(), texts(&["1", &longest]));
     }
 
     #[test]

@@ -1,33 +1,15 @@
-//! Readers of others that panic on broken files: their panics become errors, as user data must never stop a program.
+//! Panics of other people's readers on broken files: they become errors, as user data must never stop a program. The panic
+//! hook, which would print them, is the program's: a library leaves it alone.
 
 use std::any::Any;
-use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
-use std::sync::Once;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::{Error, Result};
 
-thread_local! {
-    /// Whether a panic of this thread will be caught and need not be shown.
-    static IS_GUARDED: Cell<bool> = const { Cell::new(false) };
-}
-
 /// Runs the reader of a format. Nothing it leaves behind is used after a panic, so no broken state can be seen.
 pub(crate) fn guarded<T>(format: &'static str, read: impl FnOnce() -> Result<T>) -> Result<T> {
-    // The hook prints before a panic can be caught; this one keeps quiet while we are guarding, and else does as before.
-    static QUIET: Once = Once::new();
-    QUIET.call_once(|| {
-        let before = take_hook();
-        set_hook(Box::new(move |panic| {
-            if !IS_GUARDED.get() {
-                before(panic);
-            }
-        }));
-    });
-    let outer = IS_GUARDED.replace(true);
-    let result = catch_unwind(AssertUnwindSafe(read));
-    IS_GUARDED.set(outer);
-    result.unwrap_or_else(|panic| Err(Error::Malformed { format, reason: reason(&*panic) }))
+    catch_unwind(AssertUnwindSafe(read))
+        .unwrap_or_else(|panic| Err(Error::Malformed { format, reason: reason(&*panic) }))
 }
 
 fn reason(panic: &(dyn Any + Send)) -> String {

@@ -5,13 +5,16 @@
 
 #[cfg(feature = "arrow")]
 mod arrow;
+#[cfg(feature = "arrow")]
+mod carried;
 mod draws;
 mod error;
 mod format;
 mod frame;
-#[cfg(any(feature = "parquet", feature = "arrow"))]
+#[cfg(feature = "arrow")]
 mod guard;
 pub mod mixture;
+mod note;
 mod npy;
 mod npz;
 mod origin;
@@ -19,12 +22,20 @@ mod origin;
 mod parquet;
 mod reading;
 mod selection;
+mod source;
+#[cfg(feature = "arrow")]
+mod table;
 mod text;
+mod words;
 mod write;
 
-pub use draws::{Draws, Groups};
+pub use draws::{ColumnSurvey, Draws, Groups, Survey};
 pub use error::{Error, Place, Result};
-pub use format::{Format, Target};
+pub use format::{Format, OutputFormat, Packing};
+#[cfg(feature = "arrow")]
+pub use frame::Carried;
 pub use frame::{Column, Frame};
+pub use note::Note;
+pub use npy::Shape;
 pub use reading::Reading;
-pub use selection::Selection;
+pub use selection::{Selection, Use};

@@ -1,24 +1,31 @@
-//! Where the bytes of an input come from, and how they are had a second time: a file, or what came through a pipe.
+//! Bytes of an input, which can be had a second time: those of a file, or what came through a pipe.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use flate2::read::MultiGzDecoder;
-use tempfile::NamedTempFile;
 
+use crate::format::Packing;
 use crate::{Error, Result};
 
 /// Bytes that can be read twice: once for the numbers, once more for the chosen rows.
 #[derive(Debug)]
 pub(crate) struct Origin {
-    path: PathBuf,
-    /// What came through a pipe is kept here, and goes when the origin goes.
-    _spool: Option<NamedTempFile>,
-    is_gzip: bool,
+    place: Place,
+    packing: Option<Packing>,
     len: u64,
     modified: Option<SystemTime>,
+}
+
+/// Where the bytes are.
+#[derive(Debug)]
+enum Place {
+    Path(PathBuf),
+    /// What came through a pipe, in a file without a name: the system takes it back however the program ends.
+    Spool(Arc<File>),
 }
 
 impl Origin {
@@ -36,37 +43,60 @@ impl Origin {
         if !metadata.is_file() {
             return Origin::spool(&mut file);
         }
-        Origin::of_file(path.to_path_buf(), None)
+        Origin::new(Place::Path(path.to_path_buf()), file)
     }
 
     fn spool(from: &mut dyn Read) -> Result<Origin> {
-        let mut spool = NamedTempFile::new().map_err(Error::Spool)?;
-        io::copy(from, spool.as_file_mut()).map_err(Error::Spool)?;
-        Origin::of_file(spool.path().to_path_buf(), Some(spool))
+        let mut spool = tempfile::tempfile().map_err(Error::Spool)?;
+        io::copy(from, &mut spool).map_err(Error::Spool)?;
+        spool.flush().map_err(Error::Spool)?;
+        let file = spool.try_clone().map_err(Error::Spool)?;
+        Origin::new(Place::Spool(Arc::new(spool)), file)
     }
 
-    fn of_file(path: PathBuf, spool: Option<NamedTempFile>) -> Result<Origin> {
-        let mut file = File::open(&path).map_err(Error::Unreadable)?;
+    fn new(place: Place, file: File) -> Result<Origin> {
         let metadata = file.metadata().map_err(Error::Unreadable)?;
-        let mut magic = [0; 2];
-        let is_gzip = file.read_exact(&mut magic).is_ok() && magic == [0x1f, 0x8b];
-        Ok(Origin { path, _spool: spool, is_gzip, len: metadata.len(), modified: metadata.modified().ok() })
+        let mut magic = Vec::new();
+        Handle::new(Arc::new(file)).take(4).read_to_end(&mut magic).map_err(Error::Unreadable)?;
+        let packing = Packing::of_magic(&magic);
+        Ok(Origin { place, packing, len: metadata.len(), modified: metadata.modified().ok() })
     }
 
-    /// The bytes from this offset on, decompressed; where the offset is not 0 the file must not be gzipped.
+    /// The bytes from this offset on, unpacked; where the offset is not 0 the file must not be packed.
     pub(crate) fn reader(&self, offset: u64) -> Result<Box<dyn Read + Send>> {
-        let mut file = self.file()?;
-        if self.is_gzip {
-            assert_eq!(offset, 0, "a gzipped file can only be read from its start");
-            return Ok(Box::new(MultiGzDecoder::new(BufReader::with_capacity(1 << 16, file))));
+        let Some(packing) = self.packing else {
+            return match &self.place {
+                // Opened anew, the file has a position of its own, and the system reads straight into the buffer.
+                Place::Path(_) => {
+                    let mut file = self.open_again()?;
+                    file.seek(SeekFrom::Start(offset)).map_err(Error::Unreadable)?;
+                    Ok(Box::new(file))
+                }
+                Place::Spool(_) => Ok(Box::new(Handle { at: offset, ..self.file()? })),
+            };
+        };
+        assert_eq!(offset, 0, "a packed file can only be read from its start");
+        let file = self.file()?;
+        match packing {
+            Packing::Gzip => Ok(Box::new(MultiGzDecoder::new(BufReader::with_capacity(1 << 16, file)))),
+            #[cfg(feature = "zstd")]
+            Packing::Zstd => Ok(Box::new(zstd::Decoder::new(file).map_err(Error::Unreadable)?)),
+            #[cfg(not(feature = "zstd"))]
+            Packing::Zstd => Err(Error::NotBuilt { format: "Zstandard", feature: "zstd" }),
         }
-        file.seek(SeekFrom::Start(offset)).map_err(Error::Unreadable)?;
-        Ok(Box::new(file))
     }
 
-    /// The file itself, for formats that seek. It must be the one that was opened first.
-    pub(crate) fn file(&self) -> Result<File> {
-        let file = File::open(&self.path).map_err(Error::Unreadable)?;
+    /// The file itself, for formats that seek.
+    pub(crate) fn file(&self) -> Result<Handle> {
+        self.open_again().map(Handle::new)
+    }
+
+    /// The file, which must be the one that was opened first.
+    fn open_again(&self) -> Result<Arc<File>> {
+        let file = match &self.place {
+            Place::Path(path) => Arc::new(File::open(path).map_err(Error::Unreadable)?),
+            Place::Spool(file) => file.clone(),
+        };
         let metadata = file.metadata().map_err(Error::Unreadable)?;
         if metadata.len() != self.len || metadata.modified().ok() != self.modified {
             return Err(Error::Changed);
@@ -74,8 +104,9 @@ impl Origin {
         Ok(file)
     }
 
-    pub(crate) fn is_gzip(&self) -> bool {
-        self.is_gzip
+    /// What the file is packed by.
+    pub(crate) fn packing(&self) -> Option<Packing> {
+        self.packing
     }
 
     /// How many bytes there are, compressed or not.
@@ -83,7 +114,7 @@ impl Origin {
         self.len
     }
 
-    /// The first bytes, decompressed; fewer where there are no more.
+    /// The first bytes, unpacked; fewer where there are no more.
     pub(crate) fn start(&self, count: usize) -> Result<Vec<u8>> {
         let mut start = Vec::new();
         self.reader(0)?.take(count as u64).read_to_end(&mut start).map_err(Error::Unreadable)?;
@@ -91,9 +122,50 @@ impl Origin {
     }
 }
 
+/// A file with a position of its own: several may read one file, which need not have a name.
+#[derive(Debug, Clone)]
+pub(crate) struct Handle {
+    file: Arc<File>,
+    at: u64,
+}
+
+impl Handle {
+    fn new(file: Arc<File>) -> Handle {
+        Handle { file, at: 0 }
+    }
+
+    #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "only Parquet asks for it"))]
+    pub(crate) fn size(&self) -> io::Result<u64> {
+        self.file.metadata().map(|metadata| metadata.len())
+    }
+}
+
+impl Read for Handle {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        #[cfg(unix)]
+        let got = std::os::unix::fs::FileExt::read_at(&*self.file, buffer, self.at)?;
+        #[cfg(windows)]
+        let got = std::os::windows::fs::FileExt::seek_read(&*self.file, buffer, self.at)?;
+        self.at += got as u64;
+        Ok(got)
+    }
+}
+
+impl Seek for Handle {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let place = match to {
+            SeekFrom::Start(at) => Some(at),
+            SeekFrom::Current(by) => self.at.checked_add_signed(by),
+            SeekFrom::End(by) => self.file.metadata()?.len().checked_add_signed(by),
+        };
+        self.at = place.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+        Ok(self.at)
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
+    use tempfile::NamedTempFile;
 
     use super::*;
 
@@ -114,5 +186,11 @@ mod tests {
             (origin.start(100).unwrap(), origin.start(100).unwrap()),
             (b"a\n1\n".to_vec(), b"a\n1\n".to_vec())
         );
+        let (mut one, mut other) = (origin.file().unwrap(), origin.file().unwrap());
+        one.seek(SeekFrom::End(-2)).unwrap();
+        let (mut end, mut all) = (String::new(), String::new());
+        one.read_to_string(&mut end).unwrap();
+        other.read_to_string(&mut all).unwrap();
+        assert_eq!((end.as_str(), all.as_str()), ("1\n", "a\n1\n"));
     }
 }

@@ -1,8 +1,11 @@
-//! How draws are to be read: which columns, which weights, which format.
+//! Options of reading: which columns, which weights, which format, what to do about missing values.
+
+use std::collections::HashSet;
 
 use crate::format::Format;
+use crate::npy::Shape;
 use crate::selection::id_name;
-use crate::{Error, Result, Selection};
+use crate::{Error, Result, Selection, Use};
 
 /// How draws are to be read.
 #[derive(Debug, Clone, Default)]
@@ -18,33 +21,76 @@ pub struct Reading<'a> {
     pub format: Option<Format>,
     /// What separates the fields of text, where it is not to be found out.
     pub separator: Option<u8>,
+    /// What the first axes of NumPy arrays count, where it is not to be guessed.
+    pub shape: Option<Shape>,
     /// Whether the warm-up rows of CmdStan files are kept.
     pub keep_warmup: bool,
+    /// Whether rows with a missing value in a used column are left out; else the first of them is an error. Row numbers
+    /// count them all the same.
+    pub drop_na: bool,
+}
+
+/// What a reader does about a cell that is no finite number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Missing {
+    /// Every such cell is an error.
+    Refused,
+    /// A missing value becomes NaN; anything else is an error.
+    Kept,
+    /// Anything becomes NaN.
+    AnyKept,
+}
+
+/// Which columns of a file are read, and for what.
+#[derive(Debug, Clone)]
+pub(crate) struct Choice {
+    pub(crate) names: Vec<String>,
+    pub(crate) uses: Vec<Use>,
+    /// Positions of the parameters, ascending; at least one.
+    pub(crate) parameters: Vec<usize>,
+    pub(crate) weight: Option<usize>,
+}
+
+impl Choice {
+    /// The parameters and then the weight, each with its position and whether it is the weight.
+    pub(crate) fn wanted(&self) -> impl Iterator<Item = (usize, bool)> + '_ {
+        let parameters = self.parameters.iter().map(|&position| (position, false));
+        parameters.chain(self.weight.map(|position| (position, true)))
+    }
 }
 
 impl Reading<'_> {
-    /// The positions of the parameters; weights and groups are not among them unless they are listed.
-    pub(crate) fn parameters(&self, names: &[String]) -> Result<Vec<usize>> {
-        let mut parameters = self.selection.positions(names)?;
-        if let Some(weight) = self.weight_position(names)? {
-            if let (Selection::Only(_), Ok(_)) = (&self.selection, parameters.binary_search(&weight)) {
+    /// Which columns are read for what. `found` has for each column why it cannot be a parameter, as far as the format can
+    /// tell. Weights and groups are no parameters unless they are listed.
+    pub(crate) fn choose(&self, names: Vec<String>, found: &[Option<Use>]) -> Result<Choice> {
+        let mut seen = HashSet::new();
+        if let Some(name) = names.iter().find(|name| !seen.insert(name.as_str())) {
+            return Err(Error::DuplicateHeader { name: name.clone() });
+        }
+        let mut uses = self.selection.uses(&names, found)?;
+        let weight = self.weight_position(&names)?;
+        if let Some(weight) = weight {
+            if self.selection.only().is_some() && uses[weight] == Use::Parameter {
                 return Err(Error::WeightIsParameter { name: names[weight].clone() });
             }
-            parameters.retain(|&parameter| parameter != weight);
-            if parameters.is_empty() {
+            uses[weight] = Use::Weight;
+            if !uses.contains(&Use::Parameter) {
                 let reason = "the only column that is left holds the weights".to_string();
                 return Err(Error::NoNumericColumns { reason });
             }
         }
-        let group = self.group_position(names)?;
-        if !matches!(self.selection, Selection::Only(_)) {
-            parameters.retain(|&parameter| Some(parameter) != group);
+        if let Some(group) = self.group_position(&names)? {
+            let is_listed = self.selection.only().is_some() && uses[group] == Use::Parameter;
+            if !is_listed && uses[group] != Use::Weight {
+                uses[group] = Use::Group;
+            }
         }
+        let parameters: Vec<usize> = (0..names.len()).filter(|&i| uses[i] == Use::Parameter).collect();
         if parameters.is_empty() {
             let reason = "the only column that is left holds the groups".to_string();
             return Err(Error::NoNumericColumns { reason });
         }
-        Ok(parameters)
+        Ok(Choice { names, uses, parameters, weight })
     }
 
     /// Where the groups are; `None` for chains that no column tells.
@@ -60,14 +106,10 @@ impl Reading<'_> {
         }
     }
 
-    pub(crate) fn weight_position(&self, names: &[String]) -> Result<Option<usize>> {
+    fn weight_position(&self, names: &[String]) -> Result<Option<usize>> {
         let Some(wanted) = self.weight_column else { return Ok(None) };
         let position = names.iter().position(|name| name == wanted);
         let unknown = || Error::UnknownColumn { name: wanted.to_string(), known: names.to_vec() };
         position.ok_or_else(unknown).map(Some)
-    }
-
-    pub(crate) fn is_weight(&self, name: &str) -> bool {
-        self.weight_column == Some(name)
     }
 }

@@ -1,56 +1,181 @@
-//! Which columns are parameters: the ones named, or all that are not ids.
+//! Columns to choose by: the ones named, or all numbers that are neither ids nor weights of our own.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt;
 
+use crate::words::shown;
 use crate::{Error, Result};
 
 /// Names of columns that say where a row came from, not what was drawn; a leading dot and capitals do not matter.
 const ID_NAMES: [&str; 4] = ["chain", "draw", "iteration", "row"];
+/// Names of the weights that this project writes; the second where the first is taken.
+pub(crate) const OWN_WEIGHTS: [&str; 2] = ["weight", "supersample_weight"];
+/// Names that other tools give to ids, in lower case.
+const ID_LIKE: [&str; 14] = [
+    "id",
+    "idx",
+    "index",
+    "iter",
+    "iterations",
+    "sample",
+    "sample_id",
+    "samples",
+    "rownum",
+    "row_number",
+    "rowid",
+    "step",
+    "walker",
+    "nsamp",
+];
+/// Names that other tools give to weights and log-densities, in lower case.
+const WEIGHT_LIKE: [&str; 22] = [
+    "weights",
+    "wt",
+    "wts",
+    "w",
+    "log_weight",
+    "log_weights",
+    "logweight",
+    "logweights",
+    "log_wt",
+    "logwt",
+    "logw",
+    "lnw",
+    "lp",
+    "logp",
+    "lnprob",
+    "log_prob",
+    "log_likelihood",
+    "loglikelihood",
+    "loglike",
+    "logl",
+    "log_posterior",
+    "log_density",
+];
 
 /// Which columns of a file to choose rows by.
 ///
-/// Left to themselves, id columns are passed over: those named chain, draw, iteration or row (`.chain` and `Chain`
-/// too), CmdStan's own, whose names end in `__`, and columns without a name, which is how R and pandas write row
-/// numbers.
+/// Left to themselves, columns without numbers are passed over, and so are ids: those named chain, draw, iteration or row
+/// (`.chain` and `Chain` too), CmdStan's own, whose names end in `__`, the index of a pandas table, and columns without a
+/// name, which is how R and pandas write row numbers. So is `weight`, which this project writes.
+///
+/// In a list, `theta` also stands for all of `theta.1`, `theta.2.1`, `theta[1]`, … where no column has just that name, and
+/// in `theta*` and `x?` a star stands for any characters and a question mark for one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Selection {
     /// All but the ids.
     #[default]
     Default,
-    /// Exactly these, ids or not. Their order does not matter: parameters keep the order of the file. Here and below
-    /// `theta` also stands for all of `theta.1`, `theta.2.1`, `theta[1]`, … where no column has just that name.
+    /// Exactly these, ids or not. Their order does not matter: parameters keep the order of the file.
     Only(Vec<String>),
     /// All but the ids and these.
     Except(Vec<String>),
+    /// The first without the second.
+    OnlyExcept(Vec<String>, Vec<String>),
+}
+
+/// What a column of a file is used for, or why it is not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Use {
+    /// A coordinate of the points.
+    Parameter,
+    /// The weights of the rows.
+    Weight,
+    /// The groups of the rows.
+    Group,
+    /// Nothing: it says where a row came from.
+    Id,
+    /// Nothing: it is the index of a pandas table.
+    Index,
+    /// Nothing: it holds weights of a chosen subset and was not asked for.
+    OwnWeight,
+    /// Nothing: it holds text.
+    Text,
+    /// Nothing: it holds neither numbers nor text, but this.
+    NotNumbers(String),
+    /// Nothing: its cells are empty.
+    Empty,
+    /// Nothing: it was excluded, or is not among those that were listed.
+    NotAsked,
+}
+
+impl fmt::Display for Use {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Use::Parameter => f.write_str("parameter"),
+            Use::Weight => f.write_str("weights"),
+            Use::Group => f.write_str("groups"),
+            Use::Id => f.write_str("id"),
+            Use::Index => f.write_str("index of a pandas table"),
+            Use::OwnWeight => f.write_str("weights of a subset"),
+            Use::Text => f.write_str("text"),
+            Use::NotNumbers(kind) => f.write_str(kind),
+            Use::Empty => f.write_str("empty"),
+            Use::NotAsked => f.write_str("not asked for"),
+        }
+    }
 }
 
 impl Selection {
-    /// The positions of the parameter columns among `names`, in the order of the file; at least one.
-    pub(crate) fn positions(&self, names: &[String]) -> Result<Vec<usize>> {
-        let chosen: Vec<usize> = match self {
-            Selection::Default => (0..names.len()).filter(|&i| !is_id(&names[i])).collect(),
-            Selection::Only(only) => {
-                let only = positions_of(only, names)?;
-                (0..names.len()).filter(|i| only.contains(i)).collect()
-            }
-            Selection::Except(except) => {
-                let except = positions_of(except, names)?;
-                (0..names.len()).filter(|i| !is_id(&names[*i]) && !except.contains(i)).collect()
-            }
-        };
-        if chosen.is_empty() {
-            let reason = match self {
-                Selection::Default => {
-                    "the file has only id columns (chain, draw, iteration, row, …); name those to use with --columns"
-                }
-                Selection::Only(_) => "the list of columns to use is empty",
-                Selection::Except(_) => {
-                    "every column is an id or excluded; exclude fewer, or name those to use"
-                }
-            };
-            return Err(Error::NoNumericColumns { reason: reason.to_string() });
+    /// What these two lists of names ask for; `None` for a list that was not given.
+    pub fn new(only: Option<Vec<String>>, except: Option<Vec<String>>) -> Selection {
+        match (only, except) {
+            (None, None) => Selection::Default,
+            (Some(only), None) => Selection::Only(only),
+            (None, Some(except)) => Selection::Except(except),
+            (Some(only), Some(except)) => Selection::OnlyExcept(only, except),
         }
-        Ok(chosen)
+    }
+
+    /// The columns that were listed by name; `None` where none were.
+    pub(crate) fn only(&self) -> Option<&[String]> {
+        match self {
+            Selection::Only(only) | Selection::OnlyExcept(only, _) => Some(only),
+            _ => None,
+        }
+    }
+
+    fn except(&self) -> &[String] {
+        match self {
+            Selection::Except(except) | Selection::OnlyExcept(_, except) => except,
+            _ => &[],
+        }
+    }
+
+    /// What each column is used for. `found` has for each column why it cannot be a parameter, as far as the format can
+    /// tell; one that is listed by name is taken nevertheless, and refused where its cells are read.
+    pub(crate) fn uses(&self, names: &[String], found: &[Option<Use>]) -> Result<Vec<Use>> {
+        let except = positions_of(self.except(), names)?;
+        let only = self.only().map(|only| positions_of(only, names)).transpose()?;
+        let one = |i: usize| match &only {
+            _ if except.contains(&i) => Use::NotAsked,
+            Some(only) if only.contains(&i) => Use::Parameter,
+            Some(_) => Use::NotAsked,
+            None if is_id(&names[i]) => Use::Id,
+            None if OWN_WEIGHTS.contains(&names[i].as_str()) => Use::OwnWeight,
+            None => found[i].clone().unwrap_or(Use::Parameter),
+        };
+        let uses: Vec<Use> = (0..names.len()).map(one).collect();
+        match uses.contains(&Use::Parameter) {
+            true => Ok(uses),
+            false => Err(Error::NoNumericColumns { reason: self.none_left(&uses, names) }),
+        }
+    }
+
+    fn none_left(&self, uses: &[Use], names: &[String]) -> String {
+        match self {
+            Selection::Only(_) => "the list of columns to use is empty".to_string(),
+            Selection::OnlyExcept(..) => "every column that is listed is also excluded; exclude fewer".to_string(),
+            Selection::Except(_) => {
+                "every column is an id, not numbers, or excluded; exclude fewer, or name those to use with --columns".to_string()
+            }
+            Selection::Default => match uses.iter().position(|one| !matches!(one, Use::Id | Use::OwnWeight)) {
+                None => "the file has only id columns (chain, draw, iteration, row, …); name those to use with --columns".to_string(),
+                Some(at) => format!("not one column holds numbers (column '{}' holds: {})", shown(&names[at]), uses[at]),
+            },
+        }
     }
 }
 
@@ -65,6 +190,18 @@ fn is_id(name: &str) -> bool {
     bare.is_empty() || name.ends_with("__") || id_name(name).is_some()
 }
 
+/// Whether a column of this name is likely to be an id, though it is used as a parameter.
+pub(crate) fn is_id_like(name: &str) -> bool {
+    let bare = name.trim_start_matches('.').to_lowercase();
+    ID_LIKE.contains(&bare.as_str()) || bare.starts_with("unnamed: ")
+}
+
+/// Whether a column of this name is likely to hold weights or log-densities, though it is used as a parameter.
+pub(crate) fn is_weight_like(name: &str) -> bool {
+    let bare = name.trim_start_matches('.').to_lowercase();
+    WEIGHT_LIKE.contains(&bare.as_str())
+}
+
 /// Where the listed names are. Every name must be in the file, and be listed once: anything else is a slip of the pen.
 fn positions_of(listed: &[String], names: &[String]) -> Result<HashSet<usize>> {
     let places: HashMap<&str, usize> = names.iter().enumerate().map(|(i, name)| (name.as_str(), i)).collect();
@@ -74,14 +211,17 @@ fn positions_of(listed: &[String], names: &[String]) -> Result<HashSet<usize>> {
         if !seen.insert(name) {
             return Err(Error::RepeatedColumn { name: name.clone(), known: names.to_vec() });
         }
-        let before = positions.len();
-        match places.get(name.as_str()) {
-            Some(&place) => _ = positions.insert(place),
-            None => positions.extend((0..names.len()).filter(|&i| is_entry_of(&names[i], name))),
-        }
-        if positions.len() == before && !places.contains_key(name.as_str()) {
+        let found: Vec<usize> = match places.get(name.as_str()) {
+            Some(&place) => vec![place],
+            None if name.contains(['*', '?']) => {
+                (0..names.len()).filter(|&i| matches(name.as_bytes(), names[i].as_bytes())).collect()
+            }
+            None => (0..names.len()).filter(|&i| is_entry_of(&names[i], name)).collect(),
+        };
+        if found.is_empty() {
             return Err(Error::UnknownColumn { name: name.clone(), known: names.to_vec() });
         }
+        positions.extend(found);
     }
     Ok(positions)
 }
@@ -95,6 +235,37 @@ fn is_entry_of(column: &str, name: &str) -> bool {
     }
 }
 
+/// Whether the pattern stands for the name. A star is tried as short as can be, and longer only when the rest does not fit.
+fn matches(pattern: &[u8], name: &[u8]) -> bool {
+    let (mut p, mut n) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while n < name.len() {
+        match pattern.get(p) {
+            Some(b'*') => {
+                star = Some((p, n));
+                p += 1;
+            }
+            // One character may be several bytes, all but the first of which are of this form.
+            Some(b'?') => {
+                p += 1;
+                n += 1;
+                while name.get(n).is_some_and(|byte| byte & 0xc0 == 0x80) {
+                    n += 1;
+                }
+            }
+            Some(byte) if *byte == name[n] => (p, n) = (p + 1, n + 1),
+            _ => match star {
+                Some((at, taken)) => {
+                    star = Some((at, taken + 1));
+                    (p, n) = (at + 1, taken + 1);
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[p..].iter().all(|byte| *byte == b'*')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,29 +274,75 @@ mod tests {
         names.iter().map(|name| name.to_string()).collect()
     }
 
+    fn positions(selection: &Selection, names: &[String]) -> Result<Vec<usize>> {
+        let uses = selection.uses(names, &vec![None; names.len()])?;
+        Ok((0..names.len()).filter(|&i| uses[i] == Use::Parameter).collect())
+    }
+
     #[test]
     fn ids_are_passed_over_unless_named() {
         let names = owned(&["", "lp__", ".chain", "Draw", "ITERATION", "row", "rows", "mu", "chain_length"]);
-        assert_eq!(Selection::Default.positions(&names).unwrap(), [6, 7, 8]);
-        assert_eq!(Selection::Except(owned(&["rows", "row"])).positions(&names).unwrap(), [7, 8]);
-        assert_eq!(Selection::Only(owned(&["mu", "lp__"])).positions(&names).unwrap(), [1, 7]);
+        assert_eq!(positions(&Selection::Default, &names).unwrap(), [6, 7, 8]);
+        assert_eq!(positions(&Selection::Except(owned(&["rows", "row"])), &names).unwrap(), [7, 8]);
+        assert_eq!(positions(&Selection::Only(owned(&["mu", "lp__"])), &names).unwrap(), [1, 7]);
+    }
+
+    #[test]
+    fn our_own_weights_are_no_coordinate_unless_named() {
+        let names = owned(&["mu", "weight", "supersample_weight", "weights"]);
+        assert_eq!(positions(&Selection::Default, &names).unwrap(), [0, 3]);
+        assert_eq!(positions(&Selection::Except(owned(&["weights"])), &names).unwrap(), [0]);
+        assert_eq!(positions(&Selection::Only(owned(&["weight"])), &names).unwrap(), [1]);
+    }
+
+    #[test]
+    fn columns_that_cannot_be_parameters_are_passed_over_unless_named() {
+        let names = owned(&["mu", "note"]);
+        let found = [None, Some(Use::Text)];
+        assert_eq!(Selection::Default.uses(&names, &found).unwrap(), [Use::Parameter, Use::Text]);
+        let named = Selection::Only(owned(&["note"])).uses(&names, &found).unwrap();
+        assert_eq!(named, [Use::NotAsked, Use::Parameter]);
+        let error = Selection::Except(owned(&["mu"])).uses(&names, &found).unwrap_err().to_string();
+        assert!(
+            error.starts_with(
+                "no column is left to choose by: every column is an id, not numbers, or excluded"
+            )
+        );
     }
 
     #[test]
     fn a_vector_is_named_by_its_bare_name() {
         let names = owned(&["mu", "theta.1.1", "theta.1.2", "theta_raw.1", "z[1,2]", "z[2,2]", "zeta"]);
-        assert_eq!(Selection::Only(owned(&["theta", "z"])).positions(&names).unwrap(), [1, 2, 4, 5]);
-        assert_eq!(Selection::Except(owned(&["theta"])).positions(&names).unwrap(), [0, 3, 4, 5, 6]);
-        assert!(Selection::Only(owned(&["thet"])).positions(&names).is_err());
+        assert_eq!(positions(&Selection::Only(owned(&["theta", "z"])), &names).unwrap(), [1, 2, 4, 5]);
+        assert_eq!(positions(&Selection::Except(owned(&["theta"])), &names).unwrap(), [0, 3, 4, 5, 6]);
+        assert!(positions(&Selection::Only(owned(&["thet"])), &names).is_err());
+    }
+
+    #[test]
+    fn patterns_and_both_lists_together() {
+        let names = owned(&["mu", "theta.1", "theta_raw.1", "z[1,2]", "x1", "x2", "x10", "µx"]);
+        let only = |list: &[&str]| positions(&Selection::Only(owned(list)), &names).unwrap();
+        assert_eq!(only(&["theta*"]), [1, 2]);
+        assert_eq!(only(&["z[*]", "x?"]), [3, 4, 5]);
+        assert_eq!(only(&["*1*"]), [1, 2, 3, 4, 6]);
+        assert_eq!(only(&["?x"]), [7]);
+        assert!(positions(&Selection::Only(owned(&["y*"])), &names).is_err());
+        let both = Selection::new(Some(owned(&["x*", "mu"])), Some(owned(&["x1?"])));
+        assert_eq!(positions(&both, &names).unwrap(), [0, 4, 5]);
+        assert!(positions(&Selection::new(Some(owned(&["mu"])), Some(owned(&["mu"]))), &names).is_err());
     }
 
     #[test]
     fn slips_in_a_list_are_refused_with_the_known_names() {
         let names = owned(&["mu", "tau"]);
-        let refused = |selection: Selection| selection.positions(&names).unwrap_err().to_string();
+        let refused = |selection: Selection| positions(&selection, &names).unwrap_err().to_string();
         assert_eq!(
             refused(Selection::Only(owned(&["mu", "sigma"]))),
             "there is no column 'sigma'; the columns are mu, tau"
+        );
+        assert_eq!(
+            refused(Selection::Only(owned(&["Mu"]))),
+            "there is no column 'Mu'; did you mean 'mu'? the columns are mu, tau"
         );
         assert_eq!(
             refused(Selection::Except(owned(&["mu", "mu"]))),
@@ -134,6 +351,6 @@ mod tests {
         assert!(
             refused(Selection::Except(owned(&["mu", "tau"]))).starts_with("no column is left to choose by")
         );
-        assert!(Selection::Default.positions(&owned(&["chain", "lp__"])).is_err());
+        assert!(positions(&Selection::Default, &owned(&["chain", "lp__"])).is_err());
     }
 }

@@ -5,58 +5,76 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-#[cfg(not(all(feature = "parquet", feature = "arrow")))]
-use crate::Error;
-use crate::format::{Format, Target};
-use crate::frame::Frame;
-use crate::text::quoted;
-use crate::{Result, npy, npz};
+use crate::format::{Format, OutputFormat, Packing};
+use crate::frame::{Column, Frame};
+use crate::source::{Dress, Holds, codec};
+use crate::{Note, Result};
 
 impl Frame {
-    /// Writes the columns as the target says, gzipped where it says so.
-    pub fn write_as(self, target: Target, out: &mut dyn Write) -> Result<()> {
-        if !(target.gzip && target.format == Format::Text) {
-            return self.write(target.format, target.separator, out);
-        }
-        let mut packed = GzEncoder::new(out, Compression::default());
-        self.write(target.format, target.separator, &mut packed)?;
-        packed.finish()?;
-        Ok(())
+    /// Writes the columns as the format says, packed where it says so. Columns that it cannot hold are left out;
+    /// [`Draws::check_output`](crate::Draws::check_output) tells beforehand which.
+    pub fn write_as(self, output: OutputFormat, out: &mut dyn Write) -> Result<()> {
+        let dress = Dress { separator: output.separator, ..Dress::default() };
+        packed(output, out, |out| self.write_dressed(output.format, &dress, out))
     }
 
     /// Writes the columns in this format.
     pub fn write(self, format: Format, separator: Option<u8>, out: &mut dyn Write) -> Result<()> {
-        if format == Format::Text {
-            return write_text(&self, separator.unwrap_or(b','), out);
+        self.write_dressed(format, &Dress { separator, ..Dress::default() }, out)
+    }
+
+    pub(crate) fn write_dressed(self, format: Format, dress: &Dress, out: &mut dyn Write) -> Result<()> {
+        let codec = codec(format)?;
+        let mut columns = Vec::with_capacity(self.columns.len());
+        for (name, column) in self.columns {
+            let is_text = format == Format::Text;
+            match (codec.holds)(&column) {
+                Holds::AsItIs if dress.is_untyped && !is_text => columns.push((name, column.typed())),
+                Holds::AsItIs => columns.push((name, column)),
+                Holds::AsNumbers if !is_text => columns.push((name, column.as_text().typed())),
+                Holds::AsNumbers | Holds::AsWords | Holds::AsText => columns.push((name, column.as_text())),
+                Holds::Not => {}
+            }
         }
-        let columns = self.columns.into_iter().map(|(name, column)| (name, column.typed())).collect();
-        let frame = Frame { columns };
-        match format {
-            Format::Text => unreachable!("written above"),
-            Format::Npy => npy::write_frame(&frame, out),
-            Format::Npz => npz::write_frame(&frame, out),
-            #[cfg(feature = "parquet")]
-            Format::Parquet => crate::parquet::write_frame(&frame, out),
-            #[cfg(not(feature = "parquet"))]
-            Format::Parquet => Err(Error::NotBuilt { format: "Parquet", feature: "parquet" }),
-            #[cfg(feature = "arrow")]
-            Format::Arrow => crate::arrow::write_frame(&frame, out),
-            #[cfg(not(feature = "arrow"))]
-            Format::Arrow => Err(Error::NotBuilt { format: "Arrow IPC", feature: "arrow" }),
-        }
+        (codec.write)(&Frame { columns }, dress, out)
+    }
+
+    /// Which columns would not go out as they are.
+    pub(crate) fn notes_for(&self, format: Format) -> Result<Vec<Note>> {
+        let codec = codec(format)?;
+        let such = |holds: Holds| -> Vec<String> {
+            let of = |(_, column): &&(String, Column)| (codec.holds)(column) == holds;
+            self.columns.iter().filter(of).map(|(name, _)| name.clone()).collect()
+        };
+        let (as_text, left_out) = (such(Holds::AsText), such(Holds::Not));
+        let as_text = (!as_text.is_empty()).then_some(Note::WrittenAsText { columns: as_text, format });
+        let left_out = (!left_out.is_empty()).then_some(Note::NotWritten { columns: left_out, format });
+        Ok(as_text.into_iter().chain(left_out).collect())
     }
 }
 
-fn write_text(frame: &Frame, separator: u8, out: &mut dyn Write) -> Result<()> {
-    let mut line = |cells: &mut dyn Iterator<Item = String>| -> Result<()> {
-        for (i, cell) in cells.enumerate() {
-            if i > 0 {
-                out.write_all(&[separator])?;
-            }
-            out.write_all(quoted(&cell, separator).as_bytes())?;
+/// Writes through the packer that the format asks for; only text is packed.
+pub(crate) fn packed(
+    output: OutputFormat,
+    out: &mut dyn Write,
+    write: impl FnOnce(&mut dyn Write) -> Result<()>,
+) -> Result<()> {
+    match output.packing.filter(|_| output.format == Format::Text) {
+        None => write(out),
+        Some(Packing::Gzip) => {
+            let mut packer = GzEncoder::new(out, Compression::default());
+            write(&mut packer)?;
+            packer.finish()?;
+            Ok(())
         }
-        Ok(out.write_all(b"\n")?)
-    };
-    line(&mut frame.columns.iter().map(|(name, _)| name.clone()))?;
-    (0..frame.len()).try_for_each(|row| line(&mut frame.columns.iter().map(|(_, column)| column.text(row))))
+        #[cfg(feature = "zstd")]
+        Some(Packing::Zstd) => {
+            let mut packer = zstd::Encoder::new(out, 0)?;
+            write(&mut packer)?;
+            packer.finish()?;
+            Ok(())
+        }
+        #[cfg(not(feature = "zstd"))]
+        Some(Packing::Zstd) => Err(crate::Error::NotBuilt { format: "Zstandard", feature: "zstd" }),
+    }
 }

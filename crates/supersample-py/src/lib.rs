@@ -37,7 +37,7 @@ mod _native {
 
     /// Refuses to be imported where the sums could not run.
     #[pymodule_init]
-    fn init(_module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+    fn init() -> pyo3::PyResult<()> {
         supersample::check_instruction_set()
             .map(|_| ())
             .map_err(|error| pyo3::exceptions::PyImportError::new_err(error.to_string()))

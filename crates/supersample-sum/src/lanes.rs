@@ -32,6 +32,8 @@ pub(crate) trait Lane: SimdFloatElement + Send + Sync + 'static {
     fn row(any: &mut AnyRow) -> Option<&mut [Self]>;
     /// Adds each lane to one f64.
     fn add_to<S: Simd>(simd: S, lanes: Vector<S, Self>, sums: &mut [f64]);
+    /// Adds `weight` times each lane to one f64, with both operations rounded.
+    fn add_scaled_to<S: Simd>(simd: S, lanes: Vector<S, Self>, weight: f64, sums: &mut [f64]);
 }
 
 impl Lane for f32 {
@@ -65,6 +67,13 @@ impl Lane for f32 {
         let (low_sums, high_sums) = sums[..S::f32s::LEN].split_at_mut(S::f64s::LEN);
         (S::f64s::from_slice(simd, low_sums) + low).store_slice(low_sums);
         (S::f64s::from_slice(simd, high_sums) + high).store_slice(high_sums);
+    }
+    #[inline(always)]
+    fn add_scaled_to<S: Simd>(simd: S, lanes: S::f32s, weight: f64, sums: &mut [f64]) {
+        let (low, high) = lanes.widen();
+        let (low_sums, high_sums) = sums[..S::f32s::LEN].split_at_mut(S::f64s::LEN);
+        <f64 as Lane>::add_scaled_to(simd, low, weight, low_sums);
+        <f64 as Lane>::add_scaled_to(simd, high, weight, high_sums);
     }
 }
 
@@ -107,6 +116,11 @@ impl Lane for f64 {
     fn add_to<S: Simd>(simd: S, lanes: S::f64s, sums: &mut [f64]) {
         let sums = &mut sums[..S::f64s::LEN];
         (S::f64s::from_slice(simd, sums) + lanes).store_slice(sums);
+    }
+    #[inline(always)]
+    fn add_scaled_to<S: Simd>(simd: S, lanes: S::f64s, weight: f64, sums: &mut [f64]) {
+        let sums = &mut sums[..S::f64s::LEN];
+        (S::f64s::from_slice(simd, sums) + lanes * weight).store_slice(sums);
     }
 }
 

@@ -194,12 +194,15 @@ pub(crate) fn add_row<S: Simd, T: Lane, P: Profile<T>>(
     weight: f64,
     sums: &mut [f64],
 ) {
+    let lanes = Vector::<S, T>::LEN;
     let (full, rest) = sums.as_chunks_mut::<WIDTH>();
     let mut panels = panels.chunks_exact(y.len() * WIDTH);
     for (sums, panel) in full.iter_mut().zip(&mut panels) {
         let values = panel_values::<S, T, P>(simd, profile, panel, y);
-        for place in 0..WIDTH {
-            sums[place] += weight * values[place].to_f64();
+        // On vectors by hand: a plain loop over the places may come out as scalars and shuffles.
+        for lane in (0..WIDTH).step_by(lanes) {
+            let values = Vector::<S, T>::from_slice(simd, &values[lane..lane + lanes]);
+            T::add_scaled_to(simd, values, weight, &mut sums[lane..lane + lanes]);
         }
     }
     // A last panel may hold fewer points than its places.

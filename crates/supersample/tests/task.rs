@@ -172,7 +172,7 @@ fn thinning_is_herding_and_then_the_refiner() {
         let refiner = Refiner::new(mu, points, options).unwrap();
         // A number.
         let herded = herd_until(&mut herder, &[], &after(15), |_| Continue(())).unwrap();
-        let set = refiner.improve_rows(&herded.rows).unwrap();
+        let set = refiner.improve_rows(&herded.rows, &unwatched).unwrap();
         let thinned = problem.thin(&after(15), &thinning(3), &unwatched).unwrap();
         assert_eq!(
             (&thinned.rows, &thinned.refined, thinned.ended),
@@ -183,7 +183,7 @@ fn thinning_is_herding_and_then_the_refiner() {
         let trace = herder.restart().replay(&set.rows).unwrap();
         assert_eq!(thinned.trace, trace);
         // An error.
-        let fewest = refiner.fewest_of(0.05, ROWS - without.len()).unwrap();
+        let fewest = refiner.fewest_of(0.05, ROWS - without.len(), &unwatched).unwrap();
         let thinned = problem.thin(&Stop::at_error(0.05).unwrap(), &thinning(3), &unwatched).unwrap();
         assert!(fewest.reached);
         assert_eq!((&thinned.rows, thinned.ended), (&fewest.set.rows, Ended::Tolerance));
@@ -200,7 +200,7 @@ fn a_constrained_set_starts_from_its_own_rows() {
     let (points, mu) = parts(None);
     let groups: Vec<usize> = (0..ROWS).map(|row| row % 3).collect();
     let options = RefineOptions::default().include(&[7, 8]).exclude(&[1]).groups(&groups, Some(&[2, 2, 5]));
-    let set = Refiner::new(mu, points, options.clone()).unwrap().choose(9).unwrap();
+    let set = Refiner::new(mu, points, options.clone()).unwrap().choose(9, &unwatched).unwrap();
     let thinned = problem().thin(&after(9), &ThinOptions::default().refine(options), &unwatched).unwrap();
     assert_eq!((thinned.rows, thinned.ended), (set.rows, Ended::Number));
     // Here a number is a demand.
@@ -523,7 +523,7 @@ fn herding_in_space_stops_by_the_same_rules() {
     let single = mu.mean_diagonal().unwrap() - mu.squared_norm().unwrap();
     let domain = Domain::Ascent { starts, options: AscentOptions::default() };
     let mut herder = Herder::new(mu, domain).unwrap();
-    assert_eq!(ErrorScale::of(&herder).single_draw, Some(single));
+    assert_eq!(ErrorScale::of(herder.pool()).single_draw, Some(single));
     let stop = Stop::new(Some(50), None, Some(30.0)).unwrap();
     let chosen = herd_until(&mut herder, &[], &stop, |_| Continue(())).unwrap();
     assert_eq!((chosen.ended, chosen.rows.len()), (Ended::Worth, 0));

@@ -1,6 +1,6 @@
 //! Long computations can be watched and ended, and watching changes nothing.
 
-use std::ops::ControlFlow::{self, Break, Continue};
+use std::ops::ControlFlow::{Break, Continue};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use supersample::{

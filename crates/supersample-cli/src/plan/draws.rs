@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use anyhow::{Result, ensure};
 use supersample::Precision;
 use supersample::scale::Scale;
+use supersample::task::KernelChoice;
 use supersample_io::{Format, Reading, Selection};
 
-use super::KernelPlan;
+use super::kernel::kernel_choice;
 use crate::args::{KernelArgs, PrecisionArg, ReadingArgs, ScaleArg};
 
 /// The draws, how they are read and how their distances are taken.
@@ -20,7 +21,7 @@ pub(crate) struct DrawsPlan {
     pub(crate) warmup: bool,
     pub(crate) weights: WeightsPlan,
     pub(crate) scale: Scale,
-    pub(crate) kernel: KernelPlan,
+    pub(crate) kernel: KernelChoice,
     pub(crate) precision: Precision,
     pub(crate) max_memory: Option<u64>,
     /// The column that choices are balanced over.
@@ -71,7 +72,7 @@ impl DrawsPlan {
                 ScaleArg::Sd => Scale::Sd,
                 ScaleArg::Pca => Scale::Pca,
             },
-            kernel: KernelPlan::new(kernel.kernel, kernel.bandwidth.as_deref())?,
+            kernel: kernel_choice(kernel.kernel, kernel.bandwidth.as_deref())?,
             precision: match kernel.precision {
                 PrecisionArg::Mixed => Precision::Mixed,
                 PrecisionArg::Double => Precision::Double,
@@ -98,6 +99,7 @@ impl DrawsPlan {
             format: self.format,
             separator: self.separator,
             keep_warmup: self.warmup,
+            ..Reading::default()
         }
     }
 }

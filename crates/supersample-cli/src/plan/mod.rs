@@ -10,22 +10,21 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use supersample::RefineOptions;
+use supersample::task::{KernelChoice, MOST_WEIGHTED};
 use supersample::weights::WeightRule;
 use supersample_io::Format;
 
 pub(crate) use self::balance::{Balance, Ranges};
 pub(crate) use self::draws::{DrawsPlan, WeightsPlan};
-pub(crate) use self::kernel::KernelPlan;
+use self::kernel::kernel_choice;
 pub(crate) use self::outputs::Outputs;
 use self::outputs::check_distinct;
+use self::stop::stop;
 pub(crate) use self::stop::{Ended, Stop};
 use crate::args::{
     CommonArgs, EvalArgs, HerdArgs, InputArgs, ResultArgs, SampleArgs, SizeArgs, ThinArgs, WeightsArg,
 };
 use crate::words::count;
-
-/// The kernel matrix of more points than this takes too much time and memory: T² numbers, T³/3 steps.
-pub(crate) const MOST_WEIGHTED: usize = 5000;
 
 /// More threads than any machine has cores; beyond some number the system starts to kill us instead of refusing.
 const MOST_THREADS: usize = 1024;
@@ -60,7 +59,7 @@ pub(crate) struct SetPlan {
 pub(crate) struct SamplePlan {
     pub(crate) file: PathBuf,
     pub(crate) stop: Stop,
-    pub(crate) kernel: KernelPlan,
+    pub(crate) kernel: KernelChoice,
     pub(crate) climbs: usize,
     pub(crate) starts: usize,
     pub(crate) seed: u64,
@@ -141,7 +140,7 @@ impl ChoosePlan {
             // It may well be the checkpoint, but nothing else that is written.
             check_distinct(&[resume.as_path()], &outputs.named()).context("--resume")?;
         }
-        let stop = Stop::new(size.number, size.tol, size.worth)?;
+        let stop = stop(size.number, size.tol, size.worth)?;
         let per = set.as_ref().and_then(|set| set.balance.per.clone());
         Ok(ChoosePlan {
             draws: DrawsPlan::new(files, reading, kernel, run.max_memory, per)?,
@@ -164,14 +163,14 @@ impl SamplePlan {
         ensure!(args.starts > 0, "--starts is 0; at least one draw of the mixture is needed");
         let outputs = Outputs::new(args.output, None, args.trace, args.json, None)?;
         check_distinct(&[&args.file], &outputs.named())?;
-        let stop = Stop::new(args.size.number, args.size.tol, args.size.worth)?;
+        let stop = stop(args.size.number, args.size.tol, args.size.worth)?;
         ensure!(
             stop.number.is_some(),
             "-n is needed: in space there is no end of points; say how many at most"
         );
         Ok(SamplePlan {
             file: args.file,
-            kernel: KernelPlan::new("gaussian".to_string(), args.bandwidth.as_deref())?,
+            kernel: kernel_choice("gaussian".to_string(), args.bandwidth.as_deref())?,
             climbs: args.climbs,
             starts: args.starts,
             seed: args.seed,

@@ -4,14 +4,14 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
-use supersample_io::Target;
+use supersample_io::{OutputFormat, Packing};
 
 /// Files to be written; `None` is stdout for the rows, and not at all for the others.
 #[derive(Debug, Default)]
 pub(crate) struct Outputs {
     pub(crate) rows: Option<PathBuf>,
     /// What the ending of that file asks for.
-    pub(crate) target: Option<Target>,
+    pub(crate) target: Option<OutputFormat>,
     pub(crate) indices: Option<PathBuf>,
     pub(crate) trace: Option<PathBuf>,
     pub(crate) json: Option<PathBuf>,
@@ -27,9 +27,13 @@ impl Outputs {
         report: Option<PathBuf>,
     ) -> Result<Outputs> {
         let rows = rows.filter(|path| path.as_os_str() != "-");
-        let target = rows.as_deref().and_then(Target::of_path);
-        if let (Some(rows), Some(Target { format, gzip: true, .. })) = (&rows, target) {
-            ensure!(format.is_text(), "{}: only text is gzipped; take .gz off the name", rows.display());
+        let target = rows.as_deref().and_then(OutputFormat::of_path);
+        if let (Some(rows), Some(OutputFormat { format, packing: Some(packing), .. })) = (&rows, target) {
+            let (done, ending) = match packing {
+                Packing::Zstd => ("packed", ".zst"),
+                _ => ("gzipped", ".gz"),
+            };
+            ensure!(format.is_text(), "{}: only text is {done}; take {ending} off the name", rows.display());
         }
         Ok(Outputs { rows, target, indices, trace, json, report })
     }

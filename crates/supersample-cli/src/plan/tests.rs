@@ -5,6 +5,8 @@ use supersample::Kernel;
 use supersample::scale::Scale;
 use supersample_io::Selection;
 
+use supersample::task::{Bandwidth, KernelChoice};
+
 use super::*;
 use crate::args::{Args, Verb};
 
@@ -21,7 +23,7 @@ fn refused(flags: &str) -> String {
 #[test]
 fn the_defaults_are_those_of_the_help() {
     let plan = plan("-n 3").unwrap();
-    assert_eq!(plan.draws.kernel, KernelPlan::Median { name: "gaussian".to_string() });
+    assert_eq!(plan.draws.kernel, KernelChoice::default());
     assert_eq!(
         (plan.draws.scale, &plan.draws.selection, plan.stop.number),
         (Scale::Sd, &Selection::Default, Some(3))
@@ -33,11 +35,11 @@ fn the_defaults_are_those_of_the_help() {
 #[test]
 fn bandwidths_are_lengths_or_the_word_median() {
     let kernel = |flags: &str| plan(flags).unwrap().draws.kernel;
-    assert_eq!(kernel("-n 1 --bandwidth 2.5"), KernelPlan::Given(Kernel::gaussian(2.5).unwrap()));
-    assert_eq!(kernel("-n 1 --kernel linear"), KernelPlan::Given(Kernel::linear()));
+    assert_eq!(kernel("-n 1 --bandwidth 2.5"), KernelChoice::Given(Kernel::gaussian(2.5).unwrap()));
+    assert_eq!(kernel("-n 1 --kernel linear"), KernelChoice::Given(Kernel::linear()));
     assert_eq!(
         kernel("-n 1 --kernel imq --bandwidth median"),
-        KernelPlan::Median { name: "imq".to_string() }
+        KernelChoice::Named { name: "imq".to_string(), bandwidth: Bandwidth::Median }
     );
     assert_eq!(refused("-n 1 --bandwidth abc"), "--bandwidth 'abc' is neither a number nor the word median");
     for length in ["0", "-1", "nan", "inf"] {

@@ -1,8 +1,8 @@
 //! Details of a run that not every run has: swaps, weights, balance, the joint descent of points.
 
+use supersample::task::TypicalErrors;
 use supersample::weights::WeightRule;
 
-use super::TypicalErrors;
 use crate::words::{count, counted, significant, up_to_eight};
 
 /// What else was done and asked for.

@@ -39,11 +39,6 @@ impl Rows<'_> {
     pub(super) fn share(&self, row: usize) -> f64 {
         self.shares.as_ref().map_or(1.0 / self.len() as f64, |shares| shares[row])
     }
-
-    /// The numbers of these rows, one row after the other.
-    pub(crate) fn pick(&self, rows: &[usize]) -> Vec<f64> {
-        rows.iter().flat_map(|&row| &self.values[row * self.dim..(row + 1) * self.dim]).copied().collect()
-    }
 }
 
 /// How the error fell, beside what random rows would do.
@@ -59,7 +54,7 @@ impl Curve {
     /// From T and the MMD of the first T rows, for all T.
     pub(crate) fn new(errors: impl Iterator<Item = (usize, f64)>, about: &About, result: &Measured) -> Curve {
         let mut errors: Vec<(f64, f64)> =
-            errors.map(|(t, error)| (t as f64, error.max(result.error_floor))).collect();
+            errors.map(|(t, error)| (t as f64, error.max(result.scale.floor))).collect();
         if errors.len() > CURVE_POINTS {
             // Evenly spaced on the logarithm, where they are drawn; the last one always among them.
             let last = errors.len() as f64;
@@ -74,7 +69,7 @@ impl Curve {
         let expected = |t: f64| {
             let left =
                 if about.weight_column.is_some() || rows <= t { 1.0 } else { (rows - t) / (rows - 1.0) };
-            result.single_draw.map(|single| (single.max(0.0) / t * left).sqrt())
+            result.scale.single_draw.map(|single| (single.max(0.0) / t * left).sqrt())
         };
         let random = errors.iter().filter_map(|&(t, _)| Some((t, expected(t)?))).collect();
         Curve { errors, random }

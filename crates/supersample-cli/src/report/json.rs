@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 use supersample::Precision;
 use supersample::quality::{ColumnErrors, QUANTILES};
-use supersample::scale::Scale;
 
 use super::{Polishing, Refinement, Report, Subject, TypicalErrors, Worst};
 use crate::plan::Ended;
@@ -32,7 +31,7 @@ impl Report<'_> {
                 "weight_column": about.weight_column,
             },
             "kernel": { "name": kernel.name(), "bandwidth": bandwidth, "bandwidth_rule": rule },
-            "scale": about.rows.map(|_| scale_name(distances.scale)),
+            "scale": about.rows.map(|_| distances.scale.name()),
             "precision": precision_name(distances.precision),
             "coordinates": distances.coordinates,
             "result": {
@@ -43,8 +42,8 @@ impl Report<'_> {
                 "complete": run.ended != Some(Ended::Interrupted),
                 "goal_reached": run.stop.has_goal().then(|| !self.missed_its_goal()),
                 "mmd": result.error,
-                "mmd_floor": result.error_floor,
-                "worth": result.error.and_then(|error| self.worth_of(error)),
+                "mmd_floor": result.scale.floor,
+                "worth": result.error.and_then(|error| self.result.scale.worth(error)),
                 "errors": result.quality.as_ref().map(|_| typical(self.typical())),
                 "weights": details.weighing.as_ref().map(|weighing| json!({
                     "rule": weighing.rule_name(),
@@ -56,7 +55,7 @@ impl Report<'_> {
                 })),
                 "equal_weights": details.weighing.as_ref().map(|weighing| json!({
                     "mmd": weighing.equal_error,
-                    "worth": weighing.equal_error.and_then(|error| self.worth_of(error)),
+                    "worth": weighing.equal_error.and_then(|error| self.result.scale.worth(error)),
                     "errors": result.quality.as_ref().map(|_| typical(weighing.equal_errors)),
                 })),
                 "refinement": details.refinement.map(refinement),
@@ -78,13 +77,13 @@ impl Report<'_> {
                 "rows": result.rows,
             },
             "random": comparison.as_ref().map(|c| json!({
-                "mmd_mean": c.random_mean,
-                "mmd_sd": c.random_sd,
-                "draws": c.random_draws,
+                "mmd_mean": c.random_mean(),
+                "mmd_sd": c.random_sd(),
+                "draws": c.random.len(),
                 "errors": typical(c.random_errors),
             })),
             "spaced": comparison.as_ref().map(|c| json!({
-                "mmd": c.spaced, "worth": self.worth_of(c.spaced), "errors": typical(c.spaced_errors),
+                "mmd": c.spaced, "worth": self.result.scale.worth(c.spaced), "errors": typical(c.spaced_errors),
             })),
             "worst": result.quality.as_ref().map(|_| json!({
                 "mean": self.worst_mean().map(worst),
@@ -102,14 +101,6 @@ impl Report<'_> {
             "warnings": self.warnings,
         });
         serde_json::to_string_pretty(&value).expect("numbers and text can be written as JSON") + "\n"
-    }
-}
-
-fn scale_name(scale: Scale) -> &'static str {
-    match scale {
-        Scale::None => "none",
-        Scale::Sd => "sd",
-        Scale::Pca => "pca",
     }
 }
 
@@ -135,7 +126,7 @@ fn refinement(refinement: Refinement) -> Value {
 }
 
 fn typical(errors: TypicalErrors) -> Value {
-    let TypicalErrors { mean, sd, quantile, correlation } = errors;
+    let TypicalErrors { mean, sd, quantile, correlation, .. } = errors;
     json!({ "mean": mean, "sd": sd, "quantile": quantile, "correlation": correlation })
 }
 

@@ -11,10 +11,11 @@ mod text;
 
 use supersample::quality::{QUANTILES, Quality};
 use supersample::scale::Scale;
+use supersample::task::{Comparison, ErrorScale, TypicalErrors};
 use supersample::{Kernel, Precision};
 
 pub(crate) use self::details::{Balanced, Details, Polishing, Refinement, Weighing};
-pub(crate) use self::errors::{Comparison, TypicalErrors, Worst};
+pub(crate) use self::errors::Worst;
 pub(crate) use self::figures::{Curve, Figures, Rows};
 use crate::plan::{Ended, Stop};
 
@@ -101,10 +102,8 @@ pub(crate) struct Measured {
     pub(crate) rows: Option<Vec<usize>>,
     /// The MMD, with weights where the rows were given any.
     pub(crate) error: Option<f64>,
-    /// Errors below this are rounding noise.
-    pub(crate) error_floor: f64,
-    /// The expected squared error of a single iid draw, E k(x, x) − ‖μ‖², where it is known.
-    pub(crate) single_draw: Option<f64>,
+    /// What errors are measured against.
+    pub(crate) scale: ErrorScale,
     /// The errors parameter by parameter; `None` for points of a mixture.
     pub(crate) quality: Option<Quality>,
 }
@@ -154,31 +153,12 @@ impl<'a> Report<'a> {
     /// Whether an error was asked for and not reached.
     pub(crate) fn missed_its_goal(&self) -> bool {
         let Run { stop, ended, .. } = &self.run;
-        let reached = match ended {
-            Some(Ended::Tolerance | Ended::Worth) | None => true,
-            // A set can be good enough before it is as small as it could be.
-            Some(Ended::Interrupted) => stop.met_by(self.equal_error(), self.result.single_draw).is_some(),
-            Some(Ended::Number | Ended::Exhausted) => false,
-        };
-        stop.has_goal() && !reached
+        ended.is_some_and(|ended| stop.is_missed(ended, self.equal_error(), &self.result.scale))
     }
 
     /// The MMD with equal weights, which is what stop rules are about.
     fn equal_error(&self) -> Option<f64> {
         self.details.weighing.as_ref().map_or(self.result.error, |weighing| weighing.equal_error)
-    }
-
-    fn is_noise(&self, error: f64) -> bool {
-        error <= self.result.error_floor
-    }
-
-    /// The worth of an error, a bound where it is rounding noise.
-    fn worth_of(&self, error: f64) -> Option<f64> {
-        let single_draw = self.result.single_draw?;
-        let noise = self.is_noise(error);
-        let worth = single_draw / error.max(self.result.error_floor).powi(2);
-        // Even the floor being worth less than one draw means that the spread of the rows is itself rounding.
-        (worth.is_finite() && !(noise && worth < 1.0)).then_some(worth)
     }
 
     /// The errors as the table has them.

@@ -1,7 +1,7 @@
 //! Table of a report: the MMD of the result, its worth and its typical errors, beside those of other rows.
 
 use super::text::ROUNDING;
-use super::{Comparison, Report, Subject, TypicalErrors, Weighing};
+use super::{Report, Subject, TypicalErrors, Weighing};
 use crate::words::{count, counted, ordinal, significant, with_spread};
 
 /// The cells of a table, the head first, and what to know about them.
@@ -37,10 +37,11 @@ impl Report<'_> {
         }
         let mut notes = vec!["worth: in independent draws".to_string()];
         if let Some(comparison) = &self.comparison {
-            let Comparison { random_mean, random_sd, random_draws, spaced, .. } = *comparison;
-            let random = match self.is_noise(random_mean) {
+            let (random_mean, random_draws, spaced) =
+                (comparison.random_mean(), comparison.random.len(), comparison.spaced);
+            let random = match self.result.scale.is_noise(random_mean) {
                 true => self.mmd(random_mean),
-                false => with_spread(random_mean, random_sd),
+                false => with_spread(random_mean, comparison.random_sd()),
             };
             let rows = format!("random {}", counted(self.result.count, "row"));
             // Worth as many as they are, by the meaning of the word.
@@ -49,7 +50,8 @@ impl Report<'_> {
             lines.push(self.line(self.spacing(), self.mmd(spaced), self.worth(spaced), errors));
             let by_weight = if self.about.weight_column.is_some() { " by weight" } else { "" };
             notes.push(format!("random: mean ± sd of {random_draws} draws{by_weight}"));
-        } else if let (Subject::Placed { .. }, Some(single)) = (&self.about.subject, self.result.single_draw)
+        } else if let (Subject::Placed { .. }, Some(single)) =
+            (&self.about.subject, self.result.scale.single_draw)
         {
             let expected = (single.max(0.0) / self.result.count as f64).sqrt();
             let random = format!("random {}", counted(self.result.count, "point"));
@@ -74,7 +76,7 @@ impl Report<'_> {
             Some(error) => significant(error),
             None => String::new(),
         };
-        let TypicalErrors { mean, sd, quantile, correlation } = errors;
+        let TypicalErrors { mean, sd, quantile, correlation, .. } = errors;
         [label, mmd, worth, shown(mean), shown(sd), shown(quantile), shown(correlation)]
     }
 
@@ -99,16 +101,16 @@ impl Report<'_> {
 
     /// An MMD, as a bound where it is rounding noise.
     pub(super) fn mmd(&self, error: f64) -> String {
-        match self.is_noise(error) {
-            true => format!("< {}", significant(self.result.error_floor)),
+        match self.result.scale.is_noise(error) {
+            true => format!("< {}", significant(self.result.scale.floor)),
             false => significant(error),
         }
     }
 
     /// Empty where all rows are the same, since then any number of draws is as good as one.
     fn worth(&self, error: f64) -> String {
-        let noise = self.is_noise(error);
-        match self.worth_of(error) {
+        let noise = self.result.scale.is_noise(error);
+        match self.result.scale.worth(error) {
             Some(worth) => format!("{}{}", if noise { "> " } else { "" }, significant(worth)),
             None => String::new(),
         }

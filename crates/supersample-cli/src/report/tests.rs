@@ -5,12 +5,10 @@ use supersample::quality::Reference;
 use super::*;
 
 fn typical(size: f64) -> TypicalErrors {
-    TypicalErrors {
-        mean: Some(size),
-        sd: Some(size / 2.0),
-        quantile: Some(size * 2.0),
-        correlation: Some(size / 4.0),
-    }
+    let mut errors = TypicalErrors::default();
+    (errors.mean, errors.sd) = (Some(size), Some(size / 2.0));
+    (errors.quantile, errors.correlation) = (Some(size * 2.0), Some(size / 4.0));
+    errors
 }
 
 /// Of five parameters, the third of them constant.
@@ -21,6 +19,12 @@ fn quality() -> Quality {
         rows.flat_map(|i| (0..5).map(move |j| value(i, j))).collect()
     };
     Reference::new(&rows(0..400), 5, None).unwrap().quality(&rows(17..60), None).unwrap()
+}
+
+fn scale(single_draw: f64) -> ErrorScale {
+    let mut scale = ErrorScale::default();
+    (scale.single_draw, scale.floor) = (Some(single_draw), 1e-8);
+    scale
 }
 
 pub(super) fn report() -> Report<'static> {
@@ -37,7 +41,7 @@ pub(super) fn report() -> Report<'static> {
     let run = Run {
         version: "0.0.0 (plain)".to_string(),
         command: names(&["supersample", "herd", "draws.csv", "-n", "100"]),
-        stop: Stop { number: Some(100), ..Stop::default() },
+        stop: Stop::after(100).unwrap(),
         ended: Some(Ended::Number),
     };
     let distances = Distances {
@@ -53,18 +57,15 @@ pub(super) fn report() -> Report<'static> {
         distinct: 100,
         rows: Some(vec![5, 7]),
         error: Some(0.007_123),
-        error_floor: 1e-8,
-        single_draw: Some(0.5),
+        scale: scale(0.5),
         quality: Some(quality()),
     };
-    let comparison = Comparison {
-        random_mean: 0.0702,
-        random_sd: 0.0046,
-        random_draws: 20,
-        random_errors: typical(0.1),
-        spaced: 0.0675,
-        spaced_errors: typical(0.12),
-    };
+    let mut comparison = Comparison::default();
+    // Their mean is 0.0702 and their standard deviation 0.0046.
+    comparison.random =
+        (0..20).map(|i| 0.0702 + 0.0046 * 0.95_f64.sqrt() * if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
+    (comparison.random_errors, comparison.spaced_errors) = (typical(0.1), typical(0.12));
+    comparison.spaced = 0.0675;
     let (details, warnings) = (Details::default(), Vec::new());
     Report { about, run, distances, result, comparison: Some(comparison), details, figures: None, warnings }
 }
@@ -96,7 +97,7 @@ fn what_cannot_be_compared_is_said_and_not_invented() {
             unused: vec![String::new()],
             ..about
         },
-        run: Run { stop: Stop { number: Some(5), ..Stop::default() }, ended: Some(Ended::Exhausted), ..run },
+        run: Run { stop: Stop::after(5).unwrap(), ended: Some(Ended::Exhausted), ..run },
         distances: Distances {
             kernel: Kernel::linear(),
             bandwidth_is_median: false,
@@ -107,7 +108,7 @@ fn what_cannot_be_compared_is_said_and_not_invented() {
             count: 1,
             distinct: 1,
             error: Some(0.0),
-            single_draw: Some(0.0),
+            scale: scale(0.0),
             quality: Some(Reference::new(&[1.0], 1, None).unwrap().quality(&[1.0], None).unwrap()),
             ..result
         },
@@ -133,7 +134,7 @@ mean, sd and quantiles of every parameter are those of all rows
 #[test]
 fn goals_chains_weights_and_warnings_are_told() {
     let mut run = report();
-    run.run.stop = Stop { number: Some(100), tol: Some(0.001), worth: None };
+    run.run.stop = Stop::new(Some(100), Some(0.001), None).unwrap();
     run.about.files = vec!["1.csv".to_string(), "2.csv".to_string()];
     run.about.warmup = 2000;
     run.about.weight_column = Some("w".to_string());

@@ -89,7 +89,9 @@ impl Report<'_> {
             }
             None => vec![Line::note("the MMD is not known for this target".to_string())],
         };
-        if let (None, Some(_), Some(rows)) = (&self.comparison, self.result.single_draw, self.about.rows) {
+        if let (None, Some(_), Some(rows)) =
+            (&self.comparison, self.result.scale.single_draw, self.about.rows)
+        {
             let rows = counted(rows, "row");
             let text = format!("no comparison with random or evenly spaced rows: the file has {rows}");
             lines.push(Line::note(text));
@@ -121,7 +123,7 @@ impl Report<'_> {
             }
             Some(Ended::Tolerance) => lines.push(format!("the tolerance was reached with {chosen}")),
             Some(Ended::Worth) => lines.push(format!("the worth asked for was reached with {chosen}")),
-            Some(Ended::Number) | None => {}
+            _ => {}
         }
         if self.missed_its_goal() && self.run.ended != Some(Ended::Interrupted) {
             let what = match (self.run.stop.tol, self.run.stop.worth) {

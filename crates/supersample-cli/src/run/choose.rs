@@ -1,26 +1,26 @@
 //! Verbs `herd` and `thin`: read the draws, choose rows, write them out.
 
 use std::borrow::Cow;
-use std::cell::LazyCell;
 use std::collections::HashSet;
 use std::io::IsTerminal;
-use std::sync::Arc;
+use std::ops::ControlFlow;
+use std::sync::Mutex;
 
-use anyhow::{Result, bail};
-use supersample::{Domain, Empirical, Herder, RefineOptions};
-use supersample_io::Target;
+use anyhow::{Error, Result, bail};
+use supersample::task::{Chosen, HerdOptions, MemoryEstimate, ThinOptions, TypicalErrors};
+use supersample::weights::OptimalWeights;
+use supersample::{RefineOptions, unwatched};
+use supersample_io::OutputFormat;
 
 use super::balance::{balanced, options_with};
 use super::checkpoint::{Checkpoint, Claim, Keeper};
-use super::held::{SomeRows, Yardstick};
-use super::herd::{Chosen, herd, single_draw};
-use super::memory::{in_units, memory_needed};
-use super::problem::{Problem, compare_all};
-use super::refine::{Aim, refine};
-use super::weigh::weigh;
+use super::held::{SomeRows, hold};
+use super::memory::{in_units, refused};
+use super::problem::Problem;
+use super::weigh::{weigh, weighing};
 use super::{Outcome, this_run, trace, with_outputs};
-use crate::plan::{Balance, ChoosePlan, Ended, check_room_for_weights};
-use crate::report::{Balanced, Details, Refinement, Report, Rows, Subject, TypicalErrors};
+use crate::plan::{ChoosePlan, check_room_for_weights};
+use crate::report::{Balanced, Details, Refinement, Report, Rows, Subject};
 use crate::terminal::interrupt;
 use crate::terminal::output::say;
 use crate::terminal::progress::Progress;
@@ -30,158 +30,221 @@ pub(crate) fn choose(plan: &ChoosePlan) -> Result<Outcome> {
     with_outputs(&plan.outputs, plan.threads, plan.quiet, |files| {
         let claim = plan.checkpoint.as_deref().map(Claim::new).transpose()?;
         let progress = Progress::phase(plan.quiet, "reading");
-        let problem = Problem::read(&plan.draws)?;
+        let problem = Problem::read(&plan.draws, |memory| memory_of(plan, memory, set_options(plan)))?;
         drop(progress);
+        let options = refine_options(plan, &problem)?;
         if plan.draws.max_memory.is_some() && !plan.quiet {
-            let needed = memory_needed(problem.draws.len(), problem.draws.dim());
+            let needed = memory_of(plan, problem.memory(&plan.draws), options.as_ref()).needed();
             say(&format!("the run needs about {} of memory\n", in_units(needed)));
         }
         let target = target(plan, &problem)?;
         if plan.weigh.is_some() {
             check_room_for_weights(target.format)?;
         }
-        let found = find(plan, &problem, claim)?;
-        files.write_trace(|out| trace::write_rows(&found.chosen.choices, out))?;
-        let report = report_on(plan, &problem, &found)?;
+        let (problem, earlier) = begun(plan, problem)?;
+        let chosen = find(plan, &problem, options.as_ref(), &earlier, claim)?;
+        files.write_trace(|out| trace::write_rows(&chosen.trace, out))?;
+        let report = report_on(plan, &problem, &chosen, options.as_ref())?;
         let told = files.write_report(&report)?;
         let weights = report.details.weighing.as_ref().map(|weighing| weighing.weights.as_slice());
-        let rows = found.chosen.rows();
-        files.write_rows(|out| Ok(problem.draws.write_rows(&rows, weights, target, out)?))?;
+        files.write_rows(|out| Ok(problem.draws.write_rows(&chosen.rows, weights, target, out)?))?;
         Ok(told)
     })
 }
 
 /// The format of the rows: what the ending asks for, else the input's.
-fn target(plan: &ChoosePlan, problem: &Problem) -> Result<Target> {
+fn target(plan: &ChoosePlan, problem: &Problem) -> Result<OutputFormat> {
     let format = problem.draws.format();
-    let target = plan.outputs.target.unwrap_or(Target::plain(format));
+    let target = plan.outputs.target.unwrap_or(OutputFormat::plain(format));
     if plan.outputs.rows.is_none() && !target.format.is_text() && std::io::stdout().is_terminal() {
         bail!("{format} is not for a terminal; name a file with -o, or send it through a pipe");
     }
     Ok(target)
 }
 
-/// The rows that were found, and what found them.
-struct Found {
-    mu: Arc<Empirical>,
-    herder: Herder,
-    single_draw: Option<f64>,
-    chosen: Chosen,
-    balanced: Option<Balanced>,
+fn set_options(plan: &ChoosePlan) -> Option<&RefineOptions> {
+    plan.set.as_ref().map(|set| &set.options)
 }
 
-fn find(plan: &ChoosePlan, problem: &Problem, claim: Option<Claim>) -> Result<Found> {
-    // It goes through all numbers, and only a checkpoint needs it.
-    let fingerprint = LazyCell::new(|| problem.fingerprint(plan.unique));
-    let earlier = plan.resume.as_deref().map(|path| Checkpoint::read(path, *fingerprint)).transpose()?;
+/// What memory the whole run takes.
+fn memory_of(plan: &ChoosePlan, memory: MemoryEstimate, options: Option<&RefineOptions>) -> MemoryEstimate {
+    // Without a number there may be as many rows as there are; a set of more than this is rare.
+    const MANY: usize = 10_000;
+    let size = plan.stop.number.unwrap_or(MANY);
+    let memory = options.map_or(memory, |options| memory.thinning(size, options));
+    if plan.weigh.is_some() { memory.weighing(size) } else { memory }
+}
+
+/// How rows are made better as a set, where they are, with what else is asked of them and within the memory there is.
+fn refine_options(plan: &ChoosePlan, problem: &Problem) -> Result<Option<RefineOptions>> {
+    let Some(set) = &plan.set else { return Ok(None) };
+    let mut options = set.options.clone();
+    if set.balance.is_asked_for() {
+        let (rows, groups) = (problem.draws.len(), problem.groups.as_ref());
+        options = options_with(&set.balance, options, rows, plan.stop.number, groups)?;
+    }
+    if let Some(limit) = plan.draws.max_memory {
+        let memory = memory_of(plan, problem.memory(&plan.draws), Some(&options));
+        options = options.memory(memory.kept_within(limit).map_err(refused)?);
+    }
+    Ok(Some(options))
+}
+
+/// The problem with what an earlier run has left in its checkpoint: μ, and the rows that it had chosen.
+fn begun(plan: &ChoosePlan, problem: Problem) -> Result<(Problem, Vec<usize>)> {
+    let Some(path) = &plan.resume else { return Ok((problem, Vec::new())) };
+    let Checkpoint { mu, rows, .. } = Checkpoint::read(path, problem.fingerprint(plan.unique))?;
+    Ok((Problem { task: problem.task.recall(mu)?, ..problem }, rows))
+}
+
+/// Chooses the rows, keeping a checkpoint where one is claimed; `earlier` rows come first.
+fn find(
+    plan: &ChoosePlan,
+    problem: &Problem,
+    options: Option<&RefineOptions>,
+    earlier: &[usize],
+    claim: Option<Claim>,
+) -> Result<Chosen> {
+    problem.compare_all(plan.quiet)?;
+    let keeper = claim.map(|claim| {
+        let mu = problem.task.recalled().unwrap_or_default().to_vec();
+        let fingerprint = problem.fingerprint(plan.unique);
+        Keeper::new(claim, Checkpoint { fingerprint, mu, rows: Vec::new() })
+    });
+    let keeper = Keeping::new(keeper.transpose()?);
     let limit = plan.stop.number.unwrap_or(problem.draws.len());
-    let balance = plan.set.as_ref().map(|set| &set.balance).filter(|balance| balance.is_asked_for());
-    let options = refine_options(plan, problem, balance)?;
-    let (mu, mut herder, earlier) = begin(plan, problem, earlier)?;
-    let single_draw = single_draw(&*mu, herder.squared_norm());
-    let state =
-        || Checkpoint { fingerprint: *fingerprint, mu: herder.candidate_values().to_vec(), rows: Vec::new() };
-    let mut keeper = claim.map(|claim| Keeper::new(claim, state())).transpose()?;
     let progress = Progress::steps(plan.quiet, "choosing", limit);
     interrupt::can_end_early(true);
-    let chosen = match balance {
-        // Herded rows need not be balanced, so a balanced set starts from its own.
-        Some(_) => Chosen { choices: Vec::new(), ended: Ended::Number, refined: None },
-        None => herd(&mut herder, &earlier, &plan.stop, limit, single_draw, |choices| {
-            progress.reached(choices.len());
-            match &mut keeper {
-                Some(keeper) => keeper.saw(choices.last().and_then(|choice| choice.row)),
-                None => Ok(()),
-            }
-        })?,
-    };
-    if let Some(keeper) = &keeper {
-        keeper.save()?;
-    }
-    drop(progress);
-    let (herder, chosen) = match options.clone() {
-        None => (herder, chosen),
-        Some(options) => {
-            let progress = Progress::phase(plan.quiet, "swapping rows while that helps");
-            let (pool, goal) = (problem.points.clone(), plan.stop.goal(single_draw));
-            refine(herder, chosen, Aim { mu: mu.clone(), pool, options, goal, limit, progress })?
+    let watch = |reached: supersample::Progress| {
+        if !matches!(reached, supersample::Progress::Herding { .. }) {
+            keeper.herded();
         }
+        progress.show(reached);
+        if keeper.has_failed() { ControlFlow::Break(()) } else { interrupt::asked_to_end() }
     };
-    let balanced = balance
-        .zip(options)
-        .map(|(balance, options)| balanced(balance, &options, &chosen.rows(), problem.groups.as_ref()));
-    Ok(Found { mu, herder, single_draw, chosen, balanced })
-}
-
-/// How rows are made better as a set, where they are, with what else is asked of them.
-fn refine_options(
-    plan: &ChoosePlan,
-    problem: &Problem,
-    balance: Option<&Balance>,
-) -> Result<Option<RefineOptions>> {
-    let Some(set) = &plan.set else { return Ok(None) };
-    let options = set.options.clone();
-    let Some(balance) = balance else { return Ok(Some(options)) };
-    let (rows, groups) = (problem.draws.len(), problem.groups.as_ref());
-    options_with(balance, options, rows, plan.stop.number, groups).map(Some)
-}
-
-/// The target with μ on its rows, a herder of it, and the rows chosen by an earlier run.
-fn begin(
-    plan: &ChoosePlan,
-    problem: &Problem,
-    earlier: Option<Checkpoint>,
-) -> Result<(Arc<Empirical>, Herder, Vec<usize>)> {
-    let mu = problem.embedding()?;
-    let (mu, rows) = match earlier {
-        Some(Checkpoint { mu: values, rows, .. }) => (mu.recall(values)?, rows),
+    let seen = |pick: &supersample::Pick| keeper.saw(pick.index);
+    let chosen = match options {
         None => {
-            compare_all(&mu, plan.quiet)?;
-            (mu, Vec::new())
+            let options = HerdOptions::default().unique(plan.unique).earlier(earlier);
+            problem.task.herd_seeing(&plan.stop, &options, seen, &watch)
+        }
+        Some(options) => {
+            let options = ThinOptions::default().refine(options.clone()).earlier(earlier);
+            problem.task.thin_seeing(&plan.stop, &options, seen, &watch)
         }
     };
-    let mu = Arc::new(mu);
-    let herder = Herder::shared(mu.clone(), Domain::Pool(problem.points.clone()))?.unique(plan.unique);
-    Ok((mu, herder, rows))
+    keeper.finish()?;
+    Ok(chosen?)
 }
 
-fn report_on<'a>(plan: &ChoosePlan, problem: &'a Problem, found: &Found) -> Result<Report<'a>> {
-    let Found { mu, herder, single_draw, chosen, balanced } = found;
-    let numbers = chosen.rows();
-    let reference = problem.reference()?;
-    let (subset, mut warnings) = (problem.rows().pick(&numbers), problem.warnings.clone());
-    let mut weighing = match plan.weigh {
+/// A checkpoint that is kept while the library works; its errors wait for the end of that.
+struct Keeping(Mutex<(Option<Keeper>, Option<Error>, bool)>);
+
+impl Keeping {
+    fn new(keeper: Option<Keeper>) -> Keeping {
+        Keeping(Mutex::new((keeper, None, false)))
+    }
+
+    fn with(&self, work: impl FnOnce(&mut Keeper) -> Result<()>) -> ControlFlow<()> {
+        let mut guard = self.0.lock().expect("no keeper panics");
+        let (keeper, failure, _) = &mut *guard;
+        match keeper.as_mut().map_or(Ok(()), work) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                *failure = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    }
+
+    fn saw(&self, row: Option<usize>) -> ControlFlow<()> {
+        self.with(|keeper| keeper.saw(row))
+    }
+
+    /// All rows are herded: from here on nothing new is to be kept.
+    fn herded(&self) {
+        let was = std::mem::replace(&mut self.0.lock().expect("no keeper panics").2, true);
+        if !was {
+            let _ = self.with(|keeper| keeper.save());
+        }
+    }
+
+    fn has_failed(&self) -> bool {
+        self.0.lock().expect("no keeper panics").1.is_some()
+    }
+
+    fn finish(self) -> Result<()> {
+        let (keeper, failure, is_saved) = self.0.into_inner().expect("no keeper panics");
+        match (failure, keeper) {
+            (Some(error), _) => Err(error),
+            (None, Some(keeper)) if !is_saved => keeper.save(),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn report_on<'a>(
+    plan: &ChoosePlan,
+    problem: &'a Problem,
+    chosen: &Chosen,
+    options: Option<&RefineOptions>,
+) -> Result<Report<'a>> {
+    let mut warnings = problem.warnings.clone();
+    let subset = problem.task.rows().select(&chosen.rows)?;
+    let weights = match plan.weigh {
         Some(rule) => {
             let _progress = Progress::phase(plan.quiet, "finding the weights");
-            weigh(&**mu, &problem.points.select(&numbers)?, rule, &mut warnings)?
+            let (mu, points) = (problem.task.embedding(), problem.task.points().select(&chosen.rows)?);
+            weigh(&**mu, &points, rule, &mut warnings)?
         }
         None => None,
     };
-    if let Some(weighing) = &mut weighing {
-        weighing.equal_errors = TypicalErrors::of(&reference.quality(&subset, None)?);
-    }
-    let weights = weighing.as_ref().map(|weighing| Cow::Owned(weighing.weights.clone()));
-    let rows = SomeRows {
+    let weighing = match (plan.weigh, &weights) {
+        (Some(rule), Some(found)) => {
+            let equal = TypicalErrors::of(&problem.task.quality(&subset, None)?);
+            Some(weighing(rule, found, equal))
+        }
+        _ => None,
+    };
+    let progress = Progress::phase(plan.quiet, "comparing with other subsets");
+    let found = problem.task.summarise(chosen, weights.as_ref(), &unwatched)?;
+    drop(progress);
+    let shares = weights.map(|OptimalWeights { weights, .. }| Cow::Owned(weights));
+    let some = SomeRows {
         subject: if plan.set.is_some() { Subject::Thinned } else { Subject::Herded },
-        rows: Rows { values: Cow::Owned(subset), dim: problem.draws.dim(), shares: weights },
-        distinct: numbers.iter().collect::<HashSet<_>>().len(),
-        numbers: Some(numbers),
-        error: weighing.as_ref().map_or(chosen.error(), |weighing| weighing.error),
-        choices: Some(&chosen.choices),
+        rows: Rows { values: Cow::Owned(subset.as_slice().to_vec()), dim: problem.draws.dim(), shares },
+        distinct: chosen.rows.iter().collect::<HashSet<_>>().len(),
+        numbers: Some(chosen.rows.clone()),
+        found,
+        trace: Some(&chosen.trace),
         warnings,
     };
-    let yardstick = Yardstick { plan: &plan.draws, problem, herder, single_draw: *single_draw, reference };
-    let refinement = refinement(plan, found);
-    let details = Details { refinement, weighing, balanced: balanced.clone(), polishing: None };
-    Ok(Report::on_choice(yardstick.hold(rows)?, this_run(plan.stop, Some(chosen.ended)), details))
+    let details = Details {
+        refinement: refinement(plan, problem, chosen)?,
+        weighing,
+        balanced: plan_balanced(plan, problem, chosen, options),
+        polishing: None,
+    };
+    let held = hold(&plan.draws, problem, some)?;
+    Ok(Report::on_choice(held, this_run(plan.stop, Some(chosen.ended)), details))
+}
+
+fn plan_balanced(
+    plan: &ChoosePlan,
+    problem: &Problem,
+    chosen: &Chosen,
+    options: Option<&RefineOptions>,
+) -> Option<Balanced> {
+    let balance = plan.set.as_ref().map(|set| &set.balance).filter(|balance| balance.is_asked_for())?;
+    Some(balanced(balance, options?, &chosen.rows, problem.groups.as_ref()))
 }
 
 /// What swaps and the search have gained.
-fn refinement(plan: &ChoosePlan, found: &Found) -> Option<Refinement> {
-    let refined = found.chosen.refined.as_ref()?;
-    let is_searched = plan.set.as_ref().is_some_and(|set| set.options.search.is_some());
-    Some(Refinement {
-        is_herded: plan.stop.goal(found.single_draw).is_none(),
+fn refinement(plan: &ChoosePlan, problem: &Problem, chosen: &Chosen) -> Result<Option<Refinement>> {
+    let Some(refined) = &chosen.refined else { return Ok(None) };
+    let is_searched = set_options(plan).is_some_and(|options| options.search.is_some());
+    Ok(Some(Refinement {
+        is_herded: plan.stop.goal(&problem.task.error_scale()?).is_none(),
         start_error: refined.start_error,
         swapped_error: refined.swept_error,
         searched_error: refined.error.filter(|_| is_searched),
@@ -189,5 +252,5 @@ fn refinement(plan: &ChoosePlan, found: &Found) -> Option<Refinement> {
         swaps: refined.swaps,
         kernel_rows: refined.kernel_rows,
         converged: refined.converged,
-    })
+    }))
 }

@@ -2,14 +2,12 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use anyhow::Result;
-use supersample::{Domain, Herder, Points, metrics};
+use supersample::{Points, unwatched};
 
-use super::held::{SomeRows, Yardstick};
-use super::herd::single_draw;
-use super::problem::{Problem, compare_all};
+use super::held::{SomeRows, hold};
+use super::problem::Problem;
 use super::subset::Subset;
 use super::{Outcome, this_run, with_outputs};
 use crate::plan::{EvalPlan, Stop};
@@ -20,44 +18,35 @@ use crate::terminal::progress::Progress;
 pub(crate) fn eval(plan: &EvalPlan) -> Result<Outcome> {
     with_outputs(&plan.outputs, plan.threads, plan.quiet, |files| {
         let progress = Progress::phase(plan.quiet, "reading");
-        let problem = Problem::read(&plan.draws)?;
+        let problem = Problem::read(&plan.draws, |memory| memory)?;
         let dim = problem.draws.dim();
-        let subset = Subset::read(&plan.subset, &problem.draws, plan.index_column.as_deref())?;
+        let all = problem.task.rows().as_slice();
+        let subset = Subset::read(&plan.subset, &problem.draws, all, plan.index_column.as_deref())?;
         drop(progress);
-        let points = Points::from_vec(problem.scaling.apply(&subset.values), problem.points.dim())?;
         let (weight_column, weights) = subset.weights.unzip();
-        let mu = Arc::new(problem.embedding()?);
-        compare_all(&mu, plan.quiet)?;
+        let points = Points::from_vec(subset.values, dim)?;
+        problem.compare_all(plan.quiet)?;
         let progress = Progress::phase(plan.quiet, "comparing with other subsets");
-        let error = metrics::mmd_of_points(&*mu, &points, weights.as_deref())?;
-        let herder = Herder::shared(mu.clone(), Domain::Pool(problem.points.clone()))?;
-        let yardstick = Yardstick {
-            plan: &plan.draws,
-            problem: &problem,
-            herder: &herder,
-            single_draw: single_draw(&*mu, herder.squared_norm()),
-            reference: problem.reference()?,
-        };
-        let held = yardstick.hold(SomeRows {
+        let some = SomeRows {
             subject: Subject::Subset {
                 file: plan.subset.display().to_string(),
                 is_by_number: subset.is_by_number,
                 weight_column,
             },
-            distinct: distinct(&subset.values, dim),
-            rows: Rows { values: Cow::Owned(subset.values), dim, shares: weights.map(Cow::Owned) },
+            distinct: distinct(&points),
+            found: problem.task.evaluate(&points, weights.as_deref(), &unwatched)?,
+            rows: Rows { values: Cow::Borrowed(points.as_slice()), dim, shares: weights.map(Cow::Owned) },
             numbers: None,
-            error: Some(error),
-            choices: None,
+            trace: None,
             warnings: problem.warnings.clone(),
-        })?;
+        };
+        let held = hold(&plan.draws, &problem, some)?;
         drop(progress);
         files.write_report(&Report::on_subset(held, this_run(Stop::default(), None)))
     })
 }
 
-fn distinct(values: &[f64], dim: usize) -> usize {
-    let rows =
-        values.chunks_exact(dim).map(|row| row.iter().map(|value| value.to_bits()).collect::<Vec<_>>());
+fn distinct(points: &Points) -> usize {
+    let rows = points.rows().map(|row| row.iter().map(|value| value.to_bits()).collect::<Vec<_>>());
     rows.collect::<HashSet<_>>().len()
 }

@@ -1,25 +1,19 @@
 //! Memory of a run, estimated before it is taken.
 
-use anyhow::{Result, bail};
+use anyhow::{Error, anyhow};
 
 use crate::words::significant;
 
-/// Two copies of the numbers (as read, as scaled), a third in single precision, and a few numbers for each row.
-pub(super) fn memory_needed(rows: usize, dim: usize) -> u64 {
-    let (rows, dim) = (rows as u64, dim as u64);
-    rows.saturating_mul(dim).saturating_mul(20) + rows.saturating_mul(48) + (64 << 20)
-}
-
-pub(super) fn check_memory(rows: usize, dim: usize, limit: u64) -> Result<()> {
-    let needed = memory_needed(rows, dim);
-    if needed > limit {
-        bail!(
+/// A refusal of the library for want of memory in the words of the flag; other errors as they are.
+pub(super) fn refused(error: supersample::Error) -> Error {
+    match error {
+        supersample::Error::TooLittleMemory { needed, limit } => anyhow!(
             "the run needs about {}, and --max-memory allows {}; choose by fewer --columns, or allow more",
             in_units(needed),
             in_units(limit)
-        );
+        ),
+        error => error.into(),
     }
-    Ok(())
 }
 
 /// `1.5 GiB`.
@@ -37,6 +31,11 @@ mod tests {
     #[test]
     fn memory_is_told_in_units() {
         assert_eq!((in_units(800), in_units(3 << 29)), ("800 bytes".to_string(), "1.50 GiB".to_string()));
-        assert_eq!(memory_needed(1_000_000, 10), 200_000_000 + 48_000_000 + (64 << 20));
+        let refusal = refused(supersample::Error::TooLittleMemory { needed: 3 << 29, limit: 1 << 30 });
+        assert!(
+            refusal
+                .to_string()
+                .starts_with("the run needs about 1.50 GiB, and --max-memory allows 1.00 GiB;")
+        );
     }
 }

@@ -1,19 +1,15 @@
 //! Runs: each verb carries out its plan. No other folder makes the library work.
 
+mod advice;
 mod balance;
 mod checkpoint;
 mod choose;
-mod compare;
 mod eval;
 mod held;
-mod herd;
-mod kernel;
 mod manual;
 mod memory;
 mod problem;
-mod refine;
 mod sample;
-mod shares;
 mod subset;
 mod trace;
 mod weigh;

@@ -1,140 +1,144 @@
-//! Problem to be solved: the draws, their weights, the points they become and the kernel between them.
+//! Problem to be solved: the draws as they were read, and the library's problem made of them.
 
 use std::borrow::Cow;
 
-use anyhow::{Context, Result, bail, ensure};
-use supersample::quality::Reference;
-use supersample::scale::{Scale, Scaling};
-use supersample::{Empirical, Kernel, Points, Precision};
+use anyhow::{Result, bail, ensure};
+use supersample::task::{self, Bandwidth, KernelChoice, MemoryEstimate, ProblemOptions, RowWeights};
+use supersample::{Error, Points, Precision};
 use supersample_io::{Draws, Groups};
 
 use super::checkpoint::Fingerprint;
-use super::kernel::{kernel_for, kernel_warning};
-use super::memory::check_memory;
-use super::shares::{effective_size, shares, shares_of_logs};
+use super::{advice, memory};
 use crate::plan::{DrawsPlan, WeightsPlan};
 use crate::report::Rows;
 use crate::terminal::interrupt;
 use crate::terminal::progress::Progress;
-use crate::words::{count, significant};
+use crate::words::count;
 
 /// Draws made ready.
 #[derive(Debug)]
 pub(super) struct Problem {
+    /// The files behind the rows; their numbers are in `task`.
     pub(super) draws: Draws,
-    /// `None`: equal weights.
-    pub(super) shares: Option<Vec<f64>>,
     /// The rows by the column that choices are balanced over.
     pub(super) groups: Option<Groups>,
-    pub(super) scaling: Scaling,
-    pub(super) points: Points,
-    pub(super) kernel: Kernel,
-    pub(super) precision: Precision,
+    pub(super) task: task::Problem,
     /// What the user should know before believing the result.
     pub(super) warnings: Vec<String>,
 }
 
 impl Problem {
-    pub(super) fn read(plan: &DrawsPlan) -> Result<Problem> {
+    /// Reads the draws of a plan. `needs` says what memory the run on so many rows and columns takes.
+    pub(super) fn read(
+        plan: &DrawsPlan,
+        needs: impl Fn(MemoryEstimate) -> MemoryEstimate,
+    ) -> Result<Problem> {
         let reading = plan.reading();
+        let check = |rows: usize, dim: usize| match plan.max_memory {
+            Some(limit) => {
+                needs(memory_of(plan, rows, dim)).kept_within(limit).map(drop).map_err(memory::refused)
+            }
+            None => Ok(()),
+        };
         // Asked first of the heads and sizes of the files, so that no one waits for a refusal.
-        if let (Some(limit), Some((rows, dim))) =
-            (plan.max_memory, Draws::expected_size(&plan.files, &reading))
-        {
-            check_memory(rows, dim, limit)?;
+        if let Some((rows, dim)) = plan.max_memory.and_then(|_| Draws::expected_size(&plan.files, &reading)) {
+            check(rows, dim)?;
         }
-        let draws = Draws::read(&plan.files, &reading)?;
+        let mut draws = Draws::read(&plan.files, &reading)?;
         if plan.warmup && !draws.has_warmup() {
             bail!("--warmup has no effect: the files say nothing of warm-up rows; leave it out");
         }
         if plan.separator.is_some() && !draws.format().is_text() {
             bail!("--separator has no effect on {} files; leave it out", draws.format());
         }
-        if let Some(limit) = plan.max_memory {
-            check_memory(draws.len(), draws.dim(), limit)?;
-        }
-        let mut warnings = Vec::new();
-        let shares = match (&plan.weights, draws.weights()) {
-            (WeightsPlan::Column(name), Some(weights)) => {
-                Some(shares(weights).with_context(|| format!("column '{name}'"))?)
-            }
-            (WeightsPlan::LogColumn(name), Some(logs)) => {
-                Some(shares_of_logs(logs).with_context(|| format!("column '{name}'"))?)
-            }
-            _ => None,
-        };
-        if let Some(size) = shares.as_deref().map(effective_size).filter(|&size| size < 10.0) {
-            warnings.push(format!(
-                "the weights are so uneven that the rows are worth {} equal ones; check them",
-                significant(size)
-            ));
-        }
+        check(draws.len(), draws.dim())?;
         let groups = draws.groups()?;
-        let scaling = Scaling::fit(plan.scale, draws.values(), draws.dim(), shares.as_deref())?;
-        if scaling.dropped() > 0 {
-            warnings.push(format!(
-                "{} of {} directions have no variance of their own and were left out",
-                scaling.dropped(),
-                draws.dim()
-            ));
-        }
-        let scaled = match plan.scale {
-            Scale::None => draws.values().to_vec(),
-            _ => scaling.apply(draws.values()),
+        let rows = Points::from_vec(draws.take_values(), draws.dim())?;
+        let weights = match (&plan.weights, draws.weights()) {
+            (WeightsPlan::Column(_), Some(weights)) => RowWeights::Weights(weights),
+            (WeightsPlan::LogColumn(_), Some(logs)) => RowWeights::Logs(logs),
+            _ => RowWeights::Equal,
         };
-        let points = Points::from_vec(scaled, scaling.out_dim())?;
-        let kernel = kernel_for(&plan.kernel, &points, shares.as_deref())?;
-        warnings.extend(kernel_warning(&kernel, &points, shares.as_deref()));
-        Ok(Problem { draws, shares, groups, scaling, points, kernel, precision: plan.precision, warnings })
+        let mut options = ProblemOptions::default().scale(plan.scale).precision(plan.precision);
+        options.kernel = plan.kernel.clone();
+        let task = task::Problem::weighted(rows, weights, options).map_err(|error| refused(error, plan))?;
+        let names = draws.parameter_names();
+        let warnings = task.advice().iter().filter_map(|advice| advice::in_words(advice, &names)).collect();
+        Ok(Problem { groups, task, warnings, draws })
     }
 
-    pub(super) fn embedding(&self) -> Result<Empirical> {
-        let samples = match &self.shares {
-            None => Empirical::new(self.kernel.clone(), self.points.clone())?,
-            Some(shares) => Empirical::weighted(self.kernel.clone(), self.points.clone(), shares)?,
-        };
-        Ok(samples.precision(self.precision))
+    /// What memory a run takes that reads these draws and does no more than herd or evaluate.
+    pub(super) fn memory(&self, plan: &DrawsPlan) -> MemoryEstimate {
+        memory_of(plan, self.draws.len(), self.draws.dim())
     }
 
     /// The rows of the file, as they are compared parameter by parameter.
     pub(super) fn rows(&self) -> Rows<'_> {
-        let shares = self.shares.as_deref().map(Cow::Borrowed);
-        Rows { values: Cow::Borrowed(self.draws.values()), dim: self.draws.dim(), shares }
-    }
-
-    /// What subsets are held against, parameter by parameter: one pass over all rows.
-    pub(super) fn reference(&self) -> Result<Reference> {
-        Ok(Reference::new(self.draws.values(), self.draws.dim(), self.shares.as_deref())?)
+        let shares = self.task.shares().map(Cow::Borrowed);
+        Rows { values: Cow::Borrowed(self.task.rows().as_slice()), dim: self.draws.dim(), shares }
     }
 
     /// All that decides which rows are chosen, in one number.
     pub(super) fn fingerprint(&self, unique: bool) -> u64 {
         let mut print = Fingerprint::new();
         print.bytes(env!("CARGO_PKG_VERSION").as_bytes());
-        print.bytes(self.kernel.to_string().as_bytes());
+        print.bytes(self.task.kernel().to_string().as_bytes());
         print.word(u64::from(unique));
-        print.word(u64::from(self.precision == Precision::Double));
-        print.word(self.points.dim() as u64);
-        print.numbers(self.points.as_slice());
-        print.numbers(self.shares.as_deref().unwrap_or_default());
+        print.word(u64::from(self.task.precision() == Precision::Double));
+        print.word(self.task.points().dim() as u64);
+        print.numbers(self.task.points().as_slice());
+        print.numbers(self.task.shares().unwrap_or_default());
         print.finish()
+    }
+
+    /// The long phase: every row is compared with every other. Ctrl-C ends it at once.
+    pub(super) fn compare_all(&self, quiet: bool) -> Result<()> {
+        let rows = self.draws.len();
+        let what = format!("comparing {} rows with each other", count(rows));
+        let progress = Progress::rows(quiet, &what, rows);
+        interrupt::can_end_early(true);
+        let prepared = self.task.prepare(&|reached| {
+            progress.show(reached);
+            interrupt::asked_to_end()
+        });
+        interrupt::can_end_early(false);
+        drop(progress);
+        prepared?;
+        // It may have come in the last moment.
+        ensure!(!interrupt::requested(), Error::Interrupted);
+        Ok(())
     }
 }
 
-/// The long phase: every row is compared with every other. Ctrl-C ends it at once.
-pub(super) fn compare_all(mu: &Empirical, quiet: bool) -> Result<()> {
-    let rows = mu.points().len();
-    let what = format!("comparing {} rows with each other", count(rows));
-    let progress = Progress::rows(quiet, &what, rows);
-    interrupt::can_end_early(true);
-    let prepared = mu.prepare(&|reached| {
-        progress.show(reached);
-        interrupt::asked_to_end()
-    });
-    interrupt::can_end_early(false);
-    drop(progress);
-    prepared?;
-    // It may have come in the last moment.
-    ensure!(!interrupt::requested(), supersample::Error::Interrupted);
-    Ok(())
+fn memory_of(plan: &DrawsPlan, rows: usize, dim: usize) -> MemoryEstimate {
+    MemoryEstimate::of(rows, dim)
+        .scale(plan.scale)
+        .precision(plan.precision)
+        .weighted(plan.weights != WeightsPlan::Equal)
+}
+
+/// What the library refuses, in the words of the flags and the file.
+fn refused(error: Error, plan: &DrawsPlan) -> anyhow::Error {
+    let is_median = matches!(plan.kernel, KernelChoice::Named { bandwidth: Bandwidth::Median, .. });
+    let is_of_weights = matches!(
+        error,
+        Error::BadWeight { .. } | Error::ZeroWeights | Error::BadLogWeight { .. } | Error::NoLogWeights
+    );
+    let refusal = match error {
+        Error::BadWeight { index, value } => anyhow::anyhow!(
+            "the weight of row {} is {value}; weights cannot be negative (logarithms of weights go to --log-weight-column)",
+            index + 1
+        ),
+        Error::NoLogWeights => {
+            anyhow::anyhow!("every row has the log-weight -inf; at least one must have a weight")
+        }
+        Error::BadBandwidth { .. } if is_median => {
+            anyhow::Error::new(error).context("the median distance cannot be used; give --bandwidth")
+        }
+        error => error.into(),
+    };
+    match plan.weight_column().filter(|_| is_of_weights) {
+        Some(name) => refusal.context(format!("column '{name}'")),
+        None => refusal,
+    }
 }

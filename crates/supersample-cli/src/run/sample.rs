@@ -1,17 +1,15 @@
 //! Verb `sample`: points for a density that is known, off any pool.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use supersample::scale::Scale;
-use supersample::{
-    AscentOptions, ClosedForm, Domain, Herder, MeanEmbedding, Points, PolishOptions, polish_watched,
-};
-use supersample_io::{Column, Format, Frame, Target, mixture};
+use supersample::task::{ErrorScale, TypicalErrors, herd_until};
+use supersample::{AscentOptions, ClosedForm, Domain, Herder, Points, PolishOptions, polish};
+use supersample_io::{Column, Format, Frame, OutputFormat, mixture};
 
-use super::herd::{herd, single_draw};
-use super::kernel::kernel_for;
-use super::weigh::weigh;
+use super::weigh::{weigh, weighing};
 use super::{Outcome, this_run, trace, with_outputs};
 use crate::plan::{Ended, SamplePlan};
 use crate::report::{About, Details, Distances, Measured, Polishing, Report, Subject};
@@ -21,25 +19,25 @@ use crate::terminal::progress::Progress;
 /// Carries out a plan of `sample`.
 pub(crate) fn sample(plan: &SamplePlan) -> Result<Outcome> {
     with_outputs(&plan.outputs, plan.threads, plan.quiet, |files| {
-        let target = plan.outputs.target.unwrap_or(Target::plain(Format::Text));
+        let target = plan.outputs.target.unwrap_or(OutputFormat::plain(Format::Text));
         let mixture = mixture::read_path(&plan.file)?;
         let (components, dim) = (mixture.len(), mixture.dim());
         let starts = mixture.sample(plan.starts, plan.seed)?;
-        let kernel = kernel_for(&plan.kernel, &starts, None)?;
+        let (kernel, median) = plan.kernel.for_points(&starts, None)?;
         let mu = Arc::new(ClosedForm::mixture(kernel.clone(), mixture)?);
-        let single_draw = single_draw(&*mu, mu.squared_norm());
         let options = AscentOptions::default().climbs(plan.climbs);
         let mut herder = Herder::shared(mu.clone(), Domain::Ascent { starts, options })?;
         let limit = plan.stop.number.context("-n is needed")?;
         let progress = Progress::steps(plan.quiet, "placing", limit);
         interrupt::can_end_early(true);
-        let mut chosen = herd(&mut herder, &[], &plan.stop, limit, single_draw, |choices| {
-            progress.reached(choices.len());
-            Ok(())
+        let scale = ErrorScale::of(herder.pool());
+        let mut chosen = herd_until(&mut herder, &[], &plan.stop, |pick| -> ControlFlow<()> {
+            progress.reached(pick.t);
+            interrupt::asked_to_end()
         })?;
-        let herded = Points::from_vec(chosen.points(), dim)?;
+        let herded = Points::from_vec(chosen.coordinates(), dim)?;
         let polished = match plan.polish && chosen.ended != Ended::Interrupted {
-            true => Some(polish_watched(&*mu, &herded, PolishOptions::default(), &|reached| {
+            true => Some(polish(&*mu, &herded, PolishOptions::default(), &|reached| {
                 progress.show(reached);
                 interrupt::asked_to_end()
             })?),
@@ -48,7 +46,7 @@ pub(crate) fn sample(plan: &SamplePlan) -> Result<Outcome> {
         drop(progress);
         if let Some(polished) = &polished {
             // What herding alone has missed the descent may reach.
-            chosen.ended = match plan.stop.met_by(polished.error, single_draw) {
+            chosen.ended = match plan.stop.met_by(polished.error, &scale) {
                 _ if polished.interrupted => Ended::Interrupted,
                 Some(met) => met,
                 None => chosen.ended,
@@ -56,7 +54,7 @@ pub(crate) fn sample(plan: &SamplePlan) -> Result<Outcome> {
         }
         let points = polished.as_ref().map_or(&herded, |polished| &polished.points);
 
-        let stuck = chosen.choices.iter().filter(|choice| !choice.converged).count();
+        let stuck = chosen.trace.iter().filter(|pick| !pick.converged).count();
         let mut warnings = Vec::new();
         if stuck > 0 {
             warnings.push(format!(
@@ -64,7 +62,8 @@ pub(crate) fn sample(plan: &SamplePlan) -> Result<Outcome> {
             ));
         }
         let weighing = match plan.weigh {
-            Some(rule) => weigh(&*mu, points, rule, &mut warnings)?,
+            Some(rule) => weigh(&*mu, points, rule, &mut warnings)?
+                .map(|found| weighing(rule, &found, TypicalErrors::default())),
             None => None,
         };
         let equal_error = polished.as_ref().map_or(chosen.error(), |polished| polished.error);
@@ -79,19 +78,18 @@ pub(crate) fn sample(plan: &SamplePlan) -> Result<Outcome> {
         };
         let distances = Distances {
             kernel,
-            bandwidth_is_median: plan.kernel.is_median(),
+            bandwidth_is_median: median.is_some(),
             scale: Scale::None,
-            precision: herder.precision(),
+            precision: herder.pool().precision(),
             coordinates: dim,
             constant: Vec::new(),
         };
         let result = Measured {
-            count: chosen.choices.len(),
-            distinct: chosen.choices.len(),
+            count: chosen.trace.len(),
+            distinct: chosen.trace.len(),
             rows: None,
             error: weighing.as_ref().map_or(equal_error, |weighing| weighing.error),
-            error_floor: herder.error_floor(),
-            single_draw,
+            scale,
             quality: None,
         };
         let polishing = polished.as_ref().map(|polished| Polishing {
@@ -102,7 +100,7 @@ pub(crate) fn sample(plan: &SamplePlan) -> Result<Outcome> {
         let weights = weighing.as_ref().map(|weighing| weighing.weights.clone());
         let details = Details { weighing, polishing, ..Details::default() };
         let run = this_run(plan.stop, Some(chosen.ended));
-        files.write_trace(|out| trace::write_points(&chosen.choices, out))?;
+        files.write_trace(|out| trace::write_points(&chosen.trace, out))?;
         let told =
             files.write_report(&Report::on_points(about, run, distances, result, details, warnings))?;
         let frame = points_frame(points, weights.as_deref());

@@ -28,17 +28,22 @@ pub(super) struct Subset {
 
 impl Subset {
     /// Reads the parameters of the draws from this file; where it does not have them, the row numbers in its column
-    /// `row` or in `index_column`, or one a line as `--indices` writes them.
-    pub(super) fn read(path: &Path, draws: &Draws, index_column: Option<&str>) -> Result<Subset> {
+    /// `row` or in `index_column`, or one a line as `--indices` writes them. `all` are the numbers of the draws.
+    pub(super) fn read(
+        path: &Path,
+        draws: &Draws,
+        all: &[f64],
+        index_column: Option<&str>,
+    ) -> Result<Subset> {
         if let Some(column) = index_column {
-            return Subset::by_column(path, draws, column).context("the subset");
+            return Subset::by_column(path, draws, all, column).context("the subset");
         }
         if let Some(numbers) = listed_numbers(path) {
-            return Subset::by_number(draws, &numbers, None).context("the subset");
+            return Subset::by_number(draws, all, &numbers, None).context("the subset");
         }
         match Subset::by_parameters(path, draws) {
             Err(error) if is_unknown_column(&error) => {
-                let by_row = ROWS.iter().find_map(|column| Subset::by_column(path, draws, column).ok());
+                let by_row = ROWS.iter().find_map(|column| Subset::by_column(path, draws, all, column).ok());
                 by_row.ok_or(error).context("the subset")
             }
             subset => subset.context("the subset"),
@@ -58,12 +63,17 @@ impl Subset {
         Ok(Subset { values, weights, is_by_number: false })
     }
 
-    fn by_column(path: &Path, draws: &Draws, column: &str) -> Result<Subset> {
+    fn by_column(path: &Path, draws: &Draws, all: &[f64], column: &str) -> Result<Subset> {
         let (numbers, weights) = read_weighted(path, draws, vec![column.to_string()])?;
-        Subset::by_number(draws, numbers.values(), weights).with_context(|| format!("column '{column}'"))
+        Subset::by_number(draws, all, numbers.values(), weights).with_context(|| format!("column '{column}'"))
     }
 
-    fn by_number(draws: &Draws, numbers: &[f64], weights: Option<NamedWeights>) -> Result<Subset> {
+    fn by_number(
+        draws: &Draws,
+        all: &[f64],
+        numbers: &[f64],
+        weights: Option<NamedWeights>,
+    ) -> Result<Subset> {
         let dim = draws.dim();
         let mut values = Vec::with_capacity(numbers.len() * dim);
         for (at, &number) in numbers.iter().enumerate() {
@@ -75,7 +85,7 @@ impl Subset {
                 draws.len() - 1
             );
             let row = number as usize;
-            values.extend_from_slice(&draws.values()[row * dim..(row + 1) * dim]);
+            values.extend_from_slice(&all[row * dim..(row + 1) * dim]);
         }
         Ok(Subset { values, weights, is_by_number: true })
     }
@@ -141,7 +151,7 @@ mod tests {
             path
         };
         let draws = Draws::read(&[write("d.csv", "a,b\n1,10\n2,20\n3,30\n")], &Reading::default()).unwrap();
-        let read = |text: &str, column| Subset::read(&write("s.csv", text), &draws, column);
+        let read = |text: &str, column| Subset::read(&write("s.csv", text), &draws, draws.values(), column);
         let turned = read("b,x,a\n20,0,2\n10,0,1\n", None).unwrap();
         assert_eq!((turned.values, turned.is_by_number), (vec![2.0, 20.0, 1.0, 10.0], false));
         for (text, column) in [("2\n0\n", None), ("row,x\n2,7\n0,7\n", None), ("i\n2\n0\n", Some("i"))] {

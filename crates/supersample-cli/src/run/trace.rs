@@ -4,22 +4,22 @@ use std::io::Write;
 
 use anyhow::Result;
 
-use super::herd::Choice;
+use supersample::Pick;
 
 /// Of rows of a pool.
-pub(super) fn write_rows(choices: &[Choice], out: &mut dyn Write) -> Result<()> {
+pub(super) fn write_rows(picks: &[Pick], out: &mut dyn Write) -> Result<()> {
     writeln!(out, "t,row,error,weight_norm,margin")?;
-    for Choice { row, t, error, weight_norm, margin, .. } in choices {
-        let row = row.map(|row| row.to_string()).unwrap_or_default();
+    for Pick { index, t, error, weight_norm, margin, .. } in picks {
+        let row = index.map(|row| row.to_string()).unwrap_or_default();
         writeln!(out, "{t},{row},{},{},{}", cell(*error), cell(*weight_norm), cell(*margin))?;
     }
     Ok(())
 }
 
 /// Of points in space.
-pub(super) fn write_points(choices: &[Choice], out: &mut dyn Write) -> Result<()> {
+pub(super) fn write_points(picks: &[Pick], out: &mut dyn Write) -> Result<()> {
     writeln!(out, "t,error,weight_norm,margin,converged")?;
-    for Choice { t, error, weight_norm, margin, converged, .. } in choices {
+    for Pick { t, error, weight_norm, margin, converged, .. } in picks {
         writeln!(out, "{t},{},{},{},{converged}", cell(*error), cell(*weight_norm), cell(*margin))?;
     }
     Ok(())

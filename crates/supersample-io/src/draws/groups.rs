@@ -1,4 +1,4 @@
-//! Rows by groups: which of a few values a column has in each row.
+//! Groups of rows: which of a few values a column has in each row.
 
 use std::collections::HashMap;
 
@@ -42,21 +42,23 @@ impl Draws {
             (0..self.len()).for_each(|row| add(self.chain_and_draw(row).0.to_string()));
             return Ok(Some(Groups { names, of_row }));
         };
-        let name = &self.names[position];
+        let name = &self.names()[position];
         for file in &self.files {
-            let cells = file.source.column(name, position, file.rows).and_then(|cells| {
-                let missing = (0..cells.len()).find(|&row| cells.text(row).is_empty());
+            let cells = file.source.column(position, file.all_rows).and_then(|cells| {
+                let rows = |row| file.own_row(file.first_row + row);
+                let missing =
+                    (0..file.rows).map(rows).find(|&row| row < cells.len() && cells.text(row).is_empty());
                 match missing {
                     Some(row) => {
                         let place = Place { row: row + 1, line: None, column: name.clone() };
                         Err(Error::MissingLabel { place })
                     }
-                    None if cells.len() != file.rows => Err(Error::Changed),
+                    None if cells.len() != file.all_rows => Err(Error::Changed),
                     None => Ok(cells),
                 }
             });
             let cells = cells.map_err(|error| error.in_file(&file.path))?;
-            (0..file.rows).for_each(|row| add(label(cells.text(row))));
+            (0..file.rows).for_each(|row| add(label(cells.text(file.own_row(file.first_row + row)))));
         }
         Ok(Some(Groups { names, of_row }))
     }
@@ -72,7 +74,7 @@ fn label(text: String) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Column, Draws, Frame, Reading, Target};
+    use crate::{Column, Draws, Frame, OutputFormat, Reading};
 
     fn frame() -> Frame {
         let kinds = ["b", "a", "b", "c"].map(|kind| Some(kind.to_string())).to_vec();
@@ -102,13 +104,13 @@ mod tests {
         for ending in endings {
             let path = folder.path().join(format!("d.{ending}"));
             let mut bytes = Vec::new();
-            frame().write_as(Target::of_path(&path).unwrap(), &mut bytes).unwrap();
+            frame().write_as(OutputFormat::of_path(&path).unwrap(), &mut bytes).unwrap();
             std::fs::write(&path, bytes).unwrap();
             // The other column that is no number would be refused as a parameter.
             let mut numbers = Vec::new();
             let mut plain = frame();
             plain.columns.remove(1);
-            plain.write_as(Target::of_path(&path).unwrap(), &mut numbers).unwrap();
+            plain.write_as(OutputFormat::of_path(&path).unwrap(), &mut numbers).unwrap();
             let (names, rows) = names_and_rows(&[&path], "kind");
             assert_eq!(
                 (names, rows),
@@ -133,7 +135,7 @@ mod tests {
         let mut bytes = Vec::new();
         let mut plain = frame();
         plain.columns.remove(1);
-        plain.write_as(Target::of_path(&path).unwrap(), &mut bytes).unwrap();
+        plain.write_as(OutputFormat::of_path(&path).unwrap(), &mut bytes).unwrap();
         std::fs::write(&path, bytes).unwrap();
         assert_eq!(names_and_rows(&[&path], "x2").1, [0, 0, 1, 2]);
     }

@@ -1,16 +1,15 @@
-//! The second pass: chosen rows with all their columns, out of the files they came from.
+//! Chosen rows with all their columns, out of the files they came from: the second pass.
 
 use std::io::Write;
 
-use flate2::Compression;
-use flate2::write::GzEncoder;
-
-use super::{Draws, File, Source};
-use crate::format::{Format, Target};
+use super::{Draws, File};
+use crate::format::{Format, OutputFormat};
 use crate::frame::{Column, Frame};
-use crate::selection::id_name;
-use crate::text::quoted;
-use crate::{Result, npy};
+use crate::selection::{OWN_WEIGHTS, id_name};
+use crate::source::{Dress, codec};
+use crate::text::{TextSource, quoted};
+use crate::write::packed;
+use crate::{Error, Note, Result, npy};
 
 impl Draws {
     /// These rows (counted from 0 over all files) with all their columns, in the order given.
@@ -24,8 +23,8 @@ impl Draws {
             if here.is_empty() {
                 continue;
             }
-            let local: Vec<usize> = here.iter().map(|&i| rows[i] - file.first_row).collect();
-            let frame = file.source.frame(&self.names, &local).map_err(|error| error.in_file(&file.path))?;
+            let local: Vec<usize> = here.iter().map(|&i| file.own_row(rows[i])).collect();
+            let frame = file.source.frame(self.names(), &local).map_err(|error| error.in_file(&file.path))?;
             joined.append(frame);
             order.extend(here);
         }
@@ -35,11 +34,36 @@ impl Draws {
         Ok(joined)
     }
 
+    /// What writing rows in this format will not do as one might expect: columns it writes as text, or not at all. An error
+    /// is what [`write_rows`](Self::write_rows) would fail with, so that it can be had before the work is done.
+    pub fn check_output(&self, output: OutputFormat) -> Result<Vec<Note>> {
+        let format = output.format;
+        codec(format)?;
+        // Text goes out as it is, and arrays keep their types among themselves.
+        let is_kept = format == Format::Npy
+            || self.same_text(output).is_some()
+            || format == Format::Npz && self.files.len() == 1 && self.files[0].source.as_npz().is_some();
+        if is_kept {
+            return Ok(Vec::new());
+        }
+        let frame = self.frame(&[0])?;
+        let mut notes = frame.notes_for(format)?;
+        let is_there = |name: &String| frame.columns.iter().any(|(other, _)| other == name);
+        let columns: Vec<String> = self.names().iter().filter(|name| !is_there(name)).cloned().collect();
+        if !columns.is_empty() {
+            notes.push(Note::NotWritten { columns, format });
+        }
+        // Whatever else can go wrong with a type goes wrong with one row too.
+        self.write_rows(&[0], None, output, &mut std::io::sink())?;
+        Ok(notes)
+    }
+
     /// Writes these rows (counted from 0 over all files) with all their columns, in the order given; a row may be given
     /// more than once. From text to text of the same separator each row goes out character for character.
     ///
     /// Behind the columns of the file come `chain` and `draw` from 1 and `row` from 0, each unless the file has such a
-    /// column, and `weight` where weights are given. An .npy file has no names and holds the parameters alone.
+    /// column, and `weight` where weights are given. An .npy file has no names and holds the parameters alone. What the
+    /// format cannot hold is left out; [`check_output`](Self::check_output) says what that is.
     ///
     /// # Panics
     /// If a row is not in the files.
@@ -48,45 +72,78 @@ impl Draws {
         &self,
         rows: &[usize],
         weights: Option<&[f64]>,
-        target: Target,
+        output: OutputFormat,
         out: &mut dyn Write,
     ) -> Result<()> {
         assert!(rows.iter().all(|&row| row < self.len()), "a row is not in the files");
-        if target.gzip && target.format == Format::Text {
-            let mut packed = GzEncoder::new(out, Compression::default());
-            self.write_rows(rows, weights, Target { gzip: false, ..target }, &mut packed)?;
-            packed.finish()?;
-            return Ok(());
-        }
+        packed(output, out, |out| self.write_unpacked(rows, weights, output, out))
+    }
+
+    fn write_unpacked(
+        &self,
+        rows: &[usize],
+        weights: Option<&[f64]>,
+        output: OutputFormat,
+        out: &mut dyn Write,
+    ) -> Result<()> {
         let added = self.added_columns(rows, weights);
-        match (target.format, self.same_text(target)) {
-            (Format::Text, Some(separator)) => self.write_verbatim(rows, &added, separator, out),
-            (Format::Npy, _) => npy::write_rows(&self.values, self.dim(), rows, self.npy_is_single(), out),
-            (Format::Npz, _) if self.files.iter().all(|file| matches!(file.source, Source::Npz(_))) => {
-                self.write_npz(rows, &added, out)
+        if let Some(texts) = self.same_text(output) {
+            return self.write_verbatim(rows, &added, &texts, out);
+        }
+        match (output.format, &self.files[..]) {
+            (Format::Npy, _) => match self.same_arrays() {
+                Some(descr) => self.write_arrays(rows, descr, out),
+                None => {
+                    let frame = self.frame(rows)?;
+                    let is_parameter = |(position, _): &(usize, _)| self.choice.parameters.contains(position);
+                    let columns = frame.columns.into_iter().enumerate().filter(is_parameter);
+                    npy::write_numbers(columns.map(|(_, (_, column))| column).collect(), out)
+                }
+            },
+            (Format::Npz, [file]) if file.source.as_npz().is_some() => {
+                let own: Vec<usize> = rows.iter().map(|&row| file.own_row(row)).collect();
+                let npz = file.source.as_npz().expect("asked before");
+                npz.write_rows(&own, &added, out).map_err(|error| error.in_file(&file.path))
             }
-            (format, _) => {
+            (format, files) => {
                 let mut frame = self.frame(rows)?;
                 frame.columns.extend(added);
-                frame.write(format, target.separator, out)
+                let dress = Dress {
+                    separator: output.separator,
+                    is_untyped: files.iter().any(|file| file.source.as_text().is_some()),
+                    remarks: files[0].source.remarks(),
+                };
+                frame.write_dressed(format, &dress, out)
             }
         }
     }
 
-    /// The separator of the text files that can go out as they came in; `None` where they cannot.
-    fn same_text(&self, target: Target) -> Option<u8> {
-        let separator = |file: &File| match &file.source {
-            Source::Text(text) => Some(text.separator()),
-            _ => None,
-        };
-        let first = separator(&self.files[0])?;
-        let same = self.files.iter().all(|file| separator(file) == Some(first));
-        let wanted = target.separator.is_none_or(|wanted| wanted == first);
-        (same && wanted && target.format == Format::Text).then_some(first)
+    /// The files of text that can go out as they came in; `None` where they cannot.
+    fn same_text(&self, output: OutputFormat) -> Option<Vec<(&File, &TextSource)>> {
+        let texts: Option<Vec<_>> =
+            self.files.iter().map(|file| Some((file, file.source.as_text()?))).collect();
+        let texts = texts.filter(|_| output.format == Format::Text)?;
+        let first = texts[0].1.separator();
+        let same = texts.iter().all(|(_, text)| text.separator() == first);
+        (same && output.separator.is_none_or(|wanted| wanted == first)).then_some(texts)
     }
 
-    fn npy_is_single(&self) -> bool {
-        self.files.iter().all(|file| matches!(&file.source, Source::Npy(npy) if npy.is_single()))
+    /// The type of arrays that can go out as they came in; `None` where they cannot.
+    fn same_arrays(&self) -> Option<&str> {
+        let first = self.files[0].source.as_npy()?.descr()?;
+        let same = |file: &File| file.source.as_npy().and_then(|npy| npy.descr()) == Some(first);
+        self.files.iter().all(same).then_some(first)
+    }
+
+    fn write_arrays(&self, rows: &[usize], descr: &str, out: &mut dyn Write) -> Result<()> {
+        out.write_all(&npy::header(descr, &[rows.len(), self.dim()]))?;
+        for &row in rows {
+            let file = self.file_of(row);
+            let npy = file.source.as_npy().ok_or(Error::Changed)?;
+            let bytes = npy.raw_rows(&[file.own_row(row)], &self.choice.parameters);
+            out.write_all(&bytes.map_err(|error| error.in_file(&file.path))?)?;
+        }
+        Ok(())
     }
 
     fn added_columns(&self, rows: &[usize], weights: Option<&[f64]>) -> Vec<(String, Column)> {
@@ -94,14 +151,14 @@ impl Draws {
         let mut added = vec![
             ("chain".to_string(), Column::integers(ids.iter().map(|&(chain, _)| chain))),
             ("draw".to_string(), Column::integers(ids.iter().map(|&(_, draw)| draw))),
-            ("row".to_string(), Column::integers(rows.iter().copied())),
+            ("row".to_string(), Column::integers(rows.iter().map(|&row| self.row_number(row)))),
         ];
         // CmdStan, posterior and ArviZ call the draw an iteration as well.
-        let has = |id: &str| self.names.iter().any(|name| id_name(name) == Some(id));
+        let has = |id: &str| self.names().iter().any(|name| id_name(name) == Some(id));
         added.retain(|(id, _)| !(has(id) || id == "draw" && has("iteration")));
         if let Some(weights) = weights {
-            let taken = self.names.iter().any(|name| name == "weight");
-            let name = if taken { "supersample_weight" } else { "weight" };
+            let taken = self.names().iter().any(|name| name == OWN_WEIGHTS[0]);
+            let name = OWN_WEIGHTS[usize::from(taken)];
             added.push((name.to_string(), Column::doubles(weights.iter().copied())));
         }
         added
@@ -111,12 +168,11 @@ impl Draws {
         &self,
         rows: &[usize],
         added: &[(String, Column)],
-        separator: u8,
+        texts: &[(&File, &TextSource)],
         out: &mut dyn Write,
     ) -> Result<()> {
-        let Source::Text(first) = &self.files[0].source else {
-            unreachable!("only text is written verbatim")
-        };
+        let first = texts[0].1;
+        let separator = first.separator();
         out.write_all(first.header())?;
         for (name, _) in added {
             out.write_all(&[separator])?;
@@ -124,11 +180,10 @@ impl Draws {
         }
         out.write_all(first.line_break())?;
         let mut records: Vec<Vec<u8>> = vec![Vec::new(); rows.len()];
-        for file in &self.files {
-            let Source::Text(text) = &file.source else { unreachable!("only text is written verbatim") };
+        for (file, text) in texts {
             let range = file.first_row..file.first_row + file.rows;
             let here: Vec<usize> = (0..rows.len()).filter(|&i| range.contains(&rows[i])).collect();
-            let local: Vec<usize> = here.iter().map(|&i| rows[i] - file.first_row).collect();
+            let local: Vec<usize> = here.iter().map(|&i| file.own_row(rows[i])).collect();
             let found = text.records(&local).map_err(|error| error.in_file(&file.path))?;
             here.into_iter().zip(found).for_each(|(i, record)| records[i] = record);
         }
@@ -141,16 +196,5 @@ impl Draws {
             out.write_all(first.line_break())?;
         }
         Ok(())
-    }
-
-    /// Arrays go out as they came in, each with the chosen entries; one that spans files needs one shape and type.
-    fn write_npz(&self, rows: &[usize], added: &[(String, Column)], out: &mut dyn Write) -> Result<()> {
-        if self.files.len() > 1 {
-            let mut frame = self.frame(rows)?;
-            frame.columns.extend(added.to_vec());
-            return frame.write(Format::Npz, None, out);
-        }
-        let Source::Npz(npz) = &self.files[0].source else { unreachable!("asked before") };
-        npz.write_rows(rows, added, out)
     }
 }

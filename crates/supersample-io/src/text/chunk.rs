@@ -1,9 +1,11 @@
-//! The hot loop of reading text: bytes of whole records to numbers, straight into rows.
+//! Numbers out of text, the hot loop: bytes of whole records straight into rows.
 
 use memchr::{memchr, memchr2};
 
-use super::records::{Dialect, End, Field};
+use super::records::{Dialect, End};
+use crate::Use;
 use crate::error::BadCell;
+use crate::reading::Missing;
 
 /// Of so many rows the place of one is remembered, so that any row is found again by reading a few lines.
 pub(crate) const MARK_EVERY: usize = 64;
@@ -49,7 +51,12 @@ pub(crate) enum TroubleKind {
 }
 
 /// Reads whole records. The last may lack its terminator where the file does.
-pub(crate) fn read(bytes: &[u8], dialect: Dialect, roles: &[Role]) -> Result<Chunk, Trouble> {
+pub(crate) fn read(
+    bytes: &[u8],
+    dialect: Dialect,
+    roles: &[Role],
+    missing: Missing,
+) -> Result<Chunk, Trouble> {
     let mut chunk = Chunk::default();
     let parameters = roles.iter().filter(|&&role| role == Role::Parameter).count();
     // About what the first line suggests; a little more than is needed costs nothing.
@@ -75,7 +82,7 @@ pub(crate) fn read(bytes: &[u8], dialect: Dialect, roles: &[Role]) -> Result<Chu
             None => {
                 chunk.values.truncate(values);
                 chunk.weights.truncate(weights);
-                at = careful_row(bytes, at, dialect, roles, &mut chunk)?;
+                at = careful_row(bytes, at, dialect, roles, missing, &mut chunk)?;
             }
         }
         chunk.rows += 1;
@@ -136,6 +143,7 @@ fn careful_row(
     at: usize,
     dialect: Dialect,
     roles: &[Role],
+    missing: Missing,
     chunk: &mut Chunk,
 ) -> Result<usize, Trouble> {
     let trouble = |kind| Trouble { row: chunk.rows, line: chunk.lines, kind };
@@ -160,6 +168,7 @@ fn careful_row(
             Err(BadCell::NonFinite) if *role == Role::Weight && text.parse() == Ok(f64::NEG_INFINITY) => {
                 numbers.push((*role, f64::NEG_INFINITY));
             }
+            Err(cell) if cell.is_kept(&text, missing) => numbers.push((*role, f64::NAN)),
             Err(cell) => return Err(trouble(TroubleKind::Cell { column, cell, text })),
         }
     }
@@ -188,26 +197,58 @@ pub(crate) fn number(text: &str) -> Result<f64, BadCell> {
     }
 }
 
-/// Whether not one wanted cell of these records is a number; only asked once something is wrong.
-pub(crate) fn is_all_text(bytes: &[u8], dialect: Dialect, roles: &[Role]) -> bool {
-    let mut at = 0;
-    while at < bytes.len() {
+/// How many rows at the top of a file tell whether a column holds numbers.
+const ROWS_LOOKED_AT: usize = 1000;
+
+/// What the columns hold in place of numbers, as far as the first rows tell: text where no cell is a number and one is a
+/// word, nothing where all are empty or say that a value is missing. `None` for columns of numbers, whatever else is in them.
+/// With it comes the first cell of the first column of text.
+pub(crate) fn found(
+    bytes: &[u8],
+    dialect: Dialect,
+    columns: usize,
+) -> (Vec<Option<Use>>, Option<(usize, String)>) {
+    // Undecided until a row has a number there; a row of the wrong length decides nothing.
+    let mut found: Vec<Option<Use>> = vec![Some(Use::Empty); columns];
+    let mut example = None;
+    let mut undecided: Vec<usize> = (0..columns).collect();
+    let (mut at, mut rows, mut has_trouble) = (0, 0, false);
+    while at < bytes.len() && rows < ROWS_LOOKED_AT && !undecided.is_empty() {
         let end = match dialect.record_end(bytes, at) {
             End::At(end) => end,
-            _ => bytes.len(),
+            End::Beyond => bytes.len(),
+            End::InQuote => {
+                has_trouble = true;
+                break;
+            }
         };
         if !dialect.is_passed_over(bytes, at) {
-            let is_text =
-                |field: &Field| field.text().is_none_or(|text| matches!(number(&text), Err(BadCell::Text)));
+            rows += 1;
             let fields = dialect.fields(&bytes[at..end]);
-            let wanted = fields.iter().zip(roles).filter(|(_, role)| **role != Role::Skipped);
-            if !wanted.into_iter().all(|(field, _)| is_text(field)) {
-                return false;
+            has_trouble |= fields.len() != columns;
+            if fields.len() == columns {
+                undecided.retain(|&column| {
+                    has_trouble |= fields[column].text().is_none();
+                    let text = fields[column].lossy_text();
+                    match number(&text) {
+                        Ok(_) | Err(BadCell::NonFinite) => found[column] = None,
+                        Err(BadCell::Missing) => {}
+                        Err(BadCell::Text) => {
+                            found[column] = Some(Use::Text);
+                            example.get_or_insert((column, text));
+                        }
+                    }
+                    found[column].is_some()
+                });
             }
         }
         at = end;
     }
-    true
+    // Where there seem to be no numbers because the rows are broken, the reader is to say how.
+    if rows == 0 || has_trouble && !found.contains(&None) {
+        return (vec![None; columns], None);
+    }
+    (found, example)
 }
 
 #[cfg(test)]
@@ -229,8 +270,8 @@ mod tests {
             let text = cells.join(",") + "\n";
             let roles = [Role::Parameter, Role::Weight, Role::Parameter];
             let mut careful = Chunk::default();
-            let expected = careful_row(text.as_bytes(), 0, COMMA, &roles, &mut careful);
-            match read(text.as_bytes(), COMMA, &roles) {
+            let expected = careful_row(text.as_bytes(), 0, COMMA, &roles, Missing::Refused, &mut careful);
+            match read(text.as_bytes(), COMMA, &roles, Missing::Refused) {
                 Ok(chunk) => {
                     prop_assert!(expected.is_ok());
                     prop_assert_eq!(chunk.values, careful.values);
@@ -244,8 +285,32 @@ mod tests {
     #[test]
     fn skipped_columns_may_hold_anything() {
         let roles = [Role::Skipped, Role::Parameter, Role::Skipped];
-        let chunk = read(b"x y,1.5,\n\n\"a,\n\",2,z\r\n,3,", COMMA, &roles).unwrap();
+        let chunk = read(b"x y,1.5,\n\n\"a,\n\",2,z\r\n,3,", COMMA, &roles, Missing::Refused).unwrap();
         assert_eq!((chunk.values, chunk.rows, chunk.lines), (vec![1.5, 2.0, 3.0], 3, 5));
         assert_eq!(chunk.marks, [(0, 0)]);
+    }
+
+    #[test]
+    fn columns_of_words_are_told_from_numbers_with_a_word_in_them() {
+        let text = b"1,x,,NA,y,nan\nx,y,,2,NA,z\n3,z,NA,4,,w\n";
+        let (found, example) = found(text, COMMA, 6);
+        let (word, none) = (Some(Use::Text), Some(Use::Empty));
+        assert_eq!(found, [None, word.clone(), none, None, word, None]);
+        assert_eq!(example, Some((1, "x".to_string())));
+    }
+
+    #[test]
+    fn missing_cells_are_kept_only_where_asked() {
+        let roles = [Role::Parameter, Role::Parameter];
+        let values =
+            |text: &str, missing| read(text.as_bytes(), COMMA, &roles, missing).map(|chunk| chunk.values);
+        for text in ["1,\n", "1,NA\n", "1,nan\n", "1, NaN\n"] {
+            assert!(values(text, Missing::Refused).is_err(), "{text}");
+            assert!(values(text, Missing::Kept).unwrap()[1].is_nan(), "{text}");
+        }
+        for text in ["1,x\n", "1,inf\n"] {
+            assert!(values(text, Missing::Kept).is_err(), "{text}");
+            assert!(values(text, Missing::AnyKept).unwrap()[1].is_nan(), "{text}");
+        }
     }
 }

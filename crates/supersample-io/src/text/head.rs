@@ -100,11 +100,17 @@ fn check_names(names: &[String]) -> Result<()> {
     if let Some(name) = names.iter().find(|name| !seen.insert(name.as_str())) {
         return Err(Error::DuplicateHeader { name: name.clone() });
     }
-    // pandas names the columns of a bare array 0, 1, 2, …, so whole numbers are names; 0.37 is a draw.
+    // pandas names the columns of a bare array 0, 1, 2, …; any other numbers are the first draw of a file without names.
     let are_numbers = names.iter().all(|name| name.parse::<f64>().is_ok());
-    let are_whole = names.iter().all(|name| name.parse::<u64>().is_ok());
-    if are_numbers && !are_whole {
+    if are_numbers && !are_counted(names) {
         return Err(Error::NoHeader { example: names[0].clone() });
     }
     Ok(())
+}
+
+/// Whether the names are 0, 1, 2, … or 1, 2, 3, …
+pub(super) fn are_counted(names: &[String]) -> bool {
+    [0, 1]
+        .into_iter()
+        .any(|first| names.iter().enumerate().all(|(at, name)| *name == (first + at).to_string()))
 }

@@ -8,21 +8,23 @@ mod head;
 mod records;
 mod stan;
 
-use std::io::Read;
+use std::io::{Read, Write};
 
 use memchr::{memchr, memchr_iter, memrchr};
 use rayon::prelude::*;
 
-pub(crate) use self::chunk::Role;
-use self::chunk::{Chunk, Trouble, TroubleKind, is_all_text};
+use self::chunk::Role;
+use self::chunk::{Chunk, Trouble, TroubleKind};
 use self::head::Head;
 pub(crate) use self::records::quoted;
 use self::records::{Dialect, End, without_break};
-use crate::draws::{Part, Source};
-use crate::error::BadCell;
+use crate::format::Format;
 use crate::frame::{Column, Frame};
 use crate::origin::Origin;
-use crate::{Error, Place, Reading, Result};
+use crate::reading::{Choice, Missing};
+use crate::source::{Dress, Part, Source};
+use crate::words::shown;
+use crate::{Error, Note, Place, Reading, Result};
 
 /// Bytes read at a time: many pieces for each thread, and small beside the numbers of a file that matters.
 const BLOCK: usize = 16 << 20;
@@ -46,20 +48,24 @@ pub(crate) struct TextSource {
 }
 
 /// Reads a file of text.
-pub(crate) fn read(origin: Origin, reading: &Reading<'_>) -> Result<Part> {
+pub(crate) fn read(origin: Origin, reading: &Reading<'_>, missing: Missing) -> Result<Part> {
     let mut blocks = Blocks { stream: origin.reader(0)?, is_over: false };
     let mut block = Vec::new();
     blocks.extend(&mut block)?;
     let head = Head::new(&mut block, &mut blocks, reading)?;
     let Head { dialect, names, line: header, line_break, start, lines, stan } = head;
-    let mut roles = vec![Role::Skipped; names.len()];
-    let parameters = reading.parameters(&names)?;
-    parameters.iter().for_each(|&column| roles[column] = Role::Parameter);
-    if let Some(column) = reading.weight_position(&names)? {
-        roles[column] = Role::Weight;
+    let mut notes = Vec::new();
+    if head::are_counted(&names) {
+        notes.push(Note::CountedHeader { first: usize::from(names[0] != "0") });
     }
-
-    let mut read = Rows { parameters: parameters.len(), lines, ..Rows::default() };
+    let first_row = first_record(&block[start..], dialect);
+    let mean_rows = usize::from(!first_row.is_empty() && stan::starts_with_mean(stan, &names, &first_row));
+    let choice = choose(names, &block[start..], dialect, reading)?;
+    let mut roles = vec![Role::Skipped; choice.names.len()];
+    for (column, is_weight) in choice.wanted() {
+        roles[column] = if is_weight { Role::Weight } else { Role::Parameter };
+    }
+    let mut read = Rows { parameters: choice.parameters.len(), lines, ..Rows::default() };
     let (mut offset, mut at) = (start as u64, start);
     loop {
         let is_last = blocks.is_over;
@@ -76,36 +82,34 @@ pub(crate) fn read(origin: Origin, reading: &Reading<'_>) -> Result<Part> {
         }
         let mut next = block[end..].to_vec();
         let (chunks, more) = rayon::join(
-            || parse(&block[at..end], &pieces, dialect, &roles),
+            || parse(&block[at..end], &pieces, dialect, &roles, missing),
             || if is_last { Ok(()) } else { blocks.extend(&mut next) },
         );
         for ((chunk, trouble), (piece, _)) in chunks.into_iter().zip(&pieces) {
             read.append(chunk, offset + *piece as u64);
             if let Some(trouble) = trouble {
-                // A file without any numbers is told so, rather than about its first cell.
-                let is_first = read.rows + trouble.row == 0;
-                let all_text = is_first && is_all_text(&block[at..end], dialect, &roles);
-                return Err(read.explain(trouble, &names, all_text, reading));
+                return Err(read.explain(trouble, &choice));
             }
         }
         more?;
         offset += (end - at) as u64;
-        read.expect(origin.len(), origin.is_gzip(), offset);
+        read.expect(origin.len(), origin.packing().is_some(), offset);
         if is_last {
             break;
         }
         (block, at) = (next, 0);
     }
-    let skipped = match reading.keep_warmup {
+    let warmup = match reading.keep_warmup {
         true => 0,
         false => stan.map_or(0, |run| run.warmup_rows().min(read.rows)),
     };
+    let skipped = warmup + mean_rows;
     // CmdStan ends every line; a file that ends within one was cut, and its last number may be wrong.
     if stan.is_some() && block.last().is_some_and(|&byte| byte != dialect.terminator) {
         return Err(Error::CutShort { line: read.lines + usize::from(read.rows == 0) });
     }
     if read.rows == skipped {
-        return Err(if read.rows == 0 { Error::NoRows } else { Error::OnlyWarmup { rows: skipped } });
+        return Err(if warmup == 0 { Error::NoRows } else { Error::OnlyWarmup { rows: warmup } });
     }
     read.values.drain(..skipped * read.parameters);
     read.weights.drain(..skipped.min(read.weights.len()));
@@ -114,14 +118,55 @@ pub(crate) fn read(origin: Origin, reading: &Reading<'_>) -> Result<Part> {
     Ok(Part {
         rows: read.rows - skipped,
         has_warmup: stan.is_some_and(|run| run.warmup_rows() > 0),
-        names,
-        parameters,
+        choice,
         values: read.values,
         weights,
-        warmup: skipped,
+        warmup,
+        mean_rows,
         draws_per_chain: None,
-        source: Source::Text(source),
+        notes,
+        source: Box::new(source),
     })
+}
+
+/// Which columns are read for what, by their names and by what the first rows hold.
+fn choose(names: Vec<String>, rows: &[u8], dialect: Dialect, reading: &Reading<'_>) -> Result<Choice> {
+    let (found, example) = chunk::found(rows, dialect, names.len());
+    let is_for_want_of_numbers = !found.contains(&None);
+    let Some((column, text)) =
+        example.filter(|_| is_for_want_of_numbers && reading.selection.only().is_none())
+    else {
+        return reading.choose(names, &found);
+    };
+    // A file without any numbers is told so, rather than about its first cell.
+    let has_comma = text.contains(',') && text.replacen(',', ".", 1).parse::<f64>().is_ok();
+    let remedy = match (has_comma, names.len()) {
+        (true, _) => "decimal commas are not read: write points",
+        (false, 1) => "if another character separates the columns, name it with --separator",
+        _ => "a table of draws has one number in each cell",
+    };
+    let reason = format!(
+        "not one cell is a number (the first of column '{}' is '{}'); {remedy}",
+        shown(&names[column]),
+        shown(&text)
+    );
+    Err(Error::NoNumericColumns { reason })
+}
+
+/// The fields of the first record among these bytes; none where there is no record.
+fn first_record(bytes: &[u8], dialect: Dialect) -> Vec<String> {
+    let mut at = 0;
+    while at < bytes.len() {
+        let end = match dialect.record_end(bytes, at) {
+            End::At(end) => end,
+            _ => bytes.len(),
+        };
+        if !dialect.is_passed_over(bytes, at) {
+            return dialect.fields(&bytes[at..end]).iter().map(|field| field.lossy_text()).collect();
+        }
+        at = end;
+    }
+    Vec::new()
 }
 
 /// About how many rows and parameters a file has, from its first block and its length; `None` where that does not say,
@@ -131,9 +176,9 @@ pub(crate) fn expected(origin: &Origin, reading: &Reading<'_>) -> Result<Option<
     let mut block = Vec::new();
     blocks.extend(&mut block)?;
     let head = Head::new(&mut block, &mut blocks, reading)?;
-    let parameters = reading.parameters(&head.names)?.len();
+    let parameters = choose(head.names, &block[head.start..], head.dialect, reading)?.parameters.len();
     let lines = memchr_iter(head.dialect.terminator, &block[head.start..]).count();
-    if origin.is_gzip() || lines == 0 {
+    if origin.packing().is_some() || lines == 0 {
         return Ok(None);
     }
     let line = (block.len() - head.start) as f64 / lines as f64;
@@ -201,8 +246,10 @@ fn parse(
     pieces: &[(usize, usize)],
     dialect: Dialect,
     roles: &[Role],
+    missing: Missing,
 ) -> Vec<(Chunk, Option<Trouble>)> {
-    let one = |&(start, end): &(usize, usize)| match chunk::read(&bytes[start..end], dialect, roles) {
+    let one = |&(start, end): &(usize, usize)| match chunk::read(&bytes[start..end], dialect, roles, missing)
+    {
         Ok(chunk) => (chunk, None),
         Err(trouble) => (Chunk::default(), Some(trouble)),
     };
@@ -231,8 +278,8 @@ impl Rows {
     }
 
     /// Makes room for what the rest of the file should hold, so that the numbers are not moved again and again.
-    fn expect(&mut self, file: u64, is_gzip: bool, read: u64) {
-        if !is_gzip && read > 0 {
+    fn expect(&mut self, file: u64, is_packed: bool, read: u64) {
+        if !is_packed && read > 0 {
             let rows = (self.rows as f64 * (file as f64 / read as f64) * 1.01) as usize;
             let wanted = rows.saturating_mul(self.parameters);
             // A reservation is a promise of the system that costs nothing until it is used.
@@ -240,20 +287,15 @@ impl Rows {
         }
     }
 
-    fn explain(&self, trouble: Trouble, names: &[String], all_text: bool, reading: &Reading<'_>) -> Error {
+    fn explain(&self, trouble: Trouble, choice: &Choice) -> Error {
         let (row, line) = (self.rows + trouble.row + 1, self.lines + trouble.line + 1);
         match trouble.kind {
-            TroubleKind::Ragged { found } => Error::Ragged { row, line, found, expected: names.len() },
+            TroubleKind::Ragged { found } => Error::Ragged { row, line, found, expected: choice.names.len() },
             TroubleKind::NotUtf8 => Error::NotUtf8 { line },
             TroubleKind::UnclosedQuote => Error::UnclosedQuote { row, line },
-            TroubleKind::Cell { column, cell: BadCell::Text, text } if all_text => {
-                let name = &names[column];
-                let reason = format!("not one cell is a number (the first of column '{name}' is '{text}')");
-                Error::NoNumericColumns { reason }
-            }
             TroubleKind::Cell { column, cell, text } => {
-                let place = Place { row, line: Some(line), column: names[column].clone() };
-                cell.refused(place, text, reading.is_weight(&names[column]))
+                let place = Place { row, line: Some(line), column: choice.names[column].clone() };
+                cell.refused(place, text, choice.weight == Some(column))
             }
         }
     }
@@ -287,7 +329,9 @@ impl TextSource {
             let mark = self.marks[self.marks.partition_point(|&(marked, _)| marked <= row) - 1];
             // Go on from where the last row was, unless a mark is closer.
             let mut here = match cursor.take() {
-                Some(cursor) if cursor.row <= row && (self.origin.is_gzip() || cursor.row >= mark.0) => {
+                Some(cursor)
+                    if cursor.row <= row && (self.origin.packing().is_some() || cursor.row >= mark.0) =>
+                {
                     cursor
                 }
                 _ => self.cursor_at(mark)?,
@@ -302,7 +346,7 @@ impl TextSource {
     }
 
     fn cursor_at(&self, (row, offset): (u64, u64)) -> Result<Cursor> {
-        if !self.origin.is_gzip() {
+        if self.origin.packing().is_none() {
             return Ok(Cursor { row, stream: self.origin.reader(offset)?, buffer: Vec::new(), at: 0 });
         }
         let (row, offset) = self.marks.first().copied().unwrap_or((row, offset));
@@ -310,9 +354,18 @@ impl TextSource {
         std::io::copy(&mut (&mut stream).take(offset), &mut std::io::sink()).map_err(Error::Unreadable)?;
         Ok(Cursor { row, stream, buffer: Vec::new(), at: 0 })
     }
+}
 
-    /// The cells of one column of the first so many rows, as text.
-    pub(crate) fn column(&self, position: usize, rows: usize) -> Result<Column> {
+impl Source for TextSource {
+    fn format(&self) -> Format {
+        Format::Text
+    }
+
+    fn as_text(&self) -> Option<&TextSource> {
+        Some(self)
+    }
+
+    fn column(&self, position: usize, rows: usize) -> Result<Column> {
         let mut cursor = self.cursor_at(*self.marks.first().ok_or(Error::Changed)?)?;
         for _ in 0..self.skipped {
             cursor.next(self.dialect)?;
@@ -326,8 +379,7 @@ impl TextSource {
         Ok(Column::Text(cells))
     }
 
-    /// The rows with all their columns as text.
-    pub(crate) fn frame(&self, names: &[String], rows: &[usize]) -> Result<Frame> {
+    fn frame(&self, names: &[String], rows: &[usize]) -> Result<Frame> {
         let mut cells: Vec<Vec<Option<String>>> = vec![Vec::with_capacity(rows.len()); names.len()];
         for record in self.records(rows)? {
             let fields = self.dialect.fields(&record);
@@ -338,6 +390,22 @@ impl TextSource {
         let columns = names.iter().cloned().zip(cells.into_iter().map(Column::Text)).collect();
         Ok(Frame { columns })
     }
+}
+
+/// Writes a header and a line for each row.
+pub(crate) fn write_frame(frame: &Frame, dress: &Dress, out: &mut dyn Write) -> Result<()> {
+    let separator = dress.separator.unwrap_or(b',');
+    let mut line = |cells: &mut dyn Iterator<Item = String>| -> Result<()> {
+        for (i, cell) in cells.enumerate() {
+            if i > 0 {
+                out.write_all(&[separator])?;
+            }
+            out.write_all(quoted(&cell, separator).as_bytes())?;
+        }
+        Ok(out.write_all(b"\n")?)
+    };
+    line(&mut frame.columns.iter().map(|(name, _)| name.clone()))?;
+    (0..frame.len()).try_for_each(|row| line(&mut frame.columns.iter().map(|(_, column)| column.text(row))))
 }
 
 /// The second pass: records one after the other from some row on.

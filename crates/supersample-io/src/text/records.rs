@@ -137,7 +137,7 @@ impl Field<'_> {
 }
 
 impl Field<'_> {
-    /// The same, with what is not UTF-8 replaced.
+    /// What the field says, with what is not UTF-8 replaced.
     pub(crate) fn lossy_text(&self) -> String {
         self.text().unwrap_or_else(|| String::from_utf8_lossy(self.raw).trim().to_string())
     }

@@ -1,8 +1,12 @@
 //! What the remarks at the head of a CmdStan file say of the rows below.
 
-/// The settings of a run that decide which rows are warm-up.
+/// The columns before the parameters in the output of the method `variational`, and of no other.
+const VARIATIONAL_COLUMNS: [&str; 3] = ["lp__", "log_p__", "log_g__"];
+
+/// The settings of a run that decide which rows are no draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct StanRun {
+    is_variational: bool,
     saves_warmup: bool,
     num_warmup: usize,
     thin: usize,
@@ -25,6 +29,7 @@ impl StanRun {
         };
         let number = |name: &str| setting(name).and_then(|value| value.parse().ok());
         Some(StanRun {
+            is_variational: setting("method").as_deref() == Some("variational"),
             // 0 and 1 before version 2.36, false and true since.
             saves_warmup: matches!(setting("save_warmup").as_deref(), Some("1" | "true")),
             num_warmup: number("num_warmup").unwrap_or(1000),
@@ -35,6 +40,20 @@ impl StanRun {
     /// How many rows at the top of the file are warm-up: every `thin`-th iteration is written, the first among them.
     pub(crate) fn warmup_rows(&self) -> usize {
         if self.saves_warmup { self.num_warmup.div_ceil(self.thin) } else { 0 }
+    }
+}
+
+/// Whether the first row is the mean of an approximation and no draw, as the method `variational` writes it. Where the
+/// settings are lost the columns tell, and the zeros that stand in that row for what only draws have.
+pub(crate) fn starts_with_mean(run: Option<StanRun>, names: &[String], first_row: &[String]) -> bool {
+    match run {
+        Some(run) => run.is_variational,
+        None => {
+            let is_zero = |cell: &String| cell.parse() == Ok(0.0);
+            names.len() > VARIATIONAL_COLUMNS.len()
+                && names.iter().zip(VARIATIONAL_COLUMNS).all(|(name, known)| name == known)
+                && first_row.iter().take(VARIATIONAL_COLUMNS.len()).all(is_zero)
+        }
     }
 }
 
@@ -56,5 +75,21 @@ mod tests {
         assert_eq!(rows(&remarks("0 (Default)", "1000 (Default)", "1")), 0);
         assert_eq!(rows(&remarks("false (Default)", "1000", "1")), 0);
         assert_eq!(StanRun::of_remarks("# made by hand\n"), None);
+    }
+
+    #[test]
+    fn only_variational_output_starts_with_a_mean() {
+        let owned = |words: &[&str]| words.iter().map(|word| word.to_string()).collect::<Vec<_>>();
+        let run =
+            |method: &str| StanRun::of_remarks(&format!("# stan_version_major = 2\n# method = {method}\n"));
+        let names = owned(&["lp__", "log_p__", "log_g__", "mu"]);
+        let (mean, draw) = (owned(&["0", "0", "0", "1.5"]), owned(&["0", "-7.5", "-1.25", "1.5"]));
+        assert!(starts_with_mean(run("variational"), &names, &mean));
+        for method in ["sample (Default)", "optimize", "laplace", "pathfinder"] {
+            assert!(!starts_with_mean(run(method), &names, &mean), "{method}");
+        }
+        assert!(starts_with_mean(None, &names, &mean));
+        assert!(!starts_with_mean(None, &names, &draw));
+        assert!(!starts_with_mean(None, &owned(&["lp__", "log_p__", "log_q__", "mu"]), &mean));
     }
 }

@@ -5,7 +5,7 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use crate::{Draws, Error, Format, Reading, Result, Selection, Target};
+use crate::{Draws, Error, Format, Note, OutputFormat, Packing, Reading, Result, Selection, Use};
 
 fn read_with(bytes: &[u8], reading: &Reading<'_>) -> Result<Draws> {
     let mut file = tempfile::NamedTempFile::new().unwrap();
@@ -33,7 +33,7 @@ fn refused(text: &str) -> String {
 /// The rows as written, without the ids that are added behind them.
 fn written(draws: &Draws, rows: &[usize]) -> String {
     let mut out = Vec::new();
-    draws.write_rows(rows, None, Target::plain(Format::Text), &mut out).unwrap();
+    draws.write_rows(rows, None, OutputFormat::plain(Format::Text), &mut out).unwrap();
     let text = String::from_utf8(out).unwrap();
     let separator = if text.contains('\t') { "\t" } else { "," };
     let ids: Vec<String> = rows
@@ -70,12 +70,18 @@ fn rows_come_back_verbatim_in_any_order() {
 fn ids_are_added_only_where_the_file_has_none() {
     let header = |text: &str| {
         let mut out = Vec::new();
-        read(text).unwrap().write_rows(&[0], Some(&[0.5]), Target::plain(Format::Text), &mut out).unwrap();
+        read(text)
+            .unwrap()
+            .write_rows(&[0], Some(&[0.5]), OutputFormat::plain(Format::Text), &mut out)
+            .unwrap();
         String::from_utf8(out).unwrap()
     };
     assert_eq!(header("mu\n1\n"), "mu,chain,draw,row,weight\n1,1,1,0,0.5\n");
     assert_eq!(header(".chain;.iteration;mu\n1;7;2\n"), ".chain;.iteration;mu;row;weight\n1;7;2;0;0.5\n");
-    assert_eq!(header("weight,Row\n3,4\n"), "weight,Row,chain,draw,supersample_weight\n3,4,1,1,0.5\n");
+    assert_eq!(
+        header("mu,weight,Row\n3,1,4\n"),
+        "mu,weight,Row,chain,draw,supersample_weight\n3,1,4,1,1,0.5\n"
+    );
 }
 
 #[test]
@@ -113,8 +119,8 @@ fn bad_cells_are_named_by_row_line_and_column() {
     );
     assert_eq!(
         refused(&format!("{text} \n")),
-        "row 3 (line 6), column 'tau' is empty; drop the row or fill the value in, or leave the column out \
-         with --exclude tau"
+        "row 3 (line 6), column 'tau' is empty; fill it in, leave such rows out with --drop-na, or the column with \
+         --exclude tau"
     );
     assert!(refused(&format!("{text}NA\n")).contains("column 'tau' is 'NA', a missing value;"));
     for word in ["nan", "NaN", "-inf", "Infinity", "1e999"] {
@@ -140,6 +146,11 @@ fn files_that_are_no_tables_are_refused() {
     assert!(refused("a,b, a\n1,2,3\n").starts_with("two columns are named 'a'"));
     assert!(refused("0.31,0.2\n0.5,0.7\n").starts_with("the first line holds numbers ('0.31', …)"));
     assert_eq!(read("0,1\n0.5,0.7\n").unwrap().parameter_names(), ["0", "1"]);
+    assert_eq!(read("1,2,3\n4,5,6\n").unwrap().parameter_names(), ["1", "2", "3"]);
+    // Whole numbers that do not count are the first draw of a file without names.
+    for text in ["7,3\n3,4\n", "1,1.0\n2,3\n", "0,2\n2,3\n", "2,3\n3,4\n", "01,02\n3,4\n"] {
+        assert!(refused(text).starts_with("the first line holds numbers ('"), "{text:?}");
+    }
     assert!(matches!(
         read("a,row\n1,2\n3,\"4\n5,6\n").unwrap_err(),
         Error::UnclosedQuote { row: 2, line: 3 }
@@ -154,10 +165,67 @@ fn files_that_are_no_tables_are_refused() {
 fn a_file_of_text_is_told_apart_from_a_stray_word() {
     assert_eq!(
         refused("a,b\nx,y\nz,w\n"),
-        "no column is left to choose by: not one cell is a number (the first of column 'a' is 'x')"
+        "no column is left to choose by: not one cell is a number (the first of column 'a' is 'x'); a table of draws \
+         has one number in each cell"
+    );
+    assert!(refused("a;b\n0,5;1,5\n").ends_with("decimal commas are not read: write points"));
+    assert!(
+        refused("a:b\n1:2\n")
+            .ends_with("if another character separates the columns, name it with --separator")
+    );
+    assert!(
+        refused("a;b\n1;1\n0,5;2\n").ends_with("--exclude a (decimal commas are not read: write points)")
     );
     assert!(refused("a,b\nx,y\n1,w\n").starts_with("row 1 (line 2), column 'a' is 'x'"));
     assert!(refused("a,chain\n1,x\ny,2\n").starts_with("row 2 (line 3), column 'a' is 'y'"));
+}
+
+#[test]
+fn columns_of_text_are_carried_along_unless_named() {
+    let draws = read("mu,who,none\n1,x,\n2,NA,NA\n").unwrap();
+    assert_eq!((draws.parameter_names(), draws.unused_names()), (vec!["mu"], vec!["who", "none"]));
+    assert_eq!(draws.uses()[1..], [Use::Text, Use::Empty]);
+    assert_eq!(written(&draws, &[1]), "mu,who,none\n2,NA,NA\n");
+    let named = Reading { selection: Selection::Only(vec!["who".to_string()]), ..Reading::default() };
+    let error = read_with(b"mu,who\n1,x\n", &named).unwrap_err().to_string();
+    assert!(error.starts_with("row 1 (line 2), column 'who' is 'x', not a number"), "{error}");
+}
+
+#[test]
+fn rows_with_missing_values_can_be_left_out() {
+    let text = "mu,tau,note\n1,NA,a\n2,3,\n,4,b\n5,6,c\nnan,7,d\n8,9,e\n";
+    let reading = Reading { drop_na: true, ..Reading::default() };
+    let draws = read_with(text.as_bytes(), &reading).unwrap();
+    assert_eq!(draws.values(), [2.0, 3.0, 5.0, 6.0, 8.0, 9.0]);
+    assert_eq!((draws.len(), draws.dropped_na()), (3, 3));
+    assert!(draws.notes().contains(&Note::MissingRows { rows: 3, of: 6 }));
+    // Row numbers and draws count the rows of the file.
+    let mut out = Vec::new();
+    draws.write_rows(&[2, 0], None, OutputFormat::plain(Format::Text), &mut out).unwrap();
+    assert_eq!(out, b"mu,tau,note,chain,draw,row\n8,9,e,1,6,5\n2,3,,1,2,1\n");
+    assert_eq!((draws.row_number(1), draws.row_of_number(3), draws.row_of_number(2)), (3, Some(1), None));
+    assert_eq!(draws.row_of_number(6), None);
+    assert!(matches!(read_with(b"mu,tau\n1,NA\nNA,2\n", &reading), Err(Error::OnlyMissing { rows: 2 })));
+    // A word or an infinity is not a missing value.
+    assert!(read_with(b"mu\n1\nx\n", &reading).is_err());
+    assert!(read_with(b"mu\n1\ninf\n", &reading).is_err());
+}
+
+#[test]
+fn messages_are_short_and_keep_the_terminal_as_it_is() {
+    let error = refused("mu\n1\n\u{1b}[2J\n");
+    assert!(error.contains("is '\\u{1b}[2J', not a number"), "{error}");
+    let error = refused(&format!("mu\n1\n{}\n", "x".repeat(5_000_000)));
+    assert!(error.len() < 200, "{}", error.len());
+    let error = refused("\"m\nu\",b\n1,1\nx,2\n");
+    assert!(error.contains("column 'm\\nu' is 'x'"), "{error}");
+}
+
+#[test]
+fn json_is_told_from_a_table() {
+    for text in ["{\"mu\": [1, 2]}", " [{\"mu\": 1}]\n", "[[1,2],[3,4]]\n"] {
+        assert!(refused(text).starts_with("this is JSON; write it as CSV"), "{text}");
+    }
 }
 
 #[test]
@@ -204,7 +272,7 @@ fn long_files_are_read_in_pieces_without_a_seam() {
         assert!(draws.values().chunks_exact(2).enumerate().all(exact));
         let wanted = [399_999, 7, 0, 65_536, 7, 63, 64, 200_001];
         let mut out = Vec::new();
-        draws.write_rows(&wanted, None, Target::plain(Format::Text), &mut out).unwrap();
+        draws.write_rows(&wanted, None, OutputFormat::plain(Format::Text), &mut out).unwrap();
         let out = String::from_utf8(out).unwrap();
         for row in wanted {
             assert!(out.contains(&format!("\n{row},")), "{row}");
@@ -218,17 +286,24 @@ fn long_files_are_read_in_pieces_without_a_seam() {
 }
 
 #[test]
-fn gzipped_text_is_text() {
+fn packed_text_is_text() {
     let text = "a,b\n1,2\n3,4\n5,6\n";
     let mut packed = GzEncoder::new(Vec::new(), Compression::default());
     packed.write_all(text.as_bytes()).unwrap();
     let draws = read_with(&packed.finish().unwrap(), &Reading::default()).unwrap();
     assert_eq!(draws.values(), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
     assert_eq!(written(&draws, &[2, 0]), "a,b\n5,6\n1,2\n");
-    let mut again = Vec::new();
-    let gzip = Target { gzip: true, ..Target::plain(Format::Text) };
-    draws.write_rows(&[1], None, gzip, &mut again).unwrap();
-    assert_eq!(read_with(&again, &Reading::default()).unwrap().values(), [3.0, 4.0]);
+    let mut packings = vec![Packing::Gzip];
+    packings.extend(cfg!(feature = "zstd").then_some(Packing::Zstd));
+    for packing in packings {
+        let mut again = Vec::new();
+        let output = OutputFormat { packing: Some(packing), ..OutputFormat::plain(Format::Text) };
+        draws.write_rows(&[1, 2], None, output, &mut again).unwrap();
+        assert_ne!(again[0], b'a');
+        let draws = read_with(&again, &Reading::default()).unwrap();
+        assert_eq!(draws.values(), [3.0, 4.0, 5.0, 6.0]);
+        assert_eq!(written(&draws, &[1]), "a,b\n5,6,1,3,2\n");
+    }
 }
 
 #[test]
@@ -263,13 +338,35 @@ fn a_cmdstan_file_is_read_as_it_is_written() {
     assert_eq!((draws.len(), draws.warmup(), draws.has_warmup()), (4, 3, true));
     assert_eq!(draws.values()[..4], [1.0, 2.5, -0.5, 0.25]);
     let mut out = Vec::new();
-    draws.write_rows(&[3, 0], None, Target::plain(Format::Text), &mut out).unwrap();
+    draws.write_rows(&[3, 0], None, OutputFormat::plain(Format::Text), &mut out).unwrap();
     let out = String::from_utf8(out).unwrap();
     assert_eq!(out.lines().count(), 3, "{out}");
     assert!(out.lines().nth(1).unwrap().ends_with(",4,5.5,-0.8,0.55,1,4,3"), "{out}");
 
     let all = read_with(STAN.as_bytes(), &Reading { keep_warmup: true, ..Reading::default() }).unwrap();
     assert_eq!((all.len(), all.warmup(), all.values()[0]), (7, 0, -9.0));
+}
+
+#[test]
+fn the_mean_above_the_draws_of_a_variational_run_is_no_draw() {
+    let text = include_str!("../../tests/data/variational.csv");
+    // The settings tell, or the columns and the zeros in that row where the settings are lost.
+    let bare: String =
+        text.lines().filter(|line| !line.starts_with('#')).map(|line| format!("{line}\n")).collect();
+    for text in [text, &bare] {
+        for keep_warmup in [false, true] {
+            let reading = Reading { keep_warmup, ..Reading::default() };
+            let draws = read_with(text.as_bytes(), &reading).unwrap();
+            assert_eq!((draws.len(), draws.mean_rows(), draws.warmup()), (4, 1, 0));
+            assert_eq!(draws.values()[..3], [0.25, 1.5, -0.5]);
+            assert!(written(&draws, &[0]).ends_with("\n0,-3.25,-0.5,0.25,1.5,-0.5\n"));
+        }
+    }
+    let cut: String = bare.lines().take(2).map(|line| format!("{line}\n")).collect();
+    assert!(matches!(read(&cut).unwrap_err(), Error::NoRows));
+    let sampled = text.replace("= variational", "= pathfinder");
+    assert_eq!(read(&sampled).unwrap().len(), 5);
+    assert_eq!(read(STAN).unwrap().mean_rows(), 0);
 }
 
 #[test]

@@ -56,7 +56,7 @@ impl TypicalErrors {
 }
 
 /// The errors of other subsets of the same size.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Comparison {
     /// The MMDs of random rows: drawn without replacement, or by their weights. At least 3, at most 20.

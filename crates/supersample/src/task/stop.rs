@@ -31,7 +31,7 @@ pub enum Ended {
 }
 
 /// What an error is measured against.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ErrorScale {
     /// The expected squared error of one independent draw, E k(x, x) − ‖μ‖²; `None` where it is not known.

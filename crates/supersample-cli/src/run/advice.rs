@@ -1,0 +1,50 @@
+//! Advice of the library, in the words of the command.
+
+use supersample::task::Advice;
+
+use crate::words::{count, significant, up_to_eight};
+
+/// What the user should know before believing the result; `None` for what is told elsewhere.
+pub(super) fn in_words(advice: &Advice, columns: &[&str]) -> Option<String> {
+    let words = match advice {
+        Advice::UnevenWeights { effective_size } => format!(
+            "the weights are so uneven that the rows are worth {} equal ones; check them",
+            significant(*effective_size)
+        ),
+        Advice::RowsWithoutWeight { count: rows } => format!(
+            "{} rows have no weight: they are part of what is matched, and none of them is chosen",
+            count(*rows)
+        ),
+        Advice::DirectionsDropped { dropped, of } => {
+            format!("{dropped} of {of} directions have no variance of their own and were left out")
+        }
+        Advice::ScaledBySd { columns: which } => {
+            let names: Vec<String> = which.iter().map(|&column| columns[column].to_string()).collect();
+            format!(
+                "more than half of the values are equal in {}; scaled to unit sd instead of unit mad",
+                up_to_eight(&names)
+            )
+        }
+        Advice::KernelNearlyConstant { bandwidth } => format!(
+            "the kernel is nearly constant (every value is above 0.99), so all rows look alike to it; bandwidth \
+             {} is too long: try --bandwidth median",
+            significant(*bandwidth)
+        ),
+        Advice::KernelNearlyDiagonal { bandwidth } => format!(
+            "the kernel is nearly diagonal (every value between two rows is below 0.01), so it sees no neighbours; \
+             bandwidth {} is too short: try --bandwidth median, or fewer columns",
+            significant(*bandwidth)
+        ),
+        Advice::TooManyToWeigh { count: points, most } => format!(
+            "weights are found for at most {} points, and {} were chosen; they have equal weights",
+            count(*most),
+            count(*points)
+        ),
+        Advice::NotWeighed { reason } => format!("no weights were found, so they are equal: {reason}"),
+        Advice::WeightsNotOptimal => {
+            "the best weights were not found to the last digit; these are the best met".to_string()
+        }
+        _ => return None,
+    };
+    Some(words)
+}

@@ -1,0 +1,84 @@
+//! Apache Arrow IPC, as a file or as a stream.
+
+mod check;
+
+use std::collections::HashMap;
+use std::io::{BufReader, Write};
+
+use arrow_ipc::reader::{FileReader, StreamReader};
+use arrow_ipc::writer::FileWriter;
+use arrow_schema::{ArrowError, SchemaRef};
+
+use crate::format::Format;
+use crate::frame::{Column, Frame};
+use crate::guard::guarded;
+use crate::origin::Origin;
+use crate::reading::Missing;
+use crate::source::{Dress, Part, Source};
+use crate::table::{self, Batches, Numbers};
+use crate::{Error, Reading, Result};
+
+const TITLE: &str = "Arrow IPC";
+
+fn malformed(error: &ArrowError) -> Error {
+    Error::Malformed { format: TITLE, reason: error.to_string() }
+}
+
+/// An Arrow file after its first pass.
+#[derive(Debug)]
+struct ArrowSource {
+    origin: Origin,
+    schema: SchemaRef,
+}
+
+/// The types of the columns, and the batches of a file or stream one after the other.
+fn batches(origin: &Origin) -> Result<(SchemaRef, Batches)> {
+    let file = BufReader::new(origin.file()?);
+    if origin.start(6)? == b"ARROW1" {
+        let reader = FileReader::try_new(file, None).map_err(|error| malformed(&error))?;
+        return Ok((reader.schema(), Box::new(reader.map(|batch| batch.map_err(|error| malformed(&error))))));
+    }
+    let reader = StreamReader::try_new(file, None).map_err(|error| malformed(&error))?;
+    Ok((reader.schema(), Box::new(reader.map(|batch| batch.map_err(|error| malformed(&error))))))
+}
+
+pub(crate) fn read(origin: Origin, reading: &Reading<'_>, missing: Missing) -> Result<Part> {
+    guarded(TITLE, || {
+        check::check(&origin)?;
+        let (schema, batches) = batches(&origin)?;
+        let choice = table::choose(&schema, reading)?;
+        let Numbers { values, weights } = table::read(batches, &choice, missing, |position| position)?;
+        Ok(Part::plain(choice, values, weights, Box::new(ArrowSource { origin, schema })))
+    })
+}
+
+impl Source for ArrowSource {
+    fn format(&self) -> Format {
+        Format::Arrow
+    }
+
+    fn column(&self, position: usize, _: usize) -> Result<Column> {
+        guarded(TITLE, || table::whole_column(batches(&self.origin)?.1, position))
+    }
+
+    fn frame(&self, _: &[String], rows: &[usize]) -> Result<Frame> {
+        guarded(TITLE, || table::frame(batches(&self.origin)?.1, &self.schema, rows))
+    }
+
+    fn remarks(&self) -> HashMap<String, String> {
+        self.schema.metadata().clone().into()
+    }
+}
+
+/// One batch, in the file format.
+pub(crate) fn write_frame(frame: &Frame, dress: &Dress, out: &mut dyn Write) -> Result<()> {
+    let mut bytes = Vec::new();
+    let write = |bytes: &mut Vec<u8>| {
+        let batch = table::batch(frame, &dress.remarks)?;
+        let mut writer = FileWriter::try_new(bytes, &batch.schema())?;
+        writer.write(&batch)?;
+        writer.finish()
+    };
+    write(&mut bytes).map_err(|error| malformed(&error))?;
+    Ok(out.write_all(&bytes)?)
+}

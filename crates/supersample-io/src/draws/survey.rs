@@ -1,0 +1,130 @@
+//! Surveys: what files hold and how they would be used, with every cell that is no number counted and not refused.
+
+use std::path::Path;
+
+use super::Draws;
+use crate::reading::Missing;
+use crate::{Format, Note, Reading, Result, Use};
+
+/// What some files hold, and how they would be used.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Survey {
+    /// The format of the first file.
+    pub format: Format,
+    /// How many files there are.
+    pub files: usize,
+    /// How many rows there are, those with missing values among them.
+    pub rows: usize,
+    /// How many rows have a cell in a used column that is no finite number.
+    pub incomplete_rows: usize,
+    /// How many chains there are.
+    pub chains: usize,
+    /// How many warm-up rows were left out.
+    pub warmup: usize,
+    /// How many rows were left out that are the mean of an approximation.
+    pub mean_rows: usize,
+    /// The columns in the order of the file.
+    pub columns: Vec<ColumnSurvey>,
+    /// What was assumed.
+    pub notes: Vec<Note>,
+}
+
+/// What one column holds.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct ColumnSurvey {
+    /// Its name.
+    pub name: String,
+    /// What it is used for, or why it is not.
+    pub used_as: Use,
+    /// How many of its cells are no finite numbers; 0 where it is not used as numbers.
+    pub missing: usize,
+    /// The smallest and the largest of its numbers; `None` where it is not used as numbers or has none. A constant column
+    /// has the two alike.
+    pub range: Option<(f64, f64)>,
+}
+
+impl ColumnSurvey {
+    /// The only number that the column holds; `None` where there are several, or none.
+    pub fn constant(&self) -> Option<f64> {
+        self.range.filter(|(least, most)| least == most).map(|(value, _)| value)
+    }
+}
+
+impl Survey {
+    /// Looks at all of the files. What [`Draws::read`] would refuse about a cell is counted instead; a file that is no table
+    /// is refused as there.
+    pub fn read(paths: &[impl AsRef<Path>], reading: &Reading<'_>) -> Result<Survey> {
+        let draws = Draws::gather(paths, reading, Missing::AnyKept)?;
+        let (rows, dim) = (draws.len(), draws.dim());
+        let weights = draws.weights();
+        let is_whole = |row: usize| {
+            let of_row = &draws.values[row * dim..(row + 1) * dim];
+            !of_row.iter().any(|value| value.is_nan())
+                && !weights.is_some_and(|weights| weights[row].is_nan())
+        };
+        let column = |(position, name): (usize, &String)| {
+            let slot = draws.choice.parameters.binary_search(&position).ok();
+            let cells: Option<Vec<f64>> = match (slot, weights) {
+                (Some(slot), _) => Some((0..rows).map(|row| draws.values[row * dim + slot]).collect()),
+                (None, Some(weights)) if draws.choice.weight == Some(position) => Some(weights.to_vec()),
+                _ => None,
+            };
+            let cells = cells.unwrap_or_default();
+            let numbers = || cells.iter().copied().filter(|value| !value.is_nan());
+            ColumnSurvey {
+                name: name.clone(),
+                used_as: draws.uses()[position].clone(),
+                missing: cells.len() - numbers().count(),
+                range: numbers().next().map(|first| {
+                    numbers().fold((first, first), |(least, most), value| (least.min(value), most.max(value)))
+                }),
+            }
+        };
+        Ok(Survey {
+            format: draws.format(),
+            files: draws.files(),
+            rows,
+            incomplete_rows: (0..rows).filter(|&row| !is_whole(row)).count(),
+            chains: draws.chains(),
+            warmup: draws.warmup(),
+            mean_rows: draws.mean_rows(),
+            columns: draws.names().iter().enumerate().map(column).collect(),
+            notes: draws.notes().to_vec(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_values_and_constants_are_counted_column_by_column() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("d.csv");
+        std::fs::write(&path, "chain,a,b,c,w,note\n1,1,5,NA,1,x\n1,,5,2,2,y\n2,inf,5,x,3,z\n").unwrap();
+        let reading = Reading { weight_column: Some("w"), ..Reading::default() };
+        assert!(Draws::read(&[&path], &reading).is_err());
+        let survey = Survey::read(&[&path, &path], &reading).unwrap();
+        assert_eq!((survey.rows, survey.incomplete_rows, survey.files, survey.chains), (6, 6, 2, 2));
+        let columns: Vec<(&str, &Use, usize, Option<f64>)> = survey
+            .columns
+            .iter()
+            .map(|column| (column.name.as_str(), &column.used_as, column.missing, column.constant()))
+            .collect();
+        assert_eq!(
+            columns,
+            [
+                ("chain", &Use::Id, 0, None),
+                ("a", &Use::Parameter, 4, Some(1.0)),
+                ("b", &Use::Parameter, 0, Some(5.0)),
+                ("c", &Use::Parameter, 4, Some(2.0)),
+                ("w", &Use::Weight, 0, None),
+                ("note", &Use::Text, 0, None),
+            ]
+        );
+        assert_eq!(survey.columns[4].range, Some((1.0, 3.0)));
+    }
+}

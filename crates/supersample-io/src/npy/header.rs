@@ -1,0 +1,466 @@
+//! Headers of NumPy arrays: the type of the entries, the shape, and the order.
+
+use std::io::Read;
+
+use crate::frame::Column;
+use crate::{Error, Result};
+
+/// No header is longer; NumPy itself refuses to parse one of more than 10,000 bytes.
+const LONGEST_HEADER: usize = 1 << 20;
+/// Types within types are no deeper; a forged header could nest without end.
+const DEEPEST_TYPE: usize = 8;
+
+/// The type of an array's entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) kind: Kind,
+    /// In bytes.
+    pub(crate) size: usize,
+    big_endian: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Float,
+    Signed,
+    Unsigned,
+    Boolean,
+    /// Text of a fixed number of characters, four bytes each.
+    Unicode,
+    /// Text of a fixed number of bytes.
+    Bytes,
+    /// Bytes that mean something else: dates, complex numbers.
+    Opaque,
+    /// A pickled object, which only Python can read.
+    Object,
+}
+
+/// One field of an entry; a plain array has one without a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Field {
+    pub(crate) name: String,
+    pub(crate) entry: Entry,
+    /// Where in the entry it starts.
+    pub(crate) offset: usize,
+    /// Of an array within the entry.
+    pub(crate) shape: Vec<usize>,
+}
+
+/// What the header says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Header {
+    /// The type as Python writes it, to be written again.
+    pub(crate) descr: String,
+    pub(crate) fields: Vec<Field>,
+    /// Bytes of one entry, all its fields together.
+    pub(crate) size: usize,
+    pub(crate) fortran_order: bool,
+    pub(crate) shape: Vec<usize>,
+    /// Where the entries start.
+    pub(crate) start: usize,
+}
+
+pub(crate) fn malformed(reason: impl Into<String>) -> Error {
+    Error::Malformed { format: "npy", reason: reason.into() }
+}
+
+impl Header {
+    pub(crate) fn read(stream: &mut dyn Read) -> Result<Header> {
+        let mut read = |count: usize| -> Result<Vec<u8>> {
+            let mut bytes = vec![0; count];
+            stream.read_exact(&mut bytes).map_err(|_| malformed("its header is cut short"))?;
+            Ok(bytes)
+        };
+        let magic = read(8)?;
+        if !magic.starts_with(b"\x93NUMPY") {
+            return Err(malformed("it does not start with NumPy's mark"));
+        }
+        let (length, start) = match magic[6] {
+            1 => (usize::from(u16::from_le_bytes(read(2)?.try_into().expect("two bytes"))), 10),
+            2 | 3 => (u32::from_le_bytes(read(4)?.try_into().expect("four bytes")) as usize, 12),
+            version => return Err(malformed(format!("its version is {version}"))),
+        };
+        if length > LONGEST_HEADER {
+            return Err(malformed("its header is too long"));
+        }
+        let text = String::from_utf8(read(length)?).map_err(|_| malformed("its header is not text"))?;
+        let dictionary = Literal::parse(&text).ok_or_else(|| malformed("its header is no dictionary"))?;
+        let value = |key: &str| match &dictionary {
+            Literal::Pairs(pairs) => pairs.iter().find(|(name, _)| name == key).map(|(_, value)| value),
+            _ => None,
+        };
+        let descr = value("descr").ok_or_else(|| malformed("its type is not given"))?;
+        let (mut fields, mut size) = (Vec::new(), 0);
+        add_fields(descr, "", &[], &mut size, &mut fields, 0)?;
+        let fortran_order = match value("fortran_order") {
+            Some(Literal::Word(word)) if word == "True" => true,
+            Some(Literal::Word(word)) if word == "False" => false,
+            _ => return Err(malformed("its order is not given")),
+        };
+        let shape = value("shape").and_then(Literal::numbers);
+        let shape = shape.ok_or_else(|| malformed("its shape is not given"))?;
+        Ok(Header { descr: descr.written(), fields, size, fortran_order, shape, start: start + length })
+    }
+
+    /// How many entries there are.
+    pub(crate) fn count(&self) -> Result<usize> {
+        let product = self.shape.iter().try_fold(1_usize, |product, &n| product.checked_mul(n));
+        product
+            .filter(|count| count.checked_mul(self.size.max(1)).is_some())
+            .ok_or_else(|| malformed("its shape is impossible"))
+    }
+
+    /// Refuses a shape that the bytes do not fill, before memory is taken for it.
+    pub(crate) fn check_length(&self, bytes: u64) -> Result<()> {
+        let wanted = (self.count()? * self.size) as u64;
+        let found = bytes.saturating_sub(self.start as u64);
+        match found == wanted {
+            true => Ok(()),
+            false => {
+                Err(malformed(format!("its shape {:?} needs {wanted} bytes, but {found} follow", self.shape)))
+            }
+        }
+    }
+
+    /// Whether every entry is one value.
+    pub(crate) fn is_plain(&self) -> bool {
+        matches!(&self.fields[..], [field] if field.name.is_empty())
+    }
+
+    pub(crate) fn has_objects(&self) -> bool {
+        self.fields.iter().any(|field| field.entry.kind == Kind::Object)
+    }
+
+    pub(crate) fn has_numbers(&self) -> bool {
+        self.fields.iter().any(|field| field.entry.is_number())
+    }
+}
+
+/// The fields of a type behind those there are.
+fn add_fields(
+    descr: &Literal,
+    name: &str,
+    shape: &[usize],
+    size: &mut usize,
+    fields: &mut Vec<Field>,
+    depth: usize,
+) -> Result<()> {
+    let impossible = || malformed("its type is impossible");
+    match descr {
+        Literal::Text(text) => {
+            let entry = Entry::of(text)?;
+            let count = shape.iter().try_fold(1_usize, |count, &n| count.checked_mul(n));
+            let bytes =
+                count.and_then(|count| count.checked_mul(entry.size)).filter(|&bytes| bytes < 1 << 40);
+            // NumPy fills gaps with fields without a name.
+            if !(entry.kind == Kind::Opaque && name.is_empty() && depth > 0) {
+                fields.push(Field { name: name.to_string(), entry, offset: *size, shape: shape.to_vec() });
+            }
+            *size = size.checked_add(bytes.ok_or_else(impossible)?).ok_or_else(impossible)?;
+            Ok(())
+        }
+        Literal::List(parts) if depth < DEEPEST_TYPE && shape.is_empty() => {
+            parts.iter().try_for_each(|part| {
+                let Literal::List(part) = part else { return Err(impossible()) };
+                let (inner_name, inner, shape) = match &part[..] {
+                    [name, inner] => (name, inner, Vec::new()),
+                    [name, inner, shape] => (name, inner, shape.numbers().ok_or_else(impossible)?),
+                    _ => return Err(impossible()),
+                };
+                // A title may stand before the name.
+                let inner_name = match inner_name {
+                    Literal::Text(text) => text,
+                    Literal::List(pair) => match &pair[..] {
+                        [_, Literal::Text(text)] => text,
+                        _ => return Err(impossible()),
+                    },
+                    _ => return Err(impossible()),
+                };
+                let full = match (name, inner_name.as_str()) {
+                    ("", inner) => inner.to_string(),
+                    (_, "") => String::new(),
+                    (outer, inner) => format!("{outer}.{inner}"),
+                };
+                add_fields(inner, &full, &shape, size, fields, depth + 1)
+            })
+        }
+        _ => Err(malformed(
+            "its entries have fields of a kind that is not read; save each as an array of its own",
+        )),
+    }
+}
+
+/// What Python writes in a header: text in quotes, whole numbers, words, and brackets of any kind around more.
+#[derive(Debug, Clone, PartialEq)]
+enum Literal {
+    Text(String),
+    Number(usize),
+    Word(String),
+    List(Vec<Literal>),
+    Pairs(Vec<(String, Literal)>),
+}
+
+impl Literal {
+    fn parse(text: &str) -> Option<Literal> {
+        let mut rest = text.trim();
+        let value = Literal::take(&mut rest, 0)?;
+        rest.trim().is_empty().then_some(value)
+    }
+
+    fn take(rest: &mut &str, depth: usize) -> Option<Literal> {
+        *rest = rest.trim_start();
+        let first = rest.chars().next().filter(|_| depth <= 2 * DEEPEST_TYPE + 2)?;
+        match first {
+            '\'' | '"' => {
+                let mut text = String::new();
+                let mut characters = rest.char_indices().skip(1);
+                loop {
+                    match characters.next()? {
+                        (_, '\\') => text.push(characters.next()?.1),
+                        (at, end) if end == first => {
+                            *rest = &rest[at + 1..];
+                            return Some(Literal::Text(text));
+                        }
+                        (_, other) => text.push(other),
+                    }
+                }
+            }
+            '[' | '(' | '{' => {
+                let close = match first {
+                    '[' => ']',
+                    '(' => ')',
+                    _ => '}',
+                };
+                *rest = &rest[1..];
+                let (mut items, mut pairs) = (Vec::new(), Vec::new());
+                loop {
+                    *rest = rest.trim_start();
+                    if let Some(after) = rest.strip_prefix(close) {
+                        *rest = after;
+                        return Some(if first == '{' { Literal::Pairs(pairs) } else { Literal::List(items) });
+                    }
+                    let item = Literal::take(rest, depth + 1)?;
+                    *rest = rest.trim_start();
+                    if first == '{' {
+                        let Literal::Text(key) = item else { return None };
+                        *rest = rest.strip_prefix(':')?;
+                        pairs.push((key, Literal::take(rest, depth + 1)?));
+                        *rest = rest.trim_start();
+                    } else {
+                        items.push(item);
+                    }
+                    match rest.strip_prefix(',') {
+                        Some(after) => *rest = after,
+                        None if rest.starts_with(close) => {}
+                        None => return None,
+                    }
+                }
+            }
+            _ => {
+                let end = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
+                let (word, after) = rest.split_at(end);
+                *rest = after;
+                match word.parse() {
+                    Ok(number) => Some(Literal::Number(number)),
+                    // Python 2 wrote 3L.
+                    Err(_) => match word.strip_suffix('L').and_then(|word| word.parse().ok()) {
+                        Some(number) => Some(Literal::Number(number)),
+                        None => (!word.is_empty()).then(|| Literal::Word(word.to_string())),
+                    },
+                }
+            }
+        }
+    }
+
+    /// A tuple of whole numbers, or one of them.
+    fn numbers(&self) -> Option<Vec<usize>> {
+        match self {
+            Literal::Number(number) => Some(vec![*number]),
+            Literal::List(items) => {
+                let number = |item: &Literal| if let Literal::Number(n) = item { Some(*n) } else { None };
+                items.iter().map(number).collect()
+            }
+            _ => None,
+        }
+    }
+
+    /// As Python writes it: a list of tuples is the only nesting a type has.
+    fn written(&self) -> String {
+        fn inner(value: &Literal, is_list: bool) -> String {
+            match value {
+                Literal::Text(text) => format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'")),
+                Literal::Number(number) => number.to_string(),
+                Literal::Word(word) => word.clone(),
+                Literal::Pairs(_) => String::new(),
+                Literal::List(items) => {
+                    // Within a tuple what holds tuples is a list; within a list, or where numbers stand, it is a tuple.
+                    let is_list = is_list && items.iter().all(|item| matches!(item, Literal::List(_)));
+                    let parts: Vec<String> = items.iter().map(|item| inner(item, !is_list)).collect();
+                    let comma = if !is_list && parts.len() == 1 { "," } else { "" };
+                    let parts = parts.join(", ") + comma;
+                    if is_list { format!("[{parts}]") } else { format!("({parts})") }
+                }
+            }
+        }
+        inner(self, true)
+    }
+}
+
+impl Entry {
+    fn of(descr: &str) -> Result<Entry> {
+        let unknown = || malformed(format!("its type '{}' is not known", crate::words::shown(descr)));
+        let (order, rest) = descr.split_at_checked(1).ok_or_else(unknown)?;
+        let (order, rest) = match order {
+            "<" | ">" | "|" | "=" => (order, rest),
+            _ => ("|", descr),
+        };
+        let (kind, size) = rest.split_at_checked(1).ok_or_else(unknown)?;
+        let digits = size.split_once('[').map_or(size, |(digits, _)| digits);
+        let size: usize = match digits {
+            "" => 8,
+            digits => digits.parse().ok().filter(|&size| size <= 1 << 20).ok_or_else(unknown)?,
+        };
+        let (kind, size) = match (kind, size) {
+            ("f", 2 | 4 | 8) => (Kind::Float, size),
+            ("i", 1 | 2 | 4 | 8) => (Kind::Signed, size),
+            ("u", 1 | 2 | 4 | 8) => (Kind::Unsigned, size),
+            ("b", 1) => (Kind::Boolean, 1),
+            ("U", _) => (Kind::Unicode, size * 4),
+            ("S" | "a", _) => (Kind::Bytes, size),
+            ("O", _) => (Kind::Object, 8),
+            ("f" | "c" | "V" | "M" | "m", _) => (Kind::Opaque, size),
+            _ => return Err(unknown()),
+        };
+        Ok(Entry { kind, size, big_endian: order == ">" })
+    }
+
+    pub(crate) fn is_text(self) -> bool {
+        matches!(self.kind, Kind::Unicode | Kind::Bytes)
+    }
+
+    pub(crate) fn is_number(self) -> bool {
+        matches!(self.kind, Kind::Float | Kind::Signed | Kind::Unsigned | Kind::Boolean)
+    }
+
+    /// The bits of a whole number or the bytes of a float, in this machine's order.
+    fn bits(self, bytes: &[u8]) -> u64 {
+        let place = |sum: u64, byte: &u8| (sum << 8) | u64::from(*byte);
+        match self.big_endian {
+            true => bytes.iter().fold(0, place),
+            false => bytes.iter().rev().fold(0, place),
+        }
+    }
+
+    fn integer(self, bytes: &[u8]) -> i64 {
+        let unused = 64 - 8 * self.size as u32;
+        (self.bits(bytes) << unused) as i64 >> unused
+    }
+
+    /// The entry as a number; NaN for what is not one.
+    pub(crate) fn number(self, bytes: &[u8]) -> f64 {
+        match (self.kind, self.size) {
+            (Kind::Float, 2) => f64::from(half(self.bits(bytes) as u16)),
+            (Kind::Float, 4) => f64::from(f32::from_bits(self.bits(bytes) as u32)),
+            (Kind::Float, _) => f64::from_bits(self.bits(bytes)),
+            (Kind::Signed, _) => self.integer(bytes) as f64,
+            (Kind::Unsigned, _) => self.bits(bytes) as f64,
+            (Kind::Boolean, _) => f64::from(u8::from(bytes[0] != 0)),
+            _ => f64::NAN,
+        }
+    }
+
+    pub(crate) fn text(self, bytes: &[u8]) -> String {
+        if self.kind == Kind::Bytes {
+            let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+            return String::from_utf8_lossy(&bytes[..end]).into_owned();
+        }
+        let characters = bytes.chunks_exact(4).map(|four| self.bits(four) as u32);
+        characters
+            .take_while(|&code| code != 0)
+            .map(|code| char::from_u32(code).unwrap_or('\u{fffd}'))
+            .collect()
+    }
+
+    /// Entries as a column of the type that holds them best; `None` for what is neither number nor text.
+    pub(crate) fn column<'a>(self, entries: impl Iterator<Item = &'a [u8]>) -> Option<Column> {
+        Some(match (self.kind, self.size) {
+            (Kind::Float, 2) => Column::Single(entries.map(|e| Some(half(self.bits(e) as u16))).collect()),
+            (Kind::Float, 4) => {
+                Column::Single(entries.map(|e| Some(f32::from_bits(self.bits(e) as u32))).collect())
+            }
+            (Kind::Float, _) => Column::Double(entries.map(|e| Some(self.number(e))).collect()),
+            (Kind::Signed, _) => Column::Integer(entries.map(|e| Some(self.integer(e))).collect()),
+            (Kind::Unsigned, 8) => {
+                let whole: Vec<u64> = entries.map(|e| self.bits(e)).collect();
+                match whole.iter().map(|&value| i64::try_from(value).ok().map(Some)).collect() {
+                    Some(cells) => Column::Integer(cells),
+                    // Text keeps every digit; a float would not.
+                    None => Column::Text(whole.iter().map(|value| Some(value.to_string())).collect()),
+                }
+            }
+            (Kind::Unsigned, _) => Column::Integer(entries.map(|e| Some(self.bits(e) as i64)).collect()),
+            (Kind::Boolean, _) => Column::Boolean(entries.map(|e| Some(e[0] != 0)).collect()),
+            (Kind::Unicode | Kind::Bytes, _) => Column::Text(entries.map(|e| Some(self.text(e))).collect()),
+            (Kind::Opaque | Kind::Object, _) => return None,
+        })
+    }
+}
+
+/// A number of half precision: a sign, five bits of exponent, ten of fraction.
+fn half(bits: u16) -> f32 {
+    let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
+    let (exponent, fraction) = (i32::from(bits >> 10 & 31), f32::from(bits & 1023));
+    sign * match exponent {
+        0 => fraction * 2_f32.powi(-24),
+        31 if fraction == 0.0 => f32::INFINITY,
+        31 => f32::NAN,
+        _ => (1.0 + fraction / 1024.0) * 2_f32.powi(exponent - 15),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    pub(crate) fn header(dictionary: &str) -> Result<Header> {
+        let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+        bytes.extend((dictionary.len() as u16).to_le_bytes());
+        bytes.extend(dictionary.as_bytes());
+        Header::read(&mut &bytes[..])
+    }
+
+    #[test]
+    fn types_of_one_and_of_many_fields_are_read_and_written_again() {
+        let plain = header("{'descr': '<f2', 'fortran_order': True, 'shape': (3, 4L), }\n").unwrap();
+        assert_eq!(
+            (plain.descr.as_str(), plain.size, &plain.shape[..], plain.is_plain()),
+            ("'<f2'", 2, &[3, 4][..], true)
+        );
+        let text = "[('mu', '<f8'), ('', '|V4'), ('theta', '<f4', (2,)), ('in', [('a', '<i2'), ('b', '|b1')]), ('n', '<U3')]";
+        let structured =
+            header(&format!("{{'descr': {text}, 'fortran_order': False, 'shape': (5,)}}")).unwrap();
+        assert_eq!((structured.descr.as_str(), structured.size), (text, 8 + 4 + 8 + 3 + 12));
+        let names: Vec<(&str, usize)> =
+            structured.fields.iter().map(|field| (field.name.as_str(), field.offset)).collect();
+        assert_eq!(names, [("mu", 0), ("theta", 12), ("in.a", 20), ("in.b", 22), ("n", 23)]);
+        for bad in
+            ["{}", "{'descr': '<x9'}", "[[[[[[[[[[[[[[[[[[[[[[[[", "{'descr': [('a',)], 'shape': (1,)}"]
+        {
+            assert!(header(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn half_precision_is_read_exactly() {
+        for (bits, value) in [
+            (0x3c00, 1.0),
+            (0xc000, -2.0),
+            (0x3555, 0.333_251_95),
+            (0x0001, 5.960_464_5e-8),
+            (0x7bff, 65504.0),
+        ] {
+            assert_eq!(half(bits), value);
+        }
+        assert!(half(0x7e00).is_nan() && half(0xfc00) == f32::NEG_INFINITY);
+    }
+}

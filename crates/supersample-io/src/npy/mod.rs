@@ -1,0 +1,238 @@
+//! NumPy's .npy: one array, rows by parameters or chains by draws by parameters.
+
+mod header;
+mod layout;
+
+use std::io::{BufReader, Read, Seek, SeekFrom, Write};
+
+pub(crate) use self::header::{Header, Kind, malformed};
+pub(crate) use self::layout::Layout;
+pub use self::layout::Shape;
+use crate::error::cell;
+use crate::format::Format;
+use crate::frame::{Column, Frame};
+use crate::origin::Origin;
+use crate::reading::{Choice, Missing};
+use crate::source::{Dress, Holds, Part, Source};
+use crate::{Error, Note, Place, Reading, Result, Use};
+
+/// An .npy file after its first pass.
+#[derive(Debug)]
+pub(crate) struct NpySource {
+    origin: Origin,
+    header: Header,
+    layout: Layout,
+}
+
+/// Why the columns of these arrays cannot be parameters.
+pub(crate) fn found(layouts: &[Layout]) -> Vec<Option<Use>> {
+    let slots = layouts.iter().flat_map(|layout| &layout.slots);
+    slots
+        .map(|slot| match slot.entry.kind {
+            _ if slot.entry.is_number() => None,
+            _ if slot.entry.is_text() => Some(Use::Text),
+            Kind::Object => Some(Use::NotNumbers("Python objects".to_string())),
+            _ => Some(Use::NotNumbers("neither numbers nor text".to_string())),
+        })
+        .collect()
+}
+
+/// Refuses columns that are to be used and hold no numbers.
+pub(crate) fn check_numbers(choice: &Choice, layouts: &[Layout]) -> Result<()> {
+    let slots: Vec<_> = layouts.iter().flat_map(|layout| &layout.slots).collect();
+    match choice.wanted().find(|&(position, _)| !slots[position].entry.is_number()) {
+        None => Ok(()),
+        Some((position, _)) => {
+            let kind = if slots[position].entry.is_text() { "text" } else { "neither numbers nor text" };
+            Err(Error::NotNumbers { column: choice.names[position].clone(), kind: kind.to_string() })
+        }
+    }
+}
+
+fn head(origin: &Origin, reading: &Reading<'_>) -> Result<(Header, Layout, Choice, Vec<Note>)> {
+    let header = Header::read(&mut BufReader::new(origin.file()?))?;
+    header.check_length(origin.len())?;
+    let shape = match (reading.shape, header.shape.len()) {
+        (Some(shape), _) => shape,
+        (None, 0..=2) => Shape::Rows,
+        (None, _) => Shape::ChainDraw,
+    };
+    if header.shape.len() < shape.axes() {
+        let reason = format!("its shape is {:?}, which has too few axes for {shape}", header.shape);
+        return Err(malformed(reason));
+    }
+    if header.has_objects() {
+        let remedy = "load it in Python and save the numbers as an array of float64";
+        return Err(Error::Foreign { kind: "an array of Python objects", remedy });
+    }
+    let layout = Layout::new(&header, None, shape).ok_or(Error::NoRows)?;
+    // Two axes are rows and columns, unless there are fewer rows than columns: then they may be chains and draws.
+    let is_doubtful = match header.shape[..] {
+        [rows, columns] => rows < columns,
+        _ => header.shape.len() > 2,
+    };
+    let note = Note::Axes { shape, sizes: header.shape.clone() };
+    let notes = Vec::from_iter((is_doubtful && reading.shape.is_none()).then_some(note));
+    let layouts = std::slice::from_ref(&layout);
+    let choice =
+        reading.choose(layout.slots.iter().map(|slot| slot.name.clone()).collect(), &found(layouts))?;
+    check_numbers(&choice, layouts)?;
+    Ok((header, layout, choice, notes))
+}
+
+pub(crate) fn read(origin: Origin, reading: &Reading<'_>, missing: Missing) -> Result<Part> {
+    let (header, layout, choice, notes) = head(&origin, reading)?;
+    let (rows, dim) = (layout.rows(), choice.parameters.len());
+    let mut values = Vec::with_capacity(rows * dim);
+    let mut weights = choice.weight.map(|_| Vec::with_capacity(rows));
+    let mut stream = BufReader::with_capacity(1 << 20, origin.file()?);
+    stream.seek(SeekFrom::Start(header.start as u64)).map_err(Error::Unreadable)?;
+    let piece = layout.row_in_one_piece();
+    let mut bytes = Vec::new();
+    match piece {
+        Some(piece) => bytes.resize(piece, 0),
+        // Columns, or chains, come one after the other: all of it is needed for the first row.
+        None => _ = stream.read_to_end(&mut bytes).map_err(Error::Unreadable)?,
+    }
+    for row in 0..rows {
+        let from_row = match piece {
+            Some(_) => {
+                stream.read_exact(&mut bytes).map_err(Error::Unreadable)?;
+                &bytes[..]
+            }
+            None => &bytes[layout.start(row)..],
+        };
+        for (position, is_weight) in choice.wanted() {
+            let value = layout.slots[position].entry.number(layout.cell(position, from_row));
+            let place = || Place { row: row + 1, line: None, column: choice.names[position].clone() };
+            let value = cell(Some(value), missing, is_weight, place)?;
+            match (&mut weights, is_weight) {
+                (Some(weights), true) => weights.push(value),
+                _ => values.push(value),
+            }
+        }
+    }
+    let draws_per_chain = (layout.chains > 1).then_some(layout.draws);
+    let source = Box::new(NpySource { origin, header, layout });
+    Ok(Part { draws_per_chain, notes, ..Part::plain(choice, values, weights, source) })
+}
+
+/// How many rows and parameters the header promises.
+pub(crate) fn expected(origin: &Origin, reading: &Reading<'_>) -> Result<Option<(usize, usize)>> {
+    let (_, layout, choice, _) = head(origin, reading)?;
+    Ok(Some((layout.rows(), choice.parameters.len())))
+}
+
+impl NpySource {
+    /// The bytes of these cells, row after row.
+    fn cells(&self, rows: &[usize], columns: &[usize]) -> Result<Vec<u8>> {
+        let mut file = self.origin.file()?;
+        let mut bytes = Vec::new();
+        for &row in rows {
+            for &column in columns {
+                let at = self.header.start + self.layout.place(row, column);
+                file.seek(SeekFrom::Start(at as u64)).map_err(Error::Unreadable)?;
+                let size = self.layout.slots[column].entry.size as u64;
+                let got = (&mut file).take(size).read_to_end(&mut bytes).map_err(Error::Unreadable)?;
+                if got as u64 != size {
+                    return Err(Error::Changed);
+                }
+            }
+        }
+        Ok(bytes)
+    }
+
+    /// The type of the entries, where each is one value that these rows can be written as again.
+    pub(crate) fn descr(&self) -> Option<&str> {
+        self.header.is_plain().then_some(self.header.descr.as_str())
+    }
+
+    /// The chosen columns of these rows, as bytes of the type of the array.
+    pub(crate) fn raw_rows(&self, rows: &[usize], columns: &[usize]) -> Result<Vec<u8>> {
+        self.cells(rows, columns)
+    }
+
+    fn cells_of(&self, column: usize, rows: &[usize]) -> Result<Option<Column>> {
+        let bytes = self.cells(rows, &[column])?;
+        let entry = self.layout.slots[column].entry;
+        Ok(entry.column(bytes.chunks_exact(entry.size)))
+    }
+}
+
+impl Source for NpySource {
+    fn format(&self) -> Format {
+        Format::Npy
+    }
+
+    fn column(&self, position: usize, rows: usize) -> Result<Column> {
+        let column = self.cells_of(position, &(0..rows).collect::<Vec<_>>())?;
+        column.ok_or_else(|| malformed("its cells are neither numbers nor text"))
+    }
+
+    fn frame(&self, names: &[String], rows: &[usize]) -> Result<Frame> {
+        let mut columns = Vec::with_capacity(names.len());
+        for (position, name) in names.iter().enumerate() {
+            columns.extend(self.cells_of(position, rows)?.map(|column| (name.clone(), column)));
+        }
+        Ok(Frame { columns })
+    }
+
+    fn as_npy(&self) -> Option<&NpySource> {
+        Some(self)
+    }
+}
+
+/// The head of an .npy of this type (as Python writes it, in quotes) and shape, padded as NumPy does so that the entries
+/// start at a multiple of 64.
+pub(crate) fn header(descr: &str, shape: &[usize]) -> Vec<u8> {
+    let shape: String = shape.iter().map(|n| format!("{n},")).collect();
+    let mut text = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': ({shape}), }}");
+    // A long list of fields needs the longer length of version 2.
+    let is_long = text.len() + 64 > usize::from(u16::MAX);
+    let before = if is_long { 12 } else { 10 };
+    text.push_str(&" ".repeat(63 - (before + text.len()) % 64));
+    text.push('\n');
+    let mut bytes = b"\x93NUMPY".to_vec();
+    match is_long {
+        false => bytes.extend([1, 0].into_iter().chain((text.len() as u16).to_le_bytes())),
+        true => bytes.extend([2, 0].into_iter().chain((text.len() as u32).to_le_bytes())),
+    }
+    bytes.extend(text.as_bytes());
+    bytes
+}
+
+/// Columns of numbers side by side.
+pub(crate) fn write_numbers(columns: Vec<Column>, out: &mut dyn Write) -> Result<()> {
+    let rows = columns.first().map_or(0, Column::len);
+    out.write_all(&header("'<f8'", &[rows, columns.len()]))?;
+    for row in 0..rows {
+        for column in &columns {
+            out.write_all(&column.number(row).unwrap_or(f64::NAN).to_le_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn holds(column: &Column) -> Holds {
+    match Holds::with_text(column) {
+        Holds::AsWords | Holds::AsText => Holds::Not,
+        holds => holds,
+    }
+}
+
+/// All columns side by side; they must be numbers. A missing one is NaN, NumPy's own word for it.
+pub(crate) fn write_frame(frame: &Frame, _: &Dress, out: &mut dyn Write) -> Result<()> {
+    if let Some((name, _)) = frame.columns.iter().find(|(_, column)| matches!(column, Column::Text(_))) {
+        return Err(Error::TextInArray { column: name.clone(), format: "npy" });
+    }
+    out.write_all(&header("'<f8'", &[frame.len(), frame.columns.len()]))?;
+    for row in 0..frame.len() {
+        for (_, column) in &frame.columns {
+            out.write_all(&column.number(row).unwrap_or(f64::NAN).to_le_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

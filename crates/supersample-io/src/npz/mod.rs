@@ -1,0 +1,282 @@
+//! NumPy's .npz: a zip archive of named arrays, each with one entry (or one row of entries) for each draw.
+
+mod zip;
+
+use std::io::Write;
+
+use self::zip::{Archive, Array, Member, malformed, members};
+use crate::error::cell;
+use crate::format::Format;
+use crate::frame::{Column, Frame};
+use crate::npy::{self, Header, Layout, Shape};
+use crate::origin::Origin;
+use crate::reading::Missing;
+use crate::source::{Dress, Part, Source};
+use crate::{Error, Note, Place, Reading, Result};
+
+/// What the first axes of the arrays count, how many rows that gives, and whether it could be something else.
+struct Axes {
+    shape: Shape,
+    rows: usize,
+    note: Option<Note>,
+}
+
+impl Axes {
+    /// Decides by the shapes of the arrays of numbers. Arrays (chain, draw, …) are several, or one of three axes; they agree
+    /// in the first two, the first of which is smaller; and none has the first axis alone. Else the first axis counts rows,
+    /// and their number is what most arrays have. One matrix is rows by columns, as in an .npy.
+    fn of(headers: &[&Header], asked: Option<Shape>) -> Option<Axes> {
+        let most = |keys: Vec<[usize; 2]>| {
+            let count = |key: [usize; 2]| keys.iter().filter(|&&other| other == key).count();
+            keys.iter().copied().max_by_key(|&key| (count(key), key[0] * key[1].max(1)))
+        };
+        let pairs: Vec<[usize; 2]> = headers
+            .iter()
+            .filter_map(|header| Some([*header.shape.first()?, *header.shape.get(1)?]))
+            .collect();
+        let firsts: Vec<[usize; 2]> =
+            headers.iter().filter_map(|header| Some([*header.shape.first()?, 0])).collect();
+        let pair = most(pairs);
+        let is_alone = |n: usize| headers.iter().any(|header| header.shape[..] == [n]);
+        let deepest = headers.iter().map(|header| header.shape.len()).max().unwrap_or(0);
+        let is_pair = pair.is_some_and(|pair| {
+            let such = headers.iter().filter(|header| header.shape.get(..2) == Some(&pair)).count();
+            pair[0] < pair[1] && !is_alone(pair[0]) && (such > 1 || deepest > 2)
+        });
+        let shape = asked.unwrap_or(if is_pair { Shape::ChainDraw } else { Shape::Rows });
+        let rows = match shape {
+            Shape::Rows => most(firsts)?[0],
+            _ => pair.map(|[first, second]| first * second)?,
+        };
+        // More columns than rows, or several arrays or one of three axes whose first two could be draws and chains.
+        let is_doubtful = shape != Shape::Rows
+            || pair.is_some_and(|[first, second]| {
+                let agree = headers.iter().all(|header| header.shape.get(..2) == Some(&[first, second]));
+                first < second || agree && second > 1 && (headers.len() > 1 || deepest > 2)
+            });
+        let longest = headers.iter().filter(|header| Axes::rows_of(header, shape) == Some(rows));
+        let sizes = longest.map(|header| header.shape.clone()).max_by_key(Vec::len).unwrap_or_default();
+        let note = (asked.is_none() && is_doubtful).then_some(Note::Axes { shape, sizes });
+        Some(Axes { shape, rows, note })
+    }
+
+    /// How many rows an array has if its first axes count that.
+    fn rows_of(header: &Header, shape: Shape) -> Option<usize> {
+        header.shape.get(..shape.axes()).map(|leading| leading.iter().product())
+    }
+}
+
+/// An .npz file after its first pass.
+#[derive(Debug)]
+pub(crate) struct NpzSource {
+    origin: Origin,
+    /// Those with an entry for each row, and their columns.
+    members: Vec<(Member, Layout)>,
+    shape: Shape,
+}
+
+pub(crate) fn read(origin: Origin, reading: &Reading<'_>, missing: Missing) -> Result<Part> {
+    let mut file = origin.file()?;
+    let all = members(&mut file, origin.len())?;
+    let headers: Vec<Option<Header>> = all
+        .iter()
+        .map(|member| member.header(&mut file, origin.len()).ok().filter(|header| header.count().is_ok()))
+        .collect();
+    let with_numbers: Vec<&Header> = headers.iter().flatten().filter(|header| header.has_numbers()).collect();
+    let Some(axes) = Axes::of(&with_numbers, reading.shape) else {
+        // Nothing but scalars, or headers that cannot be read: the first one says why.
+        all[0].load(&mut file, origin.len())?;
+        return Err(Error::NoRows);
+    };
+    let (mut members, mut left_out) = (Vec::new(), Vec::new());
+    for (member, header) in all.into_iter().zip(&headers) {
+        let fits = header.as_ref().is_some_and(|header| {
+            !header.has_objects() && Axes::rows_of(header, axes.shape) == Some(axes.rows)
+        });
+        if !fits {
+            left_out.push(member.name);
+            continue;
+        }
+        // Its columns are counted only once its bytes are known to be there.
+        let array = member.load(&mut file, origin.len())?;
+        match Layout::new(&array.header, Some(&member.name), axes.shape) {
+            Some(layout) => members.push((member, layout)),
+            None => left_out.push(member.name),
+        }
+    }
+    let layouts: Vec<Layout> = members.iter().map(|(_, layout)| layout.clone()).collect();
+    let first = layouts.first().filter(|layout| layout.rows() > 0).ok_or(Error::NoRows)?;
+    let (rows, chains, draws) = (first.rows(), first.chains, first.draws);
+    let names = layouts.iter().flat_map(|layout| &layout.slots).map(|slot| slot.name.clone()).collect();
+    let choice = reading.choose(names, &npy::found(&layouts))?;
+    npy::check_numbers(&choice, &layouts)?;
+
+    let dim = choice.parameters.len();
+    let mut values = vec![0.0; rows * dim];
+    let mut weights = choice.weight.map(|_| vec![0.0; rows]);
+    let mut first = 0;
+    for (member, layout) in &members {
+        let range = first..first + layout.slots.len();
+        first = range.end;
+        let wanted: Vec<(usize, (usize, bool))> =
+            choice.wanted().enumerate().filter(|(_, (position, _))| range.contains(position)).collect();
+        if wanted.is_empty() {
+            continue;
+        }
+        // A second time, so that no more than one array is in memory beside the numbers.
+        let array = member.load(&mut file, origin.len())?;
+        for (at, (position, is_weight)) in wanted {
+            let slot = position - range.start;
+            for row in 0..rows {
+                let value =
+                    layout.slots[slot].entry.number(layout.cell(slot, &array.bytes[layout.start(row)..]));
+                let place = || Place { row: row + 1, line: None, column: choice.names[position].clone() };
+                let value = cell(Some(value), missing, is_weight, place)?;
+                match (is_weight, &mut weights) {
+                    (true, Some(weights)) => weights[row] = value,
+                    _ => values[row * dim + at] = value,
+                }
+            }
+        }
+    }
+    let mut notes = Vec::from_iter(axes.note);
+    if !left_out.is_empty() {
+        notes.push(Note::MembersLeftOut { members: left_out, rows });
+    }
+    let source = Box::new(NpzSource { origin, members, shape: axes.shape });
+    let draws_per_chain = (chains > 1).then_some(draws);
+    Ok(Part { draws_per_chain, notes, ..Part::plain(choice, values, weights, source) })
+}
+
+impl Source for NpzSource {
+    fn format(&self) -> Format {
+        Format::Npz
+    }
+
+    fn column(&self, position: usize, rows: usize) -> Result<Column> {
+        let (mut file, mut first) = (self.origin.file()?, 0);
+        for (member, layout) in &self.members {
+            if position < first + layout.slots.len() {
+                let array = member.load(&mut file, self.origin.len())?;
+                let column = array.column(layout, position - first, 0..rows);
+                return column.ok_or_else(|| malformed("its cells are neither numbers nor text"));
+            }
+            first += layout.slots.len();
+        }
+        Err(Error::Changed)
+    }
+
+    fn frame(&self, names: &[String], rows: &[usize]) -> Result<Frame> {
+        let mut file = self.origin.file()?;
+        let (mut columns, mut names) = (Vec::with_capacity(names.len()), names.iter());
+        for (member, layout) in &self.members {
+            let array = member.load(&mut file, self.origin.len())?;
+            for slot in 0..layout.slots.len() {
+                let name = names.next().ok_or(Error::Changed)?;
+                let column = array.column(layout, slot, rows.iter().copied());
+                columns.extend(column.map(|column| (name.clone(), column)));
+            }
+        }
+        Ok(Frame { columns })
+    }
+
+    fn as_npz(&self) -> Option<&NpzSource> {
+        Some(self)
+    }
+}
+
+impl Array {
+    /// The cells of these rows in one column.
+    fn column(&self, layout: &Layout, slot: usize, rows: impl Iterator<Item = usize>) -> Option<Column> {
+        layout.slots[slot].entry.column(rows.map(|row| layout.cell(slot, &self.bytes[layout.start(row)..])))
+    }
+}
+
+impl NpzSource {
+    /// The chosen rows of every array, type and shape kept, and the added columns as arrays of their own.
+    pub(crate) fn write_rows(
+        &self,
+        rows: &[usize],
+        added: &[(String, Column)],
+        out: &mut dyn Write,
+    ) -> Result<()> {
+        let mut file = self.origin.file()?;
+        let mut archive = Archive::default();
+        for (member, layout) in &self.members {
+            let array = member.load(&mut file, self.origin.len())?;
+            let shape: Vec<usize> = std::iter::once(rows.len())
+                .chain(array.header.shape[self.shape.axes()..].iter().copied())
+                .collect();
+            let mut bytes = npy::header(&array.header.descr, &shape);
+            // Entry by entry, gaps between fields and all.
+            let (fields, size) = (layout.slots.len() / layout.width(), array.header.size);
+            for &row in rows {
+                for entry in 0..layout.width() {
+                    let at = layout.place(row, entry * fields) - array.header.fields[0].offset;
+                    bytes.extend_from_slice(&array.bytes[at..at + size]);
+                }
+            }
+            archive.add(&member.name, &bytes);
+        }
+        added.iter().for_each(|(name, column)| archive.add(name, &array_of(column)));
+        Ok(out.write_all(&archive.finish())?)
+    }
+}
+
+/// Each column as an array of its own.
+pub(crate) fn write_frame(frame: &Frame, _: &Dress, out: &mut dyn Write) -> Result<()> {
+    let mut archive = Archive::default();
+    frame.columns.iter().for_each(|(name, column)| archive.add(name, &array_of(column)));
+    Ok(out.write_all(&archive.finish())?)
+}
+
+/// Whole numbers up to here are floats too.
+const LARGEST_EXACT: u64 = 1 << 53;
+
+/// A column as an .npy file. NumPy has no missing whole numbers, so a column that has some becomes floats with NaN, or text
+/// where a float would lose digits.
+fn array_of(column: &Column) -> Vec<u8> {
+    let rows = column.len();
+    let doubles = || {
+        let mut bytes = npy::header("'<f8'", &[rows]);
+        (0..rows).for_each(|row| bytes.extend(column.number(row).unwrap_or(f64::NAN).to_le_bytes()));
+        bytes
+    };
+    match column {
+        Column::Single(cells) => {
+            let mut bytes = npy::header("'<f4'", &[rows]);
+            cells.iter().for_each(|cell| bytes.extend(cell.unwrap_or(f32::NAN).to_le_bytes()));
+            bytes
+        }
+        Column::Integer(cells) if cells.iter().all(Option::is_some) => {
+            let mut bytes = npy::header("'<i8'", &[rows]);
+            cells.iter().flatten().for_each(|cell| bytes.extend(cell.to_le_bytes()));
+            bytes
+        }
+        Column::Integer(cells) if cells.iter().flatten().any(|cell| cell.unsigned_abs() > LARGEST_EXACT) => {
+            array_of(&column.as_text())
+        }
+        Column::Boolean(cells) if cells.iter().all(Option::is_some) => {
+            let mut bytes = npy::header("'|b1'", &[rows]);
+            cells.iter().flatten().for_each(|&cell| bytes.push(u8::from(cell)));
+            bytes
+        }
+        Column::Text(cells) => {
+            let length = |cell: &Option<String>| cell.as_ref().map_or(0, |text| text.chars().count());
+            let width = cells.iter().map(length).max().unwrap_or(0).max(1);
+            let mut bytes = npy::header(&format!("'<U{width}'"), &[rows]);
+            for cell in cells {
+                let codes = cell.iter().flat_map(|text| text.chars()).map(u32::from);
+                codes
+                    .chain(std::iter::repeat(0))
+                    .take(width)
+                    .for_each(|code| bytes.extend(code.to_le_bytes()));
+            }
+            bytes
+        }
+        _ => doubles(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

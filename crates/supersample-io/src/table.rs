@@ -1,0 +1,167 @@
+//! Tables of Arrow arrays, which Arrow and Parquet files both are: their numbers, and their rows again.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, Float32Array, Float64Array, Int64Array, RecordBatch, StringArray,
+};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+
+use crate::carried::{column, is_number, kind_in_words, numbers};
+use crate::error::cell;
+use crate::frame::{Column, Frame};
+use crate::reading::{Choice, Missing};
+use crate::{Error, Place, Reading, Result, Use};
+
+/// The key under which pandas says which columns are its index.
+const PANDAS: &str = "pandas";
+
+/// The batches of a file one after the other.
+pub(crate) type Batches = Box<dyn Iterator<Item = Result<RecordBatch>>>;
+
+/// Which columns of a table are read for what.
+pub(crate) fn choose(schema: &Schema, reading: &Reading<'_>) -> Result<Choice> {
+    let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
+    if names.is_empty() {
+        return Err(Error::NoRows);
+    }
+    let indices = pandas_indices(&schema.metadata().clone().into());
+    let found: Vec<Option<Use>> = schema
+        .fields()
+        .iter()
+        .map(|field| match kind_in_words(field.data_type()) {
+            _ if indices.contains(field.name()) => Some(Use::Index),
+            _ if is_number(field.data_type()) => None,
+            "text" => Some(Use::Text),
+            "nothing" => Some(Use::Empty),
+            kind => Some(Use::NotNumbers(kind.to_string())),
+        })
+        .collect();
+    let choice = reading.choose(names, &found)?;
+    for (position, _) in choice.wanted() {
+        let kind = schema.field(position).data_type();
+        if !is_number(kind) && *kind != DataType::Null {
+            let (column, kind) = (choice.names[position].clone(), kind_in_words(kind).to_string());
+            return Err(Error::NotNumbers { column, kind });
+        }
+    }
+    Ok(choice)
+}
+
+/// The columns that pandas' own remark names as the index.
+fn pandas_indices(remarks: &HashMap<String, String>) -> HashSet<String> {
+    let remark = remarks.get(PANDAS).and_then(|text| serde_json::from_str::<serde_json::Value>(text).ok());
+    let indices = remark.as_ref().and_then(|remark| remark.get("index_columns")?.as_array());
+    indices.into_iter().flatten().filter_map(|index| index.as_str()).map(str::to_string).collect()
+}
+
+/// The numbers of the wanted columns, row after row, and the weights.
+pub(crate) struct Numbers {
+    pub(crate) values: Vec<f64>,
+    pub(crate) weights: Option<Vec<f64>>,
+}
+
+/// Reads the wanted columns out of the batches; `place_of` says where in a batch a column of the file is.
+pub(crate) fn read(
+    batches: Batches,
+    choice: &Choice,
+    missing: Missing,
+    place_of: impl Fn(usize) -> usize,
+) -> Result<Numbers> {
+    let dim = choice.parameters.len();
+    let (mut values, mut weights) = (Vec::new(), choice.weight.map(|_| Vec::new()));
+    let mut rows = 0;
+    for batch in batches {
+        let batch = batch?;
+        let count = batch.num_rows();
+        for (slot, (position, is_weight)) in choice.wanted().enumerate() {
+            let name = &choice.names[position];
+            let array = batch.column(place_of(position));
+            let cells = match array.data_type() {
+                DataType::Null => vec![None; array.len()],
+                kind => numbers(array).ok_or_else(|| Error::NotNumbers {
+                    column: name.clone(),
+                    kind: kind_in_words(kind).to_string(),
+                })?,
+            };
+            // The room is taken as the rows turn out to be there, not on the word of the file.
+            values.resize((rows + count) * dim, 0.0);
+            for (row, value) in cells.into_iter().enumerate() {
+                let place = || Place { row: rows + row + 1, line: None, column: name.clone() };
+                let value = cell(value, missing, is_weight, place)?;
+                match (&mut weights, is_weight) {
+                    (Some(weights), true) => weights.push(value),
+                    _ => values[(rows + row) * dim + slot] = value,
+                }
+            }
+        }
+        rows += count;
+    }
+    match rows {
+        0 => Err(Error::NoRows),
+        _ => Ok(Numbers { values, weights }),
+    }
+}
+
+/// All cells of the only column of the batches.
+pub(crate) fn whole_column(batches: Batches, position: usize) -> Result<Column> {
+    let mut joined = Frame::default();
+    for batch in batches {
+        let batch = batch?;
+        let cells = column(batch.column(position), &batch.schema().fields()[position]);
+        joined.append(Frame { columns: vec![(String::new(), cells)] });
+    }
+    Ok(joined.columns.pop().ok_or(Error::NoRows)?.1)
+}
+
+/// The chosen rows of the batches, in the order given.
+pub(crate) fn frame(batches: Batches, schema: &SchemaRef, rows: &[usize]) -> Result<Frame> {
+    let mut joined = Frame::default();
+    let (mut first, mut order) = (0, Vec::new());
+    for batch in batches {
+        let batch = batch?;
+        let range = first..first + batch.num_rows();
+        let here: Vec<usize> = (0..rows.len()).filter(|&i| range.contains(&rows[i])).collect();
+        if !here.is_empty() {
+            let local: Vec<usize> = here.iter().map(|&i| rows[i] - first).collect();
+            let fields = schema.fields().iter().zip(batch.columns());
+            let columns =
+                fields.map(|(field, array)| (field.name().clone(), column(array, field).pick(&local)));
+            joined.append(Frame { columns: columns.collect() });
+            order.extend(here);
+        }
+        first += batch.num_rows();
+    }
+    if order.len() != rows.len() {
+        return Err(Error::Changed);
+    }
+    let mut positions = vec![0; rows.len()];
+    order.iter().enumerate().for_each(|(at, &i)| positions[i] = at);
+    joined.columns.iter_mut().for_each(|(_, column)| *column = column.pick(&positions));
+    Ok(joined)
+}
+
+/// The columns as one batch, with these remarks.
+pub(crate) fn batch(
+    frame: &Frame,
+    remarks: &HashMap<String, String>,
+) -> std::result::Result<RecordBatch, ArrowError> {
+    let array = |column: &Column| -> ArrayRef {
+        match column {
+            Column::Double(cells) => Arc::new(Float64Array::from(cells.clone())),
+            Column::Single(cells) => Arc::new(Float32Array::from(cells.clone())),
+            Column::Integer(cells) => Arc::new(Int64Array::from(cells.clone())),
+            Column::Boolean(cells) => Arc::new(BooleanArray::from(cells.clone())),
+            Column::Text(cells) => Arc::new(StringArray::from(cells.clone())),
+            Column::Other(carried) => carried.array().clone(),
+        }
+    };
+    let field = |(name, column): &(String, Column)| match column {
+        Column::Other(carried) => carried.field().as_ref().clone().with_name(name).with_nullable(true),
+        column => Field::new(name, array(column).data_type().clone(), true),
+    };
+    let fields: Vec<Field> = frame.columns.iter().map(field).collect();
+    let schema = Arc::new(Schema::new_with_metadata(fields, remarks.clone()));
+    RecordBatch::try_new(schema, frame.columns.iter().map(|(_, column)| array(column)).collect())
+}
