@@ -1,12 +1,23 @@
 //! Advice of the library as dicts, which Python puts into words.
 
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList};
 use supersample::task::Advice;
 
-/// Each with its `kind` and its numbers; kinds that are new to this module are left out.
-pub(crate) fn told<'py>(py: Python<'py>, advice: &[Advice]) -> PyResult<Vec<Bound<'py, PyDict>>> {
-    advice.iter().filter_map(|advice| one(py, advice).transpose()).collect()
+/// Advice that Python sees as a list of dicts, each with its `kind` and its numbers; kinds that are new to this module are
+/// left out.
+pub(crate) struct Told(pub(crate) Vec<Advice>);
+
+impl<'py> IntoPyObject<'py> for &Told {
+    type Target = PyList;
+    type Output = Bound<'py, PyList>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
+        let known: Vec<_> =
+            self.0.iter().filter_map(|advice| one(py, advice).transpose()).collect::<PyResult<_>>()?;
+        PyList::new(py, known)
+    }
 }
 
 fn one<'py>(py: Python<'py>, advice: &Advice) -> PyResult<Option<Bound<'py, PyDict>>> {

@@ -1,8 +1,49 @@
 //! Numbers of the library as NumPy arrays, and the other way.
 
+use std::convert::Infallible;
+
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+
+/// Numbers that Python sees as a vector.
+pub(crate) struct Column(pub(crate) Vec<f64>);
+
+impl<'py> IntoPyObject<'py> for &Column {
+    type Target = PyArray1<f64>;
+    type Output = Bound<'py, Self::Target>;
+    type Error = Infallible;
+
+    fn into_pyobject(self, py: Python<'py>) -> Result<Self::Output, Infallible> {
+        Ok(PyArray1::from_slice(py, &self.0))
+    }
+}
+
+/// Row numbers that Python sees as a vector.
+pub(crate) struct RowNumbers(pub(crate) Vec<usize>);
+
+impl<'py> IntoPyObject<'py> for &RowNumbers {
+    type Target = PyArray1<i64>;
+    type Output = Bound<'py, Self::Target>;
+    type Error = Infallible;
+
+    fn into_pyobject(self, py: Python<'py>) -> Result<Self::Output, Infallible> {
+        Ok(PyArray1::from_iter(py, self.0.iter().map(|&row| row as i64)))
+    }
+}
+
+/// Numbers that Python sees as a matrix of rows of so many.
+pub(crate) struct Matrix(pub(crate) Vec<f64>, pub(crate) usize);
+
+impl<'py> IntoPyObject<'py> for &Matrix {
+    type Target = PyArray2<f64>;
+    type Output = Bound<'py, Self::Target>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
+        matrix(py, self.0.clone(), self.1)
+    }
+}
 
 /// A vector.
 pub(crate) fn vector(py: Python<'_>, values: Vec<f64>) -> Bound<'_, PyArray1<f64>> {
@@ -13,11 +54,6 @@ pub(crate) fn vector(py: Python<'_>, values: Vec<f64>) -> Bound<'_, PyArray1<f64
 pub(crate) fn matrix(py: Python<'_>, values: Vec<f64>, dim: usize) -> PyResult<Bound<'_, PyArray2<f64>>> {
     let rows = values.len() / dim;
     PyArray1::from_vec(py, values).reshape([rows, dim])
-}
-
-/// Row numbers.
-pub(crate) fn row_numbers<'py>(py: Python<'py>, rows: &[usize]) -> Bound<'py, PyArray1<i64>> {
-    PyArray1::from_iter(py, rows.iter().map(|&row| row as i64))
 }
 
 /// Numbers of rows or groups, which Python has found not to be negative.

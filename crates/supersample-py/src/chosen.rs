@@ -1,15 +1,14 @@
 //! Herding and thinning from Python, and all that is told of the rows they choose.
 
-use numpy::{PyArray1, PyReadonlyArray1};
+use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
-use supersample::task::{self, Advice, Ended, ErrorScale, HerdOptions, Problem, Stop, ThinOptions, Weighed};
+use supersample::task::{self, Ended, ErrorScale, HerdOptions, Problem, Stop, ThinOptions, Weighed};
 use supersample::weights::WeightRule;
-use supersample::{Error, Pick, RefineOptions, Refined, Result};
+use supersample::{Error, Pick, RefineOptions, Result};
 
-use crate::advice::told;
-use crate::arrays::{counted, row_numbers, vector};
+use crate::advice::Told;
+use crate::arrays::{Column, RowNumbers, counted};
 use crate::error::refused;
 use crate::samples::Samples;
 use crate::work::run;
@@ -25,92 +24,36 @@ pub(crate) fn rule_of(name: &str) -> PyResult<Option<WeightRule>> {
 }
 
 /// What was chosen, how good it is, and what to know of it.
-#[pyclass(frozen, module = "supersample._native")]
+#[pyclass(frozen, get_all, module = "supersample._native")]
 pub(crate) struct Chosen {
-    rows: Vec<usize>,
-    error: Vec<f64>,
-    weights: Option<Vec<f64>>,
+    /// In the order of choice; none in space.
+    rows: RowNumbers,
+    /// E_T after each choice.
+    error: Column,
+    /// `None` where they are equal.
+    weights: Option<Column>,
     mmd: f64,
     worth: Option<f64>,
-    ended: Ended,
-    is_missed: bool,
-    refinement: Option<Refinement>,
-    advice: Vec<Advice>,
-}
-
-/// What swaps and search have done, and what they were asked to.
-struct Refinement {
-    refined: Refined,
-    is_searched: bool,
-    /// Whether the swaps began with herded rows, and not with those of a larger set.
-    is_herded: bool,
-}
-
-#[pymethods]
-impl Chosen {
-    /// The rows in the order of choice; empty in space.
-    #[getter]
-    fn rows<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        row_numbers(py, &self.rows)
-    }
-
-    /// E_T after each choice.
-    #[getter]
-    fn error<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        PyArray1::from_slice(py, &self.error)
-    }
-
-    /// The weights that were found; None where they are equal.
-    #[getter]
-    fn weights<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
-        self.weights.clone().map(|weights| vector(py, weights))
-    }
-
-    /// The MMD with these weights.
-    #[getter]
-    fn mmd(&self) -> f64 {
-        self.mmd
-    }
-
-    /// How many independent draws have this expected squared error.
-    #[getter]
-    fn worth(&self) -> Option<f64> {
-        self.worth
-    }
-
-    /// The rule that ended the choosing.
-    #[getter]
-    fn ended(&self) -> &'static str {
-        self.ended.name()
-    }
-
+    ended: &'static str,
     /// Whether an error was asked for and not reached.
-    #[getter]
-    fn missed(&self) -> bool {
-        self.is_missed
-    }
+    missed: bool,
+    refinement: Option<Refinement>,
+    advice: Told,
+}
 
-    /// What swaps and search have done, where there were any.
-    #[getter]
-    fn refinement<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let Some(Refinement { refined, is_searched, is_herded }) = &self.refinement else { return Ok(None) };
-        let story = PyDict::new(py);
-        story.set_item("mmd_before", refined.start_error)?;
-        story.set_item("mmd_swapped", refined.swept_error)?;
-        story.set_item("mmd_searched", refined.error.filter(|_| *is_searched))?;
-        story.set_item("herded", is_herded)?;
-        story.set_item("swaps", refined.swaps)?;
-        story.set_item("sweeps", refined.sweeps)?;
-        story.set_item("kernel_rows", refined.kernel_rows)?;
-        story.set_item("converged", refined.converged)?;
-        Ok(Some(story))
-    }
-
-    /// What to know of rows, kernel and weights before believing any of it.
-    #[getter]
-    fn advice<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        told(py, &self.advice)
-    }
+/// What swaps and search have done; a dict for Python.
+#[derive(Clone, IntoPyObject)]
+struct Refinement {
+    mmd_before: Option<f64>,
+    mmd_swapped: Option<f64>,
+    /// `None` without a search.
+    mmd_searched: Option<f64>,
+    /// Whether the swaps began with herded rows, and not with those of a larger set.
+    herded: bool,
+    swaps: usize,
+    sweeps: usize,
+    kernel_rows: u64,
+    converged: bool,
 }
 
 impl Chosen {
@@ -127,15 +70,15 @@ impl Chosen {
         let equal = error.last().copied();
         let mmd = weights.as_ref().map_or(equal, |found| found.error).ok_or(Error::UnknownNorm)?;
         Ok(Chosen {
-            rows: trace.iter().filter_map(|pick| pick.index).collect(),
-            error,
-            weights: weights.map(|found| found.weights),
+            rows: RowNumbers(trace.iter().filter_map(|pick| pick.index).collect()),
+            error: Column(error),
+            weights: weights.map(|found| Column(found.weights)),
             mmd,
             worth: scale.worth(mmd),
-            ended,
-            is_missed: stop.is_some_and(|stop| stop.is_missed(ended, equal, &scale)),
+            ended: ended.name(),
+            missed: stop.is_some_and(|stop| stop.is_missed(ended, equal, &scale)),
             refinement: None,
-            advice: advice.into_iter().collect(),
+            advice: Told(advice.into_iter().collect()),
         })
     }
 
@@ -154,7 +97,7 @@ impl Chosen {
         let rows: Vec<usize> = trace.iter().filter_map(|pick| pick.index).collect();
         let weighed = rule.map(|rule| problem.weigh(&rows, rule)).transpose()?;
         let mut chosen = Chosen::new(trace, ended, weighed, problem.error_scale()?, stop)?;
-        chosen.advice.splice(..0, problem.advice().iter().cloned());
+        chosen.advice.0.splice(..0, problem.advice().iter().cloned());
         Ok(chosen)
     }
 }
@@ -217,7 +160,7 @@ pub(crate) fn thin(
         None => refine.search_by_size(seed),
     };
     (refine.groups, refine.quotas) = (groups.as_ref().map(counted), quotas);
-    let (is_searched, is_herded) = (refine.search.is_some(), !stop.has_goal());
+    let is_searched = refine.search.is_some();
     let options = ThinOptions::default().refine(refine);
     // A sweep visits every place once, and there are about ten of them.
     let places = n.unwrap_or(problem.open_rows());
@@ -225,7 +168,16 @@ pub(crate) fn thin(
     run(py, threads, size, progress.as_ref(), |watch| {
         let task::Chosen { trace, ended, refined, .. } = problem.thin(&stop, &options, watch)?;
         let chosen = Chosen::of(problem, &trace, ended, rule, Some(&stop))?;
-        let refinement = refined.map(|refined| Refinement { refined, is_searched, is_herded });
+        let refinement = refined.map(|refined| Refinement {
+            mmd_before: refined.start_error,
+            mmd_swapped: refined.swept_error,
+            mmd_searched: refined.error.filter(|_| is_searched),
+            herded: !stop.has_goal(),
+            swaps: refined.swaps,
+            sweeps: refined.sweeps,
+            kernel_rows: refined.kernel_rows,
+            converged: refined.converged,
+        });
         Ok(Chosen { refinement, ..chosen })
     })
 }

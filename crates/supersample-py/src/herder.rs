@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use supersample::task::{Ended, Problem, Stop, herd_until};
 use supersample::{Herder as Inner, Pick, Progress, Result, Watch};
 
-use crate::arrays::{counted, row_numbers};
+use crate::arrays::{RowNumbers, counted, vector};
 use crate::chosen::{Chosen, rule_of};
 use crate::samples::Samples;
 use crate::work::run;
@@ -128,15 +128,13 @@ impl Herder {
 
     /// The rows picked so far.
     fn indices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        let rows = self.read(|state| state.picks.iter().filter_map(|pick| pick.index).collect::<Vec<_>>())?;
-        Ok(row_numbers(py, &rows))
+        let rows = self.read(|state| state.picks.iter().filter_map(|pick| pick.index).collect())?;
+        Ok((&RowNumbers(rows)).into_pyobject(py)?)
     }
 
     /// E_T after each pick.
     fn errors<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let errors =
-            self.read(|state| state.picks.iter().filter_map(|pick| pick.error).collect::<Vec<_>>())?;
-        Ok(PyArray1::from_vec(py, errors))
+        Ok(vector(py, self.read(|state| state.picks.iter().filter_map(|pick| pick.error).collect())?))
     }
 
     /// All picks so far, with weights by this rule.

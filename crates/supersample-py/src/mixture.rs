@@ -11,7 +11,7 @@ use supersample::{
 };
 use supersample_io::mixture::{Format, read_path, to_text};
 
-use crate::arrays::{matrix, numbers, rows, vector};
+use crate::arrays::{Matrix, matrix, numbers, rows, vector};
 use crate::chosen::{Chosen, rule_of};
 use crate::error::{refused, unreadable};
 use crate::work::run;
@@ -23,38 +23,14 @@ pub(crate) struct Mixture {
 }
 
 /// Points that were placed for a mixture.
-#[pyclass(frozen, module = "supersample._native")]
+#[pyclass(frozen, get_all, module = "supersample._native")]
 pub(crate) struct Placed {
-    coordinates: Vec<f64>,
-    dim: usize,
+    points: Matrix,
     bandwidths: Vec<f64>,
-    stuck: usize,
-    chosen: Py<Chosen>,
-}
-
-#[pymethods]
-impl Placed {
-    #[getter]
-    fn points<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        matrix(py, self.coordinates.clone(), self.dim)
-    }
-
-    #[getter]
-    fn bandwidths(&self) -> Vec<f64> {
-        self.bandwidths.clone()
-    }
-
     /// How many climbs stopped short.
-    #[getter]
-    fn stuck(&self) -> usize {
-        self.stuck
-    }
-
+    stuck: usize,
     /// How good they are.
-    #[getter]
-    fn chosen(&self, py: Python<'_>) -> Py<Chosen> {
-        self.chosen.clone_ref(py)
-    }
+    chosen: Py<Chosen>,
 }
 
 #[pymethods]
@@ -186,7 +162,7 @@ impl Mixture {
             let stuck = placed.trace.iter().filter(|pick| !pick.converged).count();
             Ok((coordinates, bandwidths, stuck, chosen))
         })?;
-        Ok(Placed { coordinates, dim, bandwidths, stuck, chosen: Py::new(py, chosen)? })
+        Ok(Placed { points: Matrix(coordinates, dim), bandwidths, stuck, chosen: Py::new(py, chosen)? })
     }
 }
 

@@ -3,12 +3,12 @@
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::PyList;
 use supersample::scale::Scale;
 use supersample::task::{Bandwidth, Problem, ProblemOptions, RowWeights};
 use supersample::{Points, Precision, Result};
 
-use crate::advice::told;
+use crate::advice::Told;
 use crate::arrays::{numbers, rows};
 use crate::error::refused;
 
@@ -88,8 +88,8 @@ impl Samples {
 
     /// What to know of the rows and the kernel before believing any result.
     #[getter]
-    fn advice<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        told(py, self.problem.advice())
+    fn advice<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        (&Told(self.problem.advice().to_vec())).into_pyobject(py)
     }
 
     /// The mean embedding on the samples, where it has been computed.
