@@ -189,6 +189,7 @@ def test_warnings_of_kernels_weights_and_columns():
         with pytest.warns(ss.SupersampleWarning, match=words):
             herder.run(2)
         herder.run(2)  # It has been said.
+    ss.herd(X[:5], 2, sample_weight=[1.0, 2.0, 1.0, 2.0, 1.0])  # Few rows, and not uneven.
     with pytest.warns(ss.SupersampleWarning, match="1 of the directions have no variance of their own"):
         ss.herd(np.column_stack([X, X[:, 0]]), 3, scale="pca")
 

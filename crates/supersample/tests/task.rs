@@ -473,6 +473,9 @@ fn advice_is_given_of_rows_and_kernels() {
     let uneven =
         Problem::weighted(rows.clone(), RowWeights::Weights(&uneven), ProblemOptions::default()).unwrap();
     assert!(matches!(uneven.advice()[0], Advice::UnevenWeights { effective_size } if effective_size < 1.01));
+    let few = rows.select(&[0, 1, 2, 3]).unwrap();
+    let even = Problem::weighted(few, RowWeights::Weights(&[1.0, 2.0, 1.0, 2.0]), ProblemOptions::default());
+    assert!(!even.unwrap().advice().iter().any(|advice| matches!(advice, Advice::UnevenWeights { .. })));
 }
 
 #[test]

@@ -71,7 +71,10 @@ pub(super) fn of_rows(
     scaling: &Scaling,
     of: usize,
 ) -> Vec<Advice> {
-    let uneven = shares.map(effective_size).filter(|&size| size < FEW);
+    // Few rows are worth few equal ones whatever they weigh.
+    let uneven = shares.and_then(|shares| {
+        Some(effective_size(shares)).filter(|&size| size < FEW && 2.0 * size < shares.len() as f64)
+    });
     let columns = scaling.without_mad().to_vec();
     [
         uneven.map(|effective_size| Advice::UnevenWeights { effective_size }),
