@@ -22,6 +22,7 @@ use arrow_select::concat::concat_batches;
 use arrow_select::take::take_record_batch;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use proptest::prelude::*;
 use supersample_io::{Draws, Format, Note, OutputFormat, Reading, Selection, Use};
 
 /// Two columns of numbers to choose by, and one of every other type.
@@ -336,6 +337,33 @@ fn a_compressed_buffer_that_claims_too_much_is_refused() {
                     }
                 }
             }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Bytes overwritten anywhere: the file may be refused or read, and nothing else.
+    #[test]
+    fn changed_compressed_files_are_refused_or_read(
+        edits in prop::collection::vec((any::<u16>(), any::<[u8; 8]>(), 1..9_usize), 1..4),
+        is_zstd in any::<bool>(),
+        is_stream in any::<bool>(),
+    ) {
+        let codec = if is_zstd { CompressionType::ZSTD } else { CompressionType::LZ4_FRAME };
+        let mut bytes = compressed(codec, is_stream);
+        for (at, with, count) in edits {
+            let at = usize::from(at) % bytes.len();
+            let count = count.min(bytes.len() - at);
+            bytes[at..at + count].copy_from_slice(&with[..count]);
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("in.arrow");
+        std::fs::write(&path, &bytes).unwrap();
+        if let Ok(draws) = Draws::read(&[&path], &Reading::default()) {
+            prop_assert!(draws.values().iter().all(|value| value.is_finite()));
+            let _ = draws.write_rows(&[0], None, OutputFormat::plain(Format::Text), &mut Vec::new());
         }
     }
 }
