@@ -264,6 +264,25 @@ fn the_index_of_pandas_is_no_parameter_and_stays_an_index() {
 }
 
 #[test]
+fn rows_are_found_again_in_any_row_group() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("in.parquet");
+    let column = Arc::new(Float64Array::from_iter_values((0..100).map(|i| f64::from(i) * 1.5))) as ArrayRef;
+    let batch = RecordBatch::try_from_iter([("mu", column)]).unwrap();
+    let properties =
+        parquet::file::properties::WriterProperties::builder().set_max_row_group_row_count(Some(7)).build();
+    let mut writer =
+        ArrowWriter::try_new(File::create(&path).unwrap(), batch.schema(), Some(properties)).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    let draws = Draws::read(&[&path], &Reading::default()).unwrap();
+    let rows = [99, 0, 50, 7, 6, 50];
+    let frame = draws.frame(&rows).unwrap();
+    let found: Vec<f64> = (0..rows.len()).map(|at| frame.columns[0].1.number(at).unwrap()).collect();
+    assert_eq!(found, rows.map(|row| row as f64 * 1.5));
+}
+
+#[test]
 fn two_columns_of_one_name_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let column = || Arc::new(Float64Array::from(vec![3.0, 1.0])) as ArrayRef;
