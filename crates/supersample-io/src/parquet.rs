@@ -132,7 +132,8 @@ impl Source for ParquetSource {
         guarded(TITLE, || {
             let builder = open(&self.origin)?;
             // Whole row groups are read: where a page is damaged, skipping rows within one may never end.
-            let (mut groups, mut places, mut first, mut before) = (Vec::new(), vec![0; rows.len()], 0_usize, 0);
+            let (mut groups, mut places, mut first, mut before) =
+                (Vec::new(), vec![0; rows.len()], 0_usize, 0);
             for (group, about) in builder.metadata().row_groups().iter().enumerate() {
                 let count = usize::try_from(about.num_rows()).unwrap_or(0);
                 let here: Vec<usize> = (0..rows.len())
