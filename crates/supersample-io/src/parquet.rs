@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow_schema::{Schema, SchemaRef};
 use bytes::Bytes;
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReaderBuilder, RowSelection};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::arrow::{ArrowSchemaConverter, ArrowWriter, ProjectionMask};
 use parquet::basic::{Compression, Type as Physical};
 use parquet::errors::ParquetError;
@@ -131,16 +131,22 @@ impl Source for ParquetSource {
     fn frame(&self, _: &[String], rows: &[usize]) -> Result<Frame> {
         guarded(TITLE, || {
             let builder = open(&self.origin)?;
-            let mut wanted = rows.to_vec();
-            wanted.sort_unstable();
-            wanted.dedup();
-            let total = builder.metadata().row_groups().iter().map(|group| group.num_rows()).sum::<i64>();
-            let total = usize::try_from(total).unwrap_or(0);
-            let ranges = wanted.iter().map(|&row| row..row + 1);
-            let selection = RowSelection::from_consecutive_ranges(ranges, total);
-            let places: Vec<usize> =
-                rows.iter().map(|row| wanted.partition_point(|other| other < row)).collect();
-            table::frame(batches(builder.with_row_selection(selection))?, &self.schema, &places)
+            // Whole row groups are read: where a page is damaged, skipping rows within one may never end.
+            let (mut groups, mut places, mut first, mut before) =
+                (Vec::new(), vec![0; rows.len()], 0_usize, 0);
+            for (group, about) in builder.metadata().row_groups().iter().enumerate() {
+                let count = usize::try_from(about.num_rows()).unwrap_or(0);
+                let here: Vec<usize> = (0..rows.len())
+                    .filter(|&i| (first..first.saturating_add(count)).contains(&rows[i]))
+                    .collect();
+                if !here.is_empty() {
+                    here.into_iter().for_each(|i| places[i] = before + rows[i] - first);
+                    groups.push(group);
+                    before += count;
+                }
+                first = first.saturating_add(count);
+            }
+            table::frame(batches(builder.with_row_groups(groups))?, &self.schema, &places)
         })
     }
 

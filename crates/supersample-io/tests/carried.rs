@@ -22,6 +22,7 @@ use arrow_select::concat::concat_batches;
 use arrow_select::take::take_record_batch;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use proptest::prelude::*;
 use supersample_io::{Draws, Format, Note, OutputFormat, Reading, Selection, Use};
 
 /// Two columns of numbers to choose by, and one of every other type.
@@ -263,6 +264,25 @@ fn the_index_of_pandas_is_no_parameter_and_stays_an_index() {
 }
 
 #[test]
+fn rows_are_found_again_in_any_row_group() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("in.parquet");
+    let column = Arc::new(Float64Array::from_iter_values((0..100).map(|i| f64::from(i) * 1.5))) as ArrayRef;
+    let batch = RecordBatch::try_from_iter([("mu", column)]).unwrap();
+    let properties =
+        parquet::file::properties::WriterProperties::builder().set_max_row_group_row_count(Some(7)).build();
+    let mut writer =
+        ArrowWriter::try_new(File::create(&path).unwrap(), batch.schema(), Some(properties)).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    let draws = Draws::read(&[&path], &Reading::default()).unwrap();
+    let rows = [99, 0, 50, 7, 6, 50];
+    let frame = draws.frame(&rows).unwrap();
+    let found: Vec<f64> = (0..rows.len()).map(|at| frame.columns[0].1.number(at).unwrap()).collect();
+    assert_eq!(found, rows.map(|row| row as f64 * 1.5));
+}
+
+#[test]
 fn two_columns_of_one_name_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let column = || Arc::new(Float64Array::from(vec![3.0, 1.0])) as ArrayRef;
@@ -336,6 +356,33 @@ fn a_compressed_buffer_that_claims_too_much_is_refused() {
                     }
                 }
             }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Bytes overwritten anywhere: the file may be refused or read, and nothing else.
+    #[test]
+    fn changed_compressed_files_are_refused_or_read(
+        edits in prop::collection::vec((any::<u16>(), any::<[u8; 8]>(), 1..9_usize), 1..4),
+        is_zstd in any::<bool>(),
+        is_stream in any::<bool>(),
+    ) {
+        let codec = if is_zstd { CompressionType::ZSTD } else { CompressionType::LZ4_FRAME };
+        let mut bytes = compressed(codec, is_stream);
+        for (at, with, count) in edits {
+            let at = usize::from(at) % bytes.len();
+            let count = count.min(bytes.len() - at);
+            bytes[at..at + count].copy_from_slice(&with[..count]);
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("in.arrow");
+        std::fs::write(&path, &bytes).unwrap();
+        if let Ok(draws) = Draws::read(&[&path], &Reading::default()) {
+            prop_assert!(draws.values().iter().all(|value| value.is_finite()));
+            let _ = draws.write_rows(&[0], None, OutputFormat::plain(Format::Text), &mut Vec::new());
         }
     }
 }

@@ -232,25 +232,38 @@ pub(crate) fn fill_row<S: Simd, T: Lane, P: Profile<T>>(
 #[inline(always)]
 fn panel_values<S: Simd, T: Lane, P: Profile<T>>(simd: S, profile: P, panel: &[T], y: &[T]) -> [T; WIDTH] {
     let lanes = Vector::<S, T>::LEN;
-    let zero = P::Acc::<S>::zero(simd);
     let mut values = [T::ZERO; WIDTH];
     for lane in (0..WIDTH).step_by(lanes) {
-        let block = |x: &[T], y: &[T]| {
-            let mut sum = zero;
-            for (x, &y) in x.as_chunks::<WIDTH>().0.iter().zip(y) {
-                sum = profile.accumulate(sum, y, Vector::<S, T>::from_slice(simd, &x[lane..lane + lanes]));
+        let distance = if y.len() <= COORDINATE_BLOCK {
+            block_distance::<S, T, P>(simd, profile, panel, y, lane)
+        } else {
+            let mut sum = P::Acc::<S>::zero(simd);
+            for (x, y) in panel.chunks(COORDINATE_BLOCK * WIDTH).zip(y.chunks(COORDINATE_BLOCK)) {
+                sum = sum.plus(block_distance::<S, T, P>(simd, profile, x, y, lane));
             }
             sum
-        };
-        let distance = if y.len() <= COORDINATE_BLOCK {
-            block(panel, y)
-        } else {
-            let blocks = panel.chunks(COORDINATE_BLOCK * WIDTH).zip(y.chunks(COORDINATE_BLOCK));
-            blocks.fold(zero, |sum, (x, y)| sum.plus(block(x, y)))
         };
         profile.value(simd, distance).store_slice(&mut values[lane..lane + lanes]);
     }
     values
+}
+
+/// What the profile accumulates over one block of coordinates of a vector of points and y. A function, because a closure
+/// that is called twice may be left out of line, and is then compiled without the instruction set around it.
+#[inline(always)]
+fn block_distance<S: Simd, T: Lane, P: Profile<T>>(
+    simd: S,
+    profile: P,
+    panel: &[T],
+    y: &[T],
+    lane: usize,
+) -> P::Acc<S> {
+    let mut sum = P::Acc::<S>::zero(simd);
+    for (x, &y) in panel.as_chunks::<WIDTH>().0.iter().zip(y) {
+        let x = Vector::<S, T>::from_slice(simd, &x[lane..lane + Vector::<S, T>::LEN]);
+        sum = profile.accumulate(sum, y, x);
+    }
+    sum
 }
 
 /// The largest of factor·μᵢ + sumᵢ + offsetᵢ; −∞ of nothing.

@@ -2,6 +2,7 @@
 
 mod header;
 mod layout;
+mod literal;
 
 use std::io::{BufReader, Read, Seek, SeekFrom, Write};
 

@@ -1,4 +1,4 @@
-//! What stands above the first row of a file of text: remarks, the names, and how the file is laid out.
+//! Heads of files of text: remarks, the names, and how the file is laid out.
 
 use std::collections::HashSet;
 

@@ -4,6 +4,7 @@
 //! numbers stay in memory. Chosen rows are fetched by a second pass, for which the place of one row in 64 is kept.
 
 mod chunk;
+mod found_rows;
 mod head;
 mod records;
 mod stan;
@@ -15,14 +16,14 @@ use rayon::prelude::*;
 
 use self::chunk::Role;
 use self::chunk::{Chunk, Trouble, TroubleKind};
+pub(crate) use self::found_rows::TextSource;
 use self::head::Head;
 pub(crate) use self::records::quoted;
-use self::records::{Dialect, End, without_break};
-use crate::format::Format;
-use crate::frame::{Column, Frame};
+use self::records::{Dialect, End};
+use crate::frame::Frame;
 use crate::origin::Origin;
 use crate::reading::{Choice, Missing};
-use crate::source::{Dress, Part, Source};
+use crate::source::{Dress, Part};
 use crate::words::shown;
 use crate::{Error, Note, Place, Reading, Result};
 
@@ -32,20 +33,6 @@ const BLOCK: usize = 16 << 20;
 const PIECE: usize = 512 << 10;
 /// No record is longer; one that seems to be has lost a quote or is no text.
 const LONGEST_RECORD: usize = 256 << 20;
-
-/// A file of text after its first pass.
-#[derive(Debug)]
-pub(crate) struct TextSource {
-    origin: Origin,
-    dialect: Dialect,
-    /// The header as written, and the line break after it.
-    header: Vec<u8>,
-    line_break: &'static [u8],
-    /// Rows of the file and the bytes at which they start, ascending.
-    marks: Vec<(u64, u64)>,
-    /// Rows at the top that were left out.
-    skipped: usize,
-}
 
 /// Reads a file of text.
 pub(crate) fn read(origin: Origin, reading: &Reading<'_>, missing: Missing) -> Result<Part> {
@@ -301,97 +288,6 @@ impl Rows {
     }
 }
 
-impl TextSource {
-    pub(crate) fn separator(&self) -> u8 {
-        self.dialect.separator
-    }
-
-    pub(crate) fn header(&self) -> &[u8] {
-        &self.header
-    }
-
-    pub(crate) fn line_break(&self) -> &'static [u8] {
-        self.line_break
-    }
-
-    /// The records of these rows as written, without their line breaks, in the order given.
-    pub(crate) fn records(&self, rows: &[usize]) -> Result<Vec<Vec<u8>>> {
-        let mut order: Vec<usize> = (0..rows.len()).collect();
-        order.sort_by_key(|&i| rows[i]);
-        let mut found: Vec<Vec<u8>> = vec![Vec::new(); rows.len()];
-        let mut cursor: Option<Cursor> = None;
-        for (k, &i) in order.iter().enumerate() {
-            if k > 0 && rows[order[k - 1]] == rows[i] {
-                found[i] = found[order[k - 1]].clone();
-                continue;
-            }
-            let row = (rows[i] + self.skipped) as u64;
-            let mark = self.marks[self.marks.partition_point(|&(marked, _)| marked <= row) - 1];
-            // Go on from where the last row was, unless a mark is closer.
-            let mut here = match cursor.take() {
-                Some(cursor)
-                    if cursor.row <= row && (self.origin.packing().is_some() || cursor.row >= mark.0) =>
-                {
-                    cursor
-                }
-                _ => self.cursor_at(mark)?,
-            };
-            while here.row < row {
-                here.next(self.dialect)?;
-            }
-            found[i] = without_break(&here.next(self.dialect)?).to_vec();
-            cursor = Some(here);
-        }
-        Ok(found)
-    }
-
-    fn cursor_at(&self, (row, offset): (u64, u64)) -> Result<Cursor> {
-        if self.origin.packing().is_none() {
-            return Ok(Cursor { row, stream: self.origin.reader(offset)?, buffer: Vec::new(), at: 0 });
-        }
-        let (row, offset) = self.marks.first().copied().unwrap_or((row, offset));
-        let mut stream = self.origin.reader(0)?;
-        std::io::copy(&mut (&mut stream).take(offset), &mut std::io::sink()).map_err(Error::Unreadable)?;
-        Ok(Cursor { row, stream, buffer: Vec::new(), at: 0 })
-    }
-}
-
-impl Source for TextSource {
-    fn format(&self) -> Format {
-        Format::Text
-    }
-
-    fn as_text(&self) -> Option<&TextSource> {
-        Some(self)
-    }
-
-    fn column(&self, position: usize, rows: usize) -> Result<Column> {
-        let mut cursor = self.cursor_at(*self.marks.first().ok_or(Error::Changed)?)?;
-        for _ in 0..self.skipped {
-            cursor.next(self.dialect)?;
-        }
-        let mut cells = Vec::with_capacity(rows);
-        for _ in 0..rows {
-            let record = cursor.next(self.dialect)?;
-            let fields = self.dialect.fields(&record);
-            cells.push(fields.get(position).map(|field| field.lossy_text()));
-        }
-        Ok(Column::Text(cells))
-    }
-
-    fn frame(&self, names: &[String], rows: &[usize]) -> Result<Frame> {
-        let mut cells: Vec<Vec<Option<String>>> = vec![Vec::with_capacity(rows.len()); names.len()];
-        for record in self.records(rows)? {
-            let fields = self.dialect.fields(&record);
-            for (column, cells) in cells.iter_mut().enumerate() {
-                cells.push(fields.get(column).map(|field| field.lossy_text()));
-            }
-        }
-        let columns = names.iter().cloned().zip(cells.into_iter().map(Column::Text)).collect();
-        Ok(Frame { columns })
-    }
-}
-
 /// Writes a header and a line for each row.
 pub(crate) fn write_frame(frame: &Frame, dress: &Dress, out: &mut dyn Write) -> Result<()> {
     let separator = dress.separator.unwrap_or(b',');
@@ -406,52 +302,6 @@ pub(crate) fn write_frame(frame: &Frame, dress: &Dress, out: &mut dyn Write) -> 
     };
     line(&mut frame.columns.iter().map(|(name, _)| name.clone()))?;
     (0..frame.len()).try_for_each(|row| line(&mut frame.columns.iter().map(|(_, column)| column.text(row))))
-}
-
-/// The second pass: records one after the other from some row on.
-struct Cursor {
-    row: u64,
-    stream: Box<dyn Read + Send>,
-    buffer: Vec<u8>,
-    at: usize,
-}
-
-impl Cursor {
-    fn next(&mut self, dialect: Dialect) -> Result<Vec<u8>> {
-        loop {
-            if self.at < self.buffer.len() {
-                let passed_over = dialect.is_passed_over(&self.buffer, self.at);
-                let end = match (passed_over, dialect.record_end(&self.buffer, self.at)) {
-                    (true, _) => {
-                        memchr(dialect.terminator, &self.buffer[self.at..]).map(|end| self.at + end + 1)
-                    }
-                    (false, End::At(end)) => Some(end),
-                    _ => None,
-                };
-                if let Some(end) = end {
-                    let record = self.buffer[self.at..end].to_vec();
-                    self.at = end;
-                    if passed_over {
-                        continue;
-                    }
-                    self.row += 1;
-                    return Ok(record);
-                }
-            }
-            self.buffer.drain(..self.at);
-            self.at = 0;
-            let got =
-                (&mut self.stream).take(1 << 16).read_to_end(&mut self.buffer).map_err(Error::Unreadable)?;
-            if got == 0 {
-                if self.buffer.is_empty() {
-                    return Err(Error::Changed);
-                }
-                self.row += 1;
-                self.at = self.buffer.len();
-                return Ok(self.buffer.clone());
-            }
-        }
-    }
 }
 
 #[cfg(test)]

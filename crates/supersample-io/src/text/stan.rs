@@ -1,4 +1,4 @@
-//! What the remarks at the head of a CmdStan file say of the rows below.
+//! Settings at the head of a CmdStan file, and what they say of the rows below.
 
 /// The columns before the parameters in the output of the method `variational`, and of no other.
 const VARIATIONAL_COLUMNS: [&str; 3] = ["lp__", "log_p__", "log_g__"];

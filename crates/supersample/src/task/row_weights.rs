@@ -6,7 +6,7 @@ use crate::{Error, Result};
 /// What each row counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum RowWeights<'a> {
-    /// The same.
+    /// As much as any other.
     #[default]
     Equal,
     /// In proportion to these: finite, not negative, not all zero.
