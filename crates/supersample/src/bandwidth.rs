@@ -1,40 +1,81 @@
-//! How wide the kernel should be when the user does not say.
+//! Bandwidths found from the points: the median distance, for when the user does not say how wide the kernel should be.
+
+use std::cmp::Ordering;
+
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+use rayon::prelude::*;
 
 use crate::kernel::Distance;
 use crate::points::normalised;
-use crate::row_sampling::{subsample, systematic};
 use crate::{Points, Result};
 
-/// How many points the median is taken over: 1000 points make half a million pairs, which fixes the median to about
-/// one part in a hundred and takes milliseconds.
-pub const MEDIAN_SUBSAMPLE: usize = 1000;
+/// Up to so many pairs all of them are taken, beyond it so many at random.
+///
+/// A million random pairs fix the median to about one part in a thousand for most shapes of distributions.
+pub const MEDIAN_PAIRS: usize = 1_000_000;
 
-/// A median distance, and how it was found.
+/// Random pairs that one thread draws in one go, from a seed of their own.
+const BLOCK: usize = 10_000;
+
+/// The median distance between two different rows, and over how many pairs it was taken.
+///
+/// Over all pairs where there are at most [`MEDIAN_PAIRS`] (1,414 rows), and over as many independent random pairs
+/// beyond, the same on every run and for any number of threads. Rows are drawn by their place among all rows in the order
+/// of their coordinates, not in the order of the file, so that rows in another order give the same pairs, and rows that
+/// are all there twice nearly the same. Where rows have weights a pair counts, or is drawn, by the product of its two, as
+/// if a row of weight two were two rows that are never paired with each other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct MedianDistance {
-    /// The distance; always positive.
+    /// The distance. Always positive: where more than half of the pairs coincide it is the median over the pairs that do
+    /// not, and 1 where all points are the same.
     pub length: f64,
     /// Over how many pairs of points.
     pub pairs: usize,
 }
 
 impl MedianDistance {
-    /// Of points with a weight each, or with equal ones: [`median`] or [`weighted_median`] with the number of pairs.
+    /// Of points with a weight each, or with equal ones.
+    ///
+    /// ```
+    /// use supersample::{Points, bandwidth::MedianDistance};
+    /// let points = Points::from_rows(&[0.0, 1.0, 3.0, 1e6], 1)?;
+    /// let found = MedianDistance::of(&points, Some(&[2.0, 2.0, 2.0, 0.0]))?;
+    /// assert_eq!((found.length, found.pairs), (2.0, 3)); // of 1, 2 and 3
+    /// # Ok::<(), supersample::Error>(())
+    /// ```
     pub fn of(points: &Points, weights: Option<&[f64]>) -> Result<MedianDistance> {
-        let length = match weights {
-            None => median(points),
-            Some(weights) => weighted_median(points, weights)?,
-        };
-        let rows = points.len().min(MEDIAN_SUBSAMPLE);
-        Ok(MedianDistance { length, pairs: rows * (rows - 1) / 2 })
+        let shares = weights.map(|weights| normalised(weights, "points", points.len())).transpose()?;
+        let Some(shares) = shares else { return Ok(of_equal(points)) };
+        // Rows of no weight are in no pair.
+        let rows: Vec<usize> = (0..shares.len()).filter(|&row| shares[row] > 0.0).collect();
+        let shares: Vec<f64> = rows.iter().map(|&row| shares[row]).collect();
+        let points = if rows.len() == points.len() { points.clone() } else { points.select(&rows)? };
+        if shares.iter().all(|share| *share == shares[0]) {
+            return Ok(of_equal(&points));
+        }
+        if all_pairs(points.len()) <= MEDIAN_PAIRS {
+            let weigh = |(i, j): (usize, usize)| (between(&points, i, j), shares[i] * shares[j]);
+            let of_row = |i: usize| (0..i).map(move |j| (i, j)).map(weigh);
+            let weighted = (0..points.len()).into_par_iter().flat_map_iter(of_row).collect();
+            return Ok(median_of(weighted, |pair: &(f64, f64)| pair.0, weighted_middle));
+        }
+        let order = in_order(&points);
+        let ends: Vec<f64> = order
+            .iter()
+            .scan(0.0, |reached, &row| {
+                *reached += shares[row];
+                Some(*reached)
+            })
+            .collect();
+        let total = ends[ends.len() - 1];
+        let place = |u: f64| ends.partition_point(|end| *end <= u * total).min(ends.len() - 1);
+        Ok(plain_median_of(random_pairs(&points, &order, place)))
     }
 }
 
-/// The median distance between two points, over a subsample of [`MEDIAN_SUBSAMPLE`] that is the same on every run.
-///
-/// Always positive: where more than half of the pairs coincide it is the median over the pairs that do not, and 1
-/// where all points are the same.
+/// The median distance between two points; see [`MedianDistance`] for how it is found.
 ///
 /// ```
 /// use supersample::{Points, bandwidth};
@@ -43,42 +84,195 @@ impl MedianDistance {
 /// # Ok::<(), supersample::Error>(())
 /// ```
 pub fn median(points: &Points) -> f64 {
-    let rows = subsample(points.len(), MEDIAN_SUBSAMPLE);
-    let mut distances = Vec::with_capacity(rows.len() * (rows.len() - 1) / 2);
-    for (i, &a) in rows.iter().enumerate() {
-        for &b in &rows[..i] {
-            distances.push(Distance::SquaredEuclidean.between(points.row(a), points.row(b)).sqrt());
-        }
-    }
-    let usable = |distance: &f64| *distance > 0.0 && distance.is_finite();
-    match middle(&mut distances) {
-        Some(distance) if usable(&distance) => distance,
-        _ => {
-            distances.retain(usable);
-            middle(&mut distances).unwrap_or(1.0)
-        }
-    }
+    of_equal(points).length
 }
 
-/// The median distance between two points that have weights, over rows drawn by their weight.
+/// The median distance between two points that have weights; see [`MedianDistance`] for how it is found.
 pub fn weighted_median(points: &Points, weights: &[f64]) -> Result<f64> {
-    let shares = normalised(weights, "points", points.len())?;
-    let rows = systematic(&shares, MEDIAN_SUBSAMPLE.min(points.len()), 0.5);
-    Ok(median(&points.select(&rows)?))
+    Ok(MedianDistance::of(points, Some(weights))?.length)
+}
+
+fn all_pairs(rows: usize) -> usize {
+    rows.saturating_mul(rows - 1) / 2
+}
+
+fn between(points: &Points, i: usize, j: usize) -> f64 {
+    Distance::SquaredEuclidean.between(points.row(i), points.row(j)).sqrt()
+}
+
+fn of_equal(points: &Points) -> MedianDistance {
+    let n = points.len();
+    if all_pairs(n) > MEDIAN_PAIRS {
+        let place = |u: f64| ((u * n as f64) as usize).min(n - 1);
+        return plain_median_of(random_pairs(points, &in_order(points), place));
+    }
+    let of_row = |i: usize| (0..i).map(move |j| between(points, i, j));
+    plain_median_of((0..n).into_par_iter().flat_map_iter(of_row).collect())
+}
+
+/// The rows in the order of their first coordinates, then of their second, and so on.
+fn in_order(points: &Points) -> Vec<usize> {
+    // The first beside the number of the row: most comparisons need no other.
+    let mut rows: Vec<(f64, usize)> = points.rows().enumerate().map(|(row, x)| (x[0], row)).collect();
+    rows.par_sort_unstable_by(|a, b| {
+        let rest = || {
+            let pairs = points.row(a.1).iter().zip(points.row(b.1));
+            pairs.map(|(x, y)| x.total_cmp(y)).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+        };
+        a.0.total_cmp(&b.0).then_with(rest)
+    });
+    rows.into_iter().map(|(_, row)| row).collect()
+}
+
+/// The distances of [`MEDIAN_PAIRS`] random pairs of rows, but for those of a row with itself. `place` says which place of
+/// the order a number from 0 to 1 falls on.
+fn random_pairs(points: &Points, order: &[usize], place: impl Fn(f64) -> usize + Sync) -> Vec<f64> {
+    let block = |block: usize| {
+        let mut rng = Pcg64::seed_from_u64(block as u64);
+        let place = &place;
+        (0..BLOCK).filter_map(move |_| {
+            let (i, j) = (order[place(rng.random())], order[place(rng.random())]);
+            (i != j).then(|| between(points, i, j))
+        })
+    };
+    (0..MEDIAN_PAIRS / BLOCK).into_par_iter().flat_map_iter(block).collect()
+}
+
+fn plain_median_of(distances: Vec<f64>) -> MedianDistance {
+    median_of(distances, |distance| *distance, middle)
+}
+
+/// The median as `middle` finds it, of the pairs that neither coincide nor overflow if it would otherwise be one of those.
+fn median_of<T>(
+    mut pairs: Vec<T>,
+    distance: impl Fn(&T) -> f64,
+    middle: impl Fn(&mut [T]) -> Option<f64>,
+) -> MedianDistance {
+    let count = pairs.len();
+    let is_usable = |distance: f64| distance > 0.0 && distance.is_finite();
+    let length = middle(&mut pairs).filter(|length| is_usable(*length)).or_else(|| {
+        pairs.retain(|pair| is_usable(distance(pair)));
+        middle(&mut pairs)
+    });
+    MedianDistance { length: length.unwrap_or(1.0), pairs: count }
 }
 
 /// The upper median, or `None` of nothing.
 fn middle(values: &mut [f64]) -> Option<f64> {
     let half = values.len() / 2;
-    if values.is_empty() {
-        return None;
-    }
-    Some(*values.select_nth_unstable_by(half, f64::total_cmp).1)
+    (!values.is_empty()).then(|| *values.select_nth_unstable_by(half, f64::total_cmp).1)
+}
+
+/// The upper median by weight: the first value with more than half of the weight up to it.
+fn weighted_middle(values: &mut [(f64, f64)]) -> Option<f64> {
+    values.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    let half = values.iter().map(|value| value.1).sum::<f64>() / 2.0;
+    let mut reached = 0.0;
+    let is_past = |&&(_, weight): &&(f64, f64)| {
+        reached += weight;
+        reached > half
+    };
+    values.iter().find(is_past).or(values.last()).map(|value| value.0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::target::GaussianMixture;
+
+    /// All pairs, one after the other.
+    fn naive(points: &Points) -> f64 {
+        let mut distances = Vec::new();
+        for (i, x) in points.rows().enumerate() {
+            for y in points.rows().take(i) {
+                distances.push(x.iter().zip(y).map(|(x, y)| (x - y) * (x - y)).sum::<f64>().sqrt());
+            }
+        }
+        distances.sort_by(f64::total_cmp);
+        distances[distances.len() / 2]
+    }
+
+    fn shuffled(points: &Points, seed: u64) -> Points {
+        let rows = crate::quality::random_rows(points.len(), None, points.len(), seed).unwrap();
+        points.select(&rows).unwrap()
+    }
+
+    #[test]
+    fn few_points_are_compared_with_all_others_in_any_order() {
+        for (n, dim) in [(2, 1), (3, 2), (50, 3), (1414, 2)] {
+            let points = GaussianMixture::random(3, dim, 1).unwrap().sample(n, 2).unwrap();
+            let found = MedianDistance::of(&points, None).unwrap();
+            assert_eq!((found.length, found.pairs), (naive(&points), n * (n - 1) / 2));
+            assert_eq!(MedianDistance::of(&shuffled(&points, 3), None).unwrap(), found);
+        }
+    }
+
+    #[test]
+    fn the_order_of_many_rows_does_not_matter_nor_that_they_are_all_there_twice() {
+        // Separate clusters too, where the middle may fall between two kinds of distances.
+        let shapes =
+            [(1, 1, 20_000, 1), (3, 2, 5000, 2), (20, 2, 30_000, 3), (2, 30, 3000, 4), (5, 3, 2000, 5)];
+        for (components, dim, n, seed) in shapes {
+            let points = GaussianMixture::random(components, dim, seed).unwrap().sample(n, seed).unwrap();
+            let found = MedianDistance::of(&points, None).unwrap();
+            assert!(found.pairs > 999_000 && found.pairs <= MEDIAN_PAIRS);
+            let reversed: Vec<usize> = (0..n).rev().collect();
+            assert_eq!(MedianDistance::of(&points.select(&reversed).unwrap(), None).unwrap(), found);
+            for seed in 0..3 {
+                assert_eq!(MedianDistance::of(&shuffled(&points, seed), None).unwrap(), found);
+            }
+            let doubled: Vec<usize> = (0..2 * n).map(|row| row % n).collect();
+            let repeated: Vec<usize> = (0..2 * n).map(|row| row / 2).collect();
+            for rows in [doubled, repeated] {
+                let twice = median(&points.select(&rows).unwrap());
+                assert!((twice / found.length - 1.0).abs() < 0.01, "{seed}: {twice} {found:?}");
+            }
+            // Scaled after another sum, the numbers differ in their last digits.
+            let nearly: Vec<f64> = points.as_slice().iter().map(|x| x * (1.0 + 1e-15)).collect();
+            let nearly = median(&shuffled(&Points::from_vec(nearly, dim).unwrap(), 9));
+            assert!((nearly / found.length - 1.0).abs() < 0.01, "{seed}: {nearly} {found:?}");
+        }
+    }
+
+    #[test]
+    fn a_million_pairs_are_as_good_as_all_to_a_fifth_of_a_percent_of_them() {
+        for (components, dim, n, seed) in [(1, 1, 3000, 1), (3, 2, 4000, 2), (2, 30, 2000, 4)] {
+            let points = GaussianMixture::random(components, dim, seed).unwrap().sample(n, seed).unwrap();
+            let found = median(&points);
+            let pairs = (0..n).flat_map(|i| (0..i).map(move |j| (i, j)));
+            let below = pairs.filter(|&(i, j)| between(&points, i, j) < found).count();
+            let part = below as f64 / all_pairs(n) as f64;
+            // Four times √(1/4)/√10⁶.
+            assert!((part - 0.5).abs() < 0.002, "{seed}: {part}");
+        }
+    }
+
+    #[test]
+    fn a_weight_of_two_is_two_rows() {
+        let points = GaussianMixture::random(3, 2, 5).unwrap().sample(4000, 6).unwrap();
+        for n in [700, 4000] {
+            let rows: Vec<usize> = (0..n).collect();
+            let some = points.select(&rows).unwrap();
+            let weights: Vec<f64> = rows.iter().map(|row| (row % 3) as f64).collect();
+            let copies: Vec<usize> = rows.iter().flat_map(|&row| vec![row; row % 3]).collect();
+            let copied = points.select(&copies).unwrap();
+            let (a, b) = (weighted_median(&some, &weights).unwrap(), median(&copied));
+            assert!((a / b - 1.0).abs() < 0.01, "{n}: {a} {b}");
+        }
+        let equal = MedianDistance::of(&points, Some(&[0.3; 4000])).unwrap();
+        assert_eq!(equal, MedianDistance::of(&points, None).unwrap());
+    }
+
+    #[test]
+    fn threads_change_nothing() {
+        let points = GaussianMixture::random(3, 2, 5).unwrap().sample(4000, 6).unwrap();
+        let weights: Vec<f64> = (0..4000).map(|row| 1.0 + (row % 5) as f64).collect();
+        let on = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| (median(&points), weighted_median(&points, &weights).unwrap()))
+        };
+        assert_eq!(on(1), on(3));
+    }
 
     #[test]
     fn the_median_of_many_points_is_that_of_their_distribution() {
@@ -87,13 +281,16 @@ mod tests {
         let n = 100_000u64;
         let grid: Vec<f64> = (0..n).map(|i| (i * 61_803 % n) as f64 / n as f64).collect();
         let median = median(&Points::from_vec(grid, 1).unwrap());
-        assert!((median - (1.0 - 0.5f64.sqrt())).abs() < 0.01, "{median}");
+        assert!((median / (1.0 - 0.5f64.sqrt()) - 1.0).abs() < 0.01, "{median}");
     }
 
     #[test]
     fn a_point_without_weight_does_not_count() {
         let points = Points::from_rows(&[0.0, 1.0, 3.0, 1e6], 1).unwrap();
         assert_eq!(weighted_median(&points, &[2.0, 2.0, 2.0, 0.0]).unwrap(), 2.0);
+        // Of 1, 2 and 3 with weights 6, 2 and 3.
+        assert_eq!(weighted_median(&points, &[3.0, 2.0, 1.0, 0.0]).unwrap(), 1.0);
+        assert_eq!(weighted_median(&points, &[0.0, 0.0, 2.0, 0.0]).unwrap(), 1.0);
         assert!(weighted_median(&points, &[1.0]).is_err());
     }
 
