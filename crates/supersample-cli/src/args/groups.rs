@@ -121,6 +121,10 @@ pub(crate) struct ResultArgs {
     #[arg(long, value_enum, value_name = "RULE", default_value_t = WeightsArg::Equal, hide_possible_values = true)]
     pub(crate) weights: WeightsArg,
 
+    /// Rows, numbers and weights in the order of the files [default: in order of choice]
+    #[arg(long)]
+    pub(crate) sorted: bool,
+
     /// Write the row numbers, from 0 over all files, in order of choice
     #[arg(long, value_name = "FILE")]
     pub(crate) indices: Option<PathBuf>,
@@ -156,6 +160,10 @@ pub(crate) struct RunArgs {
     /// Refuse a run that needs more memory than this, as in 500M or 2G
     #[arg(long, value_name = "SIZE", value_parser = memory_size)]
     pub(crate) max_memory: Option<u64>,
+
+    /// Say how long reading, comparing and choosing took [default: on a terminal]
+    #[arg(long)]
+    pub(crate) timing: bool,
 
     /// Print no summary and no progress
     #[arg(short, long)]
