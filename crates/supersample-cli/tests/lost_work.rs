@@ -394,3 +394,42 @@ fn the_phases_are_timed_on_request() {
     let (_, text) = desk.ran("thin d.csv -n 5 -o o.csv");
     assert!(!text.contains("compared"), "{text}");
 }
+
+/// The most memory that a run has taken when its rows begin to come, in bytes, and its estimate.
+#[cfg(target_os = "linux")]
+fn memory_of(desk: &Desk, words: &str) -> (f64, f64) {
+    let mut child = spawn(desk, words);
+    // More rows than a pipe holds come to stdout, so that the process waits for us with all of its work done.
+    let mut stdout = child.stdout.take().unwrap();
+    stdout.read_exact(&mut [0]).unwrap();
+    let peak = status_of(&child, "VmHWM").expect("the run waits for its reader");
+    stdout.read_to_end(&mut Vec::new()).unwrap();
+    let (code, text) = ended(child);
+    assert_eq!(code, Some(0), "{text}");
+    let needed = text.strip_prefix("the run needs about ").and_then(|text| text.split(" MiB").next());
+    let peak = peak.trim_end_matches(" kB").parse::<f64>().unwrap() / 1024.0;
+    (peak, needed.unwrap_or_else(|| panic!("{text}")).parse().unwrap())
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn runs_stay_within_their_memory() {
+    let desk = desk_with(20_000);
+    desk.write("few.csv", posterior(300));
+    let (peak, needed) = memory_of(&desk, "herd few.csv -n 3000 --max-memory 4G");
+    assert!(peak <= needed && needed <= 2.0 * peak, "{needed} MiB were promised, {peak} were taken");
+    // A matrix of the weights: refused where there is no room for it, counted where there is.
+    assert!(
+        desk.refused("d.csv -n 1500 --unique --weights simplex --max-memory 40M")
+            .contains("the run needs about")
+    );
+    let (peak, needed) = memory_of(&desk, "herd d.csv -n 1500 --unique --weights simplex --max-memory 4G");
+    assert!(peak <= needed && needed <= 2.5 * peak, "{needed} MiB were promised, {peak} were taken");
+    // The kernel rows that are kept: fewer where there is less room, and the same rows.
+    let words = "thin d.csv -n 1000 --search 0 --indices";
+    let (peak, needed) = memory_of(&desk, &format!("{words} a.txt --max-memory 4G"));
+    assert!(peak <= needed && needed > 80.0, "{needed} MiB were promised, {peak} were taken");
+    let (peak, needed) = memory_of(&desk, &format!("{words} b.txt --max-memory 50M"));
+    assert!(peak <= 50.0 && needed <= 50.0, "{needed} MiB were promised, {peak} were taken");
+    assert_eq!(desk.read("a.txt"), desk.read("b.txt"));
+}

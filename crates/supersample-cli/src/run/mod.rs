@@ -27,6 +27,7 @@ pub(crate) use self::sample::sample;
 use crate::args::version;
 use crate::plan::{Ended, Outputs, Stop};
 use crate::report::{Report, Run};
+use crate::terminal::interrupt;
 use crate::terminal::output::{Output, Placed, say, stdout_is_closed, sweep, to_stdout};
 
 /// How a run that made no error ended.
@@ -130,7 +131,7 @@ impl Files {
         match self.rows.take() {
             Some(rows) => self.put(rows, " (the rows)", write),
             None => match to_stdout(write) {
-                Ok(()) => self.written.push("stdout (the rows)".to_string()),
+                Ok(()) => self.wrote("stdout (the rows)".to_string()),
                 Err(error) => self.failed(error.context("the rows")),
             },
         }
@@ -161,13 +162,18 @@ impl Files {
         let name = file.name().display().to_string();
         match file.fill(write).and_then(|()| file.finish(self.is_partial)) {
             Err(error) => self.failed(error),
-            Ok(Placed::AsNamed) => self.written.push(format!("{name}{what}")),
+            Ok(Placed::AsNamed) => self.wrote(format!("{name}{what}")),
             Ok(Placed::BesideOld(path)) => {
                 let path = path.display().to_string();
-                self.written.push(format!("{path}{what}"));
+                self.wrote(format!("{path}{what}"));
                 self.kept.push((name, path));
             }
         }
+    }
+
+    fn wrote(&mut self, what: String) {
+        interrupt::has_written();
+        self.written.push(what);
     }
 
     /// Something that was asked for is missing: the run goes on and ends in an error.

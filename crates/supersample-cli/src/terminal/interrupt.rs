@@ -15,6 +15,8 @@ pub(crate) const NOTHING_WRITTEN: &str = "interrupted; nothing was written";
 static REQUESTED: AtomicBool = AtomicBool::new(false);
 /// Whether there is something that a run could end with.
 static CAN_END_EARLY: AtomicBool = AtomicBool::new(false);
+/// Whether one of the results is in place already.
+static HAS_WRITTEN: AtomicBool = AtomicBool::new(false);
 /// Files that must not be left behind.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
@@ -65,8 +67,12 @@ fn pressed() {
         }
         // The line of progress may still stand there.
         let wipe = if std::io::stderr().is_terminal() { "\r\x1b[K" } else { "" };
+        let end = match HAS_WRITTEN.load(Ordering::SeqCst) {
+            true => "interrupted; not all of the results were written",
+            false => NOTHING_WRITTEN,
+        };
         // A stderr that is gone must not keep the process alive.
-        let _ = writeln!(std::io::stderr(), "{wipe}supersample: {NOTHING_WRITTEN}");
+        let _ = writeln!(std::io::stderr(), "{wipe}supersample: {end}");
         std::process::exit(i32::from(EXIT_INTERRUPTED));
     }
 }
@@ -87,6 +93,12 @@ pub(crate) fn can_end_early(can: bool) {
     CAN_END_EARLY.store(can, Ordering::SeqCst);
 }
 
+/// A result is in place, whatever becomes of the others.
+pub(crate) fn has_written() {
+    HAS_WRITTEN.store(true, Ordering::SeqCst);
+}
+
+/// Names a file that is removed when the process ends at once.
 pub(crate) fn unfinished(path: &Path) {
     if let Ok(mut unfinished) = UNFINISHED.lock() {
         unfinished.push(path.to_path_buf());

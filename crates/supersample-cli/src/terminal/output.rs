@@ -70,7 +70,7 @@ impl Output {
                 return made(&path, false, Sink::Direct(device(&path)?));
             }
         }
-        let file = beside(&path).with_context(|| cannot_write(name))?;
+        let file = beside(&path, folder_of(name)).with_context(|| cannot_write(name))?;
         if let Some(old) = &old {
             fs::set_permissions(file.path(), old.permissions()).with_context(|| cannot_write(name))?;
         }
@@ -123,19 +123,20 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// An empty file in the folder of this one, locked for as long as this process writes to it.
-fn beside(path: &Path) -> Result<NamedTempFile> {
+/// An empty file in the folder of this one, locked for as long as this process writes to it; errors call the folder by
+/// the name that the user gave it.
+fn beside(path: &Path, folder_name: &Path) -> Result<NamedTempFile> {
     let folder = folder_of(path);
     // Asked first, because the error of the temporary file would name that file, which nobody asked for.
     let place = fs::metadata(folder)?;
-    ensure!(place.is_dir(), "{} is not a directory", folder.display());
+    ensure!(place.is_dir(), "{} is not a directory", folder_name.display());
     let mut builder = tempfile::Builder::new();
     builder.prefix(PREFIX);
     // Left to itself a temporary file is for its owner only; outputs are as readable as any other new file.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     loop {
-        let file = builder.tempfile_in(folder).map_err(|refusal| without_path(refusal, folder))?;
+        let file = builder.tempfile_in(folder).map_err(|refusal| without_path(refusal, folder_name))?;
         // Where there are no locks, nobody sweeps either.
         let _ = file.as_file().lock();
         // Another run may have swept it away in the moment before it was locked.
