@@ -271,6 +271,49 @@ mod tests {
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
+    #[test]
+    fn parts_go_beside_what_was_there_and_keep_the_ending() {
+        let name = |name: &str, number| partial_name(Path::new(name), number);
+        assert_eq!(name("a/o.csv", 1), "o.partial.csv");
+        assert_eq!(name("a.b.parquet", 2), "a.b.partial-2.parquet");
+        assert_eq!(
+            (name("o.csv.gz", 1), name("o.zst", 1)),
+            ("o.partial.csv.gz".into(), "o.partial.zst".into())
+        );
+        assert_eq!(
+            (name("plain", 1), name(".hidden", 1)),
+            ("plain.partial".into(), ".hidden.partial".into())
+        );
+
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("o.csv");
+        // Nothing was there when it was opened: the name is free for a part, too.
+        let first = Output::create(&path).unwrap();
+        assert_eq!(first.finish(true).unwrap(), Placed::AsNamed);
+        let second = Output::create(&path).unwrap();
+        let placed = second.finish(true).unwrap();
+        assert_eq!(placed, Placed::BesideOld(folder.path().join("o.partial.csv")));
+    }
+
+    #[test]
+    fn only_what_nobody_writes_is_swept() {
+        let folder = tempfile::tempdir().unwrap();
+        let output = folder.path().join("o.csv");
+        let running = Output::create(&output).unwrap();
+        for name in [".supersample-left", ".supersampled", "o.csv"] {
+            fs::write(folder.path().join(name), "").unwrap();
+        }
+        sweep(&output);
+        let mut names: Vec<String> = fs::read_dir(folder.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        assert_eq!(names.len(), 3, "{names:?}");
+        assert!(names[0].starts_with(".supersample-") && names[0] != ".supersample-left", "{names:?}");
+        running.finish(false).unwrap();
+    }
+
     #[cfg(unix)]
     #[test]
     fn links_and_permissions_survive_and_devices_are_not_replaced() {
