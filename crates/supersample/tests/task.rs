@@ -353,6 +353,10 @@ fn weights_are_found_or_the_reason_is_told() {
         let direct = problem.evaluate_rows(&rows, Some(&plain.weights), &unwatched).unwrap();
         assert!((told.error - direct.error).abs() < 1e-9 && told.quality == direct.quality);
         assert_eq!(told.comparison, direct.comparison);
+        // All the rest can be had without the comparison.
+        let alone = problem.summarise_alone(&chosen, found.weights.as_ref()).unwrap();
+        assert!(alone.comparison.is_none() && told.comparison.is_some());
+        assert_eq!((alone.error, alone.worth, &alone.quality), (told.error, told.worth, &told.quality));
         let equal = problem.summarise(&chosen, None, &unwatched).unwrap();
         assert!((equal.error - plain.equal_error.unwrap()).abs() < 1e-9 && told.error < equal.error);
     }

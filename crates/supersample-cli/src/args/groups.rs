@@ -113,13 +113,17 @@ pub(crate) struct KernelArgs {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Results")]
 pub(crate) struct ResultArgs {
-    /// Write the rows, all their columns, in the format of the ending [default: stdout]
+    /// Write the rows, all columns, in the format of the ending [default: stdout]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Give them weights that sum to one: simplex (not negative) or free
+    /// Weights that sum to one: simplex (not negative) or free
     #[arg(long, value_enum, value_name = "RULE", default_value_t = WeightsArg::Equal, hide_possible_values = true)]
     pub(crate) weights: WeightsArg,
+
+    /// Write rows, numbers and weights in the order of the files
+    #[arg(long)]
+    pub(crate) sorted: bool,
 
     /// Write the row numbers, from 0 over all files, in order of choice
     #[arg(long, value_name = "FILE")]
@@ -145,7 +149,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole_number)]
     pub(crate) threads: Option<usize>,
 
-    /// Keep what is needed to go on after a stop in this file
+    /// Keep the run in this file, and go on from what is kept there
     #[arg(long, value_name = "FILE")]
     pub(crate) checkpoint: Option<PathBuf>,
 
@@ -156,6 +160,10 @@ pub(crate) struct RunArgs {
     /// Refuse a run that needs more memory than this, as in 500M or 2G
     #[arg(long, value_name = "SIZE", value_parser = memory_size)]
     pub(crate) max_memory: Option<u64>,
+
+    /// Say how long each phase took [default: on a terminal]
+    #[arg(long)]
+    pub(crate) timing: bool,
 
     /// Print no summary and no progress
     #[arg(short, long)]

@@ -17,8 +17,8 @@ use supersample_io::Format;
 pub(crate) use self::balance::{Balance, Ranges};
 pub(crate) use self::draws::{DrawsPlan, WeightsPlan};
 use self::kernel::kernel_choice;
-pub(crate) use self::outputs::Outputs;
 use self::outputs::check_distinct;
+pub(crate) use self::outputs::{Outputs, followed, is_stdout};
 use self::stop::stop;
 pub(crate) use self::stop::{Ended, Stop};
 use crate::args::{
@@ -43,6 +43,10 @@ pub(crate) struct ChoosePlan {
     pub(crate) outputs: Outputs,
     pub(crate) checkpoint: Option<PathBuf>,
     pub(crate) resume: Option<PathBuf>,
+    /// Whether what is written is in the order of the files, not of choice.
+    pub(crate) sorted: bool,
+    /// Whether the summary says how long each phase took, terminal or not.
+    pub(crate) timing: bool,
     pub(crate) quiet: bool,
 }
 
@@ -99,6 +103,13 @@ impl ChoosePlan {
             Some(sweeps) => RefineOptions::default().search(sweeps, seed.unwrap_or(0)),
             None => RefineOptions::default().search_by_size(seed.unwrap_or(0)),
         };
+        // Lists of rows behind an @.
+        let lists: Vec<PathBuf> = [&balance.include_rows, &balance.exclude_rows]
+            .into_iter()
+            .flatten()
+            .filter_map(|rows| rows.strip_prefix('@'))
+            .map(PathBuf::from)
+            .collect();
         let balance = Balance {
             per: balance.per,
             quotas: balance.quota.map(|quotas| quotas.0),
@@ -119,7 +130,11 @@ impl ChoosePlan {
             );
         }
         let set = SetPlan { options: options.repeats(repeats), balance };
-        ChoosePlan::new(input, size, !repeats, common, Some(set))
+        let plan = ChoosePlan::new(input, size, !repeats, common, Some(set))?;
+        let mut written = plan.outputs.named();
+        written.push(("--checkpoint", plan.checkpoint.as_deref()));
+        check_distinct(&lists.iter().map(PathBuf::as_path).collect::<Vec<_>>(), &written)?;
+        Ok(plan)
     }
 
     fn new(
@@ -130,8 +145,12 @@ impl ChoosePlan {
         set: Option<SetPlan>,
     ) -> Result<ChoosePlan> {
         let (InputArgs { files, reading }, CommonArgs { kernel, result, run }) = (input, common);
-        let ResultArgs { output, weights, indices, trace, json, report } = result;
+        let ResultArgs { output, weights, sorted, indices, trace, json, report } = result;
         let outputs = Outputs::new(output, indices, trace, json, report)?;
+        ensure!(
+            !run.checkpoint.as_deref().is_some_and(is_stdout),
+            "--checkpoint cannot go to stdout; name a file"
+        );
         let mut written = outputs.named();
         written.push(("--checkpoint", run.checkpoint.as_deref()));
         let inputs: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
@@ -152,6 +171,8 @@ impl ChoosePlan {
             outputs,
             checkpoint: run.checkpoint,
             resume: run.resume,
+            sorted,
+            timing: run.timing,
             quiet: run.quiet,
         })
     }
@@ -190,7 +211,7 @@ impl EvalPlan {
         let subset = files.pop().expect("at least two files are asked for");
         let stdins = files.iter().chain([&subset]).filter(|file| file.as_os_str() == "-").count();
         ensure!(stdins <= 1, "- stands for stdin, which can be read only once");
-        let outputs = Outputs::new(None, None, None, args.json, args.report)?;
+        let outputs = Outputs::without_rows(args.json, args.report)?;
         let inputs: Vec<&Path> = files.iter().chain([&subset]).map(PathBuf::as_path).collect();
         check_distinct(&inputs, &outputs.named())?;
         Ok(EvalPlan {

@@ -6,9 +6,17 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail, ensure};
 use supersample_io::{OutputFormat, Packing};
 
-/// Files to be written; `None` is stdout for the rows, and not at all for the others.
+/// Endings that promise a format which rows are not written in.
+const FOREIGN: [&str; 36] = [
+    "avro", "bin", "bz2", "db", "dta", "h5", "hdf", "hdf5", "html", "json", "jsonl", "lz4", "mat", "nc",
+    "ndjson", "ods", "orc", "pdf", "pickle", "pkl", "png", "pt", "rda", "rdata", "rds", "sas7bdat", "sav",
+    "sqlite", "svg", "toml", "xls", "xlsx", "xml", "xz", "yaml", "zip",
+];
+
+/// Files to be written. A path that [`is_stdout`] is stdout.
 #[derive(Debug, Default)]
 pub(crate) struct Outputs {
+    /// `None` for stdout, or where a verb writes no rows.
     pub(crate) rows: Option<PathBuf>,
     /// What the ending of that file asks for.
     pub(crate) target: Option<OutputFormat>,
@@ -19,6 +27,7 @@ pub(crate) struct Outputs {
 }
 
 impl Outputs {
+    /// Of a verb that writes rows.
     pub(super) fn new(
         rows: Option<PathBuf>,
         indices: Option<PathBuf>,
@@ -26,7 +35,7 @@ impl Outputs {
         json: Option<PathBuf>,
         report: Option<PathBuf>,
     ) -> Result<Outputs> {
-        let rows = rows.filter(|path| path.as_os_str() != "-");
+        let rows = rows.filter(|path| !is_stdout(path));
         let target = rows.as_deref().and_then(OutputFormat::of_path);
         if let (Some(rows), Some(OutputFormat { format, packing: Some(packing), .. })) = (&rows, target) {
             let (done, ending) = match packing {
@@ -35,7 +44,38 @@ impl Outputs {
             };
             ensure!(format.is_text(), "{}: only text is {done}; take {ending} off the name", rows.display());
         }
-        Ok(Outputs { rows, target, indices, trace, json, report })
+        if let Some(ending) = rows.as_deref().and_then(foreign_ending) {
+            bail!(
+                "-o: rows are not written as .{ending}; the endings are .csv, .tsv and .txt (with .gz or .zst after \
+                 them if you like), .npy, .npz, .parquet and .arrow"
+            );
+        }
+        let outputs = Outputs { rows, target, indices, trace, json, report };
+        outputs.check_stdout(outputs.rows.is_none().then_some("the rows"))?;
+        Ok(outputs)
+    }
+
+    /// Of a verb that writes no rows.
+    pub(super) fn without_rows(json: Option<PathBuf>, report: Option<PathBuf>) -> Result<Outputs> {
+        let outputs = Outputs { json, report, ..Outputs::default() };
+        outputs.check_stdout(None)?;
+        Ok(outputs)
+    }
+
+    /// Stdout takes one thing only.
+    fn check_stdout(&self, rows: Option<&'static str>) -> Result<()> {
+        let others = self.named().into_iter().filter(|(_, path)| path.is_some_and(is_stdout));
+        let mut there = rows.into_iter().chain(others.map(|(flag, _)| flag));
+        if let (Some(one), Some(other)) = (there.next(), there.next()) {
+            let remedy = if one == "the rows" { "-o FILE" } else { "a file" };
+            bail!("{one} and {other} would both go to stdout; name {remedy} for one of them");
+        }
+        Ok(())
+    }
+
+    /// Whether rows that go to stdout are all there is.
+    pub(crate) fn are_only_stdout(&self) -> bool {
+        self.named().iter().all(|(_, path)| path.is_none())
     }
 
     /// The files with the flags that named them.
@@ -54,20 +94,42 @@ impl Outputs {
 pub(super) fn check_distinct(inputs: &[&Path], outputs: &[(&'static str, Option<&Path>)]) -> Result<()> {
     let stdin = |path: &&&Path| path.as_os_str() == "-";
     let mut taken: Vec<(&str, PathBuf)> =
-        inputs.iter().filter(|path| !stdin(path)).map(|path| ("the input", resolved(path))).collect();
+        inputs.iter().filter(|path| !stdin(path)).map(|path| ("the input", followed(path))).collect();
     for (flag, path) in outputs {
         let Some(path) = path else { continue };
-        ensure!(
-            path.as_os_str() != "-",
-            "{flag} cannot be written to stdout, where the rows go; name a file"
-        );
-        let here = resolved(path);
+        if is_stdout(path) {
+            continue;
+        }
+        let here = followed(path);
         if let Some((other, _)) = taken.iter().find(|(_, there)| *there == here) {
             bail!("{flag} and {other} are the same file, {}; name another", path.display());
         }
         taken.push((flag, here));
     }
     Ok(())
+}
+
+/// Whether an output of this name goes to stdout.
+pub(crate) fn is_stdout(path: &Path) -> bool {
+    ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path == Path::new(name))
+}
+
+/// The file that a name leads to, which need not exist, not even at the end of a link.
+pub(crate) fn followed(path: &Path) -> PathBuf {
+    // No file system follows more links than this.
+    const MOST_LINKS: usize = 40;
+    let mut path = path.to_path_buf();
+    for _ in 0..MOST_LINKS {
+        let Ok(next) = path.read_link() else { break };
+        path = path.with_file_name(next);
+    }
+    resolved(&path)
+}
+
+/// The ending of this name, where it stands for a format that rows are not written in.
+fn foreign_ending(path: &Path) -> Option<String> {
+    let ending = path.extension()?.to_str()?.to_ascii_lowercase();
+    FOREIGN.contains(&ending.as_str()).then_some(ending)
 }
 
 /// The path with links and dots taken out, so that two spellings of one file compare equal; the file need not exist.

@@ -63,7 +63,7 @@ fn outputs_must_be_files_of_their_own() {
     assert_eq!(refused("-n 1 -o x --checkpoint x"), "--checkpoint and -o are the same file, x; name another");
     assert!(refused("-n 1 --json r --resume r").contains("are the same file"));
     assert!(plan("-n 1 --checkpoint c --resume c").is_ok());
-    assert!(refused("-n 1 --indices -").starts_with("--indices cannot be written to stdout"));
+    assert!(refused("-n 1 --indices -").starts_with("the rows and --indices would both go to stdout"));
     assert!(plan("-n 1 -o - --indices a --trace b").unwrap().outputs.rows.is_none());
     assert!(refused("-n 1 -o x.npy.gz").contains("only text is gzipped"));
 }

@@ -92,8 +92,11 @@ impl Report<'_> {
         if let (None, Some(_), Some(rows)) =
             (&self.comparison, self.result.scale.single_draw, self.about.rows)
         {
-            let rows = counted(rows, "row");
-            let text = format!("no comparison with random or evenly spaced rows: the file has {rows}");
+            let why = match self.run.ended {
+                Some(Ended::Interrupted) => "the run was interrupted".to_string(),
+                _ => format!("the file has {}", counted(rows, "row")),
+            };
+            let text = format!("no comparison with random or evenly spaced rows: {why}");
             lines.push(Line::note(text));
         }
         lines

@@ -8,12 +8,15 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::terminal::interrupt;
-use crate::terminal::output::Output;
+use crate::terminal::output::{Output, sweep};
 
 /// How often a checkpoint is renewed.
 const EVERY: Duration = Duration::from_secs(5);
 /// The first bytes of the file, with the version of what follows.
 const MAGIC: &[u8; 16] = b"supersample ck2\n";
+
+const OF_ANOTHER_RUN: &str = "the checkpoint belongs to other data, another kernel or other options";
+const OUT_OF_THE_WAY: &str = "name another file, or remove this one";
 
 /// What is kept.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,22 +69,41 @@ impl Checkpoint {
 
     /// Reads the file of an earlier run and makes sure that it belongs to this one.
     pub(super) fn read(path: &Path, fingerprint: u64) -> Result<Checkpoint> {
-        let mut bytes = Vec::new();
-        let mut file =
-            File::open(path).with_context(|| format!("{}: the checkpoint cannot be read", path.display()))?;
-        file.read_to_end(&mut bytes)
-            .with_context(|| format!("{}: the checkpoint cannot be read", path.display()))?;
-        let Some(checkpoint) = Checkpoint::of_bytes(&bytes) else {
-            bail!("{}: this is not a whole checkpoint; start again without --resume", path.display())
-        };
-        ensure!(
-            checkpoint.fingerprint == fingerprint,
-            "{}: the checkpoint belongs to other data, another kernel or other options; name the files and flags of \
-             that run, or start again without --resume",
-            path.display()
-        );
-        Ok(checkpoint)
+        Checkpoint::of_bytes(&contents(path)?).with_context(|| {
+            format!("{}: this is not a whole checkpoint; start again without --resume", path.display())
+        })?
+        .of_run(fingerprint)
+        .with_context(|| {
+            format!(
+                "{}: {OF_ANOTHER_RUN}; name the files and flags of that run, or start again without --resume",
+                path.display()
+            )
+        })
     }
+
+    /// What an earlier run has left under the name that this one writes to, if anything: this run goes on from it, and
+    /// it is never overwritten with less.
+    pub(super) fn left(path: &Path, fingerprint: u64) -> Result<Option<Checkpoint>> {
+        let bytes = if path.exists() { contents(path)? } else { Vec::new() };
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        let Some(left) = Checkpoint::of_bytes(&bytes) else {
+            bail!("{}: this is not a whole checkpoint of this version; {OUT_OF_THE_WAY}", path.display())
+        };
+        let Some(left) = left.of_run(fingerprint) else {
+            bail!("{}: {OF_ANOTHER_RUN}; {OUT_OF_THE_WAY}", path.display())
+        };
+        Ok(Some(left))
+    }
+
+    fn of_run(self, fingerprint: u64) -> Option<Checkpoint> {
+        (self.fingerprint == fingerprint).then_some(self)
+    }
+}
+
+fn contents(path: &Path) -> Result<Vec<u8>> {
+    fs::read(path).with_context(|| format!("{}: the checkpoint cannot be read", path.display()))
 }
 
 /// The right to write a checkpoint, which no other run has meanwhile.
@@ -108,7 +130,19 @@ impl Claim {
             );
         }
         interrupt::unfinished(&lock_path);
-        Ok(Claim { path: path.to_path_buf(), lock_path, _lock: lock })
+        sweep(path);
+        let claim = Claim { path: path.to_path_buf(), lock_path, _lock: lock };
+        // Refused before the draws are read; whose checkpoint it is shows only after that.
+        let mut start = Vec::new();
+        if let Ok(file) = File::open(path) {
+            file.take(MAGIC.len() as u64).read_to_end(&mut start).with_context(cannot)?;
+        }
+        ensure!(
+            start.is_empty() || start.starts_with(b"supersample ck"),
+            "{}: this file is not a checkpoint; {OUT_OF_THE_WAY}",
+            path.display()
+        );
+        Ok(claim)
     }
 }
 
@@ -120,35 +154,63 @@ impl Drop for Claim {
     }
 }
 
-/// Renews a checkpoint now and then while a run goes on.
+/// Renews a checkpoint now and then while a run goes on. A file that cannot be written does not end the run: it is tried
+/// again, and [`finish`](Keeper::finish) says how the last try went.
 #[derive(Debug)]
 pub(super) struct Keeper {
     claim: Claim,
     state: Checkpoint,
+    /// How many choices were seen; those of an earlier run come again.
+    seen: usize,
+    /// When it was last written.
     saved: Instant,
+    outcome: Result<()>,
+    /// Whether no more rows will come.
+    is_herded: bool,
 }
 
 impl Keeper {
-    pub(super) fn new(claim: Claim, state: Checkpoint) -> Result<Keeper> {
-        let keeper = Keeper { claim, state, saved: Instant::now() };
-        keeper.save()?;
-        Ok(keeper)
+    /// Writes at once: μ has taken all the time.
+    pub(super) fn new(claim: Claim, state: Checkpoint) -> Keeper {
+        let saved = Instant::now();
+        let mut keeper = Keeper { claim, state, seen: 0, saved, outcome: Ok(()), is_herded: false };
+        keeper.save();
+        keeper
     }
 
     /// Called after each choice; writes when it is time.
-    pub(super) fn saw(&mut self, row: Option<usize>) -> Result<()> {
-        self.state.rows.extend(row);
-        if self.saved.elapsed() >= EVERY {
-            self.save()?;
-            self.saved = Instant::now();
+    pub(super) fn saw(&mut self, row: Option<usize>) {
+        self.seen += 1;
+        if self.seen > self.state.rows.len() {
+            self.state.rows.extend(row);
         }
-        Ok(())
+        if self.saved.elapsed() >= EVERY {
+            self.save();
+        }
     }
 
-    pub(super) fn save(&self) -> Result<()> {
-        let mut output = Output::create(&self.claim.path)?;
-        output.fill(|out| Ok(out.write_all(&self.state.to_bytes())?))?;
-        output.finish()
+    /// All rows are herded: from here on nothing new is to be kept.
+    pub(super) fn herded(&mut self) {
+        if !std::mem::replace(&mut self.is_herded, true) {
+            self.save();
+        }
+    }
+
+    /// Writes what is not written yet.
+    pub(super) fn finish(mut self) -> Result<()> {
+        if !self.is_herded || self.outcome.is_err() {
+            self.save();
+        }
+        self.outcome
+    }
+
+    fn save(&mut self) {
+        let bytes = self.state.to_bytes();
+        self.outcome = Output::create(&self.claim.path).and_then(|mut output| {
+            output.fill(|out| Ok(out.write_all(&bytes)?))?;
+            output.finish(false).map(drop)
+        });
+        self.saved = Instant::now();
     }
 }
 
@@ -213,11 +275,13 @@ mod tests {
         let path = folder.path().join("ck");
         let claim = Claim::new(&path).unwrap();
         assert!(Claim::new(&path).unwrap_err().to_string().contains("another run is using this checkpoint"));
-        let mut keeper = Keeper::new(claim, example()).unwrap();
-        keeper.saw(Some(1)).unwrap();
-        keeper.save().unwrap();
-        drop(keeper);
+        let mut keeper = Keeper::new(claim, example());
+        // The three that are known come again, and then one more.
+        [2, 0, 2, 1].into_iter().for_each(|row| keeper.saw(Some(row)));
+        keeper.finish().unwrap();
         assert_eq!(Checkpoint::read(&path, 7).unwrap().rows, [2, 0, 2, 1]);
+        assert_eq!(Checkpoint::left(&path, 7).unwrap().unwrap().rows, [2, 0, 2, 1]);
+        assert!(Checkpoint::left(&path, 8).unwrap_err().to_string().ends_with(OUT_OF_THE_WAY));
         assert!(Checkpoint::read(&path, 8).unwrap_err().to_string().contains("belongs to other data"));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
         drop(Claim::new(&path).unwrap());

@@ -6,10 +6,10 @@ use std::io::IsTerminal;
 use std::ops::ControlFlow;
 use std::sync::Mutex;
 
-use anyhow::{Error, Result, bail};
+use anyhow::{Result, bail};
+use supersample::RefineOptions;
 use supersample::task::{Chosen, HerdOptions, MemoryEstimate, ThinOptions, TypicalErrors};
 use supersample::weights::OptimalWeights;
-use supersample::{RefineOptions, unwatched};
 use supersample_io::OutputFormat;
 
 use super::balance::{balanced, options_with};
@@ -18,20 +18,25 @@ use super::held::{SomeRows, hold};
 use super::memory::{in_units, refused};
 use super::problem::Problem;
 use super::weigh::{weigh, weighing};
-use super::{Outcome, this_run, trace, with_outputs};
-use crate::plan::{ChoosePlan, check_room_for_weights};
+use super::{Outcome, check_stdout, this_run, trace, with_outputs};
+use crate::plan::{ChoosePlan, Ended, check_room_for_weights};
 use crate::report::{Balanced, Details, Refinement, Report, Rows, Subject};
+use crate::terminal::clock::Clock;
 use crate::terminal::interrupt;
 use crate::terminal::output::say;
 use crate::terminal::progress::Progress;
+use crate::words::counted;
 
 /// Carries out a plan of `herd` or `thin`.
 pub(crate) fn choose(plan: &ChoosePlan) -> Result<Outcome> {
+    check_stdout(&plan.outputs)?;
     with_outputs(&plan.outputs, plan.threads, plan.quiet, |files| {
+        let mut clock = Clock::start();
         let claim = plan.checkpoint.as_deref().map(Claim::new).transpose()?;
         let progress = Progress::phase(plan.quiet, "reading");
         let problem = Problem::read(&plan.draws, |memory| memory_of(plan, memory, set_options(plan)))?;
         drop(progress);
+        clock.did("read");
         let options = refine_options(plan, &problem)?;
         if plan.draws.max_memory.is_some() && !plan.quiet {
             let needed = memory_of(plan, problem.memory(&plan.draws), options.as_ref()).needed();
@@ -42,12 +47,25 @@ pub(crate) fn choose(plan: &ChoosePlan) -> Result<Outcome> {
             check_room_for_weights(target.format)?;
         }
         let (problem, earlier) = begun(plan, problem)?;
-        let chosen = find(plan, &problem, options.as_ref(), &earlier, claim)?;
-        files.write_trace(|out| trace::write_rows(&chosen.trace, out))?;
+        problem.compare_all(plan.quiet)?;
+        clock.did("compared");
+        let (mut chosen, kept) = find(plan, &problem, options.as_ref(), &earlier, claim)?;
+        clock.did("chose");
+        if plan.sorted {
+            chosen.rows.sort_unstable();
+        }
         let report = report_on(plan, &problem, &chosen, options.as_ref())?;
-        let told = files.write_report(&report)?;
+        clock.did("evaluated");
+        files.is_partial = report.run.ended == Some(Ended::Interrupted);
         let weights = report.details.weighing.as_ref().map(|weighing| weighing.weights.as_slice());
-        files.write_rows(|out| Ok(problem.draws.write_rows(&chosen.rows, weights, target, out)?))?;
+        files.write_rows(|out| Ok(problem.draws.write_rows(&chosen.rows, weights, target, out)?));
+        let mut told = files.write_report(&report);
+        files.write_trace(|out| trace::write_rows(&chosen.trace, out));
+        if let Err(failure) = kept {
+            files.failed(failure);
+        }
+        clock.did("wrote");
+        told.text += &clock.line(plan.timing);
         Ok(told)
     })
 }
@@ -92,37 +110,59 @@ fn refine_options(plan: &ChoosePlan, problem: &Problem) -> Result<Option<RefineO
 
 /// The problem with what an earlier run has left in its checkpoint: μ, and the rows that it had chosen.
 fn begun(plan: &ChoosePlan, problem: Problem) -> Result<(Problem, Vec<usize>)> {
-    let Some(path) = &plan.resume else { return Ok((problem, Vec::new())) };
-    let Checkpoint { mu, rows, .. } = Checkpoint::read(path, problem.fingerprint(plan.unique))?;
-    Ok((Problem { task: problem.task.recall(mu)?, ..problem }, rows))
+    if plan.resume.is_none() && plan.checkpoint.is_none() {
+        return Ok((problem, Vec::new()));
+    }
+    let fingerprint = problem.fingerprint(plan.unique);
+    let resumed = plan.resume.as_deref().map(|path| Checkpoint::read(path, fingerprint)).transpose()?;
+    let in_the_way = plan.checkpoint.as_deref().filter(|path| plan.resume.as_deref() != Some(*path));
+    let left = in_the_way.map(|path| Checkpoint::left(path, fingerprint)).transpose()?.flatten();
+    if let (Some(path), Some(left), None, false) = (in_the_way, &left, &resumed, plan.quiet) {
+        let rows = counted(left.rows.len(), "row");
+        say(&format!("{}: going on from the {rows} of an earlier run\n", path.display()));
+    }
+    // Two checkpoints of one run begin alike: the longer has all of the other.
+    let longest = resumed.into_iter().chain(left).max_by_key(|checkpoint| checkpoint.rows.len());
+    Ok(match longest {
+        Some(Checkpoint { mu, rows, .. }) => (Problem { task: problem.task.recall(mu)?, ..problem }, rows),
+        None => (problem, Vec::new()),
+    })
 }
 
-/// Chooses the rows, keeping a checkpoint where one is claimed; `earlier` rows come first.
+/// Chooses the rows, keeping a checkpoint where one is claimed; `earlier` rows come first. With them comes whether the
+/// checkpoint could be kept.
 fn find(
     plan: &ChoosePlan,
     problem: &Problem,
     options: Option<&RefineOptions>,
     earlier: &[usize],
     claim: Option<Claim>,
-) -> Result<Chosen> {
-    problem.compare_all(plan.quiet)?;
+) -> Result<(Chosen, Result<()>)> {
     let keeper = claim.map(|claim| {
         let mu = problem.task.recalled().unwrap_or_default().to_vec();
         let fingerprint = problem.fingerprint(plan.unique);
-        Keeper::new(claim, Checkpoint { fingerprint, mu, rows: Vec::new() })
+        Keeper::new(claim, Checkpoint { fingerprint, mu, rows: earlier.to_vec() })
     });
-    let keeper = Keeping::new(keeper.transpose()?);
+    let keeper = Mutex::new(keeper);
+    let with_keeper = |work: fn(&mut Keeper, Option<usize>), row: Option<usize>| {
+        if let Some(keeper) = &mut *keeper.lock().expect("no keeper panics") {
+            work(keeper, row);
+        }
+    };
     let limit = plan.stop.number.unwrap_or(problem.draws.len());
     let progress = Progress::steps(plan.quiet, "choosing", limit);
     interrupt::can_end_early(true);
     let watch = |reached: supersample::Progress| {
         if !matches!(reached, supersample::Progress::Herding { .. }) {
-            keeper.herded();
+            with_keeper(|keeper, _| keeper.herded(), None);
         }
         progress.show(reached);
-        if keeper.has_failed() { ControlFlow::Break(()) } else { interrupt::asked_to_end() }
+        interrupt::asked_to_end()
     };
-    let seen = |pick: &supersample::Pick| keeper.saw(pick.index);
+    let seen = |pick: &supersample::Pick| {
+        with_keeper(Keeper::saw, pick.index);
+        ControlFlow::Continue(())
+    };
     let chosen = match options {
         None => {
             let options = HerdOptions::default().unique(plan.unique).earlier(earlier);
@@ -133,54 +173,8 @@ fn find(
             problem.task.thin_seeing(&plan.stop, &options, seen, &watch)
         }
     };
-    keeper.finish()?;
-    Ok(chosen?)
-}
-
-/// A checkpoint that is kept while the library works; its errors wait for the end of that.
-struct Keeping(Mutex<(Option<Keeper>, Option<Error>, bool)>);
-
-impl Keeping {
-    fn new(keeper: Option<Keeper>) -> Keeping {
-        Keeping(Mutex::new((keeper, None, false)))
-    }
-
-    fn with(&self, work: impl FnOnce(&mut Keeper) -> Result<()>) -> ControlFlow<()> {
-        let mut guard = self.0.lock().expect("no keeper panics");
-        let (keeper, failure, _) = &mut *guard;
-        match keeper.as_mut().map_or(Ok(()), work) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => {
-                *failure = Some(error);
-                ControlFlow::Break(())
-            }
-        }
-    }
-
-    fn saw(&self, row: Option<usize>) -> ControlFlow<()> {
-        self.with(|keeper| keeper.saw(row))
-    }
-
-    /// All rows are herded: from here on nothing new is to be kept.
-    fn herded(&self) {
-        let was = std::mem::replace(&mut self.0.lock().expect("no keeper panics").2, true);
-        if !was {
-            let _ = self.with(|keeper| keeper.save());
-        }
-    }
-
-    fn has_failed(&self) -> bool {
-        self.0.lock().expect("no keeper panics").1.is_some()
-    }
-
-    fn finish(self) -> Result<()> {
-        let (keeper, failure, is_saved) = self.0.into_inner().expect("no keeper panics");
-        match (failure, keeper) {
-            (Some(error), _) => Err(error),
-            (None, Some(keeper)) if !is_saved => keeper.save(),
-            _ => Ok(()),
-        }
-    }
+    let kept = keeper.into_inner().expect("no keeper panics").map_or(Ok(()), Keeper::finish);
+    Ok((chosen?, kept))
 }
 
 fn report_on<'a>(
@@ -191,11 +185,15 @@ fn report_on<'a>(
 ) -> Result<Report<'a>> {
     let mut warnings = problem.warnings.clone();
     let subset = problem.task.rows().select(&chosen.rows)?;
+    let mut ended = chosen.ended;
     let weights = match plan.weigh {
         Some(rule) => {
-            let _progress = Progress::phase(plan.quiet, "finding the weights");
             let (mu, points) = (problem.task.embedding(), problem.task.points().select(&chosen.rows)?);
-            weigh(&**mu, &points, rule, &mut warnings)?
+            let found = weigh(mu.clone(), points, rule, plan.quiet, &mut warnings)?;
+            if found.is_interrupted {
+                ended = Ended::Interrupted;
+            }
+            found.weights
         }
         None => None,
     };
@@ -207,7 +205,14 @@ fn report_on<'a>(
         _ => None,
     };
     let progress = Progress::phase(plan.quiet, "comparing with other subsets");
-    let found = problem.task.summarise(chosen, weights.as_ref(), &unwatched)?;
+    let found = match problem.task.summarise(chosen, weights.as_ref(), &|_| interrupt::asked_to_end()) {
+        // The rows are there, and so is their own error: only what others would have done is not known.
+        Err(supersample::Error::Interrupted) => {
+            ended = Ended::Interrupted;
+            problem.task.summarise_alone(chosen, weights.as_ref())?
+        }
+        found => found?,
+    };
     drop(progress);
     let shares = weights.map(|OptimalWeights { weights, .. }| Cow::Owned(weights));
     let some = SomeRows {
@@ -226,7 +231,7 @@ fn report_on<'a>(
         polishing: None,
     };
     let held = hold(&plan.draws, problem, some)?;
-    Ok(Report::on_choice(held, this_run(plan.stop, Some(chosen.ended)), details))
+    Ok(Report::on_choice(held, this_run(plan.stop, Some(ended)), details))
 }
 
 fn plan_balanced(

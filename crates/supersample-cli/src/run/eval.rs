@@ -42,7 +42,7 @@ pub(crate) fn eval(plan: &EvalPlan) -> Result<Outcome> {
         };
         let held = hold(&plan.draws, &problem, some)?;
         drop(progress);
-        files.write_report(&Report::on_subset(held, this_run(Stop::default(), None)))
+        Ok(files.write_report(&Report::on_subset(held, this_run(Stop::default(), None))))
     })
 }
 

@@ -17,7 +17,7 @@ mod weigh;
 use std::io::Write;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Error, Result, ensure};
 use rayon::ThreadPoolBuilder;
 
 pub(crate) use self::choose::choose;
@@ -27,7 +27,8 @@ pub(crate) use self::sample::sample;
 use crate::args::version;
 use crate::plan::{Ended, Outputs, Stop};
 use crate::report::{Report, Run};
-use crate::terminal::output::{Output, say, to_stdout};
+use crate::terminal::interrupt;
+use crate::terminal::output::{Output, Placed, say, stdout_is_closed, sweep, to_stdout};
 
 /// How a run that made no error ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +54,8 @@ struct Told {
     text: String,
 }
 
-/// Opens all outputs, does the work, and puts the files in place when every write of it has succeeded.
+/// Opens all outputs, does the work, and says how it went. Each file is put in place as soon as it is complete, so that
+/// one that fails costs none of the others.
 fn with_outputs(
     outputs: &Outputs,
     threads: Option<usize>,
@@ -63,11 +65,24 @@ fn with_outputs(
     // Before the work, so that a mistyped folder costs no one an hour.
     let mut files = Files::create(outputs)?;
     let Told { outcome, text } = with_threads(threads, || work(&mut files))?;
-    files.finish()?;
     if !quiet {
         say(&text);
     }
+    // Said to those who want no summary, too: they would look in the wrong file.
+    for (old, new) in &files.kept {
+        say(&format!("interrupted: the older {old} was kept, and the new one is {new}\n"));
+    }
+    ensure!(files.failures.is_empty(), "{}", files.complaint());
     Ok(outcome)
+}
+
+/// Refuses a run whose only result would go to a stdout that is closed.
+fn check_stdout(outputs: &Outputs) -> Result<()> {
+    ensure!(
+        !(outputs.are_only_stdout() && stdout_is_closed()),
+        "stdout is closed, and the rows would be lost; name a file with -o (-o /dev/null if that is what you want)"
+    );
+    Ok(())
 }
 
 /// Runs on a thread pool of our own, since the global one would outlive the plan; `None` is all cores.
@@ -76,17 +91,27 @@ fn with_threads<T: Send>(threads: Option<usize>, run: impl FnOnce() -> Result<T>
     pool.context("the threads cannot be started; try fewer --threads")?.install(run)
 }
 
-/// The outputs of a run, open and not yet in place.
+/// The outputs of a run: open at first, and in place one after the other.
 struct Files {
     rows: Option<Output>,
     indices: Option<Output>,
     trace: Option<Output>,
     json: Option<Output>,
     page: Option<Output>,
+    /// Whether the run was cut short.
+    is_partial: bool,
+    /// What is in place, in the order of writing.
+    written: Vec<String>,
+    /// Older files that a run cut short has left alone, and where its own went.
+    kept: Vec<(String, String)>,
+    /// What could not be written.
+    failures: Vec<Error>,
 }
 
 impl Files {
     fn create(outputs: &Outputs) -> Result<Files> {
+        let all = [&outputs.rows, &outputs.indices, &outputs.trace, &outputs.json, &outputs.report];
+        all.into_iter().flatten().for_each(|path| sweep(path));
         let create = |path: &Option<PathBuf>| path.as_deref().map(Output::create).transpose();
         Ok(Files {
             rows: create(&outputs.rows)?,
@@ -94,38 +119,75 @@ impl Files {
             trace: create(&outputs.trace)?,
             json: create(&outputs.json)?,
             page: create(&outputs.report)?,
+            is_partial: false,
+            written: Vec::new(),
+            kept: Vec::new(),
+            failures: Vec::new(),
         })
     }
 
-    /// The rows themselves, to stdout where no file is named.
-    fn write_rows(&mut self, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
-        match &mut self.rows {
-            Some(rows) => rows.fill(write),
-            None => to_stdout(write),
+    /// The rows themselves, to stdout where no file is named. They come first: all else can be made again from them.
+    fn write_rows(&mut self, write: impl FnOnce(&mut dyn Write) -> Result<()>) {
+        match self.rows.take() {
+            Some(rows) => self.put(rows, " (the rows)", write),
+            None => match to_stdout(write) {
+                Ok(()) => self.wrote("stdout (the rows)".to_string()),
+                Err(error) => self.failed(error.context("the rows")),
+            },
         }
     }
 
-    fn write_trace(&mut self, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
-        self.trace.as_mut().map_or(Ok(()), |trace| trace.fill(write))
+    fn write_trace(&mut self, write: impl FnOnce(&mut dyn Write) -> Result<()>) {
+        if let Some(trace) = self.trace.take() {
+            self.put(trace, "", write);
+        }
     }
 
     /// All that is made of the report: the row numbers, the JSON, the page, and what is said in the end.
-    fn write_report(&mut self, report: &Report<'_>) -> Result<Told> {
-        if let (Some(indices), Some(rows)) = (&mut self.indices, &report.result.rows) {
-            indices.fill(|out| Ok(rows.iter().try_for_each(|row| writeln!(out, "{row}"))?))?;
+    fn write_report(&mut self, report: &Report<'_>) -> Told {
+        if let (Some(indices), Some(rows)) = (self.indices.take(), &report.result.rows) {
+            self.put(indices, "", |out| Ok(rows.iter().try_for_each(|row| writeln!(out, "{row}"))?));
         }
-        if let Some(json) = &mut self.json {
-            json.fill(|out| Ok(out.write_all(report.to_json().as_bytes())?))?;
+        if let Some(json) = self.json.take() {
+            self.put(json, "", |out| Ok(out.write_all(report.to_json().as_bytes())?));
         }
-        if let Some(page) = &mut self.page {
-            page.fill(|out| Ok(out.write_all(report.to_html().as_bytes())?))?;
+        if let Some(page) = self.page.take() {
+            self.put(page, "", |out| Ok(out.write_all(report.to_html().as_bytes())?));
         }
-        Ok(Told { outcome: Outcome::of(report), text: report.to_text() })
+        Told { outcome: Outcome::of(report), text: report.to_text() }
     }
 
-    fn finish(self) -> Result<()> {
-        let Files { rows, indices, trace, json, page } = self;
-        [rows, indices, trace, json, page].into_iter().flatten().try_for_each(Output::finish)
+    /// Writes one file and puts it in place; `what` is added to its name where it is told of.
+    fn put(&mut self, mut file: Output, what: &str, write: impl FnOnce(&mut dyn Write) -> Result<()>) {
+        let name = file.name().display().to_string();
+        match file.fill(write).and_then(|()| file.finish(self.is_partial)) {
+            Err(error) => self.failed(error),
+            Ok(Placed::AsNamed) => self.wrote(format!("{name}{what}")),
+            Ok(Placed::BesideOld(path)) => {
+                let path = path.display().to_string();
+                self.wrote(format!("{path}{what}"));
+                self.kept.push((name, path));
+            }
+        }
+    }
+
+    fn wrote(&mut self, what: String) {
+        interrupt::has_written();
+        self.written.push(what);
+    }
+
+    /// Something that was asked for is missing: the run goes on and ends in an error.
+    fn failed(&mut self, error: Error) {
+        self.failures.push(error);
+    }
+
+    fn complaint(&self) -> String {
+        let failures: Vec<String> = self.failures.iter().map(|error| format!("{error:#}")).collect();
+        let written = match self.written.is_empty() {
+            true => String::new(),
+            false => format!("; written all the same: {}", self.written.join(", ")),
+        };
+        format!("{}{written}", failures.join("; "))
     }
 }
 

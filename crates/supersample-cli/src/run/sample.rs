@@ -10,7 +10,7 @@ use supersample::{AscentOptions, ClosedForm, Domain, Herder, Points, PolishOptio
 use supersample_io::{Column, Format, Frame, OutputFormat, mixture};
 
 use super::weigh::{weigh, weighing};
-use super::{Outcome, this_run, trace, with_outputs};
+use super::{Outcome, check_stdout, this_run, trace, with_outputs};
 use crate::plan::{Ended, SamplePlan};
 use crate::report::{About, Details, Distances, Measured, Polishing, Report, Subject};
 use crate::terminal::interrupt;
@@ -18,6 +18,7 @@ use crate::terminal::progress::Progress;
 
 /// Carries out a plan of `sample`.
 pub(crate) fn sample(plan: &SamplePlan) -> Result<Outcome> {
+    check_stdout(&plan.outputs)?;
     with_outputs(&plan.outputs, plan.threads, plan.quiet, |files| {
         let target = plan.outputs.target.unwrap_or(OutputFormat::plain(Format::Text));
         let mixture = mixture::read_path(&plan.file)?;
@@ -62,8 +63,13 @@ pub(crate) fn sample(plan: &SamplePlan) -> Result<Outcome> {
             ));
         }
         let weighing = match plan.weigh {
-            Some(rule) => weigh(&*mu, points, rule, &mut warnings)?
-                .map(|found| weighing(rule, &found, TypicalErrors::default())),
+            Some(rule) => {
+                let found = weigh(mu.clone(), points.clone(), rule, plan.quiet, &mut warnings)?;
+                if found.is_interrupted {
+                    chosen.ended = Ended::Interrupted;
+                }
+                found.weights.map(|found| weighing(rule, &found, TypicalErrors::default()))
+            }
             None => None,
         };
         let equal_error = polished.as_ref().map_or(chosen.error(), |polished| polished.error);
@@ -100,11 +106,12 @@ pub(crate) fn sample(plan: &SamplePlan) -> Result<Outcome> {
         let weights = weighing.as_ref().map(|weighing| weighing.weights.clone());
         let details = Details { weighing, polishing, ..Details::default() };
         let run = this_run(plan.stop, Some(chosen.ended));
-        files.write_trace(|out| trace::write_points(&chosen.trace, out))?;
-        let told =
-            files.write_report(&Report::on_points(about, run, distances, result, details, warnings))?;
+        files.is_partial = chosen.ended == Ended::Interrupted;
         let frame = points_frame(points, weights.as_deref());
-        files.write_rows(|out| Ok(frame.write_as(target, out)?))?;
+        files.write_rows(|out| Ok(frame.write_as(target, out)?));
+        let report = Report::on_points(about, run, distances, result, details, warnings);
+        let told = files.write_report(&report);
+        files.write_trace(|out| trace::write_points(&chosen.trace, out));
         Ok(told)
     })
 }

@@ -1,6 +1,6 @@
 //! Ctrl-C: the first asks the run to end with what it has, the second ends it at once.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -15,23 +15,66 @@ pub(crate) const NOTHING_WRITTEN: &str = "interrupted; nothing was written";
 static REQUESTED: AtomicBool = AtomicBool::new(false);
 /// Whether there is something that a run could end with.
 static CAN_END_EARLY: AtomicBool = AtomicBool::new(false);
+/// Whether one of the results is in place already.
+static HAS_WRITTEN: AtomicBool = AtomicBool::new(false);
 /// Files that must not be left behind.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// Starts to listen. Without a handler Ctrl-C ends the process as ever, so a failure is not worth a word.
+#[cfg(unix)]
 pub(crate) fn listen() {
-    let _ = ctrlc::set_handler(|| {
-        let again = REQUESTED.swap(true, Ordering::SeqCst);
-        if again || !CAN_END_EARLY.load(Ordering::SeqCst) {
-            if let Ok(unfinished) = UNFINISHED.lock() {
-                unfinished.iter().for_each(|path| _ = std::fs::remove_file(path));
-            }
-            // The line of progress may still stand there.
-            let wipe = if std::io::stderr().is_terminal() { "\r\x1b[K" } else { "" };
-            eprintln!("{wipe}supersample: {NOTHING_WRITTEN}");
-            std::process::exit(i32::from(EXIT_INTERRUPTED));
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    use signal_hook::iterator::Signals;
+    let ignored = ignored_signals();
+    let wanted = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !ignored.contains(signal));
+    let Ok(mut signals) = Signals::new(wanted) else { return };
+    std::thread::spawn(move || signals.forever().for_each(|_| pressed()));
+}
+
+/// Starts to listen. Without a handler Ctrl-C ends the process as ever, so a failure is not worth a word.
+#[cfg(not(unix))]
+pub(crate) fn listen() {
+    let _ = ctrlc::set_handler(pressed);
+}
+
+/// Signals that whoever started us has told the system to keep from us: `nohup` does so with the hangup, and shells do
+/// with the Ctrl-C of what they start in the background. A handler would undo that.
+#[cfg(unix)]
+fn ignored_signals() -> Vec<i32> {
+    let Ok(status) = std::fs::read_to_string("/proc/self/status") else {
+        // Where the system does not tell: a run without any terminal is left to what was decided about its hangup.
+        let is_attended = std::io::stdin().is_terminal()
+            || std::io::stdout().is_terminal()
+            || std::io::stderr().is_terminal();
+        return if is_attended { Vec::new() } else { vec![signal_hook::consts::SIGHUP] };
+    };
+    ignored_in(&status)
+}
+
+/// The signals in the mask of ignored ones, whose lowest bit is the first signal.
+#[cfg(unix)]
+fn ignored_in(status: &str) -> Vec<i32> {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    (1..=64).filter(|signal| mask >> (signal - 1) & 1 == 1).collect()
+}
+
+fn pressed() {
+    let again = REQUESTED.swap(true, Ordering::SeqCst);
+    if again || !CAN_END_EARLY.load(Ordering::SeqCst) {
+        if let Ok(unfinished) = UNFINISHED.lock() {
+            unfinished.iter().for_each(|path| _ = std::fs::remove_file(path));
         }
-    });
+        // The line of progress may still stand there.
+        let wipe = if std::io::stderr().is_terminal() { "\r\x1b[K" } else { "" };
+        let end = match HAS_WRITTEN.load(Ordering::SeqCst) {
+            true => "interrupted; not all of the results were written",
+            false => NOTHING_WRITTEN,
+        };
+        // A stderr that is gone must not keep the process alive.
+        let _ = writeln!(std::io::stderr(), "{wipe}supersample: {end}");
+        std::process::exit(i32::from(EXIT_INTERRUPTED));
+    }
 }
 
 /// Whether the user has asked for an end.
@@ -50,8 +93,25 @@ pub(crate) fn can_end_early(can: bool) {
     CAN_END_EARLY.store(can, Ordering::SeqCst);
 }
 
+/// A result is in place, whatever becomes of the others.
+pub(crate) fn has_written() {
+    HAS_WRITTEN.store(true, Ordering::SeqCst);
+}
+
+/// Names a file that is removed when the process ends at once.
 pub(crate) fn unfinished(path: &Path) {
     if let Ok(mut unfinished) = UNFINISHED.lock() {
         unfinished.push(path.to_path_buf());
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ignored_signals_are_read_from_the_mask() {
+        assert_eq!(ignored_in("Name:\tx\nSigIgn:\t0000000000001003\n"), [1, 2, 13]);
+        assert_eq!(ignored_in("Name:\tx\n"), [0; 0]);
     }
 }

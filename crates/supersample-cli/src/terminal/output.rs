@@ -1,18 +1,27 @@
-//! Output files: opened before the work starts, and in place under their names only when all of it is done.
+//! Output files: opened before the work starts, and each in place under its name only when it is complete.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Error, Result, anyhow, bail, ensure};
 use tempfile::NamedTempFile;
 
 use super::interrupt;
+use crate::plan::{followed, is_stdout};
+
+/// How the names of files begin that are being written.
+const PREFIX: &str = ".supersample-";
 
 /// A file to be written. Dropped before [`finish`](Output::finish) it leaves no trace, and an old file as it was.
 #[derive(Debug)]
 pub(crate) struct Output {
+    /// As the user has written it.
+    name: PathBuf,
+    /// With links followed.
     path: PathBuf,
+    /// Whether there was a file of this name before the run.
+    is_old: bool,
     sink: Sink,
 }
 
@@ -22,45 +31,55 @@ enum Sink {
     Beside(NamedTempFile),
     /// A device or a pipe, which a rename would replace by a plain file.
     Direct(File),
+    Stdout,
+}
+
+/// Where an output has ended up.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Placed {
+    /// Under its own name.
+    AsNamed,
+    /// Under this name, because the older and complete file was to be kept.
+    BesideOld(PathBuf),
 }
 
 impl Output {
-    pub(crate) fn create(path: &Path) -> Result<Output> {
-        let cannot_write = || format!("{} cannot be written", path.display());
-        let direct = |path: &Path| -> Result<Output> {
-            // Appending, because behind /dev/stderr there may be a file that others write to as well.
-            let device = File::options().append(true).open(path).with_context(cannot_write)?;
-            Ok(Output { path: path.to_path_buf(), sink: Sink::Direct(device) })
+    pub(crate) fn create(name: &Path) -> Result<Output> {
+        let made = |path: &Path, is_old: bool, sink: Sink| {
+            Ok(Output { name: name.to_path_buf(), path: path.to_path_buf(), is_old, sink })
         };
-        if is_device_path(path) {
-            return direct(path);
+        if is_stdout(name) {
+            return made(name, false, Sink::Stdout);
         }
-        // A link is followed, so that the file it leads to is replaced and not the link.
-        let path = &path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-        let old = fs::metadata(path).ok();
+        // Appending, because behind /dev/stderr there may be a file that others write to as well.
+        let device =
+            |path: &Path| File::options().append(true).open(path).with_context(|| cannot_write(name));
+        if is_device_path(name) {
+            return made(name, false, Sink::Direct(device(name)?));
+        }
+        let names_folder = name.as_os_str().to_string_lossy().ends_with(std::path::is_separator);
+        ensure!(!names_folder, "{}: the name is that of a folder; name a file in it", cannot_write(name));
+        // A link is followed, so that the file it leads to is replaced or made, and not the link.
+        let path = followed(name);
+        let old = fs::metadata(&path).ok();
         if let Some(old) = &old {
-            ensure!(!old.is_dir(), "{}: it is a directory; name a file in it", cannot_write());
+            ensure!(!old.is_dir(), "{}: it is a directory; name a file in it", cannot_write(name));
             // The rename would go through all the same.
-            ensure!(!old.permissions().readonly(), "{}: it is read-only", cannot_write());
+            ensure!(!old.permissions().readonly(), "{}: it is read-only", cannot_write(name));
             if !old.is_file() {
-                return direct(path);
+                return made(&path, false, Sink::Direct(device(&path)?));
             }
         }
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        // Asked first, because the error of the temporary file would name that file, which nobody asked for.
-        let place = fs::metadata(folder).with_context(cannot_write)?;
-        ensure!(place.is_dir(), "{}: {} is not a directory", cannot_write(), folder.display());
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".supersample-");
-        // Left to itself a temporary file is for its owner only; outputs are as readable as any other new file.
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let file = builder.tempfile_in(folder).with_context(cannot_write)?;
-        interrupt::unfinished(file.path());
-        if let Some(old) = old {
-            fs::set_permissions(file.path(), old.permissions()).with_context(cannot_write)?;
+        let file = beside(&path, folder_of(name)).with_context(|| cannot_write(name))?;
+        if let Some(old) = &old {
+            fs::set_permissions(file.path(), old.permissions()).with_context(|| cannot_write(name))?;
         }
-        Ok(Output { path: path.clone(), sink: Sink::Beside(file) })
+        made(&path, old.is_some(), Sink::Beside(file))
+    }
+
+    /// As the user has written it.
+    pub(crate) fn name(&self) -> &Path {
+        &self.name
     }
 
     /// Writes the contents, all of them.
@@ -68,22 +87,121 @@ impl Output {
         let file = match &mut self.sink {
             Sink::Beside(file) => file.as_file_mut(),
             Sink::Direct(file) => file,
+            Sink::Stdout => return to_stdout(write),
         };
         let mut buffer = io::BufWriter::new(file);
-        write(&mut buffer)
-            .and_then(|()| Ok(buffer.flush()?))
-            .with_context(|| format!("{} cannot be written", self.path.display()))
+        write(&mut buffer).and_then(|()| Ok(buffer.flush()?)).with_context(|| cannot_write(&self.name))
     }
 
-    /// Puts the file in place.
-    pub(crate) fn finish(self) -> Result<()> {
-        match self.sink {
-            Sink::Beside(file) => file
-                .persist(&self.path)
-                .map(|_| ())
-                .map_err(|refusal| refusal.error)
-                .with_context(|| format!("{} cannot be put in place", self.path.display())),
-            Sink::Direct(_) => Ok(()),
+    /// Puts the file in place and on the disk. The `is_partial` result of a run that was cut short does not replace an
+    /// older file: it goes beside it.
+    pub(crate) fn finish(self, is_partial: bool) -> Result<Placed> {
+        let Sink::Beside(file) = self.sink else { return Ok(Placed::AsNamed) };
+        let in_place = || format!("{} cannot be put in place", self.name.display());
+        // Before the rename: a name that outlives a power cut must lead to the contents.
+        file.as_file().sync_all().with_context(in_place)?;
+        let placed = if is_partial && self.is_old {
+            let at = put_beside_old(file, &self.path).with_context(in_place)?;
+            Placed::BesideOld(self.name.with_file_name(at.file_name().unwrap_or_default()))
+        } else {
+            file.persist(&self.path).map_err(|refusal| refusal.error).with_context(in_place)?;
+            Placed::AsNamed
+        };
+        // The new name itself. Where folders cannot be synchronised there is nothing more to be done.
+        if cfg!(unix) {
+            let _ = File::open(folder_of(&self.path)).and_then(|folder| folder.sync_all());
+        }
+        Ok(placed)
+    }
+}
+
+fn cannot_write(name: &Path) -> String {
+    format!("{} cannot be written", name.display())
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// An empty file in the folder of this one, locked for as long as this process writes to it; errors call the folder by
+/// the name that the user gave it.
+fn beside(path: &Path, folder_name: &Path) -> Result<NamedTempFile> {
+    let folder = folder_of(path);
+    // Asked first, because the error of the temporary file would name that file, which nobody asked for.
+    let place = fs::metadata(folder)?;
+    ensure!(place.is_dir(), "{} is not a directory", folder_name.display());
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(PREFIX);
+    // Left to itself a temporary file is for its owner only; outputs are as readable as any other new file.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    loop {
+        let file = builder.tempfile_in(folder).map_err(|refusal| without_path(refusal, folder_name))?;
+        // Where there are no locks, nobody sweeps either.
+        let _ = file.as_file().lock();
+        // Another run may have swept it away in the moment before it was locked.
+        if file.path().exists() {
+            interrupt::unfinished(file.path());
+            return Ok(file);
+        }
+    }
+}
+
+/// Why a file cannot be made in a folder, without the name of the temporary file.
+fn without_path(refusal: io::Error, folder: &Path) -> Error {
+    match refusal.kind() {
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            anyhow!("no file can be made in {}: {}", folder.display(), refusal.kind())
+        }
+        kind => anyhow!("{kind}"),
+    }
+}
+
+/// Puts a file beside another that is kept: `o.partial.csv`, or the first of `o.partial-2.csv`, … that is free.
+fn put_beside_old(mut file: NamedTempFile, old: &Path) -> Result<PathBuf> {
+    for number in 1..10_000 {
+        let path = old.with_file_name(partial_name(old, number));
+        match file.persist_noclobber(&path) {
+            Ok(_) => return Ok(path),
+            Err(refusal) if refusal.error.kind() == io::ErrorKind::AlreadyExists => file = refusal.file,
+            Err(refusal) => bail!(refusal.error),
+        }
+    }
+    bail!("there are too many partial results beside it; remove some")
+}
+
+/// The name of a file that holds a part of what belongs under this name; the ending keeps its meaning.
+fn partial_name(path: &Path, number: usize) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let (inner, packing) = match name.rsplit_once('.') {
+        Some((inner, packing @ ("gz" | "zst"))) => (inner.to_string(), format!(".{packing}")),
+        _ => (name, String::new()),
+    };
+    let mark = if number == 1 { "partial".to_string() } else { format!("partial-{number}") };
+    match inner.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()) {
+        Some((stem, ending)) => format!("{stem}.{mark}.{ending}{packing}"),
+        None => format!("{inner}.{mark}{packing}"),
+    }
+}
+
+/// Removes what killed runs of this user have left in the folder of an output: files like those of [`beside`] that no
+/// process holds a lock on. Nothing depends on it, so what cannot be removed stays.
+pub(crate) fn sweep(output: &Path) {
+    if is_stdout(output) || is_device_path(output) {
+        return;
+    }
+    let path = followed(output);
+    let Ok(entries) = fs::read_dir(folder_of(&path)) else { return };
+    for entry in entries.flatten() {
+        let is_ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX));
+        if !is_ours || !entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            continue;
+        }
+        // What belongs to somebody else can mostly not be opened for writing. What is being written is locked, and the
+        // lock of a dead process is gone.
+        let Ok(file) = File::options().write(true).open(entry.path()) else { continue };
+        if file.try_lock().is_ok() {
+            let _ = fs::remove_file(entry.path());
         }
     }
 }
@@ -105,6 +223,17 @@ pub(crate) fn to_stdout(write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Res
         }
         written => written.context("stdout cannot be written"),
     }
+}
+
+/// Whether stdout was closed when the program was started. In its place Rust opens /dev/null for reading and writing,
+/// where all would be lost without an error; those who want that open it for writing.
+pub(crate) fn stdout_is_closed() -> bool {
+    let leads_nowhere = fs::read_link("/proc/self/fd/1").is_ok_and(|path| path == Path::new("/dev/null"));
+    let about = fs::read_to_string("/proc/self/fdinfo/1").unwrap_or_default();
+    let flags = about.lines().find_map(|line| line.strip_prefix("flags:"));
+    let flags = flags.and_then(|flags| u64::from_str_radix(flags.trim(), 8).ok()).unwrap_or(0);
+    let is_read_and_written = flags & 3 == 2;
+    leads_nowhere && is_read_and_written
 }
 
 /// To stderr. A reader who has closed it is not told.
@@ -137,9 +266,52 @@ mod tests {
 
         let mut output = Output::create(&path).unwrap();
         output.fill(|out| Ok(out.write_all(b"new")?)).unwrap();
-        output.finish().unwrap();
+        output.finish(false).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"new");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn parts_go_beside_what_was_there_and_keep_the_ending() {
+        let name = |name: &str, number| partial_name(Path::new(name), number);
+        assert_eq!(name("a/o.csv", 1), "o.partial.csv");
+        assert_eq!(name("a.b.parquet", 2), "a.b.partial-2.parquet");
+        assert_eq!(
+            (name("o.csv.gz", 1), name("o.zst", 1)),
+            ("o.partial.csv.gz".into(), "o.partial.zst".into())
+        );
+        assert_eq!(
+            (name("plain", 1), name(".hidden", 1)),
+            ("plain.partial".into(), ".hidden.partial".into())
+        );
+
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("o.csv");
+        // Nothing was there when it was opened: the name is free for a part, too.
+        let first = Output::create(&path).unwrap();
+        assert_eq!(first.finish(true).unwrap(), Placed::AsNamed);
+        let second = Output::create(&path).unwrap();
+        let placed = second.finish(true).unwrap();
+        assert_eq!(placed, Placed::BesideOld(folder.path().join("o.partial.csv")));
+    }
+
+    #[test]
+    fn only_what_nobody_writes_is_swept() {
+        let folder = tempfile::tempdir().unwrap();
+        let output = folder.path().join("o.csv");
+        let running = Output::create(&output).unwrap();
+        for name in [".supersample-left", ".supersampled", "o.csv"] {
+            fs::write(folder.path().join(name), "").unwrap();
+        }
+        sweep(&output);
+        let mut names: Vec<String> = fs::read_dir(folder.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        assert_eq!(names.len(), 3, "{names:?}");
+        assert!(names[0].starts_with(".supersample-") && names[0] != ".supersample-left", "{names:?}");
+        running.finish(false).unwrap();
     }
 
     #[cfg(unix)]
@@ -152,12 +324,12 @@ mod tests {
         fs::write(&path, "old").unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
         symlink(&path, &link).unwrap();
-        Output::create(&link).unwrap().finish().unwrap();
+        Output::create(&link).unwrap().finish(false).unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
         assert_eq!(fs::read(&path).unwrap(), b"");
 
-        Output::create(&new).unwrap().finish().unwrap();
+        Output::create(&new).unwrap().finish(false).unwrap();
         let plain = folder.path().join("plain");
         fs::write(&plain, "").unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
@@ -165,7 +337,7 @@ mod tests {
 
         let mut null = Output::create(Path::new("/dev/null")).unwrap();
         null.fill(|out| Ok(out.write_all(b"gone")?)).unwrap();
-        null.finish().unwrap();
+        null.finish(false).unwrap();
         assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
     }
 }

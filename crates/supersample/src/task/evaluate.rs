@@ -49,9 +49,20 @@ impl Problem {
         weights: Option<&OptimalWeights>,
         watch: Watch,
     ) -> Result<Evaluation> {
+        let comparison = self.compare(chosen.rows.len(), watch)?;
+        Ok(Evaluation { comparison, ..self.summarise_alone(chosen, weights)? })
+    }
+
+    /// All about the rows of a run but the comparison with other subsets, which takes the time.
+    pub fn summarise_alone(&self, chosen: &Chosen, weights: Option<&OptimalWeights>) -> Result<Evaluation> {
         let error = weights.map_or(chosen.error(), |weights| weights.error).ok_or(Error::UnknownNorm)?;
         let weights = weights.map(|weights| weights.weights.as_slice());
-        self.with_error(error, &self.rows().select(&chosen.rows)?, weights, watch)
+        Ok(Evaluation {
+            error,
+            worth: self.error_scale()?.worth(error),
+            quality: self.quality(&self.rows().select(&chosen.rows)?, weights)?,
+            comparison: None,
+        })
     }
 
     /// The MMD of a subset whose rows are in the units of the data, with weights of any sign taken as they are, or equal
