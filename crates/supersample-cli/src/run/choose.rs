@@ -15,7 +15,7 @@ use supersample_io::OutputFormat;
 use super::balance::{balanced, options_with};
 use super::checkpoint::{Checkpoint, Claim, Keeper};
 use super::held::{SomeRows, hold};
-use super::memory::{in_units, refused};
+use super::memory::refused;
 use super::problem::Problem;
 use super::weigh::{weigh, weighing};
 use super::{Outcome, this_run, trace, with_outputs};
@@ -24,13 +24,14 @@ use crate::report::{Balanced, Details, Refinement, Report, Rows, Subject};
 use crate::terminal::interrupt;
 use crate::terminal::output::say;
 use crate::terminal::progress::Progress;
+use crate::words::in_units;
 
 /// Carries out a plan of `herd` or `thin`.
 pub(crate) fn choose(plan: &ChoosePlan) -> Result<Outcome> {
     with_outputs(&plan.outputs, plan.threads, plan.quiet, |files| {
         let claim = plan.checkpoint.as_deref().map(Claim::new).transpose()?;
         let progress = Progress::phase(plan.quiet, "reading");
-        let problem = Problem::read(&plan.draws, |memory| memory_of(plan, memory, set_options(plan)))?;
+        let mut problem = Problem::read(&plan.draws, |memory| memory_of(plan, memory, set_options(plan)))?;
         drop(progress);
         let options = refine_options(plan, &problem)?;
         if plan.draws.max_memory.is_some() && !plan.quiet {
@@ -41,9 +42,11 @@ pub(crate) fn choose(plan: &ChoosePlan) -> Result<Outcome> {
         if plan.weigh.is_some() {
             check_room_for_weights(target.format)?;
         }
+        problem.notes.extend(problem.draws.check_output(target)?.iter().map(ToString::to_string));
         let (problem, earlier) = begun(plan, problem)?;
         let chosen = find(plan, &problem, options.as_ref(), &earlier, claim)?;
-        files.write_trace(|out| trace::write_rows(&chosen.trace, out))?;
+        files
+            .write_trace(|out| trace::write_rows(&chosen.trace, |row| problem.draws.row_number(row), out))?;
         let report = report_on(plan, &problem, &chosen, options.as_ref())?;
         let told = files.write_report(&report)?;
         let weights = report.details.weighing.as_ref().map(|weighing| weighing.weights.as_slice());
@@ -80,8 +83,8 @@ fn refine_options(plan: &ChoosePlan, problem: &Problem) -> Result<Option<RefineO
     let Some(set) = &plan.set else { return Ok(None) };
     let mut options = set.options.clone();
     if set.balance.is_asked_for() {
-        let (rows, groups) = (problem.draws.len(), problem.groups.as_ref());
-        options = options_with(&set.balance, options, rows, plan.stop.number, groups)?;
+        let groups = problem.groups.as_ref();
+        options = options_with(&set.balance, options, &problem.draws, plan.stop.number, groups)?;
     }
     if let Some(limit) = plan.draws.max_memory {
         let memory = memory_of(plan, problem.memory(&plan.draws), Some(&options));
@@ -213,10 +216,11 @@ fn report_on<'a>(
     let some = SomeRows {
         subject: if plan.set.is_some() { Subject::Thinned } else { Subject::Herded },
         rows: Rows { values: Cow::Owned(subset.as_slice().to_vec()), dim: problem.draws.dim(), shares },
-        distinct: chosen.rows.iter().collect::<HashSet<_>>().len(),
-        numbers: Some(chosen.rows.clone()),
+        distinct: Some(chosen.rows.iter().collect::<HashSet<_>>().len()),
+        numbers: Some(chosen.rows.iter().map(|&row| problem.draws.row_number(row)).collect()),
         found,
         trace: Some(&chosen.trace),
+        notes: problem.notes.clone(),
         warnings,
     };
     let details = Details {

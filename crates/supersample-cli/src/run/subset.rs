@@ -1,5 +1,6 @@
 //! Subset that `eval` is given: rows by their columns or by their numbers, and the weights that come with them.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
@@ -43,11 +44,38 @@ impl Subset {
         }
         match Subset::by_parameters(path, draws) {
             Err(error) if is_unknown_column(&error) => {
-                let by_row = ROWS.iter().find_map(|column| Subset::by_column(path, draws, all, column).ok());
-                by_row.ok_or(error).context("the subset")
+                Subset::by_found_numbers(path, draws, all).unwrap_or(Err(error)).context("the subset")
             }
             subset => subset.context("the subset"),
         }
+    }
+
+    /// By the numbers in a column `row`, or in the only column there is, where it holds whole numbers; `None` for a file
+    /// that has neither.
+    fn by_found_numbers(path: &Path, draws: &Draws, all: &[f64]) -> Option<Result<Subset>> {
+        for column in ROWS {
+            match Subset::by_column(path, draws, all, column) {
+                Err(error) if is_unknown_column(&error) => {}
+                found => return Some(found),
+            }
+        }
+        let (only, _) = read_weighted(path, draws, vec!["*".to_string()]).ok()?;
+        let is_whole = |number: &f64| *number >= 0.0 && number.fract() == 0.0;
+        if only.names().len() != 1 || !only.values().iter().all(is_whole) {
+            return None;
+        }
+        let column = format!("column '{}'", only.names()[0]);
+        Some(Subset::by_number(draws, all, only.values(), None).context(column))
+    }
+
+    /// Whether this has more rows than the draws, and all of theirs: then the two files are likely to be swapped.
+    pub(super) fn holds_all_of(&self, all: &[f64], dim: usize) -> bool {
+        if self.is_by_number || self.values.len() <= all.len() {
+            return false;
+        }
+        let bits = |row: &[f64]| row.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+        let own: HashSet<Vec<u64>> = self.values.chunks_exact(dim).map(bits).collect();
+        all.chunks_exact(dim).all(|row| own.contains(&bits(row)))
     }
 
     fn by_parameters(path: &Path, draws: &Draws) -> Result<Subset> {
@@ -77,14 +105,17 @@ impl Subset {
         let dim = draws.dim();
         let mut values = Vec::with_capacity(numbers.len() * dim);
         for (at, &number) in numbers.iter().enumerate() {
-            let is_row = number >= 0.0 && number.fract() == 0.0 && number < draws.len() as f64;
+            let numbered = draws.len() + draws.dropped_na();
+            let is_row = number >= 0.0 && number.fract() == 0.0 && number < numbered as f64;
             ensure!(
                 is_row,
                 "entry {} is {number}, which is no row of the draws; they are counted from 0 to {}",
                 at + 1,
-                draws.len() - 1
+                numbered - 1
             );
-            let row = number as usize;
+            let row = draws.row_of_number(number as usize).with_context(|| {
+                format!("entry {} is {number}, a row with a missing value that --drop-na leaves out", at + 1)
+            })?;
             values.extend_from_slice(&all[row * dim..(row + 1) * dim]);
         }
         Ok(Subset { values, weights, is_by_number: true })
@@ -167,8 +198,33 @@ mod tests {
             "the subset: entry 1 is 3, which is no row of the draws; they are counted from 0 to 2"
         );
         assert!(refused("i\n0.5\n", Some("i")).contains("column 'i': entry 1 is 0.5, which is no row"));
-        assert!(refused("c\n1\n", None).contains("there is no column 'a'"));
-        assert!(refused("row,weight\n1,-1\n", None).contains("there is no column 'a'"));
+        assert!(refused("c\n0.5\n", None).contains("there is no column 'a'"));
+        assert!(refused("row,weight\n1,-1\n", None).contains("column 'weight': the weights do not have"));
+        for (entry, text) in
+            [("4000", "row\n1\n2\n4000\n"), ("1.5", ".row\n1\n2\n1.5\n"), ("-1", "Row\n1\n2\n-1\n")]
+        {
+            let message = refused(text, None);
+            assert!(
+                message.contains(&format!("entry 3 is {entry}, which is no row of the draws")),
+                "{message}"
+            );
+            assert!(message.starts_with("the subset: column '"), "{message}");
+        }
+        assert!(refused("c\n1\n7\n", None).contains("column 'c': entry 2 is 7, which is no row"));
+        let found = read("c\n2\n0\n", None).unwrap();
+        assert_eq!((found.values, found.is_by_number), (vec![3.0, 30.0, 1.0, 10.0], true));
+        let more = read("a,b\n1,10\n2,20\n0,0\n3,30\n", None).unwrap();
+        assert!(more.holds_all_of(draws.values(), 2));
+        let other = read("a,b\n1,10\n2,20\n0,0\n3,31\n", None).unwrap();
+        assert!(!other.holds_all_of(draws.values(), 2));
+        assert!(!read("a,b\n1,10\n2,20\n3,30\n", None).unwrap().holds_all_of(draws.values(), 2));
+        let holes = Reading { drop_na: true, ..Reading::default() };
+        let draws = Draws::read(&[write("h.csv", "a,b\n1,10\n2,NA\n3,30\n")], &holes).unwrap();
+        let read = |text: &str| Subset::read(&write("s.csv", text), &draws, draws.values(), None);
+        assert_eq!(read("2\n0\n").unwrap().values, [3.0, 30.0, 1.0, 10.0]);
+        assert!(
+            format!("{:#}", read("1\n").unwrap_err()).contains("entry 1 is 1, a row with a missing value")
+        );
         assert!(refused("a,b,weight\n1,2,-1\n", None).contains("do not have a positive sum"));
     }
 }
