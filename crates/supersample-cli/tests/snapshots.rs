@@ -206,7 +206,8 @@ fn complaints() {
         "eval draws.csv words.csv --columns mu",
         "eval draws.csv rows.csv --columns mu --index-column row",
         "eval draws.csv rows.csv --columns mu",
-        "info -",
+        "info none.csv",
+        "info ragged.csv",
         "frobnicate",
     ] {
         let output = desk.run(words);

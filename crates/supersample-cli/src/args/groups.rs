@@ -36,7 +36,7 @@ pub(crate) struct ReadingArgs {
     #[arg(long, value_name = "A,B")]
     pub(crate) columns: Option<Vec<NameList>>,
 
-    /// Choose by none of these [default: chain, draw, iteration, row, weight, names ending in __]
+    /// Choose by none of these, nor by ids: chain, draw, iteration, row, weight, names ending in __
     #[arg(long, value_name = "A,B")]
     pub(crate) exclude: Option<Vec<NameList>>,
 

@@ -64,6 +64,15 @@ pub(crate) fn version() -> &'static str {
     &VERSION
 }
 
+/// How `eval` is called, by the name that the program was called by. Written out because the last of its files is another
+/// thing than the others, which may have flags between them.
+fn eval_usage() -> String {
+    let called = std::env::args_os().next().map(PathBuf::from);
+    let name =
+        called.as_deref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy().into_owned());
+    format!("{} eval [OPTIONS] <DRAWS>... <SUBSET>", name.as_deref().unwrap_or("supersample"))
+}
+
 #[derive(Subcommand)]
 pub(crate) enum Verb {
     Herd(HerdArgs),
@@ -189,15 +198,11 @@ pub(crate) struct SampleArgs {
 
 /// Say how good a subset of draws is, beside random rows and every k-th row
 #[derive(clap::Args)]
-#[command(after_help = EVAL_EXAMPLE)]
+#[command(after_help = EVAL_EXAMPLE, override_usage = eval_usage())]
 pub(crate) struct EvalArgs {
-    /// The files of all draws; - is stdin
-    #[arg(value_name = "DRAWS", required = true)]
+    /// The files of all draws, then the file of the subset; - is stdin
+    #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
-
-    /// The file of the subset
-    #[arg(value_name = "SUBSET", required = true)]
-    pub(crate) subset: PathBuf,
 
     /// The column of SUBSET that has the row numbers, from 0 [default: row, where parameters are missing]
     #[arg(long, value_name = "NAME")]

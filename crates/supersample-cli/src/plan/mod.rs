@@ -199,10 +199,6 @@ impl InfoPlan {
         let InfoArgs { input: InputArgs { files, reading }, kernel, json, threads } = args;
         let inputs: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
         check_distinct(&inputs, &[("--json", json.as_deref().filter(|path| path.as_os_str() != "-"))])?;
-        ensure!(
-            !files.iter().any(|file| file.as_os_str() == "-"),
-            "- cannot be looked at, since it can be read only once; name a file"
-        );
         let draws = DrawsPlan::new(files, reading, kernel, None, None)?;
         Ok(InfoPlan { draws, json, threads: checked_threads(threads)? })
     }
@@ -210,7 +206,9 @@ impl InfoPlan {
 
 impl EvalPlan {
     pub(crate) fn new(args: EvalArgs) -> Result<EvalPlan> {
-        let EvalArgs { files, subset, .. } = args;
+        let mut files = args.files;
+        let subset = files.pop().filter(|_| !files.is_empty());
+        let subset = subset.context("eval takes two files: all draws, then the subset; only one is named")?;
         let stdins = files.iter().chain([&subset]).filter(|file| file.as_os_str() == "-").count();
         ensure!(stdins <= 1, "- stands for stdin, which can be read only once");
         let outputs = Outputs::new(None, None, None, args.json, args.report)?;

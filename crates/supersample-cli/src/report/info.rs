@@ -21,7 +21,7 @@ pub(crate) struct Info {
     pub(crate) columns: Vec<ColumnInfo>,
     /// Bytes that herding takes.
     pub(crate) memory: u64,
-    /// `None` where a run would be refused.
+    /// `None` where a run would be refused, and for stdin.
     pub(crate) rate: Option<Rate>,
     pub(crate) notes: Vec<String>,
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 use anyhow::Result;
 use supersample::task::{Problem as Task, ProblemOptions};
 use supersample::{MeanEmbedding, Points};
-use supersample_io::{Draws, Survey, Use};
+use supersample_io::{Draws, Note, Survey, Use};
 
 use super::problem::memory_of;
 use super::{Outcome, with_threads};
@@ -50,7 +50,9 @@ fn look(plan: &DrawsPlan) -> Result<Info> {
         })
         .collect();
     let dim = columns.iter().filter(|column| column.is_parameter).count();
-    let is_usable = survey.incomplete_rows == 0 || plan.drop_na && survey.incomplete_rows < survey.rows;
+    // Rows that a run would refuse are not timed, nor is stdin, which can be read only once.
+    let is_file = !plan.files.iter().any(|file| file.as_os_str() == "-");
+    let is_whole = survey.incomplete_rows == 0 || plan.drop_na && survey.incomplete_rows < survey.rows;
     let kept = survey.rows - if plan.drop_na { survey.incomplete_rows } else { 0 };
     Ok(Info {
         version: version().to_string(),
@@ -65,9 +67,14 @@ fn look(plan: &DrawsPlan) -> Result<Info> {
         drop_na: plan.drop_na,
         columns,
         memory: memory_of(plan, kept, dim).needed(),
-        rate: if is_usable { Some(rate(plan)?) } else { None },
-        notes: survey.notes.iter().map(ToString::to_string).collect(),
+        rate: if is_whole && is_file { Some(rate(plan)?) } else { None },
+        notes: survey.notes.iter().filter(|note| !is_told(note)).map(ToString::to_string).collect(),
     })
+}
+
+/// Whether other lines say it already.
+fn is_told(note: &Note) -> bool {
+    matches!(note, Note::NotNumbers { .. } | Note::MeanRows { .. })
 }
 
 /// Times the mean embedding of all rows at a few of them, which is what a run spends its time on.

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use crate::words::printable;
+
 /// A range of values, and how they are spread over an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Axis {
@@ -205,7 +207,7 @@ impl Figure {
 
 /// Text that can stand in HTML and in its attributes.
 pub(crate) fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    printable(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 #[cfg(test)]
