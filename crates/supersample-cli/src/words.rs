@@ -1,4 +1,4 @@
-//! Words for numbers and lists: three significant digits, commas between the thousands, an ellipsis after the first few.
+//! Words for numbers and lists: three significant digits, commas between the thousands, the first dozen and how many more.
 
 /// Three significant digits: `0.00712`, `3.98`, `9,800`; powers of ten where the zeros would be many.
 pub(crate) fn significant(value: f64) -> String {
@@ -34,12 +34,6 @@ pub(crate) fn count(value: usize) -> String {
 /// `1 row`, `4,000 rows`.
 pub(crate) fn counted(number: usize, noun: &str) -> String {
     format!("{} {noun}{}", count(number), if number == 1 { "" } else { "s" })
-}
-
-/// Up to eight of them, and an ellipsis for more.
-pub(crate) fn up_to_eight(words: &[String]) -> String {
-    let more = if words.len() > 8 { ", …" } else { "" };
-    words[..words.len().min(8)].join(", ") + more
 }
 
 /// How many names a list spells out, and how many characters of each.
@@ -158,19 +152,12 @@ mod tests {
     }
 
     #[test]
-    fn long_lists_are_cut_short() {
-        let words: Vec<String> = (1..=9).map(|word| word.to_string()).collect();
-        assert_eq!(up_to_eight(&words[..2]), "1, 2");
-        assert_eq!(up_to_eight(&words), "1, 2, 3, 4, 5, 6, 7, 8, …");
-        assert_eq!((counted(1, "row"), counted(4000, "row")), ("1 row".into(), "4,000 rows".into()));
-    }
-
-    #[test]
     fn names_are_listed_by_the_dozen_and_made_safe() {
         let names: Vec<String> = (1..=160).map(|j| format!("x{j}")).collect();
         assert_eq!(listed(&names[..2]), "x1, x2");
         assert!(listed(&names[..12]).ends_with(", x12"), "{}", listed(&names[..12]));
         assert!(listed(&names).ends_with("x11, x12 and 148 more"), "{}", listed(&names));
+        assert_eq!((counted(1, "row"), counted(4000, "row")), ("1 row".into(), "4,000 rows".into()));
         assert_eq!(listed(&["", "y"]), "(no name), y");
         assert_eq!(listed(&["z".repeat(41)]), "z".repeat(40) + "…");
         assert_eq!(printable("a\u{1b}[31m\n\u{202e}b"), "a\\u{1b}[31m\\n\\u{202e}b");

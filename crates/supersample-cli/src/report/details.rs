@@ -3,7 +3,7 @@
 use supersample::task::TypicalErrors;
 use supersample::weights::WeightRule;
 
-use crate::words::{are, count, counted, significant, up_to_eight};
+use crate::words::{are, count, counted, listed, significant};
 
 /// What else was done and asked for.
 #[derive(Clone, Debug, Default)]
@@ -139,7 +139,7 @@ impl Balanced {
         if let Some((column, counts)) = &self.groups {
             let counts: Vec<String> =
                 counts.iter().map(|(name, number)| format!("{name}: {}", count(*number))).collect();
-            words.push(format!("balanced by {column} ({})", up_to_eight(&counts)));
+            words.push(format!("balanced by {column} ({})", listed(&counts)));
         }
         for (number, what) in [(self.included, "in"), (self.excluded, "out")] {
             if number > 0 {

@@ -127,7 +127,7 @@ impl Report<'_> {
             }
             Some(ended @ (Ended::Tolerance | Ended::Worth)) => {
                 let (met, other) = match ended {
-                    Ended::Tolerance => ("tolerance", "worth"),
+                    Ended::Tolerance => ("tolerance", "worth asked for"),
                     _ => ("worth asked for", "tolerance"),
                 };
                 let first = match (self.run.stop.tol, self.run.stop.worth) {

@@ -2,7 +2,7 @@
 
 use supersample::task::Advice;
 
-use crate::words::{count, counted, significant, up_to_eight};
+use crate::words::{count, counted, listed, significant};
 
 /// Whether it says what was done, and not what to mind.
 pub(super) fn is_note(advice: &Advice) -> bool {
@@ -27,7 +27,7 @@ pub(super) fn in_words(advice: &Advice, columns: &[&str]) -> Option<String> {
             let names: Vec<String> = which.iter().map(|&column| columns[column].to_string()).collect();
             format!(
                 "more than half of the values are equal in {}; scaled to unit sd instead of unit mad",
-                up_to_eight(&names)
+                listed(&names)
             )
         }
         Advice::KernelNearlyConstant { bandwidth } => format!(

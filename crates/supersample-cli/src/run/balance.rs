@@ -8,7 +8,7 @@ use supersample_io::{Draws, Groups};
 
 use crate::plan::Balance;
 use crate::report::Balanced;
-use crate::words::{count, counted, printable, up_to_eight};
+use crate::words::{count, counted, listed, printable};
 
 /// The options with all of the demands, found to be possible for `asked` of the draws (as many as it takes where none
 /// are asked for). Checked here and in the user's words, before any work is done.
@@ -82,7 +82,7 @@ fn quotas_of(
         let Some(place) = groups.names.iter().position(|other| other == name) else {
             bail!(
                 "--quota: column '{column}' is never '{name}'; its values are {}",
-                printable(&up_to_eight(&groups.names))
+                printable(&listed(&groups.names))
             );
         };
         quotas[place] = *quota;

@@ -7,7 +7,7 @@ use supersample::{Points, unwatched};
 
 use super::held::{SomeRows, hold};
 use super::problem::Problem;
-use super::subset::Subset;
+use super::subset::{Subset, SubsetReading};
 use super::{Outcome, this_run, with_outputs};
 use crate::plan::{EvalPlan, Stop};
 use crate::report::{Report, Rows, Subject};
@@ -20,8 +20,12 @@ pub(crate) fn eval(plan: &EvalPlan) -> Result<Outcome> {
         let problem = Problem::read(&plan.draws, |memory| memory)?;
         let dim = problem.draws.dim();
         let all = problem.task.rows().as_slice();
-        let subset = Subset::read(&plan.subset, &problem.draws, all, plan.index_column.as_deref())?;
+        let reading =
+            SubsetReading { index_column: plan.index_column.as_deref(), drop_na: plan.draws.drop_na };
+        let mut subset = Subset::read(&plan.subset, &problem.draws, all, reading)?;
         drop(progress);
+        let mut notes = problem.notes.clone();
+        notes.append(&mut subset.notes);
         let mut warnings = problem.warnings.clone();
         if subset.holds_all_of(all, dim) {
             warnings.push(format!(
@@ -44,7 +48,7 @@ pub(crate) fn eval(plan: &EvalPlan) -> Result<Outcome> {
             rows: Rows { values: Cow::Borrowed(points.as_slice()), dim, shares: weights.map(Cow::Owned) },
             numbers: None,
             trace: None,
-            notes: problem.notes.clone(),
+            notes,
             warnings,
         };
         let held = hold(&plan.draws, &problem, some)?;
