@@ -39,6 +39,13 @@ fn what_is_assumed_is_said_in_all_reports() {
     desk.write("t.csv", "x,note\n1,a\n2,b\n3,c\n4,d\n");
     let (_, summary) = desk.ran("herd t.csv -n 2 -o o.npy");
     assert!(summary.contains("\nnote: column 'note' is not used, for want of numbers\n"), "{summary}");
+    let days = (0..10_i64).flat_map(|i| [(i as f64).sin().to_le_bytes(), i.to_le_bytes()]);
+    desk.write("days.npy", npy_of("[('mu', '<f8'), ('day', '<M8[D]')]", "(10,)", days));
+    let (_, summary) = desk.ran("herd days.npy -n 2 -o o2.csv");
+    assert!(
+        summary.contains("\nnote: column 'day' is not written, since csv cannot hold such cells\n"),
+        "{summary}"
+    );
     let (_, summary) = desk.ran("eval holes.csv o.csv --drop-na --weight-column w");
     assert!(summary.contains("\nnote: column 'iter' is used"), "{summary}");
 }
@@ -107,14 +114,19 @@ fn columns_are_named_by_patterns_and_lists_that_add_up() {
     assert_eq!(desk.done("d.csv --n 1e1 -q").0.lines().count(), 11);
 }
 
-/// An .npy of this shape holding 0, 1, 2, … of its entries' sines.
+/// An .npy of numbers of this shape.
 fn npy(shape: &str, values: impl Iterator<Item = f64>) -> Vec<u8> {
-    let head = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}");
+    npy_of("'<f8'", shape, values.map(f64::to_le_bytes))
+}
+
+/// An .npy of cells of this type.
+fn npy_of(descr: &str, shape: &str, cells: impl Iterator<Item = [u8; 8]>) -> Vec<u8> {
+    let head = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}");
     let head = format!("{head:<117}\n");
     let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
     bytes.extend((head.len() as u16).to_le_bytes());
     bytes.extend(head.as_bytes());
-    values.for_each(|value| bytes.extend(value.to_le_bytes()));
+    cells.for_each(|cell| bytes.extend(cell));
     bytes
 }
 
