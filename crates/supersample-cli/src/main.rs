@@ -16,7 +16,7 @@ use clap::Parser;
 use clap::error::ErrorKind;
 
 use crate::args::{Args, Verb};
-use crate::plan::{ChoosePlan, EvalPlan, SamplePlan};
+use crate::plan::{ChoosePlan, EvalPlan, InfoPlan, SamplePlan};
 use crate::run::Outcome;
 use crate::terminal::interrupt::{self, EXIT_INTERRUPTED, NOTHING_WRITTEN};
 use crate::terminal::output::say;
@@ -61,6 +61,7 @@ fn run(args: Args) -> Result<Outcome> {
         Verb::Thin(args) => run::choose(&ChoosePlan::thin(args)?),
         Verb::Sample(args) => run::sample(&SamplePlan::new(args)?),
         Verb::Eval(args) => run::eval(&EvalPlan::new(args)?),
+        Verb::Info(args) => run::info(&InfoPlan::new(args)?),
         Verb::Completions { shell } => run::completions(shell),
         Verb::Man { directory } => run::man(directory.as_deref()),
     }

@@ -1,4 +1,4 @@
-//! Words for numbers and lists: three significant digits, commas between the thousands, an ellipsis after the first few.
+//! Words for numbers and lists: three significant digits, commas between the thousands, the first dozen and how many more.
 
 /// Three significant digits: `0.00712`, `3.98`, `9,800`; powers of ten where the zeros would be many.
 pub(crate) fn significant(value: f64) -> String {
@@ -36,10 +36,43 @@ pub(crate) fn counted(number: usize, noun: &str) -> String {
     format!("{} {noun}{}", count(number), if number == 1 { "" } else { "s" })
 }
 
-/// Up to eight of them, and an ellipsis for more.
-pub(crate) fn up_to_eight(words: &[String]) -> String {
-    let more = if words.len() > 8 { ", …" } else { "" };
-    words[..words.len().min(8)].join(", ") + more
+/// How many names a list spells out, and how many characters of each.
+const NAMES_LISTED: usize = 12;
+const CHARACTERS_SHOWN: usize = 40;
+
+/// The first dozen of the names and how many more there are: `a, b, c and 148 more`. A name that is empty is shown as such.
+pub(crate) fn listed(names: &[impl AsRef<str>]) -> String {
+    let one = |name: &str| match name {
+        "" => "(no name)".to_string(),
+        name if name.chars().count() > CHARACTERS_SHOWN => {
+            name.chars().take(CHARACTERS_SHOWN).collect::<String>() + "…"
+        }
+        name => name.to_string(),
+    };
+    let shown: Vec<String> = names.iter().take(NAMES_LISTED).map(|name| one(name.as_ref())).collect();
+    match names.len() - shown.len() {
+        0 => shown.join(", "),
+        more => format!("{} and {} more", shown.join(", "), count(more)),
+    }
+}
+
+/// A line that a terminal shows as it is: control characters and marks that turn the direction of writing are spelled out.
+pub(crate) fn printable(text: &str) -> String {
+    let turns =
+        |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character.is_control() || turns(character) {
+            true => shown.extend(character.escape_default()),
+            false => shown.push(character),
+        }
+    }
+    shown
+}
+
+/// `is` for one, `are` for more.
+pub(crate) fn are(number: usize) -> &'static str {
+    if number == 1 { "is" } else { "are" }
 }
 
 /// `1st`, `2nd`, `3rd`, `4th`, …
@@ -52,6 +85,14 @@ pub(crate) fn ordinal(value: usize) -> String {
         _ => "th",
     };
     count(value) + ending
+}
+
+/// `1.5 GiB`.
+pub(crate) fn in_units(bytes: u64) -> String {
+    let units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
+    let power =
+        (0..units.len() - 1).find(|&power| bytes < 1 << (10 * (power + 1))).unwrap_or(units.len() - 1);
+    format!("{} {}", significant(bytes as f64 / (1_u64 << (10 * power)) as f64), units[power])
 }
 
 fn exponent(scientific: &str) -> i32 {
@@ -111,11 +152,15 @@ mod tests {
     }
 
     #[test]
-    fn long_lists_are_cut_short() {
-        let words: Vec<String> = (1..=9).map(|word| word.to_string()).collect();
-        assert_eq!(up_to_eight(&words[..2]), "1, 2");
-        assert_eq!(up_to_eight(&words), "1, 2, 3, 4, 5, 6, 7, 8, …");
+    fn names_are_listed_by_the_dozen_and_made_safe() {
+        let names: Vec<String> = (1..=160).map(|j| format!("x{j}")).collect();
+        assert_eq!(listed(&names[..2]), "x1, x2");
+        assert!(listed(&names[..12]).ends_with(", x12"), "{}", listed(&names[..12]));
+        assert!(listed(&names).ends_with("x11, x12 and 148 more"), "{}", listed(&names));
         assert_eq!((counted(1, "row"), counted(4000, "row")), ("1 row".into(), "4,000 rows".into()));
+        assert_eq!(listed(&["", "y"]), "(no name), y");
+        assert_eq!(listed(&["z".repeat(41)]), "z".repeat(40) + "…");
+        assert_eq!(printable("a\u{1b}[31m\n\u{202e}b"), "a\\u{1b}[31m\\n\\u{202e}b");
     }
 
     #[test]

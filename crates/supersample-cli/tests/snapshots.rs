@@ -34,6 +34,7 @@ fn settled(text: &str) -> String {
                 out += &format!("{head}{value:.3e}{}\n", if tail.ends_with(',') { "," } else { "" });
             }
             _ if line.contains("\"version\"") => out += "  \"version\": …,\n",
+            _ if line.contains("\"instruction_set\"") => out += "  \"instruction_set\": …,\n",
             _ => out += &format!("{line}\n"),
         }
     }
@@ -43,7 +44,7 @@ fn settled(text: &str) -> String {
 #[test]
 fn help() {
     let desk = Desk::new();
-    for words in ["", "herd", "thin", "sample", "eval"] {
+    for words in ["", "herd", "thin", "sample", "eval", "info"] {
         let (text, _) = desk.ran(format!("{words} --help").trim());
         let name = if words.is_empty() { "supersample" } else { words };
         snapshot(&format!("help_{name}.txt"), &String::from_utf8(text).unwrap());
@@ -80,6 +81,27 @@ fn tables_and_json() {
         snapshot(&format!("{name}.txt"), &table);
         snapshot(&format!("{name}.json"), &settled(&desk.read("s.json")));
     }
+}
+
+#[test]
+fn info() {
+    let desk = Desk::with_draws();
+    desk.write("holes.csv", "a,b,flat,weight,name\n1,2,5,1,x\n,3,5,1,y\n4,7,5,1,z\n");
+    let mut text = String::new();
+    for words in ["draws.csv", "holes.csv", "holes.csv --drop-na --weight-column weight --exclude b"] {
+        let (told, _) = desk.ran(&format!("info {words} --threads 2"));
+        text += &format!("$ supersample info {words}\n");
+        // How long it takes is the machine's affair.
+        let told = String::from_utf8(told).unwrap();
+        let settled = |line: &str| {
+            if line.starts_with("time: ") { "time: …\n".to_string() } else { format!("{line}\n") }
+        };
+        text.extend(told.lines().map(settled));
+        text += "\n";
+    }
+    snapshot("info.txt", &text);
+    let (told, _) = desk.ran("info holes.csv --threads 2 --json -");
+    snapshot("info.json", &settled(&String::from_utf8(told).unwrap()));
 }
 
 #[test]
@@ -127,9 +149,14 @@ fn complaints() {
         "herd draws.csv -n 0 --columns mu",
         "herd draws.csv --columns mu",
         "herd draws.csv -n 1 --columns mu --tol -1",
+        "herd draws.csv -n 1 --columns mu --tol 2%",
         "herd draws.csv -n 1 --columns mu --worth 0",
+        "herd draws.csv -n 1 --columns mu --shape rows",
+        "herd draws.csv -n 1 --columns mu --shape chains",
+        "herd draws.csv -n 1 --columns mu --scale robust",
         "herd draws.csv -n 1 --columns mu --kernel cosine",
         "herd draws.csv -n 1 --columns mu --bandwidth 0",
+        "herd draws.csv -n 1 --columns mu --bandwidth 1e300",
         "herd draws.csv -n 1 --columns mu --kernel linear --bandwidth 1",
         "herd draws.csv -n 1 --columns mu --separator ab",
         "herd draws.csv -n 1 --columns mu --format xls",
@@ -150,6 +177,8 @@ fn complaints() {
         "herd draws.csv -n 1 --columns mu --resume draws.csv",
         "herd - - -n 1",
         "thin draws.csv -n 3 --columns mu --per nope",
+        "thin draws.csv -n 3 --columns tau --per mu",
+        "thin draws.csv --tol 0.1 --columns tau --per mu",
         "thin draws.csv -n 3 --columns mu --quota a=1",
         "thin draws.csv --columns mu --per chain --quota 0=1,7=2",
         "thin draws.csv --columns mu --per chain --quota 0=31",
@@ -176,6 +205,9 @@ fn complaints() {
         "eval draws.csv nan.csv --columns mu,tau",
         "eval draws.csv words.csv --columns mu",
         "eval draws.csv rows.csv --columns mu --index-column row",
+        "eval draws.csv rows.csv --columns mu",
+        "info none.csv",
+        "info ragged.csv",
         "frobnicate",
     ] {
         let output = desk.run(words);

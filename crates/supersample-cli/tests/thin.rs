@@ -179,7 +179,10 @@ fn rows_are_balanced_over_a_column_or_the_files() {
     }
     assert!(summary.contains("\nbalanced by kind (huge: 3, small: "), "{summary}");
     // The column of the groups is no parameter, number or not.
-    assert!(summary.contains(" by 5 parameters (mu, tau, theta.1, …; not used: kind)"), "{summary}");
+    assert!(
+        summary.contains(" by 5 parameters (mu, tau, theta.1, theta.2, class; not used: kind)"),
+        "{summary}"
+    );
     let (rows, summary) = chosen("d.csv --per kind --quota huge=10,small=2");
     assert_eq!((rows.len(), count(&rows, "huge"), count(&rows, "small")), (12, 10, 2), "{summary}");
     let counts = json(&desk, "s.json")["result"]["balance"]["counts"].clone();

@@ -15,6 +15,9 @@ pub const QUANTILES: [f64; 5] = [0.05, 0.25, 0.5, 0.75, 0.95];
 /// Correlations are compared for at most so many columns: d²/2 pairs at n products each.
 pub const MOST_CORRELATED: usize = 1000;
 
+/// How many pairs of columns are kept whose correlations are off most.
+pub const PAIRS_KEPT: usize = 6;
+
 /// Rows that are standardised at a time for the correlations, so that no second copy of the data is needed.
 const BLOCK: usize = 256;
 
@@ -47,6 +50,8 @@ pub struct Quality {
     pub correlation_rms: Option<f64>,
     /// The largest of these errors in size, and its pair of columns.
     pub correlation_worst: Option<(f64, usize, usize)>,
+    /// The largest [`PAIRS_KEPT`] of these errors in size, each with its pair of columns, the largest first.
+    pub correlation_largest: Vec<(f64, usize, usize)>,
 }
 
 impl Quality {
@@ -190,8 +195,10 @@ impl Reference {
         };
         let columns = (0..dim).into_par_iter().map(of_column).collect();
         let pairs = self.correlation_errors(values, &own, shares);
+        let correlation_largest = largest(pairs.iter().filter_map(|&(error, (a, b))| Some((error?, a, b))));
         Ok(Quality {
             columns,
+            correlation_largest,
             correlation_rms: root_mean_square(pairs.iter().filter_map(|pair| pair.0)),
             correlation_worst: worst(pairs.into_iter()).map(|(error, (a, b))| (error, a, b)),
         })
@@ -284,7 +291,43 @@ fn worst<T>(errors: impl Iterator<Item = (Option<f64>, T)>) -> Option<(f64, T)> 
     known.reduce(|a, b| if b.0.abs() > a.0.abs() { b } else { a })
 }
 
+/// The errors that are largest in size, the first of equals before the others.
+fn largest(errors: impl Iterator<Item = (f64, usize, usize)>) -> Vec<(f64, usize, usize)> {
+    let mut kept: Vec<(f64, usize, usize)> = Vec::with_capacity(PAIRS_KEPT + 1);
+    for error in errors {
+        let place = kept.partition_point(|other| other.0.abs() >= error.0.abs());
+        if place < PAIRS_KEPT {
+            kept.insert(place, error);
+            kept.truncate(PAIRS_KEPT);
+        }
+    }
+    kept
+}
+
 fn root_mean_square(errors: impl Iterator<Item = f64>) -> Option<f64> {
     let (sum, count) = errors.fold((0.0, 0), |(sum, count), error| (sum + error * error, count + 1));
     (count > 0).then(|| (sum / f64::from(count)).sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pairs_that_are_off_most_are_kept_in_order() {
+        let value = |i: usize, j: usize| ((i * (j + 3)) as f64 * 0.7 + (j * j) as f64).sin();
+        let rows = |rows: std::ops::Range<usize>| -> Vec<f64> {
+            rows.flat_map(|i| (0..6).map(move |j| value(i, j))).collect()
+        };
+        let quality = Reference::new(&rows(0..300), 6, None).unwrap().quality(&rows(5..25), None).unwrap();
+        let kept = &quality.correlation_largest;
+        assert_eq!((kept.len(), Some(kept[0])), (PAIRS_KEPT, quality.correlation_worst));
+        assert!(kept.windows(2).all(|pair| pair[0].0.abs() >= pair[1].0.abs()), "{kept:?}");
+        // None of the fifteen pairs is larger than the last that was kept and yet missing.
+        let square = quality.correlation_rms.unwrap().powi(2) * 15.0;
+        let of_kept: f64 = kept.iter().map(|pair| pair.0 * pair.0).sum();
+        assert!((square - of_kept) / 9.0 <= kept[5].0 * kept[5].0, "{kept:?}");
+        let two = Reference::new(&rows(0..300)[..600], 2, None).unwrap().quality(&[0.0, 1.0, 2.0, 0.5], None);
+        assert_eq!(two.unwrap().correlation_largest.len(), 1);
+    }
 }

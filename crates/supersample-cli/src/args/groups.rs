@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
 use supersample::Kernel;
-use supersample_io::Format;
+use supersample_io::{Format, Shape};
 
 use super::lists::{NameList, QuotaList};
-use super::values::{memory_size, separator, whole_number};
+use super::values::{memory_size, number, separator, whole_number};
 
 #[derive(clap::Args)]
 pub(crate) struct InputArgs {
@@ -32,13 +32,22 @@ pub(crate) struct ReadingArgs {
     #[arg(long, value_name = "CHAR", value_parser = separator)]
     pub(crate) separator: Option<u8>,
 
-    /// Choose by these columns only; theta is all of theta.1, theta.2, …
-    #[arg(long, value_name = "A,B", conflicts_with = "exclude")]
-    pub(crate) columns: Option<NameList>,
-
-    /// Choose by all columns but these and ids: chain, draw, iteration, row, names ending in __
+    /// Choose by these columns only; theta is all of theta.1, theta.2, and so on, x* whatever begins with x
     #[arg(long, value_name = "A,B")]
-    pub(crate) exclude: Option<NameList>,
+    pub(crate) columns: Option<Vec<NameList>>,
+
+    /// Choose by none of these, nor by ids: chain, draw, iteration, row, weight, names ending in __
+    #[arg(long, value_name = "A,B")]
+    pub(crate) exclude: Option<Vec<NameList>>,
+
+    /// Leave out rows with a missing value in a used column [default: an error]
+    #[arg(long)]
+    pub(crate) drop_na: bool,
+
+    /// The first axes of NumPy arrays: rows, chain,draw or draw,chain [default: found out]
+    #[arg(long, value_name = "AXES", hide_possible_values = true,
+          value_parser = PossibleValuesParser::new(Shape::NAMES))]
+    pub(crate) shape: Option<String>,
 
     /// Keep the warm-up rows of CmdStan files [default: left out]
     #[arg(long)]
@@ -57,15 +66,15 @@ pub(crate) struct ReadingArgs {
 #[command(next_help_heading = "How many")]
 pub(crate) struct SizeArgs {
     /// How many; with --tol or --worth at most so many [default then: all rows]
-    #[arg(short, long, value_name = "T", allow_negative_numbers = true, value_parser = whole_number)]
+    #[arg(short, long, alias = "n", value_name = "T", allow_negative_numbers = true, value_parser = whole_number)]
     pub(crate) number: Option<usize>,
 
-    /// The fewest with an MMD of at most this
-    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    /// The fewest with an MMD of at most this, with equal weights
+    #[arg(long, value_name = "E", allow_negative_numbers = true, value_parser = number)]
     pub(crate) tol: Option<f64>,
 
-    /// The fewest worth so many independent draws
-    #[arg(long, value_name = "M", allow_negative_numbers = true)]
+    /// The fewest worth so many independent draws; of --tol and --worth the first that holds ends
+    #[arg(long, value_name = "M", allow_negative_numbers = true, value_parser = number)]
     pub(crate) worth: Option<f64>,
 }
 
@@ -92,9 +101,10 @@ pub(crate) struct BalanceArgs {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Distances")]
 pub(crate) struct KernelArgs {
-    /// Columns to unit variance (sd), uncorrelated too (pca), as is (none)
-    #[arg(long, value_enum, default_value_t = ScaleArg::Sd, hide_possible_values = true)]
-    pub(crate) scale: ScaleArg,
+    /// Columns to unit sd (sd), robustly (mad), uncorrelated too (pca), as is (none)
+    #[arg(long, value_name = "SCALE", default_value = "sd", hide_possible_values = true,
+          value_parser = PossibleValuesParser::new(["sd", "mad", "pca", "none"]))]
+    pub(crate) scale: String,
 
     /// gaussian, laplace, matern12, matern32, matern52, imq or linear
     #[arg(long, value_name = "NAME", default_value = "gaussian", hide_possible_values = true,
@@ -179,14 +189,6 @@ pub(crate) struct CommonArgs {
     pub(crate) result: ResultArgs,
     #[command(flatten)]
     pub(crate) run: RunArgs,
-}
-
-/// What is done to the columns before distances are taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ScaleArg {
-    None,
-    Sd,
-    Pca,
 }
 
 /// Which weights the chosen rows are given.

@@ -11,9 +11,10 @@ use clap::{Parser, Subcommand};
 use clap_complete::Shell;
 
 pub(crate) use self::groups::{
-    BalanceArgs, CommonArgs, InputArgs, KernelArgs, PrecisionArg, ReadingArgs, ResultArgs, ScaleArg,
-    SizeArgs, WeightsArg,
+    BalanceArgs, CommonArgs, InputArgs, KernelArgs, PrecisionArg, ReadingArgs, ResultArgs, SizeArgs,
+    WeightsArg,
 };
+pub(crate) use self::lists::NameList;
 use self::values::whole_number;
 
 const EXAMPLE: &str = "\
@@ -41,8 +42,12 @@ const EVAL_EXAMPLE: &str = "\
 Example: how good are the draws another tool kept?
   supersample eval draws.csv thinned.csv
 
-SUBSET has the rows with their columns, or a column 'row' with their numbers, or is a file of --indices.
+SUBSET has the rows with their columns, or a column 'row' with their numbers, or nothing but numbers (--indices, .npy).
 A column 'weight' of it that DRAWS does not have is taken as the weights of its rows.";
+
+const INFO_EXAMPLE: &str = "\
+Example: which columns would be used, and how long would it take?
+  supersample info chain_*.csv --exclude log_lik";
 
 /// Choose the few rows of a draw file that stand in for all of them
 #[derive(Parser)]
@@ -59,13 +64,23 @@ pub(crate) fn version() -> &'static str {
     &VERSION
 }
 
+/// How `eval` is called, by the name that the program was called by. Written out because the last of its files is another
+/// thing than the others, which may have flags between them.
+fn eval_usage() -> String {
+    let called = std::env::args_os().next().map(PathBuf::from);
+    let name =
+        called.as_deref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy().into_owned());
+    format!("{} eval [OPTIONS] <DRAWS>... <SUBSET>", name.as_deref().unwrap_or("supersample"))
+}
+
 #[derive(Subcommand)]
 pub(crate) enum Verb {
     Herd(HerdArgs),
     Thin(ThinArgs),
     Sample(SampleArgs),
     Eval(EvalArgs),
-    /// Print the completions for a shell: bash, zsh or fish
+    Info(InfoArgs),
+    /// Print the completions for a shell: bash, elvish, fish, powershell or zsh
     Completions {
         /// The shell
         shell: Shell,
@@ -160,7 +175,7 @@ pub(crate) struct SampleArgs {
           hide_possible_values = true)]
     pub(crate) weights: WeightsArg,
 
-    /// Write the points, columns x1, x2, …, to this file, in the format of its ending [default: CSV to stdout]
+    /// Write the points, columns x1, x2 and so on, to this file, in the format of its ending [default: CSV to stdout]
     #[arg(short, long, help_heading = "Results", value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
@@ -183,10 +198,10 @@ pub(crate) struct SampleArgs {
 
 /// Say how good a subset of draws is, beside random rows and every k-th row
 #[derive(clap::Args)]
-#[command(after_help = EVAL_EXAMPLE, override_usage = "supersample eval [OPTIONS] <DRAWS>... <SUBSET>")]
+#[command(after_help = EVAL_EXAMPLE, override_usage = eval_usage())]
 pub(crate) struct EvalArgs {
     /// The files of all draws, then the file of the subset; - is stdin
-    #[arg(value_names = ["DRAWS", "SUBSET"], num_args = 2.., required = true)]
+    #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
 
     /// The column of SUBSET that has the row numbers, from 0 [default: row, where parameters are missing]
@@ -216,6 +231,26 @@ pub(crate) struct EvalArgs {
     pub(crate) quiet: bool,
 }
 
+/// Say what files hold, how they would be used, and what a run would take
+#[derive(clap::Args)]
+#[command(after_help = INFO_EXAMPLE)]
+pub(crate) struct InfoArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+
+    #[command(flatten)]
+    pub(crate) kernel: KernelArgs,
+
+    /// Write the same as JSON; - is stdout, in place of the text
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
+    pub(crate) json: Option<PathBuf>,
+
+    /// How many threads [default: all cores]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole_number,
+          help_heading = "The run")]
+    pub(crate) threads: Option<usize>,
+}
+
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
@@ -224,13 +259,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn no_help_has_what_a_manual_page_cannot_show() {
+        let mut command = Args::command();
+        command.build();
+        for verb in command.get_subcommands() {
+            let mut page = Vec::new();
+            clap_mangen::Man::new(verb.clone()).render(&mut page).unwrap();
+            let page = String::from_utf8(page).unwrap();
+            let odd: Vec<&str> = page.lines().filter(|line| !line.is_ascii()).collect();
+            assert!(odd.is_empty(), "{}: {odd:?}", verb.get_name());
+        }
+    }
+
+    #[test]
     fn the_definition_is_sound_and_the_help_fits_a_page() {
         let mut command = Args::command();
         command.clone().debug_assert();
-        for verb in ["herd", "thin", "eval", "sample"] {
+        for verb in ["herd", "thin", "eval", "sample", "info"] {
             let help = command.find_subcommand_mut(verb).unwrap().render_help().to_string();
             assert!(help.contains("\nExample: "), "{verb}");
-            assert!(help.lines().count() <= 66, "{}\n{help}", help.lines().count());
+            assert!(help.lines().count() <= 74, "{}\n{help}", help.lines().count());
             if verb != "sample" {
                 Kernel::NAMES
                     .iter()

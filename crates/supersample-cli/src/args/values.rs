@@ -1,8 +1,22 @@
 //! Values as they are typed after a flag, and what to say of others.
 
-/// The parser of the standard library says "invalid digit found in string", which helps nobody.
+/// A whole number, `1e3` too. The parser of the standard library says "invalid digit found in string", which helps nobody.
 pub(super) fn whole_number(text: &str) -> Result<usize, &'static str> {
-    text.parse().map_err(|_| "write a whole number of at least 1")
+    // Beyond this not every whole number is one of the doubles.
+    const EXACT: f64 = 9.0e15;
+    let scientific = || {
+        let value = text.parse::<f64>().ok().filter(|_| text.contains(['e', 'E']))?;
+        (value.fract() == 0.0 && (0.0..=EXACT).contains(&value)).then_some(value as usize)
+    };
+    text.parse().ok().or_else(scientific).ok_or("write a whole number of at least 1")
+}
+
+/// Any number, with a word on percentages.
+pub(super) fn number(text: &str) -> Result<f64, &'static str> {
+    text.trim().parse().map_err(|_| match text.ends_with('%') {
+        true => "write a number without %, as in 0.02",
+        false => "write a number, as in 0.02",
+    })
 }
 
 pub(super) fn separator(text: &str) -> Result<u8, &'static str> {
@@ -31,6 +45,20 @@ pub(super) fn memory_size(text: &str) -> Result<u64, &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_are_read_as_people_write_them() {
+        assert_eq!(
+            (whole_number("1000"), whole_number("1e3"), whole_number("2.5E3")),
+            (Ok(1000), Ok(1000), Ok(2500))
+        );
+        for bad in ["1.5", "1e-3", "-4", "1e300", "e", "4.0", "nan", ""] {
+            assert!(whole_number(bad).is_err(), "{bad}");
+        }
+        assert_eq!(number("2e-2"), Ok(0.02));
+        assert_eq!(number("2%"), Err("write a number without %, as in 0.02"));
+        assert_eq!(number("two"), Err("write a number, as in 0.02"));
+    }
 
     #[test]
     fn sizes_are_read_in_powers_of_1024() {

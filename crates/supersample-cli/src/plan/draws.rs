@@ -6,10 +6,10 @@ use anyhow::{Result, ensure};
 use supersample::Precision;
 use supersample::scale::Scale;
 use supersample::task::KernelChoice;
-use supersample_io::{Format, Reading, Selection};
+use supersample_io::{Format, Reading, Selection, Shape};
 
 use super::kernel::kernel_choice;
-use crate::args::{KernelArgs, PrecisionArg, ReadingArgs, ScaleArg};
+use crate::args::{KernelArgs, NameList, PrecisionArg, ReadingArgs};
 
 /// The draws, how they are read and how their distances are taken.
 #[derive(Debug)]
@@ -18,6 +18,8 @@ pub(crate) struct DrawsPlan {
     pub(crate) selection: Selection,
     pub(crate) format: Option<Format>,
     pub(crate) separator: Option<u8>,
+    pub(crate) shape: Option<Shape>,
+    pub(crate) drop_na: bool,
     pub(crate) warmup: bool,
     pub(crate) weights: WeightsPlan,
     pub(crate) scale: Scale,
@@ -46,11 +48,11 @@ impl DrawsPlan {
     ) -> Result<DrawsPlan> {
         let stdins = files.iter().filter(|file| file.as_os_str() == "-").count();
         ensure!(stdins <= 1, "- stands for stdin, which can be read only once");
-        let selection = match (reading.columns, reading.exclude) {
-            (Some(only), _) => Selection::Only(only.0),
-            (None, Some(except)) => Selection::Except(except.0),
-            (None, None) => Selection::Default,
+        // A flag given twice is one longer list.
+        let joined = |lists: Option<Vec<NameList>>| {
+            lists.map(|lists| lists.into_iter().flat_map(|list| list.0).collect::<Vec<_>>())
         };
+        let selection = Selection::new(joined(reading.columns), joined(reading.exclude));
         let weights = match (reading.weight_column, reading.log_weight_column) {
             (Some(name), _) => WeightsPlan::Column(name),
             (None, Some(name)) => WeightsPlan::LogColumn(name),
@@ -65,13 +67,11 @@ impl DrawsPlan {
             selection,
             format,
             separator: reading.separator,
+            shape: reading.shape.map(|name| name.parse().expect("clap has checked the name")),
+            drop_na: reading.drop_na,
             warmup: reading.warmup,
             weights,
-            scale: match kernel.scale {
-                ScaleArg::None => Scale::None,
-                ScaleArg::Sd => Scale::Sd,
-                ScaleArg::Pca => Scale::Pca,
-            },
+            scale: Scale::named(&kernel.scale)?,
             kernel: kernel_choice(kernel.kernel, kernel.bandwidth.as_deref())?,
             precision: match kernel.precision {
                 PrecisionArg::Mixed => Precision::Mixed,
@@ -98,8 +98,9 @@ impl DrawsPlan {
             group_column: self.per.as_deref(),
             format: self.format,
             separator: self.separator,
+            shape: self.shape,
             keep_warmup: self.warmup,
-            ..Reading::default()
+            drop_na: self.drop_na,
         }
     }
 }

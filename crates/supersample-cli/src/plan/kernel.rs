@@ -1,6 +1,6 @@
 //! Kernel of a plan: known, or known but for the bandwidth that the points will give.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail, ensure};
 use supersample::Kernel;
 use supersample::task::{Bandwidth, KernelChoice};
 
@@ -17,7 +17,15 @@ pub(super) fn kernel_choice(name: String, bandwidth: Option<&str>) -> Result<Ker
             let Ok(length) = text.trim().parse::<f64>() else {
                 bail!("--bandwidth '{text}' is neither a number nor the word median")
             };
-            Ok(KernelChoice::Given(Kernel::named(&name, &[length]).context("--bandwidth")?))
+            let kernel = Kernel::named(&name, &[length]).ok().filter(|_| length > 0.0 && length.is_finite());
+            ensure!(
+                kernel.is_some() || !(length > 0.0 && length.is_finite()),
+                "--bandwidth is {length:e}, whose square no number can hold; give a length in the units of the scaled columns"
+            );
+            match kernel {
+                Some(kernel) => Ok(KernelChoice::Given(kernel)),
+                None => bail!("--bandwidth is {text}; a length is a positive number"),
+            }
         }
     }
 }

@@ -22,7 +22,8 @@ pub(crate) use self::outputs::{Outputs, followed, is_stdout};
 use self::stop::stop;
 pub(crate) use self::stop::{Ended, Stop};
 use crate::args::{
-    CommonArgs, EvalArgs, HerdArgs, InputArgs, ResultArgs, SampleArgs, SizeArgs, ThinArgs, WeightsArg,
+    CommonArgs, EvalArgs, HerdArgs, InfoArgs, InputArgs, ResultArgs, SampleArgs, SizeArgs, ThinArgs,
+    WeightsArg,
 };
 use crate::words::count;
 
@@ -205,10 +206,30 @@ impl SamplePlan {
     }
 }
 
+/// One run of `info`.
+#[derive(Debug)]
+pub(crate) struct InfoPlan {
+    pub(crate) draws: DrawsPlan,
+    /// Where the JSON goes, where it is asked for; `-` is stdout.
+    pub(crate) json: Option<PathBuf>,
+    pub(crate) threads: Option<usize>,
+}
+
+impl InfoPlan {
+    pub(crate) fn new(args: InfoArgs) -> Result<InfoPlan> {
+        let InfoArgs { input: InputArgs { files, reading }, kernel, json, threads } = args;
+        let inputs: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
+        check_distinct(&inputs, &[("--json", json.as_deref().filter(|path| path.as_os_str() != "-"))])?;
+        let draws = DrawsPlan::new(files, reading, kernel, None, None)?;
+        Ok(InfoPlan { draws, json, threads: checked_threads(threads)? })
+    }
+}
+
 impl EvalPlan {
     pub(crate) fn new(args: EvalArgs) -> Result<EvalPlan> {
         let mut files = args.files;
-        let subset = files.pop().expect("at least two files are asked for");
+        let subset = files.pop().filter(|_| !files.is_empty());
+        let subset = subset.context("eval takes two files: all draws, then the subset; only one is named")?;
         let stdins = files.iter().chain([&subset]).filter(|file| file.as_os_str() == "-").count();
         ensure!(stdins <= 1, "- stands for stdin, which can be read only once");
         let outputs = Outputs::without_rows(args.json, args.report)?;

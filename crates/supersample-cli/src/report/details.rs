@@ -3,7 +3,7 @@
 use supersample::task::TypicalErrors;
 use supersample::weights::WeightRule;
 
-use crate::words::{count, counted, significant, up_to_eight};
+use crate::words::{are, count, counted, listed, significant};
 
 /// What else was done and asked for.
 #[derive(Clone, Debug, Default)]
@@ -102,12 +102,17 @@ impl Weighing {
         self.weights.iter().filter(|weight| **weight < 0.0).count()
     }
 
-    /// `simplex weights (37 of 100 are 0)`.
-    pub(super) fn in_words(&self) -> String {
+    /// `simplex weights (69 of 100 are 0): 31 rows do the work; drop the others, or ask for fewer`.
+    pub(super) fn in_words(&self, noun: &str) -> String {
         let mut remarks = Vec::new();
         for (number, what) in [(self.zeros(), "0"), (self.negatives(), "negative")] {
             if number > 0 {
-                remarks.push(format!("{} of {} are {what}", count(number), count(self.weights.len())));
+                remarks.push(format!(
+                    "{} of {} {} {what}",
+                    count(number),
+                    count(self.weights.len()),
+                    are(number)
+                ));
             }
         }
         // The simplex always has a little, which says nothing of the points.
@@ -115,7 +120,15 @@ impl Weighing {
             remarks.push(format!("{} added to the diagonal of the kernel matrix", significant(self.jitter)));
         }
         let remarks = if remarks.is_empty() { String::new() } else { format!(" ({})", remarks.join("; ")) };
-        format!("{} weights{remarks}", self.rule_name())
+        let idle = match self.zeros() {
+            0 => String::new(),
+            zeros => {
+                let busy = self.weights.len() - zeros;
+                let work = if busy == 1 { "does the work" } else { "do the work" };
+                format!(": {} {work}; drop the others, or ask for fewer", counted(busy, noun))
+            }
+        };
+        format!("{} weights{remarks}{idle}", self.rule_name())
     }
 }
 
@@ -126,7 +139,7 @@ impl Balanced {
         if let Some((column, counts)) = &self.groups {
             let counts: Vec<String> =
                 counts.iter().map(|(name, number)| format!("{name}: {}", count(*number))).collect();
-            words.push(format!("balanced by {column} ({})", up_to_eight(&counts)));
+            words.push(format!("balanced by {column} ({})", listed(&counts)));
         }
         for (number, what) in [(self.included, "in"), (self.excluded, "out")] {
             if number > 0 {
@@ -184,11 +197,12 @@ mod tests {
             is_optimal: true,
         };
         assert_eq!(
-            free.in_words(),
-            "free weights (1 of 3 are 0; 1 of 3 are negative; 1.00e-9 added to the diagonal of the kernel matrix)"
+            free.in_words("row"),
+            "free weights (1 of 3 is 0; 1 of 3 is negative; 1.00e-9 added to the diagonal of the kernel matrix): 2 rows do \
+             the work; drop the others, or ask for fewer"
         );
         let simplex = Weighing { rule: WeightRule::Simplex, weights: vec![0.5, 0.5], ..free };
-        assert_eq!(simplex.in_words(), "simplex weights");
+        assert_eq!(simplex.in_words("row"), "simplex weights");
     }
 
     #[test]

@@ -48,6 +48,8 @@ pub(crate) struct Curve {
     pub(super) errors: Vec<(f64, f64)>,
     /// T and the MMD that T random rows are expected to have.
     pub(super) random: Vec<(f64, f64)>,
+    /// How many rows the result has and its MMD, where that is not where the curve ends: after swaps, or with weights.
+    pub(super) result: Option<(f64, f64)>,
 }
 
 impl Curve {
@@ -72,6 +74,11 @@ impl Curve {
             result.scale.single_draw.map(|single| (single.max(0.0) / t * left).sqrt())
         };
         let random = errors.iter().filter_map(|&(t, _)| Some((t, expected(t)?))).collect();
-        Curve { errors, random }
+        let (count, error) = (result.count as f64, result.error.map(|error| error.max(result.scale.floor)));
+        let is_elsewhere = |(t, e): (f64, f64)| {
+            errors.last().is_none_or(|&(last, end)| last != t || (end - e).abs() > 1e-6 * e)
+        };
+        let result = error.map(|error| (count, error)).filter(|&end| is_elsewhere(end));
+        Curve { errors, random, result }
     }
 }

@@ -8,7 +8,7 @@ use super::{Polishing, Refinement, Report, Subject, TypicalErrors, Worst};
 use crate::plan::Ended;
 
 /// Raised whenever a key changes its meaning or goes.
-const SCHEMA: u32 = 3;
+pub(super) const SCHEMA: u32 = 3;
 
 impl Report<'_> {
     /// Numbers that are not known are null.
@@ -16,7 +16,7 @@ impl Report<'_> {
         let Report { about, run, distances, result, comparison, details, .. } = self;
         let kernel = &distances.kernel;
         let bandwidth = kernel.bandwidths().first().copied();
-        let rule = bandwidth.map(|_| if distances.bandwidth_is_median { "median" } else { "given" });
+        let rule = bandwidth.map(|_| if distances.median_pairs.is_some() { "median" } else { "given" });
         let value = json!({
             "schema": SCHEMA,
             "version": run.version,
@@ -28,15 +28,25 @@ impl Report<'_> {
                 "parameters": about.parameters,
                 "unused": about.unused,
                 "warmup_left_out": about.warmup,
+                "mean_rows_left_out": about.mean_rows,
+                "missing_left_out": about.missing,
                 "weight_column": about.weight_column,
+                "effective_size": about.effective_size,
             },
-            "kernel": { "name": kernel.name(), "bandwidth": bandwidth, "bandwidth_rule": rule },
+            "kernel": {
+                "name": kernel.name(),
+                "bandwidth": bandwidth,
+                "bandwidth_rule": rule,
+                "median_pairs": distances.median_pairs,
+            },
             "scale": about.rows.map(|_| distances.scale.name()),
             "precision": precision_name(distances.precision),
+            "instruction_set": distances.instruction_set,
             "coordinates": distances.coordinates,
             "result": {
                 "count": result.count,
                 "distinct": result.distinct,
+                "distinct_points": result.distinct_points,
                 "asked": { "number": run.stop.number, "tol": run.stop.tol, "worth": run.stop.worth },
                 "ended_by": run.ended.map(Ended::name),
                 "complete": run.ended != Some(Ended::Interrupted),
@@ -98,6 +108,7 @@ impl Report<'_> {
                 };
                 about.parameters.iter().zip(&quality.columns).map(one).collect::<Vec<_>>()
             }),
+            "notes": self.notes,
             "warnings": self.warnings,
         });
         serde_json::to_string_pretty(&value).expect("numbers and text can be written as JSON") + "\n"
@@ -144,6 +155,7 @@ mod tests {
     use supersample::weights::WeightRule;
 
     use super::*;
+    use crate::report::info::tests::info;
     use crate::report::tests::report;
     use crate::report::{Balanced, Details, Weighing};
 
@@ -204,6 +216,7 @@ mod tests {
         }
         let mut found = Vec::new();
         keys(&value, &mut found);
+        keys(&serde_json::from_str(&info().to_json()).unwrap(), &mut found);
         for key in found {
             assert!(document.contains(&format!("`{key}`")), "{key} is not in docs/json.md");
         }

@@ -5,6 +5,7 @@ mod details;
 mod errors;
 mod figures;
 mod html;
+mod info;
 mod json;
 mod table;
 mod text;
@@ -17,6 +18,7 @@ use supersample::{Kernel, Precision};
 pub(crate) use self::details::{Balanced, Details, Polishing, Refinement, Weighing};
 pub(crate) use self::errors::Worst;
 pub(crate) use self::figures::{Curve, Figures, Rows};
+pub(crate) use self::info::{ColumnInfo, Info, Rate};
 use crate::plan::{Ended, Stop};
 
 /// All there is to say about a run.
@@ -31,6 +33,8 @@ pub(crate) struct Report<'a> {
     pub(crate) details: Details,
     /// What the page draws; `None` for points of a mixture.
     pub(crate) figures: Option<Figures<'a>>,
+    /// What was assumed about the files, and what an output does not hold.
+    pub(crate) notes: Vec<String>,
     pub(crate) warnings: Vec<String>,
 }
 
@@ -62,10 +66,15 @@ pub(crate) struct About {
     pub(crate) rows: Option<usize>,
     /// Warm-up rows that were left out.
     pub(crate) warmup: usize,
+    /// Rows that were left out as the mean of an approximation, and for a missing value.
+    pub(crate) mean_rows: usize,
+    pub(crate) missing: usize,
     pub(crate) parameters: Vec<String>,
     pub(crate) unused: Vec<String>,
     /// The column the weights of the rows came from.
     pub(crate) weight_column: Option<String>,
+    /// How many equal rows the weighted ones are worth; `None` without weights.
+    pub(crate) effective_size: Option<f64>,
 }
 
 /// The run: the command, what it was asked for and how it ended.
@@ -83,10 +92,13 @@ pub(crate) struct Run {
 #[derive(Clone, Debug)]
 pub(crate) struct Distances {
     pub(crate) kernel: Kernel,
-    pub(crate) bandwidth_is_median: bool,
+    /// Over how many pairs the bandwidth is the median distance; `None` where it was given.
+    pub(crate) median_pairs: Option<usize>,
     pub(crate) scale: Scale,
     /// Of the kernel values: what was used, not what was asked for.
     pub(crate) precision: Precision,
+    /// What the kernel sums run on.
+    pub(crate) instruction_set: &'static str,
     /// How many coordinates there are.
     pub(crate) coordinates: usize,
     /// The parameters that could not be scaled.
@@ -97,7 +109,9 @@ pub(crate) struct Distances {
 #[derive(Clone, Debug)]
 pub(crate) struct Measured {
     pub(crate) count: usize,
+    /// Different rows, and different points: rows of a chain that stood still are different and the same point.
     pub(crate) distinct: usize,
+    pub(crate) distinct_points: usize,
     /// The row numbers in the order of choice; `None` where no rows were chosen.
     pub(crate) rows: Option<Vec<usize>>,
     /// The MMD, with weights where the rows were given any.
@@ -133,9 +147,9 @@ impl<'a> Report<'a> {
 
     /// On rows that somebody else has chosen.
     pub(crate) fn on_subset(held: HeldRows<'a>, run: Run) -> Report<'a> {
-        let HeldRows { about, distances, result, comparison, figures, warnings } = held;
+        let HeldRows { about, distances, result, comparison, figures, notes, warnings } = held;
         let (details, figures) = (Details::default(), Some(figures));
-        Report { about, run, distances, result, comparison, details, figures, warnings }
+        Report { about, run, distances, result, comparison, details, figures, notes, warnings }
     }
 
     /// On points that `sample` has placed.
@@ -147,7 +161,8 @@ impl<'a> Report<'a> {
         details: Details,
         warnings: Vec<String>,
     ) -> Report<'a> {
-        Report { about, run, distances, result, comparison: None, details, figures: None, warnings }
+        let (comparison, figures, notes) = (None, None, Vec::new());
+        Report { about, run, distances, result, comparison, details, figures, notes, warnings }
     }
 
     /// Whether an error was asked for and not reached.
@@ -159,6 +174,14 @@ impl<'a> Report<'a> {
     /// The MMD with equal weights, which is what stop rules are about.
     fn equal_error(&self) -> Option<f64> {
         self.details.weighing.as_ref().map_or(self.result.error, |weighing| weighing.equal_error)
+    }
+
+    /// Whether the result is worth more draws than the file can be: then worth is about the file alone.
+    fn is_worth_more_than_the_file(&self) -> bool {
+        let worth = self.result.error.and_then(|error| self.result.scale.worth(error));
+        let rows = self.about.rows.map(|rows| rows as f64);
+        let most = self.about.effective_size.or(rows);
+        worth.zip(most).is_some_and(|(worth, most)| worth > most)
     }
 
     /// The errors as the table has them.
@@ -196,6 +219,7 @@ pub(crate) struct HeldRows<'a> {
     pub(crate) result: Measured,
     pub(crate) comparison: Option<Comparison>,
     pub(crate) figures: Figures<'a>,
+    pub(crate) notes: Vec<String>,
     pub(crate) warnings: Vec<String>,
 }
 

@@ -35,7 +35,7 @@ impl Report<'_> {
             let label = "with equal weights".to_string();
             lines.push(self.line(label, self.mmd(*error), self.worth(*error), *equal_errors));
         }
-        let mut notes = vec!["worth: in independent draws".to_string()];
+        let mut notes = vec![self.what_worth_is()];
         if let Some(comparison) = &self.comparison {
             let (random_mean, random_draws, spaced) =
                 (comparison.random_mean(), comparison.random.len(), comparison.spaced);
@@ -83,8 +83,19 @@ impl Report<'_> {
     fn these(&self) -> String {
         match self.about.subject {
             Subject::Subset { .. } => format!("this subset of {}", count(self.result.count)),
+            _ if self.result.count == 1 => format!("this {}", self.about.subject.noun()),
             _ => format!("these {}", counted(self.result.count, self.about.subject.noun())),
         }
+    }
+
+    fn what_worth_is(&self) -> String {
+        let plain = "worth: in independent draws".to_string();
+        let Some(rows) = self.about.rows.filter(|_| self.is_worth_more_than_the_file()) else { return plain };
+        let weighted = match self.about.effective_size {
+            Some(size) => format!(", which their weights make worth {}", significant(size)),
+            None => String::new(),
+        };
+        format!("{plain} of these {}{weighted} (the file, not what it was drawn from)", counted(rows, "row"))
     }
 
     fn spacing(&self) -> String {
@@ -92,6 +103,8 @@ impl Report<'_> {
             return "evenly spaced by weight".to_string();
         }
         match self.about.rows {
+            Some(_) if self.result.count == 1 => "the first row".to_string(),
+            Some(rows) if rows == self.result.count => "every row".to_string(),
             Some(rows) if rows.is_multiple_of(self.result.count) => {
                 format!("every {} row", ordinal(rows / self.result.count))
             }

@@ -34,9 +34,12 @@ pub(super) fn report() -> Report<'static> {
         files: names(&["draws.csv"]),
         rows: Some(4000),
         warmup: 0,
+        mean_rows: 0,
+        missing: 0,
         parameters: names(&["mu", "tau", "theta.1", "theta.2", "theta.3"]),
         unused: names(&["chain", "draw"]),
         weight_column: None,
+        effective_size: None,
     };
     let run = Run {
         version: "0.0.0 (plain)".to_string(),
@@ -46,15 +49,17 @@ pub(super) fn report() -> Report<'static> {
     };
     let distances = Distances {
         kernel: Kernel::gaussian(3.98123).unwrap(),
-        bandwidth_is_median: true,
+        median_pairs: Some(4000 * 3999 / 2),
         scale: Scale::Sd,
         precision: Precision::Double,
+        instruction_set: "plain",
         coordinates: 5,
         constant: Vec::new(),
     };
     let result = Measured {
         count: 100,
         distinct: 100,
+        distinct_points: 100,
         rows: Some(vec![5, 7]),
         error: Some(0.007_123),
         scale: scale(0.5),
@@ -66,21 +71,22 @@ pub(super) fn report() -> Report<'static> {
         (0..20).map(|i| 0.0702 + 0.0046 * 0.95_f64.sqrt() * if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
     (comparison.random_errors, comparison.spaced_errors) = (typical(0.1), typical(0.12));
     comparison.spaced = 0.0675;
-    let (details, warnings) = (Details::default(), Vec::new());
-    Report { about, run, distances, result, comparison: Some(comparison), details, figures: None, warnings }
+    let (details, comparison, figures) = (Details::default(), Some(comparison), None);
+    let (notes, warnings) = (Vec::new(), Vec::new());
+    Report { about, run, distances, result, comparison, details, figures, notes, warnings }
 }
 
 #[test]
 fn a_run_is_told_in_one_screen() {
     let expected = "\
-chose 100 of 4,000 rows by 5 parameters (mu, tau, theta.1, …; not used: chain, draw)
+chose 100 of 4,000 rows by 5 parameters (mu, tau, theta.1, theta.2, theta.3; not used: chain, draw)
 kernel gaussian, bandwidth 3.98 (median distance), columns scaled to unit sd
 
                   MMD               worth   mean     sd       quantile   correlation
 these 100 rows    0.00712           9,850   0.0305   0.0112   0.0483     0.0491
 random 100 rows   0.0702 ± 0.0046   100     0.100    0.0500   0.200      0.0250
 every 40th row    0.0675            110     0.120    0.0600   0.240      0.0300
-worth: in independent draws; random: mean ± sd of 20 draws; the other errors: root mean square, in sds of all rows
+worth: in independent draws of these 4,000 rows (the file, not what it was drawn from); random: mean ± sd of 20 draws; the other errors: root mean square, in sds of all rows
 
 worst error, in sds of all rows: mean 0.0484 (mu), sd 0.0182 (mu), quantile 0.153 (mu, 25 %), correlation 0.0999 (mu with theta.3)
 ";
@@ -98,15 +104,11 @@ fn what_cannot_be_compared_is_said_and_not_invented() {
             ..about
         },
         run: Run { stop: Stop::after(5).unwrap(), ended: Some(Ended::Exhausted), ..run },
-        distances: Distances {
-            kernel: Kernel::linear(),
-            bandwidth_is_median: false,
-            constant: vec![0],
-            ..distances
-        },
+        distances: Distances { kernel: Kernel::linear(), median_pairs: None, constant: vec![0], ..distances },
         result: Measured {
             count: 1,
             distinct: 1,
+            distinct_points: 1,
             error: Some(0.0),
             scale: scale(0.0),
             quality: Some(Reference::new(&[1.0], 1, None).unwrap().quality(&[1.0], None).unwrap()),
@@ -121,8 +123,8 @@ kernel linear, columns scaled to unit sd
 asked for 5, the pool has 1 row: all of them were chosen
 constant, so centred but not scaled: x
 
-              MMD         worth
-these 1 row   < 1.00e-8
+           MMD         worth
+this row   < 1.00e-8
 worth: in independent draws
 no comparison with random or evenly spaced rows: the file has 1 row
 
@@ -140,13 +142,14 @@ fn goals_chains_weights_and_warnings_are_told() {
     run.about.weight_column = Some("w".to_string());
     run.distances.scale = Scale::Pca;
     run.warnings = vec!["mind the gap".to_string()];
+    run.notes = vec!["the rails\u{1b} are new".to_string()];
     let text = run.to_text();
     for line in [
-        "chose 100 of 4,000 rows in 2 files by 5 parameters (mu, tau, theta.1, …; not used: chain, draw; 2,000 rows \
+        "chose 100 of 4,000 rows in 2 files by 5 parameters (mu, tau, theta.1, theta.2, theta.3; not used: chain, draw; 2,000 rows \
              of warm-up left out)\n",
         "columns whitened to 5 directions, rows weighted by w\n",
         "an MMD of 0.001 was not reached with 100 rows; allow more with -n, or ask for less\n",
-        "warning: mind the gap\n",
+        "note: the rails\\u{1b} are new\nwarning: mind the gap\n",
         "evenly spaced by weight   0.0675",
     ] {
         assert!(text.contains(line), "no {line:?} in\n{text}");
@@ -163,10 +166,72 @@ fn goals_chains_weights_and_warnings_are_told() {
 }
 
 #[test]
+fn rows_that_are_the_same_point_are_told_from_rows_that_repeat() {
+    let mut run = report();
+    let first = |run: &Report<'_>| run.to_text().split(" by ").next().unwrap().to_string();
+    (run.result.distinct, run.result.distinct_points) = (100, 82);
+    assert_eq!(first(&run), "chose 100 of 4,000 rows (82 distinct points)");
+    run.result.distinct = 98;
+    assert_eq!(first(&run), "chose 100 of 4,000 rows (98 distinct, 82 distinct points)");
+    run.distances.median_pairs = Some(499_500);
+    assert!(run.to_text().contains("bandwidth 3.98 (median distance of 499,500 pairs)"), "{}", run.to_text());
+}
+
+#[test]
+fn a_worth_beyond_the_file_is_said_to_be_about_the_file() {
+    let mut run = report();
+    assert!(run.to_text().contains(
+        "\nworth: in independent draws of these 4,000 rows (the file, not what it was drawn from); "
+    ));
+    run.result.error = Some(0.05);
+    assert!(run.to_text().contains("\nworth: in independent draws; "));
+    run.about.effective_size = Some(94.2);
+    let words = "\nworth: in independent draws of these 4,000 rows, which their weights make worth 94.2 (the file, not what it was drawn from); ";
+    assert!(run.to_text().contains(words), "{}", run.to_text());
+    let (mut one, count) = (report(), 1);
+    (one.result.count, one.result.distinct, one.result.distinct_points) = (count, count, count);
+    assert!(
+        one.to_text().contains("\nthis row ") && one.to_text().contains("\nthe first row "),
+        "{}",
+        one.to_text()
+    );
+}
+
+#[test]
+fn rules_are_about_equal_weights_and_the_first_that_holds_ends() {
+    let mut run = report();
+    run.run.stop = Stop::new(Some(100), Some(0.03), Some(2000.0)).unwrap();
+    run.run.ended = Some(Ended::Worth);
+    let text = run.to_text();
+    assert!(text.contains("the worth asked for was reached with 100 rows, before the tolerance: the first of the two ends the run\n"), "{text}");
+    run.run.stop = Stop::new(Some(100), Some(0.03), None).unwrap();
+    run.run.ended = Some(Ended::Number);
+    run.result.error = Some(0.0298);
+    run.details.weighing = Some(Weighing {
+        rule: supersample::weights::WeightRule::Simplex,
+        weights: [vec![0.0; 69], vec![1.0 / 31.0; 31]].concat(),
+        error: Some(0.0298),
+        equal_error: Some(0.0311),
+        equal_errors: TypicalErrors::default(),
+        jitter: 0.0,
+        is_optimal: true,
+    });
+    let text = run.to_text();
+    assert!(text.contains("an MMD of 0.03 was not reached with 100 rows of equal weights, which the rule is about (0.0311; with the weights found 0.0298); allow"), "{text}");
+    assert!(
+        text.contains(
+            "simplex weights (69 of 100 are 0): 31 rows do the work; drop the others, or ask for fewer\n"
+        ),
+        "{text}"
+    );
+}
+
+#[test]
 fn errors_at_the_floor_are_bounds() {
     let mut run = report();
     (run.result.error, run.result.distinct, run.result.count) = (Some(3e-9), 7, 30);
-    (run.distances.scale, run.distances.bandwidth_is_median) = (Scale::None, false);
+    (run.distances.scale, run.distances.median_pairs) = (Scale::None, None);
+    run.result.distinct_points = 7;
     let text = run.to_text();
     assert!(text.starts_with("chose 30 of 4,000 rows (7 distinct) by"), "{text}");
     assert!(text.contains("kernel gaussian, bandwidth 3.98123, columns not scaled\n"), "{text}");

@@ -4,12 +4,9 @@ use supersample::quality::MOST_CORRELATED;
 use supersample::scale::Scale;
 
 use super::table::aligned;
-use super::{Report, Subject, Worst};
+use super::{Measured, Report, Subject, Worst};
 use crate::plan::Ended;
-use crate::words::{count, counted, significant};
-
-/// How many names of columns are spelled out before an ellipsis.
-const NAMES_SHOWN: usize = 4;
+use crate::words::{count, counted, listed, printable, significant};
 
 /// Errors in means, sds, quantiles and correlations up to this are sums in another order, nothing more.
 pub(super) const ROUNDING: f64 = 1e-12;
@@ -43,12 +40,18 @@ impl Line {
     fn note(text: String) -> Line {
         Line { kind: Kind::Note, text }
     }
+
+    /// For a terminal. Names of columns and files may hold anything; a table holds none of them, but ends of lines.
+    fn printable(&self) -> String {
+        if matches!(self.kind, Kind::Table(_)) { self.text.clone() } else { printable(&self.text) }
+    }
 }
 
 impl Report<'_> {
     /// One screen of plain text: the lines, with an empty one between paragraphs.
     pub(crate) fn to_text(&self) -> String {
-        let spelled = |lines: &Vec<Line>| lines.iter().map(|line| format!("{}\n", line.text)).collect();
+        let spelled =
+            |lines: &Vec<Line>| lines.iter().map(|line| format!("{}\n", line.printable())).collect();
         self.paragraphs().iter().map(spelled).collect::<Vec<String>>().join("\n")
     }
 
@@ -67,13 +70,14 @@ impl Report<'_> {
         facts.extend(details.balanced.as_ref().map(|balanced| balanced.in_words()));
         facts.extend(details.refinement.map(|refinement| refinement.in_words(|error| self.mmd(error))));
         facts.extend(details.polishing.map(|polishing| polishing.in_words(self.equal_error())));
-        facts.extend(details.weighing.as_ref().map(|weighing| weighing.in_words()));
+        facts.extend(details.weighing.as_ref().map(|weighing| weighing.in_words(self.about.subject.noun())));
         facts.extend(self.how_it_ended());
         if !self.distances.constant.is_empty() {
             let names: Vec<&String> =
                 self.distances.constant.iter().map(|&i| &self.about.parameters[i]).collect();
-            facts.push(format!("constant, so centred but not scaled: {}", shortened(&names)));
+            facts.push(format!("constant, so centred but not scaled: {}", listed(&names)));
         }
+        facts.extend(self.notes.iter().map(|note| format!("note: {note}")));
         let warnings = self
             .warnings
             .iter()
@@ -124,8 +128,20 @@ impl Report<'_> {
                     counted(self.about.rows.unwrap_or(0), "row")
                 ));
             }
-            Some(Ended::Tolerance) => lines.push(format!("the tolerance was reached with {chosen}")),
-            Some(Ended::Worth) => lines.push(format!("the worth asked for was reached with {chosen}")),
+            Some(ended @ (Ended::Tolerance | Ended::Worth)) => {
+                let (met, other) = match ended {
+                    Ended::Tolerance => ("tolerance", "worth asked for"),
+                    _ => ("worth asked for", "tolerance"),
+                };
+                let first = match (self.run.stop.tol, self.run.stop.worth) {
+                    (Some(_), Some(_)) => {
+                        format!(", before the {other}: the first of the two ends the run")
+                    }
+                    _ => String::new(),
+                };
+                let equal = if self.details.weighing.is_some() { " of equal weights" } else { "" };
+                lines.push(format!("the {met} was reached with {chosen}{equal}{first}"));
+            }
             _ => {}
         }
         if self.missed_its_goal() && self.run.ended != Some(Ended::Interrupted) {
@@ -136,7 +152,17 @@ impl Report<'_> {
                 (None, None) => unreachable!("no goal can be missed"),
             };
             let was = if what.starts_with("neither") { "was" } else { "was not" };
-            lines.push(format!("{what} {was} reached with {chosen}; allow more with -n, or ask for less"));
+            let equal = match (self.equal_error(), self.result.error, &self.details.weighing) {
+                (Some(equal), Some(weighted), Some(_)) => format!(
+                    " of equal weights, which the rule is about ({}; with the weights found {})",
+                    self.mmd(equal),
+                    self.mmd(weighted)
+                ),
+                _ => String::new(),
+            };
+            lines.push(format!(
+                "{what} {was} reached with {chosen}{equal}; allow more with -n, or ask for less"
+            ));
         }
         lines
     }
@@ -148,9 +174,12 @@ impl Report<'_> {
             let dimensions = counted(self.about.parameters.len(), "dimension");
             return format!("placed {points} for a mixture of {components} in {dimensions}");
         }
-        let repeats = match self.result.distinct {
-            distinct if distinct == self.result.count => String::new(),
-            distinct => format!(" ({} distinct)", count(distinct)),
+        let Measured { count: all, distinct, distinct_points: points, .. } = self.result;
+        let repeats = match (distinct < all, points < distinct) {
+            (false, false) => String::new(),
+            (true, false) => format!(" ({} distinct)", count(distinct)),
+            (false, true) => format!(" ({} distinct points)", count(points)),
+            (true, true) => format!(" ({} distinct, {} distinct points)", count(distinct), count(points)),
         };
         let rows = self.about.rows.unwrap_or(0);
         let of = if self.result.count > rows { "times among" } else { "of" };
@@ -173,21 +202,28 @@ impl Report<'_> {
         };
         let unused = match self.about.unused.as_slice() {
             [] => String::new(),
-            unused => format!("; not used: {}", shortened(unused)),
+            unused => format!("; not used: {}", listed(unused)),
         };
         let warmup = match self.about.warmup {
             0 => String::new(),
             rows => format!("; {} of warm-up left out", counted(rows, "row")),
         };
         let parameters = counted(self.about.parameters.len(), "parameter");
-        format!("{chosen}{files} by {parameters} ({}{unused}{warmup})", shortened(&self.about.parameters))
+        format!("{chosen}{files} by {parameters} ({}{unused}{warmup})", listed(&self.about.parameters))
     }
 
     fn how(&self) -> String {
-        let bandwidth = match (self.distances.kernel.bandwidths(), self.distances.bandwidth_is_median) {
+        let bandwidth = match (self.distances.kernel.bandwidths(), self.distances.median_pairs) {
             ([], _) => String::new(),
-            ([median, ..], true) => format!(", bandwidth {} (median distance)", significant(*median)),
-            ([given, ..], false) => format!(", bandwidth {given}"),
+            ([median, ..], Some(pairs)) => {
+                let all = self.about.rows.map(|rows| rows.saturating_mul(rows.saturating_sub(1)) / 2);
+                let of = match all.is_some_and(|all| pairs < all) {
+                    true => format!(" of {} pairs", count(pairs)),
+                    false => String::new(),
+                };
+                format!(", bandwidth {} (median distance{of})", significant(*median))
+            }
+            ([given, ..], None) => format!(", bandwidth {given}"),
         };
         let scale = match self.distances.scale {
             _ if self.about.rows.is_none() => String::new(),
@@ -231,15 +267,4 @@ impl Report<'_> {
         }
         text
     }
-}
-
-/// The names, or the first of them and an ellipsis. A column without a name is shown as such.
-fn shortened(names: &[impl AsRef<str>]) -> String {
-    let shown = if names.len() <= NAMES_SHOWN { names.len() } else { NAMES_SHOWN - 1 };
-    let mut words: Vec<&str> = names[..shown].iter().map(AsRef::as_ref).collect();
-    words.iter_mut().filter(|word| word.is_empty()).for_each(|word| *word = "(no name)");
-    if shown < names.len() {
-        words.push("…");
-    }
-    words.join(", ")
 }

@@ -2,7 +2,12 @@
 
 use supersample::task::Advice;
 
-use crate::words::{count, significant, up_to_eight};
+use crate::words::{count, counted, listed, significant};
+
+/// Whether it says what was done, and not what to mind.
+pub(super) fn is_note(advice: &Advice) -> bool {
+    matches!(advice, Advice::RowsWithoutWeight { .. })
+}
 
 /// What the user should know before believing the result; `None` for what is told elsewhere.
 pub(super) fn in_words(advice: &Advice, columns: &[&str]) -> Option<String> {
@@ -11,10 +16,10 @@ pub(super) fn in_words(advice: &Advice, columns: &[&str]) -> Option<String> {
             "the weights are so uneven that the rows are worth {} equal ones; check them",
             significant(*effective_size)
         ),
-        Advice::RowsWithoutWeight { count: rows } => format!(
-            "{} rows have no weight: they are part of what is matched, and none of them is chosen",
-            count(*rows)
-        ),
+        Advice::RowsWithoutWeight { count: 1 } => "1 row has no weight and is not chosen".to_string(),
+        Advice::RowsWithoutWeight { count: rows } => {
+            format!("{} have no weight, and none of them is chosen", counted(*rows, "row"))
+        }
         Advice::DirectionsDropped { dropped, of } => {
             format!("{dropped} of {of} directions have no variance of their own and were left out")
         }
@@ -22,7 +27,7 @@ pub(super) fn in_words(advice: &Advice, columns: &[&str]) -> Option<String> {
             let names: Vec<String> = which.iter().map(|&column| columns[column].to_string()).collect();
             format!(
                 "more than half of the values are equal in {}; scaled to unit sd instead of unit mad",
-                up_to_eight(&names)
+                listed(&names)
             )
         }
         Advice::KernelNearlyConstant { bandwidth } => format!(

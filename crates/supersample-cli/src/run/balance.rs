@@ -4,27 +4,36 @@ use std::collections::BTreeSet;
 
 use anyhow::{Context, Result, bail, ensure};
 use supersample::RefineOptions;
-use supersample_io::Groups;
+use supersample_io::{Draws, Groups};
 
 use crate::plan::Balance;
 use crate::report::Balanced;
-use crate::words::{count, counted, up_to_eight};
+use crate::words::{count, counted, listed, printable};
 
-/// The options with all of the demands, found to be possible for `asked` of `rows` rows (as many as it takes where none
+/// The options with all of the demands, found to be possible for `asked` of the draws (as many as it takes where none
 /// are asked for). Checked here and in the user's words, before any work is done.
 pub(super) fn options_with(
     balance: &Balance,
     options: RefineOptions,
-    rows: usize,
+    draws: &Draws,
     asked: Option<usize>,
     groups: Option<&Groups>,
 ) -> Result<RefineOptions> {
-    let include = balance.include.rows(rows).context("--include-rows")?;
-    let exclude = balance.exclude.rows(rows).context("--exclude-rows")?;
+    // People number the rows of the file, of which some may have been left out.
+    let numbers = draws.len() + draws.dropped_na();
+    let include = balance.include.rows(numbers).context("--include-rows")?;
+    let exclude = balance.exclude.rows(numbers).context("--exclude-rows")?;
     if let Some(row) = include.intersection(&exclude).next() {
         bail!("row {row} is in both --include-rows and --exclude-rows; take it out of one of them");
     }
-    let open = rows - exclude.len();
+    if let Some(row) = include.iter().find(|&&number| draws.row_of_number(number).is_none()) {
+        bail!("--include-rows: row {row} has a missing value and was left out by --drop-na");
+    }
+    let of_numbers = |numbers: BTreeSet<usize>| -> BTreeSet<usize> {
+        numbers.into_iter().filter_map(|number| draws.row_of_number(number)).collect()
+    };
+    let (include, exclude) = (of_numbers(include), of_numbers(exclude));
+    let open = draws.len() - exclude.len();
     ensure!(open > 0, "--exclude-rows leaves no row to choose");
     if let Some(asked) = asked {
         ensure!(
@@ -43,6 +52,17 @@ pub(super) fn options_with(
     let listed = |rows: &BTreeSet<usize>| rows.iter().copied().collect::<Vec<_>>();
     let options = options.include(&listed(&include)).exclude(&listed(&exclude));
     let Some(groups) = groups else { return Ok(options) };
+    if let (None, Some(column)) = (&balance.quotas, &balance.per) {
+        let (values, most) = (groups.names.len(), asked.unwrap_or(draws.len() / 2).max(1));
+        ensure!(
+            values <= most,
+            "--per {column}: the column has {} different values in {}, too many to share {} over; choose a column with \
+             fewer values, or say how many of which with --quota",
+            count(values),
+            counted(draws.len(), "row"),
+            asked.map_or("the rows".to_string(), |asked| counted(asked, "row"))
+        );
+    }
     let quotas = quotas_of(balance, groups, &include, &exclude, options.repeats)?;
     Ok(options.groups(&groups.of_row, quotas.as_deref()))
 }
@@ -62,7 +82,7 @@ fn quotas_of(
         let Some(place) = groups.names.iter().position(|other| other == name) else {
             bail!(
                 "--quota: column '{column}' is never '{name}'; its values are {}",
-                up_to_eight(&groups.names)
+                printable(&listed(&groups.names))
             );
         };
         quotas[place] = *quota;
@@ -106,6 +126,8 @@ pub(super) fn balanced(
 
 #[cfg(test)]
 mod tests {
+    use supersample_io::Reading;
+
     use super::*;
     use crate::plan::Ranges;
 
@@ -113,9 +135,13 @@ mod tests {
     fn what_cannot_be_is_refused_in_the_words_of_the_flags() {
         let of_row = vec![0, 0, 0, 1, 1, 2];
         let groups = Groups { names: ["a", "b", "c"].map(str::to_string).to_vec(), of_row };
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("d.csv");
+        std::fs::write(&path, "x\n1\n2\n4\n8\n9\n7\n").unwrap();
+        let draws = Draws::read(&[&path], &Reading::default()).unwrap();
         let refused = |balance: &Balance, asked| {
             let options = RefineOptions::default();
-            options_with(balance, options, 6, Some(asked), Some(&groups)).unwrap_err().to_string()
+            options_with(balance, options, &draws, Some(asked), Some(&groups)).unwrap_err().to_string()
         };
         let rows = |text: &str| Ranges::new("", Some(text)).unwrap();
         let pair = |text: &str| {
@@ -141,8 +167,15 @@ mod tests {
         );
         let balance = Balance { include: rows("5"), ..quota("a=2") };
         assert!(refused(&balance, 2).contains("has 1 row with kind 'c', but --quota allows 0"));
+        let per = Balance { per: Some("kind".to_string()), ..Balance::default() };
+        assert_eq!(
+            refused(&per, 2),
+            "--per kind: the column has 3 different values in 6 rows, too many to share 2 rows over; choose a column with \
+             fewer values, or say how many of which with --quota"
+        );
         let wanted = quota("a=2,c=1");
-        let options = options_with(&wanted, RefineOptions::default(), 6, Some(3), Some(&groups)).unwrap();
+        let options =
+            options_with(&wanted, RefineOptions::default(), &draws, Some(3), Some(&groups)).unwrap();
         assert_eq!(options.quotas, Some(vec![2, 0, 1]));
         let balanced = balanced(&wanted, &options, &[0, 1, 5], Some(&groups));
         let counts = [("a", 2), ("b", 0), ("c", 1)].map(|(name, count)| (name.to_string(), count));

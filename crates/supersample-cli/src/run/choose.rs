@@ -15,7 +15,7 @@ use supersample_io::OutputFormat;
 use super::balance::{balanced, options_with};
 use super::checkpoint::{Checkpoint, Claim, Keeper};
 use super::held::{SomeRows, hold};
-use super::memory::{in_units, refused};
+use super::memory::refused;
 use super::problem::Problem;
 use super::weigh::{weigh, weighing};
 use super::{Outcome, check_stdout, this_run, trace, with_outputs};
@@ -25,7 +25,7 @@ use crate::terminal::clock::Clock;
 use crate::terminal::interrupt;
 use crate::terminal::output::say;
 use crate::terminal::progress::Progress;
-use crate::words::counted;
+use crate::words::{counted, in_units};
 
 /// Carries out a plan of `herd` or `thin`.
 pub(crate) fn choose(plan: &ChoosePlan) -> Result<Outcome> {
@@ -34,7 +34,7 @@ pub(crate) fn choose(plan: &ChoosePlan) -> Result<Outcome> {
         let mut clock = Clock::start();
         let claim = plan.checkpoint.as_deref().map(Claim::new).transpose()?;
         let progress = Progress::phase(plan.quiet, "reading");
-        let problem = Problem::read(&plan.draws, |memory| memory_of(plan, memory, set_options(plan)))?;
+        let mut problem = Problem::read(&plan.draws, |memory| memory_of(plan, memory, set_options(plan)))?;
         drop(progress);
         clock.did("read");
         let options = refine_options(plan, &problem)?;
@@ -46,6 +46,7 @@ pub(crate) fn choose(plan: &ChoosePlan) -> Result<Outcome> {
         if plan.weigh.is_some() {
             check_room_for_weights(target.format)?;
         }
+        problem.notes.extend(problem.draws.check_output(target)?.iter().map(ToString::to_string));
         let (problem, earlier) = begun(plan, problem)?;
         problem.compare_all(plan.quiet)?;
         clock.did("compared");
@@ -60,7 +61,7 @@ pub(crate) fn choose(plan: &ChoosePlan) -> Result<Outcome> {
         let weights = report.details.weighing.as_ref().map(|weighing| weighing.weights.as_slice());
         files.write_rows(|out| Ok(problem.draws.write_rows(&chosen.rows, weights, target, out)?));
         let mut told = files.write_report(&report);
-        files.write_trace(|out| trace::write_rows(&chosen.trace, out));
+        files.write_trace(|out| trace::write_rows(&chosen.trace, |row| problem.draws.row_number(row), out));
         if let Err(failure) = kept {
             files.failed(failure);
         }
@@ -98,8 +99,8 @@ fn refine_options(plan: &ChoosePlan, problem: &Problem) -> Result<Option<RefineO
     let Some(set) = &plan.set else { return Ok(None) };
     let mut options = set.options.clone();
     if set.balance.is_asked_for() {
-        let (rows, groups) = (problem.draws.len(), problem.groups.as_ref());
-        options = options_with(&set.balance, options, rows, plan.stop.number, groups)?;
+        let groups = problem.groups.as_ref();
+        options = options_with(&set.balance, options, &problem.draws, plan.stop.number, groups)?;
     }
     if let Some(limit) = plan.draws.max_memory {
         let memory = memory_of(plan, problem.memory(&plan.draws), Some(&options));
@@ -218,10 +219,11 @@ fn report_on<'a>(
     let some = SomeRows {
         subject: if plan.set.is_some() { Subject::Thinned } else { Subject::Herded },
         rows: Rows { values: Cow::Owned(subset.as_slice().to_vec()), dim: problem.draws.dim(), shares },
-        distinct: chosen.rows.iter().collect::<HashSet<_>>().len(),
-        numbers: Some(chosen.rows.clone()),
+        distinct: Some(chosen.rows.iter().collect::<HashSet<_>>().len()),
+        numbers: Some(chosen.rows.iter().map(|&row| problem.draws.row_number(row)).collect()),
         found,
         trace: Some(&chosen.trace),
+        notes: problem.notes.clone(),
         warnings,
     };
     let details = Details {

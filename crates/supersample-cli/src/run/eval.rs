@@ -1,14 +1,13 @@
 //! Verb `eval`: how good a subset is, whoever made it.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 
 use anyhow::Result;
 use supersample::{Points, unwatched};
 
 use super::held::{SomeRows, hold};
 use super::problem::Problem;
-use super::subset::Subset;
+use super::subset::{Subset, SubsetReading};
 use super::{Outcome, this_run, with_outputs};
 use crate::plan::{EvalPlan, Stop};
 use crate::report::{Report, Rows, Subject};
@@ -21,8 +20,19 @@ pub(crate) fn eval(plan: &EvalPlan) -> Result<Outcome> {
         let problem = Problem::read(&plan.draws, |memory| memory)?;
         let dim = problem.draws.dim();
         let all = problem.task.rows().as_slice();
-        let subset = Subset::read(&plan.subset, &problem.draws, all, plan.index_column.as_deref())?;
+        let reading =
+            SubsetReading { index_column: plan.index_column.as_deref(), drop_na: plan.draws.drop_na };
+        let mut subset = Subset::read(&plan.subset, &problem.draws, all, reading)?;
         drop(progress);
+        let mut notes = problem.notes.clone();
+        notes.append(&mut subset.notes);
+        let mut warnings = problem.warnings.clone();
+        if subset.holds_all_of(all, dim) {
+            warnings.push(format!(
+                "{} has more rows than the draws and all of theirs; the files may be swapped: first all draws, then the subset",
+                plan.subset.display()
+            ));
+        }
         let (weight_column, weights) = subset.weights.unzip();
         let points = Points::from_vec(subset.values, dim)?;
         problem.compare_all(plan.quiet)?;
@@ -33,20 +43,16 @@ pub(crate) fn eval(plan: &EvalPlan) -> Result<Outcome> {
                 is_by_number: subset.is_by_number,
                 weight_column,
             },
-            distinct: distinct(&points),
+            distinct: None,
             found: problem.task.evaluate(&points, weights.as_deref(), &unwatched)?,
             rows: Rows { values: Cow::Borrowed(points.as_slice()), dim, shares: weights.map(Cow::Owned) },
             numbers: None,
             trace: None,
-            warnings: problem.warnings.clone(),
+            notes,
+            warnings,
         };
         let held = hold(&plan.draws, &problem, some)?;
         drop(progress);
         Ok(files.write_report(&Report::on_subset(held, this_run(Stop::default(), None))))
     })
-}
-
-fn distinct(points: &Points) -> usize {
-    let rows = points.rows().map(|row| row.iter().map(|value| value.to_bits()).collect::<Vec<_>>());
-    rows.collect::<HashSet<_>>().len()
 }

@@ -1,5 +1,7 @@
 //! Rows held against all rows of the draws: the parts of the report on them.
 
+use std::collections::HashSet;
+
 use anyhow::Result;
 use supersample::Pick;
 use supersample::task::Evaluation;
@@ -14,10 +16,12 @@ pub(super) struct SomeRows<'p, 'a> {
     pub(super) rows: Rows<'a>,
     /// Their numbers, where they were chosen.
     pub(super) numbers: Option<Vec<usize>>,
-    pub(super) distinct: usize,
+    /// How many different ones; `None` where only their values are known.
+    pub(super) distinct: Option<usize>,
     pub(super) found: Evaluation,
     /// How they were chosen, one after the other.
     pub(super) trace: Option<&'p [Pick]>,
+    pub(super) notes: Vec<String>,
     pub(super) warnings: Vec<String>,
 }
 
@@ -27,7 +31,7 @@ pub(super) fn hold<'a>(
     problem: &'a Problem,
     some: SomeRows<'_, 'a>,
 ) -> Result<HeldRows<'a>> {
-    let SomeRows { subject, rows, numbers, distinct, found, trace, warnings } = some;
+    let SomeRows { subject, rows, numbers, distinct, found, trace, notes, warnings } = some;
     let (draws, task) = (&problem.draws, &problem.task);
     let owned = |names: Vec<&str>| names.iter().map(|name| name.to_string()).collect();
     let about = About {
@@ -35,21 +39,29 @@ pub(super) fn hold<'a>(
         files: plan.files.iter().map(|file| file.display().to_string()).collect(),
         rows: Some(draws.len()),
         warmup: draws.warmup(),
+        mean_rows: draws.mean_rows(),
+        missing: draws.dropped_na(),
         parameters: owned(draws.parameter_names()),
         unused: owned(draws.unused_names()),
         weight_column: plan.weight_column().map(str::to_string),
+        effective_size: task
+            .shares()
+            .map(|shares| 1.0 / shares.iter().map(|share| share * share).sum::<f64>()),
     };
     let distances = Distances {
         kernel: task.kernel().clone(),
-        bandwidth_is_median: task.median().is_some(),
+        median_pairs: task.median().map(|median| median.pairs),
         scale: task.scale(),
         precision: task.precision_in_use(),
+        instruction_set: supersample::instruction_set(),
         coordinates: task.points().dim(),
         constant: task.scaling().constant().to_vec(),
     };
+    let distinct_points = distinct_points(&rows);
     let result = Measured {
         count: rows.len(),
-        distinct,
+        distinct: distinct.unwrap_or(distinct_points),
+        distinct_points,
         rows: numbers,
         error: Some(found.error),
         scale: task.error_scale()?,
@@ -60,5 +72,10 @@ pub(super) fn hold<'a>(
         Curve::new(errors, &about, &result)
     });
     let figures = Figures { all: problem.rows(), subset: rows, curve };
-    Ok(HeldRows { about, distances, result, comparison: found.comparison, figures, warnings })
+    Ok(HeldRows { about, distances, result, comparison: found.comparison, figures, notes, warnings })
+}
+
+fn distinct_points(rows: &Rows<'_>) -> usize {
+    let bits = |row: &[f64]| row.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+    rows.values.chunks_exact(rows.dim).map(bits).collect::<HashSet<_>>().len()
 }

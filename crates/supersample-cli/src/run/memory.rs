@@ -2,7 +2,7 @@
 
 use anyhow::{Error, anyhow};
 
-use crate::words::significant;
+use crate::words::in_units;
 
 /// A refusal of the library for want of memory in the words of the flag; other errors as they are.
 pub(super) fn refused(error: supersample::Error) -> Error {
@@ -14,14 +14,6 @@ pub(super) fn refused(error: supersample::Error) -> Error {
         ),
         error => error.into(),
     }
-}
-
-/// `1.5 GiB`.
-pub(super) fn in_units(bytes: u64) -> String {
-    let units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
-    let power =
-        (0..units.len() - 1).find(|&power| bytes < 1 << (10 * (power + 1))).unwrap_or(units.len() - 1);
-    format!("{} {}", significant(bytes as f64 / (1_u64 << (10 * power)) as f64), units[power])
 }
 
 #[cfg(test)]

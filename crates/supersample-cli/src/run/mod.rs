@@ -6,6 +6,7 @@ mod checkpoint;
 mod choose;
 mod eval;
 mod held;
+mod info;
 mod manual;
 mod memory;
 mod problem;
@@ -22,6 +23,7 @@ use rayon::ThreadPoolBuilder;
 
 pub(crate) use self::choose::choose;
 pub(crate) use self::eval::eval;
+pub(crate) use self::info::info;
 pub(crate) use self::manual::{completions, man};
 pub(crate) use self::sample::sample;
 use crate::args::version;

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use anyhow::{Result, bail, ensure};
 use supersample::task::{self, Bandwidth, KernelChoice, MemoryEstimate, ProblemOptions, RowWeights};
 use supersample::{Error, Points, Precision};
-use supersample_io::{Draws, Groups};
+use supersample_io::{Draws, Format, Groups};
 
 use super::checkpoint::Fingerprint;
 use super::{advice, memory};
@@ -23,6 +23,8 @@ pub(super) struct Problem {
     /// The rows by the column that choices are balanced over.
     pub(super) groups: Option<Groups>,
     pub(super) task: task::Problem,
+    /// What was assumed about the files.
+    pub(super) notes: Vec<String>,
     /// What the user should know before believing the result.
     pub(super) warnings: Vec<String>,
 }
@@ -51,6 +53,9 @@ impl Problem {
         if plan.separator.is_some() && !draws.format().is_text() {
             bail!("--separator has no effect on {} files; leave it out", draws.format());
         }
+        if plan.shape.is_some() && !matches!(draws.format(), Format::Npy | Format::Npz) {
+            bail!("--shape has no effect on {} files; leave it out", draws.format());
+        }
         check(draws.len(), draws.dim())?;
         let groups = draws.groups()?;
         let rows = Points::from_vec(draws.take_values(), draws.dim())?;
@@ -61,10 +66,16 @@ impl Problem {
         };
         let mut options = ProblemOptions::default().scale(plan.scale).precision(plan.precision);
         options.kernel = plan.kernel.clone();
-        let task = task::Problem::weighted(rows, weights, options).map_err(|error| refused(error, plan))?;
+        let task =
+            task::Problem::weighted(rows, weights, options).map_err(|error| refused(error, plan, &draws))?;
         let names = draws.parameter_names();
-        let warnings = task.advice().iter().filter_map(|advice| advice::in_words(advice, &names)).collect();
-        Ok(Problem { groups, task, warnings, draws })
+        let told = |is_note: bool| {
+            let such = task.advice().iter().filter(move |advice| advice::is_note(advice) == is_note);
+            such.filter_map(|advice| advice::in_words(advice, &names)).collect::<Vec<_>>()
+        };
+        let (noted, warnings) = (told(true), told(false));
+        let notes = draws.notes().iter().map(ToString::to_string).chain(noted).collect();
+        Ok(Problem { groups, task, notes, warnings, draws })
     }
 
     /// What memory a run takes that reads these draws and does no more than herd or evaluate.
@@ -110,7 +121,8 @@ impl Problem {
     }
 }
 
-fn memory_of(plan: &DrawsPlan, rows: usize, dim: usize) -> MemoryEstimate {
+/// What memory a run on so many rows and columns takes that does no more than herd or evaluate.
+pub(super) fn memory_of(plan: &DrawsPlan, rows: usize, dim: usize) -> MemoryEstimate {
     MemoryEstimate::of(rows, dim)
         .scale(plan.scale)
         .precision(plan.precision)
@@ -118,7 +130,7 @@ fn memory_of(plan: &DrawsPlan, rows: usize, dim: usize) -> MemoryEstimate {
 }
 
 /// What the library refuses, in the words of the flags and the file.
-fn refused(error: Error, plan: &DrawsPlan) -> anyhow::Error {
+fn refused(error: Error, plan: &DrawsPlan, draws: &Draws) -> anyhow::Error {
     let is_median = matches!(plan.kernel, KernelChoice::Named { bandwidth: Bandwidth::Median, .. });
     let is_of_weights = matches!(
         error,
@@ -127,7 +139,7 @@ fn refused(error: Error, plan: &DrawsPlan) -> anyhow::Error {
     let refusal = match error {
         Error::BadWeight { index, value } => anyhow::anyhow!(
             "the weight of row {} is {value}; weights cannot be negative (logarithms of weights go to --log-weight-column)",
-            index + 1
+            draws.row_number(index) + 1
         ),
         Error::NoLogWeights => {
             anyhow::anyhow!("every row has the log-weight -inf; at least one must have a weight")

@@ -78,21 +78,26 @@ pub(crate) fn sample(plan: &SamplePlan) -> Result<Outcome> {
             files: vec![plan.file.display().to_string()],
             rows: None,
             warmup: 0,
+            mean_rows: 0,
+            missing: 0,
             parameters: (1..=dim).map(|j| format!("x{j}")).collect(),
             unused: Vec::new(),
             weight_column: None,
+            effective_size: None,
         };
         let distances = Distances {
             kernel,
-            bandwidth_is_median: median.is_some(),
+            median_pairs: median.map(|median| median.pairs),
             scale: Scale::None,
             precision: herder.pool().precision(),
+            instruction_set: supersample::instruction_set(),
             coordinates: dim,
             constant: Vec::new(),
         };
         let result = Measured {
             count: chosen.trace.len(),
             distinct: chosen.trace.len(),
+            distinct_points: chosen.trace.len(),
             rows: None,
             error: weighing.as_ref().map_or(equal_error, |weighing| weighing.error),
             scale,

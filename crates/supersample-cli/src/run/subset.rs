@@ -1,5 +1,6 @@
 //! Subset that `eval` is given: rows by their columns or by their numbers, and the weights that come with them.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
@@ -24,6 +25,17 @@ pub(super) struct Subset {
     pub(super) weights: Option<NamedWeights>,
     /// Whether the file gave row numbers and not the rows.
     pub(super) is_by_number: bool,
+    /// What was assumed about the file.
+    pub(super) notes: Vec<String>,
+}
+
+/// How the file of a subset is read.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SubsetReading<'a> {
+    /// The column that has row numbers.
+    pub(super) index_column: Option<&'a str>,
+    /// Whether rows with a missing value are left out.
+    pub(super) drop_na: bool,
 }
 
 impl Subset {
@@ -33,26 +45,58 @@ impl Subset {
         path: &Path,
         draws: &Draws,
         all: &[f64],
-        index_column: Option<&str>,
+        reading: SubsetReading<'_>,
     ) -> Result<Subset> {
-        if let Some(column) = index_column {
-            return Subset::by_column(path, draws, all, column).context("the subset");
+        if let Some(column) = reading.index_column {
+            return Subset::by_column(path, draws, all, column, reading).context("the subset");
         }
         if let Some(numbers) = listed_numbers(path) {
             return Subset::by_number(draws, all, &numbers, None).context("the subset");
         }
-        match Subset::by_parameters(path, draws) {
-            Err(error) if is_unknown_column(&error) => {
-                let by_row = ROWS.iter().find_map(|column| Subset::by_column(path, draws, all, column).ok());
-                by_row.ok_or(error).context("the subset")
-            }
+        match Subset::by_parameters(path, draws, reading) {
+            Err(error) if is_unknown_column(&error) => Subset::by_found_numbers(path, draws, all, reading)
+                .unwrap_or(Err(error))
+                .context("the subset"),
             subset => subset.context("the subset"),
         }
     }
 
-    fn by_parameters(path: &Path, draws: &Draws) -> Result<Subset> {
+    /// By the numbers in a column `row`, or in the only column there is, where it holds whole numbers; `None` for a file
+    /// that has neither.
+    fn by_found_numbers(
+        path: &Path,
+        draws: &Draws,
+        all: &[f64],
+        reading: SubsetReading<'_>,
+    ) -> Option<Result<Subset>> {
+        for column in ROWS {
+            match Subset::by_column(path, draws, all, column, reading) {
+                Err(error) if is_unknown_column(&error) => {}
+                found => return Some(found),
+            }
+        }
+        let (only, _) = read_weighted(path, draws, vec!["*".to_string()], reading).ok()?;
+        let is_whole = |number: &f64| *number >= 0.0 && number.fract() == 0.0;
+        if only.names().len() != 1 || !only.values().iter().all(is_whole) {
+            return None;
+        }
+        let column = format!("column '{}'", only.names()[0]);
+        Some(Subset::by_number(draws, all, only.values(), None).context(column))
+    }
+
+    /// Whether this has more rows than the draws, and all of theirs: then the two files are likely to be swapped.
+    pub(super) fn holds_all_of(&self, all: &[f64], dim: usize) -> bool {
+        if self.is_by_number || self.values.len() <= all.len() {
+            return false;
+        }
+        let bits = |row: &[f64]| row.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+        let own: HashSet<Vec<u64>> = self.values.chunks_exact(dim).map(bits).collect();
+        all.chunks_exact(dim).all(|row| own.contains(&bits(row)))
+    }
+
+    fn by_parameters(path: &Path, draws: &Draws, reading: SubsetReading<'_>) -> Result<Subset> {
         let columns: Vec<String> = draws.parameter_names().iter().map(|name| name.to_string()).collect();
-        let (subset, weights) = read_weighted(path, draws, columns)?;
+        let (subset, weights) = read_weighted(path, draws, columns, reading)?;
         // Another tool may have put the columns in another order.
         let names = subset.parameter_names();
         let place =
@@ -60,12 +104,20 @@ impl Subset {
         let order: Vec<usize> = draws.parameter_names().iter().map(|name| place(name)).collect();
         let rows = subset.values().chunks_exact(names.len());
         let values = rows.flat_map(|row| order.iter().map(|&j| row[j])).collect();
-        Ok(Subset { values, weights, is_by_number: false })
+        Ok(Subset { values, weights, is_by_number: false, notes: notes_on(&subset) })
     }
 
-    fn by_column(path: &Path, draws: &Draws, all: &[f64], column: &str) -> Result<Subset> {
-        let (numbers, weights) = read_weighted(path, draws, vec![column.to_string()])?;
-        Subset::by_number(draws, all, numbers.values(), weights).with_context(|| format!("column '{column}'"))
+    fn by_column(
+        path: &Path,
+        draws: &Draws,
+        all: &[f64],
+        column: &str,
+        reading: SubsetReading<'_>,
+    ) -> Result<Subset> {
+        let (numbers, weights) = read_weighted(path, draws, vec![column.to_string()], reading)?;
+        let subset = Subset::by_number(draws, all, numbers.values(), weights);
+        let subset = subset.with_context(|| format!("column '{column}'"))?;
+        Ok(Subset { notes: notes_on(&numbers), ..subset })
     }
 
     fn by_number(
@@ -77,23 +129,32 @@ impl Subset {
         let dim = draws.dim();
         let mut values = Vec::with_capacity(numbers.len() * dim);
         for (at, &number) in numbers.iter().enumerate() {
-            let is_row = number >= 0.0 && number.fract() == 0.0 && number < draws.len() as f64;
+            let numbered = draws.len() + draws.dropped_na();
+            let is_row = number >= 0.0 && number.fract() == 0.0 && number < numbered as f64;
             ensure!(
                 is_row,
                 "entry {} is {number}, which is no row of the draws; they are counted from 0 to {}",
                 at + 1,
-                draws.len() - 1
+                numbered - 1
             );
-            let row = number as usize;
+            let row = draws.row_of_number(number as usize).with_context(|| {
+                format!("entry {} is {number}, a row with a missing value that --drop-na leaves out", at + 1)
+            })?;
             values.extend_from_slice(&all[row * dim..(row + 1) * dim]);
         }
-        Ok(Subset { values, weights, is_by_number: true })
+        Ok(Subset { values, weights, is_by_number: true, notes: Vec::new() })
     }
 }
 
 /// The columns of a file, and the weights where it has a column of them that the draws do not have.
-fn read_weighted(path: &Path, draws: &Draws, columns: Vec<String>) -> Result<(Draws, Option<NamedWeights>)> {
-    let plain = Reading { selection: Selection::Only(columns), keep_warmup: true, ..Reading::default() };
+fn read_weighted(
+    path: &Path,
+    draws: &Draws,
+    columns: Vec<String>,
+    reading: SubsetReading<'_>,
+) -> Result<(Draws, Option<NamedWeights>)> {
+    let selection = Selection::new(Some(columns), None);
+    let plain = Reading { selection, keep_warmup: true, drop_na: reading.drop_na, ..Reading::default() };
     let subset = Draws::read(&[path], &plain)?;
     let has = |draws: &Draws, name: &str| draws.names().iter().any(|other| other == name);
     let Some(column) = WEIGHTS.into_iter().find(|name| has(&subset, name) && !has(draws, name)) else {
@@ -103,6 +164,11 @@ fn read_weighted(path: &Path, draws: &Draws, columns: Vec<String>) -> Result<(Dr
     let weights = summing_to_one(weighted.weights().unwrap_or_default())
         .with_context(|| format!("column '{column}'"))?;
     Ok((weighted, Some((column.to_string(), weights))))
+}
+
+/// What was assumed about the file of the subset.
+fn notes_on(subset: &Draws) -> Vec<String> {
+    subset.notes().iter().map(|note| format!("the subset: {note}")).collect()
 }
 
 /// Weights of either sign, divided by their sum.
@@ -151,7 +217,10 @@ mod tests {
             path
         };
         let draws = Draws::read(&[write("d.csv", "a,b\n1,10\n2,20\n3,30\n")], &Reading::default()).unwrap();
-        let read = |text: &str, column| Subset::read(&write("s.csv", text), &draws, draws.values(), column);
+        let read = |text: &str, index_column| {
+            let reading = SubsetReading { index_column, drop_na: false };
+            Subset::read(&write("s.csv", text), &draws, draws.values(), reading)
+        };
         let turned = read("b,x,a\n20,0,2\n10,0,1\n", None).unwrap();
         assert_eq!((turned.values, turned.is_by_number), (vec![2.0, 20.0, 1.0, 10.0], false));
         for (text, column) in [("2\n0\n", None), ("row,x\n2,7\n0,7\n", None), ("i\n2\n0\n", Some("i"))] {
@@ -167,8 +236,36 @@ mod tests {
             "the subset: entry 1 is 3, which is no row of the draws; they are counted from 0 to 2"
         );
         assert!(refused("i\n0.5\n", Some("i")).contains("column 'i': entry 1 is 0.5, which is no row"));
-        assert!(refused("c\n1\n", None).contains("there is no column 'a'"));
-        assert!(refused("row,weight\n1,-1\n", None).contains("there is no column 'a'"));
+        assert!(refused("c\n0.5\n", None).contains("there is no column 'a'"));
+        assert!(refused("row,weight\n1,-1\n", None).contains("column 'weight': the weights do not have"));
+        for (entry, text) in
+            [("4000", "row\n1\n2\n4000\n"), ("1.5", ".row\n1\n2\n1.5\n"), ("-1", "Row\n1\n2\n-1\n")]
+        {
+            let message = refused(text, None);
+            assert!(
+                message.contains(&format!("entry 3 is {entry}, which is no row of the draws")),
+                "{message}"
+            );
+            assert!(message.starts_with("the subset: column '"), "{message}");
+        }
+        assert!(refused("c\n1\n7\n", None).contains("column 'c': entry 2 is 7, which is no row"));
+        let found = read("c\n2\n0\n", None).unwrap();
+        assert_eq!((found.values, found.is_by_number), (vec![3.0, 30.0, 1.0, 10.0], true));
+        let more = read("a,b\n1,10\n2,20\n0,0\n3,30\n", None).unwrap();
+        assert!(more.holds_all_of(draws.values(), 2));
+        let other = read("a,b\n1,10\n2,20\n0,0\n3,31\n", None).unwrap();
+        assert!(!other.holds_all_of(draws.values(), 2));
+        assert!(!read("a,b\n1,10\n2,20\n3,30\n", None).unwrap().holds_all_of(draws.values(), 2));
+        let holes = Reading { drop_na: true, ..Reading::default() };
+        let draws = Draws::read(&[write("h.csv", "a,b\n1,10\n2,NA\n3,30\n")], &holes).unwrap();
+        let read = |text: &str| {
+            let reading = SubsetReading { index_column: None, drop_na: true };
+            Subset::read(&write("s.csv", text), &draws, draws.values(), reading)
+        };
+        assert_eq!(read("2\n0\n").unwrap().values, [3.0, 30.0, 1.0, 10.0]);
+        assert!(
+            format!("{:#}", read("1\n").unwrap_err()).contains("entry 1 is 1, a row with a missing value")
+        );
         assert!(refused("a,b,weight\n1,2,-1\n", None).contains("do not have a positive sum"));
     }
 }

@@ -6,11 +6,11 @@ use anyhow::Result;
 
 use supersample::Pick;
 
-/// Of rows of a pool.
-pub(super) fn write_rows(picks: &[Pick], out: &mut dyn Write) -> Result<()> {
+/// Of rows of a pool; `number` is what the files call a row.
+pub(super) fn write_rows(picks: &[Pick], number: impl Fn(usize) -> usize, out: &mut dyn Write) -> Result<()> {
     writeln!(out, "t,row,error,weight_norm,margin")?;
     for Pick { index, t, error, weight_norm, margin, .. } in picks {
-        let row = index.map(|row| row.to_string()).unwrap_or_default();
+        let row = index.map(|row| number(row).to_string()).unwrap_or_default();
         writeln!(out, "{t},{row},{},{},{}", cell(*error), cell(*weight_norm), cell(*margin))?;
     }
     Ok(())

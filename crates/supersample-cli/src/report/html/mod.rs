@@ -5,6 +5,7 @@ mod svg;
 
 use std::borrow::Cow;
 use std::fmt::Write;
+use std::path::Path;
 
 use supersample::quality::QUANTILES;
 
@@ -12,10 +13,10 @@ use self::plots::{error_curve, marginal, pair};
 use self::svg::escaped;
 use super::errors::largest;
 use super::text::{Kind, Line};
-use super::{Figures, Report, Rows};
-use crate::words::{counted, significant};
+use super::{About, Figures, Report, Rows, Subject};
+use crate::words::{count, counted, significant};
 
-/// So many parameters are paired with each other.
+/// So many parameters are paired with each other where no correlation is known.
 const PAIRED: usize = 4;
 
 /// Pixels across for one marginal, with the space beside it.
@@ -33,14 +34,12 @@ impl Report<'_> {
 }
 
 fn write_page(out: &mut String, report: &Report<'_>) -> std::fmt::Result {
-    let (count, noun) = (report.result.count, report.about.subject.noun());
-    let of = report.about.rows.map(|rows| format!(" of {}", counted(rows, "row"))).unwrap_or_default();
-    let title = format!("{}{of}", counted(count, noun));
+    let title = escaped(&title(report));
     write!(
         out,
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" \
          content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n\
-         <title>Supersample: {title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n"
+         <title>Supersample {title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n"
     )?;
     let mut paragraphs = report.paragraphs().into_iter();
     for line in paragraphs.next().unwrap_or_default() {
@@ -56,8 +55,9 @@ fn write_page(out: &mut String, report: &Report<'_>) -> std::fmt::Result {
         writeln!(
             out,
             "<figure>{}<figcaption>The MMD of the first T rows (<b class=\"chosen\">chosen</b>) and what T random rows \
-             are expected to have (<b class=\"all\">random</b>).</figcaption></figure>",
-            error_curve(curve)
+             are expected to have (<b class=\"all\">random</b>).{}</figcaption></figure>",
+            error_curve(curve),
+            curve.result.map_or("", |_| " The ring is the result, after swaps and with its weights.")
         )?;
     }
     out.push_str("</section>\n");
@@ -121,7 +121,8 @@ fn write_parameters(out: &mut String, report: &Report<'_>, figures: &Figures<'_>
     writeln!(
         out,
         "<h2>Each parameter</h2>\n<p>All rows (<b class=\"all\">filled</b>) and the subset (<b class=\"chosen\">line</b>), \
-         the worst matched first. Errors are in standard deviations of all rows.{signed}</p>\n<div class=\"grid\" \
+         the worst matched first. Errors are in standard deviations of all rows. Beyond either end of an axis lies at most 0.1 % \
+         of the weight of all rows.{signed}</p>\n<div class=\"grid\" \
          style=\"max-width: {}px\">",
         // A few figures are not blown up to fill the page.
         ranked.len().saturating_mul(WIDEST_MARGINAL)
@@ -136,24 +137,68 @@ fn write_parameters(out: &mut String, report: &Report<'_>, figures: &Figures<'_>
         )?;
     }
     out.push_str("</div>\n");
-    let paired = &ranked[..ranked.len().min(PAIRED)];
-    if paired.len() > 1 {
-        out.push_str("<h2>Worst-matched pairs</h2>\n<p>All rows as a cloud, the subset as dots.</p>\n<div class=\"grid pairs\">\n");
-        for (a, &j) in paired.iter().enumerate() {
-            for &i in &paired[..a] {
-                let (x, y) = (&parameters[i], &parameters[j]);
-                writeln!(
-                    out,
-                    "<figure>{}<figcaption><b>{}</b> across, <b>{}</b> up</figcaption></figure>",
-                    pair(all, subset, i, j, &format!("{y} against {x}")),
-                    escaped(x),
-                    escaped(y)
-                )?;
-            }
-        }
-        out.push_str("</div>\n");
+    let pairs = pairs(report, &ranked);
+    if pairs.is_empty() {
+        return Ok(());
     }
+    let heading = match pairs[0].2 {
+        Some(_) => "Pairs whose correlations are off most",
+        None => "Pairs of the worst-matched parameters",
+    };
+    let dots = match subset.shares {
+        Some(_) => "the subset as dots whose area is their weight; rows of weight 0 have none",
+        None => "the subset as dots",
+    };
+    writeln!(out, "<h2>{heading}</h2>\n<p>All rows as a cloud, {dots}.</p>\n<div class=\"grid pairs\">")?;
+    for (i, j, error) in pairs {
+        let (x, y) = (&parameters[i], &parameters[j]);
+        let off =
+            error.map(|error| format!("; correlation off by {}", significant(error))).unwrap_or_default();
+        writeln!(
+            out,
+            "<figure>{}<figcaption><b>{}</b> across, <b>{}</b> up{off}</figcaption></figure>",
+            pair(all, subset, i, j, &format!("{y} against {x}")),
+            escaped(x),
+            escaped(y)
+        )?;
+    }
+    out.push_str("</div>\n");
     Ok(())
+}
+
+/// `herd: 100 of 4,000 rows of draws.csv`, so that pages of several runs can be told apart.
+fn title(report: &Report<'_>) -> String {
+    let About { subject, files, rows, .. } = &report.about;
+    let short = |path: &str| {
+        Path::new(path).file_name().map_or(path.to_string(), |name| name.to_string_lossy().into())
+    };
+    let more = match files.len() {
+        0 | 1 => String::new(),
+        several => format!(" and {}", counted(several - 1, "more file")),
+    };
+    let of = format!("{}{more}", files.first().map(|file| short(file)).unwrap_or_default());
+    let (verb, chosen) = (subject.verb(), report.result.count);
+    let title = match (subject, rows) {
+        (Subject::Subset { file, .. }, Some(rows)) => {
+            format!("{} of {} beside {} of {of}", counted(chosen, "row"), short(file), counted(*rows, "row"))
+        }
+        (_, Some(rows)) => format!("{} of {} of {of}", count(chosen), counted(*rows, "row")),
+        (_, None) => format!("{} for {of}", counted(chosen, subject.noun())),
+    };
+    format!("{verb}: {title}")
+}
+
+/// Pairs of columns to be drawn: those whose correlations are off most, with the error; where none is known, those of the
+/// worst matched.
+fn pairs(report: &Report<'_>, ranked: &[usize]) -> Vec<(usize, usize, Option<f64>)> {
+    let largest = report.result.quality.iter().flat_map(|quality| &quality.correlation_largest);
+    let known: Vec<_> = largest.map(|&(error, a, b)| (a, b, Some(error))).collect();
+    if !known.is_empty() {
+        return known;
+    }
+    let paired = &ranked[..ranked.len().min(PAIRED)];
+    let below = |(a, &j): (usize, &usize)| paired[..a].iter().map(move |&i| (i, j, None)).collect::<Vec<_>>();
+    paired.iter().enumerate().flat_map(below).collect()
 }
 
 /// The parameters that have a spread, the worst matched first.
@@ -212,7 +257,7 @@ mod tests {
         let subset = full[..50 * 5].to_vec();
         let mut about = report();
         about.about.parameters[1] = "<tau>".to_string();
-        let errors = [(1, 0.5), (10, 0.05), (100, 0.0071)];
+        let errors = [(1, 0.5), (10, 0.05), (100, 0.007_123)];
         let curve = Some(Curve::new(errors.into_iter(), &about.about, &about.result));
         about.figures = Some(Figures { all: rows(full, 5), subset: rows(subset, 5), curve });
         let text = about.to_html();
@@ -228,6 +273,38 @@ mod tests {
         }
         let figures = text.matches("<figure>").count();
         assert_eq!(figures, 11);
+        assert!(text.contains("<title>Supersample herd: 100 of 4,000 rows of draws.csv</title>"), "{text}");
+        // The first pair is the one whose correlation is off most, as the text has it.
+        let (error, a, b) = about.result.quality.as_ref().unwrap().correlation_worst.unwrap();
+        let parameters = &about.about.parameters;
+        let first = format!(
+            "<b>{}</b> across, <b>{}</b> up; correlation off by {}<",
+            parameters[a],
+            parameters[b],
+            significant(error)
+        );
+        let at = text.find(" across, ").unwrap();
+        assert!(text[at - 40..].contains(&first), "{first} in {text}");
+        assert!(!text.contains("class=\"ring") && !text.contains("area is their weight"));
+    }
+
+    #[test]
+    fn weights_are_explained_and_their_mmd_is_marked() {
+        let mut about = report();
+        let full: Vec<f64> = (0..400 * 5).map(|i| ((i * i) as f64 * 0.37).sin()).collect();
+        let subset =
+            Rows { values: Cow::Owned(full[..50].to_vec()), dim: 5, shares: Some(Cow::Owned(vec![0.1; 10])) };
+        let errors = [(1, 0.5), (10, 0.05), (100, 0.02)];
+        let curve = Some(Curve::new(errors.into_iter(), &about.about, &about.result));
+        about.figures = Some(Figures { all: rows(full, 5), subset, curve });
+        about.about.files = vec!["dir/1.csv".to_string(), "2.csv".to_string()];
+        about.about.subject =
+            Subject::Subset { file: "x/best.csv".to_string(), is_by_number: false, weight_column: None };
+        let text = about.to_html();
+        assert!(text.contains("class=\"ring chosen\"") && text.contains("The ring is the result"), "{text}");
+        assert!(text.contains("dots whose area is their weight; rows of weight 0 have none"), "{text}");
+        let title = "<h1>eval: 100 rows of best.csv beside 4,000 rows of 1.csv and 1 more file</h1>";
+        assert!(text.contains(title), "{text}");
     }
 
     #[test]

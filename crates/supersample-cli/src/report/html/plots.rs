@@ -9,9 +9,10 @@ const CLOUD_CELLS: usize = 28;
 const MOST_DOTS: usize = 500;
 
 pub(super) fn error_curve(curve: &Curve) -> String {
-    let all = || curve.errors.iter().chain(&curve.random);
+    let all = || curve.errors.iter().chain(&curve.random).chain(&curve.result);
     let (low, high) = all().fold((f64::INFINITY, 0.0_f64), |(low, high), &(_, e)| (low.min(e), high.max(e)));
-    let last = curve.errors.last().map_or(1.0, |&(t, _)| t);
+    let last =
+        curve.errors.last().into_iter().chain(&curve.result).fold(1.0_f64, |last, &(t, _)| last.max(t));
     let mut figure =
         Figure::new(440.0, 290.0, Axis::log(1.0, last.max(2.0)), Axis::log(low * 0.8, high * 1.2));
     figure.axes(6, 6);
@@ -22,17 +23,37 @@ pub(super) fn error_curve(curve: &Curve) -> String {
     if let Some(&(t, error)) = curve.errors.last() {
         figure.dot("dot chosen", t, error, 3.0);
     }
+    if let Some((t, error)) = curve.result {
+        figure.dot("ring chosen", t, error, 5.0);
+    }
     figure.finish("MMD against the number of rows")
 }
 
-/// The range that holds all but a thousandth of the rows at either end, wide enough for the subset.
+/// The part of the weight of all rows that lies beyond either end of an axis.
+const CUT: f64 = 1e-3;
+
+/// The range that holds all but [`CUT`] of the weight at either end, wide enough for the rows of the subset that have any.
 fn range(full: &Rows<'_>, subset: &Rows<'_>, j: usize) -> (f64, f64) {
-    let mut values = full.column(j);
-    values.sort_unstable_by(f64::total_cmp);
-    let cut = values.len() / 1000;
-    let (mut low, mut high) = (values[cut], values[values.len() - 1 - cut]);
-    for value in subset.column(j) {
-        (low, high) = (low.min(value), high.max(value));
+    let mut values: Vec<(f64, f64)> =
+        full.column(j).into_iter().enumerate().map(|(row, value)| (value, full.share(row))).collect();
+    values.retain(|(_, share)| *share > 0.0);
+    values.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    let end = |from_the_top: bool| {
+        let mut beyond = 0.0;
+        let is_within = |&at: &usize| {
+            beyond += values[at].1;
+            // A little more, so that sums of equal shares do not decide by their rounding.
+            beyond > CUT + 1e-12
+        };
+        let last = values.len().saturating_sub(1);
+        let found = (0..values.len()).map(|i| if from_the_top { last - i } else { i }).find(is_within);
+        found.map_or(0.0, |at| values[at].0)
+    };
+    let (mut low, mut high) = (end(false), end(true));
+    for (row, value) in subset.column(j).into_iter().enumerate() {
+        if subset.share(row) > 0.0 {
+            (low, high) = (low.min(value), high.max(value));
+        }
     }
     (low, high)
 }
@@ -99,4 +120,31 @@ pub(super) fn pair(full: &Rows<'_>, subset: &Rows<'_>, i: usize, j: usize, name:
         }
     }
     figure.finish(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use super::*;
+
+    #[test]
+    fn axes_are_cut_by_weight_and_not_by_rows() {
+        // Nine tenths of the rows are draws of a wide prior that weigh next to nothing.
+        let values: Vec<f64> =
+            (0..1000).map(|i| if i < 900 { i as f64 * 100.0 } else { (i - 900) as f64 }).collect();
+        let shares: Vec<f64> = (0..1000).map(|i| if i < 900 { 1e-7 } else { (1.0 - 9e-5) / 100.0 }).collect();
+        let full = Rows { values: Cow::Owned(values), dim: 1, shares: Some(Cow::Owned(shares)) };
+        let subset = |values: Vec<f64>, shares: Option<Vec<f64>>| Rows {
+            values: Cow::Owned(values),
+            dim: 1,
+            shares: shares.map(Cow::Owned),
+        };
+        assert_eq!(range(&full, &subset(vec![3.0, 50.0], None), 0), (0.0, 99.0));
+        assert_eq!(range(&full, &subset(vec![3.0, 200.0], None), 0), (0.0, 200.0));
+        // A row of the subset without weight does not widen them.
+        assert_eq!(range(&full, &subset(vec![3.0, 200.0], Some(vec![1.0, 0.0])), 0), (0.0, 99.0));
+        let even = Rows { shares: None, ..full };
+        assert_eq!(range(&even, &subset(vec![3.0], None), 0).1, 89_800.0);
+    }
 }

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use crate::words::printable;
+
 /// A range of values, and how they are spread over an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Axis {
@@ -60,17 +62,26 @@ impl Axis {
     }
 }
 
+/// The numbers beside ticks, with as many digits as it takes to tell them apart.
+fn labels(ticks: &[f64]) -> Vec<String> {
+    let with = |digits: usize| ticks.iter().map(|&tick| label(tick, digits)).collect::<Vec<_>>();
+    let is_told_apart = |labels: &Vec<String>| {
+        let all: std::collections::HashSet<&String> = labels.iter().collect();
+        all.len() == labels.len()
+    };
+    (1..=16).map(with).find(is_told_apart).unwrap_or_else(|| with(1))
+}
+
 /// A number beside a tick: short, and never a row of zeros.
-fn label(value: f64) -> String {
+fn label(value: f64, digits: usize) -> String {
     if value == 0.0 {
         return "0".to_string();
     }
-    if (1e-3..1e5).contains(&value.abs()) {
-        let text = format!("{value:.4}");
-        return text.trim_end_matches('0').trim_end_matches('.').to_string();
-    }
-    let text = format!("{value:.1e}");
-    text.replace(".0e", "e")
+    let is_plain = (1e-3..1e5).contains(&value.abs());
+    let text = if is_plain { format!("{value:.*}", digits + 3) } else { format!("{value:.digits$e}") };
+    let (number, exponent) =
+        text.split_once('e').map_or((text.as_str(), ""), |(number, _)| (number, &text[number.len()..]));
+    format!("{}{exponent}", number.trim_end_matches('0').trim_end_matches('.'))
 }
 
 /// A figure under construction. Its numbers are those of its `viewBox`; the page decides how large it is shown.
@@ -112,21 +123,20 @@ impl Figure {
     /// Lines and numbers along the bottom, and along the left where there is room.
     pub(crate) fn axes(&mut self, x_ticks: usize, y_ticks: usize) {
         let (foot, left, right) = (self.height - self.bottom, self.left, self.width - RIGHT);
-        for tick in self.x.ticks(x_ticks) {
+        let ticks = self.x.ticks(x_ticks);
+        for (&tick, text) in ticks.iter().zip(labels(&ticks)) {
             let x = self.px(tick);
             self.push(format_args!("<path class=\"grid\" d=\"M{x:.1} {TOP}V{foot:.1}\"/>"));
-            let (y, text) = (foot + 13.0, label(tick));
+            let y = foot + 13.0;
             self.push(format_args!(
                 "<text class=\"tick\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"middle\">{text}</text>"
             ));
         }
-        for tick in self.y.ticks(y_ticks) {
-            if y_ticks == 0 {
-                break;
-            }
+        let ticks = if y_ticks == 0 { Vec::new() } else { self.y.ticks(y_ticks) };
+        for (&tick, text) in ticks.iter().zip(labels(&ticks)) {
             let y = self.py(tick);
             self.push(format_args!("<path class=\"grid\" d=\"M{left:.1} {y:.1}H{right:.1}\"/>"));
-            let (x, y, text) = (left - 5.0, y + 3.5, label(tick));
+            let (x, y) = (left - 5.0, y + 3.5);
             self.push(format_args!(
                 "<text class=\"tick\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"end\">{text}</text>"
             ));
@@ -197,7 +207,7 @@ impl Figure {
 
 /// Text that can stand in HTML and in its attributes.
 pub(crate) fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    printable(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 #[cfg(test)]
@@ -212,7 +222,9 @@ mod tests {
         for axis in [Axis::linear(5.0, 5.0), Axis::linear(f64::NAN, f64::NAN), Axis::log(0.0, 0.0)] {
             assert!(!axis.ticks(4).is_empty() && axis.part(axis.low) == 0.0, "{axis:?}");
         }
-        assert_eq!([label(0.25), label(100.0), label(1e-6), label(0.0)], ["0.25", "100", "1e-6", "0"]);
+        assert_eq!(labels(&[0.25, 100.0, 1e-6, 0.0, 1.5e7]), ["0.25", "100", "1e-6", "0", "1.5e7"]);
+        assert_eq!(labels(&[4.998e12, 5e12, 5.002e12]), ["4.998e12", "5e12", "5.002e12"]);
+        assert_eq!(labels(&[1.000_01, 1.000_02]), ["1.00001", "1.00002"]);
     }
 
     #[test]
