@@ -204,10 +204,22 @@ fn precision_can_be_asked_for() {
     );
 }
 
+#[cfg(unix)]
+#[test]
+fn usage_has_the_name_that_the_program_was_called_by() {
+    let desk = Desk::new();
+    std::os::unix::fs::symlink(assert_cmd::cargo::cargo_bin!("supersample"), desk.path("ss")).unwrap();
+    for verb in ["herd", "eval", "info"] {
+        let help = std::process::Command::new(desk.path("ss")).args([verb, "--help"]).output().unwrap();
+        let help = String::from_utf8(help.stdout).unwrap();
+        assert!(help.contains(&format!("\nUsage: ss {verb} [OPTIONS] <DRAWS>...")), "{help}");
+    }
+}
+
 #[test]
 fn pages_and_completions_are_printed() {
     let desk = Desk::new();
-    for shell in ["bash", "zsh", "fish"] {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let (text, _) = desk.ran(&format!("completions {shell}"));
         let text = String::from_utf8(text).unwrap();
         assert!(text.contains("log-weight-column") && text.contains("supersample"), "{shell}");
