@@ -14,6 +14,7 @@ use supersample_io::mixture::{Format, read_path, to_text};
 use crate::arrays::{Matrix, matrix, numbers, rows, vector};
 use crate::chosen::{Chosen, rule_of};
 use crate::error::{refused, unreadable};
+use crate::threads;
 use crate::work::run;
 
 /// A mixture that has been checked.
@@ -99,7 +100,9 @@ impl Mixture {
 
     /// The median distance between the draws that `place` starts from.
     fn median(&self, py: Python<'_>, starts: usize, seed: u64) -> PyResult<f64> {
-        py.detach(|| Ok(bandwidth::median(&self.inner.sample(starts, seed)?))).map_err(refused)
+        let pool = threads::pool(1)?;
+        py.detach(|| pool.install(|| Ok(bandwidth::median(&self.inner.sample(starts, seed)?))))
+            .map_err(refused)
     }
 
     /// The MMD to points with these weights, which are used as they are, or equal ones.

@@ -11,6 +11,7 @@ use supersample::{Points, Precision, Result};
 use crate::advice::Told;
 use crate::arrays::{numbers, rows};
 use crate::error::refused;
+use crate::threads;
 
 /// The target of `herd`, `thin`, `evaluate` and `mmd`.
 #[pyclass(frozen, module = "supersample._native")]
@@ -50,7 +51,9 @@ impl Samples {
             .precision(precision);
         let (values, dim) = rows(&x)?;
         let (weights, logs, known) = (numbers(sample_weight), numbers(log_weight), numbers(known));
-        let problem = py.detach(|| -> Result<Problem> {
+        // Scaling and the median distance take milliseconds; on a pool of ours, since the global one dies in a fork.
+        let pool = threads::pool(1)?;
+        let make_ready = || -> Result<Problem> {
             let weights = match (&weights, &logs) {
                 (None, None) => RowWeights::Equal,
                 (Some(weights), _) => RowWeights::Weights(weights),
@@ -61,7 +64,8 @@ impl Samples {
                 Some(values) => problem.recall(values),
                 None => Ok(problem),
             }
-        });
+        };
+        let problem = py.detach(|| pool.install(make_ready));
         Ok(Samples { problem: problem.map_err(refused)? })
     }
 
