@@ -266,7 +266,8 @@ def test_the_environment_says_how_many_threads(environment, argument, expected):
         import glob
         import numpy as np, supersample as ss
         ss.herd(np.random.default_rng(0).normal(size=(5000, 4)), 3{argument})
-        names = [open(path).read() for path in glob.glob("/proc/self/task/*/comm")]
+        # Numbered within their pool; beside them is the one thread that makes rows ready.
+        names = {{open(path).read() for path in glob.glob("/proc/self/task/*/comm")}}
         print(sum(name.startswith("supersample-") for name in names))
     """
     clean = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
