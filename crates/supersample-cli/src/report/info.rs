@@ -130,7 +130,7 @@ impl Info {
         )
     }
 
-    /// The same facts with every digit.
+    /// All facts as JSON, with every digit.
     pub(crate) fn to_json(&self) -> String {
         let column = |column: &ColumnInfo| {
             let ColumnInfo { name, is_parameter, used_as, missing, range } = column;
