@@ -15,7 +15,7 @@ const FITTED: usize = 500;
 pub(crate) fn run(size: Size) -> Result<Report> {
     let count = size.choose(FITTED, 2000);
     let mut herder = herd(&plane()?, PLANE_BANDWIDTH, STARTS)?;
-    let squared_norm = herder.squared_norm().context("a mixture has a known norm")?;
+    let squared_norm = herder.pool().squared_norm().context("a mixture has a known norm")?;
     let errors: Vec<f64> =
         herder.run(count).iter().map(|pick| pick.error.context("E_T is known")).collect::<Result<_>>()?;
 

@@ -72,7 +72,7 @@ pub(crate) fn run(size: Size) -> Result<Report> {
     let iid_compared = IidErrors::measure(&mixture, &truth, &[COMPARED])?;
 
     let mut herder = herd(&mixture, SPACE_BANDWIDTH, starts)?;
-    let squared_norm = herder.squared_norm().context("a mixture has a known norm")?;
+    let squared_norm = herder.pool().squared_norm().context("a mixture has a known norm")?;
     let picks = herder.run(count);
     let errors = truth.running_errors(picks.iter().map(|pick| &*pick.point));
     let halton_points = halton::mixture_points(&mixture, count)?;
@@ -207,7 +207,8 @@ fn weighted_errors(truth: &Truth, herder: &Herder) -> Result<Vec<(usize, [f64; 4
         .into_iter()
         .map(|t| {
             let first = points.select(&(0..t).collect::<Vec<_>>())?;
-            let weights = weights::optimal(herder.embedding(), &first, WeightRule::Simplex)?.weights;
+            let weights =
+                weights::optimal(&**herder.pool().embedding(), &first, WeightRule::Simplex)?.weights;
             Ok((t, truth.errors_of(&Truth::of_points(&first, Some(&weights))?)))
         })
         .collect()

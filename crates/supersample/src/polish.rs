@@ -180,18 +180,18 @@ impl Memory {
     /// The direction of descent: minus the inverse Hessian estimate times the gradient, by the two loops.
     fn direction(&self, gradient: &[f64]) -> Vec<f64> {
         let mut direction: Vec<f64> = gradient.iter().map(|g| -g).collect();
-        let mut shares = Vec::with_capacity(self.pairs.len());
+        let mut coefficients = Vec::with_capacity(self.pairs.len());
         for (s, y) in self.pairs.iter().rev() {
-            let share = dot(s, &direction) / dot(s, y);
-            direction.iter_mut().zip(y).for_each(|(d, y)| *d -= share * y);
-            shares.push(share);
+            let coefficient = dot(s, &direction) / dot(s, y);
+            direction.iter_mut().zip(y).for_each(|(d, y)| *d -= coefficient * y);
+            coefficients.push(coefficient);
         }
         if let Some((s, y)) = self.pairs.back() {
             let scale = dot(s, y) / dot(y, y);
             direction.iter_mut().for_each(|d| *d *= scale);
         }
-        for ((s, y), share) in self.pairs.iter().zip(shares.iter().rev()) {
-            let back = share - dot(y, &direction) / dot(s, y);
+        for ((s, y), coefficient) in self.pairs.iter().zip(coefficients.iter().rev()) {
+            let back = coefficient - dot(y, &direction) / dot(s, y);
             direction.iter_mut().zip(s).for_each(|(d, s)| *d += back * s);
         }
         direction
