@@ -79,7 +79,7 @@ pub struct Pick {
     /// The score by which it won (eq. 7).
     pub score: f64,
     /// E_T, the MMD between the target and the points chosen up to here (eq. 9); `None` where ‖μ‖² is not known. It
-    /// does not fall at every step. Below [`Herder::error_floor`] it is rounding noise, and 0 where
+    /// does not fall at every step. Below [`Pool::error_floor`] it is rounding noise, and 0 where
     /// `squared_error` is negative.
     pub error: Option<f64>,
     /// E_T² as computed, a difference of near-equal numbers that rounding can make slightly negative.
