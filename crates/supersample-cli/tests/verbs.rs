@@ -234,3 +234,13 @@ fn pages_and_completions_are_printed() {
     let version = String::from_utf8(version).unwrap();
     assert!(version.starts_with(&format!("supersample {} (", env!("CARGO_PKG_VERSION"))), "{version}");
 }
+
+#[test]
+fn a_pool_without_rows_of_no_weight_is_exhausted_at_its_own_size() {
+    let desk = Desk::new();
+    desk.write("w.csv", "a,b,w\n1,2,0\n3,1,1\n2,2,0\n5,5,1\n");
+    for verb in ["thin", "herd --unique"] {
+        let (_, summary) = desk.ran(&format!("{verb} w.csv -n 3 --weight-column w -o o.csv"));
+        assert!(summary.contains("asked for 3, the pool has 2 rows: all of them were chosen"), "{summary}");
+    }
+}

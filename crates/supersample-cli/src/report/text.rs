@@ -123,9 +123,10 @@ impl Report<'_> {
                     .number
                     .map(|asked| format!("asked for {}, ", count(asked)))
                     .unwrap_or_default();
+                // Rows without weight are in the file and not in the pool; all of the pool was chosen once.
                 lines.push(format!(
                     "{asked}the pool has {}: all of them were chosen",
-                    counted(self.about.rows.unwrap_or(0), "row")
+                    counted(self.result.distinct, "row")
                 ));
             }
             Some(ended @ (Ended::Tolerance | Ended::Worth)) => {
