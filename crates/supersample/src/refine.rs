@@ -261,7 +261,7 @@ impl Refiner {
         set.settle_size()?;
         let mut swept = sweep(&mut set, constraints, self.options.max_sweeps, margin, watch);
         let after_sweeps = start.clone().or_better(self.scored(set.chosen(), swept.converged)?);
-        let mut best = after_sweeps.clone();
+        let (mut best, mut kernel_rows) = (after_sweeps.clone(), 0);
         if let (Some(search), Some(norm)) = (self.options.search, self.pool.sum_squared_norm()) {
             let mut rng = Pcg64::seed_from_u64(search.seed);
             let (rows, dim) = (self.pool.points().len(), self.pool.points().dim() as f64);
@@ -275,7 +275,15 @@ impl Refiner {
                 if round > 0 {
                     set.become_rows(&best.rows);
                 }
-                let (met, ended) = anneal::anneal(&mut set, constraints, sweeps, unit, &mut rng, watch);
+                let (met, ended) = match self.in_single(&set, unit)? {
+                    None => anneal::anneal(&mut set, constraints, sweeps, unit, &mut rng, watch),
+                    Some(mut single) => {
+                        let annealed = anneal::anneal(&mut single, constraints, sweeps, unit, &mut rng, watch);
+                        set.become_rows(single.chosen());
+                        kernel_rows += single.kernel_rows();
+                        annealed
+                    }
+                };
                 let met = self.scored(&met, false)?;
                 swept.interrupted = ended;
                 // The state at the end, then the best one met on the way if that is still better: each is swept, since
@@ -312,8 +320,21 @@ impl Refiner {
             swept_squared,
             swept: Swept { converged: best.converged, ..swept },
             rows: best.rows,
-            kernel_rows: set.kernel_rows(),
+            kernel_rows: set.kernel_rows() + kernel_rows,
         })
+    }
+
+    /// The set with kernel rows in f32, where that loses nothing at temperatures from this unit up.
+    fn in_single(&self, set: &PoolScores, unit: f64) -> Result<Option<PoolScores>> {
+        if unit * anneal::COLD < 10.0 * self.pool.single_rounding(set.chosen().len() as f64) {
+            return Ok(None);
+        }
+        let Some(pool) = self.pool.in_single() else { return Ok(None) };
+        let mut single = PoolScores::new(pool, set.closed().into(), set.repeats());
+        single.keep(self.options.memory);
+        set.chosen().iter().for_each(|&row| single.choose_row(row));
+        single.settle_size()?;
+        Ok(Some(single))
     }
 
     /// The set after sweeps until no swap helps; none where the work has been ended.

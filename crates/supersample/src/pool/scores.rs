@@ -112,6 +112,11 @@ impl PoolScores {
         &self.chosen
     }
 
+    /// How many rows the pool has.
+    pub(crate) fn pool_size(&self) -> usize {
+        self.w.len()
+    }
+
     pub(crate) fn closed(&self) -> &[usize] {
         &self.closed
     }

@@ -64,6 +64,16 @@ impl SumOfParts {
         let parts = self.parts.iter().map(some).collect::<Result<_>>()?;
         Ok(SumOfParts { parts, unit: self.unit, total: self.total.select(rows) })
     }
+
+    /// The parts packed in another precision.
+    pub(super) fn packed_in(&self, precision: Precision) -> SumOfParts {
+        let again = |PackedPart { part, factor, .. }: &PackedPart| PackedPart {
+            part: part.clone(),
+            factor: *factor,
+            packed: part.packed(precision),
+        };
+        SumOfParts { parts: self.parts.iter().map(again).collect(), ..self.clone() }
+    }
 }
 
 impl PackedPart {
@@ -142,6 +152,11 @@ impl Pool {
     /// The rounding of a sum of `size` kernel values over the pool.
     pub(crate) fn rounding(&self, size: f64) -> f64 {
         32.0 * f64::EPSILON * size * self.terms().largest
+    }
+
+    /// The rounding of a sum of `size` kernel values in f32, each of which errs in its own direction.
+    pub(crate) fn single_rounding(&self, size: f64) -> f64 {
+        f64::from(f32::EPSILON) * size.sqrt() * self.terms().largest
     }
 
     /// The sum's kernel between two rows, in f64.
