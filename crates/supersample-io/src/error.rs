@@ -46,6 +46,14 @@ pub enum Error {
     /// The file is not the one that was read at first.
     #[error("the file was changed while it was being used; run again when nobody writes to it")]
     Changed,
+    /// Whoever took the rows in batches wanted no more of them.
+    #[error("the reading was ended")]
+    Ended,
+    /// An .npz cannot be gone through in batches.
+    #[error(
+        "an .npz holds its columns one after the other and cannot be read in batches; save it as .npy or Parquet, or allow more memory"
+    )]
+    NoBatches,
     /// A binary file is not what its format should be.
     #[error("the file is not a sound {format} file: {reason}; write it again, or convert it to CSV")]
     Malformed {

@@ -41,6 +41,13 @@ pub(crate) enum Missing {
     AnyKept,
 }
 
+impl Missing {
+    /// What this reading asks for.
+    pub(crate) fn of(reading: &Reading<'_>) -> Missing {
+        if reading.drop_na { Missing::Kept } else { Missing::Refused }
+    }
+}
+
 /// Which columns of a file are read, and for what.
 #[derive(Debug, Clone)]
 pub(crate) struct Choice {

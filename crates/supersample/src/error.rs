@@ -121,6 +121,24 @@ pub enum Error {
     /// Every weight is given by its logarithm, and every logarithm is −∞.
     #[error("every log-weight is -inf; at least one row must have a weight")]
     NoLogWeights,
+    /// Batches of rows do not all have weights of one kind.
+    #[error(
+        "the rows from {first_row} on have weights of another kind than those before; give all of them weights, or none"
+    )]
+    MixedWeights {
+        /// The first row of the batch, from 0.
+        first_row: usize,
+    },
+    /// A uniform sample of weighted rows has none of those that weigh anything.
+    #[error(
+        "none of the {drawn} rows that were drawn from {rows} weighs anything, so that nothing can be chosen from them; draw more, or leave out the rows without weight"
+    )]
+    WeightlessPool {
+        /// How many rows were drawn.
+        drawn: usize,
+        /// How many there are.
+        rows: usize,
+    },
     /// A coefficient, moment or starting weight that may have any sign is NaN or infinite.
     #[error("{what} {index} is {value}; it must be a finite number")]
     NonFiniteNumber {

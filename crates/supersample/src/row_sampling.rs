@@ -1,9 +1,13 @@
 //! Rows drawn from rows: some of many without repeats, or at equal steps of their summed weight.
 
+mod uniform;
+
 use std::collections::BTreeSet;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
+
+pub(crate) use self::uniform::UniformSample;
 
 /// `size` of the numbers below `n`, all distinct and the same on every run; all of them where there are no more.
 pub(crate) fn subsample(n: usize, size: usize) -> Vec<usize> {

@@ -56,7 +56,7 @@ impl Survey {
     /// Looks at all of the files. What [`Draws::read`] would refuse about a cell is counted instead; a file that is no table
     /// is refused as there.
     pub fn read(paths: &[impl AsRef<Path>], reading: &Reading<'_>) -> Result<Survey> {
-        let draws = Draws::gather(paths, reading, Missing::AnyKept)?;
+        let draws = Draws::read_with(paths, reading, Missing::AnyKept)?;
         let (rows, dim) = (draws.len(), draws.dim());
         let weights = draws.weights();
         let is_whole = |row: usize| {
