@@ -20,6 +20,7 @@ mod advice;
 mod choose;
 mod compare;
 mod evaluate;
+mod landmarks;
 mod memory;
 mod problem;
 mod row_weights;
@@ -31,6 +32,9 @@ pub use advice::Advice;
 pub use choose::{Chosen, HerdOptions, herd_until};
 pub use compare::{Comparison, TypicalErrors};
 pub use evaluate::Evaluation;
+pub use landmarks::{
+    CONTROL_ROWS, EXACT_UP_TO, EmbeddingChoice, choose_controls, choose_landmarks, default_landmarks,
+};
 pub use memory::MemoryEstimate;
 pub use problem::{Bandwidth, KernelChoice, Problem, ProblemOptions};
 pub use row_weights::RowWeights;
