@@ -98,14 +98,14 @@ impl Samples {
 
     /// The mean embedding on the samples, where it has been computed.
     fn known<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
-        self.problem.recalled().map(|values| PyArray1::from_slice(py, values))
+        self.problem.recalled().map(|values| PyArray1::from_slice(py, &values))
     }
 }
 
 impl Samples {
     /// Coordinate differences that the mean embedding still takes.
     pub(crate) fn cost(&self) -> f64 {
-        if self.problem.recalled().is_some() {
+        if self.problem.is_prepared() {
             return 0.0;
         }
         let points = self.problem.points();

@@ -221,6 +221,26 @@ pub enum Error {
         /// The largest k(x,x) met.
         value: f64,
     },
+    /// No way to compute the mean embedding goes by this word.
+    #[error("the embedding '{name}' is not known; choose auto, exact or landmarks")]
+    UnknownEmbedding {
+        /// The word that was given.
+        name: String,
+    },
+    /// A mean was asked for before there was anything to take it of.
+    #[error("no row that has a weight was added to the sums yet; add the rows first")]
+    NothingSummed,
+    /// Sums at different points, or in different precision, do not add up.
+    #[error(
+        "the two were summed at different landmarks or control points, or in different precision; only sums at the same ones can be merged"
+    )]
+    OtherLandmarks,
+    /// Bytes that are no landmark sums.
+    #[error("these bytes are not the sums of landmarks: {reason}; make them again")]
+    BadLandmarks {
+        /// Why not.
+        reason: &'static str,
+    },
     /// A row number that is not in the pool.
     #[error("row {index} is not in the pool, which has {len} rows, numbered from 0")]
     NoSuchRow {

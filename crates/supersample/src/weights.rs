@@ -3,16 +3,15 @@
 //! With weights w, eq. 9 becomes E² = ‖μ‖² − 2 wᵀz + wᵀKw, where K is the kernel matrix of the points and z = μ at
 //! each of them. Its minimum is K w = z without constraints, the weights of Bayesian quadrature.
 
-mod factor;
 mod simplex;
 
 use std::collections::HashMap;
 
 use rayon::prelude::*;
 
-use self::factor::Factor;
 use crate::embedding::ErrorTerms;
-use crate::sum::{Packed, Precision};
+use crate::linalg::Factor;
+use crate::sum;
 use crate::{Error, Kernel, MeanEmbedding, Points, Result, linalg};
 
 /// The smallest pivot, relative to the largest k(x, x), that is more than rounding noise.
@@ -155,12 +154,7 @@ struct KernelMatrix {
 
 impl KernelMatrix {
     fn new(kernel: &Kernel, points: &Points) -> KernelMatrix {
-        let count = points.len();
-        let mut values = vec![0.0; count * count];
-        let packed = Packed::new(kernel, points, Precision::Double);
-        values.par_chunks_mut(count).zip(points.as_slice().par_chunks(points.dim())).for_each(|(row, y)| {
-            packed.add_row(y, 1.0, row);
-        });
+        let (values, count) = (sum::kernel_matrix(kernel, points), points.len());
         let largest = linalg::diagonal(&values, count).fold(0.0, f64::max);
         KernelMatrix { values, count, largest }
     }

@@ -140,7 +140,7 @@ fn find(
     claim: Option<Claim>,
 ) -> Result<(Chosen, Result<()>)> {
     let keeper = claim.map(|claim| {
-        let mu = problem.task.recalled().unwrap_or_default().to_vec();
+        let mu = problem.task.recalled().unwrap_or_default().into_owned();
         let fingerprint = problem.fingerprint(plan.unique);
         Keeper::new(claim, Checkpoint { fingerprint, mu, rows: earlier.to_vec() })
     });
@@ -190,7 +190,7 @@ fn report_on<'a>(
     let weights = match plan.weigh {
         Some(rule) => {
             let (mu, points) = (problem.task.embedding(), problem.task.points().select(&chosen.rows)?);
-            let found = weigh(mu.clone(), points, rule, plan.quiet, &mut warnings)?;
+            let found = weigh(mu, points, rule, plan.quiet, &mut warnings)?;
             if found.is_interrupted {
                 ended = Ended::Interrupted;
             }

@@ -89,9 +89,9 @@ fn rate(plan: &DrawsPlan) -> Result<Rate> {
     let at = task.points().select(&some)?;
     let mut values = vec![0.0; at.len()];
     // Once to pack the points, which a run does once too.
-    task.embedding().values_into(&at.select(&[0])?, &mut values[..1]);
+    task.samples().values_into(&at.select(&[0])?, &mut values[..1]);
     let begun = Instant::now();
-    task.embedding().values_into(&at, &mut values);
+    task.samples().values_into(&at, &mut values);
     let seconds = begun.elapsed().as_secs_f64().max(1e-9);
     let timed = all as f64 * at.len() as f64;
     let pairs = all as f64 * (all as f64 - 1.0) / 2.0;

@@ -112,8 +112,13 @@ impl Pool {
     /// itself. E_T² is a difference of numbers near ‖μ‖² and k(x, x), each right to a few units in the last place; about
     /// 1e-7 for kernels with k(x, x) = 1.
     pub fn error_floor(&self) -> f64 {
+        self.rounding_floor().max(self.0.mu.error_bound())
+    }
+
+    /// The size of E_T at which rounding takes over.
+    pub(crate) fn rounding_floor(&self) -> f64 {
         let size = self.0.largest_diagonal.max(self.squared_norm().unwrap_or(0.0));
-        (32.0 * f64::EPSILON * size).sqrt().max(self.0.mu.error_bound())
+        (32.0 * f64::EPSILON * size).sqrt()
     }
 
     /// The MMD between the target and these rows with equal weights: the E_T of any subset. `None` where ‖μ‖² is not
@@ -169,6 +174,13 @@ impl Pool {
             squared_norm: self.0.squared_norm,
             precise_values: Some(OnceLock::new()),
         })))
+    }
+
+    /// This pool, which nobody shares yet, with these values of μ.
+    pub(crate) fn measured(mut self, values: &[f64]) -> Pool {
+        let contents = Arc::get_mut(&mut self.0).expect("a pool that was just made");
+        contents.values.copy_from_slice(values);
+        self
     }
 
     /// μ in f64 at one row, for an error that is too small for f32.

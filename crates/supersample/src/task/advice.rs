@@ -48,6 +48,16 @@ pub enum Advice {
         /// The bandwidth that is too short, the first where there are several.
         bandwidth: f64,
     },
+    /// The landmarks do not see all of the mean embedding that the chosen rows see: another choice may be better. The error
+    /// that is reported is true all the same. More landmarks help, an exact embedding, or a longer bandwidth.
+    LandmarksTooFew {
+        /// How many there were.
+        landmarks: usize,
+        /// How much of the mean embedding they do not see, ‖μ − μ̃‖.
+        residual: f64,
+        /// The MMD of the chosen rows, beside which that is not small.
+        error: f64,
+    },
     /// More points were chosen than weights are found for; they have equal ones.
     TooManyToWeigh {
         /// How many were chosen.

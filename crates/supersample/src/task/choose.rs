@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::{Ended, ErrorScale, Problem, Stop};
+use super::{Advice, Ended, ErrorScale, Problem, Stop};
 use crate::watch::Progress;
 use crate::{Herder, Pick, Refined, Result, Watch};
 
@@ -40,11 +40,16 @@ pub struct Chosen {
     pub ended: Ended,
     /// What the swaps and the search have done, where there were any.
     pub refined: Option<Refined>,
+    /// The standard error of the [error](Self::error), where ‖μ‖² is an estimate.
+    pub standard_error: Option<f64>,
+    /// What to know of this choice before believing it.
+    pub advice: Option<Advice>,
 }
 
 impl Chosen {
     pub(super) fn new(trace: Vec<Pick>, ended: Ended) -> Chosen {
-        Chosen { rows: trace.iter().filter_map(|pick| pick.index).collect(), trace, ended, refined: None }
+        let rows = trace.iter().filter_map(|pick| pick.index).collect();
+        Chosen { rows, trace, ended, refined: None, standard_error: None, advice: None }
     }
 
     /// The MMD of all that was chosen, with equal weights; `None` where ‖μ‖² is not known.
@@ -121,8 +126,52 @@ impl Problem {
         watch: Watch,
     ) -> Result<Chosen> {
         stop.check()?;
-        self.prepare(watch)?;
-        self.herd_on(&mut self.herder(options.unique)?, &options.earlier, stop, seen, watch)
+        self.prepare_for(stop.number, watch)?;
+        let mut seen = seen;
+        let mut herder = self.herder(options.unique)?;
+        let herded = self.herd_on(&mut herder, &options.earlier, stop, &mut seen, watch)?;
+        self.settled(herded, &mut herder, stop, seen, watch)
+    }
+
+    /// What was herded with its errors measured, where landmarks have stood for μ: cut where a rule holds, or continued
+    /// while none does that seemed to.
+    fn settled(
+        &self,
+        herded: Chosen,
+        herder: &mut Herder,
+        stop: &Stop,
+        mut seen: impl FnMut(&Pick) -> ControlFlow<()>,
+        watch: Watch,
+    ) -> Result<Chosen> {
+        let Some(mut means) = self.means_at(&herded.rows, watch)? else { return Ok(herded) };
+        let mut chosen = self.restated(herded, &means)?;
+        if !stop.has_goal() {
+            return Ok(chosen);
+        }
+        let scale = self.error_scale()?;
+        let limit = stop.number.unwrap_or(self.open_rows());
+        loop {
+            let met = chosen.trace.iter().find_map(|pick| Some((pick.t, stop.met_by(pick.error, &scale)?)));
+            if let Some((count, ended)) = met {
+                chosen.trace.truncate(count);
+                chosen.rows.truncate(count);
+                let standard_error = chosen.error().and_then(|error| scale.standard_error(error));
+                return Ok(Chosen { ended, standard_error, ..chosen });
+            }
+            if !matches!(chosen.ended, Ended::Tolerance | Ended::Worth) {
+                return Ok(chosen);
+            }
+            let count = chosen.rows.len();
+            let more = Stop::after((count / 16 + 8).min(limit - count).max(1))?;
+            let further = self.herd_on(herder, &[], &more, &mut seen, watch)?;
+            let ended = match further.ended {
+                Ended::Number if count + further.rows.len() < limit => chosen.ended,
+                ended => ended,
+            };
+            means.extend(self.means_at(&further.rows, watch)?.into_iter().flatten());
+            chosen.rows.extend(further.rows);
+            chosen = self.restated(Chosen { ended, ..chosen }, &means)?;
+        }
     }
 
     /// Herds until a rule holds, with a herder over the pool of the problem.

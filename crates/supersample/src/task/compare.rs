@@ -67,6 +67,9 @@ pub struct Comparison {
     pub spaced: f64,
     /// The other errors of these.
     pub spaced_errors: TypicalErrors,
+    /// The standard errors of the mean MMD of random rows and of the MMD of those spread evenly, as far as they come from
+    /// ‖μ‖², where that is an estimate.
+    pub standard_errors: Option<(f64, f64)>,
 }
 
 impl Comparison {
@@ -91,7 +94,7 @@ impl Problem {
         if count >= n || count == 0 {
             return Ok(None);
         }
-        self.prepare(watch)?;
+        self.prepare_for(Some(count), watch)?;
         let (pool, reference) = (self.pool()?, self.reference()?);
         let draws = (KERNEL_VALUES / count.saturating_mul(count)).clamp(3, RANDOM_DRAWS);
         let done = AtomicUsize::new(0);
@@ -113,6 +116,10 @@ impl Problem {
             None => every_kth(n, count)?,
             Some(shares) => systematic_rows(shares, count)?,
         })?;
-        Ok(Some(Comparison { random, random_errors: TypicalErrors::mean_of(&others), spaced, spaced_errors }))
+        let random_errors = TypicalErrors::mean_of(&others);
+        let found = Comparison { random, random_errors, spaced, spaced_errors, standard_errors: None };
+        let scale = self.error_scale()?;
+        let standard_errors = scale.standard_error(found.random_mean()).zip(scale.standard_error(spaced));
+        Ok(Some(Comparison { standard_errors, ..found }))
     }
 }

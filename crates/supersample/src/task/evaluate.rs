@@ -11,6 +11,8 @@ use crate::{Error, Points, Result, Watch, metrics};
 pub struct Evaluation {
     /// The MMD, with weights where the subset has some.
     pub error: f64,
+    /// The standard error of it, where ‖μ‖² is an estimate.
+    pub standard_error: Option<f64>,
     /// How many independent draws have this expected squared error; a bound where the error is rounding.
     pub worth: Option<f64>,
     /// The errors column by column.
@@ -57,9 +59,11 @@ impl Problem {
     pub fn summarise_alone(&self, chosen: &Chosen, weights: Option<&OptimalWeights>) -> Result<Evaluation> {
         let error = weights.map_or(chosen.error(), |weights| weights.error).ok_or(Error::UnknownNorm)?;
         let weights = weights.map(|weights| weights.weights.as_slice());
+        let scale = self.error_scale()?;
         Ok(Evaluation {
             error,
-            worth: self.error_scale()?.worth(error),
+            standard_error: scale.standard_error(error),
+            worth: scale.worth(error),
             quality: self.quality(&self.rows().select(&chosen.rows)?, weights)?,
             comparison: None,
         })
@@ -69,8 +73,8 @@ impl Problem {
     /// ones. Compares all rows first, where that is still to be done; then T·n and T² kernel values.
     pub fn mmd(&self, subset: &Points, weights: Option<&[f64]>, watch: Watch) -> Result<f64> {
         let points = self.scaled(subset)?;
-        self.prepare(watch)?;
-        metrics::mmd_of_points(&**self.embedding(), &points, weights, watch)
+        self.prepare_for(Some(subset.len()), watch)?;
+        metrics::mmd_of_points(&*self.embedding(), &points, weights, watch)
     }
 
     /// The errors of a subset column by column, with weights of any sign or equal ones.
@@ -86,9 +90,11 @@ impl Problem {
         weights: Option<&[f64]>,
         watch: Watch,
     ) -> Result<Evaluation> {
+        let scale = self.error_scale()?;
         Ok(Evaluation {
             error,
-            worth: self.error_scale()?.worth(error),
+            standard_error: scale.standard_error(error),
+            worth: scale.worth(error),
             quality: self.quality(subset, weights)?,
             comparison: self.compare(subset.len(), watch)?,
         })

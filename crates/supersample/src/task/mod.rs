@@ -21,6 +21,7 @@ mod choose;
 mod compare;
 mod evaluate;
 mod gather;
+mod landmarks;
 mod memory;
 mod problem;
 mod row_weights;
@@ -33,6 +34,9 @@ pub use choose::{Chosen, HerdOptions, herd_until};
 pub use compare::{Comparison, TypicalErrors};
 pub use evaluate::Evaluation;
 pub use gather::{Gathered, Gatherer};
+pub use landmarks::{
+    CONTROL_ROWS, EXACT_UP_TO, EmbeddingChoice, choose_controls, choose_landmarks, default_landmarks,
+};
 pub use memory::MemoryEstimate;
 pub use problem::{Bandwidth, KernelChoice, Problem, ProblemOptions};
 pub use row_weights::RowWeights;

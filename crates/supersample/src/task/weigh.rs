@@ -51,6 +51,7 @@ pub fn weigh(mu: &dyn MeanEmbedding, points: &Points, rule: WeightRule) -> Resul
 impl Problem {
     /// The best weights on these rows by the rule; see [`weigh`].
     pub fn weigh(&self, rows: &[usize], rule: WeightRule) -> Result<Weighed> {
-        weigh(&**self.embedding(), &self.points().select(rows)?, rule)
+        self.pool()?;
+        weigh(&*self.embedding(), &self.points().select(rows)?, rule)
     }
 }
