@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from ._choose import herd, thin
 from ._evaluate import Evaluation, TypicalErrors, evaluate, mmd
 from ._herder import Herder, Pick
+from ._landmarks import Landmarks
 from ._mixture import GaussianMixture, sample
 from ._native import VERSION as __version__
 from ._native import instruction_set
@@ -37,6 +38,7 @@ __all__ = [
     "GaussianMixture",
     "Herder",
     "Kernel",
+    "Landmarks",
     "Laplace",
     "Linear",
     "Matern12",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _native
+from . import _batches, _native
 from ._advice import missed, tell
 from ._inputs import (
     Table,
@@ -43,6 +43,8 @@ def herd(
     tol: float | None = None,
     worth: float | None = None,
     num_samples: int | None = None,
+    pool_rows: int | None = None,
+    max_memory: int | str | None = None,
     threads: int | None = None,
     precision: Precision = "mixed",
     progress: bool | Listener | None = None,
@@ -58,7 +60,9 @@ def herd(
     x
         One row for each point: a NumPy array, anything that becomes one (`__array__`, DLPack), a frame (pandas, polars,
         dask, Arrow), of which ids (chain, draw, iteration, row, names ending in `__`) are passed over, or a dict of
-        arrays with one entry for each draw along their first axis.
+        arrays with one entry for each draw along their first axis. Rows that need not fit into memory: an Arrow dataset
+        or RecordBatchReader, an iterator of batches (arrays or frames, or pairs of these with weights), a function that
+        makes such an iterator, or a memory map with `pool_rows` or `max_memory`. See there.
     n, num_samples
         How many rows to choose (not a step: `herd(x, 10)` chooses 10 rows, not every tenth); with `tol` or `worth` at
         most so many, and then by default as many as there are rows.
@@ -79,6 +83,11 @@ def herd(
         Choose no row twice. By default rows may repeat, as in the paper.
     tol, worth
         Stop at the first MMD of at most `tol`, or when the points are worth so many independent draws of these rows.
+    pool_rows, max_memory
+        Go through the rows in batches and choose from so many of them, drawn at random, or from as many as fit into so
+        much memory (bytes, or a text such as 500M or 2G); by default, where rows come in batches, from 100,000. All rows
+        are matched and the MMD is that to all of them, with landmarks for the mean embedding. What can be gone through
+        only once is copied to a temporary file.
     threads
         By default RAYON_NUM_THREADS or OMP_NUM_THREADS, where they are set, or else all cores; the result does not
         depend on it.
@@ -97,6 +106,28 @@ def herd(
     ('tolerance', True)
     """
     n, tol, worth, rule = as_size(n, num_samples), as_goal(tol, "tol"), as_goal(worth, "worth"), as_rule(weights)
+    if pool_rows is not None or max_memory is not None or _batches.is_stream(x):
+        _batches.refuse(weights=None if rule == "equal" else rule)
+        return _batches.choose(
+            _batches.as_batches(x, sample_weight, log_weight),
+            _batches.Choice(
+                n=_limit(n, tol, worth),
+                tol=tol,
+                worth=worth,
+                thinning=False,
+                distinct=bool(unique),
+                search=0,
+                seed=0,
+                threads=as_threads(threads),
+            ),
+            pool_rows=pool_rows,
+            max_memory=max_memory,
+            kernel=kernel,
+            bandwidth=bandwidth,
+            scale=scale,
+            precision=precision,
+            progress=progress,
+        )
     table, limit = weighted(as_table(x), sample_weight, log_weight), _limit(n, tol, worth)
     samples = prepared(table, kernel, bandwidth, scale, precision)
     with reporting(progress) as listener:
@@ -136,6 +167,8 @@ def thin(
     exclude: Any = None,
     groups: Any = None,
     quotas: int | Sequence[int] | Mapping[Any, int] | None = None,
+    pool_rows: int | None = None,
+    max_memory: int | str | None = None,
     threads: int | None = None,
     precision: Precision = "mixed",
     progress: bool | Listener | None = None,
@@ -174,6 +207,29 @@ def thin(
     5
     """
     n, tol, worth, rule = as_size(n, num_samples), as_goal(tol, "tol"), as_goal(worth, "worth"), as_rule(weights)
+    if pool_rows is not None or max_memory is not None or _batches.is_stream(x):
+        _batches.refuse(weights=None if rule == "equal" else rule, include=include, exclude=exclude, groups=groups)
+        sweeps = None if search is None else as_count(search, "search", 0)
+        return _batches.choose(
+            _batches.as_batches(x, sample_weight, log_weight),
+            _batches.Choice(
+                n=_limit(n, tol, worth),
+                tol=tol,
+                worth=worth,
+                thinning=True,
+                distinct=not repeats,
+                search=sweeps,
+                seed=as_count(seed, "seed", 0),
+                threads=as_threads(threads),
+            ),
+            pool_rows=pool_rows,
+            max_memory=max_memory,
+            kernel=kernel,
+            bandwidth=bandwidth,
+            scale=scale,
+            precision=precision,
+            progress=progress,
+        )
     table = weighted(as_table(x), sample_weight, log_weight)
     rows = len(table.values)
     labels, group_of, quota_of = _grouped(groups, quotas)

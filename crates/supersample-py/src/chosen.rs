@@ -5,7 +5,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use supersample::task::{self, Ended, ErrorScale, HerdOptions, Problem, Stop, ThinOptions, Weighed};
 use supersample::weights::WeightRule;
-use supersample::{Error, Pick, RefineOptions, Result};
+use supersample::{Error, Pick, RefineOptions, Refined, Result};
 
 use crate::advice::Told;
 use crate::arrays::{Column, RowNumbers, counted};
@@ -43,7 +43,7 @@ pub(crate) struct Chosen {
 
 /// What swaps and search have done; a dict for Python.
 #[derive(Clone, IntoPyObject)]
-struct Refinement {
+pub(crate) struct Refinement {
     mmd_before: Option<f64>,
     mmd_swapped: Option<f64>,
     /// `None` without a search.
@@ -56,7 +56,27 @@ struct Refinement {
     converged: bool,
 }
 
+impl Refinement {
+    pub(crate) fn of(refined: Refined, is_searched: bool, stop: &Stop) -> Refinement {
+        Refinement {
+            mmd_before: refined.start_error,
+            mmd_swapped: refined.swept_error,
+            mmd_searched: refined.error.filter(|_| is_searched),
+            herded: !stop.has_goal(),
+            swaps: refined.swaps,
+            sweeps: refined.sweeps,
+            kernel_rows: refined.kernel_rows,
+            converged: refined.converged,
+        }
+    }
+}
+
 impl Chosen {
+    /// With what swaps and search have done.
+    pub(crate) fn refined(self, refinement: Option<Refinement>) -> Chosen {
+        Chosen { refinement, ..self }
+    }
+
     /// Picks, with the weights that were found for them if any were asked for.
     pub(crate) fn new(
         trace: &[Pick],
@@ -168,16 +188,6 @@ pub(crate) fn thin(
     run(py, threads, size, progress.as_ref(), |watch| {
         let task::Chosen { trace, ended, refined, .. } = problem.thin(&stop, &options, watch)?;
         let chosen = Chosen::of(problem, &trace, ended, rule, Some(&stop))?;
-        let refinement = refined.map(|refined| Refinement {
-            mmd_before: refined.start_error,
-            mmd_swapped: refined.swept_error,
-            mmd_searched: refined.error.filter(|_| is_searched),
-            herded: !stop.has_goal(),
-            swaps: refined.swaps,
-            sweeps: refined.sweeps,
-            kernel_rows: refined.kernel_rows,
-            converged: refined.converged,
-        });
-        Ok(Chosen { refinement, ..chosen })
+        Ok(chosen.refined(refined.map(|refined| Refinement::of(refined, is_searched, &stop))))
     })
 }

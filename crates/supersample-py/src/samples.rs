@@ -37,18 +37,7 @@ impl Samples {
         precision: &str,
         known: Option<PyReadonlyArray1<'_, f64>>,
     ) -> PyResult<Samples> {
-        let precision = match precision {
-            "mixed" => Precision::Mixed,
-            "double" => Precision::Double,
-            _ => {
-                let message = format!("precision is '{precision}'; choose mixed or double");
-                return Err(PyValueError::new_err(message));
-            }
-        };
-        let options = ProblemOptions::default()
-            .scale(Scale::named(scale).map_err(refused)?)
-            .named_kernel(kernel, bandwidths.map_or(Bandwidth::Median, Bandwidth::Lengths))
-            .precision(precision);
+        let options = options_of(kernel, bandwidths, scale, precision)?;
         let (values, dim) = rows(&x)?;
         let (weights, logs, known) = (numbers(sample_weight), numbers(log_weight), numbers(known));
         // Scaling and the median distance take milliseconds; on a pool of ours, since the global one dies in a fork.
@@ -100,6 +89,28 @@ impl Samples {
     fn known<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
         self.problem.recalled().map(|values| PyArray1::from_slice(py, &values))
     }
+}
+
+/// The precision of this name.
+pub(crate) fn precision_of(name: &str) -> PyResult<Precision> {
+    match name {
+        "mixed" => Ok(Precision::Mixed),
+        "double" => Ok(Precision::Double),
+        _ => Err(PyValueError::new_err(format!("precision is '{name}'; choose mixed or double"))),
+    }
+}
+
+/// How rows are made ready, by Python's words.
+pub(crate) fn options_of(
+    kernel: &str,
+    bandwidths: Option<Vec<f64>>,
+    scale: &str,
+    precision: &str,
+) -> PyResult<ProblemOptions> {
+    Ok(ProblemOptions::default()
+        .scale(Scale::named(scale).map_err(refused)?)
+        .named_kernel(kernel, bandwidths.map_or(Bandwidth::Median, Bandwidth::Lengths))
+        .precision(precision_of(precision)?))
 }
 
 impl Samples {

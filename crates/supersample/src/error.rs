@@ -121,6 +121,25 @@ pub enum Error {
     /// Every weight is given by its logarithm, and every logarithm is −∞.
     #[error("every log-weight is -inf; at least one row must have a weight")]
     NoLogWeights,
+    /// Something was asked for that only rows in memory have.
+    #[error(
+        "{what} needs all rows in memory, and only a sample of them is there; leave it out, or allow more memory"
+    )]
+    NotInMemory {
+        /// What was asked for.
+        what: &'static str,
+    },
+    /// A pass over batches had other rows than the one before.
+    #[error("{found} rows were summed, and there are {expected}; give the same rows in every pass")]
+    RowsSummed {
+        /// How many came.
+        found: usize,
+        /// How many there are.
+        expected: usize,
+    },
+    /// Rows are to be chosen from a sample before the rows that it was drawn from have been summed.
+    #[error("the rows behind the sample have not been summed at landmarks yet; do that first")]
+    NotProjected,
     /// Batches of rows do not all have weights of one kind.
     #[error(
         "the rows from {first_row} on have weights of another kind than those before; give all of them weights, or none"

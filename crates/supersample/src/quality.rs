@@ -158,6 +158,17 @@ impl Reference {
         Ok(Reference { columns, correlations })
     }
 
+    /// With means and standard deviations that are known better than these rows know them, because they are a sample of
+    /// more; quantiles and correlations stay those of the rows.
+    pub(crate) fn with_moments(mut self, moments: &[Option<Moments>]) -> Reference {
+        for (column, known) in self.columns.iter_mut().zip(moments) {
+            if let (Some(column), Some(known)) = (column, known) {
+                column.moments = *known;
+            }
+        }
+        self
+    }
+
     /// The errors of a subset: rows of as many numbers as the data's, with a weight each where they are not equal.
     pub fn quality(&self, values: &[f64], weights: Option<&[f64]>) -> Result<Quality> {
         let dim = self.columns.len();

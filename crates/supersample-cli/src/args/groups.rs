@@ -167,9 +167,13 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) resume: Option<PathBuf>,
 
-    /// Refuse a run that needs more memory than this, as in 500M or 2G
+    /// Take no more memory than this, as in 500M or 2G: rows that do not fit are read in batches
     #[arg(long, value_name = "SIZE", value_parser = memory_size)]
     pub(crate) max_memory: Option<u64>,
+
+    /// Read in batches, and choose from so many rows drawn at random [default: as many as fit]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole_number)]
+    pub(crate) pool_rows: Option<usize>,
 
     /// Say how long each phase took [default: on a terminal]
     #[arg(long)]

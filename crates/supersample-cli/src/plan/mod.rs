@@ -44,6 +44,8 @@ pub(crate) struct ChoosePlan {
     pub(crate) outputs: Outputs,
     pub(crate) checkpoint: Option<PathBuf>,
     pub(crate) resume: Option<PathBuf>,
+    /// The files are read in batches, and so many of their rows are chosen from.
+    pub(crate) pool_rows: Option<usize>,
     /// Whether what is written is in the order of the files, not of choice.
     pub(crate) sorted: bool,
     /// Whether the summary says how long each phase took, terminal or not.
@@ -160,6 +162,7 @@ impl ChoosePlan {
             // It may well be the checkpoint, but nothing else that is written.
             check_distinct(&[resume.as_path()], &outputs.named()).context("--resume")?;
         }
+        ensure!(run.pool_rows != Some(0), "--pool-rows is 0; there must be rows to choose from");
         let stop = stop(size.number, size.tol, size.worth)?;
         let per = set.as_ref().and_then(|set| set.balance.per.clone());
         Ok(ChoosePlan {
@@ -172,6 +175,7 @@ impl ChoosePlan {
             outputs,
             checkpoint: run.checkpoint,
             resume: run.resume,
+            pool_rows: run.pool_rows,
             sorted,
             timing: run.timing,
             quiet: run.quiet,

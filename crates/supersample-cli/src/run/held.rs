@@ -44,9 +44,10 @@ pub(super) fn hold<'a>(
         parameters: owned(draws.parameter_names()),
         unused: owned(draws.unused_names()),
         weight_column: plan.weight_column().map(str::to_string),
-        effective_size: task
-            .shares()
-            .map(|shares| 1.0 / shares.iter().map(|share| share * share).sum::<f64>()),
+        effective_size: task.shares().map(|shares| match task.gathered() {
+            Some(gathered) => gathered.effective_size(),
+            None => 1.0 / shares.iter().map(|share| share * share).sum::<f64>(),
+        }),
     };
     let distances = Distances {
         kernel: task.kernel().clone(),

@@ -2,6 +2,7 @@
 
 mod advice;
 mod balance;
+mod batches;
 mod checkpoint;
 mod choose;
 mod eval;

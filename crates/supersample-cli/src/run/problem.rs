@@ -27,6 +27,8 @@ pub(super) struct Problem {
     pub(super) notes: Vec<String>,
     /// What the user should know before believing the result.
     pub(super) warnings: Vec<String>,
+    /// Rows at a time, where the files are gone through in batches.
+    pub(super) batch_rows: usize,
 }
 
 impl Problem {
@@ -46,16 +48,7 @@ impl Problem {
         if let Some((rows, dim)) = plan.max_memory.and_then(|_| Draws::expected_size(&plan.files, &reading)) {
             check(rows, dim)?;
         }
-        let mut draws = Draws::read(&plan.files, &reading)?;
-        if plan.warmup && !draws.has_warmup() {
-            bail!("--warmup has no effect: the files say nothing of warm-up rows; leave it out");
-        }
-        if plan.separator.is_some() && !draws.format().is_text() {
-            bail!("--separator has no effect on {} files; leave it out", draws.format());
-        }
-        if plan.shape.is_some() && !matches!(draws.format(), Format::Npy | Format::Npz) {
-            bail!("--shape has no effect on {} files; leave it out", draws.format());
-        }
+        let mut draws = checked(plan, Draws::read(&plan.files, &reading)?)?;
         check(draws.len(), draws.dim())?;
         let groups = draws.groups()?;
         let rows = Points::from_vec(draws.take_values(), draws.dim())?;
@@ -64,23 +57,15 @@ impl Problem {
             (WeightsPlan::LogColumn(_), Some(logs)) => RowWeights::Logs(logs),
             _ => RowWeights::Equal,
         };
-        let mut options = ProblemOptions::default().scale(plan.scale).precision(plan.precision);
-        options.kernel = plan.kernel.clone();
-        let task =
-            task::Problem::weighted(rows, weights, options).map_err(|error| refused(error, plan, &draws))?;
-        let names = draws.parameter_names();
-        let told = |is_note: bool| {
-            let such = task.advice().iter().filter(move |advice| advice::is_note(advice) == is_note);
-            such.filter_map(|advice| advice::in_words(advice, &names)).collect::<Vec<_>>()
-        };
-        let (noted, warnings) = (told(true), told(false));
-        let notes = draws.notes().iter().map(ToString::to_string).chain(noted).collect();
-        Ok(Problem { groups, task, notes, warnings, draws })
+        let task = task::Problem::weighted(rows, weights, options_of(plan))
+            .map_err(|error| refused(error, plan, &draws))?;
+        let (notes, warnings) = told_of(&task, &draws);
+        Ok(Problem { groups, task, notes, warnings, draws, batch_rows: 0 })
     }
 
     /// What memory a run takes that reads these draws and does no more than herd or evaluate.
     pub(super) fn memory(&self, plan: &DrawsPlan) -> MemoryEstimate {
-        memory_of(plan, self.draws.len(), self.draws.dim())
+        memory_of(plan, self.task.rows().len(), self.draws.dim())
     }
 
     /// The rows of the file, as they are compared parameter by parameter.
@@ -99,6 +84,7 @@ impl Problem {
         print.word(self.task.points().dim() as u64);
         print.numbers(self.task.points().as_slice());
         print.numbers(self.task.shares().unwrap_or_default());
+        print.word(self.task.gathered().map_or(0, |gathered| gathered.rows() as u64));
         print.finish()
     }
 
@@ -121,6 +107,37 @@ impl Problem {
     }
 }
 
+/// The draws, unless a flag has no effect on them.
+pub(super) fn checked(plan: &DrawsPlan, draws: Draws) -> Result<Draws> {
+    if plan.warmup && !draws.has_warmup() {
+        bail!("--warmup has no effect: the files say nothing of warm-up rows; leave it out");
+    }
+    if plan.separator.is_some() && !draws.format().is_text() {
+        bail!("--separator has no effect on {} files; leave it out", draws.format());
+    }
+    if plan.shape.is_some() && !matches!(draws.format(), Format::Npy | Format::Npz) {
+        bail!("--shape has no effect on {} files; leave it out", draws.format());
+    }
+    Ok(draws)
+}
+
+/// How the library makes the rows ready.
+pub(super) fn options_of(plan: &DrawsPlan) -> ProblemOptions {
+    let mut options = ProblemOptions::default().scale(plan.scale).precision(plan.precision);
+    options.kernel = plan.kernel.clone();
+    options
+}
+
+/// What was assumed about the files, and what the user should know before believing the result.
+pub(super) fn told_of(task: &task::Problem, draws: &Draws) -> (Vec<String>, Vec<String>) {
+    let names = draws.parameter_names();
+    let told = |is_note: bool| {
+        let such = task.advice().iter().filter(move |advice| advice::is_note(advice) == is_note);
+        such.filter_map(|advice| advice::in_words(advice, &names)).collect::<Vec<_>>()
+    };
+    (draws.notes().iter().map(ToString::to_string).chain(told(true)).collect(), told(false))
+}
+
 /// What memory a run on so many rows and columns takes that does no more than herd or evaluate.
 pub(super) fn memory_of(plan: &DrawsPlan, rows: usize, dim: usize) -> MemoryEstimate {
     MemoryEstimate::of(rows, dim)
@@ -130,7 +147,7 @@ pub(super) fn memory_of(plan: &DrawsPlan, rows: usize, dim: usize) -> MemoryEsti
 }
 
 /// What the library refuses, in the words of the flags and the file.
-fn refused(error: Error, plan: &DrawsPlan, draws: &Draws) -> anyhow::Error {
+pub(super) fn refused(error: Error, plan: &DrawsPlan, draws: &Draws) -> anyhow::Error {
     let is_median = matches!(plan.kernel, KernelChoice::Named { bandwidth: Bandwidth::Median, .. });
     let is_of_weights = matches!(
         error,

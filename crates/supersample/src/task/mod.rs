@@ -26,6 +26,7 @@ mod memory;
 mod problem;
 mod row_weights;
 mod stop;
+mod streamed;
 mod thin;
 mod weigh;
 
@@ -41,5 +42,6 @@ pub use memory::MemoryEstimate;
 pub use problem::{Bandwidth, KernelChoice, Problem, ProblemOptions};
 pub use row_weights::RowWeights;
 pub use stop::{Ended, ErrorScale, Stop};
+pub use streamed::pool_rows_within;
 pub use thin::ThinOptions;
 pub use weigh::{MOST_WEIGHTED, Weighed, weigh};

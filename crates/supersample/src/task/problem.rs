@@ -4,7 +4,9 @@ use std::sync::{Arc, OnceLock};
 
 use std::borrow::Cow;
 
-use super::{Advice, EmbeddingChoice, ErrorScale, RowWeights, advice, default_landmarks, landmarks};
+use super::{
+    Advice, EmbeddingChoice, ErrorScale, Gathered, RowWeights, advice, default_landmarks, landmarks,
+};
 use crate::bandwidth::MedianDistance;
 use crate::quality::Reference;
 use crate::scale::{Scale, Scaling};
@@ -158,10 +160,12 @@ pub struct Problem {
     mu: Arc<Empirical>,
     is_projected: bool,
     /// How many landmarks were asked for.
-    asked_landmarks: Option<usize>,
-    seed: u64,
+    pub(super) asked_landmarks: Option<usize>,
+    pub(super) seed: u64,
+    /// What is known of all rows, where those at hand are a sample of them.
+    pub(super) gathered: Option<Gathered>,
     /// The landmarks that stand for μ, once the rows have been summed at them.
-    projected: OnceLock<Arc<Landmarks>>,
+    pub(super) projected: OnceLock<Arc<Landmarks>>,
     advice: Vec<Advice>,
     /// The pool of all rows, once they have been compared.
     pool: OnceLock<Pool>,
@@ -178,19 +182,33 @@ impl Problem {
     /// of the pool, unless the options let them in.
     pub fn weighted(rows: Points, weights: RowWeights, options: ProblemOptions) -> Result<Problem> {
         let shares = weights.shares(rows.len())?;
+        let scaling = Scaling::fit(options.scale, rows.as_slice(), rows.dim(), shares.as_deref())?;
+        Problem::ready(rows, shares, scaling, None, options)
+    }
+
+    /// Rows with their shares and their scaling; `gathered` has what is known of all rows where these are a sample of more.
+    pub(super) fn ready(
+        rows: Points,
+        shares: Option<Vec<f64>>,
+        scaling: Scaling,
+        gathered: Option<Gathered>,
+        options: ProblemOptions,
+    ) -> Result<Problem> {
         let ProblemOptions { scale, kernel, precision, pool_without_weight, embedding, .. } = options;
         if options.landmarks == Some(0) {
             let advice = "ask for at least one";
             return Err(Error::BadOption { option: "the number of landmarks", value: 0.0, advice });
         }
-        let is_projected = embedding.is_projected(rows.len());
+        let is_projected = gathered.is_some() || embedding.is_projected(rows.len());
         let without_weight: Vec<usize> = match (&shares, pool_without_weight) {
             (Some(shares), false) => (0..rows.len()).filter(|&row| shares[row] == 0.0).collect(),
             _ => Vec::new(),
         };
-        let scaling = Scaling::fit(scale, rows.as_slice(), rows.dim(), shares.as_deref())?;
         let points = scaled(scale, &scaling, &rows)?;
-        let mut advice = advice::of_rows(shares.as_deref(), without_weight.len(), &scaling, rows.dim());
+        let mut advice = match &gathered {
+            None => advice::of_rows(shares.as_deref(), without_weight.len(), &scaling, rows.dim()),
+            Some(gathered) => advice::of_gathered(gathered, scale, &scaling),
+        };
         let (kernel, median) = kernel.for_points(&points, shares.as_deref())?;
         advice.extend(advice::of_kernel(&kernel, &points, shares.as_deref()));
         let mu = match &shares {
@@ -210,6 +228,7 @@ impl Problem {
             is_projected,
             asked_landmarks: options.landmarks,
             seed: options.seed,
+            gathered,
             projected: OnceLock::new(),
             advice,
             pool: OnceLock::new(),
@@ -220,6 +239,10 @@ impl Problem {
     /// Takes μ on the rows as an earlier run of this very problem had computed it ([`recalled`](Self::recalled)), which
     /// saves the comparison of all rows. The numbers are taken on trust: wrong ones give wrong choices.
     pub fn recall(self, values: Vec<f64>) -> Result<Problem> {
+        if self.gathered.is_some() {
+            self.recall_sums(&values)?;
+            return Ok(self);
+        }
         if self.is_projected {
             let mu = landmarks::recall(&self.mu, self.precision, &values, self.seed)?;
             return Ok(Problem { projected: OnceLock::from(Arc::new(mu)), pool: OnceLock::new(), ..self });
@@ -231,6 +254,7 @@ impl Problem {
     /// μ on the rows, and where landmarks stand for it the sums at these, where they have been computed.
     pub fn recalled(&self) -> Option<Cow<'_, [f64]>> {
         match self.is_projected {
+            true if self.gathered.is_some() => self.recalled_sums().map(Cow::Owned),
             true => self.projected.get()?.recalled().map(Cow::Owned),
             false => self.mu.recalled().map(Cow::Borrowed),
         }
@@ -252,6 +276,9 @@ impl Problem {
         if !self.is_projected {
             self.mu.prepare(watch)?;
         } else if self.projected.get().is_none() {
+            if self.gathered.is_some() {
+                return Err(Error::NotProjected);
+            }
             let asked = self.asked_landmarks.map(|asked| asked.min(self.rows.len()));
             let count = asked.unwrap_or_else(|| default_landmarks(self.rows.len(), chosen));
             let mu = landmarks::project(&self.mu, self.precision, count, self.seed, watch)?;
@@ -323,6 +350,9 @@ impl Problem {
 
     /// The precision in use: double, although mixed was asked for, where the rows are few or spread too wide.
     pub fn precision_in_use(&self) -> Precision {
+        if let (Some(_), Some(landmarks)) = (&self.gathered, self.landmarks()) {
+            return landmarks.sums().sums().precision();
+        }
         let projected = self.landmarks().and_then(Landmarks::samples);
         projected.unwrap_or(&self.mu).precision_in_use()
     }
@@ -379,7 +409,10 @@ impl Problem {
         if let Some(reference) = self.reference.get() {
             return Ok(reference);
         }
-        let reference = Reference::new(self.rows.as_slice(), self.rows.dim(), self.shares())?;
+        let mut reference = Reference::new(self.rows.as_slice(), self.rows.dim(), self.shares())?;
+        if let Some(gathered) = &self.gathered {
+            reference = reference.with_moments(gathered.moments());
+        }
         Ok(self.reference.get_or_init(|| reference))
     }
 
