@@ -281,9 +281,11 @@ def choose(
             threads=choice.threads,
             progress=listener,
         )
-        sums = unmeasured.sums(samples)
-        _summed(batches, samples, sums, total, choice.threads, listener, f"comparing {counted(total, 'row')} with the chosen")
-        chosen = unmeasured.measured(samples, sums, choice.threads)
+        at_chosen = None
+        if drawn is not None:
+            at_chosen, what = unmeasured.sums(samples), f"comparing {counted(total, 'row')} with those chosen"
+            _summed(batches, samples, at_chosen, total, choice.threads, listener, what)
+        chosen = unmeasured.measured(samples, at_chosen, choice.threads)
     tell(chosen.advice, batches.names)
     missed(chosen, len(chosen.rows), choice.n, choice.tol, choice.worth)
     return _result(batches, samples, chosen, total, scale)

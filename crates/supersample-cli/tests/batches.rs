@@ -59,7 +59,12 @@ fn every_format_gives_the_same_rows_and_the_error_to_all_of_them() {
     desk.ran("thin d.parquet -n 20 --bandwidth 2 --pool-rows 2000 -o o.csv --json s.json");
     desk.ran("eval d.csv o.csv --bandwidth 2 --json e.json");
     let error = |name: &str| json(&desk, name)["result"]["mmd"].as_f64().unwrap();
-    assert!((error("s.json") / error("e.json") - 1.0).abs() < 0.01, "{} {}", error("s.json"), error("e.json"));
+    assert!(
+        (error("s.json") / error("e.json") - 1.0).abs() < 0.01,
+        "{} {}",
+        error("s.json"),
+        error("e.json")
+    );
     assert_eq!(json(&desk, "s.json")["input"]["rows"].as_u64(), Some(ROWS as u64));
 }
 
@@ -125,12 +130,17 @@ fn what_needs_all_rows_is_refused_with_a_sentence() {
             format!("supersample: {named} needs all rows in memory; leave it out, or leave out --pool-rows")
         );
     }
-    assert_eq!(desk.refused("d.csv -n 9 --pool-rows 0"), "--pool-rows is 0; there must be rows to choose from");
+    assert_eq!(
+        desk.refused("d.csv -n 9 --pool-rows 0"),
+        "--pool-rows is 0; there must be rows to choose from"
+    );
     let frame = Frame { columns: vec![("x".to_string(), Column::doubles((0..50).map(f64::from)))] };
     let mut bytes = Vec::new();
     frame.write_as(OutputFormat::of_path(&desk.path("d.npz")).unwrap(), &mut bytes).unwrap();
     desk.write("d.npz", bytes);
-    assert!(desk.refused("d.npz -n 9 --pool-rows 20").starts_with("d.npz: an .npz holds its columns one after"));
+    assert!(
+        desk.refused("d.npz -n 9 --pool-rows 20").starts_with("d.npz: an .npz holds its columns one after")
+    );
     // A bad cell is named as ever, wherever it is.
     let mut text = posterior(5000);
     text += "1,2,x,4\n";
@@ -151,9 +161,9 @@ fn a_run_in_batches_goes_on_from_its_checkpoint() {
     desk.ran("herd d.parquet -n 20 -q --pool-rows 2000 --resume ck --indices again.txt -o o.csv");
     desk.ran("herd d.parquet -n 20 -q --pool-rows 2000 --indices plain.txt -o o.csv");
     assert_eq!(desk.read("again.txt"), desk.read("plain.txt"));
-    let other = desk.refused("d.parquet -n 60 --pool-rows 1999 --resume ck");
+    let other = desk.refused("d.parquet -n 60 -q --pool-rows 1999 --resume ck");
     assert!(other.starts_with("ck: the checkpoint belongs to other data"), "{other}");
-    let other = desk.refused("d.parquet -n 60 --resume ck");
+    let other = desk.refused("d.parquet -n 60 -q --resume ck");
     assert!(other.starts_with("ck: the checkpoint belongs to other data"), "{other}");
 }
 
@@ -161,7 +171,8 @@ fn a_run_in_batches_goes_on_from_its_checkpoint() {
 #[test]
 fn an_interrupted_run_in_batches_writes_what_it_has() {
     let desk = desk();
-    let child = spawn(&desk, "herd d.csv -n 3000000 --pool-rows 2000 -o o.csv --indices i.txt --checkpoint ck");
+    let child =
+        spawn(&desk, "herd d.csv -n 3000000 --pool-rows 2000 -o o.csv --indices i.txt --checkpoint ck");
     wait_for("the checkpoint", || desk.path("ck").exists());
     std::thread::sleep(std::time::Duration::from_millis(300));
     signal(&child, "-INT");

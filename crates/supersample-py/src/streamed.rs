@@ -44,7 +44,7 @@ fn weights_of<'a>(weights: &'a Option<Vec<f64>>, logs: &'a Option<Vec<f64>>) -> 
 #[pyo3(signature = (limit, columns, n, *, thinning))]
 pub(crate) fn pool_rows(limit: u64, columns: usize, n: Option<usize>, thinning: bool) -> PyResult<usize> {
     let needs = |rows: usize| {
-        let memory = MemoryEstimate::of(rows, columns).weighing(task::default_landmarks(rows, n));
+        let memory = MemoryEstimate::of(rows, columns).landmarks(task::default_landmarks(rows, n));
         if thinning { memory.thinning(n.unwrap_or(10_000), &RefineOptions::default()) } else { memory }
     };
     pool_rows_within(limit, n, needs).map_err(refused)
@@ -241,20 +241,28 @@ impl Unmeasured {
         Ok(PassSums { sums: Mutex::new(Sums::AtRows(sums)) })
     }
 
-    /// The third pass is over: what was chosen, with the error that it has.
+    /// The third pass is over: what was chosen, with the error that it has. No sums are needed where all rows are at hand.
     fn measured(
         &self,
         py: Python<'_>,
         samples: &Bound<'_, Samples>,
-        sums: &Bound<'_, PassSums>,
+        sums: Option<&Bound<'_, PassSums>>,
         threads: Option<usize>,
     ) -> PyResult<Chosen> {
-        let (problem, sums) = (&samples.get().problem, locked(&sums.get().sums)?.clone());
-        let Sums::AtRows(sums) = sums else {
-            return Err(PyValueError::new_err("these sums are not at the chosen rows"));
+        let problem = &samples.get().problem;
+        let sums = sums.map(|sums| locked(&sums.get().sums).map(|sums| sums.clone())).transpose()?;
+        let means = match sums {
+            None => None,
+            Some(Sums::AtRows(sums)) => Some(sums.means().map_err(refused)?),
+            Some(Sums::AtLandmarks(_)) => {
+                return Err(PyValueError::new_err("these sums are not at the chosen rows"));
+            }
         };
         run(py, threads, f64::INFINITY, None, |_| {
-            let chosen = problem.restated(self.chosen.clone(), &sums.means()?)?;
+            let chosen = match &means {
+                Some(means) => problem.restated(self.chosen.clone(), means)?,
+                None => self.chosen.clone(),
+            };
             let found = Chosen::of(problem, &chosen.trace, chosen.ended, None, Some(&self.stop))?;
             Ok(found
                 .refined(chosen.refined.map(|refined| Refinement::of(refined, self.is_searched, &self.stop))))

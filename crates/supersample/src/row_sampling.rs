@@ -1,5 +1,6 @@
 //! Rows drawn from rows: some of many without repeats, or at equal steps of their summed weight.
 
+mod by_weight;
 mod uniform;
 
 use std::collections::BTreeSet;
@@ -7,6 +8,7 @@ use std::collections::BTreeSet;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
+pub(crate) use self::by_weight::WeightedDraws;
 pub(crate) use self::uniform::UniformSample;
 
 /// `size` of the numbers below `n`, all distinct and the same on every run; all of them where there are no more.

@@ -50,7 +50,10 @@ pub(super) fn in_words(advice: &Advice, columns: &[&str]) -> Option<String> {
             "the best weights were not found to the last digit; these are the best met".to_string()
         }
         Advice::ScaledBySample { rows } => {
-            format!("the columns are scaled by the {} that were drawn, not by all rows", counted(*rows, "row"))
+            format!(
+                "the columns are scaled by the {} that were drawn, not by all rows",
+                counted(*rows, "row")
+            )
         }
         _ => return None,
     };

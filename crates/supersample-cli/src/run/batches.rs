@@ -140,9 +140,8 @@ fn pool_rows(
         Room::Bytes(limit) => limit,
     };
     let reading = READING_BYTES.min(limit / 4);
-    // The kernel matrix of the landmarks and its factor take as much as those of weights.
     let landmarks = |rows: usize| default_landmarks(rows, plan.stop.number);
-    let needs = |rows: usize| needs(memory_of(&plan.draws, rows, dim)).weighing(landmarks(rows));
+    let needs = |rows: usize| needs(memory_of(&plan.draws, rows, dim)).landmarks(landmarks(rows));
     let rows = pool_rows_within(limit.saturating_sub(reading), plan.stop.number, needs);
     rows.map_err(|error| match error {
         Error::TooLittleMemory { needed, .. } => Error::TooLittleMemory { needed: needed + reading, limit },

@@ -117,10 +117,15 @@ fn swap_rows(values: &mut [f64], dim: usize, a: usize, b: usize) {
 }
 
 /// The finish of SplitMix64, under which neighbours have nothing in common.
-fn stirred(word: u64) -> u64 {
+pub(super) fn stirred(word: u64) -> u64 {
     let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     word ^ (word >> 31)
+}
+
+/// A number above 0 and up to 1, as likely to be anywhere there.
+pub(super) fn part_of_one(word: u64) -> f64 {
+    ((word >> 11) + 1) as f64 / (1_u64 << 53) as f64
 }
 
 #[cfg(test)]

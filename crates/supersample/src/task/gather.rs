@@ -1,10 +1,13 @@
 //! One pass over rows that need not fit into memory: how many there are, what they weigh, their moments, and a uniform
 //! sample of them to choose from.
 
-use super::RowWeights;
-use crate::row_sampling::UniformSample;
+use super::{CONTROL_ROWS, RowWeights};
+use crate::row_sampling::{UniformSample, WeightedDraws};
 use crate::scale::{Moments, RunningMoments};
 use crate::{Error, Points, Result};
+
+/// So that the control rows have nothing to do with the pool.
+const CONTROL_SEED: u64 = 0x5851_f42d_4c95_7f2d;
 
 /// Takes in rows batch by batch. Nothing but a sample of them is kept, and how they are cut into batches does not matter
 /// to which these are.
@@ -24,13 +27,22 @@ use crate::{Error, Points, Result};
 #[derive(Debug)]
 pub struct Gatherer {
     dim: usize,
+    seed: u64,
     sample: UniformSample,
+    controls: Controls,
     moments: RunningMoments,
     scale: Option<WeightScale>,
     /// Σ w and Σ w² in units of the largest weight so far.
     total: f64,
     squares: f64,
     without_weight: usize,
+}
+
+/// Rows at which μ will be computed to estimate its norm: as likely as their weights, whatever the pool has drawn.
+#[derive(Debug)]
+enum Controls {
+    Distinct(UniformSample),
+    ByWeight(WeightedDraws),
 }
 
 /// What weights are divided by, so that their sums stay in range: the largest of them, or of their logarithms.
@@ -108,6 +120,8 @@ impl Gatherer {
         Ok(Gatherer {
             dim,
             sample: UniformSample::new(pool_rows, dim, seed),
+            controls: Controls::Distinct(UniformSample::new(CONTROL_ROWS, dim, seed ^ CONTROL_SEED)),
+            seed,
             moments: RunningMoments::new(dim),
             scale: None,
             total: 0.0,
@@ -138,6 +152,22 @@ impl Gatherer {
             self.squares *= factor * factor;
         }
         self.moments.see(rows, relative);
+        if let (Some(_), Controls::Distinct(sample)) = (relative, &self.controls) {
+            // Only now is it known that rows have weights.
+            debug_assert_eq!(sample.seen(), 0);
+            let draws = WeightedDraws::new(CONTROL_ROWS, self.dim, self.seed ^ CONTROL_SEED);
+            self.controls = Controls::ByWeight(draws);
+        }
+        match &mut self.controls {
+            Controls::Distinct(sample) => sample.see(rows, None),
+            Controls::ByWeight(draws) => {
+                let mut total = self.total;
+                for (row, weight) in rows.chunks_exact(self.dim).zip(relative.unwrap_or_default()) {
+                    total += weight;
+                    draws.see(row, if total > 0.0 { weight / total } else { 0.0 });
+                }
+            }
+        }
         match (relative, weights) {
             (Some(relative), RowWeights::Weights(given) | RowWeights::Logs(given)) => {
                 self.total += relative.iter().sum::<f64>();
@@ -168,7 +198,7 @@ impl Gatherer {
 
     /// What was gathered. Refuses no rows at all, and rows that weigh nothing.
     pub fn finish(self) -> Result<Gathered> {
-        let Gatherer { dim, sample, moments, scale, total, squares, without_weight } = self;
+        let Gatherer { dim, sample, controls, moments, scale, total, squares, without_weight, .. } = self;
         let rows = sample.seen();
         let scale = scale.ok_or(Error::NoPoints)?;
         if total == 0.0 {
@@ -193,6 +223,13 @@ impl Gatherer {
         Ok(Gathered {
             rows,
             pool: Points::from_vec(drawn.values, dim)?,
+            controls: Points::from_vec(
+                match controls {
+                    Controls::Distinct(sample) => sample.finish().values,
+                    Controls::ByWeight(draws) => draws.finish(),
+                },
+                dim,
+            )?,
             pool_rows: drawn.rows,
             pool_weights: weights,
             moments: moments.moments(),
@@ -209,6 +246,8 @@ impl Gatherer {
 pub struct Gathered {
     pub(super) rows: usize,
     pub(super) pool: Points,
+    /// Distinct rows at random, or draws by the weights, of all rows.
+    pub(super) controls: Points,
     pub(super) pool_rows: Vec<usize>,
     pub(super) pool_weights: Option<Vec<f64>>,
     /// Of all rows; `None` for constant columns, of which the first value is in `firsts`.

@@ -117,12 +117,18 @@ impl Problem {
         let (points, shares) = (self.points(), self.shares());
         let landmarks =
             choose_landmarks(self.kernel(), points, shares, count, self.precision(), self.seed, watch)?;
-        let controls = choose_controls(points, shares, self.control_rows(), self.seed)?;
+        // Drawn from all rows: in the pool landmarks, at which nothing is missing, would be more frequent.
+        let controls = match &self.gathered {
+            Some(gathered) => self.scaled(&gathered.controls)?,
+            None => choose_controls(points, shares, self.control_rows(), self.seed)?,
+        };
         LandmarkSums::new(self.kernel().clone(), landmarks, Some(controls), self.precision())
     }
 
     fn control_rows(&self) -> usize {
-        CONTROL_ROWS.min(self.points().len())
+        self.gathered
+            .as_ref()
+            .map_or(CONTROL_ROWS.min(self.points().len()), |gathered| gathered.controls.len())
     }
 
     /// A batch of the rows behind the sample, in their own units, as points beside those of the problem, and their weights
