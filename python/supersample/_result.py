@@ -117,6 +117,13 @@ class Result:
     """Whether the rows that were chosen from had weights."""
     refinement: Refinement | None = None
     """What swaps and search have gained; None where there were none."""
+    cdf: float | None = None
+    """The distance of the columns' distribution functions from those of all rows, root mean square; None for `sample`.
+    Independent draws have 0.408/√T."""
+    functions: float | None = None
+    """The error of the means of the functions that were given, root mean square, in their sds; None without any."""
+    lowered: str = "joint"
+    """What choosing has lowered: the MMD of the joint distribution alone, or with marginals and functions."""
     _data: NDArray[np.float64] | None = field(default=None)
     _sample_weight: NDArray[np.float64] | None = field(default=None)
 
@@ -184,7 +191,8 @@ class Result:
     def __repr__(self) -> str:
         story = [] if self.refinement is None else [f"MMD {self.refinement}"]
         unused = [f"not used: {', '.join(self.unused)}"] * bool(self.unused)
-        return "\n  ".join(("Result: " + self._what(), self._how_good(), *story, self._how(), *unused))
+        lowered = [f"lowered: {self.lowered}"] * (self.lowered != "joint")
+        return "\n  ".join(("Result: " + self._what(), self._how_good(), *lowered, *story, self._how(), *unused))
 
     def _repr_html_(self) -> str:
         from ._html import result_view
@@ -204,7 +212,13 @@ class Result:
 
     def _how_good(self) -> str:
         worth = "" if self.worth is None else f", {worth_shown(self.worth, self.rows)}"
-        return f"MMD {significant(self.mmd)}{'' if self._has_equal_weights() else ' with unequal weights'}{worth}"
+        others = "".join(
+            f", {name} {significant(error)}"
+            for name, error in (("cdf", self.cdf), ("functions", self.functions))
+            if error is not None
+        )
+        weights = "" if self._has_equal_weights() else " with unequal weights"
+        return f"MMD {significant(self.mmd)}{weights}{worth}{others}"
 
     def _how(self) -> str:
         lengths = ", ".join(map(significant, self.kernel.bandwidths))

@@ -8,7 +8,7 @@ use supersample::task::Evaluation;
 
 use super::problem::Problem;
 use crate::plan::DrawsPlan;
-use crate::report::{About, Curve, Distances, Figures, HeldRows, Measured, Rows, Subject};
+use crate::report::{About, Beside, ChainShare, Curve, Distances, Figures, HeldRows, Lowered, Measured, Parts, Rows, Subject};
 
 /// Some rows, whoever chose them, and what is known of them.
 pub(super) struct SomeRows<'p, 'a> {
@@ -19,8 +19,12 @@ pub(super) struct SomeRows<'p, 'a> {
     /// How many different ones; `None` where only their values are known.
     pub(super) distinct: Option<usize>,
     pub(super) found: Evaluation,
+    /// What choosing them has lowered; `None` where they were not chosen.
+    pub(super) lowered: Option<Lowered>,
     /// How they were chosen, one after the other.
     pub(super) trace: Option<&'p [Pick]>,
+    /// Whether the rows are in the order of the trace.
+    pub(super) is_in_order: bool,
     pub(super) notes: Vec<String>,
     pub(super) warnings: Vec<String>,
 }
@@ -31,7 +35,7 @@ pub(super) fn hold<'a>(
     problem: &'a Problem,
     some: SomeRows<'_, 'a>,
 ) -> Result<HeldRows<'a>> {
-    let SomeRows { subject, rows, numbers, distinct, found, trace, notes, warnings } = some;
+    let SomeRows { subject, rows, numbers, distinct, found, lowered, trace, is_in_order, notes, warnings } = some;
     let (draws, task) = (&problem.draws, &problem.task);
     let owned = |names: Vec<&str>| names.iter().map(|name| name.to_string()).collect();
     let about = About {
@@ -65,17 +69,43 @@ pub(super) fn hold<'a>(
         rows: numbers,
         error: Some(found.error),
         scale: task.error_scale()?,
+        cdf: found.cdf,
+        functions: found.functions,
         quality: Some(found.quality),
     };
     let curve = trace.map(|trace| {
         let errors = trace.iter().filter_map(|pick| Some((pick.t, pick.error?)));
-        Curve::new(errors, &about, &result)
+        Curve::new(errors, &about, &result, found.comparison.as_ref())
     });
-    let figures = Figures { all: problem.rows(), subset: rows, curve };
-    Ok(HeldRows { about, distances, result, comparison: found.comparison, figures, notes, warnings })
+    let reference = task.reference()?;
+    let columns = result.quality.iter().flat_map(|quality| &quality.columns).enumerate();
+    let summaries = columns.map(|(j, errors)| Some(Beside::new(reference.column(j)?, errors))).collect();
+    let chains = result.rows.as_deref().map_or(Vec::new(), |numbers| chains(problem, numbers, &rows));
+    let figures = Figures { all: problem.rows(), subset: rows, curve, is_in_order, summaries, chains };
+    let parts = Parts { functions: problem.functions.clone(), lowered };
+    Ok(HeldRows { about, distances, parts, result, comparison: found.comparison, figures, notes, warnings })
 }
 
 fn distinct_points(rows: &Rows<'_>) -> usize {
     let bits = |row: &[f64]| row.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
     rows.values.chunks_exact(rows.dim).map(bits).collect::<HashSet<_>>().len()
+}
+
+/// What each chain is of all rows and of those of these numbers; nothing where there is one chain.
+fn chains(problem: &Problem, numbers: &[usize], subset: &Rows<'_>) -> Vec<ChainShare> {
+    let draws = &problem.draws;
+    if draws.chains() < 2 {
+        return Vec::new();
+    }
+    let named = |chain: usize| ChainShare { name: (chain + 1).to_string(), all: 0.0, subset: 0.0, rows: 0 };
+    let mut chains: Vec<ChainShare> = (0..draws.chains()).map(named).collect();
+    let all = problem.rows();
+    (0..draws.len()).for_each(|row| chains[draws.chain_and_draw(row).0 - 1].all += all.share(row));
+    for (at, row) in numbers.iter().enumerate() {
+        let Some(row) = draws.row_of_number(*row) else { continue };
+        let chain = &mut chains[draws.chain_and_draw(row).0 - 1];
+        chain.subset += subset.share(at);
+        chain.rows += 1;
+    }
+    chains
 }
