@@ -28,7 +28,7 @@ class Matched:
         parts = ["joint"]
         if self.marginals:
             parts.append(f"{self.marginals:g} × marginals")
-        if self.functions is not None and self.functions_weight:
+        if self.functions is not None:
             parts.append(f"{self.functions_weight:g} × functions")
         return " + ".join(parts)
 
@@ -143,13 +143,15 @@ def _is_entry(name: str, vector: str) -> bool:
 
 
 def _as_weight(value: Any, what: str) -> float:
-    advice = "give a number of at least 0, of which 0 is not at all"
+    is_marginals = what == "marginals"
+    least = "a number of at least 0, of which 0 is not at all"
+    advice = f"give {least}" if is_marginals else "give a positive number, or leave the functions out"
     try:
         number = float(value)
     except (TypeError, ValueError):
         raise TypeError(f"{what} is {value!r}; {advice}") from None
     if isinstance(value, str):
         raise TypeError(f"{what} is {value!r}; {advice}")
-    if not (number >= 0 and math.isfinite(number)):
+    if not (math.isfinite(number) and (number > 0 or (is_marginals and number == 0))):
         raise ValueError(f"{what} is {number:g}; {advice}")
     return number

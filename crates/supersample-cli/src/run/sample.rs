@@ -66,7 +66,7 @@ pub(crate) fn sample(plan: &SamplePlan) -> Result<Outcome> {
             Some(rule) => {
                 let (mu, points) = (mu.clone(), points.clone());
                 let found =
-                    weigh(move || task::weigh(&*mu, &points, rule), plan.quiet, &mut warnings)?;
+                    weigh(move || supersample::task::weigh(&*mu, &points, rule), plan.quiet, &mut warnings)?;
                 if found.is_interrupted {
                     chosen.ended = Ended::Interrupted;
                 }
