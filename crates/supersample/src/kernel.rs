@@ -306,7 +306,7 @@ mod tests {
 
     fn all() -> Vec<Kernel> {
         let texts = "gaussian(0.7) gaussian(0.5,1,2) laplace(0.9) matern12(0.8) matern32(1.1) matern52(1.3) \
-                     imq(0.6) linear";
+                     imq(0.6) linear energy";
         texts.split_whitespace().map(|text| text.parse().unwrap()).collect()
     }
 
@@ -323,11 +323,14 @@ mod tests {
         close(value("matern52(5)"), (1.0 + 5f64.sqrt() + 5.0 / 3.0) * (-(5f64.sqrt())).exp());
         close(value("imq(5)"), 0.5f64.sqrt());
         close(value("linear"), 16.0);
+        close(value("energy"), -5.0);
     }
 
     #[test]
     fn text_survives_a_round_trip() {
         for kernel in all() {
+            assert!(Kernel::NAMES.contains(&kernel.name()));
+            assert_eq!(Kernel::takes_bandwidth(kernel.name()), !kernel.bandwidths().is_empty());
             assert_eq!(kernel.to_string().parse::<Kernel>().unwrap(), kernel);
         }
         assert_eq!(" Gaussian( 0.5 , 1 ) ".parse::<Kernel>().unwrap().to_string(), "gaussian(0.5,1)");
@@ -345,6 +348,7 @@ mod tests {
             ("gaussian", "needs a bandwidth"),
             ("laplace(1,2)", "only gaussian takes several"),
             ("linear(1)", "takes no bandwidth"),
+            ("energy(1)", "takes no bandwidth"),
             ("gaussian(1", "closing parenthesis"),
             ("gaussian(x)", "not a number"),
             ("", "no kernel of that name"),

@@ -28,13 +28,13 @@ pub struct Functions(Arc<Vec<Unit>>);
 #[derive(Clone, Copy, Debug)]
 struct Unit {
     mean: f64,
-    sd: f64,
+    /// Half of the standard deviation: that of huge numbers of opposite sign may be no number.
+    half_sd: f64,
 }
 
 impl Unit {
-    /// Halved first, so that the difference of two huge numbers of opposite sign stays finite.
     fn standardised(&self, value: f64) -> f64 {
-        (value * 0.5 - self.mean * 0.5) / self.sd * 2.0
+        (value * 0.5 - self.mean * 0.5) / self.half_sd
     }
 }
 
@@ -55,26 +55,23 @@ impl Functions {
                 mean[j] += weight * x;
             }
         }
-        // In units of the largest deviation, whose square no number might hold.
-        let reach: Vec<f64> = (0..dim).map(|j| (high[j] * 0.5 - low[j] * 0.5) * 2.0).collect();
+        // In units of half the range, because the square of a deviation may be no number.
+        let reach: Vec<f64> = (0..dim).map(|j| high[j] * 0.5 - low[j] * 0.5).collect();
         let mut variance = vec![0.0; dim];
         for (row, weight) in weighed() {
             for (j, &x) in row.iter().enumerate() {
-                let deviation = (x * 0.5 - mean[j] * 0.5) / reach[j] * 2.0;
+                let deviation = (x * 0.5 - mean[j] * 0.5) / reach[j];
                 variance[j] += weight * deviation * deviation;
             }
         }
         let unit = |j: usize| -> Result<Unit> {
-            let sd = variance[j].sqrt() * reach[j];
+            let half_sd = variance[j].sqrt() * reach[j];
             // What rounding leaves of a constant is no spread.
             let rounding = 1e-14 * high[j].abs().max(low[j].abs());
-            if !(reach[j] > rounding && sd > 0.0) {
+            if !(reach[j] > rounding && half_sd > 0.0) {
                 return Err(Error::ConstantFunction { column: j });
             }
-            if !sd.is_finite() {
-                return Err(Error::Overflow { value: high[j].abs().max(low[j].abs()) });
-            }
-            Ok(Unit { mean: mean[j], sd })
+            Ok(Unit { mean: mean[j], half_sd })
         };
         Ok(Functions(Arc::new((0..dim).map(unit).collect::<Result<_>>()?)))
     }

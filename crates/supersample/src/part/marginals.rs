@@ -16,6 +16,9 @@ use rayon::prelude::*;
 use crate::points::{normalised, unit_weights};
 use crate::{Points, Result};
 
+/// Columns whose places are found at once.
+const AT_ONCE: usize = 8;
+
 /// The distribution functions of the columns of weighted rows. Constant columns are left out. Clones share the numbers.
 ///
 /// ```
@@ -114,25 +117,25 @@ impl Marginals {
     pub(super) fn view_and_means(&self, points: &Points) -> Result<(Points, Vec<f64>)> {
         points.expect_dim("the pool", "the data", self.0.dim)?;
         let columns = &self.0.columns;
-        let places: Vec<Vec<Place>> = columns
-            .par_iter()
-            .map(|column| {
-                let below = column.integrals();
-                let places = points.rows().map(|row| column.place(row[column.index], &below));
-                places.collect()
-            })
-            .collect();
         let count = columns.len() as f64;
         let mut view = vec![0.0; points.len() * columns.len()];
         let mut means = vec![0.0; points.len()];
-        let rows = view.par_chunks_mut(columns.len()).zip(&mut means).enumerate();
-        rows.with_min_len(1024).for_each(|(row, (view, mean))| {
-            for (u, places) in view.iter_mut().zip(&places) {
-                let place = places[row];
-                *u = place.u;
-                *mean -= (2.0 * place.below + 0.5 - place.u) / (2.0 * count);
-            }
-        });
+        // Some columns at a time, so that no second copy of all of them is needed.
+        for (block, some) in columns.chunks(AT_ONCE).enumerate() {
+            let of_column = |column: &Column| -> Vec<Place> {
+                let below = column.integrals();
+                points.rows().map(|row| column.place(row[column.index], &below)).collect()
+            };
+            let places: Vec<Vec<Place>> = some.par_iter().map(of_column).collect();
+            let rows = view.par_chunks_mut(columns.len()).zip(&mut means).enumerate();
+            rows.with_min_len(1024).for_each(|(row, (view, mean))| {
+                for (u, places) in view[block * AT_ONCE..].iter_mut().zip(&places) {
+                    let place = places[row];
+                    *u = place.u;
+                    *mean -= (2.0 * place.below + 0.5 - place.u) / (2.0 * count);
+                }
+            });
+        }
         Ok((Points::from_vec(view, columns.len())?, means))
     }
 
