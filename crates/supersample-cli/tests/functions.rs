@@ -9,8 +9,10 @@ use crate::desk::Desk;
 /// Draws of two parameters and two functions of them; row 7 lacks a parameter and row 11 a function where `holes` is set.
 fn table(holes: bool) -> Vec<[String; 5]> {
     let one = |i: usize| {
-        let (a, b) = ((i as f64 * 0.7).sin() + 0.1 * (i % 7) as f64, (i as f64 * 1.3).cos() * (1.0 + (i % 3) as f64));
-        let mut cells = [a, b, (a * b).exp(), a * a - b, 1.0 + (i % 5) as f64].map(|value| format!("{value:.6}"));
+        let (a, b) =
+            ((i as f64 * 0.7).sin() + 0.1 * (i % 7) as f64, (i as f64 * 1.3).cos() * (1.0 + (i % 3) as f64));
+        let mut cells =
+            [a, b, (a * b).exp(), a * a - b, 1.0 + (i % 5) as f64].map(|value| format!("{value:.6}"));
         if holes && i == 7 {
             cells[1] = "NA".to_string();
         }
@@ -23,7 +25,8 @@ fn table(holes: bool) -> Vec<[String; 5]> {
 }
 
 fn csv(names: &str, rows: &[[String; 5]], columns: &[usize]) -> String {
-    let line = |row: &[String; 5]| columns.iter().map(|&j| row[j].as_str()).collect::<Vec<_>>().join(",") + "\n";
+    let line =
+        |row: &[String; 5]| columns.iter().map(|&j| row[j].as_str()).collect::<Vec<_>>().join(",") + "\n";
     format!("{names}\n") + &rows.iter().map(line).collect::<String>()
 }
 
@@ -58,7 +61,10 @@ fn thin_matches_marginals_and_herd_only_when_told() {
     let run = |words: &str| summary(&desk, &format!("{words} draws.csv -n 20 --exclude w -o o.csv"));
     let (thin, told) = run("thin");
     assert_eq!(thin["lowered"], serde_json::json!({ "joint": 1.0, "marginals": 0.4, "functions": 0.0 }));
-    assert!(told.contains("\nlowered: joint + 0.4 × marginals\n") && told.contains("what was lowered: "), "{told}");
+    assert!(
+        told.contains("\nlowered: joint + 0.4 × marginals\n") && told.contains("what was lowered: "),
+        "{told}"
+    );
     let (alone, told) = run("thin --marginals 0");
     assert!(!told.contains("lowered") && alone["result"]["refinement"]["lowered"].is_null(), "{told}");
     let cdf = |summary: &Value| number(&summary["result"]["errors"]["cdf"]);
@@ -81,10 +87,16 @@ fn functions_are_matched_and_take_no_part_in_distances() {
     let flags = "-n 15 -o o.csv --exclude w";
     let (plain, _) = summary(&desk, &format!("thin draws.csv {flags}"));
     let (named, told) = summary(&desk, &format!("thin all.csv {flags} --functions y"));
-    assert!(told.contains("\nlowered: joint + 0.4 × marginals + 1 × functions\nfunctions: y.1, y.2\n"), "{told}");
+    assert!(
+        told.contains("\nlowered: joint + 0.4 × marginals + 1 × functions\nfunctions: y.1, y.2\n"),
+        "{told}"
+    );
     assert!(told.contains("correlation   functions\n"), "{told}");
     assert_eq!(named["input"]["functions"], serde_json::json!(["y.1", "y.2"]));
-    assert_eq!((&named["input"]["parameters"], &named["kernel"]), (&plain["input"]["parameters"], &plain["kernel"]));
+    assert_eq!(
+        (&named["input"]["parameters"], &named["kernel"]),
+        (&plain["input"]["parameters"], &plain["kernel"])
+    );
     // All columns go out, and eval says the same of them, by columns and by numbers.
     assert!(desk.read("o.csv").starts_with("a,b,y.1,y.2,w,"));
     let (subset, told) = summary(&desk, "eval all.csv o.csv --exclude w --functions y*");
@@ -100,7 +112,8 @@ fn functions_are_matched_and_take_no_part_in_distances() {
     assert!(error(&heavy) < error(&named));
     // Both kinds of weights, and a sequence.
     for verb in ["thin --weights simplex", "herd --unique --weights free", "herd --marginals 0.4"] {
-        let (weighted, _) = summary(&desk, &format!("{verb} all.csv -n 15 -o o.csv --weight-column w --functions y"));
+        let (weighted, _) =
+            summary(&desk, &format!("{verb} all.csv -n 15 -o o.csv --weight-column w --functions y"));
         assert!(error(&weighted) < number(&weighted["random"]["errors"]["functions"]), "{verb}");
     }
 }
@@ -118,13 +131,18 @@ fn a_file_of_functions_is_as_good_as_columns_with_weights_and_missing_values() {
     let flags = "-n 12 --weight-column w --drop-na -o o.csv --indices i.txt";
     let (columns, _) = summary(&desk, &format!("thin holes.csv --functions y.1,y.2 {flags}"));
     let chosen = desk.read("i.txt");
-    let (file, told) = summary(&desk, &format!("thin draws_holes.csv --functions-file functions_holes.csv {flags}"));
+    let (file, told) =
+        summary(&desk, &format!("thin draws_holes.csv --functions-file functions_holes.csv {flags}"));
     assert_eq!((desk.read("i.txt"), &file["result"]["errors"]), (chosen, &columns["result"]["errors"]));
-    assert!(told.contains("1 of 300 rows have a missing value") && told.contains("functions: y.1, y.2\n"), "{told}");
+    assert!(
+        told.contains("1 of 300 rows have a missing value") && told.contains("functions: y.1, y.2\n"),
+        "{told}"
+    );
     // Half of each is the same again, in another order of the functions.
     desk.write("half.csv", csv("a,b,y.2,w", &apart, &[0, 1, 3, 4]));
     desk.write("other_half.csv", csv("y.1", &apart, &[2]));
-    let (halves, _) = summary(&desk, &format!("thin half.csv --functions y.2 --functions-file other_half.csv {flags}"));
+    let (halves, _) =
+        summary(&desk, &format!("thin half.csv --functions y.2 --functions-file other_half.csv {flags}"));
     assert_eq!(halves["result"]["rows"], file["result"]["rows"]);
     assert_eq!(halves["input"]["functions"], serde_json::json!(["y.2", "y.1"]));
     // With --drop-na a row without a function goes as well.
@@ -149,22 +167,40 @@ fn functions_that_cannot_be_are_refused_before_the_work() {
     desk.write("text.csv", csv("y,note", &table(false), &[2, 3]).replace("y,note\n", "note,y\nx,1\n"));
     let rows = table(false);
     let lines = |line: &str, at: usize| {
-        let body = rows.iter().enumerate().map(|(i, row)| if i == at { format!("{line}\n") } else { format!("{}\n", row[2]) });
+        let body = rows
+            .iter()
+            .enumerate()
+            .map(|(i, row)| if i == at { format!("{line}\n") } else { format!("{}\n", row[2]) });
         format!("y\n{}", body.collect::<String>())
     };
     desk.write("nan.csv", lines("nan", 3));
     desk.write("empty.csv", lines("\"\"", 4));
     desk.write("word.csv", lines("x", 5));
-    desk.write("flat.csv", format!("y,k\n{}", rows.iter().map(|row| format!("{},2\n", row[2])).collect::<String>()));
+    desk.write(
+        "flat.csv",
+        format!("y,k\n{}", rows.iter().map(|row| format!("{},2\n", row[2])).collect::<String>()),
+    );
     let words = |file: &str| refused(&desk, &format!("thin draws.csv -n 5 --functions-file {file}"));
     for (file, told) in [
-        ("short.csv", "short.csv: there are 2 rows, but the draws have 300 rows; write one row of functions for each row"),
+        (
+            "short.csv",
+            "short.csv: there are 2 rows, but the draws have 300 rows; write one row of functions for each row",
+        ),
         ("nan.csv", "nan.csv: row 4 (line 5), column 'y' is nan; every function needs a number in every row"),
-        ("empty.csv", "empty.csv: row 5 (line 6), column 'y' is empty; every function needs a number in every row"),
-        ("word.csv", "word.csv: row 6 (line 7), column 'y' is 'x', not a number; every function needs a number"),
+        (
+            "empty.csv",
+            "empty.csv: row 5 (line 6), column 'y' is empty; every function needs a number in every row",
+        ),
+        (
+            "word.csv",
+            "word.csv: row 6 (line 7), column 'y' is 'x', not a number; every function needs a number",
+        ),
         ("flat.csv", "function 'k' is the same number in every row that counts"),
         ("missing.csv", "missing.csv: the file cannot be read"),
-        ("text.csv", "text.csv: row 1 (line 2), column 'note' is 'x', not a number; every function needs a number"),
+        (
+            "text.csv",
+            "text.csv: row 1 (line 2), column 'note' is 'x', not a number; every function needs a number",
+        ),
     ] {
         let message = words(file);
         assert!(message.contains(told), "{file}: {message}");
@@ -173,7 +209,10 @@ fn functions_that_cannot_be_are_refused_before_the_work() {
     rows[7][1] = "0.5".to_string();
     desk.write("holes.csv", csv("a,b,y,k,note", &rows, &[0, 1, 2, 3, 4]));
     for (flags, told) in [
-        ("--functions y", "row 12 (line 13), column 'y' is empty; fill it in, leave such rows out with --drop-na"),
+        (
+            "--functions y",
+            "row 12 (line 13), column 'y' is empty; fill it in, leave such rows out with --drop-na",
+        ),
         ("--functions z", "there is no column 'z'; the columns are a, b, y, k, note"),
         ("--functions y --columns a,y", "column 'y' is a function, which distances do not use"),
         ("--functions y --exclude y", "every function is also excluded"),
@@ -197,7 +236,9 @@ fn checkpoints_know_their_parts() {
     let run = "thin all.csv -n 10 --exclude w -o o.csv --checkpoint c";
     desk.ran(&format!("{run} --functions y"));
     desk.ran(&format!("{run} --functions y"));
-    for other in ["", "--functions y.1", "--functions y --functions-weight 2", "--functions y --marginals 0.3"] {
+    for other in
+        ["", "--functions y.1", "--functions y --functions-weight 2", "--functions y --marginals 0.3"]
+    {
         let message = refused(&desk, &format!("{run} {other}"));
         assert!(message.contains("the checkpoint belongs to other data"), "{other}: {message}");
     }
@@ -219,10 +260,18 @@ fn info_and_the_page_tell_of_functions() {
     assert!(told.contains("\nmatched by their means: 2 functions (y.1, y.2)\n"), "{told}");
     let (told, _) = desk.ran("info all.csv --exclude w --functions y --json -");
     let told: Value = serde_json::from_str(&String::from_utf8(told).unwrap()).unwrap();
-    assert_eq!((&told["functions"], &told["columns"][2]["use"]), (&serde_json::json!(["y.1", "y.2"]), &"function".into()));
+    assert_eq!(
+        (&told["functions"], &told["columns"][2]["use"]),
+        (&serde_json::json!(["y.1", "y.2"]), &"function".into())
+    );
     desk.ran("thin all.csv -n 10 --exclude w --functions y -o o.csv --report r.html");
     let page = desk.read("r.html");
-    for part in ["Lowered: joint + 0.4 × marginals + 1 × functions.", "What is reported", "distribution function of a", "data-t=\"10\""] {
+    for part in [
+        "Lowered: joint + 0.4 × marginals + 1 × functions.",
+        "What is reported",
+        "distribution function of a",
+        "data-t=\"10\"",
+    ] {
         assert!(page.contains(part), "{part}");
     }
 }

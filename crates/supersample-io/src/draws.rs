@@ -180,8 +180,7 @@ impl Draws {
             return Err(Error::DifferentColumns { first: first(), difference: difference(names, others) });
         }
         let is_number = |choice: &Choice, i: &usize| choice.columns.binary_search(i).is_ok();
-        let unlike = (0..names.len())
-            .find(|i| is_number(&self.choice, i) != is_number(&part.choice, i));
+        let unlike = (0..names.len()).find(|i| is_number(&self.choice, i) != is_number(&part.choice, i));
         match unlike {
             None => Ok(()),
             Some(i) => {

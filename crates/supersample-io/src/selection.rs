@@ -336,7 +336,8 @@ mod tests {
         let names = owned(&["mu", "tau", "y.1", "y.2", "note", "lp__"]);
         let found = [None, None, None, None, Some(Use::Text), None];
         let uses = |selection: Selection, functions: &[&str]| {
-            let uses = selection.uses(&names, &found, &owned(functions)).map_err(|error| error.to_string())?;
+            let uses =
+                selection.uses(&names, &found, &owned(functions)).map_err(|error| error.to_string())?;
             let all = uses.iter().map(|one| match one {
                 Use::Parameter => 'p',
                 Use::Function => 'f',
@@ -351,10 +352,17 @@ mod tests {
         // Listed by name it is taken, and refused where its cells are read.
         assert_eq!(uses(Selection::Default, &["note"]).unwrap(), "ppppf-");
         let refused = |selection: Selection, functions: &[&str]| uses(selection, functions).unwrap_err();
-        assert!(refused(Selection::Only(owned(&["mu", "y"])), &["y.1"]).starts_with("column 'y.1' is a function"));
-        assert!(refused(Selection::Except(owned(&["y"])), &["y"]).starts_with("every function is also excluded"));
+        assert!(
+            refused(Selection::Only(owned(&["mu", "y"])), &["y.1"]).starts_with("column 'y.1' is a function")
+        );
+        assert!(
+            refused(Selection::Except(owned(&["y"])), &["y"]).starts_with("every function is also excluded")
+        );
         assert!(refused(Selection::Default, &["z"]).starts_with("there is no column 'z'"));
-        assert!(refused(Selection::Default, &["mu", "tau", "y"]).contains("every column of numbers is a function"));
+        assert!(
+            refused(Selection::Default, &["mu", "tau", "y"])
+                .contains("every column of numbers is a function")
+        );
     }
 
     #[test]

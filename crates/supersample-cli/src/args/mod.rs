@@ -11,8 +11,8 @@ use clap::{Parser, Subcommand};
 use clap_complete::Shell;
 
 pub(crate) use self::groups::{
-    BalanceArgs, CommonArgs, InputArgs, KernelArgs, MatchArgs, PrecisionArg, ReadingArgs, ResultArgs, SizeArgs,
-    WeightsArg,
+    BalanceArgs, CommonArgs, InputArgs, KernelArgs, MatchArgs, PrecisionArg, ReadingArgs, ResultArgs,
+    SizeArgs, WeightsArg,
 };
 pub(crate) use self::lists::NameList;
 use self::values::whole_number;

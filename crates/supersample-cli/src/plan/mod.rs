@@ -167,7 +167,8 @@ impl ChoosePlan {
         // A set is chosen to be reported; a sequence is the paper's.
         let marginals = if set.is_some() { MARGINALS } else { 0.0 };
         Ok(ChoosePlan {
-            draws: DrawsPlan::new(files, reading, kernel, run.max_memory, per)?.matching(matched, marginals)?,
+            draws: DrawsPlan::new(files, reading, kernel, run.max_memory, per)?
+                .matching(matched, marginals)?,
             unique,
             set,
             weigh: weight_rule(weights, &stop, &outputs)?,

@@ -123,8 +123,7 @@ impl Curve {
                 if about.weight_column.is_some() || rows <= t { 1.0 } else { (rows - t) / (rows - 1.0) };
             result.scale.single_draw.map(|single| (single.max(0.0) / t * left).sqrt())
         };
-        let random: Vec<(f64, f64)> =
-            errors.iter().filter_map(|&(t, _)| Some((t, expected(t)?))).collect();
+        let random: Vec<(f64, f64)> = errors.iter().filter_map(|&(t, _)| Some((t, expected(t)?))).collect();
         let drawn = comparison.map_or(&[][..], |comparison| &comparison.random);
         let least = drawn.iter().copied().reduce(f64::min).zip(drawn.iter().copied().reduce(f64::max));
         let ends = least.zip(expected(result.count as f64).filter(|typical| *typical > 0.0));

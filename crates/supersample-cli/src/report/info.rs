@@ -71,7 +71,10 @@ impl Info {
         lines.push(format!("used: {} ({})", counted(names.len(), "parameter"), listed(&names)));
         if !self.functions.is_empty() {
             let names = listed(&self.functions);
-            lines.push(format!("matched by their means: {} ({names})", counted(self.functions.len(), "function")));
+            lines.push(format!(
+                "matched by their means: {} ({names})",
+                counted(self.functions.len(), "function")
+            ));
         }
         let is_function = |column: &ColumnInfo| self.functions.contains(&column.name);
         let others = self.columns.iter().filter(|column| !column.is_parameter && !is_function(column));

@@ -28,7 +28,8 @@ impl Parts {
     pub(super) fn in_words(&self) -> Vec<String> {
         let mut lines = Vec::new();
         if let Some(Lowered { marginals, functions }) = self.lowered.filter(|_| self.are_lowered()) {
-            let parts = [(marginals, "marginals"), (functions, "functions")].into_iter().filter(|part| part.0 > 0.0);
+            let parts =
+                [(marginals, "marginals"), (functions, "functions")].into_iter().filter(|part| part.0 > 0.0);
             let parts: String = parts.map(|(weight, name)| format!(" + {weight} × {name}")).collect();
             lines.push(format!("lowered: joint{parts}"));
         }

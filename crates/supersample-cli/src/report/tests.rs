@@ -254,6 +254,12 @@ fn parts_are_told_in_a_line_and_functions_in_a_column() {
     };
     run.result.functions = Some(0.00123);
     let text = run.to_text();
-    assert!(text.contains("unit sd\nlowered: joint + 0.4 × marginals + 1 × functions\nfunctions: y.1, y.2\n"), "{text}");
-    assert!(text.contains("quantile   correlation   functions\n") && text.contains("0.0491        0.00123\n"), "{text}");
+    assert!(
+        text.contains("unit sd\nlowered: joint + 0.4 × marginals + 1 × functions\nfunctions: y.1, y.2\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("quantile   correlation   functions\n") && text.contains("0.0491        0.00123\n"),
+        "{text}"
+    );
 }

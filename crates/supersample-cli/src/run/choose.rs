@@ -226,6 +226,7 @@ fn report_on<'a>(
         lowered: Some(problem.lowered(&plan.draws)),
         trace: Some(&chosen.trace),
         is_in_order: !plan.sorted,
+        has_page: plan.outputs.report.is_some(),
         notes: problem.notes.clone(),
         warnings,
     };

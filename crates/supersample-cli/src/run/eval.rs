@@ -58,6 +58,7 @@ pub(crate) fn eval(plan: &EvalPlan) -> Result<Outcome> {
             lowered: None,
             trace: None,
             is_in_order: false,
+            has_page: plan.outputs.report.is_some(),
             notes,
             warnings,
         };

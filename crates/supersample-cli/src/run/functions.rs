@@ -57,7 +57,11 @@ impl FunctionTable {
         );
         let dim = table.dim();
         let names = table.parameter_names().iter().map(|name| name.to_string()).collect();
-        let notes = table.notes().iter().filter(|note| is_about_shape(note)).map(|note| format!("the functions: {note}"));
+        let notes = table
+            .notes()
+            .iter()
+            .filter(|note| is_about_shape(note))
+            .map(|note| format!("the functions: {note}"));
         let notes = notes.collect();
         let all = table.take_values();
         let values = match draws.dropped_na() {
@@ -88,7 +92,10 @@ impl FunctionTable {
 
 /// Whether a note says how the file was read, and not which columns should be left out.
 fn is_about_shape(note: &Note) -> bool {
-    matches!(note, Note::Axes { .. } | Note::CountedHeader { .. } | Note::MembersLeftOut { .. } | Note::MeanRows { .. })
+    matches!(
+        note,
+        Note::Axes { .. } | Note::CountedHeader { .. } | Note::MembersLeftOut { .. } | Note::MeanRows { .. }
+    )
 }
 
 /// What is wrong with a file of functions, whose columns cannot be excluded and whose rows cannot be dropped by themselves.
@@ -96,7 +103,9 @@ fn refused(error: FileError) -> Error {
     let FileError::InFile { path, error } = &error else { return error.into() };
     let remedy = "every function needs a number in every row, so fix it, or take the column out of the file";
     let words = match &**error {
-        FileError::TextCell { place, text } => format!("{place} is '{}', not a number; {remedy}", printable(text)),
+        FileError::TextCell { place, text } => {
+            format!("{place} is '{}', not a number; {remedy}", printable(text))
+        }
         FileError::MissingCell { place, text } if text.is_empty() => format!("{place} is empty; {remedy}"),
         FileError::MissingCell { place, text } => {
             format!("{place} is '{}', a missing value; {remedy}", printable(text))

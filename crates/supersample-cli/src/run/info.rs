@@ -63,6 +63,7 @@ fn look(plan: &DrawsPlan) -> Result<Info> {
         such.map(|column| column.name.clone()).collect()
     };
     let kept = survey.rows - if plan.drop_na { survey.incomplete_rows } else { 0 };
+    let memory = memory_of(plan, kept, dim, functions.len()).needed();
     Ok(Info {
         version: version().to_string(),
         instruction_set: supersample::instruction_set(),
@@ -76,7 +77,7 @@ fn look(plan: &DrawsPlan) -> Result<Info> {
         drop_na: plan.drop_na,
         columns,
         functions,
-        memory: memory_of(plan, kept, dim).needed(),
+        memory,
         rate: if is_whole && is_file { Some(rate(plan)?) } else { None },
         notes: survey.notes.iter().filter(|note| !is_told(note)).map(ToString::to_string).collect(),
     })

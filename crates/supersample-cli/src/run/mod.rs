@@ -209,7 +209,8 @@ fn today() -> String {
 
 /// The date so many days after 1 January 1970.
 fn date_of_day(day: u64) -> String {
-    let is_leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let is_leap =
+        |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let (mut year, mut left) = (1970, day);
     while left >= 365 + u64::from(is_leap(year)) {
         left -= 365 + u64::from(is_leap(year));
@@ -232,7 +233,13 @@ mod tests {
     fn days_have_dates() {
         let dates = [0, 58, 59, 789, 11_016, 14_798, 20_772].map(date_of_day);
         let expected = [
-            "1970-01-01", "1970-02-28", "1970-03-01", "1972-02-29", "2000-02-29", "2010-07-08", "2026-11-15",
+            "1970-01-01",
+            "1970-02-28",
+            "1970-03-01",
+            "1972-02-29",
+            "2000-02-29",
+            "2010-07-08",
+            "2026-11-15",
         ];
         assert_eq!(dates, expected);
     }

@@ -43,15 +43,16 @@ impl Problem {
         needs: impl Fn(MemoryEstimate) -> MemoryEstimate,
     ) -> Result<Problem> {
         let reading = plan.reading();
-        let check = |rows: usize, dim: usize| match plan.max_memory {
+        let check = |rows: usize, dim: usize, functions: usize| match plan.max_memory {
             Some(limit) => {
-                needs(memory_of(plan, rows, dim)).kept_within(limit).map(drop).map_err(memory::refused)
+                let memory = needs(memory_of(plan, rows, dim, functions));
+                memory.kept_within(limit).map(drop).map_err(memory::refused)
             }
             None => Ok(()),
         };
         // Asked first of the heads and sizes of the files, so that no one waits for a refusal.
         if let Some((rows, dim)) = plan.max_memory.and_then(|_| Draws::expected_size(&plan.files, &reading)) {
-            check(rows, dim)?;
+            check(rows, dim, 0)?;
         }
         let mut draws = Draws::read(&plan.files, &reading)?;
         if plan.warmup && !draws.has_warmup() {
@@ -63,9 +64,10 @@ impl Problem {
         if plan.shape.is_some() && !matches!(draws.format(), Format::Npy | Format::Npz) {
             bail!("--shape has no effect on {} files; leave it out", draws.format());
         }
-        check(draws.len(), draws.dim())?;
+        check(draws.len(), draws.dim(), draws.function_names().len())?;
         let groups = draws.groups()?;
         let functions = FunctionTable::read(plan, &mut draws)?;
+        check(draws.len(), draws.dim(), functions.as_ref().map_or(0, |functions| functions.names.len()))?;
         let rows = Points::from_vec(draws.take_values(), draws.dim())?;
         let weights = match (&plan.weights, draws.weights()) {
             (WeightsPlan::Column(_), Some(weights)) => RowWeights::Weights(weights),
@@ -109,7 +111,7 @@ impl Problem {
 
     /// What memory a run takes that reads these draws and does no more than herd or evaluate.
     pub(super) fn memory(&self, plan: &DrawsPlan) -> MemoryEstimate {
-        memory_of(plan, self.draws.len(), self.draws.dim())
+        memory_of(plan, self.draws.len(), self.draws.dim(), self.functions.len())
     }
 
     /// The rows of the file, as they are compared parameter by parameter.
@@ -156,12 +158,14 @@ impl Problem {
     }
 }
 
-/// What memory a run on so many rows and columns takes that does no more than herd or evaluate.
-pub(super) fn memory_of(plan: &DrawsPlan, rows: usize, dim: usize) -> MemoryEstimate {
+/// What memory a run on so many rows, columns and functions takes that does no more than herd or evaluate.
+pub(super) fn memory_of(plan: &DrawsPlan, rows: usize, dim: usize, functions: usize) -> MemoryEstimate {
     MemoryEstimate::of(rows, dim)
         .scale(plan.scale)
         .precision(plan.precision)
         .weighted(plan.weights != WeightsPlan::Equal)
+        .marginals(plan.matched.marginals > 0.0)
+        .functions(functions)
 }
 
 /// What the library refuses, in the words of the flags and the file.

@@ -189,7 +189,8 @@ fn in_order_of(wanted: &[&str], names: &[&str], values: &[f64]) -> Vec<f64> {
     if wanted.is_empty() {
         return Vec::new();
     }
-    let place = |name: &&str| names.iter().position(|other| other == name).expect("the columns were asked for");
+    let place =
+        |name: &&str| names.iter().position(|other| other == name).expect("the columns were asked for");
     let order: Vec<usize> = wanted.iter().map(place).collect();
     values.chunks_exact(names.len()).flat_map(|row| order.iter().map(|&j| row[j])).collect()
 }

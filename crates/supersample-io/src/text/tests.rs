@@ -256,8 +256,12 @@ fn weights_are_read_beside_the_parameters() {
 #[test]
 fn functions_are_read_beside_the_parameters_and_dropped_with_them() {
     let functions = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
-    let reading =
-        Reading { functions: functions(&["y*"]), weight_column: Some("w"), drop_na: true, ..Reading::default() };
+    let reading = Reading {
+        functions: functions(&["y*"]),
+        weight_column: Some("w"),
+        drop_na: true,
+        ..Reading::default()
+    };
     let text = b"y1,mu,w,y2,tau\n1,10,1,2,100\n3,11,1,NA,101\n5,12,1,6,102\n7,,1,8,103\n";
     let draws = read_with(text, &reading).unwrap();
     assert_eq!((draws.parameter_names(), draws.function_names()), (vec!["mu", "tau"], vec!["y1", "y2"]));

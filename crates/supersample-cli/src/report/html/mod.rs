@@ -8,7 +8,9 @@ mod svg;
 use std::fmt::Write;
 use std::path::Path;
 
-use self::parameters::{write_arrival, write_chains, write_each, write_intervals, write_pairs, write_weights};
+use self::parameters::{
+    write_arrival, write_chains, write_each, write_intervals, write_pairs, write_weights,
+};
 use self::plots::error_curve;
 use self::svg::escaped;
 use super::text::{Kind, Line};
@@ -79,7 +81,9 @@ fn write_page(out: &mut String, report: &Report<'_>) -> std::fmt::Result {
 fn what_the_band_is(curve: &Curve) -> String {
     match curve.band.is_empty() {
         true => String::new(),
-        false => format!(" The band is where {} random subsets lie, from the least to the largest.", curve.drawn),
+        false => {
+            format!(" The band is where {} random subsets lie, from the least to the largest.", curve.drawn)
+        }
     }
 }
 
@@ -158,7 +162,12 @@ mod tests {
     use crate::words::significant;
 
     /// Of rows that were chosen one after the other, with the errors that the report has.
-    fn figures(all: Rows<'static>, subset: Rows<'static>, curve: Option<Curve>, quality: &Quality) -> Figures<'static> {
+    fn figures(
+        all: Rows<'static>,
+        subset: Rows<'static>,
+        curve: Option<Curve>,
+        quality: &Quality,
+    ) -> Figures<'static> {
         let shares = all.shares.as_deref();
         let reference = Reference::new(&all.values, all.dim, shares).unwrap();
         let beside = |j: usize| Some(Beside::new(reference.column(j)?, &quality.columns[j]));
@@ -184,8 +193,13 @@ mod tests {
         let text = about.to_html();
         // One curve, the intervals, four marginals twice (the fifth parameter is constant) and the six pairs of four.
         assert_eq!(text.matches("<svg ").count(), 1 + 1 + 4 * 2 + 6);
-        assert!(text.contains("The band is where 20 random subsets lie") && text.contains("class=\"band all\""));
-        assert!(text.contains("<div class=\"arrival\" hidden data-errors=\"1:0.5 10:0.05 100:0.00712\">"), "{text}");
+        assert!(
+            text.contains("The band is where 20 random subsets lie") && text.contains("class=\"band all\"")
+        );
+        assert!(
+            text.contains("<div class=\"arrival\" hidden data-errors=\"1:0.5 10:0.05 100:0.00712\">"),
+            "{text}"
+        );
         assert_eq!(text.matches("data-t=\"50\"").count(), 6);
         let distributions = text.matches("aria-label=\"distribution function of ").count();
         assert_eq!((distributions, text.matches("data-name=\"subset\"").count()), (4, 4));
@@ -194,7 +208,9 @@ mod tests {
                 && text.contains("<td data-name=\"worth\">9,850</td>")
         );
         assert!(!text.contains("<tau>") && text.contains("&lt;tau&gt;"));
-        for outside in ["http", "<script ", "<link", "src=", "url(", "@import", "fetch(", "import(", "NaN", "inf\""] {
+        for outside in
+            ["http", "<script ", "<link", "src=", "url(", "@import", "fetch(", "import(", "NaN", "inf\""]
+        {
             assert!(!text.contains(outside), "{outside}");
         }
         let figures = text.matches("<figure>").count();

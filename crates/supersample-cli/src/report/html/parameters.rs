@@ -30,7 +30,8 @@ pub(super) fn write_intervals(out: &mut String, report: &Report<'_>, figures: &F
     let more = shown.len().saturating_sub(MOST_LISTED);
     shown.truncate(MOST_LISTED);
     shown.sort_unstable();
-    let beside = |&j: &usize| Some((report.about.parameters[j].as_str(), figures.summaries.get(j).copied()??));
+    let beside =
+        |&j: &usize| Some((report.about.parameters[j].as_str(), figures.summaries.get(j).copied()??));
     let shown: Vec<(&str, Beside)> = shown.iter().filter_map(beside).collect();
     if shown.is_empty() {
         return Ok(());
@@ -49,7 +50,8 @@ pub(super) fn write_intervals(out: &mut String, report: &Report<'_>, figures: &F
     for (name, beside) in &shown {
         let cells = |summary: &Summary| -> String {
             let numbers = [summary.mean, summary.sd].into_iter().chain(LISTED.map(|q| summary.quantiles[q]));
-            let cell = |number: Option<f64>| number.map(|number| to_unit(number, beside.unit)).unwrap_or_default();
+            let cell =
+                |number: Option<f64>| number.map(|number| to_unit(number, beside.unit)).unwrap_or_default();
             numbers.map(|number| format!("<td>{}</td>", cell(number))).collect()
         };
         writeln!(
@@ -157,7 +159,9 @@ pub(super) fn write_pairs(out: &mut String, report: &Report<'_>, figures: &Figur
 
 /// The weights of the subset, where they are not equal.
 pub(super) fn write_weights(out: &mut String, figures: &Figures<'_>) -> Result {
-    let Some(shares) = figures.subset.shares.as_deref().filter(|shares| shares.len() > 1) else { return Ok(()) };
+    let Some(shares) = figures.subset.shares.as_deref().filter(|shares| shares.len() > 1) else {
+        return Ok(());
+    };
     let squares: f64 = shares.iter().map(|share| share * share).sum();
     let effective = match shares.iter().any(|share| *share < 0.0) {
         true => String::new(),

@@ -92,8 +92,10 @@ const INTERVAL_HEIGHT: f64 = 26.0;
 /// The intervals from 5 to 95 % with the medians, all rows above the subset, in standard deviations of all rows from their mean.
 pub(super) fn intervals(parameters: &[(&str, Beside)]) -> String {
     let ends = |beside: &Beside| {
-        let of = |summary: &Summary| [summary.quantiles[0], summary.quantiles[4]].into_iter().flatten().collect();
-        let both: Vec<f64> = [of(&beside.all), of(&beside.subset)].into_iter().flat_map(|ends: Vec<f64>| ends).collect();
+        let of =
+            |summary: &Summary| [summary.quantiles[0], summary.quantiles[4]].into_iter().flatten().collect();
+        let both: Vec<f64> =
+            [of(&beside.all), of(&beside.subset)].into_iter().flat_map(|ends: Vec<f64>| ends).collect();
         both.into_iter().map(|end| in_sds(beside, end)).collect::<Vec<f64>>()
     };
     let all: Vec<f64> = parameters.iter().flat_map(|(_, beside)| ends(beside)).collect();
@@ -101,7 +103,8 @@ pub(super) fn intervals(parameters: &[(&str, Beside)]) -> String {
     let rows = parameters.len() as f64;
     let longest = parameters.iter().map(|(name, _)| cut(name).chars().count()).max().unwrap_or(0);
     let (x, y) = (Axis::linear(low - 0.15, high + 0.15), Axis::linear(0.0, rows).upside_down());
-    let mut figure = Figure::new(440.0, 40.0 + rows * INTERVAL_HEIGHT, x, y).with_left(16.0 + 6.0 * longest as f64);
+    let mut figure =
+        Figure::new(440.0, 40.0 + rows * INTERVAL_HEIGHT, x, y).with_left(16.0 + 6.0 * longest as f64);
     figure.axes(6, 0);
     figure.x_title("sds of all rows from their mean");
     for (at, (name, beside)) in parameters.iter().enumerate() {
@@ -110,7 +113,8 @@ pub(super) fn intervals(parameters: &[(&str, Beside)]) -> String {
         for (class, summary, y) in
             [("all", &beside.all, middle - 0.16), ("chosen", &beside.subset, middle + 0.16)]
         {
-            let [low, _, median, _, high] = summary.quantiles.map(|value| value.map(|value| in_sds(beside, value)));
+            let [low, _, median, _, high] =
+                summary.quantiles.map(|value| value.map(|value| in_sds(beside, value)));
             let (Some(low), Some(median), Some(high)) = (low, median, high) else { continue };
             figure.line(&format!("interval {class}"), "", &[(low, y), (high, y)]);
             figure.dot(&format!("dot {class}"), median, y, 3.0);
@@ -137,7 +141,8 @@ pub(super) fn weights(shares: &[f64]) -> String {
     let mut sorted = shares.to_vec();
     sorted.sort_unstable_by(|a, b| b.total_cmp(a));
     let equal = 1.0 / sorted.len() as f64;
-    let (low, high) = (sorted.last().copied().unwrap_or(0.0).min(0.0), sorted.first().copied().unwrap_or(1.0).max(equal));
+    let (low, high) =
+        (sorted.last().copied().unwrap_or(0.0).min(0.0), sorted.first().copied().unwrap_or(1.0).max(equal));
     let last = sorted.len() as f64;
     let mut figure = Figure::new(440.0, 200.0, Axis::linear(0.0, last), Axis::linear(low, high * 1.05));
     figure.axes(6, 4);

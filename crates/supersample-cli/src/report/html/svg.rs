@@ -326,7 +326,10 @@ mod tests {
         figure.staircase("line", "F", &[(0.25, 0.5), (0.7501, 0.75), (0.751, 1.0)]);
         figure.told_as("x", "F");
         let text = figure.finish("F");
-        assert!(text.contains("<path class=\"line\" data-name=\"F\" d=\"M8.0 108.0H33.0V58.0H83.0V8.0H108.0\"/>"), "{text}");
+        assert!(
+            text.contains("<path class=\"line\" data-name=\"F\" d=\"M8.0 108.0H33.0V58.0H83.0V8.0H108.0\"/>"),
+            "{text}"
+        );
         assert!(text.contains("data-x=\"8 108 0.0 1.0 0\" data-y=\"108 8 0.0 1.0 0\""), "{text}");
     }
 
