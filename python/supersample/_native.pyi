@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "MARGINALS",
     "VERSION",
     "Chosen",
     "Evaluation",
@@ -24,6 +25,7 @@ __all__ = [
 ]
 
 VERSION: str
+MARGINALS: float
 
 _Listener = Callable[[str, int, int], object] | None
 
@@ -45,6 +47,9 @@ class Samples:
         sample_weight: NDArray[np.float64] | None,
         log_weight: NDArray[np.float64] | None,
         precision: str,
+        marginals: float,
+        functions: NDArray[np.float64] | None,
+        functions_weight: float,
         known: NDArray[np.float64] | None = None,
     ) -> Samples: ...
     @property
@@ -69,6 +74,10 @@ class Chosen:
     def mmd(self) -> float: ...
     @property
     def worth(self) -> float | None: ...
+    @property
+    def cdf(self) -> float | None: ...
+    @property
+    def functions(self) -> float | None: ...
     @property
     def ended(self) -> str: ...
     @property
@@ -171,6 +180,7 @@ def evaluate(
     samples: Samples,
     points: NDArray[np.float64],
     weights: NDArray[np.float64] | None,
+    functions: NDArray[np.float64] | None,
     threads: int | None = None,
     progress: _Listener = None,
 ) -> Evaluation: ...

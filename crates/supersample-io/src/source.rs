@@ -69,7 +69,7 @@ impl Part {
         source: Box<dyn Source>,
     ) -> Part {
         Part {
-            rows: values.len() / choice.parameters.len(),
+            rows: values.len() / choice.columns.len(),
             choice,
             values,
             weights,

@@ -69,7 +69,7 @@ pub(crate) fn read(
     missing: Missing,
     place_of: impl Fn(usize) -> usize,
 ) -> Result<Numbers> {
-    let dim = choice.parameters.len();
+    let dim = choice.columns.len();
     let (mut values, mut weights) = (Vec::new(), choice.weight.map(|_| Vec::new()));
     let mut rows = 0;
     for batch in batches {

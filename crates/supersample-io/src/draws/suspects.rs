@@ -32,7 +32,8 @@ impl Draws {
             let own = such(&|one| *one == Use::OwnWeight).into_iter().next();
             notes.extend(own.map(|column| Note::WeightsNotUsed { column }));
             let suspects = |is_one: &dyn Fn(usize, &str) -> bool| {
-                let parameters = self.choice.parameters.iter().copied().enumerate();
+                let columns = self.choice.columns.iter().copied().enumerate();
+                let parameters = columns.filter(|&(_, i)| self.uses()[i] == Use::Parameter);
                 named(
                     parameters.filter(|&(slot, i)| is_one(slot, &self.names()[i])).map(|(_, i)| i).collect(),
                 )
@@ -49,9 +50,10 @@ impl Draws {
         self.notes.extend(notes);
     }
 
-    /// Whether a parameter counts 0, 1, 2, … or 1, 2, 3, …: in the whole, in each file, or in each chain.
+    /// Whether a parameter counts 0, 1, 2, … or 1, 2, 3, …: in the whole, in each file, or in each chain. The functions
+    /// are still among the values.
     fn counts(&self, slot: usize) -> bool {
-        let dim = self.dim();
+        let dim = self.choice.columns.len();
         let value = |row: usize| self.values[row * dim + slot];
         let first = value(0);
         if self.len() < FEWEST_COUNTED || first != 0.0 && first != 1.0 {

@@ -83,7 +83,7 @@ fn head(origin: &Origin, reading: &Reading<'_>) -> Result<(Header, Layout, Choic
 
 pub(crate) fn read(origin: Origin, reading: &Reading<'_>, missing: Missing) -> Result<Part> {
     let (header, layout, choice, notes) = head(&origin, reading)?;
-    let (rows, dim) = (layout.rows(), choice.parameters.len());
+    let (rows, dim) = (layout.rows(), choice.columns.len());
     let mut values = Vec::with_capacity(rows * dim);
     let mut weights = choice.weight.map(|_| Vec::with_capacity(rows));
     let mut stream = BufReader::with_capacity(1 << 20, origin.file()?);
@@ -121,7 +121,7 @@ pub(crate) fn read(origin: Origin, reading: &Reading<'_>, missing: Missing) -> R
 /// How many rows and parameters the header promises.
 pub(crate) fn expected(origin: &Origin, reading: &Reading<'_>) -> Result<Option<(usize, usize)>> {
     let (_, layout, choice, _) = head(origin, reading)?;
-    Ok(Some((layout.rows(), choice.parameters.len())))
+    Ok(Some((layout.rows(), choice.columns.len())))
 }
 
 impl NpySource {

@@ -111,7 +111,7 @@ pub(crate) fn read(origin: Origin, reading: &Reading<'_>, missing: Missing) -> R
     let choice = reading.choose(names, &npy::found(&layouts))?;
     npy::check_numbers(&choice, &layouts)?;
 
-    let dim = choice.parameters.len();
+    let dim = choice.columns.len();
     let mut values = vec![0.0; rows * dim];
     let mut weights = choice.weight.map(|_| vec![0.0; rows]);
     let mut first = 0;

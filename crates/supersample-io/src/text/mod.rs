@@ -50,9 +50,9 @@ pub(crate) fn read(origin: Origin, reading: &Reading<'_>, missing: Missing) -> R
     let choice = choose(names, &block[start..], dialect, reading)?;
     let mut roles = vec![Role::Skipped; choice.names.len()];
     for (column, is_weight) in choice.wanted() {
-        roles[column] = if is_weight { Role::Weight } else { Role::Parameter };
+        roles[column] = if is_weight { Role::Weight } else { Role::Number };
     }
-    let mut read = Rows { parameters: choice.parameters.len(), lines, ..Rows::default() };
+    let mut read = Rows { columns: choice.columns.len(), lines, ..Rows::default() };
     let (mut offset, mut at) = (start as u64, start);
     loop {
         let is_last = blocks.is_over;
@@ -98,7 +98,7 @@ pub(crate) fn read(origin: Origin, reading: &Reading<'_>, missing: Missing) -> R
     if read.rows == skipped {
         return Err(if warmup == 0 { Error::NoRows } else { Error::OnlyWarmup { rows: warmup } });
     }
-    read.values.drain(..skipped * read.parameters);
+    read.values.drain(..skipped * read.columns);
     read.weights.drain(..skipped.min(read.weights.len()));
     let weights = roles.contains(&Role::Weight).then_some(read.weights);
     let source = TextSource { header, line_break, origin, dialect, marks: read.marks, skipped };
@@ -163,7 +163,7 @@ pub(crate) fn expected(origin: &Origin, reading: &Reading<'_>) -> Result<Option<
     let mut block = Vec::new();
     blocks.extend(&mut block)?;
     let head = Head::new(&mut block, &mut blocks, reading)?;
-    let parameters = choose(head.names, &block[head.start..], head.dialect, reading)?.parameters.len();
+    let parameters = choose(head.names, &block[head.start..], head.dialect, reading)?.columns.len();
     let lines = memchr_iter(head.dialect.terminator, &block[head.start..]).count();
     if origin.packing().is_some() || lines == 0 {
         return Ok(None);
@@ -246,7 +246,7 @@ fn parse(
 /// The numbers read so far.
 #[derive(Default)]
 struct Rows {
-    parameters: usize,
+    columns: usize,
     values: Vec<f64>,
     weights: Vec<f64>,
     rows: usize,
@@ -268,7 +268,7 @@ impl Rows {
     fn expect(&mut self, file: u64, is_packed: bool, read: u64) {
         if !is_packed && read > 0 {
             let rows = (self.rows as f64 * (file as f64 / read as f64) * 1.01) as usize;
-            let wanted = rows.saturating_mul(self.parameters);
+            let wanted = rows.saturating_mul(self.columns);
             // A reservation is a promise of the system that costs nothing until it is used.
             let _ = self.values.try_reserve_exact(wanted.saturating_sub(self.values.len()));
         }
