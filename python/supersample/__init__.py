@@ -25,7 +25,7 @@ from ._native import VERSION as __version__
 from ._native import instruction_set
 from ._result import PoolResult, Refinement, Result
 from ._warnings import SupersampleWarning
-from .kernels import IMQ, Gaussian, Kernel, Laplace, Linear, Matern12, Matern32, Matern52
+from .kernels import IMQ, Energy, Gaussian, Kernel, Laplace, Linear, Matern12, Matern32, Matern52
 
 if TYPE_CHECKING:
     from . import arviz as arviz
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "IMQ",
+    "Energy",
     "Evaluation",
     "Gaussian",
     "GaussianMixture",

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "MARGINALS",
     "VERSION",
     "Chosen",
     "Evaluation",
@@ -34,6 +35,7 @@ __all__ = [
 ]
 
 VERSION: str
+MARGINALS: float
 
 _Listener = Callable[[str, int, int], object] | None
 
@@ -55,6 +57,9 @@ class Samples:
         sample_weight: NDArray[np.float64] | None,
         log_weight: NDArray[np.float64] | None,
         precision: str,
+        marginals: float,
+        functions: NDArray[np.float64] | None,
+        functions_weight: float,
         known: NDArray[np.float64] | None = None,
     ) -> Samples: ...
     @property
@@ -172,6 +177,10 @@ class Chosen:
     @property
     def worth(self) -> float | None: ...
     @property
+    def cdf(self) -> float | None: ...
+    @property
+    def functions(self) -> float | None: ...
+    @property
     def ended(self) -> str: ...
     @property
     def missed(self) -> bool: ...
@@ -273,6 +282,7 @@ def evaluate(
     samples: Samples,
     points: NDArray[np.float64],
     weights: NDArray[np.float64] | None,
+    functions: NDArray[np.float64] | None,
     threads: int | None = None,
     progress: _Listener = None,
 ) -> Evaluation: ...

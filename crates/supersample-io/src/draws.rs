@@ -75,7 +75,9 @@ impl File {
 #[derive(Debug)]
 pub struct Draws {
     choice: Choice,
+    /// The parameters row after row; of draws that are not yet split, the functions among them.
     values: Vec<f64>,
+    functions: Vec<f64>,
     weights: Option<Vec<f64>>,
     warmup: usize,
     has_warmup: bool,
@@ -96,7 +98,25 @@ struct GroupColumn {
 impl Draws {
     /// Reads the files; `-` is standard input. They must have the same columns. Errors name the file.
     pub fn read(paths: &[impl AsRef<Path>], reading: &Reading<'_>) -> Result<Draws> {
-        Draws::read_with(paths, reading, Missing::of(reading))
+        let mut draws = Draws::read_with(paths, reading, Missing::of(reading))?;
+        draws.split_functions();
+        Ok(draws)
+    }
+
+    /// Takes the functions out of the values. Done in the end, so that the formats need not tell the two apart.
+    fn split_functions(&mut self) {
+        let columns = &self.choice.columns;
+        let is_function = |slot: usize| self.choice.uses[columns[slot]] == Use::Function;
+        let (functions, parameters): (Vec<usize>, Vec<usize>) =
+            (0..columns.len()).partition(|&slot| is_function(slot));
+        if functions.is_empty() {
+            return;
+        }
+        let of = |slots: &[usize]| {
+            let rows = self.values.chunks_exact(columns.len());
+            rows.flat_map(|row| slots.iter().map(|&slot| row[slot])).collect::<Vec<f64>>()
+        };
+        (self.functions, self.values) = (of(&functions), of(&parameters));
     }
 
     fn read_with(paths: &[impl AsRef<Path>], reading: &Reading<'_>, missing: Missing) -> Result<Draws> {
@@ -170,6 +190,7 @@ impl Draws {
             weights: None,
             choice,
             values: Vec::new(),
+            functions: Vec::new(),
             warmup: 0,
             has_warmup: false,
             mean_rows: 0,
@@ -220,7 +241,7 @@ impl Draws {
 
     /// How many parameter columns there are; at least 1.
     pub fn dim(&self) -> usize {
-        self.choice.parameters.len()
+        self.choice.used_as(&Use::Parameter).len()
     }
 
     /// How many files there are.
@@ -240,13 +261,23 @@ impl Draws {
 
     /// The names of the parameter columns, in the order of the file.
     pub fn parameter_names(&self) -> Vec<&str> {
-        self.choice.parameters.iter().map(|&i| self.names()[i].as_str()).collect()
+        self.names_of(&Use::Parameter)
+    }
+
+    /// The names of the columns of functions, in the order of the file.
+    pub fn function_names(&self) -> Vec<&str> {
+        self.names_of(&Use::Function)
+    }
+
+    fn names_of(&self, one: &Use) -> Vec<&str> {
+        self.choice.used_as(one).into_iter().map(|i| self.names()[i].as_str()).collect()
     }
 
     /// The names of the other columns: ids, weights and those left out.
     pub fn unused_names(&self) -> Vec<&str> {
         let pairs = self.names().iter().zip(self.uses());
-        pairs.filter(|(_, one)| **one != Use::Parameter).map(|(name, _)| name.as_str()).collect()
+        let others = pairs.filter(|(_, one)| !matches!(one, Use::Parameter | Use::Function));
+        others.map(|(name, _)| name.as_str()).collect()
     }
 
     /// The numbers of the parameter columns, row after row, all finite; none where the files were only gone through in
@@ -258,6 +289,16 @@ impl Draws {
     /// Hands the numbers over, so that there need not be two copies of them; [`values`](Self::values) is empty afterwards.
     pub fn take_values(&mut self) -> Vec<f64> {
         std::mem::take(&mut self.values)
+    }
+
+    /// The numbers of the columns of functions, row after row, all finite; empty where none were asked for.
+    pub fn functions(&self) -> &[f64] {
+        &self.functions
+    }
+
+    /// Hands the functions over; [`functions`](Self::functions) is empty afterwards.
+    pub fn take_functions(&mut self) -> Vec<f64> {
+        std::mem::take(&mut self.functions)
     }
 
     /// The numbers of the weight column as they are in the files, finite or −∞; `None` where none was asked for,

@@ -117,7 +117,7 @@ pub(crate) fn expected(origin: &Origin, reading: &Reading<'_>) -> Result<Option<
     guarded(TITLE, || {
         let builder = open(origin)?;
         let rows = builder.metadata().file_metadata().num_rows();
-        let parameters = table::choose(builder.schema(), reading)?.parameters.len();
+        let parameters = table::choose(builder.schema(), reading)?.columns.len();
         Ok(usize::try_from(rows).ok().map(|rows| (rows, parameters)))
     })
 }

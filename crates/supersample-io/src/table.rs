@@ -70,7 +70,7 @@ pub(crate) fn read(
     sink: &mut dyn Sink,
 ) -> Result<usize> {
     sink.begin(choice)?;
-    let dim = choice.parameters.len();
+    let dim = choice.columns.len();
     let (mut values, mut weights) = (Vec::new(), Vec::new());
     let mut rows = 0;
     for batch in batches {

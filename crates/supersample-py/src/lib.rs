@@ -44,6 +44,10 @@ mod _native {
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+    /// How much marginals count where thinning is not told otherwise.
+    #[pymodule_export]
+    const MARGINALS: f64 = supersample::task::MARGINALS;
+
     /// Refuses to be imported where the sums could not run.
     #[pymodule_init]
     fn init() -> pyo3::PyResult<()> {

@@ -5,7 +5,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use supersample::scale::Scale;
-use supersample::task::{Bandwidth, Problem, ProblemOptions, RowWeights};
+use supersample::task::{Bandwidth, FunctionValues, Problem, ProblemOptions, RowWeights};
 use supersample::{Points, Precision, Result};
 
 use crate::advice::Told;
@@ -24,7 +24,8 @@ impl Samples {
     /// `bandwidths` is None for the median distance after scaling; `known` are the values of the mean embedding on these
     /// very samples, computed earlier.
     #[new]
-    #[pyo3(signature = (x, *, kernel, bandwidths, scale, sample_weight, log_weight, precision, known=None))]
+    #[pyo3(signature = (x, *, kernel, bandwidths, scale, sample_weight, log_weight, precision, marginals, functions,
+                        functions_weight, known=None))]
     #[expect(clippy::too_many_arguments, reason = "one for each keyword of the Python function")]
     fn new(
         py: Python<'_>,
@@ -35,9 +36,16 @@ impl Samples {
         sample_weight: Option<PyReadonlyArray1<'_, f64>>,
         log_weight: Option<PyReadonlyArray1<'_, f64>>,
         precision: &str,
+        marginals: f64,
+        functions: Option<PyReadonlyArray2<'_, f64>>,
+        functions_weight: f64,
         known: Option<PyReadonlyArray1<'_, f64>>,
     ) -> PyResult<Samples> {
-        let options = options_of(kernel, bandwidths, scale, precision)?;
+        let mut options = options_of(kernel, bandwidths, scale, precision)?.marginals(marginals);
+        if let Some(functions) = &functions {
+            let (values, count) = rows(functions)?;
+            options = options.functions(FunctionValues::new(values.to_vec(), count).weight(functions_weight));
+        }
         let (values, dim) = rows(&x)?;
         let (weights, logs, known) = (numbers(sample_weight), numbers(log_weight), numbers(known));
         // Scaling and the median distance take milliseconds; on a pool of ours, since the global one dies in a fork.

@@ -45,7 +45,8 @@ fn weights_of<'a>(weights: &'a Option<Vec<f64>>, logs: &'a Option<Vec<f64>>) -> 
 pub(crate) fn pool_rows(limit: u64, columns: usize, n: Option<usize>, thinning: bool) -> PyResult<usize> {
     let needs = |rows: usize| {
         let memory = MemoryEstimate::of(rows, columns).landmarks(task::default_landmarks(rows, n));
-        if thinning { memory.thinning(n.unwrap_or(10_000), &RefineOptions::default()) } else { memory }
+        let set = |memory: MemoryEstimate| memory.thinning(n.unwrap_or(10_000), &RefineOptions::default());
+        if thinning { set(memory.marginals(true)) } else { memory }
     };
     pool_rows_within(limit, n, needs).map_err(refused)
 }
@@ -93,7 +94,7 @@ impl Gatherer {
     }
 
     /// The problem of choosing from the pool.
-    #[pyo3(signature = (*, kernel, bandwidths, scale, precision))]
+    #[pyo3(signature = (*, kernel, bandwidths, scale, precision, marginals))]
     fn samples(
         &self,
         py: Python<'_>,
@@ -101,8 +102,9 @@ impl Gatherer {
         bandwidths: Option<Vec<f64>>,
         scale: &str,
         precision: &str,
+        marginals: f64,
     ) -> PyResult<Samples> {
-        let options = options_of(kernel, bandwidths, scale, precision)?;
+        let options = options_of(kernel, bandwidths, scale, precision)?.marginals(marginals);
         let gatherer = locked(&self.gatherer)?.take();
         let gatherer = gatherer.ok_or_else(|| PyValueError::new_err("the first pass is over"))?;
         let pool = threads::pool(threads::checked(None)?)?;

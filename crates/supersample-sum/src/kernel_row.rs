@@ -41,7 +41,15 @@ impl Packed {
     /// # Panics
     /// Where the row was not made by [`empty_row`](Self::empty_row) of these points.
     pub fn fill_row(&self, y: &[f64], row: &mut KernelRow) {
-        self.launch(FillRow { coordinates: &self.coordinates, y, row: &mut row.0 });
+        self.launch(FillRow { coordinates: &self.coordinates, y, added: None, row: &mut row.0 });
+    }
+
+    /// Adds `factor` times the kernel row of `y` to a row that is there.
+    ///
+    /// # Panics
+    /// Where the row is not of as many points, or of another precision.
+    pub fn add_to_row(&self, y: &[f64], factor: f64, row: &mut KernelRow) {
+        self.launch(FillRow { coordinates: &self.coordinates, y, added: Some(factor), row: &mut row.0 });
     }
 
     /// [`fill_row`](Self::fill_row), then `weight` times the row added to `sums`, and the largest score afterwards, as in
@@ -57,7 +65,25 @@ impl Packed {
         sums: &mut [f64],
         scores: Scores<'_>,
     ) -> Option<(usize, f64)> {
-        let row = FillRow { coordinates: &self.coordinates, y, row: &mut row.0 };
+        let row = FillRow { coordinates: &self.coordinates, y, added: None, row: &mut row.0 };
+        self.launch(KeepRowAndArgmax { row, weight, sums, scores })
+    }
+
+    /// [`add_to_row`](Self::add_to_row), then `weight` times the whole row added to `sums`, and the largest score
+    /// afterwards.
+    ///
+    /// # Panics
+    /// Where the row is not of as many points, or of another precision.
+    pub fn add_to_row_and_argmax(
+        &self,
+        y: &[f64],
+        factor: f64,
+        row: &mut KernelRow,
+        weight: f64,
+        sums: &mut [f64],
+        scores: Scores<'_>,
+    ) -> Option<(usize, f64)> {
+        let row = FillRow { coordinates: &self.coordinates, y, added: Some(factor), row: &mut row.0 };
         self.launch(KeepRowAndArgmax { row, weight, sums, scores })
     }
 }
@@ -65,6 +91,8 @@ impl Packed {
 struct FillRow<'a> {
     coordinates: &'a Coordinates,
     y: &'a [f64],
+    /// The factor where the row is added to what is there, `None` where it takes its place.
+    added: Option<f64>,
     row: &'a mut AnyRow,
 }
 
@@ -73,9 +101,11 @@ impl Task for FillRow<'_> {
 
     fn run<T: Lane, P: Profile<T>>(self, profile: P, panels: &Panels<T>) {
         let row = T::row(self.row).expect("a row of the precision of the points");
+        assert_eq!(row.len(), panels.len);
         let y = &self.coordinates.point::<T>(self.y)[..];
+        let added = self.added.map(T::from_f64);
         over_chunks(row, &panels.data, y.len(), row_value(y.len()), |_, row, panels| {
-            dispatch!(level(), simd => tile::fill_row(simd, profile, panels, y, row));
+            dispatch!(level(), simd => tile::fill_row(simd, profile, panels, y, added, row));
         });
     }
 }
@@ -91,16 +121,17 @@ impl Task for KeepRowAndArgmax<'_> {
     type Output = Option<(usize, f64)>;
 
     fn run<T: Lane, P: Profile<T>>(self, profile: P, panels: &Panels<T>) -> Option<(usize, f64)> {
-        let KeepRowAndArgmax { row: FillRow { coordinates, y, row }, weight, sums, scores } = self;
+        let KeepRowAndArgmax { row: FillRow { coordinates, y, added, row }, weight, sums, scores } = self;
         let row = T::row(row).expect("a row of the precision of the points");
+        assert_eq!(row.len(), panels.len);
         let y = &coordinates.point::<T>(y)[..];
-        let cost = row_value(y.len());
+        let (cost, added) = (row_value(y.len()), added.map(T::from_f64));
         let best = over_paired_chunks(sums, row, &panels.data, y.len(), cost, |start, sums, row, panels| {
             dispatch!(level(), simd => {
                 scores.search(start, sums, |range, sums| {
                     let places = range.start * y.len()..range.end.next_multiple_of(WIDTH) * y.len();
                     let row = &mut row[range];
-                    tile::fill_row(simd, profile, &panels[places], y, row);
+                    tile::fill_row(simd, profile, &panels[places], y, added, row);
                     add(row, weight, sums);
                 })
             })

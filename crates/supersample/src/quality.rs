@@ -5,6 +5,7 @@ mod baselines;
 use rayon::prelude::*;
 
 pub use self::baselines::{every_kth, random_rows, systematic_rows};
+use crate::points::unit_weights;
 use crate::quantile::quantiles;
 use crate::scale::Moments;
 use crate::{Error, Points, Result};
@@ -37,6 +38,18 @@ pub struct ColumnErrors {
     pub sd: Option<f64>,
     /// The errors of the [`QUANTILES`].
     pub quantiles: [Option<f64>; 5],
+}
+
+/// What a column of the data is, in its own units.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ColumnSummary {
+    /// The mean.
+    pub mean: f64,
+    /// The standard deviation, without n − 1.
+    pub sd: f64,
+    /// The [`QUANTILES`].
+    pub quantiles: [f64; 5],
 }
 
 /// The errors of a subset.
@@ -122,6 +135,7 @@ pub fn quality(
 /// let reference = Reference::new(&[0.0, 1.0, 2.0, 3.0, 4.0], 1, None)?;
 /// let (all, some) = (reference.quality(&[4.0, 3.0, 2.0, 1.0, 0.0], None)?, reference.quality(&[1.0, 2.0], None)?);
 /// assert!(all.worst_sd().unwrap().0.abs() < 1e-15 && some.worst_sd().unwrap().0 < -0.5);
+/// assert_eq!(reference.column(0).unwrap().quantiles[2], 2.0); // the median of the data
 /// # Ok::<(), supersample::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -167,6 +181,12 @@ impl Reference {
             }
         }
         self
+    }
+
+    /// What a column is; `None` for a constant one.
+    pub fn column(&self, column: usize) -> Option<ColumnSummary> {
+        let Column { moments: Moments { mean, sd }, quantiles } = self.columns[column]?;
+        Some(ColumnSummary { mean, sd, quantiles })
     }
 
     /// The errors of a subset: rows of as many numbers as the data's, with a weight each where they are not equal.
@@ -233,23 +253,6 @@ impl Reference {
         }
         pairs
     }
-}
-
-/// Weights of either sign divided by their sum; `None` where they are equal.
-fn unit_weights(weights: Option<&[f64]>, what: &'static str, expected: usize) -> Result<Option<Vec<f64>>> {
-    let Some(weights) = weights else { return Ok(None) };
-    if weights.len() != expected {
-        return Err(Error::WeightCount { what, found: weights.len(), expected });
-    }
-    if let Some(index) = weights.iter().position(|w| !w.is_finite()) {
-        return Err(Error::NonFiniteNumber { what: "weight", index, value: weights[index] });
-    }
-    let largest = weights.iter().fold(0.0, |a: f64, b| a.max(b.abs()));
-    let total: f64 = weights.iter().map(|w| w / largest).sum();
-    if largest == 0.0 || total <= 0.0 {
-        return Err(Error::ZeroWeights);
-    }
-    Ok(Some(weights.iter().map(|w| w / largest / total).collect()))
 }
 
 /// The correlations below the diagonal, 0 where a column has no spread. Shares are not negative.

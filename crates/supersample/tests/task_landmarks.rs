@@ -6,11 +6,11 @@ use std::sync::Mutex;
 use supersample::scale::Scale;
 use supersample::target::GaussianMixture;
 use supersample::task::{
-    Advice, EmbeddingChoice, Ended, HerdOptions, MemoryEstimate, Problem, ProblemOptions, RowWeights, Stop,
-    ThinOptions, choose_landmarks,
+    Advice, Chosen, EmbeddingChoice, Ended, FunctionValues, HerdOptions, MemoryEstimate, Problem,
+    ProblemOptions, RowWeights, Stop, ThinOptions, choose_landmarks,
 };
 use supersample::weights::WeightRule;
-use supersample::{Error, Kernel, Points, Precision, Progress, RefineOptions, unwatched};
+use supersample::{Error, Herder, Kernel, Points, Precision, Progress, RefineOptions, unwatched};
 
 fn draws(n: usize, dim: usize) -> Points {
     GaussianMixture::random(5, dim, 1).unwrap().sample(n, 2).unwrap()
@@ -50,7 +50,7 @@ fn every_error_of_a_run_is_exact_but_for_the_norm() {
         let known = approximate.error_scale().unwrap().norm_error.unwrap();
         assert!(shift.abs() < 4.0 * known && known > 0.0, "{shift:e} ± {known:e}");
         for chosen in [&herded, &thinned] {
-            let truth = supersample::Herder::trace(exact.pool().unwrap(), &chosen.rows).unwrap();
+            let truth = Herder::trace(exact.pool().unwrap(), &chosen.rows).unwrap();
             for (got, want) in chosen.trace.iter().zip(&truth) {
                 let (got, want) = (got.squared_error.unwrap(), want.squared_error.unwrap());
                 assert!((got - want - shift).abs() < 5e-8, "{n}: {got} {want} {shift:e}");
@@ -266,6 +266,43 @@ fn runs_are_ended_in_every_phase_and_keep_what_they_have() {
     let searched = searched.unwrap();
     assert_eq!((searched.rows.len(), searched.ended), (15, Ended::Interrupted));
     assert!(searched.standard_error.is_some() && searched.refined.unwrap().error == searched.trace[14].error);
+}
+
+/// Parts need no pair sums, so they are matched beside landmarks as they are beside the exact embedding.
+#[test]
+fn parts_are_matched_beside_landmarks() {
+    let points = draws(3000, 3);
+    let squares: Vec<f64> = points.rows().map(|x| x[0] * x[1]).collect();
+    let with_parts = || options().marginals(0.4).functions(FunctionValues::new(squares.clone(), 1));
+    let approximate = Problem::new(points.clone(), on_landmarks(with_parts(), 250, 1)).unwrap();
+    let exact = Problem::new(points.clone(), exact(with_parts())).unwrap();
+    let stop = Stop::after(40).unwrap();
+    let of = |problem: &Problem| problem.thin(&stop, &ThinOptions::default(), &unwatched).unwrap();
+    let (got, want) = (of(&approximate), of(&exact));
+    let lowered = |chosen: &Chosen| chosen.refined.as_ref().unwrap().lowered.unwrap();
+    let (a, b) = (lowered(&got), lowered(&want));
+    assert!(a.end <= a.start && (a.end / b.end - 1.0).abs() < 0.1, "{a:?} {b:?}");
+    let truth = Herder::trace(exact.pool().unwrap(), &got.rows).unwrap();
+    let (told, truth) = (got.error().unwrap(), truth.last().unwrap().error.unwrap());
+    assert!((told - truth).abs() < 4.0 * got.standard_error.unwrap(), "{told} {truth}");
+    assert!(got.cdf.unwrap() < 0.1 && got.functions.is_some());
+    let herded = approximate.herd(&stop, &HerdOptions::default(), &unwatched).unwrap();
+    assert!(herded.cdf.is_some() && herded.standard_error.is_some());
+}
+
+/// The energy kernel sees differences of equal mass only.
+#[test]
+fn the_energy_distance_is_lowered_on_landmarks_too() {
+    let points = draws(3000, 3);
+    let energy = || ProblemOptions::default().kernel(Kernel::energy());
+    let approximate = Problem::new(points.clone(), on_landmarks(energy(), 250, 1)).unwrap();
+    let exact = Problem::new(points.clone(), exact(energy())).unwrap();
+    let stop = Stop::after(40).unwrap();
+    let of = |problem: &Problem| problem.herd(&stop, &HerdOptions::default(), &unwatched).unwrap();
+    let (got, want) = (of(&approximate), of(&exact));
+    let truth = exact.pool().unwrap().mmd_of_rows(&got.rows).unwrap().unwrap();
+    assert!((got.error().unwrap() - truth).abs() < 4.0 * got.standard_error.unwrap());
+    assert!(truth < 1.1 * want.error().unwrap(), "{truth} {want:?}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Files larger than the memory that is allowed: gone through in batches, with a uniform sample of their rows to choose from.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use anyhow::{Result, bail, ensure};
 use supersample::task::{
@@ -52,7 +53,7 @@ pub(super) fn gather(
             Room::Rows(rows)
         }
         (None, Some(limit)) => {
-            let fits = |(rows, dim)| needs(memory_of(draws, rows, dim)).kept_within(limit).is_ok();
+            let fits = |(rows, dim)| needs(memory_of(draws, rows, dim, 0)).kept_within(limit).is_ok();
             // What cannot be done in batches is refused where it turns out not to fit.
             let is_whole = expected.is_some_and(fits)
                 || needs_all_rows(plan).is_some()
@@ -97,7 +98,7 @@ pub(super) fn gather(
         (Err(error), _) => return Err(error.into()),
     };
     let Some(gatherer) = gatherer else { bail!("the files have no rows") };
-    let gathered = gatherer.finish().map_err(|error| refused(error, draws, &found))?;
+    let gathered = gatherer.finish().map_err(|error| refused(error, draws, &found, &[]))?;
     let drawn = gathered.pool().len();
     let told = match drawn == found.len() {
         // Small enough after all.
@@ -112,10 +113,11 @@ pub(super) fn gather(
         say(&format!("{told}\n"));
     }
     let task = task::Problem::of_gathered(gathered, options_of(draws))
-        .map_err(|error| refused(error, draws, &found))?;
-    let (mut notes, warnings) = told_of(&task, &found);
+        .map_err(|error| refused(error, draws, &found, &[]))?;
+    let (mut notes, warnings) = told_of(&task, &found, Vec::new());
     notes.extend(told);
-    Ok(Some(Problem { groups: None, task, notes, warnings, draws: found, batch_rows: at_a_time }))
+    let (task, functions) = (Arc::new(task), Vec::new());
+    Ok(Some(Problem { groups: None, task, functions, notes, warnings, draws: found, batch_rows: at_a_time }))
 }
 
 /// The flag that cannot be heeded without all rows in memory, if there is one.
@@ -124,6 +126,7 @@ fn needs_all_rows(plan: &ChoosePlan) -> Option<&'static str> {
     match balance {
         Some(balance) if balance.per.is_some() => Some("--per"),
         Some(_) => Some("--include-rows or --exclude-rows"),
+        None if plan.draws.functions.are_asked_for() => Some("--functions or --functions-file"),
         None => plan.weigh.map(|_| "--weights"),
     }
 }
@@ -141,7 +144,7 @@ fn pool_rows(
     };
     let reading = READING_BYTES.min(limit / 4);
     let landmarks = |rows: usize| default_landmarks(rows, plan.stop.number);
-    let needs = |rows: usize| needs(memory_of(&plan.draws, rows, dim)).landmarks(landmarks(rows));
+    let needs = |rows: usize| needs(memory_of(&plan.draws, rows, dim, 0)).landmarks(landmarks(rows));
     let rows = pool_rows_within(limit.saturating_sub(reading), plan.stop.number, needs);
     rows.map_err(|error| match error {
         Error::TooLittleMemory { needed, .. } => Error::TooLittleMemory { needed: needed + reading, limit },

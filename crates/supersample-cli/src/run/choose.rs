@@ -135,7 +135,7 @@ fn begun(plan: &ChoosePlan, problem: Problem) -> Result<(Problem, Vec<usize>)> {
     // Two checkpoints of one run begin alike: the longer has all of the other.
     let longest = resumed.into_iter().chain(left).max_by_key(|checkpoint| checkpoint.rows.len());
     Ok(match longest {
-        Some(Checkpoint { mu, rows, .. }) => (Problem { task: problem.task.recall(mu)?, ..problem }, rows),
+        Some(Checkpoint { mu, rows, .. }) => (problem.recall(mu)?, rows),
         None => (problem, Vec::new()),
     })
 }
@@ -199,8 +199,8 @@ fn report_on<'a>(
     let mut ended = chosen.ended;
     let weights = match plan.weigh {
         Some(rule) => {
-            let (mu, points) = (problem.task.embedding(), problem.task.points().select(&chosen.rows)?);
-            let found = weigh(mu, points, rule, plan.quiet, &mut warnings)?;
+            let (task, rows) = (problem.task.clone(), chosen.rows.clone());
+            let found = weigh(move || task.weigh(&rows, rule), plan.quiet, &mut warnings)?;
             if found.is_interrupted {
                 ended = Ended::Interrupted;
             }
@@ -210,7 +210,8 @@ fn report_on<'a>(
     };
     let weighing = match (plan.weigh, &weights) {
         (Some(rule), Some(found)) => {
-            let equal = TypicalErrors::of(&problem.task.quality(&subset, None)?);
+            let mut equal = TypicalErrors::of(&problem.task.quality(&subset, None)?);
+            (equal.cdf, equal.functions) = (chosen.cdf, chosen.functions);
             Some(weighing(rule, found, equal))
         }
         _ => None,
@@ -234,7 +235,10 @@ fn report_on<'a>(
             problem.file_rows(&chosen.rows).iter().map(|&row| problem.draws.row_number(row)).collect(),
         ),
         found,
+        lowered: Some(problem.lowered(&plan.draws)),
         trace: Some(&chosen.trace),
+        is_in_order: !plan.sorted,
+        has_page: plan.outputs.report.is_some(),
         notes: problem.notes.clone(),
         warnings,
     };
@@ -269,6 +273,7 @@ fn refinement(plan: &ChoosePlan, problem: &Problem, chosen: &Chosen) -> Result<O
         searched_error: refined.error.filter(|_| is_searched),
         sweeps: refined.sweeps,
         swaps: refined.swaps,
+        lowered: refined.lowered.map(|lowered| (lowered.start, lowered.swept, lowered.end)),
         kernel_rows: refined.kernel_rows,
         converged: refined.converged,
     }))

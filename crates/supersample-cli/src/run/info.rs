@@ -7,6 +7,7 @@ use supersample::task::{Problem as Task, ProblemOptions};
 use supersample::{MeanEmbedding, Points};
 use supersample_io::{Draws, Note, Survey, Use};
 
+use super::functions::FunctionTable;
 use super::problem::memory_of;
 use super::{Outcome, with_threads};
 use crate::args::version;
@@ -53,7 +54,16 @@ fn look(plan: &DrawsPlan) -> Result<Info> {
     // Rows that a run would refuse are not timed, nor is stdin, which can be read only once.
     let is_file = !plan.files.iter().any(|file| file.as_os_str() == "-");
     let is_whole = survey.incomplete_rows == 0 || plan.drop_na && survey.incomplete_rows < survey.rows;
+    // A run would refuse them for what the functions are refused for here.
+    let functions = if plan.functions.are_asked_for() && is_whole && is_file {
+        let mut draws = Draws::read(&plan.files, &plan.reading())?;
+        FunctionTable::read(plan, &mut draws)?.map_or(Vec::new(), |functions| functions.names)
+    } else {
+        let such = survey.columns.iter().filter(|column| column.used_as == Use::Function);
+        such.map(|column| column.name.clone()).collect()
+    };
     let kept = survey.rows - if plan.drop_na { survey.incomplete_rows } else { 0 };
+    let memory = memory_of(plan, kept, dim, functions.len()).needed();
     Ok(Info {
         version: version().to_string(),
         instruction_set: supersample::instruction_set(),
@@ -66,7 +76,8 @@ fn look(plan: &DrawsPlan) -> Result<Info> {
         incomplete: survey.incomplete_rows,
         drop_na: plan.drop_na,
         columns,
-        memory: memory_of(plan, kept, dim).needed(),
+        functions,
+        memory,
         rate: if is_whole && is_file { Some(rate(plan)?) } else { None },
         notes: survey.notes.iter().filter(|note| !is_told(note)).map(ToString::to_string).collect(),
     })

@@ -62,7 +62,7 @@ pub(crate) fn read(
 pub(crate) fn expected(origin: &Origin, reading: &Reading<'_>) -> Result<Option<(usize, usize)>> {
     guarded(TITLE, || {
         let rows = check::check(origin)?;
-        let parameters = table::choose(&batches(origin)?.0, reading)?.parameters.len();
+        let parameters = table::choose(&batches(origin)?.0, reading)?.columns.len();
         Ok(Some((usize::try_from(rows).unwrap_or(usize::MAX), parameters)))
     })
 }

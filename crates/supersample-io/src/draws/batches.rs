@@ -16,11 +16,11 @@ use crate::{Error, Format, Reading, Result};
 pub struct Batch<'a> {
     /// The first of them, among the rows that are used.
     pub first_row: usize,
-    /// The numbers of the parameter columns, row after row, all finite.
+    /// The numbers of the parameter columns, and of functions among them in the order of the file, row after row, all finite.
     pub values: &'a [f64],
     /// Their weights as they are in the files; `None` where no column of weights was asked for.
     pub weights: Option<&'a [f64]>,
-    /// How many parameter columns there are.
+    /// How many columns that are.
     pub dim: usize,
     /// How much of the files has been read by now, from 0 to 1.
     pub part: f64,
@@ -150,7 +150,7 @@ impl<'a> Regrouped<'a> {
 
 impl Sink for Regrouped<'_> {
     fn begin(&mut self, choice: &Choice) -> Result<()> {
-        self.dim = choice.parameters.len();
+        self.dim = choice.columns.len();
         self.has_weights = choice.weight.is_some();
         Ok(())
     }

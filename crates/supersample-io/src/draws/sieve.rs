@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::suspects::Counting;
 use crate::reading::{Choice, Missing};
 use crate::source::Sink;
-use crate::{Error, Result, Use};
+use crate::{Error, Result};
 
 /// Hands on the rows of one file after the other.
 pub(super) struct Sieve<'a> {
@@ -71,7 +71,7 @@ impl Sink for Sieve<'_> {
         if let Some((path, first)) = &self.first {
             check_columns(path, first, choice)?;
         }
-        self.dim = choice.parameters.len();
+        self.dim = choice.columns.len();
         self.sink.begin(choice)
     }
 
@@ -107,9 +107,8 @@ impl Sink for Sieve<'_> {
 }
 
 fn check_columns(path: &Path, first: &Choice, other: &Choice) -> Result<()> {
-    let difference = match (0..first.names.len().min(other.names.len()))
-        .find(|&i| (first.uses[i] == Use::Parameter) != (other.uses[i] == Use::Parameter))
-    {
+    let is_number = |choice: &Choice, i: &usize| choice.columns.binary_search(i).is_ok();
+    let difference = match (0..first.names.len()).find(|i| is_number(first, i) != is_number(other, i)) {
         _ if first.names != other.names => difference(&first.names, &other.names),
         Some(i) => format!("'{}' holds numbers in only one of them", crate::words::shown(&first.names[i])),
         None => return Ok(()),

@@ -34,7 +34,8 @@ impl Draws {
             let own = such(&|one| *one == Use::OwnWeight).into_iter().next();
             notes.extend(own.map(|column| Note::WeightsNotUsed { column }));
             let suspects = |is_one: &dyn Fn(usize, &str) -> bool| {
-                let parameters = self.choice.parameters.iter().copied().enumerate();
+                let columns = self.choice.columns.iter().copied().enumerate();
+                let parameters = columns.filter(|&(_, i)| self.uses()[i] == Use::Parameter);
                 named(
                     parameters.filter(|&(slot, i)| is_one(slot, &self.names()[i])).map(|(_, i)| i).collect(),
                 )
@@ -51,7 +52,8 @@ impl Draws {
         self.notes.extend(notes);
     }
 
-    /// Whether a parameter counts 0, 1, 2, … or 1, 2, 3, …: in the whole, in each file, or in each chain.
+    /// Whether a parameter counts 0, 1, 2, … or 1, 2, 3, …: in the whole, in each file, or in each chain. Slots are those of
+    /// all numbers, functions among them.
     fn counts(&self, slot: usize, counting: &Counting) -> bool {
         let column = counting.columns.iter().flatten().find(|column| column.slot == slot);
         self.len() >= FEWEST_COUNTED

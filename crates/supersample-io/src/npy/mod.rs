@@ -102,7 +102,7 @@ fn read_in_blocks(
 ) -> Result<Part> {
     let (header, layout, choice, notes) = head(&origin, reading)?;
     sink.begin(&choice)?;
-    let (rows, dim) = (layout.rows(), choice.parameters.len());
+    let (rows, dim) = (layout.rows(), choice.columns.len());
     sink.expect(rows * dim);
     let wanted: Vec<(usize, bool)> = choice.wanted().collect();
     let mut stretch = Stretch::new(&header, &layout, &wanted, blocks);
@@ -132,7 +132,7 @@ fn read_in_blocks(
 /// How many rows and parameters the header promises.
 pub(crate) fn expected(origin: &Origin, reading: &Reading<'_>) -> Result<Option<(usize, usize)>> {
     let (_, layout, choice, _) = head(origin, reading)?;
-    Ok(Some((layout.rows(), choice.parameters.len())))
+    Ok(Some((layout.rows(), choice.columns.len())))
 }
 
 impl NpySource {

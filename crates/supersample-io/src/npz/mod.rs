@@ -118,7 +118,7 @@ pub(crate) fn read(
     npy::check_numbers(&choice, &layouts)?;
     sink.begin(&choice)?;
 
-    let dim = choice.parameters.len();
+    let dim = choice.columns.len();
     let mut values = vec![0.0; rows * dim];
     let mut weights = choice.weight.map(|_| vec![0.0; rows]);
     let mut first = 0;

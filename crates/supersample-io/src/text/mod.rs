@@ -56,11 +56,11 @@ pub(crate) fn read(
     sink.begin(&choice)?;
     let mut roles = vec![Role::Skipped; choice.names.len()];
     for (column, is_weight) in choice.wanted() {
-        roles[column] = if is_weight { Role::Weight } else { Role::Parameter };
+        roles[column] = if is_weight { Role::Weight } else { Role::Number };
     }
     let warmup_rows = if reading.keep_warmup { 0 } else { stan.map_or(0, |run| run.warmup_rows()) };
     let mut read = Rows {
-        parameters: choice.parameters.len(),
+        columns: choice.columns.len(),
         has_weights: choice.weight.is_some(),
         left_out: warmup_rows + mean_rows,
         lines,
@@ -102,7 +102,7 @@ pub(crate) fn read(
         if origin.packing().is_none() && offset > 0 {
             // So that the numbers are not moved again and again.
             let rows = read.rows as f64 * (origin.len() as f64 / offset as f64) * 1.01;
-            sink.expect((rows as usize).saturating_mul(read.parameters));
+            sink.expect((rows as usize).saturating_mul(read.columns));
         }
         if is_last {
             break;
@@ -178,7 +178,7 @@ pub(crate) fn expected(origin: &Origin, reading: &Reading<'_>) -> Result<Option<
     let mut block = Vec::new();
     blocks.extend(&mut block)?;
     let head = Head::new(&mut block, &mut blocks, reading)?;
-    let parameters = choose(head.names, &block[head.start..], head.dialect, reading)?.parameters.len();
+    let parameters = choose(head.names, &block[head.start..], head.dialect, reading)?.columns.len();
     let lines = memchr_iter(head.dialect.terminator, &block[head.start..]).count();
     if origin.packing().is_some() || lines == 0 {
         return Ok(None);
@@ -261,7 +261,7 @@ fn parse(
 /// How far the reading is.
 #[derive(Default)]
 struct Rows {
-    parameters: usize,
+    columns: usize,
     has_weights: bool,
     /// Rows at the top that are not handed on.
     left_out: usize,
@@ -278,7 +278,7 @@ impl Rows {
         self.rows += chunk.rows;
         self.lines += chunk.lines;
         let weights = if self.has_weights { &chunk.weights[skipped..] } else { &[] };
-        sink.take(&chunk.values[skipped * self.parameters..], weights, part)
+        sink.take(&chunk.values[skipped * self.columns..], weights, part)
     }
 
     fn explain(&self, trouble: Trouble, choice: &Choice) -> Error {

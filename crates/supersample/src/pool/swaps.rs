@@ -29,7 +29,8 @@ impl PoolScores {
         let sums = self.pool.sums_among(&self.chosen)?;
         self.fold_mean();
         let (size, pool) = (self.chosen.len() as f64, &self.pool);
-        let w = |(&row, sum): (&usize, &f64)| size * pool.values()[row] - sum - pool.half_diagonal(row);
+        let values = pool.sum_values();
+        let w = |(&row, sum): (&usize, &f64)| size * values[row] - sum - pool.sum_half_diagonal(row);
         let aside = self.chosen.iter().zip(&sums).map(w).collect();
         let mut times = vec![0; self.w.len()];
         self.chosen.iter().for_each(|&row| times[row] += 1);
@@ -56,8 +57,8 @@ impl PoolScores {
     /// Makes sure that the kernel row at `position` is at hand, for the looks and swaps below.
     pub(crate) fn lift(&mut self, position: usize) {
         if position >= self.kept.len() {
-            let y = self.pool.points().row(self.chosen[position]);
-            self.pool.0.packed.fill_row(y, self.swaps.lifted.as_mut().expect("the size is settled"));
+            let lifted = self.swaps.lifted.as_mut().expect("the size is settled");
+            self.pool.fill_row(self.chosen[position], lifted);
             self.kernel_rows += 1;
         }
     }
@@ -69,10 +70,8 @@ impl PoolScores {
 
     /// How much better row `i` fits at `position` than the row there, which need not be lifted: one kernel value.
     pub(crate) fn gain(&self, position: usize, i: usize) -> f64 {
-        let here = self.chosen[position];
-        let (points, kernel) = (self.pool.points(), self.pool.embedding().kernel());
-        let (x, y) = (points.row(i), points.row(here));
-        self.w[i] + kernel.value(x, y) - self.w_at(position) - kernel.diagonal(y)
+        let (here, pool) = (self.chosen[position], &self.pool);
+        self.w[i] + pool.sum_kernel(i, here) - self.w_at(position) - pool.sum_diagonal(here)
     }
 
     /// The row that fits best at the lifted `position` besides the one there, and its fit.
@@ -127,7 +126,7 @@ impl PoolScores {
         self.kernel_rows += 1;
         let lifted = self.swaps.lifted.as_mut().expect("the size is settled");
         let values = self.kept.get_mut(position).unwrap_or(lifted);
-        self.pool.0.packed.fill_row(self.pool.points().row(row), values);
+        self.pool.fill_row(row, values);
         self.change_by_row(position, -1.0);
         if !self.repeats {
             self.swaps.aside[position] = std::mem::replace(&mut self.w[row], f64::NEG_INFINITY);
@@ -182,7 +181,7 @@ mod tests {
                     set
                 };
                 let mut set = with_rows(&(0..20).collect::<Vec<_>>(), budget);
-                let energy = |set: &PoolScores| pool.energy(&set.chosen).unwrap();
+                let energy = |set: &PoolScores| pool.joint_energy(&set.chosen).unwrap();
                 for step in 0..5000 {
                     let is_free = |row: &usize| repeats || set.times(*row) == 0;
                     let row = (step * 37..).map(|row| row % 400).find(is_free).unwrap();

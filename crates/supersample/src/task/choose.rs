@@ -44,12 +44,27 @@ pub struct Chosen {
     pub standard_error: Option<f64>,
     /// What to know of this choice before believing it.
     pub advice: Option<Advice>,
+    /// The root mean square over the columns of the distance between the distribution functions of what was chosen and of
+    /// all rows; about 0.408/√T for T independent draws. `None` in space, and where all columns are constant.
+    pub cdf: Option<f64>,
+    /// The root mean square error of the means of the functions of interest, in standard deviations; `None` where there
+    /// are none.
+    pub functions: Option<f64>,
 }
 
 impl Chosen {
     pub(super) fn new(trace: Vec<Pick>, ended: Ended) -> Chosen {
         let rows = trace.iter().filter_map(|pick| pick.index).collect();
-        Chosen { rows, trace, ended, refined: None, standard_error: None, advice: None }
+        Chosen {
+            rows,
+            trace,
+            ended,
+            refined: None,
+            standard_error: None,
+            advice: None,
+            cdf: None,
+            functions: None,
+        }
     }
 
     /// The MMD of all that was chosen, with equal weights; `None` where ‖μ‖² is not known.
@@ -130,11 +145,20 @@ impl Problem {
         let mut seen = seen;
         let mut herder = self.herder(options.unique)?;
         let herded = self.herd_on(&mut herder, &options.earlier, stop, &mut seen, watch)?;
-        self.settled(herded, &mut herder, stop, seen, watch)
+        self.measured(self.settled(herded, &mut herder, stop, seen, watch)?)
     }
 
-    /// What was herded with its errors measured, where landmarks have stood for μ: cut where a rule holds, or continued
-    /// while none does that seemed to.
+    /// What was chosen, with the errors that are not known while choosing.
+    pub(super) fn measured(&self, chosen: Chosen) -> Result<Chosen> {
+        if chosen.rows.is_empty() {
+            return Ok(chosen);
+        }
+        let cdf = self.cdf_of_rows(&chosen.rows, None)?;
+        Ok(Chosen { cdf, functions: self.functions_error(&chosen.rows, None)?, ..chosen })
+    }
+
+    /// What was herded with exact means, where landmarks have stood for μ: cut where a rule holds, or continued while none
+    /// does that seemed to.
     fn settled(
         &self,
         herded: Chosen,
@@ -153,10 +177,8 @@ impl Problem {
         loop {
             let met = chosen.trace.iter().find_map(|pick| Some((pick.t, stop.met_by(pick.error, &scale)?)));
             if let Some((count, ended)) = met {
-                chosen.trace.truncate(count);
                 chosen.rows.truncate(count);
-                let standard_error = chosen.error().and_then(|error| scale.standard_error(error));
-                return Ok(Chosen { ended, standard_error, ..chosen });
+                return self.restated(Chosen { ended, ..chosen }, &means[..count]);
             }
             if !matches!(chosen.ended, Ended::Tolerance | Ended::Worth) {
                 return Ok(chosen);

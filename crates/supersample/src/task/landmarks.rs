@@ -199,7 +199,7 @@ fn landmarks_and_controls(
 impl Problem {
     /// What was chosen with μ itself at each of the rows, where landmarks have stood for it while choosing and the rows
     /// are in memory. It costs n kernel values for each row; `watch` is told, but what is chosen is not given up for it.
-    pub(super) fn measured(&self, chosen: Chosen, watch: Watch) -> Result<Chosen> {
+    pub(super) fn with_exact_means(&self, chosen: Chosen, watch: Watch) -> Result<Chosen> {
         match self.means_at(&chosen.rows, watch)? {
             Some(means) => self.restated(chosen, &means),
             None => Ok(chosen),
@@ -229,6 +229,14 @@ impl Problem {
             refined.start_error = refined.start_error.map(moved);
             refined.swept_error = refined.swept_error.map(moved);
             (refined.error, refined.squared_error) = (error, Some(squared));
+            let end = self.pool()?.squared_distance(&chosen.rows, squared);
+            if let (Some(lowered), Some(end)) = (&mut refined.lowered, end) {
+                let shift = end - lowered.end * lowered.end;
+                let moved = |distance: f64| (distance * distance + shift).max(0.0).sqrt();
+                lowered.start = moved(lowered.start);
+                lowered.swept = moved(lowered.swept);
+                lowered.end = end.max(0.0).sqrt();
+            }
         }
         let scale = self.error_scale()?;
         let standard_error = error.and_then(|error| scale.standard_error(error));

@@ -39,7 +39,7 @@ pub use landmarks::{
     CONTROL_ROWS, EXACT_UP_TO, EmbeddingChoice, choose_controls, choose_landmarks, default_landmarks,
 };
 pub use memory::MemoryEstimate;
-pub use problem::{Bandwidth, KernelChoice, Problem, ProblemOptions};
+pub use problem::{Bandwidth, FUNCTIONS, FunctionValues, KernelChoice, MARGINALS, Problem, ProblemOptions};
 pub use row_weights::RowWeights;
 pub use stop::{Ended, ErrorScale, Stop};
 pub use streamed::pool_rows_within;

@@ -84,6 +84,9 @@ impl Problem {
         if options.embedding == EmbeddingChoice::Exact && !gathered.is_whole() {
             return Err(Error::NotInMemory { what: "an exact mean embedding" });
         }
+        if options.functions.is_some() {
+            return Err(Error::NotInMemory { what: "a match of functions" });
+        }
         if gathered.is_whole() {
             let Gathered { pool, pool_weights, .. } = gathered;
             let weights = pool_weights.as_deref().map_or(RowWeights::Equal, RowWeights::Weights);

@@ -118,6 +118,8 @@ pub struct Landmarks {
     /// The packed landmarks in f64, for points that are spread too wide for f32.
     wide: Arc<OnceLock<Packed>>,
     coefficients: Vec<f64>,
+    /// What is added to the expansion, for a kernel that only sees equal masses: there μ is known up to a constant.
+    offset: f64,
     ridge: f64,
     mean_diagonal: f64,
     norm: Option<EstimatedNorm>,
@@ -254,6 +256,9 @@ impl Landmarks {
                     at.mean_into(self.wide(), Some(&self.coefficients), out);
                 }
             }
+            if self.offset != 0.0 {
+                out.iter_mut().for_each(|value| *value += self.offset);
+            }
         }
         Ok(())
     }
@@ -328,7 +333,8 @@ impl MeanEmbedding for Landmarks {
 
     fn gradient_into(&self, x: &[f64], gradient: &mut [f64]) -> f64 {
         gradient.fill(0.0);
-        sum::add_gradient_into(&self.kernel, x, self.points.as_slice(), &self.coefficients, 1.0, gradient)
+        let (z, coefficients) = (self.points.as_slice(), &self.coefficients);
+        self.offset + sum::add_gradient_into(&self.kernel, x, z, coefficients, 1.0, gradient)
     }
 
     /// ‖μ‖² of all rows, estimated; its standard error is [`squared_norm_error`](Self::squared_norm_error). `None`

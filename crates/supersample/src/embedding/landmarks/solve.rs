@@ -10,11 +10,15 @@
 //! and the squared residual, which is to be small beside E_T², grows by about η and no more. In f64 η is a few units in
 //! the last place, which is also what the factorisation needs. In f32 the errors of single kernel values, 6e-8, average
 //! out over the rows but for what they have in common at a landmark, its own rounding being part of the landmark.
+//!
+//! **Equal masses.** A kernel that sees differences of equal mass only (`energy`) is completed to k(x, y) + g(x) + g(y),
+//! which is positive definite, and α is to sum to one; what is left over is a constant, by which such a μ is not known.
 
 use super::{EstimatedNorm, LandmarkSums, Landmarks};
+use crate::kernel::distances_from_centre;
 use crate::linalg::{self, Factor};
 use crate::sum::{self, Precision};
-use crate::{Error, Points, Result};
+use crate::{Error, Kernel, Points, Result};
 
 /// η in f32, as measured: the squared residual is least for ε between 1e-11·r and 1e-10·r in two, five and 57 dimensions,
 /// from 16,500 rows to 100,000.
@@ -40,7 +44,7 @@ pub(super) fn solve(sums: &LandmarkSums) -> Result<Landmarks> {
     let (m, exact) = means.split_at(*count);
 
     let rounding = if precision == Precision::Double { DOUBLE_ROUNDING } else { MIXED_ROUNDING };
-    let (mut coefficients, ridge) = projected(kernel, &points, m, rounding)?;
+    let Projection { mut coefficients, offset, ridge } = projected(kernel, &points, m, rounding)?;
     if precision == Precision::Mixed {
         // As the sums at any points will see them.
         coefficients.iter_mut().for_each(|a| *a = f64::from(*a as f32));
@@ -51,14 +55,14 @@ pub(super) fn solve(sums: &LandmarkSums) -> Result<Landmarks> {
         let at = kernel_sums.packing().beside(&controls).expect("no wider spread than all");
         let mut approximate = vec![0.0; exact.len()];
         at.mean_into(&packed, Some(&coefficients), &mut approximate);
-        let missing: Vec<f64> = exact.iter().zip(&approximate).map(|(mu, at)| mu - at).collect();
+        let missing: Vec<f64> = exact.iter().zip(&approximate).map(|(mu, at)| mu - at - offset).collect();
         let (mean, mut variance) = mean_and_variance(&missing);
         if !totals.is_weighted {
             // Distinct rows of a finite number: all of them would leave no error.
             variance *= (1.0 - missing.len() as f64 / totals.rows as f64).max(0.0);
         }
         Ok(EstimatedNorm {
-            squared: linalg::dot(&coefficients, m) + mean,
+            squared: linalg::dot(&coefficients, m) + offset + mean,
             standard_error: (variance / missing.len() as f64).sqrt(),
             squared_residual: mean - ridge * linalg::dot(&coefficients, &coefficients),
         })
@@ -74,6 +78,7 @@ pub(super) fn solve(sums: &LandmarkSums) -> Result<Landmarks> {
         packed,
         wide: Default::default(),
         coefficients,
+        offset,
         ridge,
         mean_diagonal: totals.diagonal / totals.weight,
         norm,
@@ -82,23 +87,49 @@ pub(super) fn solve(sums: &LandmarkSums) -> Result<Landmarks> {
     })
 }
 
-/// α, and the ridge that it took.
-fn projected(kernel: &crate::Kernel, points: &Points, m: &[f64], rounding: f64) -> Result<(Vec<f64>, f64)> {
+/// α, the constant beside it, and the ridge that it took.
+struct Projection {
+    coefficients: Vec<f64>,
+    offset: f64,
+    ridge: f64,
+}
+
+fn projected(kernel: &Kernel, points: &Points, m: &[f64], rounding: f64) -> Result<Projection> {
     let count = points.len();
-    let largest = points.rows().map(|z| kernel.diagonal(z)).fold(0.0, f64::max);
+    // g, where the kernel has to be completed.
+    let completion = kernel.needs_equal_masses().then(|| distances_from_centre(points));
+    let diagonal =
+        |(i, z): (usize, &[f64])| kernel.diagonal(z) + completion.as_ref().map_or(0.0, |g| 2.0 * g[i]);
+    let largest = points.rows().enumerate().map(diagonal).fold(0.0, f64::max);
     if largest <= 0.0 {
-        // Every landmark is the origin of a linear kernel, which sees nothing of it.
-        return Ok((vec![0.0; count], 0.0));
+        // All landmarks are one point, and the kernel sees nothing of it.
+        let shares = vec![if completion.is_some() { 1.0 / count as f64 } else { 0.0 }; count];
+        let offset = if completion.is_some() { m[0] } else { 0.0 };
+        return Ok(Projection { coefficients: shares, offset, ridge: 0.0 });
     }
     let least = rounding * count as f64 * largest;
     for power in 0..TRIES {
         let ridge = least * 10f64.powi(power);
-        let matrix = sum::kernel_matrix(kernel, points);
-        if let Some(factor) = Factor::new(matrix, count, ridge, ridge / 8.0) {
-            let mut coefficients = m.to_vec();
-            factor.solve(&mut coefficients);
-            return Ok((coefficients, ridge));
+        let mut matrix = sum::kernel_matrix(kernel, points);
+        if let Some(g) = &completion {
+            for (row, own) in matrix.chunks_exact_mut(count).zip(g) {
+                row.iter_mut().zip(g).for_each(|(k, other)| *k += own + other);
+            }
         }
+        let Some(factor) = Factor::new(matrix, count, ridge, ridge / 8.0) else { continue };
+        let mut coefficients = m.to_vec();
+        let Some(g) = &completion else {
+            factor.solve(&mut coefficients);
+            return Ok(Projection { coefficients, offset: 0.0, ridge });
+        };
+        coefficients.iter_mut().zip(g).for_each(|(mean, g)| *mean += g);
+        factor.solve(&mut coefficients);
+        let mut ones = vec![1.0; count];
+        factor.solve(&mut ones);
+        let multiplier = (1.0 - coefficients.iter().sum::<f64>()) / ones.iter().sum::<f64>();
+        coefficients.iter_mut().zip(&ones).for_each(|(a, one)| *a += multiplier * one);
+        let offset = linalg::dot(g, &coefficients) - multiplier;
+        return Ok(Projection { coefficients, offset, ridge });
     }
     Err(Error::SingularKernelMatrix { jitter: least * 10f64.powi(TRIES - 1) })
 }

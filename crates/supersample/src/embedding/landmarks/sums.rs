@@ -164,20 +164,20 @@ impl KernelSums {
             }
         };
         let diagonal = |j: usize| self.kernel.diagonal(batch.row(j));
-        let has_constant_diagonal = self.kernel.has_constant_diagonal();
+        let constant = self.kernel.constant_diagonal();
         let scale = match &weighed {
             None => {
                 at.mean_into(&samples, None, &mut totals.sums);
                 totals.weight = batch.len() as f64;
                 let varying = || (0..batch.len()).map(diagonal).sum();
-                totals.diagonal = if has_constant_diagonal { totals.weight } else { varying() };
+                totals.diagonal = constant.map_or_else(varying, |diagonal| diagonal * totals.weight);
                 totals.weight
             }
             Some((weights, unit)) => {
                 at.mean_into(&samples, Some(weights), &mut totals.sums);
                 totals.weight = unit * weights.iter().sum::<f64>();
                 let varying = || weights.iter().enumerate().map(|(j, w)| unit * w * diagonal(j)).sum();
-                totals.diagonal = if has_constant_diagonal { totals.weight } else { varying() };
+                totals.diagonal = constant.map_or_else(varying, |diagonal| diagonal * totals.weight);
                 *unit
             }
         };
