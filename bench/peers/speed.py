@@ -71,8 +71,8 @@ def run(command, **options):
     return done.stdout
 
 
-def json_of(command):
-    return json.loads(run(command).strip().splitlines()[-1])
+def json_of(command, **options):
+    return json.loads(run(command, **options).strip().splitlines()[-1])
 
 
 def make_environment():

@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING, Any
 from ._choose import herd, thin
 from ._evaluate import Evaluation, TypicalErrors, evaluate, mmd
 from ._herder import Herder, Pick
+from ._landmarks import Landmarks
 from ._mixture import GaussianMixture, sample
 from ._native import VERSION as __version__
 from ._native import instruction_set
 from ._result import PoolResult, Refinement, Result
 from ._warnings import SupersampleWarning
-from .kernels import IMQ, Gaussian, Kernel, Laplace, Linear, Matern12, Matern32, Matern52
+from .kernels import IMQ, Energy, Gaussian, Kernel, Laplace, Linear, Matern12, Matern32, Matern52
 
 if TYPE_CHECKING:
     from . import arviz as arviz
@@ -32,11 +33,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "IMQ",
+    "Energy",
     "Evaluation",
     "Gaussian",
     "GaussianMixture",
     "Herder",
     "Kernel",
+    "Landmarks",
     "Laplace",
     "Linear",
     "Matern12",

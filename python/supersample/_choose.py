@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _native
+from . import _batches, _native
 from ._advice import missed, tell
+from ._functions import Matched, matching
 from ._inputs import (
     Table,
     as_count,
@@ -39,10 +40,15 @@ def herd(
     weights: Weights = "equal",
     sample_weight: Any = None,
     log_weight: Any = None,
+    marginals: float = 0.0,
+    functions: Any = None,
+    functions_weight: float | None = None,
     unique: bool = False,
     tol: float | None = None,
     worth: float | None = None,
     num_samples: int | None = None,
+    pool_rows: int | None = None,
+    max_memory: int | str | None = None,
     threads: int | None = None,
     precision: Precision = "mixed",
     progress: bool | Listener | None = None,
@@ -58,14 +64,16 @@ def herd(
     x
         One row for each point: a NumPy array, anything that becomes one (`__array__`, DLPack), a frame (pandas, polars,
         dask, Arrow), of which ids (chain, draw, iteration, row, names ending in `__`) are passed over, or a dict of
-        arrays with one entry for each draw along their first axis.
+        arrays with one entry for each draw along their first axis. Rows that need not fit into memory: an Arrow dataset
+        or RecordBatchReader, an iterator of batches (arrays or frames, or pairs of these with weights), a function that
+        makes such an iterator, or a memory map with `pool_rows` or `max_memory`. See there.
     n, num_samples
         How many rows to choose (not a step: `herd(x, 10)` chooses 10 rows, not every tenth); with `tol` or `worth` at
         most so many, and then by default as many as there are rows.
     kernel, bandwidth
-        A name (gaussian, laplace, matern12, matern32, matern52, imq, linear) with a length or the median distance,
-        or a kernel such as `Gaussian(1.5)`. Lengths are in the units of the scaled points. Several lengths are a mean
-        of Gaussians, not one length for each column.
+        A name (gaussian, laplace, matern12, matern32, matern52, imq, linear, energy) with a length or the median
+        distance, or a kernel such as `Gaussian(1.5)`. Lengths are in the units of the scaled points. Several lengths
+        are a mean of Gaussians, not one length for each column.
     scale
         Every column to unit variance (sd), uncorrelated as well (pca), by median and median absolute deviation, which a
         few wild values do not move (mad), or as it is (none).
@@ -75,10 +83,22 @@ def herd(
     sample_weight, log_weight
         Weights of the rows of `x`, for samples that are weighted, or their natural logarithms, of which -inf is no
         weight. Rows without weight are never chosen. Weighted frames of anesthetic and chains of getdist have theirs.
+    marginals
+        How much each column's own distribution counts beside the joint one, so that intervals are matched too. None at
+        all by default, as in the paper; `thin` matches them.
+    functions, functions_weight
+        Functions of the rows whose means matter: predictions, generated quantities, costs. Numbers, one row for each
+        row of `x`, or names of columns of `x`, which distances then do not use. And how much they count, by default as
+        much as the joint distribution. What is not named is not matched: predictions at other inputs gain nothing.
     unique
         Choose no row twice. By default rows may repeat, as in the paper.
     tol, worth
         Stop at the first MMD of at most `tol`, or when the points are worth so many independent draws of these rows.
+    pool_rows, max_memory
+        Go through the rows in batches and choose from so many of them, drawn at random, or from as many as fit into so
+        much memory (bytes, or a text such as 500M or 2G); by default, where rows come in batches, from 100,000. All rows
+        are matched and the MMD is that to all of them, with landmarks for the mean embedding. What can be gone through
+        only once is copied to a temporary file.
     threads
         By default RAYON_NUM_THREADS or OMP_NUM_THREADS, where they are set, or else all cores; the result does not
         depend on it.
@@ -97,8 +117,31 @@ def herd(
     ('tolerance', True)
     """
     n, tol, worth, rule = as_size(n, num_samples), as_goal(tol, "tol"), as_goal(worth, "worth"), as_rule(weights)
+    if pool_rows is not None or max_memory is not None or _batches.is_stream(x):
+        _batches.refuse(weights=None if rule == "equal" else rule)
+        return _batches.choose(
+            _batches.as_batches(x, sample_weight, log_weight),
+            _batches.Choice(
+                n=_limit(n, tol, worth),
+                tol=tol,
+                worth=worth,
+                thinning=False,
+                distinct=bool(unique),
+                search=0,
+                seed=0,
+                threads=as_threads(threads),
+            ),
+            pool_rows=pool_rows,
+            max_memory=max_memory,
+            kernel=kernel,
+            bandwidth=bandwidth,
+            scale=scale,
+            precision=precision,
+            progress=progress,
+        )
     table, limit = weighted(as_table(x), sample_weight, log_weight), _limit(n, tol, worth)
-    samples = prepared(table, kernel, bandwidth, scale, precision)
+    table, matched = matching(table, marginals, functions, functions_weight)
+    samples = prepared(table, kernel, bandwidth, scale, precision, matched=matched)
     with reporting(progress) as listener:
         chosen = _native.herd(
             samples,
@@ -110,7 +153,7 @@ def herd(
             threads=as_threads(threads),
             progress=listener,
         )
-    result = as_result(table, samples, chosen, scale)
+    result = as_result(table, samples, chosen, scale, matched)
     tell(chosen.advice, table.names)
     missed(chosen, len(result), limit, tol, worth)
     return result
@@ -126,6 +169,9 @@ def thin(
     weights: Weights = "equal",
     sample_weight: Any = None,
     log_weight: Any = None,
+    marginals: float | None = None,
+    functions: Any = None,
+    functions_weight: float | None = None,
     repeats: bool = False,
     tol: float | None = None,
     worth: float | None = None,
@@ -136,6 +182,8 @@ def thin(
     exclude: Any = None,
     groups: Any = None,
     quotas: int | Sequence[int] | Mapping[Any, int] | None = None,
+    pool_rows: int | None = None,
+    max_memory: int | str | None = None,
     threads: int | None = None,
     precision: Precision = "mixed",
     progress: bool | Listener | None = None,
@@ -151,6 +199,8 @@ def thin(
     ----------
     n, num_samples
         How many; with `tol` or `worth` at most so many, and the fewest that reach it are looked for.
+    marginals
+        How much each column's own distribution counts beside the joint one: 0 is not at all, and None the default, 0.4.
     repeats
         Allow a row to be chosen more than once. By default rows are distinct.
     search, seed
@@ -172,15 +222,44 @@ def thin(
     >>> chosen = ss.thin(draws, groups=label, quotas={False: 5, True: 5})
     >>> int(label[chosen.indices].sum())
     5
+    >>> predicted = np.exp(draws)
+    >>> named, plain = ss.thin(draws, 50, functions=predicted), ss.thin(draws, 50)
+    >>> named.functions < ss.evaluate(draws, plain, functions=predicted).functions
+    True
     """
     n, tol, worth, rule = as_size(n, num_samples), as_goal(tol, "tol"), as_goal(worth, "worth"), as_rule(weights)
+    if pool_rows is not None or max_memory is not None or _batches.is_stream(x):
+        _batches.refuse(weights=None if rule == "equal" else rule, include=include, exclude=exclude, groups=groups)
+        sweeps = None if search is None else as_count(search, "search", 0)
+        return _batches.choose(
+            _batches.as_batches(x, sample_weight, log_weight),
+            _batches.Choice(
+                n=_limit(n, tol, worth),
+                tol=tol,
+                worth=worth,
+                thinning=True,
+                distinct=not repeats,
+                search=sweeps,
+                seed=as_count(seed, "seed", 0),
+                threads=as_threads(threads),
+            ),
+            pool_rows=pool_rows,
+            max_memory=max_memory,
+            kernel=kernel,
+            bandwidth=bandwidth,
+            scale=scale,
+            precision=precision,
+            progress=progress,
+        )
     table = weighted(as_table(x), sample_weight, log_weight)
+    marginals = _native.MARGINALS if marginals is None else marginals
+    table, matched = matching(table, marginals, functions, functions_weight)
     rows = len(table.values)
     labels, group_of, quota_of = _grouped(groups, quotas)
     if n is None and quota_of is not None:
         n = sum(quota_of)
     limit = _limit(n, tol, worth)
-    samples = prepared(table, kernel, bandwidth, scale, precision)
+    samples = prepared(table, kernel, bandwidth, scale, precision, matched=matched)
     with reporting(progress) as listener, explained(table.names, labels=labels):
         chosen = _native.thin(
             samples,
@@ -198,7 +277,7 @@ def thin(
             threads=as_threads(threads),
             progress=listener,
         )
-    result = as_result(table, samples, chosen, scale)
+    result = as_result(table, samples, chosen, scale, matched)
     tell(chosen.advice, table.names)
     missed(chosen, len(result), limit, tol, worth)
     return result
@@ -248,7 +327,9 @@ def _grouped(groups: Any, quotas: Any) -> tuple[list[Any], NDArray[np.int64] | N
     return known, numbers, [as_count(quota, "a quota", 0) for quota in each]
 
 
-def as_result(table: Table, samples: _native.Samples, chosen: _native.Chosen, scale: str) -> PoolResult:
+def as_result(
+    table: Table, samples: _native.Samples, chosen: _native.Chosen, scale: str, matched: Matched
+) -> PoolResult:
     """What the native module has chosen as a result."""
     indices, shares, refinement = chosen.rows, samples.shares, chosen.refinement
     return PoolResult(
@@ -258,6 +339,9 @@ def as_result(table: Table, samples: _native.Samples, chosen: _native.Chosen, sc
         error=chosen.error,
         mmd=chosen.mmd,
         worth=chosen.worth,
+        cdf=chosen.cdf,
+        functions=chosen.functions,
+        lowered=matched.lowered(),
         kernel=known_kernel(*samples.kernel),
         ended=chosen.ended,
         rows=len(table.values),

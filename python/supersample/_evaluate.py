@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _native
+from ._functions import Matched, named, split
 from ._inputs import Table, as_table, as_threads, as_vector, explained, matched, prepared, weighted
 from ._mixture import GaussianMixture, as_mixture, gaussian_lengths
 from ._numbers import aligned, counted, is_all, ordinal, significant, with_spread
@@ -139,14 +140,18 @@ class TypicalErrors:
     True
     """
 
+    cdf: float | None
+    """Of the distribution functions: their distance, not in sds; None, like the others, where there are none to compare."""
     mean: float | None
-    """Of the means; None, like the others, where there are none to compare."""
+    """Of the means."""
     sd: float | None
     """Of the standard deviations."""
     quantile: float | None
     """Of the quantiles."""
     correlation: float | None
     """Of the correlations, over the pairs of columns."""
+    functions: float | None
+    """Of the means of the functions that were given, in their own sds."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -186,6 +191,11 @@ class Evaluation:
     """The error of the 5, 25, 50, 75 and 95 % quantiles (Hazen's, between the rows), one row for each column."""
     correlation_rms: float | None
     """The root mean square error of the correlations; None without a pair of columns that has one."""
+    cdf: float | None
+    """The distance of the columns' distribution functions from those of all rows, root mean square; independent draws
+    have 0.408/√T. None where every column is constant."""
+    functions: float | None
+    """The error of the means of the functions that were given, root mean square, in their sds; None without any."""
     typical: TypicalErrors
     """The errors of the subset over all columns."""
     random_typical: TypicalErrors | None
@@ -198,7 +208,7 @@ class Evaluation:
     """The names of the columns, or x1, x2, …."""
 
     def __repr__(self) -> str:
-        header = ("", "MMD", f"worth in draws of these {counted(self.rows, 'row')}")
+        header = self._header(f"worth in draws of these {counted(self.rows, 'row')}")
         return f"{aligned([header, *self._lines()])}\n{self._worst()}"
 
     def _repr_html_(self) -> str:
@@ -206,13 +216,24 @@ class Evaluation:
 
         return evaluation_view(self)
 
-    def _lines(self) -> list[tuple[str, str, str]]:
-        """What, its MMD and its worth: this subset, random ones, an evenly spaced one."""
-        lines = [(f"this subset of {self.size:,}", significant(self.mmd), self._shown(self.worth))]
+    def _header(self, worth: str) -> tuple[str, ...]:
+        return ("", "MMD", worth, "cdf", "functions")[: 4 if self.functions is None else 5]
+
+    def _lines(self) -> list[tuple[str, ...]]:
+        """What, its MMD, its worth and its other errors: this subset, random ones, an evenly spaced one."""
+
+        def others(errors: TypicalErrors | None) -> tuple[str, ...]:
+            both = (None, None) if errors is None else (errors.cdf, errors.functions)
+            shown = tuple("" if error is None else significant(error) for error in both)
+            return shown[: 1 if self.functions is None else 2]
+
+        size, own = f"this subset of {self.size:,}", others(self.typical)
+        lines = [(size, significant(self.mmd), self._shown(self.worth), *own)]
         if self.random is not None and self.spaced is not None:
             spread = with_spread(float(self.random.mean()), float(self.random.std(ddof=1)))
-            lines.append((f"random {counted(self.size, 'row')}", spread, f"{self.size:,}"))
-            lines.append((self._spacing(), significant(self.spaced), self._shown(self.spaced_worth)))
+            random, spaced = others(self.random_typical), others(self.spaced_typical)
+            lines.append((f"random {counted(self.size, 'row')}", spread, f"{self.size:,}", *random))
+            lines.append((self._spacing(), significant(self.spaced), self._shown(self.spaced_worth), *spaced))
         return lines
 
     def _shown(self, worth: float | None) -> str:
@@ -248,6 +269,7 @@ def evaluate(
     sample_weight: Any = None,
     log_weight: Any = None,
     weights: Any = None,
+    functions: Any = None,
     threads: int | None = None,
     precision: Precision = "mixed",
     progress: bool | Listener | None = None,
@@ -256,6 +278,8 @@ def evaluate(
 
     `y` are the rows themselves with `weights` that are divided by their sum, or a `Result`, whose weights are used as
     they are; columns are matched and kernel, bandwidth, scale, precision and weights of rows are found as in `mmd`.
+    `functions` are numbers, one row for each row of `x`, where `y` is a `Result`, or names of columns that both have;
+    distances do not use them.
 
     >>> import numpy as np, supersample as ss
     >>> x = np.random.default_rng(0).normal(size=(1000, 2))
@@ -264,11 +288,12 @@ def evaluate(
     (True, (2,), (2, 5))
     """
     table = _target(x, y, sample_weight, log_weight)
+    table, what, of_subset = _with_functions(table, y, functions)
     points, shares = _weighted(y, weights, table.names, table.values.shape[1])
     kernel, bandwidth, scale = _geometry(y, kernel, bandwidth, scale)
-    samples = prepared(table, kernel, bandwidth, scale, precision)
+    samples = prepared(table, kernel, bandwidth, scale, precision, matched=what)
     with reporting(progress) as listener, explained(table.names, "y"):
-        found = _native.evaluate(samples, points, shares, as_threads(threads), listener)
+        found = _native.evaluate(samples, points, shares, of_subset, as_threads(threads), listener)
     others = (found.random_typical, found.spaced_typical)
     random_typical, spaced_typical = (None if errors is None else TypicalErrors(**errors) for errors in others)
     return Evaluation(
@@ -283,9 +308,28 @@ def evaluate(
         sd_error=found.sd_error,
         quantile_error=found.quantile_error,
         correlation_rms=found.correlation_rms,
+        cdf=found.typical["cdf"],
+        functions=found.typical["functions"],
         typical=TypicalErrors(**found.typical),
         random_typical=random_typical,
         spaced_typical=spaced_typical,
         kernel=known_kernel(*samples.kernel),
         names=table.names or tuple(f"x{j + 1}" for j in range(table.values.shape[1])),
     )
+
+
+def _with_functions(table: Table, y: Any, functions: Any) -> tuple[Table, Matched, NDArray[np.float64] | None]:
+    """The rows without the columns that are functions, the functions, and those of the rows of `y`."""
+    if functions is None:
+        return table, Matched(), None
+    names = named(functions)
+    table, own = split(table, functions)
+    if isinstance(y, Result) and y.indices is not None and y.rows == len(table.values):
+        return table, Matched(functions=own), np.ascontiguousarray(own.values[y.indices])
+    if names is None or isinstance(y, Result):
+        raise ValueError(
+            "the functions of y are not known; give y as a Result of these rows, or name columns that x and y both have"
+        )
+    _, of_subset = split(as_table(y, "y"), names, "y")
+    # In the order of those of all rows.
+    return table, Matched(functions=own), matched(of_subset, own.names, "y").values

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from . import _native
 from ._advice import tell
 from ._choose import as_result
+from ._functions import Matched, matching
 from ._inputs import Table, as_count, as_rows, as_rule, as_table, as_threads, prepared, weighted
 from ._progress import reporting
 from ._result import PoolResult
@@ -81,18 +82,26 @@ class Herder:
         scale: Scale = "sd",
         sample_weight: Any = None,
         log_weight: Any = None,
+        marginals: float = 0.0,
+        functions: Any = None,
+        functions_weight: float | None = None,
         unique: bool = False,
         threads: int | None = None,
         precision: Precision = "mixed",
     ) -> None:
-        self._table = _owned(weighted(as_table(x), sample_weight, log_weight))
+        table, matched = matching(
+            weighted(as_table(x), sample_weight, log_weight), marginals, functions, functions_weight
+        )
+        self._table = _owned(table)
+        own = None if matched.functions is None else _owned(matched.functions)
+        self._matched = replace(matched, functions=own)
         self._scale: str = scale
         self._asked_precision: str = precision
         self._unique = bool(unique)
         as_threads(threads)
         self._threads = threads
         self._looked = False
-        self._samples = prepared(self._table, kernel, bandwidth, scale, precision)
+        self._samples = prepared(self._table, kernel, bandwidth, scale, precision, matched=self._matched)
         self._native = _native.Herder(self._samples, self._unique)
 
     def __iter__(self) -> Herder:
@@ -188,7 +197,7 @@ class Herder:
         with reporting(progress) as listener:
             chosen = self._native.chosen(as_rule(weights), as_threads(self._threads), listener)
         tell(chosen.advice[len(self._samples.advice) :], self._table.names)
-        return as_result(self._table, self._samples, chosen, self._scale)
+        return as_result(self._table, self._samples, chosen, self._scale, self._matched)
 
     def __repr__(self) -> str:
         lengths = ", ".join(f"{bandwidth:.4g}" for bandwidth in self.kernel.bandwidths)
@@ -219,6 +228,7 @@ class Herder:
             "threads": self._threads,
             "looked": self._looked,
             "embedding": self._samples.known(),
+            "matched": self._matched,
             "indices": self.indices,
         }
 
@@ -227,6 +237,7 @@ class Herder:
         self._table = Table(values, state["names"], state["unused"], state["sample_weight"], state["log_weight"])
         self._scale, self._asked_precision, self._unique = state["scale"], state["precision"], state["unique"]
         self._threads, self._looked = state["threads"], state["looked"]
+        self._matched: Matched = state.get("matched", Matched())
         self._samples = prepared(
             self._table,
             known_kernel(*state["kernel"]),
@@ -234,6 +245,7 @@ class Herder:
             self._scale,
             self._asked_precision,
             state["embedding"],
+            self._matched,
         )
         self._native = _native.Herder(self._samples, self._unique)
         if len(state["indices"]):

@@ -22,6 +22,12 @@ def result_view(result: Result) -> str:
     lines = [("MMD", significant(result.mmd))]
     if result.worth is not None:
         lines.append(("worth", worth_shown(result.worth, result.rows).removeprefix("worth ")))
+    if result.cdf is not None:
+        lines.append(("cdf", significant(result.cdf)))
+    if result.functions is not None:
+        lines.append(("functions", significant(result.functions)))
+    if result.lowered != "joint":
+        lines.append(("lowered", result.lowered))
     if result.refinement is not None:
         lines.append(("stages", str(result.refinement)))
     lines.append(("kernel", result._how().replace(" kernel", "", 1)))
@@ -45,7 +51,7 @@ def result_view(result: Result) -> str:
 
 def evaluation_view(found: Evaluation) -> str:
     """The table of an evaluation, and its last line."""
-    header = ("", "MMD", "worth")
+    header = found._header("worth")
     rows = "".join(
         "<tr>" + "".join(f'<td style="{_CELL}">{escape(cell)}</td>' for cell in line) + "</tr>"
         for line in (header, *found._lines())

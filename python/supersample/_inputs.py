@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 from . import _native
 from ._warnings import warn
 from .kernels import Kernel, native_kernel
+
+if TYPE_CHECKING:
+    from ._functions import Matched
 
 _IDS = ("chain", "draw", "iteration", "row")
 #: More chains than that are hardly ever run.
@@ -240,14 +243,22 @@ def weighted(table: Table, sample_weight: Any, log_weight: Any) -> Table:
 
 
 @contextmanager
-def explained(names: Sequence[str] | None, what: str = "x", labels: Sequence[Any] = ()) -> Iterator[None]:
+def explained(
+    names: Sequence[str] | None,
+    what: str = "x",
+    labels: Sequence[Any] = (),
+    functions: Sequence[str] | None = None,
+) -> Iterator[None]:
     """Adds to a refusal of the native module what it cannot know: names of columns and groups, and other keywords."""
     try:
         yield
     except ValueError as error:
         column, group, weight = (getattr(error, number, None) for number in ("column", "group", "weight"))
+        function = getattr(error, "function", None)
         if column is not None and names is not None:
             error.args = (f"{error} (column {column} of {what} is '{names[column]}')",)
+        elif function is not None and functions is not None:
+            error.args = (f"{error} (function {function} is '{functions[function]}')",)
         elif group is not None and group < len(labels):
             error.args = (f"{error} (group {group} is {labels[group]!r})",)
         elif weight is not None and weight <= 0:
@@ -262,6 +273,7 @@ def prepared(
     scale: str,
     precision: str,
     known: NDArray[np.float64] | None = None,
+    matched: Matched | None = None,
 ) -> _native.Samples:
     """The samples made ready by the native module."""
     name, bandwidths = native_kernel(kernel, bandwidth)
@@ -276,7 +288,8 @@ def prepared(
         raise TypeError(f"scale is {scale!r}; choose none, sd, mad or pca")
     if not isinstance(precision, str):
         raise TypeError(f"precision is {precision!r}; choose mixed or double")
-    with explained(table.names):
+    functions = None if matched is None else matched.functions
+    with explained(table.names, functions=None if functions is None else functions.names):
         return _native.Samples(
             table.values,
             kernel=name,
@@ -285,6 +298,9 @@ def prepared(
             sample_weight=table.weights,
             log_weight=table.log_weights,
             precision=precision,
+            marginals=0.0 if matched is None else matched.marginals,
+            functions=None if functions is None else functions.values,
+            functions_weight=1.0 if matched is None else matched.functions_weight,
             known=known,
         )
 

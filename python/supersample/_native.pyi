@@ -6,24 +6,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "MARGINALS",
     "VERSION",
     "Chosen",
     "Evaluation",
+    "Gatherer",
     "Herder",
+    "LandmarkSums",
     "Mixture",
+    "PassSums",
     "Picks",
     "Placed",
     "Samples",
+    "Unmeasured",
     "check_kernel",
+    "choose_from_pool",
     "evaluate",
+    "gathered",
     "herd",
     "instruction_set",
     "kernel_values",
+    "landmark_sums",
     "mmd",
+    "pool_points",
+    "pool_rows",
+    "project_on",
     "thin",
 ]
 
 VERSION: str
+MARGINALS: float
 
 _Listener = Callable[[str, int, int], object] | None
 
@@ -45,6 +57,9 @@ class Samples:
         sample_weight: NDArray[np.float64] | None,
         log_weight: NDArray[np.float64] | None,
         precision: str,
+        marginals: float,
+        functions: NDArray[np.float64] | None,
+        functions_weight: float,
         known: NDArray[np.float64] | None = None,
     ) -> Samples: ...
     @property
@@ -58,6 +73,98 @@ class Samples:
     def known(self) -> NDArray[np.float64] | None: ...
 
 @final
+class Gatherer:
+    def __new__(cls, columns: int, pool_rows: int, seed: int) -> Gatherer: ...
+    def update(
+        self,
+        x: NDArray[np.float64],
+        sample_weight: NDArray[np.float64] | None,
+        log_weight: NDArray[np.float64] | None,
+    ) -> None: ...
+    @property
+    def rows(self) -> int: ...
+    def samples(self, *, kernel: str, bandwidths: list[float] | None, scale: str, precision: str) -> Samples: ...
+
+@final
+class PassSums:
+    def update(
+        self,
+        samples: Samples,
+        x: NDArray[np.float64],
+        sample_weight: NDArray[np.float64] | None,
+        log_weight: NDArray[np.float64] | None,
+        threads: int | None,
+    ) -> None: ...
+    @property
+    def landmarks(self) -> int: ...
+
+@final
+class Unmeasured:
+    def sums(self, samples: Samples) -> PassSums: ...
+    def measured(self, samples: Samples, sums: PassSums | None, threads: int | None) -> Chosen: ...
+
+@final
+class LandmarkSums:
+    def __new__(
+        cls,
+        landmarks: NDArray[np.float64],
+        controls: NDArray[np.float64] | None,
+        *,
+        kernel: str,
+        bandwidths: list[float],
+        precision: str,
+    ) -> LandmarkSums: ...
+    @staticmethod
+    def chosen_from(
+        x: NDArray[np.float64],
+        count: int,
+        *,
+        kernel: str,
+        bandwidths: list[float] | None,
+        sample_weight: NDArray[np.float64] | None,
+        precision: str,
+        seed: int,
+        threads: int | None,
+    ) -> LandmarkSums: ...
+    @staticmethod
+    def from_bytes(bytes: bytes) -> LandmarkSums: ...
+    def to_bytes(self) -> bytes: ...
+    def update(
+        self, x: NDArray[np.float64], sample_weight: NDArray[np.float64] | None, threads: int | None
+    ) -> None: ...
+    def merge(self, other: LandmarkSums) -> None: ...
+    def emptied(self) -> LandmarkSums: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def weight(self) -> float: ...
+    @property
+    def kernel(self) -> tuple[str, list[float]]: ...
+    @property
+    def landmarks(self) -> NDArray[np.float64]: ...
+    def values(self, x: NDArray[np.float64], threads: int | None) -> NDArray[np.float64]: ...
+    def norm(self) -> tuple[float | None, float | None, float | None]: ...
+
+def pool_rows(limit: int, columns: int, n: int | None, *, thinning: bool) -> int: ...
+def gathered(samples: Samples) -> tuple[int, NDArray[np.int64]] | None: ...
+def pool_points(samples: Samples, rows: NDArray[np.int64]) -> NDArray[np.float64]: ...
+def landmark_sums(samples: Samples, n: int | None, threads: int | None) -> PassSums: ...
+def project_on(samples: Samples, sums: PassSums, threads: int | None) -> None: ...
+def choose_from_pool(
+    samples: Samples,
+    n: int | None,
+    *,
+    tol: float | None,
+    worth: float | None,
+    thinning: bool,
+    distinct: bool,
+    search: int | None,
+    seed: int,
+    threads: int | None,
+    progress: _Listener,
+) -> Unmeasured: ...
+
+@final
 class Chosen:
     @property
     def rows(self) -> NDArray[np.int64]: ...
@@ -69,6 +176,10 @@ class Chosen:
     def mmd(self) -> float: ...
     @property
     def worth(self) -> float | None: ...
+    @property
+    def cdf(self) -> float | None: ...
+    @property
+    def functions(self) -> float | None: ...
     @property
     def ended(self) -> str: ...
     @property
@@ -171,6 +282,7 @@ def evaluate(
     samples: Samples,
     points: NDArray[np.float64],
     weights: NDArray[np.float64] | None,
+    functions: NDArray[np.float64] | None,
     threads: int | None = None,
     progress: _Listener = None,
 ) -> Evaluation: ...

@@ -50,25 +50,75 @@ class Posterior:
 
     def matrix(self, var_names: str | Sequence[str] | None) -> tuple[NDArray[np.float64], tuple[str, ...]]:
         """One row for each draw, one column for each number, and the names of the columns."""
+        wanted = self.variables(var_names)
+        if not wanted:
+            raise ValueError(f"the group '{self.group}' has no variable to choose by")
+        return self._columns([(self.dataset, name) for name in wanted], "leave it out with var_names=['~{name}']")
+
+    def functions(self, names: Sequence[str]) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+        """The matrix of variables of any group that holds the same draws, each found by its name or as group/name."""
+        return self._columns([self._found(name) for name in names], "name another function")
+
+    def _found(self, wanted: str) -> tuple[Any, str]:
+        own = [name for name in self.variables(None) if str(name) == wanted]
+        if own:
+            return self.dataset, own[0]
+        group, _, name = wanted.rpartition("/")
+        groups = self._groups_of_same_draws()
+        # What is predicted comes first, since other groups call the same data by the same names.
+        ordered = sorted(groups, key=lambda other: other != "posterior_predictive")
+        for other in [group] if group else ordered:
+            dataset = groups.get(other)
+            if dataset is not None and name in dataset.data_vars and set(self.dims) <= set(dataset[name].dims):
+                return dataset, name
+        known = [str(name) for name in self.variables(None)]
+        known += [f"{other}/{name}" for other in ordered for name in groups[other].data_vars]
+        raise ValueError(f"there is no variable '{wanted}' with these draws; there are {', '.join(known)}")
+
+    def _groups_of_same_draws(self) -> dict[str, Any]:
+        """The other groups that hold the same draws."""
+        data = self.data
+        if self.is_dict or _is_dataset(data) or _is_array(data) or _is_node(data, self.group):
+            return {}
+        groups = ((name, dataset) for name, dataset in _groups(data) if name != self.group)
+        return {
+            name: dataset
+            for name, dataset in groups
+            if _family(name) == _family(self.group)
+            and set(self.dims) <= set(dataset.dims)
+            and tuple(dataset.sizes[dim] for dim in self.dims) == self.sizes
+        }
+
+    def _columns(self, wanted: Sequence[tuple[Any, Any]], advice: str) -> tuple[NDArray[np.float64], tuple[str, ...]]:
         columns: list[NDArray[np.float64]] = []
         names: list[str] = []
-        for name in self.variables(var_names):
-            variable = self.dataset[name].transpose(*self.dims, ...)
+        for dataset, name in wanted:
+            variable = dataset[name].transpose(*self.dims, ...)
             if variable.dtype.kind not in "fiub":
                 raise TypeError(
-                    f"variable '{name}' holds {variable.dtype}, not numbers; leave it out with var_names=['~{name}']"
+                    f"variable '{name}' holds {variable.dtype}, not numbers; {advice.format(name=name)}"
                 )
             columns.append(np.asarray(variable.values, dtype=np.float64).reshape(self.size, -1))
-            names.extend(element_names(str(name), [self._labels(dim) for dim in variable.dims[len(self.dims) :]]))
-        if not columns:
-            raise ValueError(f"the group '{self.group}' has no variable to choose by")
+            labels = [_labels(dataset, dim) for dim in variable.dims[len(self.dims) :]]
+            names.extend(element_names(str(name), labels))
         return np.ascontiguousarray(np.concatenate(columns, axis=1)), tuple(names)
 
-    def _labels(self, dim: Any) -> Sequence[Any]:
-        """The labels of a dimension as summaries show them, or numbers."""
-        if dim in self.dataset.coords and self.dataset[dim].ndim == 1:
-            return list(self.dataset[dim].values)
-        return range(self.dataset.sizes[dim])
+    def rows_of(self, values: Any, what: str) -> NDArray[Any]:
+        """Several values for each draw, in the order of the matrix: of shape (chain, draw, …), or a row for each draw."""
+        if hasattr(values, "dims"):
+            if not set(self.dims) <= set(values.dims):
+                raise ValueError(f"{what} has the dimensions {tuple(values.dims)}; give {' and '.join(self.dims)}")
+            values = values.transpose(*self.dims, ...).values
+        array = np.asarray(values)
+        axes = len(self.dims)
+        if array.shape[:axes] == self.sizes:
+            return array.reshape(self.size, -1)
+        if array.shape[:1] != (self.size,):
+            raise ValueError(
+                f"{what} has shape {array.shape}; give one row for each draw, of shape {self.sizes} and more "
+                f"({', '.join(self.dims)}, …) or ({self.size}, …)"
+            )
+        return array.reshape(self.size, -1)
 
     def flat(self, values: Any, what: str) -> Any:
         """One value for each draw, in the order of the matrix."""
@@ -165,6 +215,13 @@ class Posterior:
             cut = cut.assign_coords({_WEIGHT[_WEIGHT[0] in dataset.variables]: (self.dims[-1], weight)})
         cut.attrs = attributes
         return cut
+
+
+def _labels(dataset: Any, dim: Any) -> Sequence[Any]:
+    """The labels of a dimension as summaries show them, or numbers."""
+    if dim in dataset.coords and dataset[dim].ndim == 1:
+        return list(dataset[dim].values)
+    return range(dataset.sizes[dim])
 
 
 def _family(group: str) -> str:

@@ -34,9 +34,15 @@ _BACKGROUND = 10_000
 class Refinement:
     """What swaps and the search of `thin` have gained, in MMDs with equal weights, and what that took.
 
+    Where marginals or functions are matched too, as by default, what is lowered is `lowered`, and the MMD need not fall.
+
     >>> import numpy as np, supersample as ss
-    >>> story = ss.thin(np.random.default_rng(0).normal(size=(500, 2)), 20).refinement
+    >>> x = np.random.default_rng(0).normal(size=(500, 2))
+    >>> story = ss.thin(x, 20, marginals=0).refinement
     >>> story.mmd_before > story.mmd_swapped >= story.mmd_searched
+    True
+    >>> stages = ss.thin(x, 20).refinement.lowered
+    >>> stages["before"] > stages["swapped"] >= stages["searched"]
     True
     >>> story.converged and story.swaps >= story.sweeps > 0
     True
@@ -48,6 +54,9 @@ class Refinement:
     """The MMD after the swaps."""
     mmd_searched: float | None
     """The MMD after the search; None without one."""
+    lowered: Mapping[str, float | None] | None
+    """What the swaps and the search lower, `before`, `swapped` and `searched`, in units of one random draw; None where that
+    is the MMD."""
     herded: bool
     """Whether the swaps began with herded rows; where `tol` or `worth` was asked for, they may have begun with rows of
     a larger set."""
@@ -58,13 +67,16 @@ class Refinement:
     kernel_rows: int
     """Rows of kernel values that were computed over all rows: the cost."""
     converged: bool
-    """Whether no single swap can lower the MMD any more."""
+    """Whether no single swap can lower the MMD, or what is lowered, any more."""
 
     def __str__(self) -> str:
         stages = [("herded" if self.herded else "began at", self.mmd_before), ("swapped", self.mmd_swapped)]
         if self.mmd_searched is not None:
             stages.append(("searched", self.mmd_searched))
         shown = ", ".join(f"{stage} {significant(mmd)}" for stage, mmd in stages)
+        if self.lowered is not None:
+            ends = (significant(end) for end in self.lowered.values() if end is not None)
+            shown += f"; what was lowered: {', '.join(ends)}"
         return f"{shown} ({counted(self.swaps, 'swap')} in {counted(self.sweeps, 'sweep')})"
 
 
@@ -117,6 +129,13 @@ class Result:
     """Whether the rows that were chosen from had weights."""
     refinement: Refinement | None = None
     """What swaps and search have gained; None where there were none."""
+    cdf: float | None = None
+    """The distance of the columns' distribution functions from those of all rows, root mean square; None for `sample`.
+    Independent draws have 0.408/√T."""
+    functions: float | None = None
+    """The error of the means of the functions that were given, root mean square, in their sds; None without any."""
+    lowered: str = "joint"
+    """What choosing has lowered: the MMD of the joint distribution alone, or with marginals and functions."""
     _data: NDArray[np.float64] | None = field(default=None)
     _sample_weight: NDArray[np.float64] | None = field(default=None)
 
@@ -184,7 +203,8 @@ class Result:
     def __repr__(self) -> str:
         story = [] if self.refinement is None else [f"MMD {self.refinement}"]
         unused = [f"not used: {', '.join(self.unused)}"] * bool(self.unused)
-        return "\n  ".join(("Result: " + self._what(), self._how_good(), *story, self._how(), *unused))
+        lowered = [f"lowered: {self.lowered}"] * (self.lowered != "joint")
+        return "\n  ".join(("Result: " + self._what(), self._how_good(), *lowered, *story, self._how(), *unused))
 
     def _repr_html_(self) -> str:
         from ._html import result_view
@@ -204,7 +224,13 @@ class Result:
 
     def _how_good(self) -> str:
         worth = "" if self.worth is None else f", {worth_shown(self.worth, self.rows)}"
-        return f"MMD {significant(self.mmd)}{'' if self._has_equal_weights() else ' with unequal weights'}{worth}"
+        others = "".join(
+            f", {name} {significant(error)}"
+            for name, error in (("cdf", self.cdf), ("functions", self.functions))
+            if error is not None
+        )
+        weights = "" if self._has_equal_weights() else " with unequal weights"
+        return f"MMD {significant(self.mmd)}{weights}{worth}{others}"
 
     def _how(self) -> str:
         lengths = ", ".join(map(significant, self.kernel.bandwidths))

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from . import _choose, _evaluate
 from ._evaluate import Evaluation
+from ._functions import functions_table, named
 from ._inputs import Table, as_rule
 from ._native import VERSION
 from ._posterior import PREFIX, Posterior
@@ -39,6 +40,7 @@ def thin(
     group: str = "posterior",
     sample_weight: Any = None,
     log_weight: Any = None,
+    functions: Any = None,
     groups: Any = None,
     return_result: Literal[False] = False,
     **options: Any,
@@ -54,6 +56,7 @@ def thin(
     group: str = "posterior",
     sample_weight: Any = None,
     log_weight: Any = None,
+    functions: Any = None,
     groups: Any = None,
     return_result: Literal[True],
     **options: Any,
@@ -68,6 +71,7 @@ def thin(
     group: str = "posterior",
     sample_weight: Any = None,
     log_weight: Any = None,
+    functions: Any = None,
     groups: Any = None,
     return_result: bool = False,
     **options: Any,
@@ -92,6 +96,10 @@ def thin(
         The group by which draws are chosen.
     sample_weight, log_weight
         A weight for each draw, or its logarithm, of shape (chain, draw) or flat in that order.
+    functions
+        Variables whose means matter, predictions for one; distances do not use them. Names, which are looked for in the
+        group, then in `posterior_predictive`, then in the other groups of the same draws (`"log_likelihood/y"` says which),
+        or an array of shape (chain, draw, …).
     groups
         The word "chain" to take draws of all chains in equal parts; or a label for each draw, as in `supersample.thin`.
     return_result
@@ -121,9 +129,13 @@ def thin(
     >>> small, result = supersample.arviz.thin(posterior, 50, var_names="mu", return_result=True)
     >>> small.attrs["supersample_mmd"] == result.mmd
     True
+    >>> named = supersample.arviz.thin(posterior, 50, functions=["theta"])  # chosen by mu, the means of theta matched
+    >>> named.attrs["supersample_lowered"]
+    'joint + 0.4 × marginals + 1 × functions'
     """
     if groups is not None:
         options["groups"] = groups
+    options["functions"] = functions
     return _chosen(_choose.thin, data, n, var_names, group, sample_weight, log_weight, return_result, options)
 
 
@@ -136,6 +148,7 @@ def herd(
     group: str = "posterior",
     sample_weight: Any = None,
     log_weight: Any = None,
+    functions: Any = None,
     unique: bool = True,
     return_result: Literal[False] = False,
     **options: Any,
@@ -151,6 +164,7 @@ def herd(
     group: str = "posterior",
     sample_weight: Any = None,
     log_weight: Any = None,
+    functions: Any = None,
     unique: bool = True,
     return_result: Literal[True],
     **options: Any,
@@ -165,6 +179,7 @@ def herd(
     group: str = "posterior",
     sample_weight: Any = None,
     log_weight: Any = None,
+    functions: Any = None,
     unique: bool = True,
     return_result: bool = False,
     **options: Any,
@@ -181,7 +196,7 @@ def herd(
     >>> supersample.arviz.herd(posterior, 10)["mu"].shape
     (1, 10)
     """
-    options["unique"] = unique
+    options |= {"unique": unique, "functions": functions}
     return _chosen(_choose.herd, data, n, var_names, group, sample_weight, log_weight, return_result, options)
 
 
@@ -229,13 +244,15 @@ def evaluate(
     group: str = "posterior",
     sample_weight: Any = None,
     log_weight: Any = None,
+    functions: Any = None,
     **options: Any,
 ) -> Evaluation:
     """How good the draws of `subset` are, beside random draws and every k-th draw of `data`.
 
     `subset` is what `thin`, `herd` or `take` returned, or any posterior with the same variables, or a `Result`. Where
     it says by which variables, kernel and scale it was chosen, and with which weights, these are used unless others
-    are given. `options` are the other keywords of `supersample.evaluate`.
+    are given. `functions` are names of variables, of which the subset has its own. `options` are the other keywords of
+    `supersample.evaluate`.
 
     >>> import numpy as np, xarray as xr
     >>> import supersample.arviz
@@ -248,9 +265,11 @@ def evaluate(
     """
     whole = Posterior(data, group)
     sample_weight, log_weight = _weights(whole, sample_weight, log_weight)
+    own = _functions_of(whole, functions)
     if isinstance(subset, Result):
         table = Table(*whole.matrix(subset.names and _variables_of(whole, subset, var_names)))
-        return _evaluate.evaluate(table, subset, sample_weight=sample_weight, log_weight=log_weight, **options)
+        options |= {"sample_weight": sample_weight, "log_weight": log_weight, "functions": own}
+        return _evaluate.evaluate(table, subset, **options)
     part = Posterior(subset, group)
     said = {name.removeprefix(PREFIX): value for name, value in part.dataset.attrs.items() if name.startswith(PREFIX)}
     if var_names is None and "var_names" in said:
@@ -262,8 +281,21 @@ def evaluate(
         warn("the draws had weights when the subset was chosen, which it does not keep; give sample_weight")
     if part.weight() is not None:
         options.setdefault("weights", part.weight())
+    var_names = _parameters(whole, var_names, functions)
     table, points = Table(*whole.matrix(var_names)), Table(*part.matrix(var_names))
+    if own is not None:
+        # Side by side with the parameters, by names that no variable has.
+        theirs = _functions_of(part, functions)
+        assert theirs is not None
+        extra = tuple(f"function {j}" for j in range(own.values.shape[1]))
+        table, points = _beside(table, own, extra), _beside(points, theirs, extra)
+        options["functions"] = list(extra)
     return _evaluate.evaluate(table, points, sample_weight=sample_weight, log_weight=log_weight, **options)
+
+
+def _beside(table: Table, functions: Table, names: tuple[str, ...]) -> Table:
+    values = np.concatenate([table.values, functions.values], axis=1)
+    return Table(np.ascontiguousarray(values), (*(table.names or ()), *names))
 
 
 def _variables_of(whole: Posterior, result: Result, var_names: Any) -> Any:
@@ -297,7 +329,9 @@ def _chosen(
     options: dict[str, Any],
 ) -> Any:
     posterior = Posterior(data, group)
-    values, names = posterior.matrix(var_names)
+    functions = options["functions"]
+    options["functions"] = _functions_of(posterior, functions)
+    values, names = posterior.matrix(_parameters(posterior, var_names, functions))
     rule = as_rule(options.get("weights", "equal"))
     if rule != "equal" and posterior.is_dict and not return_result:
         raise ValueError("a dict has no place for the weights; ask for them with return_result=True")
@@ -311,7 +345,7 @@ def _chosen(
             options[what] = posterior.flat(given, what)
     weight, logarithm = _weights(posterior, sample_weight, log_weight)
     if var_names is None:
-        _look_at(posterior, values)
+        _look_at(posterior, values, functions)
     result = choose(Table(values, names), n, sample_weight=weight, log_weight=logarithm, **options)
     said = {
         "mmd": result.mmd,
@@ -320,7 +354,10 @@ def _chosen(
         "kernel": result.kernel.name,
         "bandwidth": list(result.kernel.bandwidths) or None,
         "scale": result.scale,
-        "var_names": [str(name) for name in posterior.variables(var_names)],
+        "cdf": result.cdf,
+        "functions": result.functions,
+        "lowered": result.lowered,
+        "var_names": [str(name) for name in posterior.variables(_parameters(posterior, var_names, functions))],
         "weights": None if rule == "equal" else rule,
         # Some formats have no booleans.
         "weighted": 1 if result.weighted else None,
@@ -331,11 +368,33 @@ def _chosen(
     return (cut, result) if return_result else cut
 
 
-def _look_at(posterior: Posterior, values: NDArray[np.float64]) -> None:
+def _functions_of(posterior: Posterior, functions: Any) -> Table | None:
+    """The functions as numbers in the order of the draws."""
+    if functions is None:
+        return None
+    names = named(functions)
+    if names is not None:
+        return functions_table(Table(*posterior.functions(names)))
+    return functions_table(posterior.rows_of(functions, "functions"))
+
+
+def _parameters(posterior: Posterior, var_names: Any, functions: Any) -> Any:
+    """The variables by which draws are chosen: where none are named, all that are no functions."""
+    used = set(named(functions) or ())
+    if var_names is not None or not used:
+        return var_names
+    drawn = posterior.variables(None)
+    rest = [name for name in drawn if str(name) not in used]
+    if not rest:
+        raise ValueError(f"every variable of the group '{posterior.group}' is a function; distances need at least one")
+    return None if len(rest) == len(drawn) else rest
+
+
+def _look_at(posterior: Posterior, values: NDArray[np.float64], functions: Any) -> None:
     """Warns of variables that are hardly meant where none were named: too many numbers, computed ones, whole ones."""
     doubts = []
     columns = values.shape[1]
-    drawn = posterior.variables(None)
+    drawn = posterior.variables(_parameters(posterior, None, functions))
     if columns > _MANY:
         sizes = {str(name): int(posterior.dataset[name].size) // posterior.size for name in drawn}
         largest = max(sizes, key=lambda name: sizes[name])

@@ -11,6 +11,7 @@ Matern32    (1 + sqrt(3) r/l) exp(-sqrt(3) r/l)
 Matern52    (1 + sqrt(5) r/l + 5r^2/(3 l^2)) exp(-sqrt(5) r/l)
 IMQ         (1 + r^2/l^2)^(-1/2)
 Linear      x . y, which matches means only
+Energy      -r, which has no length and sees far tails
 ==========  =======================================
 """
 
@@ -29,7 +30,7 @@ from . import _native
 #: Kernel values that are computed between two looks for Ctrl-C.
 _BLOCK = 2_000_000
 
-__all__ = ["IMQ", "Gaussian", "Kernel", "Laplace", "Linear", "Matern12", "Matern32", "Matern52"]
+__all__ = ["IMQ", "Energy", "Gaussian", "Kernel", "Laplace", "Linear", "Matern12", "Matern32", "Matern52"]
 
 
 def _lengths(bandwidth: Any) -> list[float]:
@@ -212,15 +213,29 @@ class Linear(Kernel):
     name: ClassVar[str] = "linear"
 
 
+@dataclass(frozen=True)
+class Energy(Kernel):
+    """-r: the energy distance, whose best points are the support points of Mak and Joseph. It compares equal masses only.
+
+    >>> from supersample.kernels import Energy
+    >>> Energy()([[0.0, 0.0]], [[3.0, 4.0]])
+    array([[-5.]])
+    """
+
+    name: ClassVar[str] = "energy"
+
+
 BY_NAME: dict[str, type[Kernel]] = {
-    kind.name: kind for kind in (Gaussian, Laplace, Matern12, Matern32, Matern52, IMQ, Linear)
+    kind.name: kind for kind in (Gaussian, Laplace, Matern12, Matern32, Matern52, IMQ, Linear, Energy)
 }
+#: Those that have no bandwidth.
+_WITHOUT_LENGTH = (Linear.name, Energy.name)
 
 
 def known_kernel(name: str, bandwidths: Sequence[float]) -> Kernel:
     """The kernel of this name with these bandwidths, as the native module reports them."""
-    if name == Linear.name:
-        return Linear()
+    if name in _WITHOUT_LENGTH:
+        return BY_NAME[name]()
     if name == Gaussian.name:
         return Gaussian(tuple(bandwidths))
     kind = BY_NAME[name]
@@ -238,9 +253,9 @@ def native_kernel(kernel: str | Kernel, bandwidth: object) -> tuple[str, list[fl
         raise TypeError(f"kernel is {kernel!r}; give a name such as 'gaussian' or a kernel such as Gaussian(1.5)")
     if kernel not in BY_NAME:
         raise ValueError(f"kernel is '{kernel}'; choose one of {', '.join(BY_NAME)}")
-    if kernel == Linear.name:
+    if kernel in _WITHOUT_LENGTH:
         if not is_median:
-            raise ValueError("bandwidth has no effect on the linear kernel; leave it out")
+            raise ValueError(f"bandwidth has no effect on the {kernel} kernel; leave it out")
         return kernel, []
     if is_median:
         return kernel, None

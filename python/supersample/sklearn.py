@@ -50,6 +50,9 @@ class SuperSampler(BaseEstimator):  # type: ignore[misc]
         Of the search that `thin` ends with. The default seed is 0, so that results can be repeated; None draws one.
     kernel, bandwidth, scale, weights, precision
         As in `supersample.herd`.
+    marginals, functions_weight
+        How much each column's own distribution counts beside the joint one (None: 0.4 for `"thin"`, 0 for `"herd"`), and the
+        means of the functions that `fit` is given.
     n_jobs
         How many threads; -1 for all cores, -2 for all but one, None as in `supersample.herd`. The result does not
         depend on it.
@@ -94,6 +97,8 @@ class SuperSampler(BaseEstimator):  # type: ignore[misc]
         bandwidth: Bandwidth = "median",
         scale: Scale = "sd",
         weights: Weights = "equal",
+        marginals: float | None = None,
+        functions_weight: float | None = None,
         search: int | None = None,
         random_state: Any = 0,
         n_jobs: int | None = None,
@@ -108,6 +113,8 @@ class SuperSampler(BaseEstimator):  # type: ignore[misc]
         self.bandwidth = bandwidth
         self.scale = scale
         self.weights = weights
+        self.marginals = marginals
+        self.functions_weight = functions_weight
         self.search = search
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -121,6 +128,7 @@ class SuperSampler(BaseEstimator):  # type: ignore[misc]
         sample_weight: Any = None,
         *,
         log_weight: Any = None,
+        functions: Any = None,
         include: Any = None,
         exclude: Any = None,
     ) -> SuperSampler:
@@ -133,6 +141,8 @@ class SuperSampler(BaseEstimator):  # type: ignore[misc]
         (10,)
         >>> 7 in SuperSampler(n_samples=5).fit(X, include=[7]).sample_indices_
         True
+        >>> SuperSampler(n_samples=5, marginals=0).fit(X, functions=np.exp(X)).result_.lowered
+        'joint + 1 × functions'
         """
         values = validate_data(self, X, dtype=np.float64, order="C")
         if sample_weight is not None:
@@ -141,6 +151,10 @@ class SuperSampler(BaseEstimator):  # type: ignore[misc]
             name: getattr(self, name) for name in ("kernel", "bandwidth", "scale", "weights", "precision")
         }
         options |= {"sample_weight": sample_weight, "log_weight": log_weight}
+        # A weight that has no functions is that of an estimator which is given some elsewhere.
+        options |= {"functions": functions, "functions_weight": None if functions is None else self.functions_weight}
+        if self.marginals is not None:
+            options["marginals"] = self.marginals
         options |= {"threads": _threads(self.n_jobs), "progress": bool(self.verbose)}
         size = self._size(len(values))
         if self.method == "herd":

@@ -39,6 +39,7 @@ def large(tmp_path_factory):
     """More rows than are compared in double precision, with weights of which some are none, and their logarithms."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(20_000, 2)) @ [[1, 0.4], [0, 3]], columns=["a", "b"])
+    frame["y"], frame["z"] = np.exp(0.5 * frame["a"]), np.cos(frame["b"]) * frame["a"]
     frame["w"] = np.where(frame["a"].abs() < 0.5, 0.0, rng.gamma(2.0, size=len(frame)))
     # The logarithms are of any size: no double holds these weights.
     with np.errstate(divide="ignore"):
@@ -55,6 +56,19 @@ WAYS = {
     "thin": ("thin", ["-n", 25], {"n": 25}),
     "thin to an error": ("thin", ["--tol", 0.03], {"tol": 0.03}),
     "thin without a search": ("thin", ["-n", 25, "--search", 0], {"n": 25, "search": 0}),
+    "thin, the joint distribution alone": ("thin", ["-n", 25, "--marginals", 0], {"n": 25, "marginals": 0}),
+    "herd, with marginals": ("herd", ["-n", 40, "--marginals", 0.7], {"n": 40, "marginals": 0.7}),
+    "thin, with functions": ("thin", ["-n", 25, "--functions", "y,z"], {"n": 25, "functions": ["y", "z"]}),
+    "herd, with functions that count twice": (
+        "herd",
+        ["-n", 40, "--functions", "z", "--functions-weight", 2],
+        {"n": 40, "functions": ["z"], "functions_weight": 2},
+    ),
+    "simplex, with functions": (
+        "thin",
+        ["-n", 25, "--weights", "simplex", "--functions", "y"],
+        {"n": 25, "weights": "simplex", "functions": "y"},
+    ),
     "simplex": ("thin", ["-n", 25, "--weights", "simplex"], {"n": 25, "weights": "simplex"}),
     "free": ("herd", ["-n", 25, "--unique", "--weights", "free"], {"n": 25, "unique": True, "weights": "free"}),
 }
@@ -71,27 +85,35 @@ def test_the_same_in_mixed_precision(way, weighting, large, tmp_path):
     elif weighting == "logarithms":
         words, options = [*words, "--log-weight-column", "logw"], {**options, "log_weight": frame["logw"]}
     summary, rows, written = command(verb, path, "--columns", "a,b", *words, folder=tmp_path)
-    x = frame[["a", "b"]]
+    functions = np.atleast_1d(options.get("functions", [])).tolist()
+    x = frame[["a", "b", *functions]]
     result = {"herd": ss.herd, "thin": ss.thin}[verb](x, **options)
     assert result.precision == "mixed" and result.indices.tolist() == rows
     assert result.ended == summary["ended_by"]
     assert result.mmd == pytest.approx(summary["mmd"], rel=1e-9)
     assert result.worth == pytest.approx(summary["worth"], rel=1e-9)
+    assert result.cdf == pytest.approx(summary["errors"]["cdf"], rel=1e-9)
+    assert (result.functions is None) == (not functions)
+    if functions:
+        assert result.functions == pytest.approx(summary["errors"]["functions"], rel=1e-9)
     if summary["weights"] is not None:
         np.testing.assert_allclose(result.weights, summary["weights"]["values"], rtol=1e-9, atol=1e-12)
     if summary["refinement"] is not None:
         assert_same(result.refinement, summary["refinement"])
     # What either has written, evaluated by both.
     subset = tmp_path / "subset.csv"
-    chosen = [name for name in ("a", "b", "weight") if name in written]
+    chosen = [name for name in ("a", "b", *functions, "weight") if name in written]
     written[chosen].to_csv(subset, index=False)
     evaluation = tmp_path / "eval.json"
     evaluated = [COMMAND, "eval", path, subset, "--columns", "a,b", "--json", evaluation, "-q"]
+    evaluated += ["--functions", ",".join(functions)] if functions else []
     weights = {key: options[key] for key in ("sample_weight", "log_weight") if key in options}
     if weights:
         evaluated += ["--weight-column", "w"] if weighting == "weights" else ["--log-weight-column", "logw"]
     subprocess.run(list(map(str, evaluated)), check=True)
-    told, found = json.loads(evaluation.read_text()), ss.evaluate(x, pd.read_csv(subset), **weights)
+    told, found = json.loads(evaluation.read_text()), ss.evaluate(
+        x, pd.read_csv(subset), functions=functions or None, **weights
+    )
     # Python divides weights by their sum, and large ones of either sign keep fewer digits.
     assert found.mmd == pytest.approx(told["result"]["mmd"], rel=1e-6 if way == "free" else 1e-9)
     assert found.mmd == pytest.approx(result.mmd, rel=1e-3)
@@ -110,7 +132,7 @@ def assert_same(found, told):
     """The attributes of an object are the keys of one in JSON, where what is not known is null."""
     assert vars(found).keys() == told.keys()
     for name, value in vars(found).items():
-        assert value is told[name] is None or value == pytest.approx(told[name], rel=1e-9), name
+        assert value is told[name] is None or value == pytest.approx(told[name], rel=1e-9, abs=1e-12), name
 
 
 def as_floats(errors):

@@ -26,6 +26,22 @@ pub(crate) fn with_spread(mean: f64, spread: f64) -> String {
     format!("{shown} ± {}", fixed(spread, decimals))
 }
 
+/// A number with as many decimals as three significant digits of `unit` take: what a spread of that size leaves of it.
+pub(crate) fn to_unit(value: f64, unit: f64) -> String {
+    let scientific = format!("{unit:.2e}");
+    let decimals = 2 - if unit > 0.0 && unit.is_finite() { exponent(&scientific) } else { 0 };
+    match decimals {
+        0..=8 if value.abs() < 1e9 => fixed(value, decimals as usize),
+        ..0 if value.abs() < 1e9 => fixed(value, 0),
+        // As many digits as the number has above the unit.
+        _ if value == 0.0 => "0".to_string(),
+        _ => {
+            let above = exponent(&format!("{value:.2e}")) + decimals;
+            format!("{value:.*e}", above.clamp(0, 15) as usize)
+        }
+    }
+}
+
 /// A count with commas between the thousands: `4,000`.
 pub(crate) fn count(value: usize) -> String {
     grouped(&value.to_string())
@@ -123,6 +139,23 @@ fn grouped(whole: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_have_the_decimals_that_their_spread_leaves() {
+        let cases = [
+            (4.4123, 3.2, "4.41"),
+            (-1234.5678, 250.0, "-1,235"),
+            (0.0123456, 0.000_321, "0.012346"),
+            (1_234_567.8, 1e5, "1,234,568"),
+            (1.234_567_89e-12, 1e-13, "1.235e-12"),
+            (0.0, 1e-13, "0"),
+            (5e20, 1e18, "5.0000e20"),
+            (2.5, 0.0, "2.50"),
+        ];
+        for (value, unit, text) in cases {
+            assert_eq!(to_unit(value, unit), text);
+        }
+    }
 
     #[test]
     fn three_digits_at_every_size() {

@@ -69,6 +69,7 @@ fn tables_and_json() {
             "thin eight_schools.csv -n 20 --weights simplex --per chain --include-rows 3,7 --exclude-rows 10-19 -o o.csv \
              --json s.json",
         ),
+        ("thin_functions", "thin eight_schools.csv -n 50 --functions theta.7,theta.8 -o o.csv --json s.json"),
         ("herd_free", "herd eight_schools.csv -n 20 --weights free -o o.csv --json s.json"),
         (
             "sample_polish",

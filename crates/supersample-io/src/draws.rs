@@ -1,19 +1,22 @@
 //! Draws: names, the numbers of the parameter columns, and a way back to the rows, whatever the format.
 
+mod batches;
 mod groups;
 mod rows;
+mod sieve;
 mod survey;
 mod suspects;
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+pub use self::batches::Batch;
 pub use self::groups::Groups;
+use self::sieve::Sieve;
 pub use self::survey::{ColumnSurvey, Survey};
 use crate::format::{Format, refuse_foreign};
 use crate::origin::Origin;
 use crate::reading::{Choice, Missing};
-use crate::source::{Part, Source, codec};
+use crate::source::{Part, Sink, Source, codec};
 use crate::{Error, Note, Reading, Result, Use};
 
 /// One of the files the draws came from.
@@ -26,8 +29,8 @@ struct File {
     rows: usize,
     /// The number of its first row, where all rows count.
     first_number: usize,
-    /// The rows that are used, where not all are.
-    kept: Option<Vec<usize>>,
+    /// The rows that are not used, ascending.
+    left_out: Vec<usize>,
     /// The number of its first chain, from 1.
     first_chain: usize,
     /// Of all rows.
@@ -40,7 +43,14 @@ impl File {
     /// The row of the file that is this one of those used.
     fn own_row(&self, row: usize) -> usize {
         let within = row - self.first_row;
-        self.kept.as_ref().map_or(within, |kept| kept[within])
+        // So many of those left out come before it: each of them has at most `within` used rows above it.
+        let mut below = 0;
+        let mut above = self.left_out.len();
+        while below < above {
+            let middle = usize::midpoint(below, above);
+            if self.left_out[middle] - middle <= within { below = middle + 1 } else { above = middle }
+        }
+        within + below
     }
 }
 
@@ -65,7 +75,9 @@ impl File {
 #[derive(Debug)]
 pub struct Draws {
     choice: Choice,
+    /// The parameters row after row; of draws that are not yet split, the functions among them.
     values: Vec<f64>,
+    functions: Vec<f64>,
     weights: Option<Vec<f64>>,
     warmup: usize,
     has_warmup: bool,
@@ -86,25 +98,61 @@ struct GroupColumn {
 impl Draws {
     /// Reads the files; `-` is standard input. They must have the same columns. Errors name the file.
     pub fn read(paths: &[impl AsRef<Path>], reading: &Reading<'_>) -> Result<Draws> {
-        let missing = if reading.drop_na { Missing::Kept } else { Missing::Refused };
-        Draws::gather(paths, reading, missing)
+        let mut draws = Draws::read_with(paths, reading, Missing::of(reading))?;
+        draws.split_functions();
+        Ok(draws)
     }
 
-    fn gather(paths: &[impl AsRef<Path>], reading: &Reading<'_>, missing: Missing) -> Result<Draws> {
+    /// Takes the functions out of the values. Done in the end, so that the formats need not tell the two apart.
+    fn split_functions(&mut self) {
+        let columns = &self.choice.columns;
+        let is_function = |slot: usize| self.choice.uses[columns[slot]] == Use::Function;
+        let (functions, parameters): (Vec<usize>, Vec<usize>) =
+            (0..columns.len()).partition(|&slot| is_function(slot));
+        if functions.is_empty() {
+            return;
+        }
+        let of = |slots: &[usize]| {
+            let rows = self.values.chunks_exact(columns.len());
+            rows.flat_map(|row| slots.iter().map(|&slot| row[slot])).collect::<Vec<f64>>()
+        };
+        (self.functions, self.values) = (of(&functions), of(&parameters));
+    }
+
+    fn read_with(paths: &[impl AsRef<Path>], reading: &Reading<'_>, missing: Missing) -> Result<Draws> {
+        let mut all = Collected::default();
+        let mut draws = Draws::gather(paths, reading, missing, &mut all)?;
+        draws.values = all.values;
+        draws.weights = draws.choice.weight.map(|_| all.weights);
+        Ok(draws)
+    }
+
+    /// Goes through the files; their numbers go to the sink, and all else is known afterwards.
+    fn gather(
+        paths: &[impl AsRef<Path>],
+        reading: &Reading<'_>,
+        missing: Missing,
+        sink: &mut dyn Sink,
+    ) -> Result<Draws> {
+        let mut sieve = Sieve::new(sink, missing, paths.len());
         let mut draws: Option<Draws> = None;
         for path in paths {
             let path = path.as_ref();
-            let part = read_file(path, reading, missing).map_err(|error| error.in_file(path))?;
+            let part = Origin::open(path).and_then(|origin| {
+                let format = format_of(path, &origin, reading)?;
+                sieve.next_file();
+                read_file(origin, format, reading, missing, &mut sieve)
+            });
+            let part = part.map_err(|error| error.in_file(path))?;
+            let left_out = sieve.take_left_out();
             match &mut draws {
                 None => {
                     let mut first = Draws::empty(part.choice.clone());
-                    first.append(path, part, missing);
+                    first.append(path, part, left_out);
+                    sieve.expect_columns(path, &first.choice);
                     draws = Some(first);
                 }
-                Some(draws) => {
-                    draws.check_columns(&part).map_err(|error| error.in_file(path))?;
-                    draws.append(path, part, missing);
-                }
+                Some(draws) => draws.append(path, part, left_out),
             }
         }
         let mut draws = draws.ok_or(Error::NoFiles)?;
@@ -116,7 +164,7 @@ impl Draws {
             // Known to be there, or to be the chains, since the files were read.
             draws.group_column = Some(GroupColumn { position: reading.group_position(draws.names())? });
         }
-        draws.add_notes(reading);
+        draws.add_notes(reading, &sieve.counting());
         Ok(draws)
     }
 
@@ -139,9 +187,10 @@ impl Draws {
 
     fn empty(choice: Choice) -> Draws {
         Draws {
-            weights: choice.weight.map(|_| Vec::new()),
+            weights: None,
             choice,
             values: Vec::new(),
+            functions: Vec::new(),
             warmup: 0,
             has_warmup: false,
             mean_rows: 0,
@@ -152,25 +201,7 @@ impl Draws {
         }
     }
 
-    fn check_columns(&self, part: &Part) -> Result<()> {
-        let first = || self.files[0].path.clone();
-        let (names, others) = (&self.choice.names, &part.choice.names);
-        if names != others {
-            return Err(Error::DifferentColumns { first: first(), difference: difference(names, others) });
-        }
-        let unlike = (0..names.len())
-            .find(|&i| (self.choice.uses[i] == Use::Parameter) != (part.choice.uses[i] == Use::Parameter));
-        match unlike {
-            None => Ok(()),
-            Some(i) => {
-                let difference =
-                    format!("'{}' holds numbers in only one of them", crate::words::shown(&names[i]));
-                Err(Error::DifferentColumns { first: first(), difference })
-            }
-        }
-    }
-
-    fn append(&mut self, path: &Path, mut part: Part, missing: Missing) {
+    fn append(&mut self, path: &Path, part: Part, left_out: Vec<usize>) {
         let (first_row, first_number, first_chain) = match self.files.last() {
             None => (0, 0, 1),
             Some(last) => (
@@ -180,26 +211,18 @@ impl Draws {
             ),
         };
         let all_rows = part.rows;
-        let kept = if missing == Missing::Kept { part.drop_missing() } else { None };
-        self.dropped += all_rows - part.rows;
+        self.dropped += left_out.len();
         self.files.push(File {
             path: path.to_path_buf(),
             first_row,
-            rows: part.rows,
+            rows: all_rows - left_out.len(),
             first_number,
-            kept,
+            left_out,
             first_chain,
             draws_per_chain: part.draws_per_chain.unwrap_or(all_rows),
             all_rows,
             source: part.source,
         });
-        match self.values.is_empty() {
-            true => self.values = part.values,
-            false => self.values.extend_from_slice(&part.values),
-        }
-        if let (Some(weights), Some(more)) = (&mut self.weights, part.weights) {
-            weights.extend(more);
-        }
         self.warmup += part.warmup;
         self.has_warmup |= part.has_warmup;
         self.mean_rows += part.mean_rows;
@@ -218,7 +241,7 @@ impl Draws {
 
     /// How many parameter columns there are; at least 1.
     pub fn dim(&self) -> usize {
-        self.choice.parameters.len()
+        self.choice.used_as(&Use::Parameter).len()
     }
 
     /// How many files there are.
@@ -238,16 +261,27 @@ impl Draws {
 
     /// The names of the parameter columns, in the order of the file.
     pub fn parameter_names(&self) -> Vec<&str> {
-        self.choice.parameters.iter().map(|&i| self.names()[i].as_str()).collect()
+        self.names_of(&Use::Parameter)
+    }
+
+    /// The names of the columns of functions, in the order of the file.
+    pub fn function_names(&self) -> Vec<&str> {
+        self.names_of(&Use::Function)
+    }
+
+    fn names_of(&self, one: &Use) -> Vec<&str> {
+        self.choice.used_as(one).into_iter().map(|i| self.names()[i].as_str()).collect()
     }
 
     /// The names of the other columns: ids, weights and those left out.
     pub fn unused_names(&self) -> Vec<&str> {
         let pairs = self.names().iter().zip(self.uses());
-        pairs.filter(|(_, one)| **one != Use::Parameter).map(|(name, _)| name.as_str()).collect()
+        let others = pairs.filter(|(_, one)| !matches!(one, Use::Parameter | Use::Function));
+        others.map(|(name, _)| name.as_str()).collect()
     }
 
-    /// The numbers of the parameter columns, row after row, all finite.
+    /// The numbers of the parameter columns, row after row, all finite; none where the files were only gone through in
+    /// [batches](Self::in_batches).
     pub fn values(&self) -> &[f64] {
         &self.values
     }
@@ -257,7 +291,18 @@ impl Draws {
         std::mem::take(&mut self.values)
     }
 
-    /// The numbers of the weight column as they are in the files, finite or −∞; `None` where none was asked for.
+    /// The numbers of the columns of functions, row after row, all finite; empty where none were asked for.
+    pub fn functions(&self) -> &[f64] {
+        &self.functions
+    }
+
+    /// Hands the functions over; [`functions`](Self::functions) is empty afterwards.
+    pub fn take_functions(&mut self) -> Vec<f64> {
+        std::mem::take(&mut self.functions)
+    }
+
+    /// The numbers of the weight column as they are in the files, finite or −∞; `None` where none was asked for,
+    /// or where the files were only gone through in [batches](Self::in_batches).
     pub fn weights(&self) -> Option<&[f64]> {
         self.weights.as_deref()
     }
@@ -299,11 +344,8 @@ impl Draws {
     pub fn row_of_number(&self, number: usize) -> Option<usize> {
         let file = &self.files[self.files.partition_point(|file| file.first_number <= number) - 1];
         let own = number - file.first_number;
-        let within = match &file.kept {
-            Some(kept) => kept.binary_search(&own).ok()?,
-            None => Some(own).filter(|&own| own < file.all_rows)?,
-        };
-        Some(file.first_row + within)
+        let left_out = file.left_out.binary_search(&own).err().filter(|_| own < file.all_rows)?;
+        Some(file.first_row + own - left_out)
     }
 
     /// Whether the files have warm-up rows, left out or not.
@@ -328,23 +370,31 @@ impl Draws {
     }
 }
 
-impl Part {
-    /// Takes out the rows with a NaN; gives those that are left where any went.
-    fn drop_missing(&mut self) -> Option<Vec<usize>> {
-        let dim = self.choice.parameters.len();
-        let weight = |row: usize| self.weights.as_ref().is_some_and(|weights| weights[row].is_nan());
-        let is_whole = |row: usize| {
-            !self.values[row * dim..(row + 1) * dim].iter().any(|value| value.is_nan()) && !weight(row)
-        };
-        if (0..self.rows).all(is_whole) {
-            return None;
-        }
-        let kept: Vec<usize> = (0..self.rows).filter(|&row| is_whole(row)).collect();
-        self.values =
-            kept.iter().flat_map(|&row| &self.values[row * dim..(row + 1) * dim]).copied().collect();
-        self.weights = self.weights.take().map(|weights| kept.iter().map(|&row| weights[row]).collect());
-        self.rows = kept.len();
-        Some(kept)
+/// All numbers of all files.
+#[derive(Debug, Default)]
+struct Collected {
+    values: Vec<f64>,
+    weights: Vec<f64>,
+    /// How many numbers the files before this one had.
+    before: usize,
+}
+
+impl Sink for Collected {
+    fn begin(&mut self, _: &Choice) -> Result<()> {
+        self.before = self.values.len();
+        Ok(())
+    }
+
+    fn expect(&mut self, numbers: usize) {
+        let wanted = self.before.saturating_add(numbers).saturating_sub(self.values.len());
+        // A reservation is a promise of the system that costs nothing until it is used.
+        let _ = self.values.try_reserve_exact(wanted);
+    }
+
+    fn take(&mut self, values: &[f64], weights: &[f64], _: f64) -> Result<()> {
+        self.values.extend_from_slice(values);
+        self.weights.extend_from_slice(weights);
+        Ok(())
     }
 }
 
@@ -367,25 +417,16 @@ fn format_of(path: &Path, origin: &Origin, reading: &Reading<'_>) -> Result<Form
     Ok(format)
 }
 
-fn read_file(path: &Path, reading: &Reading<'_>, missing: Missing) -> Result<Part> {
-    let origin = Origin::open(path)?;
-    let format = format_of(path, &origin, reading)?;
+fn read_file(
+    origin: Origin,
+    format: Format,
+    reading: &Reading<'_>,
+    missing: Missing,
+    sink: &mut dyn Sink,
+) -> Result<Part> {
     if let Some(packing) = origin.packing().filter(|_| format != Format::Text) {
         let reason = format!("it is packed by {packing}, which only text may be; unpack it first");
         return Err(Error::Malformed { format: format.title(), reason });
     }
-    (codec(format)?.read)(origin, reading, missing)
-}
-
-/// In what two lists of names differ, in a few words.
-fn difference(first: &[String], other: &[String]) -> String {
-    let missing = |from: &[String], of: &[String]| {
-        let known: HashSet<&String> = from.iter().collect();
-        of.iter().find(|name| !known.contains(name)).cloned()
-    };
-    match (missing(other, first), missing(first, other)) {
-        (Some(name), _) => format!("'{name}' is missing"),
-        (None, Some(name)) => format!("'{name}' is new"),
-        (None, None) => "their order differs".to_string(),
-    }
+    (codec(format)?.read)(origin, reading, missing, sink)
 }

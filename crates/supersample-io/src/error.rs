@@ -46,6 +46,14 @@ pub enum Error {
     /// The file is not the one that was read at first.
     #[error("the file was changed while it was being used; run again when nobody writes to it")]
     Changed,
+    /// Whoever took the rows in batches wanted no more of them.
+    #[error("the reading was ended")]
+    Ended,
+    /// An .npz cannot be gone through in batches.
+    #[error(
+        "an .npz holds its columns one after the other and cannot be read in batches; save it as .npy or Parquet, or allow more memory"
+    )]
+    NoBatches,
     /// A binary file is not what its format should be.
     #[error("the file is not a sound {format} file: {reason}; write it again, or convert it to CSV")]
     Malformed {
@@ -120,6 +128,27 @@ pub enum Error {
         /// The column.
         name: String,
     },
+    /// The weight column is also listed as a function.
+    #[error(
+        "column '{}' holds the weights and cannot be a function as well; list it as one of the two",
+        shown(name)
+    )]
+    WeightIsFunction {
+        /// The column.
+        name: String,
+    },
+    /// A function is also listed as a parameter.
+    #[error(
+        "column '{}' is a function, which distances do not use, and cannot be a parameter as well; list it as one of the two",
+        shown(name)
+    )]
+    FunctionIsParameter {
+        /// The column.
+        name: String,
+    },
+    /// Every function is excluded.
+    #[error("every function is also excluded; exclude fewer, or name no functions")]
+    NoFunctions,
     /// A cell of the column that rows are grouped by is empty.
     #[error("{place} is empty; every row needs a value there, so that rows can be grouped by it")]
     MissingLabel {

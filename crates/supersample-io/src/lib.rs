@@ -29,7 +29,7 @@ mod text;
 mod words;
 mod write;
 
-pub use draws::{ColumnSurvey, Draws, Groups, Survey};
+pub use draws::{Batch, ColumnSurvey, Draws, Groups, Survey};
 pub use error::{Error, Place, Result};
 pub use format::{Format, OutputFormat, Packing};
 #[cfg(feature = "arrow")]

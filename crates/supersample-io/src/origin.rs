@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
 use flate2::read::MultiGzDecoder;
@@ -11,17 +12,19 @@ use flate2::read::MultiGzDecoder;
 use crate::format::Packing;
 use crate::{Error, Result};
 
-/// Bytes that can be read twice: once for the numbers, once more for the chosen rows.
-#[derive(Debug)]
+/// Bytes that can be read again and again: for the numbers, and for the chosen rows.
+#[derive(Debug, Clone)]
 pub(crate) struct Origin {
     place: Place,
     packing: Option<Packing>,
     len: u64,
     modified: Option<SystemTime>,
+    /// Bytes of a packed file that the last reader has taken.
+    unpacked: Arc<AtomicU64>,
 }
 
 /// Where the bytes are.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum Place {
     Path(PathBuf),
     /// What came through a pipe, in a file without a name: the system takes it back however the program ends.
@@ -59,7 +62,8 @@ impl Origin {
         let mut magic = Vec::new();
         Handle::new(Arc::new(file)).take(4).read_to_end(&mut magic).map_err(Error::Unreadable)?;
         let packing = Packing::of_magic(&magic);
-        Ok(Origin { place, packing, len: metadata.len(), modified: metadata.modified().ok() })
+        let (len, modified) = (metadata.len(), metadata.modified().ok());
+        Ok(Origin { place, packing, len, modified, unpacked: Arc::default() })
     }
 
     /// The bytes from this offset on, unpacked; where the offset is not 0 the file must not be packed.
@@ -76,7 +80,8 @@ impl Origin {
             };
         };
         assert_eq!(offset, 0, "a packed file can only be read from its start");
-        let file = self.file()?;
+        self.unpacked.store(0, Ordering::Relaxed);
+        let file = Handle { counter: Some(self.unpacked.clone()), ..self.file()? };
         match packing {
             Packing::Gzip => Ok(Box::new(MultiGzDecoder::new(BufReader::with_capacity(1 << 16, file)))),
             #[cfg(feature = "zstd")]
@@ -109,6 +114,11 @@ impl Origin {
         self.packing
     }
 
+    /// How many bytes of a packed file have been unpacked by the last that reads it.
+    pub(crate) fn unpacked(&self) -> u64 {
+        self.unpacked.load(Ordering::Relaxed)
+    }
+
     /// How many bytes there are, compressed or not.
     pub(crate) fn len(&self) -> u64 {
         self.len
@@ -127,11 +137,13 @@ impl Origin {
 pub(crate) struct Handle {
     file: Arc<File>,
     at: u64,
+    /// Where the bytes that are read are counted.
+    counter: Option<Arc<AtomicU64>>,
 }
 
 impl Handle {
     fn new(file: Arc<File>) -> Handle {
-        Handle { file, at: 0 }
+        Handle { file, at: 0, counter: None }
     }
 
     #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "only Parquet asks for it"))]
@@ -147,6 +159,9 @@ impl Read for Handle {
         #[cfg(windows)]
         let got = std::os::windows::fs::FileExt::seek_read(&*self.file, buffer, self.at)?;
         self.at += got as u64;
+        if let Some(counter) = &self.counter {
+            counter.fetch_add(got as u64, Ordering::Relaxed);
+        }
         Ok(got)
     }
 }

@@ -18,8 +18,8 @@ use crate::frame::{Column, Frame};
 use crate::guard::guarded;
 use crate::origin::{Handle, Origin};
 use crate::reading::Missing;
-use crate::source::{Dress, Holds, Part, Source};
-use crate::table::{self, Batches, Numbers};
+use crate::source::{Dress, Holds, Part, Sink, Source};
+use crate::table::{self, Batches};
 use crate::{Error, Reading, Result};
 
 const TITLE: &str = "Parquet";
@@ -89,7 +89,13 @@ struct ParquetSource {
     schema: SchemaRef,
 }
 
-pub(crate) fn read(origin: Origin, reading: &Reading<'_>, missing: Missing) -> Result<Part> {
+/// Reads a Parquet file, some thousand rows at a time.
+pub(crate) fn read(
+    origin: Origin,
+    reading: &Reading<'_>,
+    missing: Missing,
+    sink: &mut dyn Sink,
+) -> Result<Part> {
     guarded(TITLE, || {
         let builder = open(&origin)?;
         let schema = builder.schema().clone();
@@ -99,9 +105,10 @@ pub(crate) fn read(origin: Origin, reading: &Reading<'_>, missing: Missing) -> R
         wanted.sort_unstable();
         let mask = ProjectionMask::roots(builder.parquet_schema(), wanted.iter().copied());
         let place_of = |position: usize| wanted.partition_point(|&other| other < position);
+        let all = u64::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0);
         let batches = batches(builder.with_projection(mask))?;
-        let Numbers { values, weights } = table::read(batches, &choice, missing, place_of)?;
-        Ok(Part::plain(choice, values, weights, Box::new(ParquetSource { origin, schema })))
+        let rows = table::read(batches, &choice, missing, place_of, all, sink)?;
+        Ok(Part::plain(choice, rows, Box::new(ParquetSource { origin, schema })))
     })
 }
 
@@ -110,7 +117,7 @@ pub(crate) fn expected(origin: &Origin, reading: &Reading<'_>) -> Result<Option<
     guarded(TITLE, || {
         let builder = open(origin)?;
         let rows = builder.metadata().file_metadata().num_rows();
-        let parameters = table::choose(builder.schema(), reading)?.parameters.len();
+        let parameters = table::choose(builder.schema(), reading)?.columns.len();
         Ok(usize::try_from(rows).ok().map(|rows| (rows, parameters)))
     })
 }
@@ -118,6 +125,10 @@ pub(crate) fn expected(origin: &Origin, reading: &Reading<'_>) -> Result<Option<
 impl Source for ParquetSource {
     fn format(&self) -> Format {
         Format::Parquet
+    }
+
+    fn origin(&self) -> &Origin {
+        &self.origin
     }
 
     fn column(&self, position: usize, _: usize) -> Result<Column> {

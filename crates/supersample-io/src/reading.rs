@@ -12,6 +12,9 @@ use crate::{Error, Result, Selection, Use};
 pub struct Reading<'a> {
     /// Which columns to choose by.
     pub selection: Selection,
+    /// Columns of functions of the parameters, listed as in a [`Selection`], whose means matter and which are then no
+    /// parameters. What the selection excludes is not among them.
+    pub functions: Vec<String>,
     /// A column of weights, which is then not a parameter.
     pub weight_column: Option<&'a str>,
     /// A column that rows are grouped by, which is then not a parameter unless it is listed as one; its cells may be
@@ -41,21 +44,34 @@ pub(crate) enum Missing {
     AnyKept,
 }
 
+impl Missing {
+    /// What this reading asks for.
+    pub(crate) fn of(reading: &Reading<'_>) -> Missing {
+        if reading.drop_na { Missing::Kept } else { Missing::Refused }
+    }
+}
+
 /// Which columns of a file are read, and for what.
 #[derive(Debug, Clone)]
 pub(crate) struct Choice {
     pub(crate) names: Vec<String>,
     pub(crate) uses: Vec<Use>,
-    /// Positions of the parameters, ascending; at least one.
-    pub(crate) parameters: Vec<usize>,
+    /// Positions of the columns that are read as numbers, ascending: the parameters, of which there is at least one, and
+    /// the functions.
+    pub(crate) columns: Vec<usize>,
     pub(crate) weight: Option<usize>,
 }
 
 impl Choice {
-    /// The parameters and then the weight, each with its position and whether it is the weight.
+    /// The columns of numbers and then the weight, each with its position and whether it is the weight.
     pub(crate) fn wanted(&self) -> impl Iterator<Item = (usize, bool)> + '_ {
-        let parameters = self.parameters.iter().map(|&position| (position, false));
-        parameters.chain(self.weight.map(|position| (position, true)))
+        let columns = self.columns.iter().map(|&position| (position, false));
+        columns.chain(self.weight.map(|position| (position, true)))
+    }
+
+    /// Positions of the columns of this use, ascending.
+    pub(crate) fn used_as(&self, one: &Use) -> Vec<usize> {
+        (0..self.names.len()).filter(|&i| self.uses[i] == *one).collect()
     }
 }
 
@@ -67,11 +83,14 @@ impl Reading<'_> {
         if let Some(name) = names.iter().find(|name| !seen.insert(name.as_str())) {
             return Err(Error::DuplicateHeader { name: name.clone() });
         }
-        let mut uses = self.selection.uses(&names, found)?;
+        let mut uses = self.selection.uses(&names, found, &self.functions)?;
         let weight = self.weight_position(&names)?;
         if let Some(weight) = weight {
             if self.selection.only().is_some() && uses[weight] == Use::Parameter {
                 return Err(Error::WeightIsParameter { name: names[weight].clone() });
+            }
+            if uses[weight] == Use::Function {
+                return Err(Error::WeightIsFunction { name: names[weight].clone() });
             }
             uses[weight] = Use::Weight;
             if !uses.contains(&Use::Parameter) {
@@ -81,16 +100,17 @@ impl Reading<'_> {
         }
         if let Some(group) = self.group_position(&names)? {
             let is_listed = self.selection.only().is_some() && uses[group] == Use::Parameter;
-            if !is_listed && uses[group] != Use::Weight {
+            if !is_listed && !matches!(uses[group], Use::Weight | Use::Function) {
                 uses[group] = Use::Group;
             }
         }
-        let parameters: Vec<usize> = (0..names.len()).filter(|&i| uses[i] == Use::Parameter).collect();
-        if parameters.is_empty() {
+        if !uses.contains(&Use::Parameter) {
             let reason = "the only column that is left holds the groups".to_string();
             return Err(Error::NoNumericColumns { reason });
         }
-        Ok(Choice { names, uses, parameters, weight })
+        let is_number = |i: &usize| matches!(uses[*i], Use::Parameter | Use::Function);
+        let columns = (0..names.len()).filter(is_number).collect();
+        Ok(Choice { names, uses, columns, weight })
     }
 
     /// Where the groups are; `None` for chains that no column tells.

@@ -81,6 +81,8 @@ pub enum Selection {
 pub enum Use {
     /// A coordinate of the points.
     Parameter,
+    /// A function of the parameters whose mean matters, and no coordinate.
+    Function,
     /// The weights of the rows.
     Weight,
     /// The groups of the rows.
@@ -105,6 +107,7 @@ impl fmt::Display for Use {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Use::Parameter => f.write_str("parameter"),
+            Use::Function => f.write_str("function"),
             Use::Weight => f.write_str("weights"),
             Use::Group => f.write_str("groups"),
             Use::Id => f.write_str("id"),
@@ -145,12 +148,27 @@ impl Selection {
     }
 
     /// What each column is used for. `found` has for each column why it cannot be a parameter, as far as the format can
-    /// tell; one that is listed by name is taken nevertheless, and refused where its cells are read.
-    pub(crate) fn uses(&self, names: &[String], found: &[Option<Use>]) -> Result<Vec<Use>> {
+    /// tell; one that is listed by name is taken nevertheless, and refused where its cells are read. `functions` lists
+    /// columns that are no parameters, though their means matter.
+    pub(crate) fn uses(
+        &self,
+        names: &[String],
+        found: &[Option<Use>],
+        functions: &[String],
+    ) -> Result<Vec<Use>> {
         let except = positions_of(self.except(), names)?;
         let only = self.only().map(|only| positions_of(only, names)).transpose()?;
+        let functions = positions_of(functions, names)?;
+        let both = |i: &usize| functions.contains(i) && only.as_ref().is_some_and(|only| only.contains(i));
+        if let Some(both) = (0..names.len()).filter(|i| !except.contains(i)).find(both) {
+            return Err(Error::FunctionIsParameter { name: names[both].clone() });
+        }
+        if !functions.is_empty() && functions.is_subset(&except) {
+            return Err(Error::NoFunctions);
+        }
         let one = |i: usize| match &only {
             _ if except.contains(&i) => Use::NotAsked,
+            _ if functions.contains(&i) => Use::Function,
             Some(only) if only.contains(&i) => Use::Parameter,
             Some(_) => Use::NotAsked,
             None if is_id(&names[i]) => Use::Id,
@@ -170,6 +188,9 @@ impl Selection {
             Selection::OnlyExcept(..) => "every column that is listed is also excluded; exclude fewer".to_string(),
             Selection::Except(_) => {
                 "every column is an id, not numbers, or excluded; exclude fewer, or name those to use with --columns".to_string()
+            }
+            Selection::Default if uses.contains(&Use::Function) => {
+                "every column of numbers is a function; distances need at least one other".to_string()
             }
             Selection::Default => match uses.iter().position(|one| !matches!(one, Use::Id | Use::OwnWeight)) {
                 None => "the file has only id columns (chain, draw, iteration, row, …); name those to use with --columns".to_string(),
@@ -275,7 +296,7 @@ mod tests {
     }
 
     fn positions(selection: &Selection, names: &[String]) -> Result<Vec<usize>> {
-        let uses = selection.uses(names, &vec![None; names.len()])?;
+        let uses = selection.uses(names, &vec![None; names.len()], &[])?;
         Ok((0..names.len()).filter(|&i| uses[i] == Use::Parameter).collect())
     }
 
@@ -299,14 +320,48 @@ mod tests {
     fn columns_that_cannot_be_parameters_are_passed_over_unless_named() {
         let names = owned(&["mu", "note"]);
         let found = [None, Some(Use::Text)];
-        assert_eq!(Selection::Default.uses(&names, &found).unwrap(), [Use::Parameter, Use::Text]);
-        let named = Selection::Only(owned(&["note"])).uses(&names, &found).unwrap();
+        assert_eq!(Selection::Default.uses(&names, &found, &[]).unwrap(), [Use::Parameter, Use::Text]);
+        let named = Selection::Only(owned(&["note"])).uses(&names, &found, &[]).unwrap();
         assert_eq!(named, [Use::NotAsked, Use::Parameter]);
-        let error = Selection::Except(owned(&["mu"])).uses(&names, &found).unwrap_err().to_string();
+        let error = Selection::Except(owned(&["mu"])).uses(&names, &found, &[]).unwrap_err().to_string();
         assert!(
             error.starts_with(
                 "no column is left to choose by: every column is an id, not numbers, or excluded"
             )
+        );
+    }
+
+    #[test]
+    fn functions_are_no_parameters_and_can_be_excluded() {
+        let names = owned(&["mu", "tau", "y.1", "y.2", "note", "lp__"]);
+        let found = [None, None, None, None, Some(Use::Text), None];
+        let uses = |selection: Selection, functions: &[&str]| {
+            let uses =
+                selection.uses(&names, &found, &owned(functions)).map_err(|error| error.to_string())?;
+            let all = uses.iter().map(|one| match one {
+                Use::Parameter => 'p',
+                Use::Function => 'f',
+                _ => '-',
+            });
+            Ok::<String, String>(all.collect())
+        };
+        assert_eq!(uses(Selection::Default, &["y"]).unwrap(), "ppff--");
+        assert_eq!(uses(Selection::Default, &["y*", "lp__"]).unwrap(), "ppff-f");
+        assert_eq!(uses(Selection::Except(owned(&["y.2"])), &["y"]).unwrap(), "ppf---");
+        assert_eq!(uses(Selection::Only(owned(&["mu"])), &["y.?"]).unwrap(), "p-ff--");
+        // Listed by name it is taken, and refused where its cells are read.
+        assert_eq!(uses(Selection::Default, &["note"]).unwrap(), "ppppf-");
+        let refused = |selection: Selection, functions: &[&str]| uses(selection, functions).unwrap_err();
+        assert!(
+            refused(Selection::Only(owned(&["mu", "y"])), &["y.1"]).starts_with("column 'y.1' is a function")
+        );
+        assert!(
+            refused(Selection::Except(owned(&["y"])), &["y"]).starts_with("every function is also excluded")
+        );
+        assert!(refused(Selection::Default, &["z"]).starts_with("there is no column 'z'"));
+        assert!(
+            refused(Selection::Default, &["mu", "tau", "y"])
+                .contains("every column of numbers is a function")
         );
     }
 

@@ -17,6 +17,9 @@ use crate::{Error, Note, Reading, Result, npy, npz, text};
 pub(crate) trait Source: fmt::Debug + Send + Sync {
     fn format(&self) -> Format;
 
+    /// The bytes of the file, to be gone through once more.
+    fn origin(&self) -> &Origin;
+
     /// All cells of one column.
     fn column(&self, position: usize, rows: usize) -> Result<Column>;
 
@@ -41,14 +44,25 @@ pub(crate) trait Source: fmt::Debug + Send + Sync {
     }
 }
 
-/// What one file gave.
+/// Where the numbers of a file go while it is read, a few rows at a time. All formats have this one way out, whether the
+/// numbers are kept or looked at in passing.
+pub(crate) trait Sink {
+    /// The head of the file has been read, and these columns are to come.
+    fn begin(&mut self, choice: &Choice) -> Result<()>;
+
+    /// The file should hold so many numbers of parameters.
+    fn expect(&mut self, _numbers: usize) {}
+
+    /// Rows that follow those before: the parameters row after row (NaN where a missing value was to be kept), and a weight
+    /// each where there is a column of them. `part` says how much of the file has been read, from 0 to 1.
+    fn take(&mut self, values: &[f64], weights: &[f64], part: f64) -> Result<()>;
+}
+
+/// What is known of one file after its numbers have gone to a [`Sink`].
 #[derive(Debug)]
 pub(crate) struct Part {
     pub(crate) rows: usize,
     pub(crate) choice: Choice,
-    /// The parameters row after row; NaN where a missing value was to be kept.
-    pub(crate) values: Vec<f64>,
-    pub(crate) weights: Option<Vec<f64>>,
     /// Warm-up rows that were left out, and whether the file has any.
     pub(crate) warmup: usize,
     pub(crate) has_warmup: bool,
@@ -62,17 +76,10 @@ pub(crate) struct Part {
 
 impl Part {
     /// Of a format that knows neither warm-up rows nor chains within a file.
-    pub(crate) fn plain(
-        choice: Choice,
-        values: Vec<f64>,
-        weights: Option<Vec<f64>>,
-        source: Box<dyn Source>,
-    ) -> Part {
+    pub(crate) fn plain(choice: Choice, rows: usize, source: Box<dyn Source>) -> Part {
         Part {
-            rows: values.len() / choice.parameters.len(),
+            rows,
             choice,
-            values,
-            weights,
             warmup: 0,
             has_warmup: false,
             mean_rows: 0,
@@ -101,7 +108,7 @@ type Size = (usize, usize);
 /// How one format is read and written.
 pub(crate) struct Codec {
     pub(crate) format: Format,
-    pub(crate) read: fn(Origin, &Reading<'_>, Missing) -> Result<Part>,
+    pub(crate) read: fn(Origin, &Reading<'_>, Missing, &mut dyn Sink) -> Result<Part>,
     /// About how many rows and parameters there are, from the head of the file; `None` where that does not say.
     pub(crate) expected: fn(&Origin, &Reading<'_>) -> Result<Option<Size>>,
     /// Whether a column of this kind can be held, and how.
@@ -166,7 +173,7 @@ const CODECS: &[Codec] = &[
     Codec {
         format: Format::Arrow,
         read: crate::arrow::read,
-        expected: unforeseen,
+        expected: crate::arrow::expected,
         holds: |_| Holds::AsItIs,
         write: crate::arrow::write_frame,
     },

@@ -3,6 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float32Type, Float64Type};
 use arrow_array::{
     Array, ArrayRef, BooleanArray, Float32Array, Float64Array, Int64Array, RecordBatch, StringArray,
 };
@@ -12,6 +14,7 @@ use crate::carried::{column, is_number, kind_in_words, numbers};
 use crate::error::cell;
 use crate::frame::{Column, Frame};
 use crate::reading::{Choice, Missing};
+use crate::source::Sink;
 use crate::{Error, Place, Reading, Result, Use};
 
 /// The key under which pandas says which columns are its index.
@@ -56,28 +59,35 @@ fn pandas_indices(remarks: &HashMap<String, String>) -> HashSet<String> {
     indices.into_iter().flatten().filter_map(|index| index.as_str()).map(str::to_string).collect()
 }
 
-/// The numbers of the wanted columns, row after row, and the weights.
-pub(crate) struct Numbers {
-    pub(crate) values: Vec<f64>,
-    pub(crate) weights: Option<Vec<f64>>,
-}
-
-/// Reads the wanted columns out of the batches; `place_of` says where in a batch a column of the file is.
+/// Hands the wanted columns of the batches to the sink, and gives the number of their rows; `place_of` says where in a batch
+/// a column of the file is, and `all` how many rows the file says it has, for the progress.
 pub(crate) fn read(
     batches: Batches,
     choice: &Choice,
     missing: Missing,
     place_of: impl Fn(usize) -> usize,
-) -> Result<Numbers> {
-    let dim = choice.parameters.len();
-    let (mut values, mut weights) = (Vec::new(), choice.weight.map(|_| Vec::new()));
+    all: u64,
+    sink: &mut dyn Sink,
+) -> Result<usize> {
+    sink.begin(choice)?;
+    let dim = choice.columns.len();
+    let (mut values, mut weights) = (Vec::new(), Vec::new());
     let mut rows = 0;
     for batch in batches {
         let batch = batch?;
         let count = batch.num_rows();
+        if count == 0 {
+            continue;
+        }
+        // The room is taken as the rows turn out to be there, not on the word of the file.
+        values.resize(count * dim, 0.0);
+        weights.clear();
         for (slot, (position, is_weight)) in choice.wanted().enumerate() {
             let name = &choice.names[position];
             let array = batch.column(place_of(position));
+            if !is_weight && fill_from_floats(&mut values[slot..], dim, array) {
+                continue;
+            }
             let cells = match array.data_type() {
                 DataType::Null => vec![None; array.len()],
                 kind => numbers(array).ok_or_else(|| Error::NotNumbers {
@@ -85,22 +95,46 @@ pub(crate) fn read(
                     kind: kind_in_words(kind).to_string(),
                 })?,
             };
-            // The room is taken as the rows turn out to be there, not on the word of the file.
-            values.resize((rows + count) * dim, 0.0);
             for (row, value) in cells.into_iter().enumerate() {
                 let place = || Place { row: rows + row + 1, line: None, column: name.clone() };
                 let value = cell(value, missing, is_weight, place)?;
-                match (&mut weights, is_weight) {
-                    (Some(weights), true) => weights.push(value),
-                    _ => values[(rows + row) * dim + slot] = value,
+                match is_weight {
+                    true => weights.push(value),
+                    false => values[row * dim + slot] = value,
                 }
             }
         }
         rows += count;
+        sink.take(&values, &weights, (rows as f64 / all.max(1) as f64).min(1.0))?;
     }
     match rows {
         0 => Err(Error::NoRows),
-        _ => Ok(Numbers { values, weights }),
+        rows => Ok(rows),
+    }
+}
+
+/// Writes a column of floats into every `dim`-th place, where all of them are there and finite: nearly always, and much
+/// faster than one by one. Where it says that they are not, nothing may be believed.
+fn fill_from_floats(places: &mut [f64], dim: usize, array: &ArrayRef) -> bool {
+    fn fill(places: &mut [f64], dim: usize, cells: impl Iterator<Item = f64>) -> bool {
+        let mut are_finite = true;
+        for (place, value) in places.iter_mut().step_by(dim).zip(cells) {
+            *place = value;
+            are_finite &= value.is_finite();
+        }
+        are_finite
+    }
+    if array.null_count() > 0 {
+        return false;
+    }
+    match array.data_type() {
+        DataType::Float64 => fill(places, dim, array.as_primitive::<Float64Type>().values().iter().copied()),
+        DataType::Float32 => fill(
+            places,
+            dim,
+            array.as_primitive::<Float32Type>().values().iter().map(|&value| f64::from(value)),
+        ),
+        _ => false,
     }
 }
 

@@ -5,7 +5,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use supersample::task::{self, Ended, ErrorScale, HerdOptions, Problem, Stop, ThinOptions, Weighed};
 use supersample::weights::WeightRule;
-use supersample::{Error, Pick, RefineOptions, Result};
+use supersample::{Error, Pick, RefineOptions, Refined, Result};
 
 use crate::advice::Told;
 use crate::arrays::{Column, RowNumbers, counted};
@@ -34,6 +34,10 @@ pub(crate) struct Chosen {
     weights: Option<Column>,
     mmd: f64,
     worth: Option<f64>,
+    /// The distance of the distribution functions, with the weights; `None` in space.
+    cdf: Option<f64>,
+    /// The error of the means of the functions, with the weights; `None` where there are none.
+    functions: Option<f64>,
     ended: &'static str,
     /// Whether an error was asked for and not reached.
     missed: bool,
@@ -43,11 +47,13 @@ pub(crate) struct Chosen {
 
 /// What swaps and search have done; a dict for Python.
 #[derive(Clone, IntoPyObject)]
-struct Refinement {
+pub(crate) struct Refinement {
     mmd_before: Option<f64>,
     mmd_swapped: Option<f64>,
     /// `None` without a search.
     mmd_searched: Option<f64>,
+    /// What was lowered, where that is more than the MMD.
+    lowered: Option<Stages>,
     /// Whether the swaps began with herded rows, and not with those of a larger set.
     herded: bool,
     swaps: usize,
@@ -56,7 +62,41 @@ struct Refinement {
     converged: bool,
 }
 
+/// What was lowered before the swaps, after them and after the search; a dict for Python.
+#[derive(Clone, IntoPyObject)]
+struct Stages {
+    before: f64,
+    swapped: f64,
+    /// `None` without a search.
+    searched: Option<f64>,
+}
+
+impl Refinement {
+    pub(crate) fn of(refined: Refined, is_searched: bool, stop: &Stop) -> Refinement {
+        Refinement {
+            mmd_before: refined.start_error,
+            mmd_swapped: refined.swept_error,
+            mmd_searched: refined.error.filter(|_| is_searched),
+            lowered: refined.lowered.map(|lowered| Stages {
+                before: lowered.start,
+                swapped: lowered.swept,
+                searched: is_searched.then_some(lowered.end),
+            }),
+            herded: !stop.has_goal(),
+            swaps: refined.swaps,
+            sweeps: refined.sweeps,
+            kernel_rows: refined.kernel_rows,
+            converged: refined.converged,
+        }
+    }
+}
+
 impl Chosen {
+    /// With what swaps and search have done.
+    pub(crate) fn refined(self, refinement: Option<Refinement>) -> Chosen {
+        Chosen { refinement, ..self }
+    }
+
     /// Picks, with the weights that were found for them if any were asked for.
     pub(crate) fn new(
         trace: &[Pick],
@@ -75,6 +115,8 @@ impl Chosen {
             weights: weights.map(|found| Column(found.weights)),
             mmd,
             worth: scale.worth(mmd),
+            cdf: None,
+            functions: None,
             ended: ended.name(),
             missed: stop.is_some_and(|stop| stop.is_missed(ended, equal, &scale)),
             refinement: None,
@@ -98,6 +140,11 @@ impl Chosen {
         let weighed = rule.map(|rule| problem.weigh(&rows, rule)).transpose()?;
         let mut chosen = Chosen::new(trace, ended, weighed, problem.error_scale()?, stop)?;
         chosen.advice.0.splice(..0, problem.advice().iter().cloned());
+        if !rows.is_empty() {
+            let weights = chosen.weights.as_ref().map(|weights| weights.0.as_slice());
+            chosen.cdf = problem.cdf(&problem.rows().select(&rows)?, weights)?;
+            chosen.functions = problem.functions_error(&rows, weights)?;
+        }
         Ok(chosen)
     }
 }
@@ -168,16 +215,6 @@ pub(crate) fn thin(
     run(py, threads, size, progress.as_ref(), |watch| {
         let task::Chosen { trace, ended, refined, .. } = problem.thin(&stop, &options, watch)?;
         let chosen = Chosen::of(problem, &trace, ended, rule, Some(&stop))?;
-        let refinement = refined.map(|refined| Refinement {
-            mmd_before: refined.start_error,
-            mmd_swapped: refined.swept_error,
-            mmd_searched: refined.error.filter(|_| is_searched),
-            herded: !stop.has_goal(),
-            swaps: refined.swaps,
-            sweeps: refined.sweeps,
-            kernel_rows: refined.kernel_rows,
-            converged: refined.converged,
-        });
-        Ok(Chosen { refinement, ..chosen })
+        Ok(chosen.refined(refined.map(|refined| Refinement::of(refined, is_searched, &stop))))
     })
 }

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use supersample::Error;
 
 /// A `ValueError` with the message of the library. What Python can name has its number as an attribute: the `column`, the
-/// `group` or the `weight` that is refused, 0 where all weights are.
+/// `function`, the `group` or the `weight` that is refused, 0 where all weights are.
 pub(crate) fn refused(error: Error) -> PyErr {
     if error == Error::Interrupted {
         // Met only where the exception of a signal has not taken its place.
@@ -16,6 +16,9 @@ pub(crate) fn refused(error: Error) -> PyErr {
         let exception = refusal.value(py);
         match error {
             Error::NonFinite { column, .. } => exception.setattr("column", column),
+            Error::ConstantFunction { column } | Error::NonFiniteFunction { column, .. } => {
+                exception.setattr("function", column)
+            }
             Error::BadWeight { value, .. } => exception.setattr("weight", value),
             Error::ZeroWeights => exception.setattr("weight", 0.0),
             Error::QuotaTooLarge { group, .. } | Error::QuotaTooSmall { group, .. } => {

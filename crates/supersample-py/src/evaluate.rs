@@ -55,15 +55,17 @@ pub(crate) struct Evaluation {
 /// The errors that columns typically have; a dict for Python.
 #[derive(Clone, IntoPyObject)]
 struct Typical {
+    cdf: Option<f64>,
     mean: Option<f64>,
     sd: Option<f64>,
     quantile: Option<f64>,
     correlation: Option<f64>,
+    functions: Option<f64>,
 }
 
 impl Typical {
-    fn new(TypicalErrors { mean, sd, quantile, correlation, .. }: TypicalErrors) -> Typical {
-        Typical { mean, sd, quantile, correlation }
+    fn new(TypicalErrors { cdf, mean, sd, quantile, correlation, functions, .. }: TypicalErrors) -> Typical {
+        Typical { cdf, mean, sd, quantile, correlation, functions }
     }
 }
 
@@ -82,31 +84,45 @@ impl Evaluation {
             sd_error: Column(columns.iter().map(|column| or_nan(column.sd)).collect()),
             quantile_error: Matrix(quantiles, QUANTILES.len()),
             correlation_rms: found.quality.correlation_rms,
-            typical: Typical::new(TypicalErrors::of(&found.quality)),
+            typical: Typical {
+                cdf: found.cdf,
+                functions: found.functions,
+                ..Typical::new(TypicalErrors::of(&found.quality))
+            },
             random_typical: others.map(|others| Typical::new(others.random_errors)),
             spaced_typical: others.map(|others| Typical::new(others.spaced_errors)),
         }
     }
 }
 
-/// All about a subset with weights, which are used as they are for the MMD, or equal ones.
+/// All about a subset with weights, which are used as they are for the MMD, or equal ones, and with the functions of its
+/// rows where the samples have some.
 #[pyfunction]
-#[pyo3(signature = (samples, points, weights, threads=None, progress=None))]
+#[pyo3(signature = (samples, points, weights, functions, threads=None, progress=None))]
 pub(crate) fn evaluate(
     py: Python<'_>,
     samples: &Bound<'_, Samples>,
     points: PyReadonlyArray2<'_, f64>,
     weights: Option<PyReadonlyArray1<'_, f64>>,
+    functions: Option<PyReadonlyArray2<'_, f64>>,
     threads: Option<usize>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Evaluation> {
     let samples = samples.get();
     let ((values, dim), weights) = (rows(&points)?, numbers(weights));
+    let functions = functions.as_ref().map(rows).transpose()?;
     // Other subsets are about twenty.
     let size = samples.cost() + cost_of(samples, values.len() / dim.max(1), 20.0);
     run(py, threads, size, progress.as_ref(), |watch| {
         let problem = &samples.problem;
-        let found = problem.evaluate(&Points::from_rows(values, dim)?, weights.as_deref(), watch)?;
+        let (points, weights) = (Points::from_rows(values, dim)?, weights.as_deref());
+        let found = match functions {
+            Some((values, count)) => {
+                let functions = Points::from_rows(values, count)?;
+                problem.evaluate_with_functions(&points, &functions, weights, watch)?
+            }
+            None => problem.evaluate(&points, weights, watch)?,
+        };
         Ok(Evaluation::new(found, problem.error_scale()?))
     })
 }

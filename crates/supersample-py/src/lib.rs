@@ -10,8 +10,10 @@ mod error;
 mod evaluate;
 mod herder;
 mod kernel;
+mod landmarks;
 mod mixture;
 mod samples;
+mod streamed;
 mod threads;
 mod work;
 
@@ -27,13 +29,24 @@ mod _native {
     #[pymodule_export]
     use crate::kernel::{check_kernel, kernel_values};
     #[pymodule_export]
+    use crate::landmarks::LandmarkSums;
+    #[pymodule_export]
     use crate::mixture::{Mixture, Placed};
     #[pymodule_export]
     use crate::samples::Samples;
+    #[pymodule_export]
+    use crate::streamed::{
+        Gatherer, PassSums, Unmeasured, choose_from_pool, gathered, landmark_sums, pool_points, pool_rows,
+        project_on,
+    };
 
     /// The version of the workspace in Cargo.toml.
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+    /// How much marginals count where thinning is not told otherwise.
+    #[pymodule_export]
+    const MARGINALS: f64 = supersample::task::MARGINALS;
 
     /// Refuses to be imported where the sums could not run.
     #[pymodule_init]

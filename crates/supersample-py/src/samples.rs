@@ -5,7 +5,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use supersample::scale::Scale;
-use supersample::task::{Bandwidth, Problem, ProblemOptions, RowWeights};
+use supersample::task::{Bandwidth, FunctionValues, Problem, ProblemOptions, RowWeights};
 use supersample::{Points, Precision, Result};
 
 use crate::advice::Told;
@@ -24,7 +24,8 @@ impl Samples {
     /// `bandwidths` is None for the median distance after scaling; `known` are the values of the mean embedding on these
     /// very samples, computed earlier.
     #[new]
-    #[pyo3(signature = (x, *, kernel, bandwidths, scale, sample_weight, log_weight, precision, known=None))]
+    #[pyo3(signature = (x, *, kernel, bandwidths, scale, sample_weight, log_weight, precision, marginals, functions,
+                        functions_weight, known=None))]
     #[expect(clippy::too_many_arguments, reason = "one for each keyword of the Python function")]
     fn new(
         py: Python<'_>,
@@ -35,20 +36,16 @@ impl Samples {
         sample_weight: Option<PyReadonlyArray1<'_, f64>>,
         log_weight: Option<PyReadonlyArray1<'_, f64>>,
         precision: &str,
+        marginals: f64,
+        functions: Option<PyReadonlyArray2<'_, f64>>,
+        functions_weight: f64,
         known: Option<PyReadonlyArray1<'_, f64>>,
     ) -> PyResult<Samples> {
-        let precision = match precision {
-            "mixed" => Precision::Mixed,
-            "double" => Precision::Double,
-            _ => {
-                let message = format!("precision is '{precision}'; choose mixed or double");
-                return Err(PyValueError::new_err(message));
-            }
-        };
-        let options = ProblemOptions::default()
-            .scale(Scale::named(scale).map_err(refused)?)
-            .named_kernel(kernel, bandwidths.map_or(Bandwidth::Median, Bandwidth::Lengths))
-            .precision(precision);
+        let mut options = options_of(kernel, bandwidths, scale, precision)?.marginals(marginals);
+        if let Some(functions) = &functions {
+            let (values, count) = rows(functions)?;
+            options = options.functions(FunctionValues::new(values.to_vec(), count).weight(functions_weight));
+        }
         let (values, dim) = rows(&x)?;
         let (weights, logs, known) = (numbers(sample_weight), numbers(log_weight), numbers(known));
         // Scaling and the median distance take milliseconds; on a pool of ours, since the global one dies in a fork.
@@ -98,14 +95,36 @@ impl Samples {
 
     /// The mean embedding on the samples, where it has been computed.
     fn known<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
-        self.problem.recalled().map(|values| PyArray1::from_slice(py, values))
+        self.problem.recalled().map(|values| PyArray1::from_slice(py, &values))
     }
+}
+
+/// The precision of this name.
+pub(crate) fn precision_of(name: &str) -> PyResult<Precision> {
+    match name {
+        "mixed" => Ok(Precision::Mixed),
+        "double" => Ok(Precision::Double),
+        _ => Err(PyValueError::new_err(format!("precision is '{name}'; choose mixed or double"))),
+    }
+}
+
+/// How rows are made ready, by Python's words.
+pub(crate) fn options_of(
+    kernel: &str,
+    bandwidths: Option<Vec<f64>>,
+    scale: &str,
+    precision: &str,
+) -> PyResult<ProblemOptions> {
+    Ok(ProblemOptions::default()
+        .scale(Scale::named(scale).map_err(refused)?)
+        .named_kernel(kernel, bandwidths.map_or(Bandwidth::Median, Bandwidth::Lengths))
+        .precision(precision_of(precision)?))
 }
 
 impl Samples {
     /// Coordinate differences that the mean embedding still takes.
     pub(crate) fn cost(&self) -> f64 {
-        if self.problem.recalled().is_some() {
+        if self.problem.is_prepared() {
             return 0.0;
         }
         let points = self.problem.points();

@@ -108,6 +108,15 @@ impl Packed {
         Packed { panels: Arc::new(ByLane::Double(panels.widened())), ..self.clone() }
     }
 
+    /// The points as they have been rounded, row after row in their own units; packed again beside these they are rounded
+    /// to the same numbers.
+    pub fn rounded(&self) -> Vec<f64> {
+        match &*self.panels {
+            ByLane::Mixed(panels) => panels.unpacked(&self.coordinates),
+            ByLane::Double(panels) => panels.unpacked(&self.coordinates),
+        }
+    }
+
     /// The precision the points are packed in.
     pub fn precision(&self) -> Precision {
         match *self.panels {

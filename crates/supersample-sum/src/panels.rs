@@ -43,6 +43,11 @@ impl Coordinates {
         T::from_f64(((x - self.centre[column]) * self.unit).clamp(-T::FAR, T::FAR))
     }
 
+    /// The number that a packed coordinate stands for.
+    fn unpacked<T: Lane>(&self, column: usize, coordinate: T) -> f64 {
+        coordinate.to_f64() / self.unit + self.centre[column]
+    }
+
     pub(crate) fn point<T: Lane>(&self, x: &[f64]) -> Vec<T> {
         x.iter().enumerate().map(|(column, &x)| self.coordinate(column, x)).collect()
     }
@@ -105,6 +110,14 @@ impl<T: Lane> Panels<T> {
         Panels { data, len, dim }
     }
 
+    /// The points, row after row, in the units that they had before they were packed.
+    pub(crate) fn unpacked(&self, coordinates: &Coordinates) -> Vec<f64> {
+        let place =
+            |i: usize, column: usize| self.data[i / WIDTH * WIDTH * self.dim + column * WIDTH + i % WIDTH];
+        let row = |i: usize| (0..self.dim).map(move |column| coordinates.unpacked(column, place(i, column)));
+        (0..self.len).flat_map(row).collect()
+    }
+
     /// One more point at the end.
     pub(crate) fn push(&mut self, point: &[f64], coordinates: &Coordinates) {
         let (panel, place) = (self.len / WIDTH, self.len % WIDTH);
@@ -156,6 +169,17 @@ mod tests {
         let mut grown = Panels::<f32>::new(Rows::new(&[], 2), &coordinates);
         points.iter().for_each(|point| grown.push(point, &coordinates));
         assert_eq!((grown.data, grown.len), (panels.data, 17));
+    }
+
+    #[test]
+    fn unpacked_points_are_the_rounded_ones_and_stay_as_they_are() {
+        let numbers: Vec<f64> = (0..51).map(|i| (f64::from(i) * 0.7).sin() * 3.0 + 10.0).collect();
+        let points = Rows::new(&numbers, 3);
+        let coordinates = Coordinates::new(Shape::Gaussian { length: 0.3 }, points);
+        let once = Panels::<f32>::new(points, &coordinates);
+        let unpacked = once.unpacked(&coordinates);
+        assert!(unpacked.iter().zip(&numbers).all(|(a, b)| (a - b).abs() < 1e-6) && unpacked != numbers);
+        assert_eq!(Panels::<f32>::new(Rows::new(&unpacked, 3), &coordinates).data, once.data);
     }
 
     #[test]

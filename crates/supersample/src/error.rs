@@ -121,6 +121,43 @@ pub enum Error {
     /// Every weight is given by its logarithm, and every logarithm is −∞.
     #[error("every log-weight is -inf; at least one row must have a weight")]
     NoLogWeights,
+    /// Something was asked for that only rows in memory have.
+    #[error(
+        "{what} needs all rows in memory, and only a sample of them is there; leave it out, or allow more memory"
+    )]
+    NotInMemory {
+        /// What was asked for.
+        what: &'static str,
+    },
+    /// A pass over batches had other rows than the one before.
+    #[error("{found} rows were summed, and there are {expected}; give the same rows in every pass")]
+    RowsSummed {
+        /// How many came.
+        found: usize,
+        /// How many there are.
+        expected: usize,
+    },
+    /// Rows are to be chosen from a sample before the rows that it was drawn from have been summed.
+    #[error("the rows behind the sample have not been summed at landmarks yet; do that first")]
+    NotProjected,
+    /// Batches of rows do not all have weights of one kind.
+    #[error(
+        "the rows from {first_row} on have weights of another kind than those before; give all of them weights, or none"
+    )]
+    MixedWeights {
+        /// The first row of the batch, from 0.
+        first_row: usize,
+    },
+    /// A uniform sample of weighted rows has none of those that weigh anything.
+    #[error(
+        "none of the {drawn} rows that were drawn from {rows} weighs anything, so that nothing can be chosen from them; draw more, or leave out the rows without weight"
+    )]
+    WeightlessPool {
+        /// How many rows were drawn.
+        drawn: usize,
+        /// How many there are.
+        rows: usize,
+    },
     /// A coefficient, moment or starting weight that may have any sign is NaN or infinite.
     #[error("{what} {index} is {value}; it must be a finite number")]
     NonFiniteNumber {
@@ -253,6 +290,26 @@ pub enum Error {
     Overflow {
         /// The largest k(x,x) met.
         value: f64,
+    },
+    /// No way to compute the mean embedding goes by this word.
+    #[error("the embedding '{name}' is not known; choose auto, exact or landmarks")]
+    UnknownEmbedding {
+        /// The word that was given.
+        name: String,
+    },
+    /// A mean was asked for before there was anything to take it of.
+    #[error("no row that has a weight was added to the sums yet; add the rows first")]
+    NothingSummed,
+    /// Sums at different points, or in different precision, do not add up.
+    #[error(
+        "the two were summed at different landmarks or control points, or in different precision; only sums at the same ones can be merged"
+    )]
+    OtherLandmarks,
+    /// Bytes that are no landmark sums.
+    #[error("these bytes are not the sums of landmarks: {reason}; make them again")]
+    BadLandmarks {
+        /// Why not.
+        reason: &'static str,
     },
     /// A row number that is not in the pool.
     #[error("row {index} is not in the pool, which has {len} rows, numbered from 0")]

@@ -301,9 +301,25 @@ impl Herder {
     /// What a herder says of these rows of a pool if it picks them in this order. Costs the pairs of the rows, not a pass
     /// over the pool for each.
     pub fn trace(pool: &Pool, rows: &[usize]) -> Result<Vec<Pick>> {
-        let mut picks = Herder::over(pool.select(rows)?).replay(&(0..rows.len()).collect::<Vec<_>>())?;
+        Herder::trace_in(pool.select(rows)?, rows)
+    }
+
+    /// The picks of a pool that is made of the chosen rows alone.
+    fn trace_in(chosen: Pool, rows: &[usize]) -> Result<Vec<Pick>> {
+        let mut picks = Herder::over(chosen).replay(&(0..rows.len()).collect::<Vec<_>>())?;
         picks.iter_mut().for_each(|pick| pick.index = pick.index.map(|index| rows[index]));
         Ok(picks)
+    }
+
+    /// What [`trace`](Self::trace) says where μ at each of these rows is known better than the pool knows it.
+    pub(crate) fn trace_measured(pool: &Pool, rows: &[usize], means: &[f64]) -> Result<Vec<Pick>> {
+        if means.len() != rows.len() {
+            return Err(Error::RecalledCount { found: means.len(), expected: rows.len() });
+        }
+        if rows.is_empty() {
+            return Ok(Vec::new());
+        }
+        Herder::trace_in(pool.select(rows)?.measured(means), rows)
     }
 
     /// Keeps the kernel rows of its picks in up to so many bytes, for a [`Refiner`](crate::Refiner) that goes on from

@@ -8,7 +8,7 @@ use std::sync::Arc;
 pub(crate) use supersample_sum::Distance;
 use supersample_sum::Shape;
 
-use crate::{Error, Result};
+use crate::{Error, Points, Result};
 
 /// A positive definite kernel k(x, y), the inner product ⟨φ(x), φ(y)⟩ of eq. 6.
 ///
@@ -298,6 +298,15 @@ impl FromStr for Kernel {
             other => other,
         })
     }
+}
+
+/// The distance of each point from their mean: with it added on both sides, −‖x − y‖ is positive definite.
+pub(crate) fn distances_from_centre(points: &Points) -> Vec<f64> {
+    let mut centre = vec![0.0; points.dim()];
+    for x in points.rows() {
+        centre.iter_mut().zip(x).for_each(|(c, x)| *c += x / points.len() as f64);
+    }
+    points.rows().map(|x| Distance::SquaredEuclidean.between(x, &centre).sqrt()).collect()
 }
 
 #[cfg(test)]

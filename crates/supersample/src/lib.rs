@@ -84,7 +84,7 @@ pub mod weights;
 
 pub use ascent::AscentOptions;
 pub use domain::Domain;
-pub use embedding::{ClosedForm, Empirical, MeanEmbedding};
+pub use embedding::{ClosedForm, Empirical, Landmarks, MeanEmbedding};
 pub use error::{Error, Result};
 pub use expansion::KernelExpansion;
 pub use features::{FeatureHerder, FeaturePick};

@@ -1,6 +1,10 @@
 //! The little dense linear algebra a covariance needs: the Cholesky factor, solving with it, its inverse.
 //!
-//! Matrices are d×d, row after row, in one slice of d² numbers.
+//! Matrices are d×d, row after row, in one slice of d² numbers. For thousands of rows there is [`Factor`].
+
+mod factor;
+
+pub(crate) use self::factor::Factor;
 
 /// The lower triangular L with L·Lᵀ = `matrix`, its upper triangle zero; `None` unless `matrix` is positive definite.
 ///

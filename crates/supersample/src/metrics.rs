@@ -1,6 +1,6 @@
 //! How good a set of points is: the MMD, its worth in random draws, and errors of integrals.
 
-use crate::embedding::{ErrorTerms, MeanEmbedding, as_density, as_samples};
+use crate::embedding::{ErrorTerms, MeanEmbedding, as_density, as_landmarks, as_samples};
 use crate::expansion::{KernelExpansion, as_expansion, expect_same_kernel};
 use crate::{Empirical, Error, Points, Result, Watch, points};
 
@@ -82,6 +82,18 @@ pub fn inner_product(p: &dyn MeanEmbedding, q: &dyn MeanEmbedding) -> Result<f64
     }
     if let Some(samples) = as_samples(q) {
         return Ok(mean_over(samples, p));
+    }
+    // The mean of the other over the samples behind landmarks, or the sum of the other over the landmarks.
+    for (one, other) in [(p, q), (q, p)] {
+        if let Some(landmarks) = as_landmarks(one) {
+            return Ok(match landmarks.samples() {
+                Some(samples) => mean_over(samples, other),
+                None => {
+                    let values = ErrorTerms::of(other).double_values(landmarks.points());
+                    values.iter().zip(landmarks.coefficients()).map(|(value, a)| value * a).sum()
+                }
+            });
+        }
     }
     match (as_expansion(p), as_expansion(q), as_density(p), as_density(q)) {
         (Some(expansion), ..) => expansion.expectation(q),

@@ -40,6 +40,18 @@ pub struct ColumnErrors {
     pub quantiles: [Option<f64>; 5],
 }
 
+/// What a column of the data is, in its own units.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ColumnSummary {
+    /// The mean.
+    pub mean: f64,
+    /// The standard deviation, without n − 1.
+    pub sd: f64,
+    /// The [`QUANTILES`].
+    pub quantiles: [f64; 5],
+}
+
 /// The errors of a subset.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -123,6 +135,7 @@ pub fn quality(
 /// let reference = Reference::new(&[0.0, 1.0, 2.0, 3.0, 4.0], 1, None)?;
 /// let (all, some) = (reference.quality(&[4.0, 3.0, 2.0, 1.0, 0.0], None)?, reference.quality(&[1.0, 2.0], None)?);
 /// assert!(all.worst_sd().unwrap().0.abs() < 1e-15 && some.worst_sd().unwrap().0 < -0.5);
+/// assert_eq!(reference.column(0).unwrap().quantiles[2], 2.0); // the median of the data
 /// # Ok::<(), supersample::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -157,6 +170,23 @@ impl Reference {
             columns.iter().map(|column| column.map(|column| column.moments)).collect();
         let correlations = (dim <= MOST_CORRELATED).then(|| correlations(values, &moments, shares));
         Ok(Reference { columns, correlations })
+    }
+
+    /// With means and standard deviations that are known better than these rows know them, because they are a sample of
+    /// more; quantiles and correlations stay those of the rows.
+    pub(crate) fn with_moments(mut self, moments: &[Option<Moments>]) -> Reference {
+        for (column, known) in self.columns.iter_mut().zip(moments) {
+            if let (Some(column), Some(known)) = (column, known) {
+                column.moments = *known;
+            }
+        }
+        self
+    }
+
+    /// What a column is; `None` for a constant one.
+    pub fn column(&self, column: usize) -> Option<ColumnSummary> {
+        let Column { moments: Moments { mean, sd }, quantiles } = self.columns[column]?;
+        Some(ColumnSummary { mean, sd, quantiles })
     }
 
     /// The errors of a subset: rows of as many numbers as the data's, with a weight each where they are not equal.

@@ -1,17 +1,28 @@
 //! Rows drawn from rows: some of many without repeats, or at equal steps of their summed weight.
 
+mod by_weight;
+mod uniform;
+
 use std::collections::BTreeSet;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
+pub(crate) use self::by_weight::WeightedDraws;
+pub(crate) use self::uniform::UniformSample;
+
 /// `size` of the numbers below `n`, all distinct and the same on every run; all of them where there are no more.
 pub(crate) fn subsample(n: usize, size: usize) -> Vec<usize> {
+    subsample_by(n, size, 0)
+}
+
+/// `size` of the numbers below `n`, all distinct and the same for the same seed; all of them where there are no more.
+pub(crate) fn subsample_by(n: usize, size: usize, seed: u64) -> Vec<usize> {
     if n <= size {
         return (0..n).collect();
     }
     // Floyd's method: distinct without a list of all n numbers.
-    let mut rng = Pcg64::seed_from_u64(0);
+    let mut rng = Pcg64::seed_from_u64(seed);
     let mut chosen = BTreeSet::new();
     for top in n - size..n {
         let candidate = rng.random_range(0..=top);

@@ -1,5 +1,8 @@
 //! Scaling of the columns before distances are taken: none, unit spread, or the paper's whitening.
 
+mod running;
+
+pub(crate) use self::running::RunningMoments;
 use crate::points::{self, Points};
 use crate::quantile::median;
 use crate::{Error, Result};
@@ -124,6 +127,22 @@ impl Scaling {
             scaling.whiten(values, shares);
         }
         Ok(scaling)
+    }
+
+    /// The scaling to unit standard deviation of columns with these moments, `None` for a constant one, of which the first
+    /// value is known.
+    pub(crate) fn of_moments(moments: &[Option<Moments>], firsts: &[f64]) -> Scaling {
+        let constant = (0..moments.len()).filter(|&j| moments[j].is_none()).collect();
+        let centre = moments.iter().zip(firsts).map(|(column, first)| column.map_or(*first, |m| m.mean));
+        Scaling {
+            centre: centre.collect(),
+            unit: moments.iter().map(|column| column.map_or(1.0, |m| m.sd)).collect(),
+            directions: None,
+            constant,
+            without_mad: Vec::new(),
+            dropped: 0,
+            dim: moments.len(),
+        }
     }
 
     /// How many coordinates a point has after scaling.

@@ -5,6 +5,8 @@
 
 use std::ops::{ControlFlow, Deref};
 
+use rayon::prelude::*;
+
 pub(crate) use supersample_sum::{KernelRow, Scores, add_scaled, argmax_by};
 pub use supersample_sum::{NoSuchInstructionSet, Precision, instruction_set};
 
@@ -92,6 +94,16 @@ impl Deref for Packed {
     fn deref(&self) -> &supersample_sum::Packed {
         &self.0
     }
+}
+
+/// k(xₛ, xₜ) for all pairs of points in f64, row after row.
+pub(crate) fn kernel_matrix(kernel: &Kernel, points: &Points) -> Vec<f64> {
+    let count = points.len();
+    let mut values = vec![0.0; count * count];
+    let packed = Packed::new(kernel, points, Precision::Double);
+    let rows = values.par_chunks_mut(count).zip(points.as_slice().par_chunks(points.dim()));
+    rows.for_each(|(row, y)| packed.add_row(y, 1.0, row));
+    values
 }
 
 /// Σⱼ wⱼ k(x, yⱼ) over flat rows y, and its gradient times `scale` added to `gradient`.

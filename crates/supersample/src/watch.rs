@@ -15,6 +15,27 @@ pub enum Progress {
         /// All of them.
         total: u64,
     },
+    /// Choosing the landmarks of [`Landmarks`](crate::embedding::Landmarks).
+    Landmarks {
+        /// Landmarks so far.
+        chosen: usize,
+        /// Landmarks asked for.
+        size: usize,
+    },
+    /// Rows summed up at landmarks, or at other points.
+    Summing {
+        /// Rows so far.
+        done: u64,
+        /// All of this batch.
+        total: u64,
+    },
+    /// The mean embedding on the rows, projected on landmarks.
+    Projecting {
+        /// Rows so far.
+        done: usize,
+        /// All of them.
+        total: usize,
+    },
     /// Herding the first set of a [`Refiner`](crate::Refiner).
     Herding {
         /// Rows so far.

@@ -4,17 +4,16 @@
 //! each of them. Its minimum is K w = z without constraints, the weights of Bayesian quadrature. Where parts are matched
 //! beside the joint distribution, K and z are those of the sum, and the errors that are reported those of the joint part.
 
-mod factor;
 mod simplex;
 
 use std::collections::HashMap;
 
 use rayon::prelude::*;
 
-use self::factor::Factor;
 use crate::embedding::ErrorTerms;
-use crate::kernel::Distance;
-use crate::sum::{Packed, Precision};
+use crate::kernel::distances_from_centre;
+use crate::linalg::Factor;
+use crate::sum::{self, Precision};
 use crate::{Error, Kernel, MeanEmbedding, Part, Points, Pool, Result, linalg};
 
 /// The smallest pivot, relative to the largest k(x, x), that is more than rounding noise.
@@ -186,15 +185,6 @@ fn with_sum_one(z: &[f64], solve: impl Fn(&mut [f64]) + Sync) -> Vec<f64> {
     a.iter().zip(&b).map(|(a, b)| a + multiplier * b).collect()
 }
 
-/// The distance of each point from their mean: with it added on both sides, −‖x − y‖ is positive definite.
-fn distances_from_centre(points: &Points) -> Vec<f64> {
-    let mut centre = vec![0.0; points.dim()];
-    for x in points.rows() {
-        centre.iter_mut().zip(x).for_each(|(c, x)| *c += x / points.len() as f64);
-    }
-    points.rows().map(|x| Distance::SquaredEuclidean.between(x, &centre).sqrt()).collect()
-}
-
 /// k(xₛ, xₜ) for all pairs of points.
 #[derive(Clone)]
 struct KernelMatrix {
@@ -206,12 +196,7 @@ struct KernelMatrix {
 
 impl KernelMatrix {
     fn new(kernel: &Kernel, points: &Points) -> KernelMatrix {
-        let count = points.len();
-        let mut values = vec![0.0; count * count];
-        let packed = Packed::new(kernel, points, Precision::Double);
-        values.par_chunks_mut(count).zip(points.as_slice().par_chunks(points.dim())).for_each(|(row, y)| {
-            packed.add_row(y, 1.0, row);
-        });
+        let (values, count) = (sum::kernel_matrix(kernel, points), points.len());
         let largest = linalg::diagonal(&values, count).fold(0.0, f64::max);
         KernelMatrix { values, count, largest }
     }

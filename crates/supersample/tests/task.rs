@@ -80,7 +80,7 @@ fn a_problem_is_its_parts() {
         let single = mu.mean_diagonal().unwrap() - mu.squared_norm().unwrap();
         assert_eq!(scale.single_draw, Some(single));
         assert_eq!(scale.worth(0.1), metrics::worth(&mu, 0.1));
-        assert_eq!(problem.recalled(), mu.recalled());
+        assert_eq!(problem.recalled().as_deref(), mu.recalled());
         let median = problem.median().unwrap();
         assert_eq!(problem.kernel().bandwidths(), [median.length]);
     }
@@ -346,7 +346,7 @@ fn weights_are_found_or_the_reason_is_told() {
     let rows: Vec<usize> = (0..20).collect();
     for rule in [WeightRule::Simplex, WeightRule::SumToOne] {
         let found = problem.weigh(&rows, rule).unwrap();
-        let plain = optimal(&**problem.embedding(), &problem.points().select(&rows).unwrap(), rule).unwrap();
+        let plain = optimal(&*problem.embedding(), &problem.points().select(&rows).unwrap(), rule).unwrap();
         assert_eq!((found.weights.as_ref(), found.advice), (Some(&plain), None));
         let chosen = problem.herd(&after(20), &HerdOptions::default().earlier(&rows), &unwatched).unwrap();
         let told = problem.summarise(&chosen, found.weights.as_ref(), &unwatched).unwrap();

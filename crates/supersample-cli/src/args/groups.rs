@@ -40,6 +40,14 @@ pub(crate) struct ReadingArgs {
     #[arg(long, value_name = "A,B")]
     pub(crate) exclude: Option<Vec<NameList>>,
 
+    /// Match the means of these columns too, predictions for one; distances do not use them
+    #[arg(long, value_name = "A,B")]
+    pub(crate) functions: Option<Vec<NameList>>,
+
+    /// Match the means of all columns of this file too, which has a row for each row of the draws
+    #[arg(long, value_name = "FILE")]
+    pub(crate) functions_file: Option<PathBuf>,
+
     /// Leave out rows with a missing value in a used column [default: an error]
     #[arg(long)]
     pub(crate) drop_na: bool,
@@ -60,6 +68,18 @@ pub(crate) struct ReadingArgs {
     /// Weigh the rows by the exponential of this column
     #[arg(long, value_name = "NAME")]
     pub(crate) log_weight_column: Option<String>,
+}
+
+#[derive(clap::Args)]
+#[command(next_help_heading = "What is matched")]
+pub(crate) struct MatchArgs {
+    /// How much each column's own distribution counts beside the joint one [default: 0.4 for thin, 0 for herd]
+    #[arg(long, value_name = "W", allow_negative_numbers = true, value_parser = number)]
+    pub(crate) marginals: Option<f64>,
+
+    /// How much the means of the functions count beside it [default: 1]
+    #[arg(long, value_name = "V", allow_negative_numbers = true, value_parser = number)]
+    pub(crate) functions_weight: Option<f64>,
 }
 
 #[derive(clap::Args)]
@@ -167,9 +187,13 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) resume: Option<PathBuf>,
 
-    /// Refuse a run that needs more memory than this, as in 500M or 2G
+    /// Take no more memory than this, as in 500M or 2G: rows that do not fit are read in batches
     #[arg(long, value_name = "SIZE", value_parser = memory_size)]
     pub(crate) max_memory: Option<u64>,
+
+    /// Read in batches, and choose from so many rows drawn at random [default: as many as fit]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole_number)]
+    pub(crate) pool_rows: Option<usize>,
 
     /// Say how long each phase took [default: on a terminal]
     #[arg(long)]
@@ -183,6 +207,8 @@ pub(crate) struct RunArgs {
 // What `herd` and `thin` have in common beside the input and the size. No doc comment: it would become their help.
 #[derive(clap::Args)]
 pub(crate) struct CommonArgs {
+    #[command(flatten)]
+    pub(crate) matched: MatchArgs,
     #[command(flatten)]
     pub(crate) kernel: KernelArgs,
     #[command(flatten)]

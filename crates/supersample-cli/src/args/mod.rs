@@ -11,8 +11,8 @@ use clap::{Parser, Subcommand};
 use clap_complete::Shell;
 
 pub(crate) use self::groups::{
-    BalanceArgs, CommonArgs, InputArgs, KernelArgs, PrecisionArg, ReadingArgs, ResultArgs, SizeArgs,
-    WeightsArg,
+    BalanceArgs, CommonArgs, InputArgs, KernelArgs, MatchArgs, PrecisionArg, ReadingArgs, ResultArgs,
+    SizeArgs, WeightsArg,
 };
 pub(crate) use self::lists::NameList;
 use self::values::whole_number;
@@ -255,6 +255,7 @@ pub(crate) struct InfoArgs {
 mod tests {
     use clap::CommandFactory;
     use supersample::Kernel;
+    use supersample::task::MARGINALS;
 
     use super::*;
 
@@ -278,7 +279,11 @@ mod tests {
         for verb in ["herd", "thin", "eval", "sample", "info"] {
             let help = command.find_subcommand_mut(verb).unwrap().render_help().to_string();
             assert!(help.contains("\nExample: "), "{verb}");
-            assert!(help.lines().count() <= 74, "{}\n{help}", help.lines().count());
+            assert!(help.lines().count() <= 86, "{}\n{help}", help.lines().count());
+            if ["herd", "thin"].contains(&verb) {
+                let default = format!("[default: {MARGINALS} for thin, 0 for herd]");
+                assert!(help.contains(&default), "{default} is missing:\n{help}");
+            }
             if verb != "sample" {
                 Kernel::NAMES
                     .iter()

@@ -9,7 +9,8 @@ use supersample::task::KernelChoice;
 use supersample_io::{Format, Reading, Selection, Shape};
 
 use super::kernel::kernel_choice;
-use crate::args::{KernelArgs, NameList, PrecisionArg, ReadingArgs};
+use super::matched::{Functions, Matched};
+use crate::args::{KernelArgs, MatchArgs, NameList, PrecisionArg, ReadingArgs};
 
 /// The draws, how they are read and how their distances are taken.
 #[derive(Debug)]
@@ -22,6 +23,8 @@ pub(crate) struct DrawsPlan {
     pub(crate) drop_na: bool,
     pub(crate) warmup: bool,
     pub(crate) weights: WeightsPlan,
+    pub(crate) functions: Functions,
+    pub(crate) matched: Matched,
     pub(crate) scale: Scale,
     pub(crate) kernel: KernelChoice,
     pub(crate) precision: Precision,
@@ -46,13 +49,16 @@ impl DrawsPlan {
         max_memory: Option<u64>,
         per: Option<String>,
     ) -> Result<DrawsPlan> {
-        let stdins = files.iter().filter(|file| file.as_os_str() == "-").count();
+        let functions_file = reading.functions_file;
+        let stdins = files.iter().chain(&functions_file).filter(|file| file.as_os_str() == "-").count();
         ensure!(stdins <= 1, "- stands for stdin, which can be read only once");
         // A flag given twice is one longer list.
         let joined = |lists: Option<Vec<NameList>>| {
             lists.map(|lists| lists.into_iter().flat_map(|list| list.0).collect::<Vec<_>>())
         };
         let selection = Selection::new(joined(reading.columns), joined(reading.exclude));
+        let functions =
+            Functions { columns: joined(reading.functions).unwrap_or_default(), file: functions_file };
         let weights = match (reading.weight_column, reading.log_weight_column) {
             (Some(name), _) => WeightsPlan::Column(name),
             (None, Some(name)) => WeightsPlan::LogColumn(name),
@@ -71,6 +77,8 @@ impl DrawsPlan {
             drop_na: reading.drop_na,
             warmup: reading.warmup,
             weights,
+            functions,
+            matched: Matched::plain(),
             scale: Scale::named(&kernel.scale)?,
             kernel: kernel_choice(kernel.kernel, kernel.bandwidth.as_deref())?,
             precision: match kernel.precision {
@@ -90,10 +98,17 @@ impl DrawsPlan {
         }
     }
 
+    /// The plan with parts that count so much beside the joint distribution; `marginals` where the flags say nothing.
+    pub(super) fn matching(self, args: MatchArgs, marginals: f64) -> Result<DrawsPlan> {
+        let matched = Matched::new(args, marginals, &self.functions)?;
+        Ok(DrawsPlan { matched, ..self })
+    }
+
     /// How the files are read.
     pub(crate) fn reading(&self) -> Reading<'_> {
         Reading {
             selection: self.selection.clone(),
+            functions: self.functions.columns.clone(),
             weight_column: self.weight_column(),
             group_column: self.per.as_deref(),
             format: self.format,

@@ -3,6 +3,7 @@
 mod balance;
 mod draws;
 mod kernel;
+mod matched;
 mod outputs;
 mod stop;
 
@@ -10,13 +11,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use supersample::RefineOptions;
-use supersample::task::{KernelChoice, MOST_WEIGHTED};
+use supersample::task::{KernelChoice, MARGINALS, MOST_WEIGHTED};
 use supersample::weights::WeightRule;
 use supersample_io::Format;
 
 pub(crate) use self::balance::{Balance, Ranges};
 pub(crate) use self::draws::{DrawsPlan, WeightsPlan};
 use self::kernel::kernel_choice;
+pub(crate) use self::matched::Matched;
 use self::outputs::check_distinct;
 pub(crate) use self::outputs::{Outputs, followed, is_stdout};
 use self::stop::stop;
@@ -44,6 +46,8 @@ pub(crate) struct ChoosePlan {
     pub(crate) outputs: Outputs,
     pub(crate) checkpoint: Option<PathBuf>,
     pub(crate) resume: Option<PathBuf>,
+    /// The files are read in batches, and so many of their rows are chosen from.
+    pub(crate) pool_rows: Option<usize>,
     /// Whether what is written is in the order of the files, not of choice.
     pub(crate) sorted: bool,
     /// Whether the summary says how long each phase took, terminal or not.
@@ -145,7 +149,7 @@ impl ChoosePlan {
         common: CommonArgs,
         set: Option<SetPlan>,
     ) -> Result<ChoosePlan> {
-        let (InputArgs { files, reading }, CommonArgs { kernel, result, run }) = (input, common);
+        let (InputArgs { files, reading }, CommonArgs { matched, kernel, result, run }) = (input, common);
         let ResultArgs { output, weights, sorted, indices, trace, json, report } = result;
         let outputs = Outputs::new(output, indices, trace, json, report)?;
         ensure!(
@@ -154,16 +158,20 @@ impl ChoosePlan {
         );
         let mut written = outputs.named();
         written.push(("--checkpoint", run.checkpoint.as_deref()));
-        let inputs: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
+        let inputs: Vec<&Path> = files.iter().chain(&reading.functions_file).map(PathBuf::as_path).collect();
         check_distinct(&inputs, &written)?;
         if let Some(resume) = &run.resume {
             // It may well be the checkpoint, but nothing else that is written.
             check_distinct(&[resume.as_path()], &outputs.named()).context("--resume")?;
         }
+        ensure!(run.pool_rows != Some(0), "--pool-rows is 0; there must be rows to choose from");
         let stop = stop(size.number, size.tol, size.worth)?;
         let per = set.as_ref().and_then(|set| set.balance.per.clone());
+        // A set is chosen to be reported; a sequence is the paper's.
+        let marginals = if set.is_some() { MARGINALS } else { 0.0 };
         Ok(ChoosePlan {
-            draws: DrawsPlan::new(files, reading, kernel, run.max_memory, per)?,
+            draws: DrawsPlan::new(files, reading, kernel, run.max_memory, per)?
+                .matching(matched, marginals)?,
             unique,
             set,
             weigh: weight_rule(weights, &stop, &outputs)?,
@@ -172,6 +180,7 @@ impl ChoosePlan {
             outputs,
             checkpoint: run.checkpoint,
             resume: run.resume,
+            pool_rows: run.pool_rows,
             sorted,
             timing: run.timing,
             quiet: run.quiet,
@@ -218,7 +227,7 @@ pub(crate) struct InfoPlan {
 impl InfoPlan {
     pub(crate) fn new(args: InfoArgs) -> Result<InfoPlan> {
         let InfoArgs { input: InputArgs { files, reading }, kernel, json, threads } = args;
-        let inputs: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
+        let inputs: Vec<&Path> = files.iter().chain(&reading.functions_file).map(PathBuf::as_path).collect();
         check_distinct(&inputs, &[("--json", json.as_deref().filter(|path| path.as_os_str() != "-"))])?;
         let draws = DrawsPlan::new(files, reading, kernel, None, None)?;
         Ok(InfoPlan { draws, json, threads: checked_threads(threads)? })
@@ -230,10 +239,11 @@ impl EvalPlan {
         let mut files = args.files;
         let subset = files.pop().filter(|_| !files.is_empty());
         let subset = subset.context("eval takes two files: all draws, then the subset; only one is named")?;
-        let stdins = files.iter().chain([&subset]).filter(|file| file.as_os_str() == "-").count();
+        let inputs = || files.iter().chain(&args.reading.functions_file).chain([&subset]);
+        let stdins = inputs().filter(|file| file.as_os_str() == "-").count();
         ensure!(stdins <= 1, "- stands for stdin, which can be read only once");
         let outputs = Outputs::without_rows(args.json, args.report)?;
-        let inputs: Vec<&Path> = files.iter().chain([&subset]).map(PathBuf::as_path).collect();
+        let inputs: Vec<&Path> = inputs().map(PathBuf::as_path).collect();
         check_distinct(&inputs, &outputs.named())?;
         Ok(EvalPlan {
             draws: DrawsPlan::new(files, args.reading, args.kernel, None, None)?,

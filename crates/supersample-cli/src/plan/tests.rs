@@ -7,6 +7,7 @@ use supersample_io::Selection;
 
 use supersample::task::{Bandwidth, KernelChoice};
 
+use super::matched::Functions;
 use super::*;
 use crate::args::{Args, Verb};
 
@@ -95,4 +96,35 @@ fn nothing_cannot_be_asked_for() {
     assert!(refused("-n 1 --format npy --separator ;").contains("--separator has no effect on npy files"));
     assert!(refused("").starts_with("say how many: "));
     assert!(plan("--tol 0.01").is_ok() && plan("--worth 500").is_ok());
+}
+
+#[test]
+fn parts_count_by_default_and_as_told() {
+    let matched = |flags: &str| plan(flags).unwrap().draws.matched;
+    assert_eq!(matched("-n 1"), Matched { marginals: 0.0, functions: 1.0 });
+    assert_eq!(matched("-n 1 --marginals 0.7"), Matched { marginals: 0.7, functions: 1.0 });
+    let words =
+        "supersample thin draws.csv -n 1 --functions a,b* --functions-file f.csv --functions-weight 2";
+    let Verb::Thin(args) = Args::try_parse_from(words.split_whitespace()).unwrap().verb else {
+        unreachable!()
+    };
+    let draws = ChoosePlan::thin(args).unwrap().draws;
+    assert_eq!(draws.matched, Matched { marginals: MARGINALS, functions: 2.0 });
+    let columns = ["a", "b*"].map(str::to_string).to_vec();
+    assert_eq!(draws.functions, Functions { columns, file: Some("f.csv".into()) });
+    for bad in ["-1", "nan", "inf"] {
+        assert!(
+            refused(&format!("-n 1 --marginals {bad}")).contains("; give a number of at least 0"),
+            "{bad}"
+        );
+        let flags = format!("-n 1 --functions a --functions-weight {bad}");
+        assert!(refused(&flags).contains("; give a positive number, or leave the functions out"), "{bad}");
+    }
+    assert!(refused("-n 1 --functions a --functions-weight 0").starts_with("--functions-weight is 0; "));
+    assert!(
+        refused("-n 1 --functions-weight 2")
+            .starts_with("--functions-weight has no effect without functions")
+    );
+    assert!(refused("-n 1 --functions-file ./draws.csv -o draws.csv").contains("are the same file"));
+    assert!(refused("-n 1 --functions-file x.csv -o x.csv").contains("-o and the input are the same file"));
 }

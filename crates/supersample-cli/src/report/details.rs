@@ -31,6 +31,8 @@ pub(crate) struct Refinement {
     /// Sweeps of swaps before and after the search, its own not counted, and the swaps they made.
     pub(crate) sweeps: usize,
     pub(crate) swaps: usize,
+    /// D before the swaps, after them and in the end: what was lowered, where that is more than the MMD.
+    pub(crate) lowered: Option<(f64, f64, f64)>,
     /// Rows of kernel values over the pool, which is the cost.
     pub(crate) kernel_rows: u64,
     /// Whether no single swap can make the set better.
@@ -84,7 +86,15 @@ impl Refinement {
             stages.iter().filter_map(|(stage, error)| Some(format!("{stage} {}", mmd((*error)?)))).collect();
         let beside = if self.searched_error.is_some() { " beside the search" } else { "" };
         let (swaps, sweeps) = (counted(self.swaps, "swap"), counted(self.sweeps, "sweep"));
-        format!("MMD {} ({swaps} in {sweeps}{beside})", stages.join(", "))
+        let lowered = match self.lowered {
+            Some((start, swapped, end)) => {
+                let ends = [Some(start), Some(swapped), self.searched_error.map(|_| end)];
+                let ends: Vec<String> = ends.into_iter().flatten().map(significant).collect();
+                format!("; what was lowered: {}", ends.join(", "))
+            }
+            None => String::new(),
+        };
+        format!("MMD {}{lowered} ({swaps} in {sweeps}{beside})", stages.join(", "))
     }
 }
 
@@ -174,12 +184,19 @@ mod tests {
             searched_error: Some(0.0088),
             sweeps: 3,
             swaps: 212,
+            lowered: None,
             kernel_rows: 4000,
             converged: true,
         };
         assert_eq!(
             searched.in_words(significant),
             "MMD herded 0.0187, swapped 0.00920, searched 0.00880 (212 swaps in 3 sweeps beside the search)"
+        );
+        let parts = Refinement { lowered: Some((0.3, 0.12, 0.11)), ..searched };
+        assert_eq!(
+            parts.in_words(significant),
+            "MMD herded 0.0187, swapped 0.00920, searched 0.00880; what was lowered: 0.300, 0.120, 0.110 (212 swaps in 3 \
+             sweeps beside the search)"
         );
         let swapped = Refinement { is_herded: false, searched_error: None, swaps: 1, sweeps: 1, ..searched };
         assert_eq!(swapped.in_words(significant), "MMD began at 0.0187, swapped 0.00920 (1 swap in 1 sweep)");

@@ -19,6 +19,8 @@ pub(crate) struct Info {
     pub(crate) incomplete: usize,
     pub(crate) drop_na: bool,
     pub(crate) columns: Vec<ColumnInfo>,
+    /// The functions whose means would be matched, those of a file of their own among them.
+    pub(crate) functions: Vec<String>,
     /// Bytes that herding takes.
     pub(crate) memory: u64,
     /// `None` where a run would be refused, and for stdin.
@@ -67,7 +69,15 @@ impl Info {
         let used = self.used();
         let names: Vec<&str> = used.iter().map(|column| column.name.as_str()).collect();
         lines.push(format!("used: {} ({})", counted(names.len(), "parameter"), listed(&names)));
-        let others = self.columns.iter().filter(|column| !column.is_parameter);
+        if !self.functions.is_empty() {
+            let names = listed(&self.functions);
+            lines.push(format!(
+                "matched by their means: {} ({names})",
+                counted(self.functions.len(), "function")
+            ));
+        }
+        let is_function = |column: &ColumnInfo| self.functions.contains(&column.name);
+        let others = self.columns.iter().filter(|column| !column.is_parameter && !is_function(column));
         let others: Vec<String> =
             others.map(|column| format!("{} ({})", named(column), column.used_as)).collect();
         if !others.is_empty() {
@@ -161,6 +171,7 @@ impl Info {
             "warmup_left_out": self.warmup,
             "mean_rows_left_out": self.mean_rows,
             "incomplete_rows": self.incomplete,
+            "functions": self.functions,
             "columns": self.columns.iter().map(column).collect::<Vec<_>>(),
             "memory_bytes": self.memory,
             "estimate": self.rate.map(rate),
@@ -223,6 +234,7 @@ pub(super) mod tests {
                 column("flat", "parameter", 2, Some((5.0, 5.0))),
                 column("", "text", 0, None),
             ],
+            functions: Vec::new(),
             memory: 3 << 29,
             rate: Some(Rate { pairs_per_second: 1e9, timed: 2e7, pairs: 5e11, rows: 1_000_000 }),
             notes: vec!["mind the gap".to_string()],
@@ -242,6 +254,9 @@ memory: about 1.50 GiB to herd or evaluate
 time: about 8 min to compare 5.00e11 pairs of rows and about 1.0 s more for each thousand rows herded; an estimate, from 1.00e9 pairs a second (plain) on this machine now
 ";
         assert_eq!(info().to_text(), expected);
+        let functions = vec!["flat".to_string(), "of a file".to_string()];
+        let told = Info { functions, ..info() }.to_text();
+        assert!(told.contains("\nmatched by their means: 2 functions (flat, of a file)\nnot used: chain (id), (no name) (text)\n"), "{told}");
         let durations = [0.01, 3.21, 50.0, 600.0, 9000.0].map(duration);
         assert_eq!(durations, ["less than 0.1 s", "about 3.2 s", "about 50 s", "about 10 min", "about 2 h"]);
     }

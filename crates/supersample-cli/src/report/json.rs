@@ -4,16 +4,16 @@ use serde_json::{Value, json};
 use supersample::Precision;
 use supersample::quality::{ColumnErrors, QUANTILES};
 
-use super::{Polishing, Refinement, Report, Subject, TypicalErrors, Worst};
+use super::{Lowered, Polishing, Refinement, Report, Subject, TypicalErrors, Worst};
 use crate::plan::Ended;
 
 /// Raised whenever a key changes its meaning or goes.
-pub(super) const SCHEMA: u32 = 3;
+pub(super) const SCHEMA: u32 = 4;
 
 impl Report<'_> {
     /// Numbers that are not known are null.
     pub(crate) fn to_json(&self) -> String {
-        let Report { about, run, distances, result, comparison, details, .. } = self;
+        let Report { about, run, distances, parts, result, comparison, details, .. } = self;
         let kernel = &distances.kernel;
         let bandwidth = kernel.bandwidths().first().copied();
         let rule = bandwidth.map(|_| if distances.median_pairs.is_some() { "median" } else { "given" });
@@ -27,6 +27,7 @@ impl Report<'_> {
                 "rows": about.rows,
                 "parameters": about.parameters,
                 "unused": about.unused,
+                "functions": parts.functions,
                 "warmup_left_out": about.warmup,
                 "mean_rows_left_out": about.mean_rows,
                 "missing_left_out": about.missing,
@@ -39,6 +40,9 @@ impl Report<'_> {
                 "bandwidth_rule": rule,
                 "median_pairs": distances.median_pairs,
             },
+            "lowered": parts.lowered.map(|Lowered { marginals, functions }| json!({
+                "joint": 1.0, "marginals": marginals, "functions": functions,
+            })),
             "scale": about.rows.map(|_| distances.scale.name()),
             "precision": precision_name(distances.precision),
             "instruction_set": distances.instruction_set,
@@ -129,6 +133,9 @@ fn refinement(refinement: Refinement) -> Value {
         "mmd_before": start_error,
         "mmd_swapped": swapped_error,
         "mmd_searched": searched_error,
+        "lowered": refinement.lowered.map(|(before, swapped, end)| json!({
+            "before": before, "swapped": swapped, "searched": searched_error.map(|_| end),
+        })),
         "swaps": refinement.swaps,
         "sweeps": refinement.sweeps,
         "kernel_rows": refinement.kernel_rows,
@@ -137,8 +144,10 @@ fn refinement(refinement: Refinement) -> Value {
 }
 
 fn typical(errors: TypicalErrors) -> Value {
-    let TypicalErrors { mean, sd, quantile, correlation, .. } = errors;
-    json!({ "mean": mean, "sd": sd, "quantile": quantile, "correlation": correlation })
+    let TypicalErrors { cdf, mean, sd, quantile, correlation, functions, .. } = errors;
+    json!({
+        "cdf": cdf, "mean": mean, "sd": sd, "quantile": quantile, "correlation": correlation, "functions": functions,
+    })
 }
 
 fn worst(worst: Worst<'_>) -> Value {
@@ -168,6 +177,7 @@ mod tests {
             searched_error: None,
             sweeps: 3,
             swaps: 40,
+            lowered: Some((0.3, 0.2, 0.2)),
             kernel_rows: 500,
             converged: true,
         };

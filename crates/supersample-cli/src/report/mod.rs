@@ -7,6 +7,8 @@ mod figures;
 mod html;
 mod info;
 mod json;
+mod parts;
+mod summary;
 mod table;
 mod text;
 
@@ -17,8 +19,10 @@ use supersample::{Kernel, Precision};
 
 pub(crate) use self::details::{Balanced, Details, Polishing, Refinement, Weighing};
 pub(crate) use self::errors::Worst;
-pub(crate) use self::figures::{Curve, Figures, Rows};
+pub(crate) use self::figures::{ChainShare, Curve, Figures, Rows};
 pub(crate) use self::info::{ColumnInfo, Info, Rate};
+pub(crate) use self::parts::{Lowered, Parts};
+pub(crate) use self::summary::{Beside, Summary};
 use crate::plan::{Ended, Stop};
 
 /// All there is to say about a run.
@@ -27,6 +31,7 @@ pub(crate) struct Report<'a> {
     pub(crate) about: About,
     pub(crate) run: Run,
     pub(crate) distances: Distances,
+    pub(crate) parts: Parts,
     pub(crate) result: Measured,
     /// `None` where there are too few rows for another subset.
     pub(crate) comparison: Option<Comparison>,
@@ -83,6 +88,8 @@ pub(crate) struct Run {
     pub(crate) version: String,
     /// The command as it was typed, word by word.
     pub(crate) command: Vec<String>,
+    /// The day it was run, as in `2010-07-08`.
+    pub(crate) date: String,
     pub(crate) stop: Stop,
     /// `None` where nothing was chosen.
     pub(crate) ended: Option<Ended>,
@@ -118,6 +125,10 @@ pub(crate) struct Measured {
     pub(crate) error: Option<f64>,
     /// What errors are measured against.
     pub(crate) scale: ErrorScale,
+    /// The distance of the distribution functions, root mean square over the parameters; `None` for points of a mixture.
+    pub(crate) cdf: Option<f64>,
+    /// The error of the means of the functions, root mean square, in their sds; `None` where there are none.
+    pub(crate) functions: Option<f64>,
     /// The errors parameter by parameter; `None` for points of a mixture.
     pub(crate) quality: Option<Quality>,
 }
@@ -147,9 +158,9 @@ impl<'a> Report<'a> {
 
     /// On rows that somebody else has chosen.
     pub(crate) fn on_subset(held: HeldRows<'a>, run: Run) -> Report<'a> {
-        let HeldRows { about, distances, result, comparison, figures, notes, warnings } = held;
+        let HeldRows { about, distances, parts, result, comparison, figures, notes, warnings } = held;
         let (details, figures) = (Details::default(), Some(figures));
-        Report { about, run, distances, result, comparison, details, figures, notes, warnings }
+        Report { about, run, distances, parts, result, comparison, details, figures, notes, warnings }
     }
 
     /// On points that `sample` has placed.
@@ -161,8 +172,8 @@ impl<'a> Report<'a> {
         details: Details,
         warnings: Vec<String>,
     ) -> Report<'a> {
-        let (comparison, figures, notes) = (None, None, Vec::new());
-        Report { about, run, distances, result, comparison, details, figures, notes, warnings }
+        let (parts, comparison, figures, notes) = (Parts::default(), None, None, Vec::new());
+        Report { about, run, distances, parts, result, comparison, details, figures, notes, warnings }
     }
 
     /// Whether an error was asked for and not reached.
@@ -186,7 +197,9 @@ impl<'a> Report<'a> {
 
     /// The errors as the table has them.
     fn typical(&self) -> TypicalErrors {
-        self.result.quality.as_ref().map(TypicalErrors::of).unwrap_or_default()
+        let mut errors = self.result.quality.as_ref().map(TypicalErrors::of).unwrap_or_default();
+        (errors.cdf, errors.functions) = (self.result.cdf, self.result.functions);
+        errors
     }
 
     fn worst_mean(&self) -> Option<Worst<'_>> {
@@ -216,6 +229,7 @@ impl<'a> Report<'a> {
 pub(crate) struct HeldRows<'a> {
     pub(crate) about: About,
     pub(crate) distances: Distances,
+    pub(crate) parts: Parts,
     pub(crate) result: Measured,
     pub(crate) comparison: Option<Comparison>,
     pub(crate) figures: Figures<'a>,

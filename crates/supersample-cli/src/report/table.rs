@@ -11,7 +11,9 @@ pub(super) struct Table {
     pub(super) note: String,
 }
 
-const HEAD: [&str; 7] = ["", "MMD", "worth", "mean", "sd", "quantile", "correlation"];
+const HEAD: [&str; 9] = ["", "MMD", "worth", "cdf", "mean", "sd", "quantile", "correlation", "functions"];
+/// Where the errors in sds begin in it.
+const IN_SDS: usize = 4;
 
 /// The lines of a table with its columns below each other.
 pub(super) fn aligned(lines: &[Vec<String>]) -> String {
@@ -29,7 +31,7 @@ impl Report<'_> {
     /// `None` where the MMD is not known.
     pub(super) fn table(&self) -> Option<Table> {
         let error = self.result.error?;
-        let mut lines: Vec<[String; 7]> = vec![HEAD.map(str::to_string)];
+        let mut lines: Vec<[String; HEAD.len()]> = vec![HEAD.map(str::to_string)];
         lines.push(self.line(self.these(), self.mmd(error), self.worth(error), self.typical()));
         if let Some(Weighing { equal_error: Some(error), equal_errors, .. }) = &self.details.weighing {
             let label = "with equal weights".to_string();
@@ -62,7 +64,10 @@ impl Report<'_> {
         // A column that has nothing to say in any line is left out.
         let says = |column: usize| column < 3 || lines[1..].iter().any(|line| !line[column].is_empty());
         let kept: Vec<usize> = (0..HEAD.len()).filter(|&column| says(column)).collect();
-        if kept.len() > 3 {
+        if kept.contains(&3) {
+            notes.push("cdf: distance of the distribution functions, root mean square".to_string());
+        }
+        if kept.iter().any(|&column| column >= IN_SDS) {
             notes.push("the other errors: root mean square, in sds of all rows".to_string());
         }
         let lines =
@@ -70,14 +75,16 @@ impl Report<'_> {
         Some(Table { lines, note: notes.join("; ") })
     }
 
-    fn line(&self, label: String, mmd: String, worth: String, errors: TypicalErrors) -> [String; 7] {
+    fn line(&self, label: String, mmd: String, worth: String, errors: TypicalErrors) -> [String; HEAD.len()] {
         let shown = |error: Option<f64>| match error {
             Some(error) if error <= ROUNDING => format!("< {ROUNDING:e}"),
             Some(error) => significant(error),
             None => String::new(),
         };
-        let TypicalErrors { mean, sd, quantile, correlation, .. } = errors;
-        [label, mmd, worth, shown(mean), shown(sd), shown(quantile), shown(correlation)]
+        let TypicalErrors { cdf, mean, sd, quantile, correlation, functions, .. } = errors;
+        let [cdf, mean, sd, quantile, correlation, functions] =
+            [cdf, mean, sd, quantile, correlation, functions].map(shown);
+        [label, mmd, worth, cdf, mean, sd, quantile, correlation, functions]
     }
 
     fn these(&self) -> String {

@@ -8,6 +8,7 @@ fn typical(size: f64) -> TypicalErrors {
     let mut errors = TypicalErrors::default();
     (errors.mean, errors.sd) = (Some(size), Some(size / 2.0));
     (errors.quantile, errors.correlation) = (Some(size * 2.0), Some(size / 4.0));
+    errors.cdf = Some(size / 5.0);
     errors
 }
 
@@ -44,6 +45,7 @@ pub(super) fn report() -> Report<'static> {
     let run = Run {
         version: "0.0.0 (plain)".to_string(),
         command: names(&["supersample", "herd", "draws.csv", "-n", "100"]),
+        date: "2010-07-08".to_string(),
         stop: Stop::after(100).unwrap(),
         ended: Some(Ended::Number),
     };
@@ -63,6 +65,8 @@ pub(super) fn report() -> Report<'static> {
         rows: Some(vec![5, 7]),
         error: Some(0.007_123),
         scale: scale(0.5),
+        cdf: Some(0.0123),
+        functions: None,
         quality: Some(quality()),
     };
     let mut comparison = Comparison::default();
@@ -71,9 +75,10 @@ pub(super) fn report() -> Report<'static> {
         (0..20).map(|i| 0.0702 + 0.0046 * 0.95_f64.sqrt() * if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
     (comparison.random_errors, comparison.spaced_errors) = (typical(0.1), typical(0.12));
     comparison.spaced = 0.0675;
-    let (details, comparison, figures) = (Details::default(), Some(comparison), None);
+    let (details, parts, comparison, figures) =
+        (Details::default(), Parts::default(), Some(comparison), None);
     let (notes, warnings) = (Vec::new(), Vec::new());
-    Report { about, run, distances, result, comparison, details, figures, notes, warnings }
+    Report { about, run, distances, parts, result, comparison, details, figures, notes, warnings }
 }
 
 #[test]
@@ -82,11 +87,11 @@ fn a_run_is_told_in_one_screen() {
 chose 100 of 4,000 rows by 5 parameters (mu, tau, theta.1, theta.2, theta.3; not used: chain, draw)
 kernel gaussian, bandwidth 3.98 (median distance), columns scaled to unit sd
 
-                  MMD               worth   mean     sd       quantile   correlation
-these 100 rows    0.00712           9,850   0.0305   0.0112   0.0483     0.0491
-random 100 rows   0.0702 ± 0.0046   100     0.100    0.0500   0.200      0.0250
-every 40th row    0.0675            110     0.120    0.0600   0.240      0.0300
-worth: in independent draws of these 4,000 rows (the file, not what it was drawn from); random: mean ± sd of 20 draws; the other errors: root mean square, in sds of all rows
+                  MMD               worth   cdf      mean     sd       quantile   correlation
+these 100 rows    0.00712           9,850   0.0123   0.0305   0.0112   0.0483     0.0491
+random 100 rows   0.0702 ± 0.0046   100     0.0200   0.100    0.0500   0.200      0.0250
+every 40th row    0.0675            110     0.0240   0.120    0.0600   0.240      0.0300
+worth: in independent draws of these 4,000 rows (the file, not what it was drawn from); random: mean ± sd of 20 draws; cdf: distance of the distribution functions, root mean square; the other errors: root mean square, in sds of all rows
 
 worst error, in sds of all rows: mean 0.0484 (mu), sd 0.0182 (mu), quantile 0.153 (mu, 25 %), correlation 0.0999 (mu with theta.3)
 ";
@@ -111,6 +116,7 @@ fn what_cannot_be_compared_is_said_and_not_invented() {
             distinct_points: 1,
             error: Some(0.0),
             scale: scale(0.0),
+            cdf: None,
             quality: Some(Reference::new(&[1.0], 1, None).unwrap().quality(&[1.0], None).unwrap()),
             ..result
         },
@@ -235,6 +241,25 @@ fn errors_at_the_floor_are_bounds() {
     let text = run.to_text();
     assert!(text.starts_with("chose 30 of 4,000 rows (7 distinct) by"), "{text}");
     assert!(text.contains("kernel gaussian, bandwidth 3.98123, columns not scaled\n"), "{text}");
-    assert!(text.contains("these 30 rows        < 1.00e-8         > 5.00e15   0.0305"), "{text}");
-    assert!(text.contains("evenly spaced rows   0.0675            110         0.120"), "{text}");
+    assert!(text.contains("these 30 rows        < 1.00e-8         > 5.00e15   0.0123"), "{text}");
+    assert!(text.contains("evenly spaced rows   0.0675            110         0.0240"), "{text}");
+}
+
+#[test]
+fn parts_are_told_in_a_line_and_functions_in_a_column() {
+    let mut run = report();
+    run.parts = Parts {
+        functions: vec!["y.1".to_string(), "y.2".to_string()],
+        lowered: Some(Lowered { marginals: 0.4, functions: 1.0 }),
+    };
+    run.result.functions = Some(0.00123);
+    let text = run.to_text();
+    assert!(
+        text.contains("unit sd\nlowered: joint + 0.4 × marginals + 1 × functions\nfunctions: y.1, y.2\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("quantile   correlation   functions\n") && text.contains("0.0491        0.00123\n"),
+        "{text}"
+    );
 }

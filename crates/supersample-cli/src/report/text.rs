@@ -67,6 +67,7 @@ impl Report<'_> {
     fn what_was_done(&self) -> Vec<Line> {
         let details = &self.details;
         let mut facts = vec![self.what_was_chosen(), self.how()];
+        facts.extend(self.parts.in_words());
         facts.extend(details.balanced.as_ref().map(|balanced| balanced.in_words()));
         facts.extend(details.refinement.map(|refinement| refinement.in_words(|error| self.mmd(error))));
         facts.extend(details.polishing.map(|polishing| polishing.in_words(self.equal_error())));

@@ -6,7 +6,7 @@ use crate::words::{count, counted, listed, significant};
 
 /// Whether it says what was done, and not what to mind.
 pub(super) fn is_note(advice: &Advice) -> bool {
-    matches!(advice, Advice::RowsWithoutWeight { .. })
+    matches!(advice, Advice::RowsWithoutWeight { .. } | Advice::ScaledBySample { .. })
 }
 
 /// What the user should know before believing the result; `None` for what is told elsewhere.
@@ -48,6 +48,12 @@ pub(super) fn in_words(advice: &Advice, columns: &[&str]) -> Option<String> {
         Advice::NotWeighed { reason } => format!("no weights were found, so they are equal: {reason}"),
         Advice::WeightsNotOptimal => {
             "the best weights were not found to the last digit; these are the best met".to_string()
+        }
+        Advice::ScaledBySample { rows } => {
+            format!(
+                "the columns are scaled by the {} that were drawn, not by all rows",
+                counted(*rows, "row")
+            )
         }
         _ => return None,
     };

@@ -13,6 +13,7 @@ use supersample::weights::OptimalWeights;
 use supersample_io::OutputFormat;
 
 use super::balance::{balanced, options_with};
+use super::batches::gather;
 use super::checkpoint::{Checkpoint, Claim, Keeper};
 use super::held::{SomeRows, hold};
 use super::memory::refused;
@@ -33,9 +34,14 @@ pub(crate) fn choose(plan: &ChoosePlan) -> Result<Outcome> {
     with_outputs(&plan.outputs, plan.threads, plan.quiet, |files| {
         let mut clock = Clock::start();
         let claim = plan.checkpoint.as_deref().map(Claim::new).transpose()?;
-        let progress = Progress::phase(plan.quiet, "reading");
-        let mut problem = Problem::read(&plan.draws, |memory| memory_of(plan, memory, set_options(plan)))?;
-        drop(progress);
+        let needs = |memory| memory_of(plan, memory, set_options(plan));
+        let mut problem = match gather(plan, &needs)? {
+            Some(problem) => problem,
+            None => {
+                let _progress = Progress::phase(plan.quiet, "reading");
+                Problem::read(&plan.draws, needs)?
+            }
+        };
         clock.did("read");
         let options = refine_options(plan, &problem)?;
         if plan.draws.max_memory.is_some() && !plan.quiet {
@@ -47,10 +53,12 @@ pub(crate) fn choose(plan: &ChoosePlan) -> Result<Outcome> {
             check_room_for_weights(target.format)?;
         }
         problem.notes.extend(problem.draws.check_output(target)?.iter().map(ToString::to_string));
-        let (problem, earlier) = begun(plan, problem)?;
+        let (mut problem, earlier) = begun(plan, problem)?;
+        problem.sum_batches(plan)?;
         problem.compare_all(plan.quiet)?;
         clock.did("compared");
-        let (mut chosen, kept) = find(plan, &problem, options.as_ref(), &earlier, claim)?;
+        let (chosen, kept) = find(plan, &problem, options.as_ref(), &earlier, claim)?;
+        let mut chosen = problem.restate(plan, chosen)?;
         clock.did("chose");
         if plan.sorted {
             chosen.rows.sort_unstable();
@@ -59,9 +67,11 @@ pub(crate) fn choose(plan: &ChoosePlan) -> Result<Outcome> {
         clock.did("evaluated");
         files.is_partial = report.run.ended == Some(Ended::Interrupted);
         let weights = report.details.weighing.as_ref().map(|weighing| weighing.weights.as_slice());
-        files.write_rows(|out| Ok(problem.draws.write_rows(&chosen.rows, weights, target, out)?));
+        let rows = problem.file_rows(&chosen.rows);
+        files.write_rows(|out| Ok(problem.draws.write_rows(&rows, weights, target, out)?));
         let mut told = files.write_report(&report);
-        files.write_trace(|out| trace::write_rows(&chosen.trace, |row| problem.draws.row_number(row), out));
+        let number = |row| problem.draws.row_number(problem.file_row(row));
+        files.write_trace(|out| trace::write_rows(&chosen.trace, number, out));
         if let Err(failure) = kept {
             files.failed(failure);
         }
@@ -125,7 +135,7 @@ fn begun(plan: &ChoosePlan, problem: Problem) -> Result<(Problem, Vec<usize>)> {
     // Two checkpoints of one run begin alike: the longer has all of the other.
     let longest = resumed.into_iter().chain(left).max_by_key(|checkpoint| checkpoint.rows.len());
     Ok(match longest {
-        Some(Checkpoint { mu, rows, .. }) => (Problem { task: problem.task.recall(mu)?, ..problem }, rows),
+        Some(Checkpoint { mu, rows, .. }) => (problem.recall(mu)?, rows),
         None => (problem, Vec::new()),
     })
 }
@@ -140,7 +150,7 @@ fn find(
     claim: Option<Claim>,
 ) -> Result<(Chosen, Result<()>)> {
     let keeper = claim.map(|claim| {
-        let mu = problem.task.recalled().unwrap_or_default().to_vec();
+        let mu = problem.task.recalled().unwrap_or_default().into_owned();
         let fingerprint = problem.fingerprint(plan.unique);
         Keeper::new(claim, Checkpoint { fingerprint, mu, rows: earlier.to_vec() })
     });
@@ -150,7 +160,7 @@ fn find(
             work(keeper, row);
         }
     };
-    let limit = plan.stop.number.unwrap_or(problem.draws.len());
+    let limit = plan.stop.number.unwrap_or(problem.task.rows().len());
     let progress = Progress::steps(plan.quiet, "choosing", limit);
     interrupt::can_end_early(true);
     let watch = |reached: supersample::Progress| {
@@ -189,8 +199,8 @@ fn report_on<'a>(
     let mut ended = chosen.ended;
     let weights = match plan.weigh {
         Some(rule) => {
-            let (mu, points) = (problem.task.embedding(), problem.task.points().select(&chosen.rows)?);
-            let found = weigh(mu.clone(), points, rule, plan.quiet, &mut warnings)?;
+            let (task, rows) = (problem.task.clone(), chosen.rows.clone());
+            let found = weigh(move || task.weigh(&rows, rule), plan.quiet, &mut warnings)?;
             if found.is_interrupted {
                 ended = Ended::Interrupted;
             }
@@ -200,7 +210,8 @@ fn report_on<'a>(
     };
     let weighing = match (plan.weigh, &weights) {
         (Some(rule), Some(found)) => {
-            let equal = TypicalErrors::of(&problem.task.quality(&subset, None)?);
+            let mut equal = TypicalErrors::of(&problem.task.quality(&subset, None)?);
+            (equal.cdf, equal.functions) = (chosen.cdf, chosen.functions);
             Some(weighing(rule, found, equal))
         }
         _ => None,
@@ -220,9 +231,14 @@ fn report_on<'a>(
         subject: if plan.set.is_some() { Subject::Thinned } else { Subject::Herded },
         rows: Rows { values: Cow::Owned(subset.as_slice().to_vec()), dim: problem.draws.dim(), shares },
         distinct: Some(chosen.rows.iter().collect::<HashSet<_>>().len()),
-        numbers: Some(chosen.rows.iter().map(|&row| problem.draws.row_number(row)).collect()),
+        numbers: Some(
+            problem.file_rows(&chosen.rows).iter().map(|&row| problem.draws.row_number(row)).collect(),
+        ),
         found,
+        lowered: Some(problem.lowered(&plan.draws)),
         trace: Some(&chosen.trace),
+        is_in_order: !plan.sorted,
+        has_page: plan.outputs.report.is_some(),
         notes: problem.notes.clone(),
         warnings,
     };
@@ -257,6 +273,7 @@ fn refinement(plan: &ChoosePlan, problem: &Problem, chosen: &Chosen) -> Result<O
         searched_error: refined.error.filter(|_| is_searched),
         sweeps: refined.sweeps,
         swaps: refined.swaps,
+        lowered: refined.lowered.map(|lowered| (lowered.start, lowered.swept, lowered.end)),
         kernel_rows: refined.kernel_rows,
         converged: refined.converged,
     }))

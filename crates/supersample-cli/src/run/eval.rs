@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use anyhow::Result;
+use supersample::task::Evaluation;
 use supersample::{Points, unwatched};
 
 use super::held::{SomeRows, hold};
@@ -20,8 +21,11 @@ pub(crate) fn eval(plan: &EvalPlan) -> Result<Outcome> {
         let problem = Problem::read(&plan.draws, |memory| memory)?;
         let dim = problem.draws.dim();
         let all = problem.task.rows().as_slice();
-        let reading =
-            SubsetReading { index_column: plan.index_column.as_deref(), drop_na: plan.draws.drop_na };
+        let reading = SubsetReading {
+            index_column: plan.index_column.as_deref(),
+            drop_na: plan.draws.drop_na,
+            needs_numbers: plan.draws.functions.file.is_some(),
+        };
         let mut subset = Subset::read(&plan.subset, &problem.draws, all, reading)?;
         drop(progress);
         let mut notes = problem.notes.clone();
@@ -35,6 +39,10 @@ pub(crate) fn eval(plan: &EvalPlan) -> Result<Outcome> {
         }
         let (weight_column, weights) = subset.weights.unzip();
         let points = Points::from_vec(subset.values, dim)?;
+        let of_subset = match subset.rows {
+            Some(rows) => FunctionsOfSubset::Rows(rows),
+            None => FunctionsOfSubset::Values(subset.functions),
+        };
         problem.compare_all(plan.quiet)?;
         let progress = Progress::phase(plan.quiet, "comparing with other subsets");
         let some = SomeRows {
@@ -44,10 +52,13 @@ pub(crate) fn eval(plan: &EvalPlan) -> Result<Outcome> {
                 weight_column,
             },
             distinct: None,
-            found: problem.task.evaluate(&points, weights.as_deref(), &unwatched)?,
+            found: evaluation(&problem, &points, &of_subset, weights.as_deref())?,
             rows: Rows { values: Cow::Borrowed(points.as_slice()), dim, shares: weights.map(Cow::Owned) },
             numbers: None,
+            lowered: None,
             trace: None,
+            is_in_order: false,
+            has_page: plan.outputs.report.is_some(),
             notes,
             warnings,
         };
@@ -55,4 +66,29 @@ pub(crate) fn eval(plan: &EvalPlan) -> Result<Outcome> {
         drop(progress);
         Ok(files.write_report(&Report::on_subset(held, this_run(Stop::default(), None))))
     })
+}
+
+/// Where the functions of a subset are.
+enum FunctionsOfSubset {
+    /// With those of the draws, whose rows these are.
+    Rows(Vec<usize>),
+    /// In its own file.
+    Values(Vec<f64>),
+}
+
+fn evaluation(
+    problem: &Problem,
+    points: &Points,
+    functions: &FunctionsOfSubset,
+    weights: Option<&[f64]>,
+) -> Result<Evaluation> {
+    let task = &problem.task;
+    let Some((_, of_all, _)) = task.functions() else {
+        return Ok(task.evaluate(points, weights, &unwatched)?);
+    };
+    let functions = match functions {
+        FunctionsOfSubset::Rows(rows) => of_all.select(rows)?,
+        FunctionsOfSubset::Values(values) => Points::from_rows(values, of_all.dim())?,
+    };
+    Ok(task.evaluate_with_functions(points, &functions, weights, &unwatched)?)
 }

@@ -7,6 +7,7 @@ use supersample::task::{Problem as Task, ProblemOptions};
 use supersample::{MeanEmbedding, Points};
 use supersample_io::{Draws, Note, Survey, Use};
 
+use super::functions::FunctionTable;
 use super::problem::memory_of;
 use super::{Outcome, with_threads};
 use crate::args::version;
@@ -53,7 +54,16 @@ fn look(plan: &DrawsPlan) -> Result<Info> {
     // Rows that a run would refuse are not timed, nor is stdin, which can be read only once.
     let is_file = !plan.files.iter().any(|file| file.as_os_str() == "-");
     let is_whole = survey.incomplete_rows == 0 || plan.drop_na && survey.incomplete_rows < survey.rows;
+    // A run would refuse them for what the functions are refused for here.
+    let functions = if plan.functions.are_asked_for() && is_whole && is_file {
+        let mut draws = Draws::read(&plan.files, &plan.reading())?;
+        FunctionTable::read(plan, &mut draws)?.map_or(Vec::new(), |functions| functions.names)
+    } else {
+        let such = survey.columns.iter().filter(|column| column.used_as == Use::Function);
+        such.map(|column| column.name.clone()).collect()
+    };
     let kept = survey.rows - if plan.drop_na { survey.incomplete_rows } else { 0 };
+    let memory = memory_of(plan, kept, dim, functions.len()).needed();
     Ok(Info {
         version: version().to_string(),
         instruction_set: supersample::instruction_set(),
@@ -66,7 +76,8 @@ fn look(plan: &DrawsPlan) -> Result<Info> {
         incomplete: survey.incomplete_rows,
         drop_na: plan.drop_na,
         columns,
-        memory: memory_of(plan, kept, dim).needed(),
+        functions,
+        memory,
         rate: if is_whole && is_file { Some(rate(plan)?) } else { None },
         notes: survey.notes.iter().filter(|note| !is_told(note)).map(ToString::to_string).collect(),
     })
@@ -89,9 +100,9 @@ fn rate(plan: &DrawsPlan) -> Result<Rate> {
     let at = task.points().select(&some)?;
     let mut values = vec![0.0; at.len()];
     // Once to pack the points, which a run does once too.
-    task.embedding().values_into(&at.select(&[0])?, &mut values[..1]);
+    task.samples().values_into(&at.select(&[0])?, &mut values[..1]);
     let begun = Instant::now();
-    task.embedding().values_into(&at, &mut values);
+    task.samples().values_into(&at, &mut values);
     let seconds = begun.elapsed().as_secs_f64().max(1e-9);
     let timed = all as f64 * at.len() as f64;
     let pairs = all as f64 * (all as f64 - 1.0) / 2.0;

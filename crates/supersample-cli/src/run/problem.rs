@@ -1,19 +1,23 @@
 //! Problem to be solved: the draws as they were read, and the library's problem made of them.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use anyhow::{Result, bail, ensure};
-use supersample::task::{self, Bandwidth, KernelChoice, MemoryEstimate, ProblemOptions, RowWeights};
+use supersample::task::{
+    self, Bandwidth, FunctionValues, KernelChoice, MemoryEstimate, ProblemOptions, RowWeights,
+};
 use supersample::{Error, Points, Precision};
 use supersample_io::{Draws, Format, Groups};
 
 use super::checkpoint::Fingerprint;
+use super::functions::FunctionTable;
 use super::{advice, memory};
-use crate::plan::{DrawsPlan, WeightsPlan};
-use crate::report::Rows;
+use crate::plan::{DrawsPlan, Matched, WeightsPlan};
+use crate::report::{Lowered, Rows};
 use crate::terminal::interrupt;
 use crate::terminal::progress::Progress;
-use crate::words::count;
+use crate::words::{count, printable};
 
 /// Draws made ready.
 #[derive(Debug)]
@@ -22,11 +26,16 @@ pub(super) struct Problem {
     pub(super) draws: Draws,
     /// The rows by the column that choices are balanced over.
     pub(super) groups: Option<Groups>,
-    pub(super) task: task::Problem,
+    /// Shared with the threads that look for weights.
+    pub(super) task: Arc<task::Problem>,
+    /// The names of the functions whose means matter; their numbers are in `task`.
+    pub(super) functions: Vec<String>,
     /// What was assumed about the files.
     pub(super) notes: Vec<String>,
     /// What the user should know before believing the result.
     pub(super) warnings: Vec<String>,
+    /// Rows at a time, where the files are gone through in batches.
+    pub(super) batch_rows: usize,
 }
 
 impl Problem {
@@ -36,51 +45,58 @@ impl Problem {
         needs: impl Fn(MemoryEstimate) -> MemoryEstimate,
     ) -> Result<Problem> {
         let reading = plan.reading();
-        let check = |rows: usize, dim: usize| match plan.max_memory {
+        let check = |rows: usize, dim: usize, functions: usize| match plan.max_memory {
             Some(limit) => {
-                needs(memory_of(plan, rows, dim)).kept_within(limit).map(drop).map_err(memory::refused)
+                let memory = needs(memory_of(plan, rows, dim, functions));
+                memory.kept_within(limit).map(drop).map_err(memory::refused)
             }
             None => Ok(()),
         };
         // Asked first of the heads and sizes of the files, so that no one waits for a refusal.
         if let Some((rows, dim)) = plan.max_memory.and_then(|_| Draws::expected_size(&plan.files, &reading)) {
-            check(rows, dim)?;
+            check(rows, dim, 0)?;
         }
-        let mut draws = Draws::read(&plan.files, &reading)?;
-        if plan.warmup && !draws.has_warmup() {
-            bail!("--warmup has no effect: the files say nothing of warm-up rows; leave it out");
-        }
-        if plan.separator.is_some() && !draws.format().is_text() {
-            bail!("--separator has no effect on {} files; leave it out", draws.format());
-        }
-        if plan.shape.is_some() && !matches!(draws.format(), Format::Npy | Format::Npz) {
-            bail!("--shape has no effect on {} files; leave it out", draws.format());
-        }
-        check(draws.len(), draws.dim())?;
+        let mut draws = checked(plan, Draws::read(&plan.files, &reading)?)?;
+        check(draws.len(), draws.dim(), draws.function_names().len())?;
         let groups = draws.groups()?;
+        let functions = FunctionTable::read(plan, &mut draws)?;
+        check(draws.len(), draws.dim(), functions.as_ref().map_or(0, |functions| functions.names.len()))?;
         let rows = Points::from_vec(draws.take_values(), draws.dim())?;
         let weights = match (&plan.weights, draws.weights()) {
             (WeightsPlan::Column(_), Some(weights)) => RowWeights::Weights(weights),
             (WeightsPlan::LogColumn(_), Some(logs)) => RowWeights::Logs(logs),
             _ => RowWeights::Equal,
         };
-        let mut options = ProblemOptions::default().scale(plan.scale).precision(plan.precision);
-        options.kernel = plan.kernel.clone();
-        let task =
-            task::Problem::weighted(rows, weights, options).map_err(|error| refused(error, plan, &draws))?;
-        let names = draws.parameter_names();
-        let told = |is_note: bool| {
-            let such = task.advice().iter().filter(move |advice| advice::is_note(advice) == is_note);
-            such.filter_map(|advice| advice::in_words(advice, &names)).collect::<Vec<_>>()
+        let mut options = options_of(plan);
+        let (functions, of_functions) = match functions {
+            Some(FunctionTable { names, values, notes }) => {
+                let values = FunctionValues::new(values, names.len()).weight(plan.matched.functions);
+                options.functions = Some(values);
+                (names, notes)
+            }
+            None => (Vec::new(), Vec::new()),
         };
-        let (noted, warnings) = (told(true), told(false));
-        let notes = draws.notes().iter().map(ToString::to_string).chain(noted).collect();
-        Ok(Problem { groups, task, notes, warnings, draws })
+        let task = task::Problem::weighted(rows, weights, options)
+            .map_err(|error| refused(error, plan, &draws, &functions))?;
+        let (notes, warnings) = told_of(&task, &draws, of_functions);
+        Ok(Problem { groups, task: Arc::new(task), functions, notes, warnings, draws, batch_rows: 0 })
+    }
+
+    /// The problem with μ on the rows as an earlier run had it.
+    pub(super) fn recall(self, mu: Vec<f64>) -> Result<Problem> {
+        let task = Arc::into_inner(self.task).expect("no thread has it before there are rows");
+        Ok(Problem { task: Arc::new(task.recall(mu)?), ..self })
+    }
+
+    /// What choosing lowers.
+    pub(super) fn lowered(&self, plan: &DrawsPlan) -> Lowered {
+        let Matched { marginals, functions } = plan.matched;
+        Lowered { marginals, functions: if self.functions.is_empty() { 0.0 } else { functions } }
     }
 
     /// What memory a run takes that reads these draws and does no more than herd or evaluate.
     pub(super) fn memory(&self, plan: &DrawsPlan) -> MemoryEstimate {
-        memory_of(plan, self.draws.len(), self.draws.dim())
+        memory_of(plan, self.task.rows().len(), self.draws.dim(), self.functions.len())
     }
 
     /// The rows of the file, as they are compared parameter by parameter.
@@ -99,6 +115,13 @@ impl Problem {
         print.word(self.task.points().dim() as u64);
         print.numbers(self.task.points().as_slice());
         print.numbers(self.task.shares().unwrap_or_default());
+        print.word(self.task.gathered().map_or(0, |gathered| gathered.rows() as u64));
+        print.numbers(&[self.task.marginals()]);
+        if let Some((_, values, weight)) = self.task.functions() {
+            print.word(values.dim() as u64);
+            print.numbers(&[weight]);
+            print.numbers(values.as_slice());
+        }
         print.finish()
     }
 
@@ -121,16 +144,56 @@ impl Problem {
     }
 }
 
-/// What memory a run on so many rows and columns takes that does no more than herd or evaluate.
-pub(super) fn memory_of(plan: &DrawsPlan, rows: usize, dim: usize) -> MemoryEstimate {
+/// The draws, unless a flag has no effect on them.
+pub(super) fn checked(plan: &DrawsPlan, draws: Draws) -> Result<Draws> {
+    if plan.warmup && !draws.has_warmup() {
+        bail!("--warmup has no effect: the files say nothing of warm-up rows; leave it out");
+    }
+    if plan.separator.is_some() && !draws.format().is_text() {
+        bail!("--separator has no effect on {} files; leave it out", draws.format());
+    }
+    if plan.shape.is_some() && !matches!(draws.format(), Format::Npy | Format::Npz) {
+        bail!("--shape has no effect on {} files; leave it out", draws.format());
+    }
+    Ok(draws)
+}
+
+/// How the library makes the rows ready, functions left aside.
+pub(super) fn options_of(plan: &DrawsPlan) -> ProblemOptions {
+    let mut options = ProblemOptions::default().scale(plan.scale).precision(plan.precision);
+    options.kernel = plan.kernel.clone();
+    options.marginals = plan.matched.marginals;
+    options
+}
+
+/// What was assumed about the files, and what the user should know before believing the result; `of_functions` was assumed
+/// about those of functions.
+pub(super) fn told_of(
+    task: &task::Problem,
+    draws: &Draws,
+    of_functions: Vec<String>,
+) -> (Vec<String>, Vec<String>) {
+    let names = draws.parameter_names();
+    let told = |is_note: bool| {
+        let such = task.advice().iter().filter(move |advice| advice::is_note(advice) == is_note);
+        such.filter_map(|advice| advice::in_words(advice, &names)).collect::<Vec<_>>()
+    };
+    let notes = draws.notes().iter().map(ToString::to_string).chain(of_functions).chain(told(true));
+    (notes.collect(), told(false))
+}
+
+/// What memory a run on so many rows, columns and functions takes that does no more than herd or evaluate.
+pub(super) fn memory_of(plan: &DrawsPlan, rows: usize, dim: usize, functions: usize) -> MemoryEstimate {
     MemoryEstimate::of(rows, dim)
         .scale(plan.scale)
         .precision(plan.precision)
         .weighted(plan.weights != WeightsPlan::Equal)
+        .marginals(plan.matched.marginals > 0.0)
+        .functions(functions)
 }
 
 /// What the library refuses, in the words of the flags and the file.
-fn refused(error: Error, plan: &DrawsPlan, draws: &Draws) -> anyhow::Error {
+pub(super) fn refused(error: Error, plan: &DrawsPlan, draws: &Draws, functions: &[String]) -> anyhow::Error {
     let is_median = matches!(plan.kernel, KernelChoice::Named { bandwidth: Bandwidth::Median, .. });
     let is_of_weights = matches!(
         error,
@@ -140,6 +203,10 @@ fn refused(error: Error, plan: &DrawsPlan, draws: &Draws) -> anyhow::Error {
         Error::BadWeight { index, value } => anyhow::anyhow!(
             "the weight of row {} is {value}; weights cannot be negative (logarithms of weights go to --log-weight-column)",
             draws.row_number(index) + 1
+        ),
+        Error::ConstantFunction { column } => anyhow::anyhow!(
+            "function '{}' is the same number in every row that counts, so that any rows match its mean; leave it out",
+            printable(&functions[column])
         ),
         Error::NoLogWeights => {
             anyhow::anyhow!("every row has the log-weight -inf; at least one must have a weight")

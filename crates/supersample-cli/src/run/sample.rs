@@ -64,7 +64,9 @@ pub(crate) fn sample(plan: &SamplePlan) -> Result<Outcome> {
         }
         let weighing = match plan.weigh {
             Some(rule) => {
-                let found = weigh(mu.clone(), points.clone(), rule, plan.quiet, &mut warnings)?;
+                let (mu, points) = (mu.clone(), points.clone());
+                let found =
+                    weigh(move || supersample::task::weigh(&*mu, &points, rule), plan.quiet, &mut warnings)?;
                 if found.is_interrupted {
                     chosen.ended = Ended::Interrupted;
                 }
@@ -101,6 +103,8 @@ pub(crate) fn sample(plan: &SamplePlan) -> Result<Outcome> {
             rows: None,
             error: weighing.as_ref().map_or(equal_error, |weighing| weighing.error),
             scale,
+            cdf: None,
+            functions: None,
             quality: None,
         };
         let polishing = polished.as_ref().map(|polished| Polishing {

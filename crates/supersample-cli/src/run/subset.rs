@@ -13,6 +13,10 @@ const ROWS: [&str; 4] = ["row", ".row", "Row", "ROW"];
 /// A list of row numbers is a short file.
 const LONGEST_LIST: u64 = 1 << 30;
 
+/// What is said of rows whose functions cannot be found.
+const UNNUMBERED: &str = "its functions are not known; --functions-file has a row for each row of the draws, so the subset must \
+    say which rows it has, in a column 'row', in --index-column or as nothing but row numbers";
+
 /// The name of a column of weights, and its weights divided by their sum.
 type NamedWeights = (String, Vec<f64>);
 
@@ -25,6 +29,10 @@ pub(super) struct Subset {
     pub(super) weights: Option<NamedWeights>,
     /// Whether the file gave row numbers and not the rows.
     pub(super) is_by_number: bool,
+    /// The rows of the draws that these are, where the file gave their numbers.
+    pub(super) rows: Option<Vec<usize>>,
+    /// The functions in the order of the draws, row after row, where the file has them.
+    pub(super) functions: Vec<f64>,
     /// What was assumed about the file.
     pub(super) notes: Vec<String>,
 }
@@ -36,6 +44,8 @@ pub(super) struct SubsetReading<'a> {
     pub(super) index_column: Option<&'a str>,
     /// Whether rows with a missing value are left out.
     pub(super) drop_na: bool,
+    /// Whether the file must say which rows it has, since their functions are in another file.
+    pub(super) needs_numbers: bool,
 }
 
 impl Subset {
@@ -52,6 +62,10 @@ impl Subset {
         }
         if let Some(numbers) = listed_numbers(path) {
             return Subset::by_number(draws, all, &numbers, None).context("the subset");
+        }
+        if reading.needs_numbers {
+            let found = Subset::by_found_numbers(path, draws, all, reading);
+            return found.context(UNNUMBERED).and_then(|found| found).context("the subset");
         }
         match Subset::by_parameters(path, draws, reading) {
             Err(error) if is_unknown_column(&error) => Subset::by_found_numbers(path, draws, all, reading)
@@ -75,7 +89,7 @@ impl Subset {
                 found => return Some(found),
             }
         }
-        let (only, _) = read_weighted(path, draws, vec!["*".to_string()], reading).ok()?;
+        let (only, _) = read_weighted(path, draws, vec!["*".to_string()], Vec::new(), reading).ok()?;
         let is_whole = |number: &f64| *number >= 0.0 && number.fract() == 0.0;
         if only.names().len() != 1 || !only.values().iter().all(is_whole) {
             return None;
@@ -95,16 +109,11 @@ impl Subset {
     }
 
     fn by_parameters(path: &Path, draws: &Draws, reading: SubsetReading<'_>) -> Result<Subset> {
-        let columns: Vec<String> = draws.parameter_names().iter().map(|name| name.to_string()).collect();
-        let (subset, weights) = read_weighted(path, draws, columns, reading)?;
-        // Another tool may have put the columns in another order.
-        let names = subset.parameter_names();
-        let place =
-            |name: &str| names.iter().position(|other| *other == name).expect("the columns were asked for");
-        let order: Vec<usize> = draws.parameter_names().iter().map(|name| place(name)).collect();
-        let rows = subset.values().chunks_exact(names.len());
-        let values = rows.flat_map(|row| order.iter().map(|&j| row[j])).collect();
-        Ok(Subset { values, weights, is_by_number: false, notes: notes_on(&subset) })
+        let columns = owned(&draws.parameter_names());
+        let (subset, weights) = read_weighted(path, draws, columns, owned(&draws.function_names()), reading)?;
+        let values = in_order_of(&draws.parameter_names(), &subset.parameter_names(), subset.values());
+        let functions = in_order_of(&draws.function_names(), &subset.function_names(), subset.functions());
+        Ok(Subset { values, weights, is_by_number: false, rows: None, functions, notes: notes_on(&subset) })
     }
 
     fn by_column(
@@ -114,7 +123,7 @@ impl Subset {
         column: &str,
         reading: SubsetReading<'_>,
     ) -> Result<Subset> {
-        let (numbers, weights) = read_weighted(path, draws, vec![column.to_string()], reading)?;
+        let (numbers, weights) = read_weighted(path, draws, vec![column.to_string()], Vec::new(), reading)?;
         let subset = Subset::by_number(draws, all, numbers.values(), weights);
         let subset = subset.with_context(|| format!("column '{column}'"))?;
         Ok(Subset { notes: notes_on(&numbers), ..subset })
@@ -128,6 +137,7 @@ impl Subset {
     ) -> Result<Subset> {
         let dim = draws.dim();
         let mut values = Vec::with_capacity(numbers.len() * dim);
+        let mut rows = Vec::with_capacity(numbers.len());
         for (at, &number) in numbers.iter().enumerate() {
             let numbered = draws.len() + draws.dropped_na();
             let is_row = number >= 0.0 && number.fract() == 0.0 && number < numbered as f64;
@@ -141,8 +151,10 @@ impl Subset {
                 format!("entry {} is {number}, a row with a missing value that --drop-na leaves out", at + 1)
             })?;
             values.extend_from_slice(&all[row * dim..(row + 1) * dim]);
+            rows.push(row);
         }
-        Ok(Subset { values, weights, is_by_number: true, notes: Vec::new() })
+        let functions = Vec::new();
+        Ok(Subset { values, weights, is_by_number: true, rows: Some(rows), functions, notes: Vec::new() })
     }
 }
 
@@ -151,10 +163,12 @@ fn read_weighted(
     path: &Path,
     draws: &Draws,
     columns: Vec<String>,
+    functions: Vec<String>,
     reading: SubsetReading<'_>,
 ) -> Result<(Draws, Option<NamedWeights>)> {
     let selection = Selection::new(Some(columns), None);
-    let plain = Reading { selection, keep_warmup: true, drop_na: reading.drop_na, ..Reading::default() };
+    let drop_na = reading.drop_na;
+    let plain = Reading { selection, functions, keep_warmup: true, drop_na, ..Reading::default() };
     let subset = Draws::read(&[path], &plain)?;
     let has = |draws: &Draws, name: &str| draws.names().iter().any(|other| other == name);
     let Some(column) = WEIGHTS.into_iter().find(|name| has(&subset, name) && !has(draws, name)) else {
@@ -164,6 +178,21 @@ fn read_weighted(
     let weights = summing_to_one(weighted.weights().unwrap_or_default())
         .with_context(|| format!("column '{column}'"))?;
     Ok((weighted, Some((column.to_string(), weights))))
+}
+
+fn owned(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| name.to_string()).collect()
+}
+
+/// Rows of columns of these names in the order of others: another tool may have put them in another one.
+fn in_order_of(wanted: &[&str], names: &[&str], values: &[f64]) -> Vec<f64> {
+    if wanted.is_empty() {
+        return Vec::new();
+    }
+    let place =
+        |name: &&str| names.iter().position(|other| other == name).expect("the columns were asked for");
+    let order: Vec<usize> = wanted.iter().map(place).collect();
+    values.chunks_exact(names.len()).flat_map(|row| order.iter().map(|&j| row[j])).collect()
 }
 
 /// What was assumed about the file of the subset.
@@ -218,7 +247,7 @@ mod tests {
         };
         let draws = Draws::read(&[write("d.csv", "a,b\n1,10\n2,20\n3,30\n")], &Reading::default()).unwrap();
         let read = |text: &str, index_column| {
-            let reading = SubsetReading { index_column, drop_na: false };
+            let reading = SubsetReading { index_column, ..SubsetReading::default() };
             Subset::read(&write("s.csv", text), &draws, draws.values(), reading)
         };
         let turned = read("b,x,a\n20,0,2\n10,0,1\n", None).unwrap();
@@ -259,7 +288,7 @@ mod tests {
         let holes = Reading { drop_na: true, ..Reading::default() };
         let draws = Draws::read(&[write("h.csv", "a,b\n1,10\n2,NA\n3,30\n")], &holes).unwrap();
         let read = |text: &str| {
-            let reading = SubsetReading { index_column: None, drop_na: true };
+            let reading = SubsetReading { drop_na: true, ..SubsetReading::default() };
             Subset::read(&write("s.csv", text), &draws, draws.values(), reading)
         };
         assert_eq!(read("2\n0\n").unwrap().values, [3.0, 30.0, 1.0, 10.0]);

@@ -1,13 +1,11 @@
 //! Weights that a result is given: those with the least MMD, beside equal ones.
 
-use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use anyhow::{Result, anyhow};
-use supersample::task::{TypicalErrors, Weighed, weigh as weigh_points};
+use supersample::task::{TypicalErrors, Weighed};
 use supersample::weights::{OptimalWeights, WeightRule};
-use supersample::{MeanEmbedding, Points};
 
 use super::{advice, with_threads};
 use crate::report::Weighing;
@@ -17,13 +15,11 @@ use crate::terminal::progress::Progress;
 /// How long a Ctrl-C may wait to be noticed.
 const LOOK_UP: Duration = Duration::from_millis(20);
 
-/// The best weights on these points; `None` where there are none to be had, and then the warning says why. The library
+/// The best weights, which `find` finds; `None` where there are none to be had, and then the warning says why. The library
 /// does not let itself be watched here, so it works on threads of its own; after a Ctrl-C nobody waits for them, and they
 /// end with the process.
 pub(super) fn weigh(
-    mu: Arc<dyn MeanEmbedding>,
-    points: Points,
-    rule: WeightRule,
+    find: impl FnOnce() -> supersample::Result<Weighed> + Send + 'static,
     quiet: bool,
     warnings: &mut Vec<String>,
 ) -> Result<Found> {
@@ -32,7 +28,7 @@ pub(super) fn weigh(
     let threads = rayon::current_num_threads();
     if !interrupt::requested() {
         std::thread::Builder::new().name("weights".to_string()).spawn(move || {
-            let found = with_threads(Some(threads), || Ok(weigh_points(&*mu, &points, rule)?));
+            let found = with_threads(Some(threads), || Ok(find()?));
             // Nobody listens any more after a Ctrl-C.
             let _ = sender.send(found);
         })?;

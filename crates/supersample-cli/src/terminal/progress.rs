@@ -17,6 +17,9 @@ const ROWS: &str = "{msg} {percent} % {wide_bar} {rate} rows/s eta {eta}";
 /// A phase whose steps mean nothing to the reader.
 const PERCENT: &str = "{msg} {percent} % {wide_bar} eta {eta}";
 
+/// Steps of a phase of which only the part that is done is known.
+const PARTS: u64 = 10_000;
+
 /// One line on stderr that is wiped when the phase is over.
 pub(crate) struct Progress {
     bar: ProgressBar,
@@ -40,6 +43,16 @@ impl Progress {
     /// A phase that goes through so many rows.
     pub(crate) fn rows(quiet: bool, what: &str, total: usize) -> Progress {
         Progress::new(quiet, Some(total as u64), ROWS, what)
+    }
+
+    /// A phase of which the part that is done is known.
+    pub(crate) fn percent(quiet: bool, what: &str) -> Progress {
+        Progress::new(quiet, Some(PARTS), PERCENT, what)
+    }
+
+    /// So much of the phase is done, from 0 to 1.
+    pub(crate) fn part(&self, part: f64) {
+        self.bar.set_position((part.clamp(0.0, 1.0) * PARTS as f64) as u64);
     }
 
     fn new(quiet: bool, total: Option<u64>, template: &'static str, what: &str) -> Progress {

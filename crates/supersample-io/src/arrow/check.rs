@@ -31,8 +31,8 @@ fn cut(what: &str) -> Error {
 
 /// Makes sure that every block of a file or message of a stream lies within the file, and that no buffer claims to unpack
 /// to more than it can. The reader makes room on the word of the file, and a forged one can ask for more than there is in
-/// the machine.
-pub(super) fn check(origin: &Origin) -> Result<()> {
+/// the machine. Gives the number of rows that the heads of the batches name.
+pub(super) fn check(origin: &Origin) -> Result<u64> {
     match origin.start(6)? == b"ARROW1" {
         true => check_file(origin),
         false => check_stream(origin),
@@ -49,7 +49,7 @@ fn read_at(file: &mut Handle, at: u64, length: u64, len: u64, what: &str) -> Res
     Ok(bytes)
 }
 
-fn check_file(origin: &Origin) -> Result<()> {
+fn check_file(origin: &Origin) -> Result<u64> {
     let (mut file, len) = (origin.file()?, origin.len());
     // The last ten bytes: the length of the footer before them, and the magic word.
     let end = len.checked_sub(10).ok_or_else(|| cut("it"))?;
@@ -60,6 +60,7 @@ fn check_file(origin: &Origin) -> Result<()> {
     let footer = read_at(&mut file, start, length, len, "its footer")?;
     let Ok(footer) = root_as_footer(&footer) else { return Err(cut("its footer")) };
     let schema = footer.schema().and_then(|schema| try_fb_to_schema(schema).ok());
+    let mut rows = 0_u64;
     for block in footer.recordBatches().iter().chain(&footer.dictionaries()).flat_map(|blocks| blocks.iter())
     {
         let sizes = [block.offset(), i64::from(block.metaDataLength()), block.bodyLength()];
@@ -75,13 +76,14 @@ fn check_file(origin: &Origin) -> Result<()> {
         let message = bytes.get(start..).and_then(|bytes| root_as_message(bytes).ok());
         let message = message.ok_or_else(|| malformed("the head of a block is damaged"))?;
         check_message(&mut file, &message, offset + head, len, schema.as_ref())?;
+        rows = rows.saturating_add(rows_of(&message));
     }
-    Ok(())
+    Ok(rows)
 }
 
-fn check_stream(origin: &Origin) -> Result<()> {
+fn check_stream(origin: &Origin) -> Result<u64> {
     let (mut file, len) = (origin.file()?, origin.len());
-    let (mut at, mut schema) = (0, None);
+    let (mut at, mut schema, mut rows) = (0, None, 0_u64);
     // A stream ends with a length of 0, or just so.
     while at + 4 <= len {
         let mut word = read_at(&mut file, at, 4, len, "a message")?;
@@ -102,10 +104,16 @@ fn check_stream(origin: &Origin) -> Result<()> {
             schema = try_fb_to_schema(found).ok();
         }
         check_message(&mut file, &message, at, len, schema.as_ref())?;
+        rows = rows.saturating_add(rows_of(&message));
         let body = u64::try_from(message.bodyLength()).map_err(|_| cut("a message"))?;
         at = at.checked_add(body).filter(|&end| end <= len).ok_or_else(|| cut("a message"))?;
     }
-    Ok(())
+    Ok(rows)
+}
+
+/// How many rows a message says it has; 0 where it is of another kind.
+fn rows_of(message: &Message<'_>) -> u64 {
+    message.header_as_record_batch().and_then(|batch| u64::try_from(batch.length()).ok()).unwrap_or(0)
 }
 
 /// Looks at the buffers of one message whose body starts at `body`.

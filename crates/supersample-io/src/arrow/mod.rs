@@ -14,8 +14,8 @@ use crate::frame::{Column, Frame};
 use crate::guard::guarded;
 use crate::origin::Origin;
 use crate::reading::Missing;
-use crate::source::{Dress, Part, Source};
-use crate::table::{self, Batches, Numbers};
+use crate::source::{Dress, Part, Sink, Source};
+use crate::table::{self, Batches};
 use crate::{Error, Reading, Result};
 
 const TITLE: &str = "Arrow IPC";
@@ -42,19 +42,38 @@ fn batches(origin: &Origin) -> Result<(SchemaRef, Batches)> {
     Ok((reader.schema(), Box::new(reader.map(|batch| batch.map_err(|error| malformed(&error))))))
 }
 
-pub(crate) fn read(origin: Origin, reading: &Reading<'_>, missing: Missing) -> Result<Part> {
+/// Reads a file or stream of Arrow, a batch of its own at a time.
+pub(crate) fn read(
+    origin: Origin,
+    reading: &Reading<'_>,
+    missing: Missing,
+    sink: &mut dyn Sink,
+) -> Result<Part> {
     guarded(TITLE, || {
-        check::check(&origin)?;
+        let all = check::check(&origin)?;
         let (schema, batches) = batches(&origin)?;
         let choice = table::choose(&schema, reading)?;
-        let Numbers { values, weights } = table::read(batches, &choice, missing, |position| position)?;
-        Ok(Part::plain(choice, values, weights, Box::new(ArrowSource { origin, schema })))
+        let rows = table::read(batches, &choice, missing, |position| position, all, sink)?;
+        Ok(Part::plain(choice, rows, Box::new(ArrowSource { origin, schema })))
+    })
+}
+
+/// How many rows and parameters the heads of the batches promise.
+pub(crate) fn expected(origin: &Origin, reading: &Reading<'_>) -> Result<Option<(usize, usize)>> {
+    guarded(TITLE, || {
+        let rows = check::check(origin)?;
+        let parameters = table::choose(&batches(origin)?.0, reading)?.columns.len();
+        Ok(Some((usize::try_from(rows).unwrap_or(usize::MAX), parameters)))
     })
 }
 
 impl Source for ArrowSource {
     fn format(&self) -> Format {
         Format::Arrow
+    }
+
+    fn origin(&self) -> &Origin {
+        &self.origin
     }
 
     fn column(&self, position: usize, _: usize) -> Result<Column> {

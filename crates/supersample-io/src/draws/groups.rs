@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::Draws;
+use crate::selection::id_name;
 use crate::{Error, Place, Result};
 
 /// The values of a column, each once, and which of them each row has.
@@ -28,7 +29,16 @@ impl Draws {
     /// [`group_column`](crate::Reading::group_column); `None` where none was. A file without a column `chain` has its
     /// own chains: the file, or what it says.
     pub fn groups(&self) -> Result<Option<Groups>> {
-        let Some(column) = &self.group_column else { return Ok(None) };
+        self.group_column.as_ref().map(|column| self.grouped_by(column.position)).transpose()
+    }
+
+    /// The rows by chain: by a column of that name where there is one, else by the chains that the files are.
+    pub fn by_chain(&self) -> Result<Groups> {
+        self.grouped_by(self.names().iter().position(|name| id_name(name) == Some("chain")))
+    }
+
+    /// The rows by the values of the column at this position, or by the chains that the files are.
+    fn grouped_by(&self, position: Option<usize>) -> Result<Groups> {
         let (mut names, mut of_row) = (Vec::new(), Vec::with_capacity(self.len()));
         let mut places: HashMap<String, usize> = HashMap::new();
         let mut add = |label: String| {
@@ -38,9 +48,9 @@ impl Draws {
             });
             of_row.push(place);
         };
-        let Some(position) = column.position else {
+        let Some(position) = position else {
             (0..self.len()).for_each(|row| add(self.chain_and_draw(row).0.to_string()));
-            return Ok(Some(Groups { names, of_row }));
+            return Ok(Groups { names, of_row });
         };
         let name = &self.names()[position];
         for file in &self.files {
@@ -60,7 +70,7 @@ impl Draws {
             let cells = cells.map_err(|error| error.in_file(&file.path))?;
             (0..file.rows).for_each(|row| add(label(cells.text(file.own_row(file.first_row + row)))));
         }
-        Ok(Some(Groups { names, of_row }))
+        Ok(Groups { names, of_row })
     }
 }
 
@@ -93,6 +103,24 @@ mod tests {
         let groups = draws.groups().unwrap().unwrap();
         assert_eq!(groups.sizes().iter().sum::<usize>(), draws.len());
         (groups.names, groups.of_row)
+    }
+
+    #[test]
+    fn chains_are_those_of_a_column_or_of_the_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("d.csv");
+        let by_chain = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            Draws::read(&[&path, &path], &Reading::default()).unwrap().by_chain()
+        };
+        let told = by_chain("x,.chain\n1,3\n2,3\n4,5\n").unwrap();
+        assert_eq!(
+            (told.names, told.of_row),
+            (vec!["3".to_string(), "5".to_string()], vec![0, 0, 1, 0, 0, 1])
+        );
+        let files = by_chain("x\n1\n2\n").unwrap();
+        assert_eq!((files.names, files.of_row), (vec!["1".to_string(), "2".to_string()], vec![0, 0, 1, 1]));
+        assert!(by_chain("x,chain\n1,\n2,3\n").is_err());
     }
 
     #[test]

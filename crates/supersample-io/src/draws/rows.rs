@@ -62,8 +62,8 @@ impl Draws {
     /// more than once. From text to text of the same separator each row goes out character for character.
     ///
     /// Behind the columns of the file come `chain` and `draw` from 1 and `row` from 0, each unless the file has such a
-    /// column, and `weight` where weights are given. An .npy file has no names and holds the parameters alone. What the
-    /// format cannot hold is left out; [`check_output`](Self::check_output) says what that is.
+    /// column, and `weight` where weights are given. An .npy file has no names and holds the parameters and the functions
+    /// alone. What the format cannot hold is left out; [`check_output`](Self::check_output) says what that is.
     ///
     /// # Panics
     /// If a row is not in the files.
@@ -95,8 +95,8 @@ impl Draws {
                 Some(descr) => self.write_arrays(rows, descr, out),
                 None => {
                     let frame = self.frame(rows)?;
-                    let is_parameter = |(position, _): &(usize, _)| self.choice.parameters.contains(position);
-                    let columns = frame.columns.into_iter().enumerate().filter(is_parameter);
+                    let is_number = |(position, _): &(usize, _)| self.choice.columns.contains(position);
+                    let columns = frame.columns.into_iter().enumerate().filter(is_number);
                     npy::write_numbers(columns.map(|(_, (_, column))| column).collect(), out)
                 }
             },
@@ -136,11 +136,11 @@ impl Draws {
     }
 
     fn write_arrays(&self, rows: &[usize], descr: &str, out: &mut dyn Write) -> Result<()> {
-        out.write_all(&npy::header(descr, &[rows.len(), self.dim()]))?;
+        out.write_all(&npy::header(descr, &[rows.len(), self.choice.columns.len()]))?;
         for &row in rows {
             let file = self.file_of(row);
             let npy = file.source.as_npy().ok_or(Error::Changed)?;
-            let bytes = npy.raw_rows(&[file.own_row(row)], &self.choice.parameters);
+            let bytes = npy.raw_rows(&[file.own_row(row)], &self.choice.columns);
             out.write_all(&bytes.map_err(|error| error.in_file(&file.path))?)?;
         }
         Ok(())

@@ -56,8 +56,8 @@ impl Survey {
     /// Looks at all of the files. What [`Draws::read`] would refuse about a cell is counted instead; a file that is no table
     /// is refused as there.
     pub fn read(paths: &[impl AsRef<Path>], reading: &Reading<'_>) -> Result<Survey> {
-        let draws = Draws::gather(paths, reading, Missing::AnyKept)?;
-        let (rows, dim) = (draws.len(), draws.dim());
+        let draws = Draws::read_with(paths, reading, Missing::AnyKept)?;
+        let (rows, dim) = (draws.len(), draws.choice.columns.len());
         let weights = draws.weights();
         let is_whole = |row: usize| {
             let of_row = &draws.values[row * dim..(row + 1) * dim];
@@ -65,7 +65,7 @@ impl Survey {
                 && !weights.is_some_and(|weights| weights[row].is_nan())
         };
         let column = |(position, name): (usize, &String)| {
-            let slot = draws.choice.parameters.binary_search(&position).ok();
+            let slot = draws.choice.columns.binary_search(&position).ok();
             let cells: Option<Vec<f64>> = match (slot, weights) {
                 (Some(slot), _) => Some((0..rows).map(|row| draws.values[row * dim + slot]).collect()),
                 (None, Some(weights)) if draws.choice.weight == Some(position) => Some(weights.to_vec()),

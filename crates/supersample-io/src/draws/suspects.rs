@@ -6,10 +6,12 @@ use crate::{Note, Reading, Use};
 
 /// Fewer rows than this count by chance.
 const FEWEST_COUNTED: usize = 3;
+/// A column that begins again more often than this is not looked at any further.
+const MOST_CHAINS: usize = 10_000;
 
 impl Draws {
     /// Notes on what was left out and on columns that may not be what they are used as.
-    pub(super) fn add_notes(&mut self, reading: &Reading<'_>) {
+    pub(super) fn add_notes(&mut self, reading: &Reading<'_>, counting: &Counting) {
         let mut notes = Vec::new();
         if self.mean_rows > 0 {
             notes.push(Note::MeanRows { rows: self.mean_rows });
@@ -32,12 +34,13 @@ impl Draws {
             let own = such(&|one| *one == Use::OwnWeight).into_iter().next();
             notes.extend(own.map(|column| Note::WeightsNotUsed { column }));
             let suspects = |is_one: &dyn Fn(usize, &str) -> bool| {
-                let parameters = self.choice.parameters.iter().copied().enumerate();
+                let columns = self.choice.columns.iter().copied().enumerate();
+                let parameters = columns.filter(|&(_, i)| self.uses()[i] == Use::Parameter);
                 named(
                     parameters.filter(|&(slot, i)| is_one(slot, &self.names()[i])).map(|(_, i)| i).collect(),
                 )
             };
-            let ids = suspects(&|slot, name| is_id_like(name) || self.counts(slot));
+            let ids = suspects(&|slot, name| is_id_like(name) || self.counts(slot, counting));
             if !ids.is_empty() {
                 notes.push(Note::LookLikeIds { columns: ids });
             }
@@ -49,18 +52,61 @@ impl Draws {
         self.notes.extend(notes);
     }
 
-    /// Whether a parameter counts 0, 1, 2, … or 1, 2, 3, …: in the whole, in each file, or in each chain.
-    fn counts(&self, slot: usize) -> bool {
-        let dim = self.dim();
-        let value = |row: usize| self.values[row * dim + slot];
-        let first = value(0);
-        if self.len() < FEWEST_COUNTED || first != 0.0 && first != 1.0 {
-            return false;
+    /// Whether a parameter counts 0, 1, 2, … or 1, 2, 3, …: in the whole, in each file, or in each chain. Slots are those of
+    /// all numbers, functions among them.
+    fn counts(&self, slot: usize, counting: &Counting) -> bool {
+        let column = counting.columns.iter().flatten().find(|column| column.slot == slot);
+        self.len() >= FEWEST_COUNTED
+            && column.is_some_and(|column| column.starts.iter().all(|&row| self.chain_and_draw(row).1 == 1))
+    }
+}
+
+/// The parameters that have counted from 0 or 1 so far, while rows go by.
+#[derive(Debug, Default)]
+pub(super) struct Counting {
+    /// None before the first row.
+    columns: Option<Vec<CountingColumn>>,
+    rows: usize,
+}
+
+/// A parameter that has counted so far.
+#[derive(Debug)]
+struct CountingColumn {
+    slot: usize,
+    first: f64,
+    last: f64,
+    /// Rows at which it has begun again; whether chains begin there is known only once the file has been read.
+    starts: Vec<usize>,
+}
+
+impl Counting {
+    /// Looks at the next rows; the first that does not count takes its column off the list, so this costs next to nothing.
+    pub(super) fn see(&mut self, values: &[f64], dim: usize) {
+        if values.is_empty() {
+            return;
         }
-        (1..self.len()).all(|row| {
-            let is_start = || self.chain_and_draw(row).1 == 1 && value(row) == first;
-            value(row) == value(row - 1) + 1.0 || is_start()
-        })
+        let counts = |slot: usize| values[slot] == 0.0 || values[slot] == 1.0;
+        let column = |slot: usize| {
+            let first = values[slot];
+            CountingColumn { slot, first, last: first - 1.0, starts: Vec::new() }
+        };
+        let columns =
+            self.columns.get_or_insert_with(|| (0..dim).filter(|&slot| counts(slot)).map(column).collect());
+        let first_row = self.rows;
+        self.rows += values.len() / dim;
+        columns.retain_mut(|column| {
+            let cells = values.iter().skip(column.slot).step_by(dim).enumerate();
+            for (i, &value) in cells {
+                if value != column.last + 1.0 {
+                    if value != column.first || column.starts.len() == MOST_CHAINS {
+                        return false;
+                    }
+                    column.starts.push(first_row + i);
+                }
+                column.last = value;
+            }
+            true
+        });
     }
 }
 

@@ -142,6 +142,16 @@ impl Layout {
         (by_draws && by_chains).then_some(self.row_bytes)
     }
 
+    /// Bytes of the entries of one row.
+    pub(crate) fn row_bytes(&self) -> usize {
+        self.row_bytes
+    }
+
+    /// Bytes from one draw of a chain to the next.
+    pub(crate) fn draw_stride(&self) -> usize {
+        self.draw_stride
+    }
+
     /// A cell among the bytes from the start of its row on.
     pub(crate) fn cell<'a>(&self, slot: usize, from_row: &'a [u8]) -> &'a [u8] {
         let slot = &self.slots[slot];

@@ -3,18 +3,20 @@
 mod header;
 mod layout;
 mod literal;
+mod stretch;
 
 use std::io::{BufReader, Read, Seek, SeekFrom, Write};
 
 pub(crate) use self::header::{Header, Kind, malformed};
 pub(crate) use self::layout::Layout;
 pub use self::layout::Shape;
+use self::stretch::{Blocks, Stretch};
 use crate::error::cell;
 use crate::format::Format;
 use crate::frame::{Column, Frame};
 use crate::origin::Origin;
 use crate::reading::{Choice, Missing};
-use crate::source::{Dress, Holds, Part, Source};
+use crate::source::{Dress, Holds, Part, Sink, Source};
 use crate::{Error, Note, Place, Reading, Result, Use};
 
 /// An .npy file after its first pass.
@@ -81,47 +83,56 @@ fn head(origin: &Origin, reading: &Reading<'_>) -> Result<(Header, Layout, Choic
     Ok((header, layout, choice, notes))
 }
 
-pub(crate) fn read(origin: Origin, reading: &Reading<'_>, missing: Missing) -> Result<Part> {
+/// Reads an .npy, a block of rows at a time.
+pub(crate) fn read(
+    origin: Origin,
+    reading: &Reading<'_>,
+    missing: Missing,
+    sink: &mut dyn Sink,
+) -> Result<Part> {
+    read_in_blocks(origin, reading, missing, sink, Blocks::default())
+}
+
+fn read_in_blocks(
+    origin: Origin,
+    reading: &Reading<'_>,
+    missing: Missing,
+    sink: &mut dyn Sink,
+    blocks: Blocks,
+) -> Result<Part> {
     let (header, layout, choice, notes) = head(&origin, reading)?;
-    let (rows, dim) = (layout.rows(), choice.parameters.len());
-    let mut values = Vec::with_capacity(rows * dim);
-    let mut weights = choice.weight.map(|_| Vec::with_capacity(rows));
-    let mut stream = BufReader::with_capacity(1 << 20, origin.file()?);
-    stream.seek(SeekFrom::Start(header.start as u64)).map_err(Error::Unreadable)?;
-    let piece = layout.row_in_one_piece();
-    let mut bytes = Vec::new();
-    match piece {
-        Some(piece) => bytes.resize(piece, 0),
-        // Columns, or chains, come one after the other: all of it is needed for the first row.
-        None => _ = stream.read_to_end(&mut bytes).map_err(Error::Unreadable)?,
-    }
-    for row in 0..rows {
-        let from_row = match piece {
-            Some(_) => {
-                stream.read_exact(&mut bytes).map_err(Error::Unreadable)?;
-                &bytes[..]
-            }
-            None => &bytes[layout.start(row)..],
-        };
-        for (position, is_weight) in choice.wanted() {
-            let value = layout.slots[position].entry.number(layout.cell(position, from_row));
-            let place = || Place { row: row + 1, line: None, column: choice.names[position].clone() };
-            let value = cell(Some(value), missing, is_weight, place)?;
-            match (&mut weights, is_weight) {
-                (Some(weights), true) => weights.push(value),
-                _ => values.push(value),
+    sink.begin(&choice)?;
+    let (rows, dim) = (layout.rows(), choice.columns.len());
+    sink.expect(rows * dim);
+    let wanted: Vec<(usize, bool)> = choice.wanted().collect();
+    let mut stretch = Stretch::new(&header, &layout, &wanted, blocks);
+    let mut file = origin.file()?;
+    let (mut values, mut weights) = (Vec::new(), Vec::new());
+    let mut row = 0;
+    while row < rows {
+        let end = stretch.read(&mut file, row)?;
+        values.clear();
+        weights.clear();
+        for row in row..end {
+            for (at, &(position, is_weight)) in wanted.iter().enumerate() {
+                let value = layout.slots[position].entry.number(stretch.cell(row, at));
+                let place = || Place { row: row + 1, line: None, column: choice.names[position].clone() };
+                let value = cell(Some(value), missing, is_weight, place)?;
+                if is_weight { &mut weights } else { &mut values }.push(value);
             }
         }
+        sink.take(&values, &weights, end as f64 / rows as f64)?;
+        row = end;
     }
     let draws_per_chain = (layout.chains > 1).then_some(layout.draws);
     let source = Box::new(NpySource { origin, header, layout });
-    Ok(Part { draws_per_chain, notes, ..Part::plain(choice, values, weights, source) })
+    Ok(Part { draws_per_chain, notes, ..Part::plain(choice, rows, source) })
 }
 
 /// How many rows and parameters the header promises.
 pub(crate) fn expected(origin: &Origin, reading: &Reading<'_>) -> Result<Option<(usize, usize)>> {
     let (_, layout, choice, _) = head(origin, reading)?;
-    Ok(Some((layout.rows(), choice.parameters.len())))
+    Ok(Some((layout.rows(), choice.columns.len())))
 }
 
 impl NpySource {
@@ -163,6 +174,10 @@ impl NpySource {
 impl Source for NpySource {
     fn format(&self) -> Format {
         Format::Npy
+    }
+
+    fn origin(&self) -> &Origin {
+        &self.origin
     }
 
     fn column(&self, position: usize, rows: usize) -> Result<Column> {

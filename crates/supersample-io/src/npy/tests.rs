@@ -110,3 +110,49 @@ fn rows_go_out_in_the_type_they_came_in() {
     let halves = file("'<f2'", false, &[2], &[0x00, 0x3c, 0x00, 0xc0]);
     assert_eq!(read_as(&halves, None).values(), [1.0, -2.0]);
 }
+
+/// Blocks of any size give what the whole gives, wherever the cells lie.
+#[test]
+fn blocks_of_rows_give_the_whole_array() {
+    struct Rows(Vec<f64>, Vec<f64>);
+    impl Sink for Rows {
+        fn begin(&mut self, _: &Choice) -> Result<()> {
+            Ok(())
+        }
+
+        fn take(&mut self, values: &[f64], weights: &[f64], part: f64) -> Result<()> {
+            assert!(!values.is_empty() && (0.0..=1.0).contains(&part));
+            self.0.extend_from_slice(values);
+            self.1.extend_from_slice(weights);
+            Ok(())
+        }
+    }
+    let (a, b, c) = (5, 7, 3);
+    let numbers = || doubles((0..a * b * c).map(|at| at * 37 % 101));
+    for fortran in [false, true] {
+        let file = file("'<f8'", fortran, &[a, b, c], &numbers());
+        for shape in [Shape::Rows, Shape::ChainDraw, Shape::DrawChain] {
+            let reading = Reading { shape: Some(shape), ..Reading::default() };
+            let whole = Draws::read(&[file.path()], &reading).unwrap();
+            let weight = whole.names()[1].clone();
+            let weighted = Reading { weight_column: Some(&weight), ..reading.clone() };
+            let with_weights = Draws::read(&[file.path()], &weighted).unwrap();
+            for bytes in [1, 8, 60, 200, 1 << 20] {
+                for limit in [0, 1 << 20] {
+                    let blocks = Blocks { bytes, whole: limit };
+                    let read = |reading: &Reading<'_>| {
+                        let (origin, mut rows) = (Origin::open(file.path()).unwrap(), Rows(vec![], vec![]));
+                        read_in_blocks(origin, reading, Missing::Refused, &mut rows, blocks).unwrap();
+                        rows
+                    };
+                    assert_eq!(read(&reading).0, whole.values(), "{fortran} {shape} {bytes} {limit}");
+                    let Rows(values, weights) = read(&weighted);
+                    assert_eq!(
+                        (&values[..], Some(&weights[..])),
+                        (with_weights.values(), with_weights.weights())
+                    );
+                }
+            }
+        }
+    }
+}

@@ -11,7 +11,7 @@ use crate::frame::{Column, Frame};
 use crate::npy::{self, Header, Layout, Shape};
 use crate::origin::Origin;
 use crate::reading::Missing;
-use crate::source::{Dress, Part, Source};
+use crate::source::{Dress, Part, Sink, Source};
 use crate::{Error, Note, Place, Reading, Result};
 
 /// What the first axes of the arrays count, how many rows that gives, and whether it could be something else.
@@ -75,7 +75,13 @@ pub(crate) struct NpzSource {
     shape: Shape,
 }
 
-pub(crate) fn read(origin: Origin, reading: &Reading<'_>, missing: Missing) -> Result<Part> {
+/// Reads an .npz: array after array, so that its rows are whole only at the end.
+pub(crate) fn read(
+    origin: Origin,
+    reading: &Reading<'_>,
+    missing: Missing,
+    sink: &mut dyn Sink,
+) -> Result<Part> {
     let mut file = origin.file()?;
     let all = members(&mut file, origin.len())?;
     let headers: Vec<Option<Header>> = all
@@ -110,8 +116,9 @@ pub(crate) fn read(origin: Origin, reading: &Reading<'_>, missing: Missing) -> R
     let names = layouts.iter().flat_map(|layout| &layout.slots).map(|slot| slot.name.clone()).collect();
     let choice = reading.choose(names, &npy::found(&layouts))?;
     npy::check_numbers(&choice, &layouts)?;
+    sink.begin(&choice)?;
 
-    let dim = choice.parameters.len();
+    let dim = choice.columns.len();
     let mut values = vec![0.0; rows * dim];
     let mut weights = choice.weight.map(|_| vec![0.0; rows]);
     let mut first = 0;
@@ -139,18 +146,23 @@ pub(crate) fn read(origin: Origin, reading: &Reading<'_>, missing: Missing) -> R
             }
         }
     }
+    sink.take(&values, weights.as_deref().unwrap_or_default(), 1.0)?;
     let mut notes = Vec::from_iter(axes.note);
     if !left_out.is_empty() {
         notes.push(Note::MembersLeftOut { members: left_out, rows });
     }
     let source = Box::new(NpzSource { origin, members, shape: axes.shape });
     let draws_per_chain = (chains > 1).then_some(draws);
-    Ok(Part { draws_per_chain, notes, ..Part::plain(choice, values, weights, source) })
+    Ok(Part { draws_per_chain, notes, ..Part::plain(choice, rows, source) })
 }
 
 impl Source for NpzSource {
     fn format(&self) -> Format {
         Format::Npz
+    }
+
+    fn origin(&self) -> &Origin {
+        &self.origin
     }
 
     fn column(&self, position: usize, rows: usize) -> Result<Column> {

@@ -15,8 +15,8 @@ pub(crate) const MARK_EVERY: usize = 64;
 pub(crate) enum Role {
     /// Not at all; its cells may be anything.
     Skipped,
-    /// A coordinate of the points.
-    Parameter,
+    /// A coordinate of the points, or a function.
+    Number,
     /// The weight of the row.
     Weight,
 }
@@ -24,7 +24,7 @@ pub(crate) enum Role {
 /// The numbers of some whole records.
 #[derive(Debug, Default)]
 pub(crate) struct Chunk {
-    /// Parameters, row after row.
+    /// Parameters and functions, row after row.
     pub(crate) values: Vec<f64>,
     pub(crate) weights: Vec<f64>,
     pub(crate) rows: usize,
@@ -58,10 +58,10 @@ pub(crate) fn read(
     missing: Missing,
 ) -> Result<Chunk, Trouble> {
     let mut chunk = Chunk::default();
-    let parameters = roles.iter().filter(|&&role| role == Role::Parameter).count();
+    let columns = roles.iter().filter(|&&role| role == Role::Number).count();
     // About what the first line suggests; a little more than is needed costs nothing.
     let line = memchr(dialect.terminator, bytes).map_or(bytes.len(), |end| end + 1);
-    chunk.values.reserve(parameters * (bytes.len() / line.max(1) + 16));
+    chunk.values.reserve(columns * (bytes.len() / line.max(1) + 16));
     let mut at = 0;
     while at < bytes.len() {
         if dialect.is_passed_over(bytes, at) {
@@ -268,7 +268,7 @@ mod tests {
             cells in prop::collection::vec("[ ]?[-+]?[0-9]{0,3}[.]?[0-9]{0,20}(e[-+]?[0-9]{1,2})?[ ]?|nan|\"1\"", 3),
         ) {
             let text = cells.join(",") + "\n";
-            let roles = [Role::Parameter, Role::Weight, Role::Parameter];
+            let roles = [Role::Number, Role::Weight, Role::Number];
             let mut careful = Chunk::default();
             let expected = careful_row(text.as_bytes(), 0, COMMA, &roles, Missing::Refused, &mut careful);
             match read(text.as_bytes(), COMMA, &roles, Missing::Refused) {
@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn skipped_columns_may_hold_anything() {
-        let roles = [Role::Skipped, Role::Parameter, Role::Skipped];
+        let roles = [Role::Skipped, Role::Number, Role::Skipped];
         let chunk = read(b"x y,1.5,\n\n\"a,\n\",2,z\r\n,3,", COMMA, &roles, Missing::Refused).unwrap();
         assert_eq!((chunk.values, chunk.rows, chunk.lines), (vec![1.5, 2.0, 3.0], 3, 5));
         assert_eq!(chunk.marks, [(0, 0)]);
@@ -301,7 +301,7 @@ mod tests {
 
     #[test]
     fn missing_cells_are_kept_only_where_asked() {
-        let roles = [Role::Parameter, Role::Parameter];
+        let roles = [Role::Number, Role::Number];
         let values =
             |text: &str, missing| read(text.as_bytes(), COMMA, &roles, missing).map(|chunk| chunk.values);
         for text in ["1,\n", "1,NA\n", "1,nan\n", "1, NaN\n"] {

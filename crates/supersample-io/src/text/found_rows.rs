@@ -85,6 +85,10 @@ impl Source for TextSource {
         Format::Text
     }
 
+    fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
     fn as_text(&self) -> Option<&TextSource> {
         Some(self)
     }

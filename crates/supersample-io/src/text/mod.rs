@@ -23,7 +23,7 @@ use self::records::{Dialect, End};
 use crate::frame::Frame;
 use crate::origin::Origin;
 use crate::reading::{Choice, Missing};
-use crate::source::{Dress, Part};
+use crate::source::{Dress, Part, Sink};
 use crate::words::shown;
 use crate::{Error, Note, Place, Reading, Result};
 
@@ -35,7 +35,12 @@ const PIECE: usize = 512 << 10;
 const LONGEST_RECORD: usize = 256 << 20;
 
 /// Reads a file of text.
-pub(crate) fn read(origin: Origin, reading: &Reading<'_>, missing: Missing) -> Result<Part> {
+pub(crate) fn read(
+    origin: Origin,
+    reading: &Reading<'_>,
+    missing: Missing,
+    sink: &mut dyn Sink,
+) -> Result<Part> {
     let mut blocks = Blocks { stream: origin.reader(0)?, is_over: false };
     let mut block = Vec::new();
     blocks.extend(&mut block)?;
@@ -48,11 +53,19 @@ pub(crate) fn read(origin: Origin, reading: &Reading<'_>, missing: Missing) -> R
     let first_row = first_record(&block[start..], dialect);
     let mean_rows = usize::from(!first_row.is_empty() && stan::starts_with_mean(stan, &names, &first_row));
     let choice = choose(names, &block[start..], dialect, reading)?;
+    sink.begin(&choice)?;
     let mut roles = vec![Role::Skipped; choice.names.len()];
     for (column, is_weight) in choice.wanted() {
-        roles[column] = if is_weight { Role::Weight } else { Role::Parameter };
+        roles[column] = if is_weight { Role::Weight } else { Role::Number };
     }
-    let mut read = Rows { parameters: choice.parameters.len(), lines, ..Rows::default() };
+    let warmup_rows = if reading.keep_warmup { 0 } else { stan.map_or(0, |run| run.warmup_rows()) };
+    let mut read = Rows {
+        columns: choice.columns.len(),
+        has_weights: choice.weight.is_some(),
+        left_out: warmup_rows + mean_rows,
+        lines,
+        ..Rows::default()
+    };
     let (mut offset, mut at) = (start as u64, start);
     loop {
         let is_last = blocks.is_over;
@@ -72,24 +85,31 @@ pub(crate) fn read(origin: Origin, reading: &Reading<'_>, missing: Missing) -> R
             || parse(&block[at..end], &pieces, dialect, &roles, missing),
             || if is_last { Ok(()) } else { blocks.extend(&mut next) },
         );
-        for ((chunk, trouble), (piece, _)) in chunks.into_iter().zip(&pieces) {
-            read.append(chunk, offset + *piece as u64);
+        let bytes_of_file = origin.len().max(1) as f64;
+        for ((chunk, trouble), (piece, end)) in chunks.into_iter().zip(&pieces) {
+            // A packed file does not say how far it is but by what has been taken of it.
+            let part = match origin.packing() {
+                None => (offset + *end as u64) as f64 / bytes_of_file,
+                Some(_) => origin.unpacked() as f64 / bytes_of_file,
+            };
+            read.append(&chunk, offset + *piece as u64, part.min(1.0), sink)?;
             if let Some(trouble) = trouble {
                 return Err(read.explain(trouble, &choice));
             }
         }
         more?;
         offset += (end - at) as u64;
-        read.expect(origin.len(), origin.packing().is_some(), offset);
+        if origin.packing().is_none() && offset > 0 {
+            // So that the numbers are not moved again and again.
+            let rows = read.rows as f64 * (origin.len() as f64 / offset as f64) * 1.01;
+            sink.expect((rows as usize).saturating_mul(read.columns));
+        }
         if is_last {
             break;
         }
         (block, at) = (next, 0);
     }
-    let warmup = match reading.keep_warmup {
-        true => 0,
-        false => stan.map_or(0, |run| run.warmup_rows().min(read.rows)),
-    };
+    let warmup = warmup_rows.min(read.rows);
     let skipped = warmup + mean_rows;
     // CmdStan ends every line; a file that ends within one was cut, and its last number may be wrong.
     if stan.is_some() && block.last().is_some_and(|&byte| byte != dialect.terminator) {
@@ -98,16 +118,11 @@ pub(crate) fn read(origin: Origin, reading: &Reading<'_>, missing: Missing) -> R
     if read.rows == skipped {
         return Err(if warmup == 0 { Error::NoRows } else { Error::OnlyWarmup { rows: warmup } });
     }
-    read.values.drain(..skipped * read.parameters);
-    read.weights.drain(..skipped.min(read.weights.len()));
-    let weights = roles.contains(&Role::Weight).then_some(read.weights);
     let source = TextSource { header, line_break, origin, dialect, marks: read.marks, skipped };
     Ok(Part {
         rows: read.rows - skipped,
         has_warmup: stan.is_some_and(|run| run.warmup_rows() > 0),
         choice,
-        values: read.values,
-        weights,
         warmup,
         mean_rows,
         draws_per_chain: None,
@@ -163,7 +178,7 @@ pub(crate) fn expected(origin: &Origin, reading: &Reading<'_>) -> Result<Option<
     let mut block = Vec::new();
     blocks.extend(&mut block)?;
     let head = Head::new(&mut block, &mut blocks, reading)?;
-    let parameters = choose(head.names, &block[head.start..], head.dialect, reading)?.parameters.len();
+    let parameters = choose(head.names, &block[head.start..], head.dialect, reading)?.columns.len();
     let lines = memchr_iter(head.dialect.terminator, &block[head.start..]).count();
     if origin.packing().is_some() || lines == 0 {
         return Ok(None);
@@ -243,35 +258,27 @@ fn parse(
     pieces.par_iter().map(one).collect()
 }
 
-/// The numbers read so far.
+/// How far the reading is.
 #[derive(Default)]
 struct Rows {
-    parameters: usize,
-    values: Vec<f64>,
-    weights: Vec<f64>,
+    columns: usize,
+    has_weights: bool,
+    /// Rows at the top that are not handed on.
+    left_out: usize,
     rows: usize,
     lines: usize,
     marks: Vec<(u64, u64)>,
 }
 
 impl Rows {
-    fn append(&mut self, chunk: Chunk, offset: u64) {
+    fn append(&mut self, chunk: &Chunk, offset: u64, part: f64, sink: &mut dyn Sink) -> Result<()> {
         let marks = chunk.marks.iter().map(|&(row, at)| ((self.rows + row) as u64, offset + at as u64));
         self.marks.extend(marks);
-        self.values.extend_from_slice(&chunk.values);
-        self.weights.extend_from_slice(&chunk.weights);
+        let skipped = self.left_out.saturating_sub(self.rows).min(chunk.rows);
         self.rows += chunk.rows;
         self.lines += chunk.lines;
-    }
-
-    /// Makes room for what the rest of the file should hold, so that the numbers are not moved again and again.
-    fn expect(&mut self, file: u64, is_packed: bool, read: u64) {
-        if !is_packed && read > 0 {
-            let rows = (self.rows as f64 * (file as f64 / read as f64) * 1.01) as usize;
-            let wanted = rows.saturating_mul(self.parameters);
-            // A reservation is a promise of the system that costs nothing until it is used.
-            let _ = self.values.try_reserve_exact(wanted.saturating_sub(self.values.len()));
-        }
+        let weights = if self.has_weights { &chunk.weights[skipped..] } else { &[] };
+        sink.take(&chunk.values[skipped * self.columns..], weights, part)
     }
 
     fn explain(&self, trouble: Trouble, choice: &Choice) -> Error {

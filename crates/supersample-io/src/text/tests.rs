@@ -253,6 +253,32 @@ fn weights_are_read_beside_the_parameters() {
     assert!(matches!(read_with(b"w,mu\n1,1\n", &both), Err(Error::WeightIsParameter { .. })));
 }
 
+#[test]
+fn functions_are_read_beside_the_parameters_and_dropped_with_them() {
+    let functions = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
+    let reading = Reading {
+        functions: functions(&["y*"]),
+        weight_column: Some("w"),
+        drop_na: true,
+        ..Reading::default()
+    };
+    let text = b"y1,mu,w,y2,tau\n1,10,1,2,100\n3,11,1,NA,101\n5,12,1,6,102\n7,,1,8,103\n";
+    let draws = read_with(text, &reading).unwrap();
+    assert_eq!((draws.parameter_names(), draws.function_names()), (vec!["mu", "tau"], vec!["y1", "y2"]));
+    assert_eq!((draws.len(), draws.dim(), draws.dropped_na()), (2, 2, 2));
+    assert_eq!(draws.values(), [10.0, 100.0, 12.0, 102.0]);
+    assert_eq!(draws.functions(), [1.0, 2.0, 5.0, 6.0]);
+    assert_eq!((draws.row_number(1), draws.weights()), (2, Some(&[1.0, 1.0][..])));
+    let strict = Reading { drop_na: false, ..reading };
+    assert_eq!(
+        read_with(text, &strict).unwrap_err().to_string(),
+        "row 2 (line 3), column 'y2' is 'NA', a missing value; fill it in, leave such rows out with --drop-na, or the \
+         column with --exclude y2"
+    );
+    let weights = Reading { functions: functions(&["w"]), ..strict };
+    assert!(matches!(read_with(text, &weights), Err(Error::WeightIsFunction { .. })));
+}
+
 /// Many blocks and pieces, quoted and not, must give what one small piece gives.
 #[test]
 fn long_files_are_read_in_pieces_without_a_seam() {

@@ -162,6 +162,18 @@ impl Empirical {
         self.clone().precision(Precision::Double)
     }
 
+    /// The precision that was asked for, or double where the samples are few.
+    pub(super) fn precision_asked(&self) -> Precision {
+        if self.points.len() < Precision::MIXED_FROM { Precision::Double } else { self.precision }
+    }
+
+    /// These samples packed in the coordinates and precision of other points; `None` where they are spread too wide for
+    /// that.
+    pub(super) fn packed_beside(&self, other: &Packed) -> Option<Empirical> {
+        let cached = Cached { packed: OnceLock::from(other.beside(&self.points)?), ..Cached::default() };
+        Some(Empirical { cached: Arc::new(cached), ..self.clone() })
+    }
+
     /// Points packed for sums with the samples, and among each other; `None` where they are spread too wide for the
     /// precision in use.
     pub(crate) fn pack_beside(&self, points: &Points) -> Option<Packed> {
@@ -221,9 +233,8 @@ impl Empirical {
     }
 
     pub(super) fn packed(&self) -> &Packed {
-        let precision =
-            if self.points.len() < Precision::MIXED_FROM { Precision::Double } else { self.precision };
-        self.cached.packed.get_or_init(|| Packed::new(&self.kernel, &self.points, precision))
+        let packed = || Packed::new(&self.kernel, &self.points, self.precision_asked());
+        self.cached.packed.get_or_init(packed)
     }
 
     fn own_values(&self) -> &[f64] {

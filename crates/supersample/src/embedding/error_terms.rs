@@ -14,7 +14,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::{Empirical, MeanEmbedding, as_samples};
+use super::{Empirical, MeanEmbedding, as_landmarks, as_samples};
 use crate::row_sampling::subsample;
 use crate::sum::{Packed, Precision};
 use crate::watch::{Progress, Watch, unwatched};
@@ -46,12 +46,20 @@ pub(crate) enum NormFrom {
 #[derive(Debug, Default)]
 pub(super) struct Widened {
     packed: OnceLock<Packed>,
-    sampled_norm: OnceLock<f64>,
+    sampled_bias: OnceLock<f64>,
     full_norm: OnceLock<f64>,
 }
 
 /// Points packed for kernel rows that go with a target, and the target in the precision that goes with the points.
 pub(crate) fn pack(mu: Arc<dyn MeanEmbedding>, points: &Points) -> (Arc<dyn MeanEmbedding>, Packed) {
+    if let Some(landmarks) = as_landmarks(&*mu) {
+        if let Some(packed) = landmarks.pack_beside(points) {
+            return (mu, packed);
+        }
+        let landmarks = landmarks.in_double();
+        let packed = landmarks.pack_beside(points).expect("double precision takes any points");
+        return (Arc::new(landmarks), packed);
+    }
     // Where μ is exact, the kernel rows must be too: their errors would no longer cancel in E_T.
     let Some(samples) = as_samples(&*mu) else {
         let packed = Packed::new(mu.kernel(), points, Precision::Double);
@@ -70,14 +78,20 @@ pub(crate) fn pack(mu: Arc<dyn MeanEmbedding>, points: &Points) -> (Arc<dyn Mean
 #[derive(Clone, Copy)]
 pub(crate) struct ErrorTerms<'a> {
     mu: &'a dyn MeanEmbedding,
+    /// The samples, or those behind landmarks, at which μ itself is to be had.
+    samples: Option<&'a Empirical>,
     /// The samples, where their kernel values are f32.
     mixed: Option<&'a Empirical>,
+    /// Whether ‖μ‖² is an estimate, which no number of pairs would make better.
+    is_estimated: bool,
 }
 
 impl<'a> ErrorTerms<'a> {
     pub(crate) fn of(mu: &'a dyn MeanEmbedding) -> ErrorTerms<'a> {
-        let mixed = as_samples(mu).filter(|samples| samples.precision_in_use() == Precision::Mixed);
-        ErrorTerms { mu, mixed }
+        let landmarks = as_landmarks(mu);
+        let samples = as_samples(mu).or_else(|| landmarks.and_then(|landmarks| landmarks.samples()));
+        let mixed = samples.filter(|samples| samples.precision_in_use() == Precision::Mixed);
+        ErrorTerms { mu, samples, mixed, is_estimated: landmarks.is_some() }
     }
 
     /// How ‖μ‖² must be computed, with the other terms in f64, for the squared error of this many points to be right to
@@ -85,7 +99,7 @@ impl<'a> ErrorTerms<'a> {
     pub(crate) fn norm_needed(&self, squared_error: f64, points: f64) -> Option<NormFrom> {
         if self.mixed.is_none() || squared_error * points.sqrt() >= PROMISED * MIXED_ERROR {
             None
-        } else if squared_error >= PROMISED * SAMPLED_ERROR {
+        } else if squared_error >= PROMISED * SAMPLED_ERROR || self.is_estimated {
             Some(NormFrom::SampledBias)
         } else {
             Some(NormFrom::AllPairs)
@@ -96,10 +110,10 @@ impl<'a> ErrorTerms<'a> {
     pub(crate) fn squared_norm(&self, from: NormFrom) -> Option<f64> {
         match self.mixed {
             None => self.mu.squared_norm(),
-            Some(samples) => Some(match from {
-                NormFrom::AllPairs => samples.widened_norm(&unwatched).expect("nobody ends it"),
-                NormFrom::SampledBias => samples.norm_less_sampled_bias(),
-            }),
+            Some(samples) if from == NormFrom::AllPairs => {
+                Some(samples.widened_norm(&unwatched).expect("nobody ends it"))
+            }
+            Some(samples) => self.mu.squared_norm().map(|norm| norm - samples.sampled_bias()),
         }
     }
 
@@ -108,9 +122,28 @@ impl<'a> ErrorTerms<'a> {
         let mut values = vec![0.0; points.len()];
         match self.mixed {
             Some(samples) => samples.means(Some(&samples.widen(points)), samples.widened(), &mut values),
-            None => self.mu.values_into(points, &mut values),
+            None => self.exact().values_into(points, &mut values),
         }
         values
+    }
+
+    /// μ at points in the precision of the samples, some points after the other; `watch` is told and cannot end it.
+    pub(crate) fn means_told(samples: &Empirical, points: &Points, watch: Watch) -> Vec<f64> {
+        let (total, dim) = (points.len(), points.dim());
+        let at_once = (PAIRS_AT_ONCE / samples.points().len()).max(64);
+        let mut means = vec![0.0; total];
+        let chunks = points.as_slice().chunks(at_once * dim).zip(means.chunks_mut(at_once));
+        for (i, (numbers, means)) in chunks.enumerate() {
+            let _ = watch(Progress::Measuring { done: i * at_once, total });
+            let some = Points::from_rows(numbers, dim).expect("points are finite");
+            samples.values_into(&some, means);
+        }
+        means
+    }
+
+    /// μ itself, where these are landmarks of samples in memory.
+    fn exact(&self) -> &dyn MeanEmbedding {
+        self.samples.map_or(self.mu, |samples| samples)
     }
 
     /// Σⱼ aⱼ k(xᵢ, zⱼ) in f64 at each point x, the points as f32 has rounded them where it has.
@@ -140,9 +173,14 @@ impl<'a> ErrorTerms<'a> {
     /// E² of any weighted points in f64, as exact as we promise.
     pub(crate) fn squared_error(&self, points: &Points, weights: &[f64], watch: Watch) -> Result<f64> {
         // Points that are spread too wide for f32 do not go with samples that are not: all pairs in f64.
-        if self.mixed.is_some_and(|samples| samples.pack_beside(points).is_none()) {
-            let double = self.mixed.expect("just seen").in_double();
-            return ErrorTerms::of(&double).squared_error(points, weights, watch);
+        if let Some(samples) = self.mixed.filter(|samples| samples.pack_beside(points).is_none()) {
+            let double = samples.in_double();
+            let terms = ErrorTerms::of(&double);
+            if self.is_estimated {
+                let norm = self.squared_norm(NormFrom::SampledBias).ok_or(Error::UnknownNorm)?;
+                return Ok(norm + terms.energy(points, weights, watch)?);
+            }
+            return terms.squared_error(points, weights, watch);
         }
         if let Some(samples) = as_samples(self.mu) {
             samples.prepare(watch)?;
@@ -158,8 +196,7 @@ impl<'a> ErrorTerms<'a> {
 
     /// E² − ‖μ‖² of weighted points in f64, some points after the other.
     fn energy(&self, points: &Points, weights: &[f64], watch: Watch) -> Result<f64> {
-        let (total, samples) =
-            (points.len(), as_samples(self.mu).map_or(1, |samples| samples.points().len()));
+        let (total, samples) = (points.len(), self.samples.map_or(1, |samples| samples.points().len()));
         let at_once = (PAIRS_AT_ONCE / total.max(samples)).max(64);
         let energy_of = |at: &Points, weights_at: &[f64]| {
             let against = |values: Vec<f64>| values.iter().zip(weights_at).map(|(v, w)| v * w).sum::<f64>();
@@ -195,7 +232,10 @@ impl<'a> ErrorTerms<'a> {
 
     /// ‖μ‖² in f64 of the samples as they were given, from all of their pairs.
     pub(crate) fn double_squared_norm(&self) -> Option<f64> {
-        self.mixed.map_or_else(|| self.mu.squared_norm(), |samples| Some(samples.double_squared_norm()))
+        match self.mixed {
+            Some(samples) if !self.is_estimated => Some(samples.double_squared_norm()),
+            _ => self.squared_norm(NormFrom::SampledBias),
+        }
     }
 
     /// μ in f64 at any points, of the samples as they were given.
@@ -203,7 +243,7 @@ impl<'a> ErrorTerms<'a> {
         let mut values = vec![0.0; points.len()];
         match self.mixed {
             Some(samples) => samples.in_double().values_into(points, &mut values),
-            None => self.mu.values_into(points, &mut values),
+            None => self.exact().values_into(points, &mut values),
         }
         values
     }
@@ -221,8 +261,9 @@ impl Empirical {
         Ok(*self.cached.widened.full_norm.get_or_init(|| self.mean_of(&values)))
     }
 
-    fn norm_less_sampled_bias(&self) -> f64 {
-        *self.cached.widened.sampled_norm.get_or_init(|| {
+    /// What f32 adds to ‖μ‖², measured on the pairs of some of the samples.
+    fn sampled_bias(&self) -> f64 {
+        *self.cached.widened.sampled_bias.get_or_init(|| {
             let rows = subsample(self.points().len(), SAMPLED);
             let weights: Vec<f64> = match self.weights_in_use() {
                 Some((weights, _)) => rows.iter().map(|&row| weights[row]).collect(),
@@ -237,8 +278,7 @@ impl Empirical {
                 sums.iter().zip(&weights).map(|(sum, w)| sum * w).sum::<f64>() / (total * total)
             };
             // Samples without weight among the many say nothing of the bias.
-            let bias = if total > 0.0 { mean(&packed) - mean(&packed.widened()) } else { 0.0 };
-            self.squared_norm().expect("samples know their norm") - bias
+            if total > 0.0 { mean(&packed) - mean(&packed.widened()) } else { 0.0 }
         })
     }
 

@@ -3,6 +3,7 @@
 //! | target | kernels | |
 //! |---|---|---|
 //! | weighted samples | all | [`Empirical`]: exact, n kernel values for each μ(x) |
+//! | more samples than that is affordable for, or than fit into memory | all | [`Landmarks`]: a projection with an error bar, r kernel values for each μ̃(x) |
 //! | [`GaussianMixture`](crate::target::GaussianMixture) | `gaussian`, one or several bandwidths | [`ClosedForm::mixture`] |
 //! | [`UniformBox`](crate::target::UniformBox) | `gaussian`, `laplace` in any dimension; `matern12`, `matern32`, `matern52`, `energy` in one | [`ClosedForm::uniform_box`] |
 //! | [`IndependentNormals`](crate::target::IndependentNormals) | the same | [`ClosedForm::normals`] |
@@ -10,10 +11,12 @@
 mod closed_form;
 mod empirical;
 mod error_terms;
+mod landmarks;
 
 pub use closed_form::ClosedForm;
 pub use empirical::Empirical;
 pub(crate) use error_terms::{ErrorTerms, NormFrom, pack};
+pub use landmarks::{KernelSums, LandmarkSums, Landmarks};
 
 use std::any::Any;
 
@@ -39,6 +42,11 @@ pub trait MeanEmbedding: Any + Send + Sync {
     /// ‖μ‖² = E over independent x, x' of k(x, x'); `None` where it is not known, and then there is no E_T either.
     fn squared_norm(&self) -> Option<f64>;
 
+    /// The standard error of [`squared_norm`](Self::squared_norm), where that is an estimate; `None` where it is exact.
+    fn squared_norm_error(&self) -> Option<f64> {
+        None
+    }
+
     /// E over p of k(x, x), which is 1 for most kernels; `None` where it is not known.
     fn mean_diagonal(&self) -> Option<f64> {
         self.kernel().constant_diagonal()
@@ -59,6 +67,11 @@ pub trait MeanEmbedding: Any + Send + Sync {
 
 /// The samples behind an embedding, if it is made of samples.
 pub(crate) fn as_samples(mu: &dyn MeanEmbedding) -> Option<&Empirical> {
+    (mu as &dyn Any).downcast_ref()
+}
+
+/// The landmarks behind an embedding, if it is made of them.
+pub(crate) fn as_landmarks(mu: &dyn MeanEmbedding) -> Option<&Landmarks> {
     (mu as &dyn Any).downcast_ref()
 }
 

@@ -173,8 +173,13 @@ impl Pool {
     /// itself. E_T² is a difference of numbers near ‖μ‖² and k(x, x), each right to a few units in the last place; about
     /// 1e-7 for kernels with k(x, x) = 1.
     pub fn error_floor(&self) -> f64 {
+        self.rounding_floor().max(self.0.mu.error_bound())
+    }
+
+    /// The size of E_T at which rounding takes over.
+    pub(crate) fn rounding_floor(&self) -> f64 {
         let size = self.0.joint.largest.max(self.squared_norm().unwrap_or(0.0));
-        (32.0 * f64::EPSILON * size).sqrt().max(self.0.mu.error_bound())
+        (32.0 * f64::EPSILON * size).sqrt()
     }
 
     /// The MMD between the target and these rows with equal weights: the E_T of any subset. `None` where ‖μ‖² is not
@@ -246,6 +251,16 @@ impl Pool {
                 precise_values: None,
             }))
         })
+    }
+
+    /// This pool, which nobody shares yet, with these values of μ.
+    pub(crate) fn measured(mut self, values: &[f64]) -> Pool {
+        let contents = Arc::get_mut(&mut self.0).expect("a pool that was just made");
+        if let Some(parts) = &mut contents.parts {
+            parts.joint_is(&contents.joint.values, values);
+        }
+        contents.joint.values = values.into();
+        self
     }
 
     /// μ in f64 at one row, for an error that is too small for f32.

@@ -52,6 +52,12 @@ impl SumOfParts {
         Ok(SumOfParts { parts, unit, total })
     }
 
+    /// Takes other values of the joint part into the sum.
+    pub(super) fn joint_is(&mut self, before: &[f64], values: &[f64]) {
+        let total = self.total.values.iter().zip(before.iter().zip(values));
+        self.total.values = total.map(|(sum, (before, value))| sum - before + value).collect();
+    }
+
     pub(super) fn parts(&self) -> impl Iterator<Item = &Part> {
         self.parts.iter().map(|packed| &packed.part)
     }

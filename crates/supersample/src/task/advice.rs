@@ -1,9 +1,10 @@
 //! Advice: what a caller should know before believing a result, as data that front ends put into words.
 
 use crate::quality::random_rows;
-use crate::scale::Scaling;
+use crate::scale::{Scale, Scaling};
 use crate::{Error, Kernel, Points};
 
+use super::Gathered;
 use super::row_weights::effective_size;
 
 /// How many rows stand for all when the kernel is looked at.
@@ -48,6 +49,21 @@ pub enum Advice {
         /// The bandwidth that is too short, the first where there are several.
         bandwidth: f64,
     },
+    /// The landmarks do not see all of the mean embedding that the chosen rows see: another choice may be better. The error
+    /// that is reported is true all the same. More landmarks help, an exact embedding, or a longer bandwidth.
+    LandmarksTooFew {
+        /// How many there were.
+        landmarks: usize,
+        /// How much of the mean embedding they do not see, ‖μ − μ̃‖.
+        residual: f64,
+        /// The MMD of the chosen rows, beside which that is not small.
+        error: f64,
+    },
+    /// The columns are scaled by what a sample of the rows says, because medians and whole matrices are not taken in passing.
+    ScaledBySample {
+        /// How many rows the sample has.
+        rows: usize,
+    },
     /// More points were chosen than weights are found for; they have equal ones.
     TooManyToWeigh {
         /// How many were chosen.
@@ -85,6 +101,17 @@ pub(super) fn of_rows(
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// What there is to say of rows that are a sample of more.
+pub(super) fn of_gathered(gathered: &Gathered, scale: Scale, scaling: &Scaling) -> Vec<Advice> {
+    let size = gathered.effective_size();
+    let is_uneven = size < FEW && 2.0 * size < gathered.rows() as f64;
+    let is_by_sample = matches!(scale, Scale::Mad | Scale::Pca);
+    let mut advice = of_rows(None, gathered.without_weight(), scaling, gathered.pool().dim());
+    advice.extend(is_uneven.then_some(Advice::UnevenWeights { effective_size: size }));
+    advice.extend(is_by_sample.then_some(Advice::ScaledBySample { rows: gathered.pool().len() }));
+    advice
 }
 
 /// A kernel that sees no differences, or nothing but differences, makes every choice as good as any other.

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::{Ended, ErrorScale, Problem, Stop};
+use super::{Advice, Ended, ErrorScale, Problem, Stop};
 use crate::watch::Progress;
 use crate::{Herder, Pick, Refined, Result, Watch};
 
@@ -40,6 +40,10 @@ pub struct Chosen {
     pub ended: Ended,
     /// What the swaps and the search have done, where there were any.
     pub refined: Option<Refined>,
+    /// The standard error of the [error](Self::error), where ‖μ‖² is an estimate.
+    pub standard_error: Option<f64>,
+    /// What to know of this choice before believing it.
+    pub advice: Option<Advice>,
     /// The root mean square over the columns of the distance between the distribution functions of what was chosen and of
     /// all rows; about 0.408/√T for T independent draws. `None` in space, and where all columns are constant.
     pub cdf: Option<f64>,
@@ -51,7 +55,16 @@ pub struct Chosen {
 impl Chosen {
     pub(super) fn new(trace: Vec<Pick>, ended: Ended) -> Chosen {
         let rows = trace.iter().filter_map(|pick| pick.index).collect();
-        Chosen { rows, trace, ended, refined: None, cdf: None, functions: None }
+        Chosen {
+            rows,
+            trace,
+            ended,
+            refined: None,
+            standard_error: None,
+            advice: None,
+            cdf: None,
+            functions: None,
+        }
     }
 
     /// The MMD of all that was chosen, with equal weights; `None` where ‖μ‖² is not known.
@@ -128,9 +141,11 @@ impl Problem {
         watch: Watch,
     ) -> Result<Chosen> {
         stop.check()?;
-        self.prepare(watch)?;
-        let chosen = self.herd_on(&mut self.herder(options.unique)?, &options.earlier, stop, seen, watch)?;
-        self.measured(chosen)
+        self.prepare_for(stop.number, watch)?;
+        let mut seen = seen;
+        let mut herder = self.herder(options.unique)?;
+        let herded = self.herd_on(&mut herder, &options.earlier, stop, &mut seen, watch)?;
+        self.measured(self.settled(herded, &mut herder, stop, seen, watch)?)
     }
 
     /// What was chosen, with the errors that are not known while choosing.
@@ -140,6 +155,45 @@ impl Problem {
         }
         let cdf = self.cdf_of_rows(&chosen.rows, None)?;
         Ok(Chosen { cdf, functions: self.functions_error(&chosen.rows, None)?, ..chosen })
+    }
+
+    /// What was herded with exact means, where landmarks have stood for μ: cut where a rule holds, or continued while none
+    /// does that seemed to.
+    fn settled(
+        &self,
+        herded: Chosen,
+        herder: &mut Herder,
+        stop: &Stop,
+        mut seen: impl FnMut(&Pick) -> ControlFlow<()>,
+        watch: Watch,
+    ) -> Result<Chosen> {
+        let Some(mut means) = self.means_at(&herded.rows, watch)? else { return Ok(herded) };
+        let mut chosen = self.restated(herded, &means)?;
+        if !stop.has_goal() {
+            return Ok(chosen);
+        }
+        let scale = self.error_scale()?;
+        let limit = stop.number.unwrap_or(self.open_rows());
+        loop {
+            let met = chosen.trace.iter().find_map(|pick| Some((pick.t, stop.met_by(pick.error, &scale)?)));
+            if let Some((count, ended)) = met {
+                chosen.rows.truncate(count);
+                return self.restated(Chosen { ended, ..chosen }, &means[..count]);
+            }
+            if !matches!(chosen.ended, Ended::Tolerance | Ended::Worth) {
+                return Ok(chosen);
+            }
+            let count = chosen.rows.len();
+            let more = Stop::after((count / 16 + 8).min(limit - count).max(1))?;
+            let further = self.herd_on(herder, &[], &more, &mut seen, watch)?;
+            let ended = match further.ended {
+                Ended::Number if count + further.rows.len() < limit => chosen.ended,
+                ended => ended,
+            };
+            means.extend(self.means_at(&further.rows, watch)?.into_iter().flatten());
+            chosen.rows.extend(further.rows);
+            chosen = self.restated(Chosen { ended, ..chosen }, &means)?;
+        }
     }
 
     /// Herds until a rule holds, with a herder over the pool of the problem.

@@ -76,6 +76,9 @@ pub struct Comparison {
     pub spaced: f64,
     /// The other errors of these.
     pub spaced_errors: TypicalErrors,
+    /// The standard errors of the mean MMD of random rows and of the MMD of those spread evenly, as far as they come from
+    /// ‖μ‖², where that is an estimate.
+    pub standard_errors: Option<(f64, f64)>,
 }
 
 impl Comparison {
@@ -100,7 +103,7 @@ impl Problem {
         if count >= n || count == 0 {
             return Ok(None);
         }
-        self.prepare(watch)?;
+        self.prepare_for(Some(count), watch)?;
         let (pool, reference) = (self.pool()?, self.reference()?);
         let draws = (KERNEL_VALUES / count.saturating_mul(count)).clamp(3, RANDOM_DRAWS);
         let done = AtomicUsize::new(0);
@@ -126,10 +129,13 @@ impl Problem {
         for (errors, cdf) in errors.iter_mut().zip(self.cdfs_of_rows(&subsets)?) {
             errors.cdf = cdf;
         }
+        let scale = self.error_scale()?;
         let (spaced, spaced_errors) = (random.pop(), errors.pop());
         Ok(spaced.zip(spaced_errors).map(|(spaced, spaced_errors)| {
             let random_errors = TypicalErrors::mean_of(&errors);
-            Comparison { random, random_errors, spaced, spaced_errors }
+            let found = Comparison { random, random_errors, spaced, spaced_errors, standard_errors: None };
+            let standard_errors = scale.standard_error(found.random_mean()).zip(scale.standard_error(spaced));
+            Comparison { standard_errors, ..found }
         }))
     }
 }

@@ -12,6 +12,8 @@ use crate::{Error, Functions, Marginals, Points, Result, Watch, metrics};
 pub struct Evaluation {
     /// The MMD, with weights where the subset has some.
     pub error: f64,
+    /// The standard error of it, where ‖μ‖² is an estimate.
+    pub standard_error: Option<f64>,
     /// How many independent draws have this expected squared error; a bound where the error is rounding.
     pub worth: Option<f64>,
     /// The root mean square over the columns of the distance between the distribution functions of the subset and of all
@@ -89,9 +91,11 @@ impl Problem {
                 (self.cdf_of_rows(&chosen.rows, weights)?, self.functions_error(&chosen.rows, weights)?)
             }
         };
+        let scale = self.error_scale()?;
         Ok(Evaluation {
             error,
-            worth: self.error_scale()?.worth(error),
+            standard_error: scale.standard_error(error),
+            worth: scale.worth(error),
             cdf,
             functions,
             quality: self.quality(&self.rows().select(&chosen.rows)?, weights)?,
@@ -103,8 +107,8 @@ impl Problem {
     /// ones. Compares all rows first, where that is still to be done; then T·n and T² kernel values.
     pub fn mmd(&self, subset: &Points, weights: Option<&[f64]>, watch: Watch) -> Result<f64> {
         let points = self.scaled(subset)?;
-        self.prepare(watch)?;
-        metrics::mmd_of_points(&**self.embedding(), &points, weights, watch)
+        self.prepare_for(Some(subset.len()), watch)?;
+        metrics::mmd_of_points(&*self.embedding(), &points, weights, watch)
     }
 
     /// The errors of a subset column by column, with weights of any sign or equal ones.
@@ -149,9 +153,11 @@ impl Problem {
         weights: Option<&[f64]>,
         watch: Watch,
     ) -> Result<Evaluation> {
+        let scale = self.error_scale()?;
         Ok(Evaluation {
             error,
-            worth: self.error_scale()?.worth(error),
+            standard_error: scale.standard_error(error),
+            worth: scale.worth(error),
             cdf: self.cdfs(&[(subset, weights)])?[0],
             functions: None,
             quality: self.quality(subset, weights)?,

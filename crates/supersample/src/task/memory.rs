@@ -1,5 +1,6 @@
 //! Memory: what a run will take, counted before it begins, and kept kernel rows cut to what is allowed.
 
+use super::CONTROL_ROWS;
 use crate::scale::Scale;
 use crate::{Error, Precision, RefineOptions, Result};
 
@@ -30,6 +31,8 @@ pub struct MemoryEstimate {
     set: Option<Set>,
     /// How many points are given weights.
     weighed: u64,
+    /// How many landmarks stand for the mean embedding.
+    landmarks: u64,
     /// Columns whose distribution functions are matched, and functions whose means are.
     marginals: u64,
     functions: u64,
@@ -55,6 +58,7 @@ impl MemoryEstimate {
             threads: rayon::current_num_threads() as u64,
             set: None,
             weighed: 0,
+            landmarks: 0,
             marginals: 0,
             functions: 0,
         }
@@ -94,6 +98,11 @@ impl MemoryEstimate {
     /// With weights for so many chosen points at the end.
     pub fn weighing(self, size: usize) -> MemoryEstimate {
         MemoryEstimate { weighed: size as u64, ..self }
+    }
+
+    /// With the mean embedding projected on so many landmarks.
+    pub fn landmarks(self, count: usize) -> MemoryEstimate {
+        MemoryEstimate { landmarks: count as u64, ..self }
     }
 
     /// With the distribution functions of all columns matched, or not.
@@ -157,8 +166,13 @@ impl MemoryEstimate {
         // The kernel matrix and its factor, and that of the joint part where there are others.
         let matrices = if self.has_parts() { 24 } else { 16 };
         let weights = self.weighed.saturating_mul(self.weighed).saturating_mul(matrices);
+        // The kernel matrix, which becomes its factor, and the landmarks and control points in several forms.
+        let points = if self.landmarks > 0 { self.landmarks.saturating_add(CONTROL_ROWS as u64) } else { 0 };
+        let landmarks = self.landmarks.saturating_mul(self.landmarks).saturating_mul(8);
+        let landmarks = landmarks.saturating_add(points.saturating_mul(self.dim).saturating_mul(40));
         coordinates
             .saturating_add(parts)
+            .saturating_add(landmarks)
             .saturating_add(self.rows.saturating_mul(each))
             .saturating_add(weights)
             .saturating_add(BASE)
@@ -199,6 +213,7 @@ mod tests {
         assert_eq!(plain.needed() - plain.scale(Scale::None).needed(), values);
         assert_eq!(plain.needed() - plain.precision(Precision::Double).needed(), values / 2);
         assert_eq!(plain.weighing(1000).needed() - plain.needed(), 16_000_000);
+        assert_eq!(plain.landmarks(1000).needed() - plain.needed(), 8_000_000 + 2000 * 10 * 40);
         assert_eq!(plain.weighted(true).needed() - plain.needed(), 100_000 * (32 + 16));
         let matching = plain.marginals(true).functions(3);
         assert_eq!(matching.needed() - plain.needed(), 100_000 * (10 * 28 + 3 * 20 + 144));

@@ -20,10 +20,13 @@ mod advice;
 mod choose;
 mod compare;
 mod evaluate;
+mod gather;
+mod landmarks;
 mod memory;
 mod problem;
 mod row_weights;
 mod stop;
+mod streamed;
 mod thin;
 mod weigh;
 
@@ -31,9 +34,14 @@ pub use advice::Advice;
 pub use choose::{Chosen, HerdOptions, herd_until};
 pub use compare::{Comparison, TypicalErrors};
 pub use evaluate::Evaluation;
+pub use gather::{Gathered, Gatherer};
+pub use landmarks::{
+    CONTROL_ROWS, EXACT_UP_TO, EmbeddingChoice, choose_controls, choose_landmarks, default_landmarks,
+};
 pub use memory::MemoryEstimate;
 pub use problem::{Bandwidth, FUNCTIONS, FunctionValues, KernelChoice, MARGINALS, Problem, ProblemOptions};
 pub use row_weights::RowWeights;
 pub use stop::{Ended, ErrorScale, Stop};
+pub use streamed::pool_rows_within;
 pub use thin::ThinOptions;
 pub use weigh::{MOST_WEIGHTED, Weighed, weigh};

@@ -1,15 +1,18 @@
 //! The problem: rows made ready to be matched, with their weights, the points they become and the kernel between them.
 
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
-use super::{Advice, ErrorScale, RowWeights, advice};
+use super::{
+    Advice, EmbeddingChoice, ErrorScale, Gathered, RowWeights, advice, default_landmarks, landmarks,
+};
 use crate::bandwidth::MedianDistance;
 use crate::points::expect_rows;
 use crate::quality::Reference;
 use crate::scale::{Scale, Scaling};
 use crate::{
-    Empirical, Error, Functions, Herder, Kernel, Marginals, MeanEmbedding, Part, Points, Pool, Precision,
-    Result, Watch,
+    Empirical, Error, Functions, Herder, Kernel, Landmarks, Marginals, MeanEmbedding, Part, Points, Pool,
+    Precision, Result, Watch, unwatched,
 };
 
 /// The weight of the marginals that suits thinning: a part of the attention that leaves nearly all of the joint MMD.
@@ -57,6 +60,12 @@ pub struct ProblemOptions {
     /// Whether rows of weight zero may be chosen too. Off by default: a row that stands for nothing would stand for a
     /// part of the whole.
     pub pool_without_weight: bool,
+    /// Whether the mean embedding is exact, or projected on landmarks. Default: exact up to 100,000 rows.
+    pub embedding: EmbeddingChoice,
+    /// How many landmarks; by default twice the rows that are chosen ([`default_landmarks`]).
+    pub landmarks: Option<usize>,
+    /// The seed of the rows that landmarks are chosen from, and of the control rows.
+    pub seed: u64,
     /// How much the distribution functions of the columns count beside the joint distribution (see [`Part`]); 0, the
     /// default, for nothing. [`MARGINALS`] suits thinning.
     pub marginals: f64,
@@ -113,6 +122,21 @@ impl ProblemOptions {
     /// Kernel values in this precision.
     pub fn precision(self, precision: Precision) -> ProblemOptions {
         ProblemOptions { precision, ..self }
+    }
+
+    /// The mean embedding exact, or projected on landmarks.
+    pub fn embedding(self, embedding: EmbeddingChoice) -> ProblemOptions {
+        ProblemOptions { embedding, ..self }
+    }
+
+    /// So many landmarks, where the mean embedding is projected on landmarks.
+    pub fn landmarks(self, landmarks: usize) -> ProblemOptions {
+        ProblemOptions { landmarks: Some(landmarks), ..self }
+    }
+
+    /// The seed of the rows that landmarks are chosen from, and of the control rows.
+    pub fn seed(self, seed: u64) -> ProblemOptions {
+        ProblemOptions { seed, ..self }
     }
 
     /// Whether rows of weight zero may be chosen too.
@@ -179,6 +203,14 @@ pub struct Problem {
     median: Option<MedianDistance>,
     precision: Precision,
     mu: Arc<Empirical>,
+    is_projected: bool,
+    /// How many landmarks were asked for.
+    pub(super) asked_landmarks: Option<usize>,
+    pub(super) seed: u64,
+    /// What is known of all rows, where those at hand are a sample of them.
+    pub(super) gathered: Option<Gathered>,
+    /// The landmarks that stand for μ, once the rows have been summed at them.
+    pub(super) projected: OnceLock<Arc<Landmarks>>,
     /// The weight of the marginals, 0 where they are not matched.
     marginals: f64,
     functions: Option<FunctionsOfRows>,
@@ -222,7 +254,25 @@ impl Problem {
     /// of the pool, unless the options let them in.
     pub fn weighted(rows: Points, weights: RowWeights, options: ProblemOptions) -> Result<Problem> {
         let shares = weights.shares(rows.len())?;
-        let ProblemOptions { scale, kernel, precision, pool_without_weight, marginals, functions } = options;
+        let scaling = Scaling::fit(options.scale, rows.as_slice(), rows.dim(), shares.as_deref())?;
+        Problem::ready(rows, shares, scaling, None, options)
+    }
+
+    /// Rows with their shares and their scaling; `gathered` has what is known of all rows where these are a sample of more.
+    pub(super) fn ready(
+        rows: Points,
+        shares: Option<Vec<f64>>,
+        scaling: Scaling,
+        gathered: Option<Gathered>,
+        options: ProblemOptions,
+    ) -> Result<Problem> {
+        let ProblemOptions { scale, kernel, precision, pool_without_weight, marginals, functions, .. } =
+            options;
+        if options.landmarks == Some(0) {
+            let advice = "ask for at least one";
+            return Err(Error::BadOption { option: "the number of landmarks", value: 0.0, advice });
+        }
+        let is_projected = gathered.is_some() || options.embedding.is_projected(rows.len());
         if !(marginals >= 0.0 && marginals.is_finite()) {
             let advice = "a weight is a positive number, or 0 to match the joint distribution alone";
             return Err(Error::BadOption { option: "the weight of the marginals", value: marginals, advice });
@@ -233,9 +283,11 @@ impl Problem {
             (Some(shares), false) => (0..rows.len()).filter(|&row| shares[row] == 0.0).collect(),
             _ => Vec::new(),
         };
-        let scaling = Scaling::fit(scale, rows.as_slice(), rows.dim(), shares.as_deref())?;
         let points = scaled(scale, &scaling, &rows)?;
-        let mut advice = advice::of_rows(shares.as_deref(), without_weight.len(), &scaling, rows.dim());
+        let mut advice = match &gathered {
+            None => advice::of_rows(shares.as_deref(), without_weight.len(), &scaling, rows.dim()),
+            Some(gathered) => advice::of_gathered(gathered, scale, &scaling),
+        };
         let (kernel, median) = kernel.for_points(&points, shares.as_deref())?;
         advice.extend(advice::of_kernel(&kernel, &points, shares.as_deref()));
         let mu = match &shares {
@@ -252,6 +304,11 @@ impl Problem {
             median,
             precision,
             mu: Arc::new(mu.precision(precision)),
+            is_projected,
+            asked_landmarks: options.landmarks,
+            seed: options.seed,
+            gathered,
+            projected: OnceLock::new(),
             marginals,
             functions,
             advice,
@@ -263,20 +320,63 @@ impl Problem {
     /// Takes μ on the rows as an earlier run of this very problem had computed it ([`recalled`](Self::recalled)), which
     /// saves the comparison of all rows. The numbers are taken on trust: wrong ones give wrong choices.
     pub fn recall(self, values: Vec<f64>) -> Result<Problem> {
+        if self.gathered.is_some() {
+            self.recall_sums(&values)?;
+            return Ok(self);
+        }
+        if self.is_projected {
+            let mu = landmarks::recall(&self.mu, self.precision, &values, self.seed)?;
+            return Ok(Problem { projected: OnceLock::from(Arc::new(mu)), pool: OnceLock::new(), ..self });
+        }
         let mu = Empirical::clone(&self.mu).recall(values)?;
         Ok(Problem { mu: Arc::new(mu), pool: OnceLock::new(), ..self })
     }
 
-    /// μ on the rows, where it has been computed.
-    pub fn recalled(&self) -> Option<&[f64]> {
-        self.mu.recalled()
+    /// μ on the rows, and where landmarks stand for it the sums at these, where they have been computed.
+    pub fn recalled(&self) -> Option<Cow<'_, [f64]>> {
+        match self.is_projected {
+            true if self.gathered.is_some() => self.recalled_sums().map(Cow::Owned),
+            true => self.projected.get()?.recalled().map(Cow::Owned),
+            false => self.mu.recalled().map(Cow::Borrowed),
+        }
     }
 
-    /// The long part: compares every row with every other, n²/2 kernel values, watched. Free where it is done already.
-    /// [`Break`](std::ops::ControlFlow::Break) ends it with [`Error::Interrupted`](crate::Error::Interrupted).
+    /// Whether the long part is done.
+    pub fn is_prepared(&self) -> bool {
+        if self.is_projected { self.projected.get().is_some() } else { self.mu.recalled().is_some() }
+    }
+
+    /// The long part: compares every row with every other, n²/2 kernel values, or with landmarks, watched. Free where it
+    /// is done already. [`Break`](std::ops::ControlFlow::Break) ends it with [`Error::Interrupted`].
     pub fn prepare(&self, watch: Watch) -> Result<()> {
-        self.mu.prepare(watch)?;
+        self.prepare_for(None, watch)
+    }
+
+    /// What [`prepare`](Self::prepare) does, with as many landmarks as so many chosen rows ask for, where that is known.
+    pub fn prepare_for(&self, chosen: Option<usize>, watch: Watch) -> Result<()> {
+        if !self.is_projected {
+            self.mu.prepare(watch)?;
+        } else if self.projected.get().is_none() {
+            if self.gathered.is_some() {
+                return Err(Error::NotProjected);
+            }
+            let asked = self.asked_landmarks.map(|asked| asked.min(self.rows.len()));
+            let count = asked.unwrap_or_else(|| default_landmarks(self.rows.len(), chosen));
+            let mu = landmarks::project(&self.mu, self.precision, count, self.seed, watch)?;
+            // Whoever was first: the landmarks are as good.
+            let _ = self.projected.set(Arc::new(mu));
+        }
         self.pool().map(|_| ())
+    }
+
+    /// Whether landmarks stand for the mean embedding.
+    pub fn is_projected(&self) -> bool {
+        self.is_projected
+    }
+
+    /// The landmarks that stand for the mean embedding, once the problem is prepared.
+    pub fn landmarks(&self) -> Option<&Landmarks> {
+        self.projected.get().map(|landmarks| &**landmarks)
     }
 
     /// The rows as they were given.
@@ -331,11 +431,24 @@ impl Problem {
 
     /// The precision in use: double, although mixed was asked for, where the rows are few or spread too wide.
     pub fn precision_in_use(&self) -> Precision {
-        self.mu.precision_in_use()
+        if let (Some(_), Some(landmarks)) = (&self.gathered, self.landmarks()) {
+            return landmarks.sums().sums().precision();
+        }
+        let projected = self.landmarks().and_then(Landmarks::samples);
+        projected.unwrap_or(&self.mu).precision_in_use()
     }
 
-    /// The mean embedding of the scaled rows.
-    pub fn embedding(&self) -> &Arc<Empirical> {
+    /// The mean embedding of the scaled rows, in the form that choices are made by: landmarks where these stand for it
+    /// and the problem is prepared.
+    pub fn embedding(&self) -> Arc<dyn MeanEmbedding> {
+        match self.projected.get() {
+            Some(landmarks) => landmarks.clone(),
+            None => self.mu.clone(),
+        }
+    }
+
+    /// The scaled rows as samples with an exact mean embedding, whatever choices are made by.
+    pub fn samples(&self) -> &Arc<Empirical> {
         &self.mu
     }
 
@@ -346,12 +459,17 @@ impl Problem {
 
     /// What errors are measured against. Compares all rows first, where that is still to be done.
     pub fn error_scale(&self) -> Result<ErrorScale> {
-        Ok(ErrorScale::of(self.pool()?))
+        let scale = ErrorScale::of(self.pool()?);
+        let Some(landmarks) = self.landmarks() else { return Ok(scale) };
+        // Errors are measured, so that what landmarks do not see is no part of them.
+        let known = landmarks.squared_norm_error().map_or(0.0, |error| (3.0 * error).sqrt());
+        Ok(ErrorScale { floor: self.pool()?.rounding_floor().max(known), ..scale })
     }
 
     /// A herder over the rows that may be chosen, without picks. Compares all rows first, where that is still to be done.
     pub fn herder(&self, unique: bool) -> Result<Herder> {
-        Herder::over(self.pool()?.clone()).unique(unique).excluding(&self.without_weight)
+        let herder = Herder::over(self.pool()?.clone()).unique(unique).excluding(&self.without_weight)?;
+        Ok(self.careless_on_landmarks(herder))
     }
 
     /// All rows with μ at each of them, shared by every task. Compares them first, where that is still to be done.
@@ -359,7 +477,11 @@ impl Problem {
         if let Some(pool) = self.pool.get() {
             return Ok(pool);
         }
-        let pool = Pool::shared(self.mu.clone(), self.points.clone())?.with_parts(self.parts()?)?;
+        if self.is_projected && self.projected.get().is_none() {
+            self.prepare(&unwatched)?;
+            return self.pool();
+        }
+        let pool = Pool::shared(self.embedding(), self.points.clone())?.with_parts(self.parts()?)?;
         Ok(self.pool.get_or_init(|| pool))
     }
 
@@ -393,7 +515,10 @@ impl Problem {
         if let Some(reference) = self.reference.get() {
             return Ok(reference);
         }
-        let reference = Reference::new(self.rows.as_slice(), self.rows.dim(), self.shares())?;
+        let mut reference = Reference::new(self.rows.as_slice(), self.rows.dim(), self.shares())?;
+        if let Some(gathered) = &self.gathered {
+            reference = reference.with_moments(gathered.moments());
+        }
         Ok(self.reference.get_or_init(|| reference))
     }
 

@@ -38,6 +38,8 @@ pub struct ErrorScale {
     pub single_draw: Option<f64>,
     /// Errors up to this are rounding.
     pub floor: f64,
+    /// The standard error of ‖μ‖², where that is an estimate.
+    pub norm_error: Option<f64>,
 }
 
 impl Stop {
@@ -135,7 +137,15 @@ impl Ended {
 impl ErrorScale {
     /// Of errors over this pool, or in space from these starts.
     pub fn of(pool: &Pool) -> ErrorScale {
-        ErrorScale { single_draw: pool.embedding().single_draw(), floor: pool.error_floor() }
+        let mu = pool.embedding();
+        let (single_draw, norm_error) = (mu.single_draw(), mu.squared_norm_error());
+        ErrorScale { single_draw, floor: pool.error_floor(), norm_error }
+    }
+
+    /// The standard error of this error, whose square has that of ‖μ‖²; `None` where ‖μ‖² is exact.
+    pub fn standard_error(&self, error: f64) -> Option<f64> {
+        // E² ± s: ± s/(2E), and ± √s where E is no more than that.
+        self.norm_error.map(|s| if s > 0.0 { s / (2.0 * error).max(s.sqrt()) } else { 0.0 })
     }
 
     /// Whether an error is rounding.
@@ -156,7 +166,7 @@ impl ErrorScale {
 mod tests {
     use super::*;
 
-    const SCALE: ErrorScale = ErrorScale { single_draw: Some(0.5), floor: 1e-7 };
+    const SCALE: ErrorScale = ErrorScale { single_draw: Some(0.5), floor: 1e-7, norm_error: None };
 
     #[test]
     fn rules_that_make_no_sense_are_refused() {
@@ -191,14 +201,23 @@ mod tests {
     }
 
     #[test]
+    fn the_error_of_an_estimated_norm_is_carried_over() {
+        assert_eq!(SCALE.standard_error(0.1), None);
+        let estimated = ErrorScale { norm_error: Some(1e-6), ..SCALE };
+        assert!((estimated.standard_error(0.01).unwrap() - 5e-5).abs() < 1e-18);
+        assert_eq!(estimated.standard_error(0.0), Some(1e-3));
+        assert_eq!(ErrorScale { norm_error: Some(0.0), ..SCALE }.standard_error(0.0), Some(0.0));
+    }
+
+    #[test]
     fn the_worth_of_noise_is_a_bound() {
         assert!((SCALE.worth(0.1).unwrap() - 50.0).abs() < 1e-9);
         assert_eq!(SCALE.worth(1e-9), SCALE.worth(1e-7));
         assert!(SCALE.is_noise(1e-9) && !SCALE.is_noise(2e-7));
         // The rows are nearly the same: their spread is below the floor.
-        let flat = ErrorScale { single_draw: Some(1e-16), floor: 1e-7 };
+        let flat = ErrorScale { single_draw: Some(1e-16), ..SCALE };
         assert_eq!(flat.worth(1e-8), None);
-        let exact = ErrorScale { single_draw: Some(0.5), floor: 0.0 };
+        let exact = ErrorScale { floor: 0.0, ..SCALE };
         assert_eq!((exact.worth(0.0), ErrorScale { single_draw: None, ..SCALE }.worth(0.1)), (None, None));
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::{Chosen, Ended, Problem, Stop};
-use crate::{Error, Herder, Pick, RefineOptions, Refined, Refiner, Result, Watch};
+use crate::{Error, Fewest, Herder, Pick, RefineOptions, Refined, Refiner, Result, Watch};
 
 /// How a set of rows is thinned.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -57,7 +57,7 @@ impl Problem {
         watch: Watch,
     ) -> Result<Chosen> {
         stop.check()?;
-        self.prepare(watch)?;
+        self.prepare_for(stop.number, watch)?;
         let pool = self.pool()?;
         let refiner = Refiner::over(pool.clone(), self.without_weightless(&options.refine))?;
         let limit = stop.number.unwrap_or(self.open_rows());
@@ -66,24 +66,58 @@ impl Problem {
         if options.is_constrained() {
             return self.constrained(&refiner, limit, goal, watch);
         }
-        let mut herder = refiner.herder();
+        let mut herder = self.careless_on_landmarks(refiner.herder());
         let herded = self.herd_on(&mut herder, &options.earlier, stop, seen, watch)?;
         // All rows are a set that no swap can change, and an interrupted run has no time to lose.
         if matches!(herded.ended, Ended::Interrupted | Ended::Exhausted) {
-            return self.measured(herded);
+            return self.measured(self.with_exact_means(herded, watch)?);
         }
         let refined = match goal {
-            Some((tolerance, rule)) => refiner.fewest_from(herder, tolerance, limit, watch).map(|fewest| {
-                let ended = if fewest.reached { rule } else { Ended::Number };
-                (fewest.set, ended)
-            }),
+            Some((tolerance, rule)) => self
+                .reaching(tolerance, watch, |aimed, is_first| match is_first {
+                    true => refiner.fewest_from(herder.clone(), aimed, limit, watch),
+                    false => refiner.fewest_of(aimed, limit, watch),
+                })
+                .map(|fewest| (fewest.set, if fewest.reached { rule } else { Ended::Number })),
             None => refiner.improve(herder, watch).map(|set| (set, herded.ended)),
         };
         match refined {
             // Ended before there was a set: the herded rows are what there is.
-            Err(Error::Interrupted) => self.measured(Chosen { ended: Ended::Interrupted, ..herded }),
-            refined => refined.and_then(|(set, ended)| self.chosen_set(set, ended)),
+            Err(Error::Interrupted) => {
+                let herded = Chosen { ended: Ended::Interrupted, ..herded };
+                self.measured(self.with_exact_means(herded, watch)?)
+            }
+            refined => refined.and_then(|(set, ended)| self.chosen_set(set, ended, watch)),
         }
+    }
+
+    /// The fewest rows whose error is at most `tolerance`, measured. What landmarks do not see is known only of rows that
+    /// are chosen, so a set that falls short of the error is looked for once more, with the difference allowed for.
+    fn reaching(
+        &self,
+        tolerance: f64,
+        watch: Watch,
+        mut fewest: impl FnMut(f64, bool) -> Result<Fewest>,
+    ) -> Result<Fewest> {
+        let found = fewest(tolerance, true)?;
+        if self.landmarks().is_none() || !found.reached || found.set.interrupted {
+            return Ok(found);
+        }
+        let error_of = |set: &Refined| -> Result<Option<f64>> {
+            Ok(self.chosen_set(set.clone(), Ended::Number, watch)?.error())
+        };
+        let missed = |error: Option<f64>| error.is_some_and(|error| error > tolerance);
+        let (seen, measured) = (found.set.error, error_of(&found.set)?);
+        let (true, Some(seen), Some(measured)) = (missed(measured), seen, measured) else { return Ok(found) };
+        let aimed = (tolerance * tolerance - 1.1 * (measured * measured - seen * seen)).max(0.0).sqrt();
+        let again = fewest(aimed.max(tolerance / 2.0), false)?;
+        let reached = again.reached && !missed(error_of(&again.set)?);
+        Ok(Fewest { reached, ..again })
+    }
+
+    /// A herder whose errors nobody reports, where landmarks stand for μ and errors are measured afterwards.
+    pub(super) fn careless_on_landmarks(&self, herder: Herder) -> Herder {
+        if self.landmarks().is_some() { herder.careless() } else { herder }
     }
 
     /// A set with rows in or out, or balanced over groups.
@@ -97,17 +131,19 @@ impl Problem {
         let (set, ended) = match goal {
             None => (refiner.choose(limit, watch)?, Ended::Number),
             Some((tolerance, rule)) => {
-                let fewest = refiner.fewest_of(tolerance, limit, watch)?;
+                let fewest =
+                    self.reaching(tolerance, watch, |aimed, _| refiner.fewest_of(aimed, limit, watch))?;
                 (fewest.set, if fewest.reached { rule } else { Ended::Number })
             }
         };
-        self.chosen_set(set, ended)
+        self.chosen_set(set, ended, watch)
     }
 
-    fn chosen_set(&self, set: Refined, ended: Ended) -> Result<Chosen> {
+    fn chosen_set(&self, set: Refined, ended: Ended, watch: Watch) -> Result<Chosen> {
         let ended = if set.interrupted { Ended::Interrupted } else { ended };
         let trace = Herder::trace(self.pool()?, &set.rows)?;
-        self.measured(Chosen { refined: Some(set), ..Chosen::new(trace, ended) })
+        let chosen = Chosen { refined: Some(set), ..Chosen::new(trace, ended) };
+        self.measured(self.with_exact_means(chosen, watch)?)
     }
 
     /// The options with the rows of no weight excluded, but for those that must be in.

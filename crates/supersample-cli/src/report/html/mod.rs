@@ -1,28 +1,24 @@
-//! Page of a report that needs nothing else: no script, no network, light or dark as the reader's screen is.
+//! Page of a report that needs nothing else, no network either; light or dark as the reader's screen is. Its script adds
+//! values under the pointer and a slider, and nothing is missing without it.
 
+mod parameters;
 mod plots;
 mod svg;
 
-use std::borrow::Cow;
 use std::fmt::Write;
 use std::path::Path;
 
-use supersample::quality::QUANTILES;
-
-use self::plots::{error_curve, marginal, pair};
+use self::parameters::{
+    write_arrival, write_chains, write_each, write_intervals, write_pairs, write_weights,
+};
+use self::plots::error_curve;
 use self::svg::escaped;
-use super::errors::largest;
 use super::text::{Kind, Line};
-use super::{About, Figures, Report, Rows, Subject};
-use crate::words::{count, counted, significant};
-
-/// So many parameters are paired with each other where no correlation is known.
-const PAIRED: usize = 4;
-
-/// Pixels across for one marginal, with the space beside it.
-const WIDEST_MARGINAL: usize = 290;
+use super::{About, Curve, Report, Subject};
+use crate::words::{count, counted};
 
 const STYLE: &str = include_str!("style.css");
+const SCRIPT: &str = include_str!("page.js");
 
 impl Report<'_> {
     /// One self-contained page with figures.
@@ -34,12 +30,13 @@ impl Report<'_> {
 }
 
 fn write_page(out: &mut String, report: &Report<'_>) -> std::fmt::Result {
-    let title = escaped(&title(report));
+    let (title, date) = (escaped(&title(report)), escaped(&report.run.date));
     write!(
         out,
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" \
          content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n\
-         <title>Supersample {title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n"
+         <title>Supersample {title}, {date}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
+         <h1>{title} <small>{date}</small></h1>\n"
     )?;
     let mut paragraphs = report.paragraphs().into_iter();
     for line in paragraphs.next().unwrap_or_default() {
@@ -55,24 +52,39 @@ fn write_page(out: &mut String, report: &Report<'_>) -> std::fmt::Result {
         writeln!(
             out,
             "<figure>{}<figcaption>The MMD of the first T rows (<b class=\"chosen\">chosen</b>) and what T random rows \
-             are expected to have (<b class=\"all\">random</b>).{}</figcaption></figure>",
+             are expected to have (<b class=\"all\">random</b>).{}{}</figcaption></figure>",
             error_curve(curve),
+            what_the_band_is(curve),
             curve.result.map_or("", |_| " The ring is the result, after swaps and with its weights.")
         )?;
     }
     out.push_str("</section>\n");
     if let Some(figures) = &report.figures {
-        write_parameters(out, report, figures)?;
+        write_intervals(out, report, figures)?;
+        write_each(out, report, figures)?;
+        write_arrival(out, report, figures)?;
+        write_pairs(out, report, figures)?;
+        write_weights(out, figures)?;
+        write_chains(out, figures)?;
     }
     let command = report.run.command.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ");
     write!(
         out,
         "<footer>\n<pre>{}</pre>\n<p>Supersample {}. MMD: the distance between the subset and all rows as the kernel sees \
          it. Worth: the number of independent draws whose expected squared MMD is the same.</p>\n</footer>\n</main>\n\
-         </body>\n</html>\n",
+         <script>\n{SCRIPT}</script>\n</body>\n</html>\n",
         escaped(&command),
         escaped(&report.run.version)
     )
+}
+
+fn what_the_band_is(curve: &Curve) -> String {
+    match curve.band.is_empty() {
+        true => String::new(),
+        false => {
+            format!(" The band is where {} random subsets lie, from the least to the largest.", curve.drawn)
+        }
+    }
 }
 
 fn write_line(out: &mut String, line: &Line) -> std::fmt::Result {
@@ -86,7 +98,7 @@ fn write_line(out: &mut String, line: &Line) -> std::fmt::Result {
 }
 
 fn write_table(out: &mut String, lines: &[Vec<String>]) -> std::fmt::Result {
-    out.push_str("<div class=\"scroll\"><table>\n");
+    out.push_str("<div class=\"scroll\"><table class=\"results\">\n");
     for (i, line) in lines.iter().enumerate() {
         out.push_str("<tr>");
         for (j, text) in line.iter().enumerate() {
@@ -100,70 +112,6 @@ fn write_table(out: &mut String, lines: &[Vec<String>]) -> std::fmt::Result {
         out.push_str("</tr>\n");
     }
     writeln!(out, "</table></div>")
-}
-
-/// A figure for each parameter that has a spread, and one for each pair of the worst matched.
-fn write_parameters(out: &mut String, report: &Report<'_>, figures: &Figures<'_>) -> std::fmt::Result {
-    let ranked = ranked(report);
-    if ranked.is_empty() {
-        return Ok(());
-    }
-    let (all, parameters) = (&figures.all, &report.about.parameters);
-    // Negative weights make no densities: then the figures show the rows as they are.
-    let is_signed = figures.subset.shares.iter().any(|shares| shares.iter().any(|share| *share < 0.0));
-    let unweighted =
-        Rows { values: Cow::Borrowed(&figures.subset.values), dim: figures.subset.dim, shares: None };
-    let subset = if is_signed { &unweighted } else { &figures.subset };
-    let signed = match is_signed {
-        true => " Some weights are negative, so the lines are those of equal weights.",
-        false => "",
-    };
-    writeln!(
-        out,
-        "<h2>Each parameter</h2>\n<p>All rows (<b class=\"all\">filled</b>) and the subset (<b class=\"chosen\">line</b>), \
-         the worst matched first. Errors are in standard deviations of all rows. Beyond either end of an axis lies at most 0.1 % \
-         of the weight of all rows.{signed}</p>\n<div class=\"grid\" \
-         style=\"max-width: {}px\">",
-        // A few figures are not blown up to fill the page.
-        ranked.len().saturating_mul(WIDEST_MARGINAL)
-    )?;
-    for &j in &ranked {
-        writeln!(
-            out,
-            "<figure>{}<figcaption><b>{}</b> {}</figcaption></figure>",
-            marginal(all, subset, j, &parameters[j]),
-            escaped(&parameters[j]),
-            errors_of(report, j)
-        )?;
-    }
-    out.push_str("</div>\n");
-    let pairs = pairs(report, &ranked);
-    if pairs.is_empty() {
-        return Ok(());
-    }
-    let heading = match pairs[0].2 {
-        Some(_) => "Pairs whose correlations are off most",
-        None => "Pairs of the worst-matched parameters",
-    };
-    let dots = match subset.shares {
-        Some(_) => "the subset as dots whose area is their weight; rows of weight 0 have none",
-        None => "the subset as dots",
-    };
-    writeln!(out, "<h2>{heading}</h2>\n<p>All rows as a cloud, {dots}.</p>\n<div class=\"grid pairs\">")?;
-    for (i, j, error) in pairs {
-        let (x, y) = (&parameters[i], &parameters[j]);
-        let off =
-            error.map(|error| format!("; correlation off by {}", significant(error))).unwrap_or_default();
-        writeln!(
-            out,
-            "<figure>{}<figcaption><b>{}</b> across, <b>{}</b> up{off}</figcaption></figure>",
-            pair(all, subset, i, j, &format!("{y} against {x}")),
-            escaped(x),
-            escaped(y)
-        )?;
-    }
-    out.push_str("</div>\n");
-    Ok(())
 }
 
 /// `herd: 100 of 4,000 rows of draws.csv`, so that pages of several runs can be told apart.
@@ -188,43 +136,6 @@ fn title(report: &Report<'_>) -> String {
     format!("{verb}: {title}")
 }
 
-/// Pairs of columns to be drawn: those whose correlations are off most, with the error; where none is known, those of the
-/// worst matched.
-fn pairs(report: &Report<'_>, ranked: &[usize]) -> Vec<(usize, usize, Option<f64>)> {
-    let largest = report.result.quality.iter().flat_map(|quality| &quality.correlation_largest);
-    let known: Vec<_> = largest.map(|&(error, a, b)| (a, b, Some(error))).collect();
-    if !known.is_empty() {
-        return known;
-    }
-    let paired = &ranked[..ranked.len().min(PAIRED)];
-    let below = |(a, &j): (usize, &usize)| paired[..a].iter().map(move |&i| (i, j, None)).collect::<Vec<_>>();
-    paired.iter().enumerate().flat_map(below).collect()
-}
-
-/// The parameters that have a spread, the worst matched first.
-fn ranked(report: &Report<'_>) -> Vec<usize> {
-    let columns = report.result.quality.iter().flat_map(|quality| &quality.columns);
-    let mut ranked: Vec<(usize, f64)> =
-        columns.enumerate().filter_map(|(j, errors)| Some((j, largest(errors)?))).collect();
-    ranked.sort_by(|a, b| b.1.total_cmp(&a.1));
-    ranked.into_iter().map(|(j, _)| j).collect()
-}
-
-/// `mean 0.0120, sd 0.0340, 95 % quantile 0.0900`, as far as they are known.
-fn errors_of(report: &Report<'_>, j: usize) -> String {
-    let Some(errors) = report.result.quality.as_ref().map(|quality| &quality.columns[j]) else {
-        return String::new();
-    };
-    let shown = |name: &str, error: Option<f64>| Some(format!("{name} {}", significant(error?.abs())));
-    let levels =
-        QUANTILES.iter().zip(errors.quantiles).filter_map(|(level, error)| Some((level, error?.abs())));
-    let quantile = levels
-        .reduce(|a, b| if b.1 > a.1 { b } else { a })
-        .map(|(level, error)| format!("{} % quantile {}", (level * 100.0).round(), significant(error)));
-    let all = [shown("mean", errors.mean), shown("sd", errors.sd), quantile];
-    all.into_iter().flatten().collect::<Vec<_>>().join(", ")
-}
-
 fn capitalised(text: &str) -> String {
     let mut characters = text.chars();
     characters.next().map(|first| first.to_uppercase().chain(characters).collect()).unwrap_or_default()
@@ -241,11 +152,28 @@ fn shell_word(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use supersample::quality::Reference;
+    use std::borrow::Cow;
+
+    use supersample::quality::{Quality, Reference};
 
     use super::*;
-    use crate::report::Curve;
     use crate::report::tests::report;
+    use crate::report::{Beside, ChainShare, Figures, Rows};
+    use crate::words::significant;
+
+    /// Of rows that were chosen one after the other, with the errors that the report has.
+    fn figures(
+        all: Rows<'static>,
+        subset: Rows<'static>,
+        curve: Option<Curve>,
+        quality: &Quality,
+    ) -> Figures<'static> {
+        let shares = all.shares.as_deref();
+        let reference = Reference::new(&all.values, all.dim, shares).unwrap();
+        let beside = |j: usize| Some(Beside::new(reference.column(j)?, &quality.columns[j]));
+        let summaries = (0..all.dim).map(beside).collect();
+        Figures { all, subset, curve, is_in_order: true, summaries, chains: Vec::new() }
+    }
 
     fn rows(values: Vec<f64>, dim: usize) -> Rows<'static> {
         Rows { values: Cow::Owned(values), dim, shares: None }
@@ -258,22 +186,38 @@ mod tests {
         let mut about = report();
         about.about.parameters[1] = "<tau>".to_string();
         let errors = [(1, 0.5), (10, 0.05), (100, 0.007_123)];
-        let curve = Some(Curve::new(errors.into_iter(), &about.about, &about.result));
-        about.figures = Some(Figures { all: rows(full, 5), subset: rows(subset, 5), curve });
+        let curve =
+            Some(Curve::new(errors.into_iter(), &about.about, &about.result, about.comparison.as_ref()));
+        let quality = about.result.quality.clone().unwrap();
+        about.figures = Some(figures(rows(full, 5), rows(subset, 5), curve, &quality));
         let text = about.to_html();
-        // One curve, four marginals (the fifth parameter is constant) and the six pairs of four.
-        assert_eq!(text.matches("<svg ").count(), 1 + 4 + 6);
+        // One curve, the intervals, four marginals twice (the fifth parameter is constant) and the six pairs of four.
+        assert_eq!(text.matches("<svg ").count(), 1 + 1 + 4 * 2 + 6);
+        assert!(
+            text.contains("The band is where 20 random subsets lie") && text.contains("class=\"band all\"")
+        );
+        assert!(
+            text.contains("<div class=\"arrival\" hidden data-errors=\"1:0.5 10:0.05 100:0.00712\">"),
+            "{text}"
+        );
+        assert_eq!(text.matches("data-t=\"50\"").count(), 6);
+        let distributions = text.matches("aria-label=\"distribution function of ").count();
+        assert_eq!((distributions, text.matches("data-name=\"subset\"").count()), (4, 4));
         assert!(
             text.contains("supersample herd draws.csv -n 100")
                 && text.contains("<td data-name=\"worth\">9,850</td>")
         );
         assert!(!text.contains("<tau>") && text.contains("&lt;tau&gt;"));
-        for outside in ["http", "<script", "<link", "src=", "url(", "@import", "NaN", "inf\""] {
+        for outside in
+            ["http", "<script ", "<link", "src=", "url(", "@import", "fetch(", "import(", "NaN", "inf\""]
+        {
             assert!(!text.contains(outside), "{outside}");
         }
         let figures = text.matches("<figure>").count();
-        assert_eq!(figures, 11);
-        assert!(text.contains("<title>Supersample herd: 100 of 4,000 rows of draws.csv</title>"), "{text}");
+        assert_eq!(figures, 12);
+        assert_eq!(text.matches("<script>").count(), 1);
+        let title = "<title>Supersample herd: 100 of 4,000 rows of draws.csv, 2010-07-08</title>";
+        assert!(text.contains(title), "{text}");
         // The first pair is the one whose correlation is off most, as the text has it.
         let (error, a, b) = about.result.quality.as_ref().unwrap().correlation_worst.unwrap();
         let parameters = &about.about.parameters;
@@ -295,16 +239,24 @@ mod tests {
         let subset =
             Rows { values: Cow::Owned(full[..50].to_vec()), dim: 5, shares: Some(Cow::Owned(vec![0.1; 10])) };
         let errors = [(1, 0.5), (10, 0.05), (100, 0.02)];
-        let curve = Some(Curve::new(errors.into_iter(), &about.about, &about.result));
-        about.figures = Some(Figures { all: rows(full, 5), subset, curve });
+        let curve = Some(Curve::new(errors.into_iter(), &about.about, &about.result, None));
+        let quality = about.result.quality.clone().unwrap();
+        let chain = |name: &str, all, subset, rows| ChainShare { name: name.to_string(), all, subset, rows };
+        let chains = vec![chain("1", 0.5, 0.4, 4), chain("2", 0.5, 0.6, 6)];
+        about.figures =
+            Some(Figures { chains, is_in_order: false, ..figures(rows(full, 5), subset, curve, &quality) });
         about.about.files = vec!["dir/1.csv".to_string(), "2.csv".to_string()];
         about.about.subject =
             Subject::Subset { file: "x/best.csv".to_string(), is_by_number: false, weight_column: None };
         let text = about.to_html();
         assert!(text.contains("class=\"ring chosen\"") && text.contains("The ring is the result"), "{text}");
         assert!(text.contains("dots whose area is their weight; rows of weight 0 have none"), "{text}");
-        let title = "<h1>eval: 100 rows of best.csv beside 4,000 rows of 1.csv and 1 more file</h1>";
+        let title = "<h1>eval: 100 rows of best.csv beside 4,000 rows of 1.csv and 1 more file <small>";
         assert!(text.contains(title), "{text}");
+        assert!(text.contains("aria-label=\"weights of the rows, the largest first\""), "{text}");
+        assert!(text.contains("<th scope=\"row\">2</th><td>50.0 %</td><td>60.0 %</td><td>6</td>"), "{text}");
+        // Their order says nothing, so nothing arrives.
+        assert!(!text.contains("class=\"arrival\""));
     }
 
     #[test]
@@ -337,7 +289,8 @@ mod tests {
         about.result.quality =
             Some(Reference::new(&[1.0, 2.0, 1.0, 3.0], 2, None).unwrap().quality(&values, None).unwrap());
         let (all, subset) = (rows(values.clone(), 2), rows(values, 2));
-        about.figures = Some(Figures { all, subset, curve: None });
+        let quality = about.result.quality.clone().unwrap();
+        about.figures = Some(figures(all, subset, None, &quality));
         let text = about.to_html();
         assert!(text.contains("</html>") && !text.contains("NaN"), "{text}");
     }

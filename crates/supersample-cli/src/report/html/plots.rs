@@ -1,7 +1,7 @@
-//! Plots of the page: the curve of the error, the marginals of the parameters, the clouds of their pairs.
+//! Plots of the page: the curve of the error, the intervals and the marginals of the parameters, the clouds of their pairs.
 
 use super::svg::{Axis, Figure};
-use crate::report::{Curve, Rows};
+use crate::report::{Beside, Curve, Rows, Summary};
 
 /// Cells along each side of the clouds of all rows.
 const CLOUD_CELLS: usize = 28;
@@ -9,8 +9,9 @@ const CLOUD_CELLS: usize = 28;
 const MOST_DOTS: usize = 500;
 
 pub(super) fn error_curve(curve: &Curve) -> String {
-    let all = || curve.errors.iter().chain(&curve.random).chain(&curve.result);
-    let (low, high) = all().fold((f64::INFINITY, 0.0_f64), |(low, high), &(_, e)| (low.min(e), high.max(e)));
+    let ends = curve.band.iter().flat_map(|&(_, low, high)| [low, high]);
+    let all = curve.errors.iter().chain(&curve.random).chain(&curve.result).map(|&(_, e)| e).chain(ends);
+    let (low, high) = all.fold((f64::INFINITY, 0.0_f64), |(low, high), e| (low.min(e), high.max(e)));
     let last =
         curve.errors.last().into_iter().chain(&curve.result).fold(1.0_f64, |last, &(t, _)| last.max(t));
     let mut figure =
@@ -18,8 +19,10 @@ pub(super) fn error_curve(curve: &Curve) -> String {
     figure.axes(6, 6);
     figure.x_title("T");
     figure.y_title("MMD");
-    figure.line("line all", &curve.random);
-    figure.line("line chosen", &curve.errors);
+    figure.told_as("T", "MMD");
+    figure.band("band all", &curve.band);
+    figure.line("line all", "random", &curve.random);
+    figure.line("line chosen", "chosen", &curve.errors);
     if let Some(&(t, error)) = curve.errors.last() {
         figure.dot("dot chosen", t, error, 3.0);
     }
@@ -72,6 +75,86 @@ fn histogram(rows: &Rows<'_>, j: usize, edges: &[f64]) -> Vec<f64> {
     heights
 }
 
+/// The distribution functions of all rows and of the subset.
+pub(super) fn distribution(full: &Rows<'_>, subset: &Rows<'_>, j: usize, name: &str) -> String {
+    let (low, high) = range(full, subset, j);
+    let mut figure = Figure::bare(196.0, 112.0, Axis::linear(low, high), Axis::linear(0.0, 1.0));
+    figure.axes(3, 0);
+    figure.told_as(name, "distribution function");
+    figure.staircase("line all solid", "all", &full.distribution(j));
+    figure.staircase("line chosen", "subset", &subset.distribution(j));
+    figure.finish(&format!("distribution function of {name}"))
+}
+
+/// Pixels from one parameter to the next in the plot of intervals.
+const INTERVAL_HEIGHT: f64 = 26.0;
+
+/// The intervals from 5 to 95 % with the medians, all rows above the subset, in standard deviations of all rows from their mean.
+pub(super) fn intervals(parameters: &[(&str, Beside)]) -> String {
+    let ends = |beside: &Beside| {
+        let of =
+            |summary: &Summary| [summary.quantiles[0], summary.quantiles[4]].into_iter().flatten().collect();
+        let both: Vec<f64> =
+            [of(&beside.all), of(&beside.subset)].into_iter().flat_map(|ends: Vec<f64>| ends).collect();
+        both.into_iter().map(|end| in_sds(beside, end)).collect::<Vec<f64>>()
+    };
+    let all: Vec<f64> = parameters.iter().flat_map(|(_, beside)| ends(beside)).collect();
+    let (low, high) = all.iter().fold((-1.0_f64, 1.0_f64), |(low, high), &end| (low.min(end), high.max(end)));
+    let rows = parameters.len() as f64;
+    let longest = parameters.iter().map(|(name, _)| cut(name).chars().count()).max().unwrap_or(0);
+    let (x, y) = (Axis::linear(low - 0.15, high + 0.15), Axis::linear(0.0, rows).upside_down());
+    let mut figure =
+        Figure::new(440.0, 40.0 + rows * INTERVAL_HEIGHT, x, y).with_left(16.0 + 6.0 * longest as f64);
+    figure.axes(6, 0);
+    figure.x_title("sds of all rows from their mean");
+    for (at, (name, beside)) in parameters.iter().enumerate() {
+        let middle = at as f64 + 0.5;
+        figure.word_beside(middle, &cut(name));
+        for (class, summary, y) in
+            [("all", &beside.all, middle - 0.16), ("chosen", &beside.subset, middle + 0.16)]
+        {
+            let [low, _, median, _, high] =
+                summary.quantiles.map(|value| value.map(|value| in_sds(beside, value)));
+            let (Some(low), Some(median), Some(high)) = (low, median, high) else { continue };
+            figure.line(&format!("interval {class}"), "", &[(low, y), (high, y)]);
+            figure.dot(&format!("dot {class}"), median, y, 3.0);
+        }
+    }
+    figure.finish("intervals from 5 to 95 % of all rows and of the subset")
+}
+
+fn in_sds(beside: &Beside, value: f64) -> f64 {
+    (value - beside.all.mean.unwrap_or(0.0)) / beside.unit
+}
+
+/// A name that leaves room for the figure.
+fn cut(name: &str) -> String {
+    const LONGEST: usize = 18;
+    match name.chars().count() > LONGEST {
+        true => name.chars().take(LONGEST - 1).chain(['…']).collect(),
+        false => name.to_string(),
+    }
+}
+
+/// The weights of the subset from the largest to the smallest, beside equal ones.
+pub(super) fn weights(shares: &[f64]) -> String {
+    let mut sorted = shares.to_vec();
+    sorted.sort_unstable_by(|a, b| b.total_cmp(a));
+    let equal = 1.0 / sorted.len() as f64;
+    let (low, high) =
+        (sorted.last().copied().unwrap_or(0.0).min(0.0), sorted.first().copied().unwrap_or(1.0).max(equal));
+    let last = sorted.len() as f64;
+    let mut figure = Figure::new(440.0, 200.0, Axis::linear(0.0, last), Axis::linear(low, high * 1.05));
+    figure.axes(6, 4);
+    figure.x_title("rows");
+    figure.y_title("weight");
+    figure.told_as("rows", "weight");
+    let edges: Vec<f64> = (0..=sorted.len()).map(|i| i as f64).collect();
+    figure.steps("area chosen", &edges, &sorted);
+    figure.line("line all", "equal", &[(0.0, equal), (last, equal)]);
+    figure.finish("weights of the rows, the largest first")
+}
+
 pub(super) fn marginal(full: &Rows<'_>, subset: &Rows<'_>, j: usize, name: &str) -> String {
     let (low, high) = range(full, subset, j);
     let axis = Axis::linear(low, high);
@@ -90,10 +173,12 @@ pub(super) fn marginal(full: &Rows<'_>, subset: &Rows<'_>, j: usize, name: &str)
     figure.finish(name)
 }
 
-pub(super) fn pair(full: &Rows<'_>, subset: &Rows<'_>, i: usize, j: usize, name: &str) -> String {
+/// Two parameters against each other: `names` are those across and up.
+pub(super) fn pair(full: &Rows<'_>, subset: &Rows<'_>, i: usize, j: usize, names: (&str, &str)) -> String {
     let ((x0, x1), (y0, y1)) = (range(full, subset, i), range(full, subset, j));
     let mut figure = Figure::new(300.0, 260.0, Axis::linear(x0, x1), Axis::linear(y0, y1));
     figure.axes(4, 4);
+    figure.told_as(names.0, names.1);
     let (dx, dy) = ((x1 - x0) / CLOUD_CELLS as f64, (y1 - y0) / CLOUD_CELLS as f64);
     let mut cells = vec![0.0; CLOUD_CELLS * CLOUD_CELLS];
     for (row, values) in full.values.chunks_exact(full.dim).enumerate() {
@@ -116,10 +201,10 @@ pub(super) fn pair(full: &Rows<'_>, subset: &Rows<'_>, i: usize, j: usize, name:
         // The area of a dot is its weight, within what the eye can tell.
         let radius = 2.2 * (subset.share(at) * subset.len() as f64).sqrt().min(3.0);
         if radius > 0.2 {
-            figure.dot("dot chosen", row[i], row[j], radius);
+            figure.numbered_dot("dot chosen", at + 1, row[i], row[j], radius);
         }
     }
-    figure.finish(name)
+    figure.finish(&format!("{} against {}", names.1, names.0))
 }
 
 #[cfg(test)]

@@ -23,6 +23,11 @@ impl Axis {
         Axis { low: middle - reach, high: middle + reach, is_log: false }
     }
 
+    /// From the top down: the low end is where the high one was.
+    pub(crate) fn upside_down(self) -> Axis {
+        Axis { low: self.high, high: self.low, is_log: self.is_log }
+    }
+
     /// Powers of ten; both ends positive.
     pub(crate) fn log(low: f64, high: f64) -> Axis {
         let low = if low > 0.0 && low.is_finite() { low } else { 1e-9 };
@@ -92,6 +97,8 @@ pub(crate) struct Figure {
     bottom: f64,
     x: Axis,
     y: Axis,
+    /// What the axes are, for those who point at the figure.
+    names: Option<(String, String)>,
     body: String,
 }
 
@@ -100,12 +107,22 @@ const RIGHT: f64 = 10.0;
 
 impl Figure {
     pub(crate) fn new(width: f64, height: f64, x: Axis, y: Axis) -> Figure {
-        Figure { width, height, left: 46.0, bottom: 32.0, x, y, body: String::new() }
+        Figure { width, height, left: 46.0, bottom: 32.0, x, y, names: None, body: String::new() }
     }
 
     /// Without room for numbers on the vertical axis.
     pub(crate) fn bare(width: f64, height: f64, x: Axis, y: Axis) -> Figure {
-        Figure { width, height, left: 8.0, bottom: 18.0, x, y, body: String::new() }
+        Figure { width, height, left: 8.0, bottom: 18.0, x, y, names: None, body: String::new() }
+    }
+
+    /// With so much room for words on the left.
+    pub(crate) fn with_left(self, left: f64) -> Figure {
+        Figure { left, ..self }
+    }
+
+    /// Whoever points at it is told the values there, by these names of the axes.
+    pub(crate) fn told_as(&mut self, across: &str, up: &str) {
+        self.names = Some((across.to_string(), up.to_string()));
     }
 
     fn px(&self, value: f64) -> f64 {
@@ -160,11 +177,12 @@ impl Figure {
         ));
     }
 
-    pub(crate) fn line(&mut self, class: &str, points: &[(f64, f64)]) {
+    /// Straight from point to point; `name` is what the line is called where values are told, and may be empty.
+    pub(crate) fn line(&mut self, class: &str, name: &str, points: &[(f64, f64)]) {
         if points.is_empty() {
             return;
         }
-        self.push(format_args!("<path class=\"{class}\" d=\""));
+        self.push(format_args!("<path class=\"{class}\"{} d=\"", named(name)));
         for (i, &(x, y)) in points.iter().enumerate() {
             let (x, y) = (self.px(x), self.py(y));
             self.push(format_args!("{}{x:.1} {y:.1}", if i == 0 { 'M' } else { 'L' }));
@@ -184,9 +202,62 @@ impl Figure {
         self.push(format_args!("V{foot:.1}\"/>"));
     }
 
+    /// A distribution function: level up to each value, then up to its height.
+    pub(crate) fn staircase(&mut self, class: &str, name: &str, steps: &[(f64, f64)]) {
+        let (left, right) = (self.left, self.width - RIGHT);
+        let foot = self.py(0.0);
+        self.push(format_args!("<path class=\"{class}\"{} d=\"M{left:.1} {foot:.1}", named(name)));
+        // Steps that the eye cannot tell apart are one.
+        let mut last = (f64::NEG_INFINITY, foot);
+        for &(value, height) in steps {
+            let (x, y) = (self.px(value).clamp(left, right), self.py(height));
+            if x - last.0 < 0.4 && last.0.is_finite() {
+                last.1 = y;
+                continue;
+            }
+            if last.0.is_finite() {
+                self.push(format_args!("V{:.1}", last.1));
+            }
+            self.push(format_args!("H{x:.1}"));
+            last = (x, y);
+        }
+        self.push(format_args!("V{:.1}H{right:.1}\"/>", last.1));
+    }
+
+    /// The area between two lines, from points with a lower and a higher value.
+    pub(crate) fn band(&mut self, class: &str, points: &[(f64, f64, f64)]) {
+        if points.is_empty() {
+            return;
+        }
+        self.push(format_args!("<path class=\"{class}\" d=\""));
+        let there = points.iter().map(|&(x, _, high)| (x, high));
+        let back = points.iter().rev().map(|&(x, low, _)| (x, low));
+        for (i, (x, y)) in there.chain(back).enumerate() {
+            let (x, y) = (self.px(x), self.py(y));
+            self.push(format_args!("{}{x:.1} {y:.1}", if i == 0 { 'M' } else { 'L' }));
+        }
+        self.push(format_args!("Z\"/>"));
+    }
+
+    /// Words at the left edge beside this height.
+    pub(crate) fn word_beside(&mut self, y: f64, text: &str) {
+        let (x, y, text) = (self.left - 8.0, self.py(y) + 3.5, escaped(text));
+        self.push(format_args!(
+            "<text class=\"tick\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"end\">{text}</text>"
+        ));
+    }
+
     pub(crate) fn dot(&mut self, class: &str, x: f64, y: f64, radius: f64) {
         let (x, y) = (self.px(x), self.py(y));
-        self.push(format_args!("<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\"/>"));
+        self.push(format_args!("<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius:.3}\"/>"));
+    }
+
+    /// The dot of the T-th point, from 1.
+    pub(crate) fn numbered_dot(&mut self, class: &str, t: usize, x: f64, y: f64, radius: f64) {
+        let (x, y) = (self.px(x), self.py(y));
+        self.push(format_args!(
+            "<circle class=\"{class}\" data-t=\"{t}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius:.2}\"/>"
+        ));
     }
 
     /// A rectangle between two corners, more or less opaque.
@@ -199,10 +270,32 @@ impl Figure {
     }
 
     pub(crate) fn finish(self, name: &str) -> String {
+        let told = match &self.names {
+            Some((across, up)) => {
+                let (left, right) = (self.left, self.width - RIGHT);
+                let (foot, top) = (self.height - self.bottom, TOP);
+                let side = |from: f64, to: f64, axis: &Axis| {
+                    let Axis { low, high, is_log } = axis;
+                    format!("{from} {to} {low:?} {high:?} {}", u8::from(*is_log))
+                };
+                format!(
+                    " data-x=\"{}\" data-y=\"{}\" data-across=\"{}\" data-up=\"{}\"",
+                    side(left, right, &self.x),
+                    side(foot, top, &self.y),
+                    escaped(across),
+                    escaped(up)
+                )
+            }
+            None => String::new(),
+        };
         let Figure { width, height, body, .. } = self;
         let name = escaped(name);
-        format!("<svg viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{name}\">{body}</svg>")
+        format!("<svg viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{name}\"{told}>{body}</svg>")
     }
+}
+
+fn named(name: &str) -> String {
+    if name.is_empty() { String::new() } else { format!(" data-name=\"{}\"", escaped(name)) }
 }
 
 /// Text that can stand in HTML and in its attributes.
@@ -225,6 +318,19 @@ mod tests {
         assert_eq!(labels(&[0.25, 100.0, 1e-6, 0.0, 1.5e7]), ["0.25", "100", "1e-6", "0", "1.5e7"]);
         assert_eq!(labels(&[4.998e12, 5e12, 5.002e12]), ["4.998e12", "5e12", "5.002e12"]);
         assert_eq!(labels(&[1.000_01, 1.000_02]), ["1.00001", "1.00002"]);
+    }
+
+    #[test]
+    fn staircases_rise_at_the_values_and_end_level() {
+        let mut figure = Figure::bare(118.0, 126.0, Axis::linear(0.0, 1.0), Axis::linear(0.0, 1.0));
+        figure.staircase("line", "F", &[(0.25, 0.5), (0.7501, 0.75), (0.751, 1.0)]);
+        figure.told_as("x", "F");
+        let text = figure.finish("F");
+        assert!(
+            text.contains("<path class=\"line\" data-name=\"F\" d=\"M8.0 108.0H33.0V58.0H83.0V8.0H108.0\"/>"),
+            "{text}"
+        );
+        assert!(text.contains("data-x=\"8 108 0.0 1.0 0\" data-y=\"108 8 0.0 1.0 0\""), "{text}");
     }
 
     #[test]

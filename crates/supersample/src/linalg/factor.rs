@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::linalg;
+use super::{cholesky_in_place, diagonal, solve_lower};
 
 /// Columns eliminated at once: a packed tile of 4 × 64 numbers is 2 KiB.
 const BLOCK: usize = 64;
@@ -14,7 +14,7 @@ const TILE: usize = 4;
 const ROWS: usize = 16;
 
 /// L with L·Lᵀ = A + jitter·I, row after row; only its lower triangle is meaningful.
-pub(super) struct Factor {
+pub(crate) struct Factor {
     lower: Vec<f64>,
     dim: usize,
 }
@@ -22,7 +22,7 @@ pub(super) struct Factor {
 impl Factor {
     /// The factor of `matrix`, of which the lower triangle is read, with `jitter` added to its diagonal. `None` unless
     /// every pivot is at least `smallest_pivot`, below which a solution would be rounding noise.
-    pub(super) fn new(mut matrix: Vec<f64>, dim: usize, jitter: f64, smallest_pivot: f64) -> Option<Factor> {
+    pub(crate) fn new(mut matrix: Vec<f64>, dim: usize, jitter: f64, smallest_pivot: f64) -> Option<Factor> {
         assert_eq!(matrix.len(), dim * dim);
         matrix.iter_mut().step_by(dim + 1).for_each(|diagonal| *diagonal += jitter);
         for start in (0..dim).step_by(BLOCK) {
@@ -30,10 +30,10 @@ impl Factor {
             let end = start + width;
             let mut corner: Vec<f64> = Vec::with_capacity(width * width);
             (start..end).for_each(|row| corner.extend(&matrix[row * dim + start..row * dim + end]));
-            if !linalg::cholesky_in_place(&mut corner, width) {
+            if !cholesky_in_place(&mut corner, width) {
                 return None;
             }
-            if linalg::diagonal(&corner, width).any(|pivot| pivot * pivot < smallest_pivot) {
+            if diagonal(&corner, width).any(|pivot| pivot * pivot < smallest_pivot) {
                 return None;
             }
             for (row, line) in (start..end).zip(corner.chunks_exact(width)) {
@@ -42,7 +42,7 @@ impl Factor {
             // Below the corner: the rows x with x·Lᵀ = a, each a forward substitution.
             let below = &mut matrix[end * dim..];
             below.par_chunks_mut(dim).with_min_len(8).for_each(|row| {
-                linalg::solve_lower(&corner, &mut row[start..end]);
+                solve_lower(&corner, &mut row[start..end]);
             });
             subtract_products(below, dim, start, width, end);
         }
@@ -50,8 +50,8 @@ impl Factor {
     }
 
     /// Replaces `b` by the solution of (A + jitter·I)·x = b.
-    pub(super) fn solve(&self, b: &mut [f64]) {
-        linalg::solve_lower(&self.lower, b);
+    pub(crate) fn solve(&self, b: &mut [f64]) {
+        solve_lower(&self.lower, b);
         for row in (0..self.dim).rev() {
             let line = &self.lower[row * self.dim..row * self.dim + row + 1];
             b[row] /= line[row];
@@ -108,6 +108,7 @@ fn tile_product(left: &[f64], right: &[f64]) -> [[f64; TILE]; TILE] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::linalg;
 
     /// A matrix of full rank that is far from diagonal: exp(−|i − j|/3) plus a diagonal.
     fn matrix(dim: usize) -> Vec<f64> {

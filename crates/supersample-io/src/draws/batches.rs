@@ -1,0 +1,174 @@
+//! Batches: files gone through a few rows at a time, as often as need be, with no more than a batch of them in memory.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use super::sieve::Sieve;
+use super::{Draws, format_of, read_file};
+use crate::origin::Origin;
+use crate::reading::{Choice, Missing};
+use crate::source::Sink;
+use crate::{Error, Format, Reading, Result};
+
+/// Some rows that follow each other.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct Batch<'a> {
+    /// The first of them, among the rows that are used.
+    pub first_row: usize,
+    /// The numbers of the parameter columns, and of functions among them in the order of the file, row after row, all finite.
+    pub values: &'a [f64],
+    /// Their weights as they are in the files; `None` where no column of weights was asked for.
+    pub weights: Option<&'a [f64]>,
+    /// How many columns that are.
+    pub dim: usize,
+    /// How much of the files has been read by now, from 0 to 1.
+    pub part: f64,
+}
+
+impl Batch<'_> {
+    /// How many rows there are; at least 1.
+    #[expect(clippy::len_without_is_empty, reason = "no batch is empty")]
+    pub fn len(&self) -> usize {
+        self.values.len() / self.dim
+    }
+}
+
+impl Draws {
+    /// Goes through the files as [`read`](Self::read) does, with the same columns, the same checks and the same errors, but
+    /// keeps no numbers: they come in batches of `rows` rows, the last one shorter, whatever the format and however the
+    /// file is cut inside. All else is as after `read`: chosen rows are found again, ids and notes are known.
+    ///
+    /// [`Break`](ControlFlow::Break) ends it with [`Error::Ended`]. An .npz is refused: it holds column after column, and
+    /// its first row is whole only at its end.
+    ///
+    /// ```
+    /// use std::ops::ControlFlow;
+    /// use supersample_io::{Draws, Reading};
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("draws.csv");
+    /// std::fs::write(&path, "mu,tau\n1,2\n3,4\n5,6\n").unwrap();
+    /// let mut sums = Vec::new();
+    /// let draws = Draws::in_batches(&[path], &Reading::default(), 2, &mut |batch| {
+    ///     sums.push((batch.first_row, batch.values.iter().sum::<f64>()));
+    ///     ControlFlow::Continue(())
+    /// })?;
+    /// assert_eq!((draws.len(), sums), (3, vec![(0, 10.0), (2, 11.0)]));
+    /// # Ok::<(), supersample_io::Error>(())
+    /// ```
+    pub fn in_batches(
+        paths: &[impl AsRef<Path>],
+        reading: &Reading<'_>,
+        rows: usize,
+        each: &mut dyn FnMut(Batch<'_>) -> ControlFlow<()>,
+    ) -> Result<Draws> {
+        let mut regrouped = Regrouped::new(rows, each);
+        let draws = Draws::gather(paths, reading, Missing::of(reading), &mut regrouped)?;
+        regrouped.finish()?;
+        Ok(draws)
+    }
+
+    /// Goes through the files once more, with the `reading` of the first time. A file that has changed meanwhile is an
+    /// error.
+    pub fn again(
+        &self,
+        reading: &Reading<'_>,
+        rows: usize,
+        each: &mut dyn FnMut(Batch<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let missing = Missing::of(reading);
+        let mut regrouped = Regrouped::new(rows, each);
+        let mut sieve = Sieve::new(&mut regrouped, missing, self.files.len());
+        for file in &self.files {
+            sieve.next_file();
+            let (origin, format) = (file.source.origin().clone(), file.source.format());
+            let part = read_file(origin, format, reading, missing, &mut sieve);
+            let left_out = sieve.take_left_out();
+            let part = part.and_then(|part| match part.rows == file.all_rows && left_out == file.left_out {
+                true => Ok(part),
+                false => Err(Error::Changed),
+            });
+            part.map_err(|error| error.in_file(&file.path))?;
+        }
+        regrouped.finish()
+    }
+
+    /// Whether these files can be gone through in batches; the error says why not. Files that cannot be opened are left to
+    /// those who read them.
+    pub fn check_batches(paths: &[impl AsRef<Path>], reading: &Reading<'_>) -> Result<()> {
+        for path in paths.iter().map(AsRef::as_ref).filter(|path| path.is_file()) {
+            let Ok(origin) = Origin::open(path) else { continue };
+            if format_of(path, &origin, reading).ok() == Some(Format::Npz) {
+                return Err(Error::NoBatches.in_file(path));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Rows put together to batches of the size that was asked for.
+struct Regrouped<'a> {
+    /// Rows in a batch.
+    rows: usize,
+    dim: usize,
+    has_weights: bool,
+    values: Vec<f64>,
+    weights: Vec<f64>,
+    first_row: usize,
+    each: &'a mut dyn FnMut(Batch<'_>) -> ControlFlow<()>,
+}
+
+impl<'a> Regrouped<'a> {
+    fn new(rows: usize, each: &'a mut dyn FnMut(Batch<'_>) -> ControlFlow<()>) -> Regrouped<'a> {
+        let (values, weights) = (Vec::new(), Vec::new());
+        Regrouped { rows: rows.max(1), dim: 1, has_weights: false, values, weights, first_row: 0, each }
+    }
+
+    /// Hands on what is there, if anything.
+    fn hand_on(&mut self, part: f64) -> Result<()> {
+        if self.values.is_empty() {
+            return Ok(());
+        }
+        let batch = Batch {
+            first_row: self.first_row,
+            values: &self.values,
+            weights: self.has_weights.then_some(&self.weights),
+            dim: self.dim,
+            part,
+        };
+        self.first_row += batch.len();
+        let goes_on = (self.each)(batch);
+        self.values.clear();
+        self.weights.clear();
+        if goes_on.is_break() { Err(Error::Ended) } else { Ok(()) }
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        self.hand_on(1.0)
+    }
+}
+
+impl Sink for Regrouped<'_> {
+    fn begin(&mut self, choice: &Choice) -> Result<()> {
+        self.dim = choice.columns.len();
+        self.has_weights = choice.weight.is_some();
+        Ok(())
+    }
+
+    fn take(&mut self, mut values: &[f64], mut weights: &[f64], part: f64) -> Result<()> {
+        while !values.is_empty() {
+            let room = self.rows - self.values.len() / self.dim;
+            let count = room.min(values.len() / self.dim);
+            self.values.extend_from_slice(&values[..count * self.dim]);
+            values = &values[count * self.dim..];
+            if self.has_weights {
+                self.weights.extend_from_slice(&weights[..count]);
+                weights = &weights[count..];
+            }
+            if self.values.len() == self.rows * self.dim {
+                self.hand_on(part)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,130 @@
+//! Stretches of rows of an array, read at a time: how many bytes, and where among them each cell is.
+
+use std::io::{Read, Seek, SeekFrom};
+
+use super::{Header, Layout};
+use crate::origin::Handle;
+use crate::{Error, Result};
+
+/// How much is read at a time.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Blocks {
+    /// Bytes of rows.
+    pub(super) bytes: usize,
+    /// An array of at most so many bytes whose rows do not lie one behind the other is taken in one piece.
+    pub(super) whole: usize,
+}
+
+impl Default for Blocks {
+    fn default() -> Blocks {
+        Blocks { bytes: 4 << 20, whole: 256 << 20 }
+    }
+}
+
+/// How the bytes of some rows are had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// In one piece.
+    Together,
+    /// Row by row, each in one piece.
+    ByRows,
+    /// Column by column, with those of other chains in between where there are several.
+    ByColumns,
+}
+
+/// Some rows of an array: the bytes of the wanted cells.
+#[derive(Debug)]
+pub(super) struct Stretch<'a> {
+    layout: &'a Layout,
+    /// Where the entries start.
+    start: usize,
+    /// Positions of the wanted columns.
+    wanted: Vec<usize>,
+    way: Way,
+    /// Rows at a time.
+    rows: usize,
+    /// Whether the rows of one stretch may be of several chains.
+    crosses_chains: bool,
+    first: usize,
+    bytes: Vec<u8>,
+    /// Bytes from one row, or one column, to the next.
+    step: usize,
+}
+
+impl<'a> Stretch<'a> {
+    pub(super) fn new(
+        header: &Header,
+        layout: &'a Layout,
+        wanted: &[(usize, bool)],
+        blocks: Blocks,
+    ) -> Stretch<'a> {
+        let is_in_one_piece = layout.row_in_one_piece().is_some();
+        let is_small = layout.rows() * layout.row_bytes() <= blocks.whole;
+        let wanted: Vec<usize> = wanted.iter().map(|&(position, _)| position).collect();
+        let (way, row) = match header.fortran_order {
+            _ if is_in_one_piece => (Way::Together, layout.row_bytes()),
+            _ if is_small => (Way::Together, 0),
+            false => (Way::ByRows, layout.row_bytes()),
+            true => (Way::ByColumns, layout.draw_stride() * wanted.len()),
+        };
+        let rows = blocks.bytes.checked_div(row).unwrap_or(usize::MAX).max(1);
+        let crosses_chains = way != Way::ByColumns;
+        let (start, bytes) = (header.start, Vec::new());
+        Stretch { layout, start, wanted, way, rows, crosses_chains, first: 0, bytes, step: 0 }
+    }
+
+    /// Reads rows from this one on, and gives the first that it has not read.
+    pub(super) fn read(&mut self, file: &mut Handle, first: usize) -> Result<usize> {
+        let layout = self.layout;
+        let reach =
+            if self.crosses_chains { layout.rows() } else { (first / layout.draws + 1) * layout.draws };
+        let end = first.saturating_add(self.rows).min(reach);
+        self.first = first;
+        self.bytes.clear();
+        match self.way {
+            // What lies among the rows is read with them; where they are not in one piece, that is all of the array.
+            Way::Together if layout.row_in_one_piece().is_some() => {
+                self.append(file, layout.start(first), (end - first) * layout.row_bytes())?;
+            }
+            Way::Together => self.append(file, 0, layout.rows() * layout.row_bytes())?,
+            Way::ByRows => {
+                self.step = layout.row_bytes();
+                for row in first..end {
+                    self.append(file, layout.start(row), layout.row_bytes())?;
+                }
+            }
+            Way::ByColumns => {
+                let stride = (end - first - 1) * layout.draw_stride();
+                let widest = self.wanted.iter().map(|&slot| layout.slots[slot].entry.size).max().unwrap_or(0);
+                self.step = stride + widest;
+                for at in 0..self.wanted.len() {
+                    let slot = self.wanted[at];
+                    self.append(file, layout.place(first, slot), stride + layout.slots[slot].entry.size)?;
+                    self.bytes.resize((at + 1) * self.step, 0);
+                }
+            }
+        }
+        Ok(end)
+    }
+
+    /// The bytes of a cell of a row that was read, by the place of its column among the wanted ones.
+    pub(super) fn cell(&self, row: usize, at: usize) -> &[u8] {
+        let (layout, slot) = (self.layout, self.wanted[at]);
+        let from = match self.way {
+            Way::Together if layout.row_in_one_piece().is_some() => {
+                layout.place(row, slot) - layout.start(self.first)
+            }
+            Way::Together => layout.place(row, slot),
+            Way::ByRows => (row - self.first) * self.step + layout.place(row, slot) - layout.start(row),
+            Way::ByColumns => at * self.step + (row - self.first) * layout.draw_stride(),
+        };
+        &self.bytes[from..from + layout.slots[slot].entry.size]
+    }
+
+    fn append(&mut self, file: &mut Handle, at: usize, length: usize) -> Result<()> {
+        file.seek(SeekFrom::Start((self.start + at) as u64)).map_err(Error::Unreadable)?;
+        // Grows with the bytes that are there, whatever the header says.
+        let got = file.take(length as u64).read_to_end(&mut self.bytes).map_err(Error::Unreadable)?;
+        if got == length { Ok(()) } else { Err(Error::Changed) }
+    }
+}

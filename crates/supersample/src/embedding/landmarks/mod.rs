@@ -1,0 +1,359 @@
+//! Landmarks: a mean embedding at linear cost, with an error bar.
+//!
+//! The mean embedding of n rows is projected on the span of r landmarks z:
+//!
+//! > mᵢ = Σⱼ wⱼ k(zᵢ, xⱼ),  α = (K + ε·I)⁻¹ m,  μ̃ = Σᵢ αᵢ k(·, zᵢ),  K = k(zᵢ, zⱼ).
+//!
+//! That costs n·r kernel values in place of n²/2. The error at x is a product of two residuals, |μ(x) − μ̃(x)| ≤
+//! ‖φ(x) − Pφ(x)‖·‖μ − Pμ‖, so it is far smaller than that of a subsample. ‖μ‖² is estimated: αᵀm is the mean of μ̃ over
+//! the rows, exactly, and what it lacks is the mean of μ − μ̃, taken over some rows at random, the *control points*, at
+//! which μ is exact too: a control variate, with a standard error.
+//!
+//! Sums at landmarks and control points add up over batches and machines ([`LandmarkSums`], made of [`KernelSums`]);
+//! [`Landmarks`] is the embedding that comes of them. `solve.rs` says how large ε is and why.
+
+mod bytes;
+mod recall;
+mod solve;
+mod sums;
+
+use std::sync::{Arc, OnceLock};
+
+pub use self::sums::KernelSums;
+use super::{Empirical, MeanEmbedding};
+use crate::sum::{self, Packed, Precision};
+use crate::watch::{Progress, Watch, unwatched};
+use crate::{Error, Kernel, Points, Result};
+
+/// Rows whose values are computed between two looks at a watch.
+const ROWS_AT_ONCE: usize = 16_384;
+
+/// Kernel sums at landmarks and at control points, over rows that are given batch by batch.
+///
+/// ```
+/// use supersample::embedding::{LandmarkSums, MeanEmbedding};
+/// use supersample::{Empirical, Kernel, Points, Precision, unwatched};
+/// let rows = Points::from_vec((0..900).map(|i| (i as f64 * 0.7).sin()).collect(), 1)?;
+/// let landmarks = rows.select(&(0..30).collect::<Vec<_>>())?;
+/// let controls = rows.select(&(0..900).step_by(9).collect::<Vec<_>>())?;
+/// let kernel = Kernel::gaussian(0.5)?;
+/// let mut sums = LandmarkSums::new(kernel.clone(), landmarks, Some(controls), Precision::Mixed)?;
+/// for batch in 0..3 {
+///     let batch = rows.select(&(batch * 300..(batch + 1) * 300).collect::<Vec<_>>())?;
+///     sums.update(&batch, None, &unwatched)?;
+/// }
+/// let sums = LandmarkSums::from_bytes(&sums.to_bytes())?; // as small as the landmarks
+/// let mu = sums.finish()?;
+/// let exact = Empirical::new(kernel, rows)?.squared_norm().unwrap();
+/// assert!((mu.squared_norm().unwrap() - exact).abs() < 1e-6);
+/// # Ok::<(), supersample::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct LandmarkSums {
+    /// At the landmarks, then at the control points.
+    sums: KernelSums,
+    landmarks: usize,
+}
+
+impl LandmarkSums {
+    /// No rows yet. Control points are distinct rows drawn at random, or draws in proportion to the weights where rows
+    /// have some; without any ‖μ‖² is not known. Kernel values are f32 where that is asked for and safe.
+    pub fn new(
+        kernel: Kernel,
+        landmarks: Points,
+        controls: Option<Points>,
+        precision: Precision,
+    ) -> Result<LandmarkSums> {
+        let count = landmarks.len();
+        let points = match controls {
+            None => landmarks,
+            Some(controls) => {
+                controls.expect_dim("the control points", "the landmarks", landmarks.dim())?;
+                Points::from_vec([landmarks.as_slice(), controls.as_slice()].concat(), landmarks.dim())?
+            }
+        };
+        Ok(LandmarkSums { sums: KernelSums::new(kernel, points, precision), landmarks: count })
+    }
+
+    /// Adds a batch of rows; see [`KernelSums::update`].
+    pub fn update(&mut self, rows: &Points, weights: Option<&[f64]>, watch: Watch) -> Result<()> {
+        self.sums.update(rows, weights, watch)
+    }
+
+    /// Adds the rows that others of the same landmarks, control points, kernel and precision have been given: these first,
+    /// the others after them, so that the order of merging decides the last digits and nothing else.
+    pub fn merge(&mut self, other: &LandmarkSums) -> Result<()> {
+        if self.landmarks != other.landmarks {
+            return Err(Error::OtherLandmarks);
+        }
+        self.sums.merge(&other.sums)
+    }
+
+    /// The sums, with the kernel, the points, and the number and weight of the rows.
+    pub fn sums(&self) -> &KernelSums {
+        &self.sums
+    }
+
+    /// How many landmarks there are; the other points are control points.
+    pub fn landmarks(&self) -> usize {
+        self.landmarks
+    }
+
+    /// The embedding of the rows so far: r³/3 steps. An error before any row with a weight was added.
+    pub fn finish(&self) -> Result<Landmarks> {
+        solve::solve(self)
+    }
+}
+
+/// The mean embedding of many rows, projected on landmarks.
+///
+/// Made of [sums](LandmarkSums::finish) over rows that need not be in memory, or [of samples](Self::of) that are; then
+/// the MMD of chosen rows is computed with μ itself at these rows, and nothing but ‖μ‖² is an estimate.
+#[derive(Clone, Debug)]
+pub struct Landmarks {
+    kernel: Kernel,
+    /// The landmarks as they were packed, in their own units.
+    points: Points,
+    packed: Packed,
+    /// The packed landmarks in f64, for points that are spread too wide for f32.
+    wide: Arc<OnceLock<Packed>>,
+    coefficients: Vec<f64>,
+    /// What is added to the expansion, for a kernel that only sees equal masses: there μ is known up to a constant.
+    offset: f64,
+    ridge: f64,
+    mean_diagonal: f64,
+    norm: Option<EstimatedNorm>,
+    sums: Arc<LandmarkSums>,
+    samples: Option<Arc<SamplesBehind>>,
+}
+
+/// ‖μ‖² and what else control points say.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct EstimatedNorm {
+    squared: f64,
+    standard_error: f64,
+    /// ‖μ − μ̃‖², which noise can make slightly negative.
+    squared_residual: f64,
+}
+
+/// The rows behind landmarks, where they are in memory.
+#[derive(Debug)]
+struct SamplesBehind {
+    samples: Empirical,
+    /// μ̃ at each of them.
+    values: OnceLock<Vec<f64>>,
+}
+
+impl Landmarks {
+    /// The embedding of samples in memory: n·(r + S) kernel values for r landmarks and S control points, and n·r for its
+    /// values at the samples, which are kept. `watch` sees both; where it ends them there is no result but
+    /// [`Error::Interrupted`].
+    ///
+    /// ```
+    /// use supersample::embedding::Landmarks;
+    /// use supersample::{Empirical, Herder, Kernel, Points, Pool, unwatched};
+    /// let rows = Points::from_vec((0..900).map(|i| (i as f64 * 0.7).sin()).collect(), 1)?;
+    /// let samples = Empirical::new(Kernel::gaussian(0.5)?, rows.clone())?;
+    /// let landmarks = rows.select(&(0..30).collect::<Vec<_>>())?;
+    /// let controls = rows.select(&(0..900).step_by(9).collect::<Vec<_>>())?;
+    /// let mu = Landmarks::of(&samples, landmarks, controls, &unwatched)?;
+    /// let picks = Herder::over(Pool::new(mu, rows.clone())?).run(10);
+    /// let exact = Herder::over(Pool::new(samples, rows)?).run(10);
+    /// assert!((picks[9].error.unwrap() - exact[9].error.unwrap()).abs() < 1e-4);
+    /// # Ok::<(), supersample::Error>(())
+    /// ```
+    pub fn of(samples: &Empirical, landmarks: Points, controls: Points, watch: Watch) -> Result<Landmarks> {
+        let (mut sums, samples) = begin(samples, landmarks, controls)?;
+        sums.update(samples.points(), samples.weights(), watch)?;
+        let behind = SamplesBehind { samples, values: OnceLock::new() };
+        let mu = Landmarks { samples: Some(Arc::new(behind)), ..sums.finish()? };
+        mu.prepare(watch)?;
+        Ok(mu)
+    }
+
+    /// What [`of`](Self::of) gives for the samples, landmarks and control points of an earlier run, whose
+    /// [numbers](Self::recalled) are given and taken on trust.
+    pub fn recall(
+        samples: &Empirical,
+        landmarks: Points,
+        controls: Points,
+        numbers: &[f64],
+    ) -> Result<Landmarks> {
+        let (mut sums, samples) = begin(samples, landmarks, controls)?;
+        let (points, rows) = (sums.sums.points().len(), samples.points().len());
+        if numbers.len() != points + 2 + rows {
+            return Err(Error::RecalledCount { found: numbers.len(), expected: points + 2 + rows });
+        }
+        if let Some(index) = numbers.iter().position(|value| !value.is_finite()) {
+            let what = "value of the mean embedding";
+            return Err(Error::NonFiniteNumber { what, index, value: numbers[index] });
+        }
+        let totals = &mut sums.sums.totals;
+        totals.sums.copy_from_slice(&numbers[..points]);
+        (totals.weight, totals.diagonal) = (numbers[points], numbers[points + 1]);
+        totals.rows = rows as u64;
+        totals.is_weighted = samples.weights().is_some();
+        let values = OnceLock::from(numbers[points + 2..].to_vec());
+        Ok(Landmarks { samples: Some(Arc::new(SamplesBehind { samples, values })), ..sums.finish()? })
+    }
+
+    /// The numbers that took long, for [`recall`](Self::recall); `None` where the rows are not in memory.
+    pub fn recalled(&self) -> Option<Vec<f64>> {
+        let values = self.samples.as_ref()?.values.get()?;
+        let totals = &self.sums.sums.totals;
+        Some([&totals.sums[..], &[totals.weight, totals.diagonal], values].concat())
+    }
+
+    /// The landmarks, as the precision has rounded them.
+    pub fn points(&self) -> &Points {
+        &self.points
+    }
+
+    /// α: what the kernel of each landmark is multiplied by.
+    pub fn coefficients(&self) -> &[f64] {
+        &self.coefficients
+    }
+
+    /// ε: what was added to the diagonal of the kernel matrix of the landmarks.
+    pub fn ridge(&self) -> f64 {
+        self.ridge
+    }
+
+    /// The sums it was made of, which can be added to or merged with others.
+    pub fn sums(&self) -> &LandmarkSums {
+        &self.sums
+    }
+
+    /// ‖μ − μ̃‖, how much of the mean embedding the landmarks do not see, by its estimate at the control points; `None`
+    /// without any.
+    pub fn residual(&self) -> Option<f64> {
+        self.norm.map(|norm| norm.squared_residual.max(0.0).sqrt())
+    }
+
+    /// μ̃ in the precision of the kernel values at the samples behind it.
+    fn prepare(&self, watch: Watch) -> Result<()> {
+        let Some(behind) = &self.samples else { return Ok(()) };
+        let mut values = vec![0.0; behind.samples.points().len()];
+        self.values_watched(behind.samples.points(), &mut values, watch)?;
+        // Whoever was first: the values are the same.
+        let _ = behind.values.set(values);
+        Ok(())
+    }
+
+    fn values_watched(&self, points: &Points, out: &mut [f64], watch: Watch) -> Result<()> {
+        let (dim, total) = (points.dim(), points.len());
+        let chunks = points.as_slice().chunks(ROWS_AT_ONCE * dim).zip(out.chunks_mut(ROWS_AT_ONCE));
+        for (i, (numbers, out)) in chunks.enumerate() {
+            if watch(Progress::Projecting { done: i * ROWS_AT_ONCE, total }).is_break() {
+                return Err(Error::Interrupted);
+            }
+            let some =
+                if numbers.len() == total * dim { points.clone() } else { Points::from_rows(numbers, dim)? };
+            match self.packed.beside(&some) {
+                Some(at) => at.mean_into(&self.packed, Some(&self.coefficients), out),
+                None => {
+                    let at = self.wide().beside(&some).expect("double precision takes any points");
+                    at.mean_into(self.wide(), Some(&self.coefficients), out);
+                }
+            }
+            if self.offset != 0.0 {
+                out.iter_mut().for_each(|value| *value += self.offset);
+            }
+        }
+        Ok(())
+    }
+
+    fn wide(&self) -> &Packed {
+        self.wide.get_or_init(|| Packed::new(&self.kernel, &self.points, Precision::Double))
+    }
+
+    /// The samples behind it, where they are in memory: μ itself.
+    pub(crate) fn samples(&self) -> Option<&Empirical> {
+        self.samples.as_deref().map(|behind| &behind.samples)
+    }
+
+    /// Points packed in the coordinates of the landmarks; `None` where they are spread too wide for their precision.
+    pub(super) fn pack_beside(&self, points: &Points) -> Option<Packed> {
+        match self.samples() {
+            Some(samples) => samples.pack_beside(points),
+            None => self.packed.beside(points),
+        }
+    }
+
+    /// This embedding with its sums as they are and kernel values in f64 from here on.
+    pub(super) fn in_double(&self) -> Landmarks {
+        let behind = self.samples.as_deref().map(|behind| {
+            let values = behind.values.clone();
+            Arc::new(SamplesBehind { samples: behind.samples.in_double(), values })
+        });
+        Landmarks { packed: self.wide().clone(), samples: behind, ..self.clone() }
+    }
+}
+
+/// Sums without rows, and the samples packed beside their points.
+fn begin(samples: &Empirical, landmarks: Points, controls: Points) -> Result<(LandmarkSums, Empirical)> {
+    let with = |precision: Precision| {
+        let kernel = samples.kernel().clone();
+        LandmarkSums::new(kernel, landmarks.clone(), Some(controls.clone()), precision)
+    };
+    let sums = with(samples.precision_asked())?;
+    landmarks.expect_dim("the landmarks", "the samples", samples.points().dim())?;
+    if let Some(samples) = samples.packed_beside(sums.sums.packing()) {
+        return Ok((sums, samples));
+    }
+    // Landmarks in f32 beside samples that are spread too wide for it: f64 for both.
+    let sums = with(Precision::Double)?;
+    let samples = samples.packed_beside(sums.sums.packing()).expect("double precision takes any points");
+    Ok((sums, samples))
+}
+
+impl MeanEmbedding for Landmarks {
+    fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    fn dim(&self) -> usize {
+        self.points.dim()
+    }
+
+    /// μ̃, r kernel values for each.
+    fn values_into(&self, points: &Points, out: &mut [f64]) {
+        if let Some(behind) =
+            self.samples.as_ref().filter(|behind| points.is_same_as(behind.samples.points()))
+        {
+            let values = behind.values.get_or_init(|| {
+                let mut values = vec![0.0; points.len()];
+                self.values_watched(points, &mut values, &unwatched).expect("nobody ends it");
+                values
+            });
+            return out.copy_from_slice(values);
+        }
+        self.values_watched(points, out, &unwatched).expect("nobody ends it");
+    }
+
+    fn gradient_into(&self, x: &[f64], gradient: &mut [f64]) -> f64 {
+        gradient.fill(0.0);
+        let (z, coefficients) = (self.points.as_slice(), &self.coefficients);
+        self.offset + sum::add_gradient_into(&self.kernel, x, z, coefficients, 1.0, gradient)
+    }
+
+    /// ‖μ‖² of all rows, estimated; its standard error is [`squared_norm_error`](Self::squared_norm_error). `None`
+    /// without control points.
+    fn squared_norm(&self) -> Option<f64> {
+        self.norm.map(|norm| norm.squared)
+    }
+
+    fn squared_norm_error(&self) -> Option<f64> {
+        self.norm.map(|norm| norm.standard_error)
+    }
+
+    fn mean_diagonal(&self) -> Option<f64> {
+        Some(self.mean_diagonal)
+    }
+
+    /// The [residual](Self::residual) at its largest by three standard errors; 0 without control points, where no error
+    /// is known anyway.
+    fn error_bound(&self) -> f64 {
+        self.norm.map_or(0.0, |norm| (norm.squared_residual.max(0.0) + 3.0 * norm.standard_error).sqrt())
+    }
+}

@@ -1,0 +1,99 @@
+//! Draws of rows that go by, with repeats and in proportion to weights whose sum is not known beforehand.
+
+use super::uniform::{part_of_one, stirred};
+
+/// So many independent draws: each is at any time one of the rows so far, as likely as its weight.
+///
+/// Each draw is given up for a new row with the chance of that row's weight among all so far. The chances come of the seed
+/// and the number of the row, so that it does not matter how rows are cut into batches.
+#[derive(Debug)]
+pub(crate) struct WeightedDraws {
+    seed: u64,
+    count: usize,
+    dim: usize,
+    seen: u64,
+    values: Vec<f64>,
+}
+
+impl WeightedDraws {
+    pub(crate) fn new(count: usize, dim: usize, seed: u64) -> WeightedDraws {
+        WeightedDraws { seed: stirred(seed), count, dim, seen: 0, values: Vec::new() }
+    }
+
+    /// The next row, which has this share of the weight of all rows so far.
+    pub(crate) fn see(&mut self, row: &[f64], share: f64) {
+        let mut state = self.seed.wrapping_add(self.seen.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        self.seen += 1;
+        if share <= 0.0 {
+            return;
+        }
+        if self.values.is_empty() {
+            self.values = row.repeat(self.count);
+            return;
+        }
+        // How many draws go by before the next that is given up: a geometric number each time.
+        let kept = (-share).ln_1p();
+        let mut at = 0.0;
+        loop {
+            state = stirred(state.wrapping_add(0xd1b5_4a32_d192_ed03));
+            at += (part_of_one(state).ln() / kept).floor();
+            // Beyond the last, or no number where the share is one and the chance was missed by rounding.
+            if !(at < self.count as f64) {
+                return;
+            }
+            let slot = at as usize * self.dim;
+            self.values[slot..slot + self.dim].copy_from_slice(row);
+            at += 1.0;
+        }
+    }
+
+    /// The rows that were drawn; none where no row had a weight.
+    pub(crate) fn finish(self) -> Vec<f64> {
+        self.values
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_drawn_as_often_as_their_weights_say() {
+        let weights = [0.0, 3.0, 1.0, 0.0, 0.5, 5.5];
+        let (count, seeds) = (50, 2000);
+        let (mut times, mut pairs) = ([0.0; 6], 0.0);
+        for seed in 0..seeds {
+            let (mut draws, mut total) = (WeightedDraws::new(count, 2, seed), 0.0);
+            for (i, weight) in weights.iter().enumerate() {
+                total += weight;
+                draws.see(&[i as f64, -(i as f64)], if total > 0.0 { weight / total } else { 0.0 });
+            }
+            let drawn = draws.finish();
+            assert_eq!(drawn.len(), 2 * count);
+            drawn.chunks(2).for_each(|row| times[row[0] as usize] += 1.0);
+            assert!(drawn.chunks(2).all(|row| row[1] == -row[0]));
+            pairs += f64::from(u8::from(drawn[0] == 5.0 && drawn[2] == 5.0));
+        }
+        let all = (count as u64 * seeds) as f64;
+        for (found, weight) in times.iter().zip(weights) {
+            let chance = weight / 10.0;
+            let sd = (all * chance * (1.0 - chance)).sqrt();
+            assert!((found - all * chance).abs() <= 5.0 * sd, "{times:?}");
+        }
+        // Two draws have nothing to do with each other.
+        let chance: f64 = 0.55 * 0.55;
+        let sd = (seeds as f64 * chance * (1.0 - chance)).sqrt();
+        assert!((pairs - seeds as f64 * chance).abs() < 5.0 * sd, "{pairs}");
+    }
+
+    #[test]
+    fn nothing_is_drawn_from_rows_without_weight() {
+        let mut draws = WeightedDraws::new(3, 1, 0);
+        draws.see(&[1.0], 0.0);
+        assert_eq!(draws.finish(), []);
+        let mut draws = WeightedDraws::new(3, 1, 0);
+        draws.see(&[1.0], 1.0);
+        draws.see(&[2.0], 1.0);
+        assert_eq!(draws.finish(), [2.0; 3]);
+    }
+}

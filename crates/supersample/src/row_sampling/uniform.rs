@@ -1,0 +1,195 @@
+//! A uniform sample of rows that go by, drawn without knowing how many there will be.
+
+use std::collections::BinaryHeap;
+
+/// Some of the rows that go by, every set of them as likely as any other.
+///
+/// Each row has a number of its own, made of its place and the seed, and the rows of the smallest numbers are kept. So one
+/// seed draws the same rows however they are cut into batches.
+#[derive(Debug)]
+pub(crate) struct UniformSample {
+    seed: u64,
+    capacity: usize,
+    dim: usize,
+    seen: usize,
+    /// The kept rows, that of the largest number on top.
+    kept: BinaryHeap<Kept>,
+    values: Vec<f64>,
+    weights: Vec<f64>,
+}
+
+/// A kept row: its number first, since the heap goes by that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Kept {
+    number: u64,
+    row: usize,
+    /// Where its values are.
+    slot: usize,
+}
+
+/// What was drawn, in the order in which it went by.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Drawn {
+    /// The places of the rows, from 0.
+    pub(crate) rows: Vec<usize>,
+    pub(crate) values: Vec<f64>,
+    /// Empty where no weights went by.
+    pub(crate) weights: Vec<f64>,
+}
+
+impl UniformSample {
+    /// At most `capacity` rows of `dim` numbers.
+    pub(crate) fn new(capacity: usize, dim: usize, seed: u64) -> UniformSample {
+        let (values, weights) = (Vec::new(), Vec::new());
+        UniformSample {
+            seed: stirred(seed),
+            capacity,
+            dim,
+            seen: 0,
+            kept: BinaryHeap::new(),
+            values,
+            weights,
+        }
+    }
+
+    /// The next rows go by, each with a weight or none with any.
+    pub(crate) fn see(&mut self, values: &[f64], weights: Option<&[f64]>) {
+        for (i, row) in values.chunks_exact(self.dim).enumerate() {
+            let (number, place) = (self.number(self.seen), self.seen);
+            self.seen += 1;
+            let weight = weights.map(|weights| weights[i]);
+            if self.kept.len() < self.capacity {
+                self.kept.push(Kept { number, row: place, slot: self.kept.len() });
+                self.values.extend_from_slice(row);
+                self.weights.extend(weight);
+            } else if let Some(mut top) = self.kept.peek_mut().filter(|top| number < top.number) {
+                let slot = top.slot;
+                *top = Kept { number, row: place, slot };
+                self.values[slot * self.dim..(slot + 1) * self.dim].copy_from_slice(row);
+                if let Some(weight) = weight {
+                    self.weights[slot] = weight;
+                }
+            }
+        }
+    }
+
+    /// How many rows have gone by.
+    pub(crate) fn seen(&self) -> usize {
+        self.seen
+    }
+
+    /// What was drawn. No second copy of it is made.
+    pub(crate) fn finish(self) -> Drawn {
+        let UniformSample { dim, kept, mut values, mut weights, .. } = self;
+        let mut order: Vec<(usize, usize)> = kept.into_iter().map(|kept| (kept.row, kept.slot)).collect();
+        order.sort_unstable();
+        let rows = order.iter().map(|&(row, _)| row).collect();
+        // Each cycle of the order is gone round once; a place that is done holds its own number.
+        let mut from: Vec<usize> = order.into_iter().map(|(_, slot)| slot).collect();
+        for start in 0..from.len() {
+            let mut at = start;
+            while from[at] != start {
+                let next = from[at];
+                swap_rows(&mut values, dim, at, next);
+                if !weights.is_empty() {
+                    weights.swap(at, next);
+                }
+                from[at] = at;
+                at = next;
+            }
+            from[at] = at;
+        }
+        Drawn { rows, values, weights }
+    }
+
+    /// No two rows have the same number: each step below can be undone.
+    fn number(&self, row: usize) -> u64 {
+        stirred(self.seed.wrapping_add((row as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)))
+    }
+}
+
+fn swap_rows(values: &mut [f64], dim: usize, a: usize, b: usize) {
+    let (low, high) = (a.min(b), a.max(b));
+    if low < high {
+        let (head, tail) = values.split_at_mut(high * dim);
+        head[low * dim..(low + 1) * dim].swap_with_slice(&mut tail[..dim]);
+    }
+}
+
+/// The finish of SplitMix64, under which neighbours have nothing in common.
+pub(super) fn stirred(word: u64) -> u64 {
+    let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    word ^ (word >> 31)
+}
+
+/// A number above 0 and up to 1, as likely to be anywhere there.
+pub(super) fn part_of_one(word: u64) -> f64 {
+    ((word >> 11) + 1) as f64 / (1_u64 << 53) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows (i, 2i) of weight i/2.
+    fn drawn(n: usize, capacity: usize, seed: u64, batch: usize, is_weighted: bool) -> Drawn {
+        let mut sample = UniformSample::new(capacity, 2, seed);
+        let rows: Vec<usize> = (0..n).collect();
+        for batch in rows.chunks(batch) {
+            let values: Vec<f64> = batch.iter().flat_map(|&i| [i as f64, 2.0 * i as f64]).collect();
+            let weights: Vec<f64> = batch.iter().map(|&i| 0.5 * i as f64).collect();
+            sample.see(&values, is_weighted.then_some(&weights));
+        }
+        assert_eq!(sample.seen(), n);
+        sample.finish()
+    }
+
+    #[test]
+    fn a_seed_draws_the_same_rows_however_they_are_cut() {
+        let whole = drawn(5000, 300, 7, 5000, true);
+        assert!(whole.rows.len() == 300 && whole.rows.is_sorted() && whole.rows[299] < 5000);
+        for (i, &row) in whole.rows.iter().enumerate() {
+            assert_eq!(whole.values[2 * i..2 * i + 2], [row as f64, 2.0 * row as f64]);
+            assert_eq!(whole.weights[i], 0.5 * row as f64);
+        }
+        for batch in [1, 3, 64, 4999] {
+            assert_eq!(drawn(5000, 300, 7, batch, true), whole);
+        }
+        let plain = drawn(5000, 300, 7, 11, false);
+        assert_eq!((plain.rows, plain.values, plain.weights), (whole.rows.clone(), whole.values, vec![]));
+        assert_ne!(drawn(5000, 300, 8, 5000, true).rows, whole.rows);
+    }
+
+    #[test]
+    fn all_rows_are_drawn_where_there_is_room() {
+        for capacity in [20, 21, 1000] {
+            assert_eq!(drawn(20, capacity, 1, 6, true).rows, (0..20).collect::<Vec<_>>());
+        }
+        assert_eq!(drawn(20, 0, 1, 6, false).rows, []);
+    }
+
+    #[test]
+    fn every_row_and_every_pair_is_as_likely_as_any_other() {
+        let (n, capacity, seeds) = (12, 4, 20_000);
+        let (mut rows, mut pairs) = (vec![0.0; n], vec![0.0; n * n]);
+        for seed in 0..seeds {
+            let found = drawn(n, capacity, seed, 5, false).rows;
+            for (i, &a) in found.iter().enumerate() {
+                rows[a] += 1.0;
+                found[..i].iter().for_each(|&b| pairs[a * n + b] += 1.0);
+            }
+        }
+        // Five standard deviations of a count of so many draws.
+        let near = |count: f64, chance: f64| {
+            let expected = seeds as f64 * chance;
+            (count - expected).abs() < 5.0 * (expected * (1.0 - chance)).sqrt()
+        };
+        assert!(rows.iter().all(|&count| near(count, 4.0 / 12.0)), "{rows:?}");
+        for a in 0..n {
+            for b in 0..a {
+                assert!(near(pairs[a * n + b], 4.0 * 3.0 / (12.0 * 11.0)), "{a} {b}");
+            }
+        }
+    }
+}

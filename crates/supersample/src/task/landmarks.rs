@@ -1,0 +1,265 @@
+//! Which mean embedding a problem has, exact or projected on landmarks, and how landmarks are chosen.
+
+use std::collections::BTreeMap;
+
+use super::{Advice, Chosen, Problem};
+use crate::embedding::{ErrorTerms, Landmarks};
+use crate::quality::random_rows;
+use crate::row_sampling::subsample_by;
+use crate::watch::{Progress, Watch};
+use crate::{Empirical, Error, Herder, Kernel, MeanEmbedding, Points, Pool, Precision, Result};
+
+/// Up to so many rows every row is compared with every other unless landmarks are asked for.
+pub const EXACT_UP_TO: usize = 100_000;
+
+/// Rows at which μ is computed to estimate ‖μ‖² where landmarks stand for it.
+pub const CONTROL_ROWS: usize = 1000;
+
+/// Landmarks where nobody says how many, nor how many rows are to be chosen: enough for about 1,000 of these.
+const LANDMARKS: usize = 2000;
+
+/// The fewest and the most landmarks that the number of chosen rows asks for.
+const FEWEST: usize = 500;
+const MOST: usize = 10_000;
+
+/// Rows that landmarks are chosen from: ten for each, within these bounds.
+const CHOSEN_FROM: std::ops::RangeInclusive<usize> = 10_000..=50_000;
+
+/// A residual of more than this part of an error is not small beside it: in 57 dimensions, where it is 0.56 at twice as
+/// many landmarks as rows and 0.86 at as many, the error is 1 % and 6 % above that of exact herding.
+const LARGE_RESIDUAL: f64 = 0.75;
+
+/// How the mean embedding is computed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EmbeddingChoice {
+    /// Exactly up to [`EXACT_UP_TO`] rows, on landmarks beyond.
+    #[default]
+    Auto,
+    /// Every row compared with every other.
+    Exact,
+    /// Projected on landmarks: [`Landmarks`].
+    Landmarks,
+}
+
+impl EmbeddingChoice {
+    /// All of them, the default first.
+    pub const ALL: [EmbeddingChoice; 3] =
+        [EmbeddingChoice::Auto, EmbeddingChoice::Exact, EmbeddingChoice::Landmarks];
+
+    /// The word for it: auto, exact or landmarks.
+    pub fn name(self) -> &'static str {
+        match self {
+            EmbeddingChoice::Auto => "auto",
+            EmbeddingChoice::Exact => "exact",
+            EmbeddingChoice::Landmarks => "landmarks",
+        }
+    }
+
+    /// The choice that goes by this word.
+    ///
+    /// ```
+    /// use supersample::task::EmbeddingChoice;
+    /// assert_eq!(EmbeddingChoice::named("exact")?, EmbeddingChoice::Exact);
+    /// assert!(EmbeddingChoice::named("nystrom").is_err());
+    /// # Ok::<(), supersample::Error>(())
+    /// ```
+    pub fn named(name: &str) -> Result<EmbeddingChoice> {
+        let found = EmbeddingChoice::ALL.into_iter().find(|choice| choice.name() == name);
+        found.ok_or_else(|| Error::UnknownEmbedding { name: name.to_string() })
+    }
+
+    /// Whether the mean embedding of so many rows is projected on landmarks.
+    pub fn is_projected(self, rows: usize) -> bool {
+        match self {
+            EmbeddingChoice::Auto => rows > EXACT_UP_TO,
+            EmbeddingChoice::Exact => false,
+            EmbeddingChoice::Landmarks => true,
+        }
+    }
+}
+
+/// How many landmarks a problem of so many rows has where so many are to be chosen: twice as many as these, with which
+/// nothing is lost, but at least 500 and at most 10,000; 2,000 where the number is not known.
+pub fn default_landmarks(rows: usize, chosen: Option<usize>) -> usize {
+    chosen.map_or(LANDMARKS, |chosen| chosen.saturating_mul(2).clamp(FEWEST, MOST)).min(rows)
+}
+
+/// `count` landmarks for weighted points: super-samples of some of them, herded from 10,000 to 50,000 that are drawn at
+/// random, in proportion to the shares where there are some. The same for the same seed.
+///
+/// ```
+/// use supersample::task::choose_landmarks;
+/// use supersample::{Kernel, Points, Precision, unwatched};
+/// let rows = Points::from_vec((0..900).map(|i| (i as f64 * 0.7).sin()).collect(), 1)?;
+/// let kernel = Kernel::gaussian(0.5)?;
+/// let landmarks = choose_landmarks(&kernel, &rows, None, 20, Precision::Mixed, 0, &unwatched)?;
+/// assert_eq!((landmarks.len(), landmarks.dim()), (20, 1));
+/// # Ok::<(), supersample::Error>(())
+/// ```
+pub fn choose_landmarks(
+    kernel: &Kernel,
+    points: &Points,
+    shares: Option<&[f64]>,
+    count: usize,
+    precision: Precision,
+    seed: u64,
+    watch: Watch,
+) -> Result<Points> {
+    if count == 0 {
+        return Err(Error::EmptySet);
+    }
+    let from = count.saturating_mul(10).clamp(*CHOSEN_FROM.start(), *CHOSEN_FROM.end()).max(count);
+    let tell = |chosen: usize| match watch(Progress::Landmarks { chosen, size: count }).is_break() {
+        true => Err(Error::Interrupted),
+        false => Ok(()),
+    };
+    let samples = match shares {
+        None => {
+            let some = points.select(&subsample_by(points.len(), from, seed))?;
+            Empirical::new(kernel.clone(), some)?
+        }
+        Some(shares) => {
+            // Drawn with repeats; each is one candidate, as heavy as it was drawn often.
+            let mut times = BTreeMap::new();
+            for row in random_rows(points.len(), Some(shares), from, seed)? {
+                *times.entry(row).or_insert(0.0) += 1.0;
+            }
+            let rows: Vec<usize> = times.keys().copied().collect();
+            let weights: Vec<f64> = times.into_values().collect();
+            Empirical::weighted(kernel.clone(), points.select(&rows)?, &weights)?
+        }
+    };
+    let (samples, some) = (samples.clone().precision(precision), samples.points().clone());
+    samples.prepare(&|_| watch(Progress::Landmarks { chosen: 0, size: count }))?;
+    // Nobody reports the errors of landmarks, and in f64 they would cost more than the landmarks.
+    let mut herder = Herder::over(Pool::new(samples, some.clone())?).unique(true).careless();
+    while herder.indices().len() < count && herder.next().is_some() {
+        tell(herder.indices().len())?;
+    }
+    some.select(herder.indices())
+}
+
+/// Control points for ‖μ‖²: distinct points at random, or draws in proportion to the shares.
+pub fn choose_controls(points: &Points, shares: Option<&[f64]>, count: usize, seed: u64) -> Result<Points> {
+    // Another stream than that of the landmarks.
+    let seed = seed ^ 0x9e37_79b9_7f4a_7c15;
+    match shares {
+        None => points.select(&subsample_by(points.len(), count, seed)),
+        Some(_) => points.select(&random_rows(points.len(), shares, count, seed)?),
+    }
+}
+
+/// The samples projected on so many landmarks of their own.
+pub(super) fn project(
+    samples: &Empirical,
+    precision: Precision,
+    count: usize,
+    seed: u64,
+    watch: Watch,
+) -> Result<Landmarks> {
+    let (landmarks, controls) = landmarks_and_controls(samples, precision, count, seed, watch)?;
+    Landmarks::of(samples, landmarks, controls, watch)
+}
+
+/// What [`project`] gives, with the numbers of an earlier run.
+pub(super) fn recall(
+    samples: &Empirical,
+    precision: Precision,
+    numbers: &[f64],
+    seed: u64,
+) -> Result<Landmarks> {
+    let rows = samples.points().len();
+    let other = rows + 2 + controls_of(rows);
+    let count = numbers.len().checked_sub(other).filter(|count| (1..=rows).contains(count));
+    let Some(count) = count else {
+        return Err(Error::RecalledCount { found: numbers.len(), expected: other + LANDMARKS.min(rows) });
+    };
+    let (landmarks, controls) =
+        landmarks_and_controls(samples, precision, count, seed, &crate::watch::unwatched)?;
+    Landmarks::recall(samples, landmarks, controls, numbers)
+}
+
+fn controls_of(rows: usize) -> usize {
+    CONTROL_ROWS.min(rows)
+}
+
+fn landmarks_and_controls(
+    samples: &Empirical,
+    precision: Precision,
+    count: usize,
+    seed: u64,
+    watch: Watch,
+) -> Result<(Points, Points)> {
+    let (kernel, points, shares) = (samples.kernel(), samples.points(), samples.weights());
+    let landmarks = choose_landmarks(kernel, points, shares, count, precision, seed, watch)?;
+    Ok((landmarks, choose_controls(points, shares, controls_of(points.len()), seed)?))
+}
+
+impl Problem {
+    /// What was chosen with μ itself at each of the rows, where landmarks have stood for it while choosing and the rows
+    /// are in memory. It costs n kernel values for each row; `watch` is told, but what is chosen is not given up for it.
+    pub(super) fn with_exact_means(&self, chosen: Chosen, watch: Watch) -> Result<Chosen> {
+        match self.means_at(&chosen.rows, watch)? {
+            Some(means) => self.restated(chosen, &means),
+            None => Ok(chosen),
+        }
+    }
+
+    /// μ itself at these rows, where landmarks stand for it and the rows are in memory.
+    pub(super) fn means_at(&self, rows: &[usize], watch: Watch) -> Result<Option<Vec<f64>>> {
+        let Some(samples) = self.landmarks().and_then(|landmarks| landmarks.samples()) else {
+            return Ok(None);
+        };
+        if rows.is_empty() {
+            return Ok(Some(Vec::new()));
+        }
+        Ok(Some(ErrorTerms::means_told(samples, &self.points().select(rows)?, watch)))
+    }
+
+    /// What was chosen, its errors restated with these values of μ at the chosen rows, in the order of the rows: for
+    /// landmarks of rows that are not in memory, at which [`KernelSums`](crate::embedding::KernelSums) gives them.
+    pub fn restated(&self, mut chosen: Chosen, means: &[f64]) -> Result<Chosen> {
+        let trace = Herder::trace_measured(self.pool()?, &chosen.rows, means)?;
+        let (error, squared) = trace.last().map_or((None, None), |pick| (pick.error, pick.squared_error));
+        if let (Some(refined), Some(squared)) = (&mut chosen.refined, squared) {
+            // The sets before it are gone: what landmarks did not see of them is taken to be what they did not of this.
+            let shift = refined.squared_error.map_or(0.0, |known| squared - known);
+            let moved = |error: f64| (error * error + shift).max(0.0).sqrt();
+            refined.start_error = refined.start_error.map(moved);
+            refined.swept_error = refined.swept_error.map(moved);
+            (refined.error, refined.squared_error) = (error, Some(squared));
+            let end = self.pool()?.squared_distance(&chosen.rows, squared);
+            if let (Some(lowered), Some(end)) = (&mut refined.lowered, end) {
+                let shift = end - lowered.end * lowered.end;
+                let moved = |distance: f64| (distance * distance + shift).max(0.0).sqrt();
+                lowered.start = moved(lowered.start);
+                lowered.swept = moved(lowered.swept);
+                lowered.end = end.max(0.0).sqrt();
+            }
+        }
+        let scale = self.error_scale()?;
+        let standard_error = error.and_then(|error| scale.standard_error(error));
+        let advice = self.landmarks().zip(error).and_then(|(mu, error)| {
+            let residual = mu.residual().filter(|residual| *residual > LARGE_RESIDUAL * error)?;
+            Some(Advice::LandmarksTooFew { landmarks: mu.points().len(), residual, error })
+        });
+        Ok(Chosen { trace, standard_error, advice, ..chosen })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn landmarks_are_twice_the_rows_within_bounds() {
+        assert_eq!(default_landmarks(1_000_000, Some(1000)), 2000);
+        assert_eq!(default_landmarks(1_000_000, Some(3)), 500);
+        assert_eq!(default_landmarks(1_000_000, Some(usize::MAX)), 10_000);
+        assert_eq!(default_landmarks(1_000_000, None), 2000);
+        assert_eq!(default_landmarks(300, Some(1000)), 300);
+        assert!(EmbeddingChoice::Auto.is_projected(100_001) && !EmbeddingChoice::Auto.is_projected(100_000));
+        assert!(EmbeddingChoice::Landmarks.is_projected(1) && !EmbeddingChoice::Exact.is_projected(1 << 40));
+    }
+}

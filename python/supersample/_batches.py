@@ -1,0 +1,376 @@
+"""Rows in batches: memory maps, Arrow datasets and iterators, gone through several times and never held whole."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _native
+from ._advice import missed, tell
+from ._inputs import Table, as_count, as_table, as_vector, explained, is_id
+from ._numbers import counted
+from ._progress import reporting
+from ._result import PoolResult, Refinement, background
+from ._types import Listener
+from ._warnings import warn
+from .kernels import Kernel, known_kernel, native_kernel
+
+#: Bytes of numbers in a batch, and the fewest and most rows of one.
+_BATCH_BYTES, _FEWEST, _MOST = 8 << 20, 1024, 65_536
+#: Memory for batches and for Python itself, of what `max_memory` allows.
+_READING_BYTES = 96 << 20
+#: A pass that will take longer than this many seconds is told of beforehand, unless there is a bar.
+_LONG = 20.0
+#: Rows that are remembered for plots.
+_BACKGROUND = 10_000
+
+_UNITS = {"K": 10, "M": 20, "G": 30, "T": 40}
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some rows that follow each other, and their weights where they have some."""
+
+    values: NDArray[np.float64]
+    weights: NDArray[np.float64] | None = None
+    log_weights: NDArray[np.float64] | None = None
+
+
+@dataclass(frozen=True)
+class Batches:
+    """Rows that can be gone through again and again."""
+
+    begin: Callable[[], Iterator[Batch]]
+    names: tuple[str, ...] | None = None
+    unused: tuple[str, ...] = ()
+    #: How many there are, where that is known before the first pass.
+    rows: int | None = None
+    #: What holds the rows, where it must not be thrown away before they have been gone through.
+    keeper: Any = None
+
+
+def is_stream(x: Any) -> bool:
+    """Whether rows come in batches whatever is asked for: iterators, functions that make them, Arrow readers and datasets."""
+    if isinstance(x, np.ndarray) or hasattr(x, "__array__"):
+        return False
+    return hasattr(x, "__next__") or _is_dataset(x) or _is_reader(x) or (callable(x) and not hasattr(x, "columns"))
+
+
+def _is_dataset(x: Any) -> bool:
+    return hasattr(x, "to_batches") and hasattr(x, "count_rows")
+
+
+def _is_reader(x: Any) -> bool:
+    return hasattr(x, "read_next_batch") and hasattr(x, "schema")
+
+
+def as_memory(value: Any) -> int | None:
+    """Bytes, from a number of them or a text such as 500M or 2G."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        number, unit = value.strip().rstrip("iB").upper(), 0
+        if number and number[-1] in _UNITS:
+            number, unit = number[:-1], _UNITS[number[-1]]
+        try:
+            return as_count(int(float(number) * 2**unit), "max_memory")
+        except ValueError:
+            raise ValueError(f"max_memory is {value!r}; give a number of bytes, or a text such as 500M or 2G") from None
+    return as_count(value, "max_memory")
+
+
+def refuse(**keywords: Any) -> None:
+    """Refuses what needs all rows in memory."""
+    for name, value in keywords.items():
+        if value is not None:
+            raise ValueError(f"{name} needs all rows in memory, and these come in batches; leave it out, or load the rows")
+
+
+def as_batches(x: Any, sample_weight: Any, log_weight: Any, what: str = "x") -> Batches:
+    """The batches of anything that has rows. What can be gone through only once is copied to a temporary file."""
+    if sample_weight is not None and log_weight is not None:
+        raise ValueError("give sample_weight or log_weight, not both")
+    if _is_dataset(x):
+        batches = _of_dataset(x, what)
+    elif hasattr(x, "to_batches") and hasattr(x, "schema"):
+        batches = _of_arrow(x.schema, lambda names: iter(x.select(names).to_batches(max_chunksize=_MOST)), len(x), what)
+    elif _is_reader(x):
+        batches = _spooled((_arrow_batch(x.schema, batch, what) for batch in x), what)
+    elif hasattr(x, "__next__"):
+        batches = _spooled((_item(item, what) for item in x), what)
+    elif callable(x) and not hasattr(x, "columns") and not hasattr(x, "__array__"):
+        batches = _of_function(x, what)
+    else:
+        batches = _of_array(x, what)
+    if sample_weight is None and log_weight is None:
+        return batches
+    return _weighted(batches, sample_weight, log_weight)
+
+
+def _of_array(x: Any, what: str) -> Batches:
+    if isinstance(x, np.ndarray) and x.ndim == 2 and x.dtype.kind in "fiub":
+        array, names, unused, weights = x, None, (), (None, None)
+    else:
+        table = as_table(x, what)
+        array, names, unused = table.values, table.names, table.unused
+        weights = (table.weights, table.log_weights)
+    rows = _rows_at_a_time(array.shape[1])
+
+    def begin() -> Iterator[Batch]:
+        for start in range(0, len(array), rows):
+            block = np.require(array[start : start + rows], dtype=np.float64, requirements=("C", "A"))
+            own = [None if w is None else w[start : start + rows] for w in weights]
+            yield Batch(np.asarray(block), *own)
+
+    return Batches(begin, names, unused, len(array), keeper=x)
+
+
+def _rows_at_a_time(columns: int) -> int:
+    return min(max(_BATCH_BYTES // 8 // max(columns, 1), _FEWEST), _MOST)
+
+
+def _of_dataset(x: Any, what: str) -> Batches:
+    return _of_arrow(x.schema, lambda names: x.to_batches(columns=names, batch_size=_MOST), x.count_rows(), what)
+
+
+def _of_arrow(schema: Any, read: Callable[[list[str]], Iterator[Any]], rows: int, what: str) -> Batches:
+    names = [name for name in schema.names if not is_id(name)]
+    unused = tuple(name for name in schema.names if is_id(name))
+    if not names:
+        raise ValueError(f"{what} has no column to choose by (ids such as chain and draw do not count)")
+
+    def begin() -> Iterator[Batch]:
+        return (Batch(_arrow_batch(schema, batch, what).values) for batch in read(names) if len(batch))
+
+    return Batches(begin, tuple(names), unused, rows)
+
+
+def _arrow_batch(schema: Any, batch: Any, what: str) -> Table:
+    import pyarrow as pa
+
+    return as_table(pa.Table.from_batches([batch]), what)
+
+
+def _item(item: Any, what: str) -> Table:
+    """One batch of an iterator: rows, or a pair of rows and their weights."""
+    if isinstance(item, tuple) and len(item) == 2 and np.ndim(item[1]) == 1:
+        table = as_table(item[0], f"a batch of {what}")
+        weights = as_vector(item[1], f"the weights of a batch of {what}")
+        return Table(table.values, table.names, table.unused, weights=weights)
+    return as_table(item, f"a batch of {what}")
+
+
+def _of_function(make: Callable[[], Any], what: str) -> Batches:
+    def tables() -> Iterator[Table]:
+        made = make()
+        if not hasattr(made, "__iter__") or isinstance(made, np.ndarray):
+            raise TypeError(f"{what} is a function that gave {type(made).__name__}; let it give an iterator of batches")
+        return (_item(item, what) for item in made)
+
+    first = next(tables(), None)
+    if first is None:
+        raise ValueError(f"{what} has no batches; there must be rows to choose from")
+
+    def begin() -> Iterator[Batch]:
+        return (Batch(table.values, table.weights) for table in tables() if len(table.values))
+
+    return Batches(begin, first.names, first.unused)
+
+
+def _spooled(tables: Iterator[Table], what: str) -> Batches:
+    """Rows that come only once, copied to a temporary file without a name."""
+    file, rows, first = tempfile.TemporaryFile(prefix="supersample-"), 0, None
+    width = 0
+    for table in tables:
+        if first is None:
+            first, width = table, table.values.shape[1] + (table.weights is not None)
+        columns = table.values if table.weights is None else np.column_stack([table.values, table.weights])
+        if columns.shape[1] != width or table.names != first.names:
+            raise ValueError(f"the batches of {what} do not all have the same columns, or not all of them weights")
+        file.write(np.ascontiguousarray(columns).data)
+        rows += len(columns)
+    if first is None or rows == 0:
+        raise ValueError(f"{what} has no rows; there must be rows to choose from")
+    file.flush()
+    spool: NDArray[np.float64] = np.memmap(file, dtype=np.float64, mode="r", shape=(rows, width))
+    has_weights, at_a_time = first.weights is not None, _rows_at_a_time(width)
+
+    def begin() -> Iterator[Batch]:
+        for start in range(0, rows, at_a_time):
+            block = np.array(spool[start : start + at_a_time])
+            if has_weights:
+                yield Batch(np.ascontiguousarray(block[:, :-1]), np.ascontiguousarray(block[:, -1]))
+            else:
+                yield Batch(block)
+
+    return Batches(begin, first.names, first.unused, rows, keeper=file)
+
+
+def _weighted(batches: Batches, sample_weight: Any, log_weight: Any) -> Batches:
+    what, given = ("sample_weight", sample_weight) if log_weight is None else ("log_weight", log_weight)
+    weights = np.asarray(given)
+    if weights.ndim != 1 or weights.dtype.kind not in "fiub":
+        raise ValueError(f"{what} has shape {weights.shape} and dtype {weights.dtype}; give one number for each row")
+
+    def begin() -> Iterator[Batch]:
+        start = 0
+        for batch in batches.begin():
+            own = np.require(weights[start : start + len(batch.values)], dtype=np.float64, requirements=("C", "A"))
+            start += len(batch.values)
+            yield Batch(batch.values, *((own, None) if log_weight is None else (None, own)))
+        if start != len(weights):
+            raise ValueError(f"{len(weights)} weights were given for {start} rows; give exactly one each")
+
+    return Batches(begin, batches.names, batches.unused, batches.rows, batches.keeper)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is to be chosen, in the words of the native module."""
+
+    n: int | None
+    tol: float | None
+    worth: float | None
+    thinning: bool
+    distinct: bool
+    search: int | None
+    seed: int
+    threads: int | None
+
+
+def choose(
+    batches: Batches,
+    choice: Choice,
+    *,
+    pool_rows: Any,
+    max_memory: Any,
+    kernel: str | Kernel,
+    bandwidth: object,
+    scale: str,
+    precision: str,
+    progress: bool | Listener | None,
+) -> PoolResult:
+    """Chooses from a uniform sample of the rows, to match all of them: a pass for the sample, one for the mean embedding on
+    landmarks, and one for the error of what was chosen."""
+    name, bandwidths = native_kernel(kernel, bandwidth)
+    with reporting(progress) as listener, explained(batches.names):
+        gatherer = _gathered(batches, choice, pool_rows, max_memory, listener)
+        total = gatherer.rows
+        samples = gatherer.samples(kernel=name, bandwidths=bandwidths, scale=scale, precision=precision)
+        drawn = _native.gathered(samples)
+        if drawn is not None:
+            sums = _native.landmark_sums(samples, choice.n, choice.threads)
+            what = f"comparing {counted(total, 'row')} with {counted(sums.landmarks, 'landmark')}"
+            _summed(batches, samples, sums, total, choice.threads, listener, what)
+            _native.project_on(samples, sums, choice.threads)
+        unmeasured = _native.choose_from_pool(
+            samples,
+            choice.n,
+            tol=choice.tol,
+            worth=choice.worth,
+            thinning=choice.thinning,
+            distinct=choice.distinct,
+            search=choice.search,
+            seed=choice.seed,
+            threads=choice.threads,
+            progress=listener,
+        )
+        at_chosen = None
+        if drawn is not None:
+            at_chosen, what = unmeasured.sums(samples), f"comparing {counted(total, 'row')} with those chosen"
+            _summed(batches, samples, at_chosen, total, choice.threads, listener, what)
+        chosen = unmeasured.measured(samples, at_chosen, choice.threads)
+    tell(chosen.advice, batches.names)
+    missed(chosen, len(chosen.rows), choice.n, choice.tol, choice.worth)
+    return _result(batches, samples, chosen, total, scale)
+
+
+def _gathered(
+    batches: Batches, choice: Choice, pool_rows: Any, max_memory: Any, listener: Listener | None
+) -> _native.Gatherer:
+    gatherer, done = None, 0
+    for batch in batches.begin():
+        if gatherer is None:
+            columns = batch.values.shape[1]
+            gatherer = _native.Gatherer(columns, _pool_rows(pool_rows, max_memory, columns, choice), choice.seed)
+        gatherer.update(batch.values, batch.weights, batch.log_weights)
+        done += len(batch.values)
+        if listener is not None:
+            listener("reading", done, max(done, batches.rows or 0))
+    if gatherer is None:
+        raise ValueError("there are no rows to choose from")
+    return gatherer
+
+
+def _pool_rows(pool_rows: Any, max_memory: Any, columns: int, choice: Choice) -> int:
+    if pool_rows is not None:
+        return as_count(pool_rows, "pool_rows")
+    limit = as_memory(max_memory)
+    if limit is None:
+        # As many as a run over all pairs takes: what fits everywhere.
+        return 100_000
+    left = limit - min(_READING_BYTES, limit // 4)
+    return _native.pool_rows(left, columns, choice.n, thinning=choice.thinning)
+
+
+def _summed(
+    batches: Batches,
+    samples: _native.Samples,
+    sums: _native.PassSums,
+    total: int,
+    threads: int | None,
+    listener: Listener | None,
+    what: str,
+) -> None:
+    """One more pass; one that will take long is told of when its first batches are through."""
+    done, begun, is_told = 0, time.monotonic(), listener is not None
+    for batch in batches.begin():
+        sums.update(samples, batch.values, batch.weights, batch.log_weights, threads)
+        done += len(batch.values)
+        if listener is not None:
+            listener("summing", done, total)
+        passed = time.monotonic() - begun
+        if not is_told and passed > 0.5:
+            is_told, left = True, passed * (total - done) / done
+            if left > _LONG:
+                warn(f"{what} will take about {_duration(left)} more; progress=True shows how far it is")
+    if done != total:
+        raise ValueError(f"there were {total} rows in the first pass and {done} in a later one; give the same each time")
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"
+
+
+def _result(
+    batches: Batches, samples: _native.Samples, chosen: _native.Chosen, total: int, scale: str
+) -> PoolResult:
+    drawn, shares, refinement = _native.gathered(samples), samples.shares, chosen.refinement
+    places = np.arange(total) if drawn is None else drawn[1]
+    some = np.arange(0, len(places), -(-len(places) // _BACKGROUND))
+    some_shares = None if shares is None else shares[some] / shares[some].sum()
+    count = len(chosen.rows)
+    return PoolResult(
+        indices=places[chosen.rows],
+        points=_native.pool_points(samples, chosen.rows),
+        weights=np.full(count, 1 / count),
+        error=chosen.error,
+        mmd=chosen.mmd,
+        worth=chosen.worth,
+        kernel=known_kernel(*samples.kernel),
+        ended=chosen.ended,
+        rows=total,
+        scale=scale,
+        precision=samples.precision,
+        names=batches.names,
+        unused=batches.unused,
+        weighted=shares is not None,
+        refinement=None if refinement is None else Refinement(**refinement),
+        _data=background(_native.pool_points(samples, some), some_shares),
+    )

@@ -1,0 +1,157 @@
+"""What is matched beside the joint distribution: the columns' own distributions, and the means of functions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._inputs import Table, as_table
+from ._numbers import counted
+
+
+@dataclass(frozen=True)
+class Matched:
+    """How much each part counts beside the joint distribution, and the functions, one row for each row."""
+
+    marginals: float = 0.0
+    functions: Table | None = None
+    functions_weight: float = 1.0
+
+    def lowered(self) -> str:
+        """Joint + 0.4 × marginals: what choosing lowers."""
+        parts = ["joint"]
+        if self.marginals:
+            parts.append(f"{self.marginals:g} × marginals")
+        if self.functions is not None:
+            parts.append(f"{self.functions_weight:g} × functions")
+        return " + ".join(parts)
+
+
+def matching(
+    table: Table, marginals: float, functions: Any, functions_weight: float | None
+) -> tuple[Table, Matched]:
+    """The rows without the columns that are named as functions, and what is matched beside their joint distribution."""
+    marginals = _as_weight(marginals, "marginals")
+    if functions is None:
+        if functions_weight is not None:
+            raise ValueError("functions_weight has no effect without functions; leave it out, or give functions")
+        return table, Matched(marginals)
+    weight = 1.0 if functions_weight is None else _as_weight(functions_weight, "functions_weight")
+    table, own = split(table, functions)
+    return table, Matched(marginals, own, weight)
+
+
+def split(table: Table, functions: Any, what: str = "x") -> tuple[Table, Table]:
+    """The rows without the columns that are named as functions, and these; or the functions given as numbers."""
+    names = named(functions)
+    if names is not None:
+        return _taken(table, names, what)
+    given = functions_table(functions)
+    if len(given.values) != len(table.values):
+        raise ValueError(
+            f"functions has {counted(len(given.values), 'row')}, but {what} has {counted(len(table.values), 'row')}; "
+            "give one for each row, in the same order"
+        )
+    return table, given
+
+
+def named(functions: Any) -> list[str] | None:
+    """The names where functions are given by name; None where they are numbers."""
+    if isinstance(functions, str):
+        return [functions]
+    if isinstance(functions, (list, tuple)) and functions and all(isinstance(name, str) for name in functions):
+        return list(functions)
+    return None
+
+
+def functions_table(functions: Any) -> Table:
+    """Functions as numbers, one row for each row; a vector is one function."""
+    if not isinstance(functions, Table):
+        is_series = hasattr(functions, "to_frame") and hasattr(functions, "dtype")
+        if is_series or not hasattr(functions, "columns") and not hasattr(functions, "keys"):
+            array = np.asarray(functions)
+            functions = array.reshape(-1, 1) if array.ndim == 1 else array
+        functions = as_table(functions, "functions")
+    _check_finite(functions)
+    return functions
+
+
+def function_name(names: Sequence[str] | None, column: int) -> str:
+    """How a function is called."""
+    return f"f{column + 1}" if names is None else names[column]
+
+
+def _check_finite(functions: Table) -> None:
+    bad = ~np.isfinite(functions.values)
+    if bad.any():
+        row, column = (int(place) for place in np.argwhere(bad)[0])
+        raise ValueError(
+            f"functions: row {row}, column '{function_name(functions.names, column)}' is "
+            f"{functions.values[row, column]}; every function needs a finite number in every row, so drop the row or the "
+            "function"
+        )
+
+
+def _taken(table: Table, wanted: Sequence[str], what: str) -> tuple[Table, Table]:
+    if table.names is None:
+        raise ValueError(
+            f"functions are named, but the columns of {what} have no names; give the functions as numbers, one row for each "
+            "row"
+        )
+    places: list[int] = []
+    for name in wanted:
+        found = _places(table.names, name)
+        if not found:
+            raise ValueError(f"{what} has no column '{name}'; its columns are {', '.join(table.names)}")
+        places += [place for place in found if place not in places]
+    rest = [place for place in range(len(table.names)) if place not in places]
+    if not rest:
+        raise ValueError(f"every column of {what} is a function; distances need at least one other")
+
+    def of(columns: list[int]) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+        assert table.names is not None
+        return np.ascontiguousarray(table.values[:, columns]), tuple(table.names[j] for j in columns)
+
+    functions = functions_table(Table(*of(places), is_copy=True))
+    values, names = of(rest)
+    return replace(table, values=values, names=names, is_copy=True), functions
+
+
+def _places(names: Sequence[str], wanted: str) -> list[int]:
+    """Where a column is, or the entries of a vector of that name, or the columns that a pattern stands for."""
+    exact = [place for place, name in enumerate(names) if name == wanted]
+    if exact:
+        return exact
+    if "*" in wanted or "?" in wanted:
+        # A bracket is a bracket.
+        pattern = wanted.replace("[", "[[]")
+        return [place for place, name in enumerate(names) if fnmatchcase(name, pattern)]
+    return [place for place, name in enumerate(names) if _is_entry(name, wanted)]
+
+
+def _is_entry(name: str, vector: str) -> bool:
+    if not name.startswith(vector):
+        return False
+    rest = name[len(vector) :]
+    return rest.startswith("[") and rest.endswith("]") or rest.startswith(".") and rest[1:2].isdigit()
+
+
+def _as_weight(value: Any, what: str) -> float:
+    is_marginals = what == "marginals"
+    least = "a number of at least 0, of which 0 is not at all"
+    advice = f"give {least}" if is_marginals else "give a positive number, or leave the functions out"
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{what} is {value!r}; {advice}") from None
+    if isinstance(value, str):
+        raise TypeError(f"{what} is {value!r}; {advice}")
+    if not (math.isfinite(number) and (number > 0 or (is_marginals and number == 0))):
+        raise ValueError(f"{what} is {number:g}; {advice}")
+    return number

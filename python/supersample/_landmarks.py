@@ -1,0 +1,163 @@
+"""Landmarks: the mean embedding of rows that come in batches, or lie on several machines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _native
+from ._inputs import as_count, as_table, as_threads, as_vector
+from ._types import Bandwidth, Precision
+from .kernels import Kernel, known_kernel, native_kernel
+
+
+class Landmarks:
+    """The mean embedding of any number of rows, projected on landmarks: what a batch adds is added, and no row is kept.
+
+    Parameters
+    ----------
+    landmarks
+        The landmarks, one row for each, or how many of them to choose from the first batch, which should look like all
+        rows. Twice as many as the points that are to be chosen lose nothing.
+    kernel, bandwidth
+        As in `herd`; the median distance is that of the first batch. Rows are not scaled.
+    controls
+        Rows at random, at which the mean embedding is computed exactly to estimate its norm; by default 1,000 of the first
+        batch where landmarks are chosen from it, and none where they are given.
+    seed
+        Of the rows that landmarks are chosen from, and of the control rows.
+    precision, threads
+        As in `herd`.
+
+    >>> import numpy as np, pickle, supersample as ss
+    >>> rng = np.random.default_rng(0)
+    >>> first, second = ss.Landmarks(200, bandwidth=1.5), None
+    >>> first = first.partial_fit(rng.normal(size=(5000, 3)))
+    >>> second = first.empty().partial_fit(rng.normal(size=(5000, 3)))  # on another machine
+    >>> both = first.merge(pickle.loads(pickle.dumps(second)))
+    >>> both.rows
+    10000
+    >>> exact = (1 + 2 / 1.5**2) ** (-3 / 2)  # of a normal distribution
+    >>> bool(abs(both.squared_norm - exact) < 0.01), both.squared_norm_error < 1e-4
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        landmarks: Any,
+        *,
+        kernel: str | Kernel = "gaussian",
+        bandwidth: Bandwidth = "median",
+        controls: Any = None,
+        seed: int = 0,
+        precision: Precision = "mixed",
+        threads: int | None = None,
+    ) -> None:
+        self._kernel, self._bandwidths = native_kernel(kernel, bandwidth)
+        self._precision, self._threads = precision, as_threads(threads)
+        self._seed = as_count(seed, "seed", 0)
+        self._count: int | None = None
+        self._sums: _native.LandmarkSums | None = None
+        if np.ndim(landmarks) == 0 and not hasattr(landmarks, "columns"):
+            self._count = as_count(landmarks, "landmarks")
+            if controls is not None:
+                raise ValueError("controls have no effect where landmarks are chosen from the first batch; give both or none")
+            return
+        points = as_table(landmarks, "landmarks").values
+        if self._bandwidths is None:
+            raise ValueError("bandwidth is 'median', which landmarks that are given do not say; give a length")
+        others = None if controls is None else as_table(controls, "controls").values
+        self._sums = _native.LandmarkSums(
+            points, others, kernel=self._kernel, bandwidths=self._bandwidths, precision=precision
+        )
+
+    def partial_fit(self, x: Any, y: Any = None, sample_weight: Any = None) -> Landmarks:
+        """Adds a batch of rows, with a weight each or one."""
+        rows = as_table(x).values
+        weights = None if sample_weight is None else as_vector(sample_weight, "sample_weight")
+        if self._sums is None:
+            self._sums = _native.LandmarkSums.chosen_from(
+                rows,
+                min(self._count or 1, len(rows)),
+                kernel=self._kernel,
+                bandwidths=self._bandwidths,
+                sample_weight=weights,
+                precision=self._precision,
+                seed=self._seed,
+                threads=self._threads,
+            )
+        self._sums.update(rows, weights, self._threads)
+        return self
+
+    def merge(self, other: Landmarks) -> Landmarks:
+        """Adds the rows that another of the same landmarks has been given; see `empty`."""
+        self._known().merge(other._known())
+        return self
+
+    def empty(self) -> Landmarks:
+        """The same landmarks without any rows, for another machine or another part of the rows."""
+        other = Landmarks.__new__(Landmarks)
+        other.__dict__.update(self.__dict__)
+        other._sums = self._known().emptied()
+        return other
+
+    def values(self, x: Any) -> NDArray[np.float64]:
+        """The mean embedding of the rows so far at these points, as the landmarks see it."""
+        return self._known().values(as_table(x).values, self._threads)
+
+    @property
+    def rows(self) -> int:
+        """How many rows have been added."""
+        return 0 if self._sums is None else self._sums.rows
+
+    @property
+    def weight(self) -> float:
+        """The sum of their weights."""
+        return 0.0 if self._sums is None else self._sums.weight
+
+    @property
+    def landmarks(self) -> NDArray[np.float64]:
+        """The landmarks, one row for each."""
+        return self._known().landmarks
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel."""
+        return known_kernel(*self._known().kernel)
+
+    @property
+    def squared_norm(self) -> float | None:
+        """The squared norm of the mean embedding, estimated at the control rows; None without any."""
+        return self._known().norm()[0]
+
+    @property
+    def squared_norm_error(self) -> float | None:
+        """The standard error of that."""
+        return self._known().norm()[1]
+
+    @property
+    def residual(self) -> float | None:
+        """How much of the mean embedding the landmarks do not see; None without control rows."""
+        return self._known().norm()[2]
+
+    def _known(self) -> _native.LandmarkSums:
+        if self._sums is None:
+            raise ValueError("no rows were added yet, so that there are no landmarks; call partial_fit first")
+        return self._sums
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(self.__dict__)
+        state["_sums"] = None if self._sums is None else self._sums.to_bytes()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        sums = state["_sums"]
+        self.__dict__.update(state)
+        self._sums = None if sums is None else _native.LandmarkSums.from_bytes(sums)
+
+    def __repr__(self) -> str:
+        if self._sums is None:
+            return f"Landmarks({self._count})"
+        return f"Landmarks({len(self.landmarks)}, kernel={self.kernel!r}), {self.rows:,} rows"
