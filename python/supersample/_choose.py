@@ -96,8 +96,8 @@ def herd(
         Stop at the first MMD of at most `tol`, or when the points are worth so many independent draws of these rows.
     pool_rows, max_memory
         Go through the rows in batches and choose from so many of them, drawn at random, or from as many as fit into so
-        much memory (bytes, or a text such as 500M or 2G); by default, where rows come in batches, from 100,000. All rows
-        are matched and the MMD is that to all of them, with landmarks for the mean embedding. What can be gone through
+        much memory (bytes, or a text such as 500M or 2G); by default, where rows come in batches, from 100,000. All
+        rows are matched and the MMD is that to all of them, with landmarks for the mean embedding. What can be gone through
         only once is copied to a temporary file.
     threads
         By default RAYON_NUM_THREADS or OMP_NUM_THREADS, where they are set, or else all cores; the result does not
@@ -118,7 +118,7 @@ def herd(
     """
     n, tol, worth, rule = as_size(n, num_samples), as_goal(tol, "tol"), as_goal(worth, "worth"), as_rule(weights)
     if pool_rows is not None or max_memory is not None or _batches.is_stream(x):
-        _batches.refuse(weights=None if rule == "equal" else rule)
+        _batches.refuse(weights=None if rule == "equal" else rule, functions=functions)
         return _batches.choose(
             _batches.as_batches(x, sample_weight, log_weight),
             _batches.Choice(
@@ -127,6 +127,7 @@ def herd(
                 worth=worth,
                 thinning=False,
                 distinct=bool(unique),
+                marginals=marginals,
                 search=0,
                 seed=0,
                 threads=as_threads(threads),
@@ -229,7 +230,10 @@ def thin(
     """
     n, tol, worth, rule = as_size(n, num_samples), as_goal(tol, "tol"), as_goal(worth, "worth"), as_rule(weights)
     if pool_rows is not None or max_memory is not None or _batches.is_stream(x):
-        _batches.refuse(weights=None if rule == "equal" else rule, include=include, exclude=exclude, groups=groups)
+        rule_asked = None if rule == "equal" else rule
+        _batches.refuse(
+            weights=rule_asked, functions=functions, include=include, exclude=exclude, groups=groups
+        )
         sweeps = None if search is None else as_count(search, "search", 0)
         return _batches.choose(
             _batches.as_batches(x, sample_weight, log_weight),
@@ -239,6 +243,7 @@ def thin(
                 worth=worth,
                 thinning=True,
                 distinct=not repeats,
+                marginals=_native.MARGINALS if marginals is None else marginals,
                 search=sweeps,
                 seed=as_count(seed, "seed", 0),
                 threads=as_threads(threads),
