@@ -26,7 +26,7 @@ from ._inputs import (
 )
 from ._progress import reporting
 from ._result import PoolResult, Refinement, background
-from ._types import Bandwidth, Listener, Precision, Scale, Weights
+from ._types import Bandwidth, Embedding, Listener, Precision, Scale, Weights
 from .kernels import Kernel, known_kernel
 
 
@@ -47,6 +47,8 @@ def herd(
     tol: float | None = None,
     worth: float | None = None,
     num_samples: int | None = None,
+    embedding: Embedding = "auto",
+    landmarks: int | None = None,
     threads: int | None = None,
     precision: Precision = "mixed",
     progress: bool | Listener | None = None,
@@ -90,6 +92,10 @@ def herd(
         Choose no row twice. By default rows may repeat, as in the paper.
     tol, worth
         Stop at the first MMD of at most `tol`, or when the points are worth so many independent draws of these rows.
+    embedding, landmarks
+        Compare all rows with each other (exact), or all rows with landmarks, a few of them that stand for the others: time
+        grows with the rows and not with their square, and the MMD has a standard error, `mmd_error`. By default (auto)
+        exact up to 100,000 rows. How many landmarks: by default twice the rows that are chosen.
     threads
         By default RAYON_NUM_THREADS or OMP_NUM_THREADS, where they are set, or else all cores; the result does not
         depend on it.
@@ -110,7 +116,9 @@ def herd(
     n, tol, worth, rule = as_size(n, num_samples), as_goal(tol, "tol"), as_goal(worth, "worth"), as_rule(weights)
     table, limit = weighted(as_table(x), sample_weight, log_weight), _limit(n, tol, worth)
     table, matched = matching(table, marginals, functions, functions_weight)
-    samples = prepared(table, kernel, bandwidth, scale, precision, matched=matched)
+    samples = prepared(
+        table, kernel, bandwidth, scale, precision, matched=matched, embedding=embedding, landmarks=landmarks
+    )
     with reporting(progress) as listener:
         chosen = _native.herd(
             samples,
@@ -203,7 +211,17 @@ def thin(
     if n is None and quota_of is not None:
         n = sum(quota_of)
     limit = _limit(n, tol, worth)
-    samples = prepared(table, kernel, bandwidth, scale, precision, matched=matched)
+    samples = prepared(
+        table,
+        kernel,
+        bandwidth,
+        scale,
+        precision,
+        matched=matched,
+        embedding=embedding,
+        landmarks=landmarks,
+        seed=as_count(seed, "seed", 0),
+    )
     with reporting(progress) as listener, explained(table.names, labels=labels):
         chosen = _native.thin(
             samples,
@@ -282,6 +300,8 @@ def as_result(
         weights=equal_unless(chosen.weights, len(indices)),
         error=chosen.error,
         mmd=chosen.mmd,
+        mmd_error=chosen.mmd_error,
+        landmarks=chosen.landmarks,
         worth=chosen.worth,
         cdf=chosen.cdf,
         functions=chosen.functions,
