@@ -242,6 +242,7 @@ class Choice:
     thinning: bool
     distinct: bool
     marginals: float
+    landmarks: int | None
     search: int | None
     seed: int
     threads: int | None
@@ -267,7 +268,13 @@ def choose(
         gatherer = _gathered(batches, choice, pool_rows, max_memory, listener)
         total = gatherer.rows
         samples = gatherer.samples(
-            kernel=name, bandwidths=bandwidths, scale=scale, precision=precision, marginals=matched.marginals
+            kernel=name,
+            bandwidths=bandwidths,
+            scale=scale,
+            precision=precision,
+            marginals=matched.marginals,
+            landmarks=None if choice.landmarks is None else as_count(choice.landmarks, "landmarks", 1),
+            seed=choice.seed,
         )
         drawn = _native.gathered(samples)
         if drawn is not None:
@@ -371,6 +378,8 @@ def _result(
         weights=np.full(count, 1 / count),
         error=chosen.error,
         mmd=chosen.mmd,
+        mmd_error=chosen.mmd_error,
+        landmarks=chosen.landmarks,
         worth=chosen.worth,
         cdf=chosen.cdf,
         functions=chosen.functions,
