@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from . import _native
 from ._advice import missed, tell
+from ._functions import Matched, as_weight
 from ._inputs import Table, as_count, as_table, as_vector, explained, is_id
 from ._numbers import counted
 from ._progress import reporting
@@ -56,7 +57,7 @@ class Batches:
 
 
 def is_stream(x: Any) -> bool:
-    """Whether rows come in batches whatever is asked for: iterators, functions that make them, Arrow readers and datasets."""
+    """Whether rows come in batches whatever is asked for: iterators, functions that make them, Arrow datasets."""
     if isinstance(x, np.ndarray) or hasattr(x, "__array__"):
         return False
     return hasattr(x, "__next__") or _is_dataset(x) or _is_reader(x) or (callable(x) and not hasattr(x, "columns"))
@@ -89,7 +90,8 @@ def refuse(**keywords: Any) -> None:
     """Refuses what needs all rows in memory."""
     for name, value in keywords.items():
         if value is not None:
-            raise ValueError(f"{name} needs all rows in memory, and these come in batches; leave it out, or load the rows")
+            message = f"{name} needs all rows in memory, and these come in batches; leave it out, or load the rows"
+            raise ValueError(message)
 
 
 def as_batches(x: Any, sample_weight: Any, log_weight: Any, what: str = "x") -> Batches:
@@ -239,6 +241,8 @@ class Choice:
     worth: float | None
     thinning: bool
     distinct: bool
+    marginals: float
+    landmarks: int | None
     search: int | None
     seed: int
     threads: int | None
@@ -256,13 +260,22 @@ def choose(
     precision: str,
     progress: bool | Listener | None,
 ) -> PoolResult:
-    """Chooses from a uniform sample of the rows, to match all of them: a pass for the sample, one for the mean embedding on
-    landmarks, and one for the error of what was chosen."""
+    """Chooses from a uniform sample of the rows, to match all of them: a pass for the sample, one for the mean
+    embedding on landmarks, and one for the error of what was chosen."""
     name, bandwidths = native_kernel(kernel, bandwidth)
+    matched = Matched(as_weight(choice.marginals, "marginals"))
     with reporting(progress) as listener, explained(batches.names):
         gatherer = _gathered(batches, choice, pool_rows, max_memory, listener)
         total = gatherer.rows
-        samples = gatherer.samples(kernel=name, bandwidths=bandwidths, scale=scale, precision=precision)
+        samples = gatherer.samples(
+            kernel=name,
+            bandwidths=bandwidths,
+            scale=scale,
+            precision=precision,
+            marginals=matched.marginals,
+            landmarks=None if choice.landmarks is None else as_count(choice.landmarks, "landmarks", 1),
+            seed=choice.seed,
+        )
         drawn = _native.gathered(samples)
         if drawn is not None:
             sums = _native.landmark_sums(samples, choice.n, choice.threads)
@@ -288,7 +301,7 @@ def choose(
         chosen = unmeasured.measured(samples, at_chosen, choice.threads)
     tell(chosen.advice, batches.names)
     missed(chosen, len(chosen.rows), choice.n, choice.tol, choice.worth)
-    return _result(batches, samples, chosen, total, scale)
+    return _result(batches, samples, chosen, total, scale, matched)
 
 
 def _gathered(
@@ -341,15 +354,18 @@ def _summed(
             if left > _LONG:
                 warn(f"{what} will take about {_duration(left)} more; progress=True shows how far it is")
     if done != total:
-        raise ValueError(f"there were {total} rows in the first pass and {done} in a later one; give the same each time")
+        message = f"there were {total} rows in the first pass and {done} in a later one; give the same each time"
+        raise ValueError(message)
 
 
 def _duration(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"
 
 
 def _result(
-    batches: Batches, samples: _native.Samples, chosen: _native.Chosen, total: int, scale: str
+    batches: Batches, samples: _native.Samples, chosen: _native.Chosen, total: int, scale: str, matched: Matched
 ) -> PoolResult:
     drawn, shares, refinement = _native.gathered(samples), samples.shares, chosen.refinement
     places = np.arange(total) if drawn is None else drawn[1]
@@ -362,7 +378,12 @@ def _result(
         weights=np.full(count, 1 / count),
         error=chosen.error,
         mmd=chosen.mmd,
+        mmd_error=chosen.mmd_error,
+        landmarks=chosen.landmarks,
         worth=chosen.worth,
+        cdf=chosen.cdf,
+        functions=chosen.functions,
+        lowered=matched.lowered(),
         kernel=known_kernel(*samples.kernel),
         ended=chosen.ended,
         rows=total,

@@ -26,7 +26,7 @@ from ._inputs import (
 )
 from ._progress import reporting
 from ._result import PoolResult, Refinement, background
-from ._types import Bandwidth, Listener, Precision, Scale, Weights
+from ._types import Bandwidth, Embedding, Listener, Precision, Scale, Weights
 from .kernels import Kernel, known_kernel
 
 
@@ -47,6 +47,8 @@ def herd(
     tol: float | None = None,
     worth: float | None = None,
     num_samples: int | None = None,
+    embedding: Embedding = "auto",
+    landmarks: int | None = None,
     pool_rows: int | None = None,
     max_memory: int | str | None = None,
     threads: int | None = None,
@@ -94,10 +96,14 @@ def herd(
         Choose no row twice. By default rows may repeat, as in the paper.
     tol, worth
         Stop at the first MMD of at most `tol`, or when the points are worth so many independent draws of these rows.
+    embedding, landmarks
+        Compare all rows with each other (exact), or all rows with landmarks, a few of them that stand for the others: time
+        grows with the rows and not with their square, and the MMD has a standard error, `mmd_error`. By default (auto)
+        exact up to 100,000 rows. How many landmarks: by default twice the rows that are chosen.
     pool_rows, max_memory
         Go through the rows in batches and choose from so many of them, drawn at random, or from as many as fit into so
-        much memory (bytes, or a text such as 500M or 2G); by default, where rows come in batches, from 100,000. All rows
-        are matched and the MMD is that to all of them, with landmarks for the mean embedding. What can be gone through
+        much memory (bytes, or a text such as 500M or 2G); by default, where rows come in batches, from 100,000. All
+        rows are matched and the MMD is that to all of them, with landmarks for the mean embedding. What can be gone through
         only once is copied to a temporary file.
     threads
         By default RAYON_NUM_THREADS or OMP_NUM_THREADS, where they are set, or else all cores; the result does not
@@ -118,7 +124,8 @@ def herd(
     """
     n, tol, worth, rule = as_size(n, num_samples), as_goal(tol, "tol"), as_goal(worth, "worth"), as_rule(weights)
     if pool_rows is not None or max_memory is not None or _batches.is_stream(x):
-        _batches.refuse(weights=None if rule == "equal" else rule)
+        exact = "exact" if embedding == "exact" else None
+        _batches.refuse(weights=None if rule == "equal" else rule, functions=functions, embedding=exact)
         return _batches.choose(
             _batches.as_batches(x, sample_weight, log_weight),
             _batches.Choice(
@@ -127,6 +134,8 @@ def herd(
                 worth=worth,
                 thinning=False,
                 distinct=bool(unique),
+                marginals=marginals,
+                landmarks=landmarks,
                 search=0,
                 seed=0,
                 threads=as_threads(threads),
@@ -141,7 +150,9 @@ def herd(
         )
     table, limit = weighted(as_table(x), sample_weight, log_weight), _limit(n, tol, worth)
     table, matched = matching(table, marginals, functions, functions_weight)
-    samples = prepared(table, kernel, bandwidth, scale, precision, matched=matched)
+    samples = prepared(
+        table, kernel, bandwidth, scale, precision, matched=matched, embedding=embedding, landmarks=landmarks
+    )
     with reporting(progress) as listener:
         chosen = _native.herd(
             samples,
@@ -182,6 +193,8 @@ def thin(
     exclude: Any = None,
     groups: Any = None,
     quotas: int | Sequence[int] | Mapping[Any, int] | None = None,
+    embedding: Embedding = "auto",
+    landmarks: int | None = None,
     pool_rows: int | None = None,
     max_memory: int | str | None = None,
     threads: int | None = None,
@@ -229,7 +242,14 @@ def thin(
     """
     n, tol, worth, rule = as_size(n, num_samples), as_goal(tol, "tol"), as_goal(worth, "worth"), as_rule(weights)
     if pool_rows is not None or max_memory is not None or _batches.is_stream(x):
-        _batches.refuse(weights=None if rule == "equal" else rule, include=include, exclude=exclude, groups=groups)
+        _batches.refuse(
+            weights=None if rule == "equal" else rule,
+            functions=functions,
+            embedding="exact" if embedding == "exact" else None,
+            include=include,
+            exclude=exclude,
+            groups=groups,
+        )
         sweeps = None if search is None else as_count(search, "search", 0)
         return _batches.choose(
             _batches.as_batches(x, sample_weight, log_weight),
@@ -239,6 +259,8 @@ def thin(
                 worth=worth,
                 thinning=True,
                 distinct=not repeats,
+                marginals=_native.MARGINALS if marginals is None else marginals,
+                landmarks=landmarks,
                 search=sweeps,
                 seed=as_count(seed, "seed", 0),
                 threads=as_threads(threads),
@@ -259,7 +281,17 @@ def thin(
     if n is None and quota_of is not None:
         n = sum(quota_of)
     limit = _limit(n, tol, worth)
-    samples = prepared(table, kernel, bandwidth, scale, precision, matched=matched)
+    samples = prepared(
+        table,
+        kernel,
+        bandwidth,
+        scale,
+        precision,
+        matched=matched,
+        embedding=embedding,
+        landmarks=landmarks,
+        seed=as_count(seed, "seed", 0),
+    )
     with reporting(progress) as listener, explained(table.names, labels=labels):
         chosen = _native.thin(
             samples,
@@ -338,6 +370,8 @@ def as_result(
         weights=equal_unless(chosen.weights, len(indices)),
         error=chosen.error,
         mmd=chosen.mmd,
+        mmd_error=chosen.mmd_error,
+        landmarks=chosen.landmarks,
         worth=chosen.worth,
         cdf=chosen.cdf,
         functions=chosen.functions,

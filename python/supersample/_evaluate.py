@@ -12,10 +12,10 @@ from . import _native
 from ._functions import Matched, named, split
 from ._inputs import Table, as_table, as_threads, as_vector, explained, matched, prepared, weighted
 from ._mixture import GaussianMixture, as_mixture, gaussian_lengths
-from ._numbers import aligned, counted, is_all, ordinal, significant, with_spread
+from ._numbers import aligned, counted, is_all, ordinal, significant, with_error, with_spread
 from ._progress import reporting
 from ._result import Result
-from ._types import Bandwidth, Listener, Precision, Scale
+from ._types import Bandwidth, Embedding, Listener, Precision, Scale
 from ._warnings import warn
 from .kernels import Kernel, known_kernel
 
@@ -35,6 +35,8 @@ def mmd(
     weights: Any = None,
     threads: int | None = None,
     precision: Precision = "mixed",
+    embedding: Embedding = "auto",
+    landmarks: int | None = None,
     progress: bool | Listener | None = None,
 ) -> float:
     """The maximum mean discrepancy between `x` and `y`.
@@ -48,7 +50,8 @@ def mmd(
     given; for other points they are gaussian, median and sd. Scaling and the median bandwidth are taken from `x`, so
     `mmd(x, y)` is not `mmd(y, x)`: to compare several sets keep `x`, or give `scale="none"` and a bandwidth. A mixture
     is not scaled, and its median is that of `sample`. The rows of `x` are compared in single precision where that is
-    safe, which leaves the MMD right to one part in a thousand, unless `precision` is "double".
+    safe, which leaves the MMD right to one part in a thousand, unless `precision` is "double". `embedding` and `landmarks`
+    as in `herd`: the norm of more than 100,000 rows is an estimate.
 
     >>> import numpy as np, supersample as ss
     >>> x = np.random.default_rng(0).normal(size=(500, 2))
@@ -72,7 +75,7 @@ def mmd(
     table = _target(x, y, sample_weight, log_weight)
     points, shares = _weighted(y, weights, table.names, table.values.shape[1])
     kernel, bandwidth, scale = _geometry(y, kernel, bandwidth, scale)
-    samples = prepared(table, kernel, bandwidth, scale, precision)
+    samples = prepared(table, kernel, bandwidth, scale, precision, embedding=embedding, landmarks=landmarks)
     with reporting(progress) as listener, explained(table.names, "y"):
         return _native.mmd(samples, points, shares, threads, listener)
 
@@ -170,6 +173,10 @@ class Evaluation:
 
     mmd: float
     """The MMD of the subset."""
+    mmd_error: float | None
+    """The standard error of the MMD, where landmarks stand for the mean embedding; None where it is exact."""
+    landmarks: int | None
+    """How many landmarks there are; None where all rows were compared with each other."""
     worth: float | None
     """How many independent draws of these very rows have the same expected squared MMD; see `Result.worth`."""
     random: NDArray[np.float64] | None
@@ -228,7 +235,8 @@ class Evaluation:
             return shown[: 1 if self.functions is None else 2]
 
         size, own = f"this subset of {self.size:,}", others(self.typical)
-        lines = [(size, significant(self.mmd), self._shown(self.worth), *own)]
+        mmd = significant(self.mmd) if self.mmd_error is None else with_error(self.mmd, self.mmd_error)
+        lines = [(size, mmd, self._shown(self.worth), *own)]
         if self.random is not None and self.spaced is not None:
             spread = with_spread(float(self.random.mean()), float(self.random.std(ddof=1)))
             random, spaced = others(self.random_typical), others(self.spaced_typical)
@@ -272,12 +280,14 @@ def evaluate(
     functions: Any = None,
     threads: int | None = None,
     precision: Precision = "mixed",
+    embedding: Embedding = "auto",
+    landmarks: int | None = None,
     progress: bool | Listener | None = None,
 ) -> Evaluation:
     """How good the subset `y` of the rows `x` is, whoever made it, beside random rows and every k-th row.
 
     `y` are the rows themselves with `weights` that are divided by their sum, or a `Result`, whose weights are used as
-    they are; columns are matched and kernel, bandwidth, scale, precision and weights of rows are found as in `mmd`.
+    they are; columns are matched and kernel, bandwidth, scale, precision, embedding and weights of rows are found as in `mmd`.
     `functions` are numbers, one row for each row of `x`, where `y` is a `Result`, or names of columns that both have;
     distances do not use them.
 
@@ -291,13 +301,17 @@ def evaluate(
     table, what, of_subset = _with_functions(table, y, functions)
     points, shares = _weighted(y, weights, table.names, table.values.shape[1])
     kernel, bandwidth, scale = _geometry(y, kernel, bandwidth, scale)
-    samples = prepared(table, kernel, bandwidth, scale, precision, matched=what)
+    samples = prepared(
+        table, kernel, bandwidth, scale, precision, matched=what, embedding=embedding, landmarks=landmarks
+    )
     with reporting(progress) as listener, explained(table.names, "y"):
         found = _native.evaluate(samples, points, shares, of_subset, as_threads(threads), listener)
     others = (found.random_typical, found.spaced_typical)
     random_typical, spaced_typical = (None if errors is None else TypicalErrors(**errors) for errors in others)
     return Evaluation(
         mmd=found.mmd,
+        mmd_error=found.mmd_error,
+        landmarks=found.landmarks,
         worth=found.worth,
         random=found.random,
         spaced=found.spaced,

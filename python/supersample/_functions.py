@@ -37,12 +37,12 @@ def matching(
     table: Table, marginals: float, functions: Any, functions_weight: float | None
 ) -> tuple[Table, Matched]:
     """The rows without the columns that are named as functions, and what is matched beside their joint distribution."""
-    marginals = _as_weight(marginals, "marginals")
+    marginals = as_weight(marginals, "marginals")
     if functions is None:
         if functions_weight is not None:
             raise ValueError("functions_weight has no effect without functions; leave it out, or give functions")
         return table, Matched(marginals)
-    weight = 1.0 if functions_weight is None else _as_weight(functions_weight, "functions_weight")
+    weight = 1.0 if functions_weight is None else as_weight(functions_weight, "functions_weight")
     table, own = split(table, functions)
     return table, Matched(marginals, own, weight)
 
@@ -142,7 +142,7 @@ def _is_entry(name: str, vector: str) -> bool:
     return rest.startswith("[") and rest.endswith("]") or rest.startswith(".") and rest[1:2].isdigit()
 
 
-def _as_weight(value: Any, what: str) -> float:
+def as_weight(value: Any, what: str) -> float:
     is_marginals = what == "marginals"
     least = "a number of at least 0, of which 0 is not at all"
     advice = f"give {least}" if is_marginals else "give a positive number, or leave the functions out"

@@ -15,7 +15,7 @@ from ._functions import Matched, matching
 from ._inputs import Table, as_count, as_rows, as_rule, as_table, as_threads, prepared, weighted
 from ._progress import reporting
 from ._result import PoolResult
-from ._types import Bandwidth, Listener, Precision, Scale, Weights
+from ._types import Bandwidth, Embedding, Listener, Precision, Scale, Weights
 from .kernels import Kernel, known_kernel
 
 
@@ -88,6 +88,8 @@ class Herder:
         unique: bool = False,
         threads: int | None = None,
         precision: Precision = "mixed",
+        embedding: Embedding = "auto",
+        landmarks: int | None = None,
     ) -> None:
         table, matched = matching(
             weighted(as_table(x), sample_weight, log_weight), marginals, functions, functions_weight
@@ -101,7 +103,17 @@ class Herder:
         as_threads(threads)
         self._threads = threads
         self._looked = False
-        self._samples = prepared(self._table, kernel, bandwidth, scale, precision, matched=self._matched)
+        self._embedding, self._landmarks = embedding, landmarks
+        self._samples = prepared(
+            self._table,
+            kernel,
+            bandwidth,
+            scale,
+            precision,
+            matched=self._matched,
+            embedding=embedding,
+            landmarks=landmarks,
+        )
         self._native = _native.Herder(self._samples, self._unique)
 
     def __iter__(self) -> Herder:
@@ -228,6 +240,7 @@ class Herder:
             "threads": self._threads,
             "looked": self._looked,
             "embedding": self._samples.known(),
+            "landmarks": (self._embedding, self._landmarks),
             "matched": self._matched,
             "indices": self.indices,
         }
@@ -238,6 +251,7 @@ class Herder:
         self._scale, self._asked_precision, self._unique = state["scale"], state["precision"], state["unique"]
         self._threads, self._looked = state["threads"], state["looked"]
         self._matched: Matched = state.get("matched", Matched())
+        self._embedding, self._landmarks = state.get("landmarks", ("auto", None))
         self._samples = prepared(
             self._table,
             known_kernel(*state["kernel"]),
@@ -246,6 +260,8 @@ class Herder:
             self._asked_precision,
             state["embedding"],
             self._matched,
+            self._embedding,
+            self._landmarks,
         )
         self._native = _native.Herder(self._samples, self._unique)
         if len(state["indices"]):

@@ -274,6 +274,9 @@ def prepared(
     precision: str,
     known: NDArray[np.float64] | None = None,
     matched: Matched | None = None,
+    embedding: str = "auto",
+    landmarks: int | None = None,
+    seed: int = 0,
 ) -> _native.Samples:
     """The samples made ready by the native module."""
     name, bandwidths = native_kernel(kernel, bandwidth)
@@ -288,6 +291,8 @@ def prepared(
         raise TypeError(f"scale is {scale!r}; choose none, sd, mad or pca")
     if not isinstance(precision, str):
         raise TypeError(f"precision is {precision!r}; choose mixed or double")
+    if not isinstance(embedding, str):
+        raise TypeError(f"embedding is {embedding!r}; choose auto, exact or landmarks")
     functions = None if matched is None else matched.functions
     with explained(table.names, functions=None if functions is None else functions.names):
         return _native.Samples(
@@ -301,6 +306,9 @@ def prepared(
             marginals=0.0 if matched is None else matched.marginals,
             functions=None if functions is None else functions.values,
             functions_weight=1.0 if matched is None else matched.functions_weight,
+            embedding=embedding,
+            landmarks=None if landmarks is None else as_count(landmarks, "landmarks", 1),
+            seed=seed,
             known=known,
         )
 

@@ -24,8 +24,8 @@ class Landmarks:
     kernel, bandwidth
         As in `herd`; the median distance is that of the first batch. Rows are not scaled.
     controls
-        Rows at random, at which the mean embedding is computed exactly to estimate its norm; by default 1,000 of the first
-        batch where landmarks are chosen from it, and none where they are given.
+        Rows at random, at which the mean embedding is computed exactly to estimate its norm; by default 1,000 of the
+        first batch where landmarks are chosen from it, and none where they are given.
     seed
         Of the rows that landmarks are chosen from, and of the control rows.
     precision, threads
@@ -63,7 +63,7 @@ class Landmarks:
         if np.ndim(landmarks) == 0 and not hasattr(landmarks, "columns"):
             self._count = as_count(landmarks, "landmarks")
             if controls is not None:
-                raise ValueError("controls have no effect where landmarks are chosen from the first batch; give both or none")
+                raise ValueError("controls have no effect where landmarks are chosen from a batch; give both or none")
             return
         points = as_table(landmarks, "landmarks").values
         if self._bandwidths is None:

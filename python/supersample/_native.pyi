@@ -60,6 +60,9 @@ class Samples:
         marginals: float,
         functions: NDArray[np.float64] | None,
         functions_weight: float,
+        embedding: str,
+        landmarks: int | None,
+        seed: int = 0,
         known: NDArray[np.float64] | None = None,
     ) -> Samples: ...
     @property
@@ -83,7 +86,17 @@ class Gatherer:
     ) -> None: ...
     @property
     def rows(self) -> int: ...
-    def samples(self, *, kernel: str, bandwidths: list[float] | None, scale: str, precision: str) -> Samples: ...
+    def samples(
+        self,
+        *,
+        kernel: str,
+        bandwidths: list[float] | None,
+        scale: str,
+        precision: str,
+        marginals: float,
+        landmarks: int | None,
+        seed: int,
+    ) -> Samples: ...
 
 @final
 class PassSums:
@@ -175,6 +188,10 @@ class Chosen:
     @property
     def mmd(self) -> float: ...
     @property
+    def mmd_error(self) -> float | None: ...
+    @property
+    def landmarks(self) -> int | None: ...
+    @property
     def worth(self) -> float | None: ...
     @property
     def cdf(self) -> float | None: ...
@@ -248,6 +265,10 @@ def thin(
 class Evaluation:
     @property
     def mmd(self) -> float: ...
+    @property
+    def mmd_error(self) -> float | None: ...
+    @property
+    def landmarks(self) -> int | None: ...
     @property
     def worth(self) -> float | None: ...
     @property

@@ -28,6 +28,13 @@ def with_spread(mean: float, spread: float) -> str:
     return f"{shown} ± {spread:,.{len(shown.partition('.')[2])}f}"
 
 
+def with_error(value: float, error: float) -> str:
+    """Three significant digits and the standard error to as many decimals, or to one digit: 0.00222 ± 1e-06."""
+    shown = with_spread(value, error)
+    number, _, spread = shown.partition(" ± ")
+    return f"{number} ± {error:.0e}" if error > 0 and float(spread.replace(",", "")) == 0 else shown
+
+
 def ordinal(number: int) -> str:
     """1st, 2nd, 3rd, 4th, …."""
     ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")

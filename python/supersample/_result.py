@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._inputs import is_posterior
-from ._numbers import counted, significant, worth_shown
+from ._numbers import counted, significant, with_error, worth_shown
 from .kernels import Kernel
 
 if TYPE_CHECKING:
@@ -134,6 +134,10 @@ class Result:
     Independent draws have 0.408/√T."""
     functions: float | None = None
     """The error of the means of the functions that were given, root mean square, in their sds; None without any."""
+    mmd_error: float | None = None
+    """The standard error of the MMD, where landmarks stand for the mean embedding; None where it is exact."""
+    landmarks: int | None = None
+    """How many landmarks there are; None where all rows were compared with each other."""
     lowered: str = "joint"
     """What choosing has lowered: the MMD of the joint distribution alone, or with marginals and functions."""
     _data: NDArray[np.float64] | None = field(default=None)
@@ -230,7 +234,9 @@ class Result:
             if error is not None
         )
         weights = "" if self._has_equal_weights() else " with unequal weights"
-        return f"MMD {significant(self.mmd)}{weights}{worth}{others}"
+        mmd = significant(self.mmd) if self.mmd_error is None else with_error(self.mmd, self.mmd_error)
+        landmarks = "" if self.landmarks is None else f" ({counted(self.landmarks, 'landmark')})"
+        return f"MMD {mmd}{landmarks}{weights}{worth}{others}"
 
     def _how(self) -> str:
         lengths = ", ".join(map(significant, self.kernel.bandwidths))

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from numpy.typing import NDArray
 
 Bandwidth = float | Sequence[float] | NDArray[Any] | Literal["median"]
+Embedding = Literal["auto", "exact", "landmarks"]
 Precision = Literal["mixed", "double"]
 Scale = Literal["none", "sd", "mad", "pca"]
 Weights = Literal["equal", "simplex", "free"]

@@ -26,6 +26,17 @@ pub(crate) fn with_spread(mean: f64, spread: f64) -> String {
     format!("{shown} ± {}", fixed(spread, decimals))
 }
 
+/// A number to three significant digits and its standard error to as many decimals, or to one digit where these would not
+/// show it: `0.00533 ± 0.00003`, `0.00222 ± 1e-6`.
+pub(crate) fn with_error(value: f64, error: f64) -> String {
+    let shown = with_spread(value, error);
+    let (number, spread) = shown.split_once(" ± ").expect("as it was made");
+    match spread.parse() {
+        Ok(0.0) if error > 0.0 => format!("{number} ± {error:.0e}"),
+        _ => shown,
+    }
+}
+
 /// A number with as many decimals as three significant digits of `unit` take: what a spread of that size leaves of it.
 pub(crate) fn to_unit(value: f64, unit: f64) -> String {
     let scientific = format!("{unit:.2e}");
@@ -139,6 +150,13 @@ fn grouped(whole: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_standard_error_is_told_however_small() {
+        assert_eq!(with_error(0.005_328, 3.2e-5), "0.00533 ± 0.00003");
+        assert_eq!(with_error(0.002_219, 1.1e-6), "0.00222 ± 1e-6");
+        assert_eq!(with_error(0.002_219, 0.0), "0.00222 ± 0.00000");
+    }
 
     #[test]
     fn numbers_have_the_decimals_that_their_spread_leaves() {

@@ -48,6 +48,12 @@ fn one<'py>(py: Python<'py>, advice: &Advice) -> PyResult<Option<Bound<'py, PyDi
             dict.set_item("bandwidth", bandwidth)?;
             "kernel_nearly_diagonal"
         }
+        Advice::LandmarksTooFew { landmarks, residual, error } => {
+            dict.set_item("landmarks", landmarks)?;
+            dict.set_item("residual", residual)?;
+            dict.set_item("error", error)?;
+            "landmarks_too_few"
+        }
         Advice::TooManyToWeigh { count, most } => {
             dict.set_item("count", count)?;
             dict.set_item("most", most)?;

@@ -3,7 +3,7 @@
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use supersample::task::{self, Ended, ErrorScale, HerdOptions, Problem, Stop, ThinOptions, Weighed};
+use supersample::task::{self, Advice, Ended, ErrorScale, HerdOptions, Problem, Stop, ThinOptions, Weighed};
 use supersample::weights::WeightRule;
 use supersample::{Error, Pick, RefineOptions, Refined, Result};
 
@@ -33,6 +33,10 @@ pub(crate) struct Chosen {
     /// `None` where they are equal.
     weights: Option<Column>,
     mmd: f64,
+    /// The standard error of it, where landmarks stand for the mean embedding.
+    mmd_error: Option<f64>,
+    /// How many landmarks.
+    landmarks: Option<usize>,
     worth: Option<f64>,
     /// The distance of the distribution functions, with the weights; `None` in space.
     cdf: Option<f64>,
@@ -114,6 +118,8 @@ impl Chosen {
             error: Column(error),
             weights: weights.map(|found| Column(found.weights)),
             mmd,
+            mmd_error: scale.standard_error(mmd),
+            landmarks: None,
             worth: scale.worth(mmd),
             cdf: None,
             functions: None,
@@ -122,6 +128,12 @@ impl Chosen {
             refinement: None,
             advice: Told(advice.into_iter().collect()),
         })
+    }
+
+    /// With what the library has to say of this choice.
+    fn advised(mut self, advice: Option<Advice>) -> Chosen {
+        self.advice.0.extend(advice);
+        self
     }
 
     /// Rows of a problem, weighed by this rule.
@@ -139,6 +151,7 @@ impl Chosen {
         let rows: Vec<usize> = trace.iter().filter_map(|pick| pick.index).collect();
         let weighed = rule.map(|rule| problem.weigh(&rows, rule)).transpose()?;
         let mut chosen = Chosen::new(trace, ended, weighed, problem.error_scale()?, stop)?;
+        chosen.landmarks = problem.landmarks().map(|landmarks| landmarks.points().len());
         chosen.advice.0.splice(..0, problem.advice().iter().cloned());
         if !rows.is_empty() {
             let weights = chosen.weights.as_ref().map(|weights| weights.0.as_slice());
@@ -169,9 +182,9 @@ pub(crate) fn herd(
     let problem = &samples.problem;
     let size = samples.cost() + samples.cost_of(n.unwrap_or(problem.open_rows()));
     run(py, threads, size, progress.as_ref(), |watch| {
-        let task::Chosen { trace, ended, .. } =
+        let task::Chosen { trace, ended, advice, .. } =
             problem.herd(&stop, &HerdOptions::default().unique(unique), watch)?;
-        Chosen::of(problem, &trace, ended, rule, Some(&stop))
+        Ok(Chosen::of(problem, &trace, ended, rule, Some(&stop))?.advised(advice))
     })
 }
 
@@ -213,8 +226,8 @@ pub(crate) fn thin(
     let places = n.unwrap_or(problem.open_rows());
     let size = samples.cost() + samples.cost_of(places.saturating_mul(10 + search.unwrap_or(40)));
     run(py, threads, size, progress.as_ref(), |watch| {
-        let task::Chosen { trace, ended, refined, .. } = problem.thin(&stop, &options, watch)?;
-        let chosen = Chosen::of(problem, &trace, ended, rule, Some(&stop))?;
+        let task::Chosen { trace, ended, refined, advice, .. } = problem.thin(&stop, &options, watch)?;
+        let chosen = Chosen::of(problem, &trace, ended, rule, Some(&stop))?.advised(advice);
         Ok(chosen.refined(refined.map(|refined| Refinement::of(refined, is_searched, &stop))))
     })
 }

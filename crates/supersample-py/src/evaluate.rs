@@ -38,6 +38,8 @@ fn cost_of(samples: &Samples, points: usize, times: f64) -> f64 {
 #[pyclass(frozen, get_all, module = "supersample._native")]
 pub(crate) struct Evaluation {
     mmd: f64,
+    mmd_error: Option<f64>,
+    landmarks: Option<usize>,
     worth: Option<f64>,
     random: Option<Column>,
     spaced: Option<f64>,
@@ -76,6 +78,8 @@ impl Evaluation {
         let quantiles = columns.iter().flat_map(|column| column.quantiles.map(or_nan)).collect();
         Evaluation {
             mmd: found.error,
+            mmd_error: found.standard_error,
+            landmarks: None,
             worth: found.worth,
             random: others.map(|others| Column(others.random.clone())),
             spaced: others.map(|others| others.spaced),
@@ -123,6 +127,7 @@ pub(crate) fn evaluate(
             }
             None => problem.evaluate(&points, weights, watch)?,
         };
-        Ok(Evaluation::new(found, problem.error_scale()?))
+        let landmarks = problem.landmarks().map(|landmarks| landmarks.points().len());
+        Ok(Evaluation { landmarks, ..Evaluation::new(found, problem.error_scale()?) })
     })
 }

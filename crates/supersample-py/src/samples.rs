@@ -5,7 +5,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use supersample::scale::Scale;
-use supersample::task::{Bandwidth, FunctionValues, Problem, ProblemOptions, RowWeights};
+use supersample::task::{
+    Bandwidth, CONTROL_ROWS, EmbeddingChoice, FunctionValues, Problem, ProblemOptions, RowWeights,
+};
 use supersample::{Points, Precision, Result};
 
 use crate::advice::Told;
@@ -25,7 +27,7 @@ impl Samples {
     /// very samples, computed earlier.
     #[new]
     #[pyo3(signature = (x, *, kernel, bandwidths, scale, sample_weight, log_weight, precision, marginals, functions,
-                        functions_weight, known=None))]
+                        functions_weight, embedding, landmarks, seed=0, known=None))]
     #[expect(clippy::too_many_arguments, reason = "one for each keyword of the Python function")]
     fn new(
         py: Python<'_>,
@@ -39,9 +41,16 @@ impl Samples {
         marginals: f64,
         functions: Option<PyReadonlyArray2<'_, f64>>,
         functions_weight: f64,
+        embedding: &str,
+        landmarks: Option<usize>,
+        seed: u64,
         known: Option<PyReadonlyArray1<'_, f64>>,
     ) -> PyResult<Samples> {
-        let mut options = options_of(kernel, bandwidths, scale, precision)?.marginals(marginals);
+        let mut options = options_of(kernel, bandwidths, scale, precision)?
+            .marginals(marginals)
+            .embedding(EmbeddingChoice::named(embedding).map_err(refused)?)
+            .seed(seed);
+        options.landmarks = landmarks;
         if let Some(functions) = &functions {
             let (values, count) = rows(functions)?;
             options = options.functions(FunctionValues::new(values.to_vec(), count).weight(functions_weight));
@@ -128,6 +137,11 @@ impl Samples {
             return 0.0;
         }
         let points = self.problem.points();
+        if self.problem.is_projected() {
+            // Sums at landmarks and control rows, and values from the landmarks; as many as there are by default.
+            let landmarks = self.problem.landmarks_asked().0.unwrap_or(2000);
+            return self.cost_of(2 * landmarks + CONTROL_ROWS);
+        }
         0.5 * (points.len() as f64).powi(2) * points.dim() as f64
     }
 

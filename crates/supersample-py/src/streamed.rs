@@ -94,7 +94,8 @@ impl Gatherer {
     }
 
     /// The problem of choosing from the pool.
-    #[pyo3(signature = (*, kernel, bandwidths, scale, precision, marginals))]
+    #[pyo3(signature = (*, kernel, bandwidths, scale, precision, marginals, landmarks, seed))]
+    #[expect(clippy::too_many_arguments, reason = "one for each keyword of the Python function")]
     fn samples(
         &self,
         py: Python<'_>,
@@ -103,8 +104,11 @@ impl Gatherer {
         scale: &str,
         precision: &str,
         marginals: f64,
+        landmarks: Option<usize>,
+        seed: u64,
     ) -> PyResult<Samples> {
-        let options = options_of(kernel, bandwidths, scale, precision)?.marginals(marginals);
+        let mut options = options_of(kernel, bandwidths, scale, precision)?.marginals(marginals).seed(seed);
+        options.landmarks = landmarks;
         let gatherer = locked(&self.gatherer)?.take();
         let gatherer = gatherer.ok_or_else(|| PyValueError::new_err("the first pass is over"))?;
         let pool = threads::pool(threads::checked(None)?)?;
@@ -266,6 +270,7 @@ impl Unmeasured {
                 None => self.chosen.clone(),
             };
             let found = Chosen::of(problem, &chosen.trace, chosen.ended, None, Some(&self.stop))?;
+            let found = found.advised(chosen.advice);
             Ok(found
                 .refined(chosen.refined.map(|refined| Refinement::of(refined, self.is_searched, &self.stop))))
         })

@@ -19,7 +19,8 @@ const LOOK: Duration = Duration::from_millis(20);
 const SMALL: f64 = 4e6;
 
 /// The phases by the numbers that are kept of them.
-const PHASES: [&str; 6] = ["comparing", "choosing", "swapping", "searching", "measuring", "evaluating"];
+const PHASES: [&str; 8] =
+    ["comparing", "choosing", "swapping", "searching", "measuring", "evaluating", "landmarks", "projecting"];
 
 /// Where the work is, and whether it is to stop. Written by the workers, read by the calling thread, and the other way.
 #[derive(Default)]
@@ -35,6 +36,10 @@ impl Outlook {
     fn saw(&self, progress: Progress) -> ControlFlow<()> {
         let at = match progress {
             Progress::Embedding { done, total } => Some((0, done, total)),
+            Progress::Landmarks { chosen, size } => Some((6, chosen as u64, size as u64)),
+            // Rows are compared with landmarks in place of each other.
+            Progress::Summing { done, total } => Some((0, done, total)),
+            Progress::Projecting { done, total } => Some((7, done as u64, total as u64)),
             Progress::Herding { chosen, size } => Some((1, chosen as u64, size as u64)),
             // Sweeps go on until one changes nothing, so the end that is in sight is that of this one.
             Progress::Sweeping { visits, size, .. } => {

@@ -106,9 +106,14 @@ fn the_error_that_is_told_is_that_to_all_rows() {
             let (told, known) = (chosen.error().unwrap(), chosen.standard_error.unwrap());
             let allowed = 4.0 * known + 1e-4 * exact + 1e-6;
             assert!((told - exact).abs() < allowed, "{kernel} {kind:?}: {told} ± {known}, it is {exact}");
-            // As good as what is chosen from all rows, or nearly.
+            // As good as what is chosen from all rows, or nearly; the mean, which is all that the linear kernel sees, can be
+            // met to any digit by luck.
             let best = whole.thin(&stop, &ThinOptions::default(), &unwatched).unwrap().error().unwrap();
-            assert!(kind == Kind::Equal || exact < 1.35 * best + 1e-3, "{kernel} {kind:?}: {exact}, {best}");
+            let is_good = exact < 1.35 * best + 1e-3;
+            assert!(
+                kind == Kind::Equal || kernel.name() == "linear" || is_good,
+                "{kernel} {kind:?}: {exact}, {best}"
+            );
         }
     }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
 use supersample::Kernel;
+use supersample::task::EmbeddingChoice;
 use supersample_io::{Format, Shape};
 
 use super::lists::{NameList, QuotaList};
@@ -141,6 +142,19 @@ pub(crate) struct KernelArgs {
 }
 
 #[derive(clap::Args)]
+#[command(next_help_heading = "Distances")]
+pub(crate) struct EmbeddingArgs {
+    /// Compare all rows with each other (exact) or with landmarks (landmarks) [default: landmarks beyond 100,000 rows]
+    #[arg(long, value_name = "WAY", default_value = "auto", hide_default_value = true, hide_possible_values = true,
+          value_parser = PossibleValuesParser::new(EmbeddingChoice::ALL.map(EmbeddingChoice::name)))]
+    pub(crate) embedding: String,
+
+    /// So many landmarks [default: twice the rows that are chosen]
+    #[arg(long, value_name = "R", allow_negative_numbers = true, value_parser = whole_number)]
+    pub(crate) landmarks: Option<usize>,
+}
+
+#[derive(clap::Args)]
 #[command(next_help_heading = "Results")]
 pub(crate) struct ResultArgs {
     /// Write the rows, all columns, in the format of the ending [default: stdout]
@@ -211,6 +225,8 @@ pub(crate) struct CommonArgs {
     pub(crate) matched: MatchArgs,
     #[command(flatten)]
     pub(crate) kernel: KernelArgs,
+    #[command(flatten)]
+    pub(crate) embedding: EmbeddingArgs,
     #[command(flatten)]
     pub(crate) result: ResultArgs,
     #[command(flatten)]

@@ -11,8 +11,8 @@ use clap::{Parser, Subcommand};
 use clap_complete::Shell;
 
 pub(crate) use self::groups::{
-    BalanceArgs, CommonArgs, InputArgs, KernelArgs, MatchArgs, PrecisionArg, ReadingArgs, ResultArgs,
-    SizeArgs, WeightsArg,
+    BalanceArgs, CommonArgs, EmbeddingArgs, InputArgs, KernelArgs, MatchArgs, PrecisionArg, ReadingArgs,
+    ResultArgs, SizeArgs, WeightsArg,
 };
 pub(crate) use self::lists::NameList;
 use self::values::whole_number;
@@ -212,6 +212,8 @@ pub(crate) struct EvalArgs {
     pub(crate) reading: ReadingArgs,
     #[command(flatten)]
     pub(crate) kernel: KernelArgs,
+    #[command(flatten)]
+    pub(crate) embedding: EmbeddingArgs,
 
     /// Write the summary as JSON
     #[arg(long, value_name = "FILE", help_heading = "Results")]

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use anyhow::{Result, ensure};
 use supersample::Precision;
 use supersample::scale::Scale;
-use supersample::task::KernelChoice;
+use supersample::task::{EmbeddingChoice, KernelChoice};
 use supersample_io::{Format, Reading, Selection, Shape};
 
 use super::kernel::kernel_choice;
 use super::matched::{Functions, Matched};
-use crate::args::{KernelArgs, MatchArgs, NameList, PrecisionArg, ReadingArgs};
+use crate::args::{EmbeddingArgs, KernelArgs, MatchArgs, NameList, PrecisionArg, ReadingArgs};
 
 /// The draws, how they are read and how their distances are taken.
 #[derive(Debug)]
@@ -28,6 +28,13 @@ pub(crate) struct DrawsPlan {
     pub(crate) scale: Scale,
     pub(crate) kernel: KernelChoice,
     pub(crate) precision: Precision,
+    pub(crate) embedding: EmbeddingChoice,
+    /// How many landmarks; `None` for what suits the rows that are chosen.
+    pub(crate) landmarks: Option<usize>,
+    /// The seed that landmarks are chosen by.
+    pub(crate) seed: u64,
+    /// How many rows will be chosen at most, where that is known.
+    pub(crate) chosen: Option<usize>,
     pub(crate) max_memory: Option<u64>,
     /// The column that choices are balanced over.
     pub(crate) per: Option<String>,
@@ -85,9 +92,25 @@ impl DrawsPlan {
                 PrecisionArg::Mixed => Precision::Mixed,
                 PrecisionArg::Double => Precision::Double,
             },
+            embedding: EmbeddingChoice::Auto,
+            landmarks: None,
+            seed: 0,
+            chosen: None,
             max_memory,
             per,
         })
+    }
+
+    /// The plan with the mean embedding had in this way, for so many rows to be chosen.
+    pub(super) fn embedded(self, args: EmbeddingArgs, seed: u64, chosen: Option<usize>) -> Result<DrawsPlan> {
+        let EmbeddingArgs { embedding, landmarks } = args;
+        let embedding = EmbeddingChoice::named(&embedding)?;
+        ensure!(landmarks != Some(0), "--landmarks is 0; at least one has to stand for the rows");
+        ensure!(
+            landmarks.is_none() || embedding != EmbeddingChoice::Exact,
+            "--landmarks has no effect with --embedding exact; leave one of them out"
+        );
+        Ok(DrawsPlan { embedding, landmarks, seed, chosen, ..self })
     }
 
     /// The column that the rows are weighted by.

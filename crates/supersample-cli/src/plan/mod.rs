@@ -149,7 +149,8 @@ impl ChoosePlan {
         common: CommonArgs,
         set: Option<SetPlan>,
     ) -> Result<ChoosePlan> {
-        let (InputArgs { files, reading }, CommonArgs { matched, kernel, result, run }) = (input, common);
+        let (InputArgs { files, reading }, CommonArgs { matched, kernel, embedding, result, run }) =
+            (input, common);
         let ResultArgs { output, weights, sorted, indices, trace, json, report } = result;
         let outputs = Outputs::new(output, indices, trace, json, report)?;
         ensure!(
@@ -169,9 +170,11 @@ impl ChoosePlan {
         let per = set.as_ref().and_then(|set| set.balance.per.clone());
         // A set is chosen to be reported; a sequence is the paper's.
         let marginals = if set.is_some() { MARGINALS } else { 0.0 };
+        let seed = set.as_ref().and_then(|set| set.options.search).map_or(0, |search| search.seed);
         Ok(ChoosePlan {
             draws: DrawsPlan::new(files, reading, kernel, run.max_memory, per)?
-                .matching(matched, marginals)?,
+                .matching(matched, marginals)?
+                .embedded(embedding, seed, stop.number)?,
             unique,
             set,
             weigh: weight_rule(weights, &stop, &outputs)?,
@@ -246,7 +249,11 @@ impl EvalPlan {
         let inputs: Vec<&Path> = inputs().map(PathBuf::as_path).collect();
         check_distinct(&inputs, &outputs.named())?;
         Ok(EvalPlan {
-            draws: DrawsPlan::new(files, args.reading, args.kernel, None, None)?,
+            draws: DrawsPlan::new(files, args.reading, args.kernel, None, None)?.embedded(
+                args.embedding,
+                0,
+                None,
+            )?,
             subset,
             index_column: args.index_column,
             threads: checked_threads(args.threads)?,

@@ -43,6 +43,11 @@ impl Report<'_> {
             "lowered": parts.lowered.map(|Lowered { marginals, functions }| json!({
                 "joint": 1.0, "marginals": marginals, "functions": functions,
             })),
+            "embedding": about.rows.map(|_| json!({
+                "kind": if distances.landmarks.is_some() { "landmarks" } else { "exact" },
+                "landmarks": distances.landmarks.map(|landmarks| landmarks.count),
+                "residual": distances.landmarks.and_then(|landmarks| landmarks.residual),
+            })),
             "scale": about.rows.map(|_| distances.scale.name()),
             "precision": precision_name(distances.precision),
             "instruction_set": distances.instruction_set,
@@ -56,6 +61,7 @@ impl Report<'_> {
                 "complete": run.ended != Some(Ended::Interrupted),
                 "goal_reached": run.stop.has_goal().then(|| !self.missed_its_goal()),
                 "mmd": result.error,
+                "mmd_error": result.error.and_then(|error| result.scale.standard_error(error)),
                 "mmd_floor": result.scale.floor,
                 "worth": result.error.and_then(|error| self.result.scale.worth(error)),
                 "errors": result.quality.as_ref().map(|_| typical(self.typical())),
@@ -93,11 +99,15 @@ impl Report<'_> {
             "random": comparison.as_ref().map(|c| json!({
                 "mmd_mean": c.random_mean(),
                 "mmd_sd": c.random_sd(),
+                "mmd_error": c.standard_errors.map(|(random, _)| random),
                 "draws": c.random.len(),
                 "errors": typical(c.random_errors),
             })),
             "spaced": comparison.as_ref().map(|c| json!({
-                "mmd": c.spaced, "worth": self.result.scale.worth(c.spaced), "errors": typical(c.spaced_errors),
+                "mmd": c.spaced,
+                "mmd_error": c.standard_errors.map(|(_, spaced)| spaced),
+                "worth": self.result.scale.worth(c.spaced),
+                "errors": typical(c.spaced_errors),
             })),
             "worst": result.quality.as_ref().map(|_| json!({
                 "mean": self.worst_mean().map(worst),

@@ -110,6 +110,16 @@ pub(crate) struct Distances {
     pub(crate) coordinates: usize,
     /// The parameters that could not be scaled.
     pub(crate) constant: Vec<usize>,
+    /// What has stood for the mean embedding; `None` where all rows were compared with each other.
+    pub(crate) landmarks: Option<Landmarks>,
+}
+
+/// Landmarks that the mean embedding was projected on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Landmarks {
+    pub(crate) count: usize,
+    /// How much of the mean embedding they do not see.
+    pub(crate) residual: Option<f64>,
 }
 
 /// The result and its errors.

@@ -1,8 +1,8 @@
 //! Table of a report: the MMD of the result, its worth and its typical errors, beside those of other rows.
 
 use super::text::ROUNDING;
-use super::{Report, Subject, TypicalErrors, Weighing};
-use crate::words::{count, counted, ordinal, significant, with_spread};
+use super::{Landmarks, Report, Subject, TypicalErrors, Weighing};
+use crate::words::{count, counted, ordinal, significant, with_error, with_spread};
 
 /// The cells of a table, the head first, and what to know about them.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,12 +32,15 @@ impl Report<'_> {
     pub(super) fn table(&self) -> Option<Table> {
         let error = self.result.error?;
         let mut lines: Vec<[String; HEAD.len()]> = vec![HEAD.map(str::to_string)];
-        lines.push(self.line(self.these(), self.mmd(error), self.worth(error), self.typical()));
+        lines.push(self.line(self.these(), self.estimated(error), self.worth(error), self.typical()));
         if let Some(Weighing { equal_error: Some(error), equal_errors, .. }) = &self.details.weighing {
             let label = "with equal weights".to_string();
-            lines.push(self.line(label, self.mmd(*error), self.worth(*error), *equal_errors));
+            lines.push(self.line(label, self.estimated(*error), self.worth(*error), *equal_errors));
         }
         let mut notes = vec![self.what_worth_is()];
+        if let Some(Landmarks { count: landmarks, .. }) = self.distances.landmarks {
+            notes.insert(0, format!("MMD: ± its standard error ({})", counted(landmarks, "landmark")));
+        }
         if let Some(comparison) = &self.comparison {
             let (random_mean, random_draws, spaced) =
                 (comparison.random_mean(), comparison.random.len(), comparison.spaced);
@@ -49,7 +52,7 @@ impl Report<'_> {
             // Worth as many as they are, by the meaning of the word.
             lines.push(self.line(rows, random, count(self.result.count), comparison.random_errors));
             let errors = comparison.spaced_errors;
-            lines.push(self.line(self.spacing(), self.mmd(spaced), self.worth(spaced), errors));
+            lines.push(self.line(self.spacing(), self.estimated(spaced), self.worth(spaced), errors));
             let by_weight = if self.about.weight_column.is_some() { " by weight" } else { "" };
             notes.push(format!("random: mean ± sd of {random_draws} draws{by_weight}"));
         } else if let (Subject::Placed { .. }, Some(single)) =
@@ -116,6 +119,14 @@ impl Report<'_> {
                 format!("every {} row", ordinal(rows / self.result.count))
             }
             _ => "evenly spaced rows".to_string(),
+        }
+    }
+
+    /// An MMD with its standard error, where it has one.
+    fn estimated(&self, error: f64) -> String {
+        match self.result.scale.standard_error(error).filter(|_| !self.result.scale.is_noise(error)) {
+            Some(standard_error) => with_error(error, standard_error),
+            None => self.mmd(error),
         }
     }
 

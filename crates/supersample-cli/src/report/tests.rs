@@ -57,6 +57,7 @@ pub(super) fn report() -> Report<'static> {
         instruction_set: "plain",
         coordinates: 5,
         constant: Vec::new(),
+        landmarks: None,
     };
     let result = Measured {
         count: 100,

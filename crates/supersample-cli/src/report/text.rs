@@ -4,7 +4,7 @@ use supersample::quality::MOST_CORRELATED;
 use supersample::scale::Scale;
 
 use super::table::aligned;
-use super::{Measured, Report, Subject, Worst};
+use super::{Landmarks, Measured, Report, Subject, Worst};
 use crate::plan::Ended;
 use crate::words::{count, counted, listed, printable, significant};
 
@@ -240,7 +240,11 @@ impl Report<'_> {
             Some(name) => format!(", rows weighted by {name}"),
             None => String::new(),
         };
-        format!("kernel {}{bandwidth}{scale}{weights}", self.distances.kernel.name())
+        let landmarks = match self.distances.landmarks {
+            Some(Landmarks { count, .. }) => format!(", rows compared with {}", counted(count, "landmark")),
+            None => String::new(),
+        };
+        format!("kernel {}{bandwidth}{scale}{weights}{landmarks}", self.distances.kernel.name())
     }
 
     fn worst_errors(&self) -> String {

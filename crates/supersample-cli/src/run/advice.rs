@@ -40,6 +40,13 @@ pub(super) fn in_words(advice: &Advice, columns: &[&str]) -> Option<String> {
              bandwidth {} is too short: try --bandwidth median, or fewer columns",
             significant(*bandwidth)
         ),
+        Advice::LandmarksTooFew { landmarks, residual, error } => format!(
+            "{} do not see all that these rows see: they leave {} of the mean embedding out, beside an MMD of {}, so \
+             that other rows may be better; try more --landmarks, --embedding exact or a longer --bandwidth",
+            counted(*landmarks, "landmark"),
+            significant(*residual),
+            significant(*error)
+        ),
         Advice::TooManyToWeigh { count: points, most } => format!(
             "weights are found for at most {} points, and {} were chosen; they have equal weights",
             count(*most),

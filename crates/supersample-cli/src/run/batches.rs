@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use anyhow::{Result, bail, ensure};
 use supersample::task::{
-    self, Chosen, Ended, Gatherer, MemoryEstimate, RowWeights, default_landmarks, pool_rows_within,
+    self, Chosen, EmbeddingChoice, Ended, Gatherer, MemoryEstimate, RowWeights, default_landmarks,
+    pool_rows_within,
 };
 use supersample::{Error, Points};
 use supersample_io::{Batch, Draws};
@@ -26,8 +27,6 @@ const BATCH_OF_UNKNOWN: usize = 8192;
 const READING_BYTES: u64 = 96 << 20;
 /// So few rows are not worth a sample.
 const FEW: usize = 1000;
-/// The seed of the rows that are drawn.
-const SEED: u64 = 0;
 
 /// How many rows the pool may have.
 #[derive(Clone, Copy, Debug)]
@@ -82,9 +81,11 @@ pub(super) fn gather(
         let mut take = || -> Result<()> {
             let gatherer = match &mut gatherer {
                 Some(gatherer) => gatherer,
-                None => {
-                    gatherer.insert(Gatherer::new(batch.dim, pool_rows(plan, room, batch.dim, needs)?, SEED)?)
-                }
+                None => gatherer.insert(Gatherer::new(
+                    batch.dim,
+                    pool_rows(plan, room, batch.dim, needs)?,
+                    draws.seed,
+                )?),
             };
             Ok(gatherer.update(batch.values, weights_of(draws, &batch))?)
         };
@@ -104,9 +105,10 @@ pub(super) fn gather(
         // Small enough after all.
         true => None,
         false => Some(format!(
-            "reading {} rows in batches: the pool is {} rows drawn with seed {SEED}",
+            "reading {} rows in batches: the pool is {} rows drawn with seed {}",
             count(found.len()),
-            count(drawn)
+            count(drawn),
+            draws.seed
         )),
     };
     if let (Some(told), false) = (&told, plan.quiet) {
@@ -127,6 +129,7 @@ fn needs_all_rows(plan: &ChoosePlan) -> Option<&'static str> {
         Some(balance) if balance.per.is_some() => Some("--per"),
         Some(_) => Some("--include-rows or --exclude-rows"),
         None if plan.draws.functions.are_asked_for() => Some("--functions or --functions-file"),
+        None if plan.draws.embedding == EmbeddingChoice::Exact => Some("--embedding exact"),
         None => plan.weigh.map(|_| "--weights"),
     }
 }
@@ -143,7 +146,8 @@ fn pool_rows(
         Room::Bytes(limit) => limit,
     };
     let reading = READING_BYTES.min(limit / 4);
-    let landmarks = |rows: usize| default_landmarks(rows, plan.stop.number);
+    let landmarks =
+        |rows: usize| plan.draws.landmarks.unwrap_or_else(|| default_landmarks(rows, plan.stop.number));
     let needs = |rows: usize| needs(memory_of(&plan.draws, rows, dim, 0)).landmarks(landmarks(rows));
     let rows = pool_rows_within(limit.saturating_sub(reading), plan.stop.number, needs);
     rows.map_err(|error| match error {

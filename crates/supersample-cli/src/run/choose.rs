@@ -12,6 +12,7 @@ use supersample::task::{Chosen, HerdOptions, MemoryEstimate, ThinOptions, Typica
 use supersample::weights::OptimalWeights;
 use supersample_io::OutputFormat;
 
+use super::advice::in_words;
 use super::balance::{balanced, options_with};
 use super::batches::gather;
 use super::checkpoint::{Checkpoint, Claim, Keeper};
@@ -55,7 +56,7 @@ pub(crate) fn choose(plan: &ChoosePlan) -> Result<Outcome> {
         problem.notes.extend(problem.draws.check_output(target)?.iter().map(ToString::to_string));
         let (mut problem, earlier) = begun(plan, problem)?;
         problem.sum_batches(plan)?;
-        problem.compare_all(plan.quiet)?;
+        problem.compare_all(plan.stop.number, plan.quiet)?;
         clock.did("compared");
         let (chosen, kept) = find(plan, &problem, options.as_ref(), &earlier, claim)?;
         let mut chosen = problem.restate(plan, chosen)?;
@@ -195,6 +196,7 @@ fn report_on<'a>(
     options: Option<&RefineOptions>,
 ) -> Result<Report<'a>> {
     let mut warnings = problem.warnings.clone();
+    warnings.extend(chosen.advice.as_ref().and_then(|advice| in_words(advice, &[])));
     let subset = problem.task.rows().select(&chosen.rows)?;
     let mut ended = chosen.ended;
     let weights = match plan.weigh {

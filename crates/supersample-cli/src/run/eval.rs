@@ -43,7 +43,7 @@ pub(crate) fn eval(plan: &EvalPlan) -> Result<Outcome> {
             Some(rows) => FunctionsOfSubset::Rows(rows),
             None => FunctionsOfSubset::Values(subset.functions),
         };
-        problem.compare_all(plan.quiet)?;
+        problem.compare_all(Some(points.len()), plan.quiet)?;
         let progress = Progress::phase(plan.quiet, "comparing with other subsets");
         let some = SomeRows {
             subject: Subject::Subset {

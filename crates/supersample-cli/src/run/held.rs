@@ -10,7 +10,8 @@ use supersample_io::Groups;
 use super::problem::Problem;
 use crate::plan::DrawsPlan;
 use crate::report::{
-    About, Beside, ChainShare, Curve, Distances, Figures, HeldRows, Lowered, Measured, Parts, Rows, Subject,
+    About, Beside, ChainShare, Curve, Distances, Figures, HeldRows, Landmarks, Lowered, Measured, Parts,
+    Rows, Subject,
 };
 
 /// Some rows, whoever chose them, and what is known of them.
@@ -78,6 +79,7 @@ pub(super) fn hold<'a>(
         instruction_set: supersample::instruction_set(),
         coordinates: task.points().dim(),
         constant: task.scaling().constant().to_vec(),
+        landmarks: task.landmarks().map(|mu| Landmarks { count: mu.points().len(), residual: mu.residual() }),
     };
     let distinct_points = distinct_points(&rows);
     let result = Measured {

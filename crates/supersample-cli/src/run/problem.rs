@@ -6,6 +6,7 @@ use std::sync::Arc;
 use anyhow::{Result, bail, ensure};
 use supersample::task::{
     self, Bandwidth, FunctionValues, KernelChoice, MemoryEstimate, ProblemOptions, RowWeights,
+    default_landmarks,
 };
 use supersample::{Error, Points, Precision};
 use supersample_io::{Draws, Format, Groups};
@@ -122,16 +123,24 @@ impl Problem {
             print.numbers(&[weight]);
             print.numbers(values.as_slice());
         }
+        if self.task.is_projected() {
+            let (asked, seed) = self.task.landmarks_asked();
+            print.bytes(b"landmarks");
+            print.word(asked.map_or(0, |asked| asked as u64));
+            print.word(seed);
+        }
         print.finish()
     }
 
-    /// The long phase: every row is compared with every other. Ctrl-C ends it at once.
-    pub(super) fn compare_all(&self, quiet: bool) -> Result<()> {
+    /// The long phase: every row is compared with every other, or with as many landmarks as so many chosen rows ask for.
+    /// Ctrl-C ends it at once.
+    pub(super) fn compare_all(&self, chosen: Option<usize>, quiet: bool) -> Result<()> {
         let rows = self.draws.len();
-        let what = format!("comparing {} rows with each other", count(rows));
+        let others = if self.task.is_projected() { "landmarks" } else { "each other" };
+        let what = format!("comparing {} rows with {others}", count(rows));
         let progress = Progress::rows(quiet, &what, rows);
         interrupt::can_end_early(true);
-        let prepared = self.task.prepare(&|reached| {
+        let prepared = self.task.prepare_for(chosen, &|reached| {
             progress.show(reached);
             interrupt::asked_to_end()
         });
@@ -163,6 +172,7 @@ pub(super) fn options_of(plan: &DrawsPlan) -> ProblemOptions {
     let mut options = ProblemOptions::default().scale(plan.scale).precision(plan.precision);
     options.kernel = plan.kernel.clone();
     options.marginals = plan.matched.marginals;
+    (options.embedding, options.landmarks, options.seed) = (plan.embedding, plan.landmarks, plan.seed);
     options
 }
 
@@ -184,7 +194,12 @@ pub(super) fn told_of(
 
 /// What memory a run on so many rows, columns and functions takes that does no more than herd or evaluate.
 pub(super) fn memory_of(plan: &DrawsPlan, rows: usize, dim: usize, functions: usize) -> MemoryEstimate {
+    let landmarks = match plan.embedding.is_projected(rows) || plan.landmarks.is_some() {
+        true => plan.landmarks.unwrap_or_else(|| default_landmarks(rows, plan.chosen)),
+        false => 0,
+    };
     MemoryEstimate::of(rows, dim)
+        .landmarks(landmarks)
         .scale(plan.scale)
         .precision(plan.precision)
         .weighted(plan.weights != WeightsPlan::Equal)

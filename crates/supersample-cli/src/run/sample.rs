@@ -95,6 +95,7 @@ pub(crate) fn sample(plan: &SamplePlan) -> Result<Outcome> {
             instruction_set: supersample::instruction_set(),
             coordinates: dim,
             constant: Vec::new(),
+            landmarks: None,
         };
         let result = Measured {
             count: chosen.trace.len(),

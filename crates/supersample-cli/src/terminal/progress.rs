@@ -17,6 +17,8 @@ const ROWS: &str = "{msg} {percent} % {wide_bar} {rate} rows/s eta {eta}";
 /// A phase whose steps mean nothing to the reader.
 const PERCENT: &str = "{msg} {percent} % {wide_bar} eta {eta}";
 
+/// A phase that goes through chosen rows.
+const MEASURED: &str = "{msg} {pos}/{len} {wide_bar} eta {eta}";
 /// Steps of a phase of which only the part that is done is known.
 const PARTS: u64 = 10_000;
 
@@ -77,6 +79,22 @@ impl Progress {
                 let rows = self.bar.length().unwrap_or(0);
                 self.bar
                     .set_position((u128::from(done) * u128::from(rows) / u128::from(total.max(1))) as u64);
+            }
+            Library::Landmarks { chosen, size } => {
+                self.turn_to(STEPS, "choosing landmarks", Some(size));
+                self.reached(chosen);
+            }
+            Library::Summing { done, total } => {
+                self.turn_to(ROWS, "comparing the rows with landmarks", Some(total as usize));
+                self.reached(done as usize);
+            }
+            Library::Projecting { done, total } => {
+                self.turn_to(PERCENT, "projecting the rows on landmarks", Some(total));
+                self.reached(done);
+            }
+            Library::Measuring { done, total } => {
+                self.turn_to(MEASURED, "measuring the rows", Some(total));
+                self.reached(done);
             }
             Library::Herding { chosen, size } => {
                 self.turn_to(STEPS, "choosing", Some(size));
@@ -142,6 +160,14 @@ mod tests {
         assert_eq!((progress.bar.position(), progress.bar.length()), (500, Some(1000)));
         progress.show(Library::Herding { chosen: 3, size: 7 });
         assert_eq!((progress.bar.position(), progress.bar.length()), (3, Some(7)));
+        progress.show(Library::Landmarks { chosen: 5, size: 9 });
+        progress.show(Library::Summing { done: 60, total: 80 });
+        assert_eq!((progress.bar.position(), progress.bar.length()), (60, Some(80)));
+        assert_eq!(progress.bar.message(), "comparing the rows with landmarks");
+        progress.show(Library::Projecting { done: 10, total: 90 });
+        assert_eq!(progress.bar.message(), "projecting the rows on landmarks");
+        progress.show(Library::Measuring { done: 2, total: 7 });
+        assert_eq!((progress.bar.position(), progress.bar.length()), (2, Some(7)));
         progress.show(Library::Sweeping { visits: 15, swaps: 4, size: 7 });
         assert_eq!(progress.bar.message(), "swapping rows while that helps: sweep 3, 4 swaps");
         progress.show(Library::Searching { visits: 5, total: 20 });

@@ -7,7 +7,7 @@ use crate::embedding::{ErrorTerms, Landmarks};
 use crate::quality::random_rows;
 use crate::row_sampling::subsample_by;
 use crate::watch::{Progress, Watch};
-use crate::{Empirical, Error, Herder, Kernel, MeanEmbedding, Points, Pool, Precision, Result};
+use crate::{Empirical, Error, Herder, Kernel, MeanEmbedding, Pick, Points, Pool, Precision, Result};
 
 /// Up to so many rows every row is compared with every other unless landmarks are asked for.
 pub const EXACT_UP_TO: usize = 100_000;
@@ -203,6 +203,16 @@ impl Problem {
         match self.means_at(&chosen.rows, watch)? {
             Some(means) => self.restated(chosen, &means),
             None => Ok(chosen),
+        }
+    }
+
+    /// What a herder says of these rows if it picks them in this order, with μ itself at each of them whatever stands for
+    /// it while choosing.
+    pub fn trace_of(&self, rows: &[usize], watch: Watch) -> Result<Vec<Pick>> {
+        self.prepare_for(Some(rows.len()), watch)?;
+        match self.means_at(rows, watch)? {
+            Some(means) => Herder::trace_measured(self.pool()?, rows, &means),
+            None => Herder::trace(self.pool()?, rows),
         }
     }
 

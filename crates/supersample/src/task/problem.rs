@@ -62,7 +62,8 @@ pub struct ProblemOptions {
     pub pool_without_weight: bool,
     /// Whether the mean embedding is exact, or projected on landmarks. Default: exact up to 100,000 rows.
     pub embedding: EmbeddingChoice,
-    /// How many landmarks; by default twice the rows that are chosen ([`default_landmarks`]).
+    /// How many landmarks, which asks for some whatever the number of rows; by default twice the rows that are chosen
+    /// ([`default_landmarks`]).
     pub landmarks: Option<usize>,
     /// The seed of the rows that landmarks are chosen from, and of the control rows.
     pub seed: u64,
@@ -272,7 +273,12 @@ impl Problem {
             let advice = "ask for at least one";
             return Err(Error::BadOption { option: "the number of landmarks", value: 0.0, advice });
         }
-        let is_projected = gathered.is_some() || options.embedding.is_projected(rows.len());
+        if let (EmbeddingChoice::Exact, Some(asked)) = (options.embedding, options.landmarks) {
+            let advice = "an exact embedding has none; leave the number out, or ask for landmarks";
+            return Err(Error::BadOption { option: "the number of landmarks", value: asked as f64, advice });
+        }
+        let is_projected =
+            gathered.is_some() || options.embedding.is_projected(rows.len()) || options.landmarks.is_some();
         if !(marginals >= 0.0 && marginals.is_finite()) {
             let advice = "a weight is a positive number, or 0 to match the joint distribution alone";
             return Err(Error::BadOption { option: "the weight of the marginals", value: marginals, advice });
@@ -367,6 +373,11 @@ impl Problem {
             let _ = self.projected.set(Arc::new(mu));
         }
         self.pool().map(|_| ())
+    }
+
+    /// How many landmarks were asked for, where anybody did, and the seed that they are chosen by.
+    pub fn landmarks_asked(&self) -> (Option<usize>, u64) {
+        (self.asked_landmarks, self.seed)
     }
 
     /// Whether landmarks stand for the mean embedding.
