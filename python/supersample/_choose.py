@@ -93,9 +93,9 @@ def herd(
     tol, worth
         Stop at the first MMD of at most `tol`, or when the points are worth so many independent draws of these rows.
     embedding, landmarks
-        Compare all rows with each other (exact), or all rows with landmarks, a few of them that stand for the others: time
-        grows with the rows and not with their square, and the MMD has a standard error, `mmd_error`. By default (auto)
-        exact up to 100,000 rows. How many landmarks: by default twice the rows that are chosen.
+        Compare all rows with each other (exact), or with landmarks, a few of them that stand for the others: time grows
+        with the rows and not with their square, and the MMD has a standard error, `mmd_error`. By default (auto) exact
+        up to 100,000 rows. How many landmarks: by default twice the rows that are chosen.
     threads
         By default RAYON_NUM_THREADS or OMP_NUM_THREADS, where they are set, or else all cores; the result does not
         depend on it.
@@ -159,6 +159,8 @@ def thin(
     exclude: Any = None,
     groups: Any = None,
     quotas: int | Sequence[int] | Mapping[Any, int] | None = None,
+    embedding: Embedding = "auto",
+    landmarks: int | None = None,
     threads: int | None = None,
     precision: Precision = "mixed",
     progress: bool | Listener | None = None,
