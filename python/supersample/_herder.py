@@ -237,7 +237,7 @@ class Herder:
         self._table = Table(values, state["names"], state["unused"], state["sample_weight"], state["log_weight"])
         self._scale, self._asked_precision, self._unique = state["scale"], state["precision"], state["unique"]
         self._threads, self._looked = state["threads"], state["looked"]
-        self._matched: Matched = state.get("matched", Matched())
+        self._matched = state.get("matched", Matched())
         self._samples = prepared(
             self._table,
             known_kernel(*state["kernel"]),
