@@ -144,7 +144,7 @@ class TypicalErrors:
     """
 
     cdf: float | None
-    """Of the distribution functions: their distance, not in sds; None, like the others, where there are none to compare."""
+    """Of the distribution functions: their distance, not in sds; None, like the others, where there is none."""
     mean: float | None
     """Of the means."""
     sd: float | None
