@@ -164,11 +164,11 @@ class Evaluation:
     >>> import numpy as np, supersample as ss
     >>> x = np.random.default_rng(0).normal(size=(1000, 2))
     >>> ss.evaluate(x, ss.thin(x, 20))
-                        MMD             worth in draws of these 1,000 rows
-    this subset of 20   0.00833         6,030
-    random 20 rows      0.142 ± 0.049   20
-    every 50th row      0.0965          44.9
-    worst error, in sds of all rows: mean 0.0100 (x1), sd 0.0241 (x1), quantile 0.175 (x2, 5%)
+                        MMD             worth in draws of these 1,000 rows   cdf
+    this subset of 20   0.0105          3,830                                0.0184
+    random 20 rows      0.142 ± 0.049   20                                   0.0924
+    every 50th row      0.0965          44.9                                 0.0608
+    worst error, in sds of all rows: mean 0.00439 (x2), sd 0.0284 (x1), quantile 0.158 (x2, 5%)
     """
 
     mmd: float

@@ -89,7 +89,7 @@ class Result:
     >>> result = ss.herd(draws, 20)
     >>> result
     Result: 20 of 1,000 rows
-      MMD 0.0320, worth 410 draws of these 1,000 rows
+      MMD 0.0320, worth 410 draws of these 1,000 rows, cdf 0.0400
       gaussian kernel, bandwidth 1.67, columns scaled to unit sd
     >>> bool(np.all(result.points == draws[result.indices]))
     True

@@ -133,7 +133,12 @@ def assert_same(found, told):
     """The attributes of an object are the keys of one in JSON, where what is not known is null."""
     assert vars(found).keys() == told.keys()
     for name, value in vars(found).items():
-        assert value is told[name] is None or value == pytest.approx(told[name], rel=1e-9, abs=1e-12), name
+        if isinstance(value, dict):
+            assert value.keys() == told[name].keys()
+            for key, one in value.items():
+                assert one is told[name][key] is None or one == pytest.approx(told[name][key], rel=1e-9), (name, key)
+        else:
+            assert value is told[name] is None or value == pytest.approx(told[name], rel=1e-9, abs=1e-12), name
 
 
 def as_floats(errors):

@@ -58,13 +58,18 @@ def test_thin_is_better_than_herding_and_needs_fewer_rows():
 
 
 def test_a_refined_result_says_what_swaps_and_search_have_gained():
-    result = ss.thin(X, 30)
+    result = ss.thin(X, 30, marginals=0)
     story = result.refinement
     assert story.mmd_before == pytest.approx(ss.herd(X, 30, unique=True).mmd, rel=1e-9)
     assert story.mmd_before > story.mmd_swapped > story.mmd_searched == pytest.approx(result.mmd, rel=1e-9)
     assert story.herded and story.converged and story.kernel_rows > story.swaps >= story.sweeps > 0
     assert f"MMD {story}" in repr(result) and str(story) in result._repr_html_()
     assert str(story).startswith("herded 0.") and re.search(r"searched [\d.]+ \(\d+ swaps in \d+ sweeps\)", str(story))
+    both = ss.thin(X, 30)
+    start = both.refinement.mmd_before
+    assert start == pytest.approx(ss.herd(X, 30, unique=True, marginals=ss._native.MARGINALS).mmd, rel=1e-9)
+    stages = list(both.refinement.lowered.values())
+    assert stages == sorted(stages, reverse=True) and "; what was lowered: " in repr(both)
     plain = ss.thin(X, 30, search=0)
     assert plain.refinement.mmd_searched is None and "searched" not in repr(plain)
     assert plain.refinement.mmd_swapped == pytest.approx(plain.mmd, rel=1e-9)

@@ -8,9 +8,7 @@ mod svg;
 use std::fmt::Write;
 use std::path::Path;
 
-use self::parameters::{
-    write_arrival, write_chains, write_each, write_intervals, write_pairs, write_weights,
-};
+use self::parameters::{write_chains, write_each, write_intervals, write_pairs, write_weights};
 use self::plots::error_curve;
 use self::svg::escaped;
 use super::text::{Kind, Line};
@@ -62,7 +60,6 @@ fn write_page(out: &mut String, report: &Report<'_>) -> std::fmt::Result {
     if let Some(figures) = &report.figures {
         write_intervals(out, report, figures)?;
         write_each(out, report, figures)?;
-        write_arrival(out, report, figures)?;
         write_pairs(out, report, figures)?;
         write_weights(out, figures)?;
         write_chains(out, figures)?;

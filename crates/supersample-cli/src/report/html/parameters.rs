@@ -107,23 +107,6 @@ pub(super) fn write_each(out: &mut String, report: &Report<'_>, figures: &Figure
     Ok(())
 }
 
-/// The slider that lets the points arrive one after the other; without a script there is none.
-pub(super) fn write_arrival(out: &mut String, report: &Report<'_>, figures: &Figures<'_>) -> Result {
-    let (Some(curve), true) = (&figures.curve, figures.is_in_order) else { return Ok(()) };
-    let count = figures.subset.len();
-    if count < 2 || pairs(report, &ranked(report)).is_empty() {
-        return Ok(());
-    }
-    let plain = |value: f64| format!("{value:.2e}").parse::<f64>().unwrap_or(value);
-    let errors: Vec<String> = curve.errors.iter().map(|&(t, e)| format!("{t}:{}", plain(e))).collect();
-    writeln!(
-        out,
-        "<div class=\"arrival\" hidden data-errors=\"{}\"><label>The points as they arrive <input type=\"range\" min=\"1\" \
-         max=\"{count}\" value=\"{count}\"></label> <output>all {count}</output></div>",
-        errors.join(" ")
-    )
-}
-
 /// Clouds of pairs of parameters, those whose correlations are off most.
 pub(super) fn write_pairs(out: &mut String, report: &Report<'_>, figures: &Figures<'_>) -> Result {
     let (all, parameters) = (&figures.all, &report.about.parameters);
@@ -140,7 +123,9 @@ pub(super) fn write_pairs(out: &mut String, report: &Report<'_>, figures: &Figur
         Some(_) => "the subset as dots whose area is their weight; rows of weight 0 have none",
         None => "the subset as dots",
     };
-    writeln!(out, "<h2>{heading}</h2>\n<p>All rows as a cloud, {dots}.</p>\n<div class=\"grid pairs\">")?;
+    writeln!(out, "<h2>{heading}</h2>\n<p>All rows as a cloud, {dots}.</p>")?;
+    write_arrival(out, figures)?;
+    writeln!(out, "<div class=\"grid pairs\">")?;
     for (i, j, error) in pairs {
         let (x, y) = (&parameters[i], &parameters[j]);
         let off =
@@ -155,6 +140,23 @@ pub(super) fn write_pairs(out: &mut String, report: &Report<'_>, figures: &Figur
     }
     out.push_str("</div>\n");
     Ok(())
+}
+
+/// The slider that lets the points arrive one after the other; without a script there is none.
+fn write_arrival(out: &mut String, figures: &Figures<'_>) -> Result {
+    let (Some(curve), true) = (&figures.curve, figures.is_in_order) else { return Ok(()) };
+    let count = figures.subset.len();
+    if count < 2 {
+        return Ok(());
+    }
+    let plain = |value: f64| format!("{value:.2e}").parse::<f64>().unwrap_or(value);
+    let errors: Vec<String> = curve.errors.iter().map(|&(t, e)| format!("{t}:{}", plain(e))).collect();
+    writeln!(
+        out,
+        "<div class=\"arrival\" hidden data-errors=\"{}\"><label>The points as they arrive <input type=\"range\" min=\"1\" \
+         max=\"{count}\" value=\"{count}\"></label> <output>all {count}</output></div>",
+        errors.join(" ")
+    )
 }
 
 /// The weights of the subset, where they are not equal.
