@@ -13,7 +13,7 @@ import numpy as np
 import supersample as ss
 
 COUNT, FEW = 2000, 20
-SIDE, GAP, HEAD, FOOT = 300, 24, 34, 30
+SIDE, GAP, HEAD, FOOT = 300, 24, 36, 32
 INK, CLOUD, RANDOM, CHOSEN = "#808a94", "#8fa3b5", "#3f87d9", "#e4572e"
 
 
@@ -38,9 +38,11 @@ def to_panel(draws: np.ndarray, points: np.ndarray) -> np.ndarray:
 def picture() -> str:
     """The whole figure as SVG."""
     draws = bent_draws()
-    chosen = ss.thin(draws, FEW)
+    # Shorter than the median distance, so that the kernel sees the bend.
+    kernel = {"bandwidth": 0.5}
+    chosen = ss.thin(draws, FEW, **kernel)
     at_random = np.random.default_rng(3).choice(COUNT, FEW, replace=False)
-    random_mmd = ss.mmd(draws, draws[at_random])
+    random_mmd = ss.mmd(draws, draws[at_random], **kernel)
     if not chosen.mmd < random_mmd:
         raise SystemExit("the chosen rows are no better than random ones; the picture would say something false")
 
@@ -66,11 +68,11 @@ def picture() -> str:
         opacity = 0.75 if place == 0 else 0.33
         parts.append(
             f'<g transform="translate({place * (SIDE + GAP)} 0)">'
-            f'<text x="{SIDE / 2}" y="22" font-size="18" font-weight="600" fill="{colour}" text-anchor="middle">{title}</text>'
+            f'<text x="{SIDE / 2}" y="23" font-size="21" font-weight="600" fill="{colour}" text-anchor="middle">{title}</text>'
             f'<g transform="translate(0 {HEAD})"><rect x=".5" y=".5" width="{SIDE - 1}" height="{SIDE - 1}" rx="8" '
             f'fill="none" stroke="{INK}" stroke-opacity=".35"/><g clip-path="url(#panel)">'
             f'<use href="#cloud" opacity="{opacity}"/>{dots}</g></g>'
-            f'<text x="{SIDE / 2}" y="{HEAD + SIDE + 21}" font-size="14" fill="{INK}" text-anchor="middle">{note}</text></g>'
+            f'<text x="{SIDE / 2}" y="{HEAD + SIDE + 23}" font-size="16.5" fill="{INK}" text-anchor="middle">{note}</text></g>'
         )
     return "\n".join([*parts, "</svg>", ""])
 
