@@ -1,4 +1,4 @@
-"""Build backend: looks for a Rust that is new enough, says so in one sentence where there is none, and leaves the rest to maturin.
+"""Build backend: maturin, behind a look for a Rust that is new enough and a sentence for whoever has none.
 
 Without it a missing or old compiler shows as a traceback or as an error about a file that the user has never seen.
 """

@@ -50,7 +50,7 @@ def picture() -> str:
     panels = [
         (f"{COUNT:,} draws", "", np.empty((0, 2)), INK),
         (f"{FEW} at random", f"MMD {random_mmd:.2g}", draws[at_random], RANDOM),
-        (f"{FEW} chosen", f"MMD {chosen.mmd:.2g}, worth {chosen.worth:,.0f} random draws", chosen.points, CHOSEN),
+        (f"{FEW} chosen", f"MMD {chosen.mmd:.2g}: worth {chosen.worth:,.0f} draws", chosen.points, CHOSEN),
     ]
     width, height = 3 * SIDE + 2 * GAP, HEAD + SIDE + FOOT
     parts = [
@@ -68,11 +68,13 @@ def picture() -> str:
         opacity = 0.75 if place == 0 else 0.33
         parts.append(
             f'<g transform="translate({place * (SIDE + GAP)} 0)">'
-            f'<text x="{SIDE / 2}" y="23" font-size="21" font-weight="600" fill="{colour}" text-anchor="middle">{title}</text>'
+            f'<text x="{SIDE / 2}" y="23" font-size="21" font-weight="600" fill="{colour}" '
+            f'text-anchor="middle">{title}</text>'
             f'<g transform="translate(0 {HEAD})"><rect x=".5" y=".5" width="{SIDE - 1}" height="{SIDE - 1}" rx="8" '
             f'fill="none" stroke="{INK}" stroke-opacity=".35"/><g clip-path="url(#panel)">'
             f'<use href="#cloud" opacity="{opacity}"/>{dots}</g></g>'
-            f'<text x="{SIDE / 2}" y="{HEAD + SIDE + 23}" font-size="16.5" fill="{INK}" text-anchor="middle">{note}</text></g>'
+            f'<text x="{SIDE / 2}" y="{HEAD + SIDE + 23}" font-size="16.5" fill="{INK}" '
+            f'text-anchor="middle">{note}</text></g>'
         )
     return "\n".join([*parts, "</svg>", ""])
 

@@ -1,7 +1,7 @@
 """Extension of the Python reference: the examples of a docstring become a section of their own.
 
-The docstrings end with their examples and no heading, as doctest and `help` like them; the reference would take them for
-the text of the last parameter.
+The docstrings end with their examples and no heading, as doctest and `help` like them; the reference would take them
+for the text of the last parameter.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""Hooks of the site: equations become MathML while it is built, so that a page needs no script and no network to show them."""
+"""Hooks of the site: equations become MathML while it is built, so that no page needs a script to show them."""
 
 import html
 import re
