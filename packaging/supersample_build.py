@@ -33,7 +33,7 @@ def required() -> tuple[int, int]:
 def complaint() -> str | None:
     """What is wrong with the Rust at hand; None where nothing is."""
     major, minor = required()
-    needed = f"supersample is built from source here, which needs Rust {major}.{minor} or newer"
+    needed = f"this package is built from source here, which needs Rust {major}.{minor} or newer"
     # cargo asks the same program, so what is found here is what will compile.
     rustc = os.environ.get("RUSTC", "rustc")
     try:
