@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 from importlib.metadata import metadata, requires
 from pathlib import Path
 from xml.etree import ElementTree
@@ -75,6 +76,13 @@ def test_the_addresses_are_those_of_the_workspace():
     urls = dict(line.split(", ", 1) for line in metadata("supersample").get_all("Project-URL"))
     workspace = (ROOT / "Cargo.toml").read_text(encoding="utf-8")
     assert f'repository = "{urls["Repository"]}"' in workspace and f'homepage = "{urls["Homepage"]}"' in workspace
+
+
+def test_the_python_of_the_first_page_runs():
+    page = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    # It stands in a tab, and so further in than test_docs looks.
+    [block] = re.findall(r"^    ```python\n(.*?)^    ```", page, re.MULTILINE | re.DOTALL)
+    exec(textwrap.dedent(block), {"__name__": "page"})
 
 
 def test_the_first_picture_can_be_made_again(tmp_path):
