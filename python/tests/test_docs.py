@@ -20,7 +20,17 @@ ROOT = Path(__file__).resolve().parents[2]
 PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("page", ["docs/python.md", "README.md"])
+PAGES = [
+    "README.md",
+    "docs/python.md",
+    "docs/start/mcmc.md",
+    "docs/start/ml.md",
+    "docs/start/numerical.md",
+    "python/README.md",
+]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_every_block_of_python_runs(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     blocks = list(PYTHON.finditer(text))

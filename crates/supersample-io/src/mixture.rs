@@ -11,6 +11,7 @@ use crate::{Error, Result};
 
 /// How a mixture is written down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Format {
     /// The format people write.
     Toml,

@@ -98,7 +98,12 @@ pub use refine::{Fewest, Lowered, RefineOptions, Refined, Refiner, Search};
 pub use sum::{NoSuchInstructionSet, Precision, check_instruction_set, instruction_set};
 pub use watch::{Progress, Watch, unwatched};
 
-/// The README's example is run as a test.
+/// The example of the repository's README is run as a test.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// The example of this crate's README is run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct CrateReadme;

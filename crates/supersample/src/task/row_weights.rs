@@ -5,6 +5,7 @@ use crate::{Error, Result};
 
 /// What each row counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub enum RowWeights<'a> {
     /// As much as any other.
     #[default]

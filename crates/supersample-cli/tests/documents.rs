@@ -1,0 +1,70 @@
+//! Commands that the pages of the site show: every one of them runs, in the order of its page.
+
+use std::fs;
+use std::path::Path;
+
+use assert_cmd::Command;
+use assert_cmd::cargo::cargo_bin;
+
+/// The blocks of a page that are fenced as this language, also inside of tabs.
+fn blocks(page: &str, language: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut block: Option<Vec<&str>> = None;
+    for line in page.lines().map(str::trim_start) {
+        match &mut block {
+            None if line == format!("```{language}") => block = Some(Vec::new()),
+            None => {}
+            Some(lines) if line == "```" => {
+                found.push(lines.join("\n"));
+                block = None;
+            }
+            Some(lines) => lines.push(line),
+        }
+    }
+    found
+}
+
+/// Runs the commands of a page in a folder that holds the example and the mixture that the page shows; says how many.
+fn run_page(page: &str) -> usize {
+    let documents = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let text = fs::read_to_string(documents.join(page)).unwrap();
+    let desk = tempfile::tempdir().unwrap();
+    fs::copy(documents.join("../examples/eight_schools.csv"), desk.path().join("eight_schools.csv")).unwrap();
+    for mixture in blocks(&text, "toml") {
+        fs::write(desk.path().join("mixture.toml"), mixture).unwrap();
+    }
+    let commands: Vec<String> = blocks(&text, "sh")
+        .iter()
+        .flat_map(|block| block.lines())
+        .filter_map(|line| line.strip_prefix("supersample "))
+        .map(str::to_string)
+        .collect();
+    for command in &commands {
+        Command::new(cargo_bin!("supersample"))
+            .args(command.split(' '))
+            .current_dir(desk.path())
+            .assert()
+            .success();
+    }
+    commands.len()
+}
+
+#[test]
+fn the_first_page() {
+    assert_eq!(run_page("index.md"), 1);
+}
+
+#[test]
+fn get_started_with_mcmc() {
+    assert!(run_page("start/mcmc.md") >= 4);
+}
+
+#[test]
+fn get_started_with_integrals() {
+    assert!(run_page("start/numerical.md") >= 2);
+}
+
+#[test]
+fn the_guide_to_the_command() {
+    assert!(run_page("command.md") >= 3);
+}
