@@ -264,10 +264,11 @@ impl Refiner {
         let (mut best, mut kernel_rows) = (after_sweeps.clone(), 0);
         if let (Some(search), Some(norm)) = (self.options.search, self.pool.sum_squared_norm()) {
             let mut rng = Pcg64::seed_from_u64(search.seed);
-            let (rows, dim) = (self.pool.points().len(), self.pool.points().dim() as f64);
-            let sweeps = search.sweeps.unwrap_or_else(|| Search::sweeps_for(rows, constraints.size()));
+            let (rows, dim) = (self.pool.points().len(), self.pool.points().dim());
+            let by_size = || Search::sweeps_for(rows, constraints.size(), dim);
+            let sweeps = search.sweeps.unwrap_or_else(by_size);
             for round in 0..search.rounds {
-                let unit = size * (norm + best.energy / (size * size)) / dim;
+                let unit = size * (norm + best.energy / (size * size)) / dim as f64;
                 // Nothing is left to be found below rounding.
                 if unit * size <= margin || swept.interrupted {
                     break;

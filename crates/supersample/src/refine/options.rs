@@ -47,18 +47,20 @@ pub struct Search {
 }
 
 impl Search {
-    /// How many annealed sweeps a set of `size` of `n` rows is worth: 40 where that is a matter of a second, fewer for
-    /// larger ones, never fewer than 3. The first sweeps bring most of the gain.
+    /// How many annealed sweeps a set of `size` of `n` rows with `dim` coordinates is worth: 400 where that is a matter of
+    /// a second or two, fewer for larger ones, never fewer than 3. The first sweeps bring most of the gain.
     ///
     /// ```
     /// use supersample::Search;
-    /// assert_eq!(Search::sweeps_for(10_000, 100), 40);
-    /// assert_eq!(Search::sweeps_for(100_000, 100), 20);
-    /// assert_eq!(Search::sweeps_for(1_000_000, 1000), 3);
+    /// assert_eq!(Search::sweeps_for(10_000, 156, 5), 400);
+    /// assert_eq!(Search::sweeps_for(100_000, 100, 5), 76);
+    /// assert_eq!(Search::sweeps_for(1_000_000, 1000, 5), 3);
     /// ```
-    pub fn sweeps_for(n: usize, size: usize) -> usize {
-        const VISITED_ROWS: usize = 200_000_000;
-        (VISITED_ROWS / n.saturating_mul(size).max(1)).clamp(3, 40)
+    pub fn sweeps_for(n: usize, size: usize, dim: usize) -> usize {
+        // A visit looks at every row and computes one kernel row, whose values cost as much as eight coordinates more.
+        const STEPS: usize = 10_000_000_000;
+        let of_sweep = n.saturating_mul(size).saturating_mul(dim.saturating_add(8));
+        (STEPS / of_sweep.max(1)).clamp(3, 400)
     }
 }
 
