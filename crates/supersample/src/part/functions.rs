@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::axes::Axes;
 use crate::points::{normalised, unit_weights};
 use crate::{Error, Points, Result};
 
@@ -96,17 +97,24 @@ impl Functions {
         Ok((errors.iter().map(|error| error * error).sum::<f64>() / self.count() as f64).sqrt())
     }
 
-    /// The standardised functions of each row, divided by the root of their number.
+    /// The standardised functions of each row, divided by the root of their number; or the same along the few axes in which
+    /// many functions vary.
     pub(super) fn view(&self, values: &Points) -> Result<Points> {
         values.expect_dim("the functions of the pool", "the functions", self.count())?;
         let root = (self.count() as f64).sqrt();
-        let mut view = vec![0.0; values.as_slice().len()];
-        let rows = view.par_chunks_mut(self.count()).zip(values.as_slice().par_chunks(self.count()));
-        rows.with_min_len(64).for_each(|(view, values)| {
-            for (out, (unit, &value)) in view.iter_mut().zip(self.0.iter().zip(values)) {
+        let standardised = |row: usize, out: &mut [f64]| {
+            for (out, (unit, &value)) in out.iter_mut().zip(self.0.iter().zip(values.row(row))) {
                 *out = unit.standardised(value) / root;
             }
-        });
+        };
+        if let Some(axes) = Axes::find(values.len(), self.count(), standardised)
+            && let Some(view) = axes.view(values.len(), standardised)?
+        {
+            return Ok(view);
+        }
+        let mut view = vec![0.0; values.as_slice().len()];
+        let rows = view.par_chunks_mut(self.count()).enumerate().with_min_len(64);
+        rows.for_each(|(row, view)| standardised(row, view));
         Points::from_vec(view, self.count())
     }
 }
@@ -139,5 +147,35 @@ mod tests {
         assert!(Functions::new(&huge, None).unwrap().error(&huge, None).unwrap() < 1e-15);
         let constant = Points::from_rows(&[0.1 + 0.2, 0.3, 0.3], 1).unwrap();
         assert_eq!(Functions::new(&constant, None).unwrap_err(), Error::ConstantFunction { column: 0 });
+    }
+
+    /// Values of so many functions of each of 400 rows: smooth ones of three parameters, or noise.
+    fn many(count: usize, is_noise: bool) -> Points {
+        let value = |i: usize, j: usize| {
+            let (i, j) = (i as f64, j as f64 / count as f64);
+            let [a, b, c] = [0.7, 1.3, 2.9].map(|rate| (i * rate).sin());
+            let noise = (i * 12.9898 + j * 78233.0).sin() * 43758.5453;
+            if is_noise { noise.fract() } else { (a + b * j + c * j * j).tanh() }
+        };
+        let values = (0..400).flat_map(|i| (0..count).map(move |j| value(i, j))).collect();
+        Points::from_vec(values, count).unwrap()
+    }
+
+    #[test]
+    fn many_smooth_functions_are_seen_along_few_axes_and_noise_is_not() {
+        for (count, is_noise, most) in [(63, false, 63), (200, false, 40), (200, true, 200)] {
+            let values = many(count, is_noise);
+            let functions = Functions::new(&values, None).unwrap();
+            let view = functions.view(&values).unwrap();
+            assert!(view.dim() <= most && (view.dim() == count || most == 40), "{count}: {}", view.dim());
+            // The error of the means of a subset, along the axes and in full.
+            let rows: Vec<usize> = (0..30).map(|i| i * 7).collect();
+            let full = functions.error(&values.select(&rows).unwrap(), None).unwrap();
+            let mean = |j: usize| rows.iter().map(|&row| view.row(row)[j]).sum::<f64>() / 30.0;
+            let along = (0..view.dim()).map(|j| mean(j).powi(2)).sum::<f64>().sqrt();
+            assert!((along / full - 1.0).abs() < 1e-4, "{count}: {along} {full}");
+            let norm = view.rows().flatten().map(|f| f * f).sum::<f64>() / 400.0;
+            assert!((norm - 1.0).abs() < 2e-5, "{count}: {norm}");
+        }
     }
 }

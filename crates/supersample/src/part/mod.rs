@@ -11,6 +11,7 @@
 //! Kernels of parts may be positive definite on differences of equal mass only, as the energy kernel is: adding g(x) + g(y)
 //! to k(x, y) changes no choice and no distance.
 
+mod axes;
 mod functions;
 mod marginals;
 
@@ -75,7 +76,9 @@ impl Part {
     }
 
     /// The means of functions of the rows: D² is their mean squared error in standard deviations. `values` has a row for
-    /// each row of the pool and a column for each function.
+    /// each row of the pool and a column for each function. Where 64 functions or more vary in less than half as many
+    /// directions, what is chosen by are these directions, which leave at most 1e-5 of the variance out;
+    /// [`Functions::error`] is always that of all functions.
     pub fn functions(functions: &Functions, values: &Points, weight: f64) -> Result<Part> {
         let view = functions.view(values)?;
         Ok(Part {
