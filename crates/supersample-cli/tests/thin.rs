@@ -78,7 +78,7 @@ fn what_swaps_and_the_search_gain_is_told() {
         let line = summary.lines().find(|line| line.starts_with("MMD ")).map(str::to_string);
         (result, line, desk.read("r.html"))
     };
-    let (result, line, page) = told("thin d.csv -n 20");
+    let (result, line, page) = told("thin d.csv -n 20 --marginals 0");
     let stage = |key: &str| result["refinement"][key].as_f64().unwrap();
     let (before, swapped, searched) = (stage("mmd_before"), stage("mmd_swapped"), stage("mmd_searched"));
     assert!(before > swapped && swapped >= searched, "{result}");
@@ -91,6 +91,11 @@ fn what_swaps_and_the_search_gain_is_told() {
     let (herded, line, _) = told("herd d.csv -n 20 --unique");
     assert!((before - herded["mmd"].as_f64().unwrap()).abs() < 1e-9, "{herded}");
     assert_eq!((line, &herded["refinement"]), (None, &serde_json::Value::Null));
+    let (result, line, page) = told("thin d.csv -n 20");
+    let herded = told("herd d.csv -n 20 --unique --marginals 0.4").0["mmd"].as_f64().unwrap();
+    assert!((result["refinement"]["mmd_before"].as_f64().unwrap() - herded).abs() < 1e-9, "{result}");
+    let line = line.unwrap();
+    assert!(line.contains("; what was lowered: ") && page.contains(&format!("<p>{line}.</p>")), "{line}");
     let (result, line, _) = told("thin d.csv -n 20 --search 0");
     assert!(result["refinement"]["mmd_searched"].is_null() && result["refinement"]["converged"] == true);
     assert!(!line.unwrap().contains("search"));
