@@ -17,8 +17,8 @@ _SENTENCES = {
     "kernel_nearly_constant": "bandwidth {bandwidth} is too long: the kernel is nearly constant, rows look alike to it",
     "kernel_nearly_diagonal": "bandwidth {bandwidth} is too short: the kernel is nearly diagonal, it sees nothing near",
     "landmarks_too_few": (
-        "{landmarks} landmarks leave {residual} of the mean embedding out, beside an MMD of {error}, so that other rows "
-        "may be better; give more landmarks, embedding='exact' or a longer bandwidth"
+        "{landmarks} landmarks leave {residual} of the mean embedding out, beside an MMD of {error}, so other rows may "
+        "be better; give more landmarks, embedding='exact' or a longer bandwidth"
     ),
     "too_many_to_weigh": "{count} points are too many for unequal weights, of which {most} are found; they are equal",
     "not_weighed": "no unequal weights were found, so they are equal: {reason}",

@@ -50,8 +50,8 @@ def mmd(
     given; for other points they are gaussian, median and sd. Scaling and the median bandwidth are taken from `x`, so
     `mmd(x, y)` is not `mmd(y, x)`: to compare several sets keep `x`, or give `scale="none"` and a bandwidth. A mixture
     is not scaled, and its median is that of `sample`. The rows of `x` are compared in single precision where that is
-    safe, which leaves the MMD right to one part in a thousand, unless `precision` is "double". `embedding` and `landmarks`
-    as in `herd`: the norm of more than 100,000 rows is an estimate.
+    safe, which leaves the MMD right to one part in a thousand, unless `precision` is "double". `embedding` and
+    `landmarks` as in `herd`: more than 100,000 rows are compared with landmarks.
 
     >>> import numpy as np, supersample as ss
     >>> x = np.random.default_rng(0).normal(size=(500, 2))
@@ -144,7 +144,7 @@ class TypicalErrors:
     """
 
     cdf: float | None
-    """Of the distribution functions: their distance, not in sds; None, like the others, where there are none to compare."""
+    """Of the distribution functions: their distance, not in sds; None, like the others, where there is none."""
     mean: float | None
     """Of the means."""
     sd: float | None
@@ -287,7 +287,8 @@ def evaluate(
     """How good the subset `y` of the rows `x` is, whoever made it, beside random rows and every k-th row.
 
     `y` are the rows themselves with `weights` that are divided by their sum, or a `Result`, whose weights are used as
-    they are; columns are matched and kernel, bandwidth, scale, precision, embedding and weights of rows are found as in `mmd`.
+    they are; columns are matched and kernel, bandwidth, scale, precision and weights of rows are found as in `mmd`, and
+    `embedding` and `landmarks` are those of `herd`.
     `functions` are numbers, one row for each row of `x`, where `y` is a `Result`, or names of columns that both have;
     distances do not use them.
 

@@ -33,9 +33,7 @@ class Matched:
         return " + ".join(parts)
 
 
-def matching(
-    table: Table, marginals: float, functions: Any, functions_weight: float | None
-) -> tuple[Table, Matched]:
+def matching(table: Table, marginals: float, functions: Any, functions_weight: float | None) -> tuple[Table, Matched]:
     """The rows without the columns that are named as functions, and what is matched beside their joint distribution."""
     marginals = as_weight(marginals, "marginals")
     if functions is None:
@@ -72,14 +70,14 @@ def named(functions: Any) -> list[str] | None:
 
 def functions_table(functions: Any) -> Table:
     """Functions as numbers, one row for each row; a vector is one function."""
-    if not isinstance(functions, Table):
-        is_series = hasattr(functions, "to_frame") and hasattr(functions, "dtype")
-        if is_series or not hasattr(functions, "columns") and not hasattr(functions, "keys"):
-            array = np.asarray(functions)
-            functions = array.reshape(-1, 1) if array.ndim == 1 else array
-        functions = as_table(functions, "functions")
-    _check_finite(functions)
-    return functions
+    is_series = hasattr(functions, "to_frame") and hasattr(functions, "dtype")
+    has_names = isinstance(functions, Table) or hasattr(functions, "columns") or hasattr(functions, "keys")
+    if is_series or not has_names:
+        array = np.asarray(functions)
+        functions = array.reshape(-1, 1) if array.ndim == 1 else array
+    table = as_table(functions, "functions")
+    _check_finite(table)
+    return table
 
 
 def function_name(names: Sequence[str] | None, column: int) -> str:
@@ -93,16 +91,16 @@ def _check_finite(functions: Table) -> None:
         row, column = (int(place) for place in np.argwhere(bad)[0])
         raise ValueError(
             f"functions: row {row}, column '{function_name(functions.names, column)}' is "
-            f"{functions.values[row, column]}; every function needs a finite number in every row, so drop the row or the "
-            "function"
+            f"{functions.values[row, column]}; every function needs a finite number in every row, so drop the row or "
+            "the function"
         )
 
 
 def _taken(table: Table, wanted: Sequence[str], what: str) -> tuple[Table, Table]:
     if table.names is None:
         raise ValueError(
-            f"functions are named, but the columns of {what} have no names; give the functions as numbers, one row for each "
-            "row"
+            f"functions are named, but the columns of {what} have no names; give the functions as numbers, one row for "
+            "each row"
         )
     places: list[int] = []
     for name in wanted:
@@ -139,7 +137,7 @@ def _is_entry(name: str, vector: str) -> bool:
     if not name.startswith(vector):
         return False
     rest = name[len(vector) :]
-    return rest.startswith("[") and rest.endswith("]") or rest.startswith(".") and rest[1:2].isdigit()
+    return (rest[:1] == "[" and rest[-1:] == "]") or (rest[:1] == "." and rest[1:2].isdigit())
 
 
 def as_weight(value: Any, what: str) -> float:

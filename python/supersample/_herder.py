@@ -250,7 +250,7 @@ class Herder:
         self._table = Table(values, state["names"], state["unused"], state["sample_weight"], state["log_weight"])
         self._scale, self._asked_precision, self._unique = state["scale"], state["precision"], state["unique"]
         self._threads, self._looked = state["threads"], state["looked"]
-        self._matched: Matched = state.get("matched", Matched())
+        self._matched = state.get("matched", Matched())
         self._embedding, self._landmarks = state.get("landmarks", ("auto", None))
         self._samples = prepared(
             self._table,

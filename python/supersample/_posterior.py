@@ -95,16 +95,14 @@ class Posterior:
         for dataset, name in wanted:
             variable = dataset[name].transpose(*self.dims, ...)
             if variable.dtype.kind not in "fiub":
-                raise TypeError(
-                    f"variable '{name}' holds {variable.dtype}, not numbers; {advice.format(name=name)}"
-                )
+                raise TypeError(f"variable '{name}' holds {variable.dtype}, not numbers; {advice.format(name=name)}")
             columns.append(np.asarray(variable.values, dtype=np.float64).reshape(self.size, -1))
             labels = [_labels(dataset, dim) for dim in variable.dims[len(self.dims) :]]
             names.extend(element_names(str(name), labels))
         return np.ascontiguousarray(np.concatenate(columns, axis=1)), tuple(names)
 
     def rows_of(self, values: Any, what: str) -> NDArray[Any]:
-        """Several values for each draw, in the order of the matrix: of shape (chain, draw, …), or a row for each draw."""
+        """Values in the order of the matrix, of shape (chain, draw, …) or with a row for each draw."""
         if hasattr(values, "dims"):
             if not set(self.dims) <= set(values.dims):
                 raise ValueError(f"{what} has the dimensions {tuple(values.dims)}; give {' and '.join(self.dims)}")

@@ -34,7 +34,7 @@ _BACKGROUND = 10_000
 class Refinement:
     """What swaps and the search of `thin` have gained, in MMDs with equal weights, and what that took.
 
-    Where marginals or functions are matched too, as by default, what is lowered is `lowered`, and the MMD need not fall.
+    Where marginals or functions are matched too, as by default, what falls is `lowered`, and the MMD need not.
 
     >>> import numpy as np, supersample as ss
     >>> x = np.random.default_rng(0).normal(size=(500, 2))
@@ -55,8 +55,8 @@ class Refinement:
     mmd_searched: float | None
     """The MMD after the search; None without one."""
     lowered: Mapping[str, float | None] | None
-    """What the swaps and the search lower, `before`, `swapped` and `searched`, in units of one random draw; None where that
-    is the MMD."""
+    """What the swaps and the search lower, `before`, `swapped` and `searched`, in units of one random draw; None where
+    that is the MMD."""
     herded: bool
     """Whether the swaps began with herded rows; where `tol` or `worth` was asked for, they may have begun with rows of
     a larger set."""

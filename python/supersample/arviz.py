@@ -98,7 +98,7 @@ def thin(
         A weight for each draw, or its logarithm, of shape (chain, draw) or flat in that order.
     functions
         Variables whose means matter, predictions for one; distances do not use them. Names, which are looked for in the
-        group, then in `posterior_predictive`, then in the other groups of the same draws (`"log_likelihood/y"` says which),
+        group, then in `posterior_predictive`, then in other groups of the same draws (`"log_likelihood/y"` says which),
         or an array of shape (chain, draw, …).
     groups
         The word "chain" to take draws of all chains in equal parts; or a label for each draw, as in `supersample.thin`.

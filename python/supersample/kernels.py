@@ -215,7 +215,7 @@ class Linear(Kernel):
 
 @dataclass(frozen=True)
 class Energy(Kernel):
-    """-r: the energy distance, whose best points are the support points of Mak and Joseph. It compares equal masses only.
+    """-r: the energy distance, whose best points are the support points of Mak and Joseph. Masses must be equal.
 
     >>> from supersample.kernels import Energy
     >>> Energy()([[0.0, 0.0]], [[3.0, 4.0]])

@@ -111,8 +111,9 @@ def test_the_same_in_mixed_precision(way, weighting, large, tmp_path):
     if weights:
         evaluated += ["--weight-column", "w"] if weighting == "weights" else ["--log-weight-column", "logw"]
     subprocess.run(list(map(str, evaluated)), check=True)
-    told, found = json.loads(evaluation.read_text()), ss.evaluate(
-        x, pd.read_csv(subset), functions=functions or None, **weights
+    told, found = (
+        json.loads(evaluation.read_text()),
+        ss.evaluate(x, pd.read_csv(subset), functions=functions or None, **weights),
     )
     # Python divides weights by their sum, and large ones of either sign keep fewer digits.
     assert found.mmd == pytest.approx(told["result"]["mmd"], rel=1e-6 if way == "free" else 1e-9)

@@ -82,7 +82,7 @@ def test_evaluate_shows_cdf_and_functions():
     found = ss.evaluate(X, result, functions=F)
     assert (found.cdf, found.functions) == pytest.approx((result.cdf, result.functions), rel=1e-9)
     assert found.typical.functions == found.functions and found.random_typical.functions > found.functions
-    assert repr(found).splitlines()[0].split() == [*"MMD worth in draws of these 400 rows cdf functions".split()]
+    assert " ".join(repr(found).splitlines()[0].split()) == "MMD worth in draws of these 400 rows cdf functions"
     plain = ss.evaluate(X, result)
     assert plain.functions is None and plain.typical.functions is None and "functions" not in repr(plain)
     assert "functions" in found._repr_html_()
@@ -132,16 +132,19 @@ def test_functions_that_cannot_be_are_refused(what):
 
 
 def test_names_and_weights_that_cannot_be_are_refused():
-    for functions, message in (("z", "x has no column 'z'; its columns are a, b"), ("*", "every column of x is a function")):
+    for functions, message in (
+        ("z", "x has no column 'z'; its columns are a, b"),
+        ("*", "every column of x is a function"),
+    ):
         with pytest.raises(ValueError, match=message):
             ss.thin(FRAME, 5, functions=functions)
     flat = FRAME.assign(flat=1.0)
     with pytest.raises(ValueError, match=r"constant .*\(function 0 is 'flat'\)"):
         ss.thin(flat, 5, functions="flat")
     for value in (-1, np.nan, np.inf):
-        with pytest.raises(ValueError, match="marginals is .*; give a number of at least 0"):
+        with pytest.raises(ValueError, match=r"marginals is .*; give a number of at least 0"):
             ss.thin(X, 5, marginals=value)
-        with pytest.raises(ValueError, match="functions_weight is .*; give a positive number"):
+        with pytest.raises(ValueError, match=r"functions_weight is .*; give a positive number"):
             ss.thin(X, 5, functions=F, functions_weight=value)
     with pytest.raises(TypeError, match="marginals is 'x'"):
         ss.herd(X, 5, marginals="x")

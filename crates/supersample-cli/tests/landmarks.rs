@@ -1,0 +1,96 @@
+//! Landmarks through the command: asked for, told of, kept in checkpoints, and refused where they have no effect.
+
+mod desk;
+
+use serde_json::Value;
+
+use crate::desk::{Desk, json, numbers, posterior};
+
+fn with_posterior() -> Desk {
+    let desk = Desk::new();
+    desk.write("draws.csv", posterior(3000));
+    desk
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+#[test]
+fn landmarks_are_told_with_the_standard_error_that_they_leave() {
+    let desk = with_posterior();
+    for verb in ["herd", "thin --search 0"] {
+        let words = format!("{verb} draws.csv -n 20 -o o.csv --json s.json --indices i.txt");
+        let (_, told) = desk.ran(&format!("{words} --embedding landmarks --landmarks 150"));
+        assert!(told.contains("rows compared with 150 landmarks"), "{told}");
+        assert!(told.contains(" ± ") && told.contains("MMD: ± its standard error (150 landmarks)"), "{told}");
+        let summary = json(&desk, "s.json");
+        assert_eq!(
+            (&summary["embedding"]["kind"], &summary["embedding"]["landmarks"]),
+            (&"landmarks".into(), &150.into())
+        );
+        assert!(number(&summary["embedding"]["residual"]) >= 0.0);
+        let (mmd, error) = (number(&summary["result"]["mmd"]), number(&summary["result"]["mmd_error"]));
+        assert!(error > 0.0 && error < 0.05 * mmd, "{mmd} ± {error}");
+        for other in ["random", "spaced"] {
+            assert!(number(&summary[other]["mmd_error"]) > 0.0, "{other}");
+        }
+        // Held against all rows exactly, and against landmarks again.
+        desk.ran("eval draws.csv o.csv --json e.json --embedding exact");
+        let exact = json(&desk, "e.json");
+        assert_eq!(
+            (&exact["embedding"]["kind"], &exact["result"]["mmd_error"]),
+            (&"exact".into(), &Value::Null)
+        );
+        let truth = number(&exact["result"]["mmd"]);
+        assert!((mmd - truth).abs() < 5.0 * error, "{mmd} ± {error}, {truth}");
+        desk.ran("eval draws.csv o.csv --json e.json --landmarks 150");
+        let again = json(&desk, "e.json");
+        assert!((number(&again["result"]["mmd"]) - mmd).abs() < 5.0 * error);
+        // The same for any number of threads.
+        let chosen = desk.read("i.txt");
+        desk.ran(&format!("{words} --landmarks 150 --threads 1"));
+        assert_eq!(desk.read("i.txt"), chosen);
+    }
+    // Few rows are compared with each other unless landmarks are asked for.
+    desk.ran("herd draws.csv -n 20 -o o.csv --json s.json");
+    assert_eq!(json(&desk, "s.json")["embedding"]["kind"], "exact");
+    desk.ran("herd draws.csv -n 400 -o o.csv --json s.json --embedding landmarks");
+    assert_eq!(json(&desk, "s.json")["embedding"]["landmarks"], 800);
+}
+
+#[test]
+fn a_run_on_landmarks_goes_on_from_its_checkpoint() {
+    let desk = with_posterior();
+    let with = |words: &str| format!("draws.csv --landmarks 90 -o o.csv --indices i.txt {words}");
+    desk.done(&with("-n 30"));
+    let unbroken = numbers(&desk.read("i.txt"));
+    desk.done(&with("-n 12 --checkpoint c"));
+    assert_eq!(numbers(&desk.read("i.txt")), unbroken[..12]);
+    desk.done(&with("-n 30 --resume c"));
+    assert_eq!(numbers(&desk.read("i.txt")), unbroken);
+    // Another number of landmarks is another run.
+    let refused = desk.refused("draws.csv --landmarks 91 -o o.csv -n 30 --resume c");
+    assert!(refused.contains("belongs to other data, another kernel or other options"), "{refused}");
+}
+
+#[test]
+fn too_few_landmarks_are_warned_of() {
+    let desk = with_posterior();
+    let (_, told) = desk.ran("thin draws.csv -n 200 --search 0 --bandwidth 0.5 --landmarks 10 -o o.csv");
+    let expected = "warning: 10 landmarks do not see all that these rows see";
+    assert!(told.contains(expected) && told.contains("try more --landmarks, --embedding exact"), "{told}");
+}
+
+#[test]
+fn landmarks_without_effect_are_refused() {
+    let desk = with_posterior();
+    let refused = desk.refused("draws.csv -n 2 --embedding exact --landmarks 5");
+    assert_eq!(refused, "--landmarks has no effect with --embedding exact; leave one of them out");
+    assert_eq!(
+        desk.refused("draws.csv -n 2 --landmarks 0"),
+        "--landmarks is 0; at least one has to stand for the rows"
+    );
+    let unknown = String::from_utf8(desk.herd("draws.csv -n 2 --embedding nystrom").stderr).unwrap();
+    assert!(unknown.contains("auto, exact, landmarks"), "{unknown}");
+}

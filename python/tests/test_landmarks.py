@@ -1,0 +1,77 @@
+"""Landmarks in place of all pairs: the same choice nearly, with an error bar that is true."""
+
+import pickle
+
+import numpy as np
+import pytest
+import supersample as ss
+
+X = np.random.default_rng(5).normal(size=(3000, 3))
+
+
+@pytest.mark.parametrize("choose", [ss.herd, ss.thin])
+def test_the_mmd_has_its_standard_error(choose):
+    result = choose(X, 30, embedding="landmarks", landmarks=200)
+    exact = choose(X, 30, embedding="exact")
+    assert (result.landmarks, exact.landmarks, exact.mmd_error) == (200, None, None)
+    assert 0 < result.mmd_error < 0.05 * result.mmd
+    assert abs(ss.mmd(X, result) - result.mmd) < 5 * result.mmd_error
+    assert ss.mmd(X, result) < 1.1 * ss.mmd(X, exact)
+    assert " ± " in repr(result) and "(200 landmarks)" in repr(result) and " ± " not in repr(exact)
+
+
+def test_weights_and_few_rows_and_defaults():
+    weights = np.random.default_rng(6).exponential(size=3000)
+    result = ss.herd(X, 20, embedding="landmarks", sample_weight=weights, weights="simplex")
+    assert result.landmarks == 500 and result.mmd_error > 0
+    assert ss.herd(X, 5).landmarks is None
+    assert ss.herd(X[:40], 5, landmarks=1000).landmarks == 40
+
+
+def test_evaluations_have_it_too():
+    result = ss.herd(X, 30, landmarks=200)
+    found = ss.evaluate(X, result, landmarks=200)
+    assert found.landmarks == 200 and found.mmd_error > 0 and " ± " in repr(found).splitlines()[1]
+    assert found.mmd == pytest.approx(result.mmd, rel=0.02)
+    assert ss.evaluate(X, result).mmd_error is None
+
+
+def test_a_herder_on_landmarks_is_pickled_with_them():
+    herder = ss.Herder(X, landmarks=150)
+    herder.run(10)
+    again = pickle.loads(pickle.dumps(herder))
+    again.run(5)
+    herder.run(5)
+    assert np.array_equal(again.indices, herder.indices)
+    assert herder.result().mmd_error == again.result().mmd_error > 0
+    assert np.array_equal(herder.indices, ss.herd(X, 15, landmarks=150).indices)
+    assert herder.result().mmd == pytest.approx(ss.herd(X, 15, landmarks=150).mmd, rel=1e-9)
+
+
+def test_a_seed_says_which_landmarks():
+    one, other = (ss.thin(X, 10, landmarks=50, seed=seed, search=0) for seed in (1, 2))
+    assert one.mmd_error != other.mmd_error
+    same = ss.thin(X, 10, landmarks=50, seed=1, search=0, threads=1)
+    assert np.array_equal(one.indices, same.indices) and one.mmd_error == same.mmd_error
+
+
+def test_phases_are_told():
+    phases = []
+    ss.herd(X, 5, landmarks=100, progress=lambda phase, done, total: phases.append(phase))
+    assert set(phases) <= {"landmarks", "comparing", "projecting", "choosing", "measuring", "done"}
+
+
+def test_too_few_landmarks_are_warned_of():
+    with pytest.warns(ss.SupersampleWarning, match="5 landmarks leave .* of the mean embedding out"):
+        ss.herd(X, 200, bandwidth=0.5, landmarks=5, unique=True)
+
+
+def test_what_has_no_effect_is_refused():
+    with pytest.raises(ValueError, match="the number of landmarks is 5; an exact embedding has none"):
+        ss.herd(X, 2, embedding="exact", landmarks=5)
+    with pytest.raises(ValueError, match="the embedding 'nystrom' is not known; choose auto, exact or landmarks"):
+        ss.herd(X, 2, embedding="nystrom")
+    with pytest.raises(TypeError, match="embedding is 3; choose"):
+        ss.herd(X, 2, embedding=3)
+    with pytest.raises(ValueError, match="landmarks"):
+        ss.herd(X, 2, landmarks=0)
