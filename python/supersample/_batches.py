@@ -116,12 +116,11 @@ def as_batches(x: Any, sample_weight: Any, log_weight: Any, what: str = "x") -> 
 
 
 def _of_array(x: Any, what: str) -> Batches:
-    if isinstance(x, np.ndarray) and x.ndim == 2 and x.dtype.kind in "fiub":
-        array, names, unused, weights = x, None, (), (None, None)
-    else:
-        table = as_table(x, what)
-        array, names, unused = table.values, table.names, table.unused
-        weights = (table.weights, table.log_weights)
+    # An array of numbers is taken a block at a time, so that a memory map is never held whole.
+    is_plain = isinstance(x, np.ndarray) and x.ndim == 2 and x.dtype.kind in "fiub"
+    table = None if is_plain and not isinstance(x, np.ma.MaskedArray) else as_table(x, what)
+    array = x if table is None else table.values
+    weights = (None, None) if table is None else (table.weights, table.log_weights)
     rows = _rows_at_a_time(array.shape[1])
 
     def begin() -> Iterator[Batch]:
@@ -130,7 +129,9 @@ def _of_array(x: Any, what: str) -> Batches:
             own = [None if w is None else w[start : start + rows] for w in weights]
             yield Batch(np.asarray(block), *own)
 
-    return Batches(begin, names, unused, len(array), keeper=x)
+    if table is None:
+        return Batches(begin, rows=len(array), keeper=x)
+    return Batches(begin, table.names, table.unused, len(array), keeper=x)
 
 
 def _rows_at_a_time(columns: int) -> int:
@@ -187,7 +188,8 @@ def _of_function(make: Callable[[], Any], what: str) -> Batches:
 
 def _spooled(tables: Iterator[Table], what: str) -> Batches:
     """Rows that come only once, copied to a temporary file without a name."""
-    file, rows, first = tempfile.TemporaryFile(prefix="supersample-"), 0, None
+    file = tempfile.TemporaryFile(prefix="supersample-")  # noqa: SIM115 (kept open for the passes to come)
+    rows, first = 0, None
     width = 0
     for table in tables:
         if first is None:

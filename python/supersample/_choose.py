@@ -97,20 +97,14 @@ def herd(
     tol, worth
         Stop at the first MMD of at most `tol`, or when the points are worth so many independent draws of these rows.
     embedding, landmarks
-<<<<<<< HEAD
-        Compare all rows with each other (exact), or all rows with landmarks, a few of them that stand for the others: time
-        grows with the rows and not with their square, and the MMD has a standard error, `mmd_error`. By default (auto)
-        exact up to 100,000 rows. How many landmarks: by default twice the rows that are chosen.
-    pool_rows, max_memory
-        Go through the rows in batches and choose from so many of them, drawn at random, or from as many as fit into so
-        much memory (bytes, or a text such as 500M or 2G); by default, where rows come in batches, from 100,000. All
-        rows are matched and the MMD is that to all of them, with landmarks for the mean embedding. What can be gone through
-        only once is copied to a temporary file.
-=======
         Compare all rows with each other (exact), or with landmarks, a few of them that stand for the others: time grows
         with the rows and not with their square, and the MMD has a standard error, `mmd_error`. By default (auto) exact
         up to 100,000 rows. How many landmarks: by default twice the rows that are chosen.
->>>>>>> land
+    pool_rows, max_memory
+        Go through the rows in batches and choose from so many of them, drawn at random, or from as many as fit into so
+        much memory (bytes, or a text such as 500M or 2G); by default, where rows come in batches, from 100,000. All
+        rows are matched and the MMD is that to all of them, with landmarks for the mean embedding. What can be gone
+        through only once is copied to a temporary file.
     threads
         By default RAYON_NUM_THREADS or OMP_NUM_THREADS, where they are set, or else all cores; the result does not
         depend on it.
@@ -201,11 +195,8 @@ def thin(
     quotas: int | Sequence[int] | Mapping[Any, int] | None = None,
     embedding: Embedding = "auto",
     landmarks: int | None = None,
-<<<<<<< HEAD
     pool_rows: int | None = None,
     max_memory: int | str | None = None,
-=======
->>>>>>> land
     threads: int | None = None,
     precision: Precision = "mixed",
     progress: bool | Listener | None = None,

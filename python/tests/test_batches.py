@@ -86,7 +86,7 @@ def test_memory_decides_how_many_rows_are_drawn(draws: NDArray[np.float64]) -> N
     np.testing.assert_array_equal(result.indices, ss.herd(draws, 10).indices)
     assert told[0][0] == "reading" and told[-1][0] == "done"
     assert ss.herd(batches(draws), 10, max_memory=40 << 20).rows == ROWS
-    with pytest.raises(ValueError, match="needs about|memory"):
+    with pytest.raises(ValueError, match=r"needs about|memory"):
         ss.herd(batches(draws), 10, max_memory="1M")
 
 
@@ -163,5 +163,5 @@ def test_landmarks_refuse_what_does_not_fit(draws: NDArray[np.float64]) -> None:
         ss.Landmarks(10, controls=draws)
     one.partial_fit(draws)
     assert one.squared_norm is None and one.residual is None
-    with pytest.raises(ValueError, match="dim|column|coordinates"):
+    with pytest.raises(ValueError, match=r"dim|column|coordinates"):
         one.partial_fit(draws[:, :2])

@@ -131,7 +131,7 @@ impl Chosen {
     }
 
     /// With what the library has to say of this choice.
-    fn advised(mut self, advice: Option<Advice>) -> Chosen {
+    pub(crate) fn advised(mut self, advice: Option<Advice>) -> Chosen {
         self.advice.0.extend(advice);
         self
     }
