@@ -47,7 +47,8 @@ fn manifests() -> (Map, BTreeMap<String, String>) {
         .collect();
     let used = |manifest: &toml::Table| {
         let dependencies = manifest.get("dependencies").and_then(|table| table.as_table());
-        let dependencies = dependencies.map(|table| table.keys().cloned().collect::<Vec<_>>()).unwrap_or_default();
+        let dependencies =
+            dependencies.map(|table| table.keys().cloned().collect::<Vec<_>>()).unwrap_or_default();
         dependencies.into_iter().filter(|name| names.values().any(|own| own == name)).collect()
     };
     (manifests.iter().map(|(folder, manifest)| (folder.clone(), used(manifest))).collect(), names)
@@ -79,7 +80,9 @@ fn the_map_has_the_crates_and_arrows_of_the_manifests() {
 
 #[test]
 fn a_wrong_map_is_seen() {
-    let map = mapped("## The crates\n\n| folder | uses |\n|---|---|\n| `crates/supersample` | – |\n| `docs` | – |\n");
+    let map = mapped(
+        "## The crates\n\n| folder | uses |\n|---|---|\n| `crates/supersample` | – |\n| `docs` | – |\n",
+    );
     assert_eq!(map, Map::from([("crates/supersample".to_string(), BTreeSet::new())]));
     assert_ne!(map, manifests().0);
 }
