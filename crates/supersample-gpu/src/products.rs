@@ -1,0 +1,75 @@
+//! Products: when squared distances may come from tensor cores.
+//!
+//! A coordinate is split into two halves of 11 bits, so x·y is right to a few parts in 2²² of |x|·|y|, and that error stands in
+//! the exponent beside norms that do not have it. μ at x is then off by at most that, times the mean of |y|·k(x, y). The
+//! differences of `differences.cuh` have no such term: they are taken where the points are spread too wide, and for kernels that
+//! have a square root at distance zero, which would magnify it.
+
+use rayon::prelude::*;
+use supersample_sum::{Coordinates, Rows, Shape};
+
+/// Below this dimension differences are as fast.
+const FROM_DIM: usize = 4;
+
+/// The largest |x|·rms |y|, in the unit of the kernel, at which μ keeps its 1e-6.
+const WIDEST: f64 = 1.5;
+
+/// Halves that a point takes, as the kernels want them: zeros behind its coordinates.
+pub(crate) fn width(dim: usize) -> usize {
+    match dim {
+        ..=16 => 16,
+        ..=32 => 32,
+        ..=64 => 64,
+        _ => dim.next_multiple_of(16),
+    }
+}
+
+/// The kernel for this width, and the shared memory it takes: rows 2 · 128 · (64 + 8) halves and columns twice as many, or
+/// both twice where they do not stay.
+pub(crate) fn kernel(width: usize) -> (&'static str, u32) {
+    let bytes = |sides: u32, columns: u32| sides * 2 * 128 * (columns + 8) * 2;
+    match width {
+        16 => ("product_sums_16", bytes(3, 16)),
+        32 => ("product_sums_32", bytes(3, 32)),
+        64 => ("product_sums_64", bytes(3, 64)),
+        _ => ("product_sums_any", bytes(4, 64)),
+    }
+}
+
+/// Whether the kernel is a smooth function of the squared distance.
+fn is_smooth(shape: &Shape<'_>) -> bool {
+    matches!(
+        shape,
+        Shape::Gaussian { .. }
+            | Shape::Gaussians { .. }
+            | Shape::Matern32 { .. }
+            | Shape::Matern52 { .. }
+            | Shape::Imq { .. }
+    )
+}
+
+/// Whether products are right for these points, and faster.
+pub(crate) fn are_right(coordinates: &Coordinates, points: Rows<'_>) -> bool {
+    let shape = coordinates.kernel();
+    if !is_smooth(shape) || points.dim() < FROM_DIM || points.is_empty() {
+        return false;
+    }
+    let (centre, unit) = (coordinates.centre(), coordinates.unit());
+    let square = |row: &[f64]| row.iter().zip(centre).map(|(x, c)| ((x - c) * unit).powi(2)).sum::<f64>();
+    let rows = points.as_slice().par_chunks(points.dim() * 4096);
+    let parts = rows.map(|rows| {
+        rows.chunks_exact(points.dim())
+            .map(square)
+            .fold((0.0, 0.0), |(a, b): (f64, f64), s| (a.max(s), b + s))
+    });
+    let parts: Vec<_> = parts.collect();
+    let (largest, total) = parts.into_iter().fold((0.0, 0.0), |(a, b): (f64, f64), (s, t)| (a.max(s), b + t));
+    // For several lengths the unit is that of the first; the narrowest sees the errors enlarged.
+    let enlarged = match shape {
+        Shape::Gaussians { lengths } => {
+            (lengths[0] / lengths.iter().copied().fold(f64::INFINITY, f64::min)).powi(2)
+        }
+        _ => 1.0,
+    };
+    (largest * total / points.len() as f64).sqrt() * enlarged <= WIDEST
+}
