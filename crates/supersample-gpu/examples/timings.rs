@@ -2,6 +2,8 @@
 //!
 //! Arguments, if any, choose what is timed: any of means, herd, landmarks. Normal draws, a seed each; the best of three runs
 //! after one that compiles the kernels. Errors are the worst of μ at 20 points against the plain sum in f64.
+//!
+//! `timings file PATH DIM LENGTH` times the mean of a Gaussian over the doubles of a file (bench/peers/gpu.py).
 
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -59,6 +61,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let asked: Vec<String> = std::env::args().skip(1).collect();
     let wanted = |name: &str| asked.is_empty() || asked.iter().any(|word| word == name);
     let device = Device::open()?;
+    if let [word, path, dim, length] = &asked[..]
+        && word == "file"
+    {
+        return time_file(&device, path, dim.parse()?, length.parse()?);
+    }
     println!("{}", device.name());
     println!("{:<44} {:>9} {:>12} {:>10}", "", "seconds", "Gpairs/s", "error");
     if wanted("means") {
@@ -137,6 +144,21 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let rate = 2000.0 * n as f64 / seconds / 1e9;
         let name = format!("landmarks 2000 over {n} × {dim}");
         println!("{name:<44} {seconds:>9.4} {rate:>12.0} {error:>10.1e}   (sending and packing {sent:.2})");
+    }
+    Ok(())
+}
+
+/// Prints the seconds and the worst error of μ.
+fn time_file(device: &Device, path: &str, dim: usize, length: f64) -> Result<(), Box<dyn std::error::Error>> {
+    let bytes = std::fs::read(path)?;
+    let (numbers, _) = bytes.as_chunks::<8>();
+    let values: Vec<f64> = numbers.iter().map(|&number| f64::from_le_bytes(number)).collect();
+    let rows = Rows::new(&values, dim);
+    let shape = Shape::Gaussian { length };
+    for precision in [Precision::Mixed, Precision::Double] {
+        let points = Points::new(device, shape.clone(), rows, precision)?;
+        let (seconds, mean) = best_of(device, 3, || completed(points.own_mean(None, None).expect("memory")));
+        println!("{seconds} {}", worst_error(&shape, rows, rows, &mean.to_vec()?));
     }
     Ok(())
 }

@@ -95,14 +95,18 @@ __device__ __forceinline__ void pair_sums(const T *x, long long x_stride, const 
     T weight[R], down[R] = {};
 #pragma unroll
     for (int i = 0; i < R; i += V) load_16_bytes(&weight[i], &ws[s][place(first_column, i, 4)]);
+#pragma unroll 1
+    for (int f = 0; f < Profile::many(factors); f++) {
+      const T factor = Profile::factor(factors, f);
 #pragma unroll
-    for (int i = 0; i < R; i++)
+      for (int i = 0; i < R; i++)
 #pragma unroll
-      for (int k = 0; k < R; k++) {
-        const T value = Profile::value(acc[i][k], factors);
-        sums[i] = fma(value, weight[k], sums[i]);
-        down[k] = fma(value, x_weight[i], down[k]);
-      }
+        for (int k = 0; k < R; k++) {
+          const T value = Profile::value(acc[i][k], factor);
+          sums[i] = fma(value, weight[k], sums[i]);
+          down[k] = fma(value, x_weight[i], down[k]);
+        }
+    }
     if (columns.limbs && !(own && j == tile)) {
       const T total = add_up_columns<T, R>(down, lane);
       const int mine = lane >> (R == 8 ? 2 : 3);
@@ -118,5 +122,100 @@ __device__ __forceinline__ void pair_sums(const T *x, long long x_stride, const 
     }
     step++;
     j = j + 1 == end ? begin : j + 1;
+  }
+}
+
+// pair_sums for up to D coordinates, few enough to stay in registers: the distance of a pair and its value come right after
+// each other, so that additions and exponentials of different pairs go on side by side; several tiles between two barriers.
+template <class Profile, int D>
+__device__ __forceinline__ void few_coordinate_sums(const float *x, long long x_stride, const float *x_weights, const float *y,
+                                                    long long y_stride, const float *y_weights, int dim, int y_tiles,
+                                                    int first_tile, int own, FixedSums<float> rows, FixedSums<float> columns,
+                                                    Factors<float> factors) {
+  constexpr int R = 8, TILE = 128, GROUP = 4, V = 4, WIDE = GROUP * TILE;
+  __shared__ __align__(16) float ys[2][D][WIDE], ws[2][WIDE];
+  const int t = threadIdx.x, lane = t & 31, warp = t >> 5;
+  const int tile = first_tile + blockIdx.x;
+  const int first_row = (warp >> 2) * 64 + (lane >> 2) * V, first_column = (warp & 3) * 32 + (lane & 3) * V;
+  const int begin = own ? max((int)blockIdx.y * CHUNK_TILES, tile) : blockIdx.y * CHUNK_TILES;
+  const int end = min(y_tiles, (int)(blockIdx.y + 1) * CHUNK_TILES);
+  if (begin >= end) return;
+  const int groups = (end - begin + GROUP - 1) / GROUP;
+  int group = tile % groups;
+  const auto place = [&](int first, int i, int lanes) { return first + i / V * (lanes * V) + i % V; };
+  const auto load = [&](int g, int s) {
+    const int first = begin + g * GROUP, many = min(GROUP, end - first) * (TILE / V);
+    for (int q = t; q < WIDE / V; q += 256) {
+      if (q >= many) break;
+      for (int c = 0; c < D; c++)
+        if (c < dim) copy_16_bytes(&ys[s][c][q * V], y + c * y_stride + (long long)first * TILE + q * V);
+      copy_16_bytes(&ws[s][q * V], y_weights + (long long)first * TILE + q * V);
+    }
+    commit_copies();
+  };
+  for (int c = 0; c < D; c++)
+    if (c >= dim)
+      for (int q = t; q < 2 * WIDE; q += 256) ys[q / WIDE][c][q % WIDE] = 0;
+  load(group, 0);
+  float own_x[R][D], x_weight[R], sums[R] = {};
+#pragma unroll
+  for (int i = 0; i < R; i++) {
+    const long long row = (long long)tile * TILE + place(first_row, i, 8);
+    x_weight[i] = x_weights[row];
+#pragma unroll
+    for (int c = 0; c < D; c++) own_x[i][c] = c < dim ? x[c * x_stride + row] : 0;
+  }
+  for (int step = 0, s = 0; step < groups; step++, s ^= 1) {
+    const int first = begin + group * GROUP, many = min(GROUP, end - first);
+    group = group + 1 == groups ? 0 : group + 1;
+    wait_for_copies();
+    __syncthreads();
+    if (step + 1 < groups) load(group, s ^ 1);
+#pragma unroll 1
+    for (int g = 0; g < many; g++) {
+      float down[R];
+#pragma unroll
+      for (int part = 0; part < R; part += V) {
+        const int column = g * TILE + place(first_column, part, 4);
+        float b[D][V], weight[V];
+#pragma unroll
+        for (int c = 0; c < D; c++) load_16_bytes(b[c], &ys[s][c][column]);
+        load_16_bytes(weight, &ws[s][column]);
+#pragma unroll
+        for (int k = 0; k < V; k++) {
+          float total = 0, acc[R];
+#pragma unroll
+          for (int i = 0; i < R; i++) {
+            acc[i] = 0;
+#pragma unroll
+            for (int c = 0; c < D; c++) acc[i] = Profile::add(acc[i], own_x[i][c], b[c][k]);
+          }
+#pragma unroll 1
+          for (int f = 0; f < Profile::many(factors); f++) {
+            const float factor = Profile::factor(factors, f);
+#pragma unroll
+            for (int i = 0; i < R; i++) {
+              const float value = Profile::value(acc[i], factor);
+              sums[i] = fmaf(value, weight[k], sums[i]);
+              total = fmaf(value, x_weight[i], total);
+            }
+          }
+          down[part + k] = total;
+        }
+      }
+      const int j = first + g;
+      if (columns.limbs && !(own && j == tile)) {
+        const float total = add_up_columns<float, R>(down, lane);
+        columns.add((long long)j * TILE + place(first_column, lane >> 2, 4), total);
+      }
+    }
+    if (step % 2 == 1 || step == groups - 1) {
+      add_up_rows<float, R>(sums, lane);
+#pragma unroll
+      for (int i = 0; i < R / 4; i++)
+        rows.add((long long)tile * TILE + place(first_row, lane % 4 * (R / 4) + i, 8), sums[i]);
+#pragma unroll
+      for (int i = 0; i < R; i++) sums[i] = 0;
+    }
   }
 }

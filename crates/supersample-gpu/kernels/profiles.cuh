@@ -63,7 +63,8 @@ __device__ __forceinline__ float inverse_root_of(float s) {
 }
 __device__ __forceinline__ double inverse_root_of(double s) { return 1.0 / sqrt(s); }
 
-// What a kernel is told besides the coordinates: (l1/li)^2 of several Gaussians.
+// (l1/li)^2 of several Gaussians, whose values are added up: the host divides the sum by their number. Others have none, and
+// one value.
 template <class T> struct Factors {
   const T *values;
   int count;
@@ -81,29 +82,31 @@ struct MinusManhattan {
   template <class T> static __device__ __forceinline__ T add(T acc, T x, T y) { return acc - fabs(x - y); }
 };
 
-// A profile has: add (above); value; whether it is a smooth function of the squared distance, so that the squared
+// A profile has: add (above); many, how many values there are to add up; factor and value, the
+// i-th of them; whether it is a smooth function of the squared distance, so that the squared
 // distance may come from products, whose rounding a square root at zero would magnify; whether it is the Gaussian,
 // whose value is a product of what belongs to x, what belongs to y and 2^(x.y).
-struct Gaussian : MinusSquare {
+struct One {
+  template <class T> static __device__ __forceinline__ int many(Factors<T>) { return 1; }
+  template <class T> static __device__ __forceinline__ T factor(Factors<T>, int) { return T(1); }
+};
+struct Gaussian : MinusSquare, One {
   static constexpr bool smooth = true, gaussian = true;
-  template <class T> static __device__ __forceinline__ T value(T acc, Factors<T>) { return exp2_of(acc); }
+  template <class T> static __device__ __forceinline__ T value(T acc, T) { return exp2_of(acc); }
 };
 struct Gaussians : MinusSquare {
   static constexpr bool smooth = true, gaussian = false;
-  template <class T> static __device__ __forceinline__ T value(T acc, Factors<T> factors) {
-    T sum = 0;
-#pragma unroll 1
-    for (int i = 0; i < factors.count; i++) sum += exp2_of(acc * factors.values[i]);
-    return sum / T(factors.count);
-  }
+  template <class T> static __device__ __forceinline__ int many(Factors<T> factors) { return factors.count; }
+  template <class T> static __device__ __forceinline__ T factor(Factors<T> factors, int i) { return factors.values[i]; }
+  template <class T> static __device__ __forceinline__ T value(T acc, T factor) { return exp2_of(acc * factor); }
 };
-struct Laplace : MinusManhattan {
+struct Laplace : MinusManhattan, One {
   static constexpr bool smooth = false, gaussian = false;
-  template <class T> static __device__ __forceinline__ T value(T acc, Factors<T>) { return exp2_of(acc); }
+  template <class T> static __device__ __forceinline__ T value(T acc, T) { return exp2_of(acc); }
 };
-template <int DEGREE> struct Matern : MinusSquare {
+template <int DEGREE> struct Matern : MinusSquare, One {
   static constexpr bool smooth = DEGREE > 0, gaussian = false;
-  template <class T> static __device__ __forceinline__ T value(T acc, Factors<T>) {
+  template <class T> static __device__ __forceinline__ T value(T acc, T) {
     const T ln2 = T(0.6931471805599453);
     T u = root_of(-acc), decay = exp2_of(-u);
     // Beyond the range of the exponential u is cut, so that the polynomial does not blow the tail up again.
@@ -116,20 +119,20 @@ template <int DEGREE> struct Matern : MinusSquare {
 using Matern12 = Matern<0>;
 using Matern32 = Matern<1>;
 using Matern52 = Matern<2>;
-struct Imq : MinusSquare {
+struct Imq : MinusSquare, One {
   static constexpr bool smooth = true, gaussian = false;
-  template <class T> static __device__ __forceinline__ T value(T acc, Factors<T>) { return inverse_root_of(T(1) - acc); }
+  template <class T> static __device__ __forceinline__ T value(T acc, T) { return inverse_root_of(T(1) - acc); }
 };
-struct Linear {
+struct Linear : One {
   static constexpr bool smooth = false, gaussian = false;
   template <class T> static __device__ __forceinline__ T add(T acc, T x, T y) { return fma(x, y, acc); }
-  template <class T> static __device__ __forceinline__ T value(T acc, Factors<T>) { return acc; }
+  template <class T> static __device__ __forceinline__ T value(T acc, T) { return acc; }
 };
-struct Energy : MinusSquare {
+struct Energy : MinusSquare, One {
   static constexpr bool smooth = false, gaussian = false;
-  template <class T> static __device__ __forceinline__ T value(T acc, Factors<T>) { return -root_of(-acc); }
+  template <class T> static __device__ __forceinline__ T value(T acc, T) { return -root_of(-acc); }
 };
-struct Manhattan : MinusManhattan {
+struct Manhattan : MinusManhattan, One {
   static constexpr bool smooth = false, gaussian = false;
-  template <class T> static __device__ __forceinline__ T value(T acc, Factors<T>) { return acc; }
+  template <class T> static __device__ __forceinline__ T value(T acc, T) { return acc; }
 };

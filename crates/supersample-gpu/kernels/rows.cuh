@@ -57,8 +57,18 @@ __device__ __forceinline__ void row_values(T (&value)[V], const T *x, long long 
 #pragma unroll
     for (int q = 0; q < V; q++) acc[q] = Profile::add(acc[q], a[q], b);
   }
+  const int many = Profile::many(factors);
 #pragma unroll
-  for (int q = 0; q < V; q++) value[q] = Profile::value(acc[q], factors);
+  for (int q = 0; q < V; q++) value[q] = Profile::value(acc[q], Profile::factor(factors, 0));
+  for (int f = 1; f < many; f++) {
+    const T factor = Profile::factor(factors, f);
+#pragma unroll
+    for (int q = 0; q < V; q++) value[q] += Profile::value(acc[q], factor);
+  }
+  if (many > 1) {
+#pragma unroll
+    for (int q = 0; q < V; q++) value[q] /= T(many);
+  }
 }
 
 // One step of choosing. Where `pending` is not null the last step's best is looked up in it (`many` candidates), written to

@@ -1,4 +1,5 @@
-// Everything that depends on the kernel, for one shape: nvcc -DSHAPE=Gaussian (see build.sh).
+// Everything that depends on the kernel, for one shape: nvcc -DSHAPE=Gaussian -DMIXED=1 -DSMOOTH=1 (see build.sh). MIXED: f32 may be
+// asked for; SMOOTH: products may.
 #include "rows.cuh"
 #include "tensor.cuh"
 
@@ -11,8 +12,26 @@
                         FixedSums<T>{rows, rows_stride, scale}, FixedSums<T>{columns, columns_stride, scale},                \
                         Factors<T>{factors, factor_count});                                                                  \
   }
-PAIR_SUMS(float, f32, 2)
 PAIR_SUMS(double, f64, 2)
+#if MIXED
+PAIR_SUMS(float, f32, 2)
+#endif
+
+#define FEW_COORDINATE_SUMS(D)                                                                                               \
+  extern "C" __global__ __launch_bounds__(256, 2) void few_coordinate_sums_##D(                                              \
+      const float *x, long long x_stride, const float *x_weights, const float *y, long long y_stride,                        \
+      const float *y_weights, int dim, int y_tiles, int first_tile, int own, unsigned long long *rows,                       \
+      long long rows_stride, unsigned long long *columns, long long columns_stride, double scale, const float *factors,      \
+      int factor_count) {                                                                                                    \
+    few_coordinate_sums<SHAPE, D>(x, x_stride, x_weights, y, y_stride, y_weights, dim, y_tiles, first_tile, own,             \
+                                  FixedSums<float>{rows, rows_stride, scale},                                                \
+                                  FixedSums<float>{columns, columns_stride, scale}, Factors<float>{factors, factor_count});  \
+  }
+#if MIXED
+FEW_COORDINATE_SUMS(2)
+FEW_COORDINATE_SUMS(3)
+FEW_COORDINATE_SUMS(5)
+#endif
 
 #if SMOOTH
 #define PRODUCT_SUMS(NAME, KC, RESIDENT, BLOCKS)                                                                             \
@@ -43,5 +62,7 @@ PRODUCT_SUMS(any, 4, false, 1)
                                                                     const T *factors, int factor_count) {                    \
     fill_row<SHAPE, T>(x, stride, dim, n, y, y_stride, row, Factors<T>{factors, factor_count});                              \
   }
-ROWS(float, f32)
 ROWS(double, f64)
+#if MIXED
+ROWS(float, f32)
+#endif

@@ -48,6 +48,7 @@ __device__ __forceinline__ void product_sums(Halves x, Halves y, int width, int 
   int load_tile = start, load_part = 0;
   const auto load_side = [&](half *to, const Halves &from, int which) {
     const int left = RESIDENT ? PIECES : min(PIECES, (width - load_part * KC * 16) / 8);
+#pragma unroll 2
     for (int q = t; q < TILE * PIECES; q += 256) {
       const int r = q / PIECES, piece = q % PIECES;
       const long long place = ((long long)which * TILE + r) * width + load_part * KC * 16 + piece * 8;
@@ -123,33 +124,35 @@ __device__ __forceinline__ void product_sums(Halves x, Halves y, int width, int 
     }
     if (++part != parts) continue;
     part = 0;
-    float down[8];
+    float down[8] = {};
+    // For all but the Gaussian the products become minus the squared distance first: several values may be taken of it.
+    if (!Profile::gaussian) {
 #pragma unroll
-    for (int n = 0; n < 4; n++) {
-      const int column = warp_column * 32 + n * 8 + (lane & 3) * 2;
-      const float2 weight = *(const float2 *)&weights[s][column];
-      float2 norm;
-      if (!Profile::gaussian) norm = *(const float2 *)&norms[s][column];
-      float down0 = 0, down1 = 0;
+      for (int n = 0; n < 4; n++) {
+        const float2 norm = *(const float2 *)&norms[s][warp_column * 32 + n * 8 + (lane & 3) * 2];
 #pragma unroll
-      for (int m = 0; m < 4; m++)
+        for (int m = 0; m < 4; m++)
 #pragma unroll
-        for (int h = 0; h < 2; h++) {
-          float v0, v1;
-          if (Profile::gaussian) {
-            v0 = exp2_of(c[m][n][h * 2]);
-            v1 = exp2_of(c[m][n][h * 2 + 1]);
-          } else {
-            v0 = Profile::value(fminf(c[m][n][h * 2] - row_norm[m][h] - norm.x, 0.0f), factors);
-            v1 = Profile::value(fminf(c[m][n][h * 2 + 1] - row_norm[m][h] - norm.y, 0.0f), factors);
+          for (int q = 0; q < 4; q++)
+            c[m][n][q] = fminf(c[m][n][q] - row_norm[m][q / 2] - (q % 2 ? norm.y : norm.x), 0.0f);
+      }
+    }
+#pragma unroll 1
+    for (int f = 0; f < Profile::many(factors); f++) {
+      const float factor = Profile::factor(factors, f);
+#pragma unroll
+      for (int n = 0; n < 4; n++) {
+        const float2 weight = *(const float2 *)&weights[s][warp_column * 32 + n * 8 + (lane & 3) * 2];
+#pragma unroll
+        for (int m = 0; m < 4; m++)
+#pragma unroll
+          for (int h = 0; h < 2; h++) {
+            const float v0 = Profile::value(c[m][n][h * 2], factor), v1 = Profile::value(c[m][n][h * 2 + 1], factor);
+            sums[m * 2 + h] = fmaf(v1, weight.y, fmaf(v0, weight.x, sums[m * 2 + h]));
+            down[n * 2] = fmaf(v0, row_weight[m][h], down[n * 2]);
+            down[n * 2 + 1] = fmaf(v1, row_weight[m][h], down[n * 2 + 1]);
           }
-          sums[m * 2 + h] = fmaf(v0, weight.x, sums[m * 2 + h]);
-          sums[m * 2 + h] = fmaf(v1, weight.y, sums[m * 2 + h]);
-          down0 = fmaf(v0, row_weight[m][h], down0);
-          down1 = fmaf(v1, row_weight[m][h], down1);
-        }
-      down[n * 2] = down0;
-      down[n * 2 + 1] = down1;
+      }
     }
     if (columns.limbs && !(own && j == tile)) {
       float total = add_up_columns<float, 8>(down, lane);

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::launch::Arg;
 use crate::points::{Plan, Points, TILE};
 use crate::products;
-use crate::weights::{Weights, reach, scale};
+use crate::weights::{Weights, reach, scale, values_a_pair};
 
 /// Tiles of columns that a block goes through, as in `differences.cuh`.
 const CHUNK_TILES: usize = 64;
@@ -64,7 +64,7 @@ impl Points {
         {
             return Ok(ControlFlow::Break(()));
         }
-        Ok(ControlFlow::Continue(totals.mean(weights.map(|_| unit), self.len())?))
+        Ok(ControlFlow::Continue(totals.mean(self.shape(), weights.map(|_| unit), self.len())?))
     }
 
     /// Σⱼ wⱼ k(xᵢ, yⱼ) at every point x over the samples y, with equal weights 1/n where none are given.
@@ -87,7 +87,7 @@ impl Points {
         if accumulate(&at, &samples_side, false, totals.at(0), None, &totals, &mut progress)?.is_break() {
             return Ok(ControlFlow::Break(()));
         }
-        Ok(ControlFlow::Continue(totals.mean(weights.map(|_| unit), samples.len())?))
+        Ok(ControlFlow::Continue(totals.mean(self.shape(), weights.map(|_| unit), samples.len())?))
     }
 }
 
@@ -128,7 +128,7 @@ impl Device {
                 }
             }
         }
-        totals.mean(weights.map(|_| unit), points.len())?.read_into(out)?;
+        totals.mean(plan.coordinates.kernel(), weights.map(|_| unit), points.len())?.read_into(out)?;
         Ok(ControlFlow::Continue(()))
     }
 
@@ -165,7 +165,7 @@ impl Device {
                 }
             }
         }
-        totals.mean(weights.map(|_| unit), samples.len())?.read_into(out)?;
+        totals.mean(plan.coordinates.kernel(), weights.map(|_| unit), samples.len())?.read_into(out)?;
         Ok(ControlFlow::Continue(()))
     }
 
@@ -286,8 +286,8 @@ impl Totals {
         self.device.at(&self.limbs, first)
     }
 
-    /// The totals as means: of weights in this unit, or over so many points that count alike.
-    fn mean(self, weight_unit: Option<f64>, over: usize) -> Result<Mean> {
+    /// The totals as means of a kernel: of weights in this unit, or over so many points that count alike.
+    fn mean(self, shape: &Shape<'_>, weight_unit: Option<f64>, over: usize) -> Result<Mean> {
         let Totals { device, limbs, len, stride, two_limbs, scale } = self;
         let values = device.zeros(len.next_multiple_of(TILE))?;
         let args = [
@@ -296,7 +296,7 @@ impl Totals {
             Arg::Int(two_limbs.into()),
             Arg::long(len),
             Arg::Double(weight_unit.unwrap_or(1.0) / scale),
-            Arg::Double(if weight_unit.is_some() { 1.0 } else { over as f64 }),
+            Arg::Double(values_a_pair(shape) * if weight_unit.is_some() { 1.0 } else { over as f64 }),
             device.at(&values, 0),
         ];
         device.launch(&device.common("totals")?, Device::blocks_for(len), 0, &args)?;
@@ -351,8 +351,14 @@ fn accumulate(
             (function, TILE, shared)
         }
         None => {
-            let tile = if x.is_mixed() { TILE } else { TILE / 2 };
-            (device.for_shape(shape, &format!("pair_sums_{}", x.suffix()))?, tile, 0)
+            let name = match (x.is_mixed(), x.dim()) {
+                (true, 1 | 2) => "few_coordinate_sums_2",
+                (true, 3) => "few_coordinate_sums_3",
+                (true, 4 | 5) => "few_coordinate_sums_5",
+                (true, _) => "pair_sums_f32",
+                (false, _) => "pair_sums_f64",
+            };
+            (device.for_shape(shape, name)?, if x.is_mixed() { TILE } else { TILE / 2 }, 0)
         }
     };
     let (x_tiles, y_tiles) = (x.len().div_ceil(tile), y.len().div_ceil(tile));

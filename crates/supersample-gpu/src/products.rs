@@ -12,7 +12,7 @@ use supersample_sum::{Coordinates, Rows, Shape};
 const FROM_DIM: usize = 4;
 
 /// The largest |x|·rms |y|, in the unit of the kernel, at which μ keeps its 1e-6.
-const WIDEST: f64 = 1.5;
+const WIDEST: f64 = 4.0;
 
 /// Halves that a point takes, as the kernels want them: zeros behind its coordinates.
 pub(crate) fn width(dim: usize) -> usize {

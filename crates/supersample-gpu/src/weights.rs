@@ -43,10 +43,18 @@ impl Weights {
 pub(crate) fn scale(coordinates: &Coordinates, reaches: [f64; 2], len: usize) -> f64 {
     let largest = match coordinates.kernel() {
         Shape::Linear => reaches[0] * reaches[1],
-        _ => 1.0,
+        other => values_a_pair(other),
     };
     let bits = (len.max(1) as f64 * largest.max(f64::MIN_POSITIVE)).log2().ceil();
     (61.0 - bits).exp2()
+}
+
+/// How many values are added up for each pair: of several Gaussians it is their sum that is summed, and divided at the end.
+pub(crate) fn values_a_pair(shape: &Shape<'_>) -> f64 {
+    match shape {
+        Shape::Gaussians { lengths } => lengths.len() as f64,
+        _ => 1.0,
+    }
 }
 
 /// How far the points lie from the centre, where the size of a kernel value depends on it.

@@ -313,6 +313,38 @@ fn of_equal_scores_the_first_is_found_and_nothing_where_all_are_closed() {
     assert_eq!(scores.herd(1.0, 5, None).unwrap(), []);
 }
 
+/// Two clusters far from each other, the worst there is for products: every point is far from the centre, and half of all
+/// kernel values are near one.
+#[test]
+fn two_clusters_keep_the_promise_as_long_as_products_are_taken() {
+    let Some(device) = device() else { return };
+    let mut seen = [0, 0];
+    for dim in [4, 8, 57, 130] {
+        for half_squared in [0.5, 1.5, 3.0, 5.0, 20.0] {
+            let length = 1.0;
+            let shift = (half_squared / (dim as f64 * 0.5 * std::f64::consts::LOG2_E)).sqrt();
+            let mut values = random(3000, dim, 11);
+            for (i, row) in values.chunks_exact_mut(dim).enumerate() {
+                let side = if i % 2 == 0 { shift } else { -shift };
+                row.iter_mut().for_each(|x| *x = 0.1 * *x + side);
+            }
+            let rows = Rows::new(&values, dim);
+            for shape in [Shape::Gaussian { length }, Shape::Imq { length: 0.85 }] {
+                let points = Points::new(&device, shape.clone(), rows, Precision::Mixed).unwrap();
+                assert_eq!(points.precision(), Precision::Mixed);
+                seen[usize::from(points.use_products())] += 1;
+                let got = mean(points.own_mean(None, None).unwrap());
+                let few = Rows::new(&values[..300 * dim], dim);
+                let want = twin(&shape, few, rows, None);
+                let worst = got.iter().zip(&want).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+                println!("{dim} {half_squared} products {}: {worst:e}", points.use_products());
+                assert!(worst < 1e-6, "{shape:?} {dim} {half_squared}: {worst:e}");
+            }
+        }
+    }
+    assert!(seen.iter().all(|&many| many > 5), "{seen:?}");
+}
+
 /// Points so close that products would be right and so far from the origin that only the centre makes them so; and points
 /// spread so wide that they are not.
 #[test]
