@@ -4,9 +4,11 @@ use anyhow::Result;
 
 use crate::Size;
 use crate::convergence::{log_grid, log_log_slope, mean_and_sd, upper_envelope};
-use crate::plot::{Axis, BLUE, Figure, GREEN, GREY, Mark, ORANGE, PURPLE, Panel, RED, Shape};
+use crate::plot::{Axis, BLUE, CYAN, Figure, GREEN, GREY, Mark, ORANGE, PURPLE, Panel, RED, Shape};
 use crate::posterior::{Improved, Posterior, SUBSETS};
 use crate::report::{Finding, Report, Table};
+
+const DARK: &str = "#1b1f24";
 
 pub(crate) fn run(size: Size, posterior: &Posterior) -> Result<Report> {
     let count = posterior.sizes.count;
@@ -20,6 +22,7 @@ pub(crate) fn run(size: Size, posterior: &Posterior) -> Result<Report> {
     let stays = below(&upper_envelope(&posterior.herding.rmse));
     // A smaller D has a higher line, passed sooner; fewer T make the slope less certain.
     let (latest, steepest) = size.choose((1500, -0.55), (8000, -0.6));
+    let (named_latest, named_stays) = size.choose((600, 900), (1600, 2200));
 
     let mut findings = vec![
         Finding::claim(
@@ -34,6 +37,18 @@ pub(crate) fn run(size: Size, posterior: &Posterior) -> Result<Report> {
             format!("{slope:.2}; {random_slope:.2}"),
             format!("herding at most {steepest}, random within 0.05 of -0.5"),
             slope <= steepest && (random_slope + 0.5).abs() <= 0.05,
+        ),
+        Finding::claim(
+            "T at which it passes under that line where the predictions are named as functions of interest",
+            in_words(below(&posterior.named.rmse)),
+            format!("at most {named_latest}"),
+            below(&posterior.named.rmse).is_some_and(|t| t <= named_latest),
+        ),
+        Finding::claim(
+            "T from which it stays under that line then",
+            in_words(below(&upper_envelope(&posterior.named.rmse))),
+            format!("at most {named_stays}"),
+            below(&upper_envelope(&posterior.named.rmse)).is_some_and(|t| t <= named_stays),
         ),
         Finding::note(
             "std line of D; RMSE(D, p̃)",
@@ -59,6 +74,19 @@ pub(crate) fn run(size: Size, posterior: &Posterior) -> Result<Report> {
     ));
     findings.push(Finding::note("acceptance rate of the chains", format!("{:.3}", posterior.acceptance)));
 
+    for t in [100, 300, 1000].into_iter().filter(|t| *t <= posterior.named_elsewhere.rmse.len()) {
+        let at = |errors: &[f64]| errors[t - 1];
+        findings.push(Finding::note(
+            format!("RMSE against D at T = {t}: herding; test predictions named; training predictions named"),
+            format!(
+                "{:.2e}; {:.2e}; {:.2e}",
+                at(&posterior.herding.rmse),
+                at(&posterior.named.rmse),
+                at(&posterior.named_elsewhere.rmse)
+            ),
+        ));
+    }
+
     for Improved { t, swapped, weighted } in &posterior.improved {
         let herding = posterior.herding.rmse[t - 1];
         findings.push(Finding::note(
@@ -80,6 +108,8 @@ pub(crate) fn run(size: Size, posterior: &Posterior) -> Result<Report> {
         "d_reference",
         "swapped",
         "weighted",
+        "named",
+        "named_elsewhere",
     ]);
     for &t in &grid {
         let i = t - 1;
@@ -94,9 +124,13 @@ pub(crate) fn run(size: Size, posterior: &Posterior) -> Result<Report> {
             Some(posterior.set_error),
             improved.map(|improved| improved.swapped),
             improved.map(|improved| improved.weighted),
+            posterior.named.rmse.get(i).copied(),
+            posterior.named_elsewhere.rmse.get(i).copied(),
         ]);
     }
-    let curve = |errors: &[f64]| grid.iter().map(|&t| (t as f64, errors[t - 1])).collect::<Vec<_>>();
+    let curve = |errors: &[f64]| {
+        grid.iter().filter_map(|&t| Some((t as f64, *errors.get(t - 1)?))).collect::<Vec<_>>()
+    };
     let dots = |value: fn(&Improved) -> f64| {
         posterior.improved.iter().map(|improved| (improved.t as f64, value(improved))).collect::<Vec<_>>()
     };
@@ -112,6 +146,10 @@ pub(crate) fn run(size: Size, posterior: &Posterior) -> Result<Report> {
                 .named(&format!("random subsets against D (mean of {SUBSETS})")),
             Mark::line(curve(&posterior.herding.rmse_reference), RED).named("herding against the larger set"),
             Mark::line(curve(&posterior.herding.rmse), BLUE).named("herding against D"),
+            Mark::line(curve(&posterior.named_elsewhere.rmse), CYAN)
+                .width(0.9)
+                .named("with predictions of other messages named"),
+            Mark::line(curve(&posterior.named.rmse), DARK).named("with these predictions named"),
             Mark::dots(dots(|improved| improved.weighted), Shape::Circle, GREEN)
                 .named("with simplex weights"),
             Mark::dots(dots(|improved| improved.swapped), Shape::Square, PURPLE).named("with swap sweeps"),

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::convergence::log_grid;
-use crate::plot::{Axis, CYAN, Figure, Mark, Panel, RED};
+use crate::plot::{Axis, CYAN, Figure, Mark, PURPLE, Panel, RED};
 use crate::posterior::{Posterior, SUBSETS};
 use crate::report::{Finding, Report, Table};
 
@@ -28,6 +28,7 @@ pub(crate) fn run(posterior: &Posterior) -> Result<Report> {
         .collect();
     settled.sort_unstable();
     let herding_settled = settled_from(&posterior.herding.accuracy, posterior.accuracy);
+    let named_gap = gap(&posterior.named.accuracy, FROM);
     let findings = vec![
         Finding::claim(
             format!("largest distance of herding's accuracy from D's, T ≥ {FROM}"),
@@ -50,19 +51,26 @@ pub(crate) fn run(posterior: &Posterior) -> Result<Report> {
                 settled[settled.len() - 1]
             ),
         ),
+        Finding::note(
+            format!("largest distance where the predictions are named as functions of interest, T ≥ {FROM}"),
+            format!("{named_gap:.4}"),
+        ),
         Finding::note("accuracy of D", format!("{:.4}", posterior.accuracy)),
     ];
 
     let grid = log_grid(1, count, 300);
-    let mut header = vec!["t".to_owned(), "herding".to_owned(), "d".to_owned()];
+    let mut header = vec!["t".to_owned(), "herding".to_owned(), "d".to_owned(), "named".to_owned()];
     header.extend((1..=posterior.random.len()).map(|k| format!("random{k}")));
     let mut table = Table::new(header);
     for &t in &grid {
         let random = posterior.random.iter().map(|trace| Some(trace.accuracy[t - 1]));
         let row = [t as f64, posterior.herding.accuracy[t - 1], posterior.accuracy].map(Some);
-        table.push(row.into_iter().chain(random));
+        let named = posterior.named.accuracy.get(t - 1).copied();
+        table.push(row.into_iter().chain([named]).chain(random));
     }
-    let curve = |accuracy: &[f64]| grid.iter().map(|&t| (t as f64, accuracy[t - 1])).collect::<Vec<_>>();
+    let curve = |accuracy: &[f64]| {
+        grid.iter().filter_map(|&t| Some((t as f64, *accuracy.get(t - 1)?))).collect::<Vec<_>>()
+    };
     let mut marks: Vec<Mark> = posterior
         .random
         .iter()
@@ -72,6 +80,7 @@ pub(crate) fn run(posterior: &Posterior) -> Result<Report> {
         .collect();
     let level = vec![(1.0, posterior.accuracy), (count as f64, posterior.accuracy)];
     marks.push(Mark::line(level, RED).named("all of D"));
+    marks.push(Mark::line(curve(&posterior.named.accuracy), PURPLE).named("with the predictions named"));
     marks.push(Mark::line(curve(&posterior.herding.accuracy), DARK).named("herding"));
     let span = (posterior.accuracy - 0.015, posterior.accuracy + 0.008);
     let panel = Panel {

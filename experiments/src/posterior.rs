@@ -7,7 +7,9 @@ use rand_pcg::Pcg64;
 use rayon::prelude::*;
 use supersample::unwatched;
 use supersample::weights::{self, WeightRule};
-use supersample::{Domain, Empirical, Herder, Kernel, Points, RefineOptions, Refiner};
+use supersample::{
+    Empirical, Functions, Herder, Kernel, Part, Points, Pool, RefineOptions, Refiner,
+};
 
 use crate::Size;
 use crate::logistic::{LogisticPosterior, sigmoids_in_place};
@@ -27,6 +29,9 @@ const CHAINS: usize = 100;
 /// The paper does not say; 1 is what one takes for whitened inputs.
 pub(crate) const PRIOR_VARIANCE: f64 = 1.0;
 
+/// How much the named predictions count beside the joint distribution.
+pub(crate) const FUNCTIONS_WEIGHT: f64 = 1.0;
+
 /// Draws whose predictions are made by one matrix product.
 const BLOCK: usize = 250;
 
@@ -44,6 +49,8 @@ pub(crate) struct Sizes {
     pub(crate) reference_draws: usize,
     /// p̃ keeps one state in so many.
     pub(crate) reference_every: usize,
+    /// Super-samples where the predictions are named as functions of interest.
+    pub(crate) named: usize,
 }
 
 impl Sizes {
@@ -56,6 +63,7 @@ impl Sizes {
                 count: 2000,
                 reference_draws: 100_000,
                 reference_every: 20,
+                named: 1000,
             },
             Sizes {
                 burn_in: 5000,
@@ -64,6 +72,7 @@ impl Sizes {
                 count: 10_000,
                 reference_draws: 2_500_000,
                 reference_every: 20,
+                named: 3000,
             },
         )
     }
@@ -76,6 +85,11 @@ pub(crate) struct Posterior {
     prior_variance: f64,
     pub(crate) acceptance: f64,
     pub(crate) herding: Trace,
+    /// Herding that matches the test messages' predictions as functions of interest beside the joint distribution.
+    pub(crate) named: Trace,
+    /// The same number of other messages named instead, the first ones of the training set: what it does for the test
+    /// messages.
+    pub(crate) named_elsewhere: Trace,
     /// Bootstrap subsets of D.
     pub(crate) random: Vec<Trace>,
     /// The mean over the test messages of std(p(yₙ|xₙ, θ))/√|D|: the error D would have if its draws were independent.
@@ -121,6 +135,8 @@ impl Posterior {
             &training.is_spam,
             prior_variance,
         );
+        let elsewhere = with_intercept(&whitening, &training);
+        let elsewhere = TestSet::new(&elsewhere, dim, training.is_spam.clone()).first(test.is_spam.len());
         let test = TestSet::new(&with_intercept(&whitening, &test), dim, test.is_spam);
         let laplace = model.laplace();
 
@@ -136,7 +152,11 @@ impl Posterior {
         let reference = test.mean_over_chains(&mut chains, &sizes);
 
         eprintln!("posterior: herding");
-        let Herded { rows: picked, sets } = herd(&draws, sizes.count)?;
+        let pool = pool(&draws)?;
+        let Herded { rows: picked, sets } = herd(&pool, sizes.count)?;
+        eprintln!("posterior: herding with the predictions named");
+        let named = herd_named(&pool, &test.functions(&draws)?, sizes.named)?;
+        let named_elsewhere = herd_named(&pool, &elsewhere.functions(&draws)?, sizes.named / 3)?;
         let improved = sets
             .iter()
             .map(|ImprovedSet { t, swapped, weights }| Improved {
@@ -159,6 +179,8 @@ impl Posterior {
         Ok(Posterior {
             acceptance,
             herding: test.trace(&draws, &picked, &mean, &reference),
+            named: test.trace(&draws, &named, &mean, &reference),
+            named_elsewhere: test.trace(&draws, &named_elsewhere, &mean, &reference),
             random,
             std_line: std.iter().sum::<f64>() / std.len() as f64 / (sizes.draws as f64).sqrt(),
             set_error: rmse(&mean, &reference),
@@ -173,7 +195,7 @@ impl Posterior {
 
     /// How the draws were made, for the reports of both figures.
     pub(crate) fn method(&self) -> String {
-        let Sizes { burn_in, draws, every, count, reference_draws, reference_every } = self.sizes;
+        let Sizes { burn_in, draws, every, count, reference_draws, reference_every, .. } = self.sizes;
         format!(
             "Spambase, {TRAINING} training messages (seed {}), inputs whitened by PCA and an intercept, prior \
              N(0, {}·I); {CHAINS} Metropolis chains, proposal 2.38²/58 times the Laplace covariance, {burn_in} \
@@ -213,26 +235,39 @@ struct ImprovedSet {
     weights: Vec<f64>,
 }
 
-/// The rows of D that herding picks, D being whitened first, and what more work makes of them.
-fn herd(draws: &Array2<f32>, count: usize) -> Result<Herded> {
-    let dim = draws.ncols();
+/// D, whitened, to choose from.
+fn pool(draws: &Array2<f32>) -> Result<Pool> {
     let rows: Vec<f64> = draws.iter().map(|&v| f64::from(v)).collect();
-    let whitening = Whitening::learn(&rows, dim);
-    let pool = Points::from_vec(whitening.apply(&rows), whitening.dim())?;
-    let mu = Empirical::new(Kernel::gaussian(BANDWIDTH)?, pool.clone())?;
-    let mut herder = Herder::new(mu.clone(), Domain::Pool(pool.clone()))?;
+    let whitening = Whitening::learn(&rows, draws.ncols());
+    let points = Points::from_vec(whitening.apply(&rows), whitening.dim())?;
+    let mu = Empirical::new(Kernel::gaussian(BANDWIDTH)?, points.clone())?;
+    Ok(Pool::new(mu, points)?)
+}
+
+/// The rows of D that herding picks, and what more work makes of them.
+fn herd(pool: &Pool, count: usize) -> Result<Herded> {
+    let mut herder = Herder::over(pool.clone());
     herder.run(count);
     let rows = herder.indices().to_vec();
 
     let options = RefineOptions::default().repeats(true).max_sweeps(SWEEPS).ordered(false);
-    let refiner = Refiner::new(mu.clone(), pool.clone(), options)?;
+    let refiner = Refiner::over(pool.clone(), options)?;
     let improve = |t: usize| {
         let swapped = refiner.improve_rows(&rows[..t], &unwatched)?.rows;
-        let weights = weights::optimal(&mu, &pool.select(&rows[..t])?, WeightRule::Simplex)?.weights;
+        let points = pool.points().select(&rows[..t])?;
+        let weights = weights::optimal(&**pool.embedding(), &points, WeightRule::Simplex)?.weights;
         Ok(ImprovedSet { t, swapped, weights })
     };
     let sets = IMPROVED.into_iter().filter(|&t| t <= count).map(improve).collect::<Result<_>>()?;
     Ok(Herded { rows, sets })
+}
+
+/// The rows of D that herding picks where the means of these functions are matched beside the joint distribution.
+fn herd_named(pool: &Pool, values: &Points, count: usize) -> Result<Vec<usize>> {
+    let part = Part::functions(&Functions::new(values, None)?, values, FUNCTIONS_WEIGHT)?;
+    let mut herder = Herder::over(pool.clone().with_parts(vec![part])?);
+    herder.run(count);
+    Ok(herder.indices().to_vec())
 }
 
 /// The test messages, ready to be predicted by many θ at once.
@@ -246,6 +281,21 @@ impl TestSet {
     fn new(inputs: &[f64], dim: usize, is_spam: Vec<bool>) -> TestSet {
         let columns = Array2::from_shape_fn((dim, is_spam.len()), |(i, n)| inputs[n * dim + i] as f32);
         TestSet { columns, is_spam }
+    }
+
+    /// The first so many messages.
+    fn first(&self, count: usize) -> TestSet {
+        let columns = self.columns.slice(ndarray::s![.., ..count]).to_owned();
+        TestSet { columns, is_spam: self.is_spam[..count].to_vec() }
+    }
+
+    /// What every draw predicts of every message: functions of the draw.
+    fn functions(&self, draws: &Array2<f32>) -> Result<Points> {
+        let mut values = Vec::with_capacity(draws.nrows() * self.is_spam.len());
+        for block in draws.axis_chunks_iter(ndarray::Axis(0), BLOCK) {
+            values.extend(self.predictions(block).iter().map(|&p| f64::from(p)));
+        }
+        Ok(Points::from_vec(values, self.is_spam.len())?)
     }
 
     /// p(spam | xₙ, θ), one row for each θ.

@@ -222,7 +222,7 @@ fn bad_flags_are_refused_in_a_sentence() {
     assert!(refused("-n 1 --kernel linear --bandwidth median").contains("no effect on the linear kernel"));
     assert!(
         refused("-n 1 --kernel cosine")
-            .contains("gaussian, laplace, matern12, matern32, matern52, imq, linear")
+            .contains("gaussian, laplace, matern12, matern32, matern52, imq, linear, energy")
     );
     assert!(refused("-n 1 --scale log").starts_with("invalid value 'log' for '--scale"));
     assert!(refused("-n 1 --threads 0").starts_with("--threads is 0;"));

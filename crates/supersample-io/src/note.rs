@@ -112,7 +112,8 @@ impl fmt::Display for Note {
                 "the first row of {rows} files is the mean of the variational approximation, not a draw, and is left out"
             ),
             Note::MissingRows { rows, of } => {
-                write!(f, "{rows} of {of} rows have a missing value in a used column and are left out")
+                let (have, are) = if *rows == 1 { ("has", "is") } else { ("have", "are") };
+                write!(f, "{rows} of {of} rows {have} a missing value in a used column and {are} left out")
             }
             Note::LookLikeIds { columns } => write!(
                 f,

@@ -14,7 +14,7 @@ use supersample_sum::{Packed, Precision, Rows, Scores, Shape, instruction_set};
 /// Pairs are some ten of these apart whatever the dimension.
 const LENGTH: f64 = 0.03;
 
-const KERNELS: [(&str, Shape<'static>); 7] = [
+const KERNELS: [(&str, Shape<'static>); 9] = [
     ("gaussian", Shape::Gaussian { length: LENGTH }),
     ("laplace", Shape::Laplace { length: LENGTH }),
     ("matern12", Shape::Matern12 { length: LENGTH }),
@@ -22,6 +22,8 @@ const KERNELS: [(&str, Shape<'static>); 7] = [
     ("matern52", Shape::Matern52 { length: LENGTH }),
     ("imq", Shape::Imq { length: LENGTH }),
     ("linear", Shape::Linear),
+    ("energy", Shape::Energy),
+    ("manhattan(60)", Shape::Manhattan { length: 60.0 }),
 ];
 
 /// What a benchmark is about.
@@ -79,8 +81,8 @@ fn cases() -> Vec<Case> {
             cases.push(Case { name, kernel, n, dim, precision });
         }
         for (name, kernel) in KERNELS.into_iter().skip(1) {
-            // The linear kernel is f64 whatever is asked for.
-            if kernel != Shape::Linear || precision == Precision::Double {
+            // Kernels without a bound are f64 whatever is asked for.
+            if !matches!(kernel, Shape::Linear | Shape::Energy) || precision == Precision::Double {
                 cases.push(Case { name, kernel, n: 32_768, dim: 5, precision });
             }
         }

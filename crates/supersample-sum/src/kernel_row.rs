@@ -41,7 +41,15 @@ impl Packed {
     /// # Panics
     /// Where the row was not made by [`empty_row`](Self::empty_row) of these points.
     pub fn fill_row(&self, y: &[f64], row: &mut KernelRow) {
-        self.launch(FillRow { coordinates: &self.coordinates, y, row: &mut row.0 });
+        self.launch(FillRow { coordinates: &self.coordinates, y, added: None, row: &mut row.0 });
+    }
+
+    /// Adds `factor` times the kernel row of `y` to a row that is there.
+    ///
+    /// # Panics
+    /// Where the row is not of as many points, or of another precision.
+    pub fn add_to_row(&self, y: &[f64], factor: f64, row: &mut KernelRow) {
+        self.launch(FillRow { coordinates: &self.coordinates, y, added: Some(factor), row: &mut row.0 });
     }
 
     /// [`fill_row`](Self::fill_row), then `weight` times the row added to `sums`, and the largest score afterwards, as in
@@ -57,7 +65,25 @@ impl Packed {
         sums: &mut [f64],
         scores: Scores<'_>,
     ) -> Option<(usize, f64)> {
-        let row = FillRow { coordinates: &self.coordinates, y, row: &mut row.0 };
+        let row = FillRow { coordinates: &self.coordinates, y, added: None, row: &mut row.0 };
+        self.launch(KeepRowAndArgmax { row, weight, sums, scores })
+    }
+
+    /// [`add_to_row`](Self::add_to_row), then `weight` times the whole row added to `sums`, and the largest score
+    /// afterwards.
+    ///
+    /// # Panics
+    /// Where the row is not of as many points, or of another precision.
+    pub fn add_to_row_and_argmax(
+        &self,
+        y: &[f64],
+        factor: f64,
+        row: &mut KernelRow,
+        weight: f64,
+        sums: &mut [f64],
+        scores: Scores<'_>,
+    ) -> Option<(usize, f64)> {
+        let row = FillRow { coordinates: &self.coordinates, y, added: Some(factor), row: &mut row.0 };
         self.launch(KeepRowAndArgmax { row, weight, sums, scores })
     }
 }
@@ -65,6 +91,8 @@ impl Packed {
 struct FillRow<'a> {
     coordinates: &'a Coordinates,
     y: &'a [f64],
+    /// The factor where the row is added to what is there, `None` where it takes its place.
+    added: Option<f64>,
     row: &'a mut AnyRow,
 }
 
@@ -73,9 +101,11 @@ impl Task for FillRow<'_> {
 
     fn run<T: Lane, P: Profile<T>>(self, profile: P, panels: &Panels<T>) {
         let row = T::row(self.row).expect("a row of the precision of the points");
+        assert_eq!(row.len(), panels.len);
         let y = &self.coordinates.point::<T>(self.y)[..];
+        let added = self.added.map(T::from_f64);
         over_chunks(row, &panels.data, y.len(), row_value(y.len()), |_, row, panels| {
-            dispatch!(level(), simd => tile::fill_row(simd, profile, panels, y, row));
+            dispatch!(level(), simd => tile::fill_row(simd, profile, panels, y, added, row));
         });
     }
 }
@@ -91,16 +121,17 @@ impl Task for KeepRowAndArgmax<'_> {
     type Output = Option<(usize, f64)>;
 
     fn run<T: Lane, P: Profile<T>>(self, profile: P, panels: &Panels<T>) -> Option<(usize, f64)> {
-        let KeepRowAndArgmax { row: FillRow { coordinates, y, row }, weight, sums, scores } = self;
+        let KeepRowAndArgmax { row: FillRow { coordinates, y, added, row }, weight, sums, scores } = self;
         let row = T::row(row).expect("a row of the precision of the points");
+        assert_eq!(row.len(), panels.len);
         let y = &coordinates.point::<T>(y)[..];
-        let cost = row_value(y.len());
+        let (cost, added) = (row_value(y.len()), added.map(T::from_f64));
         let best = over_paired_chunks(sums, row, &panels.data, y.len(), cost, |start, sums, row, panels| {
             dispatch!(level(), simd => {
                 scores.search(start, sums, |range, sums| {
                     let places = range.start * y.len()..range.end.next_multiple_of(WIDTH) * y.len();
                     let row = &mut row[range];
-                    tile::fill_row(simd, profile, &panels[places], y, row);
+                    tile::fill_row(simd, profile, &panels[places], y, added, row);
                     add(row, weight, sums);
                 })
             })
@@ -129,17 +160,33 @@ impl KernelRow {
     /// The largest of wᵢ + kᵢ and the lowest index that has it; `None` where all are −∞.
     pub fn argmax_with(&self, w: &[f64]) -> Option<(usize, f64)> {
         match &self.0 {
-            ByLane::Mixed(values) => argmax_in_ranges(w, values),
-            ByLane::Double(values) => argmax_in_ranges(w, values),
+            ByLane::Mixed(values) => argmax_in_ranges(w, values, |_, sum| sum),
+            ByLane::Double(values) => argmax_in_ranges(w, values, |_, sum| sum),
         }
     }
 
-    /// All i with wᵢ + kᵢ ≥ `least`, in order, each with that sum.
-    pub fn at_least(&self, w: &[f64], least: f64, found: &mut Vec<(usize, f64)>) {
-        found.clear();
+    /// The largest of wᵢ + kᵢ + `scale`·noiseᵢ and the lowest index that has it; `None` where all are −∞.
+    ///
+    /// # Panics
+    /// Where there is less noise than there are points.
+    pub fn argmax_with_noise(&self, w: &[f64], noise: &[f32], scale: f64) -> Option<(usize, f64)> {
+        let noise = &noise[..w.len()];
+        let noisy = |i: usize, sum: f64| sum + scale * f64::from(noise[i]);
         match &self.0 {
-            ByLane::Mixed(values) => at_least_in_ranges(w, values, least, found),
-            ByLane::Double(values) => at_least_in_ranges(w, values, least, found),
+            ByLane::Mixed(values) => argmax_in_ranges(w, values, noisy),
+            ByLane::Double(values) => argmax_in_ranges(w, values, noisy),
+        }
+    }
+
+    /// Adds this row to `sums` and takes another from them.
+    ///
+    /// # Panics
+    /// Where the two are of different precision or length.
+    pub fn exchange(&self, other: &KernelRow, sums: &mut [f64]) {
+        match (&self.0, &other.0) {
+            (ByLane::Mixed(out), ByLane::Mixed(into)) => exchange_in_chunks(out, into, sums),
+            (ByLane::Double(out), ByLane::Double(into)) => exchange_in_chunks(out, into, sums),
+            _ => panic!("rows of one precision"),
         }
     }
 }
@@ -156,23 +203,34 @@ fn add_in_chunks<T: Lane>(values: &[T], weight: f64, sums: &mut [f64]) {
     });
 }
 
-fn argmax_in_ranges<T: Lane>(w: &[f64], values: &[T]) -> Option<(usize, f64)> {
+fn exchange_in_chunks<T: Lane>(out: &[T], into: &[T], sums: &mut [f64]) {
+    assert!(out.len() == sums.len() && into.len() == sums.len());
+    over_chunks(sums, out, 1, 2 * ADDITION, |first, sums, out| {
+        let into = &into[first..first + sums.len()];
+        dispatch!(level(), _ => exchange(out, into, sums));
+    });
+}
+
+/// The largest of `score(i, wᵢ + valueᵢ)`.
+fn argmax_in_ranges<T: Lane>(
+    w: &[f64],
+    values: &[T],
+    score: impl Fn(usize, f64) -> f64 + Sync,
+) -> Option<(usize, f64)> {
+    assert_eq!(w.len(), values.len());
     let best = over_ranges(w.len(), |range| {
-        let best = dispatch!(level(), _ => argmax(&w[range.clone()], &values[range.clone()]));
+        let of_range = |i: usize, sum: f64| score(range.start + i, sum);
+        let best = dispatch!(level(), _ => argmax(&w[range.clone()], &values[range.clone()], of_range));
         best.map(|(i, score)| (range.start + i, score))
     });
     best_of(best)
 }
 
-fn at_least_in_ranges<T: Lane>(w: &[f64], values: &[T], least: f64, found: &mut Vec<(usize, f64)>) {
-    let parts = over_ranges(w.len(), |range| {
-        let mut part = Vec::new();
-        dispatch!(level(), _ => {
-            at_least(&w[range.clone()], &values[range.clone()], range.start, least, &mut part);
-        });
-        part
-    });
-    parts.iter().for_each(|part| found.extend_from_slice(part));
+#[inline(always)]
+fn exchange<T: Lane>(out: &[T], into: &[T], sums: &mut [f64]) {
+    for (sum, (out, into)) in sums.iter_mut().zip(out.iter().zip(into)) {
+        *sum += out.to_f64() - into.to_f64();
+    }
 }
 
 #[inline(always)]
@@ -182,14 +240,14 @@ fn add<T: Lane>(values: &[T], weight: f64, sums: &mut [f64]) {
     }
 }
 
-/// The largest of w + values and the lowest index that has it; `None` where all are −∞.
+/// The largest of `score(i, wᵢ + valueᵢ)` and the lowest index that has it; `None` where all are −∞.
 #[inline(always)]
-fn argmax<T: Lane>(w: &[f64], values: &[T]) -> Option<(usize, f64)> {
+fn argmax<T: Lane>(w: &[f64], values: &[T], score: impl Fn(usize, f64) -> f64) -> Option<(usize, f64)> {
     /// What is looked through twice when it holds the largest.
     const BLOCK: usize = 512;
     /// Running maxima side by side: no chain of dependent comparisons.
     const LANES: usize = 32;
-    let score = |i: usize| w[i] + values[i].to_f64();
+    let score_at = |i: usize| score(i, w[i] + values[i].to_f64());
     let (mut best, mut best_block) = (f64::NEG_INFINITY, 0..0);
     for start in (0..w.len()).step_by(BLOCK) {
         let end = (start + BLOCK).min(w.len());
@@ -198,35 +256,18 @@ fn argmax<T: Lane>(w: &[f64], values: &[T]) -> Option<(usize, f64)> {
         let chunks = w[block.clone()].as_chunks::<LANES>().0.iter();
         for (w, values) in chunks.zip(values[block.clone()].as_chunks::<LANES>().0) {
             for lane in 0..LANES {
-                let score = w[lane] + values[lane].to_f64();
+                let score = score(i + lane, w[lane] + values[lane].to_f64());
                 lanes[lane] = if score > lanes[lane] { score } else { lanes[lane] };
             }
             i += LANES;
         }
-        let rest = (i..end).map(score).fold(f64::NEG_INFINITY, f64::max);
+        let rest = (i..end).map(score_at).fold(f64::NEG_INFINITY, f64::max);
         let largest = lanes.into_iter().fold(rest, f64::max);
         if largest > best {
             (best, best_block) = (largest, block);
         }
     }
-    best_block.into_iter().find(|&i| score(i) == best).map(|i| (i, best))
-}
-
-#[inline(always)]
-fn at_least<T: Lane>(w: &[f64], values: &[T], first: usize, least: f64, found: &mut Vec<(usize, f64)>) {
-    const BLOCK: usize = 64;
-    for (b, (w, values)) in w.chunks(BLOCK).zip(values.chunks(BLOCK)).enumerate() {
-        // Most blocks hold none, and are passed over without a branch for each number.
-        let mut holds_some = false;
-        for (w, value) in w.iter().zip(values) {
-            holds_some |= w + value.to_f64() >= least;
-        }
-        if holds_some {
-            let scores = w.iter().zip(values).map(|(w, value)| w + value.to_f64()).enumerate();
-            let within = scores.filter(|(_, score)| *score >= least);
-            found.extend(within.map(|(i, score)| (first + b * BLOCK + i, score)));
-        }
-    }
+    best_block.into_iter().find(|&i| score_at(i) == best).map(|i| (i, best))
 }
 
 #[cfg(test)]
@@ -256,12 +297,17 @@ mod tests {
                 }
                 let plain = (0..n).map(|i| (i, w[i] + row.get(i))).filter(|(_, s)| *s > f64::NEG_INFINITY);
                 assert_eq!(row.argmax_with(&w), plain.clone().reduce(better));
-                let mut found = vec![(9, 9.0)];
-                row.at_least(&w, 0.5, &mut found);
-                assert_eq!(found, plain.filter(|(_, s)| *s >= 0.5).collect::<Vec<_>>());
+                let noise: Vec<f32> = numbers(n + 1, 37.719).iter().map(|&x| x as f32).collect();
+                let noisy = plain.map(|(i, sum)| (i, sum + 0.7 * f64::from(noise[i])));
+                assert_eq!(row.argmax_with_noise(&w, &noise, 0.7), noisy.reduce(better));
                 let mut sums = w.clone();
                 row.add_to(-2.0, &mut sums);
                 assert!((0..n).all(|i| sums[i] == w[i] - 2.0 * row.get(i)));
+                let mut other = packed.empty_row();
+                packed.fill_row(points.row(n / 2), &mut other);
+                sums.clone_from(&w);
+                row.exchange(&other, &mut sums);
+                assert!((0..n).all(|i| sums[i] == w[i] + (row.get(i) - other.get(i))));
             }
         }
     }

@@ -6,7 +6,7 @@
 
 use crate::lanes::Lane;
 use crate::panels::Panels;
-use crate::profile::{Gaussian, Gaussians, Imq, Laplace, Linear, Matern, Profile};
+use crate::profile::{Energy, Gaussian, Gaussians, Imq, Laplace, Linear, Manhattan, Matern, Profile};
 use crate::shape::Shape;
 
 /// Something that depends on the lane: f32 or f64.
@@ -50,5 +50,7 @@ fn launch_in<T: Lane, K: Task>(kernel: &Shape, panels: &Panels<T>, task: K) -> K
         Shape::Matern52 { .. } => task.run(Matern::<2>, panels),
         Shape::Imq { .. } => task.run(Imq, panels),
         Shape::Linear => task.run(Linear, panels),
+        Shape::Energy => task.run(Energy, panels),
+        Shape::Manhattan { .. } => task.run(Manhattan, panels),
     }
 }

@@ -56,6 +56,16 @@ impl Packed {
         Packed { coordinates: coordinates.into(), panels: panels.into() }
     }
 
+    /// The points in coordinates of their own and in exactly this precision, for sums of which nobody asks more.
+    pub fn forced(kernel: Shape<'_>, points: Rows<'_>, precision: Precision) -> Packed {
+        let coordinates = Coordinates::new(kernel, points);
+        let panels = match precision {
+            Precision::Mixed => ByLane::Mixed(Panels::new(points, &coordinates)),
+            Precision::Double => ByLane::Double(Panels::new(points, &coordinates)),
+        };
+        Packed { coordinates: coordinates.into(), panels: panels.into() }
+    }
+
     /// Other points in the coordinates and precision of these, so that sums between the two are possible and a point
     /// that is in both is rounded alike. `None` where the other points are spread too wide for the precision.
     pub fn beside(&self, points: Rows<'_>) -> Option<Packed> {
@@ -65,6 +75,28 @@ impl Packed {
             ByLane::Double(_) => ByLane::Double(Panels::new(points, &self.coordinates)),
         };
         Some(Packed { coordinates: self.coordinates.clone(), panels: panels.into() })
+    }
+
+    /// Some of these points, or points like them, in the coordinates and precision of these whatever their spread.
+    pub fn forced_beside(&self, points: Rows<'_>) -> Packed {
+        let panels = match *self.panels {
+            ByLane::Mixed(_) => ByLane::Mixed(Panels::new(points, &self.coordinates)),
+            ByLane::Double(_) => ByLane::Double(Panels::new(points, &self.coordinates)),
+        };
+        Packed { coordinates: self.coordinates.clone(), panels: panels.into() }
+    }
+
+    /// No points yet, in the coordinates and precision of these; for [`push`](Self::push).
+    pub fn none_beside(&self) -> Packed {
+        self.forced_beside(Rows::new(&[], self.coordinates.dim()))
+    }
+
+    /// One more point at the end, rounded as it would be among these.
+    pub fn push(&mut self, point: &[f64]) {
+        match Arc::make_mut(&mut self.panels) {
+            ByLane::Mixed(panels) => panels.push(point, &self.coordinates),
+            ByLane::Double(panels) => panels.push(point, &self.coordinates),
+        }
     }
 
     /// These points, as they have been rounded, for sums in f64.
@@ -111,6 +143,20 @@ impl Packed {
     /// Adds `weight`·k(xᵢ, y) to `sums[i]`.
     pub fn add_row(&self, y: &[f64], weight: f64, sums: &mut [f64]) {
         self.launch(AddRow { coordinates: &self.coordinates, y, weight, sums });
+    }
+
+    /// Σᵢ k(xᵢ, y) over all points x.
+    pub fn row_sum(&self, y: &[f64]) -> f64 {
+        let mut values = vec![0.0; self.len()];
+        self.add_row(y, 1.0, &mut values);
+        values.iter().sum()
+    }
+
+    fn len(&self) -> usize {
+        match &*self.panels {
+            ByLane::Mixed(panels) => panels.len,
+            ByLane::Double(panels) => panels.len,
+        }
     }
 
     /// [`add_row`](Self::add_row), and the largest of factor·μᵢ + sumᵢ + offsetᵢ afterwards with the lowest index that

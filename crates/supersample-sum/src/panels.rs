@@ -33,6 +33,10 @@ impl Coordinates {
         Coordinates { unit: unit(&kernel), kernel: kernel.into_owned(), centre }
     }
 
+    pub(crate) fn dim(&self) -> usize {
+        self.centre.len()
+    }
+
     /// The kernel whose unit it is.
     pub fn kernel(&self) -> &Shape<'static> {
         &self.kernel
@@ -66,10 +70,10 @@ impl Coordinates {
     /// Rounding moves a point at distance R by at most R·u, u = 2⁻²⁴, and so the distance s of a pair by 2Ru; summing d
     /// coordinates in blocks costs another (block + d/block + 3)·u·s in the exponent. With |∂k/∂s| ≤ 1 in the units of
     /// the kernel and s·k(s) ≤ 1/(e·ln 2) for the exponential kernels, the two add up to the bound; the exponential
-    /// itself adds 2.5e-7.
+    /// itself adds 2.5e-7. A distance that no kernel dampens has s ≤ 2R in place of s·k(s).
     pub(crate) fn mixed_error(&self, points: Rows<'_>) -> f64 {
         let kernel = &self.kernel;
-        if kernel.distance() == Distance::Dot {
+        if matches!(kernel, Shape::Linear | Shape::Energy) {
             return f64::INFINITY; // not bounded, so not safe
         }
         let origin = &self.centre;
@@ -87,7 +91,8 @@ impl Coordinates {
         };
         let dim = points.dim() as f64;
         let additions = dim.min(COORDINATE_BLOCK as f64) + dim / COORDINATE_BLOCK as f64 + 3.0;
-        0.5 * f64::from(f32::EPSILON) * (2.0 * radius * enlarged + 0.54 * additions) + 2.5e-7
+        let dampened = if matches!(kernel, Shape::Manhattan { .. }) { 2.0 * radius } else { 0.54 };
+        0.5 * f64::from(f32::EPSILON) * (2.0 * radius * enlarged + dampened * additions) + 2.5e-7
     }
 }
 
@@ -116,6 +121,16 @@ impl<T: Lane> Panels<T> {
             }
         }
         Panels { data, len, dim }
+    }
+
+    /// One more point at the end.
+    pub(crate) fn push(&mut self, point: &[f64], coordinates: &Coordinates) {
+        let (panel, place) = (self.len / WIDTH, self.len % WIDTH);
+        self.data.resize((panel + 1) * WIDTH * self.dim, T::ZERO);
+        for (column, &x) in point.iter().enumerate() {
+            self.data[(panel * self.dim + column) * WIDTH + place] = coordinates.coordinate(column, x);
+        }
+        self.len += 1;
     }
 
     /// The panels that hold points `start` up to `end`, where `start` begins a panel.
@@ -156,6 +171,9 @@ mod tests {
         // Point 16 is alone in the second panel, and the rest is the centre.
         assert_eq!(panels.range(16, 17)[..3], [8.0, 0.0, 0.0]);
         assert_eq!(panels.padded_weights(&[1.0; 17])[15..18], [1.0, 1.0, 0.0]);
+        let mut grown = Panels::<f32>::new(Rows::new(&[], 2), &coordinates);
+        points.iter().for_each(|point| grown.push(point, &coordinates));
+        assert_eq!((grown.data, grown.len), (panels.data, 17));
     }
 
     #[test]

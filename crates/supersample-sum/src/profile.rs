@@ -54,8 +54,8 @@ pub(crate) fn unit(kernel: &Shape) -> f64 {
         Shape::Laplace { length } | Shape::Matern12 { length } => LOG2_E / length,
         Shape::Matern32 { length } => 3f64.sqrt() * LOG2_E / length,
         Shape::Matern52 { length } => 5f64.sqrt() * LOG2_E / length,
-        Shape::Imq { length } => 1.0 / length,
-        Shape::Linear => 1.0,
+        Shape::Imq { length } | Shape::Manhattan { length } => 1.0 / length,
+        Shape::Linear | Shape::Energy => 1.0,
     }
 }
 
@@ -177,6 +177,36 @@ impl<T: Lane> Profile<T> for Linear {
     #[inline(always)]
     fn accumulate<S: Simd>(self, acc: One<S, T>, x: T, y: Vector<S, T>) -> One<S, T> {
         One(y.mul_add(Vector::<S, T>::splat(y.token(), x), acc.0))
+    }
+    #[inline(always)]
+    fn value<S: Simd>(self, _: S, acc: One<S, T>) -> Vector<S, T> {
+        acc.0
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct Energy;
+
+impl<T: Lane> Profile<T> for Energy {
+    type Acc<S: Simd> = One<S, T>;
+    #[inline(always)]
+    fn accumulate<S: Simd>(self, acc: One<S, T>, x: T, y: Vector<S, T>) -> One<S, T> {
+        minus_square::<S, T>(acc, x, y)
+    }
+    #[inline(always)]
+    fn value<S: Simd>(self, _: S, acc: One<S, T>) -> Vector<S, T> {
+        -root::<S, T>(acc)
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct Manhattan;
+
+impl<T: Lane> Profile<T> for Manhattan {
+    type Acc<S: Simd> = One<S, T>;
+    #[inline(always)]
+    fn accumulate<S: Simd>(self, acc: One<S, T>, x: T, y: Vector<S, T>) -> One<S, T> {
+        One(acc.0 - (y - x).abs())
     }
     #[inline(always)]
     fn value<S: Simd>(self, _: S, acc: One<S, T>) -> Vector<S, T> {

@@ -45,6 +45,13 @@ pub enum Shape<'a> {
     },
     /// x·y
     Linear,
+    /// −r, which is positive definite only on differences of equal mass.
+    Energy,
+    /// −|x−y|₁/ℓ, which is positive definite only on differences of equal mass.
+    Manhattan {
+        /// ℓ
+        length: f64,
+    },
 }
 
 /// What a kernel is a function of.
@@ -83,13 +90,15 @@ impl Shape<'_> {
             Shape::Matern52 { length } => Shape::Matern52 { length },
             Shape::Imq { length } => Shape::Imq { length },
             Shape::Linear => Shape::Linear,
+            Shape::Energy => Shape::Energy,
+            Shape::Manhattan { length } => Shape::Manhattan { length },
         }
     }
 
     /// The distance this kernel is a function of.
     pub fn distance(&self) -> Distance {
         match self {
-            Shape::Laplace { .. } => Distance::Manhattan,
+            Shape::Laplace { .. } | Shape::Manhattan { .. } => Distance::Manhattan,
             Shape::Linear => Distance::Dot,
             _ => Distance::SquaredEuclidean,
         }
@@ -100,17 +109,18 @@ impl Shape<'_> {
         self.profile(self.distance().between(x, y))
     }
 
-    /// k(x, x): 1 for every kernel but the linear one.
+    /// k(x, x).
     pub fn diagonal(&self, x: &[f64]) -> f64 {
-        match self {
-            Shape::Linear => Distance::Dot.between(x, x),
-            _ => 1.0,
-        }
+        self.constant_diagonal().unwrap_or_else(|| Distance::Dot.between(x, x))
     }
 
-    /// Whether k(x, x) is the same for every x.
-    pub fn has_constant_diagonal(&self) -> bool {
-        !matches!(self, Shape::Linear)
+    /// k(x, x), where it is the same for every x: 0 for distances with a minus sign, 1 for all others but the linear kernel.
+    pub fn constant_diagonal(&self) -> Option<f64> {
+        match self {
+            Shape::Linear => None,
+            Shape::Energy | Shape::Manhattan { .. } => Some(0.0),
+            _ => Some(1.0),
+        }
     }
 
     /// Adds `scale`·∇ₓk(x, y) to `gradient` and returns k(x, y). Costs d.
@@ -150,10 +160,12 @@ impl Shape<'_> {
             }
             Shape::Imq { length } => (1.0 + s / (length * length)).sqrt().recip(),
             Shape::Linear => s,
+            Shape::Energy => -s.sqrt(),
+            Shape::Manhattan { length } => -s / length,
         }
     }
 
-    /// [`profile`](Self::profile) and its derivative, which is taken as 0 at the kink of `Matern12`.
+    /// [`profile`](Self::profile) and its derivative, which is taken as 0 at the kinks of `Matern12` and `Energy`.
     pub fn profile_and_slope(&self, s: f64) -> (f64, f64) {
         let value = self.profile(s);
         let slope = match self {
@@ -163,7 +175,7 @@ impl Shape<'_> {
                 slopes.sum::<f64>() / lengths.len() as f64
             }
             Shape::Laplace { length } => -value / length,
-            Shape::Matern12 { .. } if s == 0.0 => 0.0,
+            Shape::Matern12 { .. } | Shape::Energy if s == 0.0 => 0.0,
             Shape::Matern12 { length } => -0.5 * value / (length * s.sqrt()),
             // With v = c·r, the polynomial in front of the exponential is divided out of the value again.
             Shape::Matern32 { length } => {
@@ -177,6 +189,8 @@ impl Shape<'_> {
             }
             Shape::Imq { length } => -0.5 / (length * length) * value.powi(3),
             Shape::Linear => 1.0,
+            Shape::Energy => -0.5 / s.sqrt(),
+            Shape::Manhattan { length } => -1.0 / length,
         };
         (value, slope)
     }
@@ -219,13 +233,13 @@ mod tests {
     }
 
     #[test]
-    fn at_its_own_point_a_kernel_is_one_and_its_gradient_finite() {
+    fn at_its_own_point_a_kernel_is_its_diagonal_and_its_gradient_finite() {
         let x = [0.3, -0.2];
         for (name, kernel) in kernels() {
             let mut gradient = [0.0; 2];
             assert_eq!(kernel.add_gradient(&x, &x, 1.0, &mut gradient), kernel.diagonal(&x), "{name}");
-            if kernel.has_constant_diagonal() {
-                assert_eq!((kernel.diagonal(&x), gradient), (1.0, [0.0; 2]), "{name}");
+            if let Some(constant) = kernel.constant_diagonal() {
+                assert_eq!((kernel.value(&x, &x), gradient), (constant, [0.0; 2]), "{name}");
             }
         }
     }

@@ -30,6 +30,8 @@ pub(crate) fn kernels() -> Vec<(String, Shape<'static>)> {
         Shape::Matern52 { length: 2.0 },
         Shape::Imq { length: 2.0 },
         Shape::Linear,
+        Shape::Energy,
+        Shape::Manhattan { length: 60.0 },
     ];
     kernels.into_iter().map(|kernel| (format!("{kernel:?}"), kernel)).collect()
 }
@@ -53,10 +55,11 @@ fn random_points(n: usize, dim: usize, seed: u64) -> Points {
     Points { values: (0..n * dim).map(|_| scale * rng.random_range(-1.0..1.0)).collect(), dim }
 }
 
-/// Kernel values are of size 1, and so are their sums; but for the linear kernel they are also positive.
+/// Kernel values are of size 1, and so are their sums; but for the linear and the energy kernel they are also of one sign, so
+/// that nothing cancels in what is added to them.
 fn assert_close(got: &[f64], want: &[f64], tolerance: f64, what: &str) {
     assert_eq!(got.len(), want.len(), "{what}");
-    let least = if what.starts_with("Linear") { 1.0 } else { 1e-3 };
+    let least = if what.starts_with("Linear") || what.starts_with("Energy") { 1.0 } else { 1e-3 };
     for (i, (got, want)) in got.iter().zip(want).enumerate() {
         assert!((got - want).abs() <= tolerance * want.abs().max(least), "{what}, row {i}: {got} {want}");
     }
@@ -72,7 +75,7 @@ fn check_means(precision: Precision, tolerance: f64) {
         let weights: Vec<f64> = (0..n).map(|i| (i % 4) as f64 / n as f64 + 1e-3).collect();
         for (text, kernel) in kernels() {
             let packed = Packed::new(kernel.clone(), points.rows(), precision);
-            if kernel == Shape::Linear {
+            if matches!(kernel, Shape::Linear | Shape::Energy) {
                 assert_eq!(packed.precision(), Precision::Double);
             } else {
                 assert_eq!(packed.precision(), precision, "{text}");
@@ -140,8 +143,38 @@ fn rows_and_maxima_agree_with_their_twins() {
                     let mut row = packed.empty_row();
                     packed.fill_row(y, &mut row);
                     assert!((0..n).all(|i| kept.get(i) == row.get(i)), "{text}");
+                    // A second row added to a kept one, alone and fused.
+                    let z = points.rows().row(n / 3);
+                    let more = scalar::row(&kernel, points.rows(), z);
+                    packed.add_to_row(z, 0.5, &mut row);
+                    let sum: Vec<f64> = (0..n).map(|i| row.get(i)).collect();
+                    let want: Vec<f64> = (0..n).map(|i| kept.get(i) + 0.5 * more[i]).collect();
+                    assert_close(&sum, &want, 2.0 * tolerance, &text);
+                    let mut fused = vec![0.25; n];
+                    let best = packed.add_to_row_and_argmax(z, 0.5, &mut kept, 2.0, &mut fused, scores);
+                    assert!((0..n).all(|i| kept.get(i) == sum[i]), "{text}");
+                    assert!((0..n).all(|i| fused[i] == 0.25 + 2.0 * sum[i]), "{text}");
+                    assert_eq!(best, scores.argmax(&mut fused), "{text}");
                 }
             }
+        }
+    }
+}
+
+#[test]
+fn points_that_come_one_by_one_sum_as_if_packed_at_once() {
+    let points = random_points(37, 3, 21);
+    for (text, kernel) in kernels() {
+        for precision in [Precision::Mixed, Precision::Double] {
+            let packed = Packed::forced(kernel.clone(), points.rows(), precision);
+            assert_eq!(packed.precision(), precision);
+            let mut grown = packed.none_beside();
+            assert_eq!(grown.row_sum(points.rows().row(0)), 0.0);
+            points.rows().iter().for_each(|point| grown.push(point));
+            let y = points.rows().row(5);
+            let want: f64 = scalar::row(&kernel, points.rows(), y).iter().sum();
+            assert_eq!(grown.row_sum(y), packed.row_sum(y), "{text}");
+            assert!((grown.row_sum(y) - want).abs() < 37.0 * 1e-6, "{text}");
         }
     }
 }

@@ -212,19 +212,23 @@ pub(crate) fn add_row<S: Simd, T: Lane, P: Profile<T>>(
     }
 }
 
-/// One kernel row by itself: k(xᵢ, y) for the points x of the panels.
+/// One kernel row by itself: k(xᵢ, y) for the points x of the panels, or so many times it added to what is there.
 #[inline(always)]
 pub(crate) fn fill_row<S: Simd, T: Lane, P: Profile<T>>(
     simd: S,
     profile: P,
     panels: &[T],
     y: &[T],
+    added: Option<T>,
     row: &mut [T],
 ) {
     for (row, panel) in row.chunks_mut(WIDTH).zip(panels.chunks_exact(y.len() * WIDTH)) {
         let values = panel_values::<S, T, P>(simd, profile, panel, y);
         // A last panel may hold fewer points than its places.
-        row.copy_from_slice(&values[..row.len()]);
+        match added {
+            None => row.copy_from_slice(&values[..row.len()]),
+            Some(factor) => row.iter_mut().zip(values).for_each(|(sum, value)| *sum += factor * value),
+        }
     }
 }
 

@@ -76,7 +76,7 @@ pub enum Error {
     },
     /// A kernel was asked for by a text that names none.
     #[error(
-        "'{text}' is not a kernel: {reason}; write for example gaussian(0.73), gaussian(0.5,1,2), laplace(1), matern12(1), matern32(1), matern52(1), imq(1) or linear"
+        "'{text}' is not a kernel: {reason}; write for example gaussian(0.73), gaussian(0.5,1,2), laplace(1), matern12(1), matern32(1), matern52(1), imq(1), linear or energy"
     )]
     UnknownKernel {
         /// The text as given.
@@ -130,6 +130,57 @@ pub enum Error {
         index: usize,
         /// The offending value.
         value: f64,
+    },
+    /// A function of the rows whose mean is to be matched is the same for every row.
+    #[error(
+        "function {column} is constant on the rows that count, so its mean is matched by any of them; leave it out"
+    )]
+    ConstantFunction {
+        /// Which function, from 0.
+        column: usize,
+    },
+    /// A function of a row is NaN or infinite. Row and column count from 0.
+    #[error(
+        "function {column} of row {row} is {value}; every function must be a finite number, so drop the row or the function"
+    )]
+    NonFiniteFunction {
+        /// The row, from 0.
+        row: usize,
+        /// Which function, from 0.
+        column: usize,
+        /// The offending value.
+        value: f64,
+    },
+    /// Functions of a subset were given where there are none to hold them against.
+    #[error("functions of the subset were given, but the problem has none; name them when it is made")]
+    NoFunctions,
+    /// Something that has a row for each row of the pool has another number of them.
+    #[error("{what} have {found} rows, but there are {expected}; give one for each row, in the same order")]
+    RowCount {
+        /// What has rows.
+        what: &'static str,
+        /// How many it has.
+        found: usize,
+        /// How many are needed.
+        expected: usize,
+    },
+    /// Something was asked for that works without parts only.
+    #[error(
+        "{what} knows points but not their parts (marginals or functions); leave the parts out, or choose rows of the pool"
+    )]
+    NotWithParts {
+        /// What was asked for.
+        what: &'static str,
+    },
+    /// A kernel that compares equal masses only was given others.
+    #[error("the kernel {kernel} compares equal masses only, but {what}; {advice}")]
+    UnequalMasses {
+        /// The kernel as it prints itself.
+        kernel: String,
+        /// What has another mass.
+        what: &'static str,
+        /// What to do instead.
+        advice: &'static str,
     },
     /// Weights that are all zero describe no distribution.
     #[error("all weights are zero; at least one must be positive")]

@@ -11,6 +11,9 @@
 //!
 //! With w0 = μ, the default, this is eq. 8 times T+1, the greedy step on the error E_T of eq. 9. Where k(x, x) varies
 //! that step needs −k(x, x)/2 as well (expand E²_{T+1} in φ(x)), and the score then contains it.
+//!
+//! A pool may have parts that are matched beside the joint distribution of its rows. Then k in the score is the sum of
+//! their kernels (`pool/sum_of_parts.rs`), and w is greedy on D; E_T, ‖w_T‖ and the margin are still those of the joint part.
 
 mod space;
 
@@ -76,7 +79,7 @@ pub struct Pick {
     pub index: Option<usize>,
     /// The point.
     pub point: Box<[f64]>,
-    /// The score by which it won (eq. 7).
+    /// The score by which it won (eq. 7), that of the sum where parts are matched.
     pub score: f64,
     /// E_T, the MMD between the target and the points chosen up to here (eq. 9); `None` where ‖μ‖² is not known. It
     /// does not fall at every step. Below [`Pool::error_floor`] it is rounding noise, and 0 where
@@ -84,7 +87,8 @@ pub struct Pick {
     pub error: Option<f64>,
     /// E_T² as computed, a difference of near-equal numbers that rounding can make slightly negative.
     pub squared_error: Option<f64>,
-    /// ‖w_T‖ after this pick, which stays bounded where the rate O(1/T) holds (eq. 14).
+    /// ‖w_T‖ after this pick, which stays bounded where the rate O(1/T) holds (eq. 14). `None` under
+    /// the energy kernel, which has no norm for it.
     pub weight_norm: Option<f64>,
     /// The margin of eq. 15: the cosine between w before this pick and φ(x) − μ. `None` where one of them vanishes.
     pub margin: Option<f64>,
@@ -178,9 +182,20 @@ impl Herder {
         Herder { scores, ..self }.restart()
     }
 
-    /// Starts from this function instead of μ, with no picks yet.
+    /// Starts from this function instead of μ, with no picks yet. Where the pool has parts only [`Start::Mean`] and
+    /// [`Start::Zero`] are possible: parts know the rows of the pool and nothing else.
     pub fn start(mut self, start: Start) -> Result<Herder> {
         let mu = self.pool.embedding().clone();
+        if self.pool.has_parts() && matches!(start, Start::Function(_) | Start::Given { .. }) {
+            return Err(Error::NotWithParts { what: "a start from a function or from given points" });
+        }
+        if mu.kernel().needs_equal_masses() && matches!(start, Start::Function(_)) {
+            return Err(Error::UnequalMasses {
+                kernel: mu.kernel().to_string(),
+                what: "a function has any",
+                advice: "start from the mean, from zero or from given points",
+            });
+        }
         let mut function_values = None;
         self.ledger = match &start {
             Start::Mean | Start::Given { .. } => Ledger::new(mu, 1.0),

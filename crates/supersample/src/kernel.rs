@@ -25,9 +25,17 @@ use crate::{Error, Result};
 /// | `matern52(ℓ)` | (1+√5 r/ℓ+5r²/(3ℓ²))·exp(−√5 r/ℓ) | 0 |
 /// | `imq(ℓ)` | (1+r²/ℓ²)^(−1/2) | 0 |
 /// | `linear` | x·y | y |
+/// | `energy` | −r | none; 0 is returned |
 ///
-/// k(x, x) = 1 for all but `linear`. A sum of Gaussians is divided by their number to keep that so: it picks the
+/// k(x, x) = 1 for all but `linear`, and 0 for `energy`. A sum of Gaussians is divided by their number to keep that so: it picks the
 /// same points as the plain sum.
+///
+/// `energy` has no bandwidth and sees differences at every scale, far tails included; its MMD is the energy distance, and
+/// points that lower it are called support points. It is positive definite only on differences of equal mass. That is
+/// all that choosing needs: with any g, k(x, y) + g(x) + g(y) gives the same score of eq. 8 up to a constant,
+/// because (T+1)·g(x) − T·g(x) − g(x) = 0 where the last term is that of −k(x, x)/2, and the same E_T and worth. With
+/// g(x) = ‖x − z‖ for any centre z it is positive definite, and where weights are solved for that one is used. What
+/// has no equal masses, ‖w_T‖, the margin and weights whose sum is free, is not defined for it and is left out or refused.
 ///
 /// ```
 /// use supersample::Kernel;
@@ -86,6 +94,8 @@ pub enum Kernel {
     },
     /// x·y
     Linear,
+    /// −r
+    Energy,
 }
 
 impl Kernel {
@@ -136,11 +146,22 @@ impl Kernel {
         Kernel::Linear
     }
 
-    /// The names a kernel can have, in the order of the table above.
-    pub const NAMES: [&'static str; 7] =
-        ["gaussian", "laplace", "matern12", "matern32", "matern52", "imq", "linear"];
+    /// −r, whose MMD is the energy distance: no bandwidth, and equal masses only.
+    pub fn energy() -> Kernel {
+        Kernel::Energy
+    }
 
-    /// The kernel of this name with these bandwidths: several for `gaussian`, none for `linear`, one for the others.
+    /// The names a kernel can have, in the order of the table above.
+    pub const NAMES: [&'static str; 8] =
+        ["gaussian", "laplace", "matern12", "matern32", "matern52", "imq", "linear", "energy"];
+
+    /// Whether the kernel of this name has a bandwidth.
+    pub fn takes_bandwidth(name: &str) -> bool {
+        Kernel::named(name, &[]).is_err()
+    }
+
+    /// The kernel of this name with these bandwidths: several for `gaussian`, none for `linear` and `energy`, one for
+    /// the others.
     pub fn named(name: &str, bandwidths: &[f64]) -> Result<Kernel> {
         let unknown = |reason| Error::UnknownKernel { text: name.to_string(), reason };
         match (name, bandwidths) {
@@ -151,7 +172,9 @@ impl Kernel {
             ("matern52", &[bandwidth]) => Kernel::matern52(bandwidth),
             ("imq", &[bandwidth]) => Kernel::imq(bandwidth),
             ("linear", []) => Ok(Kernel::Linear),
+            ("energy", []) => Ok(Kernel::Energy),
             ("linear", _) => Err(unknown("linear takes no bandwidth")),
+            ("energy", _) => Err(unknown("energy takes no bandwidth")),
             (known, []) if Kernel::NAMES.contains(&known) => Err(unknown("it needs a bandwidth")),
             (known, _) if Kernel::NAMES.contains(&known) => {
                 Err(unknown("only gaussian takes several bandwidths"))
@@ -170,10 +193,11 @@ impl Kernel {
             Kernel::Matern52 { .. } => "matern52",
             Kernel::Imq { .. } => "imq",
             Kernel::Linear => "linear",
+            Kernel::Energy => "energy",
         }
     }
 
-    /// The bandwidths: one for most kernels, several for a sum of Gaussians, none for the linear kernel.
+    /// The bandwidths: one for most kernels, several for a sum of Gaussians, none for the linear and the energy kernel.
     pub fn bandwidths(&self) -> &[f64] {
         match self {
             Kernel::Gaussian { bandwidth }
@@ -183,7 +207,7 @@ impl Kernel {
             | Kernel::Matern52 { bandwidth }
             | Kernel::Imq { bandwidth } => std::slice::from_ref(bandwidth),
             Kernel::Gaussians { bandwidths } => bandwidths,
-            Kernel::Linear => &[],
+            Kernel::Linear | Kernel::Energy => &[],
         }
     }
 
@@ -192,14 +216,24 @@ impl Kernel {
         self.shape().value(x, y)
     }
 
-    /// k(x, x): 1 for every kernel but the linear one.
+    /// k(x, x): 1 for every kernel but the linear one and `energy`, whose is 0.
     pub fn diagonal(&self, x: &[f64]) -> f64 {
         self.shape().diagonal(x)
     }
 
     /// Whether k(x, x) is the same for every x; where it is not, the greedy step needs the term −k(x, x)/2.
     pub fn has_constant_diagonal(&self) -> bool {
-        self.shape().has_constant_diagonal()
+        self.constant_diagonal().is_some()
+    }
+
+    /// k(x, x), where it is the same for every x.
+    pub fn constant_diagonal(&self) -> Option<f64> {
+        self.shape().constant_diagonal()
+    }
+
+    /// Whether only distributions of equal mass can be compared: true for `energy`.
+    pub fn needs_equal_masses(&self) -> bool {
+        matches!(self, Kernel::Energy)
     }
 
     /// Adds `scale`·∇ₓk(x, y) to `gradient` and returns k(x, y). Costs d.
@@ -218,6 +252,7 @@ impl Kernel {
             Kernel::Matern52 { bandwidth } => Shape::Matern52 { length: bandwidth },
             Kernel::Imq { bandwidth } => Shape::Imq { length: bandwidth },
             Kernel::Linear => Shape::Linear,
+            Kernel::Energy => Shape::Energy,
         }
     }
 }
@@ -271,7 +306,7 @@ mod tests {
 
     fn all() -> Vec<Kernel> {
         let texts = "gaussian(0.7) gaussian(0.5,1,2) laplace(0.9) matern12(0.8) matern32(1.1) matern52(1.3) \
-                     imq(0.6) linear";
+                     imq(0.6) linear energy";
         texts.split_whitespace().map(|text| text.parse().unwrap()).collect()
     }
 
@@ -288,11 +323,14 @@ mod tests {
         close(value("matern52(5)"), (1.0 + 5f64.sqrt() + 5.0 / 3.0) * (-(5f64.sqrt())).exp());
         close(value("imq(5)"), 0.5f64.sqrt());
         close(value("linear"), 16.0);
+        close(value("energy"), -5.0);
     }
 
     #[test]
     fn text_survives_a_round_trip() {
         for kernel in all() {
+            assert!(Kernel::NAMES.contains(&kernel.name()));
+            assert_eq!(Kernel::takes_bandwidth(kernel.name()), !kernel.bandwidths().is_empty());
             assert_eq!(kernel.to_string().parse::<Kernel>().unwrap(), kernel);
         }
         assert_eq!(" Gaussian( 0.5 , 1 ) ".parse::<Kernel>().unwrap().to_string(), "gaussian(0.5,1)");
@@ -310,6 +348,7 @@ mod tests {
             ("gaussian", "needs a bandwidth"),
             ("laplace(1,2)", "only gaussian takes several"),
             ("linear(1)", "takes no bandwidth"),
+            ("energy(1)", "takes no bandwidth"),
             ("gaussian(1", "closing parenthesis"),
             ("gaussian(x)", "not a number"),
             ("", "no kernel of that name"),

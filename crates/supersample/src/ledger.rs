@@ -1,4 +1,5 @@
-//! The ledger: the few running sums from which E_T, ‖w_T‖ and the margin of each pick follow in constant time.
+//! The ledger: the few running sums from which E_T, ‖w_T‖ and the margin of each pick follow in constant time. All of them
+//! are of the joint part, whatever is matched beside it.
 
 use std::sync::Arc;
 
@@ -139,8 +140,12 @@ impl Ledger {
         Some(self.squared_norm? - 2.0 * mean + norm)
     }
 
-    /// ‖w‖² for eq. 14; like the squared error it may come out as a tiny negative value.
+    /// ‖w‖² for eq. 14; like the squared error it may come out as a tiny negative value. w has the mass of one point, so
+    /// that its norm is not defined where only differences of equal mass have one.
     pub(crate) fn squared_weight_norm(&self) -> Option<f64> {
+        if self.mu.kernel().needs_equal_masses() {
+            return None;
+        }
         let factor = self.mean_factor();
         let (norm, mean, chosen) = self.function_products();
         Some(

@@ -40,11 +40,15 @@
 //! # Ok::<(), supersample::Error>(())
 //! ```
 //!
-//! A [`Problem`](task::Problem) is made of parts that can be had one by one. [`Points`] and a [`Kernel`] make a [`MeanEmbedding`]: [`Empirical`] for weighted samples, [`ClosedForm`] for the
+//! A [`Problem`](task::Problem) is made of things that can be had one by one. [`Points`] and a [`Kernel`] make a [`MeanEmbedding`]: [`Empirical`] for weighted samples, [`ClosedForm`] for the
 //! densities of [`target`]. A [`Herder`] over a [`Domain`] turns it into an iterator of [`Pick`]s, and [`metrics`]
 //! says how good any points are. Where the best set of a size is wanted rather than a sequence, a [`Refiner`] swaps
 //! rows until no swap helps; [`polish()`] moves points that need not be rows, [`weights`] gives them unequal weights, and
 //! [`quality`](mod@quality) compares a subset with the data column by column. Everything that can fail fails in a constructor; the iterator cannot.
+//!
+//! What is matched can be more than the joint distribution: a [`Part`] adds the distribution functions of the columns
+//! ([`Marginals`]) or the means of functions of interest ([`Functions`]) to what a pool's rows are chosen by
+//! ([`Pool::with_parts`], [`task::ProblemOptions::marginals`]).
 //!
 //! Kernel sums run on the rayon thread pool of the caller. The same input gives the same picks for any number of
 //! threads. Memory is O(n·d) and
@@ -62,6 +66,7 @@ mod kernel;
 mod ledger;
 mod linalg;
 pub mod metrics;
+mod part;
 mod points;
 mod polish;
 mod pool;
@@ -85,10 +90,11 @@ pub use expansion::KernelExpansion;
 pub use features::{FeatureHerder, FeaturePick};
 pub use herder::{Herder, Pick, Start};
 pub use kernel::Kernel;
+pub use part::{Functions, Marginals, Part};
 pub use points::Points;
 pub use polish::{PolishOptions, Polished, polish};
 pub use pool::Pool;
-pub use refine::{Fewest, RefineOptions, Refined, Refiner, Search};
+pub use refine::{Fewest, Lowered, RefineOptions, Refined, Refiner, Search};
 pub use sum::{NoSuchInstructionSet, Precision, check_instruction_set, instruction_set};
 pub use watch::{Progress, Watch, unwatched};
 

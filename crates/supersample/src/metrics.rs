@@ -59,6 +59,14 @@ pub fn mmd_of_points(
     if let Some(index) = weights.iter().position(|w| !w.is_finite()) {
         return Err(Error::NonFiniteNumber { what: "weight", index, value: weights[index] });
     }
+    let total: f64 = weights.iter().sum();
+    if mu.kernel().needs_equal_masses() && (total - 1.0).abs() > 1e-9 {
+        return Err(Error::UnequalMasses {
+            kernel: mu.kernel().to_string(),
+            what: "the weights do not sum to one",
+            advice: "divide them by their sum, or take another kernel",
+        });
+    }
     Ok(ErrorTerms::of(mu).squared_error(points, weights, watch)?.max(0.0).sqrt())
 }
 

@@ -134,6 +134,32 @@ pub(crate) fn normalised(weights: &[f64], what: &'static str, expected: usize) -
     Ok(weights.iter().map(|w| w / largest / total).collect())
 }
 
+/// Weights of either sign divided by their sum; `None` where they are equal.
+pub(crate) fn unit_weights(
+    weights: Option<&[f64]>,
+    what: &'static str,
+    expected: usize,
+) -> Result<Option<Vec<f64>>> {
+    let Some(weights) = weights else { return Ok(None) };
+    if weights.len() != expected {
+        return Err(Error::WeightCount { what, found: weights.len(), expected });
+    }
+    if let Some(index) = weights.iter().position(|w| !w.is_finite()) {
+        return Err(Error::NonFiniteNumber { what: "weight", index, value: weights[index] });
+    }
+    let largest = weights.iter().fold(0.0, |a: f64, b| a.max(b.abs()));
+    let total: f64 = weights.iter().map(|w| w / largest).sum();
+    if largest == 0.0 || total <= 0.0 {
+        return Err(Error::ZeroWeights);
+    }
+    Ok(Some(weights.iter().map(|w| w / largest / total).collect()))
+}
+
+/// Whether there are as many rows of something as the pool has.
+pub(crate) fn expect_rows(what: &'static str, found: usize, expected: usize) -> Result<()> {
+    if found == expected { Ok(()) } else { Err(Error::RowCount { what, found, expected }) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

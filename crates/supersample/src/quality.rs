@@ -5,6 +5,7 @@ mod baselines;
 use rayon::prelude::*;
 
 pub use self::baselines::{every_kth, random_rows, systematic_rows};
+use crate::points::unit_weights;
 use crate::quantile::quantiles;
 use crate::scale::Moments;
 use crate::{Error, Points, Result};
@@ -222,23 +223,6 @@ impl Reference {
         }
         pairs
     }
-}
-
-/// Weights of either sign divided by their sum; `None` where they are equal.
-fn unit_weights(weights: Option<&[f64]>, what: &'static str, expected: usize) -> Result<Option<Vec<f64>>> {
-    let Some(weights) = weights else { return Ok(None) };
-    if weights.len() != expected {
-        return Err(Error::WeightCount { what, found: weights.len(), expected });
-    }
-    if let Some(index) = weights.iter().position(|w| !w.is_finite()) {
-        return Err(Error::NonFiniteNumber { what: "weight", index, value: weights[index] });
-    }
-    let largest = weights.iter().fold(0.0, |a: f64, b| a.max(b.abs()));
-    let total: f64 = weights.iter().map(|w| w / largest).sum();
-    if largest == 0.0 || total <= 0.0 {
-        return Err(Error::ZeroWeights);
-    }
-    Ok(Some(weights.iter().map(|w| w / largest / total).collect()))
 }
 
 /// The correlations below the diagonal, 0 where a column has no spread. Shares are not negative.

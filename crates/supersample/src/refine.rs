@@ -6,6 +6,9 @@
 //! > fit(x) = T·μ(x) − Σ_{t≠j} k(x, xₜ) − k(x, x)/2,
 //!
 //! because T²E² (eq. 9) changes by −2·(fit(new) − fit(old)). So E never rises, and ends where no single swap can lower it.
+//!
+//! Where the pool has parts, k and μ are those of the sum, and D takes the place of E: it never rises, while the error
+//! that is reported, that of the joint part, may.
 
 mod anneal;
 mod constraints;
@@ -39,7 +42,9 @@ pub struct Refined {
     pub start_error: Option<f64>,
     /// The error after the sweeps and before the search.
     pub swept_error: Option<f64>,
-    /// Whether no single swap can lower the error; false where `max_sweeps` ended the sweeps.
+    /// D, what was lowered, where the pool has parts; `None` where it has none, and the error is what was lowered.
+    pub lowered: Option<Lowered>,
+    /// Whether no single swap can lower the error, or D where the pool has parts; false where `max_sweeps` ended the sweeps.
     pub converged: bool,
     /// Whether the watcher has ended the work: then this is the best set there was.
     pub interrupted: bool,
@@ -49,6 +54,18 @@ pub struct Refined {
     pub swaps: usize,
     /// Rows of kernel values computed over the pool, for the herding, the sweeps and the search: the cost.
     pub kernel_rows: u64,
+}
+
+/// D on the way: the root of the sum over the joint part and all others, in units of one independent draw of each.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Lowered {
+    /// Of the set before the sweeps.
+    pub start: f64,
+    /// After the sweeps and before the search.
+    pub swept: f64,
+    /// Of the set that is returned.
+    pub end: f64,
 }
 
 /// Chooses the rows of a pool that match a target best as a set.
@@ -88,15 +105,17 @@ struct Refinement {
     squared: Option<f64>,
     start_squared: Option<f64>,
     swept_squared: Option<f64>,
+    lowered: Option<Lowered>,
     swept: Swept,
     kernel_rows: u64,
 }
 
-/// Rows, their T²(E² − ‖μ‖²), and whether no single swap can lower it.
+/// Rows, their T²(D² − ‖μ‖²) and what of it is the joint part's, and whether no single swap can lower it.
 #[derive(Clone)]
 struct Scored {
     rows: Vec<usize>,
     energy: f64,
+    joint_energy: f64,
     converged: bool,
 }
 
@@ -242,8 +261,8 @@ impl Refiner {
         set.settle_size()?;
         let mut swept = sweep(&mut set, constraints, self.options.max_sweeps, margin, watch);
         let after_sweeps = start.clone().or_better(self.scored(set.chosen(), swept.converged)?);
-        let mut best = after_sweeps.clone();
-        if let (Some(search), Some(norm)) = (self.options.search, self.pool.squared_norm()) {
+        let (mut best, mut kernel_rows) = (after_sweeps.clone(), 0);
+        if let (Some(search), Some(norm)) = (self.options.search, self.pool.sum_squared_norm()) {
             let mut rng = Pcg64::seed_from_u64(search.seed);
             let (rows, dim) = (self.pool.points().len(), self.pool.points().dim() as f64);
             let sweeps = search.sweeps.unwrap_or_else(|| Search::sweeps_for(rows, constraints.size()));
@@ -256,7 +275,15 @@ impl Refiner {
                 if round > 0 {
                     set.become_rows(&best.rows);
                 }
-                let (met, ended) = anneal::anneal(&mut set, constraints, sweeps, unit, &mut rng, watch);
+                let (met, ended) = match self.in_single(&set, unit)? {
+                    None => anneal::anneal(&mut set, constraints, sweeps, unit, &mut rng, watch),
+                    Some(mut single) => {
+                        let annealed = anneal::anneal(&mut single, constraints, sweeps, unit, &mut rng, watch);
+                        set.become_rows(single.chosen());
+                        kernel_rows += single.kernel_rows();
+                        annealed
+                    }
+                };
                 let met = self.scored(&met, false)?;
                 swept.interrupted = ended;
                 // The state at the end, then the best one met on the way if that is still better: each is swept, since
@@ -270,17 +297,44 @@ impl Refiner {
                 best = best.or_better(found);
             }
         }
-        let best_squared = self.pool.squared_norm().map(|norm| norm + best.energy / (size * size));
+        let best_squared = self.pool.squared_norm().map(|norm| norm + best.joint_energy / (size * size));
         // All three in f64 where one is too small for f32, so that they can be compared.
-        let squared = |scored: &Scored| self.pool.squared_error(&scored.rows, scored.energy, best_squared?);
+        let squared =
+            |scored: &Scored| self.pool.squared_error(&scored.rows, scored.joint_energy, best_squared?);
+        let three = [&best, &start, &after_sweeps];
+        let [squared, start_squared, swept_squared] = three.map(squared);
+        let distance = |scored: &Scored, squared: Option<f64>| {
+            self.pool.squared_distance(&scored.rows, squared?).map(f64::sqrt)
+        };
+        let lowered = || {
+            Some(Lowered {
+                start: distance(&start, start_squared)?,
+                swept: distance(&after_sweeps, swept_squared)?,
+                end: distance(&best, squared)?,
+            })
+        };
         Ok(Refinement {
-            squared: squared(&best),
-            start_squared: squared(&start),
-            swept_squared: squared(&after_sweeps),
+            lowered: lowered(),
+            squared,
+            start_squared,
+            swept_squared,
             swept: Swept { converged: best.converged, ..swept },
             rows: best.rows,
-            kernel_rows: set.kernel_rows(),
+            kernel_rows: set.kernel_rows() + kernel_rows,
         })
+    }
+
+    /// The set with kernel rows in f32, where that loses nothing at temperatures from this unit up.
+    fn in_single(&self, set: &PoolScores, unit: f64) -> Result<Option<PoolScores>> {
+        if unit * anneal::COLD < 10.0 * self.pool.single_rounding(set.chosen().len() as f64) {
+            return Ok(None);
+        }
+        let Some(pool) = self.pool.in_single() else { return Ok(None) };
+        let mut single = PoolScores::new(pool, set.closed().into(), set.repeats());
+        single.keep(self.options.memory);
+        set.chosen().iter().for_each(|&row| single.choose_row(row));
+        single.settle_size()?;
+        Ok(Some(single))
     }
 
     /// The set after sweeps until no swap helps; none where the work has been ended.
@@ -301,7 +355,8 @@ impl Refiner {
     }
 
     fn finish(&self, refinement: Refinement) -> Result<Refined> {
-        let Refinement { rows, squared, start_squared, swept_squared, swept, kernel_rows } = refinement;
+        let Refinement { rows, squared, start_squared, swept_squared, lowered, swept, kernel_rows } =
+            refinement;
         let root = |squared: f64| squared.max(0.0).sqrt();
         Ok(Refined {
             rows: if self.options.ordered { self.greedy_order(&rows)? } else { rows },
@@ -309,6 +364,7 @@ impl Refiner {
             squared_error: squared,
             start_error: start_squared.map(root),
             swept_error: swept_squared.map(root),
+            lowered,
             converged: swept.converged,
             interrupted: swept.interrupted,
             sweeps: swept.sweeps,
@@ -319,7 +375,9 @@ impl Refiner {
 
     /// The rows with their energy computed afresh from their pairs, free of the drift of running sums.
     fn scored(&self, rows: &[usize], converged: bool) -> Result<Scored> {
-        Ok(Scored { rows: rows.to_vec(), energy: self.pool.energy(rows)?, converged })
+        let joint_energy = self.pool.joint_energy(rows)?;
+        let energy = self.pool.energy_from(rows, joint_energy);
+        Ok(Scored { rows: rows.to_vec(), energy, joint_energy, converged })
     }
 }
 

@@ -8,6 +8,8 @@ use std::ops::{ControlFlow, Deref};
 pub(crate) use supersample_sum::{KernelRow, Scores, add_scaled, argmax_by};
 pub use supersample_sum::{NoSuchInstructionSet, Precision, instruction_set};
 
+use supersample_sum::Shape;
+
 use crate::watch::{Progress, Watch};
 use crate::{Kernel, Points, Result};
 
@@ -38,6 +40,27 @@ impl Packed {
     /// that is in both is rounded alike. `None` where the other points are spread too wide for the precision.
     pub(crate) fn beside(&self, points: &Points) -> Option<Packed> {
         self.0.beside(points.view()).map(Packed)
+    }
+
+    /// Views of rows under a kernel of a part, in exactly this precision: what is reported of parts has no kernel
+    /// values in it.
+    pub(crate) fn forced(kernel: Shape<'_>, points: &Points, precision: Precision) -> Packed {
+        Packed(supersample_sum::Packed::forced(kernel, points.view(), precision))
+    }
+
+    /// Some of these points as points of their own.
+    pub(crate) fn of_some(&self, points: &Points) -> Packed {
+        Packed(self.0.forced_beside(points.view()))
+    }
+
+    /// No points yet, packed one by one as they come.
+    pub(crate) fn none_beside(&self) -> Packed {
+        Packed(self.0.none_beside())
+    }
+
+    /// One more point at the end.
+    pub(crate) fn push(&mut self, point: &[f64]) {
+        self.0.push(point);
     }
 
     /// These points, as they have been rounded, for sums in f64.

@@ -1,7 +1,8 @@
 //! Optimal weights on points that are already chosen: the least MMD that unequal weights can give.
 //!
 //! With weights w, eq. 9 becomes E² = ‖μ‖² − 2 wᵀz + wᵀKw, where K is the kernel matrix of the points and z = μ at
-//! each of them. Its minimum is K w = z without constraints, the weights of Bayesian quadrature.
+//! each of them. Its minimum is K w = z without constraints, the weights of Bayesian quadrature. Where parts are matched
+//! beside the joint distribution, K and z are those of the sum, and the errors that are reported those of the joint part.
 
 mod factor;
 mod simplex;
@@ -12,8 +13,9 @@ use rayon::prelude::*;
 
 use self::factor::Factor;
 use crate::embedding::ErrorTerms;
+use crate::kernel::Distance;
 use crate::sum::{Packed, Precision};
-use crate::{Error, Kernel, MeanEmbedding, Points, Result, linalg};
+use crate::{Error, Kernel, MeanEmbedding, Part, Points, Pool, Result, linalg};
 
 /// The smallest pivot, relative to the largest k(x, x), that is more than rounding noise.
 const SMALLEST_PIVOT: f64 = 1e-13;
@@ -70,13 +72,47 @@ pub struct OptimalWeights {
 /// ```
 pub fn optimal(mu: &dyn MeanEmbedding, points: &Points, rule: WeightRule) -> Result<OptimalWeights> {
     points.expect_dim("the points", "the target", mu.dim())?;
-    let (distinct, place) = distinct_rows(points);
+    solve(mu, points, &[], rule)
+}
+
+/// The weights on rows of a pool under which they match the target best, its parts included. The errors are those of
+/// the joint part.
+pub fn optimal_of_rows(pool: &Pool, rows: &[usize], rule: WeightRule) -> Result<OptimalWeights> {
+    let points = pool.points().select(rows)?;
+    let select = |(part, factor): (&Part, f64)| Ok((part.select(rows)?, factor));
+    let parts = pool.factored_parts().map(select).collect::<Result<Vec<_>>>()?;
+    solve(&**pool.embedding(), &points, &parts, rule)
+}
+
+/// The best weights on points, with parts that have a view of each of them and a factor.
+fn solve(
+    mu: &dyn MeanEmbedding,
+    points: &Points,
+    parts: &[(Part, f64)],
+    rule: WeightRule,
+) -> Result<OptimalWeights> {
+    if mu.kernel().needs_equal_masses() && rule == WeightRule::Free {
+        return Err(Error::UnequalMasses {
+            kernel: mu.kernel().to_string(),
+            what: "free weights sum to anything",
+            advice: "ask for weights that sum to one, or take another kernel",
+        });
+    }
+    let (distinct, place) = distinct_rows(points, parts);
     let mut copies = vec![0.0; distinct.len()];
     place.iter().for_each(|&at| copies[at] += 1.0);
     let points = &points.select(&distinct)?;
-    let matrix = KernelMatrix::new(mu.kernel(), points);
+    let mut matrix = KernelMatrix::new(mu.kernel(), points);
     let terms = ErrorTerms::of(mu);
-    let z = terms.double_values(points);
+    let mut z = terms.double_values(points);
+    if mu.kernel().needs_equal_masses() {
+        // The energy of weights that sum to one is left as it was.
+        matrix.complete(1.0, &distances_from_centre(points), &mut z);
+    }
+    let joint = (!parts.is_empty()).then(|| (matrix.clone(), z.clone()));
+    for (part, factor) in parts {
+        matrix.add_part(&part.select(&distinct)?, *factor, &mut z);
+    }
     if let Some(&value) = matrix.values.iter().chain(&z).find(|value| !value.is_finite()) {
         return Err(Error::Overflow { value });
     }
@@ -102,12 +138,15 @@ pub fn optimal(mu: &dyn MeanEmbedding, points: &Points, rule: WeightRule) -> Res
         }
     };
     let equal: Vec<f64> = copies.iter().map(|copies| copies / place.len() as f64).collect();
-    let (mut energy, equal_energy) = (matrix.energy(&weights, &z), matrix.energy(&equal, &z));
+    let (energy, equal_energy) = (matrix.energy(&weights, &z), matrix.energy(&equal, &z));
     // The jitter can cost a little, and then only where equal weights are optimal already.
     let is_worse = rule != WeightRule::Free && energy > equal_energy;
     let weights = if is_worse { equal.clone() } else { weights };
-    energy = if is_worse { equal_energy } else { energy };
-    let squared = |weights: &[f64], energy: f64| terms.squared_error_of_energy(points, weights, energy);
+    let energy = if is_worse { equal_energy } else { energy };
+    let squared = |weights: &[f64], energy: f64| {
+        let joint_energy = joint.as_ref().map_or(energy, |(matrix, z)| matrix.energy(weights, z));
+        terms.squared_error_of_energy(points, weights, joint_energy)
+    };
     let squared_error = squared(&weights, energy);
     let equal_squared = squared(&equal, equal_energy);
     let root = |squared: f64| squared.max(0.0).sqrt();
@@ -121,12 +160,14 @@ pub fn optimal(mu: &dyn MeanEmbedding, points: &Points, rule: WeightRule) -> Res
     })
 }
 
-/// The first row of each distinct point, and for each row the place of its point among them.
-fn distinct_rows(points: &Points) -> (Vec<usize>, Vec<usize>) {
+/// The first row of each distinct point, and for each row the place of its point among them. Points are equal if their
+/// views in all parts are.
+fn distinct_rows(points: &Points, parts: &[(Part, f64)]) -> (Vec<usize>, Vec<usize>) {
     let (mut distinct, mut places) = (Vec::new(), HashMap::new());
     let mut place_of = |(row, x): (usize, &[f64])| {
+        let views = parts.iter().flat_map(|(part, _)| part.view(row));
         // Adding 0 makes the two zeros one.
-        let bits: Vec<u64> = x.iter().map(|x| (x + 0.0).to_bits()).collect();
+        let bits: Vec<u64> = x.iter().chain(views).map(|x| (x + 0.0).to_bits()).collect();
         *places.entry(bits).or_insert_with(|| {
             distinct.push(row);
             distinct.len() - 1
@@ -145,7 +186,17 @@ fn with_sum_one(z: &[f64], solve: impl Fn(&mut [f64]) + Sync) -> Vec<f64> {
     a.iter().zip(&b).map(|(a, b)| a + multiplier * b).collect()
 }
 
+/// The distance of each point from their mean: with it added on both sides, −‖x − y‖ is positive definite.
+fn distances_from_centre(points: &Points) -> Vec<f64> {
+    let mut centre = vec![0.0; points.dim()];
+    for x in points.rows() {
+        centre.iter_mut().zip(x).for_each(|(c, x)| *c += x / points.len() as f64);
+    }
+    points.rows().map(|x| Distance::SquaredEuclidean.between(x, &centre).sqrt()).collect()
+}
+
 /// k(xₛ, xₜ) for all pairs of points.
+#[derive(Clone)]
 struct KernelMatrix {
     values: Vec<f64>,
     count: usize,
@@ -163,6 +214,34 @@ impl KernelMatrix {
         });
         let largest = linalg::diagonal(&values, count).fold(0.0, f64::max);
         KernelMatrix { values, count, largest }
+    }
+
+    /// Adds the kernel of a part times its factor, as it is positive definite for any masses, and its mean to z.
+    fn add_part(&mut self, part: &Part, factor: f64, z: &mut [f64]) {
+        let packed = part.packed(Precision::Double);
+        let rows = self.values.par_chunks_mut(self.count).enumerate();
+        rows.for_each(|(i, row)| packed.add_row(part.view(i), factor, row));
+        self.find_largest();
+        if let Some(means) = part.means() {
+            z.iter_mut().zip(means).for_each(|(z, mean)| *z += factor * mean);
+        }
+        if let Some((g, mean_g)) = part.completion() {
+            self.complete(factor, &g, z);
+            z.iter_mut().for_each(|z| *z += factor * mean_g);
+        }
+    }
+
+    /// Adds factor·(g(x) + g(y)) to k(x, y), and factor·g(x) to z.
+    fn complete(&mut self, factor: f64, g: &[f64], z: &mut [f64]) {
+        for ((row, z), own) in self.values.chunks_exact_mut(self.count).zip(z).zip(g) {
+            row.iter_mut().zip(g).for_each(|(k, other)| *k += factor * (own + other));
+            *z += factor * own;
+        }
+        self.find_largest();
+    }
+
+    fn find_largest(&mut self) {
+        self.largest = linalg::diagonal(&self.values, self.count).fold(0.0, f64::max);
     }
 
     fn row(&self, i: usize) -> &[f64] {

@@ -106,7 +106,7 @@ pub(crate) struct KernelArgs {
           value_parser = PossibleValuesParser::new(["sd", "mad", "pca", "none"]))]
     pub(crate) scale: String,
 
-    /// gaussian, laplace, matern12, matern32, matern52, imq or linear
+    /// gaussian, laplace, matern12, matern32, matern52, imq, linear or energy
     #[arg(long, value_name = "NAME", default_value = "gaussian", hide_possible_values = true,
           value_parser = PossibleValuesParser::new(Kernel::NAMES))]
     pub(crate) kernel: String,

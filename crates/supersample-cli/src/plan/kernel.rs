@@ -6,12 +6,12 @@ use supersample::task::{Bandwidth, KernelChoice};
 
 /// The kernel of this name with a bandwidth as it was typed.
 pub(super) fn kernel_choice(name: String, bandwidth: Option<&str>) -> Result<KernelChoice> {
-    let takes_bandwidth = name != Kernel::linear().name();
+    let takes_bandwidth = Kernel::takes_bandwidth(&name);
     match bandwidth {
         Some(_) if !takes_bandwidth => {
             bail!("--bandwidth has no effect on the {name} kernel; leave it out or choose another kernel")
         }
-        None if !takes_bandwidth => Ok(KernelChoice::Given(Kernel::linear())),
+        None if !takes_bandwidth => Ok(KernelChoice::Given(Kernel::named(&name, &[])?)),
         None | Some("median") => Ok(KernelChoice::Named { name, bandwidth: Bandwidth::Median }),
         Some(text) => {
             let Ok(length) = text.trim().parse::<f64>() else {

@@ -179,8 +179,8 @@ impl Report<'_> {
         let repeats = match (distinct < all, points < distinct) {
             (false, false) => String::new(),
             (true, false) => format!(" ({} distinct)", count(distinct)),
-            (false, true) => format!(" ({} distinct points)", count(points)),
-            (true, true) => format!(" ({} distinct, {} distinct points)", count(distinct), count(points)),
+            (false, true) => format!(" ({})", counted(points, "distinct point")),
+            (true, true) => format!(" ({} distinct, {})", count(distinct), counted(points, "distinct point")),
         };
         let rows = self.about.rows.unwrap_or(0);
         let of = if self.result.count > rows { "times among" } else { "of" };
@@ -219,7 +219,7 @@ impl Report<'_> {
             ([median, ..], Some(pairs)) => {
                 let all = self.about.rows.map(|rows| rows.saturating_mul(rows.saturating_sub(1)) / 2);
                 let of = match all.is_some_and(|all| pairs < all) {
-                    true => format!(" of {} pairs", count(pairs)),
+                    true => format!(" of {}", counted(pairs, "pair")),
                     false => String::new(),
                 };
                 format!(", bandwidth {} (median distance{of})", significant(*median))

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | weighted samples | all | [`Empirical`]: exact, n kernel values for each μ(x) |
 //! | [`GaussianMixture`](crate::target::GaussianMixture) | `gaussian`, one or several bandwidths | [`ClosedForm::mixture`] |
-//! | [`UniformBox`](crate::target::UniformBox) | `gaussian`, `laplace` in any dimension; `matern12`, `matern32`, `matern52` in one | [`ClosedForm::uniform_box`] |
+//! | [`UniformBox`](crate::target::UniformBox) | `gaussian`, `laplace` in any dimension; `matern12`, `matern32`, `matern52`, `energy` in one | [`ClosedForm::uniform_box`] |
 //! | [`IndependentNormals`](crate::target::IndependentNormals) | the same | [`ClosedForm::normals`] |
 
 mod closed_form;
@@ -39,9 +39,9 @@ pub trait MeanEmbedding: Any + Send + Sync {
     /// ‖μ‖² = E over independent x, x' of k(x, x'); `None` where it is not known, and then there is no E_T either.
     fn squared_norm(&self) -> Option<f64>;
 
-    /// E over p of k(x, x), which is 1 for every kernel but the linear one; `None` where it is not known.
+    /// E over p of k(x, x), which is 1 for most kernels; `None` where it is not known.
     fn mean_diagonal(&self) -> Option<f64> {
-        self.kernel().has_constant_diagonal().then_some(1.0)
+        self.kernel().constant_diagonal()
     }
 
     /// E k(x, x) − ‖μ‖²: the expected squared MMD of one independent draw, the unit of every *worth*. `None` where

@@ -1,18 +1,22 @@
 //! The pool: points to choose from, with μ at each of them, packed for kernel rows; built once and shared.
 //!
 //! What no choice changes is here ([`Pool`]); what every choice changes is in `scores.rs` ([`PoolScores`]), with the
-//! operations of swaps in `swaps.rs`. All work that is as long as the pool passes through this folder, besides μ on the
+//! operations of swaps in `swaps.rs`. Where parts are matched beside the joint distribution, what is chosen by is the
+//! sum of their kernels; its rows are made in `sum_of_parts.rs`, and nobody else adds parts up. All work that is as long as the pool passes through this folder, besides μ on the
 //! samples themselves (`embedding/empirical.rs`).
 
 mod scores;
+mod sum_of_parts;
 mod swaps;
 
 use std::sync::{Arc, OnceLock};
 
 pub(crate) use self::scores::{Evaluated, PoolScores};
+use self::sum_of_parts::SumOfParts;
 use crate::embedding::{ErrorTerms, MeanEmbedding, pack};
+use crate::kernel::Distance;
 use crate::sum::{Packed, Precision};
-use crate::{Error, Points, Result};
+use crate::{Error, Part, Points, Result};
 
 /// Points to choose from and the target they are to match: all that is known of them before anything is chosen.
 ///
@@ -37,14 +41,48 @@ struct Contents {
     mu: Arc<dyn MeanEmbedding>,
     points: Points,
     packed: Packed,
-    values: Vec<f64>,
-    /// k(x, x)/2, where it varies.
-    half_diagonal: Option<Vec<f64>>,
-    /// The largest k(x, x), or 1: a bound on |k(x, y)|.
-    largest_diagonal: f64,
-    squared_norm: Option<f64>,
+    /// The joint part of what is matched.
+    joint: Terms,
+    /// What is matched beside it.
+    parts: Option<SumOfParts>,
     /// μ at every point in f64, where the points are few enough for it to be computed for all at once.
     precise_values: Option<OnceLock<Vec<f64>>>,
+}
+
+/// What is known of a kernel and its mean at the points: of the joint one, or of its sum with those of the parts.
+#[derive(Clone)]
+struct Terms {
+    /// μ at each point.
+    values: Arc<[f64]>,
+    /// k(x, x)/2, where it varies.
+    half_diagonal: Option<Arc<[f64]>>,
+    /// A bound on |k(x, y)|, at least 1.
+    largest: f64,
+    squared_norm: Option<f64>,
+}
+
+impl Terms {
+    /// Those of some of the points.
+    fn select(&self, rows: &[usize]) -> Terms {
+        let at_rows = |values: &Arc<[f64]>| rows.iter().map(|&row| values[row]).collect();
+        Terms {
+            values: at_rows(&self.values),
+            half_diagonal: self.half_diagonal.as_ref().map(at_rows),
+            ..*self
+        }
+    }
+
+    /// Refuses what would overflow.
+    fn check(&self) -> Result<()> {
+        // This bounds every sum of up to 10¹⁵ kernel values below the largest float.
+        if self.largest > 1e290 {
+            return Err(Error::Overflow { value: self.largest });
+        }
+        match self.values.iter().copied().chain(self.squared_norm).find(|value| !value.is_finite()) {
+            Some(value) => Err(Error::Overflow { value }),
+            None => Ok(()),
+        }
+    }
 }
 
 impl Pool {
@@ -58,29 +96,52 @@ impl Pool {
         points.expect_dim("the pool", "the target", mu.dim())?;
         let (mu, packed) = pack(mu, &points);
         let kernel = mu.kernel();
-        let half_diagonal: Option<Vec<f64>> = (!kernel.has_constant_diagonal())
+        let half_diagonal: Option<Arc<[f64]>> = (!kernel.has_constant_diagonal())
             .then(|| points.rows().map(|x| kernel.diagonal(x) / 2.0).collect());
-        // |k(x, y)| ≤ max k(x, x), so this bounds every sum of up to 10¹⁵ kernel values below the largest float.
-        let largest_diagonal = half_diagonal.iter().flatten().fold(1.0, |a: f64, &half| a.max(2.0 * half));
-        if largest_diagonal > 1e290 {
-            return Err(Error::Overflow { value: largest_diagonal });
-        }
+        let largest = match &half_diagonal {
+            // |k(x, y)| ≤ max k(x, x)
+            Some(half) => half.iter().fold(1.0, |a: f64, &half| a.max(2.0 * half)),
+            None if kernel.needs_equal_masses() => largest_distance(&points).max(1.0),
+            None => 1.0,
+        };
+        let mut joint = Terms { values: Arc::default(), half_diagonal, largest, squared_norm: None };
+        joint.check()?;
         let mut values = vec![0.0; points.len()];
         mu.values_into(&points, &mut values);
-        let squared_norm = mu.squared_norm();
-        if let Some(value) = values.iter().copied().chain(squared_norm).find(|value| !value.is_finite()) {
-            return Err(Error::Overflow { value });
-        }
+        (joint.values, joint.squared_norm) = (values.into(), mu.squared_norm());
+        joint.check()?;
+        Ok(Pool(Arc::new(Contents { mu, points, packed, joint, parts: None, precise_values: None })))
+    }
+
+    /// This pool with parts that are matched beside the joint distribution, in place of those it had. Each has a view
+    /// of every row. What is lowered is then the sum D² (see [`Part`]); errors, stop rules and worth remain those of the
+    /// joint part, so that they compare.
+    pub fn with_parts(self, parts: Vec<Part>) -> Result<Pool> {
+        let Contents { mu, points, packed, joint, .. } = &*self.0;
+        let parts = match parts.is_empty() {
+            true => None,
+            false => Some(SumOfParts::new(parts, &**mu, joint, points.len(), packed.precision())?),
+        };
         Ok(Pool(Arc::new(Contents {
-            mu,
-            points,
-            packed,
-            values,
-            half_diagonal,
-            largest_diagonal,
-            squared_norm,
+            mu: mu.clone(),
+            points: points.clone(),
+            packed: packed.clone(),
+            joint: joint.clone(),
+            parts,
             precise_values: None,
         })))
+    }
+
+    /// What is matched beside the joint distribution.
+    pub fn parts(&self) -> impl Iterator<Item = &Part> {
+        self.0.parts.iter().flat_map(SumOfParts::parts)
+    }
+
+    /// D, the root of what is lowered, of these rows with equal weights: T independent draws have an expected D² of (1 +
+    /// the weights of the parts)/T. `None` where there are no parts, and the MMD is what is lowered.
+    pub fn distance_of_rows(&self, rows: &[usize]) -> Result<Option<f64>> {
+        let Some(error) = self.mmd_of_rows(rows)? else { return Ok(None) };
+        Ok(self.squared_distance(rows, error * error).map(f64::sqrt))
     }
 
     /// The points.
@@ -90,7 +151,7 @@ impl Pool {
 
     /// μ at each point.
     pub fn values(&self) -> &[f64] {
-        &self.0.values
+        &self.0.joint.values
     }
 
     /// The mean embedding that is to be matched.
@@ -100,7 +161,7 @@ impl Pool {
 
     /// ‖μ‖², in the precision of the kernel values; `None` where it is not known.
     pub fn squared_norm(&self) -> Option<f64> {
-        self.0.squared_norm
+        self.0.joint.squared_norm
     }
 
     /// The precision of the kernel values: that of the samples, double for a density.
@@ -112,21 +173,21 @@ impl Pool {
     /// itself. E_T² is a difference of numbers near ‖μ‖² and k(x, x), each right to a few units in the last place; about
     /// 1e-7 for kernels with k(x, x) = 1.
     pub fn error_floor(&self) -> f64 {
-        let size = self.0.largest_diagonal.max(self.squared_norm().unwrap_or(0.0));
+        let size = self.0.joint.largest.max(self.squared_norm().unwrap_or(0.0));
         (32.0 * f64::EPSILON * size).sqrt().max(self.0.mu.error_bound())
     }
 
     /// The MMD between the target and these rows with equal weights: the E_T of any subset. `None` where ‖μ‖² is not
     /// known. Costs the pairs of rows only, because μ at each of them is at hand.
     pub fn mmd_of_rows(&self, rows: &[usize]) -> Result<Option<f64>> {
-        let energy = self.energy(rows)?;
+        let energy = self.joint_energy(rows)?;
         let squared = |norm: f64| norm + energy / (rows.len() as f64).powi(2);
         Ok(self.squared_norm().map(squared).map(|squared| squared.max(0.0).sqrt()))
     }
 
     /// T²(E² − ‖μ‖²) of T rows from their pairs, each kernel value as the running scores see it.
-    pub(crate) fn energy(&self, rows: &[usize]) -> Result<f64> {
-        let (sums, size) = (self.sums_among(rows)?, rows.len() as f64);
+    pub(crate) fn joint_energy(&self, rows: &[usize]) -> Result<f64> {
+        let (sums, size) = (self.joint_sums_among(rows)?, rows.len() as f64);
         let mean = rows.iter().map(|&row| self.values()[row]).sum::<f64>();
         Ok(sums.iter().sum::<f64>() - 2.0 * size * mean)
     }
@@ -144,8 +205,7 @@ impl Pool {
         })
     }
 
-    /// Σₜ k(x, xₜ) over all of these rows at each of them.
-    pub(crate) fn sums_among(&self, rows: &[usize]) -> Result<Vec<f64>> {
+    fn joint_sums_among(&self, rows: &[usize]) -> Result<Vec<f64>> {
         let points = self.points().select(rows)?;
         let packed = self.0.packed.beside(&points).expect("some of the points are no wider spread than all");
         let mut sums = vec![0.0; rows.len()];
@@ -158,17 +218,34 @@ impl Pool {
     pub(crate) fn select(&self, rows: &[usize]) -> Result<Pool> {
         let points = self.points().select(rows)?;
         let packed = self.0.packed.beside(&points).expect("some of the points are no wider spread than all");
-        let at_rows = |values: &[f64]| rows.iter().map(|&row| values[row]).collect();
         Ok(Pool(Arc::new(Contents {
             mu: self.0.mu.clone(),
             points,
             packed,
-            values: at_rows(&self.0.values),
-            half_diagonal: self.0.half_diagonal.as_deref().map(at_rows),
-            largest_diagonal: self.0.largest_diagonal,
-            squared_norm: self.0.squared_norm,
+            joint: self.0.joint.select(rows),
+            parts: self.0.parts.as_ref().map(|parts| parts.select(rows)).transpose()?,
             precise_values: Some(OnceLock::new()),
         })))
+    }
+
+    /// This pool with kernel rows in f32, for a search that draws its rows at random anyway and takes a third of the time
+    /// so. `None` where they are that already, or where f32 is not safe.
+    pub(crate) fn in_single(&self) -> Option<Pool> {
+        let Contents { mu, points, packed, joint, parts, .. } = &*self.0;
+        if packed.precision() == Precision::Mixed {
+            return None;
+        }
+        let packed = Packed::new(mu.kernel(), points, Precision::Mixed);
+        (packed.precision() == Precision::Mixed).then(|| {
+            Pool(Arc::new(Contents {
+                mu: mu.clone(),
+                points: points.clone(),
+                packed,
+                joint: joint.clone(),
+                parts: parts.as_ref().map(|parts| parts.packed_in(Precision::Mixed)),
+                precise_values: None,
+            }))
+        })
     }
 
     /// μ in f64 at one row, for an error that is too small for f32.
@@ -190,13 +267,11 @@ impl Pool {
     pub(crate) fn is_same_as(&self, other: &Pool) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
+}
 
-    /// The rounding of a sum of `size` kernel values over the pool.
-    pub(crate) fn rounding(&self, size: f64) -> f64 {
-        32.0 * f64::EPSILON * size * self.0.largest_diagonal
-    }
-
-    fn half_diagonal(&self, row: usize) -> f64 {
-        self.0.half_diagonal.as_ref().map_or(0.0, |half| half[row])
-    }
+/// A bound on the distance of any two points: twice the largest from the first.
+fn largest_distance(points: &Points) -> f64 {
+    let first = points.row(0);
+    let squared = points.rows().map(|x| Distance::SquaredEuclidean.between(x, first)).fold(0.0, f64::max);
+    2.0 * squared.sqrt()
 }

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use super::Pool;
-use crate::sum::{self, KernelRow, Scores};
+use crate::sum::{self, KernelRow, Packed, Scores};
 
 /// The mutable state of choosing from a pool.
 ///
@@ -25,6 +25,9 @@ pub(crate) struct PoolScores {
     /// f − k(x, x)/2, where there is either and it is not yet in `w`.
     offsets: Option<Arc<[f64]>>,
     pending: Option<Pending>,
+    /// The chosen rows as the joint kernel sees them, where there are parts beside it: what is said of a pick is said of
+    /// the joint part, and the sums in `w` are those of all.
+    joint: Option<Packed>,
     /// Rows that may never be chosen.
     closed: Arc<[usize]>,
     /// Whether a row may be chosen more than once.
@@ -38,7 +41,7 @@ pub(crate) struct PoolScores {
     pub(super) swaps: super::swaps::SwapState,
 }
 
-/// What is known of one point when it is picked: μ(x), Σ aⱼ k(x, zⱼ) over what was chosen before, f(x) and k(x, x).
+/// What is known of one point when it is picked, under the joint kernel: μ(x), Σ aⱼ k(x, zⱼ) over what was chosen before, f(x) and k(x, x).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Evaluated {
     pub(crate) mu: f64,
@@ -50,7 +53,10 @@ pub(crate) struct Evaluated {
 /// A chosen point whose kernel row is not yet in `w`.
 #[derive(Clone)]
 enum Pending {
+    /// Any point, with its mass.
     Point(Box<[f64]>, f64),
+    /// A row of the pool.
+    Row(usize),
     /// The row at this position, which is to be kept.
     Kept(usize),
 }
@@ -64,6 +70,7 @@ impl PoolScores {
             function: None,
             offsets: None,
             pending: None,
+            joint: None,
             closed,
             repeats,
             chosen: Vec::new(),
@@ -85,7 +92,7 @@ impl PoolScores {
     /// Forgets what was chosen, and takes the values of a function f that is part of w0.
     pub(crate) fn start_from(&mut self, function: Option<Vec<f64>>) {
         self.function = function.map(Arc::from);
-        self.offsets = match (&self.function, &self.pool.0.half_diagonal) {
+        self.offsets = match (&self.function, self.pool.sum_half_diagonals()) {
             (Some(f), Some(half)) => Some(f.iter().zip(half).map(|(f, half)| f - half).collect()),
             (Some(f), None) => Some(f.clone()),
             (None, Some(half)) => Some(half.iter().map(|half| -half).collect()),
@@ -94,6 +101,7 @@ impl PoolScores {
         self.w.fill(0.0);
         self.closed.iter().for_each(|&row| self.w[row] = f64::NEG_INFINITY);
         self.pending = None;
+        self.joint = self.pool.has_parts().then(|| self.pool.0.packed.none_beside());
         self.chosen.clear();
         self.kept.clear();
         self.kernel_rows = 0;
@@ -102,6 +110,11 @@ impl PoolScores {
     /// The chosen rows of the pool, by position.
     pub(crate) fn chosen(&self) -> &[usize] {
         &self.chosen
+    }
+
+    /// How many rows the pool has.
+    pub(crate) fn pool_size(&self) -> usize {
+        self.w.len()
     }
 
     pub(crate) fn closed(&self) -> &[usize] {
@@ -117,8 +130,9 @@ impl PoolScores {
         self.repeats
     }
 
-    /// Eq. 2 for any point: it is among the chosen with this mass from now on.
+    /// Eq. 2 for any point: it is among the chosen with this mass from now on. Parts know the rows of the pool alone.
     pub(crate) fn choose_point(&mut self, x: &[f64], mass: f64) {
+        debug_assert!(!self.pool.has_parts(), "parts have no view of a point");
         self.add_pending();
         self.pending = Some(Pending::Point(x.into(), mass));
     }
@@ -132,7 +146,10 @@ impl PoolScores {
             self.kept.push(self.pool.0.packed.empty_row());
             self.pending = Some(Pending::Kept(position));
         } else {
-            self.pending = Some(Pending::Point(self.pool.points().row(row).into(), 1.0));
+            self.pending = Some(Pending::Row(row));
+        }
+        if let Some(joint) = &mut self.joint {
+            joint.push(self.pool.points().row(row));
         }
         if !self.repeats {
             self.w[row] = f64::NEG_INFINITY;
@@ -142,15 +159,16 @@ impl PoolScores {
     /// The row of highest score, factor·μ(x) − Σ a k(x, z) + f(x) − k(x, x)/2, and that score; ties go to the lowest
     /// index. `None` where all are closed.
     pub(crate) fn best(&mut self, factor: f64) -> Option<(usize, f64)> {
-        let Pool(pool) = &self.pool;
-        let scores = Scores { factor, mu: &pool.values, offsets: self.offsets.as_deref() };
+        let pool = &self.pool;
+        let scores = Scores { factor, mu: pool.sum_values(), offsets: self.offsets.as_deref() };
         let Some(pending) = self.pending.take() else { return scores.argmax(&mut self.w) };
         self.kernel_rows += 1;
         match pending {
-            Pending::Point(x, mass) => pool.packed.add_row_and_argmax(&x, -mass, &mut self.w, scores),
+            Pending::Point(x, mass) => pool.0.packed.add_row_and_argmax(&x, -mass, &mut self.w, scores),
+            Pending::Row(row) => pool.add_row_and_argmax(row, -1.0, &mut self.w, scores),
             Pending::Kept(position) => {
-                let y = pool.points.row(self.chosen[position]);
-                pool.packed.keep_row_and_argmax(y, &mut self.kept[position], -1.0, &mut self.w, scores)
+                let row = self.chosen[position];
+                pool.keep_row_and_argmax(row, &mut self.kept[position], &mut self.w, scores)
             }
         }
     }
@@ -169,28 +187,34 @@ impl PoolScores {
     /// The score of row `i`, once nothing is pending; −∞ where it is closed.
     pub(crate) fn score(&self, factor: f64, i: usize) -> f64 {
         debug_assert!(self.pending.is_none(), "scores are known once the pending row is added");
-        factor * self.pool.values()[i] + self.w[i] + self.offsets.as_ref().map_or(0.0, |offsets| offsets[i])
+        factor * self.pool.sum_values()[i]
+            + self.w[i]
+            + self.offsets.as_ref().map_or(0.0, |offsets| offsets[i])
     }
 
-    /// What the ledger needs to know of an open row `i`.
+    /// What the ledger needs to know of an open row `i`, before it is chosen. Beside parts the sum over the chosen rows
+    /// is made of their joint kernel values, one for each.
     pub(crate) fn evaluated(&mut self, i: usize) -> Evaluated {
         self.add_pending();
         let function = self.function.as_ref().map_or(0.0, |function| function[i]);
-        let diagonal = self.pool.embedding().kernel().diagonal(self.pool.points().row(i));
-        Evaluated { mu: self.pool.values()[i], chosen: -self.w[i], function, diagonal }
+        let x = self.pool.points().row(i);
+        let diagonal = self.pool.embedding().kernel().diagonal(x);
+        let chosen = self.joint.as_ref().map_or(-self.w[i], |joint| joint.row_sum(x));
+        Evaluated { mu: self.pool.values()[i], chosen, function, diagonal }
     }
 
     /// Adds the kernel row that is still pending.
     pub(crate) fn add_pending(&mut self) {
         let Some(pending) = self.pending.take() else { return };
-        let packed = &self.pool.0.packed;
+        let pool = &self.pool;
         self.kernel_rows += 1;
         match pending {
-            Pending::Point(x, mass) => packed.add_row(&x, -mass, &mut self.w),
+            Pending::Point(x, mass) => pool.0.packed.add_row(&x, -mass, &mut self.w),
+            Pending::Row(row) => pool.add_row(row, -1.0, &mut self.w),
             Pending::Kept(position) => {
-                let row = &mut self.kept[position];
-                packed.fill_row(self.pool.points().row(self.chosen[position]), row);
-                row.add_to(-1.0, &mut self.w);
+                let values = &mut self.kept[position];
+                pool.fill_row(self.chosen[position], values);
+                values.add_to(-1.0, &mut self.w);
             }
         }
     }
@@ -199,8 +223,7 @@ impl PoolScores {
     /// places of others.
     pub(super) fn fold_mean(&mut self) {
         self.add_pending();
-        let Pool(pool) = &self.pool;
-        sum::add_scaled(&pool.values, self.chosen.len() as f64, &mut self.w);
+        sum::add_scaled(self.pool.sum_values(), self.chosen.len() as f64, &mut self.w);
         if let Some(offsets) = self.offsets.take() {
             sum::add_scaled(&offsets, 1.0, &mut self.w);
         }

@@ -21,6 +21,8 @@ pub(super) struct SwapState {
     times: Vec<u32>,
     /// The kernel row of the position last lifted or filled, where it is not kept.
     lifted: Option<KernelRow>,
+    /// Room for the kernel row of the row that comes.
+    coming: Option<KernelRow>,
 }
 
 impl PoolScores {
@@ -29,11 +31,13 @@ impl PoolScores {
         let sums = self.pool.sums_among(&self.chosen)?;
         self.fold_mean();
         let (size, pool) = (self.chosen.len() as f64, &self.pool);
-        let w = |(&row, sum): (&usize, &f64)| size * pool.values()[row] - sum - pool.half_diagonal(row);
+        let values = pool.sum_values();
+        let w = |(&row, sum): (&usize, &f64)| size * values[row] - sum - pool.sum_half_diagonal(row);
         let aside = self.chosen.iter().zip(&sums).map(w).collect();
         let mut times = vec![0; self.w.len()];
         self.chosen.iter().for_each(|&row| times[row] += 1);
-        self.swaps = SwapState { aside, times, lifted: Some(pool.0.packed.empty_row()) };
+        let [lifted, coming] = [0, 1].map(|_| Some(pool.0.packed.empty_row()));
+        self.swaps = SwapState { aside, times, lifted, coming };
         Ok(())
     }
 
@@ -56,8 +60,8 @@ impl PoolScores {
     /// Makes sure that the kernel row at `position` is at hand, for the looks and swaps below.
     pub(crate) fn lift(&mut self, position: usize) {
         if position >= self.kept.len() {
-            let y = self.pool.points().row(self.chosen[position]);
-            self.pool.0.packed.fill_row(y, self.swaps.lifted.as_mut().expect("the size is settled"));
+            let lifted = self.swaps.lifted.as_mut().expect("the size is settled");
+            self.pool.fill_row(self.chosen[position], lifted);
             self.kernel_rows += 1;
         }
     }
@@ -69,47 +73,73 @@ impl PoolScores {
 
     /// How much better row `i` fits at `position` than the row there, which need not be lifted: one kernel value.
     pub(crate) fn gain(&self, position: usize, i: usize) -> f64 {
-        let here = self.chosen[position];
-        let (points, kernel) = (self.pool.points(), self.pool.embedding().kernel());
-        let (x, y) = (points.row(i), points.row(here));
-        self.w[i] + kernel.value(x, y) - self.w_at(position) - kernel.diagonal(y)
+        let (here, pool) = (self.chosen[position], &self.pool);
+        self.w[i] + pool.sum_kernel(i, here) - self.w_at(position) - pool.sum_diagonal(here)
     }
 
     /// The row that fits best at the lifted `position` besides the one there, and its fit.
     pub(crate) fn best_replacement(&mut self, position: usize) -> Option<(usize, f64)> {
-        let here = self.chosen[position];
-        // Where rows may repeat, this one is open; hidden for this one look, so that the best other is found.
-        let shown = std::mem::replace(&mut self.w[here], f64::NEG_INFINITY);
-        let best = self.row(position).argmax_with(&self.w);
-        self.w[here] = shown;
-        best
+        self.hiding(position, |set| set.row(position).argmax_with(&set.w))
     }
 
-    /// The row that fits best at the lifted `position` besides the one there, among those that fulfil more than being
-    /// open.
-    pub(crate) fn best_replacement_among(
+    /// The row besides the one at the lifted `position` whose fit there plus `scale` times its noise is largest, and that
+    /// sum.
+    pub(crate) fn best_noisy_replacement(
+        &mut self,
+        position: usize,
+        noise: &[f32],
+        scale: f64,
+    ) -> Option<(usize, f64)> {
+        self.hiding(position, |set| set.row(position).argmax_with_noise(&set.w, noise, scale))
+    }
+
+    /// The row besides the one at the lifted `position` for which what `score` makes of its number and fit is largest,
+    /// and that score; rows of which it makes `None` are passed over.
+    pub(crate) fn best_replacement_by(
         &self,
         position: usize,
-        allowed: impl Fn(usize) -> bool + Sync,
+        score: impl Fn(usize, f64) -> Option<f64> + Sync,
     ) -> Option<(usize, f64)> {
         let (row, here) = (self.row(position), self.chosen[position]);
-        sum::argmax_by(self.w.len(), |i| (i != here && allowed(i)).then(|| self.w[i] + row.get(i)))
+        let open = |i: usize| i != here && self.w[i] > f64::NEG_INFINITY;
+        sum::argmax_by(self.w.len(), |i| open(i).then(|| score(i, self.w[i] + row.get(i))).flatten())
     }
 
-    /// The rows whose fit at the lifted `position` is at least `least`, the one there included, in order.
-    pub(crate) fn fits_at_least(&self, position: usize, least: f64, found: &mut Vec<(usize, f64)>) {
-        self.row(position).at_least(&self.w, least, found);
-        let (here, fit) = (self.chosen[position], self.fit_here(position));
-        if !self.repeats && fit >= least {
-            let place = found.partition_point(|&(row, _)| row < here);
-            found.insert(place, (here, fit));
-        }
+    /// The fit of row `i` at the lifted `position`.
+    pub(crate) fn fit(&self, position: usize, i: usize) -> f64 {
+        self.w[i] + self.row(position).get(i)
     }
 
-    /// Puts `row` at the lifted `position`.
+    /// A look with the row at `position` hidden: where rows may repeat it is open, and the best other is looked for.
+    fn hiding<R>(&mut self, position: usize, look: impl FnOnce(&PoolScores) -> R) -> R {
+        let here = self.chosen[position];
+        let shown = std::mem::replace(&mut self.w[here], f64::NEG_INFINITY);
+        let found = look(self);
+        self.w[here] = shown;
+        found
+    }
+
+    /// Puts `row` at the lifted `position`: the row that goes and the one that comes in one pass over the scores.
     pub(crate) fn replace(&mut self, position: usize, row: usize) {
-        self.take_out(position);
-        self.put_in(position, row);
+        let gone = self.chosen[position];
+        let mut coming = self.swaps.coming.take().expect("the size is settled");
+        self.pool.fill_row(row, &mut coming);
+        self.kernel_rows += 1;
+        self.swaps.times[gone] -= 1;
+        self.swaps.times[row] += 1;
+        let lifted = self.swaps.lifted.as_mut().expect("the size is settled");
+        let going = self.kept.get_mut(position).unwrap_or(lifted);
+        going.exchange(&coming, &mut self.w);
+        if !self.repeats {
+            for (aside, &chosen) in self.swaps.aside.iter_mut().zip(&self.chosen) {
+                *aside += going.get(chosen) - coming.get(chosen);
+            }
+            self.w[gone] = self.swaps.aside[position];
+            self.swaps.aside[position] = std::mem::replace(&mut self.w[row], f64::NEG_INFINITY);
+        }
+        std::mem::swap(going, &mut coming);
+        self.swaps.coming = Some(coming);
+        self.chosen[position] = row;
     }
 
     fn take_out(&mut self, position: usize) {
@@ -127,7 +157,7 @@ impl PoolScores {
         self.kernel_rows += 1;
         let lifted = self.swaps.lifted.as_mut().expect("the size is settled");
         let values = self.kept.get_mut(position).unwrap_or(lifted);
-        self.pool.0.packed.fill_row(self.pool.points().row(row), values);
+        self.pool.fill_row(row, values);
         self.change_by_row(position, -1.0);
         if !self.repeats {
             self.swaps.aside[position] = std::mem::replace(&mut self.w[row], f64::NEG_INFINITY);
@@ -182,7 +212,7 @@ mod tests {
                     set
                 };
                 let mut set = with_rows(&(0..20).collect::<Vec<_>>(), budget);
-                let energy = |set: &PoolScores| pool.energy(&set.chosen).unwrap();
+                let energy = |set: &PoolScores| pool.joint_energy(&set.chosen).unwrap();
                 for step in 0..5000 {
                     let is_free = |row: &usize| repeats || set.times(*row) == 0;
                     let row = (step * 37..).map(|row| row % 400).find(is_free).unwrap();

@@ -3,6 +3,9 @@
 //! At temperature τ a position draws its row from all that are allowed with probability proportional to
 //! exp(fit/τ), the heat bath of the energy T²E²/2, instead of taking the row that fits best. The temperature
 //! falls geometrically; an ordinary sweep, the limit τ → 0, ends the search.
+//!
+//! The largest of fit + τ·G over independent Gumbel variables G is such a draw, and takes one pass over the pool like any
+//! other look. The variables come from one table that is made once; each look begins at a random place in it.
 
 use rand::RngExt;
 use rand_pcg::Pcg64;
@@ -16,8 +19,8 @@ use crate::watch::{Progress, Watch};
 pub(super) const HOT: f64 = 10.0;
 pub(super) const COLD: f64 = 1.0;
 
-/// Rows whose fit is this many temperatures below the best are drawn once in 10⁹: they are left out.
-const CUTOFF: f64 = 21.0;
+/// Places at which a look into the table of noise may begin, at least.
+const BEGINNINGS: usize = 1 << 16;
 
 /// Anneals for `sweeps` sweeps from `unit`·[`HOT`] down to `unit`·[`COLD`], or until the watcher ends it; returns
 /// the rows of the lowest energy met, and whether it was ended.
@@ -34,7 +37,9 @@ pub(super) fn anneal(
     let (mut best, mut best_energy) = (set.chosen().to_vec(), 0.0);
     // The energy relative to the start.
     let mut energy = 0.0;
-    let (mut candidates, mut masses): (Vec<(usize, f64)>, Vec<f64>) = (Vec::new(), Vec::new());
+    let rows = set.pool_size();
+    let beginnings = rows.max(BEGINNINGS);
+    let noise: Vec<f32> = (0..rows + beginnings).map(|_| gumbel(rng) as f32).collect();
     for step in 0..steps {
         if watch(Progress::Searching { visits: step, total: steps }).is_break() {
             return (best, true);
@@ -44,22 +49,18 @@ pub(super) fn anneal(
         let position = free.start + step % free.len();
         let here = set.chosen()[position];
         set.lift(position);
-        let fit_here = set.fit_here(position);
-        let allowed = |set: &PoolScores, i: usize| constraints.may_replace(here, i, set.times(i));
+        let noise = &noise[rng.random_range(0..beginnings)..];
         let other = match constraints.are_grouped() {
-            false => set.best_replacement(position),
-            true => set.best_replacement_among(position, |i| allowed(set, i)),
+            false => set.best_noisy_replacement(position, noise, temperature),
+            true => set.best_replacement_by(position, |i, fit| {
+                let noisy = fit + temperature * f64::from(noise[i]);
+                constraints.may_replace(here, i, set.times(i)).then_some(noisy)
+            }),
         };
-        let highest = other.map_or(fit_here, |(_, fit)| fit.max(fit_here));
-        set.fits_at_least(position, highest - CUTOFF * temperature, &mut candidates);
-        if constraints.are_grouped() {
-            candidates.retain(|&(i, _)| allowed(set, i));
-        }
-        masses.clear();
-        masses.extend(candidates.iter().map(|(_, fit)| ((fit - highest) / temperature).exp()));
-        let (next, fit) = candidates[draw(&masses, rng)];
-        if next != here {
-            energy -= fit - fit_here;
+        let fit_here = set.fit_here(position);
+        let noisy_here = fit_here + temperature * gumbel(rng);
+        if let Some((next, _)) = other.filter(|(_, noisy)| *noisy > noisy_here) {
+            energy -= set.fit(position, next) - fit_here;
             set.replace(position, next);
             if energy < best_energy {
                 best_energy = energy;
@@ -70,13 +71,32 @@ pub(super) fn anneal(
     (best, false)
 }
 
-/// The index of one of the masses, with probability proportional to it.
-fn draw(masses: &[f64], rng: &mut Pcg64) -> usize {
-    let mut left = rng.random::<f64>() * masses.iter().sum::<f64>();
-    let drawn = masses.iter().position(|mass| {
-        left -= mass;
-        left < 0.0
-    });
-    // Rounding may leave a last sliver: it belongs to the last.
-    drawn.unwrap_or(masses.len() - 1)
+/// A standard Gumbel variable.
+fn gumbel(rng: &mut Pcg64) -> f64 {
+    // Uniform on (0, 1]; 1 would be infinite.
+    let uniform = 1.0 - rng.random::<f64>();
+    -(-uniform.ln()).max(f64::MIN_POSITIVE).ln()
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+
+    use super::*;
+
+    #[test]
+    fn the_largest_of_fits_with_noise_is_a_draw_by_their_exponentials() {
+        let mut rng = Pcg64::seed_from_u64(3);
+        let fits = [0.0, 1.0, 2.5];
+        let mut drawn = [0; 3];
+        for _ in 0..200_000 {
+            let noisy = fits.map(|fit| fit + gumbel(&mut rng));
+            let best = (0..3).max_by(|&a, &b| noisy[a].total_cmp(&noisy[b])).unwrap();
+            drawn[best] += 1;
+        }
+        let total: f64 = fits.iter().map(|fit: &f64| fit.exp()).sum();
+        for (count, fit) in drawn.into_iter().zip(fits) {
+            assert!((f64::from(count) / 200_000.0 - fit.exp() / total).abs() < 0.005, "{drawn:?}");
+        }
+    }
 }

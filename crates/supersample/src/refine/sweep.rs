@@ -87,7 +87,9 @@ fn visit(
     set.lift(position);
     let found = match constraints.are_grouped() {
         false => set.best_replacement(position),
-        true => set.best_replacement_among(position, |i| constraints.may_replace(here, i, set.times(i))),
+        true => set.best_replacement_by(position, |i, fit| {
+            constraints.may_replace(here, i, set.times(i)).then_some(fit)
+        }),
     };
     let Some((best, fit)) = found else { return false };
     // T²E² falls by twice the rise in fit.

@@ -40,11 +40,18 @@ pub struct Chosen {
     pub ended: Ended,
     /// What the swaps and the search have done, where there were any.
     pub refined: Option<Refined>,
+    /// The root mean square over the columns of the distance between the distribution functions of what was chosen and of
+    /// all rows; about 0.408/√T for T independent draws. `None` in space, and where all columns are constant.
+    pub cdf: Option<f64>,
+    /// The root mean square error of the means of the functions of interest, in standard deviations; `None` where there
+    /// are none.
+    pub functions: Option<f64>,
 }
 
 impl Chosen {
     pub(super) fn new(trace: Vec<Pick>, ended: Ended) -> Chosen {
-        Chosen { rows: trace.iter().filter_map(|pick| pick.index).collect(), trace, ended, refined: None }
+        let rows = trace.iter().filter_map(|pick| pick.index).collect();
+        Chosen { rows, trace, ended, refined: None, cdf: None, functions: None }
     }
 
     /// The MMD of all that was chosen, with equal weights; `None` where ‖μ‖² is not known.
@@ -122,7 +129,17 @@ impl Problem {
     ) -> Result<Chosen> {
         stop.check()?;
         self.prepare(watch)?;
-        self.herd_on(&mut self.herder(options.unique)?, &options.earlier, stop, seen, watch)
+        let chosen = self.herd_on(&mut self.herder(options.unique)?, &options.earlier, stop, seen, watch)?;
+        self.measured(chosen)
+    }
+
+    /// What was chosen, with the errors that are not known while choosing.
+    pub(super) fn measured(&self, chosen: Chosen) -> Result<Chosen> {
+        if chosen.rows.is_empty() {
+            return Ok(chosen);
+        }
+        let cdf = self.cdf_of_rows(&chosen.rows, None)?;
+        Ok(Chosen { cdf, functions: self.functions_error(&chosen.rows, None)?, ..chosen })
     }
 
     /// Herds until a rule holds, with a herder over the pool of the problem.

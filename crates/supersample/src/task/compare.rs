@@ -27,16 +27,23 @@ pub struct TypicalErrors {
     pub quantile: Option<f64>,
     /// Of the correlations.
     pub correlation: Option<f64>,
+    /// Of the distribution functions: the root mean square over the columns of their distance
+    /// ([`Marginals::distance`](crate::Marginals::distance)).
+    pub cdf: Option<f64>,
+    /// Of the means of the functions of interest, where there are some.
+    pub functions: Option<f64>,
 }
 
 impl TypicalErrors {
-    /// Of one subset.
+    /// Of one subset, but for the distribution functions and the functions of interest, which are not in its quality.
     pub fn of(quality: &Quality) -> TypicalErrors {
         TypicalErrors {
             mean: quality.mean_rms(),
             sd: quality.sd_rms(),
             quantile: quality.quantile_rms(),
             correlation: quality.correlation_rms,
+            cdf: None,
+            functions: None,
         }
     }
 
@@ -51,6 +58,8 @@ impl TypicalErrors {
             sd: mean(|errors| errors.sd),
             quantile: mean(|errors| errors.quantile),
             correlation: mean(|errors| errors.correlation),
+            cdf: mean(|errors| errors.cdf),
+            functions: mean(|errors| errors.functions),
         }
     }
 }
@@ -95,24 +104,32 @@ impl Problem {
         let (pool, reference) = (self.pool()?, self.reference()?);
         let draws = (KERNEL_VALUES / count.saturating_mul(count)).clamp(3, RANDOM_DRAWS);
         let done = AtomicUsize::new(0);
-        let errors_of = |subset: Vec<usize>| -> Result<(f64, TypicalErrors)> {
+        let errors_of = |subset: &[usize]| -> Result<(f64, TypicalErrors)> {
             let done = done.fetch_add(1, Ordering::Relaxed);
             if watch(Progress::Comparing { done, total: draws + 1 }).is_break() {
                 return Err(Error::Interrupted);
             }
-            let error = pool.mmd_of_rows(&subset)?.ok_or(Error::UnknownNorm)?;
-            let rows = self.rows().select(&subset)?;
-            Ok((error, TypicalErrors::of(&reference.quality(rows.as_slice(), None)?)))
+            let error = pool.mmd_of_rows(subset)?.ok_or(Error::UnknownNorm)?;
+            let rows = self.rows().select(subset)?;
+            let quality = TypicalErrors::of(&reference.quality(rows.as_slice(), None)?);
+            Ok((error, TypicalErrors { functions: self.functions_error(subset, None)?, ..quality }))
         };
-        let drawn = (0..draws as u64)
-            .into_par_iter()
-            .map(|seed| errors_of(random_rows(n, self.shares(), count, seed)?))
-            .collect::<Result<Vec<_>>>()?;
-        let (random, others): (Vec<f64>, Vec<TypicalErrors>) = drawn.into_iter().unzip();
-        let (spaced, spaced_errors) = errors_of(match self.shares() {
+        let random = |seed| random_rows(n, self.shares(), count, seed);
+        let mut subsets = (0..draws as u64).map(random).collect::<Result<Vec<_>>>()?;
+        subsets.push(match self.shares() {
             None => every_kth(n, count)?,
             Some(shares) => systematic_rows(shares, count)?,
-        })?;
-        Ok(Some(Comparison { random, random_errors: TypicalErrors::mean_of(&others), spaced, spaced_errors }))
+        });
+        let measured = subsets.par_iter().map(|subset| errors_of(subset)).collect::<Result<Vec<_>>>()?;
+        let (mut random, mut errors): (Vec<f64>, Vec<TypicalErrors>) = measured.into_iter().unzip();
+        // All at once, since every column has to be sorted for any.
+        for (errors, cdf) in errors.iter_mut().zip(self.cdfs_of_rows(&subsets)?) {
+            errors.cdf = cdf;
+        }
+        let (spaced, spaced_errors) = (random.pop(), errors.pop());
+        Ok(spaced.zip(spaced_errors).map(|(spaced, spaced_errors)| {
+            let random_errors = TypicalErrors::mean_of(&errors);
+            Comparison { random, random_errors, spaced, spaced_errors }
+        }))
     }
 }

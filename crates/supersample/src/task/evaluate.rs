@@ -1,9 +1,10 @@
 //! Evaluation: how good a subset is, whoever made it.
 
 use super::{Chosen, Comparison, Problem};
+use crate::points::expect_rows;
 use crate::quality::Quality;
 use crate::weights::OptimalWeights;
-use crate::{Error, Points, Result, Watch, metrics};
+use crate::{Error, Functions, Marginals, Points, Result, Watch, metrics};
 
 /// All there is to say of a subset.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,6 +14,12 @@ pub struct Evaluation {
     pub error: f64,
     /// How many independent draws have this expected squared error; a bound where the error is rounding.
     pub worth: Option<f64>,
+    /// The root mean square over the columns of the distance between the distribution functions of the subset and of all
+    /// rows; about 0.408/√T for T independent draws. `None` where all columns are constant.
+    pub cdf: Option<f64>,
+    /// The root mean square error of the means of the functions of interest, in standard deviations; `None` where there
+    /// are none, or where the functions of the subset are not known.
+    pub functions: Option<f64>,
     /// The errors column by column.
     pub quality: Quality,
     /// The errors of other subsets of this size; `None` where there are too few rows for one.
@@ -37,9 +44,26 @@ impl Problem {
         self.with_error(error, subset, weights, watch)
     }
 
-    /// All about a subset that is given by row numbers, with weights where it has some.
+    /// [`evaluate`](Self::evaluate) of a subset whose functions of interest are known: a row for each of its rows.
+    pub fn evaluate_with_functions(
+        &self,
+        subset: &Points,
+        functions: &Points,
+        weights: Option<&[f64]>,
+        watch: Watch,
+    ) -> Result<Evaluation> {
+        expect_rows("the functions of the subset", functions.len(), subset.len())?;
+        let (of_all, ..) = self.functions().ok_or(Error::NoFunctions)?;
+        let functions = Some(of_all.error(functions, weights)?);
+        Ok(Evaluation { functions, ..self.evaluate(subset, weights, watch)? })
+    }
+
+    /// All about a subset that is given by row numbers, with weights where it has some. The errors of functions of
+    /// interest are known for these, and for others by
+    /// [`evaluate_with_functions`](Self::evaluate_with_functions).
     pub fn evaluate_rows(&self, rows: &[usize], weights: Option<&[f64]>, watch: Watch) -> Result<Evaluation> {
-        self.evaluate(&self.rows().select(rows)?, weights, watch)
+        let functions = self.functions_error(rows, weights)?;
+        Ok(Evaluation { functions, ..self.evaluate(&self.rows().select(rows)?, weights, watch)? })
     }
 
     /// All about the rows of a run, whose MMD is known already, with the weights that were found for them if any.
@@ -56,10 +80,20 @@ impl Problem {
     /// All about the rows of a run but the comparison with other subsets, which takes the time.
     pub fn summarise_alone(&self, chosen: &Chosen, weights: Option<&OptimalWeights>) -> Result<Evaluation> {
         let error = weights.map_or(chosen.error(), |weights| weights.error).ok_or(Error::UnknownNorm)?;
+        let given = weights;
         let weights = weights.map(|weights| weights.weights.as_slice());
+        // Of equal weights it is known already.
+        let (cdf, functions) = match given {
+            None => (chosen.cdf, chosen.functions),
+            Some(_) => {
+                (self.cdf_of_rows(&chosen.rows, weights)?, self.functions_error(&chosen.rows, weights)?)
+            }
+        };
         Ok(Evaluation {
             error,
             worth: self.error_scale()?.worth(error),
+            cdf,
+            functions,
             quality: self.quality(&self.rows().select(&chosen.rows)?, weights)?,
             comparison: None,
         })
@@ -79,6 +113,35 @@ impl Problem {
         self.reference()?.quality(subset.as_slice(), weights)
     }
 
+    /// The distance of the distribution functions of a subset in the units of the data, with weights of any sign divided by
+    /// their sum, or equal ones; see [`Evaluation::cdf`].
+    pub fn cdf(&self, subset: &Points, weights: Option<&[f64]>) -> Result<Option<f64>> {
+        Ok(self.cdfs(&[(subset, weights)])?[0])
+    }
+
+    /// The error of the means of the functions of interest over these rows; see [`Evaluation::functions`].
+    pub fn functions_error(&self, rows: &[usize], weights: Option<&[f64]>) -> Result<Option<f64>> {
+        let of_rows = |(functions, values, _): (&Functions, &Points, f64)| {
+            functions.error(&values.select(rows)?, weights)
+        };
+        self.functions().map(of_rows).transpose()
+    }
+
+    pub(super) fn cdf_of_rows(&self, rows: &[usize], weights: Option<&[f64]>) -> Result<Option<f64>> {
+        self.cdf(&self.rows().select(rows)?, weights)
+    }
+
+    /// The distances of several sets of rows.
+    pub(super) fn cdfs_of_rows(&self, sets: &[Vec<usize>]) -> Result<Vec<Option<f64>>> {
+        let subsets = sets.iter().map(|rows| self.rows().select(rows)).collect::<Result<Vec<_>>>()?;
+        self.cdfs(&subsets.iter().map(|subset| (subset, None)).collect::<Vec<_>>())
+    }
+
+    fn cdfs(&self, subsets: &[(&Points, Option<&[f64]>)]) -> Result<Vec<Option<f64>>> {
+        let known = Marginals::distances(self.rows(), self.shares(), subsets)?;
+        Ok(known.map_or(vec![None; subsets.len()], |known| known.into_iter().map(Some).collect()))
+    }
+
     fn with_error(
         &self,
         error: f64,
@@ -89,6 +152,8 @@ impl Problem {
         Ok(Evaluation {
             error,
             worth: self.error_scale()?.worth(error),
+            cdf: self.cdfs(&[(subset, weights)])?[0],
+            functions: None,
             quality: self.quality(subset, weights)?,
             comparison: self.compare(subset.len(), watch)?,
         })

@@ -30,6 +30,9 @@ pub struct MemoryEstimate {
     set: Option<Set>,
     /// How many points are given weights.
     weighed: u64,
+    /// Columns whose distribution functions are matched, and functions whose means are.
+    marginals: u64,
+    functions: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -52,6 +55,8 @@ impl MemoryEstimate {
             threads: rayon::current_num_threads() as u64,
             set: None,
             weighed: 0,
+            marginals: 0,
+            functions: 0,
         }
     }
 
@@ -91,6 +96,16 @@ impl MemoryEstimate {
         MemoryEstimate { weighed: size as u64, ..self }
     }
 
+    /// With the distribution functions of all columns matched, or not.
+    pub fn marginals(self, matched: bool) -> MemoryEstimate {
+        MemoryEstimate { marginals: if matched { self.dim } else { 0 }, ..self }
+    }
+
+    /// With the means of so many functions matched.
+    pub fn functions(self, count: usize) -> MemoryEstimate {
+        MemoryEstimate { functions: count as u64, ..self }
+    }
+
     /// About how many bytes the run takes.
     pub fn needed(&self) -> u64 {
         self.without_kept_rows().saturating_add(self.set.map_or(0, |set| self.kept_rows(set)))
@@ -127,15 +142,30 @@ impl MemoryEstimate {
             // μ, w and how often each row is chosen, the kernel row at hand, k(x, x), and who may be chosen.
             each += 8 + 8 + 4 + number + 8 + 9 + if set.is_grouped { 24 } else { 0 };
         }
-        // Columns are sorted for their quantiles, one on each thread, and random rows are drawn from a list of all.
-        let sorted = self.threads.min(self.dim) * if self.is_weighted { 16 } else { 8 };
+        // Columns are sorted for their quantiles and distribution functions, one on each thread, and random rows are
+        // drawn from a list of all.
+        let sorted = self.threads.min(self.dim) * if self.is_weighted { 32 } else { 24 };
         each += sorted.max(self.threads.min(20) * 8);
-        // The kernel matrix and its factor.
-        let weights = self.weighed.saturating_mul(self.weighed).saturating_mul(16);
+        // Of each column its values and what is reached with them, its view and that packed; of each function its value,
+        // its view and that packed; of the sum the mean and k(x, x).
+        let parts = self
+            .marginals
+            .saturating_mul(16 + 8 + number)
+            .saturating_add(self.functions.saturating_mul(8 + 8 + number))
+            .saturating_add(if self.has_parts() { 16 + 8 * 16 } else { 0 })
+            .saturating_mul(self.rows);
+        // The kernel matrix and its factor, and that of the joint part where there are others.
+        let matrices = if self.has_parts() { 24 } else { 16 };
+        let weights = self.weighed.saturating_mul(self.weighed).saturating_mul(matrices);
         coordinates
+            .saturating_add(parts)
             .saturating_add(self.rows.saturating_mul(each))
             .saturating_add(weights)
             .saturating_add(BASE)
+    }
+
+    fn has_parts(&self) -> bool {
+        self.marginals > 0 || self.functions > 0
     }
 
     fn kept_rows(&self, set: Set) -> u64 {
@@ -164,12 +194,15 @@ mod tests {
         let plain = of(100_000, 10);
         let small = of(1000, 10);
         // As read, scaled, packed in f32 and in f64; or as read, scaled and packed in f64.
-        assert_eq!(plain.needed(), 3 * values + values / 2 + 100_000 * (40 + 16) + BASE);
-        assert_eq!(small.needed(), 2 * 80_000 + 8 * 1008 * 10 + 1000 * (40 + 16) + BASE);
+        assert_eq!(plain.needed(), 3 * values + values / 2 + 100_000 * (40 + 48) + BASE);
+        assert_eq!(small.needed(), 2 * 80_000 + 8 * 1008 * 10 + 1000 * (40 + 48) + BASE);
         assert_eq!(plain.needed() - plain.scale(Scale::None).needed(), values);
         assert_eq!(plain.needed() - plain.precision(Precision::Double).needed(), values / 2);
         assert_eq!(plain.weighing(1000).needed() - plain.needed(), 16_000_000);
         assert_eq!(plain.weighted(true).needed() - plain.needed(), 100_000 * (32 + 16));
+        let matching = plain.marginals(true).functions(3);
+        assert_eq!(matching.needed() - plain.needed(), 100_000 * (10 * 28 + 3 * 20 + 144));
+        assert_eq!(plain.marginals(false), plain);
         let options = RefineOptions::default();
         // A hundred rows of 400,000 bytes are kept, or as many as the options allow.
         let (many, few) =

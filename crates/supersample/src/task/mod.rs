@@ -32,7 +32,7 @@ pub use choose::{Chosen, HerdOptions, herd_until};
 pub use compare::{Comparison, TypicalErrors};
 pub use evaluate::Evaluation;
 pub use memory::MemoryEstimate;
-pub use problem::{Bandwidth, KernelChoice, Problem, ProblemOptions};
+pub use problem::{Bandwidth, FUNCTIONS, FunctionValues, KernelChoice, MARGINALS, Problem, ProblemOptions};
 pub use row_weights::RowWeights;
 pub use stop::{Ended, ErrorScale, Stop};
 pub use thin::ThinOptions;

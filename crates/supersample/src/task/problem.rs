@@ -4,9 +4,19 @@ use std::sync::{Arc, OnceLock};
 
 use super::{Advice, ErrorScale, RowWeights, advice};
 use crate::bandwidth::MedianDistance;
+use crate::points::expect_rows;
 use crate::quality::Reference;
 use crate::scale::{Scale, Scaling};
-use crate::{Empirical, Herder, Kernel, MeanEmbedding, Points, Pool, Precision, Result, Watch};
+use crate::{
+    Empirical, Error, Functions, Herder, Kernel, Marginals, MeanEmbedding, Part, Points, Pool, Precision,
+    Result, Watch,
+};
+
+/// The weight of the marginals that suits thinning: a part of the attention that leaves nearly all of the joint MMD.
+pub const MARGINALS: f64 = 0.4;
+
+/// The weight of functions of interest, where none is given: as much as the joint distribution.
+pub const FUNCTIONS: f64 = 1.0;
 
 /// Which kernel.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,7 +28,7 @@ pub enum KernelChoice {
     Named {
         /// The name.
         name: String,
-        /// Its length; without effect on the linear kernel, which has none.
+        /// Its length; without effect on the linear and the energy kernel, which have none.
         bandwidth: Bandwidth,
     },
 }
@@ -47,6 +57,35 @@ pub struct ProblemOptions {
     /// Whether rows of weight zero may be chosen too. Off by default: a row that stands for nothing would stand for a
     /// part of the whole.
     pub pool_without_weight: bool,
+    /// How much the distribution functions of the columns count beside the joint distribution (see [`Part`]); 0, the
+    /// default, for nothing. [`MARGINALS`] suits thinning.
+    pub marginals: f64,
+    /// Functions of the rows whose means are matched too. None by default.
+    pub functions: Option<FunctionValues>,
+}
+
+/// Functions of the rows whose means are to be matched, in their own units: predictions, generated quantities, costs.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct FunctionValues {
+    /// All functions of the first row, then all of the second, …
+    pub values: Vec<f64>,
+    /// How many functions there are.
+    pub count: usize,
+    /// How much they count beside the joint distribution, whose weight is 1; positive.
+    pub weight: f64,
+}
+
+impl FunctionValues {
+    /// So many functions of each row, with weight [`FUNCTIONS`].
+    pub fn new(values: Vec<f64>, count: usize) -> FunctionValues {
+        FunctionValues { values, count, weight: FUNCTIONS }
+    }
+
+    /// These functions with this weight.
+    pub fn weight(self, weight: f64) -> FunctionValues {
+        FunctionValues { weight, ..self }
+    }
 }
 
 impl Default for KernelChoice {
@@ -80,6 +119,16 @@ impl ProblemOptions {
     pub fn pool_without_weight(self, allowed: bool) -> ProblemOptions {
         ProblemOptions { pool_without_weight: allowed, ..self }
     }
+
+    /// The distribution functions of the columns matched too, with this weight; 0 for not at all.
+    pub fn marginals(self, weight: f64) -> ProblemOptions {
+        ProblemOptions { marginals: weight, ..self }
+    }
+
+    /// The means of these functions matched too.
+    pub fn functions(self, functions: FunctionValues) -> ProblemOptions {
+        ProblemOptions { functions: Some(functions), ..self }
+    }
 }
 
 impl KernelChoice {
@@ -103,8 +152,8 @@ impl KernelChoice {
             KernelChoice::Named { name, bandwidth: Bandwidth::Lengths(lengths) } => {
                 Ok((Kernel::named(name, lengths)?, None))
             }
-            KernelChoice::Named { name, .. } if name == Kernel::linear().name() => {
-                Ok((Kernel::linear(), None))
+            KernelChoice::Named { name, .. } if !Kernel::takes_bandwidth(name) => {
+                Ok((Kernel::named(name, &[])?, None))
             }
             KernelChoice::Named { name, bandwidth: Bandwidth::Median } => {
                 // A name that is none is refused before the distances are taken.
@@ -130,10 +179,37 @@ pub struct Problem {
     median: Option<MedianDistance>,
     precision: Precision,
     mu: Arc<Empirical>,
+    /// The weight of the marginals, 0 where they are not matched.
+    marginals: f64,
+    functions: Option<FunctionsOfRows>,
     advice: Vec<Advice>,
     /// The pool of all rows, once they have been compared.
     pool: OnceLock<Pool>,
     reference: OnceLock<Reference>,
+}
+
+/// Functions found to be fit to be matched, at every row.
+struct FunctionsOfRows {
+    functions: Functions,
+    values: Points,
+    weight: f64,
+}
+
+impl FunctionsOfRows {
+    fn new(given: FunctionValues, rows: usize, shares: Option<&[f64]>) -> Result<FunctionsOfRows> {
+        let FunctionValues { values, count, weight } = given;
+        let values = Points::from_vec(values, count).map_err(|error| match error {
+            Error::NonFinite { row, column, value } => Error::NonFiniteFunction { row, column, value },
+            error => error,
+        })?;
+        expect_rows("the functions", values.len(), rows)?;
+        if !(weight > 0.0 && weight.is_finite()) {
+            let advice =
+                "a weight is a positive number; leave the functions out where they are to count for nothing";
+            return Err(Error::BadOption { option: "the weight of the functions", value: weight, advice });
+        }
+        Ok(FunctionsOfRows { functions: Functions::new(&values, shares)?, values, weight })
+    }
 }
 
 impl Problem {
@@ -146,7 +222,13 @@ impl Problem {
     /// of the pool, unless the options let them in.
     pub fn weighted(rows: Points, weights: RowWeights, options: ProblemOptions) -> Result<Problem> {
         let shares = weights.shares(rows.len())?;
-        let ProblemOptions { scale, kernel, precision, pool_without_weight } = options;
+        let ProblemOptions { scale, kernel, precision, pool_without_weight, marginals, functions } = options;
+        if !(marginals >= 0.0 && marginals.is_finite()) {
+            let advice = "a weight is a positive number, or 0 to match the joint distribution alone";
+            return Err(Error::BadOption { option: "the weight of the marginals", value: marginals, advice });
+        }
+        let functions =
+            functions.map(|given| FunctionsOfRows::new(given, rows.len(), shares.as_deref())).transpose()?;
         let without_weight: Vec<usize> = match (&shares, pool_without_weight) {
             (Some(shares), false) => (0..rows.len()).filter(|&row| shares[row] == 0.0).collect(),
             _ => Vec::new(),
@@ -170,6 +252,8 @@ impl Problem {
             median,
             precision,
             mu: Arc::new(mu.precision(precision)),
+            marginals,
+            functions,
             advice,
             pool: OnceLock::new(),
             reference: OnceLock::new(),
@@ -275,8 +359,33 @@ impl Problem {
         if let Some(pool) = self.pool.get() {
             return Ok(pool);
         }
-        let pool = Pool::shared(self.mu.clone(), self.points.clone())?;
+        let pool = Pool::shared(self.mu.clone(), self.points.clone())?.with_parts(self.parts()?)?;
         Ok(self.pool.get_or_init(|| pool))
+    }
+
+    /// What is matched beside the joint distribution. Columns that are all constant have no marginals to match.
+    fn parts(&self) -> Result<Vec<Part>> {
+        let mut parts = Vec::new();
+        if self.marginals > 0.0
+            && let Some(marginals) = Marginals::new(&self.rows, self.shares())?
+        {
+            parts.push(Part::marginals(&marginals, &self.rows, self.marginals)?);
+        }
+        if let Some(FunctionsOfRows { functions, values, weight }) = &self.functions {
+            parts.push(Part::functions(functions, values, *weight)?);
+        }
+        Ok(parts)
+    }
+
+    /// The weight of the marginals in what is lowered; 0 where they are not matched.
+    pub fn marginals(&self) -> f64 {
+        self.marginals
+    }
+
+    /// The functions whose means are matched, their values at every row, and their weight in what is lowered.
+    pub fn functions(&self) -> Option<(&Functions, &Points, f64)> {
+        let all = self.functions.as_ref();
+        all.map(|FunctionsOfRows { functions, values, weight }| (functions, values, *weight))
     }
 
     /// The rows gone through once, so that subsets can be held against them column by column.

@@ -36,7 +36,8 @@ impl ThinOptions {
 impl Problem {
     /// Chooses the best rows as a set: herding, then swaps until none helps, then the search if one is asked for. Where
     /// an error or a worth is asked for, the fewest rows that reach it are looked for. The rows come in greedy order, so
-    /// that prefixes are good sets too, and the trace is that of a herder which takes them in this order.
+    /// that prefixes are good sets too, and the trace is that of a herder which takes them in this order. Where marginals or
+    /// functions are matched too, [`Refined::lowered`] says what was lowered; errors are those of the joint part.
     ///
     /// `watch` sees every phase. Ended while rows are compared with each other, or while a constrained set is first put
     /// together, there is no result but [`Error::Interrupted`]; ended while herding, the rows so far are; ended later,
@@ -69,7 +70,7 @@ impl Problem {
         let herded = self.herd_on(&mut herder, &options.earlier, stop, seen, watch)?;
         // All rows are a set that no swap can change, and an interrupted run has no time to lose.
         if matches!(herded.ended, Ended::Interrupted | Ended::Exhausted) {
-            return Ok(herded);
+            return self.measured(herded);
         }
         let refined = match goal {
             Some((tolerance, rule)) => refiner.fewest_from(herder, tolerance, limit, watch).map(|fewest| {
@@ -80,7 +81,7 @@ impl Problem {
         };
         match refined {
             // Ended before there was a set: the herded rows are what there is.
-            Err(Error::Interrupted) => Ok(Chosen { ended: Ended::Interrupted, ..herded }),
+            Err(Error::Interrupted) => self.measured(Chosen { ended: Ended::Interrupted, ..herded }),
             refined => refined.and_then(|(set, ended)| self.chosen_set(set, ended)),
         }
     }
@@ -106,7 +107,7 @@ impl Problem {
     fn chosen_set(&self, set: Refined, ended: Ended) -> Result<Chosen> {
         let ended = if set.interrupted { Ended::Interrupted } else { ended };
         let trace = Herder::trace(self.pool()?, &set.rows)?;
-        Ok(Chosen { refined: Some(set), ..Chosen::new(trace, ended) })
+        self.measured(Chosen { refined: Some(set), ..Chosen::new(trace, ended) })
     }
 
     /// The options with the rows of no weight excluded, but for those that must be in.

@@ -1,7 +1,7 @@
 //! Weighing: unequal weights for points that are already chosen, or the reason why they stay equal.
 
 use super::{Advice, Problem};
-use crate::weights::{OptimalWeights, WeightRule, optimal};
+use crate::weights::{OptimalWeights, WeightRule, optimal, optimal_of_rows};
 use crate::{Error, MeanEmbedding, Points, Result};
 
 /// The kernel matrix of more points than this takes too much time and memory: T² numbers, T³/3 steps.
@@ -32,11 +32,15 @@ pub struct Weighed {
 /// # Ok::<(), supersample::Error>(())
 /// ```
 pub fn weigh(mu: &dyn MeanEmbedding, points: &Points, rule: WeightRule) -> Result<Weighed> {
-    if points.len() > MOST_WEIGHTED {
-        let advice = Advice::TooManyToWeigh { count: points.len(), most: MOST_WEIGHTED };
+    weighed(points.len(), || optimal(mu, points, rule))
+}
+
+fn weighed(count: usize, found: impl FnOnce() -> Result<OptimalWeights>) -> Result<Weighed> {
+    if count > MOST_WEIGHTED {
+        let advice = Advice::TooManyToWeigh { count, most: MOST_WEIGHTED };
         return Ok(Weighed { weights: None, advice: Some(advice) });
     }
-    match optimal(mu, points, rule) {
+    match found() {
         Err(reason @ (Error::SingularKernelMatrix { .. } | Error::Overflow { .. })) => {
             Ok(Weighed { weights: None, advice: Some(Advice::NotWeighed { reason }) })
         }
@@ -49,8 +53,9 @@ pub fn weigh(mu: &dyn MeanEmbedding, points: &Points, rule: WeightRule) -> Resul
 }
 
 impl Problem {
-    /// The best weights on these rows by the rule; see [`weigh`].
+    /// The best weights on these rows by the rule, for all that is matched; see [`weigh`](weigh()). The errors are those of
+    /// the joint part.
     pub fn weigh(&self, rows: &[usize], rule: WeightRule) -> Result<Weighed> {
-        weigh(&**self.embedding(), &self.points().select(rows)?, rule)
+        weighed(rows.len(), || optimal_of_rows(self.pool()?, rows, rule))
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Lengths are measured in bandwidths before anything is computed, so that no scale of the data over- or underflows.
 
-use std::f64::consts::SQRT_2;
+use std::f64::consts::{FRAC_1_PI, SQRT_2};
 
 use crate::special::{exponential_moments, gauss_legendre, gaussian_moments, half_normal_moments};
 
@@ -16,6 +16,8 @@ pub(super) enum LineKernel {
     Gaussian { bandwidth: f64 },
     /// p(v)·e^(−v) with v = c·r
     Matern { rate: f64, form: &'static MaternForm },
+    /// −r
+    Energy,
 }
 
 /// The polynomials of a Matérn kernel on the line, coefficients of 1, v, v².
@@ -70,6 +72,7 @@ impl LineKernel {
                 let moments = exponential_moments(delta);
                 [0, 1].map(|j| (-v).exp() * dot(&shifted(&form.value, v, delta), &moments[j..]))
             }
+            LineKernel::Energy => [-near - length / 2.0, -near / 2.0 - length / 3.0],
         }
     }
 
@@ -86,6 +89,7 @@ impl LineKernel {
                 // ∫ q(v)·e^(−v) over the step
                 (-v).exp() * delta * dot(&shifted(&form.slope, v, delta), &exponential_moments(delta))
             }
+            LineKernel::Energy => step,
         }
     }
 }
@@ -191,6 +195,12 @@ fn normal(kernel: &LineKernel, z: f64, sd: f64) -> (f64, f64) {
             let value = dot(&form.value, &right) + dot(&form.value, &left);
             (value, rate * (dot(&form.slope, &left) - dot(&form.slope, &right)))
         }
+        LineKernel::Energy => {
+            // E |z + sZ| = z·erf(z/(s√2)) + s·√(2/π)·exp(−z²/(2s²))
+            let ratio = z / sd;
+            let slope = libm::erf(ratio / SQRT_2);
+            (-(z * slope + sd * (2.0 * FRAC_1_PI).sqrt() * (-0.5 * ratio * ratio).exp()), -slope)
+        }
     }
 }
 
@@ -206,14 +216,10 @@ fn interval_and_normal(kernel: &LineKernel, lower: f64, upper: f64, mean: f64, s
         // Over a short interval the difference below would cancel. The embedding of the normal is smooth over sd near
         // its mean and over ℓ elsewhere, so eight points in each such piece are exact to rounding.
         LineKernel::Matern { rate, .. } if length < sd || rate * length < 1.0 => {
-            let edge = |i: i32| if i > 9 { upper } else { (mean + sd * f64::from(i)).clamp(lower, upper) };
-            let pieces = (-9..=10).map(|i| (if i == -9 { lower } else { edge(i - 1) }, edge(i)));
-            let integral = |(start, end): (f64, f64)| {
-                (end - start) / length
-                    * gauss_legendre(|w| normal(kernel, start - mean + (end - start) * w, sd).0)
-            };
-            pieces.filter(|(start, end)| start < end).map(integral).sum()
+            piecewise(kernel, lower, upper, mean, sd)
         }
+        // Far from the interval the mean is smooth over sd; eight points in each such piece are exact to rounding.
+        LineKernel::Energy => piecewise(kernel, lower, upper, mean, sd),
         LineKernel::Matern { rate, form } => {
             // E[G(D_b) − G(D_a)]/(c·(b−a)) with G(v) = g(0) − g(v)·e^(−v) odd, and D normal around the end. The two
             // parts of G are subtracted apart: where both ends are far from the mean the first is nothing, exactly.
@@ -226,6 +232,17 @@ fn interval_and_normal(kernel: &LineKernel, lower: f64, upper: f64, mean: f64, s
             ((b.0 - a.0) - (b.1 - a.1)) / (rate * length)
         }
     }
+}
+
+/// The mean over [lower, upper] of the embedding of a normal, by quadrature in pieces of its sd.
+fn piecewise(kernel: &LineKernel, lower: f64, upper: f64, mean: f64, sd: f64) -> f64 {
+    let edge = |i: i32| if i > 9 { upper } else { (mean + sd * f64::from(i)).clamp(lower, upper) };
+    let pieces = (-9..=10).map(|i| (if i == -9 { lower } else { edge(i - 1) }, edge(i)));
+    let integral = |(start, end): (f64, f64)| {
+        (end - start) / (upper - lower)
+            * gauss_legendre(|w| normal(kernel, start - mean + (end - start) * w, sd).0)
+    };
+    pieces.filter(|(start, end)| start < end).map(integral).sum()
 }
 
 /// E[Dʲ·e^(−D); D > 0] for D ~ N(u, t²) and for its mirror image.

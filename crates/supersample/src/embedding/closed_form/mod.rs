@@ -55,13 +55,13 @@ impl ClosedForm {
         Ok(ClosedForm { kernel, density: Density::Mixture(embedding), squared_norm })
     }
 
-    /// The uniform distribution on a box, for `gaussian` and `laplace`, and the Matérn kernels in one dimension.
+    /// The uniform distribution on a box, for `gaussian` and `laplace`, and in one dimension the Matérn kernels and `energy`.
     pub fn uniform_box(kernel: Kernel, target: UniformBox) -> Result<ClosedForm> {
         let embedding = ProductEmbedding::uniform_box(&kernel, &target)?;
         Ok(ClosedForm::product(kernel, embedding))
     }
 
-    /// Independent normals, for `gaussian` and `laplace`, and the Matérn kernels in one dimension.
+    /// Independent normals, for `gaussian` and `laplace`, and in one dimension the Matérn kernels and `energy`.
     pub fn normals(kernel: Kernel, target: IndependentNormals) -> Result<ClosedForm> {
         let embedding = ProductEmbedding::normals(&kernel, &target)?;
         Ok(ClosedForm::product(kernel, embedding))

@@ -35,8 +35,8 @@ impl ProductEmbedding {
                 kernel.bandwidths().iter().map(|&bandwidth| LineKernel::Gaussian { bandwidth }).collect()
             }
             Kernel::Laplace { bandwidth } => vec![LineKernel::matern12(bandwidth)],
-            // A Matérn kernel is not a product over coordinates.
-            Kernel::Matern12 { .. } | Kernel::Matern32 { .. } | Kernel::Matern52 { .. }
+            // These are no products over coordinates.
+            Kernel::Matern12 { .. } | Kernel::Matern32 { .. } | Kernel::Matern52 { .. } | Kernel::Energy
                 if marginals.len() > 1 =>
             {
                 return refuse("take gaussian or laplace, or draw samples from it and use Empirical");
@@ -44,6 +44,7 @@ impl ProductEmbedding {
             Kernel::Matern12 { bandwidth } => vec![LineKernel::matern12(bandwidth)],
             Kernel::Matern32 { bandwidth } => vec![LineKernel::matern32(bandwidth)],
             Kernel::Matern52 { bandwidth } => vec![LineKernel::matern52(bandwidth)],
+            Kernel::Energy => vec![LineKernel::Energy],
             _ => return refuse("take gaussian or laplace, or draw samples from it and use Empirical"),
         };
         Ok(ProductEmbedding { kernels, marginals })

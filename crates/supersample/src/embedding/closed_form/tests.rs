@@ -308,6 +308,41 @@ fn extreme_scales_and_places_give_finite_numbers() {
     assert!((value(&wide, &[0.0]) / (2e-9 / (2.0 * std::f64::consts::PI).sqrt()) - 1.0).abs() < 1e-14);
 }
 
+/// On the line −|x − y| is known for both densities and all their pairs; it has no length of its own.
+#[test]
+fn the_energy_kernel_on_the_line_agrees_with_quadrature() {
+    let energy = Kernel::energy();
+    let lines = [Line::Box(-0.5, 2.0), Line::Normal(0.7, 1.3), Line::Normal(-2.0, 0.2), Line::Box(3.0, 3.1)];
+    for line in lines {
+        let mu = line.embed(&energy);
+        for x in [-7.0, -0.5, 0.1, 0.7, 2.5, 3.05, 40.0] {
+            let want = line.integrate(&[(x, 0.1)], |y| -(x - y).abs());
+            assert!((value(&mu, &[x]) - want).abs() < 1e-12 * want.abs(), "{line:?} {x}: {want}");
+            let (h, mut slope) = (1e-5, [f64::NAN]);
+            assert_eq!(mu.gradient_into(&[x], &mut slope), value(&mu, &[x]));
+            let difference = (value(&mu, &[x + h]) - value(&mu, &[x - h])) / (2.0 * h);
+            // At the ends of a box the slope has a kink.
+            assert!((slope[0] - difference).abs() < 1e-4, "{line:?} {x}: {slope:?} {difference}");
+        }
+        for other in lines {
+            let nu = other.embed(&energy);
+            let features: Vec<(f64, f64)> = match line {
+                Line::Box(a, b) => vec![(a, 0.1), (b, 0.1)],
+                Line::Normal(mean, sd) => vec![(mean, sd)],
+            };
+            let want = other.integrate(&features, |y| value(&mu, &[y]));
+            let got = mu.inner_product(&nu).unwrap();
+            assert!((got - want).abs() < 1e-11 * want.abs(), "{line:?} {other:?}: {got} {want}");
+        }
+    }
+    let normal = Line::Normal(0.7, 1.3).embed(&energy);
+    assert!((normal.squared_norm + 2.6 / std::f64::consts::PI.sqrt()).abs() < 1e-14);
+    assert!((normal.single_draw().unwrap() + normal.squared_norm).abs() < 1e-15);
+    assert!((Line::Box(-0.5, 2.0).embed(&energy).squared_norm + 2.5 / 3.0).abs() < 1e-14);
+    let plane = UniformBox::new(&[0.0; 2], &[1.0; 2]).unwrap();
+    assert!(matches!(ClosedForm::uniform_box(energy, plane), Err(Error::NoClosedForm { .. })));
+}
+
 #[test]
 fn pairs_without_a_closed_form_are_refused_with_advice() {
     let square = || UniformBox::new(&[0.0, 0.0], &[1.0, 1.0]).unwrap();

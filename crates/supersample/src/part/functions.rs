@@ -1,0 +1,181 @@
+//! Functions of the rows whose means matter: predictions, generated quantities, costs.
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::axes::Axes;
+use crate::points::{normalised, unit_weights};
+use crate::{Error, Points, Result};
+
+/// Functions of the target's rows: a number of each for each row, with their means and standard deviations.
+///
+/// Each is centred and scaled to unit variance; between two rows the kernel is the mean of products, so that D² is the mean
+/// squared error of the means in standard deviations. Its mean embedding is 0. Clones share the numbers.
+///
+/// ```
+/// use supersample::{Functions, Points};
+/// let values = Points::from_rows(&[0.0, 10.0, 2.0, 14.0, 4.0, 12.0], 2)?;
+/// let functions = Functions::new(&values, None)?;
+/// assert!(functions.error(&values, None)? < 1e-15);
+/// assert!(functions.error(&values.select(&[0])?, None)? > 1.0); // the smallest of both
+/// assert!(Functions::new(&values.select(&[1, 1])?, None).is_err()); // constant
+/// # Ok::<(), supersample::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Functions(Arc<Vec<Unit>>);
+
+/// How a function is standardised.
+#[derive(Clone, Copy, Debug)]
+struct Unit {
+    mean: f64,
+    /// Half of the standard deviation: that of huge numbers of opposite sign may be no number.
+    half_sd: f64,
+}
+
+impl Unit {
+    fn standardised(&self, value: f64) -> f64 {
+        (value * 0.5 - self.mean * 0.5) / self.half_sd
+    }
+}
+
+impl Functions {
+    /// A column for each function, a row for each row of the target, which has a weight where they are not equal.
+    /// Refuses functions that are constant on the rows that weigh anything.
+    pub fn new(values: &Points, weights: Option<&[f64]>) -> Result<Functions> {
+        let shares = weights.map(|weights| normalised(weights, "rows", values.len())).transpose()?;
+        let equal = 1.0 / values.len() as f64;
+        let share = |row: usize| shares.as_ref().map_or(equal, |shares| shares[row]);
+        let weighed = || values.rows().enumerate().map(|(row, x)| (x, share(row))).filter(|(_, w)| *w > 0.0);
+        let dim = values.dim();
+        let (mut low, mut high) = (vec![f64::INFINITY; dim], vec![f64::NEG_INFINITY; dim]);
+        let mut mean = vec![0.0; dim];
+        for (row, weight) in weighed() {
+            for (j, &x) in row.iter().enumerate() {
+                (low[j], high[j]) = (low[j].min(x), high[j].max(x));
+                mean[j] += weight * x;
+            }
+        }
+        // In units of half the range, because the square of a deviation may be no number.
+        let reach: Vec<f64> = (0..dim).map(|j| high[j] * 0.5 - low[j] * 0.5).collect();
+        let mut variance = vec![0.0; dim];
+        for (row, weight) in weighed() {
+            for (j, &x) in row.iter().enumerate() {
+                let deviation = (x * 0.5 - mean[j] * 0.5) / reach[j];
+                variance[j] += weight * deviation * deviation;
+            }
+        }
+        let unit = |j: usize| -> Result<Unit> {
+            let half_sd = variance[j].sqrt() * reach[j];
+            // What rounding leaves of a constant is no spread.
+            let rounding = 1e-14 * high[j].abs().max(low[j].abs());
+            if !(reach[j] > rounding && half_sd > 0.0) {
+                return Err(Error::ConstantFunction { column: j });
+            }
+            Ok(Unit { mean: mean[j], half_sd })
+        };
+        Ok(Functions(Arc::new((0..dim).map(unit).collect::<Result<_>>()?)))
+    }
+
+    /// How many functions there are.
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The root mean square over the functions of the error of their means over a subset, in standard deviations. `values`
+    /// are the functions of its rows; weights of any sign are divided by their sum.
+    pub fn error(&self, values: &Points, weights: Option<&[f64]>) -> Result<f64> {
+        values.expect_dim("the functions of the subset", "the functions", self.count())?;
+        let shares = unit_weights(weights, "rows of the subset", values.len())?;
+        let equal = 1.0 / values.len() as f64;
+        let mut errors = vec![0.0; self.count()];
+        for (row, values) in values.rows().enumerate() {
+            let share = shares.as_ref().map_or(equal, |shares| shares[row]);
+            let standardised = self.0.iter().zip(values).map(|(unit, &value)| unit.standardised(value));
+            errors.iter_mut().zip(standardised).for_each(|(error, value)| *error += share * value);
+        }
+        Ok((errors.iter().map(|error| error * error).sum::<f64>() / self.count() as f64).sqrt())
+    }
+
+    /// The standardised functions of each row, divided by the root of their number; or the same along the few axes in which
+    /// many functions vary.
+    pub(super) fn view(&self, values: &Points) -> Result<Points> {
+        values.expect_dim("the functions of the pool", "the functions", self.count())?;
+        let root = (self.count() as f64).sqrt();
+        let standardised = |row: usize, out: &mut [f64]| {
+            for (out, (unit, &value)) in out.iter_mut().zip(self.0.iter().zip(values.row(row))) {
+                *out = unit.standardised(value) / root;
+            }
+        };
+        if let Some(axes) = Axes::find(values.len(), self.count(), standardised)
+            && let Some(view) = axes.view(values.len(), standardised)?
+        {
+            return Ok(view);
+        }
+        let mut view = vec![0.0; values.as_slice().len()];
+        let rows = view.par_chunks_mut(self.count()).enumerate().with_min_len(64);
+        rows.for_each(|(row, view)| standardised(row, view));
+        Points::from_vec(view, self.count())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_are_standardised_with_the_weights_of_the_rows() {
+        let values = Points::from_rows(&[1.0, 5.0, 3.0, 5.0, 9.0, 6.0], 2).unwrap();
+        let functions = Functions::new(&values, Some(&[3.0, 1.0, 0.0])).unwrap_err();
+        assert_eq!(functions, Error::ConstantFunction { column: 1 });
+        let functions = Functions::new(&values, Some(&[2.0, 1.0, 1.0])).unwrap();
+        let view = functions.view(&values).unwrap();
+        let mean = |j: usize, power: i32| {
+            view.rows()
+                .zip([0.5, 0.25, 0.25])
+                .map(|(row, w)| w * (row[j] * 2f64.sqrt()).powi(power))
+                .sum::<f64>()
+        };
+        for j in 0..2 {
+            assert!(mean(j, 1).abs() < 1e-15 && (mean(j, 2) - 1.0).abs() < 1e-15, "{j}");
+        }
+    }
+
+    #[test]
+    fn huge_numbers_are_standardised_and_constants_with_an_offset_are_refused() {
+        let huge = Points::from_rows(&[1e308, -1e308, 5e307], 1).unwrap();
+        assert!(Functions::new(&huge, None).unwrap().error(&huge, None).unwrap() < 1e-15);
+        let constant = Points::from_rows(&[0.1 + 0.2, 0.3, 0.3], 1).unwrap();
+        assert_eq!(Functions::new(&constant, None).unwrap_err(), Error::ConstantFunction { column: 0 });
+    }
+
+    /// Values of so many functions of each of 400 rows: smooth ones of three parameters, or noise.
+    fn many(count: usize, is_noise: bool) -> Points {
+        let value = |i: usize, j: usize| {
+            let (i, j) = (i as f64, j as f64 / count as f64);
+            let [a, b, c] = [0.7, 1.3, 2.9].map(|rate| (i * rate).sin());
+            let noise = (i * 12.9898 + j * 78233.0).sin() * 43758.5453;
+            if is_noise { noise.fract() } else { (a + b * j + c * j * j).tanh() }
+        };
+        let values = (0..400).flat_map(|i| (0..count).map(move |j| value(i, j))).collect();
+        Points::from_vec(values, count).unwrap()
+    }
+
+    #[test]
+    fn many_smooth_functions_are_seen_along_few_axes_and_noise_is_not() {
+        for (count, is_noise, most) in [(63, false, 63), (200, false, 40), (200, true, 200)] {
+            let values = many(count, is_noise);
+            let functions = Functions::new(&values, None).unwrap();
+            let view = functions.view(&values).unwrap();
+            assert!(view.dim() <= most && (view.dim() == count || most == 40), "{count}: {}", view.dim());
+            // The error of the means of a subset, along the axes and in full.
+            let rows: Vec<usize> = (0..30).map(|i| i * 7).collect();
+            let full = functions.error(&values.select(&rows).unwrap(), None).unwrap();
+            let mean = |j: usize| rows.iter().map(|&row| view.row(row)[j]).sum::<f64>() / 30.0;
+            let along = (0..view.dim()).map(|j| mean(j).powi(2)).sum::<f64>().sqrt();
+            assert!((along / full - 1.0).abs() < 1e-4, "{count}: {along} {full}");
+            let norm = view.rows().flatten().map(|f| f * f).sum::<f64>() / 400.0;
+            assert!((norm - 1.0).abs() < 2e-5, "{count}: {norm}");
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Parts: what is matched beside the joint distribution of the rows, each with a view of a row, a kernel and a mean of its own.
+//!
+//! With v = E k(x, x) − ‖μ‖² of each, the expected squared error of one independent draw, what is lowered is
+//!
+//! > D² = D_joint²/v_joint + Σ over parts of weight · D_part²/v_part,
+//!
+//! so that weights mean shares of attention. Times v_joint this is the squared MMD of one kernel, the joint one plus
+//! weight·v_joint/v_part times that of each part, which is how a [`Pool`](crate::Pool) computes it: everything that
+//! chooses works on that sum and need not know of parts.
+//!
+//! Kernels of parts may be positive definite on differences of equal mass only, as the energy kernel is: adding g(x) + g(y)
+//! to k(x, y) changes no choice and no distance.
+
+mod axes;
+mod functions;
+mod marginals;
+
+use std::sync::Arc;
+
+use supersample_sum::Shape;
+
+pub use self::functions::Functions;
+pub use self::marginals::Marginals;
+use crate::linalg::dot;
+use crate::points::expect_rows;
+use crate::sum::{Packed, Precision};
+use crate::{Error, Points, Result};
+
+/// One thing that is matched beside the joint distribution, for the rows of one pool. Clones share its numbers.
+///
+/// ```
+/// use supersample::{Empirical, Herder, Kernel, Marginals, Part, Points, Pool};
+/// let draws = Points::from_vec((0..400).map(|i| (i as f64 * 0.7).sin()).collect(), 2)?;
+/// let alone = Pool::new(Empirical::new(Kernel::gaussian(0.8)?, draws.clone())?, draws.clone())?;
+/// let marginals = Marginals::new(&draws, None)?.expect("a column that varies");
+/// let both = alone.clone().with_parts(vec![Part::marginals(&marginals, &draws, 0.4)?])?;
+/// let cdf = |pool: &Pool| -> supersample::Result<f64> {
+///     let rows: Vec<usize> = Herder::over(pool.clone()).run(10).iter().filter_map(|pick| pick.index).collect();
+///     marginals.distance(&draws.select(&rows)?, None)
+/// };
+/// assert!(cdf(&both)? < cdf(&alone)?);
+/// # Ok::<(), supersample::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Part {
+    target: Target,
+    weight: f64,
+    /// What the kernel sees of each row.
+    view: Points,
+    /// The mean embedding at each row; `None` where it is 0.
+    means: Option<Arc<[f64]>>,
+    squared_norm: f64,
+    single_draw: f64,
+}
+
+#[derive(Clone, Debug)]
+enum Target {
+    Marginals(Marginals),
+    Functions,
+}
+
+impl Part {
+    /// The distribution functions of the columns: D² is the mean over the columns of the squared distance of
+    /// [`Marginals`]. `points` are the rows of the pool, in the units of the rows that `marginals` are of.
+    pub fn marginals(marginals: &Marginals, points: &Points, weight: f64) -> Result<Part> {
+        let (view, means) = marginals.view_and_means(points)?;
+        let single_draw = marginals.single_draw();
+        Ok(Part {
+            target: Target::Marginals(marginals.clone()),
+            weight: checked(weight)?,
+            view,
+            means: Some(means.into()),
+            squared_norm: -single_draw,
+            single_draw,
+        })
+    }
+
+    /// The means of functions of the rows: D² is their mean squared error in standard deviations. `values` has a row for
+    /// each row of the pool and a column for each function. Where 64 functions or more vary in less than half as many
+    /// directions, what is chosen by are these directions, which leave at most 1e-5 of the variance out;
+    /// [`Functions::error`] is always that of all functions.
+    pub fn functions(functions: &Functions, values: &Points, weight: f64) -> Result<Part> {
+        let view = functions.view(values)?;
+        Ok(Part {
+            target: Target::Functions,
+            weight: checked(weight)?,
+            view,
+            means: None,
+            squared_norm: 0.0,
+            single_draw: 1.0,
+        })
+    }
+
+    /// What it matches: marginals or functions.
+    pub fn name(&self) -> &'static str {
+        match self.target {
+            Target::Marginals(_) => "marginals",
+            Target::Functions => "functions",
+        }
+    }
+
+    /// Its share of attention beside that of the joint distribution, which is 1.
+    pub fn weight(&self) -> f64 {
+        self.weight
+    }
+
+    /// The expected squared distance of one independent draw: 1/6 for marginals without ties, 1 for functions.
+    pub fn single_draw(&self) -> f64 {
+        self.single_draw
+    }
+
+    /// How many rows it has a view of.
+    pub(crate) fn rows(&self) -> usize {
+        self.view.len()
+    }
+
+    /// What the kernel sees of a row.
+    pub(crate) fn view(&self, row: usize) -> &[f64] {
+        self.view.row(row)
+    }
+
+    /// Its kernel.
+    pub(crate) fn kernel(&self) -> Shape<'static> {
+        match self.target {
+            // The mean over the columns of −|u − v|/2.
+            Target::Marginals(_) => Shape::Manhattan { length: 2.0 * self.view.dim() as f64 },
+            Target::Functions => Shape::Linear,
+        }
+    }
+
+    /// k(x, x), where it varies.
+    pub(crate) fn diagonal(&self) -> Option<impl Iterator<Item = f64>> {
+        let varies = self.kernel().constant_diagonal().is_none();
+        varies.then(|| self.view.rows().map(|view| dot(view, view)))
+    }
+
+    /// The mean embedding at each row; `None` where it is 0.
+    pub(crate) fn means(&self) -> Option<&[f64]> {
+        self.means.as_deref()
+    }
+
+    /// The squared norm of the mean embedding; negative for a kernel that equal masses are needed for.
+    pub(crate) fn squared_norm(&self) -> f64 {
+        self.squared_norm
+    }
+
+    /// What is to be added to the kernel at each row, g(x) + g(y), to make it positive definite for any masses, and the
+    /// mean of g over the target; `None` where it is that already.
+    pub(crate) fn completion(&self) -> Option<(Vec<f64>, f64)> {
+        match &self.target {
+            Target::Marginals(marginals) => Some(marginals.completion(&self.view)),
+            Target::Functions => None,
+        }
+    }
+
+    /// The views packed for kernel rows, in the precision of the rows they are added to.
+    pub(crate) fn packed(&self, precision: Precision) -> Packed {
+        Packed::forced(self.kernel(), &self.view, precision)
+    }
+
+    /// The part for some of the rows.
+    pub(crate) fn select(&self, rows: &[usize]) -> Result<Part> {
+        let means = self.means().map(|means| rows.iter().map(|&row| means[row]).collect());
+        Ok(Part { view: self.view.select(rows)?, means, ..self.clone() })
+    }
+
+    /// The squared distance D² of rows with weights that sum to one, in f64 and without pairs of rows.
+    pub(crate) fn squared_distance(&self, rows: &[usize], weights: &[f64]) -> f64 {
+        match &self.target {
+            Target::Marginals(marginals) => marginals.squared_distance_of_views(&self.view, rows, weights),
+            Target::Functions => {
+                let mut mean = vec![0.0; self.view.dim()];
+                for (&row, weight) in rows.iter().zip(weights) {
+                    mean.iter_mut().zip(self.view(row)).for_each(|(mean, f)| *mean += weight * f);
+                }
+                dot(&mean, &mean)
+            }
+        }
+    }
+
+    /// The views, for whoever packs some of them.
+    pub(crate) fn views(&self) -> &Points {
+        &self.view
+    }
+
+    pub(crate) fn expect_rows(&self, expected: usize) -> Result<()> {
+        expect_rows(self.name(), self.rows(), expected)
+    }
+}
+
+fn checked(weight: f64) -> Result<f64> {
+    if weight > 0.0 && weight.is_finite() {
+        return Ok(weight);
+    }
+    let advice = "a weight is a positive number; leave the part out where it is to count for nothing";
+    Err(Error::BadOption { option: "the weight of a part", value: weight, advice })
+}

@@ -1,0 +1,266 @@
+//! What is lowered: the kernel of the joint part plus those of the other parts, each times its factor.
+//!
+//! Times v_joint, the sum D² of `part/` is the squared MMD of one kernel, k + Σ fₚ·kₚ with fₚ = weightₚ·v_joint/vₚ. Each part
+//! has its own packed views, and kernel rows are added one part after the other to one array, the last together
+//! with the search for the maximum. Without parts the functions of this file are those of the joint kernel, and
+//! nothing is added.
+
+use std::sync::Arc;
+
+use super::{Pool, Terms};
+use crate::embedding::MeanEmbedding;
+use crate::sum::{KernelRow, Packed, Precision, Scores};
+use crate::{Error, Part, Result};
+
+/// The parts of a pool, ready for kernel rows, and what is known of the sum.
+#[derive(Clone)]
+pub(super) struct SumOfParts {
+    parts: Arc<[PackedPart]>,
+    /// v_joint, the unit of the sum.
+    unit: f64,
+    /// Of the joint part and all others together.
+    total: Terms,
+}
+
+struct PackedPart {
+    part: Part,
+    factor: f64,
+    packed: Packed,
+}
+
+impl SumOfParts {
+    /// Parts for a pool of `len` rows, whose joint part has these terms.
+    pub(super) fn new(
+        parts: Vec<Part>,
+        mu: &dyn MeanEmbedding,
+        joint: &Terms,
+        len: usize,
+        precision: Precision,
+    ) -> Result<SumOfParts> {
+        let single_draw = mu.single_draw().ok_or(Error::UnknownNorm)?;
+        // Rows that are all the same have no unit; then nothing but the parts tells them apart.
+        let unit = if single_draw > 32.0 * f64::EPSILON * joint.largest { single_draw } else { 1.0 };
+        let packed = parts.into_iter().map(|part| {
+            part.expect_rows(len)?;
+            let factor = part.weight() * unit / part.single_draw();
+            let packed = part.packed(precision);
+            Ok(PackedPart { part, factor, packed })
+        });
+        let parts: Arc<[PackedPart]> = packed.collect::<Result<_>>()?;
+        let total = parts.iter().fold(joint.clone(), |total, part| part.added_to(&total));
+        total.check()?;
+        Ok(SumOfParts { parts, unit, total })
+    }
+
+    pub(super) fn parts(&self) -> impl Iterator<Item = &Part> {
+        self.parts.iter().map(|packed| &packed.part)
+    }
+
+    pub(super) fn select(&self, rows: &[usize]) -> Result<SumOfParts> {
+        let some = |PackedPart { part, factor, packed }: &PackedPart| {
+            let part = part.select(rows)?;
+            Ok(PackedPart { packed: packed.of_some(part.views()), part, factor: *factor })
+        };
+        let parts = self.parts.iter().map(some).collect::<Result<_>>()?;
+        Ok(SumOfParts { parts, unit: self.unit, total: self.total.select(rows) })
+    }
+
+    /// The parts packed in another precision.
+    pub(super) fn packed_in(&self, precision: Precision) -> SumOfParts {
+        let again = |PackedPart { part, factor, .. }: &PackedPart| PackedPart {
+            part: part.clone(),
+            factor: *factor,
+            packed: part.packed(precision),
+        };
+        SumOfParts { parts: self.parts.iter().map(again).collect(), ..self.clone() }
+    }
+}
+
+impl PackedPart {
+    /// The terms of a sum with this part in it.
+    fn added_to(&self, total: &Terms) -> Terms {
+        let PackedPart { part, factor, .. } = self;
+        let values = match part.means() {
+            None => total.values.clone(),
+            Some(means) => {
+                total.values.iter().zip(means).map(|(value, mean)| value + factor * mean).collect()
+            }
+        };
+        // Kernels of parts without a varying k(x, x) are distances on the unit interval.
+        let (half_diagonal, largest) = match part.diagonal() {
+            None => (total.half_diagonal.clone(), 1.0),
+            Some(diagonal) => {
+                let own: Vec<f64> = diagonal.map(|diagonal| factor * diagonal / 2.0).collect();
+                let largest = own.iter().fold(1.0, |a: f64, half| a.max(2.0 * half / factor));
+                let of_row = |row: usize| total.half_diagonal.as_ref().map_or(0.0, |half| half[row]);
+                let sum = own.iter().enumerate().map(|(row, half)| half + of_row(row)).collect();
+                (Some(sum), largest)
+            }
+        };
+        Terms {
+            values,
+            half_diagonal,
+            largest: total.largest + factor * largest,
+            squared_norm: total.squared_norm.map(|norm| norm + factor * part.squared_norm()),
+        }
+    }
+
+    fn view(&self, row: usize) -> &[f64] {
+        self.part.view(row)
+    }
+}
+
+/// The sum, over rows of the pool.
+impl Pool {
+    /// Whether anything is matched beside the joint distribution.
+    pub(crate) fn has_parts(&self) -> bool {
+        self.0.parts.is_some()
+    }
+
+    fn terms(&self) -> &Terms {
+        self.0.parts.as_ref().map_or(&self.0.joint, |parts| &parts.total)
+    }
+
+    fn packed_parts(&self) -> &[PackedPart] {
+        self.0.parts.as_ref().map_or(&[], |parts| &parts.parts)
+    }
+
+    /// Each part with the factor of its kernel in the sum.
+    pub(crate) fn factored_parts(&self) -> impl Iterator<Item = (&Part, f64)> {
+        self.packed_parts().iter().map(|PackedPart { part, factor, .. }| (part, *factor))
+    }
+
+    /// The mean of what is lowered, at each row.
+    pub(super) fn sum_values(&self) -> &[f64] {
+        &self.terms().values
+    }
+
+    /// Half of the sum's k(x, x), where it varies.
+    pub(super) fn sum_half_diagonals(&self) -> Option<&[f64]> {
+        self.terms().half_diagonal.as_deref()
+    }
+
+    pub(super) fn sum_half_diagonal(&self, row: usize) -> f64 {
+        self.sum_half_diagonals().map_or(0.0, |half| half[row])
+    }
+
+    /// The squared norm of the mean of what is lowered.
+    pub(crate) fn sum_squared_norm(&self) -> Option<f64> {
+        self.terms().squared_norm
+    }
+
+    /// The rounding of a sum of `size` kernel values over the pool.
+    pub(crate) fn rounding(&self, size: f64) -> f64 {
+        32.0 * f64::EPSILON * size * self.terms().largest
+    }
+
+    /// The rounding of a sum of `size` kernel values in f32, each of which errs in its own direction.
+    pub(crate) fn single_rounding(&self, size: f64) -> f64 {
+        f64::from(f32::EPSILON) * size.sqrt() * self.terms().largest
+    }
+
+    /// The sum's kernel between two rows, in f64.
+    pub(super) fn sum_kernel(&self, a: usize, b: usize) -> f64 {
+        let (points, kernel) = (self.points(), self.embedding().kernel());
+        let joint = kernel.value(points.row(a), points.row(b));
+        let parts = self.packed_parts().iter();
+        parts
+            .fold(joint, |sum, part| sum + part.factor * part.part.kernel().value(part.view(a), part.view(b)))
+    }
+
+    /// The sum's k(x, x).
+    pub(super) fn sum_diagonal(&self, row: usize) -> f64 {
+        let joint = self.embedding().kernel().diagonal(self.points().row(row));
+        let parts = self.packed_parts().iter();
+        parts.fold(joint, |sum, part| sum + part.factor * part.part.kernel().diagonal(part.view(row)))
+    }
+
+    /// Σₜ k(x, xₜ) of the sum over all of these rows at each of them.
+    pub(super) fn sums_among(&self, rows: &[usize]) -> Result<Vec<f64>> {
+        let mut sums = self.joint_sums_among(rows)?;
+        let mut own = vec![0.0; rows.len()];
+        for PackedPart { part, factor, packed } in self.packed_parts() {
+            packed.of_some(&part.views().select(rows)?).own_mean_into(None, &mut own);
+            let factor = factor * rows.len() as f64;
+            sums.iter_mut().zip(&own).for_each(|(sum, own)| *sum += factor * own);
+        }
+        Ok(sums)
+    }
+
+    /// T²(D² − ‖μ‖²) of the sum for T rows, from that of the joint part. The parts need no pairs.
+    pub(crate) fn energy_from(&self, rows: &[usize], joint_energy: f64) -> f64 {
+        if !self.has_parts() {
+            return joint_energy;
+        }
+        let size = rows.len() as f64;
+        let equal = vec![1.0 / size; rows.len()];
+        self.packed_parts().iter().fold(joint_energy, |sum, PackedPart { part, factor, .. }| {
+            sum + factor * size * size * (part.squared_distance(rows, &equal) - part.squared_norm())
+        })
+    }
+
+    /// D² of rows whose squared MMD is this; `None` where there are no parts.
+    pub(crate) fn squared_distance(&self, rows: &[usize], squared_error: f64) -> Option<f64> {
+        let parts = self.0.parts.as_ref()?;
+        let equal = vec![1.0 / rows.len() as f64; rows.len()];
+        let others = parts
+            .parts
+            .iter()
+            .map(|PackedPart { part, factor, .. }| factor * part.squared_distance(rows, &equal));
+        Some((squared_error.max(0.0) + others.sum::<f64>()) / parts.unit)
+    }
+
+    /// Adds `weight` times the kernel row of `row` to `sums`.
+    pub(super) fn add_row(&self, row: usize, weight: f64, sums: &mut [f64]) {
+        self.0.packed.add_row(self.points().row(row), weight, sums);
+        for part in self.packed_parts() {
+            part.packed.add_row(part.view(row), weight * part.factor, sums);
+        }
+    }
+
+    /// [`add_row`](Self::add_row), and the largest score afterwards.
+    pub(super) fn add_row_and_argmax(
+        &self,
+        row: usize,
+        weight: f64,
+        sums: &mut [f64],
+        scores: Scores<'_>,
+    ) -> Option<(usize, f64)> {
+        let (joint, y) = (&self.0.packed, self.points().row(row));
+        let Some((last, others)) = self.packed_parts().split_last() else {
+            return joint.add_row_and_argmax(y, weight, sums, scores);
+        };
+        joint.add_row(y, weight, sums);
+        for part in others {
+            part.packed.add_row(part.view(row), weight * part.factor, sums);
+        }
+        last.packed.add_row_and_argmax(last.view(row), weight * last.factor, sums, scores)
+    }
+
+    /// Writes the kernel row of `row`.
+    pub(super) fn fill_row(&self, row: usize, values: &mut KernelRow) {
+        self.0.packed.fill_row(self.points().row(row), values);
+        for part in self.packed_parts() {
+            part.packed.add_to_row(part.view(row), part.factor, values);
+        }
+    }
+
+    /// [`fill_row`](Self::fill_row), then the row taken from `sums`, and the largest score afterwards.
+    pub(super) fn keep_row_and_argmax(
+        &self,
+        row: usize,
+        values: &mut KernelRow,
+        sums: &mut [f64],
+        scores: Scores<'_>,
+    ) -> Option<(usize, f64)> {
+        let (joint, y) = (&self.0.packed, self.points().row(row));
+        let Some((last, others)) = self.packed_parts().split_last() else {
+            return joint.keep_row_and_argmax(y, values, -1.0, sums, scores);
+        };
+        joint.fill_row(y, values);
+        for part in others {
+            part.packed.add_to_row(part.view(row), part.factor, values);
+        }
+        last.packed.add_to_row_and_argmax(last.view(row), last.factor, values, -1.0, sums, scores)
+    }
+}
