@@ -67,11 +67,19 @@ template <class T> __device__ __forceinline__ void add_row(const T *row, long lo
   for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (long long)gridDim.x * blockDim.x)
     sums[i] = __dadd_rn(sums[i], __dmul_rn(weight, (double)row[i]));
 }
-// The largest of sums + row: one candidate a block.
-template <class T> __device__ __forceinline__ void best_with_row(const T *row, long long n, const double *sums, Candidate *found) {
+// sums += out - into
+template <class T> __device__ __forceinline__ void exchange_rows(const T *out, const T *into, long long n, double *sums) {
+  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (long long)gridDim.x * blockDim.x)
+    sums[i] = __dadd_rn(sums[i], __dsub_rn((double)out[i], (double)into[i]));
+}
+// The largest of sums + row, or of sums + row + scale * noise where there is noise: one candidate a block.
+template <class T>
+__device__ __forceinline__ void best_with_row(const T *row, long long n, const double *sums, const float *noise, double scale,
+                                              Candidate *found) {
   Candidate best = no_candidate();
   for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (long long)gridDim.x * blockDim.x) {
-    const double score = __dadd_rn(sums[i], (double)row[i]);
+    double score = __dadd_rn(sums[i], (double)row[i]);
+    if (noise) score = __dadd_rn(score, __dmul_rn(scale, (double)noise[i]));
     if (score > best.score) best = Candidate{score, sums[i], i};
   }
   best = best_of_block(best);
@@ -94,9 +102,12 @@ __device__ __forceinline__ void at_least(const T *row, long long n, const double
   extern "C" __global__ void add_row_##NAME(const T *row, long long n, double weight, double *sums) {                        \
     add_row<T>(row, n, weight, sums);                                                                                        \
   }                                                                                                                          \
-  extern "C" __global__ __launch_bounds__(256) void best_with_row_##NAME(const T *row, long long n, const double *sums,      \
-                                                                         Candidate *found) {                                 \
-    best_with_row<T>(row, n, sums, found);                                                                                   \
+  extern "C" __global__ void exchange_rows_##NAME(const T *out, const T *into, long long n, double *sums) {                  \
+    exchange_rows<T>(out, into, n, sums);                                                                                    \
+  }                                                                                                                          \
+  extern "C" __global__ __launch_bounds__(256) void best_with_row_##NAME(                                                    \
+      const T *row, long long n, const double *sums, const float *noise, double scale, Candidate *found) {                   \
+    best_with_row<T>(row, n, sums, noise, scale, found);                                                                     \
   }                                                                                                                          \
   extern "C" __global__ void at_least_##NAME(const T *row, long long n, const double *sums, double least,                    \
                                              unsigned long long *count, long long *index, double *score) {                   \

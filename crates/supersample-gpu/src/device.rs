@@ -126,6 +126,8 @@ impl Device {
             Shape::Matern52 { .. } => ("matern52", include_str!("../kernels/matern52.ptx")),
             Shape::Imq { .. } => ("imq", include_str!("../kernels/imq.ptx")),
             Shape::Linear => ("linear", include_str!("../kernels/linear.ptx")),
+            Shape::Energy => ("energy", include_str!("../kernels/energy.ptx")),
+            Shape::Manhattan { .. } => ("manhattan", include_str!("../kernels/manhattan.ptx")),
         };
         self.function(module, ptx, name)
     }

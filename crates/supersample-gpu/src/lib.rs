@@ -31,5 +31,5 @@ pub use self::device::Device;
 pub use self::error::{Error, Result};
 pub use self::means::Mean;
 pub use self::points::Points;
-pub use self::row::KernelRow;
+pub use self::row::{KernelRow, Noise};
 pub use self::scores::{Pick, Scores};

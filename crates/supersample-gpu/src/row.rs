@@ -111,6 +111,16 @@ impl OnePoint {
     }
 }
 
+/// Random numbers on the device, one for each point, for [`KernelRow::argmax_with_noise`].
+pub struct Noise(CudaSlice<f32>);
+
+impl Noise {
+    /// These numbers.
+    pub fn new(device: &Device, numbers: &[f32]) -> Result<Noise> {
+        Ok(Noise(device.upload(numbers)?))
+    }
+}
+
 impl KernelRow {
     /// The value at point `i`.
     pub fn get(&self, i: usize) -> Result<f64> {
@@ -141,12 +151,49 @@ impl KernelRow {
         self.device.launch(&function, self.device.blocks_for_pass(self.len), 0, &args)
     }
 
+    /// Adds this row to the running sums and takes another from them.
+    ///
+    /// # Panics
+    /// Where the two are not rows of the same points.
+    pub fn exchange(&self, other: &KernelRow, scores: &mut Scores) -> Result<()> {
+        assert!(self.len == other.len && self.suffix() == other.suffix(), "a row of other points");
+        let sums = scores.settled_sums()?;
+        let args = [self.pointer(), other.pointer(), Arg::long(self.len), sums];
+        let function = self.device.common(&format!("exchange_rows_{}", self.suffix()))?;
+        self.device.launch(&function, self.device.blocks_for_pass(self.len), 0, &args)
+    }
+
     /// The largest of sumᵢ + kᵢ and the lowest index that has it; `None` where all are −∞.
     pub fn argmax_with(&self, scores: &mut Scores) -> Result<Option<(usize, f64)>> {
+        self.best_with(scores, Arg::NULL, 0.0)
+    }
+
+    /// The largest of sumᵢ + kᵢ + `scale`·noiseᵢ and the lowest index that has it; `None` where all are −∞.
+    ///
+    /// # Panics
+    /// Where there is less noise than there are points.
+    pub fn argmax_with_noise(
+        &self,
+        scores: &mut Scores,
+        noise: &Noise,
+        scale: f64,
+    ) -> Result<Option<(usize, f64)>> {
+        assert!(noise.0.len() >= self.len);
+        self.best_with(scores, self.device.at(&noise.0, 0), scale)
+    }
+
+    fn best_with(&self, scores: &mut Scores, noise: Arg, scale: f64) -> Result<Option<(usize, f64)>> {
         let sums = scores.settled_sums()?;
         let grid = self.device.blocks_for_pass(self.len);
         let found = Candidates::new(&self.device, grid.0 as usize)?;
-        let args = [self.pointer(), Arg::long(self.len), sums, found.pointer(&self.device)];
+        let args = [
+            self.pointer(),
+            Arg::long(self.len),
+            sums,
+            noise,
+            Arg::Double(scale),
+            found.pointer(&self.device),
+        ];
         let function = self.device.common(&format!("best_with_row_{}", self.suffix()))?;
         self.device.launch(&function, grid, 0, &args)?;
         Ok(found.best(&self.device)?.map(|pick| (pick.index, pick.score)))

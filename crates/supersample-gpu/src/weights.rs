@@ -1,7 +1,7 @@
 //! Weights and the unit of fixed-point sums: how large a total can be, and so how fine its last bit.
 
 use cudarc::driver::CudaSlice;
-use supersample_sum::{Coordinates, Rows, Shape};
+use supersample_sum::{Coordinates, Distance, Rows, Shape};
 
 use crate::device::Device;
 use crate::error::Result;
@@ -43,6 +43,7 @@ impl Weights {
 pub(crate) fn scale(coordinates: &Coordinates, reaches: [f64; 2], len: usize) -> f64 {
     let largest = match coordinates.kernel() {
         Shape::Linear => reaches[0] * reaches[1],
+        Shape::Energy | Shape::Manhattan { .. } => reaches[0] + reaches[1],
         other => values_a_pair(other),
     };
     let bits = (len.max(1) as f64 * largest.max(f64::MIN_POSITIVE)).log2().ceil();
@@ -59,10 +60,14 @@ pub(crate) fn values_a_pair(shape: &Shape<'_>) -> f64 {
 
 /// How far the points lie from the centre, where the size of a kernel value depends on it.
 pub(crate) fn reach(coordinates: &Coordinates, points: Rows<'_>) -> f64 {
-    if coordinates.kernel() != &Shape::Linear {
+    let kernel = coordinates.kernel();
+    if !matches!(kernel, Shape::Linear | Shape::Energy | Shape::Manhattan { .. }) {
         return 0.0;
     }
     let centre = coordinates.centre();
-    let square = |row: &[f64]| row.iter().zip(centre).map(|(x, c)| (x - c) * (x - c)).sum::<f64>();
-    points.iter().map(square).fold(0.0, f64::max).sqrt()
+    let distance = |row: &[f64]| match kernel.distance() {
+        Distance::Manhattan => Distance::Manhattan.between(row, centre),
+        _ => Distance::SquaredEuclidean.between(row, centre).sqrt(),
+    };
+    points.iter().map(distance).fold(0.0, f64::max) * coordinates.unit()
 }

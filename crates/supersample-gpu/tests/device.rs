@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
-use supersample_gpu::{Device, Error, Mean, Points, Scores};
+use supersample_gpu::{Device, Error, Mean, Noise, Points, Scores};
 use supersample_sum::{Precision, Rows, Shape};
 
 fn device() -> Option<Device> {
@@ -30,6 +30,8 @@ fn kernels() -> Vec<Shape<'static>> {
         Shape::Matern52 { length: 2.0 },
         Shape::Imq { length: 2.0 },
         Shape::Linear,
+        Shape::Energy,
+        Shape::Manhattan { length: 3.0 },
     ]
 }
 
@@ -49,7 +51,8 @@ fn twin(shape: &Shape, at: Rows, samples: Rows, weights: Option<&[f64]>) -> Vec<
 fn assert_close(got: &[f64], want: &[f64], tolerance: f64, what: &str) {
     assert_eq!(got.len(), want.len(), "{what}");
     for (i, (got, want)) in got.iter().zip(want).enumerate() {
-        let scale = if what.starts_with("Linear") { want.abs().max(1.0) } else { want.abs().max(1e-1) };
+        let unbounded = ["Linear", "Energy", "Manhattan"].iter().any(|name| what.starts_with(name));
+        let scale = want.abs().max(if unbounded { 1.0 } else { 0.1 });
         assert!((got - want).abs() <= tolerance * scale, "{what}, row {i}: {got} {want}");
     }
 }
@@ -84,7 +87,8 @@ fn check_means(precision: Precision, tolerance: f64) {
         let weights: Vec<f64> = (0..n).map(|i| (i % 4) as f64 / n as f64 + 1e-3).collect();
         for shape in kernels() {
             let packed = Points::new(&device, shape.clone(), points, precision).unwrap();
-            let expected = if shape == Shape::Linear { Precision::Double } else { precision };
+            let unbounded = matches!(shape, Shape::Linear | Shape::Energy);
+            let expected = if unbounded { Precision::Double } else { precision };
             assert_eq!(packed.precision(), expected, "{shape:?}");
             products += usize::from(packed.use_products());
             let beside = packed.beside(at).unwrap().expect("no wider spread");
@@ -229,10 +233,21 @@ fn rows_scores_and_maxima_agree_with_their_twins() {
                     w[n / 2] = f64::NEG_INFINITY;
                     let with = row.argmax_with(&mut scores).unwrap();
                     assert_eq!(with, argmax(n, |i| w[i] + kernel[i]), "{what}");
+                    let numbers: Vec<f32> = random(n, 1, 10).iter().map(|&x| x as f32).collect();
+                    let noise = Noise::new(&device, &numbers).unwrap();
+                    let noisy = row.argmax_with_noise(&mut scores, &noise, 0.7).unwrap();
+                    let with_noise = |i: usize| w[i] + kernel[i] + 0.7 * f64::from(numbers[i]);
+                    assert_eq!(noisy, argmax(n, with_noise), "{what}");
                     let mut found = vec![(9, 9.0)];
                     row.at_least(&mut scores, 1.0, &mut found).unwrap();
                     let plain = (0..n).map(|i| (i, w[i] + kernel[i])).filter(|(_, sum)| *sum >= 1.0);
                     assert!(found == plain.collect::<Vec<_>>(), "{what}");
+                    points.fill_row_of(n / 3, &mut of).unwrap();
+                    let into = of.to_vec().unwrap();
+                    scores.set_sums(&start).unwrap();
+                    row.exchange(&of, &mut scores).unwrap();
+                    let changed: Vec<f64> = (0..n).map(|i| start[i] + (kernel[i] - into[i])).collect();
+                    assert!(scores.sums().unwrap() == changed, "{what}");
                 }
             }
         }
