@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use supersample_gpu::{Device, Error, Mean, Noise, Points, Scores};
-use supersample_sum::{Precision, Rows, Shape};
+use supersample_sum::{Packed, Precision, Rows, Shape};
 
 fn device() -> Option<Device> {
     match Device::open() {
@@ -87,9 +87,8 @@ fn check_means(precision: Precision, tolerance: f64) {
         let weights: Vec<f64> = (0..n).map(|i| (i % 4) as f64 / n as f64 + 1e-3).collect();
         for shape in kernels() {
             let packed = Points::new(&device, shape.clone(), points, precision).unwrap();
-            let unbounded = matches!(shape, Shape::Linear | Shape::Energy);
-            let expected = if unbounded { Precision::Double } else { precision };
-            assert_eq!(packed.precision(), expected, "{shape:?}");
+            let on_cpu = Packed::new(shape.clone(), points, precision);
+            assert_eq!(packed.precision(), on_cpu.precision(), "{shape:?}");
             products += usize::from(packed.use_products());
             let beside = packed.beside(at).unwrap().expect("no wider spread");
             let some = if n > 2000 { 40 } else { at.len() };
