@@ -39,6 +39,7 @@ mod tile;
 pub use self::kernel_row::{KernelRow, add_scaled};
 pub use self::level::{NoSuchInstructionSet, check_instruction_set, instruction_set};
 pub use self::packed::{Packed, Precision};
+pub use self::panels::Coordinates;
 pub use self::rows::Rows;
 pub use self::scores::{Scores, argmax_by};
 pub use self::shape::{Distance, Shape, add_gradient_into};

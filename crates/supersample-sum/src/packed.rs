@@ -36,9 +36,6 @@ impl Precision {
     pub const MIXED_FROM: usize = 16_384;
 }
 
-/// The error of a kernel value that [`Precision::Mixed`] tolerates before it turns to f64.
-const TOLERATED: f64 = 1e-5;
-
 /// Points packed for sums under one kernel. Clones share the packing.
 #[derive(Clone, Debug)]
 pub struct Packed {
@@ -51,7 +48,7 @@ impl Packed {
     pub fn new(kernel: Shape<'_>, points: Rows<'_>, precision: Precision) -> Packed {
         let coordinates = Coordinates::new(kernel, points);
         let panels = match precision {
-            Precision::Mixed if coordinates.mixed_error(points) <= TOLERATED => {
+            Precision::Mixed if coordinates.allow_mixed(points) => {
                 ByLane::Mixed(Panels::new(points, &coordinates))
             }
             _ => ByLane::Double(Panels::new(points, &coordinates)),
@@ -73,7 +70,7 @@ impl Packed {
     /// that is in both is rounded alike. `None` where the other points are spread too wide for the precision.
     pub fn beside(&self, points: Rows<'_>) -> Option<Packed> {
         let panels = match *self.panels {
-            ByLane::Mixed(_) if self.coordinates.mixed_error(points) > TOLERATED => return None,
+            ByLane::Mixed(_) if !self.coordinates.allow_mixed(points) => return None,
             ByLane::Mixed(_) => ByLane::Mixed(Panels::new(points, &self.coordinates)),
             ByLane::Double(_) => ByLane::Double(Panels::new(points, &self.coordinates)),
         };

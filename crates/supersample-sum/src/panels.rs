@@ -8,9 +8,12 @@ use crate::shape::{Distance, Shape};
 /// Points in a panel: a whole vector of f32 on the widest instruction set, several on narrower ones.
 pub(crate) const WIDTH: usize = 16;
 
+/// The error of a kernel value that [`Precision::Mixed`](crate::Precision::Mixed) tolerates before it turns to f64.
+const TOLERATED: f64 = 1e-5;
+
 /// Where packed coordinates are measured from, and in which unit of which kernel: (x − centre)·unit.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Coordinates {
+pub struct Coordinates {
     kernel: Shape<'static>,
     centre: Vec<f64>,
     unit: f64,
@@ -18,7 +21,7 @@ pub(crate) struct Coordinates {
 
 impl Coordinates {
     /// The coordinates for points under a kernel: centred on their mean, because digits spent on a common offset are lost.
-    pub(crate) fn new(kernel: Shape<'_>, points: Rows<'_>) -> Coordinates {
+    pub fn new(kernel: Shape<'_>, points: Rows<'_>) -> Coordinates {
         let mut centre = vec![0.0; points.dim()];
         // The linear kernel sees where the origin is.
         if kernel.distance() != Distance::Dot {
@@ -35,8 +38,23 @@ impl Coordinates {
     }
 
     /// The kernel whose unit it is.
-    pub(crate) fn kernel(&self) -> &Shape<'static> {
+    pub fn kernel(&self) -> &Shape<'static> {
         &self.kernel
+    }
+
+    /// Where the coordinates are measured from.
+    pub fn centre(&self) -> &[f64] {
+        &self.centre
+    }
+
+    /// The factor by which coordinates are multiplied.
+    pub fn unit(&self) -> f64 {
+        self.unit
+    }
+
+    /// Whether kernel values of these points may be computed in f32: none is off by more than 1e-5.
+    pub fn allow_mixed(&self, points: Rows<'_>) -> bool {
+        self.mixed_error(points) <= TOLERATED
     }
 
     pub(crate) fn coordinate<T: Lane>(&self, column: usize, x: f64) -> T {

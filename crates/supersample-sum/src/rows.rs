@@ -18,27 +18,32 @@ impl<'a> Rows<'a> {
     }
 
     /// How many rows there are.
-    pub(crate) fn len(self) -> usize {
+    pub fn len(self) -> usize {
         self.values.len() / self.dim
     }
 
+    /// Whether there is no row.
+    pub fn is_empty(self) -> bool {
+        self.values.is_empty()
+    }
+
     /// How many numbers make a row.
-    pub(crate) fn dim(self) -> usize {
+    pub fn dim(self) -> usize {
         self.dim
     }
 
     /// The rows one after the other.
-    pub(crate) fn iter(self) -> std::slice::ChunksExact<'a, f64> {
+    pub fn iter(self) -> std::slice::ChunksExact<'a, f64> {
         self.values.chunks_exact(self.dim)
     }
 
     /// All numbers in row order.
-    pub(crate) fn as_slice(self) -> &'a [f64] {
+    pub fn as_slice(self) -> &'a [f64] {
         self.values
     }
 
-    #[cfg(test)]
-    pub(crate) fn row(self, i: usize) -> &'a [f64] {
+    /// Row `i`.
+    pub fn row(self, i: usize) -> &'a [f64] {
         &self.values[i * self.dim..(i + 1) * self.dim]
     }
 }

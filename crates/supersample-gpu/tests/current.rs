@@ -1,0 +1,44 @@
+//! The PTX files are those of the sources beside them.
+
+use std::path::Path;
+use std::process::Command;
+
+/// What build.sh hashes, in its order.
+const SOURCES: [&str; 8] = [
+    "common.cu",
+    "sums.cu",
+    "differences.cuh",
+    "fixed.cuh",
+    "profiles.cuh",
+    "rows.cuh",
+    "tensor.cuh",
+    "build.sh",
+];
+
+#[test]
+fn every_ptx_file_was_made_from_the_sources_beside_it() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels");
+    let hash = Command::new("sh")
+        .args(["-c", "cat \"$@\" | sha256sum | cut -c1-64", "sh"])
+        .args(SOURCES)
+        .current_dir(&folder)
+        .output();
+    let Some(hash) = hash.ok().and_then(|output| String::from_utf8(output.stdout).ok()) else {
+        return println!("skipped: no sha256sum on this machine");
+    };
+    let hash = hash.trim();
+    if hash.len() != 64 {
+        return println!("skipped: no sha256sum on this machine");
+    }
+    let mut seen = 0;
+    for file in std::fs::read_dir(&folder).unwrap() {
+        let path = file.unwrap().path();
+        if path.extension().is_some_and(|ending| ending == "ptx") {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let first = text.lines().next().unwrap();
+            assert!(first.ends_with(hash), "{} is not current: run kernels/build.sh", path.display());
+            seen += 1;
+        }
+    }
+    assert_eq!(seen, 11);
+}

@@ -1,0 +1,377 @@
+//! Every sum on the device against its twin, a plain double loop in f64. Without a device each test says that it was skipped.
+
+use std::ops::ControlFlow;
+use std::sync::Mutex;
+
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+use supersample_gpu::{Device, Error, Mean, Noise, Points, Scores};
+use supersample_sum::{Packed, Precision, Rows, Shape};
+
+fn device() -> Option<Device> {
+    match Device::open() {
+        Ok(device) => Some(device),
+        Err(error @ (Error::NoDriver | Error::NoDevice { .. })) => {
+            println!("skipped: {error}");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn kernels() -> Vec<Shape<'static>> {
+    vec![
+        Shape::Gaussian { length: 1.5 },
+        Shape::Gaussians { lengths: vec![0.7, 1.5, 4.0].into() },
+        Shape::Gaussians { lengths: vec![4.0, 0.7].into() },
+        Shape::Laplace { length: 3.0 },
+        Shape::Matern12 { length: 2.0 },
+        Shape::Matern32 { length: 2.0 },
+        Shape::Matern52 { length: 2.0 },
+        Shape::Imq { length: 2.0 },
+        Shape::Linear,
+        Shape::Energy,
+        Shape::Manhattan { length: 3.0 },
+    ]
+}
+
+/// Random rows whose distances stay near 2 for any dimension, so that kernel values are neither 0 nor 1.
+fn random(n: usize, dim: usize, seed: u64) -> Vec<f64> {
+    let mut rng = Pcg64::seed_from_u64(seed);
+    let scale = 2.0 / (dim as f64).sqrt();
+    (0..n * dim).map(|_| scale * rng.random_range(-1.0..1.0)).collect()
+}
+
+fn twin(shape: &Shape, at: Rows, samples: Rows, weights: Option<&[f64]>) -> Vec<f64> {
+    let weight = |j: usize| weights.map_or(1.0 / samples.len() as f64, |weights| weights[j]);
+    let mean = |x: &[f64]| samples.iter().enumerate().map(|(j, y)| weight(j) * shape.value(x, y)).sum();
+    at.iter().map(mean).collect()
+}
+
+fn assert_close(got: &[f64], want: &[f64], tolerance: f64, what: &str) {
+    assert_eq!(got.len(), want.len(), "{what}");
+    for (i, (got, want)) in got.iter().zip(want).enumerate() {
+        let unbounded = ["Linear", "Energy", "Manhattan"].iter().any(|name| what.starts_with(name));
+        let scale = want.abs().max(if unbounded { 1.0 } else { 0.1 });
+        assert!((got - want).abs() <= tolerance * scale, "{what}, row {i}: {got} {want}");
+    }
+}
+
+fn mean(flow: ControlFlow<(), Mean>) -> Vec<f64> {
+    let ControlFlow::Continue(mean) = flow else { panic!("nobody broke it") };
+    mean.to_vec().unwrap()
+}
+
+/// Sizes around a tile, dimensions around a step of the products and beyond what stays in shared memory.
+const SIZES: [(usize, usize); 12] = [
+    (1, 1),
+    (2, 3),
+    (63, 2),
+    (128, 5),
+    (129, 4),
+    (300, 17),
+    (257, 33),
+    (500, 57),
+    (130, 129),
+    (1100, 10),
+    (9000, 3),
+    (8500, 20),
+];
+
+fn check_means(precision: Precision, tolerance: f64) {
+    let Some(device) = device() else { return };
+    let mut products = 0;
+    for (n, dim) in SIZES {
+        let (values, others) = (random(n, dim, n as u64), random(n / 2 + 3, dim, 99));
+        let (points, at) = (Rows::new(&values, dim), Rows::new(&others, dim));
+        let weights: Vec<f64> = (0..n).map(|i| (i % 4) as f64 / n as f64 + 1e-3).collect();
+        for shape in kernels() {
+            let packed = Points::new(&device, shape.clone(), points, precision).unwrap();
+            let on_cpu = Packed::new(shape.clone(), points, precision);
+            assert_eq!(packed.precision(), on_cpu.precision(), "{shape:?}");
+            products += usize::from(packed.use_products());
+            let beside = packed.beside(at).unwrap().expect("no wider spread");
+            let some = if n > 2000 { 40 } else { at.len() };
+            for weights in [None, Some(&weights[..])] {
+                let what = format!("{shape:?} {n}×{dim} {precision:?} products {}", packed.use_products());
+                let own = mean(packed.own_mean(weights, None).unwrap());
+                let again = mean(packed.own_mean(weights, None).unwrap());
+                assert!(own == again, "{what}: not the same bits");
+                let few = Rows::new(&values[..n.min(some) * dim], dim);
+                assert_close(&own[..n.min(some)], &twin(&shape, few, points, weights), tolerance, &what);
+                let last = Rows::new(&values[(n - 1) * dim..], dim);
+                assert_close(&own[n - 1..], &twin(&shape, last, points, weights), tolerance, &what);
+                let rectangle = mean(beside.mean_over(&packed, weights, None).unwrap());
+                let few = Rows::new(&others[..some * dim], dim);
+                let want = twin(&shape, few, points, weights);
+                assert_close(&rectangle[..some], &want, tolerance, &what);
+            }
+        }
+    }
+    assert!((precision == Precision::Mixed) == (products > 0));
+    println!("checked on {}; products in {products} cases", device.name());
+}
+
+#[test]
+fn means_in_double_agree_with_their_twin() {
+    check_means(Precision::Double, 2e-13);
+}
+
+#[test]
+fn means_in_mixed_agree_with_their_twin() {
+    check_means(Precision::Mixed, 1e-6);
+}
+
+#[test]
+fn points_larger_than_the_memory_give_the_same_bits_in_parts() {
+    let Some(whole) = device() else { return };
+    for (dim, precision) in
+        [(5, Precision::Mixed), (2, Precision::Mixed), (70, Precision::Mixed), (3, Precision::Double)]
+    {
+        let n = 3000;
+        let values = random(n, dim, 5);
+        let points = Rows::new(&values, dim);
+        let weights: Vec<f64> = (0..n).map(|i| 1.0 + (i % 3) as f64).collect();
+        let parts = Device::open_with_memory(2 * 700 * (8 * dim + 96)).unwrap();
+        for weights in [None, Some(&weights[..])] {
+            let shape = Shape::Gaussian { length: 1.5 };
+            let run = |device: &Device| {
+                let (mut own, mut rectangle) = (vec![f64::NAN; n], vec![f64::NAN; 900]);
+                let own_flow = device.own_mean(shape.clone(), points, weights, precision, &mut own, None);
+                assert!(own_flow.unwrap().is_continue());
+                let at = Rows::new(&values[..900 * dim], dim);
+                let flow = device.mean(shape.clone(), at, points, weights, precision, &mut rectangle, None);
+                assert!(flow.unwrap().is_continue());
+                (own, rectangle)
+            };
+            let (a, b) = (run(&whole), run(&parts));
+            // Which rows share a float sum depends on where a part begins; the sums themselves do not depend on order.
+            assert_close(&a.0, &b.0, 1e-6, "own");
+            assert_close(&a.1, &b.1, 1e-6, "rectangle");
+            assert!(run(&parts) == b);
+            let few = Rows::new(&values[..30 * dim], dim);
+            assert_close(&b.0[..30], &twin(&shape, few, points, weights), 1e-6, "parts");
+        }
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_an_error_that_says_so() {
+    let Some(_) = device() else { return };
+    let small = Device::open_with_memory(1000).unwrap();
+    let values = random(1000, 5, 1);
+    let shape = Shape::Gaussian { length: 1.0 };
+    let error = Points::new(&small, shape, Rows::new(&values, 5), Precision::Double).err();
+    assert!(matches!(error, Some(Error::OutOfMemory { free: 1000, .. })), "{error:?}");
+}
+
+#[test]
+fn a_watch_counts_every_pair_and_can_break() {
+    let Some(device) = device() else { return };
+    let values = random(5000, 3, 2);
+    let points =
+        Points::new(&device, Shape::Imq { length: 1.0 }, Rows::new(&values, 3), Precision::Mixed).unwrap();
+    let seen = Mutex::new(Vec::new());
+    let watch = |done, total| {
+        seen.lock().unwrap().push((done, total));
+        ControlFlow::Continue(())
+    };
+    assert!(points.own_mean(None, Some(&watch)).unwrap().is_continue());
+    let pairs = 5000 * 5001 / 2;
+    assert_eq!(seen.lock().unwrap().last(), Some(&(pairs, pairs)));
+    assert!(points.own_mean(None, Some(&|_, _| ControlFlow::Break(()))).unwrap().is_break());
+}
+
+#[test]
+fn rows_scores_and_maxima_agree_with_their_twins() {
+    let Some(device) = device() else { return };
+    for (n, dim) in [(1, 1), (17, 3), (100, 130), (20_000, 2), (9_000, 600)] {
+        let values = random(n, dim, 7);
+        let rows = Rows::new(&values, dim);
+        let (mu, offsets) = (random(n, 1, 8), random(n, 1, 9));
+        let y = rows.row(n / 2);
+        for shape in kernels() {
+            for (precision, tolerance) in [(Precision::Mixed, 2e-6), (Precision::Double, 1e-13)] {
+                let points = Points::new(&device, shape.clone(), rows, precision).unwrap();
+                let what = format!("{shape:?} {n}×{dim} {precision:?}");
+                let want: Vec<f64> = rows.iter().map(|x| shape.value(x, y)).collect();
+                let mut row = points.empty_row().unwrap();
+                points.fill_row(y, &mut row).unwrap();
+                let kernel = row.to_vec().unwrap();
+                assert_close(&kernel, &want, tolerance, &what);
+                assert_eq!(row.get(n / 3).unwrap(), kernel[n / 3]);
+                let mut of = points.empty_row().unwrap();
+                points.fill_row_of(n / 2, &mut of).unwrap();
+                assert!(of.to_vec().unwrap() == kernel, "{what}: a row by its number");
+                for offsets in [None, Some(&offsets[..])] {
+                    let start = vec![0.25; n];
+                    let offset = |i: usize| offsets.map_or(0.0, |offsets| offsets[i]);
+                    let score = |sums: &[f64], i: usize| match offsets {
+                        Some(_) => 3.0 * mu[i] + sums[i] + offset(i),
+                        None => 3.0 * mu[i] + sums[i],
+                    };
+                    let sums: Vec<f64> = (0..n).map(|i| 0.25 + 2.0 * kernel[i]).collect();
+                    let best = argmax(n, |i| score(&sums, i));
+                    let mut scores = Scores::new(points.clone(), &mu, offsets, false).unwrap();
+                    scores.set_sums(&start).unwrap();
+                    assert_eq!(scores.argmax(3.0).unwrap(), argmax(n, |i| score(&start, i)), "{what}");
+                    assert_eq!(scores.add_row_and_argmax(y, 2.0, 3.0).unwrap(), best, "{what}");
+                    assert!(scores.sums().unwrap() == sums, "{what}");
+                    scores.set_sums(&start).unwrap();
+                    let mut kept = points.empty_row().unwrap();
+                    assert_eq!(scores.keep_row_and_argmax(y, &mut kept, 2.0, 3.0).unwrap(), best, "{what}");
+                    assert!(scores.sums().unwrap() == sums && kept.to_vec().unwrap() == kernel, "{what}");
+                    scores.set_sums(&start).unwrap();
+                    scores.add_row(y, 2.0).unwrap();
+                    assert!(scores.sums().unwrap() == sums, "{what}");
+                    scores.set_sums(&start).unwrap();
+                    row.add_to(2.0, &mut scores).unwrap();
+                    assert!(scores.sums().unwrap() == sums, "{what}");
+                    scores.set_sum(n / 2, f64::NEG_INFINITY).unwrap();
+                    let mut w = sums.clone();
+                    w[n / 2] = f64::NEG_INFINITY;
+                    let with = row.argmax_with(&mut scores).unwrap();
+                    assert_eq!(with, argmax(n, |i| w[i] + kernel[i]), "{what}");
+                    let numbers: Vec<f32> = random(n, 1, 10).iter().map(|&x| x as f32).collect();
+                    let noise = Noise::new(&device, &numbers).unwrap();
+                    let noisy = row.argmax_with_noise(&mut scores, &noise, 0.7).unwrap();
+                    let with_noise = |i: usize| w[i] + kernel[i] + 0.7 * f64::from(numbers[i]);
+                    assert_eq!(noisy, argmax(n, with_noise), "{what}");
+                    let mut found = vec![(9, 9.0)];
+                    row.at_least(&mut scores, 1.0, &mut found).unwrap();
+                    let plain = (0..n).map(|i| (i, w[i] + kernel[i])).filter(|(_, sum)| *sum >= 1.0);
+                    assert!(found == plain.collect::<Vec<_>>(), "{what}");
+                    points.fill_row_of(n / 3, &mut of).unwrap();
+                    let into = of.to_vec().unwrap();
+                    scores.set_sums(&start).unwrap();
+                    row.exchange(&of, &mut scores).unwrap();
+                    let changed: Vec<f64> = (0..n).map(|i| start[i] + (kernel[i] - into[i])).collect();
+                    assert!(scores.sums().unwrap() == changed, "{what}");
+                }
+            }
+        }
+    }
+}
+
+/// The largest and the lowest index that has it; `None` where all are −∞.
+fn argmax(n: usize, score: impl Fn(usize) -> f64) -> Option<(usize, f64)> {
+    let open = (0..n).map(|i| (i, score(i))).filter(|(_, score)| *score > f64::NEG_INFINITY);
+    open.reduce(|a, b| if b.1 > a.1 { b } else { a })
+}
+
+#[test]
+fn herding_agrees_with_a_plain_loop() {
+    let Some(device) = device() else { return };
+    for (n, dim, unique) in
+        [(1, 1, false), (7, 2, true), (3000, 2, true), (3000, 2, false), (20_000, 5, true)]
+    {
+        let values = random(n, dim, 3);
+        let rows = Rows::new(&values, dim);
+        for shape in [Shape::Gaussian { length: 0.4 }, Shape::Matern12 { length: 0.5 }] {
+            for precision in [Precision::Mixed, Precision::Double] {
+                let points = Points::new(&device, shape.clone(), rows, precision).unwrap();
+                let ControlFlow::Continue(mean) = points.own_mean(None, None).unwrap() else { panic!() };
+                let mu = mean.to_vec().unwrap();
+                // The plain loop, on the kernel rows of the device.
+                let count = 30;
+                let (mut sums, mut want) = (vec![0.0; n], Vec::new());
+                let mut row = points.empty_row().unwrap();
+                for t in 0..count {
+                    let factor = 1.0 + t as f64;
+                    let Some((i, score)) = argmax(n, |i| factor * mu[i] + sums[i]) else { break };
+                    want.push((i, score, sums[i]));
+                    points.fill_row_of(i, &mut row).unwrap();
+                    sums.iter_mut().zip(row.to_vec().unwrap()).for_each(|(sum, k)| *sum -= k);
+                    if unique {
+                        sums[i] = f64::NEG_INFINITY;
+                    }
+                }
+                let what = format!("{shape:?} {n}×{dim} {precision:?}");
+                assert_eq!(want.len(), if unique { n.min(count) } else { count }, "{what}");
+                let mut scores = Scores::with_mean(points.clone(), mean, None, unique).unwrap();
+                let calls = Mutex::new(0);
+                let watch = |_, _| {
+                    *calls.lock().unwrap() += 1;
+                    ControlFlow::Continue(())
+                };
+                // In two calls, between which the last pick waits.
+                let mut picks = scores.herd(1.0, 11, None).unwrap();
+                if picks.len() == 11 {
+                    picks.extend(scores.herd(12.0, count - 11, Some(&watch)).unwrap());
+                    assert!(*calls.lock().unwrap() > 0);
+                }
+                let got: Vec<_> = picks.iter().map(|pick| (pick.index, pick.score, pick.sum)).collect();
+                assert_eq!(got, want, "{what}");
+                assert!(scores.sums().unwrap() == sums, "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn of_equal_scores_the_first_is_found_and_nothing_where_all_are_closed() {
+    let Some(device) = device() else { return };
+    let n = 40_000;
+    let values = vec![0.5; n];
+    let points =
+        Points::new(&device, Shape::Gaussian { length: 1.0 }, Rows::new(&values, 1), Precision::Mixed)
+            .unwrap();
+    let mut scores = Scores::new(points, &vec![0.5; n], None, true).unwrap();
+    assert_eq!(scores.argmax(2.0).unwrap(), Some((0, 1.0)));
+    let mut sums = vec![0.0; n];
+    (sums[9_000], sums[35_000]) = (3.0, 3.0);
+    scores.set_sums(&sums).unwrap();
+    assert_eq!(scores.argmax(2.0).unwrap(), Some((9_000, 4.0)));
+    scores.set_sums(&vec![f64::NEG_INFINITY; n]).unwrap();
+    assert_eq!(scores.argmax(2.0).unwrap(), None);
+    assert_eq!(scores.herd(1.0, 5, None).unwrap(), []);
+}
+
+/// Two clusters far from each other, the worst there is for products: every point is far from the centre, and half of all
+/// kernel values are near one.
+#[test]
+fn two_clusters_keep_the_promise_as_long_as_products_are_taken() {
+    let Some(device) = device() else { return };
+    let mut seen = [0, 0];
+    for dim in [4, 8, 57, 130] {
+        for half_squared in [0.5, 1.5, 3.0, 5.0, 20.0] {
+            let length = 1.0;
+            let shift = (half_squared / (dim as f64 * 0.5 * std::f64::consts::LOG2_E)).sqrt();
+            let mut values = random(3000, dim, 11);
+            for (i, row) in values.chunks_exact_mut(dim).enumerate() {
+                let side = if i % 2 == 0 { shift } else { -shift };
+                row.iter_mut().for_each(|x| *x = 0.1 * *x + side);
+            }
+            let rows = Rows::new(&values, dim);
+            for shape in [Shape::Gaussian { length }, Shape::Imq { length: 0.85 }] {
+                let points = Points::new(&device, shape.clone(), rows, Precision::Mixed).unwrap();
+                assert_eq!(points.precision(), Precision::Mixed);
+                seen[usize::from(points.use_products())] += 1;
+                let got = mean(points.own_mean(None, None).unwrap());
+                let few = Rows::new(&values[..300 * dim], dim);
+                let want = twin(&shape, few, rows, None);
+                let worst = got.iter().zip(&want).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+                println!("{dim} {half_squared} products {}: {worst:e}", points.use_products());
+                assert!(worst < 1e-6, "{shape:?} {dim} {half_squared}: {worst:e}");
+            }
+        }
+    }
+    assert!(seen.iter().all(|&many| many > 5), "{seen:?}");
+}
+
+/// Points so close that products would be right and so far from the origin that only the centre makes them so; and points
+/// spread so wide that they are not.
+#[test]
+fn wide_spreads_are_summed_by_differences_and_stay_right() {
+    let Some(device) = device() else { return };
+    let shape = Shape::Gaussian { length: 1.0 };
+    for (spread, offset, products) in [(0.3, 0.0, true), (0.3, 1e4, true), (8.0, 0.0, false)] {
+        let values: Vec<f64> = random(700, 8, 4).iter().map(|x| spread * x + offset).collect();
+        let rows = Rows::new(&values, 8);
+        let points = Points::new(&device, shape.clone(), rows, Precision::Mixed).unwrap();
+        assert_eq!(points.precision(), Precision::Mixed);
+        assert_eq!(points.use_products(), products, "{spread}");
+        let got = mean(points.own_mean(None, None).unwrap());
+        assert_close(&got, &twin(&shape, rows, rows, None), 1e-6, &format!("{spread}"));
+    }
+}
