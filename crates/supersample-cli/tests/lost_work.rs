@@ -425,12 +425,11 @@ fn runs_stay_within_their_memory() {
     );
     let (peak, needed) = memory_of(&desk, "herd d.csv -n 1500 --unique --weights simplex --max-memory 4G");
     assert!(peak <= needed && needed <= 2.5 * peak, "{needed} MiB were promised, {peak} were taken");
-    // The kernel rows that are kept: fewer where there is less room, and the same rows. In single precision that holds for
-    // the joint part alone: a kept row has the sum of all parts, rounded once more.
-    let words = "thin d.csv -n 1000 --search 0 --marginals 0 --indices";
+    // The kernel rows that are kept: fewer where there is less room, and the same rows.
+    let words = "thin d.csv -n 1000 --search 0 --indices";
     let (peak, needed) = memory_of(&desk, &format!("{words} a.txt --max-memory 4G"));
     assert!(peak <= needed && needed > 80.0, "{needed} MiB were promised, {peak} were taken");
-    let (peak, needed) = memory_of(&desk, &format!("{words} b.txt --max-memory 50M"));
-    assert!(peak <= 50.0 && needed <= 50.0, "{needed} MiB were promised, {peak} were taken");
+    let (peak, needed) = memory_of(&desk, &format!("{words} b.txt --max-memory 60M"));
+    assert!(peak <= 60.0 && needed <= 60.0, "{needed} MiB were promised, {peak} were taken");
     assert_eq!(desk.read("a.txt"), desk.read("b.txt"));
 }

@@ -37,6 +37,9 @@ pub(crate) struct PoolScores {
     /// k(xᵢ, xₜ) for the first positions, as many as there is room for.
     pub(super) kept: Vec<KernelRow>,
     pub(super) room: usize,
+    /// Room for a kernel row that is not kept, beside parts: they are added up in it as in one that is kept, so that how many
+    /// are kept changes no rounding.
+    scratch: Option<KernelRow>,
     pub(super) kernel_rows: u64,
     pub(super) swaps: super::swaps::SwapState,
 }
@@ -55,8 +58,8 @@ pub(crate) struct Evaluated {
 enum Pending {
     /// Any point, with its mass.
     Point(Box<[f64]>, f64),
-    /// A row of the pool.
-    Row(usize),
+    /// A row of the pool that is not kept, beside parts.
+    Summed(usize),
     /// The row at this position, which is to be kept.
     Kept(usize),
 }
@@ -64,6 +67,7 @@ enum Pending {
 impl PoolScores {
     /// Nothing chosen; these rows may never be.
     pub(crate) fn new(pool: Pool, closed: Arc<[usize]>, repeats: bool) -> PoolScores {
+        let scratch = pool.has_parts().then(|| pool.0.packed.empty_row());
         let mut scores = PoolScores {
             w: vec![0.0; pool.points().len()],
             pool,
@@ -71,6 +75,7 @@ impl PoolScores {
             offsets: None,
             pending: None,
             joint: None,
+            scratch,
             closed,
             repeats,
             chosen: Vec::new(),
@@ -146,7 +151,10 @@ impl PoolScores {
             self.kept.push(self.pool.0.packed.empty_row());
             self.pending = Some(Pending::Kept(position));
         } else {
-            self.pending = Some(Pending::Row(row));
+            self.pending = Some(match self.scratch {
+                Some(_) => Pending::Summed(row),
+                None => Pending::Point(self.pool.points().row(row).into(), 1.0),
+            });
         }
         if let Some(joint) = &mut self.joint {
             joint.push(self.pool.points().row(row));
@@ -165,7 +173,10 @@ impl PoolScores {
         self.kernel_rows += 1;
         match pending {
             Pending::Point(x, mass) => pool.0.packed.add_row_and_argmax(&x, -mass, &mut self.w, scores),
-            Pending::Row(row) => pool.add_row_and_argmax(row, -1.0, &mut self.w, scores),
+            Pending::Summed(row) => {
+                let values = self.scratch.as_mut().expect("there are parts");
+                pool.keep_row_and_argmax(row, values, &mut self.w, scores)
+            }
             Pending::Kept(position) => {
                 let row = self.chosen[position];
                 pool.keep_row_and_argmax(row, &mut self.kept[position], &mut self.w, scores)
@@ -210,7 +221,11 @@ impl PoolScores {
         self.kernel_rows += 1;
         match pending {
             Pending::Point(x, mass) => pool.0.packed.add_row(&x, -mass, &mut self.w),
-            Pending::Row(row) => pool.add_row(row, -1.0, &mut self.w),
+            Pending::Summed(row) => {
+                let values = self.scratch.as_mut().expect("there are parts");
+                pool.fill_row(row, values);
+                values.add_to(-1.0, &mut self.w);
+            }
             Pending::Kept(position) => {
                 let values = &mut self.kept[position];
                 pool.fill_row(self.chosen[position], values);

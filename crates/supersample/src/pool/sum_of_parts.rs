@@ -216,33 +216,6 @@ impl Pool {
         Some((squared_error.max(0.0) + others.sum::<f64>()) / parts.unit)
     }
 
-    /// Adds `weight` times the kernel row of `row` to `sums`.
-    pub(super) fn add_row(&self, row: usize, weight: f64, sums: &mut [f64]) {
-        self.0.packed.add_row(self.points().row(row), weight, sums);
-        for part in self.packed_parts() {
-            part.packed.add_row(part.view(row), weight * part.factor, sums);
-        }
-    }
-
-    /// [`add_row`](Self::add_row), and the largest score afterwards.
-    pub(super) fn add_row_and_argmax(
-        &self,
-        row: usize,
-        weight: f64,
-        sums: &mut [f64],
-        scores: Scores<'_>,
-    ) -> Option<(usize, f64)> {
-        let (joint, y) = (&self.0.packed, self.points().row(row));
-        let Some((last, others)) = self.packed_parts().split_last() else {
-            return joint.add_row_and_argmax(y, weight, sums, scores);
-        };
-        joint.add_row(y, weight, sums);
-        for part in others {
-            part.packed.add_row(part.view(row), weight * part.factor, sums);
-        }
-        last.packed.add_row_and_argmax(last.view(row), weight * last.factor, sums, scores)
-    }
-
     /// Writes the kernel row of `row`.
     pub(super) fn fill_row(&self, row: usize, values: &mut KernelRow) {
         self.0.packed.fill_row(self.points().row(row), values);
