@@ -74,7 +74,14 @@ class Landmarks:
         )
 
     def partial_fit(self, x: Any, y: Any = None, sample_weight: Any = None) -> Landmarks:
-        """Adds a batch of rows, with a weight each or one."""
+        """Adds a batch of rows, with a weight each or one.
+
+        >>> import numpy as np, supersample as ss
+        >>> x = np.random.default_rng(0).normal(size=(2000, 2))
+        >>> mu = ss.Landmarks(50, bandwidth=1.5).partial_fit(x)
+        >>> mu.partial_fit(x, sample_weight=np.ones(2000)).rows
+        4000
+        """
         rows = as_table(x).values
         weights = None if sample_weight is None else as_vector(sample_weight, "sample_weight")
         if self._sums is None:
@@ -92,54 +99,124 @@ class Landmarks:
         return self
 
     def merge(self, other: Landmarks) -> Landmarks:
-        """Adds the rows that another of the same landmarks has been given; see `empty`."""
+        """Adds the rows that another of the same landmarks has been given; see `empty`.
+
+        >>> import numpy as np, supersample as ss
+        >>> x = np.random.default_rng(0).normal(size=(2000, 2))
+        >>> mu = ss.Landmarks(50, bandwidth=1.5).partial_fit(x)
+        >>> mu.merge(mu.empty().partial_fit(x)).rows
+        4000
+        """
         self._known().merge(other._known())
         return self
 
     def empty(self) -> Landmarks:
-        """The same landmarks without any rows, for another machine or another part of the rows."""
+        """The same landmarks without any rows, for another machine or another part of the rows.
+
+        >>> import numpy as np, supersample as ss
+        >>> x = np.random.default_rng(0).normal(size=(2000, 2))
+        >>> mu = ss.Landmarks(50, bandwidth=1.5).partial_fit(x)
+        >>> mu.empty().rows
+        0
+        """
         other = Landmarks.__new__(Landmarks)
         other.__dict__.update(self.__dict__)
         other._sums = self._known().emptied()
         return other
 
     def values(self, x: Any) -> NDArray[np.float64]:
-        """The mean embedding of the rows so far at these points, as the landmarks see it."""
+        """The mean embedding of the rows so far at these points, as the landmarks see it.
+
+        >>> import numpy as np, supersample as ss
+        >>> x = np.random.default_rng(0).normal(size=(2000, 2))
+        >>> mu = ss.Landmarks(50, bandwidth=1.5).partial_fit(x)
+        >>> mu.values(x[:3]).shape
+        (3,)
+        """
         return self._known().values(as_table(x).values, self._threads)
 
     @property
     def rows(self) -> int:
-        """How many rows have been added."""
+        """How many rows have been added.
+
+        >>> import numpy as np, supersample as ss
+        >>> x = np.random.default_rng(0).normal(size=(2000, 2))
+        >>> mu = ss.Landmarks(50, bandwidth=1.5).partial_fit(x)
+        >>> mu.rows
+        2000
+        """
         return 0 if self._sums is None else self._sums.rows
 
     @property
     def weight(self) -> float:
-        """The sum of their weights."""
+        """The sum of their weights.
+
+        >>> import numpy as np, supersample as ss
+        >>> x = np.random.default_rng(0).normal(size=(2000, 2))
+        >>> mu = ss.Landmarks(50, bandwidth=1.5).partial_fit(x)
+        >>> mu.weight
+        2000.0
+        """
         return 0.0 if self._sums is None else self._sums.weight
 
     @property
     def landmarks(self) -> NDArray[np.float64]:
-        """The landmarks, one row for each."""
+        """The landmarks, one row for each.
+
+        >>> import numpy as np, supersample as ss
+        >>> x = np.random.default_rng(0).normal(size=(2000, 2))
+        >>> mu = ss.Landmarks(50, bandwidth=1.5).partial_fit(x)
+        >>> mu.landmarks.shape
+        (50, 2)
+        """
         return self._known().landmarks
 
     @property
     def kernel(self) -> Kernel:
-        """The kernel."""
+        """The kernel.
+
+        >>> import numpy as np, supersample as ss
+        >>> x = np.random.default_rng(0).normal(size=(2000, 2))
+        >>> mu = ss.Landmarks(50, bandwidth=1.5).partial_fit(x)
+        >>> mu.kernel.bandwidths
+        (1.5,)
+        """
         return known_kernel(*self._known().kernel)
 
     @property
     def squared_norm(self) -> float | None:
-        """The squared norm of the mean embedding, estimated at the control rows; None without any."""
+        """The squared norm of the mean embedding, estimated at the control rows; None without any.
+
+        >>> import numpy as np, supersample as ss
+        >>> x = np.random.default_rng(0).normal(size=(2000, 2))
+        >>> mu = ss.Landmarks(50, bandwidth=1.5).partial_fit(x)
+        >>> 0 < mu.squared_norm < 1
+        True
+        """
         return self._known().norm()[0]
 
     @property
     def squared_norm_error(self) -> float | None:
-        """The standard error of that."""
+        """The standard error of that.
+
+        >>> import numpy as np, supersample as ss
+        >>> x = np.random.default_rng(0).normal(size=(2000, 2))
+        >>> mu = ss.Landmarks(50, bandwidth=1.5).partial_fit(x)
+        >>> mu.squared_norm_error < 1e-3
+        True
+        """
         return self._known().norm()[1]
 
     @property
     def residual(self) -> float | None:
-        """How much of the mean embedding the landmarks do not see; None without control rows."""
+        """How much of the mean embedding the landmarks do not see; None without control rows.
+
+        >>> import numpy as np, supersample as ss
+        >>> x = np.random.default_rng(0).normal(size=(2000, 2))
+        >>> mu = ss.Landmarks(50, bandwidth=1.5).partial_fit(x)
+        >>> mu.residual < 0.05
+        True
+        """
         return self._known().norm()[2]
 
     def _known(self) -> _native.LandmarkSums:

@@ -78,18 +78,11 @@ pub(super) fn gather(
     let mut outcome = Ok(());
     let found = Draws::in_batches(&draws.files, &reading, at_a_time, &mut |batch| {
         progress.part(batch.part);
-        let mut take = || -> Result<()> {
-            let gatherer = match &mut gatherer {
-                Some(gatherer) => gatherer,
-                None => gatherer.insert(Gatherer::new(
-                    batch.dim,
-                    pool_rows(plan, room, batch.dim, needs)?,
-                    draws.seed,
-                )?),
-            };
-            Ok(gatherer.update(batch.values, weights_of(draws, &batch))?)
-        };
-        outcome = take();
+        outcome = gatherer_of(&mut gatherer, || {
+            let rows = pool_rows(plan, room, batch.dim, needs)?;
+            Ok(Gatherer::new(batch.dim, rows, draws.seed)?)
+        })
+        .and_then(|gatherer| Ok(gatherer.update(batch.values, weights_of(draws, &batch))?));
         if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
     drop(progress);
@@ -121,6 +114,20 @@ pub(super) fn gather(
     let (task, functions) = (Arc::new(task), Vec::new());
     Ok(Some(Problem { groups: None, task, functions, notes, warnings, draws: found, batch_rows: at_a_time }))
 }
+
+/// The gatherer, which the first batch makes: only then is it known how many columns there are.
+fn gatherer_of(
+    gatherer: &mut Option<Gatherer>,
+    make: impl FnOnce() -> Result<Gatherer>,
+) -> Result<&mut Gatherer> {
+    match gatherer {
+        Some(gatherer) => Ok(gatherer),
+        None => Ok(gatherer.insert(make()?)),
+    }
+}
+
+/// What is done with a batch: its points and their weights.
+type Each<'a> = &'a mut dyn FnMut(&Points, Option<&[f64]>) -> supersample::Result<()>;
 
 /// The flag that cannot be heeded without all rows in memory, if there is one.
 fn needs_all_rows(plan: &ChoosePlan) -> Option<&'static str> {
@@ -230,12 +237,7 @@ impl Problem {
     }
 
     /// Goes through the files once more, each batch brought to the scale of the problem.
-    fn pass(
-        &self,
-        plan: &ChoosePlan,
-        what: &str,
-        each: &mut dyn FnMut(&Points, Option<&[f64]>) -> supersample::Result<()>,
-    ) -> Result<()> {
+    fn pass(&self, plan: &ChoosePlan, what: &str, each: Each<'_>) -> Result<()> {
         let progress = Progress::percent(plan.quiet, what);
         let mut outcome = Ok(());
         let read = self.draws.again(&plan.draws.reading(), self.batch_rows, &mut |batch| {

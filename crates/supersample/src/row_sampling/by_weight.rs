@@ -37,8 +37,8 @@ impl WeightedDraws {
         loop {
             state = stirred(state.wrapping_add(0xd1b5_4a32_d192_ed03));
             at += (part_of_one(state).ln() / kept).floor();
-            // Beyond the last, or no number where the share is one and the chance was missed by rounding.
-            if !(at < self.count as f64) {
+            // Beyond the last, or no number, where the share is so small that it is lost beside one.
+            if at >= self.count as f64 || at.is_nan() {
                 return;
             }
             let slot = at as usize * self.dim;
