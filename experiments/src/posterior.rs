@@ -7,9 +7,7 @@ use rand_pcg::Pcg64;
 use rayon::prelude::*;
 use supersample::unwatched;
 use supersample::weights::{self, WeightRule};
-use supersample::{
-    Empirical, Functions, Herder, Kernel, Part, Points, Pool, RefineOptions, Refiner,
-};
+use supersample::{Empirical, Functions, Herder, Kernel, Part, Points, Pool, RefineOptions, Refiner};
 
 use crate::Size;
 use crate::logistic::{LogisticPosterior, sigmoids_in_place};

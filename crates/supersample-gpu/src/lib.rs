@@ -8,8 +8,7 @@
 //! # Numbers
 //!
 //! Kernel values are f32 or f64 ([`supersample_sum::Precision`]), decided as on the CPU. Every sum is a fixed-point number,
-//! which adds up to the same bits in any order: results depend neither on which block finishes first nor on how points were cut
-//! into parts. Squared distances are sums of squared differences; at larger dimensions and moderate spreads those of smooth kernels
+//! which adds up to the same bits in any order: results do not depend on which block finishes first. Squared distances are sums of squared differences; at larger dimensions and moderate spreads those of smooth kernels
 //! come from products on tensor cores instead (`products.rs` says when that is right).
 //!
 //! # Kernels

@@ -93,7 +93,7 @@ impl Points {
 
 impl Device {
     /// `out[i]` = Σⱼ wⱼ k(xᵢ, xⱼ) over the points themselves, each pair visited once, in as many parts as the memory of the
-    /// device asks for, which change no bit of the result. After a break of `watch` `out` means nothing.
+    /// device asks for; other parts may change the last bits of an f32. After a break of `watch` `out` means nothing.
     pub fn own_mean(
         &self,
         shape: Shape<'_>,

@@ -123,7 +123,7 @@ fn means_in_mixed_agree_with_their_twin() {
 }
 
 #[test]
-fn points_larger_than_the_memory_give_the_same_bits_in_parts() {
+fn points_larger_than_the_memory_are_summed_in_parts() {
     let Some(whole) = device() else { return };
     for (dim, precision) in
         [(5, Precision::Mixed), (2, Precision::Mixed), (70, Precision::Mixed), (3, Precision::Double)]

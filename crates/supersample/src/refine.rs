@@ -279,7 +279,8 @@ impl Refiner {
                 let (met, ended) = match self.in_single(&set, unit)? {
                     None => anneal::anneal(&mut set, constraints, sweeps, unit, &mut rng, watch),
                     Some(mut single) => {
-                        let annealed = anneal::anneal(&mut single, constraints, sweeps, unit, &mut rng, watch);
+                        let annealed =
+                            anneal::anneal(&mut single, constraints, sweeps, unit, &mut rng, watch);
                         set.become_rows(single.chosen());
                         kernel_rows += single.kernel_rows();
                         annealed
