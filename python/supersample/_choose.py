@@ -213,7 +213,7 @@ def thin(
     n, num_samples
         How many; with `tol` or `worth` at most so many, and the fewest that reach it are looked for.
     marginals
-        How much each column's own distribution counts beside the joint one: 0 is not at all, and None the default, 0.4.
+        How much each column's own distribution counts beside the joint one: 0 is not at all, and None the default, 0.1.
     repeats
         Allow a row to be chosen more than once. By default rows are distinct.
     search, seed

@@ -24,7 +24,7 @@ class Matched:
     functions_weight: float = 1.0
 
     def lowered(self) -> str:
-        """Joint + 0.4 × marginals: what choosing lowers."""
+        """Joint + 0.1 × marginals: what choosing lowers."""
         parts = ["joint"]
         if self.marginals:
             parts.append(f"{self.marginals:g} × marginals")

@@ -131,7 +131,7 @@ def thin(
     True
     >>> named = supersample.arviz.thin(posterior, 50, functions=["theta"])  # chosen by mu, the means of theta matched
     >>> named.attrs["supersample_lowered"]
-    'joint + 0.4 × marginals + 1 × functions'
+    'joint + 0.1 × marginals + 1 × functions'
     """
     if groups is not None:
         options["groups"] = groups

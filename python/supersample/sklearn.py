@@ -51,7 +51,7 @@ class SuperSampler(BaseEstimator):  # type: ignore[misc]
     kernel, bandwidth, scale, weights, precision
         As in `supersample.herd`.
     marginals, functions_weight
-        How much each column's own distribution counts beside the joint one (None: 0.4 for `"thin"`, 0 for `"herd"`),
+        How much each column's own distribution counts beside the joint one (None: 0.1 for `"thin"`, 0 for `"herd"`),
         and how much the means of the functions that `fit` is given.
     n_jobs
         How many threads; -1 for all cores, -2 for all but one, None as in `supersample.herd`. The result does not

@@ -35,14 +35,14 @@ def cdf_error(rows):
 
 def test_thin_matches_marginals_by_default_and_herd_does_not():
     plain, alone = ss.thin(X, 30), ss.thin(X, 30, marginals=0)
-    assert (plain.lowered, alone.lowered) == ("joint + 0.4 × marginals", "joint")
+    assert (plain.lowered, alone.lowered) == ("joint + 0.1 × marginals", "joint")
     assert plain.indices.tolist() == ss.thin(X, 30, marginals=ss._native.MARGINALS).indices.tolist()
     assert plain.cdf < alone.cdf and alone.mmd < plain.mmd
     assert plain.cdf == pytest.approx(cdf_error(plain.indices), rel=1e-9)
     assert alone.refinement.lowered is None
     stages = plain.refinement.lowered
     assert stages["before"] > stages["swapped"] >= stages["searched"]
-    assert "lowered: joint + 0.4 × marginals" in repr(plain) and "cdf" in plain._repr_html_()
+    assert "lowered: joint + 0.1 × marginals" in repr(plain) and "cdf" in plain._repr_html_()
     assert "lowered" not in repr(ss.herd(X, 30)) and ss.herd(X, 30, marginals=1).cdf < ss.herd(X, 30).cdf
 
 
@@ -63,7 +63,7 @@ def test_functions_are_columns_by_name_and_distances_do_not_use_them(names):
     result = ss.thin(FRAME, 20, functions=names)
     assert result.names == ("a", "b", "c")
     assert result.indices.tolist() == ss.thin(X, 20, functions=F).indices.tolist()
-    assert result.lowered == "joint + 0.4 × marginals + 1 × functions"
+    assert result.lowered == "joint + 0.1 × marginals + 1 × functions"
 
 
 def test_one_function_is_a_vector():

@@ -60,9 +60,9 @@ fn thin_matches_marginals_and_herd_only_when_told() {
     let desk = with_functions();
     let run = |words: &str| summary(&desk, &format!("{words} draws.csv -n 20 --exclude w -o o.csv"));
     let (thin, told) = run("thin");
-    assert_eq!(thin["lowered"], serde_json::json!({ "joint": 1.0, "marginals": 0.4, "functions": 0.0 }));
+    assert_eq!(thin["lowered"], serde_json::json!({ "joint": 1.0, "marginals": 0.1, "functions": 0.0 }));
     assert!(
-        told.contains("\nlowered: joint + 0.4 × marginals\n") && told.contains("what was lowered: "),
+        told.contains("\nlowered: joint + 0.1 × marginals\n") && told.contains("what was lowered: "),
         "{told}"
     );
     let (alone, told) = run("thin --marginals 0");
@@ -88,7 +88,7 @@ fn functions_are_matched_and_take_no_part_in_distances() {
     let (plain, _) = summary(&desk, &format!("thin draws.csv {flags}"));
     let (named, told) = summary(&desk, &format!("thin all.csv {flags} --functions y"));
     assert!(
-        told.contains("\nlowered: joint + 0.4 × marginals + 1 × functions\nfunctions: y.1, y.2\n"),
+        told.contains("\nlowered: joint + 0.1 × marginals + 1 × functions\nfunctions: y.1, y.2\n"),
         "{told}"
     );
     assert!(told.contains("correlation   functions\n"), "{told}");
@@ -135,7 +135,7 @@ fn a_file_of_functions_is_as_good_as_columns_with_weights_and_missing_values() {
         summary(&desk, &format!("thin draws_holes.csv --functions-file functions_holes.csv {flags}"));
     assert_eq!((desk.read("i.txt"), &file["result"]["errors"]), (chosen, &columns["result"]["errors"]));
     assert!(
-        told.contains("1 of 300 rows have a missing value") && told.contains("functions: y.1, y.2\n"),
+        told.contains("1 of 300 rows has a missing value") && told.contains("functions: y.1, y.2\n"),
         "{told}"
     );
     // Half of each is the same again, in another order of the functions.
@@ -267,7 +267,7 @@ fn info_and_the_page_tell_of_functions() {
     desk.ran("thin all.csv -n 10 --exclude w --functions y -o o.csv --report r.html");
     let page = desk.read("r.html");
     for part in [
-        "Lowered: joint + 0.4 × marginals + 1 × functions.",
+        "Lowered: joint + 0.1 × marginals + 1 × functions.",
         "What is reported",
         "distribution function of a",
         "data-t=\"10\"",

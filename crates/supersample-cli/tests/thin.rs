@@ -54,7 +54,7 @@ fn thin_searches_by_seed_and_only_if_asked() {
     let (default, searched) = (rows(&[]), rows(&["--search", "10", "--seed", "2"]));
     let plain = rows(&["--search", "0"]);
     // So few rows are worth the longest search.
-    assert_eq!(rows(&["--search", "40", "--seed", "0"]), default);
+    assert_eq!(rows(&["--search", "400", "--seed", "0"]), default);
     assert!(searched.1 < plain.1 && default.1 <= plain.1, "{} {} {}", searched.1, default.1, plain.1);
     assert_ne!(searched.0, plain.0);
     let refused = Command::new(cargo_bin!("supersample"));
@@ -92,7 +92,7 @@ fn what_swaps_and_the_search_gain_is_told() {
     assert!((before - herded["mmd"].as_f64().unwrap()).abs() < 1e-9, "{herded}");
     assert_eq!((line, &herded["refinement"]), (None, &serde_json::Value::Null));
     let (result, line, page) = told("thin d.csv -n 20");
-    let herded = told("herd d.csv -n 20 --unique --marginals 0.4").0["mmd"].as_f64().unwrap();
+    let herded = told("herd d.csv -n 20 --unique --marginals 0.1").0["mmd"].as_f64().unwrap();
     assert!((result["refinement"]["mmd_before"].as_f64().unwrap() - herded).abs() < 1e-9, "{result}");
     let line = line.unwrap();
     assert!(line.contains("; what was lowered: ") && page.contains(&format!("<p>{line}.</p>")), "{line}");

@@ -74,7 +74,7 @@ pub(crate) struct ReadingArgs {
 #[derive(clap::Args)]
 #[command(next_help_heading = "What is matched")]
 pub(crate) struct MatchArgs {
-    /// How much each column's own distribution counts beside the joint one [default: 0.4 for thin, 0 for herd]
+    /// How much each column's own distribution counts beside the joint one [default: 0.1 for thin, 0 for herd]
     #[arg(long, value_name = "W", allow_negative_numbers = true, value_parser = number)]
     pub(crate) marginals: Option<f64>,
 

@@ -24,7 +24,7 @@ impl Parts {
         self.lowered.is_some_and(|Lowered { marginals, functions }| marginals > 0.0 || functions > 0.0)
     }
 
-    /// `lowered: joint + 0.4 × marginals + 1 × functions`, and which functions; nothing where the MMD is all there is.
+    /// `lowered: joint + 0.1 × marginals + 1 × functions`, and which functions; nothing where the MMD is all there is.
     pub(super) fn in_words(&self) -> Vec<String> {
         let mut lines = Vec::new();
         if let Some(Lowered { marginals, functions }) = self.lowered.filter(|_| self.are_lowered()) {

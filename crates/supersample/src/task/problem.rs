@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The weight of the marginals that suits thinning: a part of the attention that leaves nearly all of the joint MMD.
-pub const MARGINALS: f64 = 0.4;
+pub const MARGINALS: f64 = 0.1;
 
 /// The weight of functions of interest, where none is given: as much as the joint distribution.
 pub const FUNCTIONS: f64 = 1.0;
