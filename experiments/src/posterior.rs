@@ -85,8 +85,7 @@ pub(crate) struct Posterior {
     pub(crate) herding: Trace,
     /// Herding that matches the test messages' predictions as functions of interest beside the joint distribution.
     pub(crate) named: Trace,
-    /// The same number of other messages named instead, the first ones of the training set: what it does for the test
-    /// messages.
+    /// As many other messages named instead, the first ones of the training set: what that does for the test messages.
     pub(crate) named_elsewhere: Trace,
     /// Bootstrap subsets of D.
     pub(crate) random: Vec<Trace>,
