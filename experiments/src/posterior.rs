@@ -61,7 +61,7 @@ impl Sizes {
                 count: 2000,
                 reference_draws: 100_000,
                 reference_every: 20,
-                named: 1000,
+                named: 600,
             },
             Sizes {
                 burn_in: 5000,

@@ -217,8 +217,8 @@ def thin(
     repeats
         Allow a row to be chosen more than once. By default rows are distinct.
     search, seed
-        Annealed sweeps that look beyond the nearest optimum, and the seed of that search. By default 3 to 400, fewer for
-        more rows; 0 is none.
+        Annealed sweeps that look beyond the nearest optimum, and the seed of that search. By default 3 to 400, fewer
+        for more rows; 0 is none.
     include, exclude
         Rows that must be among the chosen, even without weight, and rows that must not: numbers, or a mask.
     groups
