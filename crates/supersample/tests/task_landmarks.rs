@@ -133,13 +133,17 @@ fn many_rows_have_landmarks_by_themselves_and_few_do_not() {
     assert_eq!(by_number.landmarks().unwrap().points().len(), 800);
     let none = Problem::new(draws(1000, 1), on_landmarks(options(), 0, 0)).err();
     assert!(matches!(none, Some(Error::BadOption { .. })));
-    // More than there are rows: all of them.
-    let all = Problem::new(draws(50, 1), on_landmarks(options(), 1000, 0)).unwrap();
-    assert_eq!(
-        all.herd(&Stop::after(5).unwrap(), &HerdOptions::default(), &unwatched).unwrap().rows.len(),
-        5
-    );
-    assert_eq!(all.landmarks().unwrap().points().len(), 50);
+    // As many as there are rows: each is compared with each other, and one row is enough.
+    for rows in [1, 50] {
+        let all = Problem::new(draws(rows, 1), on_landmarks(options(), 1000, 0)).unwrap();
+        let chosen = all.herd(&Stop::after(5).unwrap(), &HerdOptions::default(), &unwatched).unwrap();
+        assert_eq!((all.is_projected(), chosen.rows.len(), chosen.standard_error), (false, 5, None));
+    }
+    // Rows that are all one leave nothing unseen, and have no marginals.
+    let one = Points::from_vec(vec![2.5; 600], 1).unwrap();
+    let one = Problem::new(one, on_landmarks(options(), 3, 0).marginals(0.1)).unwrap();
+    let chosen = one.herd(&Stop::after(2).unwrap(), &HerdOptions::default(), &unwatched).unwrap();
+    assert_eq!((one.is_projected(), chosen.advice, one.marginals()), (true, None, 0.0));
 }
 
 #[test]

@@ -41,7 +41,7 @@ pub(super) fn in_words(advice: &Advice, columns: &[&str]) -> Option<String> {
             significant(*bandwidth)
         ),
         Advice::LandmarksTooFew { landmarks, residual, error } => format!(
-            "{} do not see all that these rows see: they leave {} of the mean embedding out, beside an MMD of {}, so \
+            "with {}, {} of the mean embedding is not seen, beside an MMD of {}, so \
              that other rows may be better; try more --landmarks, --embedding exact or a longer --bandwidth",
             counted(*landmarks, "landmark"),
             significant(*residual),

@@ -16,7 +16,7 @@ use crate::plan::{ChoosePlan, DrawsPlan, WeightsPlan};
 use crate::terminal::interrupt;
 use crate::terminal::output::say;
 use crate::terminal::progress::Progress;
-use crate::words::count;
+use crate::words::{count, counted};
 
 /// Bytes of numbers in a batch, and how many rows that may be.
 const BATCH_BYTES: usize = 8 << 20;
@@ -98,9 +98,9 @@ pub(super) fn gather(
         // Small enough after all.
         true => None,
         false => Some(format!(
-            "reading {} rows in batches: the pool is {} rows drawn with seed {}",
+            "reading {} rows in batches: the pool is {} drawn with seed {}",
             count(found.len()),
-            count(drawn),
+            counted(drawn, "row"),
             draws.seed
         )),
     };

@@ -194,7 +194,7 @@ pub(super) fn told_of(
 
 /// What memory a run on so many rows, columns and functions takes that does no more than herd or evaluate.
 pub(super) fn memory_of(plan: &DrawsPlan, rows: usize, dim: usize, functions: usize) -> MemoryEstimate {
-    let landmarks = match plan.embedding.is_projected(rows) || plan.landmarks.is_some() {
+    let landmarks = match plan.embedding.is_projected(rows, plan.landmarks) {
         true => plan.landmarks.unwrap_or_else(|| default_landmarks(rows, plan.chosen)),
         false => 0,
     };

@@ -69,13 +69,15 @@ impl EmbeddingChoice {
         found.ok_or_else(|| Error::UnknownEmbedding { name: name.to_string() })
     }
 
-    /// Whether the mean embedding of so many rows is projected on landmarks.
-    pub fn is_projected(self, rows: usize) -> bool {
-        match self {
-            EmbeddingChoice::Auto => rows > EXACT_UP_TO,
+    /// Whether the mean embedding of so many rows is projected on landmarks, where so many of these are asked for. Never
+    /// where all rows would be landmarks: to compare each with each other is the same, and exact.
+    pub fn is_projected(self, rows: usize, landmarks: Option<usize>) -> bool {
+        let asked = match self {
+            EmbeddingChoice::Auto => landmarks.is_some() || rows > EXACT_UP_TO,
             EmbeddingChoice::Exact => false,
             EmbeddingChoice::Landmarks => true,
-        }
+        };
+        asked && rows > landmarks.unwrap_or(FEWEST)
     }
 }
 
@@ -251,7 +253,10 @@ impl Problem {
         let scale = self.error_scale()?;
         let standard_error = error.and_then(|error| scale.standard_error(error));
         let advice = self.landmarks().zip(error).and_then(|(mu, error)| {
-            let residual = mu.residual().filter(|residual| *residual > LARGE_RESIDUAL * error)?;
+            // Beside an error that is rounding alone nothing is large.
+            let rounding = (32.0 * f64::EPSILON * mu.mean_diagonal().unwrap_or(1.0).max(1.0)).sqrt();
+            let large = (LARGE_RESIDUAL * error).max(rounding);
+            let residual = mu.residual().filter(|residual| *residual > large)?;
             Some(Advice::LandmarksTooFew { landmarks: mu.points().len(), residual, error })
         });
         Ok(Chosen { trace, standard_error, advice, ..chosen })
@@ -269,7 +274,13 @@ mod tests {
         assert_eq!(default_landmarks(1_000_000, Some(usize::MAX)), 10_000);
         assert_eq!(default_landmarks(1_000_000, None), 2000);
         assert_eq!(default_landmarks(300, Some(1000)), 300);
-        assert!(EmbeddingChoice::Auto.is_projected(100_001) && !EmbeddingChoice::Auto.is_projected(100_000));
-        assert!(EmbeddingChoice::Landmarks.is_projected(1) && !EmbeddingChoice::Exact.is_projected(1 << 40));
+        let is_projected = EmbeddingChoice::is_projected;
+        assert!(is_projected(EmbeddingChoice::Auto, 100_001, None));
+        assert!(!is_projected(EmbeddingChoice::Auto, 100_000, None));
+        assert!(is_projected(EmbeddingChoice::Auto, 100, Some(99)));
+        assert!(!is_projected(EmbeddingChoice::Landmarks, 100, Some(100)));
+        assert!(is_projected(EmbeddingChoice::Landmarks, 501, None));
+        assert!(!is_projected(EmbeddingChoice::Landmarks, 1, None));
+        assert!(!is_projected(EmbeddingChoice::Exact, 1 << 40, None));
     }
 }

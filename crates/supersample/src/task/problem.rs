@@ -278,11 +278,12 @@ impl Problem {
             return Err(Error::BadOption { option: "the number of landmarks", value: asked as f64, advice });
         }
         let is_projected =
-            gathered.is_some() || options.embedding.is_projected(rows.len()) || options.landmarks.is_some();
+            gathered.is_some() || options.embedding.is_projected(rows.len(), options.landmarks);
         if !(marginals >= 0.0 && marginals.is_finite()) {
             let advice = "a weight is a positive number, or 0 to match the joint distribution alone";
             return Err(Error::BadOption { option: "the weight of the marginals", value: marginals, advice });
         }
+        let marginals = if has_one_row(&rows, shares.as_deref()) { 0.0 } else { marginals };
         let functions =
             functions.map(|given| FunctionsOfRows::new(given, rows.len(), shares.as_deref())).transpose()?;
         let without_weight: Vec<usize> = match (&shares, pool_without_weight) {
@@ -551,6 +552,13 @@ impl std::fmt::Debug for Problem {
             .field("advice", advice)
             .finish_non_exhaustive()
     }
+}
+
+/// Whether all rows that weigh anything are one and the same, which leaves no marginals to match.
+fn has_one_row(rows: &Points, shares: Option<&[f64]>) -> bool {
+    let mut weighed = (0..rows.len()).filter(|&row| shares.is_none_or(|shares| shares[row] > 0.0));
+    let first = weighed.next();
+    first.is_none_or(|first| weighed.all(|row| rows.row(row) == rows.row(first)))
 }
 
 fn scaled(scale: Scale, scaling: &Scaling, rows: &Points) -> Result<Points> {
