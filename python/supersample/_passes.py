@@ -300,7 +300,9 @@ class Run:
                 try:
                     future = finished.get(timeout=_LOOK)
                 except queue.Empty:
-                    self.look()
+                    future = None
+                self.look()
+                if future is None:
                     continue
                 if future.status == "error":
                     raise _failure(future, number_of, futures)
@@ -315,7 +317,9 @@ class Run:
                 # What it has found is merged where it is.
                 future.release()
         except BaseException:
-            self.client.cancel(futures, force=True)
+            # What nobody wants any more is not begun.
+            for future in futures:
+                future.release()
             raise
 
     def look(self) -> None:
@@ -384,7 +388,7 @@ def current_client() -> Iterator[Any]:
     try:
         client = get_client()
     except ValueError:
-        with Client(processes=False, dashboard_address=None) as own:
+        with Client(processes=False, dashboard_address=":0") as own:
             yield own
         return
     # Whoever asks from within a task leaves its place to the tasks that it waits for.
@@ -393,8 +397,7 @@ def current_client() -> Iterator[Any]:
         secede()
     except (KeyError, ValueError, AttributeError):
         is_task = False
-    try:
-        yield client
-    finally:
-        if is_task:
-            rejoin()
+    yield client
+    # Not after an error, with which the task ends: it would wait for a place.
+    if is_task:
+        rejoin()

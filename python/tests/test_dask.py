@@ -20,7 +20,7 @@ SOME = dict(pool_rows=3000, landmarks=200, search=0, progress=False)
 
 @pytest.fixture(scope="module")
 def cluster():
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster:
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster:
         yield cluster
 
 
@@ -73,8 +73,8 @@ def test_what_is_chosen_is_what_is_said_of_it(known):
     exact = ss.mmd(x, known.points, bandwidth=known.kernel.bandwidths[0], embedding="exact", precision="double")
     assert abs(known.mmd - exact) < 4 * known.mmd_error
     assert known.mmd_error < 0.05 * known.mmd and known.landmarks == 200
-    # As good as from memory.
-    assert known.mmd < 1.15 * ss.thin(x, 20, search=0).mmd
+    # Better than herding from memory.
+    assert known.mmd < ss.herd(x, 20).mmd
     names = [one.name for one in known.work.passes]
     assert names == ["gather", "landmarks", "measure"] and known.work.partitions == len(SIZES)
     assert known.work.bytes_read == 3 * x.nbytes and known.work.tasks > 3 * len(SIZES)
@@ -103,7 +103,7 @@ def test_arrays_frames_and_batches_give_the_same_rows(client, known):
 
 def test_any_number_of_workers_gives_the_same_rows(known):
     for workers in (1, 4):
-        with Client(processes=False, n_workers=workers, threads_per_worker=1, dashboard_address=None):
+        with Client(processes=False, n_workers=workers, threads_per_worker=1, dashboard_address=":0"):
             assert same(ss.dask.thin(array(rows()), 20, **SOME), known)
     # Without any client the threads of this process do the work.
     assert same(ss.dask.thin(array(rows()), 20, **SOME), known)
@@ -129,10 +129,9 @@ def killing(directory, number, calls):
     return [dask.delayed(make, pure=False)(piece, at) for at, piece in enumerate(pieces)]
 
 
-@pytest.mark.parametrize("number", [2])
-def test_a_worker_that_is_killed_in_every_pass_changes_nothing(client, known, tmp_path, number):
-    # Computed 0, killed; 1 and 2 for the first and second pass, the second killed; 3, 4, killed; 5.
-    data = killing(str(tmp_path), number, {0, 2, 4})
+def test_a_worker_that_is_killed_in_every_pass_changes_nothing(client, known, tmp_path):
+    # Computed twice in each pass, and killed the first time.
+    data = killing(str(tmp_path), 2, {0, 2, 4})
     assert same(ss.dask.thin(data, 20, **SOME), known)
     assert len(list(tmp_path.iterdir())) >= 6
 
@@ -140,8 +139,8 @@ def test_a_worker_that_is_killed_in_every_pass_changes_nothing(client, known, tm
 def test_a_partition_that_kills_every_worker_is_named(cluster, client, tmp_path):
     before, cluster.scheduler.allowed_failures = cluster.scheduler.allowed_failures, 0
     try:
-        with pytest.raises(RuntimeError, match=r"^partition 4: every worker that worked on it has died"):
-            ss.dask.thin(killing(str(tmp_path), 4, range(9)), 20, **SOME)
+        with pytest.raises(RuntimeError, match=r"^partition 0: every worker that worked on it has died"):
+            ss.dask.thin(killing(str(tmp_path), 2, range(9))[2:3], 20, **SOME)
     finally:
         cluster.scheduler.allowed_failures = before
 
@@ -161,7 +160,7 @@ def test_what_is_wrong_is_named_by_partition_and_row(client):
         ss.dask.thin(frame(bad), 20, **SOME)
     weight = np.ones(len(x))
     weight[sum(SIZES[:7]) + 5] = -1
-    with pytest.raises(ValueError, match=r"^partition 7: .*row 5 .*-1"):
+    with pytest.raises(ValueError, match=r"^partition 7: weight 5 is -1"):
         ss.dask.thin(array(x), 20, sample_weight=da.from_array(weight, chunks=(SIZES,)), **SOME)
     with pytest.raises(ValueError, match=r"^partition 2 has 2 columns, and partition 0 has 3 columns"):
         ss.dask.thin(delayed(x, lambda piece: piece[:, :2] if len(piece) == 1300 else piece), 20, **SOME)
@@ -222,7 +221,7 @@ def test_weights_of_rows(client):
 
 def test_functions_are_matched_to_their_means_over_all_rows(client):
     x = rows()
-    values = np.exp(0.5 * x[:, :2])
+    values = np.sin(5 * x[:, :2])
     plain = ss.dask.thin(array(x), 20, **SOME)
     given = ss.dask.thin(array(x), 20, functions=array(values), **SOME)
     named = ss.dask.thin(frame(x, f=values[:, 0], g=values[:, 1]), 20, functions=["f", "g"], **SOME)
