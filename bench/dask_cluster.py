@@ -13,6 +13,7 @@ Every number is of one run, on a machine that should be otherwise idle.
 
 import argparse
 import contextlib
+import itertools
 import json
 import os
 import resource
@@ -84,12 +85,12 @@ def part_of(path, start, stop):
 def read(path, total, partitions):
     """Partitions that workers read from one file."""
     edges = np.linspace(0, total, partitions + 1).astype(int)
-    return [dask.delayed(part_of, pure=False)(path, int(a), int(b)) for a, b in zip(edges, edges[1:])]
+    return [dask.delayed(part_of, pure=False)(path, int(a), int(b)) for a, b in itertools.pairwise(edges)]
 
 
-def timed(run):
+def timed(run, *words, **options):
     begun = time.perf_counter()
-    result = run()
+    result = run(*words, **options)
     return time.perf_counter() - begun, result
 
 
@@ -109,18 +110,32 @@ def measure_time(options, folder):
     np.save(path, x)
     del x
     for verb, n in (("herd", 1000), ("thin", 100)):
-        with cluster(2, folder) as client:
-            data = read(path, options.rows, options.partitions)
-            run = lambda: getattr(ss.dask, verb)(data, n, progress=False, threads=2)
-            seconds, result = timed(run)
-            print(f"{verb} -n {n}, cluster: {seconds:.1f} s, MMD {result.mmd:.5f} ± {result.mmd_error:.5f}")
-            print(told(result), flush=True)
-            del client
+        with cluster(2, folder):
+            data, choose = read(path, options.rows, options.partitions), getattr(ss.dask, verb)
+            seconds, result = timed(choose, data, n, progress=False, threads=2)
+        print(f"{verb} -n {n}, cluster: {seconds:.1f} s, MMD {result.mmd:.5f} ± {result.mmd_error:.5f}")
+        print(told(result), flush=True)
         for more in ([], ["--pool-rows", "100000", "--max-memory", "1G"]) if options.pool else ([],):
-            words = [COMMAND, verb, path, "-n", str(n), "--threads", "2", "-o", f"{folder}/chosen.npy", "--json", "-", *more]
-            alone, output = timed(lambda words=words: subprocess.check_output(words, stderr=subprocess.DEVNULL))
+            words = [
+                COMMAND,
+                verb,
+                path,
+                "-n",
+                str(n),
+                "--threads",
+                "2",
+                "-o",
+                f"{folder}/chosen.npy",
+                "--json",
+                "-",
+                *more,
+            ]
+            alone, output = timed(subprocess.check_output, words, stderr=subprocess.DEVNULL)
             mmd = json.loads(output)["mmd"]
-            print(f"{verb} -n {n}, command {' '.join(more)}: {alone:.1f} s, MMD {mmd:.5f}; ratio {seconds / alone:.2f}", flush=True)
+            print(
+                f"{verb} -n {n}, command {' '.join(more)}: {alone:.1f} s, MMD {mmd:.5f}; ratio {seconds / alone:.2f}",
+                flush=True,
+            )
 
 
 def measure_quality(options, folder):
@@ -128,7 +143,7 @@ def measure_quality(options, folder):
     path = str(Path(folder) / "rows.npy")
     np.save(path, x)
     for n in (100, 1000):
-        seconds, exact = timed(lambda n=n: ss.herd(x, n, embedding="exact"))
+        seconds, exact = timed(ss.herd, x, n, embedding="exact")
         print(f"herd -n {n}, exact, in memory: MMD {exact.mmd:.6f}, {seconds:.1f} s", flush=True)
         with cluster(2, folder):
             for verb in ("herd", "thin") if n == 100 else ("herd",):
@@ -150,6 +165,19 @@ def fatal(piece, folder, number):
     return piece
 
 
+class Arm:
+    """A listener: once a third of the tasks of a pass are done the next one kills its worker."""
+
+    def __init__(self, folder, number):
+        self.path, self.before = Path(f"{folder}/kill-{number}"), number
+
+    def __call__(self, phase, done, count):
+        if phase in ("reading", "summing") and done == count // 3:
+            self.before -= 1
+            if self.before == -1:
+                self.path.touch()
+
+
 def measure_same(options, folder):
     total, partitions = options.rows // 10, options.partitions
     rows = {}
@@ -158,16 +186,11 @@ def measure_same(options, folder):
             rows[f"{workers} workers"] = ss.dask.thin(made(total, partitions, options.dim), 100, progress=False)
     for number, name in enumerate(("gather", "landmarks", "measure")):
         with cluster(2, folder):
-            pieces = [dask.delayed(fatal, pure=False)(one, folder, number) for one in made(total, partitions, options.dim)]
+            pieces = [
+                dask.delayed(fatal, pure=False)(one, folder, number) for one in made(total, partitions, options.dim)
+            ]
 
-            def arm(phase, done, count, number=number, seen=[]):
-                # Once so many tasks of the pass are done the next one kills its worker.
-                if (phase == "reading" or phase == "summing") and done == count // 3:
-                    seen.append(phase)
-                    if len(seen) == number + 1:
-                        Path(f"{folder}/kill-{number}").touch()
-
-            rows[f"killed in {name}"] = ss.dask.thin(pieces, 100, progress=arm)
+            rows[f"killed in {name}"] = ss.dask.thin(pieces, 100, progress=Arm(folder, number))
             assert Path(f"{folder}/killed-{number}").exists(), "no worker was killed"
     first = next(iter(rows.values()))
     for what, result in rows.items():
@@ -176,30 +199,39 @@ def measure_same(options, folder):
 
 
 def measure_memory(options, folder):
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    imported = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     with cluster(2, folder):
-        total = options.rows
-        seconds, result = timed(lambda: ss.dask.thin(made(total, options.partitions, options.dim), 100, progress=False))
+        data = made(options.rows, options.partitions, options.dim)
+        seconds, result = timed(ss.dask.thin, data, 100, progress=False)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    size = total * options.dim * 8 / 1e6
-    print(f"{total:,} x {options.dim}, {size:,.0f} MB: peak of the asking process {peak:.0f} MB ({before:.0f} MB of it imports), {seconds:.0f} s")
+    size = options.rows * options.dim * 8 / 1e6
+    print(f"{options.rows:,} x {options.dim}, {size:,.0f} MB, in {seconds:.0f} s")
+    print(f"peak of the asking process: {peak:.0f} MB, {imported:.0f} MB of it imports")
     print(told(result))
 
 
 def transfers(dask_worker):
-    return sum(one["total"] for one in dask_worker.transfer_incoming_log)
+    """The bytes that a worker has fetched from others, by the pass that they belong to."""
+    found = {}
+    for one in dask_worker.transfer_incoming_log:
+        for key, size in one["keys"].items():
+            name = str(key).split("-")[1] if str(key).startswith("supersample") else "partitions"
+            found[name] = found.get(name, 0) + size
+    return found
 
 
 def measure_cost(options, folder):
     n, landmarks = 100, 500
     with cluster(2, folder) as client:
         result = ss.dask.thin(made(options.rows, options.partitions, options.dim), n, progress=False)
-        moved = sum(client.run(transfers).values())
+        fetched = client.run(transfers).values()
     print(told(result))
-    print(f"moved between workers: {moved / 1e6:.2f} MB")
+    for name in ("gather", "landmarks", "measure", "partitions"):
+        print(f"  fetched by workers from each other, {name}: {sum(one.get(name, 0) for one in fetched) / 1e6:.2f} MB")
     values = options.rows * (landmarks + 1000 + n)
     seconds = sum(one.seconds for one in result.work.passes if one.name != "gather")
-    print(f"{values:.3g} kernel values in {seconds:.1f} s: {values / seconds / 2 / 1e6:.0f} million a second and thread")
+    rate = values / seconds / 2 / 1e6
+    print(f"{values:.3g} kernel values in {seconds:.1f} s: {rate:.0f} million a second and thread")
 
 
 def main():

@@ -9,8 +9,8 @@
 True
 
 `sample` places points for a `GaussianMixture`, `Herder` picks one by one, `evaluate` says how good any subset is,
-`supersample.arviz` thins posteriors with all their groups, `supersample.dask` works where rows lie on many machines, and
-`SuperSampler` is the estimator for scikit-learn.
+`supersample.arviz` thins posteriors with all their groups, `supersample.dask` works where rows lie on many machines,
+and `SuperSampler` is the estimator for scikit-learn.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ class Block:
         """How many rows there are, and a number that changes with any of theirs."""
         mark = 0
         for array in (self.values, self.weights, self.log_weights):
-            mark = mark if array is None else zlib.crc32(array, mark)
+            mark = mark if array is None else zlib.crc32(memoryview(array), mark)
         return len(self.values), mark
 
     def coordinates(self) -> NDArray[np.float64]:
@@ -122,8 +122,8 @@ def _beside(pieces: list[list[Any]], given: Any, what: str, sizes: tuple[int, ..
     others, _ = _pieces(given, what, len(pieces), sizes)
     if len(others) != len(pieces):
         raise ValueError(
-            f"{what} has {counted(len(others), 'partition')}, and data has {len(pieces)}; give one for each, of as many "
-            "rows"
+            f"{what} has {counted(len(others), 'partition')}, and data has {len(pieces)}; give one for each, with "
+            "as many rows"
         )
     for piece, other in zip(pieces, others):
         piece.append(other)
@@ -206,8 +206,8 @@ def as_block(number: int, layout: Layout, rows: Any, *others: Any) -> Block:
             vector = as_vector(given.pop(0), layout.weights)
             if len(vector) != len(table.values):
                 raise ValueError(
-                    f"partition {number} has {counted(len(table.values), 'row')} and {len(vector)} of {layout.weights}; "
-                    "give one each"
+                    f"partition {number} has {counted(len(table.values), 'row')} and {len(vector)} of "
+                    f"{layout.weights}; give one each"
                 )
             weights, log_weights = (vector, None) if layout.weights == "sample_weight" else (None, vector)
         if layout.functions is None:

@@ -28,7 +28,12 @@ POOL_ROWS, POOL_BYTES = 100_000, 128 << 20
 
 @dataclass(frozen=True)
 class Pass:
-    """What one pass over the partitions took."""
+    """What one pass over the partitions took.
+
+    >>> import supersample as ss
+    >>> ss.dask.Pass("gather", 12, 8000, 100, 900, 0.1).tasks
+    12
+    """
 
     name: str
     """What it was for: 'gather', 'landmarks' or 'measure'."""
@@ -212,7 +217,12 @@ def add(*sums: Summed) -> Summed:
 
 
 class Cancelled(RuntimeError):
-    """The work was cancelled: by whoever asked for it, or because the cluster was shut down."""
+    """The work was cancelled: by whoever asked for it, or because the cluster was shut down.
+
+    >>> import supersample as ss
+    >>> issubclass(ss.dask.Cancelled, RuntimeError)
+    True
+    """
 
 
 @dataclass
@@ -282,9 +292,7 @@ class Run:
         with config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
             futures = self.client.compute(parts if len(parts) == 1 else [*parts, level[0]])
         found = self._awaited(futures, "reading" if name == "gather" else "summing")
-        self.passes.append(
-            Pass(name, len(level[0].dask), found.read, sent, found.reduced, time.monotonic() - begun)
-        )
+        self.passes.append(Pass(name, len(level[0].dask), found.read, sent, found.reduced, time.monotonic() - begun))
         return found
 
     def _awaited(self, futures: list[Any], phase: str) -> Any:

@@ -34,11 +34,11 @@ from ._numbers import counted
 from ._partitions import Partitions, as_partitions, pieces_of
 from ._passes import Cancelled, Draw, Gathered, Pass, Run, Work, current_client
 from ._progress import reporting
-from ._result import PoolResult, Result
+from ._result import PoolResult
 from ._types import Bandwidth, Listener, Precision, Scale, Weights
 from .kernels import Kernel, native_kernel
 
-__all__ = ["Cancelled", "Pass", "PartitionedResult", "Work", "evaluate", "herd", "thin"]
+__all__ = ["Cancelled", "PartitionedResult", "Pass", "Work", "evaluate", "herd", "thin"]
 
 #: Bytes of kernel rows that are kept while rows are exchanged.
 _KEPT = 128 << 20
@@ -228,8 +228,8 @@ def thin(
 ) -> PartitionedResult:
     """Chooses the best `n` rows of partitioned data as a set: `supersample.thin` on a Dask cluster.
 
-    What is not described here is as in `supersample.dask.herd` and `supersample.thin`. Swaps and search are made by this
-    process, among the rows that were drawn; marginals are those of these rows.
+    What is not described here is as in `supersample.dask.herd` and `supersample.thin`. Swaps and search are made by
+    this process, among the rows that were drawn; marginals are those of these rows.
 
     Parameters
     ----------
@@ -365,9 +365,7 @@ def _chosen(
         columns = gathered.columns
         matched = Matched(choice.marginals, None, weight)
         with explained(columns.names, "data", functions=columns.function_names):
-            samples = _samples(
-                gathered, name, bandwidths, scale, precision, matched, choice.landmarks, choice.seed
-            )
+            samples = _samples(gathered, name, bandwidths, scale, precision, matched, choice.landmarks, choice.seed)
             chosen = _measured(run, gathered, samples, choice)
     tell(chosen.advice, columns.names)
     missed(chosen, len(chosen.rows), choice.n, choice.tol, choice.worth)
@@ -452,7 +450,7 @@ def _running(
     """A run on the current client, after it was said what it will take."""
     with current_client() as client, reporting(progress) as listener:
         if progress is not False:
-            workers = len(client.scheduler_info(n_workers=-1)["workers"])
+            workers = len(client.nthreads())
             print(
                 f"supersample: {passes} passes over {counted(len(partitions), 'partition')}, "
                 f"{_size(partitions.sizes, n, landmarks)}, on {counted(workers, 'worker')}",

@@ -31,9 +31,9 @@ def client(cluster):
         yield client
 
 
-def rows(n=sum(SIZES), dim=3, seed=0):
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=(n, dim))
+def rows(n=8000):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(n, 3))
     x[:, 0] += 3 * (rng.random(n) < 0.3)
     return x
 
@@ -96,8 +96,14 @@ def test_arrays_frames_and_batches_give_the_same_rows(client, known):
     pieces = da.from_array(x, chunks=(SIZES, 2))
     assert same(ss.dask.thin(pieces, 20, **SOME), known)
     assert np.array_equal(known.take(pieces), known.points)
-    lists = delayed(x, lambda piece: {"a": piece[:, 0], "b": piece[:, 1:]} if len(piece) else pd.DataFrame(
-        {"a": [], "b[0]": [], "b[1]": []}, dtype=float))
+    lists = delayed(
+        x,
+        lambda piece: (
+            {"a": piece[:, 0], "b": piece[:, 1:]}
+            if len(piece)
+            else pd.DataFrame({"a": [], "b[0]": [], "b[1]": []}, dtype=float)
+        ),
+    )
     assert same(ss.dask.thin(lists, 20, **SOME), known)
 
 
@@ -309,7 +315,9 @@ def test_it_is_told_before_and_on_the_way(client, capsys):
     told = []
     listener = lambda phase, done, total: told.append((phase, done, total))
     ss.dask.thin(array(rows()), 20, **dict(SOME, progress=listener))
-    first = "supersample: 3 (at most 4) passes over 10 partitions, 8,000 rows compared with 1,220 points each, on 2 workers"
+    first = (
+        "supersample: 3 (at most 4) passes over 10 partitions, 8,000 rows compared with 1,220 points each, on 2 workers"
+    )
     assert capsys.readouterr().err == first + "\n"
     assert [one for one in told if one[0] == "reading"] == [("reading", i + 1, 10) for i in range(10)]
     assert ("summing", 10, 10) in told and told[-1][0] == "done"
