@@ -109,33 +109,32 @@ def measure_time(options, folder):
     x = mixture(options.rows, options.dim, 0)
     np.save(path, x)
     del x
-    for verb, n in (("herd", 1000), ("thin", 100)):
-        with cluster(2, folder):
-            data, choose = read(path, options.rows, options.partitions), getattr(ss.dask, verb)
-            seconds, result = timed(choose, data, n, progress=False, threads=2)
-        print(f"{verb} -n {n}, cluster: {seconds:.1f} s, MMD {result.mmd:.5f} ± {result.mmd_error:.5f}")
-        print(told(result), flush=True)
-        for more in ([], ["--pool-rows", "100000", "--max-memory", "1G"]) if options.pool else ([],):
-            words = [
-                COMMAND,
-                verb,
-                path,
-                "-n",
-                str(n),
-                "--threads",
-                "2",
-                "-o",
-                f"{folder}/chosen.npy",
-                "--json",
-                "-",
-                *more,
-            ]
-            alone, output = timed(subprocess.check_output, words, stderr=subprocess.DEVNULL)
-            mmd = json.loads(output)["mmd"]
-            print(
-                f"{verb} -n {n}, command {' '.join(more)}: {alone:.1f} s, MMD {mmd:.5f}; ratio {seconds / alone:.2f}",
-                flush=True,
-            )
+    verb, n = options.verb, options.n
+    with cluster(2, folder):
+        data, choose = read(path, options.rows, options.partitions), getattr(ss.dask, verb)
+        seconds, result = timed(choose, data, n, progress=False, threads=2)
+    print(f"{verb} -n {n}, cluster: {seconds:.1f} s, MMD {result.mmd:.5f} ± {result.mmd_error:.5f}")
+    print(told(result), flush=True)
+    pool = ["--pool-rows", "100000", "--max-memory", "1G"]
+    for more in ([], pool) if options.pool else ([],):
+        words = [
+            COMMAND,
+            verb,
+            path,
+            "-n",
+            str(n),
+            "--threads",
+            "2",
+            "-o",
+            f"{folder}/chosen.npy",
+            "--json",
+            "-",
+            *more,
+        ]
+        alone, output = timed(subprocess.check_output, words, stderr=subprocess.DEVNULL)
+        mmd = json.loads(output)["result"]["mmd"]
+        print(f"{verb} -n {n}, the command{' from a pool' * bool(more)}: {alone:.1f} s, MMD {mmd:.5f}")
+        print(f"  the cluster takes {seconds / alone:.2f} of that", flush=True)
 
 
 def measure_quality(options, folder):
@@ -240,6 +239,8 @@ def main():
     parser.add_argument("--rows", type=int, default=2_000_000)
     parser.add_argument("--dim", type=int, default=10)
     parser.add_argument("--partitions", type=int, default=64)
+    parser.add_argument("--verb", choices=["herd", "thin"], default="herd", help="time: what is measured")
+    parser.add_argument("-n", type=int, default=1000, help="time: how many rows are chosen")
     parser.add_argument("--pool", action="store_true", help="time: the command from a pool of 100,000 rows as well")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
