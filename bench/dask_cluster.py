@@ -113,7 +113,7 @@ def measure_time(options, folder):
     with cluster(2, folder):
         data, choose = read(path, options.rows, options.partitions), getattr(ss.dask, verb)
         seconds, result = timed(choose, data, n, progress=False, threads=2)
-    print(f"{verb} -n {n}, cluster: {seconds:.1f} s, MMD {result.mmd:.5f} ± {result.mmd_error:.5f}")
+    print(f"{verb} -n {n}, cluster: {seconds:.1f} s, MMD {result.mmd:.5f} ± {result.mmd_error or 0:.5f}")
     print(told(result), flush=True)
     pool = ["--pool-rows", "100000", "--max-memory", "1G"]
     for more in ([], pool) if options.pool else ([],):
