@@ -23,7 +23,9 @@ _FAN = 8
 #: Seconds between two looks at whether anybody still wants the result.
 _LOOK = 0.2
 #: Rows that are chosen from, where nobody says how many and so much memory allows it.
-POOL_ROWS, POOL_BYTES = 100_000, 128 << 20
+POOL_ROWS, POOL_BYTES, FEWEST_ROWS = 100_000, 128 << 20, 1000
+#: What each number of these rows takes in all: as it came, scaled, packed, and for its column's distribution.
+_BYTES = 64
 
 
 @dataclass(frozen=True)
@@ -117,8 +119,9 @@ class Draw:
         """How many rows, of so many columns: 100,000, or as many as a little memory holds."""
         if self.pool_rows is not None:
             return self.pool_rows
-        fits = _native.pool_rows(max(POOL_BYTES, 16 * (self.n or 0) * 8 * columns), columns, self.n, thinning=False)
-        return min(POOL_ROWS, fits)
+        # The same on every machine, so that the memory of none is asked for.
+        fits = POOL_BYTES // (_BYTES * max(columns, 1))
+        return max(min(POOL_ROWS, fits), FEWEST_ROWS, 2 * (self.n or 0))
 
 
 @dataclass(frozen=True)

@@ -198,7 +198,9 @@ impl PassSums {
     fn means(&self) -> PyResult<Vec<f64>> {
         let sums = locked(&self.sums)?;
         if sums.landmark_sums().is_some() {
-            return Err(PyValueError::new_err("these sums are at landmarks, and not at the points that are measured"));
+            return Err(PyValueError::new_err(
+                "these sums are at landmarks, and not at the points that are measured",
+            ));
         }
         sums.sums().means().map_err(refused)
     }
@@ -315,7 +317,8 @@ pub(crate) fn project_on(
     threads: Option<usize>,
 ) -> PyResult<()> {
     let (problem, sums) = (&samples.get().problem, locked(&sums.get().sums)?.clone());
-    let sums = sums.landmark_sums().ok_or_else(|| PyValueError::new_err("these sums are not at landmarks"))?;
+    let sums =
+        sums.landmark_sums().ok_or_else(|| PyValueError::new_err("these sums are not at landmarks"))?;
     run(py, threads, f64::INFINITY, None, |_| problem.project_on(sums))
 }
 

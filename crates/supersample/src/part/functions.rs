@@ -83,7 +83,9 @@ impl Functions {
     pub(crate) fn of_moments(moments: &[Option<Moments>]) -> Result<Functions> {
         let unit = |(column, moments): (usize, &Option<Moments>)| match moments {
             // What rounding leaves of a constant is no spread.
-            Some(Moments { mean, sd }) if *sd > 1e-14 * mean.abs() => Ok(Unit { mean: *mean, half_sd: 0.5 * sd }),
+            Some(Moments { mean, sd }) if *sd > 1e-14 * mean.abs() => {
+                Ok(Unit { mean: *mean, half_sd: 0.5 * sd })
+            }
             _ => Err(Error::ConstantFunction { column }),
         };
         Ok(Functions(Arc::new(moments.iter().enumerate().map(unit).collect::<Result<_>>()?)))

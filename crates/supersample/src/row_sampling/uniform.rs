@@ -94,10 +94,8 @@ impl UniformSample {
         let bound = self.bound.into_iter().chain(other.bound).min();
         let own = std::mem::take(&mut self.kept).into_iter().map(|kept| (kept, false));
         let others = other.kept.into_iter().map(|kept| (kept, true));
-        let mut all: Vec<(Kept, bool)> = own
-            .chain(others)
-            .filter(|(kept, _)| bound.is_none_or(|bound| kept.number < bound))
-            .collect();
+        let mut all: Vec<(Kept, bool)> =
+            own.chain(others).filter(|(kept, _)| bound.is_none_or(|bound| kept.number < bound)).collect();
         all.sort_unstable_by_key(|(kept, is_other)| (kept.number, *is_other));
         self.bound = all.get(capacity).map(|(kept, _)| kept.number).or(bound);
         all.truncate(capacity);
@@ -270,8 +268,11 @@ mod tests {
         numbers.sort_unstable();
         for (each, wanted) in [(5000, 300), (300, 300), (200, 300), (20, 300)] {
             let merged = |order: &[usize]| {
-                let mut samples: Vec<Option<UniformSample>> =
-                    parts.iter().enumerate().map(|(i, rows)| Some(part(rows.clone(), each, i as u64))).collect();
+                let mut samples: Vec<Option<UniformSample>> = parts
+                    .iter()
+                    .enumerate()
+                    .map(|(i, rows)| Some(part(rows.clone(), each, i as u64)))
+                    .collect();
                 // Through bytes on the way.
                 let mut next = |i: usize| {
                     let mut writer = Writer::new(b"supersample ts1\n");
@@ -288,8 +289,7 @@ mod tests {
                 left.finish()
             };
             let found = merged(&[0, 1, 2, 3]);
-            let mut expected: Vec<usize> =
-                numbers[..found.rows.len()].iter().map(|&(_, row)| row).collect();
+            let mut expected: Vec<usize> = numbers[..found.rows.len()].iter().map(|&(_, row)| row).collect();
             expected.sort_unstable();
             assert_eq!(found.rows, expected);
             for (i, &row) in found.rows.iter().enumerate() {

@@ -61,7 +61,12 @@ pub(super) enum WeightScale {
 
 impl WeightScale {
     /// These weights in units of the largest; `None` where all are one. `first` is the number of the first row.
-    pub(super) fn relative(self, weights: RowWeights<'_>, rows: usize, first: usize) -> Result<Option<Vec<f64>>> {
+    pub(super) fn relative(
+        self,
+        weights: RowWeights<'_>,
+        rows: usize,
+        first: usize,
+    ) -> Result<Option<Vec<f64>>> {
         let counted = |found: usize| match found == rows {
             true => Ok(()),
             false => Err(Error::WeightCount { what: "rows", found, expected: rows }),

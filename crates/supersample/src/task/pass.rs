@@ -25,11 +25,7 @@ impl Batching {
         Batching { dim, scaling, weights }
     }
 
-    pub(super) fn batch(
-        &self,
-        rows: &[f64],
-        weights: RowWeights<'_>,
-    ) -> Result<(Points, Option<Vec<f64>>)> {
+    pub(super) fn batch(&self, rows: &[f64], weights: RowWeights<'_>) -> Result<(Points, Option<Vec<f64>>)> {
         let count = rows.len() / self.dim;
         let weights = match self.weights {
             Some(scale) => scale.relative(weights, count, 0)?,

@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use super::pass::Batching;
 use super::{
-    CONTROL_ROWS, EmbeddingChoice, FunctionValues, Gathered, MemoryEstimate, Problem, ProblemOptions, RowWeights,
-    choose_controls, choose_landmarks, default_landmarks,
+    CONTROL_ROWS, EmbeddingChoice, FunctionValues, Gathered, MemoryEstimate, Problem, ProblemOptions,
+    RowWeights, choose_controls, choose_landmarks, default_landmarks,
 };
 use crate::embedding::{KernelSums, LandmarkSums};
 use crate::points::normalised;

@@ -220,7 +220,10 @@ mod tests {
                     assert!((weights[i] - weight(row) / 4.0).abs() < 1e-10);
                 }
             }
-            assert_eq!((parts.pool_weights().is_some(), parts.controls.len()), (!matches!(kind, Kind::Equal), 1000));
+            assert_eq!(
+                (parts.pool_weights().is_some(), parts.controls.len()),
+                (!matches!(kind, Kind::Equal), 1000)
+            );
             // The later rows have nearly all the weight, and the controls with them.
             let late = parts.controls.rows().filter(|row| row[0] >= 1250.0).count() as f64 / 1000.0;
             let expected = if matches!(kind, Kind::Equal) { 1750.0 / 3000.0 } else { 1.0 };
