@@ -110,10 +110,13 @@ def measure_time(options, folder):
     np.save(path, x)
     del x
     verb, n = options.verb, options.n
-    with cluster(2, folder):
+    with cluster(2, folder) as client:
         data, choose = read(path, options.rows, options.partitions), getattr(ss.dask, verb)
+        before = cpu_seconds(client)
         seconds, result = timed(choose, data, n, progress=False, threads=2)
-    print(f"{verb} -n {n}, cluster: {seconds:.1f} s, MMD {result.mmd:.5f} ± {result.mmd_error or 0:.5f}")
+        cpu = cpu_seconds(client) - before
+    print(f"{verb} -n {n}, cluster: {seconds:.1f} s ({cpu:.1f} s of CPU)", end=", ")
+    print(f"MMD {result.mmd:.5f} ± {result.mmd_error or 0:.5f}")
     print(told(result), flush=True)
     pool = ["--pool-rows", "100000", "--max-memory", "1G"]
     for more in ([], pool) if options.pool else ([],):
@@ -131,10 +134,20 @@ def measure_time(options, folder):
             "-",
             *more,
         ]
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         alone, output = timed(subprocess.check_output, words, stderr=subprocess.DEVNULL)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        own = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         mmd = json.loads(output)["result"]["mmd"]
-        print(f"{verb} -n {n}, the command{' from a pool' * bool(more)}: {alone:.1f} s, MMD {mmd:.5f}")
-        print(f"  the cluster takes {seconds / alone:.2f} of that", flush=True)
+        what = "the command from a pool" if more else "the command"
+        print(f"{verb} -n {n}, {what}: {alone:.1f} s ({own:.1f} s of CPU), MMD {mmd:.5f}")
+        print(f"  the cluster takes {seconds / alone:.2f} of that, {cpu / own:.2f} of its CPU time", flush=True)
+
+
+def cpu_seconds(client):
+    """The CPU time so far of the workers, the scheduler and this process."""
+    workers = client.run(time.process_time).values()
+    return sum(workers) + client.run_on_scheduler(time.process_time) + time.process_time()
 
 
 def measure_quality(options, folder):
