@@ -9,7 +9,7 @@ use pyo3::types::PyBytes;
 use supersample::task::{
     self, CONTROL_ROWS, HerdOptions, MemoryEstimate, Problem, RowWeights, Stop, ThinOptions, pool_rows_within,
 };
-use supersample::{Points, RefineOptions, Watch};
+use supersample::{Points, RefineOptions};
 
 use crate::arrays::{RowNumbers, counted, matrix, numbers, rows, vector};
 use crate::chosen::{Chosen, Refinement};
