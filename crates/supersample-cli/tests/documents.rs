@@ -79,7 +79,8 @@ fn the_readme_shows_what_its_command_prints() {
     let (_, command) = commands.next().expect("a command");
     let desk = tempfile::tempdir().unwrap();
     fs::create_dir(desk.path().join("examples")).unwrap();
-    fs::copy(root.join("examples/eight_schools.csv"), desk.path().join("examples/eight_schools.csv")).unwrap();
+    fs::copy(root.join("examples/eight_schools.csv"), desk.path().join("examples/eight_schools.csv"))
+        .unwrap();
     let run = Command::new(cargo_bin!("supersample"))
         .args(command.split(' '))
         .current_dir(desk.path())
