@@ -382,6 +382,7 @@ def _result(
         mmd=chosen.mmd,
         mmd_error=chosen.mmd_error,
         landmarks=chosen.landmarks,
+        pool_rows=None if drawn is None else len(places),
         worth=chosen.worth,
         cdf=chosen.cdf,
         functions=chosen.functions,

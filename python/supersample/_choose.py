@@ -372,6 +372,7 @@ def as_result(
         mmd=chosen.mmd,
         mmd_error=chosen.mmd_error,
         landmarks=chosen.landmarks,
+        pool_rows=chosen.pool_rows,
         worth=chosen.worth,
         cdf=chosen.cdf,
         functions=chosen.functions,

@@ -160,7 +160,7 @@ fn distances<S: Simd, T: Lane, P: Profile<T>, const R: usize>(
 ) -> [P::Acc<S>; R] {
     let zero = P::Acc::<S>::zero(simd);
     // Written out at both of its places: a closure that is called twice may be left out of line, and is then compiled without
-    // the instruction set around it, at a tenth of the speed; and as a function it made wide points a quarter slower.
+    // the instruction set around it, each operation a call; and as a function it made wide points a quarter slower.
     macro_rules! block {
         ($rows:expr, $columns:expr) => {{
             let mut sums = [zero; R];
