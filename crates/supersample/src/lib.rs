@@ -56,6 +56,7 @@
 
 mod ascent;
 pub mod bandwidth;
+mod bytes;
 mod domain;
 pub mod embedding;
 mod error;
