@@ -31,6 +31,7 @@ mod scalar;
 mod schedule;
 mod scores;
 mod shape;
+mod stein;
 mod tally;
 #[cfg(test)]
 mod tests;
@@ -43,4 +44,5 @@ pub use self::panels::Coordinates;
 pub use self::rows::Rows;
 pub use self::scores::{Scores, argmax_by};
 pub use self::shape::{Distance, Shape, add_gradient_into};
+pub use self::stein::{Stein, SteinBase, SteinLayout};
 pub use self::tally::Watch;

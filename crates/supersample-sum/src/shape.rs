@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::stein::Stein;
+
 const SQRT_3: f64 = 1.732_050_807_568_877_2;
 const SQRT_5: f64 = 2.236_067_977_499_79;
 
@@ -52,6 +54,8 @@ pub enum Shape<'a> {
         /// ℓ
         length: f64,
     },
+    /// A Stein kernel, whose rows hold points and their scores.
+    Stein(Stein),
 }
 
 /// What a kernel is a function of.
@@ -92,32 +96,41 @@ impl Shape<'_> {
             Shape::Linear => Shape::Linear,
             Shape::Energy => Shape::Energy,
             Shape::Manhattan { length } => Shape::Manhattan { length },
+            Shape::Stein(stein) => Shape::Stein(stein),
         }
     }
 
-    /// The distance this kernel is a function of.
+    /// The distance this kernel is a function of. A Stein kernel is one of several sums, and one of these is a product that
+    /// sees where the origin is.
     pub fn distance(&self) -> Distance {
         match self {
             Shape::Laplace { .. } | Shape::Manhattan { .. } => Distance::Manhattan,
-            Shape::Linear => Distance::Dot,
+            Shape::Linear | Shape::Stein(_) => Distance::Dot,
             _ => Distance::SquaredEuclidean,
         }
     }
 
     /// k(x, y). Costs d.
     pub fn value(&self, x: &[f64], y: &[f64]) -> f64 {
+        if let Shape::Stein(stein) = self {
+            return stein.value(x, y);
+        }
         self.profile(self.distance().between(x, y))
     }
 
     /// k(x, x).
     pub fn diagonal(&self, x: &[f64]) -> f64 {
+        if let Shape::Stein(stein) = self {
+            return stein.diagonal(x);
+        }
         self.constant_diagonal().unwrap_or_else(|| Distance::Dot.between(x, x))
     }
 
-    /// k(x, x), where it is the same for every x: 0 for distances with a minus sign, 1 for all others but the linear kernel.
+    /// k(x, x), where it is the same for every x: 0 for distances with a minus sign, 1 for all others but the linear
+    /// and the Stein kernels.
     pub fn constant_diagonal(&self) -> Option<f64> {
         match self {
-            Shape::Linear => None,
+            Shape::Linear | Shape::Stein(_) => None,
             Shape::Energy | Shape::Manhattan { .. } => Some(0.0),
             _ => Some(1.0),
         }
@@ -125,6 +138,9 @@ impl Shape<'_> {
 
     /// Adds `scale`·∇ₓk(x, y) to `gradient` and returns k(x, y). Costs d.
     pub fn add_gradient(&self, x: &[f64], y: &[f64], scale: f64, gradient: &mut [f64]) -> f64 {
+        if let Shape::Stein(stein) = self {
+            return stein.add_gradient(x, y, scale, gradient);
+        }
         let (value, slope) = self.profile_and_slope(self.distance().between(x, y));
         let slope = scale * slope;
         let coordinates = gradient.iter_mut().zip(x.iter().zip(y));
@@ -142,6 +158,9 @@ impl Shape<'_> {
     }
 
     /// The kernel as a function of its [`Distance`].
+    ///
+    /// # Panics
+    /// For a Stein kernel, which is a function of more.
     pub fn profile(&self, s: f64) -> f64 {
         match self {
             Shape::Gaussian { length } => (-0.5 * s / (length * length)).exp(),
@@ -162,6 +181,7 @@ impl Shape<'_> {
             Shape::Linear => s,
             Shape::Energy => -s.sqrt(),
             Shape::Manhattan { length } => -s / length,
+            Shape::Stein(_) => unreachable!("a Stein kernel has no profile"),
         }
     }
 
@@ -191,6 +211,7 @@ impl Shape<'_> {
             Shape::Linear => 1.0,
             Shape::Energy => -0.5 / s.sqrt(),
             Shape::Manhattan { length } => -1.0 / length,
+            Shape::Stein(_) => unreachable!("a Stein kernel has no profile"),
         };
         (value, slope)
     }
@@ -215,12 +236,12 @@ mod tests {
 
     #[test]
     fn gradients_agree_with_central_differences() {
-        let (x, y) = ([0.3, -0.2, 0.9], [0.1, 0.4, 0.5]);
+        let (x, y) = ([0.3, -0.2, 0.9, 0.2, 0.7, -0.5], [0.1, 0.4, 0.5, 0.3, -0.1, 0.6]);
         for (name, kernel) in kernels() {
-            let mut gradient = [10.0; 3];
+            let mut gradient = [10.0; 6];
             let value = kernel.add_gradient(&x, &y, -2.0, &mut gradient);
             assert_eq!(value, kernel.value(&x, &y));
-            for i in 0..3 {
+            for i in 0..6 {
                 let h = 1e-5;
                 let (mut up, mut down) = (x, x);
                 up[i] += h;
@@ -234,12 +255,12 @@ mod tests {
 
     #[test]
     fn at_its_own_point_a_kernel_is_its_diagonal_and_its_gradient_finite() {
-        let x = [0.3, -0.2];
+        let x = [0.3, -0.2, 0.5, 0.1, 0.9, -0.4];
         for (name, kernel) in kernels() {
-            let mut gradient = [0.0; 2];
+            let mut gradient = [0.0; 6];
             assert_eq!(kernel.add_gradient(&x, &x, 1.0, &mut gradient), kernel.diagonal(&x), "{name}");
             if let Some(constant) = kernel.constant_diagonal() {
-                assert_eq!((kernel.value(&x, &x), gradient), (constant, [0.0; 2]), "{name}");
+                assert_eq!((kernel.value(&x, &x), gradient), (constant, [0.0; 6]), "{name}");
             }
         }
     }

@@ -7,7 +7,7 @@ use rand_pcg::Pcg64;
 use crate::level::{available_levels, name};
 use crate::means::{Means, OwnMeans};
 use crate::tally::Tally;
-use crate::{Packed, Precision, Rows, Scores, Shape, scalar};
+use crate::{Packed, Precision, Rows, Scores, Shape, Stein, SteinBase, SteinLayout, scalar};
 
 /// Every level of this machine.
 pub(crate) fn levels() -> Vec<Level> {
@@ -32,8 +32,30 @@ pub(crate) fn kernels() -> Vec<(String, Shape<'static>)> {
         Shape::Linear,
         Shape::Energy,
         Shape::Manhattan { length: 60.0 },
+        stein(SteinBase::Imq, SteinLayout::Isotropic { root: 1.3 }),
+        stein(SteinBase::Imq, SteinLayout::Full),
+        stein(SteinBase::Gaussian, SteinLayout::Isotropic { root: 0.8 }),
+        stein(SteinBase::Gaussian, SteinLayout::Full),
     ];
     kernels.into_iter().map(|kernel| (format!("{kernel:?}"), kernel)).collect()
+}
+
+fn stein(base: SteinBase, layout: SteinLayout) -> Shape<'static> {
+    Shape::Stein(Stein { base, layout, trace: 1.7 })
+}
+
+/// The kernels that rows of so many numbers can have.
+fn kernels_for(dim: usize) -> impl Iterator<Item = (String, Shape<'static>)> {
+    let fits = move |(_, kernel): &(String, Shape<'static>)| match kernel {
+        Shape::Stein(stein) => dim.is_multiple_of(stein.layout.columns()),
+        _ => true,
+    };
+    kernels().into_iter().filter(fits)
+}
+
+/// Whether a kernel has no bound and is f64 whatever is asked for.
+fn is_unbounded(kernel: &Shape) -> bool {
+    matches!(kernel, Shape::Linear | Shape::Energy | Shape::Stein(_))
 }
 
 /// Numbers whose owner a test keeps.
@@ -55,10 +77,10 @@ fn random_points(n: usize, dim: usize, seed: u64) -> Points {
     Points { values: (0..n * dim).map(|_| scale * rng.random_range(-1.0..1.0)).collect(), dim }
 }
 
-/// Kernel values are of size 1, and so are their sums; but for the linear kernel they are also of one sign.
+/// Kernel values are of size 1, and so are their sums; but for the linear and the Stein kernels they are also of one sign.
 fn assert_close(got: &[f64], want: &[f64], tolerance: f64, what: &str) {
     assert_eq!(got.len(), want.len(), "{what}");
-    let least = if what.starts_with("Linear") { 1.0 } else { 1e-3 };
+    let least = if what.starts_with("Linear") || what.starts_with("Stein") { 1.0 } else { 1e-3 };
     for (i, (got, want)) in got.iter().zip(want).enumerate() {
         assert!((got - want).abs() <= tolerance * want.abs().max(least), "{what}, row {i}: {got} {want}");
     }
@@ -72,9 +94,9 @@ fn check_means(precision: Precision, tolerance: f64) {
         let points = random_points(n, dim, n as u64);
         let others = random_points(n / 2 + 3, dim, 99);
         let weights: Vec<f64> = (0..n).map(|i| (i % 4) as f64 / n as f64 + 1e-3).collect();
-        for (text, kernel) in kernels() {
+        for (text, kernel) in kernels_for(dim) {
             let packed = Packed::new(kernel.clone(), points.rows(), precision);
-            if matches!(kernel, Shape::Linear | Shape::Energy) {
+            if is_unbounded(&kernel) {
                 assert_eq!(packed.precision(), Precision::Double);
             } else {
                 assert_eq!(packed.precision(), precision, "{text}");
@@ -114,7 +136,7 @@ fn rows_and_maxima_agree_with_their_twins() {
         let points = random_points(n, dim, 7);
         let mu: Vec<f64> = random_points(n, 1, 8).values;
         let offsets: Vec<f64> = random_points(n, 1, 9).values;
-        for (text, kernel) in kernels() {
+        for (text, kernel) in kernels_for(dim) {
             // Of the sign of the kernel, so that nothing cancels.
             let start = if kernel.constant_diagonal() == Some(0.0) { -0.25 } else { 0.25 };
             for (precision, tolerance) in [(Precision::Mixed, 1e-6), (Precision::Double, 1e-13)] {
@@ -165,7 +187,7 @@ fn rows_and_maxima_agree_with_their_twins() {
 #[test]
 fn points_that_come_one_by_one_sum_as_if_packed_at_once() {
     let points = random_points(37, 3, 21);
-    for (text, kernel) in kernels() {
+    for (text, kernel) in kernels_for(3) {
         for precision in [Precision::Mixed, Precision::Double] {
             let packed = Packed::forced(kernel.clone(), points.rows(), precision);
             assert_eq!(packed.precision(), precision);
@@ -220,7 +242,7 @@ fn wide_spreads_turn_to_double_by_themselves_and_stay_right() {
     let mut points = random_points(50, 2, 3);
     points.values[0] = 1e6;
     let points = points.rows();
-    for (text, kernel) in kernels() {
+    for (text, kernel) in kernels_for(2) {
         let packed = Packed::new(kernel.clone(), points, Precision::Mixed);
         assert_eq!(packed.precision(), Precision::Double, "{text}");
         let mut out = vec![0.0; 50];
