@@ -20,9 +20,10 @@ pub struct Stein {
 }
 
 /// The kernel κ that a Stein kernel is made of, as a function of u.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SteinBase {
     /// (1+u)^(−1/2)
+    #[default]
     Imq,
     /// exp(−u/2)
     Gaussian,

@@ -25,6 +25,7 @@ mod landmarks;
 mod memory;
 mod problem;
 mod row_weights;
+mod scores;
 mod stop;
 mod streamed;
 mod thin;
@@ -41,6 +42,7 @@ pub use landmarks::{
 pub use memory::MemoryEstimate;
 pub use problem::{Bandwidth, FUNCTIONS, FunctionValues, KernelChoice, MARGINALS, Problem, ProblemOptions};
 pub use row_weights::RowWeights;
+pub use scores::{RowScores, STEIN_SCALE};
 pub use stop::{Ended, ErrorScale, Stop};
 pub use streamed::pool_rows_within;
 pub use thin::ThinOptions;
