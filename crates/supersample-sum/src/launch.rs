@@ -6,7 +6,9 @@
 
 use crate::lanes::Lane;
 use crate::panels::Panels;
-use crate::profile::{Energy, Gaussian, Gaussians, Imq, Laplace, Linear, Manhattan, Matern, Profile, SteinSums};
+use crate::profile::{
+    Energy, Gaussian, Gaussians, Imq, Laplace, Linear, Manhattan, Matern, Profile, SteinSums,
+};
 use crate::shape::Shape;
 use crate::stein::{SteinBase, SteinLayout};
 

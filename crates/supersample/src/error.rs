@@ -202,7 +202,9 @@ pub enum Error {
         expected: usize,
     },
     /// A score is NaN or infinite. Row and column count from 0.
-    #[error("the score of row {row}, column {column} is {value}; every score must be a finite number, so drop the row or look at the density there")]
+    #[error(
+        "the score of row {row}, column {column} is {value}; every score must be a finite number, so drop the row or look at the density there"
+    )]
     NonFiniteScore {
         /// The row, from 0.
         row: usize,

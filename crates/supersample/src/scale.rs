@@ -115,7 +115,8 @@ impl Scaling {
                         scaling.without_mad.push(j);
                     }
                     let Moments { mean, sd } = robust.flatten().unwrap_or(moments);
-                    let deviation = (scale == Scale::Aad).then(|| mean_deviation(values, dim, j, mean, shares));
+                    let deviation =
+                        (scale == Scale::Aad).then(|| mean_deviation(values, dim, j, mean, shares));
                     (scaling.centre[j], scaling.unit[j]) = (mean, deviation.unwrap_or(sd));
                 }
                 None => {
@@ -155,7 +156,7 @@ impl Scaling {
     }
 
     /// What each column is divided by; `None` where columns are mixed.
-    pub(crate) fn units(&self) -> Option<&[f64]> {
+    pub fn units(&self) -> Option<&[f64]> {
         self.directions.is_none().then_some(&self.unit)
     }
 

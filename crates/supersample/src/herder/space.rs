@@ -26,7 +26,11 @@ impl Herder {
             let summit = climb(at_point, &stein.point(row), length, &options);
             match stein.row_at(&summit.point).filter(|_| summit.value.is_finite()) {
                 Some(point) => Summit { point, converged: summit.converged && !stein.is_spent(), ..summit },
-                None => Summit { point: row.to_vec(), value: score(row, &mut vec![0.0; row.len()]), converged: false },
+                None => Summit {
+                    point: row.to_vec(),
+                    value: score(row, &mut vec![0.0; row.len()]),
+                    converged: false,
+                },
             }
         };
         let summits: Vec<Summit> = match starts[..] {

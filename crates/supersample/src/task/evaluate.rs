@@ -125,7 +125,13 @@ impl Problem {
     }
 
     /// The KSD of a subset with the scores of its rows, both in the units of the data, where a density is matched.
-    pub fn ksd(&self, subset: &Points, scores: &Points, weights: Option<&[f64]>, watch: Watch) -> Result<f64> {
+    pub fn ksd(
+        &self,
+        subset: &Points,
+        scores: &Points,
+        weights: Option<&[f64]>,
+        watch: Watch,
+    ) -> Result<f64> {
         self.error_at(&self.with_scores(subset, scores)?, weights, watch)
     }
 

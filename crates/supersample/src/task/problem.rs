@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use super::{
-    Advice, EmbeddingChoice, ErrorScale, Gathered, RowScores, RowWeights, advice, default_landmarks, landmarks, scores,
+    Advice, EmbeddingChoice, ErrorScale, Gathered, RowScores, RowWeights, advice, default_landmarks,
+    landmarks, scores,
 };
 use crate::bandwidth::MedianDistance;
 use crate::points::expect_rows;

@@ -72,7 +72,8 @@ pub(super) struct OfRows {
 
 impl OfRows {
     pub(super) fn new(given: RowScores, rows: &Points, scaled: &Points, scaling: &Scaling) -> Result<OfRows> {
-        let RowScores { values, base, preconditioner, log_density, regularisation, second_derivatives } = given;
+        let RowScores { values, base, preconditioner, log_density, regularisation, second_derivatives } =
+            given;
         let scores = checked(values, rows)?;
         let away = pointing_away(rows, &scores);
         let scores = Points::from_vec(scaling.apply_to_scores(scores.as_slice()), scaled.dim())

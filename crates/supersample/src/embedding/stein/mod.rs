@@ -12,10 +12,10 @@ use std::sync::Arc;
 
 use supersample_sum::{Stein, SteinLayout};
 
-pub use self::precondition::Preconditioner;
 use self::precondition::Precision;
-pub use self::space::{LogDensityFunction, ScoreFunction};
+pub use self::precondition::Preconditioner;
 use self::space::Space;
+pub use self::space::{LogDensityFunction, ScoreFunction};
 use crate::points::expect_rows;
 use crate::{Error, Kernel, MeanEmbedding, Points, Pool, Result, SteinBase};
 

@@ -72,7 +72,9 @@ impl Precision {
         };
         match root.is_finite() && root > 0.0 {
             true => Ok(Precision::Isotropic { root }),
-            false => Err(Error::NoPreconditioner { reason: "the median distance of the points is too small" }),
+            false => {
+                Err(Error::NoPreconditioner { reason: "the median distance of the points is too small" })
+            }
         }
     }
 
@@ -136,9 +138,7 @@ impl Precision {
     pub(super) fn unmapped(&self, z: Vec<f64>) -> Vec<f64> {
         match self {
             Precision::Isotropic { root } => z.iter().map(|z| z / root).collect(),
-            Precision::Full { factor, .. } => {
-                factor.chunks_exact(z.len()).map(|row| dot(row, &z)).collect()
-            }
+            Precision::Full { factor, .. } => factor.chunks_exact(z.len()).map(|row| dot(row, &z)).collect(),
         }
     }
 

@@ -54,7 +54,10 @@ impl SteinTarget {
         log_density: Option<LogDensityFunction>,
         most: u64,
     ) -> SteinTarget {
-        SteinTarget { space: Some(Arc::new(Space { score, log_density, most, asked: AtomicU64::new(0) })), ..self }
+        SteinTarget {
+            space: Some(Arc::new(Space { score, log_density, most, asked: AtomicU64::new(0) })),
+            ..self
+        }
     }
 
     /// How often the score has been asked for; 0 where it is not known as a function.
@@ -107,7 +110,11 @@ impl SteinTarget {
 
 impl Space {
     fn score_at(&self, x: &[f64]) -> Option<Vec<f64>> {
-        if self.log_density.as_ref().is_some_and(|log_density| log_density(x).is_nan() || log_density(x) == f64::NEG_INFINITY) {
+        if self
+            .log_density
+            .as_ref()
+            .is_some_and(|log_density| log_density(x).is_nan() || log_density(x) == f64::NEG_INFINITY)
+        {
             return None;
         }
         let mut score = vec![0.0; x.len()];
@@ -123,7 +130,8 @@ impl Space {
         if !(norm > 0.0 && norm.is_finite()) {
             return none();
         }
-        let moved = |sign: f64| -> Vec<f64> { x.iter().zip(b).map(|(x, b)| x + sign * step * b / norm).collect() };
+        let moved =
+            |sign: f64| -> Vec<f64> { x.iter().zip(b).map(|(x, b)| x + sign * step * b / norm).collect() };
         let (Some(up), Some(down)) = (self.score_at(&moved(1.0)), self.score_at(&moved(-1.0))) else {
             return none();
         };
@@ -146,7 +154,14 @@ mod tests {
     fn the_gradient_in_a_point_agrees_with_central_differences() {
         let numbers: Vec<f64> = (0..60).map(|i| (f64::from(i) * 0.77).sin()).collect();
         let points = Points::from_rows(&numbers, 2).unwrap();
-        let scores: Vec<f64> = points.rows().flat_map(|x| { let mut s = [0.0; 2]; score(x, &mut s); s }).collect();
+        let scores: Vec<f64> = points
+            .rows()
+            .flat_map(|x| {
+                let mut s = [0.0; 2];
+                score(x, &mut s);
+                s
+            })
+            .collect();
         let scores = Points::from_vec(scores, 2).unwrap();
         for base in [SteinBase::Imq, SteinBase::Gaussian] {
             for preconditioner in [Preconditioner::Median, Preconditioner::Covariance] {
@@ -155,7 +170,8 @@ mod tests {
                 let rows = target.rows(&points, &scores).unwrap();
                 let kernel = target.kernel().clone();
                 let sum = |row: &[f64], gradient: &mut [f64]| {
-                    kernel.add_gradient(row, rows.row(3), 1.0, gradient) - kernel.add_gradient(row, rows.row(8), -1.0, gradient)
+                    kernel.add_gradient(row, rows.row(3), 1.0, gradient)
+                        - kernel.add_gradient(row, rows.row(8), -1.0, gradient)
                 };
                 let (x, h) = ([0.4, -0.6], 1e-5);
                 let mut gradient = [0.0; 2];
@@ -168,7 +184,10 @@ mod tests {
                         kernel.value(&row, rows.row(3)) - kernel.value(&row, rows.row(8))
                     };
                     let difference = (at(h) - at(-h)) / (2.0 * h);
-                    assert!((gradient[i] - difference).abs() < 1e-7, "{base:?} {preconditioner:?} {i}: {gradient:?} {difference}");
+                    assert!(
+                        (gradient[i] - difference).abs() < 1e-7,
+                        "{base:?} {preconditioner:?} {i}: {gradient:?} {difference}"
+                    );
                 }
                 let back = target.point(rows.row(5));
                 assert!(back.iter().zip(points.row(5)).all(|(a, b)| (a - b).abs() < 1e-12));
