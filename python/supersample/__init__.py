@@ -8,7 +8,8 @@
 >>> best.mmd < result.mmd < ss.mmd(draws, draws[::20])
 True
 
-`sample` places points for a `GaussianMixture`, `Herder` picks one by one, `evaluate` says how good any subset is,
+`sample` places points for a `GaussianMixture`, `supersample.stein` chooses by the score of any density,
+`Herder` picks one by one, `evaluate` says how good any subset is,
 `supersample.arviz` thins posteriors with all their groups, and `SuperSampler` is the estimator for scikit-learn.
 """
 
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from . import stein as stein
 from ._choose import herd, thin
 from ._evaluate import Evaluation, TypicalErrors, evaluate, mmd
 from ._herder import Herder, Pick
@@ -58,6 +60,7 @@ __all__ = [
     "instruction_set",
     "mmd",
     "sample",
+    "stein",
     "thin",
 ]
 

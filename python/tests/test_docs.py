@@ -13,6 +13,7 @@ import supersample as ss
 import supersample.arviz
 import supersample.kernels
 import supersample.sklearn
+import supersample.stein
 
 matplotlib.use("Agg")
 
@@ -26,6 +27,7 @@ PAGES = [
     "docs/start/mcmc.md",
     "docs/start/ml.md",
     "docs/start/numerical.md",
+    "docs/stein.md",
     "python/README.md",
 ]
 
@@ -43,7 +45,7 @@ def test_every_block_of_python_runs(page):
 
 
 def public():
-    for module in (ss, supersample.arviz, supersample.kernels, supersample.sklearn):
+    for module in (ss, supersample.arviz, supersample.kernels, supersample.sklearn, supersample.stein):
         for name in module.__all__:
             item = getattr(module, name)
             yield f"{module.__name__}.{name}", item
