@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -203,6 +204,7 @@ def _spooled(tables: Iterator[Table], what: str) -> Batches:
         raise ValueError(f"{what} has no rows; there must be rows to choose from")
     file.flush()
     spool: NDArray[np.float64] = np.memmap(file, dtype=np.float64, mode="r", shape=(rows, width))
+    weakref.finalize(spool, file.close)
     has_weights, at_a_time = first.weights is not None, _rows_at_a_time(width)
 
     def begin() -> Iterator[Batch]:

@@ -166,7 +166,7 @@ def herd(
         )
     result = as_result(table, samples, chosen, scale, matched)
     tell(chosen.advice, table.names)
-    missed(chosen, len(result), limit, tol, worth)
+    missed(chosen, len(result), limit, tol, worth, table.values.shape[1])
     return result
 
 
@@ -311,7 +311,7 @@ def thin(
         )
     result = as_result(table, samples, chosen, scale, matched)
     tell(chosen.advice, table.names)
-    missed(chosen, len(result), limit, tol, worth)
+    missed(chosen, len(result), limit, tol, worth, table.values.shape[1])
     return result
 
 

@@ -225,3 +225,24 @@ fn the_pool_is_as_large_as_the_memory_allows() {
             && pool_rows_within(few, Some(9000), needs).is_ok()
     );
 }
+
+#[test]
+fn the_distance_of_distribution_functions_counts_that_of_the_sample() {
+    for kind in [Kind::Equal, Kind::Weights] {
+        let all_weights = weights();
+        let weights = of_kind(kind, &all_weights, &[]);
+        let whole = Problem::weighted(rows(), weights, ProblemOptions::default()).unwrap();
+        let (mut told, mut known) = (0.0, 0.0);
+        for seed in 0..60 {
+            let mut gatherer = Gatherer::new(3, 100, seed).unwrap();
+            gatherer.update(rows().as_slice(), weights).unwrap();
+            let problem =
+                Problem::of_gathered(gatherer.finish().unwrap(), ProblemOptions::default()).unwrap();
+            // All of the sample with its weights is at no distance from the sample.
+            let shares = problem.shares();
+            told += problem.cdf(problem.rows(), shares).unwrap().unwrap().powi(2);
+            known += whole.cdf(problem.rows(), shares).unwrap().unwrap().powi(2);
+        }
+        assert!((told / known - 1.0).abs() < 0.2, "{kind:?}: {told}, it is {known}");
+    }
+}
