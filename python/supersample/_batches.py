@@ -17,7 +17,7 @@ from ._advice import missed, tell
 from ._functions import Matched, as_weight
 from ._inputs import Table, as_count, as_table, as_vector, explained, is_id
 from ._numbers import counted
-from ._progress import reporting
+from ._progress import LONG, duration, reporting
 from ._result import PoolResult, background, result_of
 from ._types import Listener
 from ._warnings import warn
@@ -27,8 +27,6 @@ from .kernels import Kernel, native_kernel
 _BATCH_BYTES, _FEWEST, _MOST = 8 << 20, 1024, 65_536
 #: Memory for batches and for Python itself, of what `max_memory` allows.
 _READING_BYTES = 96 << 20
-#: A pass that will take longer than this many seconds is told of beforehand, unless there is a bar.
-_LONG = 20.0
 #: Rows that are remembered for plots.
 _BACKGROUND = 10_000
 
@@ -361,17 +359,11 @@ def _summed(
         passed = time.monotonic() - begun
         if not is_told and passed > 0.5:
             is_told, left = True, passed * (total - done) / done
-            if left > _LONG:
-                warn(f"{what} will take about {_duration(left)} more; progress=True shows how far it is")
+            if left > LONG:
+                warn(f"{what} will take about {duration(left)} more; progress=True shows how far it is")
     if done != total:
         message = f"there were {total} rows in the first pass and {done} in a later one; give the same each time"
         raise ValueError(message)
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"
 
 
 def pool_result(
@@ -396,6 +388,7 @@ def pool_result(
         chosen,
         indices=places[chosen.rows],
         points=_native.pool_points(samples, chosen.rows),
+        pool_rows=None if drawn is None else len(places),
         rows=rows,
         names=names,
         unused=unused,

@@ -153,7 +153,7 @@ def herd(
     samples = prepared(
         table, kernel, bandwidth, scale, precision, matched=matched, embedding=embedding, landmarks=landmarks
     )
-    with reporting(progress) as listener:
+    with reporting(progress, len(table.values)) as listener:
         chosen = _native.herd(
             samples,
             limit,
@@ -292,7 +292,7 @@ def thin(
         landmarks=landmarks,
         seed=as_count(seed, "seed", 0),
     )
-    with reporting(progress) as listener, explained(table.names, labels=labels):
+    with reporting(progress, len(table.values)) as listener, explained(table.names, labels=labels):
         chosen = _native.thin(
             samples,
             limit,

@@ -25,6 +25,7 @@ _SCALES = {
     "none": "not scaled",
     "sd": "scaled to unit sd",
     "mad": "scaled to unit median deviation",
+    "aad": "scaled to unit mean deviation",
     "pca": "whitened",
 }
 #: Rows that are remembered for plots.
@@ -107,7 +108,7 @@ class Result:
     error: NDArray[np.float64]
     """E_T, the MMD of the first T points with equal weights, for every T. It does not fall at every step."""
     mmd: float
-    """The MMD of all points with their weights."""
+    """The MMD of all points with their weights; the KSD where `supersample.stein` has chosen them."""
     worth: float | None
     """How many independent draws of these very rows (or of the mixture) have the same expected squared MMD; None where
     all rows are the same. The error that the rows themselves have as a sample of something else is not in it. Where the
@@ -139,6 +140,8 @@ class Result:
     """The standard error of the MMD, where landmarks stand for the mean embedding; None where it is exact."""
     landmarks: int | None = None
     """How many landmarks there are; None where all rows were compared with each other."""
+    pool_rows: int | None = None
+    """How many rows, drawn at random, were chosen from; None where all could be chosen."""
     lowered: str = "joint"
     """What choosing has lowered: the MMD of the joint distribution alone, or with marginals and functions."""
     _data: NDArray[np.float64] | None = field(default=None)
@@ -206,7 +209,7 @@ class Result:
         return frame
 
     def __repr__(self) -> str:
-        story = [] if self.refinement is None else [f"MMD {self.refinement}"]
+        story = [] if self.refinement is None else [f"{self._error_name()} {self.refinement}"]
         unused = [f"not used: {', '.join(self.unused)}"] * bool(self.unused)
         lowered = [f"lowered: {self.lowered}"] * (self.lowered != "joint")
         return "\n  ".join(("Result: " + self._what(), self._how_good(), *lowered, *story, self._how(), *unused))
@@ -228,7 +231,9 @@ class Result:
         return bool(np.all(self.weights == self.weights[0]))
 
     def _how_good(self) -> str:
-        worth = "" if self.worth is None else f", {worth_shown(self.worth, self.rows)}"
+        # A KSD is compared with draws of the density, not of the rows.
+        rows = 0 if self._is_stein() else self.rows
+        worth = "" if self.worth is None else f", {worth_shown(self.worth, rows)}"
         others = "".join(
             f", {name} {significant(error)}"
             for name, error in (("cdf", self.cdf), ("functions", self.functions))
@@ -237,7 +242,13 @@ class Result:
         weights = "" if self._has_equal_weights() else " with unequal weights"
         mmd = significant(self.mmd) if self.mmd_error is None else with_error(self.mmd, self.mmd_error)
         landmarks = "" if self.landmarks is None else f" ({counted(self.landmarks, 'landmark')})"
-        return f"MMD {mmd}{landmarks}{weights}{worth}{others}"
+        return f"{self._error_name()} {mmd}{landmarks}{weights}{worth}{others}"
+
+    def _is_stein(self) -> bool:
+        return self.kernel.name.startswith("stein-")
+
+    def _error_name(self) -> str:
+        return "KSD" if self._is_stein() else "MMD"
 
     def _how(self) -> str:
         lengths = ", ".join(map(significant, self.kernel.bandwidths))
@@ -310,6 +321,7 @@ def result_of(
 ) -> PoolResult:
     """What the native module has chosen, with what it does not know: which rows these are, and of how many."""
     refinement, count = chosen.refinement, len(chosen.rows)
+    more.setdefault("pool_rows", chosen.pool_rows)
     return kind(
         weights=equal_unless(chosen.weights, count),
         error=chosen.error,

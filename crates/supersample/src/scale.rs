@@ -2,8 +2,11 @@
 
 mod running;
 
+use rayon::prelude::*;
+
 pub(crate) use self::running::RunningMoments;
 use crate::bytes::{Reader, Writer};
+use crate::linalg::symmetric_eigen;
 use crate::points::{self, Points};
 use crate::quantile::median;
 use crate::{Error, Result};
@@ -12,6 +15,8 @@ use crate::{Error, Result};
 const DEGENERATE: f64 = 1e-12;
 /// Beyond so many columns the eigenvectors take minutes.
 const MOST_FOR_PCA: usize = 2000;
+/// Rows of a covariance matrix that are summed at once: those of 500 columns stay in the first-level cache.
+const COVARIANCE_ROWS: usize = 8;
 
 /// The median absolute deviation of a normal distribution times this is its standard deviation.
 const NORMAL_MAD: f64 = 1.482_602_218_505_602;
@@ -29,6 +34,8 @@ pub enum Scale {
     /// unmoved by a few wild values. A column of which more than half of the weight has one value has no such
     /// deviation and is scaled as by [`Sd`](Self::Sd).
     Mad,
+    /// To a mean of 0 and a mean absolute deviation from it of 1, as Stein thinning is used to.
+    Aad,
     /// Centred, rotated and scaled until all columns are uncorrelated and of unit variance, as the paper does in its
     /// section 4.2; directions without spread are dropped.
     Pca,
@@ -36,14 +43,15 @@ pub enum Scale {
 
 impl Scale {
     /// All of them, plainest first.
-    pub const ALL: [Scale; 4] = [Scale::None, Scale::Sd, Scale::Mad, Scale::Pca];
+    pub const ALL: [Scale; 5] = [Scale::None, Scale::Sd, Scale::Mad, Scale::Aad, Scale::Pca];
 
-    /// The word for it: none, sd, mad or pca.
+    /// The word for it: none, sd, mad, aad or pca.
     pub fn name(self) -> &'static str {
         match self {
             Scale::None => "none",
             Scale::Sd => "sd",
             Scale::Mad => "mad",
+            Scale::Aad => "aad",
             Scale::Pca => "pca",
         }
     }
@@ -113,7 +121,9 @@ impl Scaling {
                         scaling.without_mad.push(j);
                     }
                     let Moments { mean, sd } = robust.flatten().unwrap_or(moments);
-                    (scaling.centre[j], scaling.unit[j]) = (mean, sd);
+                    let deviation =
+                        (scale == Scale::Aad).then(|| mean_deviation(values, dim, j, mean, shares));
+                    (scaling.centre[j], scaling.unit[j]) = (mean, deviation.unwrap_or(sd));
                 }
                 None => {
                     scaling.centre[j] = values[j];
@@ -171,6 +181,11 @@ impl Scaling {
         self.directions.as_ref().map_or(self.dim, Vec::len)
     }
 
+    /// What each column is divided by; `None` where columns are mixed.
+    pub fn units(&self) -> Option<&[f64]> {
+        self.directions.is_none().then_some(&self.unit)
+    }
+
     /// The columns that have no spread, which scaling sets to 0.
     pub fn constant(&self) -> &[usize] {
         &self.constant
@@ -208,6 +223,36 @@ impl Scaling {
         scaled
     }
 
+    /// Scores of rows like those it was fitted to, as they are after scaling: where x ↦ Ax, s ↦ A⁻ᵀs. Directions that are
+    /// dropped take their part of the score with them.
+    ///
+    /// ```
+    /// use supersample::scale::{Scale, Scaling};
+    /// let rows = [1.0, 100.0, 3.0, 500.0];
+    /// let scaling = Scaling::fit(Scale::Sd, &rows, 2, None)?;
+    /// assert_eq!(scaling.apply_to_scores(&[0.5, 0.01, -0.5, 0.0]), [0.5, 2.0, -0.5, 0.0]); // times 1 and 200
+    /// # Ok::<(), supersample::Error>(())
+    /// ```
+    pub fn apply_to_scores(&self, scores: &[f64]) -> Vec<f64> {
+        let mut scaled = Vec::with_capacity(scores.len() / self.dim * self.out_dim());
+        let mut row_scaled = vec![0.0; self.dim];
+        for row in scores.chunks_exact(self.dim) {
+            for ((scaled, s), unit) in row_scaled.iter_mut().zip(row).zip(&self.unit) {
+                *scaled = s * unit;
+            }
+            match &self.directions {
+                None => scaled.extend_from_slice(&row_scaled),
+                // An axis is a unit vector over a standard deviation; here it is to be one times it.
+                Some(directions) => scaled.extend(directions.iter().map(|axis| {
+                    let square: f64 = axis.iter().map(|a| a * a).sum();
+                    let along: f64 = axis.iter().zip(&row_scaled).map(|(a, s)| a * s).sum();
+                    if square > 0.0 { along / square } else { 0.0 }
+                })),
+            }
+        }
+        scaled
+    }
+
     /// The directions of the correlation matrix, each divided by its standard deviation. Columns of unit variance
     /// first, because then no unit of measurement decides which directions count as degenerate.
     fn whiten(&mut self, values: &[f64], shares: Option<&[f64]>) {
@@ -215,30 +260,26 @@ impl Scaling {
         let scaled = self.apply(values);
         let rows = scaled.len() / dim;
         let mut covariance = vec![0.0; dim * dim];
-        for (i, row) in scaled.chunks_exact(dim).enumerate() {
-            let share = shares.map_or(1.0 / rows as f64, |shares| shares[i]);
-            for a in 0..dim {
-                let weighted = share * row[a];
-                for b in 0..=a {
-                    covariance[a * dim + b] += weighted * row[b];
+        // Some rows of the matrix after the other, each row of the data added in order whatever the number of threads.
+        covariance.par_chunks_mut(COVARIANCE_ROWS * dim).enumerate().for_each(|(block, covariance)| {
+            for (i, row) in scaled.chunks_exact(dim).enumerate() {
+                let share = shares.map_or(1.0 / rows as f64, |shares| shares[i]);
+                for (a, sums) in (block * COVARIANCE_ROWS..).zip(covariance.chunks_exact_mut(dim)) {
+                    let weighted = share * row[a];
+                    sums[..=a].iter_mut().zip(row).for_each(|(sum, x)| *sum += weighted * x);
                 }
             }
-        }
-        for a in 0..dim {
-            for b in 0..a {
-                covariance[b * dim + a] = covariance[a * dim + b];
-            }
-        }
-        let (variances, vectors) = eigen(covariance, dim);
+        });
+        let (variances, vectors) = symmetric_eigen(&covariance, dim);
         let largest = variances.iter().copied().fold(0.0, f64::max);
-        let mut order: Vec<usize> = (0..dim).filter(|&k| variances[k] > DEGENERATE * largest).collect();
-        order.sort_by(|&a, &b| variances[b].total_cmp(&variances[a]));
-        self.dropped = dim - self.constant.len() - order.len().min(dim - self.constant.len());
-        let axis = |k: usize| (0..dim).map(|j| vectors[j * dim + k] / variances[k].sqrt()).collect();
-        self.directions = match order.is_empty() {
+        let kept = variances.iter().take_while(|variance| **variance > DEGENERATE * largest).count();
+        self.dropped = dim - self.constant.len() - kept.min(dim - self.constant.len());
+        let axes = vectors.chunks_exact(dim).zip(&variances).take(kept);
+        let scaled = |(axis, variance): (&[f64], &f64)| axis.iter().map(|x| x / variance.sqrt()).collect();
+        self.directions = match kept == 0 {
             // Every column is constant, so every point is the same: one coordinate is enough to say so.
             true => Some(vec![vec![0.0; dim]]),
-            false => Some(order.into_iter().map(axis).collect()),
+            false => Some(axes.map(scaled).collect()),
         };
     }
 }
@@ -279,6 +320,14 @@ impl Moments {
     }
 }
 
+/// The mean absolute deviation from the mean of column `j`, which is not constant.
+fn mean_deviation(values: &[f64], dim: usize, j: usize, mean: f64, shares: Option<&[f64]>) -> f64 {
+    let rows = values.len() / dim;
+    let share = |i: usize| shares.map_or(1.0 / rows as f64, |shares| shares[i]);
+    // Halved first, so that the difference of two huge numbers of opposite sign stays finite.
+    (0..rows).map(|i| (values[i * dim + j] * 0.5 - mean * 0.5).abs() * share(i)).sum::<f64>() * 2.0
+}
+
 /// Median and median absolute deviation in place of mean and sd; `None` where the deviation is 0.
 fn robust_moments(values: &[f64], dim: usize, j: usize, shares: Option<&[f64]>) -> Option<Moments> {
     let column = || values.iter().skip(j).step_by(dim).copied();
@@ -289,52 +338,39 @@ fn robust_moments(values: &[f64], dim: usize, j: usize, shares: Option<&[f64]>) 
     (sd > 0.0 && sd.is_finite()).then_some(Moments { mean: centre, sd })
 }
 
-/// The eigenvalues of a symmetric matrix and its eigenvectors as columns, by Jacobi's rotations: slow for thousands of
-/// columns, but simple and right to the last digits.
-fn eigen(mut a: Vec<f64>, n: usize) -> (Vec<f64>, Vec<f64>) {
-    let mut vectors = vec![0.0; n * n];
-    (0..n).for_each(|i| vectors[i * n + i] = 1.0);
-    for _ in 0..60 {
-        let off: f64 =
-            (0..n).flat_map(|i| (0..i).map(move |j| (i, j))).map(|(i, j)| a[i * n + j].powi(2)).sum();
-        let all: f64 = a.iter().map(|x| x * x).sum();
-        if off <= 1e-30 * all {
-            break;
-        }
-        for p in 0..n {
-            for q in p + 1..n {
-                let apq = a[p * n + q];
-                if apq == 0.0 {
-                    continue;
-                }
-                // The smaller of the two angles that make the entry vanish.
-                let theta = (a[q * n + q] - a[p * n + p]) / (2.0 * apq);
-                let t = theta.signum() / (theta.abs() + theta.hypot(1.0));
-                let t = if theta == 0.0 { 1.0 } else { t };
-                let c = 1.0 / t.hypot(1.0);
-                let s = t * c;
-                for k in 0..n {
-                    let (akp, akq) = (a[k * n + p], a[k * n + q]);
-                    (a[k * n + p], a[k * n + q]) = (c * akp - s * akq, s * akp + c * akq);
-                }
-                for k in 0..n {
-                    let (apk, aqk) = (a[p * n + k], a[q * n + k]);
-                    (a[p * n + k], a[q * n + k]) = (c * apk - s * aqk, s * apk + c * aqk);
-                    let (vkp, vkq) = (vectors[k * n + p], vectors[k * n + q]);
-                    (vectors[k * n + p], vectors[k * n + q]) = (c * vkp - s * vkq, s * vkp + c * vkq);
-                }
-            }
-        }
-    }
-    ((0..n).map(|i| a[i * n + i]).collect(), vectors)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn sd_scaled(values: &[f64], dim: usize) -> Vec<f64> {
         Scaling::fit(Scale::Sd, values, dim, None).unwrap().apply(values)
+    }
+
+    #[test]
+    fn the_mean_absolute_deviation_is_worked_by_hand() {
+        let values = [0.0, 1.0, 5.0]; // mean 2, deviations 2, 1, 3
+        let scaling = Scaling::fit(Scale::Aad, &values, 1, None).unwrap();
+        assert_eq!(scaling.apply(&values), [-1.0, -0.5, 1.5]);
+        let weighted = Scaling::fit(Scale::Aad, &values, 1, Some(&[1.0, 2.0, 1.0])).unwrap();
+        let scaled = weighted.apply(&values); // mean 7/4, deviations 7/4, 3/4, 13/4 weigh 1, 2, 1: 13/8
+        assert!((scaled[0] + 14.0 / 13.0).abs() < 1e-15 && (scaled[2] - 2.0).abs() < 1e-15, "{scaled:?}");
+    }
+
+    /// s·dx is what a step dx changes log p by, in any coordinates.
+    #[test]
+    fn scores_follow_every_scale() {
+        let values: Vec<f64> = (0..90).map(|i| (f64::from(i) * 0.7).sin() + f64::from(i % 3) * 3.0).collect();
+        let step = [0.3, -0.2, 0.5];
+        let score = [1.5, 0.7, -2.0];
+        let want: f64 = step.iter().zip(&score).map(|(a, b)| a * b).sum();
+        for scale in Scale::ALL {
+            let scaling = Scaling::fit(scale, &values, 3, None).unwrap();
+            let moved: Vec<f64> = values[..3].iter().zip(&step).map(|(x, d)| x + d).collect();
+            let (from, to) = (scaling.apply(&values[..3]), scaling.apply(&moved));
+            let scores = scaling.apply_to_scores(&score);
+            let got: f64 = from.iter().zip(&to).zip(&scores).map(|((a, b), s)| (b - a) * s).sum();
+            assert!((got - want).abs() < 1e-12, "{scale:?}: {got} {want}");
+        }
     }
 
     #[test]
@@ -426,18 +462,5 @@ mod tests {
         }
         let flat = Scaling::fit(Scale::Pca, &[2.0, 2.0], 1, None).unwrap();
         assert_eq!(flat.apply(&[2.0, 2.0]), [0.0, 0.0]);
-    }
-
-    #[test]
-    fn eigenvectors_rebuild_the_matrix() {
-        let n = 6;
-        let matrix: Vec<f64> = (0..n * n).map(|k| 1.0 / (1 + k / n + k % n) as f64).collect();
-        let (values, vectors) = eigen(matrix.clone(), n);
-        for i in 0..n {
-            for j in 0..n {
-                let rebuilt: f64 = (0..n).map(|k| values[k] * vectors[i * n + k] * vectors[j * n + k]).sum();
-                assert!((rebuilt - matrix[i * n + j]).abs() < 1e-14);
-            }
-        }
     }
 }

@@ -214,8 +214,14 @@ fn passes_that_do_not_fit_together_are_refused() {
 fn the_pool_is_as_large_as_the_memory_allows() {
     let needs = |rows: usize| MemoryEstimate::of(rows, 10).threads(2);
     for limit in [100 << 20, 1 << 30, 1 << 40] {
-        let rows = pool_rows_within(limit, Some(100), needs).unwrap();
+        let rows = pool_rows_within(limit, None, needs).unwrap();
         assert!(needs(rows).needed() <= limit && needs(rows + rows / 500 + 2).needed() > limit, "{limit}");
+        // No more than it takes, where it is known how many are to be chosen.
+        for (chosen, most) in [(100, 200_000), (15_000, 300_000)] {
+            let rows = pool_rows_within(limit, Some(chosen), needs).unwrap();
+            let is_all_that_fits = rows < most && needs(rows + rows / 500 + 2).needed() > limit;
+            assert!(needs(rows).needed() <= limit && (rows == most || is_all_that_fits), "{limit}: {rows}");
+        }
     }
     assert!(matches!(pool_rows_within(1 << 20, Some(100), needs), Err(Error::TooLittleMemory { .. })));
     // Twice as many as are chosen, at the least.

@@ -5,12 +5,14 @@
 //! sum of their kernels; its rows are made in `sum_of_parts.rs`, and nobody else adds parts up. All work that is as long as the pool passes through this folder, besides μ on the
 //! samples themselves (`embedding/empirical.rs`).
 
+mod preference;
 mod scores;
 mod sum_of_parts;
 mod swaps;
 
 use std::sync::{Arc, OnceLock};
 
+pub use self::preference::Preference;
 pub(crate) use self::scores::{Evaluated, PoolScores};
 use self::sum_of_parts::SumOfParts;
 use crate::embedding::{ErrorTerms, MeanEmbedding, pack};
@@ -93,6 +95,15 @@ impl Pool {
 
     /// The pool of these points for a target that is shared with others.
     pub fn shared(mu: Arc<dyn MeanEmbedding>, points: Points) -> Result<Pool> {
+        Pool::made(mu, points, None)
+    }
+
+    /// The pool of these points, at each of which μ is known already.
+    pub(crate) fn of_values(mu: Arc<dyn MeanEmbedding>, points: Points, values: Vec<f64>) -> Result<Pool> {
+        Pool::made(mu, points, Some(values))
+    }
+
+    fn made(mu: Arc<dyn MeanEmbedding>, points: Points, values: Option<Vec<f64>>) -> Result<Pool> {
         points.expect_dim("the pool", "the target", mu.dim())?;
         let (mu, packed) = pack(mu, &points);
         let kernel = mu.kernel();
@@ -106,8 +117,11 @@ impl Pool {
         };
         let mut joint = Terms { values: Arc::default(), half_diagonal, largest, squared_norm: None };
         joint.check()?;
-        let mut values = vec![0.0; points.len()];
-        mu.values_into(&points, &mut values);
+        let values = values.unwrap_or_else(|| {
+            let mut values = vec![0.0; points.len()];
+            mu.values_into(&points, &mut values);
+            values
+        });
         (joint.values, joint.squared_norm) = (values.into(), mu.squared_norm());
         joint.check()?;
         Ok(Pool(Arc::new(Contents { mu, points, packed, joint, parts: None, precise_values: None })))
@@ -128,6 +142,24 @@ impl Pool {
             packed: packed.clone(),
             joint: joint.clone(),
             parts,
+            precise_values: None,
+        })))
+    }
+
+    /// This pool with a preference for some rows over others in what is lowered, in place of the one it had. Errors, stop
+    /// rules, worth and weights are without it.
+    pub fn with_preference(self, preference: Preference) -> Result<Pool> {
+        let Contents { mu, points, packed, joint, parts, .. } = &*self.0;
+        let parts = match parts {
+            Some(parts) => parts.clone(),
+            None => SumOfParts::new(Vec::new(), &**mu, joint, points.len(), packed.precision())?,
+        };
+        Ok(Pool(Arc::new(Contents {
+            mu: mu.clone(),
+            points: points.clone(),
+            packed: packed.clone(),
+            joint: joint.clone(),
+            parts: Some(parts.preferring(preference, joint)?),
             precise_values: None,
         })))
     }

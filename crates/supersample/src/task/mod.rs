@@ -17,6 +17,7 @@
 //! ```
 
 mod advice;
+mod candidates;
 mod choose;
 mod compare;
 mod evaluate;
@@ -26,12 +27,14 @@ mod memory;
 mod pass;
 mod problem;
 mod row_weights;
+mod scores;
 mod stop;
 mod streamed;
 mod thin;
 mod weigh;
 
 pub use advice::Advice;
+pub use candidates::{POOL_ROWS, default_pool_rows};
 pub use choose::{Chosen, HerdOptions, herd_until};
 pub use compare::{Comparison, TypicalErrors};
 pub use evaluate::Evaluation;
@@ -43,6 +46,7 @@ pub use memory::MemoryEstimate;
 pub use pass::PassSums;
 pub use problem::{Bandwidth, FUNCTIONS, FunctionValues, KernelChoice, MARGINALS, Problem, ProblemOptions};
 pub use row_weights::RowWeights;
+pub use scores::{RowScores, STEIN_SCALE};
 pub use stop::{Ended, ErrorScale, Stop};
 pub use streamed::pool_rows_within;
 pub use thin::ThinOptions;

@@ -3,9 +3,11 @@
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
+use super::candidates::Sample;
 use super::gather::GatheredFunctions;
 use super::{
-    Advice, EmbeddingChoice, ErrorScale, Gathered, RowWeights, advice, default_landmarks, landmarks,
+    Advice, EmbeddingChoice, ErrorScale, Gathered, RowScores, RowWeights, advice, default_landmarks,
+    landmarks, scores,
 };
 use crate::bandwidth::MedianDistance;
 use crate::points::expect_rows;
@@ -13,7 +15,7 @@ use crate::quality::Reference;
 use crate::scale::{Scale, Scaling};
 use crate::{
     Empirical, Error, Functions, Herder, Kernel, Landmarks, Marginals, MeanEmbedding, Part, Points, Pool,
-    Precision, Result, Watch, unwatched,
+    Precision, Result, SteinTarget, Watch, unwatched,
 };
 
 /// The weight of the marginals that suits thinning: a part of the attention that leaves nearly all of the joint MMD.
@@ -66,13 +68,20 @@ pub struct ProblemOptions {
     /// How many landmarks, which asks for some whatever the number of rows; by default twice the rows that are chosen
     /// ([`default_landmarks`]).
     pub landmarks: Option<usize>,
-    /// The seed of the rows that landmarks are chosen from, and of the control rows.
+    /// How many rows, drawn at random, are chosen from where landmarks stand for the mean embedding; by default 200,000, or
+    /// twenty for each that is to be chosen ([`default_pool_rows`](super::default_pool_rows)). Rows with weights, sets with
+    /// constraints and runs without a number are chosen from all rows.
+    pub pool_rows: Option<usize>,
+    /// The seed of the rows that landmarks are chosen from, of the control rows, and of a sample to choose from.
     pub seed: u64,
     /// How much the distribution functions of the columns count beside the joint distribution (see [`Part`]); 0, the
     /// default, for nothing. [`MARGINALS`] suits thinning.
     pub marginals: f64,
     /// Functions of the rows whose means are matched too. None by default.
     pub functions: Option<FunctionValues>,
+    /// The scores of the rows, where a density is to be matched and not the rows themselves. The kernel is then a Stein kernel,
+    /// and [`kernel`](Self::kernel) has no effect.
+    pub scores: Option<RowScores>,
 }
 
 /// Functions of the rows whose means are to be matched, in their own units: predictions, generated quantities, costs.
@@ -141,6 +150,11 @@ impl ProblemOptions {
         ProblemOptions { seed, ..self }
     }
 
+    /// So many rows, drawn at random, to choose from, where landmarks stand for the mean embedding.
+    pub fn pool_rows(self, rows: usize) -> ProblemOptions {
+        ProblemOptions { pool_rows: Some(rows), ..self }
+    }
+
     /// Whether rows of weight zero may be chosen too.
     pub fn pool_without_weight(self, allowed: bool) -> ProblemOptions {
         ProblemOptions { pool_without_weight: allowed, ..self }
@@ -149,6 +163,11 @@ impl ProblemOptions {
     /// The distribution functions of the columns matched too, with this weight; 0 for not at all.
     pub fn marginals(self, weight: f64) -> ProblemOptions {
         ProblemOptions { marginals: weight, ..self }
+    }
+
+    /// The density with these scores matched, in place of the rows.
+    pub fn scores(self, scores: RowScores) -> ProblemOptions {
+        ProblemOptions { scores: Some(scores), ..self }
     }
 
     /// The means of these functions matched too.
@@ -216,9 +235,15 @@ pub struct Problem {
     /// The weight of the marginals, 0 where they are not matched.
     marginals: f64,
     functions: Option<FunctionsOfRows>,
+    /// The density that is matched in place of the rows.
+    pub(super) stein: Option<scores::OfRows>,
     advice: Vec<Advice>,
-    /// The pool of all rows, once they have been compared.
-    pool: OnceLock<Pool>,
+    /// How many rows a sample to choose from is to have, where somebody says.
+    pub(super) asked_pool_rows: Option<usize>,
+    /// The pool of all rows, once it was needed.
+    pub(super) pool: OnceLock<Pool>,
+    /// A sample of them, where they are very many.
+    pub(super) sample: OnceLock<Sample>,
     reference: OnceLock<Reference>,
 }
 
@@ -307,11 +332,32 @@ impl Problem {
             _ => Vec::new(),
         };
         let points = scaled(scale, &scaling, &rows)?;
+        let stein = match options.scores {
+            Some(given) => {
+                scores::refuse_with(
+                    gathered.is_some(),
+                    shares.is_some(),
+                    marginals > 0.0,
+                    functions.is_some(),
+                    options.landmarks.is_some() || options.embedding == EmbeddingChoice::Landmarks,
+                )?;
+                Some(scores::OfRows::new(given, &rows, &points, &scaling)?)
+            }
+            None => None,
+        };
+        let is_projected = is_projected && stein.is_none();
         let mut advice = match &gathered {
             None => advice::of_rows(shares.as_deref(), without_weight.len(), &scaling, rows.dim()),
             Some(gathered) => advice::of_gathered(gathered, scale, &scaling),
         };
-        let (kernel, median) = kernel.for_points(&points, shares.as_deref())?;
+        let (kernel, median, points) = match &stein {
+            Some(stein) => (stein.target.kernel().clone(), None, stein.points.clone()),
+            None => {
+                let (kernel, median) = kernel.for_points(&points, shares.as_deref())?;
+                (kernel, median, points)
+            }
+        };
+        advice.extend(stein.iter().flat_map(|stein| stein.advice.iter().cloned()));
         advice.extend(advice::of_kernel(&kernel, &points, shares.as_deref()));
         let mu = match &shares {
             None => Empirical::new(kernel, points.clone())?,
@@ -334,8 +380,11 @@ impl Problem {
             projected: OnceLock::new(),
             marginals,
             functions,
+            stein,
             advice,
+            asked_pool_rows: options.pool_rows,
             pool: OnceLock::new(),
+            sample: OnceLock::new(),
             reference: OnceLock::new(),
         })
     }
@@ -343,6 +392,10 @@ impl Problem {
     /// Takes μ on the rows as an earlier run of this very problem had computed it ([`recalled`](Self::recalled)), which
     /// saves the comparison of all rows. The numbers are taken on trust: wrong ones give wrong choices.
     pub fn recall(self, values: Vec<f64>) -> Result<Problem> {
+        if self.stein.is_some() {
+            let (found, expected) = (values.len(), 0);
+            return if found == 0 { Ok(self) } else { Err(Error::RecalledCount { found, expected }) };
+        }
         if self.gathered.is_some() {
             self.recall_sums(&values)?;
             return Ok(self);
@@ -355,17 +408,24 @@ impl Problem {
         Ok(Problem { mu: Arc::new(mu), pool: OnceLock::new(), ..self })
     }
 
-    /// μ on the rows, and where landmarks stand for it the sums at these, where they have been computed.
+    /// μ on the rows, and where landmarks stand for it the sums at these, where they have been computed; nothing where scores
+    /// say what is matched, since μ is 0.
     pub fn recalled(&self) -> Option<Cow<'_, [f64]>> {
+        if self.stein.is_some() {
+            return Some(Cow::Borrowed(&[]));
+        }
         match self.is_projected {
             true if self.gathered.is_some() => self.recalled_sums().map(Cow::Owned),
-            true => self.projected.get()?.recalled().map(Cow::Owned),
+            true => self.projected.get().map(|landmarks| Cow::Owned(landmarks.recalled())),
             false => self.mu.recalled().map(Cow::Borrowed),
         }
     }
 
     /// Whether the long part is done.
     pub fn is_prepared(&self) -> bool {
+        if self.stein.is_some() {
+            return self.pool.get().is_some();
+        }
         if self.is_projected { self.projected.get().is_some() } else { self.mu.recalled().is_some() }
     }
 
@@ -378,8 +438,13 @@ impl Problem {
     /// What [`prepare`](Self::prepare) does, with as many landmarks as so many chosen rows ask for, where that is known.
     pub fn prepare_for(&self, chosen: Option<usize>, watch: Watch) -> Result<()> {
         if !self.is_projected {
-            self.mu.prepare(watch)?;
-        } else if self.projected.get().is_none() {
+            // μ = 0, of a density that is known by its score, needs no pairs.
+            if self.stein.is_none() {
+                self.mu.prepare(watch)?;
+            }
+            return self.pool().map(|_| ());
+        }
+        if self.projected.get().is_none() {
             if self.gathered.is_some() {
                 return Err(Error::NotProjected);
             }
@@ -389,7 +454,7 @@ impl Problem {
             // Whoever was first: the landmarks are as good.
             let _ = self.projected.set(Arc::new(mu));
         }
-        self.pool().map(|_| ())
+        self.candidates(chosen, watch).map(|_| ())
     }
 
     /// How many landmarks were asked for, where anybody did, and the seed that they are chosen by.
@@ -412,7 +477,7 @@ impl Problem {
         &self.rows
     }
 
-    /// The scaled rows, whose distances count.
+    /// The scaled rows, whose distances count, with their scores beside them where these say what is matched.
     pub fn points(&self) -> &Points {
         &self.points
     }
@@ -459,6 +524,9 @@ impl Problem {
 
     /// The precision in use: double, although mixed was asked for, where the rows are few or spread too wide.
     pub fn precision_in_use(&self) -> Precision {
+        if self.stein.is_some() {
+            return Precision::Double;
+        }
         if let (Some(_), Some(landmarks)) = (&self.gathered, self.landmarks()) {
             return landmarks.sums().sums().precision();
         }
@@ -469,6 +537,9 @@ impl Problem {
     /// The mean embedding of the scaled rows, in the form that choices are made by: landmarks where these stand for it
     /// and the problem is prepared.
     pub fn embedding(&self) -> Arc<dyn MeanEmbedding> {
+        if let Some(stein) = &self.stein {
+            return stein.target.clone();
+        }
         match self.projected.get() {
             Some(landmarks) => landmarks.clone(),
             None => self.mu.clone(),
@@ -480,6 +551,11 @@ impl Problem {
         &self.mu
     }
 
+    /// The density that is matched in place of the rows, where their scores were given.
+    pub fn stein(&self) -> Option<&SteinTarget> {
+        self.stein.as_ref().map(|stein| &*stein.target)
+    }
+
     /// What to know of these rows and this kernel before believing any result.
     pub fn advice(&self) -> &[Advice] {
         &self.advice
@@ -487,17 +563,18 @@ impl Problem {
 
     /// What errors are measured against. Compares all rows first, where that is still to be done.
     pub fn error_scale(&self) -> Result<ErrorScale> {
-        let scale = ErrorScale::of(self.pool()?);
+        let pool = self.any_pool()?;
+        let scale = ErrorScale::of(pool);
         let Some(landmarks) = self.landmarks() else { return Ok(scale) };
         // Errors are measured, so that what landmarks do not see is no part of them.
         let known = landmarks.squared_norm_error().map_or(0.0, |error| (3.0 * error).sqrt());
-        Ok(ErrorScale { floor: self.pool()?.rounding_floor().max(known), ..scale })
+        Ok(ErrorScale { floor: pool.rounding_floor().max(known), ..scale })
     }
 
     /// A herder over the rows that may be chosen, without picks. Compares all rows first, where that is still to be done.
     pub fn herder(&self, unique: bool) -> Result<Herder> {
-        let herder = Herder::over(self.pool()?.clone()).unique(unique).excluding(&self.without_weight)?;
-        Ok(self.careless_on_landmarks(herder))
+        self.pool()?;
+        self.herder_over(self.all_candidates(&unwatched)?, unique)
     }
 
     /// All rows with μ at each of them, shared by every task. Compares them first, where that is still to be done.
@@ -509,20 +586,21 @@ impl Problem {
             self.prepare(&unwatched)?;
             return self.pool();
         }
-        let pool = Pool::shared(self.embedding(), self.points.clone())?.with_parts(self.parts()?)?;
-        Ok(self.pool.get_or_init(|| pool))
+        Ok(self.all_candidates(&unwatched)?.pool)
     }
 
-    /// What is matched beside the joint distribution. Columns that are all constant have no marginals to match.
-    fn parts(&self) -> Result<Vec<Part>> {
+    /// What is matched beside the joint distribution, with views of these rows or of all. Columns that are all constant have
+    /// no marginals to match.
+    pub(super) fn parts(&self, rows: Option<&[usize]>) -> Result<Vec<Part>> {
         let mut parts = Vec::new();
+        let some = |all: &Points| rows.map_or_else(|| Ok(all.clone()), |rows| all.select(rows));
         if self.marginals > 0.0
             && let Some(marginals) = Marginals::new(&self.rows, self.shares())?
         {
-            parts.push(Part::marginals(&marginals, &self.rows, self.marginals)?);
+            parts.push(Part::marginals(&marginals, &some(&self.rows)?, self.marginals)?);
         }
         if let Some(FunctionsOfRows { functions, values, weight }) = &self.functions {
-            parts.push(Part::functions(functions, values, *weight)?);
+            parts.push(Part::functions(functions, &some(values)?, *weight)?);
         }
         Ok(parts)
     }
@@ -553,6 +631,12 @@ impl Problem {
     /// Rows like those of the problem, in their own units, as points beside the scaled ones.
     pub fn scaled(&self, rows: &Points) -> Result<Points> {
         rows.expect_dim("the subset", "the data", self.rows.dim())?;
+        if self.stein.is_some() {
+            return Err(Error::Scores {
+                what: "the subset has no scores",
+                advice: "give the scores of its rows, or their numbers",
+            });
+        }
         scaled(self.scale, &self.scaling, rows)
     }
 }
