@@ -54,7 +54,7 @@ class Block:
         """How many rows there are, and a number that changes with any of theirs."""
         mark = 0
         for array in (self.values, self.weights, self.log_weights):
-            mark = mark if array is None else zlib.crc32(memoryview(array), mark)
+            mark = mark if array is None else zlib.crc32(array.data, mark)
         return len(self.values), mark
 
     def coordinates(self) -> NDArray[np.float64]:
