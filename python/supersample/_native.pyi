@@ -45,6 +45,7 @@ def kernel_values(
     name: str, bandwidths: list[float], x: NDArray[np.float64], y: NDArray[np.float64]
 ) -> NDArray[np.float64]: ...
 
+def device_name(name: str) -> str: ...
 @final
 class Samples:
     def __new__(
@@ -63,6 +64,7 @@ class Samples:
         embedding: str,
         landmarks: int | None,
         seed: int = 0,
+        device: str = "cpu",
         known: NDArray[np.float64] | None = None,
     ) -> Samples: ...
     @property
@@ -96,6 +98,7 @@ class Gatherer:
         marginals: float,
         landmarks: int | None,
         seed: int,
+        device: str,
     ) -> Samples: ...
 
 @final

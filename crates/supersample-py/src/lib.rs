@@ -33,7 +33,7 @@ mod _native {
     #[pymodule_export]
     use crate::mixture::{Mixture, Placed};
     #[pymodule_export]
-    use crate::samples::Samples;
+    use crate::samples::{Samples, device_name};
     #[pymodule_export]
     use crate::streamed::{
         Gatherer, PassSums, Unmeasured, choose_from_pool, gathered, landmark_sums, pool_points, pool_rows,

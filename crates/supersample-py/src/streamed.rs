@@ -94,7 +94,7 @@ impl Gatherer {
     }
 
     /// The problem of choosing from the pool.
-    #[pyo3(signature = (*, kernel, bandwidths, scale, precision, marginals, landmarks, seed))]
+    #[pyo3(signature = (*, kernel, bandwidths, scale, precision, marginals, landmarks, seed, device))]
     #[expect(clippy::too_many_arguments, reason = "one for each keyword of the Python function")]
     fn samples(
         &self,
@@ -106,8 +106,10 @@ impl Gatherer {
         marginals: f64,
         landmarks: Option<usize>,
         seed: u64,
+        device: &str,
     ) -> PyResult<Samples> {
         let mut options = options_of(kernel, bandwidths, scale, precision)?.marginals(marginals).seed(seed);
+        options.device = supersample::Device::named(device).map_err(refused)?;
         options.landmarks = landmarks;
         let gatherer = locked(&self.gatherer)?.take();
         let gatherer = gatherer.ok_or_else(|| PyValueError::new_err("the first pass is over"))?;

@@ -56,6 +56,7 @@
 
 mod ascent;
 pub mod bandwidth;
+mod device;
 mod domain;
 pub mod embedding;
 mod error;
@@ -83,6 +84,7 @@ mod watch;
 pub mod weights;
 
 pub use ascent::AscentOptions;
+pub use device::Device;
 pub use domain::Domain;
 pub use embedding::{ClosedForm, Empirical, Landmarks, MeanEmbedding};
 pub use error::{Error, Result};

@@ -11,13 +11,16 @@ use rand::RngExt;
 use rand_pcg::Pcg64;
 
 use super::constraints::Constraints;
-use crate::pool::PoolScores;
+use crate::pool::{PoolScores, Visit};
 use crate::watch::{Progress, Watch};
 
 /// The first and last temperature, in units of the energy per coordinate T²E²/(T·d) of the set it starts from. Found by
 /// trial on the posteriors of docs/accuracy.md; three times as much or as little costs a few per cent of the error.
 pub(super) const HOT: f64 = 10.0;
 pub(super) const COLD: f64 = 1.0;
+
+/// Visits that a GPU makes between two looks at the watch: some milliseconds.
+const VISITS_AT_ONCE: usize = 512;
 
 /// Places at which a look into the table of noise may begin, at least.
 const BEGINNINGS: usize = 1 << 16;
@@ -40,12 +43,46 @@ pub(super) fn anneal(
     let rows = set.pool_size();
     let beginnings = rows.max(BEGINNINGS);
     let noise: Vec<f32> = (0..rows + beginnings).map(|_| gumbel(rng) as f32).collect();
+    let temperature_at = |step: usize| {
+        let done = step as f64 / (steps - 1).max(1) as f64;
+        unit * HOT * (COLD / HOT).powf(done)
+    };
+    if set.is_on_gpu() {
+        let there = set.noise_on_gpu(&noise);
+        let mut now = best.clone();
+        for first in (0..steps).step_by(VISITS_AT_ONCE) {
+            if watch(Progress::Searching { visits: first, total: steps }).is_break() {
+                return (best, true);
+            }
+            let visit = |step: usize| {
+                let (begins, temperature) = (rng.random_range(0..beginnings), temperature_at(step));
+                let noise = Some((begins, temperature));
+                Visit {
+                    position: free.start + step % free.len(),
+                    noise,
+                    threshold: temperature * gumbel(rng),
+                }
+            };
+            let visits: Vec<Visit> = (first..steps.min(first + VISITS_AT_ONCE)).map(visit).collect();
+            let outcomes = set.visit_on_gpu(&visits, there.as_ref());
+            for (visit, outcome) in visits.iter().zip(outcomes) {
+                if let (Some(next), true) = (outcome.best, outcome.taken) {
+                    energy -= outcome.fit - outcome.fit_here;
+                    now[visit.position] = next;
+                    if energy < best_energy {
+                        best_energy = energy;
+                        best.clone_from_slice(&now);
+                    }
+                }
+            }
+        }
+        return (best, false);
+    }
     for step in 0..steps {
         if watch(Progress::Searching { visits: step, total: steps }).is_break() {
             return (best, true);
         }
-        let done = step as f64 / (steps - 1).max(1) as f64;
-        let temperature = unit * HOT * (COLD / HOT).powf(done);
+        let temperature = temperature_at(step);
         let position = free.start + step % free.len();
         let here = set.chosen()[position];
         set.lift(position);

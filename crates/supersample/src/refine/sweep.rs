@@ -6,7 +6,7 @@
 //! there are none. Most swaps after the first sweep are found so, and two or three sweeps take the place of six.
 
 use super::constraints::Constraints;
-use crate::pool::PoolScores;
+use crate::pool::{PoolScores, Visit};
 use crate::watch::{Progress, Watch};
 
 /// What the sweeps did.
@@ -58,6 +58,7 @@ pub(super) fn sweep(
         while found && may_go_on {
             found = false;
             for at in 0..count {
+                set.look_up(rivals.iter().flatten());
                 let beats = |rival: usize| {
                     let here = set.chosen()[first + at];
                     constraints.may_replace(here, rival, set.times(rival))
@@ -84,6 +85,15 @@ fn visit(
     rival: &mut Option<usize>,
 ) -> bool {
     let here = set.chosen()[position];
+    if set.is_on_gpu() {
+        let visit = Visit { position, noise: None, threshold: margin / 2.0 };
+        let outcome = set.visit_on_gpu(&[visit], None).pop();
+        let Some((best, taken)) = outcome.and_then(|outcome| Some((outcome.best?, outcome.taken))) else {
+            return false;
+        };
+        *rival = Some(if taken { here } else { best });
+        return taken;
+    }
     set.lift(position);
     let found = match constraints.are_grouped() {
         false => set.best_replacement(position),

@@ -143,13 +143,14 @@ impl Problem {
         stop.check()?;
         self.prepare_for(stop.number, watch)?;
         let mut seen = seen;
-        let mut herder = self.herder(options.unique)?;
+        let mut herder = self.careless_where_measured(self.herder(options.unique)?);
         let herded = self.herd_on(&mut herder, &options.earlier, stop, &mut seen, watch)?;
         self.measured(self.settled(herded, &mut herder, stop, seen, watch)?)
     }
 
     /// What was chosen, with the errors that are not known while choosing.
     pub(super) fn measured(&self, chosen: Chosen) -> Result<Chosen> {
+        self.device().check()?;
         if chosen.rows.is_empty() {
             return Ok(chosen);
         }

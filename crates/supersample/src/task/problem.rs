@@ -11,8 +11,8 @@ use crate::points::expect_rows;
 use crate::quality::Reference;
 use crate::scale::{Scale, Scaling};
 use crate::{
-    Empirical, Error, Functions, Herder, Kernel, Landmarks, Marginals, MeanEmbedding, Part, Points, Pool,
-    Precision, Result, Watch, unwatched,
+    Device, Empirical, Error, Functions, Herder, Kernel, Landmarks, Marginals, MeanEmbedding, Part, Points,
+    Pool, Precision, Result, Watch, unwatched,
 };
 
 /// The weight of the marginals that suits thinning: a part of the attention that leaves nearly all of the joint MMD.
@@ -72,6 +72,8 @@ pub struct ProblemOptions {
     pub marginals: f64,
     /// Functions of the rows whose means are matched too. None by default.
     pub functions: Option<FunctionValues>,
+    /// What long sums run on. Default: the CPU.
+    pub device: Device,
 }
 
 /// Functions of the rows whose means are to be matched, in their own units: predictions, generated quantities, costs.
@@ -148,6 +150,11 @@ impl ProblemOptions {
     /// The distribution functions of the columns matched too, with this weight; 0 for not at all.
     pub fn marginals(self, weight: f64) -> ProblemOptions {
         ProblemOptions { marginals: weight, ..self }
+    }
+
+    /// Long sums on this device.
+    pub fn device(self, device: Device) -> ProblemOptions {
+        ProblemOptions { device, ..self }
     }
 
     /// The means of these functions matched too.
@@ -310,7 +317,7 @@ impl Problem {
             scaling,
             median,
             precision,
-            mu: Arc::new(mu.precision(precision)),
+            mu: Arc::new(mu.precision(precision).on(options.device)),
             is_projected,
             asked_landmarks: options.landmarks,
             seed: options.seed,
@@ -464,6 +471,16 @@ impl Problem {
         &self.mu
     }
 
+    /// What long sums run on.
+    pub fn device(&self) -> &Device {
+        self.mu.device()
+    }
+
+    /// Whether errors are not known while choosing, and are measured afterwards: where landmarks stand for μ, and on a GPU.
+    pub(super) fn is_measured_afterwards(&self) -> bool {
+        self.landmarks().is_some() || self.pool.get().is_some_and(Pool::is_on_gpu)
+    }
+
     /// What to know of these rows and this kernel before believing any result.
     pub fn advice(&self) -> &[Advice] {
         &self.advice
@@ -481,7 +498,8 @@ impl Problem {
     /// A herder over the rows that may be chosen, without picks. Compares all rows first, where that is still to be done.
     pub fn herder(&self, unique: bool) -> Result<Herder> {
         let herder = Herder::over(self.pool()?.clone()).unique(unique).excluding(&self.without_weight)?;
-        Ok(self.careless_on_landmarks(herder))
+        // Landmarks alone would not know the errors of picks.
+        Ok(if self.landmarks().is_some() { herder.careless() } else { herder })
     }
 
     /// All rows with μ at each of them, shared by every task. Compares them first, where that is still to be done.
