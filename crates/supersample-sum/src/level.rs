@@ -29,11 +29,10 @@ fn choose(asked: &str) -> Result<Level, NoSuchInstructionSet> {
     if asked.is_empty() {
         return Ok(Level::new());
     }
-    let levels = available_levels();
-    levels.iter().copied().find(|level| name(*level) == asked).ok_or_else(|| NoSuchInstructionSet {
-        asked: asked.to_string(),
-        available: levels.into_iter().map(name).collect(),
-    })
+    available_levels()
+        .into_iter()
+        .find(|level| name(*level) == asked)
+        .ok_or_else(|| NoSuchInstructionSet { asked: asked.to_string(), available: instruction_sets() })
 }
 
 /// The level in use.
@@ -60,7 +59,7 @@ pub fn instruction_set() -> &'static str {
     name(level())
 }
 
-pub(crate) fn name(level: Level) -> &'static str {
+fn name(level: Level) -> &'static str {
     #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
     {
         if level.as_avx512().is_some() {
@@ -83,8 +82,12 @@ pub(crate) fn name(level: Level) -> &'static str {
     "portable"
 }
 
-/// Every level this machine can run, best first.
-pub(crate) fn available_levels() -> Vec<Level> {
+/// The names of the instruction sets of this machine, best first; the first is in use unless SUPERSAMPLE_ISA names another.
+pub fn instruction_sets() -> Vec<&'static str> {
+    available_levels().into_iter().map(name).collect()
+}
+
+fn available_levels() -> Vec<Level> {
     let best = Level::new();
     #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
     {
@@ -98,24 +101,4 @@ pub(crate) fn available_levels() -> Vec<Level> {
     }
     #[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
     vec![best]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_level_is_chosen_by_its_name_and_others_are_refused_with_what_there_is() {
-        let names: Vec<_> = available_levels().into_iter().map(name).collect();
-        assert_eq!(choose("").map(name), Ok(names[0]));
-        for one in &names {
-            assert_eq!(choose(one).map(name), Ok(*one));
-        }
-        for wrong in ["avx51", "AVX2", " ", "sse4.2,avx2"] {
-            let refused = choose(wrong).unwrap_err();
-            assert_eq!((&refused.asked[..], &refused.available), (wrong, &names));
-            let sentence = refused.to_string();
-            assert!(sentence.contains(wrong) && sentence.contains(&names.join(", ")), "{sentence}");
-        }
-    }
 }

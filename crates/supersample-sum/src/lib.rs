@@ -4,7 +4,7 @@
 //! [`Packed::own_mean_into`] with half the work when points meet themselves), one kernel row fused with the search for
 //! the next maximum ([`Packed::add_row_and_argmax`]). Points are packed once, in f32 or f64 ([`Precision`]). Every row
 //! of a result is summed in a fixed order, so results do not depend on the number of threads; the pool of threads is
-//! the caller's. Each routine is tested against its twin in `scalar.rs` on every instruction set of the machine.
+//! the caller's. Each routine is tested against its twin in `tests/sums` on every instruction set of the machine.
 //!
 //! # Where the crate ends
 //!
@@ -26,18 +26,16 @@ mod packed;
 mod panels;
 mod profile;
 mod rows;
-#[cfg(test)]
-mod scalar;
 mod schedule;
 mod scores;
 mod shape;
 mod tally;
-#[cfg(test)]
-mod tests;
 mod tile;
 
 pub use self::kernel_row::{KernelRow, add_scaled};
-pub use self::level::{NoSuchInstructionSet, check_instruction_set, instruction_set};
+#[doc(hidden)]
+pub use self::lanes::{exp2_in_double, exp2_in_single};
+pub use self::level::{NoSuchInstructionSet, check_instruction_set, instruction_set, instruction_sets};
 pub use self::packed::{Packed, Precision};
 pub use self::panels::Coordinates;
 pub use self::rows::Rows;

@@ -1,0 +1,149 @@
+//! Means of kernel rows against their twins.
+
+use supersample_sum::{Packed, Precision, Rows, Shape, instruction_set};
+
+use crate::{assert_close, kernels, random_points, scalar};
+
+/// Mean embeddings of 1, 15, 16, 17, … points.
+fn check_means(precision: Precision, tolerance: f64) {
+    for (n, dim) in
+        [(1, 1), (2, 3), (15, 2), (16, 5), (17, 1), (63, 4), (65, 57), (130, 129), (200, 2), (1100, 3)]
+    {
+        let points = random_points(n, dim, n as u64);
+        let others = random_points(n / 2 + 3, dim, 99);
+        let weights: Vec<f64> = (0..n).map(|i| (i % 4) as f64 / n as f64 + 1e-3).collect();
+        for (text, kernel) in kernels() {
+            let packed = Packed::new(kernel.clone(), points.rows(), precision);
+            if matches!(kernel, Shape::Linear | Shape::Energy) {
+                assert_eq!(packed.precision(), Precision::Double);
+            } else {
+                assert_eq!(packed.precision(), precision, "{text}");
+            }
+            let beside = packed.beside(others.rows()).unwrap();
+            for weights in [None, Some(&weights[..])] {
+                let own = scalar::means(&kernel, points.rows(), points.rows(), weights);
+                let rectangle = scalar::means(&kernel, others.rows(), points.rows(), weights);
+                let what = format!("{text} {n}×{dim} {precision:?} {}", instruction_set());
+                let mut out = vec![f64::NAN; n];
+                let mut out_beside = vec![f64::NAN; others.rows().len()];
+                packed.own_mean_into(weights, &mut out);
+                beside.mean_into(&packed, weights, &mut out_beside);
+                assert_close(&out, &own, tolerance, &what);
+                assert_close(&out_beside, &rectangle, tolerance, &what);
+            }
+        }
+    }
+}
+
+#[test]
+fn means_in_double_agree_with_their_twin() {
+    check_means(Precision::Double, 2e-14);
+}
+
+#[test]
+fn means_in_mixed_agree_with_their_twin() {
+    check_means(Precision::Mixed, 6e-7);
+}
+
+#[test]
+fn means_do_not_depend_on_the_number_of_threads() {
+    let points = random_points(3000, 3, 1);
+    let weights: Vec<f64> = (0..3000).map(|i| (i % 7) as f64).collect();
+    for precision in [Precision::Mixed, Precision::Double] {
+        let packed = Packed::new(Shape::Matern32 { length: 1.0 }, points.rows(), precision);
+        for weights in [None, Some(&weights[..])] {
+            let run = |threads| {
+                let mut out = vec![0.0; 3000];
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                pool.install(|| packed.own_mean_into(weights, &mut out));
+                out
+            };
+            let one = run(1);
+            assert_eq!(one, run(2));
+            assert_eq!(one, run(7));
+        }
+    }
+}
+
+#[test]
+fn wide_spreads_turn_to_double_by_themselves_and_stay_right() {
+    let mut points = random_points(50, 2, 3);
+    points.values[0] = 1e6;
+    let points = points.rows();
+    for (text, kernel) in kernels() {
+        let packed = Packed::new(kernel.clone(), points, Precision::Mixed);
+        assert_eq!(packed.precision(), Precision::Double, "{text}");
+        let mut out = vec![0.0; 50];
+        packed.own_mean_into(None, &mut out);
+        assert_close(&out, &scalar::means(&kernel, points, points, None), 1e-9, &text);
+    }
+    let near = random_points(20, 2, 4);
+    let packed = Packed::new(Shape::Gaussian { length: 1.0 }, near.rows(), Precision::Mixed);
+    assert!(packed.beside(points).is_none());
+}
+
+#[test]
+fn an_offset_costs_no_precision() {
+    let kernel = Shape::Gaussian { length: 1.0 };
+    let near = random_points(100, 2, 5);
+    let moved: Vec<f64> = near.values.iter().map(|x| x + 1e5).collect();
+    let moved = Rows::new(&moved, 2);
+    let packed = Packed::new(kernel.clone(), moved, Precision::Mixed);
+    assert_eq!(packed.precision(), Precision::Mixed);
+    let mut out = vec![0.0; 100];
+    packed.own_mean_into(None, &mut out);
+    assert_close(&out, &scalar::means(&kernel, moved, moved, None), 6e-7, "moved");
+}
+
+#[test]
+fn coordinates_near_the_largest_float_are_only_far_apart() {
+    let points = Rows::new(&[f64::MAX, f64::MIN, 0.0], 1);
+    let length = 1.0;
+    for kernel in [
+        Shape::Gaussian { length },
+        Shape::Laplace { length },
+        Shape::Matern52 { length },
+        Shape::Imq { length },
+    ] {
+        let packed = Packed::new(kernel.clone(), points, Precision::Mixed);
+        let mut out = vec![f64::NAN; 3];
+        packed.own_mean_into(None, &mut out);
+        assert!(out.iter().all(|mean| (mean - 1.0 / 3.0).abs() < 1e-15), "{kernel:?}: {out:?}");
+    }
+}
+
+#[test]
+fn points_packed_apart_in_equal_coordinates_meet_and_others_do_not() {
+    let (points, others) = (random_points(40, 3, 11), random_points(30, 3, 12));
+    let pack = |length| Packed::new(Shape::Imq { length }, points.rows(), Precision::Double);
+    let at = pack(2.0).beside(others.rows()).unwrap();
+    let mut out = vec![0.0; 30];
+    at.mean_into(&pack(2.0), None, &mut out);
+    let want = scalar::means(&Shape::Imq { length: 2.0 }, others.rows(), points.rows(), None);
+    assert_close(&out, &want, 2e-14, "imq");
+    let refused = std::panic::catch_unwind(|| at.mean_into(&pack(2.5), None, &mut [0.0; 30]));
+    assert!(refused.is_err());
+}
+
+#[test]
+fn a_watch_is_told_of_every_pair_and_can_end_the_work() {
+    use std::ops::ControlFlow;
+    use std::sync::atomic::{AtomicU64, Ordering};
+    let points = random_points(300, 2, 13);
+    let packed = Packed::new(Shape::Gaussian { length: 1.0 }, points.rows(), Precision::Double);
+    let (most, calls) = (AtomicU64::new(0), AtomicU64::new(0));
+    let count = |done, total| {
+        assert_eq!(total, 300 * 301 / 2);
+        most.fetch_max(done, Ordering::Relaxed);
+        ControlFlow::Continue(())
+    };
+    assert!(packed.own_mean_watched(None, &mut [0.0; 300], Some(&count)).is_continue());
+    assert_eq!(most.into_inner(), 300 * 301 / 2);
+    let end = |_, _| {
+        calls.fetch_add(1, Ordering::Relaxed);
+        ControlFlow::Break(())
+    };
+    let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    assert!(one.install(|| packed.own_mean_watched(None, &mut [0.0; 300], Some(&end))).is_break());
+    assert_eq!(calls.into_inner(), 1);
+}

@@ -1,0 +1,92 @@
+//! Single kernel rows and the search for the best score against their twins.
+
+use supersample_sum::{Packed, Precision, Scores};
+
+use crate::{assert_close, kernels, random_points, scalar};
+
+#[test]
+fn rows_and_maxima_agree_with_their_twins() {
+    for (n, dim) in [(1, 1), (17, 3), (100, 130), (20_000, 2), (9_000, 20)] {
+        let points = random_points(n, dim, 7);
+        let mu: Vec<f64> = random_points(n, 1, 8).values;
+        let offsets: Vec<f64> = random_points(n, 1, 9).values;
+        for (text, kernel) in kernels() {
+            // Of the sign of the kernel, so that nothing cancels.
+            let start = if kernel.constant_diagonal() == Some(0.0) { -0.25 } else { 0.25 };
+            for (precision, tolerance) in [(Precision::Mixed, 1e-6), (Precision::Double, 1e-13)] {
+                let packed = Packed::new(kernel.clone(), points.rows(), precision);
+                let y = points.rows().row(n / 2);
+                let mut sums = vec![start; n];
+                packed.add_row(y, 2.0, &mut sums);
+                let want: Vec<f64> =
+                    scalar::row(&kernel, points.rows(), y).iter().map(|k| start + 2.0 * k).collect();
+                assert_close(&sums, &want, tolerance, &text);
+                for offsets in [None, Some(&offsets[..])] {
+                    let scores = Scores { factor: 3.0, mu: &mu, offsets };
+                    let mut fused = vec![start; n];
+                    let best = packed.add_row_and_argmax(y, 2.0, &mut fused, scores);
+                    assert_eq!(fused, sums, "{text}");
+                    let offset = |i: usize| offsets.map_or(0.0, |offsets| offsets[i]);
+                    let all: Vec<f64> = (0..n).map(|i| 3.0 * mu[i] + sums[i] + offset(i)).collect();
+                    assert_eq!(best, scalar::argmax(&all), "{text}");
+                    assert_eq!(scores.argmax(&mut sums), best, "{text}");
+                    let (mut kept, mut fused) = (packed.empty_row(), vec![start; n]);
+                    assert_eq!(
+                        packed.keep_row_and_argmax(y, &mut kept, 2.0, &mut fused, scores),
+                        best,
+                        "{text}"
+                    );
+                    assert_eq!(fused, sums, "{text}");
+                    let mut row = packed.empty_row();
+                    packed.fill_row(y, &mut row);
+                    assert!((0..n).all(|i| kept.get(i) == row.get(i)), "{text}");
+                    // A second row added to a kept one, alone and fused.
+                    let z = points.rows().row(n / 3);
+                    let more = scalar::row(&kernel, points.rows(), z);
+                    packed.add_to_row(z, 0.5, &mut row);
+                    let sum: Vec<f64> = (0..n).map(|i| row.get(i)).collect();
+                    let want: Vec<f64> = (0..n).map(|i| kept.get(i) + 0.5 * more[i]).collect();
+                    assert_close(&sum, &want, 2.0 * tolerance, &text);
+                    let mut fused = vec![start; n];
+                    let best = packed.add_to_row_and_argmax(z, 0.5, &mut kept, 2.0, &mut fused, scores);
+                    assert!((0..n).all(|i| kept.get(i) == sum[i]), "{text}");
+                    assert!((0..n).all(|i| fused[i] == start + 2.0 * sum[i]), "{text}");
+                    assert_eq!(best, scores.argmax(&mut fused), "{text}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn points_that_come_one_by_one_sum_as_if_packed_at_once() {
+    let points = random_points(37, 3, 21);
+    for (text, kernel) in kernels() {
+        for precision in [Precision::Mixed, Precision::Double] {
+            let packed = Packed::forced(kernel.clone(), points.rows(), precision);
+            assert_eq!(packed.precision(), precision);
+            let mut grown = packed.none_beside();
+            assert_eq!(grown.row_sum(points.rows().row(0)), 0.0);
+            points.rows().iter().for_each(|point| grown.push(point));
+            let y = points.rows().row(5);
+            let want: f64 = scalar::row(&kernel, points.rows(), y).iter().sum();
+            assert_eq!(grown.row_sum(y), packed.row_sum(y), "{text}");
+            assert!((grown.row_sum(y) - want).abs() < 37.0 * 1e-6, "{text}");
+        }
+    }
+}
+
+#[test]
+fn ties_go_to_the_lowest_index_and_nothing_open_is_none() {
+    for n in [1, 7, 8, 9, 40_000] {
+        let mu = vec![0.5; n];
+        let scores = Scores { factor: 2.0, mu: &mu, offsets: None };
+        assert_eq!(scores.argmax(&mut vec![0.0; n]), Some((0, 1.0)));
+        let mut sums = vec![0.0; n];
+        sums[0] = f64::NEG_INFINITY;
+        assert_eq!(scores.argmax(&mut sums), (n > 1).then_some((1, 1.0)));
+        assert_eq!(scores.argmax(&mut vec![f64::NEG_INFINITY; n]), None);
+        sums[n - 1] = 1.0;
+        assert_eq!(scores.argmax(&mut sums), Some((n - 1, 2.0)));
+    }
+}
