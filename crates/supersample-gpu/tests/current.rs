@@ -37,7 +37,11 @@ fn every_ptx_file_was_made_from_the_sources_beside_it() {
     let mut seen = 0;
     for file in std::fs::read_dir(&folder).unwrap() {
         let path = file.unwrap().path();
-        assert!(path.extension().is_none_or(|ending| ending != "ptx"), "PTX is kept packed: {}", path.display());
+        assert!(
+            path.extension().is_none_or(|ending| ending != "ptx"),
+            "PTX is kept packed: {}",
+            path.display()
+        );
         if path.extension().is_some_and(|ending| ending == "gz") {
             let mut text = String::new();
             GzDecoder::new(File::open(&path).unwrap()).read_to_string(&mut text).unwrap();

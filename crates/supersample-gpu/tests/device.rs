@@ -1,4 +1,7 @@
-//! Every sum on the device against its twin, a plain double loop in f64. Without a device each test says that it was skipped.
+//! Every sum on the device against its twin, a plain double loop in f64 (that of supersample-sum's own tests). Without a device each test says that it was skipped.
+
+#[path = "../../supersample-sum/tests/sums/scalar.rs"]
+mod scalar;
 
 use std::ops::ControlFlow;
 use std::sync::Mutex;
@@ -40,12 +43,6 @@ fn random(n: usize, dim: usize, seed: u64) -> Vec<f64> {
     let mut rng = Pcg64::seed_from_u64(seed);
     let scale = 2.0 / (dim as f64).sqrt();
     (0..n * dim).map(|_| scale * rng.random_range(-1.0..1.0)).collect()
-}
-
-fn twin(shape: &Shape, at: Rows, samples: Rows, weights: Option<&[f64]>) -> Vec<f64> {
-    let weight = |j: usize| weights.map_or(1.0 / samples.len() as f64, |weights| weights[j]);
-    let mean = |x: &[f64]| samples.iter().enumerate().map(|(j, y)| weight(j) * shape.value(x, y)).sum();
-    at.iter().map(mean).collect()
 }
 
 fn assert_close(got: &[f64], want: &[f64], tolerance: f64, what: &str) {
@@ -98,12 +95,12 @@ fn check_means(precision: Precision, tolerance: f64) {
                 let again = mean(packed.own_mean(weights, None).unwrap());
                 assert!(own == again, "{what}: not the same bits");
                 let few = Rows::new(&values[..n.min(some) * dim], dim);
-                assert_close(&own[..n.min(some)], &twin(&shape, few, points, weights), tolerance, &what);
+                assert_close(&own[..n.min(some)], &scalar::means(&shape, few, points, weights), tolerance, &what);
                 let last = Rows::new(&values[(n - 1) * dim..], dim);
-                assert_close(&own[n - 1..], &twin(&shape, last, points, weights), tolerance, &what);
+                assert_close(&own[n - 1..], &scalar::means(&shape, last, points, weights), tolerance, &what);
                 let rectangle = mean(beside.mean_over(&packed, weights, None).unwrap());
                 let few = Rows::new(&others[..some * dim], dim);
-                let want = twin(&shape, few, points, weights);
+                let want = scalar::means(&shape, few, points, weights);
                 assert_close(&rectangle[..some], &want, tolerance, &what);
             }
         }
@@ -151,7 +148,7 @@ fn points_larger_than_the_memory_are_summed_in_parts() {
             assert_close(&a.1, &b.1, 1e-6, "rectangle");
             assert!(run(&parts) == b);
             let few = Rows::new(&values[..30 * dim], dim);
-            assert_close(&b.0[..30], &twin(&shape, few, points, weights), 1e-6, "parts");
+            assert_close(&b.0[..30], &scalar::means(&shape, few, points, weights), 1e-6, "parts");
         }
     }
 }
@@ -216,7 +213,7 @@ fn rows_scores_and_maxima_agree_with_their_twins() {
             for (precision, tolerance) in [(Precision::Mixed, 2e-6), (Precision::Double, 1e-13)] {
                 let points = Points::new(&device, shape.clone(), rows, precision).unwrap();
                 let what = format!("{shape:?} {n}×{dim} {precision:?}");
-                let want: Vec<f64> = rows.iter().map(|x| shape.value(x, rows.row(n / 2))).collect();
+                let want = scalar::row(&shape, rows, rows.row(n / 2));
                 let kernel = points.kernel_row(n / 2).unwrap();
                 assert_close(&kernel, &want, tolerance, &what);
                 for offsets in [None, Some(&offsets[..])] {
@@ -229,7 +226,7 @@ fn rows_scores_and_maxima_agree_with_their_twins() {
                     scores.set_sums(&start).unwrap();
                     let best =
                         |sums: &[f64]| argmax(n, |i| score(sums, i)).map(|(i, score)| (i, score, sums[i]));
-                    let mut got =
+                    let got =
                         |scores: &mut Scores| scores.best(3.0).unwrap().map(|p| (p.index, p.score, p.sum));
                     assert_eq!(got(&mut scores), best(&start), "{what}");
                     scores.choose(n / 2).unwrap();
@@ -361,10 +358,8 @@ fn rows_that_do_not_fit_are_made_again_at_each_visit() {
     assert!(run(Device::open().unwrap()) == run(Device::open_with_memory(600_000).unwrap()));
 }
 
-/// The largest and the lowest index that has it; `None` where all are −∞.
 fn argmax(n: usize, score: impl Fn(usize) -> f64) -> Option<(usize, f64)> {
-    let open = (0..n).map(|i| (i, score(i))).filter(|(_, score)| *score > f64::NEG_INFINITY);
-    open.reduce(|a, b| if b.1 > a.1 { b } else { a })
+    scalar::argmax(&(0..n).map(score).collect::<Vec<_>>())
 }
 
 #[test]
@@ -494,7 +489,7 @@ fn two_clusters_keep_the_promise_as_long_as_products_are_taken() {
                 seen[usize::from(points.use_products())] += 1;
                 let got = mean(points.own_mean(None, None).unwrap());
                 let few = Rows::new(&values[..300 * dim], dim);
-                let want = twin(&shape, few, rows, None);
+                let want = scalar::means(&shape, few, rows, None);
                 let worst = got.iter().zip(&want).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
                 println!("{dim} {half_squared} products {}: {worst:e}", points.use_products());
                 assert!(worst < 1e-6, "{shape:?} {dim} {half_squared}: {worst:e}");
@@ -517,6 +512,6 @@ fn wide_spreads_are_summed_by_differences_and_stay_right() {
         assert_eq!(points.precision(), Precision::Mixed);
         assert_eq!(points.use_products(), products, "{spread}");
         let got = mean(points.own_mean(None, None).unwrap());
-        assert_close(&got, &twin(&shape, rows, rows, None), 1e-6, &format!("{spread}"));
+        assert_close(&got, &scalar::means(&shape, rows, rows, None), 1e-6, &format!("{spread}"));
     }
 }

@@ -110,7 +110,8 @@ fn time_landmarks(gpu: &Device) -> Result<()> {
         .collect();
     let rows = Points::from_vec(parts.concat(), dim)?;
     drop(parts);
-    let options = ProblemOptions::default().scale(Scale::None).kernel(Kernel::gaussian(10.0)?).device(gpu.clone());
+    let options =
+        ProblemOptions::default().scale(Scale::None).kernel(Kernel::gaussian(10.0)?).device(gpu.clone());
     println!("landmarks: 1,000 of {n} × {dim}; seconds");
     for run in 0..2 {
         let (made, problem) = timed(|| Problem::new(rows.clone(), options.clone()))?;
@@ -130,7 +131,10 @@ fn time_landmarks(gpu: &Device) -> Result<()> {
         let begun: Vec<String> =
             seen.lock().expect("no panic").iter().map(|(name, at)| format!("{name} from {at:.3}")).collect();
         let told = (set.error().unwrap_or_default(), set.standard_error.unwrap_or_default());
-        println!("  run {run}: made ready {made:.3}, compared {compared:.3}, chosen {chosen:.3}, together {:.3}", compared + chosen);
+        println!(
+            "  run {run}: made ready {made:.3}, compared {compared:.3}, chosen {chosen:.3}, together {:.3}",
+            compared + chosen
+        );
         println!("    {}; MMD {:.6} ± {:.6}", begun.join(", "), told.0, told.1);
     }
     Ok(())
