@@ -44,8 +44,8 @@ def check_kernel(name: str, bandwidths: list[float]) -> None: ...
 def kernel_values(
     name: str, bandwidths: list[float], x: NDArray[np.float64], y: NDArray[np.float64]
 ) -> NDArray[np.float64]: ...
-
 def device_name(name: str) -> str: ...
+
 @final
 class Samples:
     def __new__(

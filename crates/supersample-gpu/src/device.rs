@@ -45,9 +45,14 @@ impl fmt::Debug for Device {
 const RESERVE: usize = 256 << 20;
 
 impl Device {
-    /// The first device that the driver offers.
+    /// The first device that the driver offers. It is opened once: whoever opens it again finds its kernels compiled.
     pub fn open() -> Result<Device> {
-        Device::opened(None)
+        static FIRST: Mutex<Option<Device>> = Mutex::new(None);
+        let mut first = FIRST.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*first {
+            Some(device) => Ok(device.clone()),
+            None => Ok(first.insert(Device::opened(None)?).clone()),
+        }
     }
 
     /// The first device, of whose memory no more than so many bytes are used: more is done in parts.
