@@ -21,6 +21,9 @@ const CLOSED: u32 = 1 << 31;
 /// Numbers of an [`Outcome`].
 const OUTCOME: usize = 5;
 
+/// Outcomes, and looked up sums, that come back at once.
+const AT_ONCE: usize = 4096;
+
 /// Points chosen by position, with the kernel row of each and the sums of all points.
 pub struct Set {
     summed: Summed,
@@ -36,6 +39,10 @@ pub struct Set {
     keeps_all: bool,
     found: Candidates,
     fit_here: CudaSlice<f64>,
+    /// Room for outcomes, and for sums that are looked up with the points they are of.
+    told: CudaSlice<u64>,
+    asked: CudaSlice<i64>,
+    answered: CudaSlice<f64>,
 }
 
 enum Rows {
@@ -122,6 +129,9 @@ impl Set {
             keeps_all,
             found: Candidates::new(&device, device.blocks_for_pass(points.len()).0 as usize)?,
             fit_here: device.zeros(1)?,
+            told: device.zeros(OUTCOME * AT_ONCE)?,
+            asked: device.zeros(AT_ONCE)?,
+            answered: device.zeros(AT_ONCE)?,
             summed: Summed::new(points, parts),
         };
         for position in 0..chosen.len() {
@@ -137,18 +147,20 @@ impl Set {
     }
 
     /// The sums of some points.
-    pub fn sums_of(&self, points: &[usize]) -> Result<Vec<f64>> {
-        if points.is_empty() {
-            return Ok(Vec::new());
-        }
+    pub fn sums_of(&mut self, points: &[usize]) -> Result<Vec<f64>> {
         assert!(points.iter().all(|&i| i < self.summed.points.len()), "a point that is none");
-        let device = self.device();
-        let index = device.upload(&points.iter().map(|&i| i as i64).collect::<Vec<_>>())?;
-        let out = device.zeros::<f64>(points.len())?;
-        let args =
-            [device.at(&self.sums, 0), device.at(&index, 0), Arg::long(points.len()), device.at(&out, 0)];
-        device.launch(&device.common("gather")?, Device::blocks_for(points.len()), 0, &args)?;
-        Ok(device.stream().clone_dtoh(&out)?)
+        let device = self.device().clone();
+        let gather = device.common("gather")?;
+        let mut sums = Vec::with_capacity(points.len());
+        for points in points.chunks(AT_ONCE) {
+            let index: Vec<i64> = points.iter().map(|&i| i as i64).collect();
+            device.stream().memcpy_htod(&index, &mut self.asked.slice_mut(..index.len()))?;
+            let (from, to) = (device.at(&self.sums, 0), device.at(&self.answered, 0));
+            let args = [from, device.at(&self.asked, 0), Arg::long(points.len()), to];
+            device.launch(&gather, Device::blocks_for(points.len()), 0, &args)?;
+            sums.extend(device.stream().clone_dtoh(&self.answered.slice(..points.len()))?);
+        }
+        Ok(sums)
     }
 
     /// Makes these visits one after the other.
@@ -157,9 +169,9 @@ impl Set {
     /// Where a position is out of range, or noise is asked for that is not there.
     pub fn visit(&mut self, visits: &[Visit], noise: Option<&Noise>) -> Result<Vec<Outcome>> {
         // A row that is not kept is made for the point that is there, which only the outcomes tell.
-        let at_once = if self.keeps_all { visits.len() } else { 1 };
+        let at_once = if self.keeps_all { AT_ONCE } else { 1 };
         let mut outcomes = Vec::with_capacity(visits.len());
-        for visits in visits.chunks(at_once.max(1)) {
+        for visits in visits.chunks(at_once) {
             outcomes.extend(self.visit_unasked(visits, noise)?);
         }
         Ok(outcomes)
@@ -167,7 +179,6 @@ impl Set {
 
     fn visit_unasked(&mut self, visits: &[Visit], noise: Option<&Noise>) -> Result<Vec<Outcome>> {
         let device = self.device().clone();
-        let told = device.zeros::<u64>(OUTCOME * visits.len())?;
         let (points, len) = (self.summed.points.clone(), self.summed.points.len());
         let look = device.common(points.kernel("look_f32", "look_f64"))?;
         for (i, &Visit { position, noise: begins, threshold }) in visits.iter().enumerate() {
@@ -196,9 +207,9 @@ impl Set {
                 device.at(&self.fit_here, 0),
             ];
             device.launch(&look, device.blocks_for_pass(len), 0, &args)?;
-            self.swap(position, self.found.many(), threshold, device.at(&told, OUTCOME * i))?;
+            self.swap(position, self.found.many(), threshold, device.at(&self.told, OUTCOME * i))?;
         }
-        let told = device.stream().clone_dtoh(&told)?;
+        let told = device.stream().clone_dtoh(&self.told.slice(..OUTCOME * visits.len()))?;
         let outcomes: Vec<Outcome> = told.chunks_exact(OUTCOME).map(outcome).collect();
         for (visit, outcome) in visits.iter().zip(&outcomes) {
             if let (Some(best), true) = (outcome.best, outcome.taken) {
@@ -214,14 +225,13 @@ impl Set {
     /// Where a position or a point is out of range.
     pub fn put(&mut self, places: &[(usize, usize)]) -> Result<()> {
         let device = self.device().clone();
-        let told = device.zeros::<u64>(OUTCOME)?;
         for &(position, index) in places {
             assert!(index < self.summed.points.len(), "a point that is none");
             if !self.keeps_all {
                 self.fill_row(position)?;
             }
             self.found.put(&device, index)?;
-            self.swap(position, 1, f64::MIN, device.at(&told, 0))?;
+            self.swap(position, 1, f64::MIN, device.at(&self.told, 0))?;
             self.known[position] = index;
         }
         // The driver tells of what went wrong when it is asked.

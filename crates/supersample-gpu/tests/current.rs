@@ -45,7 +45,11 @@ fn every_ptx_file_was_made_from_the_sources_beside_it() {
         if path.extension().is_some_and(|ending| ending == "gz") {
             let mut first = String::new();
             BufReader::new(GzDecoder::new(File::open(&path).unwrap())).read_line(&mut first).unwrap();
-            assert!(first.trim_end().ends_with(hash), "{} is not current: run kernels/build.sh", path.display());
+            assert!(
+                first.trim_end().ends_with(hash),
+                "{} is not current: run kernels/build.sh",
+                path.display()
+            );
             seen += 1;
         }
     }

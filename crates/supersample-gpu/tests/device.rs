@@ -95,7 +95,12 @@ fn check_means(precision: Precision, tolerance: f64) {
                 let again = mean(packed.own_mean(weights, None).unwrap());
                 assert!(own == again, "{what}: not the same bits");
                 let few = Rows::new(&values[..n.min(some) * dim], dim);
-                assert_close(&own[..n.min(some)], &scalar::means(&shape, few, points, weights), tolerance, &what);
+                assert_close(
+                    &own[..n.min(some)],
+                    &scalar::means(&shape, few, points, weights),
+                    tolerance,
+                    &what,
+                );
                 let last = Rows::new(&values[(n - 1) * dim..], dim);
                 assert_close(&own[n - 1..], &scalar::means(&shape, last, points, weights), tolerance, &what);
                 let rectangle = mean(beside.mean_over(&packed, weights, None).unwrap());
@@ -333,7 +338,8 @@ fn visits_agree_with_a_plain_loop_with_parts_and_without() {
             // Put back where they were; a row may only have moved to another position.
             let first: Vec<usize> = (0..7).map(|t| t * 5).collect();
             set.put(&first.iter().copied().enumerate().collect::<Vec<_>>()).unwrap();
-            let afresh = Set::new(points.clone(), parts.clone(), &start, &first, &closed, repeats).unwrap();
+            let mut afresh =
+                Set::new(points.clone(), parts.clone(), &start, &first, &closed, repeats).unwrap();
             let (back, afresh) = (set.sums_of(&all).unwrap(), afresh.sums_of(&all).unwrap());
             assert!(back.iter().zip(&afresh).all(|(a, b)| (a - b).abs() < 1e-11), "{what}");
         }

@@ -331,8 +331,8 @@ impl Choice {
     }
 
     /// The sums of some rows; zeros where something has failed.
-    pub(crate) fn sums_of(&self, rows: &[usize]) -> Vec<f64> {
-        let State::Settled(set) = &self.state else { return vec![0.0; rows.len()] };
+    pub(crate) fn sums_of(&mut self, rows: &[usize]) -> Vec<f64> {
+        let State::Settled(set) = &mut self.state else { return vec![0.0; rows.len()] };
         self.gpu.kept(|_| set.sums_of(rows)).unwrap_or_else(|| vec![0.0; rows.len()])
     }
 }

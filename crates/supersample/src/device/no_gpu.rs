@@ -131,7 +131,7 @@ impl Choice {
         match self.0 {}
     }
 
-    pub(crate) fn sums_of(&self, _: &[usize]) -> Vec<f64> {
+    pub(crate) fn sums_of(&mut self, _: &[usize]) -> Vec<f64> {
         match self.0 {}
     }
 }

@@ -3,8 +3,6 @@
 //! What is chosen, how often, and what is closed is known on the host as well. So the state on the GPU can be made anew at any
 //! time from what is known here: it is begun when first needed, and a clone begins its own.
 
-use std::collections::HashMap;
-
 use super::{Pool, PoolScores};
 use crate::device::gpu::{Choice, Noise};
 use crate::sum;
@@ -35,13 +33,13 @@ pub(crate) struct Outcome {
 /// The scores of a pool that is on the GPU.
 pub(super) struct OnGpu {
     choice: Choice,
-    /// Scores at some rows, since the last swap.
-    looked_up: HashMap<usize, f64>,
+    /// By position, a row with its score and that of the row there, since the last swap.
+    looked_up: Vec<Option<(usize, f64, f64)>>,
 }
 
 impl Clone for OnGpu {
     fn clone(&self) -> OnGpu {
-        OnGpu { choice: self.choice.afresh(), looked_up: HashMap::new() }
+        OnGpu { choice: self.choice.afresh(), looked_up: Vec::new() }
     }
 }
 
@@ -55,7 +53,7 @@ impl Pool {
     pub(super) fn on_gpu(&self) -> Option<OnGpu> {
         let joint = self.0.packed.gpu()?;
         let choice = Choice::new(joint, self.parts_on_gpu());
-        Some(OnGpu { choice, looked_up: HashMap::new() })
+        Some(OnGpu { choice, looked_up: Vec::new() })
     }
 }
 
@@ -125,6 +123,7 @@ impl PoolScores {
     pub(crate) fn visit_on_gpu(&mut self, visits: &[Visit], noise: Option<&Noise>) -> Vec<Outcome> {
         let Some(choice) = self.settled() else { return Vec::new() };
         let outcomes = choice.visit(visits, noise);
+        self.gpu.iter_mut().for_each(|gpu| gpu.looked_up.clear());
         for (visit, outcome) in visits.iter().zip(&outcomes) {
             if let (Some(row), true) = (outcome.best, outcome.taken) {
                 self.note_swap(visit.position, row);
@@ -155,23 +154,31 @@ impl PoolScores {
         }
     }
 
-    /// Makes sure that the scores of these rows and of the chosen ones are known for [`gain`](Self::gain), all at once.
-    pub(crate) fn look_up<'a>(&mut self, rows: impl Iterator<Item = &'a usize>) {
-        let Some(gpu) = &self.gpu else { return };
-        if !gpu.looked_up.is_empty() {
+    /// Makes sure that the scores of these rows, one for each position from `first` on, and of the rows there are known for
+    /// [`gain`](Self::gain), all at once.
+    pub(crate) fn look_up(&mut self, first: usize, rows: &[Option<usize>]) {
+        if self.gpu.as_ref().is_none_or(|gpu| !gpu.looked_up.is_empty()) {
             return;
         }
-        let mut rows: Vec<usize> = rows.copied().collect();
-        rows.extend_from_slice(&self.chosen);
+        let asked: Vec<(usize, usize)> =
+            rows.iter().enumerate().filter_map(|(at, row)| Some((first + at, (*row)?))).collect();
+        let both: Vec<usize> =
+            asked.iter().flat_map(|&(position, row)| [row, self.chosen[position]]).collect();
+        let mut looked_up = vec![None; self.chosen.len()];
         let Some(choice) = self.settled() else { return };
-        let sums = choice.sums_of(&rows);
+        for (&(position, row), sums) in asked.iter().zip(choice.sums_of(&both).chunks_exact(2)) {
+            looked_up[position] = Some((row, sums[0], sums[1]));
+        }
         if let Some(gpu) = &mut self.gpu {
-            gpu.looked_up = rows.into_iter().zip(sums).collect();
+            gpu.looked_up = looked_up;
         }
     }
 
-    /// The score of a row that was looked up.
-    pub(super) fn looked_up(&self, row: usize) -> Option<f64> {
-        self.gpu.as_ref()?.looked_up.get(&row).copied()
+    /// The score of a row that was looked up for a position, and that of the row there.
+    pub(super) fn looked_up(&self, position: usize, row: usize) -> (f64, f64) {
+        let known = self.gpu.as_ref().and_then(|gpu| *gpu.looked_up.get(position)?);
+        let (known, score, here) = known.expect("rows are looked up before they are compared");
+        debug_assert_eq!(known, row);
+        (score, here)
     }
 }

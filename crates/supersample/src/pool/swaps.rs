@@ -87,7 +87,7 @@ impl PoolScores {
         let (here, pool) = (self.chosen[position], &self.pool);
         let (there, w_here) = match self.is_on_gpu() {
             false => (self.w[i], self.w_at(position)),
-            true => (self.looked_up(i).unwrap_or_default(), self.looked_up(here).unwrap_or_default()),
+            true => self.looked_up(position, i),
         };
         there + pool.sum_kernel(i, here) - w_here - pool.sum_diagonal(here)
     }

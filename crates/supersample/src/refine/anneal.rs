@@ -11,6 +11,7 @@ use rand::RngExt;
 use rand_pcg::Pcg64;
 
 use super::constraints::Constraints;
+use super::sweep::VISITS_AT_ONCE;
 use crate::pool::{PoolScores, Visit};
 use crate::watch::{Progress, Watch};
 
@@ -18,9 +19,6 @@ use crate::watch::{Progress, Watch};
 /// trial on the posteriors of docs/accuracy.md; three times as much or as little costs a few per cent of the error.
 pub(super) const HOT: f64 = 10.0;
 pub(super) const COLD: f64 = 1.0;
-
-/// Visits that a GPU makes between two looks at the watch: some milliseconds.
-const VISITS_AT_ONCE: usize = 512;
 
 /// Places at which a look into the table of noise may begin, at least.
 const BEGINNINGS: usize = 1 << 16;
