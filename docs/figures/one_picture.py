@@ -48,7 +48,7 @@ def picture() -> str:
 
     cloud = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in to_panel(draws, draws))
     panels = [
-        (f"{COUNT:,} draws", "", np.empty((0, 2)), INK),
+        (f"{COUNT:,} draws", f"Gaussian kernel, bandwidth {kernel['bandwidth']}", np.empty((0, 2)), INK),
         (f"{FEW} at random", f"MMD {random_mmd:.2g}", draws[at_random], RANDOM),
         (f"{FEW} chosen", f"MMD {chosen.mmd:.2g}: worth {chosen.worth:,.0f} draws", chosen.points, CHOSEN),
     ]

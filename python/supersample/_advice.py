@@ -17,7 +17,7 @@ _SENTENCES = {
     "kernel_nearly_constant": "bandwidth {bandwidth} is too long: the kernel is nearly constant, rows look alike to it",
     "kernel_nearly_diagonal": "bandwidth {bandwidth} is too short: the kernel is nearly diagonal, it sees nothing near",
     "landmarks_too_few": (
-        "{landmarks} landmarks leave {residual} of the mean embedding out, beside an MMD of {error}, so other rows may "
+        "{landmarks} {residual} of the mean embedding out, beside an MMD of {error}, so other rows may "
         "be better; give more landmarks, embedding='exact' or a longer bandwidth"
     ),
     "too_many_to_weigh": "{count} points are too many for unequal weights, of which {most} are found; they are equal",
@@ -38,13 +38,20 @@ def _shown(key: str, value: Any, names: Sequence[str] | None) -> str:
     if key == "columns":
         named = ", ".join(str(j) if names is None else names[j] for j in value)
         return f"column {named} has" if len(value) == 1 else f"columns {named} have"
+    if key == "landmarks":
+        return "1 landmark leaves" if value == 1 else f"{value:,} landmarks leave"
     if isinstance(value, float):
         return significant(value)
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def missed(
-    chosen: _native.Chosen, count: int, limit: int | None = None, tol: float | None = None, worth: float | None = None
+    chosen: _native.Chosen,
+    count: int,
+    limit: int | None = None,
+    tol: float | None = None,
+    worth: float | None = None,
+    columns: int = 0,
 ) -> None:
     """Warns where an error was asked for and not reached, or more rows than there are."""
     goals = [f"an MMD of {tol}"] * (tol is not None) + [f"a worth of {worth}"] * (worth is not None)
@@ -52,4 +59,5 @@ def missed(
         what = goals[0] + " was not" if len(goals) == 1 else f"neither {goals[0]} nor {goals[1]} was"
         warn(f"{what} reached with {count} points; allow more with n, or ask for less")
     elif chosen.ended == "exhausted" and not goals and limit is not None:
-        warn(f"{limit:,} rows were asked for, but there are only {counted(count, 'row')} to choose from")
+        transposed = f"; with {columns:,} columns, is it transposed?" if columns > count else ""
+        warn(f"{limit:,} rows were asked for, but there are only {counted(count, 'row')} to choose from{transposed}")

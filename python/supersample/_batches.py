@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +17,7 @@ from ._advice import missed, tell
 from ._functions import Matched, as_weight
 from ._inputs import Table, as_count, as_table, as_vector, explained, is_id
 from ._numbers import counted
-from ._progress import reporting
+from ._progress import LONG, duration, reporting
 from ._result import PoolResult, Refinement, background
 from ._types import Listener
 from ._warnings import warn
@@ -26,8 +27,6 @@ from .kernels import Kernel, known_kernel, native_kernel
 _BATCH_BYTES, _FEWEST, _MOST = 8 << 20, 1024, 65_536
 #: Memory for batches and for Python itself, of what `max_memory` allows.
 _READING_BYTES = 96 << 20
-#: A pass that will take longer than this many seconds is told of beforehand, unless there is a bar.
-_LONG = 20.0
 #: Rows that are remembered for plots.
 _BACKGROUND = 10_000
 
@@ -203,6 +202,7 @@ def _spooled(tables: Iterator[Table], what: str) -> Batches:
         raise ValueError(f"{what} has no rows; there must be rows to choose from")
     file.flush()
     spool: NDArray[np.float64] = np.memmap(file, dtype=np.float64, mode="r", shape=(rows, width))
+    weakref.finalize(spool, file.close)
     has_weights, at_a_time = first.weights is not None, _rows_at_a_time(width)
 
     def begin() -> Iterator[Batch]:
@@ -355,17 +355,11 @@ def _summed(
         passed = time.monotonic() - begun
         if not is_told and passed > 0.5:
             is_told, left = True, passed * (total - done) / done
-            if left > _LONG:
-                warn(f"{what} will take about {_duration(left)} more; progress=True shows how far it is")
+            if left > LONG:
+                warn(f"{what} will take about {duration(left)} more; progress=True shows how far it is")
     if done != total:
         message = f"there were {total} rows in the first pass and {done} in a later one; give the same each time"
         raise ValueError(message)
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"
 
 
 def _result(
@@ -384,6 +378,7 @@ def _result(
         mmd=chosen.mmd,
         mmd_error=chosen.mmd_error,
         landmarks=chosen.landmarks,
+        pool_rows=None if drawn is None else len(places),
         worth=chosen.worth,
         cdf=chosen.cdf,
         functions=chosen.functions,

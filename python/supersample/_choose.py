@@ -168,7 +168,7 @@ def herd(
         landmarks=landmarks,
         device=device,
     )
-    with reporting(progress) as listener:
+    with reporting(progress, len(table.values)) as listener:
         chosen = _native.herd(
             samples,
             limit,
@@ -181,7 +181,7 @@ def herd(
         )
     result = as_result(table, samples, chosen, scale, matched)
     tell(chosen.advice, table.names)
-    missed(chosen, len(result), limit, tol, worth)
+    missed(chosen, len(result), limit, tol, worth, table.values.shape[1])
     return result
 
 
@@ -311,7 +311,7 @@ def thin(
         seed=as_count(seed, "seed", 0),
         device=device,
     )
-    with reporting(progress) as listener, explained(table.names, labels=labels):
+    with reporting(progress, len(table.values)) as listener, explained(table.names, labels=labels):
         chosen = _native.thin(
             samples,
             limit,
@@ -330,7 +330,7 @@ def thin(
         )
     result = as_result(table, samples, chosen, scale, matched)
     tell(chosen.advice, table.names)
-    missed(chosen, len(result), limit, tol, worth)
+    missed(chosen, len(result), limit, tol, worth, table.values.shape[1])
     return result
 
 
@@ -391,6 +391,7 @@ def as_result(
         mmd=chosen.mmd,
         mmd_error=chosen.mmd_error,
         landmarks=chosen.landmarks,
+        pool_rows=chosen.pool_rows,
         worth=chosen.worth,
         cdf=chosen.cdf,
         functions=chosen.functions,

@@ -76,6 +76,8 @@ def functions_table(functions: Any) -> Table:
         array = np.asarray(functions)
         functions = array.reshape(-1, 1) if array.ndim == 1 else array
     table = as_table(functions, "functions")
+    if table.values.shape[1] == 0:
+        raise ValueError("functions has no columns; give at least one function, or leave functions out")
     _check_finite(table)
     return table
 
@@ -89,8 +91,9 @@ def _check_finite(functions: Table) -> None:
     bad = ~np.isfinite(functions.values)
     if bad.any():
         row, column = (int(place) for place in np.argwhere(bad)[0])
+        function = str(column) if functions.names is None else f"'{functions.names[column]}'"
         raise ValueError(
-            f"functions: row {row}, column '{function_name(functions.names, column)}' is "
+            f"functions: row {row}, function {function} is "
             f"{functions.values[row, column]}; every function needs a finite number in every row, so drop the row or "
             "the function"
         )
@@ -141,6 +144,7 @@ def _is_entry(name: str, vector: str) -> bool:
 
 
 def as_weight(value: Any, what: str) -> float:
+    # A truth is no weight: True would be ten times what `thin` takes by itself.
     is_marginals = what == "marginals"
     least = "a number of at least 0, of which 0 is not at all"
     advice = f"give {least}" if is_marginals else "give a positive number, or leave the functions out"
@@ -148,7 +152,7 @@ def as_weight(value: Any, what: str) -> float:
         number = float(value)
     except (TypeError, ValueError):
         raise TypeError(f"{what} is {value!r}; {advice}") from None
-    if isinstance(value, str):
+    if isinstance(value, (str, bool)):
         raise TypeError(f"{what} is {value!r}; {advice}")
     if not (math.isfinite(number) and (number > 0 or (is_marginals and number == 0))):
         raise ValueError(f"{what} is {number:g}; {advice}")

@@ -75,6 +75,10 @@ def as_table(x: Any, what: str = "x") -> Table:
         return _from_columns([(name, np.asarray(x[name])) for name in names], what, unused)
     if hasattr(x, "toarray") and hasattr(x, "nnz"):
         raise TypeError(f"{what} is a sparse matrix; give {what}.toarray() if it fits into memory")
+    if isinstance(x, (list, tuple)) and x and all(np.ndim(item) == 2 for item in x):
+        raise ValueError(
+            f"{what} is a list of {len(x)} tables; for batches of rows give iter({what}), else concatenate them"
+        )
     if hasattr(x, "__array__") or isinstance(x, (list, tuple)):
         return Table(_matrix(np.asarray(x), what))
     if hasattr(x, "__dlpack__"):

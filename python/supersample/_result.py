@@ -138,6 +138,8 @@ class Result:
     """The standard error of the MMD, where landmarks stand for the mean embedding; None where it is exact."""
     landmarks: int | None = None
     """How many landmarks there are; None where all rows were compared with each other."""
+    pool_rows: int | None = None
+    """How many rows, drawn at random, were chosen from; None where all could be chosen."""
     lowered: str = "joint"
     """What choosing has lowered: the MMD of the joint distribution alone, or with marginals and functions."""
     _data: NDArray[np.float64] | None = field(default=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
 from collections.abc import Iterator
 from pathlib import Path
@@ -165,3 +166,24 @@ def test_landmarks_refuse_what_does_not_fit(draws: NDArray[np.float64]) -> None:
     assert one.squared_norm is None and one.residual is None
     with pytest.raises(ValueError, match=r"dim|column|coordinates"):
         one.partial_fit(draws[:, :2])
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_comes_once_is_kept_in_a_file_that_is_closed(draws: NDArray[np.float64]) -> None:
+    ss.herd(batches(draws), 5, bandwidth=2, pool_rows=POOL)
+    gc.collect()
+
+
+def test_lists_of_tables_are_told_how_to_be_batches(draws: NDArray[np.float64]) -> None:
+    with pytest.raises(ValueError, match=r"x is a list of 2 tables; for batches of rows give iter\(x\)"):
+        ss.thin([draws[:100], draws[100:]], 5)
+
+
+def test_rows_that_lie_on_their_side_are_noticed(draws: NDArray[np.float64]) -> None:
+    with pytest.warns(ss.SupersampleWarning, match="only 3 rows to choose from; with .* columns, is it transposed"):
+        ss.thin(draws[:50].T, 5)
+
+
+def test_a_want_of_memory_is_told_in_units(draws: NDArray[np.float64]) -> None:
+    with pytest.raises(ValueError, match=r"the run needs about [\d.]+ MB of memory, and [\d.]+ kB are allowed"):
+        ss.thin(draws, 5, max_memory="10k")

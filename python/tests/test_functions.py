@@ -115,10 +115,11 @@ def test_a_herder_matches_parts_and_keeps_them_in_a_pickle():
 
 BAD = {
     "another length": (F[:5], "functions has 5 rows, but x has 400 rows; give one for each row"),
-    "NaN": (np.where(np.arange(400)[:, None] == 7, np.nan, F), r"functions: row 7, column 'f1' is nan; every function"),
+    "NaN": (np.where(np.arange(400)[:, None] == 7, np.nan, F), r"functions: row 7, function 0 is nan; every function"),
     "constant": (np.ones(400), "function 0 is constant"),
     "text": (np.array(["x"] * 400), "functions has dtype"),
     "no names": (["y"], "functions are named, but the columns of x have no names"),
+    "no columns": (np.zeros((400, 0)), "functions has no columns; give at least one"),
     "three axes": (np.zeros((400, 2, 2)), "functions has shape"),
 }
 
@@ -146,8 +147,9 @@ def test_names_and_weights_that_cannot_be_are_refused():
             ss.thin(X, 5, marginals=value)
         with pytest.raises(ValueError, match=r"functions_weight is .*; give a positive number"):
             ss.thin(X, 5, functions=F, functions_weight=value)
-    with pytest.raises(TypeError, match="marginals is 'x'"):
-        ss.herd(X, 5, marginals="x")
+    for value in ("x", True):
+        with pytest.raises(TypeError, match=f"marginals is {value!r}; give a number"):
+            ss.herd(X, 5, marginals=value)
     with pytest.raises(ValueError, match="functions_weight has no effect without functions"):
         ss.thin(X, 5, functions_weight=2)
 

@@ -68,3 +68,26 @@ fn get_started_with_integrals() {
 fn the_guide_to_the_command() {
     assert!(run_page("command.md") >= 3);
 }
+
+/// The first command of the README, and what it is said to print: the first thing that a stranger compares.
+#[test]
+fn the_readme_shows_what_its_command_prints() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let readme = fs::read_to_string(root.join("README.md")).unwrap();
+    let commands = blocks(&readme, "sh");
+    let mut commands = commands.iter().filter_map(|block| block.split_once("-p supersample-cli -- "));
+    let (_, command) = commands.next().expect("a command");
+    let desk = tempfile::tempdir().unwrap();
+    fs::create_dir(desk.path().join("examples")).unwrap();
+    fs::copy(root.join("examples/eight_schools.csv"), desk.path().join("examples/eight_schools.csv"))
+        .unwrap();
+    let run = Command::new(cargo_bin!("supersample"))
+        .args(command.split(' '))
+        .current_dir(desk.path())
+        .assert()
+        .success();
+    let printed = String::from_utf8(run.get_output().stderr.clone()).unwrap();
+    let trimmed: Vec<&str> = printed.trim_end().lines().map(str::trim).collect();
+    assert_eq!(blocks(&readme, "text")[0], trimmed.join("\n"));
+    assert!(desk.path().join("chosen.csv").exists());
+}

@@ -159,24 +159,28 @@ fn distances<S: Simd, T: Lane, P: Profile<T>, const R: usize>(
     lane: usize,
 ) -> [P::Acc<S>; R] {
     let zero = P::Acc::<S>::zero(simd);
-    let block = |rows: &[T], columns: &[T]| {
-        let mut sums = [zero; R];
-        for (x, y) in rows.chunks_exact(WIDTH).zip(columns.chunks_exact(WIDTH)) {
-            let y = Vector::<S, T>::from_slice(simd, &y[lane..lane + Vector::<S, T>::LEN]);
-            let x = &x[first..first + R];
-            for r in 0..R {
-                sums[r] = profile.accumulate(sums[r], x[r], y);
+    // Written out at both of its places: a closure that is called twice may be left out of line, and is then compiled without
+    // the instruction set around it, each operation a call; and as a function it made wide points a quarter slower.
+    macro_rules! block {
+        ($rows:expr, $columns:expr) => {{
+            let mut sums = [zero; R];
+            for (x, y) in $rows.chunks_exact(WIDTH).zip($columns.chunks_exact(WIDTH)) {
+                let y = Vector::<S, T>::from_slice(simd, &y[lane..lane + Vector::<S, T>::LEN]);
+                let x = &x[first..first + R];
+                for r in 0..R {
+                    sums[r] = profile.accumulate(sums[r], x[r], y);
+                }
             }
-        }
-        sums
-    };
+            sums
+        }};
+    }
     const NUMBERS: usize = COORDINATE_BLOCK * WIDTH;
     if rows.len() <= NUMBERS {
-        return block(rows, columns);
+        return block!(rows, columns);
     }
     let mut sums = [zero; R];
     for (rows, columns) in rows.chunks(NUMBERS).zip(columns.chunks(NUMBERS)) {
-        let partial = block(rows, columns);
+        let partial = block!(rows, columns);
         for r in 0..R {
             sums[r] = sums[r].plus(partial[r]);
         }

@@ -373,7 +373,8 @@ pub enum Error {
     NoStopRule,
     /// A run would take more memory than it may.
     #[error(
-        "the run needs about {needed} bytes of memory, and {limit} are allowed; use fewer columns, or allow more"
+        "the run needs about {} of memory, and {} are allowed; use fewer columns, or allow more",
+        in_units(*needed), in_units(*limit)
     )]
     TooLittleMemory {
         /// Bytes that even the most modest run takes.
@@ -486,3 +487,12 @@ pub enum Error {
 
 /// A result whose error is this library's [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
+
+/// Bytes as people read them.
+fn in_units(bytes: u64) -> String {
+    match bytes {
+        0..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
+        _ => format!("{:.2} GB", bytes as f64 / 1e9),
+    }
+}

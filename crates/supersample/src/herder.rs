@@ -310,21 +310,18 @@ impl Herder {
     }
 
     /// The picks of a pool that is made of the chosen rows alone.
-    fn trace_in(chosen: Pool, rows: &[usize]) -> Result<Vec<Pick>> {
+    pub(crate) fn trace_in(chosen: Pool, rows: &[usize]) -> Result<Vec<Pick>> {
         let mut picks = Herder::over(chosen).replay(&(0..rows.len()).collect::<Vec<_>>())?;
         picks.iter_mut().for_each(|pick| pick.index = pick.index.map(|index| rows[index]));
         Ok(picks)
     }
 
-    /// What [`trace`](Self::trace) says where μ at each of these rows is known better than the pool knows it.
-    pub(crate) fn trace_measured(pool: &Pool, rows: &[usize], means: &[f64]) -> Result<Vec<Pick>> {
+    /// What [`trace`](Self::trace) says where μ at each of the rows of a pool of their own is known better than that knows it.
+    pub(crate) fn trace_measured(chosen: Pool, rows: &[usize], means: &[f64]) -> Result<Vec<Pick>> {
         if means.len() != rows.len() {
             return Err(Error::RecalledCount { found: means.len(), expected: rows.len() });
         }
-        if rows.is_empty() {
-            return Ok(Vec::new());
-        }
-        Herder::trace_in(pool.select(rows)?.measured(means), rows)
+        Herder::trace_in(chosen.measured(means), rows)
     }
 
     /// Keeps the kernel rows of its picks in up to so many bytes, for a [`Refiner`](crate::Refiner) that goes on from

@@ -65,7 +65,8 @@ mod features;
 mod herder;
 mod kernel;
 mod ledger;
-mod linalg;
+#[doc(hidden)]
+pub mod linalg;
 pub mod metrics;
 mod part;
 mod points;

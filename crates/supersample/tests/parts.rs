@@ -356,8 +356,12 @@ fn the_distance_of_distribution_functions_is_the_integral() {
             let cdf = case.marginals.distance(&subset, weights).unwrap();
             assert!((cdf * cdf - squared).abs() < 1e-4 * squared, "{cdf} {squared}");
             let shares = weighted.then_some(&case.shares[..]);
-            let all_at_once =
-                Marginals::distances(&case.points, shares, &[(&subset, weights), (&case.points, shares)]);
+            let all_at_once = Marginals::distances(
+                &case.points,
+                shares,
+                0.0,
+                &[(&subset, weights), (&case.points, shares)],
+            );
             let all_at_once = all_at_once.unwrap().unwrap();
             assert!((all_at_once[0] - cdf).abs() < 1e-15 && all_at_once[1] < 1e-8, "{all_at_once:?}");
         }

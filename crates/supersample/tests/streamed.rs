@@ -214,8 +214,14 @@ fn passes_that_do_not_fit_together_are_refused() {
 fn the_pool_is_as_large_as_the_memory_allows() {
     let needs = |rows: usize| MemoryEstimate::of(rows, 10).threads(2);
     for limit in [100 << 20, 1 << 30, 1 << 40] {
-        let rows = pool_rows_within(limit, Some(100), needs).unwrap();
+        let rows = pool_rows_within(limit, None, needs).unwrap();
         assert!(needs(rows).needed() <= limit && needs(rows + rows / 500 + 2).needed() > limit, "{limit}");
+        // No more than it takes, where it is known how many are to be chosen.
+        for (chosen, most) in [(100, 200_000), (15_000, 300_000)] {
+            let rows = pool_rows_within(limit, Some(chosen), needs).unwrap();
+            let is_all_that_fits = rows < most && needs(rows + rows / 500 + 2).needed() > limit;
+            assert!(needs(rows).needed() <= limit && (rows == most || is_all_that_fits), "{limit}: {rows}");
+        }
     }
     assert!(matches!(pool_rows_within(1 << 20, Some(100), needs), Err(Error::TooLittleMemory { .. })));
     // Twice as many as are chosen, at the least.
@@ -224,4 +230,25 @@ fn the_pool_is_as_large_as_the_memory_allows() {
         pool_rows_within(few, Some(10_000), needs).is_err()
             && pool_rows_within(few, Some(9000), needs).is_ok()
     );
+}
+
+#[test]
+fn the_distance_of_distribution_functions_counts_that_of_the_sample() {
+    for kind in [Kind::Equal, Kind::Weights] {
+        let all_weights = weights();
+        let weights = of_kind(kind, &all_weights, &[]);
+        let whole = Problem::weighted(rows(), weights, ProblemOptions::default()).unwrap();
+        let (mut told, mut known) = (0.0, 0.0);
+        for seed in 0..60 {
+            let mut gatherer = Gatherer::new(3, 100, seed).unwrap();
+            gatherer.update(rows().as_slice(), weights).unwrap();
+            let problem =
+                Problem::of_gathered(gatherer.finish().unwrap(), ProblemOptions::default()).unwrap();
+            // All of the sample with its weights is at no distance from the sample.
+            let shares = problem.shares();
+            told += problem.cdf(problem.rows(), shares).unwrap().unwrap().powi(2);
+            known += whole.cdf(problem.rows(), shares).unwrap().unwrap().powi(2);
+        }
+        assert!((told / known - 1.0).abs() < 0.2, "{kind:?}: {told}, it is {known}");
+    }
 }

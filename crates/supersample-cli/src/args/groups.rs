@@ -210,7 +210,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "SIZE", value_parser = memory_size)]
     pub(crate) max_memory: Option<u64>,
 
-    /// Read in batches, and choose from so many rows drawn at random [default: as many as fit]
+    /// Read in batches, and choose from so many rows drawn at random [default: 200000, or 20 for each that is chosen, or as many as fit]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole_number)]
     pub(crate) pool_rows: Option<usize>,
 

@@ -122,6 +122,8 @@ pub(crate) struct Landmarks {
     pub(crate) count: usize,
     /// How much of the mean embedding they do not see.
     pub(crate) residual: Option<f64>,
+    /// How many rows, drawn at random, were chosen from; `None` where all could be chosen.
+    pub(crate) pool_rows: Option<usize>,
 }
 
 /// The result and its errors.

@@ -90,9 +90,13 @@ impl Marginals {
     /// The [`distance`](Self::distance) of each of several subsets, with a weight for each row where they are not equal,
     /// from rows of which nothing is kept: one column after the other is sorted, held against all subsets and
     /// forgotten. `None` where every column is constant.
+    ///
+    /// Where the rows are themselves a sample of the target, `sampled` is the squared distance that a sample has from it for each
+    /// unit of [`single_draw`](Self::single_draw) (1/m − 1/n for m of n rows), which is expected of every subset on top; else 0.
     pub fn distances(
         rows: &Points,
         weights: Option<&[f64]>,
+        sampled: f64,
         subsets: &[(&Points, Option<&[f64]>)],
     ) -> Result<Option<Vec<f64>>> {
         let shares = weights.map(|weights| normalised(weights, "rows", rows.len())).transpose()?;
@@ -103,8 +107,9 @@ impl Marginals {
         }
         let of_column = |index: usize| -> Option<Vec<f64>> {
             let column = Column::new(rows, index, shares.as_deref())?;
+            let of_sample = if sampled > 0.0 { sampled * column.single_draw() } else { 0.0 };
             let of_subset = |(subset, shares): &(&Points, Option<Vec<f64>>)| {
-                column.squared_distance_of(subset, shares.as_deref())
+                column.squared_distance_of(subset, shares.as_deref()) + of_sample
             };
             Some(weighted.iter().map(of_subset).collect())
         };

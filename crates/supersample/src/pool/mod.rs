@@ -95,6 +95,15 @@ impl Pool {
 
     /// The pool of these points for a target that is shared with others.
     pub fn shared(mu: Arc<dyn MeanEmbedding>, points: Points) -> Result<Pool> {
+        Pool::made(mu, points, None)
+    }
+
+    /// The pool of these points, at each of which μ is known already.
+    pub(crate) fn of_values(mu: Arc<dyn MeanEmbedding>, points: Points, values: Vec<f64>) -> Result<Pool> {
+        Pool::made(mu, points, Some(values))
+    }
+
+    fn made(mu: Arc<dyn MeanEmbedding>, points: Points, values: Option<Vec<f64>>) -> Result<Pool> {
         points.expect_dim("the pool", "the target", mu.dim())?;
         let (mu, packed) = pack(mu, &points);
         let kernel = mu.kernel();
@@ -108,8 +117,11 @@ impl Pool {
         };
         let mut joint = Terms { values: Arc::default(), half_diagonal, largest, squared_norm: None };
         joint.check()?;
-        let mut values = vec![0.0; points.len()];
-        mu.values_into(&points, &mut values);
+        let values = values.unwrap_or_else(|| {
+            let mut values = vec![0.0; points.len()];
+            mu.values_into(&points, &mut values);
+            values
+        });
         (joint.values, joint.squared_norm) = (values.into(), mu.squared_norm());
         packed.device().check()?;
         joint.check()?;

@@ -142,7 +142,13 @@ impl Problem {
     }
 
     fn cdfs(&self, subsets: &[(&Points, Option<&[f64]>)]) -> Result<Vec<Option<f64>>> {
-        let known = Marginals::distances(self.rows(), self.shares(), subsets)?;
+        // Distances from a sample would leave out how far the sample is from all rows.
+        let sampled = self.gathered().map_or(0.0, |gathered| {
+            let count = self.rows().len() as f64;
+            let of_sample = self.shares().map_or(1.0 / count, |shares| shares.iter().map(|s| s * s).sum());
+            (of_sample - 1.0 / gathered.effective_size).max(0.0)
+        });
+        let known = Marginals::distances(self.rows(), self.shares(), sampled, subsets)?;
         Ok(known.map_or(vec![None; subsets.len()], |known| known.into_iter().map(Some).collect()))
     }
 

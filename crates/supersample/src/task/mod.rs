@@ -17,6 +17,7 @@
 //! ```
 
 mod advice;
+mod candidates;
 mod choose;
 mod compare;
 mod evaluate;
@@ -31,6 +32,7 @@ mod thin;
 mod weigh;
 
 pub use advice::Advice;
+pub use candidates::{POOL_ROWS, default_pool_rows};
 pub use choose::{Chosen, HerdOptions, herd_until};
 pub use compare::{Comparison, TypicalErrors};
 pub use evaluate::Evaluation;

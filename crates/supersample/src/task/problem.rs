@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
+use super::candidates::Sample;
 use super::{
     Advice, EmbeddingChoice, ErrorScale, Gathered, RowWeights, advice, default_landmarks, landmarks,
 };
@@ -65,7 +66,11 @@ pub struct ProblemOptions {
     /// How many landmarks, which asks for some whatever the number of rows; by default twice the rows that are chosen
     /// ([`default_landmarks`]).
     pub landmarks: Option<usize>,
-    /// The seed of the rows that landmarks are chosen from, and of the control rows.
+    /// How many rows, drawn at random, are chosen from where landmarks stand for the mean embedding; by default 200,000, or
+    /// twenty for each that is to be chosen ([`default_pool_rows`](super::default_pool_rows)). Rows with weights, sets with
+    /// constraints and runs without a number are chosen from all rows.
+    pub pool_rows: Option<usize>,
+    /// The seed of the rows that landmarks are chosen from, of the control rows, and of a sample to choose from.
     pub seed: u64,
     /// How much the distribution functions of the columns count beside the joint distribution (see [`Part`]); 0, the
     /// default, for nothing. [`MARGINALS`] suits thinning.
@@ -140,6 +145,11 @@ impl ProblemOptions {
     /// The seed of the rows that landmarks are chosen from, and of the control rows.
     pub fn seed(self, seed: u64) -> ProblemOptions {
         ProblemOptions { seed, ..self }
+    }
+
+    /// So many rows, drawn at random, to choose from, where landmarks stand for the mean embedding.
+    pub fn pool_rows(self, rows: usize) -> ProblemOptions {
+        ProblemOptions { pool_rows: Some(rows), ..self }
     }
 
     /// Whether rows of weight zero may be chosen too.
@@ -223,8 +233,12 @@ pub struct Problem {
     marginals: f64,
     functions: Option<FunctionsOfRows>,
     advice: Vec<Advice>,
-    /// The pool of all rows, once they have been compared.
-    pool: OnceLock<Pool>,
+    /// How many rows a sample to choose from is to have, where somebody says.
+    pub(super) asked_pool_rows: Option<usize>,
+    /// The pool of all rows, once it was needed.
+    pub(super) pool: OnceLock<Pool>,
+    /// A sample of them, where they are very many.
+    pub(super) sample: OnceLock<Sample>,
     reference: OnceLock<Reference>,
 }
 
@@ -326,7 +340,9 @@ impl Problem {
             marginals,
             functions,
             advice,
+            asked_pool_rows: options.pool_rows,
             pool: OnceLock::new(),
+            sample: OnceLock::new(),
             reference: OnceLock::new(),
         })
     }
@@ -350,7 +366,7 @@ impl Problem {
     pub fn recalled(&self) -> Option<Cow<'_, [f64]>> {
         match self.is_projected {
             true if self.gathered.is_some() => self.recalled_sums().map(Cow::Owned),
-            true => self.projected.get()?.recalled().map(Cow::Owned),
+            true => self.projected.get().map(|landmarks| Cow::Owned(landmarks.recalled())),
             false => self.mu.recalled().map(Cow::Borrowed),
         }
     }
@@ -370,7 +386,9 @@ impl Problem {
     pub fn prepare_for(&self, chosen: Option<usize>, watch: Watch) -> Result<()> {
         if !self.is_projected {
             self.mu.prepare(watch)?;
-        } else if self.projected.get().is_none() {
+            return self.pool().map(|_| ());
+        }
+        if self.projected.get().is_none() {
             if self.gathered.is_some() {
                 return Err(Error::NotProjected);
             }
@@ -380,7 +398,7 @@ impl Problem {
             // Whoever was first: the landmarks are as good.
             let _ = self.projected.set(Arc::new(mu));
         }
-        self.pool().map(|_| ())
+        self.candidates(chosen, watch).map(|_| ())
     }
 
     /// How many landmarks were asked for, where anybody did, and the seed that they are chosen by.
@@ -488,18 +506,18 @@ impl Problem {
 
     /// What errors are measured against. Compares all rows first, where that is still to be done.
     pub fn error_scale(&self) -> Result<ErrorScale> {
-        let scale = ErrorScale::of(self.pool()?);
+        let pool = self.any_pool()?;
+        let scale = ErrorScale::of(pool);
         let Some(landmarks) = self.landmarks() else { return Ok(scale) };
         // Errors are measured, so that what landmarks do not see is no part of them.
         let known = landmarks.squared_norm_error().map_or(0.0, |error| (3.0 * error).sqrt());
-        Ok(ErrorScale { floor: self.pool()?.rounding_floor().max(known), ..scale })
+        Ok(ErrorScale { floor: pool.rounding_floor().max(known), ..scale })
     }
 
     /// A herder over the rows that may be chosen, without picks. Compares all rows first, where that is still to be done.
     pub fn herder(&self, unique: bool) -> Result<Herder> {
-        let herder = Herder::over(self.pool()?.clone()).unique(unique).excluding(&self.without_weight)?;
-        // Landmarks alone would not know the errors of picks.
-        Ok(if self.landmarks().is_some() { herder.careless() } else { herder })
+        self.pool()?;
+        self.herder_over(self.all_candidates(&unwatched)?, unique)
     }
 
     /// All rows with μ at each of them, shared by every task. Compares them first, where that is still to be done.
@@ -511,20 +529,21 @@ impl Problem {
             self.prepare(&unwatched)?;
             return self.pool();
         }
-        let pool = Pool::shared(self.embedding(), self.points.clone())?.with_parts(self.parts()?)?;
-        Ok(self.pool.get_or_init(|| pool))
+        Ok(self.all_candidates(&unwatched)?.pool)
     }
 
-    /// What is matched beside the joint distribution. Columns that are all constant have no marginals to match.
-    fn parts(&self) -> Result<Vec<Part>> {
+    /// What is matched beside the joint distribution, with views of these rows or of all. Columns that are all constant have
+    /// no marginals to match.
+    pub(super) fn parts(&self, rows: Option<&[usize]>) -> Result<Vec<Part>> {
         let mut parts = Vec::new();
+        let some = |all: &Points| rows.map_or_else(|| Ok(all.clone()), |rows| all.select(rows));
         if self.marginals > 0.0
             && let Some(marginals) = Marginals::new(&self.rows, self.shares())?
         {
-            parts.push(Part::marginals(&marginals, &self.rows, self.marginals)?);
+            parts.push(Part::marginals(&marginals, &some(&self.rows)?, self.marginals)?);
         }
         if let Some(FunctionsOfRows { functions, values, weight }) = &self.functions {
-            parts.push(Part::functions(functions, values, *weight)?);
+            parts.push(Part::functions(functions, &some(values)?, *weight)?);
         }
         Ok(parts)
     }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use super::landmarks::choose_landmarks_on;
 use super::{
     CONTROL_ROWS, EmbeddingChoice, Gathered, MemoryEstimate, Problem, ProblemOptions, RowWeights,
-    choose_controls, default_landmarks,
+    choose_controls, default_landmarks, default_pool_rows,
 };
 use crate::embedding::{KernelSums, LandmarkSums};
 use crate::points::normalised;
@@ -23,7 +23,7 @@ use crate::{Error, Points, Result, Watch, unwatched};
 const FEWEST_POOL_ROWS: usize = 1000;
 
 /// The most rows of a pool for which what `needs` counts stays within `limit` bytes: at least 1,000, and twice as many as
-/// are to be chosen, or [`Error::TooLittleMemory`].
+/// are to be chosen, or [`Error::TooLittleMemory`]; at most [`default_pool_rows`], where it is known how many are to be chosen.
 pub fn pool_rows_within(
     limit: u64,
     chosen: Option<usize>,
@@ -35,6 +35,10 @@ pub fn pool_rows_within(
         // Kernel rows that are kept give way before the run does.
         needs(fewest).kept_within(limit)?;
         return Ok(fewest);
+    }
+    let most = default_pool_rows(chosen).map(|most| most.max(fewest));
+    if let Some(most) = most.filter(|most| fits(*most)) {
+        return Ok(most);
     }
     let (mut low, mut high) = (fewest, fewest);
     while fits(high) && high < usize::MAX / 2 {
@@ -164,13 +168,18 @@ impl Problem {
 
     /// Lets these sums, over all rows, stand for the mean embedding.
     pub fn project_on(&self, sums: &LandmarkSums) -> Result<()> {
+        self.project_on_watched(sums, &unwatched)
+    }
+
+    /// What [`project_on`](Self::project_on) does, watched; ended, the problem is not ready yet.
+    pub fn project_on_watched(&self, sums: &LandmarkSums, watch: Watch) -> Result<()> {
         let expected = self.gathered.as_ref().map_or(self.rows().len(), Gathered::rows);
         if sums.sums().rows() != expected as u64 {
             return Err(Error::RowsSummed { found: sums.sums().rows() as usize, expected });
         }
         // Whoever was first: both are sums over all rows.
-        let _ = self.projected.set(Arc::new(sums.finish()?));
-        self.pool().map(|_| ())
+        let _ = self.projected.set(Arc::new(sums.finish_watched(watch)?));
+        self.all_candidates(watch).map(|_| ())
     }
 
     /// Sums without rows at these rows of the problem, rounded as those of its landmarks are.
