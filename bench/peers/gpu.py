@@ -184,7 +184,7 @@ def main() -> None:
     parser.add_argument("--timings", type=pathlib.Path, default=default, help="our program")
     options = parser.parse_args()
     if options.only == "commands":
-        return whole_commands(options.command, options.rows, options.dims)
+        return whole_commands(options.command.resolve(), options.rows, options.dims)
     print(f"{'program':<32}{'rows':>10}{'d':>5}{'seconds':>11}{'worst error':>14}", flush=True)
     for dim in options.dims:
         length = LENGTHS.get(dim, (2.0 * dim) ** 0.5)
@@ -205,7 +205,7 @@ def main() -> None:
             for name, seconds, error in rows:
                 print(f"{name:<32}{len(x):>10}{dim:>5}{seconds:>11.4f}{error:>14.1e}", flush=True)
     if options.only is None:
-        whole_commands(options.command, options.rows, options.dims)
+        whole_commands(options.command.resolve(), options.rows, options.dims)
 
 
 if __name__ == "__main__":

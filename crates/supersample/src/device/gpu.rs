@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use supersample_gpu::{self as there, Plan};
 use supersample_sum::{Coordinates, Precision, Rows, Shape};
 
-use crate::pool::{Outcome, Visit};
+use super::{Outcome, Visit};
 use crate::{Error, Points, Result};
 
 /// The first GPU, and the first thing that went wrong on it. Clones are the same.
@@ -220,7 +220,7 @@ pub(crate) struct Choice {
 enum State {
     Nothing,
     Herding(there::Scores),
-    Settled(there::Set),
+    Settled(Box<there::Set>),
 }
 
 /// Random numbers on the GPU.
@@ -298,7 +298,7 @@ impl Choice {
         self.state = State::Nothing;
         let Some((points, parts)) = self.rows.clone() else { return };
         let set = self.gpu.kept(|_| there::Set::new(points, parts, start, chosen, closed, repeats));
-        self.state = set.map_or(State::Nothing, State::Settled);
+        self.state = set.map_or(State::Nothing, |set| State::Settled(Box::new(set)));
     }
 
     /// These numbers on the GPU.

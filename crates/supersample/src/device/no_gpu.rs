@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use supersample_sum::{Coordinates, Precision, Shape};
 
-use crate::pool::{Outcome, Visit};
+use super::{Outcome, Visit};
 use crate::{Error, Points, Result};
 
 #[derive(Clone, Debug, PartialEq)]

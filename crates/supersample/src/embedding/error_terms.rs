@@ -161,13 +161,38 @@ impl<'a> ErrorTerms<'a> {
         self.samples.map_or(self.mu, |samples| samples)
     }
 
+    /// These points packed in f64, as f32 has rounded them where it has: for [`sum_over`](Self::sum_over).
+    pub(crate) fn precise(&self, points: &Points) -> Packed {
+        match self.mixed {
+            // On the host, however many: more will come one by one.
+            Some(samples) => samples.packed().of_some(points).widened(),
+            None => Packed::new(self.mu.kernel(), points, Precision::Double),
+        }
+    }
+
+    /// One more point to those that are packed in f64.
+    pub(crate) fn push(&self, points: &mut Packed, x: &[f64]) {
+        match self.mixed {
+            Some(samples) => points.push(&samples.widen(&one_point(x)).host().rounded()),
+            None => points.push(x),
+        }
+    }
+
+    /// Σⱼ aⱼ k(x, zⱼ) over points that are packed in f64.
+    pub(crate) fn sum_over(&self, points: &Packed, weights: &[f64], x: &[f64]) -> f64 {
+        let at = match self.mixed {
+            Some(samples) => samples.widen(&one_point(x)),
+            None => points.of_some(&one_point(x)),
+        };
+        let mut sum = [0.0];
+        at.mean_into(points, Some(weights), &mut sum);
+        sum[0]
+    }
+
     /// Σⱼ aⱼ k(xᵢ, zⱼ) in f64 at each point x, the points as f32 has rounded them where it has.
     pub(crate) fn sums(&self, at: &Points, points: &Points, weights: &[f64]) -> Vec<f64> {
         let mut sums = vec![0.0; at.len()];
-        let packed = match self.mixed {
-            Some(samples) => samples.widen(points),
-            None => Packed::new(self.mu.kernel(), points, Precision::Double),
-        };
+        let packed = self.precise(points);
         let at = match self.mixed {
             Some(samples) => samples.widen(at),
             None => packed.beside(at).expect("double precision takes any points"),
@@ -263,6 +288,10 @@ impl<'a> ErrorTerms<'a> {
         }
         values
     }
+}
+
+fn one_point(x: &[f64]) -> Points {
+    Points::from_rows(x, x.len()).expect("a chosen point is finite")
 }
 
 fn pairs_at_once(samples: Option<&Empirical>) -> usize {

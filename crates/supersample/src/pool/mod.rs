@@ -12,7 +12,6 @@ mod swaps;
 
 use std::sync::{Arc, OnceLock};
 
-pub(crate) use self::on_gpu::{Outcome, Visit};
 pub(crate) use self::scores::{Evaluated, PoolScores};
 use self::sum_of_parts::SumOfParts;
 use crate::embedding::{ErrorTerms, MeanEmbedding, pack};

@@ -5,30 +5,8 @@
 
 use super::{Pool, PoolScores};
 use crate::device::gpu::{Choice, Noise};
+use crate::device::{Outcome, Visit};
 use crate::sum;
-
-/// One visit to a position of a set: the row that fits best there, by its fit plus `scale`·noise, takes the place if that is more than
-/// `threshold` above the fit of the row there.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Visit {
-    pub(crate) position: usize,
-    /// Where in the noise it begins, and its scale.
-    pub(crate) noise: Option<(usize, f64)>,
-    pub(crate) threshold: f64,
-}
-
-/// What came of a visit.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Outcome {
-    /// The row besides the one there that fits best; `None` where no other is open.
-    pub(crate) best: Option<usize>,
-    /// Its fit, noise not counted.
-    pub(crate) fit: f64,
-    /// The fit of the row that was there.
-    pub(crate) fit_here: f64,
-    /// Whether it took the place.
-    pub(crate) taken: bool,
-}
 
 /// The scores of a pool that is on the GPU.
 pub(super) struct OnGpu {

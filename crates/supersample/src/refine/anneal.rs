@@ -12,7 +12,8 @@ use rand_pcg::Pcg64;
 
 use super::constraints::Constraints;
 use super::sweep::VISITS_AT_ONCE;
-use crate::pool::{PoolScores, Visit};
+use crate::device::Visit;
+use crate::pool::PoolScores;
 use crate::watch::{Progress, Watch};
 
 /// The first and last temperature, in units of the energy per coordinate T²E²/(T·d) of the set it starts from. Found by

@@ -6,7 +6,8 @@
 //! there are none. Most swaps after the first sweep are found so, and two or three sweeps take the place of six.
 
 use super::constraints::Constraints;
-use crate::pool::{PoolScores, Visit};
+use crate::device::Visit;
+use crate::pool::PoolScores;
 use crate::watch::{Progress, Watch};
 
 /// What the sweeps did.
