@@ -26,9 +26,9 @@ from ._inputs import (
     weighted,
 )
 from ._progress import reporting
-from ._result import PoolResult, Refinement, background
+from ._result import PoolResult, background, result_of
 from ._types import Bandwidth, Device, Embedding, Listener, Precision, Scale, Weights
-from .kernels import Kernel, known_kernel
+from .kernels import Kernel
 
 
 def herd(
@@ -135,7 +135,7 @@ def herd(
         return _batches.choose(
             _batches.as_batches(x, sample_weight, log_weight),
             _batches.Choice(
-                n=_limit(n, tol, worth),
+                n=limit_of(n, tol, worth),
                 tol=tol,
                 worth=worth,
                 thinning=False,
@@ -155,7 +155,7 @@ def herd(
             device=device,
             progress=progress,
         )
-    table, limit = weighted(as_table(x), sample_weight, log_weight), _limit(n, tol, worth)
+    table, limit = weighted(as_table(x), sample_weight, log_weight), limit_of(n, tol, worth)
     table, matched = matching(table, marginals, functions, functions_weight)
     samples = prepared(
         table,
@@ -271,7 +271,7 @@ def thin(
         return _batches.choose(
             _batches.as_batches(x, sample_weight, log_weight),
             _batches.Choice(
-                n=_limit(n, tol, worth),
+                n=limit_of(n, tol, worth),
                 tol=tol,
                 worth=worth,
                 thinning=True,
@@ -298,7 +298,7 @@ def thin(
     labels, group_of, quota_of = _grouped(groups, quotas)
     if n is None and quota_of is not None:
         n = sum(quota_of)
-    limit = _limit(n, tol, worth)
+    limit = limit_of(n, tol, worth)
     samples = prepared(
         table,
         kernel,
@@ -334,7 +334,8 @@ def thin(
     return result
 
 
-def _limit(n: int | None, tol: float | None, worth: float | None) -> int | None:
+def limit_of(n: int | None, tol: float | None, worth: float | None) -> int | None:
+    """How many rows at most, where a number was given; an error where nothing would end the choosing."""
     if n is None:
         if tol is None and worth is None:
             raise ValueError("say how many: a number n, an error tol, or a number of independent draws worth")
@@ -382,34 +383,16 @@ def as_result(
     table: Table, samples: _native.Samples, chosen: _native.Chosen, scale: str, matched: Matched
 ) -> PoolResult:
     """What the native module has chosen as a result."""
-    indices, shares, refinement = chosen.rows, samples.shares, chosen.refinement
-    return PoolResult(
-        indices=indices,
-        points=table.values[indices],
-        weights=equal_unless(chosen.weights, len(indices)),
-        error=chosen.error,
-        mmd=chosen.mmd,
-        mmd_error=chosen.mmd_error,
-        landmarks=chosen.landmarks,
-        pool_rows=chosen.pool_rows,
-        worth=chosen.worth,
-        cdf=chosen.cdf,
-        functions=chosen.functions,
-        lowered=matched.lowered(),
-        kernel=known_kernel(*samples.kernel),
-        ended=chosen.ended,
+    return result_of(
+        samples,
+        chosen,
+        indices=chosen.rows,
+        points=table.values[chosen.rows],
         rows=len(table.values),
-        scale=scale,
-        precision=samples.precision,
         names=table.names,
         unused=table.unused,
-        weighted=shares is not None,
-        refinement=None if refinement is None else Refinement(**refinement),
-        _data=background(table.values, shares),
-        _sample_weight=shares,
+        scale=scale,
+        lowered=matched.lowered(),
+        _data=background(table.values, samples.shares),
+        _sample_weight=samples.shares,
     )
-
-
-def equal_unless(weights: NDArray[np.float64] | None, count: int) -> NDArray[np.float64]:
-    """The weights that were found, or equal ones."""
-    return np.full(count, 1 / count) if weights is None else weights

@@ -69,16 +69,16 @@ def mmd(
         if device != "cpu":
             raise ValueError("device has no effect on a mixture; leave it out")
         target = as_mixture(x)
-        points, shares = _weighted(y, weights, None, target.means.shape[1])
+        points, shares = subset_of(y, weights, None, target.means.shape[1])
         # Lengths of a result that was scaled are in other units than those of a mixture, which is not.
         own = y if isinstance(y, Result) and y.scale == "none" else None
-        kernel, bandwidth, _ = _geometry(own, kernel, bandwidth, scale)
+        kernel, bandwidth, _ = geometry_of(own, kernel, bandwidth, scale)
         lengths = gaussian_lengths(kernel, bandwidth) or [target._native.median(1000, 0)]
         return target._native.mmd(lengths, points, shares, threads)
     as_device(device)
     table = _target(x, y, sample_weight, log_weight)
-    points, shares = _weighted(y, weights, table.names, table.values.shape[1])
-    kernel, bandwidth, scale = _geometry(y, kernel, bandwidth, scale)
+    points, shares = subset_of(y, weights, table.names, table.values.shape[1])
+    kernel, bandwidth, scale = geometry_of(y, kernel, bandwidth, scale)
     samples = prepared(
         table, kernel, bandwidth, scale, precision, embedding=embedding, landmarks=landmarks, device=device
     )
@@ -86,7 +86,7 @@ def mmd(
         return _native.mmd(samples, points, shares, threads, listener)
 
 
-def _geometry(
+def geometry_of(
     y: Any, kernel: str | Kernel | None, bandwidth: Bandwidth | None, scale: Scale | None
 ) -> tuple[str | Kernel, Bandwidth, Scale]:
     """What is asked for, else what a result was chosen by, else the defaults of `herd`."""
@@ -109,7 +109,7 @@ def _target(x: Any, y: Any, sample_weight: Any, log_weight: Any) -> Table:
     return weighted(table, y._sample_weight, None)
 
 
-def _weighted(
+def subset_of(
     y: Any, weights: Any, names: tuple[str, ...] | None, columns: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
     """Points by the columns of these names, or by so many columns where they have none, and weights unless equal."""
@@ -308,8 +308,8 @@ def evaluate(
     as_device(device)
     table = _target(x, y, sample_weight, log_weight)
     table, what, of_subset = _with_functions(table, y, functions)
-    points, shares = _weighted(y, weights, table.names, table.values.shape[1])
-    kernel, bandwidth, scale = _geometry(y, kernel, bandwidth, scale)
+    points, shares = subset_of(y, weights, table.names, table.values.shape[1])
+    kernel, bandwidth, scale = geometry_of(y, kernel, bandwidth, scale)
     samples = prepared(
         table,
         kernel,
@@ -323,6 +323,13 @@ def evaluate(
     )
     with reporting(progress) as listener, explained(table.names, "y"):
         found = _native.evaluate(samples, points, shares, of_subset, as_threads(threads), listener)
+    return as_evaluation(found, samples, len(points), len(table.values), table.names)
+
+
+def as_evaluation(
+    found: _native.Evaluation, samples: _native.Samples, size: int, rows: int, names: tuple[str, ...] | None
+) -> Evaluation:
+    """What the native module has found of a subset of so many rows."""
     others = (found.random_typical, found.spaced_typical)
     random_typical, spaced_typical = (None if errors is None else TypicalErrors(**errors) for errors in others)
     return Evaluation(
@@ -333,8 +340,8 @@ def evaluate(
         random=found.random,
         spaced=found.spaced,
         spaced_worth=found.spaced_worth,
-        size=len(points),
-        rows=len(table.values),
+        size=size,
+        rows=rows,
         mean_error=found.mean_error,
         sd_error=found.sd_error,
         quantile_error=found.quantile_error,
@@ -345,7 +352,7 @@ def evaluate(
         random_typical=random_typical,
         spaced_typical=spaced_typical,
         kernel=known_kernel(*samples.kernel),
-        names=table.names or tuple(f"x{j + 1}" for j in range(table.values.shape[1])),
+        names=names or tuple(f"x{j + 1}" for j in range(len(found.mean_error))),
     )
 
 

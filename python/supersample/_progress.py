@@ -136,8 +136,8 @@ class Foresight:
 
 @contextmanager
 def reporting(progress: bool | Listener | None, rows: int = 0) -> Iterator[Listener | None]:
-    """The listener that `progress` asks for, which is told the end as ("done", total, total). Where nobody asks, and there are
-    many rows, one that warns of what will take long."""
+    """The listener that `progress` asks for, which is told the end as ("done", total, total). Where nobody asks, and
+    there are many rows, one that warns of what will take long."""
     if progress is None or progress is False:
         yield Foresight() if rows > _FEW else None
         return

@@ -323,6 +323,14 @@ pub enum Error {
         /// Why not.
         reason: &'static str,
     },
+    /// Bytes that are not what they are taken for.
+    #[error("these bytes are not {what}: {reason}; make them again")]
+    BadBytes {
+        /// What they should be.
+        what: &'static str,
+        /// Why not.
+        reason: &'static str,
+    },
     /// A row number that is not in the pool.
     #[error("row {index} is not in the pool, which has {len} rows, numbered from 0")]
     NoSuchRow {

@@ -56,6 +56,7 @@
 
 mod ascent;
 pub mod bandwidth;
+mod bytes;
 mod device;
 mod domain;
 pub mod embedding;

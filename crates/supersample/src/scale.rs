@@ -5,6 +5,7 @@ mod running;
 use rayon::prelude::*;
 
 pub(crate) use self::running::RunningMoments;
+use crate::bytes::{Reader, Writer};
 use crate::linalg::symmetric_eigen;
 use crate::points::{self, Points};
 use crate::quantile::median;
@@ -148,6 +149,26 @@ impl Scaling {
             dropped: 0,
             dim: moments.len(),
         }
+    }
+
+    /// What [`apply`](Self::apply) needs, and no more.
+    pub(crate) fn write(&self, writer: &mut Writer) {
+        writer.numbers(&self.centre);
+        writer.numbers(&self.unit);
+        let directions = self.directions.as_deref();
+        writer.word(directions.map_or(u64::MAX, |directions| directions.len() as u64));
+        directions.unwrap_or_default().iter().for_each(|direction| writer.numbers(direction));
+    }
+
+    /// What [`write`](Self::write) has written; `None` for what it has not.
+    pub(crate) fn read(reader: &mut Reader, dim: usize) -> Option<Scaling> {
+        let (centre, unit) = (reader.numbers(dim)?, reader.numbers(dim)?);
+        let directions = match reader.word()? {
+            u64::MAX => None,
+            count => Some((0..count).map(|_| reader.numbers(dim)).collect::<Option<Vec<_>>>()?),
+        };
+        let (constant, without_mad, dropped) = (Vec::new(), Vec::new(), 0);
+        Some(Scaling { centre, unit, directions, constant, without_mad, dropped, dim })
     }
 
     /// How many coordinates a point has after scaling.

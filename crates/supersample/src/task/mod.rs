@@ -24,6 +24,7 @@ mod evaluate;
 mod gather;
 mod landmarks;
 mod memory;
+mod pass;
 mod problem;
 mod row_weights;
 mod stop;
@@ -41,6 +42,7 @@ pub use landmarks::{
     CONTROL_ROWS, EXACT_UP_TO, EmbeddingChoice, choose_controls, choose_landmarks, default_landmarks,
 };
 pub use memory::MemoryEstimate;
+pub use pass::PassSums;
 pub use problem::{Bandwidth, FUNCTIONS, FunctionValues, KernelChoice, MARGINALS, Problem, ProblemOptions};
 pub use row_weights::RowWeights;
 pub use stop::{Ended, ErrorScale, Stop};

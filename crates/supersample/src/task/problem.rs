@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use super::candidates::Sample;
+use super::gather::GatheredFunctions;
 use super::{
     Advice, EmbeddingChoice, ErrorScale, Gathered, RowWeights, advice, default_landmarks, landmarks,
 };
@@ -257,13 +258,24 @@ impl FunctionsOfRows {
             error => error,
         })?;
         expect_rows("the functions", values.len(), rows)?;
-        if !(weight > 0.0 && weight.is_finite()) {
-            let advice =
-                "a weight is a positive number; leave the functions out where they are to count for nothing";
-            return Err(Error::BadOption { option: "the weight of the functions", value: weight, advice });
-        }
+        let weight = checked_weight(weight)?;
         Ok(FunctionsOfRows { functions: Functions::new(&values, shares)?, values, weight })
     }
+
+    /// The functions of rows that are a sample of more, standardised by the moments of all of these.
+    fn of_gathered(gathered: &GatheredFunctions) -> Result<FunctionsOfRows> {
+        let functions = Functions::of_moments(&gathered.moments)?;
+        let weight = checked_weight(gathered.weight)?;
+        Ok(FunctionsOfRows { functions, values: gathered.values.clone(), weight })
+    }
+}
+
+fn checked_weight(weight: f64) -> Result<f64> {
+    if weight > 0.0 && weight.is_finite() {
+        return Ok(weight);
+    }
+    let advice = "a weight is a positive number; leave the functions out where they are to count for nothing";
+    Err(Error::BadOption { option: "the weight of the functions", value: weight, advice })
 }
 
 impl Problem {
@@ -305,8 +317,12 @@ impl Problem {
             return Err(Error::BadOption { option: "the weight of the marginals", value: marginals, advice });
         }
         let marginals = if has_one_row(&rows, shares.as_deref()) { 0.0 } else { marginals };
-        let functions =
-            functions.map(|given| FunctionsOfRows::new(given, rows.len(), shares.as_deref())).transpose()?;
+        let gathered_functions = gathered.as_ref().and_then(|gathered| gathered.functions.as_ref());
+        let functions = match (functions, gathered_functions) {
+            (None, None) => None,
+            (_, Some(gathered)) => Some(FunctionsOfRows::of_gathered(gathered)?),
+            (Some(given), None) => Some(FunctionsOfRows::new(given, rows.len(), shares.as_deref())?),
+        };
         let without_weight: Vec<usize> = match (&shares, pool_without_weight) {
             (Some(shares), false) => (0..rows.len()).filter(|&row| shares[row] == 0.0).collect(),
             _ => Vec::new(),

@@ -10,9 +10,10 @@
 use std::sync::Arc;
 
 use super::landmarks::choose_landmarks_on;
+use super::pass::Batching;
 use super::{
-    CONTROL_ROWS, EmbeddingChoice, Gathered, MemoryEstimate, Problem, ProblemOptions, RowWeights,
-    choose_controls, default_landmarks, default_pool_rows,
+    CONTROL_ROWS, EmbeddingChoice, FunctionValues, Gathered, MemoryEstimate, Problem, ProblemOptions,
+    RowWeights, choose_controls, default_landmarks, default_pool_rows,
 };
 use crate::embedding::{KernelSums, LandmarkSums};
 use crate::points::normalised;
@@ -93,7 +94,12 @@ impl Problem {
             return Err(Error::NotInMemory { what: "a match of functions" });
         }
         if gathered.is_whole() {
-            let Gathered { pool, pool_weights, .. } = gathered;
+            let Gathered { pool, pool_weights, functions, .. } = gathered;
+            let functions = functions.map(|functions| {
+                let count = functions.values.dim();
+                FunctionValues::new(functions.values.as_slice().to_vec(), count).weight(functions.weight)
+            });
+            let options = ProblemOptions { functions, ..options };
             let weights = pool_weights.as_deref().map_or(RowWeights::Equal, RowWeights::Weights);
             return Problem::weighted(pool, weights, options);
         }
@@ -151,19 +157,12 @@ impl Problem {
     /// A batch of the rows behind the sample, in their own units, as points beside those of the problem, and their weights
     /// as sums take them.
     pub fn batch(&self, rows: &[f64], weights: RowWeights<'_>) -> Result<(Points, Option<Vec<f64>>)> {
-        let dim = self.rows().dim();
-        let weights = match &self.gathered {
-            Some(gathered) => gathered.relative(weights, rows.len() / dim)?,
-            None => weights.shares(rows.len() / dim)?,
-        };
-        let points = match self.scale() {
-            Scale::None => Points::from_rows(rows, dim)?,
-            _ => {
-                Points::check(rows, dim)?;
-                Points::from_vec(self.scaling().apply(rows), self.scaling().out_dim())?
-            }
-        };
-        Ok((points, weights))
+        self.batching().batch(rows, weights)
+    }
+
+    pub(super) fn batching(&self) -> Batching {
+        let scaling = (self.scale() != Scale::None).then(|| self.scaling().clone());
+        Batching::new(self.rows().dim(), scaling, self.gathered.as_ref().map(|gathered| gathered.scale))
     }
 
     /// Lets these sums, over all rows, stand for the mean embedding.

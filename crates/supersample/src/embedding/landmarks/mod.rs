@@ -13,6 +13,7 @@
 //! [`Landmarks`] is the embedding that comes of them. `solve.rs` says how large ε is and why.
 
 mod bytes;
+mod numbers;
 mod recall;
 mod solve;
 mod sums;

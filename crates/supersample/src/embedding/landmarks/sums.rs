@@ -66,7 +66,7 @@ impl Totals {
         Totals { sums: vec![0.0; points], weight: 0.0, diagonal: 0.0, rows: 0, is_weighted: false }
     }
 
-    fn add(&mut self, other: &Totals) {
+    pub(super) fn add(&mut self, other: &Totals) {
         self.sums.iter_mut().zip(&other.sums).for_each(|(sum, other)| *sum += other);
         self.weight += other.weight;
         self.diagonal += other.diagonal;
