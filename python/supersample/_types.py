@@ -11,7 +11,7 @@ Bandwidth = float | Sequence[float] | NDArray[Any] | Literal["median"]
 Embedding = Literal["auto", "exact", "landmarks"]
 Precision = Literal["mixed", "double"]
 Device = Literal["cpu", "gpu"]
-Scale = Literal["none", "sd", "mad", "pca"]
+Scale = Literal["none", "sd", "mad", "aad", "pca"]
 Weights = Literal["equal", "simplex", "free"]
 #: A function of (phase, done, total).
 Listener = Callable[[str, int, int], object]

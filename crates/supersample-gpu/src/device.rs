@@ -142,6 +142,7 @@ impl Device {
             Shape::Linear => ("linear", &include_bytes!("../kernels/linear.ptx.gz")[..]),
             Shape::Energy => ("energy", &include_bytes!("../kernels/energy.ptx.gz")[..]),
             Shape::Manhattan { .. } => ("manhattan", &include_bytes!("../kernels/manhattan.ptx.gz")[..]),
+            Shape::Stein(_) => return Err(Error::NoKernel { what: "Stein kernels" }),
         };
         self.function(module, ptx, name)
     }

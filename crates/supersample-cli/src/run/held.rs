@@ -81,7 +81,7 @@ pub(super) fn hold<'a>(
         precision: task.precision_in_use(),
         instruction_set: supersample::instruction_set(),
         device: task.device().name().to_string(),
-        coordinates: task.points().dim(),
+        coordinates: task.scaling().out_dim(),
         constant: task.scaling().constant().to_vec(),
         landmarks: task.landmarks().map(|mu| Landmarks {
             count: mu.points().len(),

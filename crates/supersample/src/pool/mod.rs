@@ -6,12 +6,14 @@
 //! samples themselves (`embedding/empirical.rs`).
 
 mod on_gpu;
+mod preference;
 mod scores;
 mod sum_of_parts;
 mod swaps;
 
 use std::sync::{Arc, OnceLock};
 
+pub use self::preference::Preference;
 pub(crate) use self::scores::{Evaluated, PoolScores};
 use self::sum_of_parts::SumOfParts;
 use crate::embedding::{ErrorTerms, MeanEmbedding, pack};
@@ -142,6 +144,24 @@ impl Pool {
             packed: packed.clone(),
             joint: joint.clone(),
             parts,
+            precise_values: None,
+        })))
+    }
+
+    /// This pool with a preference for some rows over others in what is lowered, in place of the one it had. Errors, stop
+    /// rules, worth and weights are without it.
+    pub fn with_preference(self, preference: Preference) -> Result<Pool> {
+        let Contents { mu, points, packed, joint, parts, .. } = &*self.0;
+        let parts = match parts {
+            Some(parts) => parts.clone(),
+            None => SumOfParts::new(Vec::new(), &**mu, joint, points.len(), packed)?,
+        };
+        Ok(Pool(Arc::new(Contents {
+            mu: mu.clone(),
+            points: points.clone(),
+            packed: packed.clone(),
+            joint: joint.clone(),
+            parts: Some(parts.preferring(preference, joint)?),
             precise_values: None,
         })))
     }
