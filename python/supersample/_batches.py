@@ -259,6 +259,7 @@ def choose(
     bandwidth: object,
     scale: str,
     precision: str,
+    device: str,
     progress: bool | Listener | None,
 ) -> PoolResult:
     """Chooses from a uniform sample of the rows, to match all of them: a pass for the sample, one for the mean
@@ -276,6 +277,7 @@ def choose(
             marginals=matched.marginals,
             landmarks=None if choice.landmarks is None else as_count(choice.landmarks, "landmarks", 1),
             seed=choice.seed,
+            device=device,
         )
         drawn = _native.gathered(samples)
         if drawn is not None:

@@ -14,6 +14,7 @@ from ._functions import Matched, matching
 from ._inputs import (
     Table,
     as_count,
+    as_device,
     as_goal,
     as_rows,
     as_rule,
@@ -26,7 +27,7 @@ from ._inputs import (
 )
 from ._progress import reporting
 from ._result import PoolResult, background, result_of
-from ._types import Bandwidth, Embedding, Listener, Precision, Scale, Weights
+from ._types import Bandwidth, Device, Embedding, Listener, Precision, Scale, Weights
 from .kernels import Kernel
 
 
@@ -53,6 +54,7 @@ def herd(
     max_memory: int | str | None = None,
     threads: int | None = None,
     precision: Precision = "mixed",
+    device: Device = "cpu",
     progress: bool | Listener | None = None,
 ) -> PoolResult:
     """Chooses `n` rows of `x` one after the other by kernel herding; any prefix of them is good too.
@@ -110,6 +112,9 @@ def herd(
         depend on it.
     precision
         Kernel values in single precision where that is safe (mixed), or in double throughout (double).
+    device
+        Where long sums run: cpu, or gpu, the first NVIDIA GPU of the machine. Without one, or without its driver, a
+        RuntimeError says so before anything is done.
     progress
         True for a bar, or a function of (phase, done, total); at the end it is told ("done", total, total).
 
@@ -123,6 +128,7 @@ def herd(
     ('tolerance', True)
     """
     n, tol, worth, rule = as_size(n, num_samples), as_goal(tol, "tol"), as_goal(worth, "worth"), as_rule(weights)
+    as_device(device)
     if pool_rows is not None or max_memory is not None or _batches.is_stream(x):
         exact = "exact" if embedding == "exact" else None
         _batches.refuse(weights=None if rule == "equal" else rule, functions=functions, embedding=exact)
@@ -146,12 +152,21 @@ def herd(
             bandwidth=bandwidth,
             scale=scale,
             precision=precision,
+            device=device,
             progress=progress,
         )
     table, limit = weighted(as_table(x), sample_weight, log_weight), limit_of(n, tol, worth)
     table, matched = matching(table, marginals, functions, functions_weight)
     samples = prepared(
-        table, kernel, bandwidth, scale, precision, matched=matched, embedding=embedding, landmarks=landmarks
+        table,
+        kernel,
+        bandwidth,
+        scale,
+        precision,
+        matched=matched,
+        embedding=embedding,
+        landmarks=landmarks,
+        device=device,
     )
     with reporting(progress, len(table.values)) as listener:
         chosen = _native.herd(
@@ -199,6 +214,7 @@ def thin(
     max_memory: int | str | None = None,
     threads: int | None = None,
     precision: Precision = "mixed",
+    device: Device = "cpu",
     progress: bool | Listener | None = None,
 ) -> PoolResult:
     """Chooses the best `n` rows of `x` as a set: herding, then swaps until none helps, then a search.
@@ -241,6 +257,7 @@ def thin(
     True
     """
     n, tol, worth, rule = as_size(n, num_samples), as_goal(tol, "tol"), as_goal(worth, "worth"), as_rule(weights)
+    as_device(device)
     if pool_rows is not None or max_memory is not None or _batches.is_stream(x):
         _batches.refuse(
             weights=None if rule == "equal" else rule,
@@ -271,6 +288,7 @@ def thin(
             bandwidth=bandwidth,
             scale=scale,
             precision=precision,
+            device=device,
             progress=progress,
         )
     table = weighted(as_table(x), sample_weight, log_weight)
@@ -291,6 +309,7 @@ def thin(
         embedding=embedding,
         landmarks=landmarks,
         seed=as_count(seed, "seed", 0),
+        device=device,
     )
     with reporting(progress, len(table.values)) as listener, explained(table.names, labels=labels):
         chosen = _native.thin(

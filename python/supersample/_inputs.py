@@ -289,6 +289,7 @@ def prepared(
     embedding: str = "auto",
     landmarks: int | None = None,
     seed: int = 0,
+    device: str = "cpu",
 ) -> _native.Samples:
     """The samples made ready by the native module."""
     name, bandwidths = native_kernel(kernel, bandwidth)
@@ -321,8 +322,17 @@ def prepared(
             embedding=embedding,
             landmarks=None if landmarks is None else as_count(landmarks, "landmarks", 1),
             seed=seed,
+            device=device,
             known=known,
         )
+
+
+def as_device(device: object) -> str:
+    """The word for a device, which is there."""
+    if not isinstance(device, str):
+        raise TypeError(f"device is {device!r}; choose cpu or gpu")
+    _native.device_name(device)
+    return device
 
 
 def as_vector(x: Any, what: str) -> NDArray[np.float64]:

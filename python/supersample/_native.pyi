@@ -46,6 +46,7 @@ def check_kernel(name: str, bandwidths: list[float]) -> None: ...
 def kernel_values(
     name: str, bandwidths: list[float], x: NDArray[np.float64], y: NDArray[np.float64]
 ) -> NDArray[np.float64]: ...
+def device_name(name: str) -> str: ...
 
 @final
 class Samples:
@@ -65,6 +66,7 @@ class Samples:
         embedding: str,
         landmarks: int | None,
         seed: int = 0,
+        device: str = "cpu",
         known: NDArray[np.float64] | None = None,
     ) -> Samples: ...
     @property
@@ -160,6 +162,7 @@ class Gatherer:
         seed: int,
         functions: int = 0,
         functions_weight: float = 1.0,
+        device: str = "cpu",
     ) -> Samples: ...
 
 @final

@@ -34,7 +34,7 @@ mod _native {
     #[pymodule_export]
     use crate::mixture::{Mixture, Placed};
     #[pymodule_export]
-    use crate::samples::Samples;
+    use crate::samples::{Samples, device_name};
     #[pymodule_export]
     use crate::stein::{SteinPlaced, ksd, stein_place, stein_samples};
     #[pymodule_export]

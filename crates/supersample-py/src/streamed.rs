@@ -144,7 +144,7 @@ impl Gatherer {
 
     /// The problem of choosing from the pool. The last so many columns are functions whose means are matched.
     #[pyo3(signature = (*, kernel, bandwidths, scale, precision, marginals, landmarks, seed, functions=0,
-                        functions_weight=1.0))]
+                        functions_weight=1.0, device="cpu"))]
     #[expect(clippy::too_many_arguments, reason = "one for each keyword of the Python function")]
     fn samples(
         &self,
@@ -158,8 +158,10 @@ impl Gatherer {
         seed: u64,
         functions: usize,
         functions_weight: f64,
+        device: &str,
     ) -> PyResult<Samples> {
         let mut options = options_of(kernel, bandwidths, scale, precision)?.marginals(marginals).seed(seed);
+        options.device = supersample::Device::named(device).map_err(refused)?;
         options.landmarks = landmarks;
         let gatherer = locked(&self.gatherer)?.take();
         let gatherer = gatherer.ok_or_else(over)?;

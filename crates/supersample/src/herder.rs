@@ -139,7 +139,8 @@ impl Herder {
                     });
                 }
                 options.check()?;
-                Ok(Herder { ascent: Some(options), ..Herder::over(Pool::shared(mu, starts)?) })
+                let pool = Pool::shared(mu, starts)?.brought_home();
+                Ok(Herder { ascent: Some(options), ..Herder::over(pool) })
             }
         }
     }
@@ -202,6 +203,11 @@ impl Herder {
                 what: "a function has any",
                 advice: "start from the mean, from zero or from given points",
             });
+        }
+        if self.pool.is_on_gpu() && matches!(start, Start::Function(_) | Start::Given { .. }) {
+            let (closed, repeats) = (self.scores.closed().into(), self.scores.repeats());
+            self.pool = self.pool.brought_home();
+            self.scores = PoolScores::new(self.pool.clone(), closed, repeats);
         }
         let mut function_values = None;
         self.ledger = match &start {
@@ -273,8 +279,7 @@ impl Herder {
             }
         }
         let take = |index: &usize| {
-            self.scores.add_pending();
-            let score = self.scores.score(self.ledger.mean_factor(), *index);
+            let score = self.scores.score_of(self.ledger.mean_factor(), *index);
             self.take_row(*index, score)
         };
         Ok(rows.iter().map(take).collect())

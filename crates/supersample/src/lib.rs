@@ -57,6 +57,7 @@
 mod ascent;
 pub mod bandwidth;
 mod bytes;
+mod device;
 mod domain;
 pub mod embedding;
 mod error;
@@ -85,6 +86,7 @@ mod watch;
 pub mod weights;
 
 pub use ascent::AscentOptions;
+pub use device::Device;
 pub use domain::Domain;
 pub use embedding::{ClosedForm, Empirical, Landmarks, MeanEmbedding, Preconditioner, SteinTarget};
 pub use error::{Error, Result};

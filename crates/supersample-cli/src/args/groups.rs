@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
 use supersample::scale::Scale;
 use supersample::task::EmbeddingChoice;
-use supersample::{Kernel, Preconditioner};
+use supersample::{Device, Kernel, Preconditioner};
 use supersample_io::{Format, Shape};
 
 use super::lists::{NameList, QuotaList};
@@ -140,6 +140,11 @@ pub(crate) struct KernelArgs {
     /// Single where that is safe (mixed), or double throughout (double)
     #[arg(long, value_enum, default_value_t = PrecisionArg::Mixed, hide_possible_values = true)]
     pub(crate) precision: PrecisionArg,
+
+    /// Run long sums on the CPU (cpu) or on an NVIDIA GPU (gpu)
+    #[arg(long, value_name = "DEVICE", default_value = "cpu", hide_possible_values = true,
+          value_parser = PossibleValuesParser::new(Device::NAMES), help_heading = "The run")]
+    pub(crate) device: String,
 }
 
 #[derive(clap::Args)]

@@ -52,6 +52,7 @@ impl Report<'_> {
             "scale": about.rows.map(|_| distances.scale.name()),
             "precision": precision_name(distances.precision),
             "instruction_set": distances.instruction_set,
+            "device": distances.device,
             "coordinates": distances.coordinates,
             "result": {
                 "count": result.count,

@@ -106,6 +106,8 @@ pub(crate) struct Distances {
     pub(crate) precision: Precision,
     /// What the kernel sums run on.
     pub(crate) instruction_set: &'static str,
+    /// cpu, or the name of the GPU that long sums ran on.
+    pub(crate) device: String,
     /// How many coordinates there are.
     pub(crate) coordinates: usize,
     /// The parameters that could not be scaled.

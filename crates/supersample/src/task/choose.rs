@@ -148,13 +148,14 @@ impl Problem {
         self.prepare_for(stop.number, watch)?;
         let mut seen = seen;
         let (candidates, earlier) = self.candidates_with(stop.number, &options.earlier, watch)?;
-        let mut herder = self.herder_over(candidates, options.unique)?;
+        let mut herder = self.careless_where_measured(self.herder_over(candidates, options.unique)?);
         let herded = self.herd_on(candidates, &mut herder, &earlier, stop, &mut seen, watch)?;
         self.measured(self.settled(herded, candidates, &mut herder, stop, seen, watch)?)
     }
 
     /// What was chosen, with the errors that are not known while choosing.
     pub(super) fn measured(&self, chosen: Chosen) -> Result<Chosen> {
+        self.device().check()?;
         if chosen.rows.is_empty() {
             return Ok(chosen);
         }

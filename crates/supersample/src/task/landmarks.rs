@@ -7,7 +7,7 @@ use crate::embedding::{ErrorTerms, Landmarks};
 use crate::quality::random_rows;
 use crate::row_sampling::subsample_by;
 use crate::watch::{Progress, Watch};
-use crate::{Empirical, Error, Herder, Kernel, MeanEmbedding, Pick, Points, Pool, Precision, Result};
+use crate::{Device, Empirical, Error, Herder, Kernel, MeanEmbedding, Pick, Points, Pool, Precision, Result};
 
 /// Up to so many rows every row is compared with every other unless landmarks are asked for.
 pub const EXACT_UP_TO: usize = 100_000;
@@ -108,6 +108,21 @@ pub fn choose_landmarks(
     seed: u64,
     watch: Watch,
 ) -> Result<Points> {
+    choose_landmarks_on(&Device::cpu(), kernel, points, shares, count, precision, seed, watch)
+}
+
+/// What [`choose_landmarks`] does, on a device.
+#[expect(clippy::too_many_arguments, reason = "those of the public function, and the device")]
+pub(super) fn choose_landmarks_on(
+    device: &Device,
+    kernel: &Kernel,
+    points: &Points,
+    shares: Option<&[f64]>,
+    count: usize,
+    precision: Precision,
+    seed: u64,
+    watch: Watch,
+) -> Result<Points> {
     if count == 0 {
         return Err(Error::EmptySet);
     }
@@ -132,13 +147,15 @@ pub fn choose_landmarks(
             Empirical::weighted(kernel.clone(), points.select(&rows)?, &weights)?
         }
     };
-    let (samples, some) = (samples.clone().precision(precision), samples.points().clone());
+    let some = samples.points().clone();
+    let samples = samples.precision(precision).on(device.clone());
     samples.prepare(&|_| watch(Progress::Landmarks { chosen: 0, size: count }))?;
     // Nobody reports the errors of landmarks, and in f64 they would cost more than the landmarks.
     let mut herder = Herder::over(Pool::new(samples, some.clone())?).unique(true).careless();
     while herder.indices().len() < count && herder.next().is_some() {
         tell(herder.indices().len())?;
     }
+    device.check()?;
     some.select(herder.indices())
 }
 
@@ -194,7 +211,8 @@ fn landmarks_and_controls(
     watch: Watch,
 ) -> Result<(Points, Points)> {
     let (kernel, points, shares) = (samples.kernel(), samples.points(), samples.weights());
-    let landmarks = choose_landmarks(kernel, points, shares, count, precision, seed, watch)?;
+    let device = samples.device();
+    let landmarks = choose_landmarks_on(device, kernel, points, shares, count, precision, seed, watch)?;
     Ok((landmarks, choose_controls(points, shares, controls_of(points.len()), seed)?))
 }
 
@@ -219,10 +237,15 @@ impl Problem {
         }
     }
 
-    /// μ itself at these rows, where landmarks stand for it and the rows are in memory.
+    /// μ itself at these rows, where landmarks stand for it and the rows are in memory, or where errors are not known while
+    /// choosing because a GPU chooses.
     pub(super) fn means_at(&self, rows: &[usize], watch: Watch) -> Result<Option<Vec<f64>>> {
         let Some(samples) = self.landmarks().and_then(|landmarks| landmarks.samples()) else {
-            return Ok(None);
+            if self.is_projected() || !self.is_measured_afterwards() {
+                return Ok(None);
+            }
+            let values = self.pool()?.values();
+            return Ok(Some(rows.iter().map(|&row| values[row]).collect()));
         };
         if rows.is_empty() {
             return Ok(Some(Vec::new()));

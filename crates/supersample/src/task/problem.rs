@@ -14,8 +14,8 @@ use crate::points::expect_rows;
 use crate::quality::Reference;
 use crate::scale::{Scale, Scaling};
 use crate::{
-    Empirical, Error, Functions, Herder, Kernel, Landmarks, Marginals, MeanEmbedding, Part, Points, Pool,
-    Precision, Result, SteinTarget, Watch, unwatched,
+    Device, Empirical, Error, Functions, Herder, Kernel, Landmarks, Marginals, MeanEmbedding, Part, Points,
+    Pool, Precision, Result, SteinTarget, Watch, unwatched,
 };
 
 /// The weight of the marginals that suits thinning: a part of the attention that leaves nearly all of the joint MMD.
@@ -82,6 +82,8 @@ pub struct ProblemOptions {
     /// The scores of the rows, where a density is to be matched and not the rows themselves. The kernel is then a Stein kernel,
     /// and [`kernel`](Self::kernel) has no effect.
     pub scores: Option<RowScores>,
+    /// What long sums run on. Default: the CPU.
+    pub device: Device,
 }
 
 /// Functions of the rows whose means are to be matched, in their own units: predictions, generated quantities, costs.
@@ -168,6 +170,11 @@ impl ProblemOptions {
     /// The density with these scores matched, in place of the rows.
     pub fn scores(self, scores: RowScores) -> ProblemOptions {
         ProblemOptions { scores: Some(scores), ..self }
+    }
+
+    /// Long sums on this device.
+    pub fn device(self, device: Device) -> ProblemOptions {
+        ProblemOptions { device, ..self }
     }
 
     /// The means of these functions matched too.
@@ -332,6 +339,10 @@ impl Problem {
             _ => Vec::new(),
         };
         let points = scaled(scale, &scaling, &rows)?;
+        if options.scores.is_some() && options.device.is_gpu() {
+            let reason = "Stein kernels are not computed on a GPU; leave the device at cpu".to_string();
+            return Err(Error::Device { reason });
+        }
         let stein = match options.scores {
             Some(given) => {
                 scores::refuse_with(
@@ -372,7 +383,7 @@ impl Problem {
             scaling,
             median,
             precision,
-            mu: Arc::new(mu.precision(precision)),
+            mu: Arc::new(mu.precision(precision).on(options.device)),
             is_projected,
             asked_landmarks: options.landmarks,
             seed: options.seed,
@@ -554,6 +565,16 @@ impl Problem {
     /// The density that is matched in place of the rows, where their scores were given.
     pub fn stein(&self) -> Option<&SteinTarget> {
         self.stein.as_ref().map(|stein| &*stein.target)
+    }
+
+    /// What long sums run on.
+    pub fn device(&self) -> &Device {
+        self.mu.device()
+    }
+
+    /// Whether errors are not known while choosing, and are measured afterwards: where landmarks stand for μ, and on a GPU.
+    pub(super) fn is_measured_afterwards(&self) -> bool {
+        self.landmarks().is_some() || self.pool.get().is_some_and(Pool::is_on_gpu)
     }
 
     /// What to know of these rows and this kernel before believing any result.

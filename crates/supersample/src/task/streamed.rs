@@ -9,10 +9,11 @@
 
 use std::sync::Arc;
 
+use super::landmarks::choose_landmarks_on;
 use super::pass::Batching;
 use super::{
     CONTROL_ROWS, EmbeddingChoice, FunctionValues, Gathered, MemoryEstimate, Problem, ProblemOptions,
-    RowWeights, choose_controls, choose_landmarks, default_landmarks, default_pool_rows,
+    RowWeights, choose_controls, default_landmarks, default_pool_rows,
 };
 use crate::embedding::{KernelSums, LandmarkSums};
 use crate::points::normalised;
@@ -127,15 +128,24 @@ impl Problem {
     }
 
     fn sums_at_landmarks(&self, count: usize, watch: Watch) -> Result<LandmarkSums> {
-        let (points, shares) = (self.points(), self.shares());
-        let landmarks =
-            choose_landmarks(self.kernel(), points, shares, count, self.precision(), self.seed, watch)?;
+        let (device, points, shares) = (self.device(), self.points(), self.shares());
+        let landmarks = choose_landmarks_on(
+            device,
+            self.kernel(),
+            points,
+            shares,
+            count,
+            self.precision(),
+            self.seed,
+            watch,
+        )?;
         // Drawn from all rows: in the pool landmarks, at which nothing is missing, would be more frequent.
         let controls = match &self.gathered {
             Some(gathered) => self.scaled(&gathered.controls)?,
             None => choose_controls(points, shares, self.control_rows(), self.seed)?,
         };
-        LandmarkSums::new(self.kernel().clone(), landmarks, Some(controls), self.precision())
+        let sums = LandmarkSums::new(self.kernel().clone(), landmarks, Some(controls), self.precision())?;
+        Ok(sums.on(device))
     }
 
     fn control_rows(&self) -> usize {
@@ -176,7 +186,7 @@ impl Problem {
         let points = self.points().select(rows)?;
         match self.landmarks() {
             Some(landmarks) => landmarks.sums().sums().at(points),
-            None => Ok(KernelSums::new(self.kernel().clone(), points, self.precision())),
+            None => Ok(KernelSums::new(self.kernel().clone(), points, self.precision()).on(self.device())),
         }
     }
 

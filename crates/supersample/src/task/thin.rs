@@ -70,7 +70,7 @@ impl Problem {
         if options.is_constrained() {
             return self.constrained(&refiner, limit, goal, watch);
         }
-        let mut herder = self.careless_on_landmarks(refiner.herder());
+        let mut herder = self.careless_where_measured(refiner.herder());
         let herded = self.herd_on(candidates, &mut herder, &earlier, stop, seen, watch)?;
         // All rows are a set that no swap can change, and an interrupted run has no time to lose.
         if matches!(herded.ended, Ended::Interrupted | Ended::Exhausted) {
@@ -130,6 +130,11 @@ impl Problem {
         if self.landmarks().is_some() { herder.careless() } else { herder }
     }
 
+    /// A herder whose errors nobody reports, wherever they are measured afterwards.
+    pub(super) fn careless_where_measured(&self, herder: Herder) -> Herder {
+        if self.is_measured_afterwards() { herder.careless() } else { herder }
+    }
+
     /// A set with rows in or out, or balanced over groups.
     fn constrained(
         &self,
@@ -153,6 +158,9 @@ impl Problem {
         let ended = if set.interrupted { Ended::Interrupted } else { ended };
         let trace = Herder::trace_in(self.pool_of(&set.rows)?, &set.rows)?;
         let chosen = Chosen { refined: Some(set), ..Chosen::new(trace, ended) };
+        if self.landmarks().is_none() {
+            return self.measured(chosen);
+        }
         self.measured(self.with_exact_means(chosen, watch)?)
     }
 

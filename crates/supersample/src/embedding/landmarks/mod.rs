@@ -24,7 +24,7 @@ pub use self::sums::KernelSums;
 use super::{Empirical, MeanEmbedding};
 use crate::sum::{self, Packed, Precision};
 use crate::watch::{Progress, Watch, unwatched};
-use crate::{Error, Kernel, Points, Result};
+use crate::{Device, Error, Kernel, Points, Result};
 
 /// Rows whose values are computed between two looks at a watch.
 const ROWS_AT_ONCE: usize = 16_384;
@@ -74,6 +74,11 @@ impl LandmarkSums {
             }
         };
         Ok(LandmarkSums { sums: KernelSums::new(kernel, points, precision), landmarks: count })
+    }
+
+    /// These sums with the rows to come on this device; the CPU is the default.
+    pub fn on(self, device: &Device) -> LandmarkSums {
+        LandmarkSums { sums: self.sums.on(device), ..self }
     }
 
     /// Adds a batch of rows; see [`KernelSums::update`].
@@ -163,7 +168,9 @@ impl Landmarks {
     /// ```
     pub fn of(samples: &Empirical, landmarks: Points, controls: Points, watch: Watch) -> Result<Landmarks> {
         let (mut sums, samples) = begin(samples, landmarks, controls)?;
-        sums.update(samples.points(), samples.weights(), watch)?;
+        // Rows that are on the GPU are there for the sums, and for the pool.
+        let packed = samples.packed_on_gpu();
+        sums.sums.update_packed(samples.points(), packed, samples.weights(), watch)?;
         Ok(Landmarks { samples: Some(samples), ..sums.finish_watched(watch)? })
     }
 
@@ -215,8 +222,25 @@ impl Landmarks {
     /// μ̃ at points, watched.
     pub(crate) fn values_at(&self, points: &Points, watch: Watch) -> Result<Vec<f64>> {
         let mut values = vec![0.0; points.len()];
-        self.values_watched(points, &mut values, watch)?;
+        let beside = if self.packed.device().is_gpu() { self.pack_beside(points) } else { None };
+        match beside.filter(|at| at.gpu().is_some()) {
+            Some(at) => self.values_on_gpu(&at, &mut values, watch)?,
+            None => self.values_watched(points, &mut values, watch)?,
+        }
         Ok(values)
+    }
+
+    /// μ̃ at points that are on the GPU already.
+    fn values_on_gpu(&self, at: &Packed, out: &mut [f64], watch: Watch) -> Result<()> {
+        let (each, total) = (self.points.len().max(1) as u64, out.len());
+        let watched = |done: u64, _| watch(Progress::Projecting { done: (done / each) as usize, total });
+        if at.mean_watched(&self.packed, Some(&self.coefficients), out, &watched).is_break() {
+            return Err(Error::Interrupted);
+        }
+        if self.offset != 0.0 {
+            out.iter_mut().for_each(|value| *value += self.offset);
+        }
+        self.packed.device().check()
     }
 
     fn values_watched(&self, points: &Points, out: &mut [f64], watch: Watch) -> Result<()> {
@@ -243,7 +267,9 @@ impl Landmarks {
     }
 
     fn wide(&self) -> &Packed {
-        self.wide.get_or_init(|| Packed::new(&self.kernel, &self.points, Precision::Double))
+        self.wide.get_or_init(|| {
+            Packed::new(&self.kernel, &self.points, Precision::Double).with_device(self.packed.device())
+        })
     }
 
     /// The samples behind it, where they are in memory: μ itself.
@@ -270,7 +296,8 @@ impl Landmarks {
 fn begin(samples: &Empirical, landmarks: Points, controls: Points) -> Result<(LandmarkSums, Empirical)> {
     let with = |precision: Precision| {
         let kernel = samples.kernel().clone();
-        LandmarkSums::new(kernel, landmarks.clone(), Some(controls.clone()), precision)
+        let sums = LandmarkSums::new(kernel, landmarks.clone(), Some(controls.clone()), precision)?;
+        Ok::<_, Error>(sums.on(samples.device()))
     };
     let sums = with(samples.precision_asked())?;
     landmarks.expect_dim("the landmarks", "the samples", samples.points().dim())?;

@@ -37,7 +37,7 @@ pub(super) fn solve(sums: &LandmarkSums, watch: Watch) -> Result<Landmarks> {
     let (kernel, dim, precision) =
         (kernel_sums.kernel(), kernel_sums.points().dim(), kernel_sums.precision());
     let means = kernel_sums.means()?;
-    let rounded = kernel_sums.packing().rounded();
+    let rounded = kernel_sums.packing().host().rounded();
     let (landmarks, controls) = rounded.split_at(count * dim);
     let points = Points::from_rows(landmarks, dim)?;
     let packed =
