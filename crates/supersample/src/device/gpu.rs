@@ -219,7 +219,7 @@ pub(crate) struct Choice {
 
 enum State {
     Nothing,
-    Herding(there::Scores),
+    Herding(Box<there::Scores>),
     Settled(Box<there::Set>),
 }
 
@@ -263,7 +263,7 @@ impl Choice {
             }
             Ok(scores)
         });
-        self.state = scores.map_or(State::Nothing, State::Herding);
+        self.state = scores.map_or(State::Nothing, |scores| State::Herding(Box::new(scores)));
         self.found = None;
     }
 

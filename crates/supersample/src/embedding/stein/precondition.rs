@@ -199,7 +199,7 @@ mod tests {
         assert_eq!(median_distance(&line(vec![0.0, 1.0, 3.0])), Ok(2.0)); // of 1, 2, 3
         assert_eq!(median_distance(&line(vec![0.0, 1.0, 3.0, 7.0])), Ok(3.5)); // of 1, 2, 3, 4, 6, 7
         // Every second point and the last but one: the median of 1,000 even numbers, and not of all.
-        let wild = |i: usize| if i % 2 == 0 || i == 1999 { i as f64 } else { 1e6 };
+        let wild = |i: usize| if i.is_multiple_of(2) || i == 1999 { i as f64 } else { 1e6 };
         let many = line((0..2000).map(wild).collect());
         let found = median_distance(&many).unwrap();
         assert!((580.0..590.0).contains(&found), "{found}");
