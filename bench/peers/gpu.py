@@ -1,12 +1,14 @@
-"""The mean embedding of all pairs on one GPU: us, PyTorch, JAX and KeOps on the same input.
+"""The mean embedding of all pairs on one GPU: us, PyTorch, JAX and KeOps on the same input; and our whole command.
 
-    python bench/peers/gpu.py [--rows 1000000] [--dims 2 5 57] [--timings PATH]
+    python bench/peers/gpu.py [--rows 1000000] [--dims 2 5 57] [--timings PATH] [--command PATH] [--only means|others|commands]
 
 Every program gets the same normal draws and the same Gaussian kernel, and is timed on the device from points that are there to
 means that are there, after one run that compiles: the best of several. The error is the worst of the mean at 20 rows against
 the plain sum in double precision. `--timings` is our program, built by
 `cargo build --release -p supersample-gpu --example timings`; by default it is looked for where cargo puts it.
-What is not installed is named and left out.
+What is not installed is named and left out. `--command` is the command, from `cargo build --release -p supersample-cli`: it is timed
+from its start to its end, from .npy files of the same draws in the cache of the system, the best of two; the first run of a kernel on a machine
+also compiles it, which the driver remembers.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import time
 from collections.abc import Callable
 
 import numpy as np
+from inputs import mixture
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LENGTHS = {2: 1.0, 5: 1.5, 57: 10.0}
@@ -138,6 +141,36 @@ def in_keops(x: np.ndarray, length: float, runs: int) -> list[tuple[str, float, 
     return [("KeOps", seconds, worst_error(x, length, result["mean"].cpu().numpy().ravel()))]
 
 
+def whole_commands(command: pathlib.Path, rows: int, dims: list[int]) -> None:
+    """Times the command from a .npy file to the chosen rows, on the GPU and, at A, on two threads of the CPU."""
+    with tempfile.TemporaryDirectory() as folder:
+
+        def timed(name: str, x: np.ndarray, words: str, runs: int = 2) -> None:
+            file = pathlib.Path(folder, "x.npy")
+            np.save(file, x)
+            times, phases = [], ""
+            for _ in range(runs):
+                start = time.perf_counter()
+                arguments = [str(command), *words.split(), str(file), "--timing", "-o", str(file.with_name("o.npy"))]
+                ran = subprocess.run(arguments, check=True, capture_output=True, text=True)
+                times.append(time.perf_counter() - start)
+                phases = ran.stderr.strip().split("\n")[-1]
+            told = " ".join(f"{seconds:.2f}" for seconds in times)
+            print(f"{name:<44}{min(times):>8.2f}  ({told}; last: {phases})", flush=True)
+
+        print(f"{'whole command':<44}{'seconds':>8}", flush=True)
+        for dim in dims:
+            x = np.random.default_rng(dim).standard_normal((rows, dim))
+            words = f"herd -n 1000 --embedding exact --scale none --bandwidth {LENGTHS.get(dim, (2.0 * dim) ** 0.5)} --device gpu"
+            timed(f"1,000 of {rows:,} x {dim}, all pairs", x, words)
+        x = mixture(np.random.default_rng(ord("A")), 100_000, 5)
+        for name, words in [("GPU", "--device gpu"), ("two threads of the CPU", "--threads 2")]:
+            timed(f"thin at A, {name}", x, f"thin -n 1000 --scale none --bandwidth 1.5 {words}")
+        x = np.random.default_rng(7).standard_normal((10 * rows, 57), dtype=np.float32)
+        words = "herd -n 1000 --unique --scale none --bandwidth 10 --device gpu"
+        timed(f"1,000 of {10 * rows:,} x 57 (f32 file), landmarks", x, words)
+
+
 def main() -> None:
     """Prints one table for all dimensions."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -145,8 +178,13 @@ def main() -> None:
     parser.add_argument("--dims", type=int, nargs="+", default=[2, 5, 57])
     parser.add_argument("--runs", type=int, default=2, help="timed runs of the others; of ours there are three")
     default = ROOT / "target" / "release" / "examples" / "timings"
+    command = ROOT / "target" / "release" / "supersample"
+    parser.add_argument("--command", type=pathlib.Path, default=command, help="our command")
+    parser.add_argument("--only", choices=["means", "others", "commands"], help="ours, the others, or whole commands alone")
     parser.add_argument("--timings", type=pathlib.Path, default=default, help="our program")
     options = parser.parse_args()
+    if options.only == "commands":
+        return whole_commands(options.command.resolve(), options.rows, options.dims)
     print(f"{'program':<32}{'rows':>10}{'d':>5}{'seconds':>11}{'worst error':>14}", flush=True)
     for dim in options.dims:
         length = LENGTHS.get(dim, (2.0 * dim) ** 0.5)
@@ -157,7 +195,8 @@ def main() -> None:
             lambda x=x, length=length: in_jax(x, length, options.runs),
             lambda x=x, length=length: in_keops(x, length, options.runs),
         ]
-        for program in programs:
+        chosen = {"means": programs[:1], "others": programs[1:]}.get(options.only, programs)
+        for program in chosen:
             try:
                 rows = program()
             except ImportError as error:
@@ -165,6 +204,8 @@ def main() -> None:
                 continue
             for name, seconds, error in rows:
                 print(f"{name:<32}{len(x):>10}{dim:>5}{seconds:>11.4f}{error:>14.1e}", flush=True)
+    if options.only is None:
+        whole_commands(options.command.resolve(), options.rows, options.dims)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """A million rows and more: us beside those who go that far, one shape at a time. Time, peak memory, and the MMD by mmd.py.
 
-    python3 bench/peers/large.py F            10⁶ × 5 (G: 10⁶ × 57; H: 10⁶ × 384 in f32; I: 10⁷ × 10, Parquet)
+    python3 bench/peers/large.py F            10⁶ × 5 (G: 10⁶ × 57; H: 10⁶ × 384 in f32; I: 10⁷ × 10, Parquet; J and K: 262,144 × 5 and × 57)
     python3 bench/peers/large.py F --quick    a fiftieth of the rows and a tenth of the points: does the tool work?
     python3 bench/peers/large.py F --exact    and our own herding over all pairs (minutes at F and G, an hour at H, a day at I)
+    python3 bench/peers/large.py F --peers "Compress++"   random rows and this one alone, of those we are compared with
     python3 bench/peers/large.py --table      the tables of the runs so far
 
 Everybody gets the same rows, kernel and number of points and runs in a process of its own. Of us it is the whole command, from
@@ -28,8 +29,12 @@ SHAPES = {
     "G": {"kind": "heavy", "n": 1_000_000, "d": 57, "bandwidth": 10.0, "T": 1000},
     "H": {"kind": "embedding", "n": 1_000_000, "d": 384, "bandwidth": 1.0, "T": 500, "single": True},
     "I": {"kind": "mixture", "n": 10_000_000, "d": 10, "bandwidth": 3.0, "T": 1000, "parquet": True, "memory": "1G"},
+    # As many rows as Compress++ takes without leaving any out, and as many as it gives.
+    "J": {"kind": "mixture", "n": 262_144, "d": 5, "bandwidth": 1.5, "T": 512},
+    "K": {"kind": "heavy", "n": 262_144, "d": 57, "bandwidth": 10.0, "T": 512},
 }
-TITLES = {"F": "mixture of ten normals", "G": "white, heavy-tailed", "H": "like text embeddings, f32", "I": "Parquet, 1 GiB"}
+TITLES = {"F": "mixture of ten normals", "G": "white, heavy-tailed", "H": "like text embeddings, f32", "I": "Parquet, 1 GiB",
+          "J": "mixture of ten normals", "K": "white, heavy-tailed"}
 OURS = {"herd": ["herd"], "thin": ["thin"]}
 PEERS = {
     "Compress++": ["herd_compress.py"],
@@ -112,11 +117,13 @@ def measure(name, args):
         if args.exact:
             found["supersample herd, all pairs"] = ours(command, name, shape, folder, "herd", ["--embedding", "exact"])
         for who in PEERS:
-            if (name, who) in TOO_SLOW and not args.quick:
+            is_wanted = args.peers is None or who in (*args.peers.split(","), "random rows")
+            if not is_wanted or ((name, who) in TOO_SLOW and not args.quick):
                 continue
             found[who] = peer(name, shape, folder, who)
             say(f"  {who}: " + (f"{found[who]['seconds']:.2f} s" if found[who] else f"more than {LIMIT:.0f} s"))
-        given = len(pathlib.Path(found["Compress++"]["picks"]).read_text().split()) if found["Compress++"] else shape["T"]
+        compressed = found.get("Compress++")
+        given = len(pathlib.Path(compressed["picks"]).read_text().split()) if compressed else shape["T"]
         if given != shape["T"]:
             found[f"supersample thin, {given:,} points"] = ours(command, name, shape, folder, "thin", [], given)
         done = {who: result for who, result in found.items() if result}
@@ -158,9 +165,10 @@ def table(name, results):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("shape", nargs="?", choices=[*SHAPES], help="one of F, G, H, I")
+    parser.add_argument("shape", nargs="?", choices=[*SHAPES], help="one of " + ", ".join(SHAPES))
     parser.add_argument("--quick", action="store_true", help="small inputs")
     parser.add_argument("--exact", action="store_true", help="our own herding over all pairs as well")
+    parser.add_argument("--peers", help="beside random rows only these, of " + ", ".join(PEERS) + " (default: all)")
     parser.add_argument("--threads", type=int, help="for everybody (default: all cores this process may use)")
     parser.add_argument("--folder", help="for the inputs, up to 3 GB (default: the system's for temporary files)")
     parser.add_argument("--table", action="store_true", help="print the tables of the runs so far")

@@ -2,10 +2,10 @@
 
 use anyhow::Result;
 use supersample::Points;
+use supersample::linalg::{cholesky, solve_lower};
 use supersample::target::GaussianMixture;
 
 use crate::densities::{PLANE_BANDWIDTH, PLANE_SEED, STARTS_SEED, herd, plane};
-use crate::linear::{cholesky, solve};
 use crate::plot::{Axis, Figure, GREY, Mark, PURPLE, Panel, RED, Shape, contour};
 use crate::report::{Finding, Report, Table};
 
@@ -67,8 +67,9 @@ fn missed_modes(mixture: &GaussianMixture, points: &Points) -> usize {
     let is_missed = |&i: &usize| {
         let factor = cholesky(mixture.covariance(i), 2).expect("a mixture has definite covariances");
         points.rows().all(|x| {
-            let gap: Vec<f64> = x.iter().zip(mixture.means().row(i)).map(|(a, m)| a - m).collect();
-            let squared: f64 = gap.iter().zip(solve(&factor, &gap)).map(|(a, b)| a * b).sum();
+            let mut gap: Vec<f64> = x.iter().zip(mixture.means().row(i)).map(|(a, m)| a - m).collect();
+            solve_lower(&factor, &mut gap);
+            let squared: f64 = gap.iter().map(|a| a * a).sum();
             squared > REACH * REACH
         })
     };

@@ -1,9 +1,9 @@
 //! A Halton set for a Gaussian mixture: the quasi-Monte Carlo rival of figure 3.
 
+use supersample::linalg::cholesky;
 use supersample::target::GaussianMixture;
 use supersample::{Points, Result};
 
-use crate::linear::cholesky;
 use crate::normal::quantile;
 
 const PRIMES: [u64; 12] = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37];

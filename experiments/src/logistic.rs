@@ -2,7 +2,7 @@
 
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, linalg::general_mat_mul, s};
 
-use crate::linear::{cholesky, inverse, solve};
+use supersample::linalg::{cholesky, inverse, solve};
 
 /// Rows of the data in one block of the likelihood: with 25 chains a block of margins is 25 KiB, and stays in the
 /// first-level cache between the matrix product that writes it and the pass that reads it.
@@ -87,7 +87,8 @@ impl LogisticPosterior {
         loop {
             let (gradient, precision) = self.gradient_and_precision(&mode);
             let factor = cholesky(&precision, dim).expect("the prior makes the precision definite");
-            let step = solve(&factor, &gradient);
+            let mut step = gradient.clone();
+            solve(&factor, &mut step);
             let moved = |share: f64| mode.iter().zip(&step).map(|(m, s)| m + share * s).collect::<Vec<f64>>();
             let mut share = 1.0;
             while self.log_density(&moved(share)) < value && share > 1e-6 {

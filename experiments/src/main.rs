@@ -10,7 +10,6 @@ mod fig5;
 mod fig6;
 mod functions;
 mod halton;
-mod linear;
 mod logistic;
 mod metropolis;
 mod normal;

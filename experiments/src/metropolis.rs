@@ -5,8 +5,8 @@ use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64;
 use rayon::prelude::*;
+use supersample::linalg::cholesky;
 
-use crate::linear::cholesky;
 use crate::logistic::{Laplace, LogisticPosterior};
 
 /// Chains that share a matrix product. Groups are the unit of parallel work and fixed, so threads change nothing.

@@ -5,9 +5,8 @@
 //! value is given together with its distance to the rule with fewer nodes.
 
 use rayon::prelude::*;
+use supersample::linalg::symmetric_eigen;
 use supersample::target::GaussianMixture;
-
-use crate::linear::symmetric_eigen;
 
 /// Nodes on each axis: 12⁵ = 248 832 points a component in five dimensions.
 const NODES: usize = 12;

@@ -1,6 +1,6 @@
 //! PCA whitening: centre, turn to the principal axes, divide each by its standard deviation.
 
-use crate::linear::symmetric_eigen;
+use supersample::linalg::symmetric_eigen;
 
 /// Axes whose variance is below this share of the largest carry rounding only, and are dropped.
 const NEGLIGIBLE: f64 = 1e-12;

@@ -8,9 +8,9 @@
 >>> best.mmd < result.mmd < ss.mmd(draws, draws[::20])
 True
 
-`sample` places points for a `GaussianMixture`, `supersample.stein` chooses by the score of any density,
-`Herder` picks one by one, `evaluate` says how good any subset is,
-`supersample.arviz` thins posteriors with all their groups, and `SuperSampler` is the estimator for scikit-learn.
+`sample` places points for a `GaussianMixture`, `supersample.stein` chooses by the score of any density, `Herder` picks
+one by one, `evaluate` says how good any subset is, `supersample.arviz` thins posteriors with all their groups,
+`supersample.dask` works where rows lie on many machines, and `SuperSampler` is the estimator for scikit-learn.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from .kernels import IMQ, Energy, Gaussian, Kernel, Laplace, Linear, Matern12, M
 
 if TYPE_CHECKING:
     from . import arviz as arviz
+    from . import dask as dask
     from .sklearn import SuperSampler
 
 __all__ = [
@@ -71,13 +72,13 @@ def __getattr__(name: str) -> Any:
         from .sklearn import SuperSampler
 
         return SuperSampler
-    if name == "arviz":
+    if name in ("arviz", "dask"):
         from importlib import import_module
 
-        return import_module(".arviz", __name__)
+        return import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    modules = {"__doc__", "__file__", "__name__", "__path__", "arviz", "kernels"}
+    modules = {"__doc__", "__file__", "__name__", "__path__", "arviz", "dask", "kernels"}
     return sorted({*__all__, *modules})

@@ -17,18 +17,16 @@ from ._advice import missed, tell
 from ._functions import Matched, as_weight
 from ._inputs import Table, as_count, as_table, as_vector, explained, is_id
 from ._numbers import counted
-from ._progress import reporting
-from ._result import PoolResult, Refinement, background
+from ._progress import LONG, duration, reporting
+from ._result import PoolResult, background, result_of
 from ._types import Listener
 from ._warnings import warn
-from .kernels import Kernel, known_kernel, native_kernel
+from .kernels import Kernel, native_kernel
 
 #: Bytes of numbers in a batch, and the fewest and most rows of one.
 _BATCH_BYTES, _FEWEST, _MOST = 8 << 20, 1024, 65_536
 #: Memory for batches and for Python itself, of what `max_memory` allows.
 _READING_BYTES = 96 << 20
-#: A pass that will take longer than this many seconds is told of beforehand, unless there is a bar.
-_LONG = 20.0
 #: Rows that are remembered for plots.
 _BACKGROUND = 10_000
 
@@ -106,7 +104,7 @@ def as_batches(x: Any, sample_weight: Any, log_weight: Any, what: str = "x") -> 
     elif _is_reader(x):
         batches = _spooled((_arrow_batch(x.schema, batch, what) for batch in x), what)
     elif hasattr(x, "__next__"):
-        batches = _spooled((_item(item, what) for item in x), what)
+        batches = _spooled((batch_table(item, f"a batch of {what}") for item in x), what)
     elif callable(x) and not hasattr(x, "columns") and not hasattr(x, "__array__"):
         batches = _of_function(x, what)
     else:
@@ -161,13 +159,12 @@ def _arrow_batch(schema: Any, batch: Any, what: str) -> Table:
     return as_table(pa.Table.from_batches([batch]), what)
 
 
-def _item(item: Any, what: str) -> Table:
-    """One batch of an iterator: rows, or a pair of rows and their weights."""
+def batch_table(item: Any, what: str) -> Table:
+    """One batch: rows, or a pair of rows and their weights."""
     if isinstance(item, tuple) and len(item) == 2 and np.ndim(item[1]) == 1:
-        table = as_table(item[0], f"a batch of {what}")
-        weights = as_vector(item[1], f"the weights of a batch of {what}")
+        table, weights = as_table(item[0], what), as_vector(item[1], f"the weights of {what}")
         return Table(table.values, table.names, table.unused, weights=weights)
-    return as_table(item, f"a batch of {what}")
+    return as_table(item, what)
 
 
 def _of_function(make: Callable[[], Any], what: str) -> Batches:
@@ -175,7 +172,7 @@ def _of_function(make: Callable[[], Any], what: str) -> Batches:
         made = make()
         if not hasattr(made, "__iter__") or isinstance(made, np.ndarray):
             raise TypeError(f"{what} is a function that gave {type(made).__name__}; let it give an iterator of batches")
-        return (_item(item, what) for item in made)
+        return (batch_table(item, f"a batch of {what}") for item in made)
 
     first = next(tables(), None)
     if first is None:
@@ -262,6 +259,7 @@ def choose(
     bandwidth: object,
     scale: str,
     precision: str,
+    device: str,
     progress: bool | Listener | None,
 ) -> PoolResult:
     """Chooses from a uniform sample of the rows, to match all of them: a pass for the sample, one for the mean
@@ -279,12 +277,13 @@ def choose(
             marginals=matched.marginals,
             landmarks=None if choice.landmarks is None else as_count(choice.landmarks, "landmarks", 1),
             seed=choice.seed,
+            device=device,
         )
         drawn = _native.gathered(samples)
         if drawn is not None:
             sums = _native.landmark_sums(samples, choice.n, choice.threads)
             what = f"comparing {counted(total, 'row')} with {counted(sums.landmarks, 'landmark')}"
-            _summed(batches, samples, sums, total, choice.threads, listener, what)
+            _summed(batches, sums, total, choice.threads, listener, what)
             _native.project_on(samples, sums, choice.threads)
         unmeasured = _native.choose_from_pool(
             samples,
@@ -301,11 +300,19 @@ def choose(
         at_chosen = None
         if drawn is not None:
             at_chosen, what = unmeasured.sums(samples), f"comparing {counted(total, 'row')} with those chosen"
-            _summed(batches, samples, at_chosen, total, choice.threads, listener, what)
+            _summed(batches, at_chosen, total, choice.threads, listener, what)
         chosen = unmeasured.measured(samples, at_chosen, choice.threads)
     tell(chosen.advice, batches.names)
     missed(chosen, len(chosen.rows), choice.n, choice.tol, choice.worth)
-    return _result(batches, samples, chosen, total, scale, matched)
+    return pool_result(
+        samples,
+        chosen,
+        rows=total,
+        names=batches.names,
+        unused=batches.unused,
+        scale=scale,
+        lowered=matched.lowered(),
+    )
 
 
 def _gathered(
@@ -338,7 +345,6 @@ def _pool_rows(pool_rows: Any, max_memory: Any, columns: int, choice: Choice) ->
 
 def _summed(
     batches: Batches,
-    samples: _native.Samples,
     sums: _native.PassSums,
     total: int,
     threads: int | None,
@@ -348,54 +354,49 @@ def _summed(
     """One more pass; one that will take long is told of when its first batches are through."""
     done, begun, is_told = 0, time.monotonic(), listener is not None
     for batch in batches.begin():
-        sums.update(samples, batch.values, batch.weights, batch.log_weights, threads)
+        sums.update(batch.values, batch.weights, batch.log_weights, threads)
         done += len(batch.values)
         if listener is not None:
             listener("summing", done, total)
         passed = time.monotonic() - begun
         if not is_told and passed > 0.5:
             is_told, left = True, passed * (total - done) / done
-            if left > _LONG:
-                warn(f"{what} will take about {_duration(left)} more; progress=True shows how far it is")
+            if left > LONG:
+                warn(f"{what} will take about {duration(left)} more; progress=True shows how far it is")
     if done != total:
         message = f"there were {total} rows in the first pass and {done} in a later one; give the same each time"
         raise ValueError(message)
 
 
-def _duration(seconds: float) -> str:
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"
-
-
-def _result(
-    batches: Batches, samples: _native.Samples, chosen: _native.Chosen, total: int, scale: str, matched: Matched
+def pool_result(
+    samples: _native.Samples,
+    chosen: _native.Chosen,
+    *,
+    rows: int,
+    names: tuple[str, ...] | None,
+    unused: tuple[str, ...],
+    scale: str,
+    lowered: str,
+    kind: type[PoolResult] = PoolResult,
+    **more: Any,
 ) -> PoolResult:
-    drawn, shares, refinement = _native.gathered(samples), samples.shares, chosen.refinement
-    places = np.arange(total) if drawn is None else drawn[1]
+    """What was chosen from a pool as a result, of this kind and with more fields if it has some."""
+    drawn, shares = _native.gathered(samples), samples.shares
+    places = np.arange(rows) if drawn is None else drawn[1]
     some = np.arange(0, len(places), -(-len(places) // _BACKGROUND))
     some_shares = None if shares is None else shares[some] / shares[some].sum()
-    count = len(chosen.rows)
-    return PoolResult(
+    return result_of(
+        samples,
+        chosen,
         indices=places[chosen.rows],
         points=_native.pool_points(samples, chosen.rows),
-        weights=np.full(count, 1 / count),
-        error=chosen.error,
-        mmd=chosen.mmd,
-        mmd_error=chosen.mmd_error,
-        landmarks=chosen.landmarks,
-        worth=chosen.worth,
-        cdf=chosen.cdf,
-        functions=chosen.functions,
-        lowered=matched.lowered(),
-        kernel=known_kernel(*samples.kernel),
-        ended=chosen.ended,
-        rows=total,
+        pool_rows=None if drawn is None else len(places),
+        rows=rows,
+        names=names,
+        unused=unused,
         scale=scale,
-        precision=samples.precision,
-        names=batches.names,
-        unused=batches.unused,
-        weighted=shares is not None,
-        refinement=None if refinement is None else Refinement(**refinement),
+        lowered=lowered,
+        kind=kind,
         _data=background(_native.pool_points(samples, some), some_shares),
+        **more,
     )

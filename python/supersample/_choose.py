@@ -14,6 +14,7 @@ from ._functions import Matched, matching
 from ._inputs import (
     Table,
     as_count,
+    as_device,
     as_goal,
     as_rows,
     as_rule,
@@ -25,9 +26,9 @@ from ._inputs import (
     weighted,
 )
 from ._progress import reporting
-from ._result import PoolResult, Refinement, background
-from ._types import Bandwidth, Embedding, Listener, Precision, Scale, Weights
-from .kernels import Kernel, known_kernel
+from ._result import PoolResult, background, result_of
+from ._types import Bandwidth, Device, Embedding, Listener, Precision, Scale, Weights
+from .kernels import Kernel
 
 
 def herd(
@@ -53,6 +54,7 @@ def herd(
     max_memory: int | str | None = None,
     threads: int | None = None,
     precision: Precision = "mixed",
+    device: Device = "cpu",
     progress: bool | Listener | None = None,
 ) -> PoolResult:
     """Chooses `n` rows of `x` one after the other by kernel herding; any prefix of them is good too.
@@ -110,6 +112,9 @@ def herd(
         depend on it.
     precision
         Kernel values in single precision where that is safe (mixed), or in double throughout (double).
+    device
+        Where long sums run: cpu, or gpu, the first NVIDIA GPU of the machine. Without one, or without its driver, a
+        RuntimeError says so before anything is done.
     progress
         True for a bar, or a function of (phase, done, total); at the end it is told ("done", total, total).
 
@@ -123,13 +128,14 @@ def herd(
     ('tolerance', True)
     """
     n, tol, worth, rule = as_size(n, num_samples), as_goal(tol, "tol"), as_goal(worth, "worth"), as_rule(weights)
+    as_device(device)
     if pool_rows is not None or max_memory is not None or _batches.is_stream(x):
         exact = "exact" if embedding == "exact" else None
         _batches.refuse(weights=None if rule == "equal" else rule, functions=functions, embedding=exact)
         return _batches.choose(
             _batches.as_batches(x, sample_weight, log_weight),
             _batches.Choice(
-                n=_limit(n, tol, worth),
+                n=limit_of(n, tol, worth),
                 tol=tol,
                 worth=worth,
                 thinning=False,
@@ -146,14 +152,23 @@ def herd(
             bandwidth=bandwidth,
             scale=scale,
             precision=precision,
+            device=device,
             progress=progress,
         )
-    table, limit = weighted(as_table(x), sample_weight, log_weight), _limit(n, tol, worth)
+    table, limit = weighted(as_table(x), sample_weight, log_weight), limit_of(n, tol, worth)
     table, matched = matching(table, marginals, functions, functions_weight)
     samples = prepared(
-        table, kernel, bandwidth, scale, precision, matched=matched, embedding=embedding, landmarks=landmarks
+        table,
+        kernel,
+        bandwidth,
+        scale,
+        precision,
+        matched=matched,
+        embedding=embedding,
+        landmarks=landmarks,
+        device=device,
     )
-    with reporting(progress) as listener:
+    with reporting(progress, len(table.values)) as listener:
         chosen = _native.herd(
             samples,
             limit,
@@ -199,6 +214,7 @@ def thin(
     max_memory: int | str | None = None,
     threads: int | None = None,
     precision: Precision = "mixed",
+    device: Device = "cpu",
     progress: bool | Listener | None = None,
 ) -> PoolResult:
     """Chooses the best `n` rows of `x` as a set: herding, then swaps until none helps, then a search.
@@ -241,6 +257,7 @@ def thin(
     True
     """
     n, tol, worth, rule = as_size(n, num_samples), as_goal(tol, "tol"), as_goal(worth, "worth"), as_rule(weights)
+    as_device(device)
     if pool_rows is not None or max_memory is not None or _batches.is_stream(x):
         _batches.refuse(
             weights=None if rule == "equal" else rule,
@@ -254,7 +271,7 @@ def thin(
         return _batches.choose(
             _batches.as_batches(x, sample_weight, log_weight),
             _batches.Choice(
-                n=_limit(n, tol, worth),
+                n=limit_of(n, tol, worth),
                 tol=tol,
                 worth=worth,
                 thinning=True,
@@ -271,6 +288,7 @@ def thin(
             bandwidth=bandwidth,
             scale=scale,
             precision=precision,
+            device=device,
             progress=progress,
         )
     table = weighted(as_table(x), sample_weight, log_weight)
@@ -280,7 +298,7 @@ def thin(
     labels, group_of, quota_of = _grouped(groups, quotas)
     if n is None and quota_of is not None:
         n = sum(quota_of)
-    limit = _limit(n, tol, worth)
+    limit = limit_of(n, tol, worth)
     samples = prepared(
         table,
         kernel,
@@ -291,8 +309,9 @@ def thin(
         embedding=embedding,
         landmarks=landmarks,
         seed=as_count(seed, "seed", 0),
+        device=device,
     )
-    with reporting(progress) as listener, explained(table.names, labels=labels):
+    with reporting(progress, len(table.values)) as listener, explained(table.names, labels=labels):
         chosen = _native.thin(
             samples,
             limit,
@@ -315,7 +334,8 @@ def thin(
     return result
 
 
-def _limit(n: int | None, tol: float | None, worth: float | None) -> int | None:
+def limit_of(n: int | None, tol: float | None, worth: float | None) -> int | None:
+    """How many rows at most, where a number was given; an error where nothing would end the choosing."""
     if n is None:
         if tol is None and worth is None:
             raise ValueError("say how many: a number n, an error tol, or a number of independent draws worth")
@@ -363,33 +383,16 @@ def as_result(
     table: Table, samples: _native.Samples, chosen: _native.Chosen, scale: str, matched: Matched
 ) -> PoolResult:
     """What the native module has chosen as a result."""
-    indices, shares, refinement = chosen.rows, samples.shares, chosen.refinement
-    return PoolResult(
-        indices=indices,
-        points=table.values[indices],
-        weights=equal_unless(chosen.weights, len(indices)),
-        error=chosen.error,
-        mmd=chosen.mmd,
-        mmd_error=chosen.mmd_error,
-        landmarks=chosen.landmarks,
-        worth=chosen.worth,
-        cdf=chosen.cdf,
-        functions=chosen.functions,
-        lowered=matched.lowered(),
-        kernel=known_kernel(*samples.kernel),
-        ended=chosen.ended,
+    return result_of(
+        samples,
+        chosen,
+        indices=chosen.rows,
+        points=table.values[chosen.rows],
         rows=len(table.values),
-        scale=scale,
-        precision=samples.precision,
         names=table.names,
         unused=table.unused,
-        weighted=shares is not None,
-        refinement=None if refinement is None else Refinement(**refinement),
-        _data=background(table.values, shares),
-        _sample_weight=shares,
+        scale=scale,
+        lowered=matched.lowered(),
+        _data=background(table.values, samples.shares),
+        _sample_weight=samples.shares,
     )
-
-
-def equal_unless(weights: NDArray[np.float64] | None, count: int) -> NDArray[np.float64]:
-    """The weights that were found, or equal ones."""
-    return np.full(count, 1 / count) if weights is None else weights

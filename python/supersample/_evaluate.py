@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from . import _native
 from ._functions import Matched, named, split
-from ._inputs import Table, as_table, as_threads, as_vector, explained, matched, prepared, weighted
+from ._inputs import Table, as_device, as_table, as_threads, as_vector, explained, matched, prepared, weighted
 from ._mixture import GaussianMixture, as_mixture, gaussian_lengths
 from ._numbers import aligned, counted, is_all, ordinal, significant, with_error, with_spread
 from ._progress import reporting
 from ._result import Result
-from ._types import Bandwidth, Embedding, Listener, Precision, Scale
+from ._types import Bandwidth, Device, Embedding, Listener, Precision, Scale
 from ._warnings import warn
 from .kernels import Kernel, known_kernel
 
@@ -37,6 +37,7 @@ def mmd(
     precision: Precision = "mixed",
     embedding: Embedding = "auto",
     landmarks: int | None = None,
+    device: Device = "cpu",
     progress: bool | Listener | None = None,
 ) -> float:
     """The maximum mean discrepancy between `x` and `y`.
@@ -50,8 +51,8 @@ def mmd(
     given; for other points they are gaussian, median and sd. Scaling and the median bandwidth are taken from `x`, so
     `mmd(x, y)` is not `mmd(y, x)`: to compare several sets keep `x`, or give `scale="none"` and a bandwidth. A mixture
     is not scaled, and its median is that of `sample`. The rows of `x` are compared in single precision where that is
-    safe, which leaves the MMD right to one part in a thousand, unless `precision` is "double". `embedding` and
-    `landmarks` as in `herd`: more than 100,000 rows are compared with landmarks.
+    safe, which leaves the MMD right to one part in a thousand, unless `precision` is "double". `embedding`,
+    `landmarks` and `device` as in `herd`: more than 100,000 rows are compared with landmarks.
 
     >>> import numpy as np, supersample as ss
     >>> x = np.random.default_rng(0).normal(size=(500, 2))
@@ -65,22 +66,27 @@ def mmd(
     if isinstance(x, GaussianMixture) or hasattr(x, "covariance_type"):
         if sample_weight is not None or log_weight is not None:
             raise ValueError("sample_weight has no effect on a mixture; leave it out")
+        if device != "cpu":
+            raise ValueError("device has no effect on a mixture; leave it out")
         target = as_mixture(x)
-        points, shares = _weighted(y, weights, None, target.means.shape[1])
+        points, shares = subset_of(y, weights, None, target.means.shape[1])
         # Lengths of a result that was scaled are in other units than those of a mixture, which is not.
         own = y if isinstance(y, Result) and y.scale == "none" else None
-        kernel, bandwidth, _ = _geometry(own, kernel, bandwidth, scale)
+        kernel, bandwidth, _ = geometry_of(own, kernel, bandwidth, scale)
         lengths = gaussian_lengths(kernel, bandwidth) or [target._native.median(1000, 0)]
         return target._native.mmd(lengths, points, shares, threads)
+    as_device(device)
     table = _target(x, y, sample_weight, log_weight)
-    points, shares = _weighted(y, weights, table.names, table.values.shape[1])
-    kernel, bandwidth, scale = _geometry(y, kernel, bandwidth, scale)
-    samples = prepared(table, kernel, bandwidth, scale, precision, embedding=embedding, landmarks=landmarks)
+    points, shares = subset_of(y, weights, table.names, table.values.shape[1])
+    kernel, bandwidth, scale = geometry_of(y, kernel, bandwidth, scale)
+    samples = prepared(
+        table, kernel, bandwidth, scale, precision, embedding=embedding, landmarks=landmarks, device=device
+    )
     with reporting(progress) as listener, explained(table.names, "y"):
         return _native.mmd(samples, points, shares, threads, listener)
 
 
-def _geometry(
+def geometry_of(
     y: Any, kernel: str | Kernel | None, bandwidth: Bandwidth | None, scale: Scale | None
 ) -> tuple[str | Kernel, Bandwidth, Scale]:
     """What is asked for, else what a result was chosen by, else the defaults of `herd`."""
@@ -103,7 +109,7 @@ def _target(x: Any, y: Any, sample_weight: Any, log_weight: Any) -> Table:
     return weighted(table, y._sample_weight, None)
 
 
-def _weighted(
+def subset_of(
     y: Any, weights: Any, names: tuple[str, ...] | None, columns: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
     """Points by the columns of these names, or by so many columns where they have none, and weights unless equal."""
@@ -282,13 +288,14 @@ def evaluate(
     precision: Precision = "mixed",
     embedding: Embedding = "auto",
     landmarks: int | None = None,
+    device: Device = "cpu",
     progress: bool | Listener | None = None,
 ) -> Evaluation:
     """How good the subset `y` of the rows `x` is, whoever made it, beside random rows and every k-th row.
 
     `y` are the rows themselves with `weights` that are divided by their sum, or a `Result`, whose weights are used as
     they are; columns are matched and kernel, bandwidth, scale, precision and weights of rows are found as in `mmd`, and
-    `embedding` and `landmarks` are those of `herd`.
+    `embedding`, `landmarks` and `device` are those of `herd`.
     `functions` are numbers, one row for each row of `x`, where `y` is a `Result`, or names of columns that both have;
     distances do not use them.
 
@@ -298,15 +305,31 @@ def evaluate(
     >>> bool(found.mmd < found.random.min()), found.mean_error.shape, found.quantile_error.shape
     (True, (2,), (2, 5))
     """
+    as_device(device)
     table = _target(x, y, sample_weight, log_weight)
     table, what, of_subset = _with_functions(table, y, functions)
-    points, shares = _weighted(y, weights, table.names, table.values.shape[1])
-    kernel, bandwidth, scale = _geometry(y, kernel, bandwidth, scale)
+    points, shares = subset_of(y, weights, table.names, table.values.shape[1])
+    kernel, bandwidth, scale = geometry_of(y, kernel, bandwidth, scale)
     samples = prepared(
-        table, kernel, bandwidth, scale, precision, matched=what, embedding=embedding, landmarks=landmarks
+        table,
+        kernel,
+        bandwidth,
+        scale,
+        precision,
+        matched=what,
+        embedding=embedding,
+        landmarks=landmarks,
+        device=device,
     )
     with reporting(progress) as listener, explained(table.names, "y"):
         found = _native.evaluate(samples, points, shares, of_subset, as_threads(threads), listener)
+    return as_evaluation(found, samples, len(points), len(table.values), table.names)
+
+
+def as_evaluation(
+    found: _native.Evaluation, samples: _native.Samples, size: int, rows: int, names: tuple[str, ...] | None
+) -> Evaluation:
+    """What the native module has found of a subset of so many rows."""
     others = (found.random_typical, found.spaced_typical)
     random_typical, spaced_typical = (None if errors is None else TypicalErrors(**errors) for errors in others)
     return Evaluation(
@@ -317,8 +340,8 @@ def evaluate(
         random=found.random,
         spaced=found.spaced,
         spaced_worth=found.spaced_worth,
-        size=len(points),
-        rows=len(table.values),
+        size=size,
+        rows=rows,
         mean_error=found.mean_error,
         sd_error=found.sd_error,
         quantile_error=found.quantile_error,
@@ -329,7 +352,7 @@ def evaluate(
         random_typical=random_typical,
         spaced_typical=spaced_typical,
         kernel=known_kernel(*samples.kernel),
-        names=table.names or tuple(f"x{j + 1}" for j in range(table.values.shape[1])),
+        names=names or tuple(f"x{j + 1}" for j in range(len(found.mean_error))),
     )
 
 

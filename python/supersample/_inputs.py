@@ -109,6 +109,14 @@ def _matrix(x: NDArray[Any], what: str) -> NDArray[np.float64]:
         raise ValueError(f"{what} has shape {x.shape}, but two dimensions are needed; {advice}")
     if x.dtype.kind not in "fiub":
         raise TypeError(f"{what} has dtype {x.dtype}, which is not of real numbers; convert it first")
+    return _doubles(x)
+
+
+def _doubles(x: NDArray[Any]) -> NDArray[np.float64]:
+    """C-ordered doubles, where they lie if they can be used there."""
+    if x.size == 0:
+        # An array without numbers calls itself aligned wherever it lies.
+        return np.empty(x.shape)
     return np.require(np.asarray(x), dtype=np.float64, requirements=("C", "A"))
 
 
@@ -281,6 +289,7 @@ def prepared(
     embedding: str = "auto",
     landmarks: int | None = None,
     seed: int = 0,
+    device: str = "cpu",
 ) -> _native.Samples:
     """The samples made ready by the native module."""
     name, bandwidths = native_kernel(kernel, bandwidth)
@@ -313,8 +322,17 @@ def prepared(
             embedding=embedding,
             landmarks=None if landmarks is None else as_count(landmarks, "landmarks", 1),
             seed=seed,
+            device=device,
             known=known,
         )
+
+
+def as_device(device: object) -> str:
+    """The word for a device, which is there."""
+    if not isinstance(device, str):
+        raise TypeError(f"device is {device!r}; choose cpu or gpu")
+    _native.device_name(device)
+    return device
 
 
 def as_vector(x: Any, what: str) -> NDArray[np.float64]:
@@ -324,7 +342,7 @@ def as_vector(x: Any, what: str) -> NDArray[np.float64]:
         raise ValueError(f"{what} has shape {values.shape}; give one number for each row")
     if values.dtype.kind not in "fiub":
         raise TypeError(f"{what} has dtype {values.dtype}, which is not of real numbers")
-    return np.require(values, dtype=np.float64, requirements=("C", "A"))
+    return _doubles(values)
 
 
 def as_rows(x: Any, rows: int, what: str) -> NDArray[np.int64]:

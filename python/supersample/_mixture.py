@@ -10,10 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _native
 from ._advice import missed, tell
-from ._choose import equal_unless
 from ._inputs import as_count, as_goal, as_rule, as_table, as_threads, as_vector
 from ._progress import reporting
-from ._result import Result
+from ._result import Result, equal_unless
 from ._types import Bandwidth, Listener, Weights
 from ._warnings import warn
 from .kernels import Gaussian, Kernel, native_kernel

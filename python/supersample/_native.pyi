@@ -21,7 +21,9 @@ __all__ = [
     "Unmeasured",
     "check_kernel",
     "choose_from_pool",
+    "compared_with",
     "evaluate",
+    "evaluate_measured",
     "gathered",
     "herd",
     "instruction_set",
@@ -44,6 +46,7 @@ def check_kernel(name: str, bandwidths: list[float]) -> None: ...
 def kernel_values(
     name: str, bandwidths: list[float], x: NDArray[np.float64], y: NDArray[np.float64]
 ) -> NDArray[np.float64]: ...
+def device_name(name: str) -> str: ...
 
 @final
 class Samples:
@@ -63,6 +66,7 @@ class Samples:
         embedding: str,
         landmarks: int | None,
         seed: int = 0,
+        device: str = "cpu",
         known: NDArray[np.float64] | None = None,
     ) -> Samples: ...
     @property
@@ -127,14 +131,25 @@ class SteinPlaced:
 @final
 class Gatherer:
     def __new__(cls, columns: int, pool_rows: int, seed: int) -> Gatherer: ...
+    @staticmethod
+    def of_part(columns: int, pool_rows: int, share: float, seed: int, part: int) -> Gatherer: ...
+    @staticmethod
+    def from_bytes(bytes: bytes) -> Gatherer: ...
+    def to_bytes(self) -> bytes: ...
+    def merge(self, other: Gatherer) -> None: ...
     def update(
         self,
         x: NDArray[np.float64],
         sample_weight: NDArray[np.float64] | None,
         log_weight: NDArray[np.float64] | None,
+        threads: int | None = None,
     ) -> None: ...
     @property
     def rows(self) -> int: ...
+    @property
+    def drawn(self) -> int: ...
+    @property
+    def columns(self) -> int: ...
     def samples(
         self,
         *,
@@ -145,13 +160,21 @@ class Gatherer:
         marginals: float,
         landmarks: int | None,
         seed: int,
+        functions: int = 0,
+        functions_weight: float = 1.0,
+        device: str = "cpu",
     ) -> Samples: ...
 
 @final
 class PassSums:
+    @staticmethod
+    def from_bytes(bytes: bytes) -> PassSums: ...
+    def to_bytes(self) -> bytes: ...
+    def numbers(self) -> NDArray[np.float64]: ...
+    def add_numbers(self, numbers: NDArray[np.float64]) -> None: ...
+    def at(self, samples: Samples, points: NDArray[np.float64]) -> PassSums: ...
     def update(
         self,
-        samples: Samples,
         x: NDArray[np.float64],
         sample_weight: NDArray[np.float64] | None,
         log_weight: NDArray[np.float64] | None,
@@ -159,6 +182,8 @@ class PassSums:
     ) -> None: ...
     @property
     def landmarks(self) -> int: ...
+    @property
+    def points(self) -> int: ...
 
 @final
 class Unmeasured:
@@ -208,6 +233,7 @@ class LandmarkSums:
     def norm(self) -> tuple[float | None, float | None, float | None]: ...
 
 def pool_rows(limit: int, columns: int, n: int | None, *, thinning: bool) -> int: ...
+def compared_with(rows: int, n: int | None, landmarks: int | None) -> int: ...
 def gathered(samples: Samples) -> tuple[int, NDArray[np.int64]] | None: ...
 def pool_points(samples: Samples, rows: NDArray[np.int64]) -> NDArray[np.float64]: ...
 def landmark_sums(samples: Samples, n: int | None, threads: int | None) -> PassSums: ...
@@ -224,7 +250,16 @@ def choose_from_pool(
     seed: int,
     threads: int | None,
     progress: _Listener,
+    kept: int | None = None,
 ) -> Unmeasured: ...
+def evaluate_measured(
+    samples: Samples,
+    points: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+    sums: PassSums,
+    threads: int | None,
+    progress: _Listener,
+) -> Evaluation: ...
 
 @final
 class Chosen:
@@ -240,6 +275,8 @@ class Chosen:
     def mmd_error(self) -> float | None: ...
     @property
     def landmarks(self) -> int | None: ...
+    @property
+    def pool_rows(self) -> int | None: ...
     @property
     def worth(self) -> float | None: ...
     @property

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
 from ._types import Listener
+from ._warnings import warn
 
 _WIDTH = 30
 _EVERY = 0.1
 #: The last phase that is told, when all is done.
 DONE = "done"
+#: What will take longer than this many seconds is told of beforehand, unless there is a bar.
+LONG = 20.0
+#: So many rows are done before anyone could be surprised.
+_FEW = 100_000
+#: Seconds of a phase by which the rest of it is foreseen.
+_SEEN = 0.5
 
 
 class _Drawn(Protocol):
@@ -98,11 +105,41 @@ def _clock(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes:02d}:{rest:02d}"
 
 
+def duration(seconds: float) -> str:
+    """About how long: 90 s, 12 min, 5 h."""
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"
+
+
+class Foresight:
+    """Listens where nobody else does, and warns once of a phase that will take long, from its first half second."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.clock = clock
+        self.phase = ""
+        self.start = 0.0
+        self.is_told = False
+
+    def __call__(self, phase: str, done: int, total: int) -> None:
+        now = self.clock()
+        if phase != self.phase:
+            self.phase, self.start = phase, now
+        passed = now - self.start
+        if self.is_told or passed < _SEEN or not 0 < done < total:
+            return
+        left = passed * (total - done) / done
+        if left > LONG:
+            self.is_told = True
+            warn(f"{phase} will take about {duration(left)} more; progress=True shows how far it is")
+
+
 @contextmanager
-def reporting(progress: bool | Listener | None) -> Iterator[Listener | None]:
-    """The listener that `progress` asks for, which is told the end as ("done", total, total)."""
+def reporting(progress: bool | Listener | None, rows: int = 0) -> Iterator[Listener | None]:
+    """The listener that `progress` asks for, which is told the end as ("done", total, total). Where nobody asks, and
+    there are many rows, one that warns of what will take long."""
     if progress is None or progress is False:
-        yield None
+        yield Foresight() if rows > _FEW else None
         return
     bar = _bar() if progress is True else None
     listener = bar or progress

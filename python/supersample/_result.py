@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from . import _native
 from ._inputs import is_posterior
 from ._numbers import counted, significant, with_error, worth_shown
-from .kernels import Kernel
+from .kernels import Kernel, known_kernel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -139,6 +140,8 @@ class Result:
     """The standard error of the MMD, where landmarks stand for the mean embedding; None where it is exact."""
     landmarks: int | None = None
     """How many landmarks there are; None where all rows were compared with each other."""
+    pool_rows: int | None = None
+    """How many rows, drawn at random, were chosen from; None where all could be chosen."""
     lowered: str = "joint"
     """What choosing has lowered: the MMD of the joint distribution alone, or with marginals and functions."""
     _data: NDArray[np.float64] | None = field(default=None)
@@ -307,6 +310,39 @@ class PoolResult(Result):
 
     indices: NDArray[np.int64]
     """The chosen rows, counted from 0."""
+
+
+def result_of(
+    samples: _native.Samples,
+    chosen: _native.Chosen,
+    *,
+    kind: type[PoolResult] = PoolResult,
+    **more: Any,
+) -> PoolResult:
+    """What the native module has chosen, with what it does not know: which rows these are, and of how many."""
+    refinement, count = chosen.refinement, len(chosen.rows)
+    more.setdefault("pool_rows", chosen.pool_rows)
+    return kind(
+        weights=equal_unless(chosen.weights, count),
+        error=chosen.error,
+        mmd=chosen.mmd,
+        mmd_error=chosen.mmd_error,
+        landmarks=chosen.landmarks,
+        worth=chosen.worth,
+        cdf=chosen.cdf,
+        functions=chosen.functions,
+        kernel=known_kernel(*samples.kernel),
+        ended=chosen.ended,
+        precision=samples.precision,
+        weighted=samples.shares is not None,
+        refinement=None if refinement is None else Refinement(**refinement),
+        **more,
+    )
+
+
+def equal_unless(weights: NDArray[np.float64] | None, count: int) -> NDArray[np.float64]:
+    """The weights that were found, or equal ones."""
+    return np.full(count, 1 / count) if weights is None else weights
 
 
 def background(values: NDArray[np.float64], weights: NDArray[np.float64] | None) -> NDArray[np.float64]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 Bandwidth = float | Sequence[float] | NDArray[Any] | Literal["median"]
 Embedding = Literal["auto", "exact", "landmarks"]
 Precision = Literal["mixed", "double"]
+Device = Literal["cpu", "gpu"]
 Scale = Literal["none", "sd", "mad", "aad", "pca"]
 Weights = Literal["equal", "simplex", "free"]
 #: A function of (phase, done, total).

@@ -21,7 +21,7 @@ from ._choose import herd, thin
 from ._evaluate import mmd
 from ._inputs import as_count
 from ._result import PoolResult
-from ._types import Bandwidth, Precision, Scale, Weights
+from ._types import Bandwidth, Device, Precision, Scale, Weights
 from .kernels import Kernel
 
 __all__ = ["SuperSampler"]
@@ -48,7 +48,7 @@ class SuperSampler(BaseEstimator):  # type: ignore[misc]
         Take as many rows of each class of `y` instead: one number for all, or a mapping from classes.
     search, random_state
         Of the search that `thin` ends with. The default seed is 0, so that results can be repeated; None draws one.
-    kernel, bandwidth, scale, weights, precision
+    kernel, bandwidth, scale, weights, precision, device
         As in `supersample.herd`.
     marginals, functions_weight
         How much each column's own distribution counts beside the joint one (None: 0.1 for `"thin"`, 0 for `"herd"`),
@@ -103,6 +103,7 @@ class SuperSampler(BaseEstimator):  # type: ignore[misc]
         random_state: Any = 0,
         n_jobs: int | None = None,
         precision: Precision = "mixed",
+        device: Device = "cpu",
         verbose: bool | int = False,
     ) -> None:
         self.n_samples = n_samples
@@ -119,6 +120,7 @@ class SuperSampler(BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.precision = precision
+        self.device = device
         self.verbose = verbose
 
     def fit(
@@ -148,7 +150,7 @@ class SuperSampler(BaseEstimator):  # type: ignore[misc]
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, values, dtype=np.float64)
         options: dict[str, Any] = {
-            name: getattr(self, name) for name in ("kernel", "bandwidth", "scale", "weights", "precision")
+            name: getattr(self, name) for name in ("kernel", "bandwidth", "scale", "weights", "precision", "device")
         }
         options |= {"sample_weight": sample_weight, "log_weight": log_weight}
         # A weight that has no functions is that of an estimator which is given some elsewhere.

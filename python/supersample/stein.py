@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 
 from . import _native
 from ._advice import missed, tell
-from ._choose import _grouped, _limit, as_result, equal_unless
+from ._choose import _grouped, as_result, limit_of
 from ._functions import Matched
 from ._inputs import Table, as_count, as_goal, as_rows, as_rule, as_size, as_table, as_threads, as_vector, explained
 from ._progress import reporting
-from ._result import PoolResult, Result
+from ._result import PoolResult, Result, equal_unless
 from ._types import Listener, Scale, Weights
 from ._warnings import warn
 from .kernels import known_kernel
@@ -106,7 +106,7 @@ def herd(
     True
     """
     n, tol, worth, rule = as_size(n, num_samples), as_goal(tol, "tol"), as_goal(worth, "worth"), as_rule(weights)
-    table, limit = as_table(x), _limit(n, tol, worth)
+    table, limit = as_table(x), limit_of(n, tol, worth)
     samples = _samples(table, scores, kernel, preconditioner, scale, log_density, regularise, second_derivatives, limit)
     with reporting(progress) as listener:
         chosen = _native.herd(
@@ -168,7 +168,7 @@ def thin(
     labels, group_of, quota_of = _grouped(groups, quotas)
     if n is None and quota_of is not None:
         n = sum(quota_of)
-    limit = _limit(n, tol, worth)
+    limit = limit_of(n, tol, worth)
     samples = _samples(table, scores, kernel, preconditioner, scale, log_density, regularise, second_derivatives, limit)
     with reporting(progress) as listener, explained(table.names, labels=labels):
         chosen = _native.thin(

@@ -11,6 +11,7 @@ import matplotlib
 import pytest
 import supersample as ss
 import supersample.arviz
+import supersample.dask
 import supersample.kernels
 import supersample.sklearn
 import supersample.stein
@@ -23,6 +24,7 @@ PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 PAGES = [
     "README.md",
+    "docs/dask.md",
     "docs/python.md",
     "docs/start/mcmc.md",
     "docs/start/ml.md",
@@ -45,7 +47,8 @@ def test_every_block_of_python_runs(page):
 
 
 def public():
-    for module in (ss, supersample.arviz, supersample.kernels, supersample.sklearn, supersample.stein):
+    modules = (ss, supersample.arviz, supersample.dask, supersample.kernels, supersample.sklearn, supersample.stein)
+    for module in modules:
         for name in module.__all__:
             item = getattr(module, name)
             yield f"{module.__name__}.{name}", item

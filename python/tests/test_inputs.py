@@ -204,6 +204,8 @@ OPTIONS = {
     "scale": ({"scale": "unit"}, ValueError, "'unit' is not a scale; choose none, sd, mad, aad or pca"),
     "weights": ({"weights": "best"}, ValueError, "weights is 'best'; choose equal, simplex or free"),
     "precision": ({"precision": "half"}, ValueError, "precision is 'half'"),
+    "device": ({"device": "tpu"}, ValueError, "'tpu' is not a device; choose cpu or gpu"),
+    "device of another type": ({"device": 0}, TypeError, "device is 0; choose cpu or gpu"),
     "threads": ({"threads": 0}, ValueError, "threads is 0"),
     "too many threads": ({"threads": 10**6}, ValueError, "at most 1024"),
     "weights of rows, count": ({"sample_weight": [1.0, 2.0]}, ValueError, "2 weights were given for 60 rows"),
@@ -224,6 +226,30 @@ def test_options_that_make_no_sense_are_refused(function, options, kind, words):
     with pytest.raises(kind) as refusal:
         function(X, **{"n": 5, **options})
     assert words in str(refusal.value)
+
+
+def test_a_gpu_that_is_not_there_is_an_error_of_one_sentence_before_any_work():
+    try:
+        name = ss._native.device_name("gpu")
+    except RuntimeError as refusal:
+        words = str(refusal)
+    else:
+        pytest.skip(f"this machine has {name}")
+    assert words.startswith("no GPU: ")
+    assert words.endswith("; the device cpu needs none")
+    untouched = iter([X])
+    for call in (
+        lambda: ss.herd(X, 5, device="gpu"),
+        lambda: ss.thin(X, 5, device="gpu"),
+        lambda: ss.thin(untouched, 5, device="gpu"),
+        lambda: ss.mmd(X, X[:5], device="gpu"),
+        lambda: ss.evaluate(X, X[:5], device="gpu"),
+    ):
+        with pytest.raises(RuntimeError, match="no GPU: ") as refusal:
+            call()
+        assert str(refusal.value) == words
+    assert next(untouched) is X
+    assert ss.herd(X, 5, device="cpu").indices.tolist() == ss.herd(X, 5).indices.tolist()
 
 
 def test_refusals_name_columns_and_groups_where_they_have_names():

@@ -238,6 +238,29 @@ def test_the_own_bar_is_drawn_to_its_end(monkeypatch, capsys):
     assert capsys.readouterr().err == ""
 
 
+def test_a_phase_that_will_take_long_is_told_of_once_and_beforehand():
+    from supersample._progress import Foresight, duration, reporting
+
+    now = 0.0
+    foresight = Foresight(lambda: now)
+    foresight("landmarks", 0, 10)
+    now = 1.0
+    foresight("landmarks", 9, 10)
+    foresight("comparing", 0, 1000)
+    now = 1.4
+    foresight("comparing", 1, 1000)
+    now = 2.0
+    with pytest.warns(ss.SupersampleWarning, match="comparing will take about 17 min more") as told:
+        foresight("comparing", 1, 1000)
+        now = 3.0
+        foresight("comparing", 2, 1000)
+    assert len(told) == 1
+    assert [duration(seconds) for seconds in (90, 720, 18_000)] == ["90 s", "12 min", "5 h"]
+    with reporting(None, 1_000_000) as many, reporting(None, 1000) as few:
+        assert isinstance(many, Foresight)
+        assert few is None
+
+
 def test_long_times_have_hours():
     from supersample._progress import _clock
 

@@ -206,6 +206,38 @@ fn precision_can_be_asked_for() {
 
 #[cfg(unix)]
 #[test]
+fn a_device_that_is_not_there_is_refused_before_anything_is_done() {
+    if let Ok(device) = supersample::Device::gpu() {
+        return println!("skipped: this machine has {}", device.name());
+    }
+    let desk = Desk::with_draws();
+    let before = desk.files();
+    for words in [
+        "herd draws.csv -n 5 --device gpu -o o.csv --checkpoint ck --json s.json",
+        "thin draws.csv -n 5 --device gpu -o o.csv",
+        "thin not-there.csv -n 5 --device gpu",
+        "eval draws.csv draws.csv --device gpu --json s.json",
+        "info draws.csv --device gpu",
+    ] {
+        let output = desk.run(words);
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{words}: {told}");
+        assert!(told.starts_with("supersample: no GPU: "), "{words}: {told}");
+        assert!(
+            told.ends_with("; the device cpu needs none\n") && told.lines().count() == 1,
+            "{words}: {told}"
+        );
+        assert_eq!(desk.files(), before, "{words}");
+    }
+    let (_, told) = desk.ran("herd draws.csv -n 5 --device cpu -o o.csv --json s.json");
+    assert!(told.starts_with("chose 5 of"), "{told}");
+    assert_eq!(json(&desk, "s.json")["device"], "cpu");
+    assert!(
+        desk.refused("draws.csv -n 5 --device tpu").contains("invalid value 'tpu' for '--device <DEVICE>'")
+    );
+}
+
+#[test]
 fn usage_has_the_name_that_the_program_was_called_by() {
     let desk = Desk::new();
     std::os::unix::fs::symlink(assert_cmd::cargo::cargo_bin!("supersample"), desk.path("ss")).unwrap();

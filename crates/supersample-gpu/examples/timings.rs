@@ -117,7 +117,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let points = Points::new(&device, shape, Rows::new(&values, dim), precision)?;
             let mu = completed(points.own_mean(None, None)?).to_vec()?;
             let (seconds, picks) = best_of(&device, 3, || {
-                let mut scores = Scores::new(points.clone(), &mu, None, true).expect("memory");
+                let mut scores = Scores::new(points.clone(), Vec::new(), &mu, None, true).expect("memory");
                 device.synchronize().expect("a device that works");
                 let start = Instant::now();
                 let picks = scores.herd(1.0, 1000, None).expect("a device that works");

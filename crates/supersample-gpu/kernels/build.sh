@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the PTX files of this folder from the CUDA sources beside it, with the nvcc on the PATH or in $NVCC.
+# Makes the PTX of this folder, packed by gzip, from the CUDA sources beside it, with the nvcc on the PATH or in $NVCC.
 # Each begins with a hash of the sources, by which a test knows whether it is current.
 set -eu
 cd "$(dirname "$0")"
@@ -12,6 +12,7 @@ finish() {
     { echo "// made by build.sh from sources with the hash $hash"; sed '/^[[:space:]]*\/\//d; /^$/d; s/^[[:space:]]*//; s/^\.version .*/.version 8.0/' "$1.raw"; } > "$1"
     rm "$1.raw"
     "${PTXAS:-ptxas}" -arch=sm_80 -o /dev/null "$1"
+    gzip -9nf "$1"
 }
 
 compile() { "$nvcc" -ptx -std=c++17 -O3 -arch=compute_80 ${NVCC_FLAGS:-} "$@"; }
@@ -31,7 +32,7 @@ Matern12 1 0
 Matern32 1 1
 Matern52 1 1
 Imq 1 1
-Linear 0 0
+Linear 1 0
 Energy 0 0
 Manhattan 1 0
 END

@@ -4,23 +4,28 @@
 #include "rows.cuh"
 
 // Points that come as rows of doubles go to [dim][stride] as (x - centre) * unit, cut at +-far; `first` is where they begin.
-template <class T>
-__device__ __forceinline__ void pack(const double *rows, long long many, int dim, const double *centre, double unit, double far,
-                                     T *x, long long stride, long long first) {
+extern "C" __global__ void pack_f64(const double *rows, long long many, int dim, const double *centre, double unit, double far,
+                                    double *x, long long stride, long long first) {
   const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= many) return;
   for (int c = 0; c < dim; c++) {
     const double v = (rows[i * dim + c] - centre[c]) * unit;
-    x[c * stride + first + i] = (T)fmin(fmax(v, -far), far);
+    x[c * stride + first + i] = fmin(fmax(v, -far), far);
   }
 }
-#define PACK(T, NAME)                                                                                                        \
-  extern "C" __global__ void pack_##NAME(const double *rows, long long many, int dim, const double *centre, double unit,     \
-                                         double far, T *x, long long stride, long long first) {                              \
-    pack<T>(rows, many, dim, centre, unit, far, x, stride, first);                                                           \
-  }
-PACK(float, f32)
-PACK(double, f64)
+
+// Points that come as rows of coordinates go to [dim][stride]; `first` is where they begin.
+extern "C" __global__ void transpose_rows(const float *rows, long long many, int dim, float *x, long long stride, long long first) {
+  const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= many) return;
+  for (int c = 0; c < dim; c++) x[c * stride + first + i] = rows[i * dim + c];
+}
+
+// Floats as doubles.
+extern "C" __global__ void widen(const float *x, long long many, double *out) {
+  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < many; i += (long long)gridDim.x * blockDim.x)
+    out[i] = x[i];
+}
 
 // Packed floats as two halves each, larger by sqrt 2, and the norm |x|^2/2 of what the halves add up to.
 extern "C" __global__ void pack_halves(const float *x, long long stride, long long padded, int dim, int width, half *high, half *low,
@@ -67,51 +72,40 @@ template <class T> __device__ __forceinline__ void add_row(const T *row, long lo
   for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (long long)gridDim.x * blockDim.x)
     sums[i] = __dadd_rn(sums[i], __dmul_rn(weight, (double)row[i]));
 }
-// sums += out - into
-template <class T> __device__ __forceinline__ void exchange_rows(const T *out, const T *into, long long n, double *sums) {
-  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (long long)gridDim.x * blockDim.x)
-    sums[i] = __dadd_rn(sums[i], __dsub_rn((double)out[i], (double)into[i]));
-}
-// The largest of sums + row, or of sums + row + scale * noise where there is noise: one candidate a block.
+// A look at a position for the point that fits best there: the largest of sums + row, or of sums + row + scale * noise, over the
+// points besides *here that are open, one candidate a block with its fit; and the fit of *here. Closed are points with the
+// highest bit of `times` and, unless they may repeat, those that are chosen.
 template <class T>
-__device__ __forceinline__ void best_with_row(const T *row, long long n, const double *sums, const float *noise, double scale,
-                                              Candidate *found) {
+__device__ __forceinline__ void look(const T *row, long long n, const double *sums, const unsigned *times, int repeats,
+                                     const long long *here, const float *noise, double scale, Candidate *found, double *fit_here) {
+  const long long at = *here;
   Candidate best = no_candidate();
   for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (long long)gridDim.x * blockDim.x) {
-    double score = __dadd_rn(sums[i], (double)row[i]);
-    if (noise) score = __dadd_rn(score, __dmul_rn(scale, (double)noise[i]));
-    if (score > best.score) best = Candidate{score, sums[i], i};
+    const unsigned t = times[i];
+    if (i == at || (repeats ? t >> 31 : t)) continue;
+    const double fit = __dadd_rn(sums[i], (double)row[i]);
+    const double score = noise ? __dadd_rn(fit, __dmul_rn(scale, (double)noise[i])) : fit;
+    if (score > best.score) best = Candidate{score, fit, i};
   }
   best = best_of_block(best);
   if (threadIdx.x == 0) found[blockIdx.x] = best;
+  if (blockIdx.x == 0 && threadIdx.x == 0) *fit_here = __dadd_rn(sums[at], (double)row[at]);
 }
-// All i with sums + row >= least, in any order, with that sum; *count says how many.
-template <class T>
-__device__ __forceinline__ void at_least(const T *row, long long n, const double *sums, double least, unsigned long long *count,
-                                         long long *index, double *score) {
-  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (long long)gridDim.x * blockDim.x) {
-    const double v = __dadd_rn(sums[i], (double)row[i]);
-    if (v >= least) {
-      const unsigned long long place = atomicAdd(count, 1ull);
-      index[place] = i;
-      score[place] = v;
-    }
-  }
+
+// Some of the sums.
+extern "C" __global__ void gather(const double *sums, const long long *index, long long many, double *out) {
+  const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < many) out[i] = sums[index[i]];
 }
+
 #define KEPT_ROWS(T, NAME)                                                                                                   \
   extern "C" __global__ void add_row_##NAME(const T *row, long long n, double weight, double *sums) {                        \
     add_row<T>(row, n, weight, sums);                                                                                        \
   }                                                                                                                          \
-  extern "C" __global__ void exchange_rows_##NAME(const T *out, const T *into, long long n, double *sums) {                  \
-    exchange_rows<T>(out, into, n, sums);                                                                                    \
-  }                                                                                                                          \
-  extern "C" __global__ __launch_bounds__(256) void best_with_row_##NAME(                                                    \
-      const T *row, long long n, const double *sums, const float *noise, double scale, Candidate *found) {                   \
-    best_with_row<T>(row, n, sums, noise, scale, found);                                                                     \
-  }                                                                                                                          \
-  extern "C" __global__ void at_least_##NAME(const T *row, long long n, const double *sums, double least,                    \
-                                             unsigned long long *count, long long *index, double *score) {                   \
-    at_least<T>(row, n, sums, least, count, index, score);                                                                   \
+  extern "C" __global__ __launch_bounds__(256) void look_##NAME(                                                             \
+      const T *row, long long n, const double *sums, const unsigned *times, int repeats, const long long *here,              \
+      const float *noise, double scale, Candidate *found, double *fit_here) {                                                \
+    look<T>(row, n, sums, times, repeats, here, noise, scale, found, fit_here);                                              \
   }
 KEPT_ROWS(float, f32)
 KEPT_ROWS(double, f64)

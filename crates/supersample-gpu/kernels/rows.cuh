@@ -72,22 +72,21 @@ __device__ __forceinline__ void row_values(T (&value)[V], const T *x, long long 
 }
 
 // One step of choosing. Where `pending` is not null the last step's best is looked up in it (`many` candidates), written to
-// *pick, and its row is the one added; else the row of y, if any. Then, where `found` is not null, the best score
+// *pick, and `weight` times its row is added to the sums. Then, where `found` is not null, the best score
 // factor * mu + sum + offset is sought: one candidate a block. `unique`: what was picked is closed with -inf.
 template <class Profile, class T>
-__device__ __forceinline__ void choose_step(const T *x, long long stride, int dim, long long n, const T *y, double weight,
-                                            double *sums, const double *mu, const double *offsets, double factor,
-                                            const Candidate *pending, int many, Candidate *pick, int unique, T *kept,
-                                            Candidate *found, Factors<T> factors) {
+__device__ __forceinline__ void choose_step(const T *x, long long stride, int dim, long long n, double weight, double *sums,
+                                            const double *mu, const double *offsets, double factor, const Candidate *pending,
+                                            int many, Candidate *pick, int unique, Candidate *found, Factors<T> factors) {
   constexpr int V = 16 / sizeof(T), STAGED = 512;
   __shared__ T staged[STAGED];
-  long long y_stride = 1, chosen = -1;
+  const T *y = nullptr;
+  long long y_stride = stride, chosen = -1;
   if (pending) {
     const Candidate last = best_of_many(pending, many);
     if (blockIdx.x == 0 && threadIdx.x == 0 && pick) *pick = last;
     chosen = last.index;
     y = chosen < 0 ? nullptr : x + chosen;
-    y_stride = stride;
   }
   if (y && dim <= STAGED) {
     for (int c = threadIdx.x; c < dim; c += blockDim.x) staged[c] = y[c * y_stride];
@@ -98,10 +97,7 @@ __device__ __forceinline__ void choose_step(const T *x, long long stride, int di
   Candidate best = no_candidate();
   for (long long i = ((long long)blockIdx.x * blockDim.x + threadIdx.x) * V; i < n; i += (long long)gridDim.x * blockDim.x * V) {
     T value[V];
-    if (y) {
-      row_values<Profile, T, V>(value, x, stride, dim, i, y, y_stride, factors);
-      if (kept) store_16_bytes(kept + i, value);
-    }
+    if (y) row_values<Profile, T, V>(value, x, stride, dim, i, y, y_stride, factors);
     double sum[V], mean[V];
 #pragma unroll
     for (int q = 0; q < V; q += 2) load_16_bytes(&sum[q], sums + i + q);
@@ -131,14 +127,75 @@ __device__ __forceinline__ void choose_step(const T *x, long long stride, int di
   }
 }
 
-// The kernel row of y by itself.
+// The kernel row of the point `of` by itself or, where `adds`, times `factor` added to what is there.
 template <class Profile, class T>
-__device__ __forceinline__ void fill_row(const T *x, long long stride, int dim, long long n, const T *y, long long y_stride, T *row,
-                                         Factors<T> factors) {
+__device__ __forceinline__ void fill_row(const T *x, long long stride, int dim, long long n, long long of, int adds, double factor,
+                                         T *row, Factors<T> factors) {
   constexpr int V = 16 / sizeof(T);
+  const T *y = x + of;
   for (long long i = ((long long)blockIdx.x * blockDim.x + threadIdx.x) * V; i < n; i += (long long)gridDim.x * blockDim.x * V) {
     T value[V];
+    row_values<Profile, T, V>(value, x, stride, dim, i, y, stride, factors);
+    if (adds) {
+      T before[V];
+      load_16_bytes(before, row + i);
+#pragma unroll
+      for (int q = 0; q < V; q++) value[q] = fma((T)factor, value[q], before[q]);
+    }
+    store_16_bytes(row + i, value);
+  }
+}
+
+// What came of a visit to a position: the best candidate, the fit of the point that was there, and whether the candidate took
+// its place.
+struct Outcome {
+  double score, fit, fit_here;
+  long long index, taken;
+};
+
+// Puts the best of what `look` has found in the place of the point *here, if its score is more than `threshold` above the fit
+// of that one: the kept row of the position becomes that of the new point, and the sums lose the one and gain the other. For
+// a part (`adds`) factor times its row is added to the row, which the joint kernel has begun, and taken from the sums.
+template <class Profile, class T>
+__device__ __forceinline__ void swap_step(const T *x, long long stride, int dim, long long n, const Candidate *found, int many,
+                                          const double *fit_here, double threshold, int adds, double factor, T *row, double *sums,
+                                          unsigned *times, long long *here, Outcome *outcome, Factors<T> factors) {
+  constexpr int V = 16 / sizeof(T), STAGED = 512;
+  __shared__ T staged[STAGED];
+  const Candidate best = best_of_many(found, many);
+  const bool taken = best.index >= 0 && best.score > __dadd_rn(*fit_here, threshold);
+  if (outcome && blockIdx.x == 0 && threadIdx.x == 0) {
+    *outcome = Outcome{best.score, best.sum, *fit_here, best.index, taken};
+    if (taken) {
+      times[*here] -= 1;
+      times[best.index] += 1;
+      *here = best.index;
+    }
+  }
+  if (!taken) return;
+  const T *y = x + best.index;
+  long long y_stride = stride;
+  if (dim <= STAGED) {
+    for (int c = threadIdx.x; c < dim; c += blockDim.x) staged[c] = y[c * y_stride];
+    __syncthreads();
+    y = staged;
+    y_stride = 1;
+  }
+  for (long long i = ((long long)blockIdx.x * blockDim.x + threadIdx.x) * V; i < n; i += (long long)gridDim.x * blockDim.x * V) {
+    T value[V], before[V];
+    double sum[V];
     row_values<Profile, T, V>(value, x, stride, dim, i, y, y_stride, factors);
+    load_16_bytes(before, row + i);
+#pragma unroll
+    for (int q = 0; q < V; q += 2) load_16_bytes(&sum[q], sums + i + q);
+#pragma unroll
+    for (int q = 0; q < V; q++) {
+      if (adds) value[q] = fma((T)factor, value[q], before[q]);
+      const double change = __dsub_rn((double)before[q], (double)value[q]);
+      sum[q] = __dadd_rn(sum[q], change);
+    }
+#pragma unroll
+    for (int q = 0; q < V; q += 2) store_16_bytes(sums + i + q, &sum[q]);
     store_16_bytes(row + i, value);
   }
 }

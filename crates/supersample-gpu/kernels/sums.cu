@@ -51,16 +51,23 @@ PRODUCT_SUMS(any, 4, false, 1)
 
 #define ROWS(T, NAME)                                                                                                        \
   extern "C" __global__ __launch_bounds__(256) void choose_step_##NAME(                                                      \
-      const T *x, long long stride, int dim, long long n, const T *y, double weight, double *sums, const double *mu,         \
-      const double *offsets, double factor, const Candidate *pending, int many, Candidate *pick, int unique, T *kept,        \
+      const T *x, long long stride, int dim, long long n, double weight, double *sums, const double *mu,                     \
+      const double *offsets, double factor, const Candidate *pending, int many, Candidate *pick, int unique,                 \
       Candidate *found, const T *factors, int factor_count) {                                                                \
-    choose_step<SHAPE, T>(x, stride, dim, n, y, weight, sums, mu, offsets, factor, pending, many, pick, unique, kept, found, \
+    choose_step<SHAPE, T>(x, stride, dim, n, weight, sums, mu, offsets, factor, pending, many, pick, unique, found,          \
                           Factors<T>{factors, factor_count});                                                                \
   }                                                                                                                          \
   extern "C" __global__ __launch_bounds__(256) void fill_row_##NAME(const T *x, long long stride, int dim, long long n,      \
-                                                                    const T *y, long long y_stride, T *row,                  \
+                                                                    long long of, int adds, double factor, T *row,           \
                                                                     const T *factors, int factor_count) {                    \
-    fill_row<SHAPE, T>(x, stride, dim, n, y, y_stride, row, Factors<T>{factors, factor_count});                              \
+    fill_row<SHAPE, T>(x, stride, dim, n, of, adds, factor, row, Factors<T>{factors, factor_count});                         \
+  }                                                                                                                          \
+  extern "C" __global__ __launch_bounds__(256) void swap_step_##NAME(                                                        \
+      const T *x, long long stride, int dim, long long n, const Candidate *found, int many, const double *fit_here,          \
+      double threshold, int adds, double factor, T *row, double *sums, unsigned *times, long long *here, Outcome *outcome,   \
+      const T *factors, int factor_count) {                                                                                  \
+    swap_step<SHAPE, T>(x, stride, dim, n, found, many, fit_here, threshold, adds, factor, row, sums, times, here, outcome,  \
+                        Factors<T>{factors, factor_count});                                                                  \
   }
 ROWS(double, f64)
 #if MIXED

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::io::Read;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::sys::{self, CUdevice_attribute, CUfunction_attribute};
@@ -9,6 +10,7 @@ use cudarc::driver::{
     CudaContext, CudaFunction, CudaModule, CudaSlice, CudaStream, DeviceRepr, ValidAsZeroBits,
 };
 use cudarc::nvrtc::Ptx;
+use flate2::read::GzDecoder;
 use supersample_sum::Shape;
 
 use crate::error::{Error, Result};
@@ -23,7 +25,14 @@ struct Inner {
     multiprocessors: u32,
     /// Bytes that may be used although more are free.
     limit: Option<usize>,
-    modules: Mutex<HashMap<&'static str, Arc<CudaModule>>>,
+    modules: Mutex<Modules>,
+}
+
+/// What has been compiled so far: modules by name, and functions by the names of their module and their own.
+#[derive(Default)]
+struct Modules {
+    loaded: HashMap<&'static str, Arc<CudaModule>>,
+    functions: HashMap<(&'static str, &'static str), CudaFunction>,
 }
 
 impl fmt::Debug for Device {
@@ -36,9 +45,14 @@ impl fmt::Debug for Device {
 const RESERVE: usize = 256 << 20;
 
 impl Device {
-    /// The first device that the driver offers.
+    /// The first device that the driver offers. It is opened once: whoever opens it again finds its kernels compiled.
     pub fn open() -> Result<Device> {
-        Device::opened(None)
+        static FIRST: Mutex<Option<Device>> = Mutex::new(None);
+        let mut first = FIRST.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*first {
+            Some(device) => Ok(device.clone()),
+            None => Ok(first.insert(Device::opened(None)?).clone()),
+        }
     }
 
     /// The first device, of whose memory no more than so many bytes are used: more is done in parts.
@@ -111,39 +125,47 @@ impl Device {
     }
 
     /// A function that does not depend on the kernel.
-    pub(crate) fn common(&self, name: &str) -> Result<CudaFunction> {
-        self.function("common", include_str!("../kernels/common.ptx"), name)
+    pub(crate) fn common(&self, name: &'static str) -> Result<CudaFunction> {
+        self.function("common", include_bytes!("../kernels/common.ptx.gz"), name)
     }
 
     /// A function for one shape of kernel.
-    pub(crate) fn for_shape(&self, shape: &Shape<'_>, name: &str) -> Result<CudaFunction> {
-        let (module, ptx) = match shape {
-            Shape::Gaussian { .. } => ("gaussian", include_str!("../kernels/gaussian.ptx")),
-            Shape::Gaussians { .. } => ("gaussians", include_str!("../kernels/gaussians.ptx")),
-            Shape::Laplace { .. } => ("laplace", include_str!("../kernels/laplace.ptx")),
-            Shape::Matern12 { .. } => ("matern12", include_str!("../kernels/matern12.ptx")),
-            Shape::Matern32 { .. } => ("matern32", include_str!("../kernels/matern32.ptx")),
-            Shape::Matern52 { .. } => ("matern52", include_str!("../kernels/matern52.ptx")),
-            Shape::Imq { .. } => ("imq", include_str!("../kernels/imq.ptx")),
-            Shape::Linear => ("linear", include_str!("../kernels/linear.ptx")),
-            Shape::Energy => ("energy", include_str!("../kernels/energy.ptx")),
-            Shape::Manhattan { .. } => ("manhattan", include_str!("../kernels/manhattan.ptx")),
+    pub(crate) fn for_shape(&self, shape: &Shape<'_>, name: &'static str) -> Result<CudaFunction> {
+        let (module, ptx): (_, &[u8]) = match shape {
+            Shape::Gaussian { .. } => ("gaussian", &include_bytes!("../kernels/gaussian.ptx.gz")[..]),
+            Shape::Gaussians { .. } => ("gaussians", &include_bytes!("../kernels/gaussians.ptx.gz")[..]),
+            Shape::Laplace { .. } => ("laplace", &include_bytes!("../kernels/laplace.ptx.gz")[..]),
+            Shape::Matern12 { .. } => ("matern12", &include_bytes!("../kernels/matern12.ptx.gz")[..]),
+            Shape::Matern32 { .. } => ("matern32", &include_bytes!("../kernels/matern32.ptx.gz")[..]),
+            Shape::Matern52 { .. } => ("matern52", &include_bytes!("../kernels/matern52.ptx.gz")[..]),
+            Shape::Imq { .. } => ("imq", &include_bytes!("../kernels/imq.ptx.gz")[..]),
+            Shape::Linear => ("linear", &include_bytes!("../kernels/linear.ptx.gz")[..]),
+            Shape::Energy => ("energy", &include_bytes!("../kernels/energy.ptx.gz")[..]),
+            Shape::Manhattan { .. } => ("manhattan", &include_bytes!("../kernels/manhattan.ptx.gz")[..]),
             Shape::Stein(_) => return Err(Error::NoKernel { what: "Stein kernels" }),
         };
         self.function(module, ptx, name)
     }
 
-    fn function(&self, module: &'static str, ptx: &str, name: &str) -> Result<CudaFunction> {
+    /// A function of a module, whose PTX is packed by gzip.
+    fn function(&self, module: &'static str, packed: &[u8], name: &'static str) -> Result<CudaFunction> {
         let mut modules = self.0.modules.lock().unwrap_or_else(PoisonError::into_inner);
-        let module = match modules.get(module) {
+        if let Some(function) = modules.functions.get(&(module, name)) {
+            return Ok(function.clone());
+        }
+        let loaded = match modules.loaded.get(module) {
             Some(loaded) => loaded.clone(),
             None => {
+                let mut ptx = String::new();
+                GzDecoder::new(packed).read_to_string(&mut ptx).expect("PTX that build.sh has packed");
                 let loaded = self.0.stream.context().load_module(Ptx::from_src(ptx))?;
-                modules.insert(module, loaded.clone());
+                modules.loaded.insert(module, loaded.clone());
                 loaded
             }
         };
-        Ok(module.load_function(name)?)
+        let function = loaded.load_function(name)?;
+        modules.functions.insert((module, name), function.clone());
+        Ok(function)
     }
 
     /// Lets a function have so many bytes of shared memory.

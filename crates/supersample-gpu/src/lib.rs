@@ -2,8 +2,8 @@
 //!
 //! [`Device::open`] opens the driver at run time and says in one sentence what is missing where it cannot. Points go to the
 //! device once ([`Points`]); the mean of kernel rows ([`Points::own_mean`], [`Points::mean_over`], or [`Device::own_mean`] and
-//! [`Device::mean`] for points that may be larger than its memory) and the running scores ([`Scores`]) stay there, and only
-//! picks come back.
+//! [`Device::mean`] for points that may be larger than its memory), the running scores ([`Scores`]) and a set whose points give
+//! their places to better ones ([`Set`]) stay there, and only picks come back.
 //!
 //! # Numbers
 //!
@@ -22,13 +22,13 @@ mod launch;
 mod means;
 mod points;
 mod products;
-mod row;
 mod scores;
+mod set;
 mod weights;
 
 pub use self::device::Device;
 pub use self::error::{Error, Result};
 pub use self::means::Mean;
-pub use self::points::Points;
-pub use self::row::{KernelRow, Noise};
-pub use self::scores::{Pick, Scores};
+pub use self::points::{Plan, Points};
+pub use self::scores::{Part, Pick, Scores};
+pub use self::set::{Noise, Outcome, Set, Visit};

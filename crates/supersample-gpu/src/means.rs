@@ -1,14 +1,15 @@
 //! Means of kernel rows: which tiles a launch takes, and how points larger than the memory go through it in parts.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use cudarc::driver::CudaSlice;
-use supersample_sum::{Precision, Rows, Shape, Watch};
+use supersample_sum::{Rows, Shape, Watch};
 
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::launch::Arg;
-use crate::points::{Plan, Points, TILE};
+use crate::points::{Halves, Plan, Points, TILE};
 use crate::products;
 use crate::weights::{Weights, reach, scale, values_a_pair};
 
@@ -25,7 +26,7 @@ const LONGEST_PART: usize = 1 << 27;
 pub struct Mean {
     device: Device,
     len: usize,
-    pub(crate) values: CudaSlice<f64>,
+    values: CudaSlice<f64>,
 }
 
 impl Mean {
@@ -58,7 +59,7 @@ impl Points {
         let scale = scale(self.coordinates(), [self.reach(); 2], self.len());
         let mut progress = Progress::new(watch, triangle(self.len()));
         let totals = Totals::new(self.device(), self.len(), self.is_mixed(), scale)?;
-        let side = Side::new(self, weights, unit)?;
+        let side = Side::new(self, weights, unit, true)?;
         if accumulate(&side, &side, true, totals.at(0), Some(totals.at(0)), &totals, &mut progress)?
             .is_break()
         {
@@ -67,7 +68,8 @@ impl Points {
         Ok(ControlFlow::Continue(totals.mean(self.shape(), weights.map(|_| unit), self.len())?))
     }
 
-    /// Σⱼ wⱼ k(xᵢ, yⱼ) at every point x over the samples y, with equal weights 1/n where none are given.
+    /// Σⱼ wⱼ k(xᵢ, yⱼ) at every point x over the samples y, with equal weights 1/n where none are given. By differences always:
+    /// what is made of such means (projections, errors) may not have the bias of products.
     ///
     /// # Panics
     /// Where the two were not packed in equal coordinates, under one kernel, and in one precision.
@@ -83,7 +85,8 @@ impl Points {
         let scale = scale(self.coordinates(), [self.reach(), samples.reach()], samples.len());
         let mut progress = Progress::new(watch, (self.len() * samples.len()) as u64);
         let totals = Totals::new(self.device(), self.len(), self.is_mixed(), scale)?;
-        let (at, samples_side) = (Side::new(self, None, 1.0)?, Side::new(samples, weights, unit)?);
+        let (at, samples_side) =
+            (Side::new(self, None, 1.0, false)?, Side::new(samples, weights, unit, false)?);
         if accumulate(&at, &samples_side, false, totals.at(0), None, &totals, &mut progress)?.is_break() {
             return Ok(ControlFlow::Break(()));
         }
@@ -96,22 +99,20 @@ impl Device {
     /// device asks for; other parts may change the last bits of an f32. After a break of `watch` `out` means nothing.
     pub fn own_mean(
         &self,
-        shape: Shape<'_>,
+        plan: &Plan,
         points: Rows<'_>,
         weights: Option<&[f64]>,
-        precision: Precision,
         out: &mut [f64],
         watch: Option<Watch<'_>>,
     ) -> Result<ControlFlow<()>> {
-        let plan = Plan::new(shape, points, precision);
         let unit = Weights::unit_of(weights);
         let scale = scale(&plan.coordinates, [reach(&plan.coordinates, points); 2], points.len());
         let mut progress = Progress::new(watch, triangle(points.len()));
         let totals = Totals::new(self, points.len(), plan.mixed, scale)?;
-        let part = self.part(&plan, points.len())?;
+        let part = self.part(plan, points.len())?;
         let parts = points.len().div_ceil(part);
         for a in 0..parts {
-            let rows = PackedPart::new(self, &plan, points, weights, unit, a, part)?;
+            let rows = PackedPart::new(self, plan, points, weights, unit, a, part)?;
             let rows = rows.side()?;
             let at_rows = totals.at(a * part);
             let own = accumulate(&rows, &rows, true, at_rows, Some(at_rows), &totals, &mut progress)?;
@@ -119,7 +120,7 @@ impl Device {
                 return Ok(ControlFlow::Break(()));
             }
             for b in a + 1..parts {
-                let columns = PackedPart::new(self, &plan, points, weights, unit, b, part)?;
+                let columns = PackedPart::new(self, plan, points, weights, unit, b, part)?;
                 let at_columns = Some(totals.at(b * part));
                 let sides = (&rows, &columns.side()?);
                 let both = accumulate(sides.0, sides.1, false, at_rows, at_columns, &totals, &mut progress)?;
@@ -134,30 +135,27 @@ impl Device {
 
     /// `out[i]` = Σⱼ wⱼ k(xᵢ, yⱼ) at the points x over the samples y, in as many parts as the memory of the device asks for.
     /// After a break of `watch` `out` means nothing.
-    #[expect(clippy::too_many_arguments, reason = "two sets of points, and what is asked of them")]
     pub fn mean(
         &self,
-        shape: Shape<'_>,
+        plan: &Plan,
         at: Rows<'_>,
         samples: Rows<'_>,
         weights: Option<&[f64]>,
-        precision: Precision,
         out: &mut [f64],
         watch: Option<Watch<'_>>,
     ) -> Result<ControlFlow<()>> {
-        let plan = Plan::new(shape, samples, precision);
-        let plan = plan.beside(at).unwrap_or(Plan { mixed: false, products: false, ..plan });
+        let plan = &Plan { products: false, ..plan.clone() };
         let unit = Weights::unit_of(weights);
         let reaches = [at, samples].map(|rows| reach(&plan.coordinates, rows));
         let scale = scale(&plan.coordinates, reaches, samples.len());
         let mut progress = Progress::new(watch, (at.len() * samples.len()) as u64);
         let totals = Totals::new(self, at.len(), plan.mixed, scale)?;
-        let part = self.part(&plan, at.len().max(samples.len()))?;
+        let part = self.part(plan, at.len().max(samples.len()))?;
         for a in 0..at.len().div_ceil(part) {
-            let rows = PackedPart::new(self, &plan, at, None, 1.0, a, part)?;
+            let rows = PackedPart::new(self, plan, at, None, 1.0, a, part)?;
             let rows = rows.side()?;
             for b in 0..samples.len().div_ceil(part) {
-                let columns = PackedPart::new(self, &plan, samples, weights, unit, b, part)?;
+                let columns = PackedPart::new(self, plan, samples, weights, unit, b, part)?;
                 let at_rows = totals.at(a * part);
                 let columns = columns.side()?;
                 if accumulate(&rows, &columns, false, at_rows, None, &totals, &mut progress)?.is_break() {
@@ -212,23 +210,31 @@ impl<'a> PackedPart<'a> {
     }
 
     fn side(&self) -> Result<Side<'_>> {
-        Side::new(&self.points, self.weights, self.unit)
+        Side::new(&self.points, self.weights, self.unit, true)
     }
 }
 
 /// One side of the pairs: points, and what each counts.
 struct Side<'a> {
     points: &'a Points,
-    weights: Weights,
+    weights: Arc<Weights>,
+    /// The points as products want them, where squared distances come from these.
+    halves: Option<Halves>,
     /// For products of a Gaussian: 2^(−|x|²/2) of each point, and that times its weight.
     gaussian: Option<(CudaSlice<f32>, CudaSlice<f32>)>,
 }
 
 impl<'a> Side<'a> {
-    fn new(points: &'a Points, weights: Option<&[f64]>, unit: f64) -> Result<Side<'a>> {
+    fn new(
+        points: &'a Points,
+        weights: Option<&[f64]>,
+        unit: f64,
+        may_use_products: bool,
+    ) -> Result<Side<'a>> {
         let (device, padded) = (points.device(), points.padded());
-        let weights = Weights::new(device, weights, unit, points.len(), points.is_mixed())?;
-        let gaussian = match (points.halves(), points.shape(), &weights) {
+        let weights = points.weights(weights, unit)?;
+        let halves = if may_use_products { points.halves()? } else { None };
+        let gaussian = match (&halves, points.shape(), &*weights) {
             (Some(halves), Shape::Gaussian { .. }, Weights::Mixed(weights)) => {
                 let (factor, weight) = (device.zeros(padded)?, device.zeros(padded)?);
                 let args = [
@@ -243,11 +249,11 @@ impl<'a> Side<'a> {
             }
             _ => None,
         };
-        Ok(Side { points, weights, gaussian })
+        Ok(Side { points, weights, halves, gaussian })
     }
 
     fn weights(&self) -> Arg {
-        match &self.weights {
+        match &*self.weights {
             Weights::Mixed(values) => self.points.device().at(values, 0),
             Weights::Double(values) => self.points.device().at(values, 0),
         }
@@ -255,7 +261,7 @@ impl<'a> Side<'a> {
 
     /// high, low, weight, factor, as `product_sums` wants them.
     fn halves(&self) -> Option<[Arg; 4]> {
-        let (halves, device) = (self.points.halves()?, self.points.device());
+        let (halves, device) = (self.halves.as_ref()?, self.points.device());
         let (factor, weight) = match &self.gaussian {
             Some((factor, weight)) => (device.at(factor, 0), device.at(weight, 0)),
             None => (device.at(&halves.norms, 0), self.weights()),
@@ -342,7 +348,7 @@ fn accumulate(
         return Ok(ControlFlow::Continue(()));
     }
     let column_totals = column_totals.unwrap_or(Arg::NULL);
-    let halves = rows.halves().zip(columns.halves()).zip(x.halves());
+    let halves = rows.halves().zip(columns.halves()).zip(rows.halves.as_ref());
     let (function, tile, shared) = match &halves {
         Some((_, halves)) => {
             let (name, shared) = products::kernel(halves.width);

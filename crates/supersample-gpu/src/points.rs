@@ -1,16 +1,17 @@
-//! Points on the device: packed once, in f32 or f64, and as halves where products are right.
+//! Points on the device: packed once, in f32 or f64.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use cudarc::driver::CudaSlice;
+use rayon::prelude::*;
 use supersample_sum::{Coordinates, Precision, Rows, Shape};
 
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::launch::Arg;
 use crate::products;
-use crate::weights::reach;
+use crate::weights::{Weights, reach};
 
 /// Points are padded to a multiple of this, the tile of the widest kernel.
 pub(crate) const TILE: usize = 128;
@@ -19,8 +20,8 @@ pub(crate) const TILE: usize = 128;
 const FAR_MIXED: f64 = 1e15;
 const FAR_DOUBLE: f64 = 1e150;
 
-/// Bytes of rows that go to the device at once.
-const UPLOAD: usize = 128 << 20;
+/// Numbers that go to the device at once.
+const UPLOAD: usize = 1 << 24;
 
 /// Points on the device, packed for sums under one kernel. Clones share the packing.
 #[derive(Clone)]
@@ -32,14 +33,22 @@ struct Packing {
     len: usize,
     reach: f64,
     lanes: Lanes,
+    /// Weights of 1, once they have been asked for.
+    ones: OnceLock<Arc<Weights>>,
     /// (ℓ₁/ℓᵢ)² of several Gaussians, in the precision of the lanes.
     factors: Factors,
 }
 
 /// `[column][point]`, zeros where there is no point.
 pub(crate) enum Lanes {
-    Mixed { x: CudaSlice<f32>, halves: Option<Halves> },
-    Double { x: CudaSlice<f64> },
+    /// With whether products are right for squared distances between all of them.
+    Mixed {
+        x: CudaSlice<f32>,
+        products: bool,
+    },
+    Double {
+        x: CudaSlice<f64>,
+    },
 }
 
 /// Each coordinate as a high and a low half, `[point][width]`, and |x|²/2 of each point.
@@ -62,35 +71,39 @@ impl fmt::Debug for Points {
     }
 }
 
-/// What is settled for all parts of points before any is packed.
+/// How points are packed: what is settled for all parts of them before any is.
 #[derive(Clone, Debug)]
-pub(crate) struct Plan {
+pub struct Plan {
     pub(crate) coordinates: Arc<Coordinates>,
     pub(crate) mixed: bool,
     pub(crate) products: bool,
 }
 
 impl Plan {
-    /// f32 if that is asked for and safe; products where they are right besides.
-    pub(crate) fn new(shape: Shape<'_>, points: Rows<'_>, precision: Precision) -> Plan {
+    /// Coordinates of these points' own, f32 if that is asked for and safe, and products where they are right besides.
+    pub fn new(shape: Shape<'_>, points: Rows<'_>, precision: Precision) -> Plan {
         let coordinates = Arc::new(Coordinates::new(shape, points));
         let mixed = precision == Precision::Mixed && coordinates.allow_mixed(points);
         let products = mixed && products::are_right(&coordinates, points);
         Plan { coordinates, mixed, products }
     }
 
-    /// The plan for these points beside those it was made for; `None` where they are spread too wide.
-    pub(crate) fn beside(&self, points: Rows<'_>) -> Option<Plan> {
-        if self.mixed && !self.coordinates.allow_mixed(points) {
-            return None;
-        }
-        Some(Plan {
-            products: self.products && products::are_right(&self.coordinates, points),
-            ..self.clone()
-        })
+    /// These coordinates and exactly this precision, without products.
+    pub fn forced(coordinates: Arc<Coordinates>, precision: Precision) -> Plan {
+        Plan { coordinates, mixed: precision == Precision::Mixed, products: false }
     }
 
-    /// Bytes that a point takes.
+    /// Where coordinates are measured from, and in which unit of which kernel.
+    pub fn coordinates(&self) -> &Arc<Coordinates> {
+        &self.coordinates
+    }
+
+    /// The precision that the points are packed in.
+    pub fn precision(&self) -> Precision {
+        if self.mixed { Precision::Mixed } else { Precision::Double }
+    }
+
+    /// Bytes that a point takes, and what is made of it for its mean.
     pub(crate) fn bytes_per_point(&self) -> usize {
         let dim = self.coordinates.centre().len();
         match (self.mixed, self.products) {
@@ -109,15 +122,16 @@ impl Points {
 
     /// Other points in the coordinates and precision of these. `None` where they are spread too wide for the precision.
     pub fn beside(&self, points: Rows<'_>) -> Result<Option<Points>> {
-        let plan = Plan {
-            coordinates: self.0.coordinates.clone(),
-            mixed: self.precision() == Precision::Mixed,
-            products: self.halves().is_some(),
-        };
-        plan.beside(points).map(|plan| Points::planned(self.device(), &plan, points)).transpose()
+        let plan = self.plan();
+        if plan.mixed && !plan.coordinates.allow_mixed(points) {
+            return Ok(None);
+        }
+        let products = plan.products && products::are_right(&plan.coordinates, points);
+        Points::planned(self.device(), &Plan { products, ..plan }, points).map(Some)
     }
 
-    pub(crate) fn planned(device: &Device, plan: &Plan, points: Rows<'_>) -> Result<Points> {
+    /// Points packed by a plan.
+    pub fn planned(device: &Device, plan: &Plan, points: Rows<'_>) -> Result<Points> {
         let (len, dim) = (points.len(), points.dim());
         let padded = len.next_multiple_of(TILE);
         let wanted = padded * plan.bytes_per_point();
@@ -128,18 +142,28 @@ impl Points {
         let coordinates = plan.coordinates.clone();
         let lanes = if plan.mixed {
             let x = device.zeros::<f32>(padded * dim)?;
-            pack(device, &coordinates, points, "pack_f32", FAR_MIXED, device.at(&x, 0))?;
-            let halves = plan.products.then(|| halves(device, &x, padded, dim)).transpose()?;
-            Lanes::Mixed { x, halves }
+            pack_mixed(device, &coordinates, points, device.at(&x, 0))?;
+            Lanes::Mixed { x, products: plan.products }
         } else {
             let x = device.zeros::<f64>(padded * dim)?;
-            pack(device, &coordinates, points, "pack_f64", FAR_DOUBLE, device.at(&x, 0))?;
+            pack_double(device, &coordinates, points, device.at(&x, 0))?;
             Lanes::Double { x }
         };
+        let reach = reach(&coordinates, points);
+        Points::of_lanes(device, coordinates, len, reach, lanes)
+    }
+
+    fn of_lanes(
+        device: &Device,
+        coordinates: Arc<Coordinates>,
+        len: usize,
+        reach: f64,
+        lanes: Lanes,
+    ) -> Result<Points> {
         let factors = match coordinates.kernel() {
             Shape::Gaussians { lengths } => {
                 let factors: Vec<f64> = lengths.iter().map(|l| (lengths[0] / l).powi(2)).collect();
-                if plan.mixed {
+                if matches!(lanes, Lanes::Mixed { .. }) {
                     let factors: Vec<f32> = factors.iter().map(|&factor| factor as f32).collect();
                     Factors::Mixed(device.upload(&factors)?)
                 } else {
@@ -148,8 +172,34 @@ impl Points {
             }
             _ => Factors::None,
         };
-        let reach = reach(&coordinates, points);
-        Ok(Points(Arc::new(Packing { device: device.clone(), coordinates, len, reach, lanes, factors })))
+        let (device, ones) = (device.clone(), OnceLock::new());
+        Ok(Points(Arc::new(Packing { device, coordinates, len, reach, lanes, ones, factors })))
+    }
+
+    /// These points, as they have been rounded, for sums in f64.
+    pub fn widened(&self) -> Result<Points> {
+        let Lanes::Mixed { x, .. } = &self.0.lanes else { return Ok(self.clone()) };
+        let device = self.device();
+        let (wanted, free) = (8 * x.len(), device.free_memory()?);
+        if wanted > free {
+            return Err(Error::OutOfMemory { wanted, free });
+        }
+        let wide = device.zeros::<f64>(x.len())?;
+        let args = [device.at(x, 0), Arg::long(x.len()), device.at(&wide, 0)];
+        device.launch(&device.common("widen")?, device.blocks_for_pass(x.len()), 0, &args)?;
+        Points::of_lanes(
+            device,
+            self.0.coordinates.clone(),
+            self.len(),
+            self.reach(),
+            Lanes::Double { x: wide },
+        )
+    }
+
+    /// How they are packed.
+    pub fn plan(&self) -> Plan {
+        let coordinates = self.0.coordinates.clone();
+        Plan { coordinates, mixed: self.is_mixed(), products: self.use_products() }
     }
 
     /// How many points there are.
@@ -172,7 +222,7 @@ impl Points {
 
     /// Whether squared distances between all points come from products on tensor cores.
     pub fn use_products(&self) -> bool {
-        self.halves().is_some()
+        matches!(self.0.lanes, Lanes::Mixed { products: true, .. })
     }
 
     /// The device they are on.
@@ -205,16 +255,24 @@ impl Points {
         matches!(self.0.lanes, Lanes::Mixed { .. })
     }
 
-    pub(crate) fn halves(&self) -> Option<&Halves> {
-        match &self.0.lanes {
-            Lanes::Mixed { halves, .. } => halves.as_ref(),
-            Lanes::Double { .. } => None,
+    /// These weights in a unit, or ones, which are made once.
+    pub(crate) fn weights(&self, weights: Option<&[f64]>, unit: f64) -> Result<Arc<Weights>> {
+        let ones = &self.0.ones;
+        if let (None, Some(ones)) = (weights, ones.get()) {
+            return Ok(ones.clone());
         }
+        let made = Arc::new(Weights::new(self.device(), weights, unit, self.len(), self.is_mixed())?);
+        Ok(if weights.is_none() { ones.get_or_init(|| made).clone() } else { made })
     }
 
-    /// The end of a kernel's name.
-    pub(crate) fn suffix(&self) -> &'static str {
-        if self.is_mixed() { "f32" } else { "f64" }
+    /// The points as products want them, where these are right.
+    pub(crate) fn halves(&self) -> Result<Option<Halves>> {
+        match &self.0.lanes {
+            Lanes::Mixed { x, products: true } => {
+                halves(self.device(), x, self.padded(), self.dim()).map(Some)
+            }
+            _ => Ok(None),
+        }
     }
 
     /// The coordinates from point `first` on.
@@ -235,19 +293,52 @@ impl Points {
     }
 }
 
-/// Rows to coordinates on the device, part after part.
-fn pack(
-    device: &Device,
-    coordinates: &Coordinates,
-    points: Rows<'_>,
-    name: &str,
-    far: f64,
-    x: Arg,
-) -> Result<()> {
+/// Rows to coordinates in f32 on the host, which are half as many bytes to send: one part goes out while all threads make the
+/// next.
+fn pack_mixed(device: &Device, coordinates: &Coordinates, points: Rows<'_>, x: Arg) -> Result<()> {
+    let (dim, padded) = (points.dim(), points.len().next_multiple_of(TILE));
+    let (centre, unit) = (coordinates.centre(), coordinates.unit());
+    let function = device.common("transpose_rows")?;
+    let at_once = (UPLOAD / dim).max(1) * dim;
+    let coordinates_of = |rows: &[f64], out: &mut Vec<f32>| {
+        out.resize(rows.len(), 0.0);
+        let threads = 256 * dim;
+        out.par_chunks_mut(threads).zip(rows.par_chunks(threads)).for_each(|(out, rows)| {
+            for (out, row) in out.chunks_exact_mut(dim).zip(rows.chunks_exact(dim)) {
+                for ((out, x), c) in out.iter_mut().zip(row).zip(centre) {
+                    *out = ((x - c) * unit).clamp(-FAR_MIXED, FAR_MIXED) as f32;
+                }
+            }
+        });
+    };
+    let mut parts = points.as_slice().chunks(at_once);
+    let (mut ready, mut next) = (Vec::new(), Vec::new());
+    parts.next().into_iter().for_each(|rows| coordinates_of(rows, &mut ready));
+    let mut first = 0;
+    while !ready.is_empty() {
+        let many = ready.len() / dim;
+        let send = || -> Result<()> {
+            let rows = device.upload(&ready)?;
+            let (from, to) = (device.at(&rows, 0), [x, Arg::long(padded), Arg::long(first)]);
+            let args = [&[from, Arg::long(many), Arg::int(dim)][..], &to].concat();
+            device.launch(&function, Device::blocks_for(many), 0, &args)
+        };
+        next.clear();
+        let following = parts.next();
+        let make = || following.into_iter().for_each(|rows| coordinates_of(rows, &mut next));
+        rayon::join(send, make).0?;
+        first += many;
+        std::mem::swap(&mut ready, &mut next);
+    }
+    Ok(())
+}
+
+/// Rows to coordinates in f64 on the device, part after part.
+fn pack_double(device: &Device, coordinates: &Coordinates, points: Rows<'_>, x: Arg) -> Result<()> {
     let (dim, padded) = (points.dim(), points.len().next_multiple_of(TILE));
     let centre = device.upload(coordinates.centre())?;
-    let function = device.common(name)?;
-    let at_once = (UPLOAD / (8 * dim)).max(1);
+    let function = device.common("pack_f64")?;
+    let at_once = (UPLOAD / dim).max(1);
     for (part, rows) in points.as_slice().chunks(at_once * dim).enumerate() {
         let (first, many) = (part * at_once, rows.len() / dim);
         let rows = device.upload(rows)?;
@@ -257,7 +348,7 @@ fn pack(
             Arg::int(dim),
             device.at(&centre, 0),
             Arg::Double(coordinates.unit()),
-            Arg::Double(far),
+            Arg::Double(FAR_DOUBLE),
             x,
             Arg::long(padded),
             Arg::long(first),

@@ -1,7 +1,8 @@
 //! Running scores on the device: what the choices made so far have done to every point, and the search for the next.
 //!
-//! A pick costs one launch: it begins by finding out which candidate of the last search was best, adds the kernel row of that
-//! one, and searches again. So a run of picks needs the host only to begin each launch, and all picks come back together.
+//! A pick costs one launch, and one more for each part: it begins by finding out which candidate of the last search was best,
+//! adds the kernel row of that one, and searches again. So a run of picks needs the host only to begin each launch, and all
+//! picks can come back together.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -12,14 +13,12 @@ use supersample_sum::Watch;
 use crate::device::Device;
 use crate::error::Result;
 use crate::launch::Arg;
-use crate::means::Mean;
 use crate::points::{Points, TILE};
-use crate::row::KernelRow;
 
 /// Numbers that are passed over between two looks at a watch: a hundredth of a second.
 const WATCHED: usize = 1 << 33;
 
-/// A point that was chosen.
+/// A point that was chosen, or could be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pick {
     /// Which point.
@@ -30,22 +29,55 @@ pub struct Pick {
     pub sum: f64,
 }
 
+/// What is chosen by beside the kernel of the points: another kernel of what it sees of each of them, times a factor.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// What the kernel sees, in the precision of the points.
+    pub views: Points,
+    /// What its values are multiplied by.
+    pub factor: f64,
+}
+
+/// The points with their parts: the kernel rows that are added up.
+#[derive(Clone, Debug)]
+pub(crate) struct Summed {
+    pub(crate) points: Points,
+    pub(crate) parts: Vec<Part>,
+}
+
+impl Summed {
+    /// # Panics
+    /// Where a part has not a view of every point in the precision of the points.
+    pub(crate) fn new(points: Points, parts: Vec<Part>) -> Summed {
+        let fits =
+            |part: &Part| part.views.len() == points.len() && part.views.precision() == points.precision();
+        assert!(parts.iter().all(fits), "views of other points, or in another precision");
+        Summed { points, parts }
+    }
+
+    /// The points and what their kernel is multiplied by, then those of each part.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (&Points, f64)> {
+        let parts = self.parts.iter().map(|part| (&part.views, part.factor));
+        std::iter::once((&self.points, 1.0)).chain(parts)
+    }
+}
+
 /// The running sums of a set of points, with μ and what else a score is made of: factor·μᵢ + sumᵢ + offsetᵢ.
 pub struct Scores {
-    points: Points,
+    summed: Summed,
     sums: CudaSlice<f64>,
     mu: CudaSlice<f64>,
     offsets: Option<CudaSlice<f64>>,
     unique: bool,
     /// Candidates of this search and of the last.
     found: [Candidates; 2],
-    /// Whether the best of `found[0]` is chosen and its row not yet added.
-    pending: bool,
+    /// Of how many candidates of `found[0]` the best is chosen and its row not yet added.
+    pending: Option<usize>,
 }
 
 impl fmt::Debug for Scores {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Scores").field("points", &self.points).field("unique", &self.unique).finish()
+        f.debug_struct("Scores").field("points", &self.summed).field("unique", &self.unique).finish()
     }
 }
 
@@ -65,145 +97,104 @@ impl Candidates {
         device.at(&self.0, 3 * i)
     }
 
-    fn many(&self) -> usize {
+    pub(crate) fn many(&self) -> usize {
         self.0.len() / 3
     }
 
-    /// Puts the best of these at a place.
-    fn best_to(&self, device: &Device, to: Arg) -> Result<()> {
-        let args = [self.pointer(device), Arg::int(self.many()), to];
-        device.launch(&device.common("best_candidate")?, (1, 1), 0, &args)
+    /// Puts one candidate, whose score is above every other, in the first place.
+    pub(crate) fn put(&mut self, device: &Device, index: usize) -> Result<()> {
+        let numbers = [f64::INFINITY.to_bits(), 0, index as u64];
+        Ok(device.stream().memcpy_htod(&numbers, &mut self.0.slice_mut(..3))?)
     }
 
-    /// The best of these; `None` where there is none.
-    pub(crate) fn best(&self, device: &Device) -> Result<Option<Pick>> {
-        let best = Candidates::new(device, 1)?;
-        self.best_to(device, best.pointer(device))?;
-        Ok(best.read(device, 1)?.pop())
-    }
-
-    /// The first candidates, up to one that is none.
-    fn read(&self, device: &Device, many: usize) -> Result<Vec<Pick>> {
-        let numbers = device.stream().clone_dtoh(&self.0.slice(..3 * many))?;
-        let picks = numbers.chunks_exact(3).map(|candidate| Pick {
-            index: candidate[2] as usize,
-            score: f64::from_bits(candidate[0]),
-            sum: f64::from_bits(candidate[1]),
-        });
-        Ok(picks.take_while(|pick| pick.index != usize::MAX).collect())
+    /// The best of these, and of equal ones that of the lowest index; `None` where there is none.
+    fn best(&self, device: &Device) -> Result<Option<Pick>> {
+        let better = |a: Pick, b: Pick| {
+            if b.score > a.score || (b.score == a.score && b.index < a.index) { b } else { a }
+        };
+        let numbers = device.stream().clone_dtoh(&self.0)?;
+        Ok(picks(&numbers).filter(|pick| pick.index != usize::MAX).reduce(better))
     }
 }
 
-/// What a launch does besides adding a row: see `choose_step` in `rows.cuh`.
-struct Step {
-    y: Arg,
-    weight: f64,
-    kept: Arg,
-    /// Where the pending pick is written to.
-    pick: Arg,
-    /// The factor of μ, where the best is to be found.
-    search: Option<f64>,
+fn picks(numbers: &[u64]) -> impl Iterator<Item = Pick> {
+    numbers.chunks_exact(3).map(|candidate| Pick {
+        index: candidate[2] as usize,
+        score: f64::from_bits(candidate[0]),
+        sum: f64::from_bits(candidate[1]),
+    })
 }
 
 impl Scores {
-    /// Sums of zero. `unique`: points that are herded may not be herded again.
-    pub fn new(points: Points, mu: &[f64], offsets: Option<&[f64]>, unique: bool) -> Result<Scores> {
-        assert_eq!(mu.len(), points.len());
-        let mu = upload_padded(points.device(), mu)?;
-        Scores::from_parts(points, mu, offsets, unique)
-    }
-
-    /// Sums of zero, with a μ that is on the device.
-    pub fn with_mean(points: Points, mean: Mean, offsets: Option<&[f64]>, unique: bool) -> Result<Scores> {
-        assert!(mean.values.len() == points.padded(), "the mean is of other points");
-        Scores::from_parts(points, mean.values, offsets, unique)
-    }
-
-    fn from_parts(
+    /// Sums of zero, in which the rows of points and parts add up; μ and the offsets are those of the whole. `unique`: what is
+    /// chosen may not be chosen again.
+    ///
+    /// # Panics
+    /// Where there is not one number for each point, or a part is not of these points in their precision.
+    pub fn new(
         points: Points,
-        mu: CudaSlice<f64>,
+        parts: Vec<Part>,
+        mu: &[f64],
         offsets: Option<&[f64]>,
         unique: bool,
     ) -> Result<Scores> {
         let device = points.device().clone();
-        let offsets = offsets.map(|offsets| {
-            assert_eq!(offsets.len(), points.len());
-            upload_padded(&device, offsets)
-        });
+        let padded = |values: &[f64]| {
+            assert_eq!(values.len(), points.len());
+            upload_padded(&device, values)
+        };
         let blocks = points.blocks() as usize;
         Ok(Scores {
             sums: device.zeros(points.padded())?,
-            mu,
-            offsets: offsets.transpose()?,
+            mu: padded(mu)?,
+            offsets: offsets.map(padded).transpose()?,
             unique,
             found: [Candidates::new(&device, blocks)?, Candidates::new(&device, blocks)?],
-            pending: false,
-            points,
+            pending: None,
+            summed: Summed::new(points, parts),
         })
     }
 
     /// The running sums.
     pub fn sums(&mut self) -> Result<Vec<f64>> {
         self.add_pending()?;
-        Ok(self.device().stream().clone_dtoh(&self.sums.slice(..self.points.len()))?)
+        Ok(self.device().stream().clone_dtoh(&self.sums.slice(..self.len()))?)
     }
 
-    /// Puts these running sums in place of the present ones.
+    /// The running sum of one point.
+    pub fn sum(&mut self, i: usize) -> Result<f64> {
+        assert!(i < self.len(), "point {i} of {}", self.len());
+        self.add_pending()?;
+        Ok(self.device().stream().clone_dtoh(&self.sums.slice(i..i + 1))?[0])
+    }
+
+    /// Puts these running sums in place of the present ones; −∞ closes a point.
     pub fn set_sums(&mut self, sums: &[f64]) -> Result<()> {
-        assert_eq!(sums.len(), self.points.len());
-        self.pending = false;
+        assert_eq!(sums.len(), self.len());
+        self.pending = None;
         let stream = self.device().stream().clone();
         Ok(stream.memcpy_htod(sums, &mut self.sums.slice_mut(..sums.len()))?)
     }
 
-    /// Sets the sum of one point; −∞ closes it.
-    pub fn set_sum(&mut self, i: usize, sum: f64) -> Result<()> {
-        assert!(i < self.points.len(), "point {i} of {}", self.points.len());
-        self.add_pending()?;
-        let stream = self.device().stream().clone();
-        Ok(stream.memcpy_htod(&[sum], &mut self.sums.slice_mut(i..i + 1))?)
+    /// The point of the largest score, of equal ones that of the lowest index; `None` where every score is −∞.
+    pub fn best(&mut self, factor: f64) -> Result<Option<Pick>> {
+        self.step(Arg::NULL, Some(factor))?;
+        self.found[0].best(self.device())
     }
 
-    /// Adds `weight`·k(xᵢ, y) to every sum.
-    pub fn add_row(&mut self, y: &[f64], weight: f64) -> Result<()> {
+    /// Chooses a point: its kernel row is taken from the sums with the next search, and `unique` closes it.
+    pub fn choose(&mut self, i: usize) -> Result<()> {
+        assert!(i < self.len(), "point {i} of {}", self.len());
         self.add_pending()?;
-        let y = self.points.upload_point(y)?;
-        let y = y.pointer(self.device());
-        self.step(&Step { y, weight, kept: Arg::NULL, pick: Arg::NULL, search: None })
+        let device = self.device().clone();
+        self.found[0].put(&device, i)?;
+        self.pending = Some(1);
+        Ok(())
     }
 
-    /// The largest score and the lowest index that has it; `None` where every score is −∞.
-    pub fn argmax(&mut self, factor: f64) -> Result<Option<(usize, f64)>> {
-        self.add_pending()?;
-        self.search(&Step { search: Some(factor), ..Step::NOTHING })
-    }
-
-    /// [`add_row`](Self::add_row), and the largest score afterwards: one pass over the points.
-    pub fn add_row_and_argmax(
-        &mut self,
-        y: &[f64],
-        weight: f64,
-        factor: f64,
-    ) -> Result<Option<(usize, f64)>> {
-        self.add_pending()?;
-        let y = self.points.upload_point(y)?;
-        let y = y.pointer(self.device());
-        self.search(&Step { y, weight, search: Some(factor), ..Step::NOTHING })
-    }
-
-    /// [`add_row_and_argmax`](Self::add_row_and_argmax), and the row is there for later.
-    pub fn keep_row_and_argmax(
-        &mut self,
-        y: &[f64],
-        row: &mut KernelRow,
-        weight: f64,
-        factor: f64,
-    ) -> Result<Option<(usize, f64)>> {
-        self.add_pending()?;
-        let y = self.points.upload_point(y)?;
-        let y = y.pointer(self.device());
-        let kept = row.pointer_for(&self.points);
-        self.search(&Step { y, weight, kept, search: Some(factor), ..Step::NOTHING })
+    /// Chooses the point that the last search has found.
+    pub fn choose_found(&mut self) {
+        self.pending = Some(self.found[0].many());
     }
 
     /// Picks one point after another: the best score with a factor of μ that begins with `factor` and grows by one a pick, then
@@ -211,15 +202,15 @@ impl Scores {
     /// picks done and asked for, breaks.
     pub fn herd(&mut self, factor: f64, count: usize, watch: Option<Watch<'_>>) -> Result<Vec<Pick>> {
         let device = self.device().clone();
-        let picks = Candidates::new(&device, count)?;
-        let numbers = self.points.len() * (self.points.dim() + 8);
+        let found = Candidates::new(&device, count)?;
+        let numbers: usize = self.summed.all().map(|(points, _)| points.len() * (points.dim() + 8)).sum();
         let watched = (WATCHED / numbers.max(1)).clamp(1, 4096);
         let mut done = 0;
         while done < count {
             // The pick before the first was told of by the call that made it.
-            let pick = if done > 0 { picks.place(&device, done - 1) } else { Arg::NULL };
-            self.step(&Step { pick, search: Some(factor + done as f64), ..Step::NOTHING })?;
-            self.pending = true;
+            let pick = if done > 0 { found.place(&device, done - 1) } else { Arg::NULL };
+            self.step(pick, Some(factor + done as f64))?;
+            self.choose_found();
             done += 1;
             if let Some(watch) = watch
                 && done.is_multiple_of(watched)
@@ -233,81 +224,89 @@ impl Scores {
         if done == 0 {
             return Ok(Vec::new());
         }
-        self.found[0].best_to(&device, picks.place(&device, done - 1))?;
-        let picks = picks.read(&device, done)?;
+        let last = [self.found[0].pointer(&device), Arg::int(self.found[0].many())];
+        let args = [&last[..], &[found.place(&device, done - 1)]].concat();
+        device.launch(&device.common("best_candidate")?, (1, 1), 0, &args)?;
+        let numbers = device.stream().clone_dtoh(&found.0.slice(..3 * done))?;
+        let picks: Vec<Pick> = picks(&numbers).take_while(|pick| pick.index != usize::MAX).collect();
         if let Some(watch) = watch {
             let _: ControlFlow<()> = watch(picks.len() as u64, count as u64);
         }
         Ok(picks)
     }
 
-    /// Where the sums are, once nothing is pending.
-    pub(crate) fn settled_sums(&mut self) -> Result<Arg> {
-        self.add_pending()?;
-        Ok(self.device().at(&self.sums, 0))
+    fn device(&self) -> &Device {
+        self.summed.points.device()
     }
 
-    fn device(&self) -> &Device {
-        self.points.device()
+    fn len(&self) -> usize {
+        self.summed.points.len()
     }
 
     /// Adds the row of the last pick.
     fn add_pending(&mut self) -> Result<()> {
-        if self.pending { self.step(&Step::NOTHING) } else { Ok(()) }
+        if self.pending.is_some() { self.step(Arg::NULL, None) } else { Ok(()) }
     }
 
-    fn search(&mut self, step: &Step) -> Result<Option<(usize, f64)>> {
-        self.step(step)?;
-        Ok(self.found[0].best(self.device())?.map(|pick| (pick.index, pick.score)))
-    }
-
-    /// One launch. A pending pick is the row that is added; afterwards nothing is pending, and what was found is in `found[0]`.
-    fn step(&mut self, step: &Step) -> Result<()> {
-        let (device, points) = (self.points.device(), &self.points);
-        let function = device.for_shape(points.shape(), &format!("choose_step_{}", points.suffix()))?;
-        let [factors, factor_count] = points.factors();
-        let pending = if self.pending { self.found[0].pointer(device) } else { Arg::NULL };
-        let found = if step.search.is_some() { self.found[1].pointer(device) } else { Arg::NULL };
-        let args = [
-            points.pointer(0),
-            Arg::long(points.padded()),
-            Arg::int(points.dim()),
-            Arg::long(points.len()),
-            step.y,
-            Arg::Double(step.weight),
-            device.at(&self.sums, 0),
-            device.at(&self.mu, 0),
-            device.at_option(self.offsets.as_ref()),
-            Arg::Double(step.search.unwrap_or_default()),
-            pending,
-            Arg::int(self.found[0].many()),
-            step.pick,
-            Arg::Int(self.unique.into()),
-            step.kept,
-            found,
-            factors,
-            factor_count,
-        ];
-        device.launch(&function, (points.blocks(), 1), 0, &args)?;
-        self.found.swap(0, 1);
-        self.pending = false;
+    /// Adds the rows of a pending pick, which is written to `pick`, then searches with this factor of μ, if any; afterwards
+    /// nothing is pending, and what was found is in `found[0]`.
+    fn step(&mut self, pick: Arg, search: Option<f64>) -> Result<()> {
+        let device = self.device();
+        let candidates = self.pending.unwrap_or_default();
+        let pending = self.pending.map_or(Arg::NULL, |_| self.found[0].pointer(device));
+        let last = self.summed.parts.len();
+        for (at, (points, part_factor)) in self.summed.all().enumerate() {
+            // The last adds its row and searches; without a row to add it is the only one.
+            let search = search.filter(|_| at == last);
+            if search.is_none() && self.pending.is_none() {
+                continue;
+            }
+            let function =
+                device.for_shape(points.shape(), points.kernel("choose_step_f32", "choose_step_f64"))?;
+            let found = if search.is_some() { self.found[1].pointer(device) } else { Arg::NULL };
+            let [factors, factor_count] = points.factors();
+            let args = [
+                points.pointer(0),
+                Arg::long(points.padded()),
+                Arg::int(points.dim()),
+                Arg::long(points.len()),
+                Arg::Double(-part_factor),
+                device.at(&self.sums, 0),
+                device.at(&self.mu, 0),
+                device.at_option(self.offsets.as_ref()),
+                Arg::Double(search.unwrap_or_default()),
+                pending,
+                Arg::int(candidates),
+                if at == 0 { pick } else { Arg::NULL },
+                Arg::Int(self.unique.into()),
+                found,
+                factors,
+                factor_count,
+            ];
+            device.launch(&function, (points.blocks(), 1), 0, &args)?;
+        }
+        if search.is_some() {
+            self.found.swap(0, 1);
+        }
+        self.pending = None;
         Ok(())
     }
 }
 
-impl Step {
-    const NOTHING: Step = Step { y: Arg::NULL, weight: -1.0, kept: Arg::NULL, pick: Arg::NULL, search: None };
-}
-
 impl Points {
     /// Blocks of a pass with several points a thread.
-    fn blocks(&self) -> u32 {
+    pub(crate) fn blocks(&self) -> u32 {
         let points_a_thread = if self.is_mixed() { 4 } else { 2 };
         self.device().blocks_for_pass(self.len().div_ceil(points_a_thread)).0
     }
+
+    /// The kernel for the precision of the points.
+    pub(crate) fn kernel(&self, mixed: &'static str, double: &'static str) -> &'static str {
+        if self.is_mixed() { mixed } else { double }
+    }
 }
 
-fn upload_padded(device: &Device, values: &[f64]) -> Result<CudaSlice<f64>> {
+pub(crate) fn upload_padded(device: &Device, values: &[f64]) -> Result<CudaSlice<f64>> {
     let mut padded = device.zeros(values.len().next_multiple_of(TILE))?;
     device.stream().memcpy_htod(values, &mut padded.slice_mut(..values.len()))?;
     Ok(padded)

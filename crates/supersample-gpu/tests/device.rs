@@ -1,11 +1,14 @@
-//! Every sum on the device against its twin, a plain double loop in f64. Without a device each test says that it was skipped.
+//! Every sum on the device against its twin, a plain double loop in f64 (that of supersample-sum's own tests). Without a device each test says that it was skipped.
+
+#[path = "../../supersample-sum/tests/sums/scalar.rs"]
+mod scalar;
 
 use std::ops::ControlFlow;
 use std::sync::Mutex;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
-use supersample_gpu::{Device, Error, Mean, Noise, Points, Scores};
+use supersample_gpu::{Device, Error, Mean, Noise, Outcome, Part, Plan, Points, Scores, Set, Visit};
 use supersample_sum::{Packed, Precision, Rows, Shape};
 
 fn device() -> Option<Device> {
@@ -40,12 +43,6 @@ fn random(n: usize, dim: usize, seed: u64) -> Vec<f64> {
     let mut rng = Pcg64::seed_from_u64(seed);
     let scale = 2.0 / (dim as f64).sqrt();
     (0..n * dim).map(|_| scale * rng.random_range(-1.0..1.0)).collect()
-}
-
-fn twin(shape: &Shape, at: Rows, samples: Rows, weights: Option<&[f64]>) -> Vec<f64> {
-    let weight = |j: usize| weights.map_or(1.0 / samples.len() as f64, |weights| weights[j]);
-    let mean = |x: &[f64]| samples.iter().enumerate().map(|(j, y)| weight(j) * shape.value(x, y)).sum();
-    at.iter().map(mean).collect()
 }
 
 fn assert_close(got: &[f64], want: &[f64], tolerance: f64, what: &str) {
@@ -98,12 +95,17 @@ fn check_means(precision: Precision, tolerance: f64) {
                 let again = mean(packed.own_mean(weights, None).unwrap());
                 assert!(own == again, "{what}: not the same bits");
                 let few = Rows::new(&values[..n.min(some) * dim], dim);
-                assert_close(&own[..n.min(some)], &twin(&shape, few, points, weights), tolerance, &what);
+                assert_close(
+                    &own[..n.min(some)],
+                    &scalar::means(&shape, few, points, weights),
+                    tolerance,
+                    &what,
+                );
                 let last = Rows::new(&values[(n - 1) * dim..], dim);
-                assert_close(&own[n - 1..], &twin(&shape, last, points, weights), tolerance, &what);
+                assert_close(&own[n - 1..], &scalar::means(&shape, last, points, weights), tolerance, &what);
                 let rectangle = mean(beside.mean_over(&packed, weights, None).unwrap());
                 let few = Rows::new(&others[..some * dim], dim);
-                let want = twin(&shape, few, points, weights);
+                let want = scalar::means(&shape, few, points, weights);
                 assert_close(&rectangle[..some], &want, tolerance, &what);
             }
         }
@@ -137,10 +139,11 @@ fn points_larger_than_the_memory_are_summed_in_parts() {
             let shape = Shape::Gaussian { length: 1.5 };
             let run = |device: &Device| {
                 let (mut own, mut rectangle) = (vec![f64::NAN; n], vec![f64::NAN; 900]);
-                let own_flow = device.own_mean(shape.clone(), points, weights, precision, &mut own, None);
+                let plan = Plan::new(shape.clone(), points, precision);
+                let own_flow = device.own_mean(&plan, points, weights, &mut own, None);
                 assert!(own_flow.unwrap().is_continue());
                 let at = Rows::new(&values[..900 * dim], dim);
-                let flow = device.mean(shape.clone(), at, points, weights, precision, &mut rectangle, None);
+                let flow = device.mean(&plan, at, points, weights, &mut rectangle, None);
                 assert!(flow.unwrap().is_continue());
                 (own, rectangle)
             };
@@ -150,7 +153,7 @@ fn points_larger_than_the_memory_are_summed_in_parts() {
             assert_close(&a.1, &b.1, 1e-6, "rectangle");
             assert!(run(&parts) == b);
             let few = Rows::new(&values[..30 * dim], dim);
-            assert_close(&b.0[..30], &twin(&shape, few, points, weights), 1e-6, "parts");
+            assert_close(&b.0[..30], &scalar::means(&shape, few, points, weights), 1e-6, "parts");
         }
     }
 }
@@ -183,80 +186,186 @@ fn a_watch_counts_every_pair_and_can_break() {
 }
 
 #[test]
+fn widened_points_have_the_coordinates_of_f32_and_the_sums_of_f64() {
+    let Some(device) = device() else { return };
+    let (n, dim) = (5000, 7);
+    let values = random(n, dim, 12);
+    let rows = Rows::new(&values, dim);
+    for shape in kernels() {
+        let points = Points::new(&device, shape.clone(), rows, Precision::Mixed).unwrap();
+        let on_cpu = Packed::new(shape.clone(), rows, Precision::Mixed);
+        let (mut want, mut few) = (vec![0.0; n], vec![0.0; 30]);
+        on_cpu.widened().own_mean_into(None, &mut want);
+        let wide = points.widened().unwrap();
+        assert_eq!(wide.precision(), Precision::Double);
+        assert_close(&mean(wide.own_mean(None, None).unwrap()), &want, 2e-13, &format!("{shape:?} own"));
+        let at = Rows::new(&values[..30 * dim], dim);
+        let at_there = Points::planned(&device, &points.plan(), at).unwrap().widened().unwrap();
+        on_cpu.beside(at).unwrap().widened().mean_into(&on_cpu.widened(), None, &mut few);
+        let got = mean(at_there.mean_over(&wide, None, None).unwrap());
+        assert_close(&got, &few, 2e-13, &format!("{shape:?} at some"));
+    }
+}
+
+#[test]
 fn rows_scores_and_maxima_agree_with_their_twins() {
     let Some(device) = device() else { return };
     for (n, dim) in [(1, 1), (17, 3), (100, 130), (20_000, 2), (9_000, 600)] {
         let values = random(n, dim, 7);
         let rows = Rows::new(&values, dim);
         let (mu, offsets) = (random(n, 1, 8), random(n, 1, 9));
-        let y = rows.row(n / 2);
         for shape in kernels() {
             for (precision, tolerance) in [(Precision::Mixed, 2e-6), (Precision::Double, 1e-13)] {
                 let points = Points::new(&device, shape.clone(), rows, precision).unwrap();
                 let what = format!("{shape:?} {n}×{dim} {precision:?}");
-                let want: Vec<f64> = rows.iter().map(|x| shape.value(x, y)).collect();
-                let mut row = points.empty_row().unwrap();
-                points.fill_row(y, &mut row).unwrap();
-                let kernel = row.to_vec().unwrap();
+                let want = scalar::row(&shape, rows, rows.row(n / 2));
+                let kernel = points.kernel_row(n / 2).unwrap();
                 assert_close(&kernel, &want, tolerance, &what);
-                assert_eq!(row.get(n / 3).unwrap(), kernel[n / 3]);
-                let mut of = points.empty_row().unwrap();
-                points.fill_row_of(n / 2, &mut of).unwrap();
-                assert!(of.to_vec().unwrap() == kernel, "{what}: a row by its number");
                 for offsets in [None, Some(&offsets[..])] {
                     let start = vec![0.25; n];
-                    let offset = |i: usize| offsets.map_or(0.0, |offsets| offsets[i]);
                     let score = |sums: &[f64], i: usize| match offsets {
-                        Some(_) => 3.0 * mu[i] + sums[i] + offset(i),
+                        Some(offsets) => 3.0 * mu[i] + sums[i] + offsets[i],
                         None => 3.0 * mu[i] + sums[i],
                     };
-                    let sums: Vec<f64> = (0..n).map(|i| 0.25 + 2.0 * kernel[i]).collect();
-                    let best = argmax(n, |i| score(&sums, i));
-                    let mut scores = Scores::new(points.clone(), &mu, offsets, false).unwrap();
+                    let mut scores = Scores::new(points.clone(), Vec::new(), &mu, offsets, true).unwrap();
                     scores.set_sums(&start).unwrap();
-                    assert_eq!(scores.argmax(3.0).unwrap(), argmax(n, |i| score(&start, i)), "{what}");
-                    assert_eq!(scores.add_row_and_argmax(y, 2.0, 3.0).unwrap(), best, "{what}");
+                    let best =
+                        |sums: &[f64]| argmax(n, |i| score(sums, i)).map(|(i, score)| (i, score, sums[i]));
+                    let got =
+                        |scores: &mut Scores| scores.best(3.0).unwrap().map(|p| (p.index, p.score, p.sum));
+                    assert_eq!(got(&mut scores), best(&start), "{what}");
+                    scores.choose(n / 2).unwrap();
+                    let mut sums: Vec<f64> = (0..n).map(|i| 0.25 - kernel[i]).collect();
+                    sums[n / 2] = f64::NEG_INFINITY;
+                    assert_eq!(got(&mut scores), best(&sums), "{what}");
+                    assert_eq!(scores.sum(n / 3).unwrap(), sums[n / 3], "{what}");
                     assert!(scores.sums().unwrap() == sums, "{what}");
-                    scores.set_sums(&start).unwrap();
-                    let mut kept = points.empty_row().unwrap();
-                    assert_eq!(scores.keep_row_and_argmax(y, &mut kept, 2.0, 3.0).unwrap(), best, "{what}");
-                    assert!(scores.sums().unwrap() == sums && kept.to_vec().unwrap() == kernel, "{what}");
-                    scores.set_sums(&start).unwrap();
-                    scores.add_row(y, 2.0).unwrap();
-                    assert!(scores.sums().unwrap() == sums, "{what}");
-                    scores.set_sums(&start).unwrap();
-                    row.add_to(2.0, &mut scores).unwrap();
-                    assert!(scores.sums().unwrap() == sums, "{what}");
-                    scores.set_sum(n / 2, f64::NEG_INFINITY).unwrap();
-                    let mut w = sums.clone();
-                    w[n / 2] = f64::NEG_INFINITY;
-                    let with = row.argmax_with(&mut scores).unwrap();
-                    assert_eq!(with, argmax(n, |i| w[i] + kernel[i]), "{what}");
-                    let numbers: Vec<f32> = random(n, 1, 10).iter().map(|&x| x as f32).collect();
-                    let noise = Noise::new(&device, &numbers).unwrap();
-                    let noisy = row.argmax_with_noise(&mut scores, &noise, 0.7).unwrap();
-                    let with_noise = |i: usize| w[i] + kernel[i] + 0.7 * f64::from(numbers[i]);
-                    assert_eq!(noisy, argmax(n, with_noise), "{what}");
-                    let mut found = vec![(9, 9.0)];
-                    row.at_least(&mut scores, 1.0, &mut found).unwrap();
-                    let plain = (0..n).map(|i| (i, w[i] + kernel[i])).filter(|(_, sum)| *sum >= 1.0);
-                    assert!(found == plain.collect::<Vec<_>>(), "{what}");
-                    points.fill_row_of(n / 3, &mut of).unwrap();
-                    let into = of.to_vec().unwrap();
-                    scores.set_sums(&start).unwrap();
-                    row.exchange(&of, &mut scores).unwrap();
-                    let changed: Vec<f64> = (0..n).map(|i| start[i] + (kernel[i] - into[i])).collect();
-                    assert!(scores.sums().unwrap() == changed, "{what}");
                 }
             }
         }
     }
 }
 
-/// The largest and the lowest index that has it; `None` where all are −∞.
+/// Kernel rows of points with a part, as the device makes them: the row of the kernel, and the part's times its factor added.
+fn summed_row(points: &Points, parts: &[Part], i: usize) -> Vec<f64> {
+    let mut row = points.kernel_row(i).unwrap();
+    for Part { views, factor } in parts {
+        for (sum, value) in row.iter_mut().zip(views.kernel_row(i).unwrap()) {
+            *sum = match points.precision() {
+                Precision::Mixed => f64::from((*factor as f32).mul_add(value as f32, *sum as f32)),
+                _ => factor.mul_add(value, *sum),
+            };
+        }
+    }
+    row
+}
+
+#[test]
+fn visits_agree_with_a_plain_loop_with_parts_and_without() {
+    let Some(device) = device() else { return };
+    for (n, dim, precision) in [
+        (40, 2, Precision::Double),
+        (3000, 5, Precision::Mixed),
+        (3000, 5, Precision::Double),
+        (20_011, 57, Precision::Mixed),
+    ] {
+        let (values, views) = (random(n, dim, 21), random(n, 3, 22));
+        let (start, numbers) = (random(n, 1, 23), random(3 * n, 1, 24));
+        let numbers: Vec<f32> = numbers.iter().map(|&x| x as f32).collect();
+        let noise = Noise::new(&device, &numbers).unwrap();
+        let points =
+            Points::new(&device, Shape::Gaussian { length: 0.8 }, Rows::new(&values, dim), precision)
+                .unwrap();
+        let part = |shape: Shape<'static>, factor: f64| {
+            let coordinates = supersample_sum::Coordinates::new(shape, Rows::new(&views, 3));
+            let plan = Plan::forced(coordinates.into(), precision);
+            Part { views: Points::planned(&device, &plan, Rows::new(&views, 3)).unwrap(), factor }
+        };
+        let manhattan = part(Shape::Manhattan { length: 6.0 }, 0.3);
+        let both = vec![manhattan.clone(), part(Shape::Linear, 0.7)];
+        for (parts, repeats) in [(Vec::new(), false), (vec![manhattan], false), (both, true)] {
+            let what = format!("{n}×{dim} {precision:?} {} parts, repeats {repeats}", parts.len());
+            let mut chosen: Vec<usize> = (0..7).map(|t| t * 5).collect();
+            let closed = [1, n - 1];
+            let mut set = Set::new(points.clone(), parts.clone(), &start, &chosen, &closed, repeats).unwrap();
+            // The plain loop, on rows of the device.
+            let mut rows: Vec<Vec<f64>> = chosen.iter().map(|&i| summed_row(&points, &parts, i)).collect();
+            let mut w = start.clone();
+            rows.iter().for_each(|row| w.iter_mut().zip(row).for_each(|(w, k)| *w -= k));
+            let mut visits = Vec::new();
+            for step in 0..60 {
+                let noise = (step % 3 > 0).then_some((step * 11 % (2 * n), 0.5 / (1.0 + step as f64)));
+                visits.push(Visit { position: step * 3 % 7, noise, threshold: 1e-3 * (step % 5) as f64 });
+            }
+            let mut want = Vec::new();
+            for &Visit { position, noise, threshold } in &visits {
+                let here = chosen[position];
+                let is_open =
+                    |i: usize| i != here && !closed.contains(&i) && (repeats || !chosen.contains(&i));
+                let fit = |i: usize| w[i] + rows[position][i];
+                let score = |i: usize| match noise {
+                    Some((first, scale)) => fit(i) + scale * f64::from(numbers[first + i]),
+                    None => fit(i),
+                };
+                let (best, highest) =
+                    argmax(n, |i| if is_open(i) { score(i) } else { f64::NEG_INFINITY }).unwrap();
+                let taken = highest > fit(here) + threshold;
+                want.push(Outcome { best: Some(best), fit: fit(best), fit_here: fit(here), taken });
+                if taken {
+                    let row = summed_row(&points, &parts, best);
+                    let mut stages = vec![rows[position].clone()];
+                    for count in 0..=parts.len() {
+                        stages.push(summed_row(&points, &parts[..count], best));
+                    }
+                    for pair in stages.windows(2) {
+                        let change = pair[0].iter().zip(&pair[1]).map(|(before, after)| before - after);
+                        w.iter_mut().zip(change).for_each(|(w, change)| *w += change);
+                    }
+                    rows[position] = row;
+                    chosen[position] = best;
+                }
+            }
+            assert!(want.iter().any(|o| o.taken) && want.iter().any(|o| !o.taken), "{what}");
+            // Some at once, and some one by one.
+            let mut got = set.visit(&visits[..25], Some(&noise)).unwrap();
+            for visit in &visits[25..] {
+                got.extend(set.visit(&[*visit], Some(&noise)).unwrap());
+            }
+            assert_eq!(got, want, "{what}");
+            assert_eq!(set.chosen(), chosen, "{what}");
+            let all: Vec<usize> = (0..n).collect();
+            assert!(set.sums_of(&all).unwrap() == w, "{what}");
+            // Put back where they were; a row may only have moved to another position.
+            let first: Vec<usize> = (0..7).map(|t| t * 5).collect();
+            set.put(&first.iter().copied().enumerate().collect::<Vec<_>>()).unwrap();
+            let mut afresh =
+                Set::new(points.clone(), parts.clone(), &start, &first, &closed, repeats).unwrap();
+            let (back, afresh) = (set.sums_of(&all).unwrap(), afresh.sums_of(&all).unwrap());
+            assert!(back.iter().zip(&afresh).all(|(a, b)| (a - b).abs() < 1e-11), "{what}");
+        }
+    }
+}
+
+#[test]
+fn rows_that_do_not_fit_are_made_again_at_each_visit() {
+    let Some(_) = device() else { return };
+    let (n, dim) = (20_000, 3);
+    let values = random(n, dim, 31);
+    let start = random(n, 1, 32);
+    let visits: Vec<Visit> =
+        (0..40).map(|i| Visit { position: i % 10, noise: None, threshold: 0.0 }).collect();
+    let run = |device: Device| {
+        let shape = Shape::Matern32 { length: 0.7 };
+        let points = Points::new(&device, shape, Rows::new(&values, dim), Precision::Mixed).unwrap();
+        let chosen: Vec<usize> = (0..10).collect();
+        let mut set = Set::new(points, Vec::new(), &start, &chosen, &[], false).unwrap();
+        (set.visit(&visits, None).unwrap(), set.chosen().to_vec())
+    };
+    assert!(run(Device::open().unwrap()) == run(Device::open_with_memory(600_000).unwrap()));
+}
+
 fn argmax(n: usize, score: impl Fn(usize) -> f64) -> Option<(usize, f64)> {
-    let open = (0..n).map(|i| (i, score(i))).filter(|(_, score)| *score > f64::NEG_INFINITY);
-    open.reduce(|a, b| if b.1 > a.1 { b } else { a })
+    scalar::argmax(&(0..n).map(score).collect::<Vec<_>>())
 }
 
 #[test]
@@ -275,20 +384,19 @@ fn herding_agrees_with_a_plain_loop() {
                 // The plain loop, on the kernel rows of the device.
                 let count = 30;
                 let (mut sums, mut want) = (vec![0.0; n], Vec::new());
-                let mut row = points.empty_row().unwrap();
                 for t in 0..count {
                     let factor = 1.0 + t as f64;
                     let Some((i, score)) = argmax(n, |i| factor * mu[i] + sums[i]) else { break };
                     want.push((i, score, sums[i]));
-                    points.fill_row_of(i, &mut row).unwrap();
-                    sums.iter_mut().zip(row.to_vec().unwrap()).for_each(|(sum, k)| *sum -= k);
+                    let row = points.kernel_row(i).unwrap();
+                    sums.iter_mut().zip(row).for_each(|(sum, k)| *sum -= k);
                     if unique {
                         sums[i] = f64::NEG_INFINITY;
                     }
                 }
                 let what = format!("{shape:?} {n}×{dim} {precision:?}");
                 assert_eq!(want.len(), if unique { n.min(count) } else { count }, "{what}");
-                let mut scores = Scores::with_mean(points.clone(), mean, None, unique).unwrap();
+                let mut scores = Scores::new(points.clone(), Vec::new(), &mu, None, unique).unwrap();
                 let calls = Mutex::new(0);
                 let watch = |_, _| {
                     *calls.lock().unwrap() += 1;
@@ -309,6 +417,43 @@ fn herding_agrees_with_a_plain_loop() {
 }
 
 #[test]
+fn herding_with_parts_agrees_with_a_plain_loop() {
+    let Some(device) = device() else { return };
+    for (n, precision) in [(3000, Precision::Double), (20_000, Precision::Mixed)] {
+        let (values, views, mu) = (random(n, 5, 41), random(n, 4, 42), random(n, 1, 43));
+        let points =
+            Points::new(&device, Shape::Imq { length: 0.7 }, Rows::new(&values, 5), precision).unwrap();
+        let part = |shape: Shape<'static>, factor: f64| {
+            let coordinates = supersample_sum::Coordinates::new(shape, Rows::new(&views, 4));
+            let plan = Plan::forced(coordinates.into(), precision);
+            Part { views: Points::planned(&device, &plan, Rows::new(&views, 4)).unwrap(), factor }
+        };
+        let parts = vec![part(Shape::Manhattan { length: 8.0 }, 0.4), part(Shape::Linear, 0.2)];
+        let mut scores = Scores::new(points.clone(), parts.clone(), &mu, None, true).unwrap();
+        let (mut sums, mut want) = (vec![0.0; n], Vec::new());
+        for t in 0..20 {
+            let (i, score) = argmax(n, |i| (1.0 + t as f64) * mu[i] + sums[i]).unwrap();
+            want.push((i, score, sums[i]));
+            for (row, factor) in std::iter::once((points.kernel_row(i).unwrap(), 1.0))
+                .chain(parts.iter().map(|part| (part.views.kernel_row(i).unwrap(), part.factor)))
+            {
+                sums.iter_mut().zip(row).for_each(|(sum, k)| *sum -= factor * k);
+            }
+            sums[i] = f64::NEG_INFINITY;
+        }
+        let mut picks = scores.herd(1.0, 10, None).unwrap();
+        for t in 10..20 {
+            let pick = scores.best(1.0 + f64::from(t)).unwrap().unwrap();
+            scores.choose_found();
+            picks.push(pick);
+        }
+        let got: Vec<_> = picks.iter().map(|pick| (pick.index, pick.score, pick.sum)).collect();
+        assert_eq!(got, want, "{n}");
+        assert!(scores.sums().unwrap() == sums);
+    }
+}
+
+#[test]
 fn of_equal_scores_the_first_is_found_and_nothing_where_all_are_closed() {
     let Some(device) = device() else { return };
     let n = 40_000;
@@ -316,14 +461,15 @@ fn of_equal_scores_the_first_is_found_and_nothing_where_all_are_closed() {
     let points =
         Points::new(&device, Shape::Gaussian { length: 1.0 }, Rows::new(&values, 1), Precision::Mixed)
             .unwrap();
-    let mut scores = Scores::new(points, &vec![0.5; n], None, true).unwrap();
-    assert_eq!(scores.argmax(2.0).unwrap(), Some((0, 1.0)));
+    let mut scores = Scores::new(points, Vec::new(), &vec![0.5; n], None, true).unwrap();
+    let best = |scores: &mut Scores| scores.best(2.0).unwrap().map(|pick| (pick.index, pick.score));
+    assert_eq!(best(&mut scores), Some((0, 1.0)));
     let mut sums = vec![0.0; n];
     (sums[9_000], sums[35_000]) = (3.0, 3.0);
     scores.set_sums(&sums).unwrap();
-    assert_eq!(scores.argmax(2.0).unwrap(), Some((9_000, 4.0)));
+    assert_eq!(best(&mut scores), Some((9_000, 4.0)));
     scores.set_sums(&vec![f64::NEG_INFINITY; n]).unwrap();
-    assert_eq!(scores.argmax(2.0).unwrap(), None);
+    assert_eq!(best(&mut scores), None);
     assert_eq!(scores.herd(1.0, 5, None).unwrap(), []);
 }
 
@@ -349,7 +495,7 @@ fn two_clusters_keep_the_promise_as_long_as_products_are_taken() {
                 seen[usize::from(points.use_products())] += 1;
                 let got = mean(points.own_mean(None, None).unwrap());
                 let few = Rows::new(&values[..300 * dim], dim);
-                let want = twin(&shape, few, rows, None);
+                let want = scalar::means(&shape, few, rows, None);
                 let worst = got.iter().zip(&want).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
                 println!("{dim} {half_squared} products {}: {worst:e}", points.use_products());
                 assert!(worst < 1e-6, "{shape:?} {dim} {half_squared}: {worst:e}");
@@ -372,6 +518,6 @@ fn wide_spreads_are_summed_by_differences_and_stay_right() {
         assert_eq!(points.precision(), Precision::Mixed);
         assert_eq!(points.use_products(), products, "{spread}");
         let got = mean(points.own_mean(None, None).unwrap());
-        assert_close(&got, &twin(&shape, rows, rows, None), 1e-6, &format!("{spread}"));
+        assert_close(&got, &scalar::means(&shape, rows, rows, None), 1e-6, &format!("{spread}"));
     }
 }

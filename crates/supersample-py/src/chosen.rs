@@ -37,6 +37,8 @@ pub(crate) struct Chosen {
     mmd_error: Option<f64>,
     /// How many landmarks.
     landmarks: Option<usize>,
+    /// How many rows, drawn at random, were chosen from.
+    pool_rows: Option<usize>,
     worth: Option<f64>,
     /// The distance of the distribution functions, with the weights; `None` in space.
     cdf: Option<f64>,
@@ -120,6 +122,7 @@ impl Chosen {
             mmd,
             mmd_error: scale.standard_error(mmd),
             landmarks: None,
+            pool_rows: None,
             worth: scale.worth(mmd),
             cdf: None,
             functions: None,
@@ -128,6 +131,11 @@ impl Chosen {
             refinement: None,
             advice: Told(advice.into_iter().collect()),
         })
+    }
+
+    /// Chosen from so many rows that were drawn at random.
+    pub(crate) fn sampled_from(self, pool_rows: Option<usize>) -> Chosen {
+        Chosen { pool_rows, ..self }
     }
 
     /// With what the library has to say of this choice.
@@ -182,9 +190,9 @@ pub(crate) fn herd(
     let problem = &samples.problem;
     let size = samples.cost() + samples.cost_of(n.unwrap_or(problem.open_rows()));
     run(py, threads, size, progress.as_ref(), |watch| {
-        let task::Chosen { trace, ended, advice, .. } =
+        let task::Chosen { trace, ended, advice, sampled_from, .. } =
             problem.herd(&stop, &HerdOptions::default().unique(unique), watch)?;
-        Ok(Chosen::of(problem, &trace, ended, rule, Some(&stop))?.advised(advice))
+        Ok(Chosen::of(problem, &trace, ended, rule, Some(&stop))?.advised(advice).sampled_from(sampled_from))
     })
 }
 
@@ -226,8 +234,10 @@ pub(crate) fn thin(
     let places = n.unwrap_or(problem.open_rows());
     let size = samples.cost() + samples.cost_of(places.saturating_mul(10 + search.unwrap_or(40)));
     run(py, threads, size, progress.as_ref(), |watch| {
-        let task::Chosen { trace, ended, refined, advice, .. } = problem.thin(&stop, &options, watch)?;
+        let task::Chosen { trace, ended, refined, advice, sampled_from, .. } =
+            problem.thin(&stop, &options, watch)?;
         let chosen = Chosen::of(problem, &trace, ended, rule, Some(&stop))?.advised(advice);
+        let chosen = chosen.sampled_from(sampled_from);
         Ok(chosen.refined(refined.map(|refined| Refinement::of(refined, is_searched, &stop))))
     })
 }

@@ -1,15 +1,19 @@
 //! Refusals of the library as Python exceptions, with the library's own words.
 
-use pyo3::exceptions::{PyIsADirectoryError, PyKeyboardInterrupt, PyOSError, PyValueError};
+use pyo3::exceptions::{PyIsADirectoryError, PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use supersample::Error;
 
 /// A `ValueError` with the message of the library. What Python can name has its number as an attribute: the `column`, the
-/// `function`, the `group` or the `weight` that is refused, 0 where all weights are.
+/// `function`, the `group` or the `weight` that is refused, 0 where all weights are. A device that is not there or stops working
+/// is a `RuntimeError`.
 pub(crate) fn refused(error: Error) -> PyErr {
     if error == Error::Interrupted {
         // Met only where the exception of a signal has not taken its place.
         return PyKeyboardInterrupt::new_err(error.to_string());
+    }
+    if let Error::Device { .. } = error {
+        return PyRuntimeError::new_err(error.to_string());
     }
     let refusal = PyValueError::new_err(error.to_string());
     let numbered = Python::attach(|py| {

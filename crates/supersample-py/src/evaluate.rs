@@ -4,7 +4,7 @@ use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use supersample::Points;
 use supersample::quality::QUANTILES;
-use supersample::task::{self, ErrorScale, TypicalErrors};
+use supersample::task::{self, ErrorScale, Problem, TypicalErrors};
 
 use crate::arrays::{Column, Matrix, numbers, rows};
 use crate::samples::Samples;
@@ -72,6 +72,12 @@ impl Typical {
 }
 
 impl Evaluation {
+    /// What the problem has found.
+    pub(crate) fn of(problem: &Problem, found: task::Evaluation) -> supersample::Result<Evaluation> {
+        let landmarks = problem.landmarks().map(|landmarks| landmarks.points().len());
+        Ok(Evaluation { landmarks, ..Evaluation::new(found, problem.error_scale()?) })
+    }
+
     fn new(found: task::Evaluation, scale: ErrorScale) -> Evaluation {
         let (columns, others) = (&found.quality.columns, found.comparison.as_ref());
         let or_nan = |error: Option<f64>| error.unwrap_or(f64::NAN);
@@ -127,7 +133,6 @@ pub(crate) fn evaluate(
             }
             None => problem.evaluate(&points, weights, watch)?,
         };
-        let landmarks = problem.landmarks().map(|landmarks| landmarks.points().len());
-        Ok(Evaluation { landmarks, ..Evaluation::new(found, problem.error_scale()?) })
+        Evaluation::of(problem, found)
     })
 }

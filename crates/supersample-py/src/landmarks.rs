@@ -128,13 +128,7 @@ impl LandmarkSums {
 
     /// Sums without rows at the same landmarks and control points.
     fn emptied(&self) -> PyResult<LandmarkSums> {
-        let sums = self.locked()?;
-        let (all, count) = (sums.sums().points(), sums.landmarks());
-        let part = |range: std::ops::Range<usize>| all.select(&range.collect::<Vec<_>>());
-        let controls = (count < all.len()).then(|| part(count..all.len())).transpose().map_err(refused)?;
-        let (kernel, landmarks) = (sums.sums().kernel().clone(), part(0..count).map_err(refused)?);
-        let empty = embedding::LandmarkSums::new(kernel, landmarks, controls, sums.sums().precision());
-        Ok(LandmarkSums::of(empty.map_err(refused)?))
+        Ok(LandmarkSums::of(self.locked()?.emptied()))
     }
 
     /// How many rows there have been.

@@ -34,13 +34,13 @@ mod _native {
     #[pymodule_export]
     use crate::mixture::{Mixture, Placed};
     #[pymodule_export]
-    use crate::samples::Samples;
+    use crate::samples::{Samples, device_name};
     #[pymodule_export]
     use crate::stein::{SteinPlaced, ksd, stein_place, stein_samples};
     #[pymodule_export]
     use crate::streamed::{
-        Gatherer, PassSums, Unmeasured, choose_from_pool, gathered, landmark_sums, pool_points, pool_rows,
-        project_on,
+        Gatherer, PassSums, Unmeasured, choose_from_pool, compared_with, evaluate_measured, gathered,
+        landmark_sums, pool_points, pool_rows, project_on,
     };
 
     /// The version of the workspace in Cargo.toml.

@@ -8,7 +8,7 @@ use supersample::scale::Scale;
 use supersample::task::{
     Bandwidth, CONTROL_ROWS, EmbeddingChoice, FunctionValues, Problem, ProblemOptions, RowWeights,
 };
-use supersample::{Points, Precision, Result};
+use supersample::{Device, Points, Precision, Result};
 
 use crate::advice::Told;
 use crate::arrays::{numbers, rows};
@@ -27,7 +27,7 @@ impl Samples {
     /// very samples, computed earlier.
     #[new]
     #[pyo3(signature = (x, *, kernel, bandwidths, scale, sample_weight, log_weight, precision, marginals, functions,
-                        functions_weight, embedding, landmarks, seed=0, known=None))]
+                        functions_weight, embedding, landmarks, seed=0, device="cpu", known=None))]
     #[expect(clippy::too_many_arguments, reason = "one for each keyword of the Python function")]
     fn new(
         py: Python<'_>,
@@ -44,12 +44,14 @@ impl Samples {
         embedding: &str,
         landmarks: Option<usize>,
         seed: u64,
+        device: &str,
         known: Option<PyReadonlyArray1<'_, f64>>,
     ) -> PyResult<Samples> {
         let mut options = options_of(kernel, bandwidths, scale, precision)?
             .marginals(marginals)
             .embedding(EmbeddingChoice::named(embedding).map_err(refused)?)
-            .seed(seed);
+            .seed(seed)
+            .device(Device::named(device).map_err(refused)?);
         options.landmarks = landmarks;
         if let Some(functions) = &functions {
             let (values, count) = rows(functions)?;
@@ -106,6 +108,13 @@ impl Samples {
     fn known<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
         self.problem.recalled().map(|values| PyArray1::from_slice(py, &values))
     }
+}
+
+/// The name of the device that goes by this word, cpu or gpu; an error where there is none.
+#[pyfunction]
+pub(crate) fn device_name(py: Python<'_>, name: &str) -> PyResult<String> {
+    let device = py.detach(|| Device::named(name)).map_err(refused)?;
+    Ok(device.name().to_string())
 }
 
 /// The precision of this name.

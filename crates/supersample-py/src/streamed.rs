@@ -5,15 +5,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use supersample::embedding::{KernelSums, LandmarkSums};
+use pyo3::types::PyBytes;
 use supersample::task::{
-    self, HerdOptions, MemoryEstimate, Problem, RowWeights, Stop, ThinOptions, pool_rows_within,
+    self, CONTROL_ROWS, HerdOptions, MemoryEstimate, Problem, RowWeights, Stop, ThinOptions, pool_rows_within,
 };
-use supersample::{Points, RefineOptions, Watch};
+use supersample::{Points, RefineOptions};
 
-use crate::arrays::{RowNumbers, counted, matrix, numbers, rows};
+use crate::arrays::{RowNumbers, counted, matrix, numbers, rows, vector};
 use crate::chosen::{Chosen, Refinement};
 use crate::error::refused;
+use crate::evaluate::Evaluation;
 use crate::samples::{Samples, options_of};
 use crate::threads;
 use crate::work::run;
@@ -51,6 +52,14 @@ pub(crate) fn pool_rows(limit: u64, columns: usize, n: Option<usize>, thinning: 
     pool_rows_within(limit, n, needs).map_err(refused)
 }
 
+/// With how many points each of so many rows is compared where `n` of them are chosen: landmarks, control rows and those
+/// that are chosen.
+#[pyfunction]
+pub(crate) fn compared_with(rows: usize, n: Option<usize>, landmarks: Option<usize>) -> usize {
+    let landmarks = landmarks.unwrap_or_else(|| task::default_landmarks(rows, n));
+    landmarks + CONTROL_ROWS + n.unwrap_or(0)
+}
+
 /// The first pass: how many rows there are, their moments, and the pool.
 #[pyclass(frozen, module = "supersample._native")]
 pub(crate) struct Gatherer {
@@ -66,24 +75,64 @@ impl Gatherer {
         Ok(Gatherer { gatherer: Mutex::new(Some(gatherer)) })
     }
 
+    /// Gathers the part of this number of rows that come in several, which is expected to have this share of them.
+    #[staticmethod]
+    fn of_part(columns: usize, pool_rows: usize, share: f64, seed: u64, part: u64) -> PyResult<Gatherer> {
+        let gatherer = task::Gatherer::of_part(columns, pool_rows, share, seed, part).map_err(refused)?;
+        Ok(Gatherer { gatherer: Mutex::new(Some(gatherer)) })
+    }
+
+    /// What `to_bytes` has written.
+    #[staticmethod]
+    fn from_bytes(bytes: &[u8]) -> PyResult<Gatherer> {
+        let gatherer = task::Gatherer::from_bytes(bytes).map_err(refused)?;
+        Ok(Gatherer { gatherer: Mutex::new(Some(gatherer)) })
+    }
+
+    /// All of it as bytes.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let gatherer = locked(&self.gatherer)?;
+        Ok(PyBytes::new(py, &gatherer.as_ref().ok_or_else(over)?.to_bytes()))
+    }
+
+    /// Adds the rows of another part, which come after these; the other is empty from then on.
+    fn merge(&self, other: &Bound<'_, Gatherer>) -> PyResult<()> {
+        let other = locked(&other.get().gatherer)?.take().ok_or_else(over)?;
+        locked(&self.gatherer)?.as_mut().ok_or_else(over)?.merge(other).map_err(refused)
+    }
+
+    /// How many rows were drawn.
+    #[getter]
+    fn drawn(&self) -> PyResult<usize> {
+        Ok(locked(&self.gatherer)?.as_ref().map_or(0, task::Gatherer::drawn))
+    }
+
+    /// How many numbers a row has.
+    #[getter]
+    fn columns(&self) -> PyResult<usize> {
+        Ok(locked(&self.gatherer)?.as_ref().map_or(0, task::Gatherer::columns))
+    }
+
     /// Takes in a batch of rows.
+    #[pyo3(signature = (x, sample_weight, log_weight, threads=None))]
     fn update(
         &self,
         py: Python<'_>,
         x: PyReadonlyArray2<'_, f64>,
         sample_weight: Option<PyReadonlyArray1<'_, f64>>,
         log_weight: Option<PyReadonlyArray1<'_, f64>>,
+        threads: Option<usize>,
     ) -> PyResult<()> {
         let (weights, logs) = (numbers(sample_weight), numbers(log_weight));
         let (values, dim) = rows(&x)?;
         let mut gatherer = locked(&self.gatherer)?;
-        let gatherer = gatherer.as_mut().ok_or_else(|| PyValueError::new_err("the first pass is over"))?;
+        let gatherer = gatherer.as_mut().ok_or_else(over)?;
         let columns = gatherer.columns();
         if dim != columns {
             let message = format!("a batch has {dim} columns, and those before had {columns}");
             return Err(PyValueError::new_err(message));
         }
-        let pool = threads::pool(threads::checked(None)?)?;
+        let pool = threads::pool(threads::checked(threads)?)?;
         py.detach(|| pool.install(|| gatherer.update(values, weights_of(&weights, &logs)))).map_err(refused)
     }
 
@@ -93,8 +142,9 @@ impl Gatherer {
         Ok(locked(&self.gatherer)?.as_ref().map_or(0, task::Gatherer::rows))
     }
 
-    /// The problem of choosing from the pool.
-    #[pyo3(signature = (*, kernel, bandwidths, scale, precision, marginals, landmarks, seed))]
+    /// The problem of choosing from the pool. The last so many columns are functions whose means are matched.
+    #[pyo3(signature = (*, kernel, bandwidths, scale, precision, marginals, landmarks, seed, functions=0,
+                        functions_weight=1.0, device="cpu"))]
     #[expect(clippy::too_many_arguments, reason = "one for each keyword of the Python function")]
     fn samples(
         &self,
@@ -106,45 +156,93 @@ impl Gatherer {
         marginals: f64,
         landmarks: Option<usize>,
         seed: u64,
+        functions: usize,
+        functions_weight: f64,
+        device: &str,
     ) -> PyResult<Samples> {
         let mut options = options_of(kernel, bandwidths, scale, precision)?.marginals(marginals).seed(seed);
+        options.device = supersample::Device::named(device).map_err(refused)?;
         options.landmarks = landmarks;
         let gatherer = locked(&self.gatherer)?.take();
-        let gatherer = gatherer.ok_or_else(|| PyValueError::new_err("the first pass is over"))?;
+        let gatherer = gatherer.ok_or_else(over)?;
         let pool = threads::pool(threads::checked(None)?)?;
-        let problem = py.detach(|| pool.install(|| Problem::of_gathered(gatherer.finish()?, options)));
+        let problem = py.detach(|| {
+            pool.install(|| {
+                let gathered = gatherer.finish()?;
+                let gathered = match functions {
+                    0 => gathered,
+                    count => gathered.with_functions(count, functions_weight)?,
+                };
+                Problem::of_gathered(gathered, options)
+            })
+        });
         Ok(Samples { problem: problem.map_err(refused)? })
     }
 }
 
-/// Sums of a later pass: at landmarks, or at chosen rows.
+/// What is said of a first pass that is over.
+fn over() -> PyErr {
+    PyValueError::new_err("the first pass is over")
+}
+
+/// Sums of a later pass: at landmarks, or at other points.
 #[pyclass(frozen, module = "supersample._native")]
 pub(crate) struct PassSums {
-    sums: Mutex<Sums>,
+    sums: Mutex<task::PassSums>,
 }
 
-#[derive(Clone)]
-enum Sums {
-    AtLandmarks(LandmarkSums),
-    AtRows(KernelSums),
-}
+impl PassSums {
+    fn of(sums: task::PassSums) -> PassSums {
+        PassSums { sums: Mutex::new(sums) }
+    }
 
-impl Sums {
-    fn update(&mut self, points: &Points, weights: Option<&[f64]>, watch: Watch) -> supersample::Result<()> {
-        match self {
-            Sums::AtLandmarks(sums) => sums.update(points, weights, watch),
-            Sums::AtRows(sums) => sums.update(points, weights, watch),
+    /// The mean embedding at the points of a pass, which has to be one at other points than landmarks.
+    fn means(&self) -> PyResult<Vec<f64>> {
+        let sums = locked(&self.sums)?;
+        if sums.landmark_sums().is_some() {
+            return Err(PyValueError::new_err(
+                "these sums are at landmarks, and not at the points that are measured",
+            ));
         }
+        sums.sums().means().map_err(refused)
     }
 }
 
 #[pymethods]
 impl PassSums {
+    /// What `to_bytes` has written.
+    #[staticmethod]
+    fn from_bytes(bytes: &[u8]) -> PyResult<PassSums> {
+        Ok(PassSums::of(task::PassSums::from_bytes(bytes).map_err(refused)?))
+    }
+
+    /// The pass without any rows as bytes.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &locked(&self.sums)?.to_bytes()))
+    }
+
+    /// What the rows so far add up to.
+    fn numbers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        Ok(vector(py, locked(&self.sums)?.numbers()))
+    }
+
+    /// Adds the numbers of other rows.
+    fn add_numbers(&self, numbers: PyReadonlyArray1<'_, f64>) -> PyResult<()> {
+        locked(&self.sums)?.add_numbers(&numbers.as_array().to_vec()).map_err(refused)
+    }
+
+    /// A pass over the same rows at other points, in the units of the rows.
+    fn at(&self, samples: &Bound<'_, Samples>, points: PyReadonlyArray2<'_, f64>) -> PyResult<PassSums> {
+        let (values, dim) = rows(&points)?;
+        let sums = locked(&self.sums)?;
+        let points = Points::from_rows(values, dim).and_then(|points| samples.get().problem.scaled(&points));
+        Ok(PassSums::of(points.and_then(|points| sums.at(points)).map_err(refused)?))
+    }
+
     /// Adds a batch of rows, brought to the scale of the samples.
     fn update(
         &self,
         py: Python<'_>,
-        samples: &Bound<'_, Samples>,
         x: PyReadonlyArray2<'_, f64>,
         sample_weight: Option<PyReadonlyArray1<'_, f64>>,
         log_weight: Option<PyReadonlyArray1<'_, f64>>,
@@ -152,31 +250,27 @@ impl PassSums {
     ) -> PyResult<()> {
         let (weights, logs) = (numbers(sample_weight), numbers(log_weight));
         let (values, dim) = rows(&x)?;
-        let problem = &samples.get().problem;
         let mut sums = locked(&self.sums)?;
-        let points = match &*sums {
-            Sums::AtLandmarks(sums) => sums.sums().points().len(),
-            Sums::AtRows(sums) => sums.points().len(),
-        };
-        let size = values.len() as f64 * points as f64;
-        if dim != problem.rows().dim() {
-            let message = format!("a batch has {dim} columns, and the pool has {}", problem.rows().dim());
+        let size = values.len() as f64 * sums.sums().points().len() as f64;
+        let columns = sums.columns();
+        if dim != columns {
+            let message = format!("a batch has {dim} columns, and those before had {columns}");
             return Err(PyValueError::new_err(message));
         }
         let sums = &mut *sums;
-        run(py, threads, size, None, |watch| {
-            let (points, weights) = problem.batch(values, weights_of(&weights, &logs))?;
-            sums.update(&points, weights.as_deref(), watch)
-        })
+        run(py, threads, size, None, |watch| sums.update(values, weights_of(&weights, &logs), watch))
     }
 
-    /// How many landmarks there are; 0 for sums at rows.
+    /// How many landmarks there are; 0 for sums at other points.
     #[getter]
     fn landmarks(&self) -> PyResult<usize> {
-        Ok(match &*locked(&self.sums)? {
-            Sums::AtLandmarks(sums) => sums.landmarks(),
-            Sums::AtRows(_) => 0,
-        })
+        Ok(locked(&self.sums)?.landmark_sums().map_or(0, |sums| sums.landmarks()))
+    }
+
+    /// At how many points the rows are summed, control rows among them.
+    #[getter]
+    fn points(&self) -> PyResult<usize> {
+        Ok(locked(&self.sums)?.sums().points().len())
     }
 }
 
@@ -212,8 +306,8 @@ pub(crate) fn landmark_sums(
     threads: Option<usize>,
 ) -> PyResult<PassSums> {
     let problem = &samples.get().problem;
-    let sums = run(py, threads, f64::INFINITY, None, |watch| problem.landmark_sums(n, watch))?;
-    Ok(PassSums { sums: Mutex::new(Sums::AtLandmarks(sums)) })
+    let sums = run(py, threads, f64::INFINITY, None, |watch| problem.pass_at_landmarks(n, watch))?;
+    Ok(PassSums::of(sums))
 }
 
 /// The second pass is over: its landmarks stand for the mean embedding of the samples.
@@ -225,10 +319,9 @@ pub(crate) fn project_on(
     threads: Option<usize>,
 ) -> PyResult<()> {
     let (problem, sums) = (&samples.get().problem, locked(&sums.get().sums)?.clone());
-    let Sums::AtLandmarks(sums) = sums else {
-        return Err(PyValueError::new_err("these sums are not at landmarks"));
-    };
-    run(py, threads, f64::INFINITY, None, |_| problem.project_on(&sums))
+    let sums =
+        sums.landmark_sums().ok_or_else(|| PyValueError::new_err("these sums are not at landmarks"))?;
+    run(py, threads, f64::INFINITY, None, |_| problem.project_on(sums))
 }
 
 /// What was chosen from a pool, before its error has been measured against all rows.
@@ -243,8 +336,7 @@ pub(crate) struct Unmeasured {
 impl Unmeasured {
     /// Sums for the third pass, at the rows that were chosen.
     fn sums(&self, samples: &Bound<'_, Samples>) -> PyResult<PassSums> {
-        let sums = samples.get().problem.sums_at(&self.chosen.rows).map_err(refused)?;
-        Ok(PassSums { sums: Mutex::new(Sums::AtRows(sums)) })
+        Ok(PassSums::of(samples.get().problem.pass_at_rows(&self.chosen.rows).map_err(refused)?))
     }
 
     /// The third pass is over: what was chosen, with the error that it has. No sums are needed where all rows are at hand.
@@ -256,14 +348,7 @@ impl Unmeasured {
         threads: Option<usize>,
     ) -> PyResult<Chosen> {
         let problem = &samples.get().problem;
-        let sums = sums.map(|sums| locked(&sums.get().sums).map(|sums| sums.clone())).transpose()?;
-        let means = match sums {
-            None => None,
-            Some(Sums::AtRows(sums)) => Some(sums.means().map_err(refused)?),
-            Some(Sums::AtLandmarks(_)) => {
-                return Err(PyValueError::new_err("these sums are not at the chosen rows"));
-            }
-        };
+        let means = sums.map(|sums| sums.get().means()).transpose()?;
         run(py, threads, f64::INFINITY, None, |_| {
             let chosen = match &means {
                 Some(means) => problem.restated(self.chosen.clone(), means)?,
@@ -277,9 +362,29 @@ impl Unmeasured {
     }
 }
 
-/// Rows of a pool one after the other by kernel herding, or the best as a set.
+/// All about points that a pass has summed at, with weights that are used as they are for the MMD, or equal ones.
 #[pyfunction]
-#[pyo3(signature = (samples, n, *, tol, worth, thinning, distinct, search, seed, threads, progress))]
+pub(crate) fn evaluate_measured(
+    py: Python<'_>,
+    samples: &Bound<'_, Samples>,
+    points: PyReadonlyArray2<'_, f64>,
+    weights: Option<PyReadonlyArray1<'_, f64>>,
+    sums: &Bound<'_, PassSums>,
+    threads: Option<usize>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Evaluation> {
+    let (problem, weights, means) = (&samples.get().problem, numbers(weights), sums.get().means()?);
+    let (values, dim) = rows(&points)?;
+    run(py, threads, f64::INFINITY, progress.as_ref(), |watch| {
+        let found =
+            problem.evaluate_measured(&Points::from_rows(values, dim)?, weights.as_deref(), &means, watch)?;
+        Evaluation::of(problem, found)
+    })
+}
+
+/// Rows of a pool one after the other by kernel herding, or the best as a set; so many bytes of kernel rows are kept.
+#[pyfunction]
+#[pyo3(signature = (samples, n, *, tol, worth, thinning, distinct, search, seed, threads, progress, kept=None))]
 #[expect(clippy::too_many_arguments, reason = "one for each keyword of the Python function")]
 pub(crate) fn choose_from_pool(
     py: Python<'_>,
@@ -293,6 +398,7 @@ pub(crate) fn choose_from_pool(
     seed: u64,
     threads: Option<usize>,
     progress: Option<Py<PyAny>>,
+    kept: Option<usize>,
 ) -> PyResult<Unmeasured> {
     let stop = Stop::new(n, tol, worth).map_err(refused)?;
     let problem = &samples.get().problem;
@@ -302,6 +408,7 @@ pub(crate) fn choose_from_pool(
         Some(sweeps) => refine.search(sweeps, seed),
         None => refine.search_by_size(seed),
     };
+    let refine = kept.map_or(refine.clone(), |bytes| refine.memory(bytes));
     let is_searched = refine.search.is_some();
     let chosen = run(py, threads, f64::INFINITY, progress.as_ref(), |watch| match thinning {
         true => problem.thin(&stop, &ThinOptions::default().refine(refine), watch),

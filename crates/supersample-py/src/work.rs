@@ -39,6 +39,7 @@ impl Outlook {
             Progress::Landmarks { chosen, size } => Some((6, chosen as u64, size as u64)),
             // Rows are compared with landmarks in place of each other.
             Progress::Summing { done, total } => Some((0, done, total)),
+            Progress::Solving { done, total } => Some((7, done as u64, total as u64)),
             Progress::Projecting { done, total } => Some((7, done as u64, total as u64)),
             Progress::Herding { chosen, size } => Some((1, chosen as u64, size as u64)),
             // Sweeps go on until one changes nothing, so the end that is in sight is that of this one.

@@ -58,12 +58,21 @@ impl Packed {
 
     /// The points in coordinates of their own and in exactly this precision, for sums of which nobody asks more.
     pub fn forced(kernel: Shape<'_>, points: Rows<'_>, precision: Precision) -> Packed {
-        let coordinates = Coordinates::new(kernel, points);
+        Packed::in_coordinates(Arc::new(Coordinates::new(kernel, points)), points, precision)
+    }
+
+    /// The points in these coordinates and in exactly this precision, whatever their spread.
+    pub fn in_coordinates(coordinates: Arc<Coordinates>, points: Rows<'_>, precision: Precision) -> Packed {
         let panels = match precision {
             Precision::Mixed => ByLane::Mixed(Panels::new(points, &coordinates)),
             Precision::Double => ByLane::Double(Panels::new(points, &coordinates)),
         };
-        Packed { coordinates: coordinates.into(), panels: panels.into() }
+        Packed { coordinates, panels: panels.into() }
+    }
+
+    /// The coordinates of the points.
+    pub fn coordinates(&self) -> &Arc<Coordinates> {
+        &self.coordinates
     }
 
     /// Other points in the coordinates and precision of these, so that sums between the two are possible and a point
@@ -79,11 +88,7 @@ impl Packed {
 
     /// Some of these points, or points like them, in the coordinates and precision of these whatever their spread.
     pub fn forced_beside(&self, points: Rows<'_>) -> Packed {
-        let panels = match *self.panels {
-            ByLane::Mixed(_) => ByLane::Mixed(Panels::new(points, &self.coordinates)),
-            ByLane::Double(_) => ByLane::Double(Panels::new(points, &self.coordinates)),
-        };
-        Packed { coordinates: self.coordinates.clone(), panels: panels.into() }
+        Packed::in_coordinates(self.coordinates.clone(), points, self.precision())
     }
 
     /// No points yet, in the coordinates and precision of these; for [`push`](Self::push).

@@ -1,5 +1,7 @@
 //! Panels: points as the inner loops want them, centred, in units of the kernel, sixteen points side by side.
 
+use rayon::prelude::*;
+
 use crate::lanes::Lane;
 use crate::profile::unit;
 use crate::rows::Rows;
@@ -7,6 +9,9 @@ use crate::shape::{Distance, Shape};
 
 /// Points in a panel: a whole vector of f32 on the widest instruction set, several on narrower ones.
 pub(crate) const WIDTH: usize = 16;
+
+/// Rows that are gone through by one thread; more are shared between threads, in an order that does not depend on their number.
+const ROWS_A_THREAD: usize = 1 << 17;
 
 /// The error of a kernel value that [`Precision::Mixed`](crate::Precision::Mixed) tolerates before it turns to f64.
 const TOLERATED: f64 = 1e-5;
@@ -25,10 +30,8 @@ impl Coordinates {
         let mut centre = vec![0.0; points.dim()];
         // The linear kernel and the Stein kernels see where the origin is.
         if kernel.distance() != Distance::Dot {
-            for row in points.iter() {
-                // Divided before they are summed, so that huge coordinates do not overflow.
-                centre.iter_mut().zip(row).for_each(|(c, x)| *c += x / points.len() as f64);
-            }
+            let parts: Vec<Vec<f64>> = in_parts(points).map(|rows| mean_part(rows, points.len())).collect();
+            parts.iter().for_each(|part| centre.iter_mut().zip(part).for_each(|(c, part)| *c += part));
         }
         Coordinates { unit: unit(&kernel), kernel: kernel.into_owned(), centre }
     }
@@ -82,11 +85,12 @@ impl Coordinates {
             return f64::INFINITY; // not bounded, so not safe
         }
         let origin = &self.centre;
-        let radius = points.iter().map(|x| match kernel.distance() {
+        let from_origin = |x: &[f64]| match kernel.distance() {
             Distance::Manhattan => Distance::Manhattan.between(x, origin),
             _ => Distance::SquaredEuclidean.between(x, origin).sqrt(),
-        });
-        let radius = radius.fold(0.0, f64::max) * self.unit;
+        };
+        let radius = in_parts(points).map(|rows| rows.iter().map(from_origin).fold(0.0, f64::max));
+        let radius = radius.reduce(|| 0.0, f64::max) * self.unit;
         // For several lengths the unit is that of the first; the narrowest sees the errors enlarged.
         let enlarged = match kernel {
             Shape::Gaussians { lengths } => {
@@ -99,6 +103,22 @@ impl Coordinates {
         let dampened = if matches!(kernel, Shape::Manhattan { .. }) { 2.0 * radius } else { 0.54 };
         0.5 * f64::from(f32::EPSILON) * (2.0 * radius * enlarged + dampened * additions) + 2.5e-7
     }
+}
+
+/// Points in parts of a fixed size, for several threads.
+fn in_parts(points: Rows<'_>) -> impl IndexedParallelIterator<Item = Rows<'_>> {
+    let dim = points.dim();
+    points.as_slice().par_chunks(ROWS_A_THREAD * dim).map(move |rows| Rows::new(rows, dim))
+}
+
+/// What these points add to the mean of `total`.
+fn mean_part(points: Rows<'_>, total: usize) -> Vec<f64> {
+    let mut sums = vec![0.0; points.dim()];
+    for row in points.iter() {
+        // Divided before they are summed, so that huge coordinates do not overflow.
+        sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += x / total as f64);
+    }
+    sums
 }
 
 /// Coordinates summed in one go; the rounding of longer sums is kept down by summing blocks of them.

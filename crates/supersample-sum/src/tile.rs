@@ -160,32 +160,36 @@ fn distances<S: Simd, T: Lane, P: Profile<T>, const R: usize>(
     lane: usize,
 ) -> [P::Acc<S>; R] {
     let zero = P::Acc::<S>::zero(simd);
-    let block = |rows: &[T], columns: &[T]| {
-        let mut sums = [zero; R];
-        let together = WIDTH * P::COLUMNS;
-        for (x, y) in rows.chunks_exact(together).zip(columns.chunks_exact(together)) {
-            let y = vectors::<S, T, P>(simd, y, lane);
-            let mut columns = [&x[..0]; MOST_COLUMNS];
-            for c in 0..P::COLUMNS {
-                columns[c] = &x[c * WIDTH + first..c * WIDTH + first + R];
-            }
-            for r in 0..R {
-                let mut x = [T::ZERO; MOST_COLUMNS];
+    // Written out at both of its places: a closure that is called twice may be left out of line, and is then compiled without
+    // the instruction set around it, each operation a call; and as a function it made wide points a quarter slower.
+    macro_rules! block {
+        ($rows:expr, $columns:expr) => {{
+            let mut sums = [zero; R];
+            let together = WIDTH * P::COLUMNS;
+            for (x, y) in $rows.chunks_exact(together).zip($columns.chunks_exact(together)) {
+                let y = vectors::<S, T, P>(simd, y, lane);
+                let mut columns = [&x[..0]; MOST_COLUMNS];
                 for c in 0..P::COLUMNS {
-                    x[c] = columns[c][r];
+                    columns[c] = &x[c * WIDTH + first..c * WIDTH + first + R];
                 }
-                sums[r] = profile.accumulate(sums[r], x, y);
+                for r in 0..R {
+                    let mut x = [T::ZERO; MOST_COLUMNS];
+                    for c in 0..P::COLUMNS {
+                        x[c] = columns[c][r];
+                    }
+                    sums[r] = profile.accumulate(sums[r], x, y);
+                }
             }
-        }
-        sums
-    };
+            sums
+        }};
+    }
     let numbers = block_columns::<T, P>() * WIDTH;
     if rows.len() <= numbers {
-        return block(rows, columns);
+        return block!(rows, columns);
     }
     let mut sums = [zero; R];
     for (rows, columns) in rows.chunks(numbers).zip(columns.chunks(numbers)) {
-        let partial = block(rows, columns);
+        let partial = block!(rows, columns);
         for r in 0..R {
             sums[r] = sums[r].plus(partial[r]);
         }

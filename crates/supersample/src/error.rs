@@ -12,6 +12,18 @@ pub enum Error {
     /// The environment asks for an instruction set that this machine lacks.
     #[error(transparent)]
     NoSuchInstructionSet(#[from] NoSuchInstructionSet),
+    /// A device was asked for by a word that names none.
+    #[error("'{name}' is not a device; choose cpu or gpu")]
+    UnknownDevice {
+        /// The word as given.
+        name: String,
+    },
+    /// The device cannot be used, or has stopped working.
+    #[error("{reason}")]
+    Device {
+        /// What is wrong, and what to do.
+        reason: String,
+    },
     /// Whitening takes too long for so many columns.
     #[error(
         "whitening (scale pca) takes at most {most} columns, and there are {dim}; choose fewer columns, or scale sd"
@@ -348,6 +360,14 @@ pub enum Error {
     /// Bytes that are no landmark sums.
     #[error("these bytes are not the sums of landmarks: {reason}; make them again")]
     BadLandmarks {
+        /// Why not.
+        reason: &'static str,
+    },
+    /// Bytes that are not what they are taken for.
+    #[error("these bytes are not {what}: {reason}; make them again")]
+    BadBytes {
+        /// What they should be.
+        what: &'static str,
         /// Why not.
         reason: &'static str,
     },

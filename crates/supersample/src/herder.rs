@@ -139,7 +139,8 @@ impl Herder {
                     });
                 }
                 options.check()?;
-                Ok(Herder { ascent: Some(options), ..Herder::over(Pool::shared(mu, starts)?) })
+                let pool = Pool::shared(mu, starts)?.brought_home();
+                Ok(Herder { ascent: Some(options), ..Herder::over(pool) })
             }
         }
     }
@@ -202,6 +203,11 @@ impl Herder {
                 what: "a function has any",
                 advice: "start from the mean, from zero or from given points",
             });
+        }
+        if self.pool.is_on_gpu() && matches!(start, Start::Function(_) | Start::Given { .. }) {
+            let (closed, repeats) = (self.scores.closed().into(), self.scores.repeats());
+            self.pool = self.pool.brought_home();
+            self.scores = PoolScores::new(self.pool.clone(), closed, repeats);
         }
         let mut function_values = None;
         self.ledger = match &start {
@@ -273,8 +279,7 @@ impl Herder {
             }
         }
         let take = |index: &usize| {
-            self.scores.add_pending();
-            let score = self.scores.score(self.ledger.mean_factor(), *index);
+            let score = self.scores.score_of(self.ledger.mean_factor(), *index);
             self.take_row(*index, score)
         };
         Ok(rows.iter().map(take).collect())
@@ -312,21 +317,18 @@ impl Herder {
     }
 
     /// The picks of a pool that is made of the chosen rows alone.
-    fn trace_in(chosen: Pool, rows: &[usize]) -> Result<Vec<Pick>> {
+    pub(crate) fn trace_in(chosen: Pool, rows: &[usize]) -> Result<Vec<Pick>> {
         let mut picks = Herder::over(chosen).replay(&(0..rows.len()).collect::<Vec<_>>())?;
         picks.iter_mut().for_each(|pick| pick.index = pick.index.map(|index| rows[index]));
         Ok(picks)
     }
 
-    /// What [`trace`](Self::trace) says where μ at each of these rows is known better than the pool knows it.
-    pub(crate) fn trace_measured(pool: &Pool, rows: &[usize], means: &[f64]) -> Result<Vec<Pick>> {
+    /// What [`trace`](Self::trace) says where μ at each of the rows of a pool of their own is known better than that knows it.
+    pub(crate) fn trace_measured(chosen: Pool, rows: &[usize], means: &[f64]) -> Result<Vec<Pick>> {
         if means.len() != rows.len() {
             return Err(Error::RecalledCount { found: means.len(), expected: rows.len() });
         }
-        if rows.is_empty() {
-            return Ok(Vec::new());
-        }
-        Herder::trace_in(pool.select(rows)?.measured(means), rows)
+        Herder::trace_in(chosen.measured(means), rows)
     }
 
     /// Keeps the kernel rows of its picks in up to so many bytes, for a [`Refiner`](crate::Refiner) that goes on from

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::embedding::{ErrorTerms, MeanEmbedding, NormFrom};
 use crate::pool::Evaluated;
+use crate::sum::Packed;
 use crate::{KernelExpansion, Points};
 
 /// Inner products of what has been chosen, kept up to date pick by pick, and the chosen points themselves.
@@ -32,8 +33,9 @@ pub(crate) struct Ledger {
     /// The chosen points z one after the other, and their masses a.
     values: Vec<f64>,
     masses: Vec<f64>,
-    /// Where ‖μ‖² comes from once the products are in f64.
+    /// Where ‖μ‖² comes from once the products are in f64, and the chosen points packed for that.
     restated: Option<NormFrom>,
+    precise: Option<Packed>,
     /// Whether E_T is to be right where it is too small for f32.
     is_careful: bool,
 }
@@ -64,6 +66,7 @@ impl Ledger {
             values: Vec::new(),
             masses: Vec::new(),
             restated: None,
+            precise: None,
             is_careful: true,
         }
     }
@@ -128,6 +131,9 @@ impl Ledger {
         }
         self.values.extend_from_slice(x);
         self.masses.push(mass);
+        if let Some(precise) = &mut self.precise {
+            ErrorTerms::of(&*self.mu).push(precise, x);
+        }
         self.restate_if_needed();
         margin
     }
@@ -190,14 +196,14 @@ impl Ledger {
         if let Some(FunctionTerms { f, mean, .. }) = &mut self.function {
             *mean = against(terms.double_values(f.points()), f.coefficients());
         }
+        self.precise = Some(terms.precise(&chosen));
         self.restated = Some(from);
     }
 
     /// Σ aⱼ k(x, zⱼ) over what is chosen, in f64, the points as f32 has rounded them where it has.
     fn precise_sum_at(&self, x: &[f64]) -> f64 {
-        let point = Points::from_rows(x, x.len()).expect("a pick is finite");
-        let chosen = self.chosen_points().expect("something has been chosen");
-        ErrorTerms::of(&*self.mu).sums(&point, &chosen, &self.masses)[0]
+        let precise = self.precise.as_ref().expect("the products are in f64");
+        ErrorTerms::of(&*self.mu).sum_over(precise, &self.masses, x)
     }
 }
 

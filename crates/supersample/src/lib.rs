@@ -56,6 +56,8 @@
 
 mod ascent;
 pub mod bandwidth;
+mod bytes;
+mod device;
 mod domain;
 pub mod embedding;
 mod error;
@@ -64,7 +66,8 @@ mod features;
 mod herder;
 mod kernel;
 mod ledger;
-mod linalg;
+#[doc(hidden)]
+pub mod linalg;
 pub mod metrics;
 mod part;
 mod points;
@@ -83,6 +86,7 @@ mod watch;
 pub mod weights;
 
 pub use ascent::AscentOptions;
+pub use device::Device;
 pub use domain::Domain;
 pub use embedding::{ClosedForm, Empirical, Landmarks, MeanEmbedding, Preconditioner, SteinTarget};
 pub use error::{Error, Result};

@@ -1,15 +1,18 @@
-//! The little dense linear algebra a covariance needs: the Cholesky factor, solving with it, its inverse.
+//! The little dense linear algebra a covariance needs: the Cholesky factor, solving with it, its inverse, eigenvectors.
 //!
-//! Matrices are d×d, row after row, in one slice of d² numbers. For thousands of rows there is [`Factor`].
+//! Matrices are d×d, row after row, in one slice of d² numbers. For thousands of rows there is `Factor`. No part of what
+//! the library promises; the experiments use it too.
 
+mod eigen;
 mod factor;
 
-pub(crate) use self::factor::Factor;
+pub use self::eigen::symmetric_eigen;
+pub use self::factor::Factor;
 
 /// The lower triangular L with L·Lᵀ = `matrix`, its upper triangle zero; `None` unless `matrix` is positive definite.
 ///
 /// Only the lower triangle of `matrix` is read.
-pub(crate) fn cholesky(matrix: &[f64], dim: usize) -> Option<Vec<f64>> {
+pub fn cholesky(matrix: &[f64], dim: usize) -> Option<Vec<f64>> {
     let mut factor = matrix.to_vec();
     cholesky_in_place(&mut factor, dim).then_some(factor)
 }
@@ -35,15 +38,37 @@ pub(crate) fn cholesky_in_place(matrix: &mut [f64], dim: usize) -> bool {
 }
 
 /// Replaces `b` by L⁻¹·b.
-pub(crate) fn solve_lower(factor: &[f64], b: &mut [f64]) {
+pub fn solve_lower(factor: &[f64], b: &mut [f64]) {
     let dim = b.len();
     for (row, line) in factor.chunks_exact(dim).enumerate() {
         b[row] = (b[row] - dot(&line[..row], &b[..row])) / line[row];
     }
 }
 
+/// Replaces `b` by the solution x of L·Lᵀ·x = b.
+pub fn solve(factor: &[f64], b: &mut [f64]) {
+    solve_lower(factor, b);
+    let dim = b.len();
+    for row in (0..dim).rev() {
+        let line = &factor[row * dim..row * dim + row + 1];
+        b[row] /= line[row];
+        let (before, at) = b.split_at_mut(row);
+        before.iter_mut().zip(line).for_each(|(b, l)| *b -= l * at[0]);
+    }
+}
+
+/// The inverse of L·Lᵀ.
+pub fn inverse(factor: &[f64], dim: usize) -> Vec<f64> {
+    let mut inverse = vec![0.0; dim * dim];
+    for (i, row) in inverse.chunks_exact_mut(dim).enumerate() {
+        row[i] = 1.0;
+        solve(factor, row);
+    }
+    inverse
+}
+
 /// L⁻¹, lower triangular as L is.
-pub(crate) fn inverse_lower(factor: &[f64], dim: usize) -> Vec<f64> {
+pub fn inverse_lower(factor: &[f64], dim: usize) -> Vec<f64> {
     let mut inverse = vec![0.0; dim * dim];
     let mut unit = vec![0.0; dim];
     for column in 0..dim {
@@ -91,6 +116,16 @@ mod tests {
         let mut b = [2.0, 7.0, 5.0]; // L·(1, 2, 2)
         solve_lower(&factor, &mut b);
         assert_eq!(b, [1.0, 2.0, 2.0]);
+        let mut b = [2.0, 7.0, 5.0];
+        solve(&factor, &mut b);
+        for (row, wanted) in MATRIX.chunks_exact(3).zip([2.0, 7.0, 5.0]) {
+            assert!((dot(row, &b) - wanted).abs() < 1e-14);
+        }
+        for (i, row) in inverse(&factor, 3).chunks_exact(3).enumerate() {
+            for (j, column) in MATRIX.chunks_exact(3).enumerate() {
+                assert!((dot(row, column) - f64::from(u8::from(i == j))).abs() < 1e-15);
+            }
+        }
         let inverse = inverse_lower(&factor, 3);
         for row in 0..3 {
             for column in 0..3 {

@@ -1,5 +1,7 @@
 //! How good a set of points is: the MMD, its worth in random draws, and errors of integrals.
 
+use std::borrow::Cow;
+
 use crate::embedding::{ErrorTerms, MeanEmbedding, as_density, as_landmarks, as_samples};
 use crate::expansion::{KernelExpansion, as_expansion, expect_same_kernel};
 use crate::{Empirical, Error, Points, Result, Watch, points};
@@ -49,9 +51,34 @@ pub fn mmd_of_points(
     weights: Option<&[f64]>,
     watch: Watch,
 ) -> Result<f64> {
+    let weights = fit(mu, points, weights)?;
+    Ok(ErrorTerms::of(mu).squared_error(points, &weights, watch)?.max(0.0).sqrt())
+}
+
+/// What [`mmd_of_points`] says where μ at each of the points is known better than the target knows it.
+pub(crate) fn mmd_measured(
+    mu: &dyn MeanEmbedding,
+    points: &Points,
+    weights: Option<&[f64]>,
+    means: &[f64],
+) -> Result<f64> {
+    let weights = fit(mu, points, weights)?;
+    if means.len() != points.len() {
+        return Err(Error::RecalledCount { found: means.len(), expected: points.len() });
+    }
+    let terms = ErrorTerms::of(mu);
+    let norm = mu.squared_norm().ok_or(Error::UnknownNorm)?;
+    let against = |values: &[f64]| values.iter().zip(weights.iter()).map(|(v, w)| v * w).sum::<f64>();
+    let squared = norm - 2.0 * against(means) + against(&terms.sums(points, points, &weights));
+    Ok(squared.max(0.0).sqrt())
+}
+
+/// The weights of points, 1/T each where none are given, or why they do not go with this target.
+fn fit<'a>(mu: &dyn MeanEmbedding, points: &Points, weights: Option<&'a [f64]>) -> Result<Cow<'a, [f64]>> {
     points.expect_dim("the points", "the target", mu.dim())?;
-    let equal = vec![1.0 / points.len() as f64; points.len()];
-    let weights = weights.unwrap_or(&equal);
+    let Some(weights) = weights else {
+        return Ok(Cow::Owned(vec![1.0 / points.len() as f64; points.len()]));
+    };
     if weights.len() != points.len() {
         let (found, expected) = (weights.len(), points.len());
         return Err(Error::WeightCount { what: "points", found, expected });
@@ -67,7 +94,7 @@ pub fn mmd_of_points(
             advice: "divide them by their sum, or take another kernel",
         });
     }
-    Ok(ErrorTerms::of(mu).squared_error(points, weights, watch)?.max(0.0).sqrt())
+    Ok(Cow::Borrowed(weights))
 }
 
 /// ⟨μ_p, μ_q⟩ = E over x of p and y of q of k(x, y).

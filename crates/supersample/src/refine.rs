@@ -141,6 +141,8 @@ impl Refiner {
             // The temperature is measured in units of E².
             pool.squared_norm().ok_or(Error::UnknownNorm)?;
         }
+        // Which rows may take whose place is then looked up one by one.
+        let pool = if options.groups.is_some() { pool.brought_home() } else { pool };
         let refiner = Refiner { pool, options };
         refiner.constraints().check()?;
         Ok(refiner)
@@ -395,6 +397,7 @@ fn herd(herder: &mut Herder, constraints: &Constraints, watch: Watch) -> Result<
             None => herder.next(),
             Some(left) => herder.next_among(|i| constraints.has_place(i, &left)),
         };
+        herder.pool().check_device()?;
         pick.expect("the constraints leave a row for every place");
     }
     Ok(())

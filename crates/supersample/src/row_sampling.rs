@@ -11,6 +11,11 @@ use rand_pcg::Pcg64;
 pub(crate) use self::by_weight::WeightedDraws;
 pub(crate) use self::uniform::UniformSample;
 
+/// A seed for one of several parts of the rows, which has nothing in common with those of the others.
+pub(crate) fn seed_of_part(seed: u64, part: u64) -> u64 {
+    uniform::stirred(seed ^ uniform::stirred(part.wrapping_add(0x9e37_79b9_7f4a_7c15)))
+}
+
 /// `size` of the numbers below `n`, all distinct and the same on every run; all of them where there are no more.
 pub(crate) fn subsample(n: usize, size: usize) -> Vec<usize> {
     subsample_by(n, size, 0)

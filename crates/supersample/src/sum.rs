@@ -1,19 +1,21 @@
-//! Kernel sums: the crate `supersample-sum`, called with this library's kernels and points.
+//! Kernel sums: the crate `supersample-sum`, called with this library's kernels and points, or one GPU in its place.
 //!
 //! That crate holds every loop on vectors and is compiled alone; it knows nothing of names, errors or phases. This file
-//! is all of the library that turns one into the other.
+//! is all of the library that turns one into the other, and that decides which points go to the GPU (`device/`).
 
-use std::ops::{ControlFlow, Deref};
+use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
 pub(crate) use supersample_sum::{KernelRow, Scores, add_scaled, argmax_by};
 pub use supersample_sum::{NoSuchInstructionSet, Precision, instruction_set};
 
-use supersample_sum::Shape;
+use supersample_sum::{Coordinates, Packed as OnHost, Shape};
 
+use crate::device::gpu::{Packed as OnGpu, Side};
 use crate::watch::{Progress, Watch};
-use crate::{Kernel, Points, Result};
+use crate::{Device, Kernel, Points, Result};
 
 /// The name of the instruction set that kernel sums run on: the best of this machine, or the one that the environment
 /// variable `SUPERSAMPLE_ISA` names.
@@ -28,46 +30,165 @@ pub fn check_instruction_set() -> Result<&'static str> {
     Ok(supersample_sum::check_instruction_set()?)
 }
 
-/// Points packed for sums under one kernel. Clones share the packing.
+/// Points packed for sums under one kernel, with the device that many others beside them would go to. Clones share the packing.
 #[derive(Clone, Debug)]
-pub(crate) struct Packed(supersample_sum::Packed);
+pub(crate) struct Packed {
+    device: Device,
+    place: Place,
+}
+
+/// Where points are packed.
+#[derive(Clone, Debug)]
+enum Place {
+    Host(OnHost),
+    Gpu(OnGpu),
+}
 
 impl Packed {
     /// The points in coordinates of their own, in f32 if that is asked for and safe.
     pub(crate) fn new(kernel: &Kernel, points: &Points, precision: Precision) -> Packed {
-        Packed(supersample_sum::Packed::new(kernel.shape(), points.view(), precision))
+        Packed::on_host(OnHost::new(kernel.shape(), points.view(), precision))
+    }
+
+    /// What [`new`](Self::new) gives, on this device where the points are many enough for it.
+    pub(crate) fn on(device: &Device, kernel: &Kernel, points: &Points, precision: Precision) -> Packed {
+        let place = match device.gpu_for(points.len()) {
+            Some(gpu) => Place::Gpu(OnGpu::new(gpu, kernel.shape(), points, precision)),
+            None => Place::Host(OnHost::new(kernel.shape(), points.view(), precision)),
+        };
+        Packed { device: device.clone(), place }
+    }
+
+    fn on_host(packed: OnHost) -> Packed {
+        Packed { device: Device::cpu(), place: Place::Host(packed) }
     }
 
     /// Other points in the coordinates and precision of these, so that sums between the two are possible and a point
     /// that is in both is rounded alike. `None` where the other points are spread too wide for the precision.
     pub(crate) fn beside(&self, points: &Points) -> Option<Packed> {
-        self.0.beside(points.view()).map(Packed)
+        let (coordinates, precision) = (self.coordinates(), self.precision());
+        if precision == Precision::Mixed && !coordinates.allow_mixed(points.view()) {
+            return None;
+        }
+        let place = match self.device.gpu_for(points.len()) {
+            Some(gpu) => Place::Gpu(OnGpu::in_coordinates(gpu, coordinates, points, precision)),
+            None => Place::Host(OnHost::in_coordinates(coordinates.clone(), points.view(), precision)),
+        };
+        Some(Packed { device: self.device.clone(), place })
     }
 
     /// Views of rows under a kernel of a part, in exactly this precision: what is reported of parts has no kernel
     /// values in it.
     pub(crate) fn forced(kernel: Shape<'_>, points: &Points, precision: Precision) -> Packed {
-        Packed(supersample_sum::Packed::forced(kernel, points.view(), precision))
+        Packed::on_host(OnHost::forced(kernel, points.view(), precision))
     }
 
-    /// Some of these points as points of their own.
+    /// What [`forced`](Self::forced) gives, where these points are.
+    pub(crate) fn forced_with(&self, kernel: Shape<'_>, points: &Points) -> Packed {
+        let Place::Gpu(_) = self.place else { return Packed::forced(kernel, points, self.precision()) };
+        let place = match self.device.gpu_for(points.len()) {
+            Some(gpu) => {
+                let coordinates = Arc::new(Coordinates::new(kernel, points.view()));
+                Place::Gpu(OnGpu::in_coordinates(gpu, &coordinates, points, self.precision()))
+            }
+            None => Place::Host(OnHost::forced(kernel, points.view(), self.precision())),
+        };
+        Packed { device: self.device.clone(), place }
+    }
+
+    /// These points, which are given again, where the CPU computes with them.
+    pub(crate) fn brought_home(&self, points: &Points) -> Packed {
+        match &self.place {
+            Place::Host(_) => self.clone(),
+            Place::Gpu(_) => self.of_some(points),
+        }
+    }
+
+    /// Some of these points as points of their own, for the CPU.
     pub(crate) fn of_some(&self, points: &Points) -> Packed {
-        Packed(self.0.forced_beside(points.view()))
+        let (coordinates, precision) = (self.coordinates().clone(), self.precision());
+        Packed {
+            device: self.device.clone(),
+            place: Place::Host(OnHost::in_coordinates(coordinates, points.view(), precision)),
+        }
+    }
+
+    /// Some of these points for means that are computed exactly as those of all.
+    pub(crate) fn some_alike(&self, points: &Points) -> Packed {
+        match &self.place {
+            Place::Host(_) => self.of_some(points),
+            Place::Gpu(packed) => {
+                Packed { device: self.device.clone(), place: Place::Gpu(packed.some(points)) }
+            }
+        }
     }
 
     /// No points yet, packed one by one as they come.
     pub(crate) fn none_beside(&self) -> Packed {
-        Packed(self.0.none_beside())
+        let (coordinates, precision) = (self.coordinates().clone(), self.precision());
+        let nothing = supersample_sum::Rows::new(&[], coordinates.centre().len());
+        Packed::on_host(OnHost::in_coordinates(coordinates, nothing, precision))
     }
 
     /// One more point at the end.
     pub(crate) fn push(&mut self, point: &[f64]) {
-        self.0.push(point);
+        match &mut self.place {
+            Place::Host(packed) => packed.push(point),
+            Place::Gpu(_) => unreachable!("points that come one by one are on the host"),
+        }
     }
 
     /// These points, as they have been rounded, for sums in f64.
     pub(crate) fn widened(&self) -> Packed {
-        Packed(self.0.widened())
+        let place = match &self.place {
+            Place::Host(packed) => Place::Host(packed.widened()),
+            Place::Gpu(packed) => Place::Gpu(packed.widened()),
+        };
+        Packed { device: self.device.clone(), place }
+    }
+
+    /// The precision the points are packed in.
+    pub(crate) fn precision(&self) -> Precision {
+        match &self.place {
+            Place::Host(packed) => packed.precision(),
+            Place::Gpu(packed) => packed.precision(),
+        }
+    }
+
+    fn coordinates(&self) -> &Arc<Coordinates> {
+        match &self.place {
+            Place::Host(packed) => packed.coordinates(),
+            Place::Gpu(packed) => packed.coordinates(),
+        }
+    }
+
+    /// The device that many points beside these go to.
+    pub(crate) fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// These points with others beside them on this device.
+    pub(crate) fn with_device(self, device: &Device) -> Packed {
+        Packed { device: device.clone(), ..self }
+    }
+
+    /// The points as the CPU computes with them.
+    ///
+    /// # Panics
+    /// Where they are on the GPU: whoever asks for kernel rows has asked [`gpu`](Self::gpu) first.
+    pub(crate) fn host(&self) -> &OnHost {
+        match &self.place {
+            Place::Host(packed) => packed,
+            Place::Gpu(_) => panic!("kernel rows on the CPU of points that are on the GPU"),
+        }
+    }
+
+    /// The points as the GPU computes with them, where they are there.
+    pub(crate) fn gpu(&self) -> Option<&OnGpu> {
+        match &self.place {
+            Place::Host(_) => None,
+            Place::Gpu(packed) => Some(packed),
+        }
     }
 
     /// The mean of the kernel rows of the points at the points, watched; after a break `out` means nothing.
@@ -77,22 +198,55 @@ impl Packed {
         out: &mut [f64],
         watch: Option<Watch>,
     ) -> ControlFlow<()> {
-        match watch {
-            None => self.0.own_mean_watched(weights, out, None),
-            Some(watch) => {
-                let pairs = |done, total| watch(Progress::Embedding { done, total });
-                self.0.own_mean_watched(weights, out, Some(&pairs))
-            }
+        let pairs = |done, total| {
+            watch.map_or(ControlFlow::Continue(()), |watch| watch(Progress::Embedding { done, total }))
+        };
+        let pairs: Option<supersample_sum::Watch> = if watch.is_some() { Some(&pairs) } else { None };
+        match &self.place {
+            Place::Host(packed) => packed.own_mean_watched(weights, out, pairs),
+            Place::Gpu(packed) => packed.own_mean(weights, out, pairs),
         }
     }
-}
 
-/// The sums that take plain numbers are those of the crate.
-impl Deref for Packed {
-    type Target = supersample_sum::Packed;
+    /// `out[i]` = Σⱼ wⱼ k(xᵢ, xⱼ) over the points themselves.
+    pub(crate) fn own_mean_into(&self, weights: Option<&[f64]>, out: &mut [f64]) {
+        let _ = self.own_mean_watched(weights, out, None);
+    }
 
-    fn deref(&self) -> &supersample_sum::Packed {
-        &self.0
+    /// `out[i]` = Σⱼ wⱼ k(xᵢ, yⱼ) over the samples y, with equal weights 1/n where none are given. On the GPU where one of
+    /// the two is there; the other then goes there too.
+    pub(crate) fn mean_into(&self, samples: &Packed, weights: Option<&[f64]>, out: &mut [f64]) {
+        let _ = self.mean_watched(samples, weights, out, &|_, _| ControlFlow::Continue(()));
+    }
+
+    /// [`mean_into`](Self::mean_into), watched by pairs where it is done on the GPU; after a break `out` means nothing.
+    pub(crate) fn mean_watched(
+        &self,
+        samples: &Packed,
+        weights: Option<&[f64]>,
+        out: &mut [f64],
+        watch: supersample_sum::Watch,
+    ) -> ControlFlow<()> {
+        let gpu = match (&self.place, &samples.place) {
+            (Place::Host(at), Place::Host(samples)) => {
+                at.mean_into(samples, weights, out);
+                return ControlFlow::Continue(());
+            }
+            (Place::Gpu(packed), _) | (_, Place::Gpu(packed)) => packed,
+        };
+        assert!(self.coordinates() == samples.coordinates(), "points packed in different coordinates");
+        assert_eq!(self.precision(), samples.precision(), "points packed in different precisions");
+        gpu.mean((self.side(), samples.side()), weights, out, Some(watch))
+    }
+
+    fn side(&self) -> Side<'_> {
+        match &self.place {
+            Place::Gpu(packed) => Side::There(packed),
+            Place::Host(packed) => {
+                let dim = packed.coordinates().centre().len();
+                Side::Here(Points::from_vec(packed.rounded(), dim).expect("packed points are finite"))
+            }
+        }
     }
 }
 
@@ -102,7 +256,7 @@ pub(crate) fn kernel_matrix(kernel: &Kernel, points: &Points) -> Vec<f64> {
     let mut values = vec![0.0; count * count];
     let packed = Packed::new(kernel, points, Precision::Double);
     let rows = values.par_chunks_mut(count).zip(points.as_slice().par_chunks(points.dim()));
-    rows.for_each(|(row, y)| packed.add_row(y, 1.0, row));
+    rows.for_each(|(row, y)| packed.host().add_row(y, 1.0, row));
     values
 }
 

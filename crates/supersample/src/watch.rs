@@ -29,6 +29,13 @@ pub enum Progress {
         /// All of this batch.
         total: u64,
     },
+    /// The equations of landmarks, in columns of their kernel matrix.
+    Solving {
+        /// Columns so far.
+        done: usize,
+        /// All of them.
+        total: usize,
+    },
     /// The mean embedding on the rows, projected on landmarks.
     Projecting {
         /// Rows so far.

@@ -104,6 +104,7 @@ fn solve(
     let mut matrix = KernelMatrix::new(mu.kernel(), points);
     let terms = ErrorTerms::of(mu);
     let mut z = terms.double_values(points);
+    terms.check_device()?;
     if mu.kernel().needs_equal_masses() {
         // The energy of weights that sum to one is left as it was.
         matrix.complete(1.0, &distances_from_centre(points), &mut z);
@@ -205,7 +206,7 @@ impl KernelMatrix {
     fn add_part(&mut self, part: &Part, factor: f64, z: &mut [f64]) {
         let packed = part.packed(Precision::Double);
         let rows = self.values.par_chunks_mut(self.count).enumerate();
-        rows.for_each(|(i, row)| packed.add_row(part.view(i), factor, row));
+        rows.for_each(|(i, row)| packed.host().add_row(part.view(i), factor, row));
         self.find_largest();
         if let Some(means) = part.means() {
             z.iter_mut().zip(means).for_each(|(z, mean)| *z += factor * mean);

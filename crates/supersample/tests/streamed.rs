@@ -6,7 +6,7 @@ use common::{KERNELS, random_points, rng};
 use rand::RngExt;
 use supersample::scale::Scale;
 use supersample::task::{
-    Advice, Bandwidth, Chosen, EmbeddingChoice, Gatherer, HerdOptions, MemoryEstimate, Problem,
+    Advice, Bandwidth, Chosen, EmbeddingChoice, Gatherer, HerdOptions, MemoryEstimate, PassSums, Problem,
     ProblemOptions, RowWeights, Stop, ThinOptions, pool_rows_within,
 };
 use supersample::{Error, Kernel, Points, Precision, unwatched};
@@ -214,8 +214,14 @@ fn passes_that_do_not_fit_together_are_refused() {
 fn the_pool_is_as_large_as_the_memory_allows() {
     let needs = |rows: usize| MemoryEstimate::of(rows, 10).threads(2);
     for limit in [100 << 20, 1 << 30, 1 << 40] {
-        let rows = pool_rows_within(limit, Some(100), needs).unwrap();
+        let rows = pool_rows_within(limit, None, needs).unwrap();
         assert!(needs(rows).needed() <= limit && needs(rows + rows / 500 + 2).needed() > limit, "{limit}");
+        // No more than it takes, where it is known how many are to be chosen.
+        for (chosen, most) in [(100, 200_000), (15_000, 300_000)] {
+            let rows = pool_rows_within(limit, Some(chosen), needs).unwrap();
+            let is_all_that_fits = rows < most && needs(rows + rows / 500 + 2).needed() > limit;
+            assert!(needs(rows).needed() <= limit && (rows == most || is_all_that_fits), "{limit}: {rows}");
+        }
     }
     assert!(matches!(pool_rows_within(1 << 20, Some(100), needs), Err(Error::TooLittleMemory { .. })));
     // Twice as many as are chosen, at the least.
@@ -245,4 +251,74 @@ fn the_distance_of_distribution_functions_counts_that_of_the_sample() {
         }
         assert!((told / known - 1.0).abs() < 0.2, "{kind:?}: {told}, it is {known}");
     }
+}
+
+#[test]
+fn sums_that_travel_to_the_rows_are_those_of_the_passes() {
+    let kinds = [Kind::Equal, Kind::Weights, Kind::Logs];
+    let cases = kinds.into_iter().zip([Scale::Sd, Scale::Pca, Scale::None]);
+    for (kind, scale) in cases {
+        let problem = gathered(kind, BATCH, 1500, ProblemOptions::default().scale(scale));
+        let summed = |empty: &PassSums| {
+            let (bytes, mut all) = (empty.to_bytes(), empty.clone());
+            for (rows, weights, logs) in &batches(BATCH) {
+                let mut part = PassSums::from_bytes(&bytes).unwrap();
+                part.update(rows, of_kind(kind, weights, logs), &unwatched).unwrap();
+                part.update(&[], RowWeights::Equal, &unwatched).unwrap();
+                all.add_numbers(&part.numbers()).unwrap();
+            }
+            assert_eq!((all.rows(), empty.rows()), (ROWS as u64, 0));
+            all
+        };
+        let pass = summed(&problem.pass_at_landmarks(Some(20), &unwatched).unwrap());
+        problem.project_on(pass.landmark_sums().unwrap()).unwrap();
+        let stop = Stop::after(20).unwrap();
+        let chosen = problem.herd(&stop, &HerdOptions::default(), &unwatched).unwrap();
+        let twin = projected(kind, BATCH, ProblemOptions::default().scale(scale));
+        assert_eq!(twin.herd(&stop, &HerdOptions::default(), &unwatched).unwrap().rows, chosen.rows);
+        let at_chosen = summed(&problem.pass_at_rows(&chosen.rows).unwrap());
+        assert!(at_chosen.landmark_sums().is_none());
+        let means = at_chosen.sums().means().unwrap();
+        let wanted = restated(&twin, kind, BATCH, chosen.clone());
+        let found = problem.restated(chosen, &means).unwrap();
+        assert!((found.error().unwrap() / wanted.error().unwrap() - 1.0).abs() < 1e-9);
+        // Of a subset that somebody else has chosen, and of this one as if it were.
+        let subset = problem.rows().select(&found.rows).unwrap();
+        let elsewhere = pass.at(problem.scaled(&subset).unwrap()).unwrap();
+        assert_eq!(summed(&elsewhere).sums().means().unwrap(), means);
+        let judged = problem.evaluate_measured(&subset, None, &means, &unwatched).unwrap();
+        assert!((judged.error / found.error().unwrap() - 1.0).abs() < 1e-4);
+        assert_eq!(judged.standard_error.is_some(), found.standard_error.is_some());
+        let short = problem.evaluate_measured(&subset, None, &means[1..], &unwatched);
+        assert!(matches!(short, Err(Error::RecalledCount { found: 19, expected: 20 })));
+        let bytes = pass.to_bytes();
+        assert!(matches!(PassSums::from_bytes(&bytes[..bytes.len() - 1]), Err(Error::BadBytes { .. })));
+        let mut other = elsewhere.clone();
+        assert!(matches!(other.add_numbers(&pass.numbers()), Err(Error::RecalledCount { .. })));
+    }
+}
+
+#[test]
+fn functions_are_matched_to_their_means_over_all_rows() {
+    let mut gatherer = Gatherer::new(3, 1500, 0).unwrap();
+    for (rows, ..) in &batches(BATCH) {
+        gatherer.update(rows, RowWeights::Equal).unwrap();
+    }
+    let gathered = gatherer.finish().unwrap();
+    assert!(
+        gathered.clone().with_functions(0, 1.0).is_err() && gathered.clone().with_functions(3, 1.0).is_err()
+    );
+    let gathered = gathered.with_functions(1, 2.0).unwrap();
+    let problem = Problem::of_gathered(gathered, ProblemOptions::default()).unwrap();
+    let (functions, values, weight) = problem.functions().unwrap();
+    assert_eq!((functions.count(), values.len(), weight), (1, 1500, 2.0));
+    assert_eq!((problem.rows().dim(), problem.rows().len()), (2, 1500));
+    let all = rows();
+    let third = |points: &Points| points.rows().map(|row| row[2]).collect::<Vec<_>>();
+    let (column, some) = (third(&all), [3, 77, 1400]);
+    let mean = column.iter().sum::<f64>() / ROWS as f64;
+    let sd = (column.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / ROWS as f64).sqrt();
+    let of_some = some.iter().map(|&row| values.row(row)[0]).sum::<f64>() / 3.0;
+    let found = problem.functions_error(&some, None).unwrap().unwrap();
+    assert!((found - ((of_some - mean) / sd).abs()).abs() < 1e-12);
 }

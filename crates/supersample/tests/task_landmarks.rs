@@ -122,6 +122,7 @@ fn many_rows_have_landmarks_by_themselves_and_few_do_not() {
     let expected = [
         of(Progress::Landmarks { chosen: 0, size: 0 }),
         of(Progress::Summing { done: 0, total: 0 }),
+        of(Progress::Solving { done: 0, total: 0 }),
         of(Progress::Projecting { done: 0, total: 0 }),
     ];
     assert_eq!(phases, expected);
@@ -238,19 +239,23 @@ fn runs_are_ended_in_every_phase_and_keep_what_they_have() {
     let points = draws(30_000, 2);
     let stop = Stop::after(15).unwrap();
     let options = || on_landmarks(options(), 60, 1);
-    for phase in 0..3 {
+    for phase in 0..4 {
         let problem = Problem::new(points.clone(), options()).unwrap();
         let ended = problem.herd(&stop, &HerdOptions::default(), &|progress| {
             let at = match progress {
                 Progress::Landmarks { chosen, .. } if chosen > 10 => 0,
                 Progress::Summing { .. } => 1,
-                Progress::Projecting { .. } => 2,
-                _ => 3,
+                Progress::Solving { .. } => 2,
+                Progress::Projecting { .. } => 3,
+                _ => 4,
             };
             if at == phase { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         assert_eq!(ended.err(), Some(Error::Interrupted), "{phase}");
-        assert!(!problem.is_prepared());
+        // What was summed and solved is kept.
+        assert_eq!(problem.is_prepared(), phase == 3);
+        let goes_on = problem.herd(&stop, &HerdOptions::default(), &unwatched).unwrap();
+        assert_eq!(goes_on.rows.len(), 15);
     }
     let problem = Problem::new(points, options()).unwrap();
     let ended = |chosen_before: usize| {
@@ -270,6 +275,71 @@ fn runs_are_ended_in_every_phase_and_keep_what_they_have() {
     let searched = searched.unwrap();
     assert_eq!((searched.rows.len(), searched.ended), (15, Ended::Interrupted));
     assert!(searched.standard_error.is_some() && searched.refined.unwrap().error == searched.trace[14].error);
+}
+
+/// Of very many rows a sample is chosen from: as from these rows alone, but to match all rows.
+#[test]
+fn a_sample_of_the_rows_is_chosen_from_and_all_of_them_are_matched() {
+    let points = draws(6000, 3);
+    let squares: Vec<f64> = points.rows().map(|x| x[0] * x[1]).collect();
+    let (stop, herding) = (Stop::after(30).unwrap(), HerdOptions::default().unique(true));
+    for with_parts in [false, true] {
+        let some = || match with_parts {
+            true => options().marginals(0.4).functions(FunctionValues::new(squares.clone(), 1)),
+            false => options(),
+        };
+        let sampled = Problem::new(points.clone(), on_landmarks(some(), 200, 1).pool_rows(700)).unwrap();
+        let all = Problem::new(points.clone(), on_landmarks(some(), 200, 1)).unwrap();
+        let chosen = sampled.herd(&stop, &herding, &unwatched).unwrap();
+        assert_eq!((chosen.rows.len(), chosen.sampled_from), (30, Some(700)));
+        // The same rows, held against all others, have the same errors; there the pool has every row.
+        let trace = all.trace_of(&chosen.rows, &unwatched).unwrap();
+        for (told, known) in chosen.trace.iter().zip(&trace) {
+            assert_eq!((told.index, &told.point), (known.index, &known.point));
+            assert!((told.error.unwrap() - known.error.unwrap()).abs() < 1e-9);
+        }
+        // Excluding every other row by hand gives the same choice.
+        let mut seen = Vec::new();
+        let again = sampled.herd_seeing(
+            &stop,
+            &herding,
+            |pick| {
+                seen.push(pick.index.unwrap());
+                ControlFlow::Continue(())
+            },
+            &unwatched,
+        );
+        assert_eq!((&seen, again.unwrap()), (&chosen.rows, chosen.clone()));
+        let earlier = herding.clone().earlier(&chosen.rows[..11]);
+        assert_eq!(sampled.herd(&stop, &earlier, &unwatched).unwrap(), chosen);
+        let thinned = sampled.thin(&stop, &ThinOptions::default(), &unwatched).unwrap();
+        assert_eq!((thinned.rows.len(), thinned.sampled_from), (30, Some(700)));
+        assert_eq!(thinned.trace[3].index, Some(thinned.rows[3]));
+        let told = sampled.summarise(&thinned, None, &unwatched).unwrap();
+        let known = all.evaluate_rows(&thinned.rows, None, &unwatched).unwrap();
+        assert!((told.error - known.error).abs() < 1e-9 && told.cdf == known.cdf);
+        let (told, known) = (told.comparison.unwrap(), known.comparison.unwrap());
+        assert!(told.random.iter().zip(&known.random).all(|(a, b)| (a - b).abs() < 1e-9));
+        let weighed =
+            |problem: &Problem| problem.weigh(&thinned.rows, WeightRule::Simplex).unwrap().weights.unwrap();
+        assert!((weighed(&sampled).error.unwrap() - weighed(&all).error.unwrap()).abs() < 1e-9);
+        // Rows that are not in the sample are taken from all of them.
+        let other = (0..6000).find(|row| !chosen.rows.contains(row) && !thinned.rows.contains(row)).unwrap();
+        let with_other = herding.clone().earlier(&[other]);
+        let chosen = sampled.herd(&stop, &with_other, &unwatched).unwrap();
+        assert_eq!(chosen.rows[0], other);
+        let included = ThinOptions::default().refine(RefineOptions::default().include(&[other]));
+        let included = sampled.thin(&stop, &included, &unwatched).unwrap();
+        assert!(included.rows.contains(&other) && included.sampled_from.is_none());
+    }
+    // Without a number nobody knows how many candidates it takes, and weights make some count for more than others.
+    let tolerance = Stop::at_error(0.05).unwrap();
+    let sampled = Problem::new(points.clone(), on_landmarks(options(), 200, 1)).unwrap();
+    assert_eq!(sampled.herd(&tolerance, &herding, &unwatched).unwrap().sampled_from, None);
+    let weights = vec![1.0; 6000];
+    let weighted = on_landmarks(options(), 200, 1).pool_rows(700);
+    let weighted = Problem::weighted(points, RowWeights::Weights(&weights), weighted).unwrap();
+    assert_eq!(weighted.herd(&stop, &herding, &unwatched).unwrap().sampled_from, None);
 }
 
 /// Parts need no pair sums, so they are matched beside landmarks as they are beside the exact embedding.

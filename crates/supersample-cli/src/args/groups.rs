@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
 use supersample::scale::Scale;
 use supersample::task::EmbeddingChoice;
-use supersample::{Kernel, Preconditioner};
+use supersample::{Device, Kernel, Preconditioner};
 use supersample_io::{Format, Shape};
 
 use super::lists::{NameList, QuotaList};
@@ -140,6 +140,11 @@ pub(crate) struct KernelArgs {
     /// Single where that is safe (mixed), or double throughout (double)
     #[arg(long, value_enum, default_value_t = PrecisionArg::Mixed, hide_possible_values = true)]
     pub(crate) precision: PrecisionArg,
+
+    /// Run long sums on the CPU (cpu) or on an NVIDIA GPU (gpu)
+    #[arg(long, value_name = "DEVICE", default_value = "cpu", hide_possible_values = true,
+          value_parser = PossibleValuesParser::new(Device::NAMES), help_heading = "The run")]
+    pub(crate) device: String,
 }
 
 #[derive(clap::Args)]
@@ -223,7 +228,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "SIZE", value_parser = memory_size)]
     pub(crate) max_memory: Option<u64>,
 
-    /// Read in batches, and choose from so many rows drawn at random [default: as many as fit]
+    /// Read in batches, and choose from so many rows drawn at random [default: 200000, or 20 for each that is chosen, or as many as fit]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole_number)]
     pub(crate) pool_rows: Option<usize>,
 

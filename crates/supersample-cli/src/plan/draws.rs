@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
-use supersample::Precision;
 use supersample::scale::Scale;
 use supersample::task::{EmbeddingChoice, KernelChoice, STEIN_SCALE};
+use supersample::{Device, Precision};
 use supersample_io::{Format, Reading, Selection, Shape};
 
 use super::kernel::kernel_choice;
@@ -31,6 +31,8 @@ pub(crate) struct DrawsPlan {
     pub(crate) scale: Scale,
     pub(crate) kernel: KernelChoice,
     pub(crate) precision: Precision,
+    /// What long sums run on, opened already.
+    pub(crate) device: Device,
     pub(crate) embedding: EmbeddingChoice,
     /// How many landmarks; `None` for what suits the rows that are chosen.
     pub(crate) landmarks: Option<usize>,
@@ -131,6 +133,7 @@ impl DrawsPlan {
                 PrecisionArg::Mixed => Precision::Mixed,
                 PrecisionArg::Double => Precision::Double,
             },
+            device: Device::named(&kernel.device)?,
             embedding: EmbeddingChoice::Auto,
             landmarks: None,
             seed: 0,

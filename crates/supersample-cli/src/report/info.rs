@@ -9,6 +9,8 @@ use crate::words::{are, count, counted, in_units, listed, printable, significant
 pub(crate) struct Info {
     pub(crate) version: String,
     pub(crate) instruction_set: &'static str,
+    /// cpu, or the name of the GPU.
+    pub(crate) device: String,
     pub(crate) files: Vec<String>,
     pub(crate) format: String,
     pub(crate) rows: usize,
@@ -106,6 +108,9 @@ impl Info {
             ));
         }
         lines.extend(self.notes.iter().map(|note| format!("note: {note}")));
+        if self.device != "cpu" {
+            lines.push(format!("device: {}", self.device));
+        }
         lines.push(format!("memory: about {} to herd or evaluate", in_units(self.memory)));
         lines.extend(self.rate.map(|rate| self.how_long(rate)));
         lines.iter().map(|line| printable(line) + "\n").collect()
@@ -136,7 +141,7 @@ impl Info {
             significant(rate.pairs),
             duration(choose),
             significant(rate.pairs_per_second),
-            self.instruction_set
+            if self.device == "cpu" { self.instruction_set } else { &self.device }
         )
     }
 
@@ -164,6 +169,7 @@ impl Info {
             "version": self.version,
             "verb": "info",
             "instruction_set": self.instruction_set,
+            "device": self.device,
             "files": self.files,
             "format": self.format,
             "rows": self.rows,
@@ -220,6 +226,7 @@ pub(super) mod tests {
         Info {
             version: "0".to_string(),
             instruction_set: "plain",
+            device: "cpu".to_string(),
             files: vec!["d.csv".to_string()],
             format: "csv".to_string(),
             rows: 4000,
@@ -257,6 +264,9 @@ time: about 8 min to compare 5.00e11 pairs of rows and about 1.0 s more for each
         let functions = vec!["flat".to_string(), "of a file".to_string()];
         let told = Info { functions, ..info() }.to_text();
         assert!(told.contains("\nmatched by their means: 2 functions (flat, of a file)\nnot used: chain (id), (no name) (text)\n"), "{told}");
+        let told = Info { device: "NVIDIA H200".to_string(), ..info() }.to_text();
+        assert!(told.contains("\ndevice: NVIDIA H200\nmemory: about 1.50 GiB"), "{told}");
+        assert!(told.contains("pairs a second (NVIDIA H200) on this machine now\n"), "{told}");
         let durations = [0.01, 3.21, 50.0, 600.0, 9000.0].map(duration);
         assert_eq!(durations, ["less than 0.1 s", "about 3.2 s", "about 50 s", "about 10 min", "about 2 h"]);
     }

@@ -47,10 +47,12 @@ impl Report<'_> {
                 "kind": if distances.landmarks.is_some() { "landmarks" } else { "exact" },
                 "landmarks": distances.landmarks.map(|landmarks| landmarks.count),
                 "residual": distances.landmarks.and_then(|landmarks| landmarks.residual),
+                "pool_rows": distances.landmarks.and_then(|landmarks| landmarks.pool_rows),
             })),
             "scale": about.rows.map(|_| distances.scale.name()),
             "precision": precision_name(distances.precision),
             "instruction_set": distances.instruction_set,
+            "device": distances.device,
             "coordinates": distances.coordinates,
             "result": {
                 "count": result.count,

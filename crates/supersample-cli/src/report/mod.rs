@@ -106,6 +106,8 @@ pub(crate) struct Distances {
     pub(crate) precision: Precision,
     /// What the kernel sums run on.
     pub(crate) instruction_set: &'static str,
+    /// cpu, or the name of the GPU that long sums ran on.
+    pub(crate) device: String,
     /// How many coordinates there are.
     pub(crate) coordinates: usize,
     /// The parameters that could not be scaled.
@@ -120,6 +122,8 @@ pub(crate) struct Landmarks {
     pub(crate) count: usize,
     /// How much of the mean embedding they do not see.
     pub(crate) residual: Option<f64>,
+    /// How many rows, drawn at random, were chosen from; `None` where all could be chosen.
+    pub(crate) pool_rows: Option<usize>,
 }
 
 /// The result and its errors.

@@ -55,6 +55,7 @@ pub(super) fn report() -> Report<'static> {
         scale: Scale::Sd,
         precision: Precision::Double,
         instruction_set: "plain",
+        device: "cpu".to_string(),
         coordinates: 5,
         constant: Vec::new(),
         landmarks: None,

@@ -249,7 +249,10 @@ impl Report<'_> {
             None => String::new(),
         };
         let landmarks = match self.distances.landmarks {
-            Some(Landmarks { count, .. }) => format!(", rows compared with {}", counted(count, "landmark")),
+            Some(Landmarks { count: landmarks, pool_rows, .. }) => {
+                let pool = pool_rows.map(|rows| format!(", chosen from {} drawn at random", count(rows)));
+                format!(", rows compared with {}{}", counted(landmarks, "landmark"), pool.unwrap_or_default())
+            }
             None => String::new(),
         };
         format!("kernel {}{bandwidth}{scale}{weights}{landmarks}", self.distances.kernel.name())

@@ -107,8 +107,10 @@ pub(super) fn gather(
     if let (Some(told), false) = (&told, plan.quiet) {
         say(&format!("{told}\n"));
     }
-    let task = task::Problem::of_gathered(gathered, options_of(draws))
-        .map_err(|error| refused(error, draws, &found, &[]))?;
+    let mut options = options_of(draws);
+    options.pool_rows = plan.pool_rows;
+    let task =
+        task::Problem::of_gathered(gathered, options).map_err(|error| refused(error, draws, &found, &[]))?;
     let (mut notes, warnings) = told_of(&task, &found, Vec::new());
     notes.extend(told);
     let (task, functions) = (Arc::new(task), Vec::new());
@@ -209,7 +211,7 @@ impl Problem {
         self.pass(plan, &what, &mut |points, weights| {
             sums.update(points, weights, &|_| interrupt::asked_to_end())
         })?;
-        self.task.project_on(&sums)?;
+        self.task.project_on_watched(&sums, &|_| interrupt::asked_to_end())?;
         interrupt::can_end_early(false);
         Ok(())
     }

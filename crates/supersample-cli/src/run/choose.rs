@@ -237,6 +237,7 @@ fn report_on<'a>(
             problem.file_rows(&chosen.rows).iter().map(|&row| problem.draws.row_number(row)).collect(),
         ),
         found,
+        sampled_from: chosen.sampled_from,
         lowered: Some(problem.lowered(&plan.draws)),
         trace: Some(&chosen.trace),
         is_in_order: !plan.sorted,

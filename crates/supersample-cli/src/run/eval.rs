@@ -59,6 +59,7 @@ pub(crate) fn eval(plan: &EvalPlan) -> Result<Outcome> {
             found: evaluation(&problem, &points, &of_subset, weights.as_deref())?,
             rows: Rows { values: Cow::Borrowed(points.as_slice()), dim, shares: weights.map(Cow::Owned) },
             numbers: None,
+            sampled_from: None,
             lowered: None,
             trace: None,
             is_in_order: false,

@@ -23,6 +23,8 @@ pub(super) struct SomeRows<'p, 'a> {
     /// How many different ones; `None` where only their values are known.
     pub(super) distinct: Option<usize>,
     pub(super) found: Evaluation,
+    /// How many rows, drawn at random, they were chosen from; `None` where all could be chosen.
+    pub(super) sampled_from: Option<usize>,
     /// What choosing them has lowered; `None` where they were not chosen.
     pub(super) lowered: Option<Lowered>,
     /// How they were chosen, one after the other.
@@ -47,6 +49,7 @@ pub(super) fn hold<'a>(
         numbers,
         distinct,
         found,
+        sampled_from,
         lowered,
         trace,
         is_in_order,
@@ -77,9 +80,14 @@ pub(super) fn hold<'a>(
         scale: task.scale(),
         precision: task.precision_in_use(),
         instruction_set: supersample::instruction_set(),
+        device: task.device().name().to_string(),
         coordinates: task.scaling().out_dim(),
         constant: task.scaling().constant().to_vec(),
-        landmarks: task.landmarks().map(|mu| Landmarks { count: mu.points().len(), residual: mu.residual() }),
+        landmarks: task.landmarks().map(|mu| Landmarks {
+            count: mu.points().len(),
+            residual: mu.residual(),
+            pool_rows: sampled_from.or(task.gathered().map(|gathered| gathered.pool().len())),
+        }),
     };
     let distinct_points = distinct_points(&rows);
     let result = Measured {

@@ -67,6 +67,7 @@ fn look(plan: &DrawsPlan) -> Result<Info> {
     Ok(Info {
         version: version().to_string(),
         instruction_set: supersample::instruction_set(),
+        device: plan.device.name().to_string(),
         files: plan.files.iter().map(|file| file.display().to_string()).collect(),
         format: survey.format.to_string(),
         rows: survey.rows,
@@ -93,7 +94,7 @@ fn rate(plan: &DrawsPlan) -> Result<Rate> {
     let mut draws = Draws::read(&plan.files, &plan.reading())?;
     let rows = Points::from_vec(draws.take_values(), draws.dim())?;
     let mut options = ProblemOptions::default().scale(plan.scale).precision(plan.precision);
-    options.kernel = plan.kernel.clone();
+    (options.kernel, options.device) = (plan.kernel.clone(), plan.device.clone());
     let task = Task::new(rows, options)?;
     let all = task.points().len();
     let some: Vec<usize> = (0..(TIMED / all).clamp(1, all)).collect();
@@ -103,6 +104,7 @@ fn rate(plan: &DrawsPlan) -> Result<Rate> {
     task.samples().values_into(&at.select(&[0])?, &mut values[..1]);
     let begun = Instant::now();
     task.samples().values_into(&at, &mut values);
+    plan.device.check()?;
     let seconds = begun.elapsed().as_secs_f64().max(1e-9);
     let timed = all as f64 * at.len() as f64;
     let pairs = all as f64 * (all as f64 - 1.0) / 2.0;

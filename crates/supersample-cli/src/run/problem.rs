@@ -154,6 +154,10 @@ impl Problem {
             print.word(asked.map_or(0, |asked| asked as u64));
             print.word(seed);
         }
+        // μ of a GPU goes with the kernel rows of a GPU.
+        if self.task.device().is_gpu() {
+            print.bytes(b"gpu");
+        }
         print.finish()
     }
 
@@ -201,6 +205,7 @@ pub(super) fn options_of(plan: &DrawsPlan) -> ProblemOptions {
     let mut options = ProblemOptions::default().scale(plan.scale).precision(plan.precision);
     options.kernel = plan.kernel.clone();
     options.marginals = plan.matched.marginals;
+    options.device = plan.device.clone();
     (options.embedding, options.landmarks, options.seed) = (plan.embedding, plan.landmarks, plan.seed);
     options
 }

@@ -93,6 +93,7 @@ pub(crate) fn sample(plan: &SamplePlan) -> Result<Outcome> {
             scale: Scale::None,
             precision: herder.pool().precision(),
             instruction_set: supersample::instruction_set(),
+            device: "cpu".to_string(),
             coordinates: dim,
             constant: Vec::new(),
             landmarks: None,

@@ -88,6 +88,10 @@ impl Progress {
                 self.turn_to(ROWS, "comparing the rows with landmarks", Some(total as usize));
                 self.reached(done as usize);
             }
+            Library::Solving { done, total } => {
+                self.turn_to(MEASURED, "solving for the landmarks", Some(total));
+                self.reached(done);
+            }
             Library::Projecting { done, total } => {
                 self.turn_to(PERCENT, "projecting the rows on landmarks", Some(total));
                 self.reached(done);

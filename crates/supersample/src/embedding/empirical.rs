@@ -7,7 +7,7 @@ use super::MeanEmbedding;
 use super::error_terms::Widened;
 use crate::sum::{Packed, Precision};
 use crate::watch::Watch;
-use crate::{Error, Kernel, Points, Result, points};
+use crate::{Device, Error, Kernel, Points, Result, points};
 
 /// Samples that are to be matched, with equal or given weights.
 ///
@@ -29,6 +29,7 @@ pub struct Empirical {
     points: Points,
     weights: Option<Arc<[f64]>>,
     precision: Precision,
+    device: Device,
     pub(super) cached: Arc<Cached>,
 }
 
@@ -51,6 +52,7 @@ impl Empirical {
             points,
             weights: None,
             precision: Precision::default(),
+            device: Device::cpu(),
             cached: Arc::default(),
         })
     }
@@ -64,6 +66,16 @@ impl Empirical {
     /// These samples with kernel values in this precision; [`Precision::Mixed`] is the default.
     pub fn precision(self, precision: Precision) -> Empirical {
         Empirical { precision, cached: Arc::default(), ..self }
+    }
+
+    /// These samples with long sums on this device; the CPU is the default.
+    pub fn on(self, device: Device) -> Empirical {
+        Empirical { device, cached: Arc::default(), ..self }
+    }
+
+    /// The device that long sums run on.
+    pub fn device(&self) -> &Device {
+        &self.device
     }
 
     /// The samples.
@@ -105,6 +117,7 @@ impl Empirical {
         if self.means_watched(None, self.packed(), &mut values, Some(watch)).is_break() {
             return Err(Error::Interrupted);
         }
+        self.device.check()?;
         // Whoever was first: the values are the same.
         let _ = self.cached.own_values.set(values);
         Ok(())
@@ -184,6 +197,11 @@ impl Empirical {
         }
     }
 
+    /// The samples packed for sums, where they are on a GPU.
+    pub(super) fn packed_on_gpu(&self) -> Option<&Packed> {
+        Some(self.packed()).filter(|packed| packed.gpu().is_some())
+    }
+
     /// The weighted mean of `values`, one for each sample.
     pub(crate) fn mean_of(&self, values: &[f64]) -> f64 {
         match self.weights_in_use() {
@@ -233,7 +251,7 @@ impl Empirical {
     }
 
     pub(super) fn packed(&self) -> &Packed {
-        let packed = || Packed::new(&self.kernel, &self.points, self.precision_asked());
+        let packed = || Packed::on(&self.device, &self.kernel, &self.points, self.precision_asked());
         self.cached.packed.get_or_init(packed)
     }
 

@@ -9,6 +9,11 @@
 //! chosen points and their pairs are computed in f64. ‖μ‖², the mean of n² pairs that nobody chose among, is only biased,
 //! and the bias is measured on the pairs of some of the samples, until E_T is so small that all of them are needed.
 //!
+//! **On a GPU** μ at the samples may come from products, kernel rows never do, and what pairs are left out of the one
+//! by rounding is not in the other. So nothing of E_T is taken from f32 there: its terms at the chosen points are in f64, which
+//! costs the GPU next to nothing, and the bias of ‖μ‖² is measured with products where these were used. Under landmarks
+//! everything is computed by differences, and the rules are those of the CPU.
+//!
 //! The points stay as f32 has rounded them ("widened"): all three terms then belong to the same points, which are as good
 //! as the original ones, while mixing the two would cost what was gained.
 
@@ -30,8 +35,8 @@ const SAMPLED_ERROR: f64 = 2e-11;
 /// An error of one part in 500 in E_T² is one part in 1000 in E_T, which is what we promise.
 const PROMISED: f64 = 500.0;
 
-/// Pairs that are summed between two looks at a watch: a few milliseconds.
-const PAIRS_AT_ONCE: usize = 1 << 22;
+/// Pairs that are summed between two looks at a watch, on the CPU and on a GPU: a few milliseconds.
+const PAIRS_AT_ONCE: [usize; 2] = [1 << 22, 1 << 31];
 
 /// Where ‖μ‖² in f64 comes from, beside chosen points in f64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -84,6 +89,8 @@ pub(crate) struct ErrorTerms<'a> {
     mixed: Option<&'a Empirical>,
     /// Whether ‖μ‖² is an estimate, which no number of pairs would make better.
     is_estimated: bool,
+    /// Whether f32 on the device at hand leaves errors that do not cancel.
+    is_unbalanced: bool,
 }
 
 impl<'a> ErrorTerms<'a> {
@@ -91,13 +98,15 @@ impl<'a> ErrorTerms<'a> {
         let landmarks = as_landmarks(mu);
         let samples = as_samples(mu).or_else(|| landmarks.and_then(|landmarks| landmarks.samples()));
         let mixed = samples.filter(|samples| samples.precision_in_use() == Precision::Mixed);
-        ErrorTerms { mu, samples, mixed, is_estimated: landmarks.is_some() }
+        let is_unbalanced = landmarks.is_none() && mixed.is_some_and(Empirical::is_on_gpu);
+        ErrorTerms { mu, samples, mixed, is_estimated: landmarks.is_some(), is_unbalanced }
     }
 
     /// How ‖μ‖² must be computed, with the other terms in f64, for the squared error of this many points to be right to
     /// what we promise; `None` where the terms at hand are good enough.
     pub(crate) fn norm_needed(&self, squared_error: f64, points: f64) -> Option<NormFrom> {
-        if self.mixed.is_none() || squared_error * points.sqrt() >= PROMISED * MIXED_ERROR {
+        let is_small = self.is_unbalanced || squared_error * points.sqrt() < PROMISED * MIXED_ERROR;
+        if self.mixed.is_none() || !is_small {
             None
         } else if squared_error >= PROMISED * SAMPLED_ERROR || self.is_estimated {
             Some(NormFrom::SampledBias)
@@ -111,7 +120,8 @@ impl<'a> ErrorTerms<'a> {
         match self.mixed {
             None => self.mu.squared_norm(),
             Some(samples) if from == NormFrom::AllPairs => {
-                Some(samples.widened_norm(&unwatched).expect("nobody ends it"))
+                // Nobody ends it; a device that fails is told of elsewhere.
+                Some(samples.widened_norm(&unwatched).unwrap_or_default())
             }
             Some(samples) => self.mu.squared_norm().map(|norm| norm - samples.sampled_bias()),
         }
@@ -130,7 +140,7 @@ impl<'a> ErrorTerms<'a> {
     /// μ at points in the precision of the samples, some points after the other; `watch` is told and cannot end it.
     pub(crate) fn means_told(samples: &Empirical, points: &Points, watch: Watch) -> Vec<f64> {
         let (total, dim) = (points.len(), points.dim());
-        let at_once = (PAIRS_AT_ONCE / samples.points().len()).max(64);
+        let at_once = (pairs_at_once(Some(samples)) / samples.points().len()).max(64);
         let mut means = vec![0.0; total];
         let chunks = points.as_slice().chunks(at_once * dim).zip(means.chunks_mut(at_once));
         for (i, (numbers, means)) in chunks.enumerate() {
@@ -141,18 +151,48 @@ impl<'a> ErrorTerms<'a> {
         means
     }
 
+    /// An error if the device of the samples has failed.
+    pub(crate) fn check_device(&self) -> Result<()> {
+        self.samples.map_or(Ok(()), |samples| samples.device().check())
+    }
+
     /// μ itself, where these are landmarks of samples in memory.
     fn exact(&self) -> &dyn MeanEmbedding {
         self.samples.map_or(self.mu, |samples| samples)
     }
 
+    /// These points packed in f64, as f32 has rounded them where it has: for [`sum_over`](Self::sum_over).
+    pub(crate) fn precise(&self, points: &Points) -> Packed {
+        match self.mixed {
+            // On the host, however many: more will come one by one.
+            Some(samples) => samples.packed().of_some(points).widened(),
+            None => Packed::new(self.mu.kernel(), points, Precision::Double),
+        }
+    }
+
+    /// One more point to those that are packed in f64.
+    pub(crate) fn push(&self, points: &mut Packed, x: &[f64]) {
+        match self.mixed {
+            Some(samples) => points.push(&samples.widen(&one_point(x)).host().rounded()),
+            None => points.push(x),
+        }
+    }
+
+    /// Σⱼ aⱼ k(x, zⱼ) over points that are packed in f64.
+    pub(crate) fn sum_over(&self, points: &Packed, weights: &[f64], x: &[f64]) -> f64 {
+        let at = match self.mixed {
+            Some(samples) => samples.widen(&one_point(x)),
+            None => points.of_some(&one_point(x)),
+        };
+        let mut sum = [0.0];
+        at.mean_into(points, Some(weights), &mut sum);
+        sum[0]
+    }
+
     /// Σⱼ aⱼ k(xᵢ, zⱼ) in f64 at each point x, the points as f32 has rounded them where it has.
     pub(crate) fn sums(&self, at: &Points, points: &Points, weights: &[f64]) -> Vec<f64> {
         let mut sums = vec![0.0; at.len()];
-        let packed = match self.mixed {
-            Some(samples) => samples.widen(points),
-            None => Packed::new(self.mu.kernel(), points, Precision::Double),
-        };
+        let packed = self.precise(points);
         let at = match self.mixed {
             Some(samples) => samples.widen(at),
             None => packed.beside(at).expect("double precision takes any points"),
@@ -187,6 +227,7 @@ impl<'a> ErrorTerms<'a> {
         }
         let energy = self.energy(points, weights, watch)?;
         let squared_error = self.squared_norm(NormFrom::SampledBias).ok_or(Error::UnknownNorm)? + energy;
+        self.check_device()?;
         // Of one point: nothing is gained from numbers here, since any weights may have been chosen.
         match (self.norm_needed(squared_error, 1.0), self.mixed) {
             (Some(NormFrom::AllPairs), Some(samples)) => Ok(samples.widened_norm(watch)? + energy),
@@ -197,7 +238,7 @@ impl<'a> ErrorTerms<'a> {
     /// E² − ‖μ‖² of weighted points in f64, some points after the other.
     fn energy(&self, points: &Points, weights: &[f64], watch: Watch) -> Result<f64> {
         let (total, samples) = (points.len(), self.samples.map_or(1, |samples| samples.points().len()));
-        let at_once = (PAIRS_AT_ONCE / total.max(samples)).max(64);
+        let at_once = (pairs_at_once(self.samples) / total.max(samples)).max(64);
         let energy_of = |at: &Points, weights_at: &[f64]| {
             let against = |values: Vec<f64>| values.iter().zip(weights_at).map(|(v, w)| v * w).sum::<f64>();
             against(self.sums(at, points, weights)) - 2.0 * against(self.values(at))
@@ -249,7 +290,20 @@ impl<'a> ErrorTerms<'a> {
     }
 }
 
+fn one_point(x: &[f64]) -> Points {
+    Points::from_rows(x, x.len()).expect("a chosen point is finite")
+}
+
+fn pairs_at_once(samples: Option<&Empirical>) -> usize {
+    PAIRS_AT_ONCE[usize::from(samples.is_some_and(Empirical::is_on_gpu))]
+}
+
 impl Empirical {
+    /// Whether long sums are computed on a GPU.
+    fn is_on_gpu(&self) -> bool {
+        self.packed_on_gpu().is_some()
+    }
+
     fn widened_norm(&self, watch: Watch) -> Result<f64> {
         if let Some(&norm) = self.cached.widened.full_norm.get() {
             return Ok(norm);
@@ -258,6 +312,7 @@ impl Empirical {
         if self.means_watched(None, self.widened(), &mut values, Some(watch)).is_break() {
             return Err(Error::Interrupted);
         }
+        self.device().check()?;
         Ok(*self.cached.widened.full_norm.get_or_init(|| self.mean_of(&values)))
     }
 
@@ -271,7 +326,7 @@ impl Empirical {
             };
             let total: f64 = weights.iter().sum();
             let some = self.points().select(&rows).expect("rows of the samples");
-            let packed = self.pack_beside(&some).expect("some of the samples are no wider spread than all");
+            let packed = self.packed().some_alike(&some);
             let mean = |packed: &Packed| {
                 let mut sums = vec![0.0; rows.len()];
                 packed.own_mean_into(Some(&weights), &mut sums);

@@ -1,8 +1,11 @@
 //! The Cholesky factor of a kernel matrix of up to some thousands of points: blocked for the cache, shared by threads.
 
+use std::ops::ControlFlow;
+
 use rayon::prelude::*;
 
 use super::{cholesky_in_place, diagonal, solve_lower};
+use crate::{Error, Result};
 
 /// Columns eliminated at once: a packed tile of 4 × 64 numbers is 2 KiB.
 const BLOCK: usize = 64;
@@ -14,7 +17,7 @@ const TILE: usize = 4;
 const ROWS: usize = 16;
 
 /// L with L·Lᵀ = A + jitter·I, row after row; only its lower triangle is meaningful.
-pub(crate) struct Factor {
+pub struct Factor {
     lower: Vec<f64>,
     dim: usize,
 }
@@ -22,7 +25,20 @@ pub(crate) struct Factor {
 impl Factor {
     /// The factor of `matrix`, of which the lower triangle is read, with `jitter` added to its diagonal. `None` unless
     /// every pivot is at least `smallest_pivot`, below which a solution would be rounding noise.
-    pub(crate) fn new(mut matrix: Vec<f64>, dim: usize, jitter: f64, smallest_pivot: f64) -> Option<Factor> {
+    pub fn new(matrix: Vec<f64>, dim: usize, jitter: f64, smallest_pivot: f64) -> Option<Factor> {
+        let goes_on = |_| ControlFlow::Continue(());
+        Factor::watched(matrix, dim, jitter, smallest_pivot, goes_on).expect("nobody ends it")
+    }
+
+    /// [`new`](Self::new), which asks after every block of columns, with the number of those that are done, whether to go
+    /// on; [`Break`](ControlFlow::Break) ends it with [`Error::Interrupted`].
+    pub(crate) fn watched(
+        mut matrix: Vec<f64>,
+        dim: usize,
+        jitter: f64,
+        smallest_pivot: f64,
+        goes_on: impl Fn(usize) -> ControlFlow<()>,
+    ) -> Result<Option<Factor>> {
         assert_eq!(matrix.len(), dim * dim);
         matrix.iter_mut().step_by(dim + 1).for_each(|diagonal| *diagonal += jitter);
         for start in (0..dim).step_by(BLOCK) {
@@ -30,11 +46,12 @@ impl Factor {
             let end = start + width;
             let mut corner: Vec<f64> = Vec::with_capacity(width * width);
             (start..end).for_each(|row| corner.extend(&matrix[row * dim + start..row * dim + end]));
-            if !cholesky_in_place(&mut corner, width) {
-                return None;
+            if goes_on(start).is_break() {
+                return Err(Error::Interrupted);
             }
-            if diagonal(&corner, width).any(|pivot| pivot * pivot < smallest_pivot) {
-                return None;
+            let is_definite = cholesky_in_place(&mut corner, width);
+            if !is_definite || diagonal(&corner, width).any(|pivot| pivot * pivot < smallest_pivot) {
+                return Ok(None);
             }
             for (row, line) in (start..end).zip(corner.chunks_exact(width)) {
                 matrix[row * dim + start..row * dim + end].copy_from_slice(line);
@@ -46,18 +63,13 @@ impl Factor {
             });
             subtract_products(below, dim, start, width, end);
         }
-        Some(Factor { lower: matrix, dim })
+        Ok(Some(Factor { lower: matrix, dim }))
     }
 
     /// Replaces `b` by the solution of (A + jitter·I)·x = b.
-    pub(crate) fn solve(&self, b: &mut [f64]) {
-        solve_lower(&self.lower, b);
-        for row in (0..self.dim).rev() {
-            let line = &self.lower[row * self.dim..row * self.dim + row + 1];
-            b[row] /= line[row];
-            let (before, at) = b.split_at_mut(row);
-            before.iter_mut().zip(line).for_each(|(b, l)| *b -= l * at[0]);
-        }
+    pub fn solve(&self, b: &mut [f64]) {
+        assert_eq!(b.len(), self.dim);
+        super::solve(&self.lower, b);
     }
 }
 
@@ -136,6 +148,16 @@ mod tests {
                 .collect();
             blocked.solve(&mut b);
             assert!(b.iter().zip(&wanted).all(|(got, want)| (got - want).abs() < 1e-12), "{dim}");
+        }
+    }
+
+    #[test]
+    fn it_can_be_ended_after_any_block() {
+        for last in [0, 64, 128] {
+            let ended = Factor::watched(matrix(200), 200, 0.0, 0.0, |done| {
+                if done == last { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            });
+            assert!(matches!(ended, Err(Error::Interrupted)), "{last}");
         }
     }
 

@@ -57,7 +57,7 @@ impl Axes {
             }
             let pivot = (0..count).reduce(|a, b| if left[b] > left[a] { b } else { a })?;
             let mut column = vec![0.0; count];
-            packed.add_row(functions.row(pivot), 1.0, &mut column);
+            packed.host().add_row(functions.row(pivot), 1.0, &mut column);
             for earlier in &factor {
                 let at_pivot = earlier[pivot];
                 column.iter_mut().zip(earlier).for_each(|(c, l)| *c -= at_pivot * l);
@@ -85,7 +85,7 @@ impl Axes {
             || vec![0.0; axes.dim()],
             |of_row, (row, along)| {
                 standardised(row, of_row);
-                packed.add_row(of_row, 1.0, along);
+                packed.host().add_row(of_row, 1.0, along);
                 (dot(of_row, of_row), dot(along, along))
             },
         );

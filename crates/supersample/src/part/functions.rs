@@ -6,6 +6,7 @@ use rayon::prelude::*;
 
 use super::axes::Axes;
 use crate::points::{normalised, unit_weights};
+use crate::scale::Moments;
 use crate::{Error, Points, Result};
 
 /// Functions of the target's rows: a number of each for each row, with their means and standard deviations.
@@ -77,6 +78,19 @@ impl Functions {
         Ok(Functions(Arc::new((0..dim).map(unit).collect::<Result<_>>()?)))
     }
 
+    /// Functions of a target whose rows are not at hand, with these moments; `None` for one that is constant, which is
+    /// refused.
+    pub(crate) fn of_moments(moments: &[Option<Moments>]) -> Result<Functions> {
+        let unit = |(column, moments): (usize, &Option<Moments>)| match moments {
+            // What rounding leaves of a constant is no spread.
+            Some(Moments { mean, sd }) if *sd > 1e-14 * mean.abs() => {
+                Ok(Unit { mean: *mean, half_sd: 0.5 * sd })
+            }
+            _ => Err(Error::ConstantFunction { column }),
+        };
+        Ok(Functions(Arc::new(moments.iter().enumerate().map(unit).collect::<Result<_>>()?)))
+    }
+
     /// How many functions there are.
     pub fn count(&self) -> usize {
         self.0.len()
@@ -139,6 +153,18 @@ mod tests {
         for j in 0..2 {
             assert!(mean(j, 1).abs() < 1e-15 && (mean(j, 2) - 1.0).abs() < 1e-15, "{j}");
         }
+    }
+
+    #[test]
+    fn moments_standardise_as_the_rows_do() {
+        let values = Points::from_rows(&[1.0, 5.0, 3.0, 5.5, 9.0, 6.0], 2).unwrap();
+        let moments: Vec<_> = (0..2).map(|j| Moments::of(values.as_slice(), 2, j, None)).collect();
+        let some = values.select(&[0, 2]).unwrap();
+        let of_rows = Functions::new(&values, None).unwrap().error(&some, None).unwrap();
+        let of_moments = Functions::of_moments(&moments).unwrap().error(&some, None).unwrap();
+        assert!((of_rows / of_moments - 1.0).abs() < 1e-14);
+        let constant = Functions::of_moments(&[moments[0], None]).unwrap_err();
+        assert_eq!(constant, Error::ConstantFunction { column: 1 });
     }
 
     #[test]

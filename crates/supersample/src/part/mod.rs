@@ -153,9 +153,14 @@ impl Part {
         }
     }
 
-    /// The views packed for kernel rows, in the precision of the rows they are added to.
+    /// The views packed for kernel rows in this precision.
     pub(crate) fn packed(&self, precision: Precision) -> Packed {
         Packed::forced(self.kernel(), &self.view, precision)
+    }
+
+    /// The views packed in the precision of the rows they are added to, where these are.
+    pub(crate) fn packed_with(&self, rows: &Packed) -> Packed {
+        rows.forced_with(self.kernel(), &self.view)
     }
 
     /// The part for some of the rows.

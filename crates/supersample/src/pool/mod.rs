@@ -5,6 +5,7 @@
 //! sum of their kernels; its rows are made in `sum_of_parts.rs`, and nobody else adds parts up. All work that is as long as the pool passes through this folder, besides μ on the
 //! samples themselves (`embedding/empirical.rs`).
 
+mod on_gpu;
 mod preference;
 mod scores;
 mod sum_of_parts;
@@ -95,6 +96,15 @@ impl Pool {
 
     /// The pool of these points for a target that is shared with others.
     pub fn shared(mu: Arc<dyn MeanEmbedding>, points: Points) -> Result<Pool> {
+        Pool::made(mu, points, None)
+    }
+
+    /// The pool of these points, at each of which μ is known already.
+    pub(crate) fn of_values(mu: Arc<dyn MeanEmbedding>, points: Points, values: Vec<f64>) -> Result<Pool> {
+        Pool::made(mu, points, Some(values))
+    }
+
+    fn made(mu: Arc<dyn MeanEmbedding>, points: Points, values: Option<Vec<f64>>) -> Result<Pool> {
         points.expect_dim("the pool", "the target", mu.dim())?;
         let (mu, packed) = pack(mu, &points);
         let kernel = mu.kernel();
@@ -108,9 +118,13 @@ impl Pool {
         };
         let mut joint = Terms { values: Arc::default(), half_diagonal, largest, squared_norm: None };
         joint.check()?;
-        let mut values = vec![0.0; points.len()];
-        mu.values_into(&points, &mut values);
+        let values = values.unwrap_or_else(|| {
+            let mut values = vec![0.0; points.len()];
+            mu.values_into(&points, &mut values);
+            values
+        });
         (joint.values, joint.squared_norm) = (values.into(), mu.squared_norm());
+        packed.device().check()?;
         joint.check()?;
         Ok(Pool(Arc::new(Contents { mu, points, packed, joint, parts: None, precise_values: None })))
     }
@@ -122,7 +136,7 @@ impl Pool {
         let Contents { mu, points, packed, joint, .. } = &*self.0;
         let parts = match parts.is_empty() {
             true => None,
-            false => Some(SumOfParts::new(parts, &**mu, joint, points.len(), packed.precision())?),
+            false => Some(SumOfParts::new(parts, &**mu, joint, points.len(), packed)?),
         };
         Ok(Pool(Arc::new(Contents {
             mu: mu.clone(),
@@ -140,7 +154,7 @@ impl Pool {
         let Contents { mu, points, packed, joint, parts, .. } = &*self.0;
         let parts = match parts {
             Some(parts) => parts.clone(),
-            None => SumOfParts::new(Vec::new(), &**mu, joint, points.len(), packed.precision())?,
+            None => SumOfParts::new(Vec::new(), &**mu, joint, points.len(), packed)?,
         };
         Ok(Pool(Arc::new(Contents {
             mu: mu.clone(),
@@ -232,7 +246,7 @@ impl Pool {
 
     fn joint_sums_among(&self, rows: &[usize]) -> Result<Vec<f64>> {
         let points = self.points().select(rows)?;
-        let packed = self.0.packed.beside(&points).expect("some of the points are no wider spread than all");
+        let packed = self.0.packed.of_some(&points);
         let mut sums = vec![0.0; rows.len()];
         packed.own_mean_into(None, &mut sums);
         sums.iter_mut().for_each(|sum| *sum *= rows.len() as f64);
@@ -242,7 +256,7 @@ impl Pool {
     /// These rows as a pool of their own, in which equal rows are distinct.
     pub(crate) fn select(&self, rows: &[usize]) -> Result<Pool> {
         let points = self.points().select(rows)?;
-        let packed = self.0.packed.beside(&points).expect("some of the points are no wider spread than all");
+        let packed = self.0.packed.of_some(&points);
         Ok(Pool(Arc::new(Contents {
             mu: self.0.mu.clone(),
             points,
@@ -260,17 +274,43 @@ impl Pool {
         if packed.precision() == Precision::Mixed {
             return None;
         }
-        let packed = Packed::new(mu.kernel(), points, Precision::Mixed);
+        let packed = match self.is_on_gpu() {
+            true => Packed::on(packed.device(), mu.kernel(), points, Precision::Mixed),
+            false => Packed::new(mu.kernel(), points, Precision::Mixed),
+        };
         (packed.precision() == Precision::Mixed).then(|| {
+            let parts = parts.as_ref().map(|parts| parts.packed_with(&packed));
             Pool(Arc::new(Contents {
                 mu: mu.clone(),
                 points: points.clone(),
                 packed,
                 joint: joint.clone(),
-                parts: parts.as_ref().map(|parts| parts.packed_in(Precision::Mixed)),
+                parts,
                 precise_values: None,
             }))
         })
+    }
+
+    /// This pool where the CPU chooses from it: for starts, groups and ascents, which a GPU knows nothing of.
+    pub(crate) fn brought_home(&self) -> Pool {
+        if !self.is_on_gpu() {
+            return self.clone();
+        }
+        let Contents { mu, points, packed, joint, parts, .. } = &*self.0;
+        let packed = packed.brought_home(points);
+        Pool(Arc::new(Contents {
+            mu: mu.clone(),
+            points: points.clone(),
+            parts: parts.as_ref().map(|parts| parts.packed_with(&packed)),
+            packed,
+            joint: joint.clone(),
+            precise_values: None,
+        }))
+    }
+
+    /// An error if the device that the pool is on has failed.
+    pub(crate) fn check_device(&self) -> Result<()> {
+        self.0.packed.device().check()
     }
 
     /// This pool, which nobody shares yet, with these values of μ.

@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use super::Pool;
+use super::on_gpu::OnGpu;
 use crate::sum::{self, KernelRow, Packed, Scores};
 
 /// The mutable state of choosing from a pool.
@@ -23,13 +24,13 @@ pub(crate) struct PoolScores {
     /// f, where w0 has a part f that is a kernel expansion.
     function: Option<Arc<[f64]>>,
     /// f − k(x, x)/2, where there is either and it is not yet in `w`.
-    offsets: Option<Arc<[f64]>>,
+    pub(super) offsets: Option<Arc<[f64]>>,
     pending: Option<Pending>,
     /// The chosen rows as the joint kernel sees them, where there are parts beside it: what is said of a pick is said of
     /// the joint part, and the sums in `w` are those of all.
     joint: Option<Packed>,
     /// Rows that may never be chosen.
-    closed: Arc<[usize]>,
+    pub(super) closed: Arc<[usize]>,
     /// Whether a row may be chosen more than once.
     pub(super) repeats: bool,
     /// The chosen rows by position.
@@ -40,6 +41,8 @@ pub(crate) struct PoolScores {
     /// Room for a kernel row that is not kept, beside parts: they are added up in it as in one that is kept, so that how many
     /// are kept changes no rounding.
     scratch: Option<KernelRow>,
+    /// The scores where the pool is on a GPU; then `w` is empty and nothing is pending here.
+    pub(super) gpu: Option<OnGpu>,
     pub(super) kernel_rows: u64,
     pub(super) swaps: super::swaps::SwapState,
 }
@@ -67,9 +70,12 @@ enum Pending {
 impl PoolScores {
     /// Nothing chosen; these rows may never be.
     pub(crate) fn new(pool: Pool, closed: Arc<[usize]>, repeats: bool) -> PoolScores {
-        let scratch = pool.has_parts().then(|| pool.0.packed.empty_row());
+        let gpu = pool.on_gpu();
+        let is_here = gpu.is_none();
+        let scratch = (pool.has_parts() && is_here).then(|| pool.0.packed.host().empty_row());
         let mut scores = PoolScores {
-            w: vec![0.0; pool.points().len()],
+            w: if is_here { vec![0.0; pool.points().len()] } else { Vec::new() },
+            gpu,
             pool,
             function: None,
             offsets: None,
@@ -91,7 +97,8 @@ impl PoolScores {
     /// Grants so many bytes for keeping the kernel rows of chosen rows of the pool, so that swaps need not compute them
     /// again.
     pub(crate) fn keep(&mut self, bytes: usize) {
-        self.room = bytes / self.pool.0.packed.row_bytes();
+        // On a GPU all rows are kept that fit.
+        self.room = if self.is_on_gpu() { 0 } else { bytes / self.pool.0.packed.host().row_bytes() };
     }
 
     /// Forgets what was chosen, and takes the values of a function f that is part of w0.
@@ -103,8 +110,11 @@ impl PoolScores {
             (None, Some(half)) => Some(half.iter().map(|half| -half).collect()),
             (None, None) => None,
         };
+        self.forget_on_gpu();
         self.w.fill(0.0);
-        self.closed.iter().for_each(|&row| self.w[row] = f64::NEG_INFINITY);
+        if !self.is_on_gpu() {
+            self.closed.iter().for_each(|&row| self.w[row] = f64::NEG_INFINITY);
+        }
         self.pending = None;
         self.joint = self.pool.has_parts().then(|| self.pool.0.packed.none_beside());
         self.chosen.clear();
@@ -119,7 +129,7 @@ impl PoolScores {
 
     /// How many rows the pool has.
     pub(crate) fn pool_size(&self) -> usize {
-        self.w.len()
+        self.pool.points().len()
     }
 
     pub(crate) fn closed(&self) -> &[usize] {
@@ -138,26 +148,33 @@ impl PoolScores {
     /// Eq. 2 for any point: it is among the chosen with this mass from now on. Parts know the rows of the pool alone.
     pub(crate) fn choose_point(&mut self, x: &[f64], mass: f64) {
         debug_assert!(!self.pool.has_parts(), "parts have no view of a point");
+        debug_assert!(!self.is_on_gpu(), "given points are chosen on the CPU");
         self.add_pending();
         self.pending = Some(Pending::Point(x.into(), mass));
     }
 
     /// Eq. 2 for a row of the pool, which takes the next position.
     pub(crate) fn choose_row(&mut self, row: usize) {
+        if self.is_on_gpu() {
+            self.choose_on_gpu(row);
+        }
         self.add_pending();
         let position = self.chosen.len();
         self.chosen.push(row);
+        if let Some(joint) = &mut self.joint {
+            joint.push(self.pool.points().row(row));
+        }
+        if self.is_on_gpu() {
+            return;
+        }
         if position == self.kept.len() && position < self.room {
-            self.kept.push(self.pool.0.packed.empty_row());
+            self.kept.push(self.pool.0.packed.host().empty_row());
             self.pending = Some(Pending::Kept(position));
         } else {
             self.pending = Some(match self.scratch {
                 Some(_) => Pending::Summed(row),
                 None => Pending::Point(self.pool.points().row(row).into(), 1.0),
             });
-        }
-        if let Some(joint) = &mut self.joint {
-            joint.push(self.pool.points().row(row));
         }
         if !self.repeats {
             self.w[row] = f64::NEG_INFINITY;
@@ -167,12 +184,17 @@ impl PoolScores {
     /// The row of highest score, factor·μ(x) − Σ a k(x, z) + f(x) − k(x, x)/2, and that score; ties go to the lowest
     /// index. `None` where all are closed.
     pub(crate) fn best(&mut self, factor: f64) -> Option<(usize, f64)> {
+        if self.is_on_gpu() {
+            return self.best_on_gpu(factor);
+        }
         let pool = &self.pool;
         let scores = Scores { factor, mu: pool.sum_values(), offsets: self.offsets.as_deref() };
         let Some(pending) = self.pending.take() else { return scores.argmax(&mut self.w) };
         self.kernel_rows += 1;
         match pending {
-            Pending::Point(x, mass) => pool.0.packed.add_row_and_argmax(&x, -mass, &mut self.w, scores),
+            Pending::Point(x, mass) => {
+                pool.0.packed.host().add_row_and_argmax(&x, -mass, &mut self.w, scores)
+            }
             Pending::Summed(row) => {
                 let values = self.scratch.as_mut().expect("there are parts");
                 pool.keep_row_and_argmax(row, values, &mut self.w, scores)
@@ -195,6 +217,16 @@ impl PoolScores {
         sum::argmax_by(self.w.len(), |i| open(i).then(|| self.score(factor, i)))
     }
 
+    /// The score of row `i`, wherever it is known; −∞ where it is closed.
+    pub(crate) fn score_of(&mut self, factor: f64, i: usize) -> f64 {
+        if !self.is_on_gpu() {
+            self.add_pending();
+            return self.score(factor, i);
+        }
+        let offset = self.offsets.as_ref().map_or(0.0, |offsets| offsets[i]);
+        factor * self.pool.sum_values()[i] + self.sum_on_gpu(i) + offset
+    }
+
     /// The score of row `i`, once nothing is pending; −∞ where it is closed.
     pub(crate) fn score(&self, factor: f64, i: usize) -> f64 {
         debug_assert!(self.pending.is_none(), "scores are known once the pending row is added");
@@ -210,7 +242,11 @@ impl PoolScores {
         let function = self.function.as_ref().map_or(0.0, |function| function[i]);
         let x = self.pool.points().row(i);
         let diagonal = self.pool.embedding().kernel().diagonal(x);
-        let chosen = self.joint.as_ref().map_or(-self.w[i], |joint| joint.row_sum(x));
+        let chosen = match &self.joint {
+            Some(joint) => joint.host().row_sum(x),
+            None if self.is_on_gpu() => -self.sum_on_gpu(i),
+            None => -self.w[i],
+        };
         Evaluated { mu: self.pool.values()[i], chosen, function, diagonal }
     }
 
@@ -220,7 +256,7 @@ impl PoolScores {
         let pool = &self.pool;
         self.kernel_rows += 1;
         match pending {
-            Pending::Point(x, mass) => pool.0.packed.add_row(&x, -mass, &mut self.w),
+            Pending::Point(x, mass) => pool.0.packed.host().add_row(&x, -mass, &mut self.w),
             Pending::Summed(row) => {
                 let values = self.scratch.as_mut().expect("there are parts");
                 pool.fill_row(row, values);

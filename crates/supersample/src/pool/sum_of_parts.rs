@@ -8,9 +8,10 @@
 use std::sync::Arc;
 
 use super::{Pool, Preference, Terms};
+use crate::device::gpu;
 use crate::embedding::MeanEmbedding;
 use crate::points::expect_rows;
-use crate::sum::{KernelRow, Packed, Precision, Scores};
+use crate::sum::{KernelRow, Packed, Scores};
 use crate::{Error, Part, Result};
 
 /// The parts of a pool, ready for kernel rows, and what is known of the sum.
@@ -37,7 +38,7 @@ impl SumOfParts {
         mu: &dyn MeanEmbedding,
         joint: &Terms,
         len: usize,
-        precision: Precision,
+        rows: &Packed,
     ) -> Result<SumOfParts> {
         let single_draw = mu.single_draw().ok_or(Error::UnknownNorm)?;
         // Rows that are all the same have no unit; then nothing but the parts tells them apart.
@@ -45,7 +46,7 @@ impl SumOfParts {
         let packed = parts.into_iter().map(|part| {
             part.expect_rows(len)?;
             let factor = part.weight() * unit / part.single_draw();
-            let packed = part.packed(precision);
+            let packed = part.packed_with(rows);
             Ok(PackedPart { part, factor, packed })
         });
         let parts: Arc<[PackedPart]> = packed.collect::<Result<_>>()?;
@@ -90,12 +91,12 @@ impl SumOfParts {
         Ok(SumOfParts { parts, unit: self.unit, total: self.total.select(rows), preference })
     }
 
-    /// The parts packed in another precision.
-    pub(super) fn packed_in(&self, precision: Precision) -> SumOfParts {
+    /// The parts packed for other rows.
+    pub(super) fn packed_with(&self, rows: &Packed) -> SumOfParts {
         let again = |PackedPart { part, factor, .. }: &PackedPart| PackedPart {
             part: part.clone(),
             factor: *factor,
-            packed: part.packed(precision),
+            packed: part.packed_with(rows),
         };
         SumOfParts { parts: self.parts.iter().map(again).collect(), ..self.clone() }
     }
@@ -242,11 +243,16 @@ impl Pool {
         Some((squared_error.max(0.0) + others.sum::<f64>() + self.preferred(rows)) / parts.unit)
     }
 
+    /// The parts on the GPU, with their factors, where the pool is there.
+    pub(super) fn parts_on_gpu(&self) -> impl Iterator<Item = (&gpu::Packed, f64)> {
+        self.packed_parts().iter().filter_map(|part| Some((part.packed.gpu()?, part.factor)))
+    }
+
     /// Writes the kernel row of `row`.
     pub(super) fn fill_row(&self, row: usize, values: &mut KernelRow) {
-        self.0.packed.fill_row(self.points().row(row), values);
+        self.0.packed.host().fill_row(self.points().row(row), values);
         for part in self.packed_parts() {
-            part.packed.add_to_row(part.view(row), part.factor, values);
+            part.packed.host().add_to_row(part.view(row), part.factor, values);
         }
     }
 
@@ -258,14 +264,14 @@ impl Pool {
         sums: &mut [f64],
         scores: Scores<'_>,
     ) -> Option<(usize, f64)> {
-        let (joint, y) = (&self.0.packed, self.points().row(row));
+        let (joint, y) = (self.0.packed.host(), self.points().row(row));
         let Some((last, others)) = self.packed_parts().split_last() else {
             return joint.keep_row_and_argmax(y, values, -1.0, sums, scores);
         };
         joint.fill_row(y, values);
         for part in others {
-            part.packed.add_to_row(part.view(row), part.factor, values);
+            part.packed.host().add_to_row(part.view(row), part.factor, values);
         }
-        last.packed.add_to_row_and_argmax(last.view(row), last.factor, values, -1.0, sums, scores)
+        last.packed.host().add_to_row_and_argmax(last.view(row), last.factor, values, -1.0, sums, scores)
     }
 }

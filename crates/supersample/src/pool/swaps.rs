@@ -18,7 +18,7 @@ pub(super) struct SwapState {
     /// rows are chosen only once.
     aside: Vec<f64>,
     /// How often each row is chosen.
-    times: Vec<u32>,
+    pub(super) times: Vec<u32>,
     /// The kernel row of the position last lifted or filled, where it is not kept.
     lifted: Option<KernelRow>,
     /// Room for the kernel row of the row that comes.
@@ -28,6 +28,13 @@ pub(super) struct SwapState {
 impl PoolScores {
     /// Settles the number of rows at those that are chosen, so that swaps can begin.
     pub(crate) fn settle_size(&mut self) -> Result<()> {
+        if self.is_on_gpu() {
+            // The sums of the GPU are begun with the first visit.
+            let mut times = vec![0; self.pool_size()];
+            self.chosen.iter().for_each(|&row| times[row] += 1);
+            self.swaps = SwapState { times, ..SwapState::default() };
+            return Ok(());
+        }
         let sums = self.pool.sums_among(&self.chosen)?;
         self.fold_mean();
         let (size, pool) = (self.chosen.len() as f64, &self.pool);
@@ -36,7 +43,7 @@ impl PoolScores {
         let aside = self.chosen.iter().zip(&sums).map(w).collect();
         let mut times = vec![0; self.w.len()];
         self.chosen.iter().for_each(|&row| times[row] += 1);
-        let [lifted, coming] = [0, 1].map(|_| Some(pool.0.packed.empty_row()));
+        let [lifted, coming] = [0, 1].map(|_| Some(pool.0.packed.host().empty_row()));
         self.swaps = SwapState { aside, times, lifted, coming };
         Ok(())
     }
@@ -48,6 +55,9 @@ impl PoolScores {
 
     /// Puts these rows, as many as there are, in place of the present ones.
     pub(crate) fn become_rows(&mut self, rows: &[usize]) {
+        if self.is_on_gpu() {
+            return self.become_rows_on_gpu(rows);
+        }
         let other: Vec<usize> = (0..rows.len()).filter(|&at| self.chosen[at] != rows[at]).collect();
         // All out before any comes in: a row may only have moved to another position.
         for &position in &other {
@@ -71,10 +81,15 @@ impl PoolScores {
         self.w_at(position) + self.row(position).get(self.chosen[position])
     }
 
-    /// How much better row `i` fits at `position` than the row there, which need not be lifted: one kernel value.
+    /// How much better row `i` fits at `position` than the row there, which need not be lifted: one kernel value. On a GPU
+    /// both rows have been [looked up](Self::look_up).
     pub(crate) fn gain(&self, position: usize, i: usize) -> f64 {
         let (here, pool) = (self.chosen[position], &self.pool);
-        self.w[i] + pool.sum_kernel(i, here) - self.w_at(position) - pool.sum_diagonal(here)
+        let (there, w_here) = match self.is_on_gpu() {
+            false => (self.w[i], self.w_at(position)),
+            true => self.looked_up(position, i),
+        };
+        there + pool.sum_kernel(i, here) - w_here - pool.sum_diagonal(here)
     }
 
     /// The row that fits best at the lifted `position` besides the one there, and its fit.

@@ -1,5 +1,7 @@
 //! Baseline subsets that others are held against: every k-th row, and rows at random.
 
+use std::collections::HashMap;
+
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
@@ -23,13 +25,14 @@ pub fn random_rows(n: usize, weights: Option<&[f64]>, size: usize, seed: u64) ->
     let mut rng = Pcg64::seed_from_u64(seed);
     let Some(weights) = weights else {
         expect_rows(n, size)?;
-        let mut rows: Vec<usize> = (0..n).collect();
-        for i in 0..size {
+        // A shuffled list of all rows of which only the places that have been touched are written down.
+        let mut moved: HashMap<usize, usize> = HashMap::with_capacity(2 * size);
+        let draw = |i: usize| {
             let other = rng.random_range(i..n);
-            rows.swap(i, other);
-        }
-        rows.truncate(size);
-        return Ok(rows);
+            let first = moved.get(&i).copied().unwrap_or(i);
+            moved.insert(other, first).unwrap_or(other)
+        };
+        return Ok((0..size).map(draw).collect());
     };
     let weights = crate::points::normalised(weights, "rows", n)?;
     let mut reached = 0.0;
@@ -53,5 +56,23 @@ fn expect_rows(n: usize, size: usize) -> Result<()> {
         0 => Err(Error::EmptySet),
         _ if size > n => Err(Error::TooFewRows { asked: size, available: n }),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn random_rows_are_the_first_of_a_shuffled_list() {
+        for (n, size) in [(1, 1), (2, 2), (50, 50), (50, 7), (1000, 400)] {
+            let mut rng = Pcg64::seed_from_u64(9);
+            let mut rows: Vec<usize> = (0..n).collect();
+            for i in 0..size {
+                let other = rng.random_range(i..n);
+                rows.swap(i, other);
+            }
+            assert_eq!(random_rows(n, None, size, 9).unwrap(), rows[..size]);
+        }
     }
 }

@@ -11,6 +11,8 @@ use rand::RngExt;
 use rand_pcg::Pcg64;
 
 use super::constraints::Constraints;
+use super::sweep::VISITS_AT_ONCE;
+use crate::device::Visit;
 use crate::pool::PoolScores;
 use crate::watch::{Progress, Watch};
 
@@ -40,12 +42,46 @@ pub(super) fn anneal(
     let rows = set.pool_size();
     let beginnings = rows.max(BEGINNINGS);
     let noise: Vec<f32> = (0..rows + beginnings).map(|_| gumbel(rng) as f32).collect();
+    let temperature_at = |step: usize| {
+        let done = step as f64 / (steps - 1).max(1) as f64;
+        unit * HOT * (COLD / HOT).powf(done)
+    };
+    if set.is_on_gpu() {
+        let there = set.noise_on_gpu(&noise);
+        let mut now = best.clone();
+        for first in (0..steps).step_by(VISITS_AT_ONCE) {
+            if watch(Progress::Searching { visits: first, total: steps }).is_break() {
+                return (best, true);
+            }
+            let visit = |step: usize| {
+                let (begins, temperature) = (rng.random_range(0..beginnings), temperature_at(step));
+                let noise = Some((begins, temperature));
+                Visit {
+                    position: free.start + step % free.len(),
+                    noise,
+                    threshold: temperature * gumbel(rng),
+                }
+            };
+            let visits: Vec<Visit> = (first..steps.min(first + VISITS_AT_ONCE)).map(visit).collect();
+            let outcomes = set.visit_on_gpu(&visits, there.as_ref());
+            for (visit, outcome) in visits.iter().zip(outcomes) {
+                if let (Some(next), true) = (outcome.best, outcome.taken) {
+                    energy -= outcome.fit - outcome.fit_here;
+                    now[visit.position] = next;
+                    if energy < best_energy {
+                        best_energy = energy;
+                        best.clone_from_slice(&now);
+                    }
+                }
+            }
+        }
+        return (best, false);
+    }
     for step in 0..steps {
         if watch(Progress::Searching { visits: step, total: steps }).is_break() {
             return (best, true);
         }
-        let done = step as f64 / (steps - 1).max(1) as f64;
-        let temperature = unit * HOT * (COLD / HOT).powf(done);
+        let temperature = temperature_at(step);
         let position = free.start + step % free.len();
         let here = set.chosen()[position];
         set.lift(position);

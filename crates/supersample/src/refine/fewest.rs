@@ -52,7 +52,9 @@ impl Refiner {
             if watch(Progress::Herding { chosen: herder.indices().len(), size: limit }).is_break() {
                 return Err(Error::Interrupted);
             }
-            let pick = herder.next().expect("the constraints leave a row for every place");
+            let pick = herder.next();
+            self.pool.check_device()?;
+            let pick = pick.expect("the constraints leave a row for every place");
             reached = is_enough(pick.squared_error);
         }
         self.shrunk(herder, reached, tolerance, limit, watch)

@@ -1,6 +1,7 @@
 //! Draws of rows that go by, with repeats and in proportion to weights whose sum is not known beforehand.
 
 use super::uniform::{part_of_one, stirred};
+use crate::bytes::{Reader, Writer};
 
 /// So many independent draws: each is at any time one of the rows so far, as likely as its weight.
 ///
@@ -47,6 +48,38 @@ impl WeightedDraws {
         }
     }
 
+    /// Adds the draws from other rows, which come after these and have this share of the weight of both.
+    pub(crate) fn merge(&mut self, other: WeightedDraws, share: f64) {
+        self.seen += other.seen;
+        if self.values.is_empty() {
+            self.values = other.values;
+            return;
+        }
+        let start = self.seed.wrapping_add(self.seen.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let slots = self.values.chunks_exact_mut(self.dim).zip(other.values.chunks_exact(self.dim));
+        for (slot, (own, others)) in slots.enumerate() {
+            let state = stirred(start ^ stirred(slot as u64 + 1));
+            if part_of_one(state) <= share {
+                own.copy_from_slice(others);
+            }
+        }
+    }
+
+    pub(crate) fn write(&self, writer: &mut Writer) {
+        let words = [self.seed, self.count as u64, self.seen, self.values.len() as u64];
+        words.into_iter().for_each(|word| writer.word(word));
+        writer.numbers(&self.values);
+    }
+
+    /// What [`write`](Self::write) has written; `None` for what it has not.
+    pub(crate) fn read(reader: &mut Reader, dim: usize) -> Option<WeightedDraws> {
+        let (seed, count, seen, numbers) =
+            (reader.word()?, reader.word()? as usize, reader.word()?, reader.count()?);
+        let is_sound = numbers == 0 || Some(numbers) == count.checked_mul(dim);
+        let values = reader.numbers(numbers)?;
+        is_sound.then_some(WeightedDraws { seed, count, dim, seen, values })
+    }
+
     /// The rows that were drawn; none where no row had a weight.
     pub(crate) fn finish(self) -> Vec<f64> {
         self.values
@@ -84,6 +117,37 @@ mod tests {
         let chance: f64 = 0.55 * 0.55;
         let sd = (seeds as f64 * chance * (1.0 - chance)).sqrt();
         assert!((pairs - seeds as f64 * chance).abs() < 5.0 * sd, "{pairs}");
+    }
+
+    #[test]
+    fn draws_of_parts_are_merged_by_the_weights_of_the_parts() {
+        let (weights, parts) = ([2.0, 1.0, 0.0, 0.5, 1.5, 5.0], [0..2, 2..3, 3..6]);
+        let (count, seeds) = (50, 1000_u64);
+        let mut times = [0.0; 6];
+        for seed in 0..seeds {
+            let (mut all, mut total) = (WeightedDraws::new(count, 1, seed), 0.0);
+            for (i, rows) in parts.iter().enumerate() {
+                let mut part = WeightedDraws::new(count, 1, 7919 * seed + i as u64 + 100_000);
+                let mut own = 0.0;
+                for row in rows.clone() {
+                    own += weights[row];
+                    part.see(&[row as f64], if own > 0.0 { weights[row] / own } else { 0.0 });
+                }
+                total += own;
+                let mut writer = Writer::new(b"supersample ts1\n");
+                part.write(&mut writer);
+                let bytes = writer.finish();
+                let mut reader = Reader::new(&bytes, b"supersample ts1\n").unwrap();
+                all.merge(WeightedDraws::read(&mut reader, 1).unwrap(), own / total);
+            }
+            all.finish().iter().for_each(|&row| times[row as usize] += 1.0);
+        }
+        let all = (count as u64 * seeds) as f64;
+        for (found, weight) in times.iter().zip(weights) {
+            let chance = weight / 10.0;
+            let sd = (all * chance * (1.0 - chance)).sqrt();
+            assert!((found - all * chance).abs() <= 5.0 * sd, "{times:?}");
+        }
     }
 
     #[test]

@@ -2,16 +2,21 @@
 
 use std::collections::BinaryHeap;
 
+use crate::bytes::{Reader, Writer};
+
 /// Some of the rows that go by, every set of them as likely as any other.
 ///
 /// Each row has a number of its own, made of its place and the seed, and the rows of the smallest numbers are kept. So one
-/// seed draws the same rows however they are cut into batches.
+/// seed draws the same rows however they are cut into batches. Samples of parts of the rows, each with a seed of its own,
+/// are [merged](Self::merge) into one of all of them.
 #[derive(Debug)]
 pub(crate) struct UniformSample {
     seed: u64,
     capacity: usize,
     dim: usize,
     seen: usize,
+    /// The smallest number that was let go: all rows of smaller numbers are kept.
+    bound: Option<u64>,
     /// The kept rows, that of the largest number on top.
     kept: BinaryHeap<Kept>,
     values: Vec<f64>,
@@ -46,6 +51,7 @@ impl UniformSample {
             capacity,
             dim,
             seen: 0,
+            bound: None,
             kept: BinaryHeap::new(),
             values,
             weights,
@@ -57,25 +63,98 @@ impl UniformSample {
         for (i, row) in values.chunks_exact(self.dim).enumerate() {
             let (number, place) = (self.number(self.seen), self.seen);
             self.seen += 1;
+            if self.bound.is_some_and(|bound| number >= bound) {
+                continue;
+            }
             let weight = weights.map(|weights| weights[i]);
             if self.kept.len() < self.capacity {
                 self.kept.push(Kept { number, row: place, slot: self.kept.len() });
                 self.values.extend_from_slice(row);
                 self.weights.extend(weight);
-            } else if let Some(mut top) = self.kept.peek_mut().filter(|top| number < top.number) {
-                let slot = top.slot;
-                *top = Kept { number, row: place, slot };
-                self.values[slot * self.dim..(slot + 1) * self.dim].copy_from_slice(row);
-                if let Some(weight) = weight {
-                    self.weights[slot] = weight;
-                }
+                continue;
+            }
+            let Some(mut top) = self.kept.peek_mut().filter(|top| number < top.number) else {
+                self.bound = Some(number);
+                continue;
+            };
+            self.bound = Some(top.number);
+            let slot = top.slot;
+            *top = Kept { number, row: place, slot };
+            self.values[slot * self.dim..(slot + 1) * self.dim].copy_from_slice(row);
+            if let Some(weight) = weight {
+                self.weights[slot] = weight;
             }
         }
+    }
+
+    /// Adds what was drawn from other rows, which come after these, so that the sample is one of all of them. It has as many
+    /// as `capacity` allows and both know of: a part of the rows that kept few of many limits it.
+    pub(crate) fn merge(&mut self, other: UniformSample, capacity: usize) {
+        let dim = self.dim;
+        let bound = self.bound.into_iter().chain(other.bound).min();
+        let own = std::mem::take(&mut self.kept).into_iter().map(|kept| (kept, false));
+        let others = other.kept.into_iter().map(|kept| (kept, true));
+        let mut all: Vec<(Kept, bool)> =
+            own.chain(others).filter(|(kept, _)| bound.is_none_or(|bound| kept.number < bound)).collect();
+        all.sort_unstable_by_key(|(kept, is_other)| (kept.number, *is_other));
+        self.bound = all.get(capacity).map(|(kept, _)| kept.number).or(bound);
+        all.truncate(capacity);
+        let (mut values, mut weights) = (Vec::with_capacity(all.len() * dim), Vec::new());
+        for (slot, (kept, is_other)) in all.into_iter().enumerate() {
+            let (from, of, seen) = match is_other {
+                true => (&other.values, &other.weights, self.seen),
+                false => (&self.values, &self.weights, 0),
+            };
+            values.extend_from_slice(&from[kept.slot * dim..(kept.slot + 1) * dim]);
+            weights.extend(of.get(kept.slot));
+            self.kept.push(Kept { number: kept.number, row: seen + kept.row, slot });
+        }
+        (self.values, self.weights, self.capacity) = (values, weights, capacity);
+        self.seen += other.seen;
+    }
+
+    pub(crate) fn write(&self, writer: &mut Writer) {
+        let (count, words) = (self.kept.len() as u64, [self.seed, self.capacity as u64, self.seen as u64]);
+        words.into_iter().for_each(|word| writer.word(word));
+        writer.word(u64::from(self.bound.is_some()));
+        writer.word(self.bound.unwrap_or(0));
+        writer.word(count);
+        // By slots: the heap's own order is nobody's business.
+        let mut kept: Vec<&Kept> = self.kept.iter().collect();
+        kept.sort_unstable_by_key(|kept| kept.slot);
+        kept.iter().for_each(|kept| {
+            writer.word(kept.number);
+            writer.word(kept.row as u64);
+        });
+        writer.numbers(&self.values);
+        writer.word(u64::from(!self.weights.is_empty()));
+        writer.numbers(&self.weights);
+    }
+
+    /// What [`write`](Self::write) has written; `None` for what it has not.
+    pub(crate) fn read(reader: &mut Reader, dim: usize) -> Option<UniformSample> {
+        let (seed, capacity, seen) = (reader.word()?, reader.word()? as usize, reader.word()? as usize);
+        let (is_bound, bound, count) = (reader.word()? == 1, reader.word()?, reader.count()?);
+        let mut kept = BinaryHeap::with_capacity(count);
+        for slot in 0..count {
+            let (number, row) = (reader.word()?, reader.word()? as usize);
+            kept.push(Kept { number, row, slot });
+        }
+        let values = reader.numbers(count.checked_mul(dim)?)?;
+        let is_weighted = reader.word()? == 1;
+        let weights = reader.numbers(if is_weighted { count } else { 0 })?;
+        let bound = is_bound.then_some(bound);
+        Some(UniformSample { seed, capacity, dim, seen, bound, kept, values, weights })
     }
 
     /// How many rows have gone by.
     pub(crate) fn seen(&self) -> usize {
         self.seen
+    }
+
+    /// How many of them are kept.
+    pub(crate) fn drawn(&self) -> usize {
+        self.kept.len()
     }
 
     /// What was drawn. No second copy of it is made.
@@ -167,6 +246,62 @@ mod tests {
             assert_eq!(drawn(20, capacity, 1, 6, true).rows, (0..20).collect::<Vec<_>>());
         }
         assert_eq!(drawn(20, 0, 1, 6, false).rows, []);
+    }
+
+    fn part(rows: std::ops::Range<usize>, capacity: usize, seed: u64) -> UniformSample {
+        let mut sample = UniformSample::new(capacity, 2, seed);
+        for i in rows {
+            sample.see(&[i as f64, 2.0 * i as f64], Some(&[0.5 * i as f64]));
+        }
+        sample
+    }
+
+    #[test]
+    fn parts_that_are_merged_draw_the_smallest_numbers_of_all_that_they_know_of() {
+        // Each part as it is where it keeps all of its rows, for their numbers.
+        let parts = [0..900, 900..900, 900..1000, 1000..2000];
+        let mut numbers: Vec<(u64, usize)> = Vec::new();
+        for (i, rows) in parts.iter().enumerate() {
+            let whole = part(rows.clone(), 5000, i as u64);
+            numbers.extend(whole.kept.iter().map(|kept| (kept.number, rows.start + kept.row)));
+        }
+        numbers.sort_unstable();
+        for (each, wanted) in [(5000, 300), (300, 300), (200, 300), (20, 300)] {
+            let merged = |order: &[usize]| {
+                let mut samples: Vec<Option<UniformSample>> = parts
+                    .iter()
+                    .enumerate()
+                    .map(|(i, rows)| Some(part(rows.clone(), each, i as u64)))
+                    .collect();
+                // Through bytes on the way.
+                let mut next = |i: usize| {
+                    let mut writer = Writer::new(b"supersample ts1\n");
+                    samples[i].take().unwrap().write(&mut writer);
+                    let bytes = writer.finish();
+                    let mut reader = Reader::new(&bytes, b"supersample ts1\n").unwrap();
+                    UniformSample::read(&mut reader, 2).unwrap()
+                };
+                let (mut left, mut right) = (next(order[0]), next(order[2]));
+                left.merge(next(order[1]), wanted);
+                right.merge(next(order[3]), wanted);
+                left.merge(right, wanted);
+                assert_eq!(left.seen(), 2000);
+                left.finish()
+            };
+            let found = merged(&[0, 1, 2, 3]);
+            let mut expected: Vec<usize> = numbers[..found.rows.len()].iter().map(|&(_, row)| row).collect();
+            expected.sort_unstable();
+            assert_eq!(found.rows, expected);
+            for (i, &row) in found.rows.iter().enumerate() {
+                assert_eq!(found.values[2 * i..2 * i + 2], [row as f64, 2.0 * row as f64]);
+                assert_eq!(found.weights[i], 0.5 * row as f64);
+            }
+            // A part that keeps 20 of 1000 rows knows of about 40 of all 2000.
+            match each {
+                20 => assert!((20..70).contains(&found.rows.len()), "{}", found.rows.len()),
+                _ => assert_eq!(found.rows.len(), 300),
+            }
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::Moments;
+use crate::bytes::{Reader, Writer};
 
 /// Moments of the rows so far, of weights that need not sum to one.
 #[derive(Debug, Clone)]
@@ -53,6 +54,30 @@ impl RunningMoments {
         }
     }
 
+    /// Adds what is known of other rows, which come after these and whose weights are in the same unit.
+    pub(crate) fn merge(&mut self, other: &RunningMoments) {
+        self.columns.iter_mut().zip(&other.columns).for_each(|(column, other)| column.merge(other));
+    }
+
+    pub(crate) fn write(&self, writer: &mut Writer) {
+        for Column { unit, total, mean, square, first, is_constant } in &self.columns {
+            writer.numbers(&[*unit, *total, *mean, *square, first.unwrap_or(0.0)]);
+            writer.word(u64::from(first.is_some()) + 2 * u64::from(*is_constant));
+        }
+    }
+
+    /// What [`write`](Self::write) has written; `None` for what it has not.
+    pub(crate) fn read(reader: &mut Reader, dim: usize) -> Option<RunningMoments> {
+        let mut column = || {
+            let [unit, total, mean, square, first] = reader.numbers(5)?.try_into().ok()?;
+            let flags = reader.word()?;
+            let first = (flags & 1 == 1).then_some(first);
+            Some(Column { unit, total, mean, square, first, is_constant: flags & 2 == 2 })
+        };
+        let columns = (0..dim).map(|_| column()).collect::<Option<_>>()?;
+        Some(RunningMoments { columns })
+    }
+
     /// The moments of each column; `None` for one that is constant.
     pub(crate) fn moments(&self) -> Vec<Option<Moments>> {
         let one = |column: &Column| {
@@ -76,13 +101,8 @@ impl Column {
         let first = *self.first.get_or_insert(first);
         self.is_constant = self.is_constant && batch().all(|(value, _)| value == first);
         let largest = batch().fold(0.0_f64, |largest, (value, _)| largest.max(value.abs()));
-        let unit = largest.log2().floor().clamp(-1000.0, 1000.0).exp2().max(self.unit);
-        if self.unit > 0.0 && unit > self.unit {
-            let factor = self.unit / unit;
-            self.mean *= factor;
-            self.square *= factor * factor;
-        }
-        self.unit = unit;
+        self.grow(largest.log2().floor().clamp(-1000.0, 1000.0).exp2());
+        let unit = self.unit;
         let total: f64 = batch().map(|(_, weight)| weight).sum();
         let less_first = |value: f64| value / unit - first / unit;
         let mut mean = 0.0;
@@ -91,7 +111,40 @@ impl Column {
             mean += batch().map(|(value, weight)| (less_first(value) - mean) * weight).sum::<f64>() / total;
         }
         let square: f64 = batch().map(|(value, weight)| (less_first(value) - mean).powi(2) * weight).sum();
+        self.add(total, mean, square);
+    }
+
+    /// Adds other rows that weigh something, to those in front of them.
+    fn merge(&mut self, other: &Column) {
+        let Some(other_first) = other.first else { return };
+        let Some(first) = self.first else {
+            *self = *other;
+            return;
+        };
+        self.is_constant = self.is_constant && other.is_constant && first == other_first;
+        self.grow(other.unit);
+        let factor = other.unit / self.unit;
+        let apart = other_first / self.unit - first / self.unit;
+        self.add(other.total, other.mean * factor + apart, other.square * (factor * factor));
+    }
+
+    /// A unit of at least this.
+    fn grow(&mut self, unit: f64) {
+        if self.unit > 0.0 && unit > self.unit {
+            let factor = self.unit / unit;
+            self.mean *= factor;
+            self.square *= factor * factor;
+        }
+        self.unit = unit.max(self.unit);
+    }
+
+    /// Adds rows of this weight, mean (less the first value) and sum of squares, in the unit of this column.
+    fn add(&mut self, total: f64, mean: f64, square: f64) {
         let (both, apart) = (self.total + total, mean - self.mean);
+        if both == 0.0 {
+            // All that these rows weigh is lost beside the largest weight.
+            return;
+        }
         self.mean += apart * (total / both);
         self.square += square + apart * apart * (self.total * (total / both));
         self.total = both;
@@ -111,6 +164,21 @@ mod tests {
         running.moments()
     }
 
+    /// Each batch on its own, through bytes, and one after the other merged.
+    fn in_parts(values: &[f64], dim: usize, weights: Option<&[f64]>, rows: usize) -> Vec<Option<Moments>> {
+        let mut all = RunningMoments::new(dim);
+        for (i, batch) in values.chunks(rows * dim).enumerate() {
+            let mut part = RunningMoments::new(dim);
+            part.see(batch, weights.map(|weights| &weights[i * rows..i * rows + batch.len() / dim]));
+            let mut writer = Writer::new(b"supersample ts1\n");
+            part.write(&mut writer);
+            let bytes = writer.finish();
+            let mut reader = Reader::new(&bytes, b"supersample ts1\n").unwrap();
+            all.merge(&RunningMoments::read(&mut reader, dim).unwrap());
+        }
+        all.moments()
+    }
+
     #[test]
     fn batches_have_the_moments_of_all_rows() {
         let wave = |i: usize, speed: f64| (i as f64 * speed).sin();
@@ -127,7 +195,8 @@ mod tests {
         let weights: Vec<f64> = (0..n).map(|i| (i % 4) as f64).collect();
         for weights in [None, Some(&weights[..])] {
             for rows in [1, 7, 500, 1000] {
-                for (j, found) in in_batches(&values, 5, weights, rows).into_iter().enumerate() {
+                let found = [in_batches(&values, 5, weights, rows), in_parts(&values, 5, weights, rows)];
+                for (j, found) in found.into_iter().flat_map(|found| found.into_iter().enumerate()) {
                     let shares = weights.map(|w| crate::points::normalised(w, "rows", n).unwrap());
                     let wanted = Moments::of(&values, 5, j, shares.as_deref()).unwrap();
                     let found = found.unwrap();
@@ -146,6 +215,8 @@ mod tests {
         assert!(in_batches(&values, 2, None, 1)[0].is_some());
         assert_eq!(in_batches(&values, 2, Some(&[1.0, 1.0, 1.0, 0.0]), 1)[0], None);
         assert_eq!(in_batches(&values[..6], 2, None, 2)[0], None);
+        assert!(in_parts(&values, 2, None, 1)[0].is_some());
+        assert_eq!(in_parts(&values, 2, Some(&[1.0, 1.0, 1.0, 0.0]), 1)[0], None);
     }
 
     #[test]

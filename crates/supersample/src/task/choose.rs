@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use super::candidates::Candidates;
 use super::{Advice, Ended, ErrorScale, Problem, Stop};
 use crate::watch::Progress;
 use crate::{Herder, Pick, Refined, Result, Watch};
@@ -50,6 +51,8 @@ pub struct Chosen {
     /// The root mean square error of the means of the functions of interest, in standard deviations; `None` where there
     /// are none.
     pub functions: Option<f64>,
+    /// How many rows, drawn at random, it was chosen from; `None` where all rows could be chosen.
+    pub sampled_from: Option<usize>,
 }
 
 impl Chosen {
@@ -64,6 +67,7 @@ impl Chosen {
             advice: None,
             cdf: None,
             functions: None,
+            sampled_from: None,
         }
     }
 
@@ -143,13 +147,15 @@ impl Problem {
         stop.check()?;
         self.prepare_for(stop.number, watch)?;
         let mut seen = seen;
-        let mut herder = self.herder(options.unique)?;
-        let herded = self.herd_on(&mut herder, &options.earlier, stop, &mut seen, watch)?;
-        self.measured(self.settled(herded, &mut herder, stop, seen, watch)?)
+        let (candidates, earlier) = self.candidates_with(stop.number, &options.earlier, watch)?;
+        let mut herder = self.careless_where_measured(self.herder_over(candidates, options.unique)?);
+        let herded = self.herd_on(candidates, &mut herder, &earlier, stop, &mut seen, watch)?;
+        self.measured(self.settled(herded, candidates, &mut herder, stop, seen, watch)?)
     }
 
     /// What was chosen, with the errors that are not known while choosing.
     pub(super) fn measured(&self, chosen: Chosen) -> Result<Chosen> {
+        self.device().check()?;
         if chosen.rows.is_empty() {
             return Ok(chosen);
         }
@@ -162,6 +168,7 @@ impl Problem {
     fn settled(
         &self,
         herded: Chosen,
+        candidates: Candidates<'_>,
         herder: &mut Herder,
         stop: &Stop,
         mut seen: impl FnMut(&Pick) -> ControlFlow<()>,
@@ -185,7 +192,7 @@ impl Problem {
             }
             let count = chosen.rows.len();
             let more = Stop::after((count / 16 + 8).min(limit - count).max(1))?;
-            let further = self.herd_on(herder, &[], &more, &mut seen, watch)?;
+            let further = self.herd_on(candidates, herder, &[], &more, &mut seen, watch)?;
             let ended = match further.ended {
                 Ended::Number if count + further.rows.len() < limit => chosen.ended,
                 ended => ended,
@@ -196,9 +203,10 @@ impl Problem {
         }
     }
 
-    /// Herds until a rule holds, with a herder over the pool of the problem.
+    /// Herds until a rule holds, with a herder over these candidates; `earlier` are rows of their pool.
     pub(super) fn herd_on(
         &self,
+        candidates: Candidates<'_>,
         herder: &mut Herder,
         earlier: &[usize],
         stop: &Stop,
@@ -207,10 +215,11 @@ impl Problem {
     ) -> Result<Chosen> {
         let size = stop.number.unwrap_or(self.open_rows());
         let stop = Stop { number: Some(size), ..*stop };
-        herd_until(herder, earlier, &stop, |pick| {
-            let seen = seen(pick);
+        let herded = herd_until(herder, earlier, &stop, |pick| {
+            let seen = seen(&candidates.told(pick));
             let watched = watch(Progress::Herding { chosen: pick.t, size });
             if seen.is_break() { seen } else { watched }
-        })
+        })?;
+        Ok(candidates.chosen(herded))
     }
 }

@@ -104,7 +104,7 @@ impl Problem {
             return Ok(None);
         }
         self.prepare_for(Some(count), watch)?;
-        let (pool, reference) = (self.pool()?, self.reference()?);
+        let reference = self.reference()?;
         let draws = (KERNEL_VALUES / count.saturating_mul(count)).clamp(3, RANDOM_DRAWS);
         let done = AtomicUsize::new(0);
         let errors_of = |subset: &[usize]| -> Result<(f64, TypicalErrors)> {
@@ -112,7 +112,7 @@ impl Problem {
             if watch(Progress::Comparing { done, total: draws + 1 }).is_break() {
                 return Err(Error::Interrupted);
             }
-            let error = pool.mmd_of_rows(subset)?.ok_or(Error::UnknownNorm)?;
+            let error = self.mmd_by_pool(subset)?;
             let rows = self.rows().select(subset)?;
             let quality = TypicalErrors::of(&reference.quality(rows.as_slice(), None)?);
             Ok((error, TypicalErrors { functions: self.functions_error(subset, None)?, ..quality }))

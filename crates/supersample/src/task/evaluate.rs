@@ -83,6 +83,19 @@ impl Problem {
         Ok(Evaluation { functions, ..self.with_error(error, &subset, weights, watch)? })
     }
 
+    /// [`evaluate`](Self::evaluate) of a subset at which μ is known, as [`PassSums`](super::PassSums) give it for rows that
+    /// are not in memory.
+    pub fn evaluate_measured(
+        &self,
+        subset: &Points,
+        weights: Option<&[f64]>,
+        means: &[f64],
+        watch: Watch,
+    ) -> Result<Evaluation> {
+        let error = metrics::mmd_measured(&*self.embedding(), &self.scaled(subset)?, weights, means)?;
+        self.with_error(error, subset, weights, watch)
+    }
+
     /// All about the rows of a run, whose MMD is known already, with the weights that were found for them if any.
     pub fn summarise(
         &self,

@@ -1,6 +1,10 @@
 //! One pass over rows that need not fit into memory: how many there are, what they weigh, their moments, and a uniform
 //! sample of them to choose from.
 
+mod functions;
+mod parts;
+
+pub(super) use self::functions::GatheredFunctions;
 use super::{CONTROL_ROWS, RowWeights};
 use crate::row_sampling::{UniformSample, WeightedDraws};
 use crate::scale::{Moments, RunningMoments};
@@ -27,6 +31,8 @@ const CONTROL_SEED: u64 = 0x5851_f42d_4c95_7f2d;
 #[derive(Debug)]
 pub struct Gatherer {
     dim: usize,
+    /// How many rows are drawn at most, of all parts where there are several.
+    pool_rows: usize,
     seed: u64,
     sample: UniformSample,
     controls: Controls,
@@ -55,7 +61,12 @@ pub(super) enum WeightScale {
 
 impl WeightScale {
     /// These weights in units of the largest; `None` where all are one. `first` is the number of the first row.
-    fn relative(self, weights: RowWeights<'_>, rows: usize, first: usize) -> Result<Option<Vec<f64>>> {
+    pub(super) fn relative(
+        self,
+        weights: RowWeights<'_>,
+        rows: usize,
+        first: usize,
+    ) -> Result<Option<Vec<f64>>> {
         let counted = |found: usize| match found == rows {
             true => Ok(()),
             false => Err(Error::WeightCount { what: "rows", found, expected: rows }),
@@ -82,20 +93,67 @@ impl WeightScale {
         }
     }
 
+    /// The kind of the weights as a number above 0, and the largest of them.
+    pub(super) fn to_words(self) -> (u64, f64) {
+        match self {
+            WeightScale::Equal => (1, 0.0),
+            WeightScale::Weights { largest } => (2, largest),
+            WeightScale::Logs { largest } => (3, largest),
+        }
+    }
+
+    /// What [`to_words`](Self::to_words) has given, of which 0 is none; `None` for what it has not.
+    pub(super) fn of_words(kind: u64, largest: f64) -> Option<Option<WeightScale>> {
+        Some(match kind {
+            0 => None,
+            1 => Some(WeightScale::Equal),
+            2 => Some(WeightScale::Weights { largest }),
+            3 => Some(WeightScale::Logs { largest }),
+            _ => return None,
+        })
+    }
+
     /// The scale that fits these as well, and what weights in units of the old one are to be multiplied by.
     fn grown(self, weights: RowWeights<'_>) -> (WeightScale, f64) {
         let top = |weights: &[f64], least: f64| weights.iter().copied().fold(least, f64::max);
-        match (self, weights) {
+        let grown = match (self, weights) {
             (WeightScale::Weights { largest }, RowWeights::Weights(weights)) => {
-                let found = top(weights, largest);
-                (WeightScale::Weights { largest: found }, if found > 0.0 { largest / found } else { 1.0 })
+                WeightScale::Weights { largest: top(weights, largest) }
             }
             (WeightScale::Logs { largest }, RowWeights::Logs(logs)) => {
-                let found = top(logs, largest);
-                let factor = if found > f64::NEG_INFINITY { (largest - found).exp() } else { 1.0 };
-                (WeightScale::Logs { largest: found }, factor)
+                WeightScale::Logs { largest: top(logs, largest) }
             }
-            (scale, _) => (scale, 1.0),
+            (scale, _) => scale,
+        };
+        (grown, self.factor_to(grown))
+    }
+
+    /// The scale that fits the weights of both; `None` for weights of two kinds.
+    fn larger(self, other: WeightScale) -> Option<WeightScale> {
+        match (self, other) {
+            (WeightScale::Equal, WeightScale::Equal) => Some(self),
+            (WeightScale::Weights { largest: a }, WeightScale::Weights { largest: b }) => {
+                Some(WeightScale::Weights { largest: a.max(b) })
+            }
+            (WeightScale::Logs { largest: a }, WeightScale::Logs { largest: b }) => {
+                Some(WeightScale::Logs { largest: a.max(b) })
+            }
+            _ => None,
+        }
+    }
+
+    /// What weights in units of this largest one are to be multiplied by in units of a larger one.
+    fn factor_to(self, larger: WeightScale) -> f64 {
+        match (self, larger) {
+            (WeightScale::Weights { largest: own }, WeightScale::Weights { largest }) if largest > 0.0 => {
+                own / largest
+            }
+            (WeightScale::Logs { largest: own }, WeightScale::Logs { largest })
+                if largest > f64::NEG_INFINITY =>
+            {
+                (own - largest).exp()
+            }
+            _ => 1.0,
         }
     }
 
@@ -119,6 +177,7 @@ impl Gatherer {
         }
         Ok(Gatherer {
             dim,
+            pool_rows,
             sample: UniformSample::new(pool_rows, dim, seed),
             controls: Controls::Distinct(UniformSample::new(CONTROL_ROWS, dim, seed ^ CONTROL_SEED)),
             seed,
@@ -237,6 +296,7 @@ impl Gatherer {
             scale,
             effective_size: total * total / squares,
             without_weight,
+            functions: None,
         })
     }
 }
@@ -253,9 +313,10 @@ pub struct Gathered {
     /// Of all rows; `None` for constant columns, of which the first value is in `firsts`.
     pub(super) moments: Vec<Option<Moments>>,
     pub(super) firsts: Vec<f64>,
-    scale: WeightScale,
+    pub(super) scale: WeightScale,
     pub(super) effective_size: f64,
     pub(super) without_weight: usize,
+    pub(super) functions: Option<GatheredFunctions>,
 }
 
 impl Gathered {

@@ -17,12 +17,14 @@
 //! ```
 
 mod advice;
+mod candidates;
 mod choose;
 mod compare;
 mod evaluate;
 mod gather;
 mod landmarks;
 mod memory;
+mod pass;
 mod problem;
 mod row_weights;
 mod scores;
@@ -32,6 +34,7 @@ mod thin;
 mod weigh;
 
 pub use advice::Advice;
+pub use candidates::{POOL_ROWS, default_pool_rows};
 pub use choose::{Chosen, HerdOptions, herd_until};
 pub use compare::{Comparison, TypicalErrors};
 pub use evaluate::Evaluation;
@@ -40,6 +43,7 @@ pub use landmarks::{
     CONTROL_ROWS, EXACT_UP_TO, EmbeddingChoice, choose_controls, choose_landmarks, default_landmarks,
 };
 pub use memory::MemoryEstimate;
+pub use pass::PassSums;
 pub use problem::{Bandwidth, FUNCTIONS, FunctionValues, KernelChoice, MARGINALS, Problem, ProblemOptions};
 pub use row_weights::RowWeights;
 pub use scores::{RowScores, STEIN_SCALE};

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
+use super::candidates::Sample;
+use super::gather::GatheredFunctions;
 use super::{
     Advice, EmbeddingChoice, ErrorScale, Gathered, RowScores, RowWeights, advice, default_landmarks,
     landmarks, scores,
@@ -12,8 +14,8 @@ use crate::points::expect_rows;
 use crate::quality::Reference;
 use crate::scale::{Scale, Scaling};
 use crate::{
-    Empirical, Error, Functions, Herder, Kernel, Landmarks, Marginals, MeanEmbedding, Part, Points, Pool,
-    Precision, Result, SteinTarget, Watch, unwatched,
+    Device, Empirical, Error, Functions, Herder, Kernel, Landmarks, Marginals, MeanEmbedding, Part, Points,
+    Pool, Precision, Result, SteinTarget, Watch, unwatched,
 };
 
 /// The weight of the marginals that suits thinning: a part of the attention that leaves nearly all of the joint MMD.
@@ -66,7 +68,11 @@ pub struct ProblemOptions {
     /// How many landmarks, which asks for some whatever the number of rows; by default twice the rows that are chosen
     /// ([`default_landmarks`]).
     pub landmarks: Option<usize>,
-    /// The seed of the rows that landmarks are chosen from, and of the control rows.
+    /// How many rows, drawn at random, are chosen from where landmarks stand for the mean embedding; by default 200,000, or
+    /// twenty for each that is to be chosen ([`default_pool_rows`](super::default_pool_rows)). Rows with weights, sets with
+    /// constraints and runs without a number are chosen from all rows.
+    pub pool_rows: Option<usize>,
+    /// The seed of the rows that landmarks are chosen from, of the control rows, and of a sample to choose from.
     pub seed: u64,
     /// How much the distribution functions of the columns count beside the joint distribution (see [`Part`]); 0, the
     /// default, for nothing. [`MARGINALS`] suits thinning.
@@ -76,6 +82,8 @@ pub struct ProblemOptions {
     /// The scores of the rows, where a density is to be matched and not the rows themselves. The kernel is then a Stein kernel,
     /// and [`kernel`](Self::kernel) has no effect.
     pub scores: Option<RowScores>,
+    /// What long sums run on. Default: the CPU.
+    pub device: Device,
 }
 
 /// Functions of the rows whose means are to be matched, in their own units: predictions, generated quantities, costs.
@@ -144,6 +152,11 @@ impl ProblemOptions {
         ProblemOptions { seed, ..self }
     }
 
+    /// So many rows, drawn at random, to choose from, where landmarks stand for the mean embedding.
+    pub fn pool_rows(self, rows: usize) -> ProblemOptions {
+        ProblemOptions { pool_rows: Some(rows), ..self }
+    }
+
     /// Whether rows of weight zero may be chosen too.
     pub fn pool_without_weight(self, allowed: bool) -> ProblemOptions {
         ProblemOptions { pool_without_weight: allowed, ..self }
@@ -157,6 +170,11 @@ impl ProblemOptions {
     /// The density with these scores matched, in place of the rows.
     pub fn scores(self, scores: RowScores) -> ProblemOptions {
         ProblemOptions { scores: Some(scores), ..self }
+    }
+
+    /// Long sums on this device.
+    pub fn device(self, device: Device) -> ProblemOptions {
+        ProblemOptions { device, ..self }
     }
 
     /// The means of these functions matched too.
@@ -227,8 +245,12 @@ pub struct Problem {
     /// The density that is matched in place of the rows.
     pub(super) stein: Option<scores::OfRows>,
     advice: Vec<Advice>,
-    /// The pool of all rows, once they have been compared.
-    pool: OnceLock<Pool>,
+    /// How many rows a sample to choose from is to have, where somebody says.
+    pub(super) asked_pool_rows: Option<usize>,
+    /// The pool of all rows, once it was needed.
+    pub(super) pool: OnceLock<Pool>,
+    /// A sample of them, where they are very many.
+    pub(super) sample: OnceLock<Sample>,
     reference: OnceLock<Reference>,
 }
 
@@ -247,13 +269,24 @@ impl FunctionsOfRows {
             error => error,
         })?;
         expect_rows("the functions", values.len(), rows)?;
-        if !(weight > 0.0 && weight.is_finite()) {
-            let advice =
-                "a weight is a positive number; leave the functions out where they are to count for nothing";
-            return Err(Error::BadOption { option: "the weight of the functions", value: weight, advice });
-        }
+        let weight = checked_weight(weight)?;
         Ok(FunctionsOfRows { functions: Functions::new(&values, shares)?, values, weight })
     }
+
+    /// The functions of rows that are a sample of more, standardised by the moments of all of these.
+    fn of_gathered(gathered: &GatheredFunctions) -> Result<FunctionsOfRows> {
+        let functions = Functions::of_moments(&gathered.moments)?;
+        let weight = checked_weight(gathered.weight)?;
+        Ok(FunctionsOfRows { functions, values: gathered.values.clone(), weight })
+    }
+}
+
+fn checked_weight(weight: f64) -> Result<f64> {
+    if weight > 0.0 && weight.is_finite() {
+        return Ok(weight);
+    }
+    let advice = "a weight is a positive number; leave the functions out where they are to count for nothing";
+    Err(Error::BadOption { option: "the weight of the functions", value: weight, advice })
 }
 
 impl Problem {
@@ -295,13 +328,21 @@ impl Problem {
             return Err(Error::BadOption { option: "the weight of the marginals", value: marginals, advice });
         }
         let marginals = if has_one_row(&rows, shares.as_deref()) { 0.0 } else { marginals };
-        let functions =
-            functions.map(|given| FunctionsOfRows::new(given, rows.len(), shares.as_deref())).transpose()?;
+        let gathered_functions = gathered.as_ref().and_then(|gathered| gathered.functions.as_ref());
+        let functions = match (functions, gathered_functions) {
+            (None, None) => None,
+            (_, Some(gathered)) => Some(FunctionsOfRows::of_gathered(gathered)?),
+            (Some(given), None) => Some(FunctionsOfRows::new(given, rows.len(), shares.as_deref())?),
+        };
         let without_weight: Vec<usize> = match (&shares, pool_without_weight) {
             (Some(shares), false) => (0..rows.len()).filter(|&row| shares[row] == 0.0).collect(),
             _ => Vec::new(),
         };
         let points = scaled(scale, &scaling, &rows)?;
+        if options.scores.is_some() && options.device.is_gpu() {
+            let reason = "Stein kernels are not computed on a GPU; leave the device at cpu".to_string();
+            return Err(Error::Device { reason });
+        }
         let stein = match options.scores {
             Some(given) => {
                 scores::refuse_with(
@@ -342,7 +383,7 @@ impl Problem {
             scaling,
             median,
             precision,
-            mu: Arc::new(mu.precision(precision)),
+            mu: Arc::new(mu.precision(precision).on(options.device)),
             is_projected,
             asked_landmarks: options.landmarks,
             seed: options.seed,
@@ -352,7 +393,9 @@ impl Problem {
             functions,
             stein,
             advice,
+            asked_pool_rows: options.pool_rows,
             pool: OnceLock::new(),
+            sample: OnceLock::new(),
             reference: OnceLock::new(),
         })
     }
@@ -384,7 +427,7 @@ impl Problem {
         }
         match self.is_projected {
             true if self.gathered.is_some() => self.recalled_sums().map(Cow::Owned),
-            true => self.projected.get()?.recalled().map(Cow::Owned),
+            true => self.projected.get().map(|landmarks| Cow::Owned(landmarks.recalled())),
             false => self.mu.recalled().map(Cow::Borrowed),
         }
     }
@@ -405,11 +448,14 @@ impl Problem {
 
     /// What [`prepare`](Self::prepare) does, with as many landmarks as so many chosen rows ask for, where that is known.
     pub fn prepare_for(&self, chosen: Option<usize>, watch: Watch) -> Result<()> {
-        if self.stein.is_some() {
-            // μ = 0 needs no pairs.
-        } else if !self.is_projected {
-            self.mu.prepare(watch)?;
-        } else if self.projected.get().is_none() {
+        if !self.is_projected {
+            // μ = 0, of a density that is known by its score, needs no pairs.
+            if self.stein.is_none() {
+                self.mu.prepare(watch)?;
+            }
+            return self.pool().map(|_| ());
+        }
+        if self.projected.get().is_none() {
             if self.gathered.is_some() {
                 return Err(Error::NotProjected);
             }
@@ -419,7 +465,7 @@ impl Problem {
             // Whoever was first: the landmarks are as good.
             let _ = self.projected.set(Arc::new(mu));
         }
-        self.pool().map(|_| ())
+        self.candidates(chosen, watch).map(|_| ())
     }
 
     /// How many landmarks were asked for, where anybody did, and the seed that they are chosen by.
@@ -521,6 +567,16 @@ impl Problem {
         self.stein.as_ref().map(|stein| &*stein.target)
     }
 
+    /// What long sums run on.
+    pub fn device(&self) -> &Device {
+        self.mu.device()
+    }
+
+    /// Whether errors are not known while choosing, and are measured afterwards: where landmarks stand for μ, and on a GPU.
+    pub(super) fn is_measured_afterwards(&self) -> bool {
+        self.landmarks().is_some() || self.pool.get().is_some_and(Pool::is_on_gpu)
+    }
+
     /// What to know of these rows and this kernel before believing any result.
     pub fn advice(&self) -> &[Advice] {
         &self.advice
@@ -528,17 +584,18 @@ impl Problem {
 
     /// What errors are measured against. Compares all rows first, where that is still to be done.
     pub fn error_scale(&self) -> Result<ErrorScale> {
-        let scale = ErrorScale::of(self.pool()?);
+        let pool = self.any_pool()?;
+        let scale = ErrorScale::of(pool);
         let Some(landmarks) = self.landmarks() else { return Ok(scale) };
         // Errors are measured, so that what landmarks do not see is no part of them.
         let known = landmarks.squared_norm_error().map_or(0.0, |error| (3.0 * error).sqrt());
-        Ok(ErrorScale { floor: self.pool()?.rounding_floor().max(known), ..scale })
+        Ok(ErrorScale { floor: pool.rounding_floor().max(known), ..scale })
     }
 
     /// A herder over the rows that may be chosen, without picks. Compares all rows first, where that is still to be done.
     pub fn herder(&self, unique: bool) -> Result<Herder> {
-        let herder = Herder::over(self.pool()?.clone()).unique(unique).excluding(&self.without_weight)?;
-        Ok(self.careless_on_landmarks(herder))
+        self.pool()?;
+        self.herder_over(self.all_candidates(&unwatched)?, unique)
     }
 
     /// All rows with μ at each of them, shared by every task. Compares them first, where that is still to be done.
@@ -550,23 +607,21 @@ impl Problem {
             self.prepare(&unwatched)?;
             return self.pool();
         }
-        let mut pool = Pool::shared(self.embedding(), self.points.clone())?.with_parts(self.parts()?)?;
-        if let Some(preference) = self.stein.as_ref().and_then(|stein| stein.preference.clone()) {
-            pool = pool.with_preference(preference)?;
-        }
-        Ok(self.pool.get_or_init(|| pool))
+        Ok(self.all_candidates(&unwatched)?.pool)
     }
 
-    /// What is matched beside the joint distribution. Columns that are all constant have no marginals to match.
-    fn parts(&self) -> Result<Vec<Part>> {
+    /// What is matched beside the joint distribution, with views of these rows or of all. Columns that are all constant have
+    /// no marginals to match.
+    pub(super) fn parts(&self, rows: Option<&[usize]>) -> Result<Vec<Part>> {
         let mut parts = Vec::new();
+        let some = |all: &Points| rows.map_or_else(|| Ok(all.clone()), |rows| all.select(rows));
         if self.marginals > 0.0
             && let Some(marginals) = Marginals::new(&self.rows, self.shares())?
         {
-            parts.push(Part::marginals(&marginals, &self.rows, self.marginals)?);
+            parts.push(Part::marginals(&marginals, &some(&self.rows)?, self.marginals)?);
         }
         if let Some(FunctionsOfRows { functions, values, weight }) = &self.functions {
-            parts.push(Part::functions(functions, values, *weight)?);
+            parts.push(Part::functions(functions, &some(values)?, *weight)?);
         }
         Ok(parts)
     }

@@ -9,9 +9,11 @@
 
 use std::sync::Arc;
 
+use super::landmarks::choose_landmarks_on;
+use super::pass::Batching;
 use super::{
-    CONTROL_ROWS, EmbeddingChoice, Gathered, MemoryEstimate, Problem, ProblemOptions, RowWeights,
-    choose_controls, choose_landmarks, default_landmarks,
+    CONTROL_ROWS, EmbeddingChoice, FunctionValues, Gathered, MemoryEstimate, Problem, ProblemOptions,
+    RowWeights, choose_controls, default_landmarks, default_pool_rows,
 };
 use crate::embedding::{KernelSums, LandmarkSums};
 use crate::points::normalised;
@@ -22,7 +24,7 @@ use crate::{Error, Points, Result, Watch, unwatched};
 const FEWEST_POOL_ROWS: usize = 1000;
 
 /// The most rows of a pool for which what `needs` counts stays within `limit` bytes: at least 1,000, and twice as many as
-/// are to be chosen, or [`Error::TooLittleMemory`].
+/// are to be chosen, or [`Error::TooLittleMemory`]; at most [`default_pool_rows`], where it is known how many are to be chosen.
 pub fn pool_rows_within(
     limit: u64,
     chosen: Option<usize>,
@@ -34,6 +36,10 @@ pub fn pool_rows_within(
         // Kernel rows that are kept give way before the run does.
         needs(fewest).kept_within(limit)?;
         return Ok(fewest);
+    }
+    let most = default_pool_rows(chosen).map(|most| most.max(fewest));
+    if let Some(most) = most.filter(|most| fits(*most)) {
+        return Ok(most);
     }
     let (mut low, mut high) = (fewest, fewest);
     while fits(high) && high < usize::MAX / 2 {
@@ -88,7 +94,12 @@ impl Problem {
             return Err(Error::NotInMemory { what: "a match of functions" });
         }
         if gathered.is_whole() {
-            let Gathered { pool, pool_weights, .. } = gathered;
+            let Gathered { pool, pool_weights, functions, .. } = gathered;
+            let functions = functions.map(|functions| {
+                let count = functions.values.dim();
+                FunctionValues::new(functions.values.as_slice().to_vec(), count).weight(functions.weight)
+            });
+            let options = ProblemOptions { functions, ..options };
             let weights = pool_weights.as_deref().map_or(RowWeights::Equal, RowWeights::Weights);
             return Problem::weighted(pool, weights, options);
         }
@@ -117,15 +128,24 @@ impl Problem {
     }
 
     fn sums_at_landmarks(&self, count: usize, watch: Watch) -> Result<LandmarkSums> {
-        let (points, shares) = (self.points(), self.shares());
-        let landmarks =
-            choose_landmarks(self.kernel(), points, shares, count, self.precision(), self.seed, watch)?;
+        let (device, points, shares) = (self.device(), self.points(), self.shares());
+        let landmarks = choose_landmarks_on(
+            device,
+            self.kernel(),
+            points,
+            shares,
+            count,
+            self.precision(),
+            self.seed,
+            watch,
+        )?;
         // Drawn from all rows: in the pool landmarks, at which nothing is missing, would be more frequent.
         let controls = match &self.gathered {
             Some(gathered) => self.scaled(&gathered.controls)?,
             None => choose_controls(points, shares, self.control_rows(), self.seed)?,
         };
-        LandmarkSums::new(self.kernel().clone(), landmarks, Some(controls), self.precision())
+        let sums = LandmarkSums::new(self.kernel().clone(), landmarks, Some(controls), self.precision())?;
+        Ok(sums.on(device))
     }
 
     fn control_rows(&self) -> usize {
@@ -137,30 +157,28 @@ impl Problem {
     /// A batch of the rows behind the sample, in their own units, as points beside those of the problem, and their weights
     /// as sums take them.
     pub fn batch(&self, rows: &[f64], weights: RowWeights<'_>) -> Result<(Points, Option<Vec<f64>>)> {
-        let dim = self.rows().dim();
-        let weights = match &self.gathered {
-            Some(gathered) => gathered.relative(weights, rows.len() / dim)?,
-            None => weights.shares(rows.len() / dim)?,
-        };
-        let points = match self.scale() {
-            Scale::None => Points::from_rows(rows, dim)?,
-            _ => {
-                Points::check(rows, dim)?;
-                Points::from_vec(self.scaling().apply(rows), self.scaling().out_dim())?
-            }
-        };
-        Ok((points, weights))
+        self.batching().batch(rows, weights)
+    }
+
+    pub(super) fn batching(&self) -> Batching {
+        let scaling = (self.scale() != Scale::None).then(|| self.scaling().clone());
+        Batching::new(self.rows().dim(), scaling, self.gathered.as_ref().map(|gathered| gathered.scale))
     }
 
     /// Lets these sums, over all rows, stand for the mean embedding.
     pub fn project_on(&self, sums: &LandmarkSums) -> Result<()> {
+        self.project_on_watched(sums, &unwatched)
+    }
+
+    /// What [`project_on`](Self::project_on) does, watched; ended, the problem is not ready yet.
+    pub fn project_on_watched(&self, sums: &LandmarkSums, watch: Watch) -> Result<()> {
         let expected = self.gathered.as_ref().map_or(self.rows().len(), Gathered::rows);
         if sums.sums().rows() != expected as u64 {
             return Err(Error::RowsSummed { found: sums.sums().rows() as usize, expected });
         }
         // Whoever was first: both are sums over all rows.
-        let _ = self.projected.set(Arc::new(sums.finish()?));
-        self.pool().map(|_| ())
+        let _ = self.projected.set(Arc::new(sums.finish_watched(watch)?));
+        self.all_candidates(watch).map(|_| ())
     }
 
     /// Sums without rows at these rows of the problem, rounded as those of its landmarks are.
@@ -168,7 +186,7 @@ impl Problem {
         let points = self.points().select(rows)?;
         match self.landmarks() {
             Some(landmarks) => landmarks.sums().sums().at(points),
-            None => Ok(KernelSums::new(self.kernel().clone(), points, self.precision())),
+            None => Ok(KernelSums::new(self.kernel().clone(), points, self.precision()).on(self.device())),
         }
     }
 

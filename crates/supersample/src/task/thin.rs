@@ -58,28 +58,35 @@ impl Problem {
     ) -> Result<Chosen> {
         stop.check()?;
         self.prepare_for(stop.number, watch)?;
-        let pool = self.pool()?;
-        let refiner = Refiner::over(pool.clone(), self.without_weightless(&options.refine))?;
+        let (candidates, earlier) = match options.is_constrained() {
+            // Which rows must be in, or of which groups, is said of all of them.
+            true => (self.all_candidates(watch)?, Vec::new()),
+            false => self.candidates_with(stop.number, &options.earlier, watch)?,
+        };
+        let refiner = Refiner::over(candidates.pool.clone(), self.without_weightless(&options.refine))?;
         let limit = stop.number.unwrap_or(self.open_rows());
         let goal = stop.goal(&self.error_scale()?);
         // Herded rows need not be balanced, so a constrained set starts from its own.
         if options.is_constrained() {
             return self.constrained(&refiner, limit, goal, watch);
         }
-        let mut herder = self.careless_on_landmarks(refiner.herder());
-        let herded = self.herd_on(&mut herder, &options.earlier, stop, seen, watch)?;
+        let mut herder = self.careless_where_measured(refiner.herder());
+        let herded = self.herd_on(candidates, &mut herder, &earlier, stop, seen, watch)?;
         // All rows are a set that no swap can change, and an interrupted run has no time to lose.
         if matches!(herded.ended, Ended::Interrupted | Ended::Exhausted) {
             return self.measured(self.with_exact_means(herded, watch)?);
         }
         let refined = match goal {
             Some((tolerance, rule)) => self
-                .reaching(tolerance, watch, |aimed, is_first| match is_first {
-                    true => refiner.fewest_from(herder.clone(), aimed, limit, watch),
-                    false => refiner.fewest_of(aimed, limit, watch),
+                .reaching(tolerance, watch, |aimed, is_first| {
+                    let fewest = match is_first {
+                        true => refiner.fewest_from(herder.clone(), aimed, limit, watch)?,
+                        false => refiner.fewest_of(aimed, limit, watch)?,
+                    };
+                    Ok(Fewest { set: candidates.set(fewest.set), ..fewest })
                 })
                 .map(|fewest| (fewest.set, if fewest.reached { rule } else { Ended::Number })),
-            None => refiner.improve(herder, watch).map(|set| (set, herded.ended)),
+            None => refiner.improve(herder, watch).map(|set| (candidates.set(set), herded.ended)),
         };
         match refined {
             // Ended before there was a set: the herded rows are what there is.
@@ -87,7 +94,10 @@ impl Problem {
                 let herded = Chosen { ended: Ended::Interrupted, ..herded };
                 self.measured(self.with_exact_means(herded, watch)?)
             }
-            refined => refined.and_then(|(set, ended)| self.chosen_set(set, ended, watch)),
+            refined => {
+                let chosen = refined.and_then(|(set, ended)| self.chosen_set(set, ended, watch))?;
+                Ok(Chosen { sampled_from: candidates.sampled(), ..chosen })
+            }
         }
     }
 
@@ -120,6 +130,11 @@ impl Problem {
         if self.landmarks().is_some() { herder.careless() } else { herder }
     }
 
+    /// A herder whose errors nobody reports, wherever they are measured afterwards.
+    pub(super) fn careless_where_measured(&self, herder: Herder) -> Herder {
+        if self.is_measured_afterwards() { herder.careless() } else { herder }
+    }
+
     /// A set with rows in or out, or balanced over groups.
     fn constrained(
         &self,
@@ -141,8 +156,11 @@ impl Problem {
 
     fn chosen_set(&self, set: Refined, ended: Ended, watch: Watch) -> Result<Chosen> {
         let ended = if set.interrupted { Ended::Interrupted } else { ended };
-        let trace = Herder::trace(self.pool()?, &set.rows)?;
+        let trace = Herder::trace_in(self.pool_of(&set.rows)?, &set.rows)?;
         let chosen = Chosen { refined: Some(set), ..Chosen::new(trace, ended) };
+        if self.landmarks().is_none() {
+            return self.measured(chosen);
+        }
         self.measured(self.with_exact_means(chosen, watch)?)
     }
 

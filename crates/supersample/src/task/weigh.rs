@@ -56,6 +56,8 @@ impl Problem {
     /// The best weights on these rows by the rule, for all that is matched; see [`weigh`](weigh()). The errors are those of
     /// the joint part.
     pub fn weigh(&self, rows: &[usize], rule: WeightRule) -> Result<Weighed> {
-        weighed(rows.len(), || optimal_of_rows(self.pool()?, rows, rule))
+        weighed(rows.len(), || {
+            optimal_of_rows(&self.pool_of(rows)?, &(0..rows.len()).collect::<Vec<_>>(), rule)
+        })
     }
 }

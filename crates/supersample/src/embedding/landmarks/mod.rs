@@ -13,6 +13,7 @@
 //! [`Landmarks`] is the embedding that comes of them. `solve.rs` says how large ε is and why.
 
 mod bytes;
+mod numbers;
 mod recall;
 mod solve;
 mod sums;
@@ -23,7 +24,7 @@ pub use self::sums::KernelSums;
 use super::{Empirical, MeanEmbedding};
 use crate::sum::{self, Packed, Precision};
 use crate::watch::{Progress, Watch, unwatched};
-use crate::{Error, Kernel, Points, Result};
+use crate::{Device, Error, Kernel, Points, Result};
 
 /// Rows whose values are computed between two looks at a watch.
 const ROWS_AT_ONCE: usize = 16_384;
@@ -75,6 +76,11 @@ impl LandmarkSums {
         Ok(LandmarkSums { sums: KernelSums::new(kernel, points, precision), landmarks: count })
     }
 
+    /// These sums with the rows to come on this device; the CPU is the default.
+    pub fn on(self, device: &Device) -> LandmarkSums {
+        LandmarkSums { sums: self.sums.on(device), ..self }
+    }
+
     /// Adds a batch of rows; see [`KernelSums::update`].
     pub fn update(&mut self, rows: &Points, weights: Option<&[f64]>, watch: Watch) -> Result<()> {
         self.sums.update(rows, weights, watch)
@@ -101,7 +107,13 @@ impl LandmarkSums {
 
     /// The embedding of the rows so far: r³/3 steps. An error before any row with a weight was added.
     pub fn finish(&self) -> Result<Landmarks> {
-        solve::solve(self)
+        self.finish_watched(&unwatched)
+    }
+
+    /// What [`finish`](Self::finish) gives, watched: [`Break`](std::ops::ControlFlow::Break) ends it with
+    /// [`Error::Interrupted`], and the sums are as they were.
+    pub fn finish_watched(&self, watch: Watch) -> Result<Landmarks> {
+        solve::solve(self, watch)
     }
 }
 
@@ -124,7 +136,8 @@ pub struct Landmarks {
     mean_diagonal: f64,
     norm: Option<EstimatedNorm>,
     sums: Arc<LandmarkSums>,
-    samples: Option<Arc<SamplesBehind>>,
+    /// The rows behind them, where they are in memory, packed beside the landmarks.
+    samples: Option<Empirical>,
 }
 
 /// ‖μ‖² and what else control points say.
@@ -136,18 +149,9 @@ struct EstimatedNorm {
     squared_residual: f64,
 }
 
-/// The rows behind landmarks, where they are in memory.
-#[derive(Debug)]
-struct SamplesBehind {
-    samples: Empirical,
-    /// μ̃ at each of them.
-    values: OnceLock<Vec<f64>>,
-}
-
 impl Landmarks {
-    /// The embedding of samples in memory: n·(r + S) kernel values for r landmarks and S control points, and n·r for its
-    /// values at the samples, which are kept. `watch` sees both; where it ends them there is no result but
-    /// [`Error::Interrupted`].
+    /// The embedding of samples in memory: n·(r + S) kernel values for r landmarks and S control points, and r³/3 steps.
+    /// `watch` sees both; where it ends them there is no result but [`Error::Interrupted`].
     ///
     /// ```
     /// use supersample::embedding::Landmarks;
@@ -164,11 +168,10 @@ impl Landmarks {
     /// ```
     pub fn of(samples: &Empirical, landmarks: Points, controls: Points, watch: Watch) -> Result<Landmarks> {
         let (mut sums, samples) = begin(samples, landmarks, controls)?;
-        sums.update(samples.points(), samples.weights(), watch)?;
-        let behind = SamplesBehind { samples, values: OnceLock::new() };
-        let mu = Landmarks { samples: Some(Arc::new(behind)), ..sums.finish()? };
-        mu.prepare(watch)?;
-        Ok(mu)
+        // Rows that are on the GPU are there for the sums, and for the pool.
+        let packed = samples.packed_on_gpu();
+        sums.sums.update_packed(samples.points(), packed, samples.weights(), watch)?;
+        Ok(Landmarks { samples: Some(samples), ..sums.finish_watched(watch)? })
     }
 
     /// What [`of`](Self::of) gives for the samples, landmarks and control points of an earlier run, whose
@@ -179,29 +182,15 @@ impl Landmarks {
         controls: Points,
         numbers: &[f64],
     ) -> Result<Landmarks> {
-        let (mut sums, samples) = begin(samples, landmarks, controls)?;
-        let (points, rows) = (sums.sums.points().len(), samples.points().len());
-        if numbers.len() != points + 2 + rows {
-            return Err(Error::RecalledCount { found: numbers.len(), expected: points + 2 + rows });
-        }
-        if let Some(index) = numbers.iter().position(|value| !value.is_finite()) {
-            let what = "value of the mean embedding";
-            return Err(Error::NonFiniteNumber { what, index, value: numbers[index] });
-        }
-        let totals = &mut sums.sums.totals;
-        totals.sums.copy_from_slice(&numbers[..points]);
-        (totals.weight, totals.diagonal) = (numbers[points], numbers[points + 1]);
-        totals.rows = rows as u64;
-        totals.is_weighted = samples.weights().is_some();
-        let values = OnceLock::from(numbers[points + 2..].to_vec());
-        Ok(Landmarks { samples: Some(Arc::new(SamplesBehind { samples, values })), ..sums.finish()? })
+        let (sums, samples) = begin(samples, landmarks, controls)?;
+        let (rows, is_weighted) = (samples.points().len() as u64, samples.weights().is_some());
+        let sums = sums.recalled(numbers, rows, is_weighted)?;
+        Ok(Landmarks { samples: Some(samples), ..sums.finish()? })
     }
 
-    /// The numbers that took long, for [`recall`](Self::recall); `None` where the rows are not in memory.
-    pub fn recalled(&self) -> Option<Vec<f64>> {
-        let values = self.samples.as_ref()?.values.get()?;
-        let totals = &self.sums.sums.totals;
-        Some([&totals.sums[..], &[totals.weight, totals.diagonal], values].concat())
+    /// The numbers that took long, for [`recall`](Self::recall).
+    pub fn recalled(&self) -> Vec<f64> {
+        self.sums.numbers()
     }
 
     /// The landmarks, as the precision has rounded them.
@@ -230,14 +219,28 @@ impl Landmarks {
         self.norm.map(|norm| norm.squared_residual.max(0.0).sqrt())
     }
 
-    /// μ̃ in the precision of the kernel values at the samples behind it.
-    fn prepare(&self, watch: Watch) -> Result<()> {
-        let Some(behind) = &self.samples else { return Ok(()) };
-        let mut values = vec![0.0; behind.samples.points().len()];
-        self.values_watched(behind.samples.points(), &mut values, watch)?;
-        // Whoever was first: the values are the same.
-        let _ = behind.values.set(values);
-        Ok(())
+    /// μ̃ at points, watched.
+    pub(crate) fn values_at(&self, points: &Points, watch: Watch) -> Result<Vec<f64>> {
+        let mut values = vec![0.0; points.len()];
+        let beside = if self.packed.device().is_gpu() { self.pack_beside(points) } else { None };
+        match beside.filter(|at| at.gpu().is_some()) {
+            Some(at) => self.values_on_gpu(&at, &mut values, watch)?,
+            None => self.values_watched(points, &mut values, watch)?,
+        }
+        Ok(values)
+    }
+
+    /// μ̃ at points that are on the GPU already.
+    fn values_on_gpu(&self, at: &Packed, out: &mut [f64], watch: Watch) -> Result<()> {
+        let (each, total) = (self.points.len().max(1) as u64, out.len());
+        let watched = |done: u64, _| watch(Progress::Projecting { done: (done / each) as usize, total });
+        if at.mean_watched(&self.packed, Some(&self.coefficients), out, &watched).is_break() {
+            return Err(Error::Interrupted);
+        }
+        if self.offset != 0.0 {
+            out.iter_mut().for_each(|value| *value += self.offset);
+        }
+        self.packed.device().check()
     }
 
     fn values_watched(&self, points: &Points, out: &mut [f64], watch: Watch) -> Result<()> {
@@ -264,12 +267,14 @@ impl Landmarks {
     }
 
     fn wide(&self) -> &Packed {
-        self.wide.get_or_init(|| Packed::new(&self.kernel, &self.points, Precision::Double))
+        self.wide.get_or_init(|| {
+            Packed::new(&self.kernel, &self.points, Precision::Double).with_device(self.packed.device())
+        })
     }
 
     /// The samples behind it, where they are in memory: μ itself.
     pub(crate) fn samples(&self) -> Option<&Empirical> {
-        self.samples.as_deref().map(|behind| &behind.samples)
+        self.samples.as_ref()
     }
 
     /// Points packed in the coordinates of the landmarks; `None` where they are spread too wide for their precision.
@@ -282,11 +287,8 @@ impl Landmarks {
 
     /// This embedding with its sums as they are and kernel values in f64 from here on.
     pub(super) fn in_double(&self) -> Landmarks {
-        let behind = self.samples.as_deref().map(|behind| {
-            let values = behind.values.clone();
-            Arc::new(SamplesBehind { samples: behind.samples.in_double(), values })
-        });
-        Landmarks { packed: self.wide().clone(), samples: behind, ..self.clone() }
+        let samples = self.samples().map(Empirical::in_double);
+        Landmarks { packed: self.wide().clone(), samples, ..self.clone() }
     }
 }
 
@@ -294,7 +296,8 @@ impl Landmarks {
 fn begin(samples: &Empirical, landmarks: Points, controls: Points) -> Result<(LandmarkSums, Empirical)> {
     let with = |precision: Precision| {
         let kernel = samples.kernel().clone();
-        LandmarkSums::new(kernel, landmarks.clone(), Some(controls.clone()), precision)
+        let sums = LandmarkSums::new(kernel, landmarks.clone(), Some(controls.clone()), precision)?;
+        Ok::<_, Error>(sums.on(samples.device()))
     };
     let sums = with(samples.precision_asked())?;
     landmarks.expect_dim("the landmarks", "the samples", samples.points().dim())?;
@@ -318,16 +321,6 @@ impl MeanEmbedding for Landmarks {
 
     /// μ̃, r kernel values for each.
     fn values_into(&self, points: &Points, out: &mut [f64]) {
-        if let Some(behind) =
-            self.samples.as_ref().filter(|behind| points.is_same_as(behind.samples.points()))
-        {
-            let values = behind.values.get_or_init(|| {
-                let mut values = vec![0.0; points.len()];
-                self.values_watched(points, &mut values, &unwatched).expect("nobody ends it");
-                values
-            });
-            return out.copy_from_slice(values);
-        }
         self.values_watched(points, out, &unwatched).expect("nobody ends it");
     }
 

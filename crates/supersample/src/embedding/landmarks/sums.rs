@@ -1,17 +1,21 @@
 //! Kernel sums over batches: Σⱼ wⱼ k(yᵢ, xⱼ) at fixed points y, for rows x that come in any number of pieces.
 
+use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
 
 use crate::expansion::expect_same_kernel;
 use crate::sum::{Packed, Precision};
 use crate::watch::{Progress, Watch};
-use crate::{Error, Kernel, Points, Result};
+use crate::{Device, Error, Kernel, Points, Result};
 
 /// The cost of the kernel values between two looks at a watch, in coordinates: some milliseconds.
 const COORDINATES_AT_ONCE: usize = 1 << 30;
 
 /// Rows that are packed at once: few enough for the caches, and for memory where the rows themselves are somebody else's.
 const ROWS_AT_ONCE: std::ops::RangeInclusive<usize> = 1024..=65_536;
+
+/// Rows that go to a GPU at once.
+const ROWS_AT_ONCE_ON_GPU: usize = 1 << 20;
 
 /// Σⱼ wⱼ k(yᵢ, xⱼ) at points y, over rows x that are given batch by batch.
 ///
@@ -62,7 +66,7 @@ impl Totals {
         Totals { sums: vec![0.0; points], weight: 0.0, diagonal: 0.0, rows: 0, is_weighted: false }
     }
 
-    fn add(&mut self, other: &Totals) {
+    pub(super) fn add(&mut self, other: &Totals) {
         self.sums.iter_mut().zip(&other.sums).for_each(|(sum, other)| *sum += other);
         self.weight += other.weight;
         self.diagonal += other.diagonal;
@@ -83,13 +87,20 @@ impl KernelSums {
     pub fn at(&self, points: Points) -> Result<KernelSums> {
         points.expect_dim("the points", "the sums", self.points.dim())?;
         let packed = self.packed.beside(&points);
-        let packed = packed.unwrap_or_else(|| Packed::new(&self.kernel, &points, Precision::Double));
+        let packed = packed.unwrap_or_else(|| {
+            Packed::new(&self.kernel, &points, Precision::Double).with_device(self.packed.device())
+        });
         Ok(KernelSums::packed(self.kernel.clone(), points, packed))
     }
 
     fn packed(kernel: Kernel, points: Points, packed: Packed) -> KernelSums {
         let totals = Totals::of_nothing(points.len());
         KernelSums { kernel, points, packed, wide: Arc::default(), totals }
+    }
+
+    /// These sums with the rows to come on this device; the CPU is the default.
+    pub fn on(self, device: &Device) -> KernelSums {
+        KernelSums { packed: self.packed.with_device(device), wide: Arc::default(), ..self }
     }
 
     /// The kernel.
@@ -120,6 +131,17 @@ impl KernelSums {
     /// Adds a batch of rows, with a weight each (finite, not negative) or 1. `watch` sees every few milliseconds how many
     /// rows have been added; where it ends the work, or a weight is refused, the sums are as they were.
     pub fn update(&mut self, rows: &Points, weights: Option<&[f64]>, watch: Watch) -> Result<()> {
+        self.update_packed(rows, None, weights, watch)
+    }
+
+    /// What [`update`](Self::update) does, with the rows packed beside the points already where that is given.
+    pub(super) fn update_packed(
+        &mut self,
+        rows: &Points,
+        packed: Option<&Packed>,
+        weights: Option<&[f64]>,
+        watch: Watch,
+    ) -> Result<()> {
         rows.expect_dim("the batch", "the points of the sums", self.points.dim())?;
         if let Some(weights) = weights {
             if weights.len() != rows.len() {
@@ -132,18 +154,23 @@ impl KernelSums {
         }
         let dim = rows.dim();
         let at_once = COORDINATES_AT_ONCE / self.points.len().saturating_mul(8 + dim);
-        let at_once = at_once.clamp(*ROWS_AT_ONCE.start(), *ROWS_AT_ONCE.end());
+        let at_once = match (packed, self.packed.device().is_gpu()) {
+            (Some(_), _) => rows.len(),
+            (None, true) => ROWS_AT_ONCE_ON_GPU,
+            (None, false) => at_once.clamp(*ROWS_AT_ONCE.start(), *ROWS_AT_ONCE.end()),
+        };
         let mut added = Totals::of_nothing(self.points.len());
         for (i, numbers) in rows.as_slice().chunks(at_once * dim).enumerate() {
             let (start, count) = (i * at_once, numbers.len() / dim);
             let batch = if count == rows.len() { rows.clone() } else { Points::from_rows(numbers, dim)? };
             let weights = weights.map(|weights| &weights[start..start + count]);
-            added.add(&self.totals_of(&batch, weights));
+            added.add(&self.totals_of(&batch, packed, weights, watch)?);
             let (done, total) = ((start + count) as u64, rows.len() as u64);
             if watch(Progress::Summing { done, total }).is_break() {
                 return Err(Error::Interrupted);
             }
         }
+        self.packed.device().check()?;
         if let Some(&value) = added.sums.iter().chain([&added.weight]).find(|value| !value.is_finite()) {
             return Err(Error::Overflow { value });
         }
@@ -151,30 +178,45 @@ impl KernelSums {
         Ok(())
     }
 
-    fn totals_of(&self, batch: &Points, weights: Option<&[f64]>) -> Totals {
+    fn totals_of(
+        &self,
+        batch: &Points,
+        packed: Option<&Packed>,
+        weights: Option<&[f64]>,
+        watch: Watch,
+    ) -> Result<Totals> {
         let mut totals = Totals::of_nothing(self.points.len());
         totals.rows = batch.len() as u64;
         totals.is_weighted = weights.is_some();
         let weighed = weights.map(|weights| scaled(weights, self.precision()));
-        let (at, samples) = match self.packed.beside(batch) {
+        let (at, samples) = match packed.cloned().or_else(|| self.packed.beside(batch)) {
             Some(samples) => (&self.packed, samples),
             None => {
                 let samples = self.wide().beside(batch).expect("double precision takes any points");
                 (self.wide(), samples)
             }
         };
+        // A batch that is on the GPU may be all rows there are.
+        let (points, total) = (self.points.len().max(1) as u64, batch.len() as u64);
+        let watched = |done: u64, _| watch(Progress::Summing { done: done / points, total });
+        let sum = |weights: Option<&[f64]>, sums: &mut [f64]| match at
+            .mean_watched(&samples, weights, sums, &watched)
+        {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(Error::Interrupted),
+        };
         let diagonal = |j: usize| self.kernel.diagonal(batch.row(j));
         let constant = self.kernel.constant_diagonal();
         let scale = match &weighed {
             None => {
-                at.mean_into(&samples, None, &mut totals.sums);
+                sum(None, &mut totals.sums)?;
                 totals.weight = batch.len() as f64;
                 let varying = || (0..batch.len()).map(diagonal).sum();
                 totals.diagonal = constant.map_or_else(varying, |diagonal| diagonal * totals.weight);
                 totals.weight
             }
             Some((weights, unit)) => {
-                at.mean_into(&samples, Some(weights), &mut totals.sums);
+                sum(Some(weights), &mut totals.sums)?;
                 totals.weight = unit * weights.iter().sum::<f64>();
                 let varying = || weights.iter().enumerate().map(|(j, w)| unit * w * diagonal(j)).sum();
                 totals.diagonal = constant.map_or_else(varying, |diagonal| diagonal * totals.weight);
@@ -182,7 +224,7 @@ impl KernelSums {
             }
         };
         totals.sums.iter_mut().for_each(|sum| *sum *= scale);
-        totals
+        Ok(totals)
     }
 
     /// Adds the rows that other sums at the same points have been given: these first, the others after them.
@@ -212,8 +254,10 @@ impl KernelSums {
     /// The points as they were packed, in f64.
     fn wide(&self) -> &Packed {
         self.wide.get_or_init(|| {
-            let rounded = Points::from_vec(self.packed.rounded(), self.points.dim());
-            Packed::new(&self.kernel, &rounded.expect("packed points are finite"), Precision::Double)
+            let rounded = Points::from_vec(self.packed.host().rounded(), self.points.dim());
+            let wide =
+                Packed::new(&self.kernel, &rounded.expect("packed points are finite"), Precision::Double);
+            wide.with_device(self.packed.device())
         })
     }
 }

@@ -1,0 +1,338 @@
+//! One GPU: the crate `supersample-gpu`, called with this library's points, and its failures kept.
+
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use supersample_gpu::{self as there, Plan};
+use supersample_sum::{Coordinates, Precision, Rows, Shape};
+
+use super::{Outcome, Visit};
+use crate::{Error, Points, Result};
+
+/// The first GPU, and the first thing that went wrong on it. Clones are the same.
+#[derive(Clone, Debug)]
+pub(crate) struct Gpu {
+    device: there::Device,
+    failure: Arc<Mutex<Option<there::Error>>>,
+}
+
+impl PartialEq for Gpu {
+    fn eq(&self, other: &Gpu) -> bool {
+        Arc::ptr_eq(&self.failure, &other.failure)
+    }
+}
+
+impl From<there::Error> for Error {
+    fn from(error: there::Error) -> Error {
+        let advice = match error {
+            there::Error::OutOfMemory { .. } => "use landmarks, or the device cpu",
+            there::Error::NoDriver | there::Error::NoDevice { .. } | there::Error::TooOld { .. } => {
+                "the device cpu needs none"
+            }
+            _ => "run it again, or on the device cpu",
+        };
+        Error::Device { reason: format!("{error}; {advice}") }
+    }
+}
+
+/// How watched work on the device is told of.
+pub(crate) type Watch<'a> = supersample_sum::Watch<'a>;
+
+impl Gpu {
+    pub(crate) fn open() -> Result<Gpu> {
+        Ok(Gpu { device: there::Device::open()?, failure: Arc::default() })
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        self.device.name()
+    }
+
+    pub(crate) fn check(&self) -> Result<()> {
+        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        failure.clone().map_or(Ok(()), |error| Err(error.into()))
+    }
+
+    /// What came of work on the device; nothing where it failed, now or before.
+    fn kept<T>(&self, work: impl FnOnce(&there::Device) -> there::Result<T>) -> Option<T> {
+        self.check().ok()?;
+        work(&self.device).map_err(|error| self.fail(error)).ok()
+    }
+
+    fn fail(&self, error: there::Error) {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+    }
+}
+
+/// Points that are long sums' business, in coordinates of one kernel: on the GPU, or sent there part by part where they are
+/// larger than its memory.
+#[derive(Clone, Debug)]
+pub(crate) struct Packed {
+    gpu: Gpu,
+    points: Points,
+    plan: Plan,
+    there: Option<there::Points>,
+}
+
+/// One side of a rectangle of pairs.
+pub(crate) enum Side<'a> {
+    There(&'a Packed),
+    Here(Points),
+}
+
+impl Side<'_> {
+    fn rows(&self) -> Rows<'_> {
+        match self {
+            Side::There(packed) => packed.points.view(),
+            Side::Here(points) => points.view(),
+        }
+    }
+
+    fn sent(&self, device: &there::Device, plan: &Plan) -> there::Result<Option<there::Points>> {
+        match self {
+            Side::There(packed) => Ok(packed.there.clone()),
+            Side::Here(points) => there::Points::planned(device, plan, points.view()).map(Some),
+        }
+    }
+}
+
+impl Packed {
+    /// Points in coordinates of their own, in f32 if that is asked for and safe.
+    pub(crate) fn new(gpu: &Gpu, kernel: Shape<'_>, points: &Points, precision: Precision) -> Packed {
+        Packed::planned(gpu, Plan::new(kernel, points.view(), precision), points)
+    }
+
+    /// Points in these coordinates, in exactly this precision.
+    pub(crate) fn in_coordinates(
+        gpu: &Gpu,
+        coordinates: &Arc<Coordinates>,
+        points: &Points,
+        precision: Precision,
+    ) -> Packed {
+        Packed::planned(gpu, Plan::forced(coordinates.clone(), precision), points)
+    }
+
+    fn planned(gpu: &Gpu, plan: Plan, points: &Points) -> Packed {
+        let there = gpu.kept(|device| match there::Points::planned(device, &plan, points.view()) {
+            // Then they are sent part by part.
+            Err(there::Error::OutOfMemory { .. }) => Ok(None),
+            sent => sent.map(Some),
+        });
+        Packed { gpu: gpu.clone(), points: points.clone(), plan, there: there.flatten() }
+    }
+
+    /// Some of the points with all that decides how their means are computed.
+    pub(crate) fn some(&self, points: &Points) -> Packed {
+        Packed::planned(&self.gpu, self.plan.clone(), points)
+    }
+
+    pub(crate) fn precision(&self) -> Precision {
+        self.plan.precision()
+    }
+
+    pub(crate) fn coordinates(&self) -> &Arc<Coordinates> {
+        self.plan.coordinates()
+    }
+
+    /// These points, as they have been rounded, for sums in f64.
+    pub(crate) fn widened(&self) -> Packed {
+        let plan = Plan::forced(self.plan.coordinates().clone(), Precision::Double);
+        let there = self.there.as_ref();
+        let wide = self.gpu.kept(|_| match there.map(there::Points::widened) {
+            Some(Err(there::Error::OutOfMemory { .. })) | None => Ok(None),
+            Some(sent) => sent.map(Some),
+        });
+        match wide.flatten() {
+            Some(wide) => {
+                Packed { gpu: self.gpu.clone(), points: self.points.clone(), plan, there: Some(wide) }
+            }
+            None => Packed::planned(&self.gpu, plan, &self.rounded()),
+        }
+    }
+
+    /// The points as they have been rounded, in their own units.
+    fn rounded(&self) -> Points {
+        if self.precision() == Precision::Double {
+            return self.points.clone();
+        }
+        let (centre, unit) = (self.coordinates().centre(), self.coordinates().unit());
+        let rows = self.points.rows().flat_map(|row| row.iter().zip(centre));
+        let rounded = rows.map(|(x, c)| f64::from(((x - c) * unit) as f32) / unit + c).collect();
+        Points::from_vec(rounded, self.points.dim()).expect("points that could be packed in f32")
+    }
+
+    /// `out[i]` = Σⱼ wⱼ k(xᵢ, xⱼ) over the points themselves. After a break or a failure `out` means nothing.
+    pub(crate) fn own_mean(
+        &self,
+        weights: Option<&[f64]>,
+        out: &mut [f64],
+        watch: Option<Watch<'_>>,
+    ) -> ControlFlow<()> {
+        let done = self.gpu.kept(|device| match &self.there {
+            Some(points) => match points.own_mean(weights, watch)? {
+                ControlFlow::Continue(mean) => mean.read_into(out).map(ControlFlow::Continue),
+                ControlFlow::Break(()) => Ok(ControlFlow::Break(())),
+            },
+            None => device.own_mean(&self.plan, self.points.view(), weights, out, watch),
+        });
+        done.unwrap_or(ControlFlow::Continue(()))
+    }
+
+    /// `out[i]` = Σⱼ wⱼ k(xᵢ, yⱼ) at the points x over the samples y, at least one of which is such a packing as this. After a
+    /// break or a failure `out` means nothing.
+    pub(crate) fn mean(
+        &self,
+        (at, samples): (Side<'_>, Side<'_>),
+        weights: Option<&[f64]>,
+        out: &mut [f64],
+        watch: Option<Watch<'_>>,
+    ) -> ControlFlow<()> {
+        let plan = Plan::forced(self.coordinates().clone(), self.precision());
+        let done = self.gpu.kept(|device| {
+            let (Some(x), Some(y)) = (at.sent(device, &plan)?, samples.sent(device, &plan)?) else {
+                return device.mean(&plan, at.rows(), samples.rows(), weights, out, watch);
+            };
+            match x.mean_over(&y, weights, watch)? {
+                ControlFlow::Continue(mean) => mean.read_into(out).map(ControlFlow::Continue),
+                ControlFlow::Break(()) => Ok(ControlFlow::Break(())),
+            }
+        });
+        done.unwrap_or(ControlFlow::Continue(()))
+    }
+
+    /// The points on the GPU; a failure where they do not fit.
+    fn resident(&self) -> Option<there::Points> {
+        self.gpu.kept(|device| match &self.there {
+            Some(points) => Ok(points.clone()),
+            None => there::Points::planned(device, &self.plan, self.points.view()),
+        })
+    }
+}
+
+/// The scores of a pool on the GPU and, once their number is settled, the set of its chosen rows.
+pub(crate) struct Choice {
+    gpu: Gpu,
+    rows: Option<(there::Points, Vec<there::Part>)>,
+    state: State,
+    /// The row that the last search has found, and its sum.
+    found: Option<(usize, f64)>,
+}
+
+enum State {
+    Nothing,
+    Herding(there::Scores),
+    Settled(Box<there::Set>),
+}
+
+/// Random numbers on the GPU.
+pub(crate) struct Noise(Option<there::Noise>);
+
+impl Choice {
+    /// Nothing begun, for rows whose kernel is the sum of that of these points and of those of parts times their factors.
+    pub(crate) fn new<'a>(points: &Packed, parts: impl Iterator<Item = (&'a Packed, f64)>) -> Choice {
+        let rows = points.resident().and_then(|points| {
+            let parts = parts.map(|(views, factor)| Some(there::Part { views: views.resident()?, factor }));
+            Some((points, parts.collect::<Option<Vec<_>>>()?))
+        });
+        Choice { gpu: points.gpu.clone(), rows, state: State::Nothing, found: None }
+    }
+
+    /// The same rows with nothing begun.
+    pub(crate) fn afresh(&self) -> Choice {
+        Choice { gpu: self.gpu.clone(), rows: self.rows.clone(), state: State::Nothing, found: None }
+    }
+
+    /// Whether herding has begun.
+    pub(crate) fn is_herding(&self) -> bool {
+        matches!(self.state, State::Herding(_))
+    }
+
+    /// Whether the number of rows is settled.
+    pub(crate) fn is_settled(&self) -> bool {
+        matches!(self.state, State::Settled(_))
+    }
+
+    /// Begins to herd: nothing is chosen, and some rows are closed.
+    pub(crate) fn herd(&mut self, mu: &[f64], offsets: Option<&[f64]>, closed: &[usize], unique: bool) {
+        let Some((points, parts)) = self.rows.clone() else { return };
+        let scores = self.gpu.kept(|_| {
+            let mut scores = there::Scores::new(points, parts, mu, offsets, unique)?;
+            if !closed.is_empty() {
+                let mut sums = vec![0.0; mu.len()];
+                closed.iter().for_each(|&row| sums[row] = f64::NEG_INFINITY);
+                scores.set_sums(&sums)?;
+            }
+            Ok(scores)
+        });
+        self.state = scores.map_or(State::Nothing, State::Herding);
+        self.found = None;
+    }
+
+    /// The row of the highest score, and that score.
+    pub(crate) fn best(&mut self, factor: f64) -> Option<(usize, f64)> {
+        let State::Herding(scores) = &mut self.state else { return None };
+        let pick = self.gpu.kept(|_| scores.best(factor)).flatten();
+        self.found = pick.map(|pick| (pick.index, pick.sum));
+        pick.map(|pick| (pick.index, pick.score))
+    }
+
+    /// The running sum of a row, what is pending included.
+    pub(crate) fn sum(&mut self, row: usize) -> f64 {
+        match (&mut self.state, self.found) {
+            (_, Some((found, sum))) if found == row => sum,
+            (State::Herding(scores), _) => self.gpu.kept(|_| scores.sum(row)).unwrap_or_default(),
+            _ => 0.0,
+        }
+    }
+
+    /// Chooses a row.
+    pub(crate) fn choose(&mut self, row: usize) {
+        let State::Herding(scores) = &mut self.state else { return };
+        match self.found.take() {
+            Some((found, _)) if found == row => scores.choose_found(),
+            _ => self.gpu.kept(|_| scores.choose(row)).unwrap_or_default(),
+        }
+    }
+
+    /// Settles these rows as the chosen ones; `start` is what the sums are before any kernel row is taken from them.
+    pub(crate) fn settle(&mut self, start: &[f64], chosen: &[usize], closed: &[usize], repeats: bool) {
+        self.state = State::Nothing;
+        let Some((points, parts)) = self.rows.clone() else { return };
+        let set = self.gpu.kept(|_| there::Set::new(points, parts, start, chosen, closed, repeats));
+        self.state = set.map_or(State::Nothing, |set| State::Settled(Box::new(set)));
+    }
+
+    /// These numbers on the GPU.
+    pub(crate) fn noise(&self, numbers: &[f32]) -> Noise {
+        Noise(self.gpu.kept(|device| there::Noise::new(device, numbers)))
+    }
+
+    /// Makes visits to positions one after the other; fewer outcomes come back where something fails.
+    pub(crate) fn visit(&mut self, visits: &[Visit], noise: Option<&Noise>) -> Vec<Outcome> {
+        let State::Settled(set) = &mut self.state else { return Vec::new() };
+        let noise = match noise {
+            Some(Noise(None)) => return Vec::new(),
+            Some(Noise(numbers)) => numbers.as_ref(),
+            None => None,
+        };
+        let visits: Vec<there::Visit> = visits
+            .iter()
+            .map(|&Visit { position, noise, threshold }| there::Visit { position, noise, threshold })
+            .collect();
+        let outcomes = self.gpu.kept(|_| set.visit(&visits, noise)).unwrap_or_default();
+        let told = |there::Outcome { best, fit, fit_here, taken }| Outcome { best, fit, fit_here, taken };
+        outcomes.into_iter().map(told).collect()
+    }
+
+    /// Puts rows in the places of others: a position and a row each.
+    pub(crate) fn put(&mut self, places: &[(usize, usize)]) {
+        if let State::Settled(set) = &mut self.state {
+            self.gpu.kept(|_| set.put(places));
+        }
+    }
+
+    /// The sums of some rows; zeros where something has failed.
+    pub(crate) fn sums_of(&mut self, rows: &[usize]) -> Vec<f64> {
+        let State::Settled(set) = &mut self.state else { return vec![0.0; rows.len()] };
+        self.gpu.kept(|_| set.sums_of(rows)).unwrap_or_else(|| vec![0.0; rows.len()])
+    }
+}

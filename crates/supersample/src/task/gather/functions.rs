@@ -1,0 +1,59 @@
+//! Columns of gathered rows that are functions whose means are matched, and no coordinates.
+
+use super::Gathered;
+use crate::scale::Moments;
+use crate::{Error, Points, Result};
+
+/// Functions of the rows that were drawn, with their moments over all rows.
+#[derive(Clone, Debug)]
+pub(in crate::task) struct GatheredFunctions {
+    pub(in crate::task) values: Points,
+    pub(in crate::task) moments: Vec<Option<Moments>>,
+    pub(in crate::task) weight: f64,
+}
+
+impl Gathered {
+    /// Takes the last `count` columns for functions whose means over all rows are matched, with this weight. At least one
+    /// column must be left.
+    ///
+    /// ```
+    /// use supersample::task::{Gatherer, Problem, ProblemOptions, RowWeights};
+    /// let mut gatherer = Gatherer::new(3, 500, 0)?;
+    /// let rows: Vec<f64> = (0..3000).map(|i| (f64::from(i) * 0.7).sin()).collect();
+    /// gatherer.update(&rows, RowWeights::Equal)?;
+    /// let gathered = gatherer.finish()?.with_functions(1, 1.0)?;
+    /// assert_eq!(gathered.pool().dim(), 2);
+    /// let problem = Problem::of_gathered(gathered, ProblemOptions::default())?;
+    /// assert_eq!(problem.functions().unwrap().0.count(), 1);
+    /// # Ok::<(), supersample::Error>(())
+    /// ```
+    pub fn with_functions(self, count: usize, weight: f64) -> Result<Gathered> {
+        let dim = self.pool.dim();
+        if count == 0 || count >= dim {
+            let advice = "at least one of the columns is a function, and one is not";
+            let value = count as f64;
+            return Err(Error::BadOption { option: "the number of functions", value, advice });
+        }
+        let columns = |points: &Points, columns: std::ops::Range<usize>| {
+            let width = columns.len();
+            let values = points.rows().flat_map(|row| &row[columns.clone()]).copied().collect();
+            Points::from_vec(values, width)
+        };
+        let left = dim - count;
+        let Gathered { mut moments, mut firsts, .. } = self;
+        let functions = GatheredFunctions {
+            values: columns(&self.pool, left..dim)?,
+            moments: moments.split_off(left),
+            weight,
+        };
+        firsts.truncate(left);
+        Ok(Gathered {
+            pool: columns(&self.pool, 0..left)?,
+            controls: columns(&self.controls, 0..left)?,
+            moments,
+            firsts,
+            functions: Some(functions),
+            ..self
+        })
+    }
+}

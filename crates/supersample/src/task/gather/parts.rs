@@ -1,0 +1,266 @@
+//! Parts of the rows that are gathered apart, on other machines perhaps, and merged in their order.
+
+use super::{CONTROL_SEED, Controls, Gatherer, WeightScale};
+use crate::bytes::{Reader, Writer};
+use crate::row_sampling::{UniformSample, WeightedDraws, seed_of_part};
+use crate::scale::RunningMoments;
+use crate::task::CONTROL_ROWS;
+use crate::{Error, Result};
+
+/// The first bytes, with the version of what follows.
+const MAGIC: &[u8; 16] = b"supersample ga1\n";
+
+/// How many of the rows that are to be drawn from all parts one of them keeps, if this is its share of all rows: with a
+/// margin of six standard deviations, so that it hardly ever limits the others.
+fn kept_by(share: f64, of_all: usize) -> usize {
+    let expected = of_all as f64 * share;
+    of_all.min((expected + 6.0 * expected.sqrt()).ceil() as usize + 16)
+}
+
+impl Gatherer {
+    /// Gathers the part of this number, from 0, of rows that come in several. Of all parts together a uniform sample of
+    /// at most `pool_rows` is drawn. `share` is the share of all rows that is expected in this part, at most 1: where a
+    /// part has more the sample is smaller, and where it has less it keeps more than it need.
+    ///
+    /// ```
+    /// use supersample::task::{Gatherer, RowWeights};
+    /// let part = |number: u64| -> supersample::Result<Gatherer> {
+    ///     let mut part = Gatherer::of_part(1, 100, 0.1, 0, number)?;
+    ///     let rows: Vec<f64> = (0..1000).map(|i| (1000 * number + i) as f64).collect();
+    ///     part.update(&rows, RowWeights::Equal)?;
+    ///     Ok(part)
+    /// };
+    /// let mut all = part(0)?;
+    /// for number in 1..10 {
+    ///     all.merge(Gatherer::from_bytes(&part(number)?.to_bytes())?)?;
+    /// }
+    /// let gathered = all.finish()?;
+    /// assert_eq!((gathered.rows(), gathered.pool().len()), (10_000, 100));
+    /// assert_eq!(gathered.pool().row(7)[0], gathered.pool_rows()[7] as f64);
+    /// # Ok::<(), supersample::Error>(())
+    /// ```
+    pub fn of_part(dim: usize, pool_rows: usize, share: f64, seed: u64, part: u64) -> Result<Gatherer> {
+        if !(share > 0.0 && share <= 1.0) {
+            let advice = "a share of all rows is above 0 and at most 1";
+            return Err(Error::BadOption { option: "the share of a part", value: share, advice });
+        }
+        let whole = Gatherer::new(dim, pool_rows, seed_of_part(seed, part))?;
+        let sample = UniformSample::new(kept_by(share, pool_rows), dim, whole.seed);
+        let controls = UniformSample::new(kept_by(share, CONTROL_ROWS), dim, whole.seed ^ CONTROL_SEED);
+        Ok(Gatherer { sample, controls: Controls::Distinct(controls), ..whole })
+    }
+
+    /// Adds the rows of another part, which come after these. Refuses other columns, and weights of another kind.
+    pub fn merge(&mut self, mut other: Gatherer) -> Result<()> {
+        if other.dim != self.dim {
+            let (what, found, against) = ("a part", other.dim, "those before");
+            return Err(Error::DimensionMismatch { what, found, against, expected: self.dim });
+        }
+        let Some(others) = other.scale else { return Ok(()) };
+        let Some(own) = self.scale else {
+            *self = Gatherer { pool_rows: self.pool_rows, ..other };
+            return Ok(());
+        };
+        let Some(scale) = own.larger(others) else {
+            return Err(Error::MixedWeights { first_row: self.rows() });
+        };
+        self.reweigh(scale);
+        other.reweigh(scale);
+        self.moments.merge(&other.moments);
+        let both = self.total + other.total;
+        match (&mut self.controls, other.controls) {
+            (Controls::Distinct(own), Controls::Distinct(others)) => own.merge(others, CONTROL_ROWS),
+            (Controls::ByWeight(own), Controls::ByWeight(others)) => {
+                // Where nothing weighs anything nothing is drawn.
+                own.merge(others, if both > 0.0 { other.total / both } else { 0.0 });
+            }
+            _ => return Err(Error::MixedWeights { first_row: self.rows() }),
+        }
+        self.total = both;
+        self.squares += other.squares;
+        self.without_weight += other.without_weight;
+        self.sample.merge(other.sample, self.pool_rows);
+        Ok(())
+    }
+
+    /// How many rows have been drawn so far.
+    pub fn drawn(&self) -> usize {
+        self.sample.drawn()
+    }
+
+    /// All of it as bytes, the same on every machine.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut writer = Writer::new(MAGIC);
+        let (kind, largest) = self.scale.map_or((0, 0.0), WeightScale::to_words);
+        let words = [self.dim as u64, self.pool_rows as u64, self.seed, self.without_weight as u64, kind];
+        words.into_iter().for_each(|word| writer.word(word));
+        writer.numbers(&[largest, self.total, self.squares]);
+        self.moments.write(&mut writer);
+        self.sample.write(&mut writer);
+        match &self.controls {
+            Controls::Distinct(sample) => {
+                writer.word(0);
+                sample.write(&mut writer);
+            }
+            Controls::ByWeight(draws) => {
+                writer.word(1);
+                draws.write(&mut writer);
+            }
+        }
+        writer.finish()
+    }
+
+    /// What [`to_bytes`](Self::to_bytes) has written. Bytes that were cut short or changed are refused.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Gatherer> {
+        let refused = |reason: &'static str| Error::BadBytes { what: "gathered rows", reason };
+        let mut reader = Reader::new(bytes, MAGIC).map_err(refused)?;
+        let found = Gatherer::read(&mut reader).filter(|_| reader.is_at_end());
+        found.ok_or(refused("their length is not the one they name"))
+    }
+
+    fn read(reader: &mut Reader) -> Option<Gatherer> {
+        let (dim, pool_rows) = (reader.count()?, reader.word()? as usize);
+        let (seed, without_weight, kind) = (reader.word()?, reader.word()? as usize, reader.word()?);
+        let [largest, total, squares] = reader.numbers(3)?.try_into().ok()?;
+        let scale = WeightScale::of_words(kind, largest)?;
+        let moments = RunningMoments::read(reader, dim)?;
+        let sample = UniformSample::read(reader, dim)?;
+        let controls = match reader.word()? {
+            0 => Controls::Distinct(UniformSample::read(reader, dim)?),
+            1 => Controls::ByWeight(WeightedDraws::read(reader, dim)?),
+            _ => return None,
+        };
+        Some(Gatherer {
+            dim,
+            pool_rows,
+            seed,
+            sample,
+            controls,
+            moments,
+            scale,
+            total,
+            squares,
+            without_weight,
+        })
+    }
+
+    /// Sums in units of this largest weight, which is at least that of these rows.
+    fn reweigh(&mut self, scale: WeightScale) {
+        let factor = self.scale.map_or(1.0, |own| own.factor_to(scale));
+        if factor != 1.0 {
+            self.moments.reweigh(factor);
+            self.total *= factor;
+            self.squares *= factor * factor;
+        }
+        self.scale = Some(scale);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::task::{Gathered, RowWeights};
+
+    /// What becomes of so many weights of rows, given the number of a row.
+    #[derive(Clone, Copy)]
+    enum Kind {
+        Equal,
+        Weights(fn(usize) -> f64),
+        Logs(fn(usize) -> f64),
+    }
+
+    fn fed(gatherer: &mut Gatherer, rows: std::ops::Range<usize>, kind: Kind) {
+        let values: Vec<f64> = rows.clone().flat_map(|i| [i as f64, (i as f64 * 0.7).sin()]).collect();
+        let weights = |of: fn(usize) -> f64| rows.clone().map(of).collect::<Vec<_>>();
+        match kind {
+            Kind::Equal => gatherer.update(&values, RowWeights::Equal),
+            Kind::Weights(of) => gatherer.update(&values, RowWeights::Weights(&weights(of))),
+            Kind::Logs(of) => gatherer.update(&values, RowWeights::Logs(&weights(of))),
+        }
+        .unwrap();
+    }
+
+    const PARTS: [std::ops::Range<usize>; 5] = [0..0, 0..1200, 1200..1300, 1300..1300, 1300..3000];
+
+    fn in_parts(kind: Kind, share: f64) -> Gathered {
+        let part = |number: usize| {
+            let mut part = Gatherer::of_part(2, 500, share, 3, number as u64).unwrap();
+            fed(&mut part, PARTS[number].clone(), kind);
+            Gatherer::from_bytes(&part.to_bytes()).unwrap()
+        };
+        let (mut left, mut right) = (part(0), part(2));
+        left.merge(part(1)).unwrap();
+        right.merge(part(3)).unwrap();
+        right.merge(part(4)).unwrap();
+        left.merge(right).unwrap();
+        assert_eq!(left.rows(), 3000);
+        left.finish().unwrap()
+    }
+
+    #[test]
+    fn parts_give_what_all_rows_give() {
+        let weight = |i: usize| (i % 5) as f64 * if i < 1250 { 1e-3 } else { 1.0 };
+        let log = |i: usize| ((i % 5) as f64 * if i < 1250 { 1e-3 } else { 1.0 }).ln() - 1e5;
+        for kind in [Kind::Equal, Kind::Weights(weight), Kind::Logs(log)] {
+            let mut whole = Gatherer::new(2, 500, 3).unwrap();
+            fed(&mut whole, 0..3000, kind);
+            let (whole, parts) = (whole.finish().unwrap(), in_parts(kind, 1.0));
+            assert_eq!((parts.rows(), parts.pool().len()), (3000, 500));
+            assert_eq!(parts.without_weight(), whole.without_weight());
+            assert!((parts.effective_size() / whole.effective_size() - 1.0).abs() < 1e-12);
+            for (found, wanted) in parts.moments().iter().zip(whole.moments()) {
+                let (found, wanted) = (found.unwrap(), wanted.unwrap());
+                assert!((found.mean - wanted.mean).abs() < 1e-12 * wanted.sd.max(1.0));
+                assert!((found.sd / wanted.sd - 1.0).abs() < 1e-12);
+            }
+            assert!(parts.pool_rows().is_sorted());
+            for (i, &row) in parts.pool_rows().iter().enumerate() {
+                assert_eq!(parts.pool().row(i)[0], row as f64);
+                if let Some(weights) = parts.pool_weights() {
+                    assert!((weights[i] - weight(row) / 4.0).abs() < 1e-10);
+                }
+            }
+            assert_eq!(
+                (parts.pool_weights().is_some(), parts.controls.len()),
+                (!matches!(kind, Kind::Equal), 1000)
+            );
+            // The later rows have nearly all the weight, and the controls with them.
+            let late = parts.controls.rows().filter(|row| row[0] >= 1250.0).count() as f64 / 1000.0;
+            let expected = if matches!(kind, Kind::Equal) { 1750.0 / 3000.0 } else { 1.0 };
+            assert!((late - expected).abs() < 0.08, "{late}");
+        }
+    }
+
+    #[test]
+    fn parts_keep_what_their_share_asks_for_and_no_more() {
+        let mut part = Gatherer::of_part(2, 500, 0.1, 3, 1).unwrap();
+        fed(&mut part, 0..3000, Kind::Equal);
+        let expected = 50.0 + (6.0 * 50f64.sqrt()).ceil() + 16.0;
+        assert_eq!(part.drawn() as f64, expected);
+        // A part of 1700 rows of 3000 keeps no more, which limits what is drawn of all.
+        let limited = in_parts(Kind::Equal, 0.1).pool().len();
+        assert!((120..300).contains(&limited), "{limited}");
+        assert!(in_parts(Kind::Equal, 0.6).pool().len() == 500);
+    }
+
+    #[test]
+    fn what_does_not_go_together_is_refused() {
+        let part = |dim: usize, weights: RowWeights| {
+            let mut part = Gatherer::of_part(dim, 5, 1.0, 0, 0).unwrap();
+            part.update(&vec![1.0; 2 * dim], weights).unwrap();
+            part
+        };
+        let mut plain = part(1, RowWeights::Equal);
+        let other = plain.merge(part(2, RowWeights::Equal)).unwrap_err();
+        assert!(matches!(other, Error::DimensionMismatch { found: 2, expected: 1, .. }));
+        let mixed = plain.merge(part(1, RowWeights::Weights(&[1.0, 2.0])));
+        assert_eq!(mixed, Err(Error::MixedWeights { first_row: 2 }));
+        let mut weighted = part(1, RowWeights::Weights(&[1.0, 2.0]));
+        let mixed = weighted.merge(part(1, RowWeights::Logs(&[1.0, 2.0])));
+        assert_eq!(mixed, Err(Error::MixedWeights { first_row: 2 }));
+        assert!(Gatherer::of_part(1, 5, 0.0, 0, 0).is_err() && Gatherer::of_part(1, 5, 1.5, 0, 0).is_err());
+        let bytes = plain.to_bytes();
+        assert!(matches!(Gatherer::from_bytes(&bytes[1..]), Err(Error::BadBytes { .. })));
+        assert!(matches!(Gatherer::from_bytes(&bytes[..40]), Err(Error::BadBytes { .. })));
+    }
+}

@@ -1,0 +1,223 @@
+"""Partitions of Dask collections: what they are, and the numbers in one of them, read where it is."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._batches import batch_table
+from ._functions import function_name, functions_table, named, split
+from ._inputs import as_table, as_vector, explained
+from ._numbers import counted
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What comes with the rows of every partition, beside the rows."""
+
+    #: What the weights are: sample_weight, log_weight, or None.
+    weights: str | None = None
+    #: Names of columns that are functions, True where functions come apart, or None.
+    functions: tuple[str, ...] | bool | None = None
+
+
+@dataclass(frozen=True)
+class Partitions:
+    """Rows in pieces that follow each other, each a lazy object of Dask, with its weights and functions if any."""
+
+    pieces: list[list[Any]]
+    layout: Layout
+    #: How many rows each has, where that is known before they are read.
+    sizes: tuple[int, ...] | None = None
+
+    def __len__(self) -> int:
+        return len(self.pieces)
+
+
+@dataclass(frozen=True)
+class Block:
+    """The numbers in one partition: coordinates first, then functions."""
+
+    values: NDArray[np.float64]
+    columns: Columns
+    weights: NDArray[np.float64] | None
+    log_weights: NDArray[np.float64] | None
+
+    def fingerprint(self) -> tuple[int, int]:
+        """How many rows there are, and a number that changes with any of theirs."""
+        mark = 0
+        for array in (self.values, self.weights, self.log_weights):
+            mark = mark if array is None else zlib.crc32(array.data, mark)
+        return len(self.values), mark
+
+    def coordinates(self) -> NDArray[np.float64]:
+        """The values without functions."""
+        count = self.values.shape[1] - self.columns.functions
+        return self.values if not self.columns.functions else np.ascontiguousarray(self.values[:, :count])
+
+    def nbytes(self) -> int:
+        """The bytes of all numbers."""
+        return sum(array.nbytes for array in (self.values, self.weights, self.log_weights) if array is not None)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What the columns of a partition are; the same for all of them."""
+
+    count: int
+    names: tuple[str, ...] | None
+    unused: tuple[str, ...]
+    #: How many functions there are behind the coordinates, and their names.
+    functions: int = 0
+    function_names: tuple[str, ...] | None = None
+
+    def told(self) -> str:
+        """In words."""
+        if self.names is None:
+            return counted(self.count, "column")
+        return f"the columns {', '.join(self.names)}"
+
+
+def as_partitions(data: Any, sample_weight: Any, log_weight: Any, functions: Any) -> Partitions:
+    """The partitions of a Dask array or frame, or of a list of Delayed objects."""
+    if sample_weight is not None and log_weight is not None:
+        raise ValueError("give sample_weight or log_weight, not both")
+    rows, sizes = _pieces(data, "data", None, None)
+    if not rows:
+        raise ValueError("data has no partitions; there must be rows to choose from")
+    pieces = [[piece] for piece in rows]
+    names = None if functions is None else named(functions)
+    layout = Layout(
+        weights="sample_weight" if sample_weight is not None else "log_weight" if log_weight is not None else None,
+        functions=tuple(names) if names is not None else None if functions is None else True,
+    )
+    given = log_weight if sample_weight is None else sample_weight
+    if given is not None:
+        assert layout.weights is not None
+        _beside(pieces, given, layout.weights, sizes)
+    if layout.functions is True:
+        _beside(pieces, functions, "functions", sizes)
+    return Partitions(pieces, layout, sizes)
+
+
+def pieces_of(x: Any) -> list[Any] | None:
+    """The lazy pieces of any collection of Dask, chunked by rows; None where it is something else."""
+    if hasattr(x, "dask") and hasattr(x, "chunks") and hasattr(x, "ndim"):
+        return list(x.rechunk(dict.fromkeys(range(1, x.ndim), -1)).to_delayed().ravel())
+    if hasattr(x, "to_delayed") and hasattr(x, "npartitions"):
+        return list(x.to_delayed())
+    if isinstance(x, (list, tuple)) and x and all(_is_delayed(piece) for piece in x):
+        return list(x)
+    return [x] if _is_delayed(x) else None
+
+
+def _beside(pieces: list[list[Any]], given: Any, what: str, sizes: tuple[int, ...] | None) -> None:
+    others, _ = _pieces(given, what, len(pieces), sizes)
+    if len(others) != len(pieces):
+        raise ValueError(
+            f"{what} has {counted(len(others), 'partition')}, and data has {len(pieces)}; give one for each, with "
+            "as many rows"
+        )
+    for piece, other in zip(pieces, others):
+        piece.append(other)
+
+
+def _pieces(
+    x: Any, what: str, count: int | None, sizes: tuple[int, ...] | None
+) -> tuple[list[Any], tuple[int, ...] | None]:
+    """The lazy pieces of a collection, and how many rows each has where that is known."""
+    if hasattr(x, "dask") and hasattr(x, "chunks") and hasattr(x, "ndim"):
+        return _of_array(x, what, sizes)
+    if what == "data" and hasattr(x, "npartitions") and hasattr(x, "columns"):
+        # Columns that are no numbers are refused before anything is read.
+        as_table(x._meta, what)
+    pieces = pieces_of(x)
+    if pieces is not None:
+        return pieces, None
+    is_beside = count is not None
+    if is_beside and sizes is not None and hasattr(x, "__array__"):
+        array = np.asarray(x)
+        if len(array) != sum(sizes):
+            raise ValueError(f"{what} has {counted(len(array), 'row')}, and data has {sum(sizes)}; give one each")
+        return np.split(array, np.cumsum(sizes)[:-1]), sizes
+    advice = "a Dask array, frame or a list of Delayed batches"
+    if is_beside:
+        advice += " with the partitions of data"
+    elif hasattr(x, "__array__") or hasattr(x, "columns"):
+        advice += "; rows in memory are for supersample.thin, herd and evaluate"
+    raise TypeError(f"{what} is of type {type(x).__name__}; give {advice}")
+
+
+def _is_delayed(x: Any) -> bool:
+    return hasattr(x, "dask") and hasattr(x, "key") and hasattr(x, "compute")
+
+
+def _of_array(x: Any, what: str, sizes: tuple[int, ...] | None) -> tuple[list[Any], tuple[int, ...] | None]:
+    dims = (2,) if what == "data" else (1,) if what != "functions" else (1, 2)
+    if x.ndim not in dims:
+        wanted = "two dimensions are needed" if dims == (2,) else f"give {' or '.join(map(str, dims))} dimensions"
+        raise ValueError(f"{what} has shape {x.shape}; {wanted}, with one row for each point")
+    if x.dtype.kind not in "fiub":
+        raise TypeError(f"{what} has dtype {x.dtype}, which is not of real numbers; convert it first")
+    if x.ndim == 2 and x.numblocks[1] > 1:
+        x = x.rechunk({1: -1})
+    own = None if any(math.isnan(size) for size in x.chunks[0]) else tuple(map(int, x.chunks[0]))
+    if sizes is not None and own is not None and own != sizes and sum(own) == sum(sizes):
+        x, own = x.rechunk({0: sizes}), sizes
+    return list(x.to_delayed().ravel()), own
+
+
+@contextmanager
+def in_partition(number: int, columns: Columns | None = None) -> Iterator[None]:
+    """Says of a refusal in which partition it is; its rows are counted from 0 there."""
+    names = None if columns is None else [*_names(columns), *_function_names(columns)]
+    try:
+        with explained(names, f"partition {number}"):
+            yield
+    except (ValueError, TypeError) as error:
+        text = str(error)
+        if text.startswith(f"partition {number}"):
+            raise
+        raise type(error)(f"partition {number}: {text}") from error
+
+
+def _names(columns: Columns) -> Sequence[str]:
+    return columns.names or tuple(f"x{j + 1}" for j in range(columns.count))
+
+
+def _function_names(columns: Columns) -> Sequence[str]:
+    return [function_name(columns.function_names, j) for j in range(columns.functions)]
+
+
+def as_block(number: int, layout: Layout, rows: Any, *others: Any) -> Block:
+    """The numbers in one partition."""
+    given = list(others)
+    with in_partition(number):
+        table = batch_table(rows, f"partition {number}")
+        weights, log_weights = table.weights, None
+        if layout.weights is not None:
+            vector = as_vector(given.pop(0), layout.weights)
+            if len(vector) != len(table.values):
+                raise ValueError(
+                    f"partition {number} has {counted(len(table.values), 'row')} and {len(vector)} of "
+                    f"{layout.weights}; give one each"
+                )
+            weights, log_weights = (vector, None) if layout.weights == "sample_weight" else (None, vector)
+        if layout.functions is None:
+            columns = Columns(table.values.shape[1], table.names, table.unused)
+            return Block(table.values, columns, weights, log_weights)
+        table, functions = split(
+            table,
+            functions_table(given.pop(0)) if layout.functions is True else list(layout.functions),  # type: ignore[arg-type]
+            f"partition {number}",
+        )
+        count = functions.values.shape[1]
+        columns = Columns(table.values.shape[1], table.names, table.unused, count, functions.names)
+        return Block(np.hstack([table.values, functions.values]), columns, weights, log_weights)

@@ -1,0 +1,414 @@
+"""Passes over partitions on a Dask cluster: one task for each, a tree of sums in their order, and what it took."""
+
+from __future__ import annotations
+
+import queue
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _native
+from ._numbers import counted
+from ._partitions import Columns, Layout, Partitions, as_block, in_partition
+from ._types import Listener
+
+#: So many results are merged by one task.
+_FAN = 8
+#: Seconds between two looks at whether anybody still wants the result.
+_LOOK = 0.2
+#: Rows that are chosen from, where nobody says how many and so much memory allows it.
+POOL_ROWS, POOL_BYTES, FEWEST_ROWS = 100_000, 128 << 20, 1000
+#: What each number of these rows takes in all: as it came, scaled, packed, and for its column's distribution.
+_BYTES = 64
+
+
+@dataclass(frozen=True)
+class Pass:
+    """What one pass over the partitions took.
+
+    >>> import supersample as ss
+    >>> ss.dask.Pass("gather", 12, 8000, 100, 900, 0.1).tasks
+    12
+    """
+
+    name: str
+    """What it was for: 'gather', 'landmarks' or 'measure'."""
+    tasks: int
+    """How many tasks the cluster was given, those that make the partitions among them."""
+    bytes_read: int
+    """The bytes of all numbers in the partitions."""
+    bytes_sent: int
+    """The bytes that every worker is sent: landmarks, or chosen rows."""
+    bytes_reduced: int
+    """The bytes of what tasks handed on, to be merged and to be returned."""
+    seconds: float
+    """How long it took."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a run on a cluster took.
+
+    >>> import supersample as ss
+    >>> done = ss.dask.Work((ss.dask.Pass("gather", 12, 8000, 100, 900, 0.1),), 4)
+    >>> done
+    1 pass over 4 partitions, 12 tasks, 8,000 bytes read, 1,000 bytes moved
+    """
+
+    passes: tuple[Pass, ...]
+    """The passes, in their order."""
+    partitions: int
+    """How many partitions there are."""
+
+    @property
+    def tasks(self) -> int:
+        """The tasks of all passes.
+
+        >>> import supersample as ss
+        >>> ss.dask.Work((), 4).tasks
+        0
+        """
+        return sum(one.tasks for one in self.passes)
+
+    @property
+    def bytes_read(self) -> int:
+        """The bytes that all passes have read.
+
+        >>> import supersample as ss
+        >>> ss.dask.Work((), 4).bytes_read
+        0
+        """
+        return sum(one.bytes_read for one in self.passes)
+
+    @property
+    def bytes_moved(self) -> int:
+        """The bytes that were sent to one worker and handed on from task to task.
+
+        >>> import supersample as ss
+        >>> ss.dask.Work((), 4).bytes_moved
+        0
+        """
+        return sum(one.bytes_sent + one.bytes_reduced for one in self.passes)
+
+    def __repr__(self) -> str:
+        passes = counted(len(self.passes), "pass").replace("passs", "passes")
+        return (
+            f"{passes} over {counted(self.partitions, 'partition')}, {counted(self.tasks, 'task')}, "
+            f"{self.bytes_read:,} bytes read, {self.bytes_moved:,} bytes moved"
+        )
+
+
+# What tasks do. They run on workers, on one thread each: there are more partitions than threads.
+
+
+@dataclass(frozen=True)
+class Draw:
+    """How many rows are drawn for the pool, and how."""
+
+    pool_rows: int | None
+    n: int | None
+    seed: int
+
+    def rows(self, columns: int) -> int:
+        """How many rows, of so many columns: 100,000, or as many as a little memory holds."""
+        if self.pool_rows is not None:
+            return self.pool_rows
+        # The same on every machine, so that the memory of none is asked for.
+        fits = POOL_BYTES // (_BYTES * max(columns, 1))
+        return max(min(POOL_ROWS, fits), FEWEST_ROWS, 2 * (self.n or 0))
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """What is known of partitions that follow each other."""
+
+    first: int
+    columns: Columns
+    gatherer: bytes
+    #: Of each partition how many rows it has, and a mark of them.
+    marks: tuple[tuple[int, int], ...]
+    read: int
+    reduced: int
+
+
+@dataclass(frozen=True)
+class Summed:
+    """The sums over partitions that follow each other."""
+
+    numbers: tuple[NDArray[np.float64], ...]
+    read: int
+    reduced: int
+
+
+def gather(number: int, share: float, draw: Draw, layout: Layout, *pieces: Any) -> Gathered:
+    """The first pass, of one partition."""
+    block = as_block(number, layout, *pieces)
+    with in_partition(number, block.columns):
+        width = block.values.shape[1]
+        part = _native.Gatherer.of_part(width, draw.rows(block.columns.count), share, draw.seed, number)
+        part.update(block.values, block.weights, block.log_weights, 1)
+    return _handed_on(Gathered(number, block.columns, part.to_bytes(), (block.fingerprint(),), block.nbytes(), 0))
+
+
+def merge(*parts: Gathered) -> Gathered:
+    """The first pass, of partitions one after the other."""
+    head = parts[0]
+    whole = _native.Gatherer.from_bytes(head.gatherer)
+    for part in parts[1:]:
+        if part.columns != head.columns:
+            raise ValueError(
+                f"partition {part.first} has {part.columns.told()}, and partition {head.first} has "
+                f"{head.columns.told()}; give all partitions the same columns"
+            )
+        with in_partition(part.first):
+            whole.merge(_native.Gatherer.from_bytes(part.gatherer))
+    return _handed_on(
+        Gathered(
+            head.first,
+            head.columns,
+            whole.to_bytes(),
+            tuple(mark for part in parts for mark in part.marks),
+            sum(part.read for part in parts),
+            sum(part.reduced for part in parts),
+        )
+    )
+
+
+def _handed_on(gathered: Gathered) -> Gathered:
+    size = len(gathered.gatherer)
+    return Gathered(
+        gathered.first, gathered.columns, gathered.gatherer, gathered.marks, gathered.read, gathered.reduced + size
+    )
+
+
+def sum_at(number: int, mark: tuple[int, int], passes: Sequence[bytes], layout: Layout, *pieces: Any) -> Summed:
+    """A later pass, of one partition: its sums at the points of each of `passes`."""
+    block = as_block(number, layout, *pieces)
+    found = block.fingerprint()
+    if found != mark:
+        what = f"{found[0]} rows, and had {mark[0]}" if found[0] != mark[0] else "other numbers than"
+        raise ValueError(
+            f"partition {number} has {what} in the first pass; partitions must be the same each time they are "
+            "computed, so give random ones a seed, or persist the data"
+        )
+    rows, numbers = block.coordinates(), []
+    with in_partition(number, block.columns):
+        for one in passes:
+            sums = _native.PassSums.from_bytes(one)
+            sums.update(rows, block.weights, block.log_weights, 1)
+            numbers.append(sums.numbers())
+    return Summed(tuple(numbers), block.nbytes(), sum(array.nbytes for array in numbers))
+
+
+def add(*sums: Summed) -> Summed:
+    """A later pass, of partitions one after the other: their numbers are added in this order."""
+    totals = [array.copy() for array in sums[0].numbers]
+    for part in sums[1:]:
+        for total, array in zip(totals, part.numbers):
+            total += array
+    own = sum(array.nbytes for array in totals)
+    return Summed(tuple(totals), sum(part.read for part in sums), sum(part.reduced for part in sums) + own)
+
+
+# What the asking process does.
+
+
+class Cancelled(RuntimeError):
+    """The work was cancelled: by whoever asked for it, or because the cluster was shut down.
+
+    >>> import supersample as ss
+    >>> issubclass(ss.dask.Cancelled, RuntimeError)
+    True
+    """
+
+
+@dataclass
+class Run:
+    """Passes over some partitions, one after the other."""
+
+    client: Any
+    partitions: Partitions
+    listener: Listener | None
+    passes: list[Pass] = field(default_factory=list)
+    token: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
+
+    def gather(self, draw: Draw) -> Gathered:
+        """The first pass; a second one where partitions are so uneven that the first has drawn too few rows."""
+        sizes = self.partitions.sizes
+        # Twice what is expected of each where nobody knows their sizes.
+        shares = [min(1.0, 2 / len(self.partitions))] * len(self.partitions) if sizes is None else _shares(sizes)
+        found: Gathered = self._pass("gather", gather, merge, list(zip(shares)), (draw,), 0)
+        drawn = _native.Gatherer.from_bytes(found.gatherer).drawn
+        rows = [rows for rows, _ in found.marks]
+        if sizes is None and drawn < 0.9 * min(sum(rows), draw.rows(found.columns.count)):
+            found = self._pass("gather", gather, merge, list(zip(_shares(rows))), (draw,), 0)
+            for number, (was, now) in enumerate(zip(rows, found.marks)):
+                if was != now[0]:
+                    raise ValueError(f"partition {number} has {now[0]} rows, and had {was} in the first pass")
+        return found
+
+    def sum_at(self, name: str, sums: Sequence[_native.PassSums], gathered: Gathered) -> None:
+        """A later pass, which adds all rows to these sums."""
+        passes = tuple(one.to_bytes() for one in sums)
+        sent = sum(map(len, passes))
+        found: Summed = self._pass(name, sum_at, add, [(mark,) for mark in gathered.marks], (passes,), sent)
+        for one, numbers in zip(sums, found.numbers):
+            one.add_numbers(numbers)
+
+    def work(self) -> Work:
+        """What all of it took."""
+        return Work(tuple(self.passes), len(self.partitions))
+
+    def _pass(
+        self,
+        name: str,
+        task: Callable[..., Any],
+        merged: Callable[..., Any],
+        own: Sequence[tuple[Any, ...]],
+        common: tuple[Any, ...],
+        sent: int,
+    ) -> Any:
+        from dask import config, delayed
+
+        begun, prefix = time.monotonic(), f"supersample-{name}-{self.token}-{len(self.passes)}"
+        # What is common to all tasks is sent once, and made again from the graph where a worker that had it is gone.
+        shared = [delayed(one, pure=False, name=f"{prefix}-sent-{i}", traverse=False) for i, one in enumerate(common)]
+        do, then = delayed(task, pure=False, traverse=False), delayed(merged, pure=False, traverse=False)
+        parts = [
+            do(number, *own[number], *shared, self.partitions.layout, *pieces, dask_key_name=f"{prefix}-{number}")
+            for number, pieces in enumerate(self.partitions.pieces)
+        ]
+        level, depth = parts, 0
+        while len(level) > 1:
+            depth += 1
+            groups = [level[start : start + _FAN] for start in range(0, len(level), _FAN)]
+            level = [
+                then(*group, dask_key_name=f"{prefix}-merge-{depth}-{i}") if len(group) > 1 else group[0]
+                for i, group in enumerate(groups)
+            ]
+        with config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
+            futures = self.client.compute(parts if len(parts) == 1 else [*parts, level[0]])
+        found = self._awaited(futures, "reading" if name == "gather" else "summing")
+        self.passes.append(Pass(name, len(level[0].dask), found.read, sent, found.reduced, time.monotonic() - begun))
+        return found
+
+    def _awaited(self, futures: list[Any], phase: str) -> Any:
+        """The last of the futures; those before it are the partitions, whose failures are named."""
+        last, count = futures[-1], len(self.partitions)
+        number_of = {future.key: number for number, future in enumerate(futures[:count])}
+        finished: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        done = 0
+        try:
+            for future in futures:
+                future.add_done_callback(finished.put)
+            while True:
+                try:
+                    future = finished.get(timeout=_LOOK)
+                except queue.Empty:
+                    future = None
+                self.look()
+                if future is None:
+                    continue
+                if future.status == "error":
+                    raise _failure(future, number_of, futures)
+                if future.status != "finished":
+                    raise Cancelled(f"the work was cancelled: a task of the pass over partitions is {future.status}")
+                if future.key in number_of:
+                    done += 1
+                    if self.listener is not None:
+                        self.listener(phase, done, count)
+                if future.key == last.key:
+                    return last.result()
+                # What it has found is merged where it is.
+                future.release()
+        except BaseException:
+            # What nobody wants any more is not begun.
+            for future in futures:
+                future.release()
+            raise
+
+    def look(self) -> None:
+        """Stops where nobody waits for the result any more."""
+        if _is_abandoned():
+            raise Cancelled("the task that asked for this was cancelled")
+
+    def watched(self) -> Listener:
+        """A listener that stops the work on this machine where nobody waits for the result any more."""
+
+        def told(phase: str, done: int, total: int) -> None:
+            self.look()
+            if self.listener is not None:
+                self.listener(phase, done, total)
+
+        return told
+
+
+def _shares(sizes: Sequence[int]) -> list[float]:
+    total = sum(sizes)
+    # A partition without rows may turn out to have some.
+    return [min(1.0, max(size, 1) / max(total, 1)) for size in sizes]
+
+
+def _failure(future: Any, number_of: dict[str, int], futures: list[Any]) -> BaseException:
+    """What has gone wrong, and in which partition."""
+    if future.key not in number_of:
+        # A sum fails where one of its partitions has failed, which may be told a moment later.
+        found = [one for one in futures if one.key in number_of and one.status == "error"]
+        future = found[0] if found else future
+    error: BaseException = future.exception()
+    number = number_of.get(future.key)
+    if number is None or str(error).startswith(f"partition {number}"):
+        return error
+    if type(error).__name__ == "KilledWorker":
+        failure = RuntimeError(
+            f"partition {number}: every worker that worked on it has died, perhaps for want of memory; make partitions "
+            f"smaller, or give workers more memory ({error})"
+        )
+    else:
+        failure = RuntimeError(f"partition {number} cannot be computed: {type(error).__name__}: {error}")
+    failure.__cause__ = error
+    return failure
+
+
+def _is_abandoned() -> bool:
+    """Whether this runs in a task that was cancelled."""
+    from distributed import get_worker
+
+    try:
+        worker = get_worker()
+        key = worker.get_current_task()
+    except (ValueError, AttributeError, KeyError):
+        return False
+    task = worker.state.tasks.get(key)
+    return task is None or task.state in ("cancelled", "released", "forgotten")
+
+
+@contextmanager
+def current_client() -> Iterator[Any]:
+    """The client that is current; without one the threads of this process do the work."""
+    try:
+        from distributed import Client, get_client, rejoin, secede
+    except ImportError:
+        raise ImportError("supersample.dask needs Dask's scheduler: pip install 'supersample[dask]'") from None
+    try:
+        client = get_client()
+    except ValueError:
+        with Client(processes=False, dashboard_address=":0") as own:
+            yield own
+        return
+    # Whoever asks from within a task leaves its place to the tasks that it waits for.
+    is_task = True
+    try:
+        secede()
+    except (KeyError, ValueError, AttributeError):
+        is_task = False
+    yield client
+    # Not after an error, with which the task ends: it would wait for a place.
+    if is_task:
+        rejoin()
