@@ -90,8 +90,8 @@ def test_a_burn_in_is_left_out_where_plain_thinning_keeps_it():
     x = rng.normal(size=(1000, 2))
     x[:200] += np.linspace(8, 2, 200)[:, None]
     plain, by_score = ss.thin(x, 40), ss.stein.thin(x, -x, 40)
-    assert (plain.indices < 200).sum() >= 6
-    assert (by_score.indices < 150).sum() == 0
+    assert (plain.indices < 200).sum() >= 4
+    assert (by_score.indices < 100).sum() == 0
     assert np.abs(by_score.points.mean(0)).max() < 0.1 < np.abs(plain.points.mean(0)).max()
 
 
@@ -135,9 +135,11 @@ def test_points_anywhere_have_a_lower_ksd_than_rows():
     assert told[-1][0] == "done" and result.indices is None
     # Scaled starts give points in their own units.
     wide = ss.stein.sample(lambda x: -(precision @ (x / [100, 1])) / [100, 1], 10, starts * [100, 1])
-    assert np.allclose(wide.points[0], 0, atol=1e-3) and wide.points[:, 0].std() > 20
+    assert np.allclose(wide.points[0], 0, atol=0.05) and wide.points[:, 0].std() > 20
     half = ss.stein.sample(lambda x: -x, 10, starts, log_density=lambda x: 0.0 if x[0] > 0 else -np.inf)
-    assert (half.points[:, 0] > 0).sum() >= 1
+    assert (half.points[:, 0] > 0).all()
+    with pytest.raises(ValueError, match="give starts where the density is"):
+        ss.stein.sample(lambda x: -x, 10, starts, log_density=lambda x: -np.inf)
     with pytest.warns(ss.SupersampleWarning, match="the score was asked for"):
         ss.stein.sample(lambda x: -x, 10, starts, max_evaluations=50)
 
