@@ -8,15 +8,16 @@
 >>> best.mmd < result.mmd < ss.mmd(draws, draws[::20])
 True
 
-`sample` places points for a `GaussianMixture`, `Herder` picks one by one, `evaluate` says how good any subset is,
-`supersample.arviz` thins posteriors with all their groups, `supersample.dask` works where rows lie on many machines,
-and `SuperSampler` is the estimator for scikit-learn.
+`sample` places points for a `GaussianMixture`, `supersample.stein` chooses by the score of any density, `Herder` picks
+one by one, `evaluate` says how good any subset is, `supersample.arviz` thins posteriors with all their groups,
+`supersample.dask` works where rows lie on many machines, and `SuperSampler` is the estimator for scikit-learn.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from . import stein as stein
 from ._choose import herd, thin
 from ._evaluate import Evaluation, TypicalErrors, evaluate, mmd
 from ._herder import Herder, Pick
@@ -60,6 +61,7 @@ __all__ = [
     "instruction_set",
     "mmd",
     "sample",
+    "stein",
     "thin",
 ]
 

@@ -22,6 +22,10 @@ _SENTENCES = {
     ),
     "too_many_to_weigh": "{count} points are too many for unequal weights, of which {most} are found; they are equal",
     "not_weighed": "no unequal weights were found, so they are equal: {reason}",
+    "scores_point_away": (
+        "the scores of {which} point away from the rows, as the gradient of a potential does (over draws of a density "
+        "the mean of (x - mean) * score is -1); is the sign right?"
+    ),
     "weights_not_optimal": "the weights are the best that were met, and not quite the best there are",
 }
 
@@ -31,7 +35,13 @@ def tell(advice: Sequence[Mapping[str, Any]], names: Sequence[str] | None = None
     for piece in advice:
         sentence = _SENTENCES.get(piece["kind"])
         if sentence is not None:
-            warn(sentence.format(**{key: _shown(key, value, names) for key, value in piece.items()}))
+            shown = {key: _shown(key, value, names) for key, value in piece.items()}
+            warn(sentence.format(which=_which(piece.get("columns", ()), names), **shown))
+
+
+def _which(columns: Sequence[int], names: Sequence[str] | None) -> str:
+    named = ", ".join(str(j) if names is None else names[j] for j in columns)
+    return f"column{'' if len(columns) == 1 else 's'} {named}"
 
 
 def _shown(key: str, value: Any, names: Sequence[str] | None) -> str:

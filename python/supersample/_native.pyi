@@ -75,6 +75,55 @@ class Samples:
     def advice(self) -> list[dict[str, Any]]: ...
     def known(self) -> NDArray[np.float64] | None: ...
 
+def stein_samples(
+    x: NDArray[np.float64],
+    scores: NDArray[np.float64],
+    *,
+    base: str,
+    preconditioner: str,
+    length: float | None,
+    scale: str,
+    log_density: NDArray[np.float64] | None,
+    regularisation: float,
+    second_derivatives: NDArray[np.float64] | None,
+) -> Samples: ...
+def ksd(
+    samples: Samples,
+    points: NDArray[np.float64],
+    scores: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+    threads: int | None = None,
+) -> float: ...
+def stein_place(
+    score: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    log_density: Callable[[NDArray[np.float64]], float] | None,
+    starts: NDArray[np.float64],
+    start_scores: NDArray[np.float64],
+    n: int,
+    *,
+    base: str,
+    preconditioner: str,
+    length: float | None,
+    scale: str,
+    tol: float | None,
+    climbs: int,
+    max_evaluations: int,
+    weights: str,
+    threads: int | None,
+    progress: Callable[[str, int, int], object] | None,
+) -> SteinPlaced: ...
+
+@final
+class SteinPlaced:
+    @property
+    def points(self) -> NDArray[np.float64]: ...
+    @property
+    def stuck(self) -> int: ...
+    @property
+    def evaluations(self) -> int: ...
+    @property
+    def chosen(self) -> Chosen: ...
+
 @final
 class Gatherer:
     def __new__(cls, columns: int, pool_rows: int, seed: int) -> Gatherer: ...

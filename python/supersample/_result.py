@@ -25,6 +25,7 @@ _SCALES = {
     "none": "not scaled",
     "sd": "scaled to unit sd",
     "mad": "scaled to unit median deviation",
+    "aad": "scaled to unit mean deviation",
     "pca": "whitened",
 }
 #: Rows that are remembered for plots.
@@ -107,7 +108,7 @@ class Result:
     error: NDArray[np.float64]
     """E_T, the MMD of the first T points with equal weights, for every T. It does not fall at every step."""
     mmd: float
-    """The MMD of all points with their weights."""
+    """The MMD of all points with their weights; the KSD where `supersample.stein` has chosen them."""
     worth: float | None
     """How many independent draws of these very rows (or of the mixture) have the same expected squared MMD; None where
     all rows are the same. The error that the rows themselves have as a sample of something else is not in it. Where the
@@ -208,7 +209,7 @@ class Result:
         return frame
 
     def __repr__(self) -> str:
-        story = [] if self.refinement is None else [f"MMD {self.refinement}"]
+        story = [] if self.refinement is None else [f"{self._error_name()} {self.refinement}"]
         unused = [f"not used: {', '.join(self.unused)}"] * bool(self.unused)
         lowered = [f"lowered: {self.lowered}"] * (self.lowered != "joint")
         return "\n  ".join(("Result: " + self._what(), self._how_good(), *lowered, *story, self._how(), *unused))
@@ -230,7 +231,9 @@ class Result:
         return bool(np.all(self.weights == self.weights[0]))
 
     def _how_good(self) -> str:
-        worth = "" if self.worth is None else f", {worth_shown(self.worth, self.rows)}"
+        # A KSD is compared with draws of the density, not of the rows.
+        rows = 0 if self._is_stein() else self.rows
+        worth = "" if self.worth is None else f", {worth_shown(self.worth, rows)}"
         others = "".join(
             f", {name} {significant(error)}"
             for name, error in (("cdf", self.cdf), ("functions", self.functions))
@@ -239,7 +242,13 @@ class Result:
         weights = "" if self._has_equal_weights() else " with unequal weights"
         mmd = significant(self.mmd) if self.mmd_error is None else with_error(self.mmd, self.mmd_error)
         landmarks = "" if self.landmarks is None else f" ({counted(self.landmarks, 'landmark')})"
-        return f"MMD {mmd}{landmarks}{weights}{worth}{others}"
+        return f"{self._error_name()} {mmd}{landmarks}{weights}{worth}{others}"
+
+    def _is_stein(self) -> bool:
+        return self.kernel.name.startswith("stein-")
+
+    def _error_name(self) -> str:
+        return "KSD" if self._is_stein() else "MMD"
 
     def _how(self) -> str:
         lengths = ", ".join(map(significant, self.kernel.bandwidths))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 Bandwidth = float | Sequence[float] | NDArray[Any] | Literal["median"]
 Embedding = Literal["auto", "exact", "landmarks"]
 Precision = Literal["mixed", "double"]
-Scale = Literal["none", "sd", "mad", "pca"]
+Scale = Literal["none", "sd", "mad", "aad", "pca"]
 Weights = Literal["equal", "simplex", "free"]
 #: A function of (phase, done, total).
 Listener = Callable[[str, int, int], object]

@@ -7,16 +7,16 @@ imported before one of their objects is handed over.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _choose, _evaluate
+from . import _choose, _evaluate, stein
 from ._evaluate import Evaluation
 from ._functions import functions_table, named
-from ._inputs import Table, as_rule
+from ._inputs import Table, as_rule, is_posterior
 from ._native import VERSION
 from ._posterior import PREFIX, Posterior
 from ._result import PoolResult, Result
@@ -41,6 +41,7 @@ def thin(
     sample_weight: Any = None,
     log_weight: Any = None,
     functions: Any = None,
+    scores: Any = None,
     groups: Any = None,
     return_result: Literal[False] = False,
     **options: Any,
@@ -57,6 +58,7 @@ def thin(
     sample_weight: Any = None,
     log_weight: Any = None,
     functions: Any = None,
+    scores: Any = None,
     groups: Any = None,
     return_result: Literal[True],
     **options: Any,
@@ -72,6 +74,7 @@ def thin(
     sample_weight: Any = None,
     log_weight: Any = None,
     functions: Any = None,
+    scores: Any = None,
     groups: Any = None,
     return_result: bool = False,
     **options: Any,
@@ -100,6 +103,11 @@ def thin(
         Variables whose means matter, predictions for one; distances do not use them. Names, which are looked for in the
         group, then in `posterior_predictive`, then in other groups of the same draws (`"log_likelihood/y"` says which),
         or an array of shape (chain, draw, …).
+    scores
+        The gradient of the log-density at each draw, which is then matched in place of the draws (`supersample.stein`):
+        data like `data` with the same variables, or an array of shape (chain, draw, number of parameters). Options are
+        then those of `supersample.stein.thin`. Draws and scores are both of the unconstrained parameters, or of
+        parameters without constraints.
     groups
         The word "chain" to take draws of all chains in equal parts; or a label for each draw, as in `supersample.thin`.
     return_result
@@ -135,7 +143,7 @@ def thin(
     """
     if groups is not None:
         options["groups"] = groups
-    options["functions"] = functions
+    options |= {"functions": functions, "scores": scores}
     return _chosen(_choose.thin, data, n, var_names, group, sample_weight, log_weight, return_result, options)
 
 
@@ -149,6 +157,7 @@ def herd(
     sample_weight: Any = None,
     log_weight: Any = None,
     functions: Any = None,
+    scores: Any = None,
     unique: bool = True,
     return_result: Literal[False] = False,
     **options: Any,
@@ -165,6 +174,7 @@ def herd(
     sample_weight: Any = None,
     log_weight: Any = None,
     functions: Any = None,
+    scores: Any = None,
     unique: bool = True,
     return_result: Literal[True],
     **options: Any,
@@ -180,6 +190,7 @@ def herd(
     sample_weight: Any = None,
     log_weight: Any = None,
     functions: Any = None,
+    scores: Any = None,
     unique: bool = True,
     return_result: bool = False,
     **options: Any,
@@ -196,7 +207,7 @@ def herd(
     >>> supersample.arviz.herd(posterior, 10)["mu"].shape
     (1, 10)
     """
-    options |= {"unique": unique, "functions": functions}
+    options |= {"unique": unique, "functions": functions, "scores": scores}
     return _chosen(_choose.herd, data, n, var_names, group, sample_weight, log_weight, return_result, options)
 
 
@@ -329,7 +340,7 @@ def _chosen(
     options: dict[str, Any],
 ) -> Any:
     posterior = Posterior(data, group)
-    functions = options["functions"]
+    functions, scores = options["functions"], options.pop("scores")
     options["functions"] = _functions_of(posterior, functions)
     values, names = posterior.matrix(_parameters(posterior, var_names, functions))
     rule = as_rule(options.get("weights", "equal"))
@@ -346,7 +357,17 @@ def _chosen(
     weight, logarithm = _weights(posterior, sample_weight, log_weight)
     if var_names is None:
         _look_at(posterior, values, functions)
-    result = choose(Table(values, names), n, sample_weight=weight, log_weight=logarithm, **options)
+    if scores is None:
+        result = choose(Table(values, names), n, sample_weight=weight, log_weight=logarithm, **options)
+    else:
+        del options["functions"]
+        for what, given in (("functions", functions), ("sample_weight", weight), ("log_weight", logarithm)):
+            if given is not None:
+                raise ValueError(
+                    f"{what} and scores do not go together: the density says what is matched; leave it out"
+                )
+        by_score = stein.thin if choose is _choose.thin else stein.herd
+        result = by_score(Table(values, names), _scores_of(posterior, scores, group, var_names), n, **options)
     said = {
         "mmd": result.mmd,
         "worth": result.worth,
@@ -366,6 +387,15 @@ def _chosen(
     attributes = {PREFIX + name: value for name, value in said.items() if value is not None}
     cut = posterior.cut(result.indices, None if rule == "equal" else result.weights, attributes)
     return (cut, result) if return_result else cut
+
+
+def _scores_of(posterior: Posterior, scores: Any, group: str, var_names: Any) -> Table:
+    """The scores as numbers in the order of the draws and of the parameters."""
+    is_array = hasattr(scores, "dims") and not hasattr(scores, "data_vars") and not hasattr(scores, "children")
+    if isinstance(scores, Mapping) or (is_posterior(scores) and not is_array):
+        values, names = Posterior(scores, group).matrix(var_names)
+        return Table(values, names)
+    return functions_table(posterior.rows_of(scores, "scores"))
 
 
 def _functions_of(posterior: Posterior, functions: Any) -> Table | None:

@@ -30,7 +30,19 @@ from . import _native
 #: Kernel values that are computed between two looks for Ctrl-C.
 _BLOCK = 2_000_000
 
-__all__ = ["IMQ", "Energy", "Gaussian", "Kernel", "Laplace", "Linear", "Matern12", "Matern32", "Matern52"]
+__all__ = [
+    "IMQ",
+    "Energy",
+    "Gaussian",
+    "Kernel",
+    "Laplace",
+    "Linear",
+    "Matern12",
+    "Matern32",
+    "Matern52",
+    "SteinGaussian",
+    "SteinIMQ",
+]
 
 
 def _lengths(bandwidth: Any) -> list[float]:
@@ -225,15 +237,50 @@ class Energy(Kernel):
     name: ClassVar[str] = "energy"
 
 
+class _Stein(Kernel):
+    """A kernel of points and their scores, which only `supersample.stein` makes."""
+
+    def __call__(self, x: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
+        raise TypeError("a Stein kernel is one of points and scores; use supersample.stein.ksd")
+
+
+@dataclass(frozen=True)
+class SteinIMQ(_Stein):
+    """The Stein kernel that is made of (1 + u)^(-1/2); results of `supersample.stein` have it.
+
+    >>> from supersample.kernels import SteinIMQ
+    >>> SteinIMQ().name, SteinIMQ().bandwidths
+    ('stein-imq', ())
+    """
+
+    name: ClassVar[str] = "stein-imq"
+
+
+@dataclass(frozen=True)
+class SteinGaussian(_Stein):
+    """The Stein kernel that is made of exp(-u/2); results of `supersample.stein` have it.
+
+    >>> from supersample.kernels import SteinGaussian
+    >>> SteinGaussian().name
+    'stein-gaussian'
+    """
+
+    name: ClassVar[str] = "stein-gaussian"
+
+
 BY_NAME: dict[str, type[Kernel]] = {
     kind.name: kind for kind in (Gaussian, Laplace, Matern12, Matern32, Matern52, IMQ, Linear, Energy)
 }
 #: Those that have no bandwidth.
 _WITHOUT_LENGTH = (Linear.name, Energy.name)
+#: Those that cannot be asked for, only met.
+_STEIN: dict[str, type[Kernel]] = {kind.name: kind for kind in (SteinIMQ, SteinGaussian)}
 
 
 def known_kernel(name: str, bandwidths: Sequence[float]) -> Kernel:
     """The kernel of this name with these bandwidths, as the native module reports them."""
+    if name in _STEIN:
+        return _STEIN[name]()
     if name in _WITHOUT_LENGTH:
         return BY_NAME[name]()
     if name == Gaussian.name:

@@ -14,6 +14,7 @@ import supersample.arviz
 import supersample.dask
 import supersample.kernels
 import supersample.sklearn
+import supersample.stein
 
 matplotlib.use("Agg")
 
@@ -28,6 +29,7 @@ PAGES = [
     "docs/start/mcmc.md",
     "docs/start/ml.md",
     "docs/start/numerical.md",
+    "docs/stein.md",
     "python/README.md",
 ]
 
@@ -45,7 +47,8 @@ def test_every_block_of_python_runs(page):
 
 
 def public():
-    for module in (ss, supersample.arviz, supersample.dask, supersample.kernels, supersample.sklearn):
+    modules = (ss, supersample.arviz, supersample.dask, supersample.kernels, supersample.sklearn, supersample.stein)
+    for module in modules:
         for name in module.__all__:
             item = getattr(module, name)
             yield f"{module.__name__}.{name}", item

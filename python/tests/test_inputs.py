@@ -201,7 +201,7 @@ OPTIONS = {
     "bandwidth of linear": ({"kernel": "linear", "bandwidth": 1.0}, ValueError, "no effect on the linear kernel"),
     "bandwidth twice": ({"kernel": ss.IMQ(1.0), "bandwidth": 1.0}, ValueError, "which has its own"),
     "several bandwidths": ({"kernel": "imq", "bandwidth": (1.0, 2.0)}, ValueError, "only gaussian takes several"),
-    "scale": ({"scale": "unit"}, ValueError, "'unit' is not a scale; choose none, sd, mad or pca"),
+    "scale": ({"scale": "unit"}, ValueError, "'unit' is not a scale; choose none, sd, mad, aad or pca"),
     "weights": ({"weights": "best"}, ValueError, "weights is 'best'; choose equal, simplex or free"),
     "precision": ({"precision": "half"}, ValueError, "precision is 'half'"),
     "threads": ({"threads": 0}, ValueError, "threads is 0"),

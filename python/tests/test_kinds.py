@@ -352,7 +352,7 @@ def test_the_words_of_refusals_are_those_of_python():
         (lambda: ss.Gaussian("wide"), TypeError, "bandwidth is 'wide'"),
         (lambda: ss.Laplace([1.0, 2.0]), ValueError, "laplace takes one bandwidth, not 2"),
         (lambda: ss.thin(X, 3, kernel="laplace", bandwidth=[1, 2]), ValueError, "laplace takes one bandwidth, not 2"),
-        (lambda: ss.thin(X, 3, scale=True), TypeError, "scale is True; choose none, sd, mad or pca"),
+        (lambda: ss.thin(X, 3, scale=True), TypeError, "scale is True; choose none, sd, mad, aad or pca"),
         (lambda: ss.thin(X, 3, precision=True), TypeError, "precision is True; choose mixed or double"),
         (lambda: ss.thin(X, 3, bandwidth=None), TypeError, "bandwidth is None; give a number"),
         (lambda: ss.thin(X, 3, threads=-1), ValueError, "threads is -1; give at least 1, or None for all cores"),

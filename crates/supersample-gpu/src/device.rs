@@ -128,6 +128,7 @@ impl Device {
             Shape::Linear => ("linear", include_str!("../kernels/linear.ptx")),
             Shape::Energy => ("energy", include_str!("../kernels/energy.ptx")),
             Shape::Manhattan { .. } => ("manhattan", include_str!("../kernels/manhattan.ptx")),
+            Shape::Stein(_) => return Err(Error::NoKernel { what: "Stein kernels" }),
         };
         self.function(module, ptx, name)
     }

@@ -40,6 +40,12 @@ pub enum Error {
         /// In the driver's words.
         reason: String,
     },
+    /// What is asked for is computed by the CPU alone.
+    #[error("there are no {what} on the GPU; leave them to the CPU")]
+    NoKernel {
+        /// What is asked for.
+        what: &'static str,
+    },
     /// Anything else that the driver refuses.
     #[error("the GPU driver refused: {reason}")]
     Driver {

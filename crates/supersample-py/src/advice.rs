@@ -64,6 +64,14 @@ fn one<'py>(py: Python<'py>, advice: &Advice) -> PyResult<Option<Bound<'py, PyDi
             "not_weighed"
         }
         Advice::WeightsNotOptimal => "weights_not_optimal",
+        Advice::ScoresPointAway { columns } => {
+            dict.set_item("columns", columns)?;
+            "scores_point_away"
+        }
+        Advice::NotDrawsOfDensity { mean } => {
+            dict.set_item("mean", mean)?;
+            "not_draws_of_density"
+        }
         _ => return Ok(None),
     };
     dict.set_item("kind", kind)?;

@@ -15,7 +15,9 @@ pub(crate) fn refused(error: Error) -> PyErr {
     let numbered = Python::attach(|py| {
         let exception = refusal.value(py);
         match error {
-            Error::NonFinite { column, .. } => exception.setattr("column", column),
+            Error::NonFinite { column, .. } | Error::NonFiniteScore { column, .. } => {
+                exception.setattr("column", column)
+            }
             Error::ConstantFunction { column } | Error::NonFiniteFunction { column, .. } => {
                 exception.setattr("function", column)
             }

@@ -13,6 +13,7 @@ mod kernel;
 mod landmarks;
 mod mixture;
 mod samples;
+mod stein;
 mod streamed;
 mod threads;
 mod work;
@@ -34,6 +35,8 @@ mod _native {
     use crate::mixture::{Mixture, Placed};
     #[pymodule_export]
     use crate::samples::Samples;
+    #[pymodule_export]
+    use crate::stein::{SteinPlaced, ksd, stein_place, stein_samples};
     #[pymodule_export]
     use crate::streamed::{
         Gatherer, PassSums, Unmeasured, choose_from_pool, compared_with, evaluate_measured, gathered,

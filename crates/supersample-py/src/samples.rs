@@ -133,7 +133,8 @@ pub(crate) fn options_of(
 impl Samples {
     /// Coordinate differences that the mean embedding still takes.
     pub(crate) fn cost(&self) -> f64 {
-        if self.problem.is_prepared() {
+        // The mean of a Stein kernel is zero.
+        if self.problem.is_prepared() || self.problem.stein().is_some() {
             return 0.0;
         }
         let points = self.problem.points();

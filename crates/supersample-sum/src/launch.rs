@@ -6,8 +6,11 @@
 
 use crate::lanes::Lane;
 use crate::panels::Panels;
-use crate::profile::{Energy, Gaussian, Gaussians, Imq, Laplace, Linear, Manhattan, Matern, Profile};
+use crate::profile::{
+    Energy, Gaussian, Gaussians, Imq, Laplace, Linear, Manhattan, Matern, Profile, SteinSums,
+};
 use crate::shape::Shape;
+use crate::stein::{SteinBase, SteinLayout};
 
 /// Something that depends on the lane: f32 or f64.
 #[derive(Clone, Debug)]
@@ -52,5 +55,18 @@ fn launch_in<T: Lane, K: Task>(kernel: &Shape, panels: &Panels<T>, task: K) -> K
         Shape::Linear => task.run(Linear, panels),
         Shape::Energy => task.run(Energy, panels),
         Shape::Manhattan { .. } => task.run(Manhattan, panels),
+        Shape::Stein(stein) => {
+            let is_gaussian = stein.base == SteinBase::Gaussian;
+            let trace = T::from_f64(stein.trace);
+            match stein.layout {
+                SteinLayout::Isotropic { root } => {
+                    let root = T::from_f64(root);
+                    task.run(SteinSums::<T, false> { is_gaussian, trace, root }, panels)
+                }
+                SteinLayout::Full => {
+                    task.run(SteinSums::<T, true> { is_gaussian, trace, root: T::ONE }, panels)
+                }
+            }
+        }
     }
 }

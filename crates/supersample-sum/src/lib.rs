@@ -29,6 +29,7 @@ mod rows;
 mod schedule;
 mod scores;
 mod shape;
+mod stein;
 mod tally;
 mod tile;
 
@@ -41,4 +42,5 @@ pub use self::panels::Coordinates;
 pub use self::rows::Rows;
 pub use self::scores::{Scores, argmax_by};
 pub use self::shape::{Distance, Shape, add_gradient_into};
+pub use self::stein::{Stein, SteinBase, SteinLayout};
 pub use self::tally::Watch;

@@ -23,7 +23,7 @@ impl Coordinates {
     /// The coordinates for points under a kernel: centred on their mean, because digits spent on a common offset are lost.
     pub fn new(kernel: Shape<'_>, points: Rows<'_>) -> Coordinates {
         let mut centre = vec![0.0; points.dim()];
-        // The linear kernel sees where the origin is.
+        // The linear kernel and the Stein kernels see where the origin is.
         if kernel.distance() != Distance::Dot {
             for row in points.iter() {
                 // Divided before they are summed, so that huge coordinates do not overflow.
@@ -78,7 +78,7 @@ impl Coordinates {
     /// itself adds 2.5e-7. A distance that no kernel dampens has s ≤ 2R in place of s·k(s).
     pub(crate) fn mixed_error(&self, points: Rows<'_>) -> f64 {
         let kernel = &self.kernel;
-        if matches!(kernel, Shape::Linear | Shape::Energy) {
+        if matches!(kernel, Shape::Linear | Shape::Energy | Shape::Stein(_)) {
             return f64::INFINITY; // not bounded, so not safe
         }
         let origin = &self.centre;

@@ -11,12 +11,24 @@ use fearless_simd::prelude::*;
 use crate::lanes::{Lane, Vector, exp2};
 use crate::shape::Shape;
 
+/// The most columns that are accumulated together.
+pub(crate) const MOST_COLUMNS: usize = 3;
+
 /// A kernel as the inner loops see it.
 pub(crate) trait Profile<T: Lane>: Copy + Send + Sync {
+    /// How many columns are accumulated together, at most [`MOST_COLUMNS`]: one, unless points have more than one number in
+    /// each coordinate.
+    const COLUMNS: usize = 1;
     /// What is kept of a pair while its coordinates pass by.
     type Acc<S: Simd>: Accumulator<S>;
-    /// Adds one coordinate, x of one point and y of a vector of points, to the accumulator.
-    fn accumulate<S: Simd>(self, acc: Self::Acc<S>, x: T, y: Vector<S, T>) -> Self::Acc<S>;
+    /// Adds one coordinate, x of one point and y of a vector of points, to the accumulator. Of either the first
+    /// [`COLUMNS`](Self::COLUMNS) numbers count.
+    fn accumulate<S: Simd>(
+        self,
+        acc: Self::Acc<S>,
+        x: [T; MOST_COLUMNS],
+        y: [Vector<S, T>; MOST_COLUMNS],
+    ) -> Self::Acc<S>;
     /// The kernel's value from the accumulator.
     fn value<S: Simd>(self, simd: S, acc: Self::Acc<S>) -> Vector<S, T>;
 }
@@ -55,7 +67,7 @@ pub(crate) fn unit(kernel: &Shape) -> f64 {
         Shape::Matern32 { length } => 3f64.sqrt() * LOG2_E / length,
         Shape::Matern52 { length } => 5f64.sqrt() * LOG2_E / length,
         Shape::Imq { length } | Shape::Manhattan { length } => 1.0 / length,
-        Shape::Linear | Shape::Energy => 1.0,
+        Shape::Linear | Shape::Energy | Shape::Stein(_) => 1.0,
     }
 }
 
@@ -79,7 +91,12 @@ pub(crate) struct Gaussian;
 impl<T: Lane> Profile<T> for Gaussian {
     type Acc<S: Simd> = One<S, T>;
     #[inline(always)]
-    fn accumulate<S: Simd>(self, acc: One<S, T>, x: T, y: Vector<S, T>) -> One<S, T> {
+    fn accumulate<S: Simd>(
+        self,
+        acc: One<S, T>,
+        [x, ..]: [T; MOST_COLUMNS],
+        [y, ..]: [Vector<S, T>; MOST_COLUMNS],
+    ) -> One<S, T> {
         minus_square::<S, T>(acc, x, y)
     }
     #[inline(always)]
@@ -95,7 +112,12 @@ pub(crate) struct Gaussians<'a, T>(pub(crate) &'a [T]);
 impl<T: Lane> Profile<T> for Gaussians<'_, T> {
     type Acc<S: Simd> = One<S, T>;
     #[inline(always)]
-    fn accumulate<S: Simd>(self, acc: One<S, T>, x: T, y: Vector<S, T>) -> One<S, T> {
+    fn accumulate<S: Simd>(
+        self,
+        acc: One<S, T>,
+        [x, ..]: [T; MOST_COLUMNS],
+        [y, ..]: [Vector<S, T>; MOST_COLUMNS],
+    ) -> One<S, T> {
         minus_square::<S, T>(acc, x, y)
     }
     #[inline(always)]
@@ -114,7 +136,12 @@ pub(crate) struct Laplace;
 impl<T: Lane> Profile<T> for Laplace {
     type Acc<S: Simd> = One<S, T>;
     #[inline(always)]
-    fn accumulate<S: Simd>(self, acc: One<S, T>, x: T, y: Vector<S, T>) -> One<S, T> {
+    fn accumulate<S: Simd>(
+        self,
+        acc: One<S, T>,
+        [x, ..]: [T; MOST_COLUMNS],
+        [y, ..]: [Vector<S, T>; MOST_COLUMNS],
+    ) -> One<S, T> {
         One(acc.0 - (y - x).abs())
     }
     #[inline(always)]
@@ -130,7 +157,12 @@ pub(crate) struct Matern<const DEGREE: usize>;
 impl<T: Lane, const DEGREE: usize> Profile<T> for Matern<DEGREE> {
     type Acc<S: Simd> = One<S, T>;
     #[inline(always)]
-    fn accumulate<S: Simd>(self, acc: One<S, T>, x: T, y: Vector<S, T>) -> One<S, T> {
+    fn accumulate<S: Simd>(
+        self,
+        acc: One<S, T>,
+        [x, ..]: [T; MOST_COLUMNS],
+        [y, ..]: [Vector<S, T>; MOST_COLUMNS],
+    ) -> One<S, T> {
         minus_square::<S, T>(acc, x, y)
     }
     #[inline(always)]
@@ -159,7 +191,12 @@ pub(crate) struct Imq;
 impl<T: Lane> Profile<T> for Imq {
     type Acc<S: Simd> = One<S, T>;
     #[inline(always)]
-    fn accumulate<S: Simd>(self, acc: One<S, T>, x: T, y: Vector<S, T>) -> One<S, T> {
+    fn accumulate<S: Simd>(
+        self,
+        acc: One<S, T>,
+        [x, ..]: [T; MOST_COLUMNS],
+        [y, ..]: [Vector<S, T>; MOST_COLUMNS],
+    ) -> One<S, T> {
         minus_square::<S, T>(acc, x, y)
     }
     #[inline(always)]
@@ -175,7 +212,12 @@ pub(crate) struct Linear;
 impl<T: Lane> Profile<T> for Linear {
     type Acc<S: Simd> = One<S, T>;
     #[inline(always)]
-    fn accumulate<S: Simd>(self, acc: One<S, T>, x: T, y: Vector<S, T>) -> One<S, T> {
+    fn accumulate<S: Simd>(
+        self,
+        acc: One<S, T>,
+        [x, ..]: [T; MOST_COLUMNS],
+        [y, ..]: [Vector<S, T>; MOST_COLUMNS],
+    ) -> One<S, T> {
         One(y.mul_add(Vector::<S, T>::splat(y.token(), x), acc.0))
     }
     #[inline(always)]
@@ -190,7 +232,12 @@ pub(crate) struct Energy;
 impl<T: Lane> Profile<T> for Energy {
     type Acc<S: Simd> = One<S, T>;
     #[inline(always)]
-    fn accumulate<S: Simd>(self, acc: One<S, T>, x: T, y: Vector<S, T>) -> One<S, T> {
+    fn accumulate<S: Simd>(
+        self,
+        acc: One<S, T>,
+        [x, ..]: [T; MOST_COLUMNS],
+        [y, ..]: [Vector<S, T>; MOST_COLUMNS],
+    ) -> One<S, T> {
         minus_square::<S, T>(acc, x, y)
     }
     #[inline(always)]
@@ -205,11 +252,95 @@ pub(crate) struct Manhattan;
 impl<T: Lane> Profile<T> for Manhattan {
     type Acc<S: Simd> = One<S, T>;
     #[inline(always)]
-    fn accumulate<S: Simd>(self, acc: One<S, T>, x: T, y: Vector<S, T>) -> One<S, T> {
+    fn accumulate<S: Simd>(
+        self,
+        acc: One<S, T>,
+        [x, ..]: [T; MOST_COLUMNS],
+        [y, ..]: [Vector<S, T>; MOST_COLUMNS],
+    ) -> One<S, T> {
         One(acc.0 - (y - x).abs())
     }
     #[inline(always)]
     fn value<S: Simd>(self, _: S, acc: One<S, T>) -> Vector<S, T> {
         acc.0
+    }
+}
+
+/// The sums of a Stein kernel (`stein.rs`), those of u and of steep with a minus sign.
+#[derive(Clone, Copy)]
+pub(crate) struct Four<S: Simd, T: Lane> {
+    minus_u: Vector<S, T>,
+    minus_steep: Vector<S, T>,
+    cross: Vector<S, T>,
+    dot: Vector<S, T>,
+}
+
+impl<S: Simd, T: Lane> Accumulator<S> for Four<S, T> {
+    #[inline(always)]
+    fn zero(simd: S) -> Self {
+        let zero = Vector::<S, T>::splat(simd, T::ZERO);
+        Four { minus_u: zero, minus_steep: zero, cross: zero, dot: zero }
+    }
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        Four {
+            minus_u: self.minus_u + other.minus_u,
+            minus_steep: self.minus_steep + other.minus_steep,
+            cross: self.cross + other.cross,
+            dot: self.dot + other.dot,
+        }
+    }
+}
+
+/// A Stein kernel, of points whose v is a multiple of z or is packed beside it (`FULL`). Which base it has is asked at
+/// each value, because a loop for each would be compiled twice as long and run no faster.
+#[derive(Clone, Copy)]
+pub(crate) struct SteinSums<T, const FULL: bool> {
+    pub(crate) is_gaussian: bool,
+    pub(crate) trace: T,
+    /// v = root·z, where v is not packed.
+    pub(crate) root: T,
+}
+
+impl<T: Lane, const FULL: bool> Profile<T> for SteinSums<T, FULL> {
+    const COLUMNS: usize = if FULL { 3 } else { 2 };
+    type Acc<S: Simd> = Four<S, T>;
+    #[inline(always)]
+    fn accumulate<S: Simd>(
+        self,
+        acc: Four<S, T>,
+        x: [T; MOST_COLUMNS],
+        y: [Vector<S, T>; MOST_COLUMNS],
+    ) -> Four<S, T> {
+        let last = Self::COLUMNS - 1;
+        let (z, s) = (y[0] - x[0], y[last] - x[last]);
+        let dot = y[last].mul_add(Vector::<S, T>::splat(s.token(), x[last]), acc.dot);
+        let minus_u = z.mul_add(-z, acc.minus_u);
+        if FULL {
+            let v = y[1] - x[1];
+            let minus_steep = v.mul_add(-v, acc.minus_steep);
+            Four { minus_u, minus_steep, cross: v.mul_add(s, acc.cross), dot }
+        } else {
+            Four { minus_u, cross: z.mul_add(s, acc.cross), dot, ..acc }
+        }
+    }
+    #[inline(always)]
+    fn value<S: Simd>(self, simd: S, acc: Four<S, T>) -> Vector<S, T> {
+        let Four { minus_u, minus_steep, cross, dot } = acc;
+        let (minus_steep, cross) = match FULL {
+            true => (minus_steep, cross),
+            false => (minus_u * (self.root * self.root), cross * self.root),
+        };
+        let sloped = cross + Vector::<S, T>::splat(simd, self.trace);
+        if self.is_gaussian {
+            let phi = exp2::<S, T>(simd, minus_u * T::from_f64(LOG2_E / 2.0));
+            return phi * (dot + sloped + minus_steep);
+        }
+        let one = Vector::<S, T>::splat(simd, T::ONE);
+        let square = one / (one - minus_u);
+        // φ·(dot + φ²·(sloped − 3φ²·steep))
+        let three = Vector::<S, T>::splat(simd, T::from_f64(3.0));
+        let inner = (minus_steep * square).mul_add(three, sloped);
+        square.sqrt() * inner.mul_add(square, dot)
     }
 }

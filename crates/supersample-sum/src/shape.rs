@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::stein::Stein;
+
 const SQRT_3: f64 = 1.732_050_807_568_877_2;
 const SQRT_5: f64 = 2.236_067_977_499_79;
 
@@ -52,6 +54,8 @@ pub enum Shape<'a> {
         /// ℓ
         length: f64,
     },
+    /// A Stein kernel, whose rows hold points and their scores.
+    Stein(Stein),
 }
 
 /// What a kernel is a function of.
@@ -92,32 +96,41 @@ impl Shape<'_> {
             Shape::Linear => Shape::Linear,
             Shape::Energy => Shape::Energy,
             Shape::Manhattan { length } => Shape::Manhattan { length },
+            Shape::Stein(stein) => Shape::Stein(stein),
         }
     }
 
-    /// The distance this kernel is a function of.
+    /// The distance this kernel is a function of. A Stein kernel is one of several sums, and one of these is a product that
+    /// sees where the origin is.
     pub fn distance(&self) -> Distance {
         match self {
             Shape::Laplace { .. } | Shape::Manhattan { .. } => Distance::Manhattan,
-            Shape::Linear => Distance::Dot,
+            Shape::Linear | Shape::Stein(_) => Distance::Dot,
             _ => Distance::SquaredEuclidean,
         }
     }
 
     /// k(x, y). Costs d.
     pub fn value(&self, x: &[f64], y: &[f64]) -> f64 {
+        if let Shape::Stein(stein) = self {
+            return stein.value(x, y);
+        }
         self.profile(self.distance().between(x, y))
     }
 
     /// k(x, x).
     pub fn diagonal(&self, x: &[f64]) -> f64 {
+        if let Shape::Stein(stein) = self {
+            return stein.diagonal(x);
+        }
         self.constant_diagonal().unwrap_or_else(|| Distance::Dot.between(x, x))
     }
 
-    /// k(x, x), where it is the same for every x: 0 for distances with a minus sign, 1 for all others but the linear kernel.
+    /// k(x, x), where it is the same for every x: 0 for distances with a minus sign, 1 for all others but the linear
+    /// and the Stein kernels.
     pub fn constant_diagonal(&self) -> Option<f64> {
         match self {
-            Shape::Linear => None,
+            Shape::Linear | Shape::Stein(_) => None,
             Shape::Energy | Shape::Manhattan { .. } => Some(0.0),
             _ => Some(1.0),
         }
@@ -125,6 +138,9 @@ impl Shape<'_> {
 
     /// Adds `scale`·∇ₓk(x, y) to `gradient` and returns k(x, y). Costs d.
     pub fn add_gradient(&self, x: &[f64], y: &[f64], scale: f64, gradient: &mut [f64]) -> f64 {
+        if let Shape::Stein(stein) = self {
+            return stein.add_gradient(x, y, scale, gradient);
+        }
         let (value, slope) = self.profile_and_slope(self.distance().between(x, y));
         let slope = scale * slope;
         let coordinates = gradient.iter_mut().zip(x.iter().zip(y));
@@ -142,6 +158,9 @@ impl Shape<'_> {
     }
 
     /// The kernel as a function of its [`Distance`].
+    ///
+    /// # Panics
+    /// For a Stein kernel, which is a function of more.
     pub fn profile(&self, s: f64) -> f64 {
         match self {
             Shape::Gaussian { length } => (-0.5 * s / (length * length)).exp(),
@@ -162,6 +181,7 @@ impl Shape<'_> {
             Shape::Linear => s,
             Shape::Energy => -s.sqrt(),
             Shape::Manhattan { length } => -s / length,
+            Shape::Stein(_) => unreachable!("a Stein kernel has no profile"),
         }
     }
 
@@ -191,6 +211,7 @@ impl Shape<'_> {
             Shape::Linear => 1.0,
             Shape::Energy => -0.5 / s.sqrt(),
             Shape::Manhattan { length } => -1.0 / length,
+            Shape::Stein(_) => unreachable!("a Stein kernel has no profile"),
         };
         (value, slope)
     }

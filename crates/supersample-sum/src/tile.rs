@@ -11,7 +11,7 @@ use fearless_simd::prelude::*;
 
 use crate::lanes::{Lane, Vector};
 use crate::panels::{COORDINATE_BLOCK, WIDTH};
-use crate::profile::{Accumulator, Profile};
+use crate::profile::{Accumulator, MOST_COLUMNS, Profile};
 
 /// Columns of a tile at most.
 pub(crate) const TILE: usize = 512;
@@ -35,8 +35,9 @@ pub(crate) fn tile<S: Simd, T: Lane, P: Profile<T>, const WEIGHTED: bool>(
     row_sums: &mut [f64],
     column_sums: Option<&mut [f64]>,
 ) {
-    // Sixteen rows fill the 32 registers of AVX-512 with their distances and sums; elsewhere there are 16 registers.
-    if size_of::<Vector<S, T>>() == 64 {
+    // Sixteen rows fill the 32 registers of AVX-512 with their distances and sums; elsewhere there are 16 registers, and
+    // kernels of several columns keep several sums a row.
+    if size_of::<Vector<S, T>>() == 64 && P::COLUMNS == 1 {
         match column_sums {
             Some(sums) => {
                 both_sides::<S, T, P, 16, WEIGHTED>(simd, profile, dim, rows, columns, row_sums, sums)
@@ -164,28 +165,57 @@ fn distances<S: Simd, T: Lane, P: Profile<T>, const R: usize>(
     macro_rules! block {
         ($rows:expr, $columns:expr) => {{
             let mut sums = [zero; R];
-            for (x, y) in $rows.chunks_exact(WIDTH).zip($columns.chunks_exact(WIDTH)) {
-                let y = Vector::<S, T>::from_slice(simd, &y[lane..lane + Vector::<S, T>::LEN]);
-                let x = &x[first..first + R];
+            let together = WIDTH * P::COLUMNS;
+            for (x, y) in $rows.chunks_exact(together).zip($columns.chunks_exact(together)) {
+                let y = vectors::<S, T, P>(simd, y, lane);
+                let mut columns = [&x[..0]; MOST_COLUMNS];
+                for c in 0..P::COLUMNS {
+                    columns[c] = &x[c * WIDTH + first..c * WIDTH + first + R];
+                }
                 for r in 0..R {
-                    sums[r] = profile.accumulate(sums[r], x[r], y);
+                    let mut x = [T::ZERO; MOST_COLUMNS];
+                    for c in 0..P::COLUMNS {
+                        x[c] = columns[c][r];
+                    }
+                    sums[r] = profile.accumulate(sums[r], x, y);
                 }
             }
             sums
         }};
     }
-    const NUMBERS: usize = COORDINATE_BLOCK * WIDTH;
-    if rows.len() <= NUMBERS {
+    let numbers = block_columns::<T, P>() * WIDTH;
+    if rows.len() <= numbers {
         return block!(rows, columns);
     }
     let mut sums = [zero; R];
-    for (rows, columns) in rows.chunks(NUMBERS).zip(columns.chunks(NUMBERS)) {
+    for (rows, columns) in rows.chunks(numbers).zip(columns.chunks(numbers)) {
         let partial = block!(rows, columns);
         for r in 0..R {
             sums[r] = sums[r].plus(partial[r]);
         }
     }
     sums
+}
+
+/// Columns summed in one go: whole coordinates.
+#[inline(always)]
+fn block_columns<T: Lane, P: Profile<T>>() -> usize {
+    COORDINATE_BLOCK / P::COLUMNS * P::COLUMNS
+}
+
+/// One coordinate of a vector of points.
+#[inline(always)]
+fn vectors<S: Simd, T: Lane, P: Profile<T>>(
+    simd: S,
+    columns: &[T],
+    lane: usize,
+) -> [Vector<S, T>; MOST_COLUMNS] {
+    let mut vectors = [Vector::<S, T>::splat(simd, T::ZERO); MOST_COLUMNS];
+    for c in 0..P::COLUMNS {
+        let at = c * WIDTH + lane;
+        vectors[c] = Vector::<S, T>::from_slice(simd, &columns[at..at + Vector::<S, T>::LEN]);
+    }
+    vectors
 }
 
 /// One kernel row: adds `weight`·k(xᵢ, y) to `sums[i]` for the points x of the panels.
@@ -242,11 +272,12 @@ fn panel_values<S: Simd, T: Lane, P: Profile<T>>(simd: S, profile: P, panel: &[T
     let lanes = Vector::<S, T>::LEN;
     let mut values = [T::ZERO; WIDTH];
     for lane in (0..WIDTH).step_by(lanes) {
-        let distance = if y.len() <= COORDINATE_BLOCK {
+        let block = block_columns::<T, P>();
+        let distance = if y.len() <= block {
             block_distance::<S, T, P>(simd, profile, panel, y, lane)
         } else {
             let mut sum = P::Acc::<S>::zero(simd);
-            for (x, y) in panel.chunks(COORDINATE_BLOCK * WIDTH).zip(y.chunks(COORDINATE_BLOCK)) {
+            for (x, y) in panel.chunks(block * WIDTH).zip(y.chunks(block)) {
                 sum = sum.plus(block_distance::<S, T, P>(simd, profile, x, y, lane));
             }
             sum
@@ -267,9 +298,10 @@ fn block_distance<S: Simd, T: Lane, P: Profile<T>>(
     lane: usize,
 ) -> P::Acc<S> {
     let mut sum = P::Acc::<S>::zero(simd);
-    for (x, &y) in panel.as_chunks::<WIDTH>().0.iter().zip(y) {
-        let x = Vector::<S, T>::from_slice(simd, &x[lane..lane + Vector::<S, T>::LEN]);
-        sum = profile.accumulate(sum, y, x);
+    for (x, y) in panel.chunks_exact(WIDTH * P::COLUMNS).zip(y.chunks_exact(P::COLUMNS)) {
+        let mut one = [T::ZERO; MOST_COLUMNS];
+        one[..P::COLUMNS].copy_from_slice(&y[..P::COLUMNS]);
+        sum = profile.accumulate(sum, one, vectors::<S, T, P>(simd, x, lane));
     }
     sum
 }

@@ -23,7 +23,7 @@ pub enum Error {
         most: usize,
     },
     /// A scale was asked for by a word that names none.
-    #[error("'{name}' is not a scale; choose none, sd, mad or pca")]
+    #[error("'{name}' is not a scale; choose none, sd, mad, aad or pca")]
     UnknownScale {
         /// The word as given.
         name: String,
@@ -200,6 +200,46 @@ pub enum Error {
         found: usize,
         /// How many are needed.
         expected: usize,
+    },
+    /// A score is NaN or infinite. Row and column count from 0.
+    #[error(
+        "the score of row {row}, column {column} is {value}; every score must be a finite number, so drop the row or look at the density there"
+    )]
+    NonFiniteScore {
+        /// The row, from 0.
+        row: usize,
+        /// The column, from 0.
+        column: usize,
+        /// The offending value.
+        value: f64,
+    },
+    /// Something was asked for that has no meaning where scores say what is to be matched.
+    #[error("{what} and scores do not go together; {advice}")]
+    NotWithScores {
+        /// What was asked for.
+        what: &'static str,
+        /// What to do.
+        advice: &'static str,
+    },
+    /// Points of a density that is known by its scores were given without theirs, or scores where there is no such density.
+    #[error("{what}; {advice}")]
+    Scores {
+        /// What is wrong.
+        what: &'static str,
+        /// What to do.
+        advice: &'static str,
+    },
+    /// The base of a Stein kernel cannot be preconditioned so.
+    #[error("no preconditioner: {reason}; take the identity, or other points")]
+    NoPreconditioner {
+        /// Why not.
+        reason: &'static str,
+    },
+    /// A preconditioner was asked for by a word that names none.
+    #[error("'{name}' is not a preconditioner; choose identity, median, scaled-median or covariance")]
+    UnknownPreconditioner {
+        /// The word as given.
+        name: String,
     },
     /// Something was asked for that works without parts only.
     #[error(

@@ -19,6 +19,7 @@ mod space;
 
 use std::sync::Arc;
 
+use crate::embedding::as_stein;
 use crate::expansion::expect_same_kernel;
 use crate::ledger::Ledger;
 use crate::pool::{Evaluated, PoolScores};
@@ -131,6 +132,12 @@ impl Herder {
             Domain::Pool(points) => Ok(Herder::over(Pool::shared(mu, points)?)),
             Domain::Ascent { starts, options } => {
                 starts.expect_dim("the starts of the ascent", "the target", mu.dim())?;
+                if as_stein(&*mu).is_some_and(|stein| !stein.has_space()) {
+                    return Err(Error::Scores {
+                        what: "points may not lie anywhere where the score is known at the rows alone",
+                        advice: "give the score as a function",
+                    });
+                }
                 options.check()?;
                 Ok(Herder { ascent: Some(options), ..Herder::over(Pool::shared(mu, starts)?) })
             }

@@ -6,7 +6,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 pub(crate) use supersample_sum::Distance;
-use supersample_sum::Shape;
+pub use supersample_sum::SteinBase;
+use supersample_sum::{Shape, Stein};
 
 use crate::{Error, Points, Result};
 
@@ -26,8 +27,9 @@ use crate::{Error, Points, Result};
 /// | `imq(ℓ)` | (1+r²/ℓ²)^(−1/2) | 0 |
 /// | `linear` | x·y | y |
 /// | `energy` | −r | none; 0 is returned |
+/// | `stein-imq`, `stein-gaussian` | a Stein kernel of rows that hold points and scores, made by a [`SteinTarget`](crate::SteinTarget) alone | s(y) in the scores |
 ///
-/// k(x, x) = 1 for all but `linear`, and 0 for `energy`. A sum of Gaussians is divided by their number to keep that so: it picks the
+/// k(x, x) = 1 for all but `linear` and the Stein kernels, and 0 for `energy`. A sum of Gaussians is divided by their number to keep that so: it picks the
 /// same points as the plain sum.
 ///
 /// `energy` has no bandwidth and sees differences at every scale, far tails included; its MMD is the energy distance, and
@@ -96,6 +98,19 @@ pub enum Kernel {
     Linear,
     /// −r
     Energy,
+    /// A kernel whose mean under a density is zero, of rows that hold points and scores.
+    Stein(SteinKernel),
+}
+
+/// A Stein kernel with its numbers, for rows that a [`SteinTarget`](crate::SteinTarget) has made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SteinKernel(pub(crate) Stein);
+
+impl SteinKernel {
+    /// The kernel that it is made of.
+    pub fn base(&self) -> SteinBase {
+        self.0.base
+    }
 }
 
 impl Kernel {
@@ -151,7 +166,12 @@ impl Kernel {
         Kernel::Energy
     }
 
-    /// The names a kernel can have, in the order of the table above.
+    /// The Stein kernel of rows with these numbers.
+    pub(crate) fn stein(stein: Stein) -> Kernel {
+        Kernel::Stein(SteinKernel(stein))
+    }
+
+    /// The names a kernel can be asked for by, in the order of the table above.
     pub const NAMES: [&'static str; 8] =
         ["gaussian", "laplace", "matern12", "matern32", "matern52", "imq", "linear", "energy"];
 
@@ -194,10 +214,14 @@ impl Kernel {
             Kernel::Imq { .. } => "imq",
             Kernel::Linear => "linear",
             Kernel::Energy => "energy",
+            Kernel::Stein(kernel) => match kernel.base() {
+                SteinBase::Imq => "stein-imq",
+                SteinBase::Gaussian => "stein-gaussian",
+            },
         }
     }
 
-    /// The bandwidths: one for most kernels, several for a sum of Gaussians, none for the linear and the energy kernel.
+    /// The bandwidths: one for most kernels, several for a sum of Gaussians, none for the linear, energy and Stein kernels.
     pub fn bandwidths(&self) -> &[f64] {
         match self {
             Kernel::Gaussian { bandwidth }
@@ -207,7 +231,7 @@ impl Kernel {
             | Kernel::Matern52 { bandwidth }
             | Kernel::Imq { bandwidth } => std::slice::from_ref(bandwidth),
             Kernel::Gaussians { bandwidths } => bandwidths,
-            Kernel::Linear | Kernel::Energy => &[],
+            Kernel::Linear | Kernel::Energy | Kernel::Stein(_) => &[],
         }
     }
 
@@ -216,7 +240,7 @@ impl Kernel {
         self.shape().value(x, y)
     }
 
-    /// k(x, x): 1 for every kernel but the linear one and `energy`, whose is 0.
+    /// k(x, x): 1 for every kernel but the linear one, the Stein kernels and `energy`, whose is 0.
     pub fn diagonal(&self, x: &[f64]) -> f64 {
         self.shape().diagonal(x)
     }
@@ -253,6 +277,7 @@ impl Kernel {
             Kernel::Imq { bandwidth } => Shape::Imq { length: bandwidth },
             Kernel::Linear => Shape::Linear,
             Kernel::Energy => Shape::Energy,
+            Kernel::Stein(ref kernel) => Shape::Stein(kernel.0),
         }
     }
 }

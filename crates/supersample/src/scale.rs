@@ -34,6 +34,8 @@ pub enum Scale {
     /// unmoved by a few wild values. A column of which more than half of the weight has one value has no such
     /// deviation and is scaled as by [`Sd`](Self::Sd).
     Mad,
+    /// To a mean of 0 and a mean absolute deviation from it of 1, as Stein thinning is used to.
+    Aad,
     /// Centred, rotated and scaled until all columns are uncorrelated and of unit variance, as the paper does in its
     /// section 4.2; directions without spread are dropped.
     Pca,
@@ -41,14 +43,15 @@ pub enum Scale {
 
 impl Scale {
     /// All of them, plainest first.
-    pub const ALL: [Scale; 4] = [Scale::None, Scale::Sd, Scale::Mad, Scale::Pca];
+    pub const ALL: [Scale; 5] = [Scale::None, Scale::Sd, Scale::Mad, Scale::Aad, Scale::Pca];
 
-    /// The word for it: none, sd, mad or pca.
+    /// The word for it: none, sd, mad, aad or pca.
     pub fn name(self) -> &'static str {
         match self {
             Scale::None => "none",
             Scale::Sd => "sd",
             Scale::Mad => "mad",
+            Scale::Aad => "aad",
             Scale::Pca => "pca",
         }
     }
@@ -118,7 +121,9 @@ impl Scaling {
                         scaling.without_mad.push(j);
                     }
                     let Moments { mean, sd } = robust.flatten().unwrap_or(moments);
-                    (scaling.centre[j], scaling.unit[j]) = (mean, sd);
+                    let deviation =
+                        (scale == Scale::Aad).then(|| mean_deviation(values, dim, j, mean, shares));
+                    (scaling.centre[j], scaling.unit[j]) = (mean, deviation.unwrap_or(sd));
                 }
                 None => {
                     scaling.centre[j] = values[j];
@@ -176,6 +181,11 @@ impl Scaling {
         self.directions.as_ref().map_or(self.dim, Vec::len)
     }
 
+    /// What each column is divided by; `None` where columns are mixed.
+    pub fn units(&self) -> Option<&[f64]> {
+        self.directions.is_none().then_some(&self.unit)
+    }
+
     /// The columns that have no spread, which scaling sets to 0.
     pub fn constant(&self) -> &[usize] {
         &self.constant
@@ -208,6 +218,36 @@ impl Scaling {
                         .iter()
                         .map(|axis| axis.iter().zip(&row_scaled).map(|(a, x)| a * x).sum::<f64>()),
                 ),
+            }
+        }
+        scaled
+    }
+
+    /// Scores of rows like those it was fitted to, as they are after scaling: where x ↦ Ax, s ↦ A⁻ᵀs. Directions that are
+    /// dropped take their part of the score with them.
+    ///
+    /// ```
+    /// use supersample::scale::{Scale, Scaling};
+    /// let rows = [1.0, 100.0, 3.0, 500.0];
+    /// let scaling = Scaling::fit(Scale::Sd, &rows, 2, None)?;
+    /// assert_eq!(scaling.apply_to_scores(&[0.5, 0.01, -0.5, 0.0]), [0.5, 2.0, -0.5, 0.0]); // times 1 and 200
+    /// # Ok::<(), supersample::Error>(())
+    /// ```
+    pub fn apply_to_scores(&self, scores: &[f64]) -> Vec<f64> {
+        let mut scaled = Vec::with_capacity(scores.len() / self.dim * self.out_dim());
+        let mut row_scaled = vec![0.0; self.dim];
+        for row in scores.chunks_exact(self.dim) {
+            for ((scaled, s), unit) in row_scaled.iter_mut().zip(row).zip(&self.unit) {
+                *scaled = s * unit;
+            }
+            match &self.directions {
+                None => scaled.extend_from_slice(&row_scaled),
+                // An axis is a unit vector over a standard deviation; here it is to be one times it.
+                Some(directions) => scaled.extend(directions.iter().map(|axis| {
+                    let square: f64 = axis.iter().map(|a| a * a).sum();
+                    let along: f64 = axis.iter().zip(&row_scaled).map(|(a, s)| a * s).sum();
+                    if square > 0.0 { along / square } else { 0.0 }
+                })),
             }
         }
         scaled
@@ -280,6 +320,14 @@ impl Moments {
     }
 }
 
+/// The mean absolute deviation from the mean of column `j`, which is not constant.
+fn mean_deviation(values: &[f64], dim: usize, j: usize, mean: f64, shares: Option<&[f64]>) -> f64 {
+    let rows = values.len() / dim;
+    let share = |i: usize| shares.map_or(1.0 / rows as f64, |shares| shares[i]);
+    // Halved first, so that the difference of two huge numbers of opposite sign stays finite.
+    (0..rows).map(|i| (values[i * dim + j] * 0.5 - mean * 0.5).abs() * share(i)).sum::<f64>() * 2.0
+}
+
 /// Median and median absolute deviation in place of mean and sd; `None` where the deviation is 0.
 fn robust_moments(values: &[f64], dim: usize, j: usize, shares: Option<&[f64]>) -> Option<Moments> {
     let column = || values.iter().skip(j).step_by(dim).copied();
@@ -296,6 +344,33 @@ mod tests {
 
     fn sd_scaled(values: &[f64], dim: usize) -> Vec<f64> {
         Scaling::fit(Scale::Sd, values, dim, None).unwrap().apply(values)
+    }
+
+    #[test]
+    fn the_mean_absolute_deviation_is_worked_by_hand() {
+        let values = [0.0, 1.0, 5.0]; // mean 2, deviations 2, 1, 3
+        let scaling = Scaling::fit(Scale::Aad, &values, 1, None).unwrap();
+        assert_eq!(scaling.apply(&values), [-1.0, -0.5, 1.5]);
+        let weighted = Scaling::fit(Scale::Aad, &values, 1, Some(&[1.0, 2.0, 1.0])).unwrap();
+        let scaled = weighted.apply(&values); // mean 7/4, deviations 7/4, 3/4, 13/4 weigh 1, 2, 1: 13/8
+        assert!((scaled[0] + 14.0 / 13.0).abs() < 1e-15 && (scaled[2] - 2.0).abs() < 1e-15, "{scaled:?}");
+    }
+
+    /// s·dx is what a step dx changes log p by, in any coordinates.
+    #[test]
+    fn scores_follow_every_scale() {
+        let values: Vec<f64> = (0..90).map(|i| (f64::from(i) * 0.7).sin() + f64::from(i % 3) * 3.0).collect();
+        let step = [0.3, -0.2, 0.5];
+        let score = [1.5, 0.7, -2.0];
+        let want: f64 = step.iter().zip(&score).map(|(a, b)| a * b).sum();
+        for scale in Scale::ALL {
+            let scaling = Scaling::fit(scale, &values, 3, None).unwrap();
+            let moved: Vec<f64> = values[..3].iter().zip(&step).map(|(x, d)| x + d).collect();
+            let (from, to) = (scaling.apply(&values[..3]), scaling.apply(&moved));
+            let scores = scaling.apply_to_scores(&score);
+            let got: f64 = from.iter().zip(&to).zip(&scores).map(|((a, b), s)| (b - a) * s).sum();
+            assert!((got - want).abs() < 1e-12, "{scale:?}: {got} {want}");
+        }
     }
 
     #[test]

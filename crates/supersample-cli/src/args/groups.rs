@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
-use supersample::Kernel;
+use supersample::scale::Scale;
 use supersample::task::EmbeddingChoice;
+use supersample::{Kernel, Preconditioner};
 use supersample_io::{Format, Shape};
 
 use super::lists::{NameList, QuotaList};
@@ -122,15 +123,15 @@ pub(crate) struct BalanceArgs {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Distances")]
 pub(crate) struct KernelArgs {
-    /// Columns to unit sd (sd), robustly (mad), uncorrelated too (pca), as is (none)
-    #[arg(long, value_name = "SCALE", default_value = "sd", hide_possible_values = true,
-          value_parser = PossibleValuesParser::new(["sd", "mad", "pca", "none"]))]
-    pub(crate) scale: String,
+    /// Columns to unit sd (sd), robustly (mad), to unit mean deviation (aad), uncorrelated too (pca), as is (none) [default: sd]
+    #[arg(long, value_name = "SCALE", hide_possible_values = true,
+          value_parser = PossibleValuesParser::new(Scale::ALL.map(Scale::name)))]
+    pub(crate) scale: Option<String>,
 
-    /// gaussian, laplace, matern12, matern32, matern52, imq, linear or energy
-    #[arg(long, value_name = "NAME", default_value = "gaussian", hide_possible_values = true,
+    /// gaussian, laplace, matern12, matern32, matern52, imq, linear or energy [default: gaussian]
+    #[arg(long, value_name = "NAME", hide_possible_values = true,
           value_parser = PossibleValuesParser::new(Kernel::NAMES))]
-    pub(crate) kernel: String,
+    pub(crate) kernel: Option<String>,
 
     /// The kernel's length: a number, or the median distance [default: median]
     #[arg(long, value_name = "median|NUM", allow_negative_numbers = true)]
@@ -139,6 +140,23 @@ pub(crate) struct KernelArgs {
     /// Single where that is safe (mixed), or double throughout (double)
     #[arg(long, value_enum, default_value_t = PrecisionArg::Mixed, hide_possible_values = true)]
     pub(crate) precision: PrecisionArg,
+}
+
+#[derive(clap::Args)]
+#[command(next_help_heading = "A density in place of the rows")]
+pub(crate) struct ScoreArgs {
+    /// Match the density whose scores (gradients of its log) this file has, a row for each row of the draws
+    #[arg(long, value_name = "FILE", conflicts_with = "score_prefix")]
+    pub(crate) scores: Option<PathBuf>,
+
+    /// Its scores are columns of the draws: this and the name of the parameter, as g_ in CmdStan's diagnostic files
+    #[arg(long, value_name = "PREFIX")]
+    pub(crate) score_prefix: Option<String>,
+
+    /// Distances of its kernel (imq or gaussian): identity, median, scaled-median or covariance [default: identity]
+    #[arg(long, value_name = "NAME", hide_possible_values = true,
+          value_parser = PossibleValuesParser::new(Preconditioner::NAMES))]
+    pub(crate) preconditioner: Option<String>,
 }
 
 #[derive(clap::Args)]
@@ -223,6 +241,8 @@ pub(crate) struct RunArgs {
 pub(crate) struct CommonArgs {
     #[command(flatten)]
     pub(crate) matched: MatchArgs,
+    #[command(flatten)]
+    pub(crate) scores: ScoreArgs,
     #[command(flatten)]
     pub(crate) kernel: KernelArgs,
     #[command(flatten)]

@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use anyhow::{Result, ensure};
 use supersample::Precision;
 use supersample::scale::Scale;
-use supersample::task::{EmbeddingChoice, KernelChoice};
+use supersample::task::{EmbeddingChoice, KernelChoice, STEIN_SCALE};
 use supersample_io::{Format, Reading, Selection, Shape};
 
 use super::kernel::kernel_choice;
 use super::matched::{Functions, Matched};
-use crate::args::{EmbeddingArgs, KernelArgs, MatchArgs, NameList, PrecisionArg, ReadingArgs};
+use super::scores::{ScoreSource, Scores};
+use crate::args::{EmbeddingArgs, KernelArgs, MatchArgs, NameList, PrecisionArg, ReadingArgs, ScoreArgs};
 
 /// The draws, how they are read and how their distances are taken.
 #[derive(Debug)]
@@ -25,6 +26,8 @@ pub(crate) struct DrawsPlan {
     pub(crate) weights: WeightsPlan,
     pub(crate) functions: Functions,
     pub(crate) matched: Matched,
+    /// The scores of the density that is matched in place of the rows.
+    pub(crate) scores: Option<Scores>,
     pub(crate) scale: Scale,
     pub(crate) kernel: KernelChoice,
     pub(crate) precision: Precision,
@@ -53,11 +56,22 @@ impl DrawsPlan {
         files: Vec<PathBuf>,
         reading: ReadingArgs,
         kernel: KernelArgs,
+        scores: Option<ScoreArgs>,
         max_memory: Option<u64>,
         per: Option<String>,
     ) -> Result<DrawsPlan> {
+        let scores = match scores {
+            Some(args) => Scores::new(args, &kernel)?,
+            None => None,
+        };
         let functions_file = reading.functions_file;
-        let stdins = files.iter().chain(&functions_file).filter(|file| file.as_os_str() == "-").count();
+        let score_file = scores.as_ref().and_then(Scores::file);
+        let stdins = files
+            .iter()
+            .chain(&functions_file)
+            .chain(score_file)
+            .filter(|file| file.as_os_str() == "-")
+            .count();
         ensure!(stdins <= 1, "- stands for stdin, which can be read only once");
         // A flag given twice is one longer list.
         let joined = |lists: Option<Vec<NameList>>| {
@@ -70,6 +84,30 @@ impl DrawsPlan {
             (Some(name), _) => WeightsPlan::Column(name),
             (None, Some(name)) => WeightsPlan::LogColumn(name),
             (None, None) => WeightsPlan::Equal,
+        };
+        if scores.is_some() {
+            ensure!(
+                weights == WeightsPlan::Equal,
+                "weights of the rows and scores do not go together: the density weighs for itself; leave --weight-column and \
+                 --log-weight-column out"
+            );
+            ensure!(
+                !functions.are_asked_for(),
+                "functions and scores do not go together: means would be those of the rows, faults and all; leave them out"
+            );
+        }
+        let scale = match (&kernel.scale, &scores) {
+            (Some(name), _) => Scale::named(name)?,
+            (None, Some(_)) => STEIN_SCALE,
+            (None, None) => Scale::default(),
+        };
+        let kernel_plan = match &scores {
+            // The bandwidth is that of the preconditioner.
+            Some(_) => KernelChoice::default(),
+            None => {
+                let name = kernel.kernel.unwrap_or_else(|| "gaussian".to_string());
+                kernel_choice(name, kernel.bandwidth.as_deref())?
+            }
         };
         let format = reading.format.map(|name| name.parse().expect("clap has checked the name"));
         if let (Some(format), true) = (format, reading.separator.is_some()) {
@@ -86,8 +124,9 @@ impl DrawsPlan {
             weights,
             functions,
             matched: Matched::plain(),
-            scale: Scale::named(&kernel.scale)?,
-            kernel: kernel_choice(kernel.kernel, kernel.bandwidth.as_deref())?,
+            scores,
+            scale,
+            kernel: kernel_plan,
             precision: match kernel.precision {
                 PrecisionArg::Mixed => Precision::Mixed,
                 PrecisionArg::Double => Precision::Double,
@@ -105,6 +144,10 @@ impl DrawsPlan {
     pub(super) fn embedded(self, args: EmbeddingArgs, seed: u64, chosen: Option<usize>) -> Result<DrawsPlan> {
         let EmbeddingArgs { embedding, landmarks } = args;
         let embedding = EmbeddingChoice::named(&embedding)?;
+        ensure!(
+            self.scores.is_none() || (landmarks.is_none() && embedding != EmbeddingChoice::Landmarks),
+            "landmarks and scores do not go together: no mean over the rows is needed; leave --landmarks and --embedding out"
+        );
         ensure!(landmarks != Some(0), "--landmarks is 0; at least one has to stand for the rows");
         ensure!(
             landmarks.is_none() || embedding != EmbeddingChoice::Exact,
@@ -123,6 +166,11 @@ impl DrawsPlan {
 
     /// The plan with parts that count so much beside the joint distribution; `marginals` where the flags say nothing.
     pub(super) fn matching(self, args: MatchArgs, marginals: f64) -> Result<DrawsPlan> {
+        ensure!(
+            self.scores.is_none() || args.marginals.is_none_or(|weight| weight == 0.0),
+            "--marginals and scores do not go together: they are those of the rows, faults and all; leave one of them out"
+        );
+        let marginals = if self.scores.is_some() { 0.0 } else { marginals };
         let matched = Matched::new(args, marginals, &self.functions)?;
         Ok(DrawsPlan { matched, ..self })
     }
@@ -131,7 +179,10 @@ impl DrawsPlan {
     pub(crate) fn reading(&self) -> Reading<'_> {
         Reading {
             selection: self.selection.clone(),
-            functions: self.functions.columns.clone(),
+            functions: match self.scores.as_ref().map(|scores| &scores.source) {
+                Some(ScoreSource::Prefix(prefix)) => vec![format!("{prefix}*")],
+                _ => self.functions.columns.clone(),
+            },
             weight_column: self.weight_column(),
             group_column: self.per.as_deref(),
             format: self.format,

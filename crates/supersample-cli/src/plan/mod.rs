@@ -5,6 +5,7 @@ mod draws;
 mod kernel;
 mod matched;
 mod outputs;
+mod scores;
 mod stop;
 
 use std::path::{Path, PathBuf};
@@ -21,6 +22,7 @@ use self::kernel::kernel_choice;
 pub(crate) use self::matched::Matched;
 use self::outputs::check_distinct;
 pub(crate) use self::outputs::{Outputs, followed, is_stdout};
+pub(crate) use self::scores::{ScoreSource, Scores};
 use self::stop::stop;
 pub(crate) use self::stop::{Ended, Stop};
 use crate::args::{
@@ -149,7 +151,7 @@ impl ChoosePlan {
         common: CommonArgs,
         set: Option<SetPlan>,
     ) -> Result<ChoosePlan> {
-        let (InputArgs { files, reading }, CommonArgs { matched, kernel, embedding, result, run }) =
+        let (InputArgs { files, reading }, CommonArgs { matched, scores, kernel, embedding, result, run }) =
             (input, common);
         let ResultArgs { output, weights, sorted, indices, trace, json, report } = result;
         let outputs = Outputs::new(output, indices, trace, json, report)?;
@@ -159,7 +161,8 @@ impl ChoosePlan {
         );
         let mut written = outputs.named();
         written.push(("--checkpoint", run.checkpoint.as_deref()));
-        let inputs: Vec<&Path> = files.iter().chain(&reading.functions_file).map(PathBuf::as_path).collect();
+        let others = reading.functions_file.iter().chain(&scores.scores);
+        let inputs: Vec<&Path> = files.iter().chain(others).map(PathBuf::as_path).collect();
         check_distinct(&inputs, &written)?;
         if let Some(resume) = &run.resume {
             // It may well be the checkpoint, but nothing else that is written.
@@ -170,11 +173,14 @@ impl ChoosePlan {
         let per = set.as_ref().and_then(|set| set.balance.per.clone());
         // A set is chosen to be reported; a sequence is the paper's.
         let marginals = if set.is_some() { MARGINALS } else { 0.0 };
+        let draws = DrawsPlan::new(files, reading, kernel, Some(scores), run.max_memory, per)?;
+        ensure!(
+            draws.scores.is_none() || run.pool_rows.is_none(),
+            "--pool-rows and scores do not go together: with scores all rows are read; leave it out"
+        );
         let seed = set.as_ref().and_then(|set| set.options.search).map_or(0, |search| search.seed);
         Ok(ChoosePlan {
-            draws: DrawsPlan::new(files, reading, kernel, run.max_memory, per)?
-                .matching(matched, marginals)?
-                .embedded(embedding, seed, stop.number)?,
+            draws: draws.matching(matched, marginals)?.embedded(embedding, seed, stop.number)?,
             unique,
             set,
             weigh: weight_rule(weights, &stop, &outputs)?,
@@ -232,7 +238,7 @@ impl InfoPlan {
         let InfoArgs { input: InputArgs { files, reading }, kernel, json, threads } = args;
         let inputs: Vec<&Path> = files.iter().chain(&reading.functions_file).map(PathBuf::as_path).collect();
         check_distinct(&inputs, &[("--json", json.as_deref().filter(|path| path.as_os_str() != "-"))])?;
-        let draws = DrawsPlan::new(files, reading, kernel, None, None)?;
+        let draws = DrawsPlan::new(files, reading, kernel, None, None, None)?;
         Ok(InfoPlan { draws, json, threads: checked_threads(threads)? })
     }
 }
@@ -242,18 +248,16 @@ impl EvalPlan {
         let mut files = args.files;
         let subset = files.pop().filter(|_| !files.is_empty());
         let subset = subset.context("eval takes two files: all draws, then the subset; only one is named")?;
-        let inputs = || files.iter().chain(&args.reading.functions_file).chain([&subset]);
+        let inputs =
+            || files.iter().chain(&args.reading.functions_file).chain(&args.scores.scores).chain([&subset]);
         let stdins = inputs().filter(|file| file.as_os_str() == "-").count();
         ensure!(stdins <= 1, "- stands for stdin, which can be read only once");
         let outputs = Outputs::without_rows(args.json, args.report)?;
         let inputs: Vec<&Path> = inputs().map(PathBuf::as_path).collect();
         check_distinct(&inputs, &outputs.named())?;
         Ok(EvalPlan {
-            draws: DrawsPlan::new(files, args.reading, args.kernel, None, None)?.embedded(
-                args.embedding,
-                0,
-                None,
-            )?,
+            draws: DrawsPlan::new(files, args.reading, args.kernel, Some(args.scores), None, None)?
+                .embedded(args.embedding, 0, None)?,
             subset,
             index_column: args.index_column,
             threads: checked_threads(args.threads)?,

@@ -74,9 +74,9 @@ pub(crate) struct Polishing {
 }
 
 impl Refinement {
-    /// `herded 0.0187, swapped 0.0092, searched 0.0088 (212 swaps in 3 sweeps beside the search)`; `mmd` is how errors
-    /// are written.
-    pub(super) fn in_words(&self, mmd: impl Fn(f64) -> String) -> String {
+    /// `herded 0.0187, swapped 0.0092, searched 0.0088 (212 swaps in 3 sweeps beside the search)`; `name` is what errors
+    /// are called and `mmd` how they are written.
+    pub(super) fn in_words(&self, name: &str, mmd: impl Fn(f64) -> String) -> String {
         let stages = [
             (if self.is_herded { "herded" } else { "began at" }, self.start_error),
             ("swapped", self.swapped_error),
@@ -94,7 +94,7 @@ impl Refinement {
             }
             None => String::new(),
         };
-        format!("MMD {}{lowered} ({swaps} in {sweeps}{beside})", stages.join(", "))
+        format!("{name} {}{lowered} ({swaps} in {sweeps}{beside})", stages.join(", "))
     }
 }
 
@@ -189,17 +189,20 @@ mod tests {
             converged: true,
         };
         assert_eq!(
-            searched.in_words(significant),
+            searched.in_words("MMD", significant),
             "MMD herded 0.0187, swapped 0.00920, searched 0.00880 (212 swaps in 3 sweeps beside the search)"
         );
         let parts = Refinement { lowered: Some((0.3, 0.12, 0.11)), ..searched };
         assert_eq!(
-            parts.in_words(significant),
+            parts.in_words("MMD", significant),
             "MMD herded 0.0187, swapped 0.00920, searched 0.00880; what was lowered: 0.300, 0.120, 0.110 (212 swaps in 3 \
              sweeps beside the search)"
         );
         let swapped = Refinement { is_herded: false, searched_error: None, swaps: 1, sweeps: 1, ..searched };
-        assert_eq!(swapped.in_words(significant), "MMD began at 0.0187, swapped 0.00920 (1 swap in 1 sweep)");
+        assert_eq!(
+            swapped.in_words("MMD", significant),
+            "MMD began at 0.0187, swapped 0.00920 (1 swap in 1 sweep)"
+        );
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Table of a report: the MMD of the result, its worth and its typical errors, beside those of other rows.
 
+use supersample::Kernel;
+
 use super::text::ROUNDING;
 use super::{Landmarks, Report, Subject, TypicalErrors, Weighing};
 use crate::words::{count, counted, ordinal, significant, with_error, with_spread};
@@ -32,6 +34,7 @@ impl Report<'_> {
     pub(super) fn table(&self) -> Option<Table> {
         let error = self.result.error?;
         let mut lines: Vec<[String; HEAD.len()]> = vec![HEAD.map(str::to_string)];
+        lines[0][1] = self.error_name().to_string();
         lines.push(self.line(self.these(), self.estimated(error), self.worth(error), self.typical()));
         if let Some(Weighing { equal_error: Some(error), equal_errors, .. }) = &self.details.weighing {
             let label = "with equal weights".to_string();
@@ -120,6 +123,11 @@ impl Report<'_> {
             }
             _ => "evenly spaced rows".to_string(),
         }
+    }
+
+    /// The name of the error: the MMD of a Stein kernel is the kernel Stein discrepancy.
+    pub(super) fn error_name(&self) -> &'static str {
+        if matches!(self.distances.kernel, Kernel::Stein(_)) { "KSD" } else { "MMD" }
     }
 
     /// An MMD with its standard error, where it has one.

@@ -69,7 +69,11 @@ impl Report<'_> {
         let mut facts = vec![self.what_was_chosen(), self.how()];
         facts.extend(self.parts.in_words());
         facts.extend(details.balanced.as_ref().map(|balanced| balanced.in_words()));
-        facts.extend(details.refinement.map(|refinement| refinement.in_words(|error| self.mmd(error))));
+        facts.extend(
+            details
+                .refinement
+                .map(|refinement| refinement.in_words(self.error_name(), |error| self.mmd(error))),
+        );
         facts.extend(details.polishing.map(|polishing| polishing.in_words(self.equal_error())));
         facts.extend(details.weighing.as_ref().map(|weighing| weighing.in_words(self.about.subject.noun())));
         facts.extend(self.how_it_ended());
@@ -147,10 +151,14 @@ impl Report<'_> {
             _ => {}
         }
         if self.missed_its_goal() && self.run.ended != Some(Ended::Interrupted) {
+            let name = self.error_name();
+            let article = if name == "MMD" { "an" } else { "a" };
             let what = match (self.run.stop.tol, self.run.stop.worth) {
-                (Some(tol), None) => format!("an MMD of {tol}"),
+                (Some(tol), None) => format!("{article} {name} of {tol}"),
                 (None, Some(worth)) => format!("a worth of {worth}"),
-                (Some(tol), Some(worth)) => format!("neither an MMD of {tol} nor a worth of {worth}"),
+                (Some(tol), Some(worth)) => {
+                    format!("neither {article} {name} of {tol} nor a worth of {worth}")
+                }
                 (None, None) => unreachable!("no goal can be missed"),
             };
             let was = if what.starts_with("neither") { "was" } else { "was not" };

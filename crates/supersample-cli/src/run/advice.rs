@@ -6,7 +6,10 @@ use crate::words::{count, counted, listed, significant};
 
 /// Whether it says what was done, and not what to mind.
 pub(super) fn is_note(advice: &Advice) -> bool {
-    matches!(advice, Advice::RowsWithoutWeight { .. } | Advice::ScaledBySample { .. })
+    matches!(
+        advice,
+        Advice::RowsWithoutWeight { .. } | Advice::ScaledBySample { .. } | Advice::NotDrawsOfDensity { .. }
+    )
 }
 
 /// What the user should know before believing the result; `None` for what is told elsewhere.
@@ -56,6 +59,19 @@ pub(super) fn in_words(advice: &Advice, columns: &[&str]) -> Option<String> {
         Advice::WeightsNotOptimal => {
             "the best weights were not found to the last digit; these are the best met".to_string()
         }
+        Advice::ScoresPointAway { columns: which } => {
+            let names: Vec<String> = which.iter().map(|&column| columns[column].to_string()).collect();
+            format!(
+                "the scores of {} point away from the rows, as the gradient of a potential does; is the sign right? (over draws of \
+                 a density the mean of (x - mean) * score is -1)",
+                listed(&names)
+            )
+        }
+        Advice::NotDrawsOfDensity { mean } => format!(
+            "the rows are not draws of the density as they stand: over pairs of rows the mean of its kernel, which is 0 for draws, \
+             is {} of k(x, x)",
+            significant(*mean)
+        ),
         Advice::ScaledBySample { rows } => {
             format!(
                 "the columns are scaled by the {} that were drawn, not by all rows",

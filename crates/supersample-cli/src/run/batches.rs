@@ -114,7 +114,16 @@ pub(super) fn gather(
     let (mut notes, warnings) = told_of(&task, &found, Vec::new());
     notes.extend(told);
     let (task, functions) = (Arc::new(task), Vec::new());
-    Ok(Some(Problem { groups: None, task, functions, notes, warnings, draws: found, batch_rows: at_a_time }))
+    Ok(Some(Problem {
+        groups: None,
+        task,
+        functions,
+        score_places: None,
+        notes,
+        warnings,
+        draws: found,
+        batch_rows: at_a_time,
+    }))
 }
 
 /// The gatherer, which the first batch makes: only then is it known how many columns there are.
@@ -138,6 +147,7 @@ fn needs_all_rows(plan: &ChoosePlan) -> Option<&'static str> {
         Some(balance) if balance.per.is_some() => Some("--per"),
         Some(_) => Some("--include-rows or --exclude-rows"),
         None if plan.draws.functions.are_asked_for() => Some("--functions or --functions-file"),
+        None if plan.draws.scores.is_some() => Some("--scores or --score-prefix"),
         None if plan.draws.embedding == EmbeddingChoice::Exact => Some("--embedding exact"),
         None => plan.weigh.map(|_| "--weights"),
     }

@@ -2,15 +2,15 @@
 
 use std::borrow::Cow;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use supersample::task::Evaluation;
 use supersample::{Points, unwatched};
 
 use super::held::{SomeRows, hold};
 use super::problem::Problem;
-use super::subset::{Subset, SubsetReading};
+use super::subset::{Needed, Subset, SubsetReading};
 use super::{Outcome, this_run, with_outputs};
-use crate::plan::{EvalPlan, Stop};
+use crate::plan::{EvalPlan, Scores, Stop};
 use crate::report::{Report, Rows, Subject};
 use crate::terminal::progress::Progress;
 
@@ -24,7 +24,11 @@ pub(crate) fn eval(plan: &EvalPlan) -> Result<Outcome> {
         let reading = SubsetReading {
             index_column: plan.index_column.as_deref(),
             drop_na: plan.draws.drop_na,
-            needs_numbers: plan.draws.functions.file.is_some(),
+            needed: match (&plan.draws.functions.file, plan.draws.scores.as_ref().and_then(Scores::file)) {
+                (None, None) => None,
+                (None, Some(_)) => Some(Needed::Scores),
+                (Some(_), _) => Some(Needed::Functions),
+            },
         };
         let mut subset = Subset::read(&plan.subset, &problem.draws, all, reading)?;
         drop(progress);
@@ -84,6 +88,18 @@ fn evaluation(
     weights: Option<&[f64]>,
 ) -> Result<Evaluation> {
     let task = &problem.task;
+    if task.stein().is_some() {
+        return Ok(match functions {
+            FunctionsOfSubset::Rows(rows) => task.evaluate_rows(rows, weights, &unwatched)?,
+            FunctionsOfSubset::Values(values) => {
+                let places =
+                    problem.score_places.as_ref().context("the scores of the subset are not known")?;
+                let scores = places.taken(values, values.len() / points.len());
+                let scores = Points::from_vec(scores, points.dim())?;
+                task.evaluate_with_scores(points, &scores, weights, &unwatched)?
+            }
+        });
+    }
     let Some((_, of_all, _)) = task.functions() else {
         return Ok(task.evaluate(points, weights, &unwatched)?);
     };

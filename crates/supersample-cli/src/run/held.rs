@@ -80,7 +80,7 @@ pub(super) fn hold<'a>(
         scale: task.scale(),
         precision: task.precision_in_use(),
         instruction_set: supersample::instruction_set(),
-        coordinates: task.points().dim(),
+        coordinates: task.scaling().out_dim(),
         constant: task.scaling().constant().to_vec(),
         landmarks: task.landmarks().map(|mu| Landmarks {
             count: mu.points().len(),

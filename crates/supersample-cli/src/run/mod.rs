@@ -13,6 +13,7 @@ mod manual;
 mod memory;
 mod problem;
 mod sample;
+mod scores;
 mod subset;
 mod trace;
 mod weigh;

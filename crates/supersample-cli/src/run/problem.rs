@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Result, bail, ensure};
 use supersample::task::{
-    self, Bandwidth, FunctionValues, KernelChoice, MemoryEstimate, ProblemOptions, RowWeights,
+    self, Bandwidth, FunctionValues, KernelChoice, MemoryEstimate, ProblemOptions, RowScores, RowWeights,
     default_landmarks,
 };
 use supersample::{Error, Points, Precision};
@@ -13,6 +13,7 @@ use supersample_io::{Draws, Format, Groups};
 
 use super::checkpoint::Fingerprint;
 use super::functions::FunctionTable;
+use super::scores::{ScorePlaces, ScoreTable, without_momenta};
 use super::{advice, memory};
 use crate::plan::{DrawsPlan, Matched, WeightsPlan};
 use crate::report::{Lowered, Rows};
@@ -31,6 +32,8 @@ pub(super) struct Problem {
     pub(super) task: Arc<task::Problem>,
     /// The names of the functions whose means matter; their numbers are in `task`.
     pub(super) functions: Vec<String>,
+    /// Where scores are among the columns of the draws, if they are there.
+    pub(super) score_places: Option<ScorePlaces>,
     /// What was assumed about the files.
     pub(super) notes: Vec<String>,
     /// What the user should know before believing the result.
@@ -57,10 +60,15 @@ impl Problem {
         if let Some((rows, dim)) = plan.max_memory.and_then(|_| Draws::expected_size(&plan.files, &reading)) {
             check(rows, dim, 0)?;
         }
-        let mut draws = checked(plan, Draws::read(&plan.files, &reading)?)?;
+        let draws = checked(plan, Draws::read(&plan.files, &reading)?)?;
+        let mut draws = without_momenta(plan, draws)?;
         check(draws.len(), draws.dim(), draws.function_names().len())?;
         let groups = draws.groups()?;
         let functions = FunctionTable::read(plan, &mut draws)?;
+        let scores = match &plan.scores {
+            Some(scores) => Some((scores, ScoreTable::read(plan, scores, &mut draws)?)),
+            None => None,
+        };
         check(draws.len(), draws.dim(), functions.as_ref().map_or(0, |functions| functions.names.len()))?;
         let rows = Points::from_vec(draws.take_values(), draws.dim())?;
         let weights = match (&plan.weights, draws.weights()) {
@@ -77,10 +85,27 @@ impl Problem {
             }
             None => (Vec::new(), Vec::new()),
         };
+        let (score_places, of_scores) = match scores {
+            Some((plan, ScoreTable { values, notes, places })) => {
+                options.scores = Some(RowScores::new(values).kernel(plan.base, plan.preconditioner));
+                (places, notes)
+            }
+            None => (None, Vec::new()),
+        };
         let task = task::Problem::weighted(rows, weights, options)
             .map_err(|error| refused(error, plan, &draws, &functions))?;
-        let (notes, warnings) = told_of(&task, &draws, of_functions);
-        Ok(Problem { groups, task: Arc::new(task), functions, notes, warnings, draws, batch_rows: 0 })
+        let (mut notes, warnings) = told_of(&task, &draws, of_functions);
+        notes.extend(of_scores);
+        Ok(Problem {
+            groups,
+            task: Arc::new(task),
+            functions,
+            score_places,
+            notes,
+            warnings,
+            draws,
+            batch_rows: 0,
+        })
     }
 
     /// The problem with μ on the rows as an earlier run had it.
@@ -136,6 +161,10 @@ impl Problem {
     /// Ctrl-C ends it at once.
     pub(super) fn compare_all(&self, chosen: Option<usize>, quiet: bool) -> Result<()> {
         let rows = self.draws.len();
+        if self.task.stein().is_some() {
+            // No mean over the rows is needed.
+            return Ok(self.task.prepare_for(chosen, &supersample::unwatched)?);
+        }
         let others = if self.task.is_projected() { "landmarks" } else { "each other" };
         let what = format!("comparing {} rows with {others}", count(rows));
         let progress = Progress::rows(quiet, &what, rows);
@@ -198,10 +227,16 @@ pub(super) fn memory_of(plan: &DrawsPlan, rows: usize, dim: usize, functions: us
         true => plan.landmarks.unwrap_or_else(|| default_landmarks(rows, plan.chosen)),
         false => 0,
     };
+    // Scores, and the scaled rows with their scores beside them.
+    let (precision, functions) = match plan.scores {
+        Some(_) => (Precision::Double, 2 * dim),
+        None => (plan.precision, functions),
+    };
+    let landmarks = if plan.scores.is_some() { 0 } else { landmarks };
     MemoryEstimate::of(rows, dim)
         .landmarks(landmarks)
         .scale(plan.scale)
-        .precision(plan.precision)
+        .precision(precision)
         .weighted(plan.weights != WeightsPlan::Equal)
         .marginals(plan.matched.marginals > 0.0)
         .functions(functions)
@@ -222,6 +257,12 @@ pub(super) fn refused(error: Error, plan: &DrawsPlan, draws: &Draws, functions: 
         Error::ConstantFunction { column } => anyhow::anyhow!(
             "function '{}' is the same number in every row that counts, so that any rows match its mean; leave it out",
             printable(&functions[column])
+        ),
+        Error::NonFiniteScore { row, column, value } => anyhow::anyhow!(
+            "the score of '{}' in row {} is {value}; every score must be a finite number, so drop the row or look at the density \
+             there",
+            printable(draws.parameter_names()[column]),
+            draws.row_number(row) + 1
         ),
         Error::NoLogWeights => {
             anyhow::anyhow!("every row has the log-weight -inf; at least one must have a weight")

@@ -13,9 +13,26 @@ const ROWS: [&str; 4] = ["row", ".row", "Row", "ROW"];
 /// A list of row numbers is a short file.
 const LONGEST_LIST: u64 = 1 << 30;
 
-/// What is said of rows whose functions cannot be found.
-const UNNUMBERED: &str = "its functions are not known; --functions-file has a row for each row of the draws, so the subset must \
-    say which rows it has, in a column 'row', in --index-column or as nothing but row numbers";
+/// What is known of rows by their numbers only, since it is in another file than they are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Needed {
+    Functions,
+    Scores,
+}
+
+impl Needed {
+    /// What is said of rows for which it cannot be found.
+    fn unnumbered(self) -> String {
+        let (what, flag) = match self {
+            Needed::Functions => ("functions", "--functions-file"),
+            Needed::Scores => ("scores", "--scores"),
+        };
+        format!(
+            "its {what} are not known; {flag} has a row for each row of the draws, so the subset must say which rows it has, in a \
+             column 'row', in --index-column or as nothing but row numbers"
+        )
+    }
+}
 
 /// The name of a column of weights, and its weights divided by their sum.
 type NamedWeights = (String, Vec<f64>);
@@ -44,8 +61,8 @@ pub(super) struct SubsetReading<'a> {
     pub(super) index_column: Option<&'a str>,
     /// Whether rows with a missing value are left out.
     pub(super) drop_na: bool,
-    /// Whether the file must say which rows it has, since their functions are in another file.
-    pub(super) needs_numbers: bool,
+    /// Why the file must say which rows it has.
+    pub(super) needed: Option<Needed>,
 }
 
 impl Subset {
@@ -63,9 +80,9 @@ impl Subset {
         if let Some(numbers) = listed_numbers(path) {
             return Subset::by_number(draws, all, &numbers, None).context("the subset");
         }
-        if reading.needs_numbers {
+        if let Some(needed) = reading.needed {
             let found = Subset::by_found_numbers(path, draws, all, reading);
-            return found.context(UNNUMBERED).and_then(|found| found).context("the subset");
+            return found.with_context(|| needed.unnumbered()).and_then(|found| found).context("the subset");
         }
         match Subset::by_parameters(path, draws, reading) {
             Err(error) if is_unknown_column(&error) => Subset::by_found_numbers(path, draws, all, reading)

@@ -6,7 +6,9 @@ use std::process::Command;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
-use supersample_sum::{Rows, Shape, check_instruction_set, instruction_set, instruction_sets};
+use supersample_sum::{
+    Rows, Shape, Stein, SteinBase, SteinLayout, check_instruction_set, instruction_set, instruction_sets,
+};
 
 mod kept_rows;
 mod means;
@@ -14,6 +16,7 @@ mod rows;
 mod scalar;
 mod shapes;
 mod small_parts;
+mod stein;
 
 /// The variable that names an instruction set.
 const VARIABLE: &str = "SUPERSAMPLE_ISA";
@@ -36,8 +39,30 @@ fn kernels() -> Vec<(String, Shape<'static>)> {
         Shape::Linear,
         Shape::Energy,
         Shape::Manhattan { length: 60.0 },
+        stein(SteinBase::Imq, SteinLayout::Isotropic { root: 1.3 }),
+        stein(SteinBase::Imq, SteinLayout::Full),
+        stein(SteinBase::Gaussian, SteinLayout::Isotropic { root: 0.8 }),
+        stein(SteinBase::Gaussian, SteinLayout::Full),
     ];
     kernels.into_iter().map(|kernel| (format!("{kernel:?}"), kernel)).collect()
+}
+
+fn stein(base: SteinBase, layout: SteinLayout) -> Shape<'static> {
+    Shape::Stein(Stein { base, layout, trace: 1.7 })
+}
+
+/// The kernels that rows of so many numbers can have.
+fn kernels_for(dim: usize) -> impl Iterator<Item = (String, Shape<'static>)> {
+    let fits = move |(_, kernel): &(String, Shape<'static>)| match kernel {
+        Shape::Stein(stein) => dim.is_multiple_of(stein.layout.columns()),
+        _ => true,
+    };
+    kernels().into_iter().filter(fits)
+}
+
+/// Whether a kernel has no bound and is f64 whatever is asked for.
+fn is_unbounded(kernel: &Shape) -> bool {
+    matches!(kernel, Shape::Linear | Shape::Energy | Shape::Stein(_))
 }
 
 /// Numbers whose owner a test keeps.
@@ -59,10 +84,10 @@ fn random_points(n: usize, dim: usize, seed: u64) -> Points {
     Points { values: (0..n * dim).map(|_| scale * rng.random_range(-1.0..1.0)).collect(), dim }
 }
 
-/// Kernel values are of size 1, and so are their sums; but for the linear kernel they are also of one sign.
+/// Kernel values are of size 1, and so are their sums; but for the linear and the Stein kernels they are also of one sign.
 fn assert_close(got: &[f64], want: &[f64], tolerance: f64, what: &str) {
     assert_eq!(got.len(), want.len(), "{what}");
-    let least = if what.starts_with("Linear") { 1.0 } else { 1e-3 };
+    let least = if what.starts_with("Linear") || what.starts_with("Stein") { 1.0 } else { 1e-3 };
     for (i, (got, want)) in got.iter().zip(want).enumerate() {
         assert!((got - want).abs() <= tolerance * want.abs().max(least), "{what}, row {i}: {got} {want}");
     }

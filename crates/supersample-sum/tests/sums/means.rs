@@ -2,7 +2,7 @@
 
 use supersample_sum::{Packed, Precision, Rows, Shape, instruction_set};
 
-use crate::{assert_close, kernels, random_points, scalar};
+use crate::{assert_close, is_unbounded, kernels_for, random_points, scalar};
 
 /// Mean embeddings of 1, 15, 16, 17, … points.
 fn check_means(precision: Precision, tolerance: f64) {
@@ -12,9 +12,9 @@ fn check_means(precision: Precision, tolerance: f64) {
         let points = random_points(n, dim, n as u64);
         let others = random_points(n / 2 + 3, dim, 99);
         let weights: Vec<f64> = (0..n).map(|i| (i % 4) as f64 / n as f64 + 1e-3).collect();
-        for (text, kernel) in kernels() {
+        for (text, kernel) in kernels_for(dim) {
             let packed = Packed::new(kernel.clone(), points.rows(), precision);
-            if matches!(kernel, Shape::Linear | Shape::Energy) {
+            if is_unbounded(&kernel) {
                 assert_eq!(packed.precision(), Precision::Double);
             } else {
                 assert_eq!(packed.precision(), precision, "{text}");
@@ -70,7 +70,7 @@ fn wide_spreads_turn_to_double_by_themselves_and_stay_right() {
     let mut points = random_points(50, 2, 3);
     points.values[0] = 1e6;
     let points = points.rows();
-    for (text, kernel) in kernels() {
+    for (text, kernel) in kernels_for(2) {
         let packed = Packed::new(kernel.clone(), points, Precision::Mixed);
         assert_eq!(packed.precision(), Precision::Double, "{text}");
         let mut out = vec![0.0; 50];

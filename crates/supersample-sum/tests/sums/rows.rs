@@ -2,7 +2,7 @@
 
 use supersample_sum::{Packed, Precision, Scores};
 
-use crate::{assert_close, kernels, random_points, scalar};
+use crate::{assert_close, kernels_for, random_points, scalar};
 
 #[test]
 fn rows_and_maxima_agree_with_their_twins() {
@@ -10,7 +10,7 @@ fn rows_and_maxima_agree_with_their_twins() {
         let points = random_points(n, dim, 7);
         let mu: Vec<f64> = random_points(n, 1, 8).values;
         let offsets: Vec<f64> = random_points(n, 1, 9).values;
-        for (text, kernel) in kernels() {
+        for (text, kernel) in kernels_for(dim) {
             // Of the sign of the kernel, so that nothing cancels.
             let start = if kernel.constant_diagonal() == Some(0.0) { -0.25 } else { 0.25 };
             for (precision, tolerance) in [(Precision::Mixed, 1e-6), (Precision::Double, 1e-13)] {
@@ -61,7 +61,7 @@ fn rows_and_maxima_agree_with_their_twins() {
 #[test]
 fn points_that_come_one_by_one_sum_as_if_packed_at_once() {
     let points = random_points(37, 3, 21);
-    for (text, kernel) in kernels() {
+    for (text, kernel) in kernels_for(3) {
         for precision in [Precision::Mixed, Precision::Double] {
             let packed = Packed::forced(kernel.clone(), points.rows(), precision);
             assert_eq!(packed.precision(), precision);

@@ -7,16 +7,19 @@
 //! | [`GaussianMixture`](crate::target::GaussianMixture) | `gaussian`, one or several bandwidths | [`ClosedForm::mixture`] |
 //! | [`UniformBox`](crate::target::UniformBox) | `gaussian`, `laplace` in any dimension; `matern12`, `matern32`, `matern52`, `energy` in one | [`ClosedForm::uniform_box`] |
 //! | [`IndependentNormals`](crate::target::IndependentNormals) | the same | [`ClosedForm::normals`] |
+//! | any density whose score is known at the points | Stein kernels | [`SteinTarget`]: zero |
 
 mod closed_form;
 mod empirical;
 mod error_terms;
 mod landmarks;
+mod stein;
 
 pub use closed_form::ClosedForm;
 pub use empirical::Empirical;
 pub(crate) use error_terms::{ErrorTerms, NormFrom, pack};
 pub use landmarks::{KernelSums, LandmarkSums, Landmarks};
+pub use stein::{LogDensityFunction, Preconditioner, ScoreFunction, SteinTarget};
 
 use std::any::Any;
 
@@ -77,5 +80,10 @@ pub(crate) fn as_landmarks(mu: &dyn MeanEmbedding) -> Option<&Landmarks> {
 
 /// The density behind an embedding, if it has a closed form.
 pub(crate) fn as_density(mu: &dyn MeanEmbedding) -> Option<&ClosedForm> {
+    (mu as &dyn Any).downcast_ref()
+}
+
+/// The density behind an embedding, if it is known by its score.
+pub(crate) fn as_stein(mu: &dyn MeanEmbedding) -> Option<&SteinTarget> {
     (mu as &dyn Any).downcast_ref()
 }

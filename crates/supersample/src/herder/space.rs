@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use super::{Herder, Pick};
 use crate::ascent::{AscentOptions, Summit, climb};
+use crate::embedding::as_stein;
 use crate::kernel::Distance;
 use crate::pool::Evaluated;
 use crate::sum;
@@ -11,12 +12,26 @@ use crate::sum;
 impl Herder {
     /// The next pick: the highest summit reached from the best start and, if asked, from others.
     pub(super) fn climb_from(&mut self, best: usize, options: AscentOptions) -> Pick {
-        let length =
-            self.pool.embedding().kernel().bandwidths().iter().copied().reduce(f64::min).unwrap_or(1.0);
+        let mu = self.pool.embedding().clone();
+        // Rows of a Stein target move with their points.
+        let stein = as_stein(&*mu);
+        let shortest = mu.kernel().bandwidths().iter().copied().reduce(f64::min);
+        let length = stein.map_or(shortest.unwrap_or(1.0), |stein| stein.length());
         let starts = self.best_starts(best, options.climbs, 0.5 * length);
         let climb_one = |&start: &usize| {
-            let x = self.pool.points().row(start);
-            climb(|x, gradient| self.score_anywhere(x, gradient).0, x, length, &options)
+            let row = self.pool.points().row(start);
+            let score = |row: &[f64], gradient: &mut [f64]| self.score_anywhere(row, gradient).0;
+            let Some(stein) = stein else { return climb(score, row, length, &options) };
+            let at_point = |x: &[f64], gradient: &mut [f64]| stein.at_point(x, gradient, score);
+            let summit = climb(at_point, &stein.point(row), length, &options);
+            match stein.row_at(&summit.point).filter(|_| summit.value.is_finite()) {
+                Some(point) => Summit { point, converged: summit.converged && !stein.is_spent(), ..summit },
+                None => Summit {
+                    point: row.to_vec(),
+                    value: score(row, &mut vec![0.0; row.len()]),
+                    converged: false,
+                },
+            }
         };
         let summits: Vec<Summit> = match starts[..] {
             [_] => starts.iter().map(climb_one).collect(),

@@ -5,12 +5,14 @@
 //! sum of their kernels; its rows are made in `sum_of_parts.rs`, and nobody else adds parts up. All work that is as long as the pool passes through this folder, besides μ on the
 //! samples themselves (`embedding/empirical.rs`).
 
+mod preference;
 mod scores;
 mod sum_of_parts;
 mod swaps;
 
 use std::sync::{Arc, OnceLock};
 
+pub use self::preference::Preference;
 pub(crate) use self::scores::{Evaluated, PoolScores};
 use self::sum_of_parts::SumOfParts;
 use crate::embedding::{ErrorTerms, MeanEmbedding, pack};
@@ -140,6 +142,24 @@ impl Pool {
             packed: packed.clone(),
             joint: joint.clone(),
             parts,
+            precise_values: None,
+        })))
+    }
+
+    /// This pool with a preference for some rows over others in what is lowered, in place of the one it had. Errors, stop
+    /// rules, worth and weights are without it.
+    pub fn with_preference(self, preference: Preference) -> Result<Pool> {
+        let Contents { mu, points, packed, joint, parts, .. } = &*self.0;
+        let parts = match parts {
+            Some(parts) => parts.clone(),
+            None => SumOfParts::new(Vec::new(), &**mu, joint, points.len(), packed.precision())?,
+        };
+        Ok(Pool(Arc::new(Contents {
+            mu: mu.clone(),
+            points: points.clone(),
+            packed: packed.clone(),
+            joint: joint.clone(),
+            parts: Some(parts.preferring(preference, joint)?),
             precise_values: None,
         })))
     }

@@ -7,8 +7,9 @@
 
 use std::sync::Arc;
 
-use super::{Pool, Terms};
+use super::{Pool, Preference, Terms};
 use crate::embedding::MeanEmbedding;
+use crate::points::expect_rows;
 use crate::sum::{KernelRow, Packed, Precision, Scores};
 use crate::{Error, Part, Result};
 
@@ -18,8 +19,9 @@ pub(super) struct SumOfParts {
     parts: Arc<[PackedPart]>,
     /// v_joint, the unit of the sum.
     unit: f64,
-    /// Of the joint part and all others together.
+    /// Of the joint part and all others together, and of the preference.
     total: Terms,
+    preference: Option<Preference>,
 }
 
 struct PackedPart {
@@ -49,7 +51,23 @@ impl SumOfParts {
         let parts: Arc<[PackedPart]> = packed.collect::<Result<_>>()?;
         let total = parts.iter().fold(joint.clone(), |total, part| part.added_to(&total));
         total.check()?;
-        Ok(SumOfParts { parts, unit, total })
+        Ok(SumOfParts { parts, unit, total, preference: None })
+    }
+
+    /// The sum with a preference for some rows, which is added to its mean and to its k(x, x) and has no kernel.
+    pub(super) fn preferring(self, preference: Preference, joint: &Terms) -> Result<SumOfParts> {
+        expect_rows("the preference", preference.rewards.len(), joint.values.len())?;
+        let mut total = self.parts.iter().fold(joint.clone(), |total, part| part.added_to(&total));
+        total.values = total.values.iter().zip(&*preference.rewards).map(|(v, reward)| v + reward).collect();
+        if let Some(penalties) = &preference.penalties {
+            let half = |row: usize| total.half_diagonal.as_ref().map_or(0.0, |half| half[row]);
+            let sum = penalties.iter().enumerate().map(|(row, penalty)| half(row) + penalty).collect();
+            total.largest += penalties.iter().fold(0.0, |a: f64, penalty| a.max(2.0 * penalty));
+            total.half_diagonal = Some(sum);
+        }
+        total.largest += preference.rewards.iter().fold(0.0, |a: f64, reward| a.max(reward.abs()));
+        total.check()?;
+        Ok(SumOfParts { total, preference: Some(preference), ..self })
     }
 
     /// Takes other values of the joint part into the sum.
@@ -68,7 +86,8 @@ impl SumOfParts {
             Ok(PackedPart { packed: packed.of_some(part.views()), part, factor: *factor })
         };
         let parts = self.parts.iter().map(some).collect::<Result<_>>()?;
-        Ok(SumOfParts { parts, unit: self.unit, total: self.total.select(rows) })
+        let preference = self.preference.as_ref().map(|preference| preference.select(rows));
+        Ok(SumOfParts { parts, unit: self.unit, total: self.total.select(rows), preference })
     }
 
     /// The parts packed in another precision.
@@ -200,9 +219,16 @@ impl Pool {
         }
         let size = rows.len() as f64;
         let equal = vec![1.0 / size; rows.len()];
+        let joint_energy = joint_energy + size * size * self.preferred(rows);
         self.packed_parts().iter().fold(joint_energy, |sum, PackedPart { part, factor, .. }| {
             sum + factor * size * size * (part.squared_distance(rows, &equal) - part.squared_norm())
         })
+    }
+
+    /// What the preference adds to the squared error of these rows.
+    fn preferred(&self, rows: &[usize]) -> f64 {
+        let preference = self.0.parts.as_ref().and_then(|parts| parts.preference.as_ref());
+        preference.map_or(0.0, |preference| preference.added(rows))
     }
 
     /// D² of rows whose squared MMD is this; `None` where there are no parts.
@@ -213,7 +239,7 @@ impl Pool {
             .parts
             .iter()
             .map(|PackedPart { part, factor, .. }| factor * part.squared_distance(rows, &equal));
-        Some((squared_error.max(0.0) + others.sum::<f64>()) / parts.unit)
+        Some((squared_error.max(0.0) + others.sum::<f64>() + self.preferred(rows)) / parts.unit)
     }
 
     /// Writes the kernel row of `row`.

@@ -76,6 +76,18 @@ pub enum Advice {
         /// Why not.
         reason: Error,
     },
+    /// In these columns scores point away from where the rows are: over draws of a density the mean of (x − mean)·score is −1 in every
+    /// column, and here it is above 1/2. The sign may be wrong, as that of the gradient of a potential is.
+    ScoresPointAway {
+        /// Which, from 0.
+        columns: Vec<usize>,
+    },
+    /// The rows are not draws of the density that the scores are of, as far as the kernel sees: over pairs of different draws its mean is
+    /// zero.
+    NotDrawsOfDensity {
+        /// The mean of the kernel over pairs of different rows, in units of its mean over pairs of a row with itself.
+        mean: f64,
+    },
     /// The best weights were not found to the last digit; these are the best met.
     WeightsNotOptimal,
 }
@@ -107,7 +119,7 @@ pub(super) fn of_rows(
 pub(super) fn of_gathered(gathered: &Gathered, scale: Scale, scaling: &Scaling) -> Vec<Advice> {
     let size = gathered.effective_size();
     let is_uneven = size < FEW && 2.0 * size < gathered.rows() as f64;
-    let is_by_sample = matches!(scale, Scale::Mad | Scale::Pca);
+    let is_by_sample = matches!(scale, Scale::Mad | Scale::Aad | Scale::Pca);
     let mut advice = of_rows(None, gathered.without_weight(), scaling, gathered.pool().dim());
     advice.extend(is_uneven.then_some(Advice::UnevenWeights { effective_size: size }));
     advice.extend(is_by_sample.then_some(Advice::ScaledBySample { rows: gathered.pool().len() }));

@@ -154,7 +154,11 @@ impl Problem {
             Some(values) => Pool::of_values(mu, points, values)?,
             None => Pool::shared(mu, points)?,
         };
-        pool.with_parts(self.parts(rows)?)
+        let pool = pool.with_parts(self.parts(rows)?)?;
+        match self.stein.as_ref().and_then(|stein| stein.preference.clone()) {
+            Some(preference) => pool.with_preference(preference),
+            None => Ok(pool),
+        }
     }
 
     /// A pool that is made at all, whose ‖μ‖² and floor are those of every other.

@@ -46,6 +46,19 @@ impl Problem {
         self.with_error(error, subset, weights, watch)
     }
 
+    /// [`evaluate`](Self::evaluate) of a subset with the scores of its rows, in the units of the data, where a density is
+    /// matched: the error is then its KSD.
+    pub fn evaluate_with_scores(
+        &self,
+        subset: &Points,
+        scores: &Points,
+        weights: Option<&[f64]>,
+        watch: Watch,
+    ) -> Result<Evaluation> {
+        let error = self.error_at(&self.with_scores(subset, scores)?, weights, watch)?;
+        self.with_error(error, subset, weights, watch)
+    }
+
     /// [`evaluate`](Self::evaluate) of a subset whose functions of interest are known: a row for each of its rows.
     pub fn evaluate_with_functions(
         &self,
@@ -65,7 +78,9 @@ impl Problem {
     /// [`evaluate_with_functions`](Self::evaluate_with_functions).
     pub fn evaluate_rows(&self, rows: &[usize], weights: Option<&[f64]>, watch: Watch) -> Result<Evaluation> {
         let functions = self.functions_error(rows, weights)?;
-        Ok(Evaluation { functions, ..self.evaluate(&self.rows().select(rows)?, weights, watch)? })
+        let error = self.error_at(&self.points().select(rows)?, weights, watch)?;
+        let subset = self.rows().select(rows)?;
+        Ok(Evaluation { functions, ..self.with_error(error, &subset, weights, watch)? })
     }
 
     /// [`evaluate`](Self::evaluate) of a subset at which μ is known, as [`PassSums`](super::PassSums) give it for rows that
@@ -119,9 +134,24 @@ impl Problem {
     /// The MMD of a subset whose rows are in the units of the data, with weights of any sign taken as they are, or equal
     /// ones. Compares all rows first, where that is still to be done; then T·n and T² kernel values.
     pub fn mmd(&self, subset: &Points, weights: Option<&[f64]>, watch: Watch) -> Result<f64> {
-        let points = self.scaled(subset)?;
-        self.prepare_for(Some(subset.len()), watch)?;
-        metrics::mmd_of_points(&*self.embedding(), &points, weights, watch)
+        self.error_at(&self.scaled(subset)?, weights, watch)
+    }
+
+    /// The KSD of a subset with the scores of its rows, both in the units of the data, where a density is matched.
+    pub fn ksd(
+        &self,
+        subset: &Points,
+        scores: &Points,
+        weights: Option<&[f64]>,
+        watch: Watch,
+    ) -> Result<f64> {
+        self.error_at(&self.with_scores(subset, scores)?, weights, watch)
+    }
+
+    /// The error of points beside the scaled ones.
+    fn error_at(&self, points: &Points, weights: Option<&[f64]>, watch: Watch) -> Result<f64> {
+        self.prepare_for(Some(points.len()), watch)?;
+        metrics::mmd_of_points(&*self.embedding(), points, weights, watch)
     }
 
     /// The errors of a subset column by column, with weights of any sign or equal ones.

@@ -6,7 +6,8 @@ use std::sync::{Arc, OnceLock};
 use super::candidates::Sample;
 use super::gather::GatheredFunctions;
 use super::{
-    Advice, EmbeddingChoice, ErrorScale, Gathered, RowWeights, advice, default_landmarks, landmarks,
+    Advice, EmbeddingChoice, ErrorScale, Gathered, RowScores, RowWeights, advice, default_landmarks,
+    landmarks, scores,
 };
 use crate::bandwidth::MedianDistance;
 use crate::points::expect_rows;
@@ -14,7 +15,7 @@ use crate::quality::Reference;
 use crate::scale::{Scale, Scaling};
 use crate::{
     Empirical, Error, Functions, Herder, Kernel, Landmarks, Marginals, MeanEmbedding, Part, Points, Pool,
-    Precision, Result, Watch, unwatched,
+    Precision, Result, SteinTarget, Watch, unwatched,
 };
 
 /// The weight of the marginals that suits thinning: a part of the attention that leaves nearly all of the joint MMD.
@@ -78,6 +79,9 @@ pub struct ProblemOptions {
     pub marginals: f64,
     /// Functions of the rows whose means are matched too. None by default.
     pub functions: Option<FunctionValues>,
+    /// The scores of the rows, where a density is to be matched and not the rows themselves. The kernel is then a Stein kernel,
+    /// and [`kernel`](Self::kernel) has no effect.
+    pub scores: Option<RowScores>,
 }
 
 /// Functions of the rows whose means are to be matched, in their own units: predictions, generated quantities, costs.
@@ -161,6 +165,11 @@ impl ProblemOptions {
         ProblemOptions { marginals: weight, ..self }
     }
 
+    /// The density with these scores matched, in place of the rows.
+    pub fn scores(self, scores: RowScores) -> ProblemOptions {
+        ProblemOptions { scores: Some(scores), ..self }
+    }
+
     /// The means of these functions matched too.
     pub fn functions(self, functions: FunctionValues) -> ProblemOptions {
         ProblemOptions { functions: Some(functions), ..self }
@@ -226,6 +235,8 @@ pub struct Problem {
     /// The weight of the marginals, 0 where they are not matched.
     marginals: f64,
     functions: Option<FunctionsOfRows>,
+    /// The density that is matched in place of the rows.
+    pub(super) stein: Option<scores::OfRows>,
     advice: Vec<Advice>,
     /// How many rows a sample to choose from is to have, where somebody says.
     pub(super) asked_pool_rows: Option<usize>,
@@ -321,11 +332,32 @@ impl Problem {
             _ => Vec::new(),
         };
         let points = scaled(scale, &scaling, &rows)?;
+        let stein = match options.scores {
+            Some(given) => {
+                scores::refuse_with(
+                    gathered.is_some(),
+                    shares.is_some(),
+                    marginals > 0.0,
+                    functions.is_some(),
+                    options.landmarks.is_some() || options.embedding == EmbeddingChoice::Landmarks,
+                )?;
+                Some(scores::OfRows::new(given, &rows, &points, &scaling)?)
+            }
+            None => None,
+        };
+        let is_projected = is_projected && stein.is_none();
         let mut advice = match &gathered {
             None => advice::of_rows(shares.as_deref(), without_weight.len(), &scaling, rows.dim()),
             Some(gathered) => advice::of_gathered(gathered, scale, &scaling),
         };
-        let (kernel, median) = kernel.for_points(&points, shares.as_deref())?;
+        let (kernel, median, points) = match &stein {
+            Some(stein) => (stein.target.kernel().clone(), None, stein.points.clone()),
+            None => {
+                let (kernel, median) = kernel.for_points(&points, shares.as_deref())?;
+                (kernel, median, points)
+            }
+        };
+        advice.extend(stein.iter().flat_map(|stein| stein.advice.iter().cloned()));
         advice.extend(advice::of_kernel(&kernel, &points, shares.as_deref()));
         let mu = match &shares {
             None => Empirical::new(kernel, points.clone())?,
@@ -348,6 +380,7 @@ impl Problem {
             projected: OnceLock::new(),
             marginals,
             functions,
+            stein,
             advice,
             asked_pool_rows: options.pool_rows,
             pool: OnceLock::new(),
@@ -359,6 +392,10 @@ impl Problem {
     /// Takes μ on the rows as an earlier run of this very problem had computed it ([`recalled`](Self::recalled)), which
     /// saves the comparison of all rows. The numbers are taken on trust: wrong ones give wrong choices.
     pub fn recall(self, values: Vec<f64>) -> Result<Problem> {
+        if self.stein.is_some() {
+            let (found, expected) = (values.len(), 0);
+            return if found == 0 { Ok(self) } else { Err(Error::RecalledCount { found, expected }) };
+        }
         if self.gathered.is_some() {
             self.recall_sums(&values)?;
             return Ok(self);
@@ -371,8 +408,12 @@ impl Problem {
         Ok(Problem { mu: Arc::new(mu), pool: OnceLock::new(), ..self })
     }
 
-    /// μ on the rows, and where landmarks stand for it the sums at these, where they have been computed.
+    /// μ on the rows, and where landmarks stand for it the sums at these, where they have been computed; nothing where scores
+    /// say what is matched, since μ is 0.
     pub fn recalled(&self) -> Option<Cow<'_, [f64]>> {
+        if self.stein.is_some() {
+            return Some(Cow::Borrowed(&[]));
+        }
         match self.is_projected {
             true if self.gathered.is_some() => self.recalled_sums().map(Cow::Owned),
             true => self.projected.get().map(|landmarks| Cow::Owned(landmarks.recalled())),
@@ -382,6 +423,9 @@ impl Problem {
 
     /// Whether the long part is done.
     pub fn is_prepared(&self) -> bool {
+        if self.stein.is_some() {
+            return self.pool.get().is_some();
+        }
         if self.is_projected { self.projected.get().is_some() } else { self.mu.recalled().is_some() }
     }
 
@@ -394,7 +438,10 @@ impl Problem {
     /// What [`prepare`](Self::prepare) does, with as many landmarks as so many chosen rows ask for, where that is known.
     pub fn prepare_for(&self, chosen: Option<usize>, watch: Watch) -> Result<()> {
         if !self.is_projected {
-            self.mu.prepare(watch)?;
+            // μ = 0, of a density that is known by its score, needs no pairs.
+            if self.stein.is_none() {
+                self.mu.prepare(watch)?;
+            }
             return self.pool().map(|_| ());
         }
         if self.projected.get().is_none() {
@@ -430,7 +477,7 @@ impl Problem {
         &self.rows
     }
 
-    /// The scaled rows, whose distances count.
+    /// The scaled rows, whose distances count, with their scores beside them where these say what is matched.
     pub fn points(&self) -> &Points {
         &self.points
     }
@@ -477,6 +524,9 @@ impl Problem {
 
     /// The precision in use: double, although mixed was asked for, where the rows are few or spread too wide.
     pub fn precision_in_use(&self) -> Precision {
+        if self.stein.is_some() {
+            return Precision::Double;
+        }
         if let (Some(_), Some(landmarks)) = (&self.gathered, self.landmarks()) {
             return landmarks.sums().sums().precision();
         }
@@ -487,6 +537,9 @@ impl Problem {
     /// The mean embedding of the scaled rows, in the form that choices are made by: landmarks where these stand for it
     /// and the problem is prepared.
     pub fn embedding(&self) -> Arc<dyn MeanEmbedding> {
+        if let Some(stein) = &self.stein {
+            return stein.target.clone();
+        }
         match self.projected.get() {
             Some(landmarks) => landmarks.clone(),
             None => self.mu.clone(),
@@ -496,6 +549,11 @@ impl Problem {
     /// The scaled rows as samples with an exact mean embedding, whatever choices are made by.
     pub fn samples(&self) -> &Arc<Empirical> {
         &self.mu
+    }
+
+    /// The density that is matched in place of the rows, where their scores were given.
+    pub fn stein(&self) -> Option<&SteinTarget> {
+        self.stein.as_ref().map(|stein| &*stein.target)
     }
 
     /// What to know of these rows and this kernel before believing any result.
@@ -573,6 +631,12 @@ impl Problem {
     /// Rows like those of the problem, in their own units, as points beside the scaled ones.
     pub fn scaled(&self, rows: &Points) -> Result<Points> {
         rows.expect_dim("the subset", "the data", self.rows.dim())?;
+        if self.stein.is_some() {
+            return Err(Error::Scores {
+                what: "the subset has no scores",
+                advice: "give the scores of its rows, or their numbers",
+            });
+        }
         scaled(self.scale, &self.scaling, rows)
     }
 }

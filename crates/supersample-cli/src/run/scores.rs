@@ -1,0 +1,171 @@
+//! Scores of the rows: columns of the draws, or of a file of their own, put in the order of the parameters.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail, ensure};
+use supersample_io::{Draws, Format, Reading, Selection};
+
+use crate::plan::{DrawsPlan, ScoreSource, Scores};
+use crate::words::{counted, listed, printable};
+
+/// What stands before the names in CmdStan's diagnostic files: momenta, and the gradient of the potential.
+const MOMENTUM: &str = "p_";
+const GRADIENT: &str = "g_";
+/// What is said of such a file.
+const OF_POTENTIAL: &str = "the g_ columns of a CmdStan diagnostic file are the gradient of the potential; scores are their negative";
+
+/// Where the score of each parameter is among some columns.
+#[derive(Clone, Debug)]
+pub(super) struct ScorePlaces {
+    places: Vec<usize>,
+    /// 1, or −1 where the columns have the gradient of the potential.
+    sign: f64,
+}
+
+impl ScorePlaces {
+    /// Scores in the order of the parameters from rows of so many columns.
+    pub(super) fn taken(&self, values: &[f64], columns: usize) -> Vec<f64> {
+        let of_row = |row: &[f64]| self.places.iter().map(|&at| self.sign * row[at]).collect::<Vec<_>>();
+        values.chunks_exact(columns.max(1)).flat_map(of_row).collect()
+    }
+}
+
+/// The scores of all rows, and what was assumed about them.
+pub(super) struct ScoreTable {
+    pub(super) values: Vec<f64>,
+    pub(super) notes: Vec<String>,
+    /// Where they are among the function columns of the draws, if they are there.
+    pub(super) places: Option<ScorePlaces>,
+}
+
+/// The draws, read once more without the momenta of a CmdStan diagnostic file where nobody has said which columns are
+/// meant.
+pub(super) fn without_momenta(plan: &DrawsPlan, draws: Draws) -> Result<Draws> {
+    let Some(ScoreSource::Prefix(prefix)) = plan.scores.as_ref().map(|scores| &scores.source) else {
+        return Ok(draws);
+    };
+    let scored = |name: &str| draws.function_names().contains(&format!("{prefix}{name}").as_str());
+    let (with, without): (Vec<&str>, Vec<&str>) =
+        draws.parameter_names().into_iter().partition(|&name| scored(name));
+    let is_momentum = |name: &&str| name.strip_prefix(MOMENTUM).is_some_and(|name| with.contains(&name));
+    if prefix != GRADIENT || without.is_empty() || with.is_empty() || !without.iter().all(is_momentum) {
+        return Ok(draws);
+    }
+    let selection = Selection::new(Some(with.iter().map(|name| name.to_string()).collect()), None);
+    Ok(Draws::read(&plan.files, &Reading { selection, ..plan.reading() })?)
+}
+
+impl ScoreTable {
+    /// The scores of the rows of these draws, which give up those they hold.
+    pub(super) fn read(plan: &DrawsPlan, scores: &Scores, draws: &mut Draws) -> Result<ScoreTable> {
+        match &scores.source {
+            ScoreSource::Prefix(prefix) => ScoreTable::of_columns(prefix, draws).context("--score-prefix"),
+            ScoreSource::File(path) => ScoreTable::of_file(path, plan, draws).context("--scores"),
+        }
+    }
+
+    fn of_columns(prefix: &str, draws: &mut Draws) -> Result<ScoreTable> {
+        let columns = draws.function_names();
+        let parameters = draws.parameter_names();
+        let is_diagnostic = prefix == GRADIENT && has_momenta(&parameters, draws.names());
+        let names: Vec<String> = parameters.iter().map(|name| format!("{prefix}{name}")).collect();
+        let places = places(&names, &columns, &parameters)?;
+        let places = ScorePlaces { places, sign: if is_diagnostic { -1.0 } else { 1.0 } };
+        let count = columns.len();
+        let values = places.taken(&draws.take_functions(), count);
+        let notes = if is_diagnostic { vec![OF_POTENTIAL.to_string()] } else { Vec::new() };
+        Ok(ScoreTable { values, notes, places: Some(places) })
+    }
+
+    /// Columns of a file of their own: of the same names as the parameters, or those of a CmdStan diagnostic file, or, of
+    /// an array without names, as many as there are parameters.
+    fn of_file(path: &Path, plan: &DrawsPlan, draws: &Draws) -> Result<ScoreTable> {
+        let reading = Reading { shape: plan.shape, keep_warmup: plan.warmup, ..Reading::default() };
+        let table = Draws::read(&[path], &reading)?;
+        let (expected, found) = (draws.len() + draws.dropped_na(), table.len());
+        ensure!(
+            found == expected,
+            "{}: there are {}, but the draws have {}; write one row of scores for each row of the draws, in their order",
+            path.display(),
+            counted(found, "row"),
+            counted(expected, "row")
+        );
+        let (parameters, columns) = (draws.parameter_names(), table.parameter_names());
+        let mut notes = Vec::new();
+        let gradients: Vec<String> = parameters.iter().map(|name| format!("{GRADIENT}{name}")).collect();
+        let is_diagnostic = has_momenta(&parameters, table.names())
+            && gradients.iter().all(|name| columns.contains(&name.as_str()));
+        let places = if is_diagnostic {
+            expect_same_points(draws, &table, path)?;
+            notes.push(OF_POTENTIAL.to_string());
+            ScorePlaces { places: places(&gradients, &columns, &parameters)?, sign: -1.0 }
+        } else if table.format() == Format::Npy && columns.len() == parameters.len() {
+            notes.push("scores are taken in the order of the parameters".to_string());
+            ScorePlaces { places: (0..columns.len()).collect(), sign: 1.0 }
+        } else {
+            let names: Vec<String> = parameters.iter().map(|name| name.to_string()).collect();
+            let found = places(&names, &columns, &parameters);
+            let found = found.with_context(|| path.display().to_string())?;
+            if columns.len() > parameters.len() {
+                let is_unused = |name: &&&str| !parameters.contains(name);
+                let unused: Vec<String> =
+                    columns.iter().filter(is_unused).map(|name| name.to_string()).collect();
+                notes.push(format!("the scores: not used: {}", listed(&unused)));
+            }
+            ScorePlaces { places: found, sign: 1.0 }
+        };
+        let all = places.taken(table.values(), columns.len());
+        let dim = parameters.len();
+        let values = match draws.dropped_na() {
+            0 => all,
+            _ => {
+                let rows = (0..draws.len()).map(|row| draws.row_number(row));
+                rows.flat_map(|number| &all[number * dim..(number + 1) * dim]).copied().collect()
+            }
+        };
+        Ok(ScoreTable { values, notes, places: None })
+    }
+}
+
+/// Whether a file has a momentum for each parameter, as CmdStan's diagnostic files do.
+fn has_momenta(parameters: &[&str], names: &[String]) -> bool {
+    parameters.iter().all(|name| names.iter().any(|other| other.strip_prefix(MOMENTUM) == Some(*name)))
+}
+
+/// Where each of these names is among the columns.
+fn places(names: &[String], columns: &[&str], parameters: &[&str]) -> Result<Vec<usize>> {
+    let place = |(name, parameter): (&String, &&str)| {
+        columns.iter().position(|column| column == name).with_context(|| {
+            format!(
+                "parameter '{}' has no score: there is no column '{}'; leave the parameter out with --exclude, or name the \
+                 parameters with --columns",
+                printable(parameter),
+                printable(name)
+            )
+        })
+    };
+    names.iter().zip(parameters).map(place).collect()
+}
+
+/// Refuses a diagnostic file whose points are not those of the draws: it holds unconstrained parameters, of which its
+/// gradients are.
+fn expect_same_points(draws: &Draws, table: &Draws, path: &Path) -> Result<()> {
+    let columns = table.parameter_names();
+    for (j, name) in draws.parameter_names().iter().enumerate() {
+        let Some(at) = columns.iter().position(|column| column == name) else { continue };
+        for row in 0..draws.len() {
+            let ours = draws.values()[row * draws.dim() + j];
+            let theirs = table.values()[draws.row_number(row) * columns.len() + at];
+            if (ours - theirs).abs() > 1e-5 * ours.abs().max(theirs.abs()).max(1e-5) {
+                bail!(
+                    "{}: '{}' is {theirs} in row {} and {ours} in the draws; gradients are those of the unconstrained \
+                     parameters, which the diagnostic file has itself: give it as the draws, with --score-prefix g_",
+                    path.display(),
+                    printable(name),
+                    draws.row_number(row) + 1
+                );
+            }
+        }
+    }
+    Ok(())
+}

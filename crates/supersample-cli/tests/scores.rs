@@ -1,0 +1,165 @@
+//! Scores: a density in place of the rows, from a file, from columns, from CmdStan's diagnostic files, and what is refused.
+
+mod desk;
+
+use std::path::{Path, PathBuf};
+
+use crate::desk::{Desk, numbers};
+
+/// Normal-looking draws of a (mean 2) and b (sd 10), the first fifth of a far out, and their scores.
+fn rows() -> Vec<[f64; 4]> {
+    let one = |i: usize| {
+        let (u, v) = ((i as f64 * 0.754_877_666).fract(), (i as f64 * 0.569_840_290).fract());
+        let (radius, angle) = ((-2.0 * (1.0 - u).ln()).sqrt(), std::f64::consts::TAU * v);
+        let (mut x, y) = (radius * angle.cos(), radius * angle.sin());
+        if i < 60 {
+            x += 8.0;
+        }
+        [2.0 + x, 10.0 * y, -x, -y / 10.0]
+    };
+    (0..300).map(one).collect()
+}
+
+fn csv(head: &str, columns: impl Fn(&[f64; 4]) -> Vec<f64>) -> String {
+    let line =
+        |row: &[f64; 4]| columns(row).iter().map(|x| format!("{x}")).collect::<Vec<_>>().join(",") + "\n";
+    format!("{head}\n") + &rows().iter().map(line).collect::<String>()
+}
+
+fn with_scores() -> Desk {
+    let desk = Desk::new();
+    desk.write("draws.csv", csv("a,b", |row| vec![row[0], row[1]]));
+    // In another order, with a column nobody has asked for.
+    desk.write("scores.csv", csv("b,c,a", |row| vec![row[3], 1.0 + row[0].sin(), row[2]]));
+    desk.write("both.csv", csv("a,s_a,b,s_b", |row| vec![row[0], row[2], row[1], row[3]]));
+    desk.write("turned.csv", csv("a,b", |row| vec![-row[2], -row[3]]));
+    // As CmdStan writes it: unconstrained parameters, momenta, the gradient of the potential.
+    desk.write(
+        "diagnostic.csv",
+        csv("lp__,a,b,p_a,p_b,g_a,g_b", |row| {
+            vec![1.0, row[0], row[1], row[0].sin(), row[1].cos(), -row[2], -row[3]]
+        }),
+    );
+    desk
+}
+
+fn chosen(desk: &Desk, words: &str) -> (Vec<usize>, String) {
+    let (_, told) = desk.ran(&format!("{words} --indices i.txt -o o.csv"));
+    (numbers(&desk.read("i.txt")), told)
+}
+
+#[track_caller]
+fn refused(desk: &Desk, words: &str) -> String {
+    let output = desk.run(words);
+    assert_eq!(output.status.code(), Some(2), "{words}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn a_file_columns_and_a_diagnostic_file_give_the_same_rows_without_the_burn_in() {
+    let desk = with_scores();
+    let (plain, _) = chosen(&desk, "thin draws.csv -n 20");
+    assert!(plain.iter().any(|&row| row < 60));
+    let (rows, told) = chosen(&desk, "thin draws.csv -n 20 --scores scores.csv");
+    assert!(rows.len() == 20 && rows.iter().all(|&row| row >= 60), "{rows:?}");
+    assert!(told.contains("KSD") && !told.contains("MMD"), "{told}");
+    assert!(told.contains("kernel stein-imq, columns scaled by aad"), "{told}");
+    assert!(told.contains("the scores: not used: c"), "{told}");
+    assert!(told.contains("the rows are not draws of the density as they stand"), "{told}");
+    let (by_prefix, _) = chosen(&desk, "thin both.csv -n 20 --score-prefix s_");
+    assert_eq!(by_prefix, rows);
+    let (diagnostic, told) = chosen(&desk, "thin diagnostic.csv -n 20 --score-prefix g_");
+    assert_eq!(diagnostic, rows);
+    assert!(told.contains("by 2 parameters (a, b; not used: lp__, p_a, p_b"), "{told}");
+    assert!(told.contains("gradient of the potential; scores are their negative"), "{told}");
+    let (beside, told) = chosen(&desk, "thin draws.csv -n 20 --scores diagnostic.csv");
+    assert_eq!(beside, rows);
+    assert!(told.contains("scores are their negative"), "{told}");
+    // Other kernels and scales are others.
+    for flags in [
+        "--kernel gaussian",
+        "--preconditioner median",
+        "--preconditioner covariance",
+        "--bandwidth 0.3",
+        "--scale sd",
+    ] {
+        let (other, _) = chosen(&desk, &format!("thin draws.csv -n 20 --scores scores.csv {flags}"));
+        assert!(other != rows && other.iter().all(|&row| row >= 60), "{flags}: {other:?}");
+    }
+    let (weighed, told) = chosen(&desk, "herd draws.csv -n 20 --scores scores.csv --weights simplex");
+    assert!(weighed.len() == 20 && told.contains("with equal weights"), "{told}");
+}
+
+#[test]
+fn a_run_is_kept_and_continued_and_a_subset_is_evaluated() {
+    let desk = with_scores();
+    let (whole, _) = chosen(&desk, "herd draws.csv -n 30 --scores scores.csv");
+    let (_, _) = chosen(&desk, "herd draws.csv -n 12 --scores scores.csv --checkpoint c");
+    let (rest, told) = chosen(&desk, "herd draws.csv -n 30 --scores scores.csv --checkpoint c");
+    assert_eq!(rest, whole);
+    assert!(told.contains("going on from the 12 rows of an earlier run"), "{told}");
+    let other = refused(&desk, "herd draws.csv -n 30 --scores turned.csv --resume c");
+    assert!(other.contains("c: "), "{other}");
+    let (_, found) = desk.ran("eval draws.csv i.txt --scores scores.csv --json e.json");
+    assert!(found.contains("KSD") && found.contains("random 30 rows"), "{found}");
+    desk.ran("herd both.csv -n 30 --score-prefix s_ -o rows.csv --json h.json");
+    desk.ran("eval both.csv rows.csv --score-prefix s_ --json r.json");
+    let ksd = |name: &str| crate::desk::json(&desk, name)["result"]["mmd"].as_f64().unwrap();
+    let (by_numbers, by_rows, herded) = (ksd("e.json"), ksd("r.json"), ksd("h.json"));
+    assert!((by_numbers - by_rows).abs() < 1e-6 * by_rows && (herded - by_rows).abs() < 1e-6 * by_rows);
+    let unknown = refused(&desk, "eval draws.csv draws.csv --scores scores.csv");
+    assert!(unknown.contains("its scores are not known; --scores has a row for each row"), "{unknown}");
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_in_the_words_of_the_flags() {
+    let desk = with_scores();
+    desk.write("few.csv", "a,b\n1,2\n");
+    desk.write("constrained.csv", csv("a,b", |row| vec![row[0].exp(), row[1]]));
+    for (words, message) in [
+        ("thin draws.csv -n 5 --scores few.csv", "there are 1 row, but the draws have 300 rows"),
+        ("thin draws.csv -n 5 --scores draws.csv --score-prefix g_", "cannot be used with"),
+        ("thin both.csv -n 5 --score-prefix x_", "x_"),
+        ("thin both.csv -n 5 --score-prefix s_a", "parameter 'a' has no score"),
+        ("thin constrained.csv -n 5 --scores diagnostic.csv", "give it as the draws, with --score-prefix g_"),
+        ("thin draws.csv -n 5 --scores scores.csv --kernel laplace", "with scores choose imq or gaussian"),
+        (
+            "thin draws.csv -n 5 --scores scores.csv --marginals 0.1",
+            "--marginals and scores do not go together",
+        ),
+        ("thin draws.csv -n 5 --scores scores.csv --functions b", "functions and scores do not go together"),
+        ("thin draws.csv -n 5 --scores scores.csv --weight-column b", "weights of the rows and scores"),
+        ("thin draws.csv -n 5 --scores scores.csv --landmarks 10", "landmarks and scores do not go together"),
+        ("thin draws.csv -n 5 --scores scores.csv --pool-rows 10", "--pool-rows and scores"),
+        ("thin draws.csv -n 5 --scores scores.csv --bandwidth -1", "a length is a positive number"),
+        (
+            "thin draws.csv -n 5 --scores scores.csv --bandwidth 1 --preconditioner median",
+            "leave it or --preconditioner out",
+        ),
+        ("thin draws.csv -n 5 --preconditioner median", "--preconditioner has no effect without --scores"),
+        ("thin draws.csv -n 5 --scores scores.csv -o scores.csv", "scores.csv"),
+        ("thin draws.csv -n 5 --scores none.csv", "none.csv"),
+    ] {
+        let told = refused(&desk, words);
+        assert!(told.contains(message), "{words}: {told}");
+    }
+    let (_, told) = chosen(&desk, "thin draws.csv -n 5 --scores turned.csv");
+    assert!(told.contains("warning: the scores of a, b point away from the rows"), "{told}");
+}
+
+/// A real file of CmdStan 2.37, where it is at hand: the prior of k is normal(0, 5), so that its score has −k/25 in it.
+#[test]
+fn a_real_diagnostic_file_is_read_as_it_is() {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/found");
+    let folder = std::env::var_os("SUPERSAMPLE_FOUND").map_or(beside, PathBuf::from);
+    let file = folder.join("cmdstan-diagnostic.csv");
+    let Ok(text) = std::fs::read(&file) else {
+        println!("skipped: there is no {}", file.display());
+        return;
+    };
+    let desk = Desk::new();
+    desk.write("diagnostic.csv", text);
+    let (rows, told) = chosen(&desk, "thin diagnostic.csv -n 20 --score-prefix g_");
+    assert!(rows.len() == 20 && told.contains("by 10 parameters (k, m, delta.1"), "{told}");
+    assert!(told.contains("scores are their negative") && !told.contains("point away"), "{told}");
+}

@@ -1,0 +1,257 @@
+//! Scores from Python: rows whose density is matched, the KSD of any points, and points anywhere for a score that is a function.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use supersample::embedding::{LogDensityFunction, ScoreFunction};
+use supersample::scale::{Scale, Scaling};
+use supersample::task::{Ended, ErrorScale, Problem, ProblemOptions, RowScores, Stop, herd_until, weigh};
+use supersample::{
+    AscentOptions, Domain, Error, Herder, Pick, Points, Preconditioner, Progress, Result, SteinBase,
+    SteinTarget,
+};
+
+use crate::arrays::{Matrix, numbers, rows};
+use crate::chosen::{Chosen, rule_of};
+use crate::error::refused;
+use crate::samples::Samples;
+use crate::threads;
+use crate::work::run;
+
+/// Points that were placed for a density.
+#[pyclass(frozen, get_all, module = "supersample._native")]
+pub(crate) struct SteinPlaced {
+    points: Matrix,
+    /// How many climbs stopped short.
+    stuck: usize,
+    /// How often the score was asked for while climbing.
+    evaluations: u64,
+    /// How good they are.
+    chosen: Py<Chosen>,
+}
+
+/// Rows with their scores, whose density is the target of `herd` and `thin`.
+#[pyfunction]
+#[pyo3(signature = (x, scores, *, base, preconditioner, length, scale, log_density, regularisation, second_derivatives))]
+#[expect(clippy::too_many_arguments, reason = "one for each keyword of the Python function")]
+pub(crate) fn stein_samples(
+    py: Python<'_>,
+    x: PyReadonlyArray2<'_, f64>,
+    scores: PyReadonlyArray2<'_, f64>,
+    base: &str,
+    preconditioner: &str,
+    length: Option<f64>,
+    scale: &str,
+    log_density: Option<PyReadonlyArray1<'_, f64>>,
+    regularisation: f64,
+    second_derivatives: Option<PyReadonlyArray2<'_, f64>>,
+) -> PyResult<Samples> {
+    let (values, dim) = rows(&x)?;
+    let (of_rows, score_dim) = rows(&scores)?;
+    expect_dim(score_dim, dim).map_err(refused)?;
+    let mut given =
+        RowScores::new(of_rows.to_vec()).kernel(base_of(base)?, preconditioner_of(preconditioner, length)?);
+    if let Some(log_density) = numbers(log_density) {
+        given = given.regularised(log_density, regularisation);
+    }
+    if let Some(second) = &second_derivatives {
+        given = given.second_derivatives(rows(second)?.0.to_vec());
+    }
+    let options = ProblemOptions::default().scale(Scale::named(scale).map_err(refused)?).scores(given);
+    let pool = threads::pool(1)?;
+    let problem = py.detach(|| pool.install(|| Problem::new(Points::from_rows(values, dim)?, options)));
+    Ok(Samples { problem: problem.map_err(refused)? })
+}
+
+/// The KSD of points with their scores and weights, which are used as they are, or equal ones.
+#[pyfunction]
+#[pyo3(signature = (samples, points, scores, weights, threads=None))]
+pub(crate) fn ksd(
+    py: Python<'_>,
+    samples: &Bound<'_, Samples>,
+    points: PyReadonlyArray2<'_, f64>,
+    scores: PyReadonlyArray2<'_, f64>,
+    weights: Option<PyReadonlyArray1<'_, f64>>,
+    threads: Option<usize>,
+) -> PyResult<f64> {
+    let ((values, dim), (of_points, score_dim), weights) = (rows(&points)?, rows(&scores)?, numbers(weights));
+    let size = (values.len() / dim.max(1)) as f64 * values.len() as f64;
+    let problem = &samples.get().problem;
+    run(py, threads, size, None, |watch| {
+        expect_dim(score_dim, dim)?;
+        let (points, scores) = (Points::from_rows(values, dim)?, Points::from_rows(of_points, dim));
+        let scores = scores.map_err(|error| match error {
+            Error::NonFinite { row, column, value } => Error::NonFiniteScore { row, column, value },
+            error => error,
+        })?;
+        problem.ksd(&points, &scores, weights.as_deref(), watch)
+    })
+}
+
+/// Points for a density anywhere in space, from starts whose scores are known. An exception of the functions ends it.
+#[pyfunction]
+#[pyo3(signature = (score, log_density, starts, start_scores, n, *, base, preconditioner, length, scale, tol, climbs,
+                    max_evaluations, weights, threads, progress))]
+#[expect(clippy::too_many_arguments, reason = "one for each keyword of the Python function")]
+pub(crate) fn stein_place(
+    py: Python<'_>,
+    score: Py<PyAny>,
+    log_density: Option<Py<PyAny>>,
+    starts: PyReadonlyArray2<'_, f64>,
+    start_scores: PyReadonlyArray2<'_, f64>,
+    n: usize,
+    base: &str,
+    preconditioner: &str,
+    length: Option<f64>,
+    scale: &str,
+    tol: Option<f64>,
+    climbs: usize,
+    max_evaluations: u64,
+    weights: &str,
+    threads: Option<usize>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<SteinPlaced> {
+    let (base, preconditioner) = (base_of(base)?, preconditioner_of(preconditioner, length)?);
+    let (stop, rule) = (Stop::new(Some(n), tol, None).map_err(refused)?, rule_of(weights)?);
+    let ((values, dim), (of_starts, score_dim)) = (rows(&starts)?, rows(&start_scores)?);
+    expect_dim(score_dim, dim).map_err(refused)?;
+    let scaling = Scaling::fit(Scale::named(scale).map_err(refused)?, values, dim, None).map_err(refused)?;
+    let Some(units) = scaling.units() else {
+        return Err(PyValueError::new_err(
+            "scale is 'pca', which points anywhere do not have; choose none, sd, mad or aad",
+        ));
+    };
+    let raised = Arc::new(Mutex::new(None));
+    let score = scaled_score(score, units, raised.clone());
+    let log_density = log_density.map(|log_density| scaled_log_density(log_density, units, raised.clone()));
+    let has_raised = || raised.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+    let placed = run(py, threads, f64::INFINITY, progress.as_ref(), |watch| {
+        let by_units = |values: &[f64], scaled: fn(f64, f64) -> f64| {
+            let numbers = values.iter().enumerate().map(|(i, value)| scaled(*value, units[i % dim]));
+            Points::from_vec(numbers.collect(), dim)
+        };
+        let (starts, scores) =
+            (by_units(values, |x, unit| x / unit)?, by_units(of_starts, |s, unit| s * unit));
+        let scores = scores.map_err(|error| match error {
+            Error::NonFinite { row, column, value } => Error::NonFiniteScore { row, column, value },
+            error => error,
+        })?;
+        let target = SteinTarget::new(&starts, &scores, base, preconditioner)?;
+        let target = target.with_score(score, log_density, max_evaluations);
+        let domain = Domain::Ascent {
+            starts: target.rows(&starts, &scores)?,
+            options: AscentOptions::default().climbs(climbs),
+        };
+        let mut herder = Herder::new(target.clone(), domain)?;
+        let seen = |pick: &Pick| {
+            let watched = watch(Progress::Herding { chosen: pick.t, size: n });
+            if has_raised() { std::ops::ControlFlow::Break(()) } else { watched }
+        };
+        let placed = herd_until(&mut herder, &[], &stop, seen)?;
+        if placed.ended == Ended::Interrupted || has_raised() {
+            return Err(Error::Interrupted);
+        }
+        let chosen_rows =
+            Points::from_vec(placed.coordinates(), starts.dim() * target_columns(&target, dim))?;
+        let weighed = rule.map(|rule| weigh(&target, &chosen_rows, rule)).transpose()?;
+        let chosen =
+            Chosen::new(&placed.trace, placed.ended, weighed, ErrorScale::of(herder.pool()), Some(&stop))?;
+        let points: Vec<f64> = placed
+            .trace
+            .iter()
+            .flat_map(|pick| target.point(&pick.point))
+            .enumerate()
+            .map(|(i, x)| x * units[i % dim])
+            .collect();
+        let stuck = placed.trace.iter().filter(|pick| !pick.converged).count();
+        Ok((points, stuck, target.evaluations(), chosen))
+    });
+    if let Some(error) = raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        return Err(error);
+    }
+    let (points, stuck, evaluations, chosen) = placed?;
+    Ok(SteinPlaced { points: Matrix(points, dim), stuck, evaluations, chosen: Py::new(py, chosen)? })
+}
+
+/// How many numbers a row of the target has for each coordinate.
+fn target_columns(target: &SteinTarget, dim: usize) -> usize {
+    supersample::MeanEmbedding::dim(target) / dim
+}
+
+/// The first exception of a function, which the others then wait for.
+type Raised = Arc<Mutex<Option<PyErr>>>;
+
+fn keep(raised: &Raised, error: PyErr) {
+    raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+}
+
+/// A Python function of one point in its own units as a score in units of the scaled points.
+fn scaled_score(score: Py<PyAny>, units: &[f64], raised: Raised) -> ScoreFunction {
+    let units = units.to_vec();
+    Arc::new(move |z: &[f64], out: &mut [f64]| {
+        let found = Python::attach(|py| -> PyResult<Vec<f64>> {
+            let x = PyArray1::from_iter(py, z.iter().zip(&units).map(|(z, unit)| z * unit));
+            let found = score.call1(py, (x,))?;
+            let found: PyReadonlyArray1<'_, f64> = found.extract(py)?;
+            let found = found.as_array().to_vec();
+            if found.len() != units.len() {
+                let (found, expected) = (found.len(), units.len());
+                return Err(PyValueError::new_err(format!(
+                    "the score has {found} numbers for a point of {expected}"
+                )));
+            }
+            Ok(found)
+        });
+        match found {
+            Ok(found) => {
+                out.iter_mut().zip(found.iter().zip(&units)).for_each(|(out, (s, unit))| *out = s * unit)
+            }
+            Err(error) => {
+                keep(&raised, error);
+                out.fill(f64::NAN);
+            }
+        }
+    })
+}
+
+/// A Python function of one point in its own units as a log-density of the scaled points.
+fn scaled_log_density(log_density: Py<PyAny>, units: &[f64], raised: Raised) -> LogDensityFunction {
+    let units = units.to_vec();
+    Arc::new(move |z: &[f64]| {
+        let found = Python::attach(|py| {
+            let x = PyArray1::from_iter(py, z.iter().zip(&units).map(|(z, unit)| z * unit));
+            log_density.call1(py, (x,))?.extract::<f64>(py)
+        });
+        found.unwrap_or_else(|error| {
+            keep(&raised, error);
+            f64::NAN
+        })
+    })
+}
+
+fn expect_dim(found: usize, expected: usize) -> Result<()> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(Error::DimensionMismatch { what: "a score", found, against: "its point", expected })
+}
+
+fn base_of(name: &str) -> PyResult<SteinBase> {
+    match name {
+        "imq" => Ok(SteinBase::Imq),
+        "gaussian" => Ok(SteinBase::Gaussian),
+        _ => Err(PyValueError::new_err(format!(
+            "kernel is '{name}'; a Stein kernel is made of imq or gaussian"
+        ))),
+    }
+}
+
+/// The preconditioner of this name, or of this length where one is given.
+fn preconditioner_of(name: &str, length: Option<f64>) -> PyResult<Preconditioner> {
+    match length {
+        Some(length) => Ok(Preconditioner::Length(length)),
+        None => Preconditioner::named(name).map_err(refused),
+    }
+}

@@ -1,0 +1,197 @@
+//! Points that may lie anywhere: the score as a function, and the gradient of a Stein kernel by way of it.
+//!
+//! A function F of the row of x is a function of x and of s(x). Its gradient in x needs the derivative of the score along one
+//! vector b only, the gradient of F in the score: (∂s/∂x)ᵀb, and the Jacobian of a score is a Hessian and so its own
+//! transpose. That is one difference of two scores, whatever the dimension.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::SteinTarget;
+use crate::linalg::dot;
+use crate::{Points, Result};
+
+/// ∇ log p at a point, written to the second argument. Where there is none, numbers that are not finite say so.
+pub type ScoreFunction = Arc<dyn Fn(&[f64], &mut [f64]) + Send + Sync>;
+
+/// log p at a point, up to a constant; −∞ where no point may lie.
+pub type LogDensityFunction = Arc<dyn Fn(&[f64]) -> f64 + Send + Sync>;
+
+/// The step of differences, in lengths of the kernel: the error of a central difference is least near the cube root of
+/// the rounding of a score.
+const STEP: f64 = 1e-5;
+
+/// What is known of the density away from the rows.
+pub(super) struct Space {
+    score: ScoreFunction,
+    log_density: Option<LogDensityFunction>,
+    /// How often the score may be asked for.
+    most: u64,
+    asked: AtomicU64,
+}
+
+impl SteinTarget {
+    /// This target with its score as a function, so that points may be chosen anywhere in space
+    /// ([`Domain::Ascent`](crate::Domain::Ascent), whose starts are [rows](Self::rows) of this target). Nothing is chosen where the log-density, if
+    /// it is given, is −∞. After `most` evaluations of the score climbs end where they are, and their picks are not
+    /// converged.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use supersample::{AscentOptions, Domain, Herder, Points, Preconditioner, SteinBase, SteinTarget};
+    /// let starts = Points::from_vec((0..40).map(|i| i as f64 * 0.1 - 1.95).collect(), 1)?;
+    /// let scores = Points::from_vec(starts.as_slice().iter().map(|x| -x).collect(), 1)?;
+    /// let target = SteinTarget::new(&starts, &scores, SteinBase::Imq, Preconditioner::Identity)?;
+    /// let target = target.with_score(Arc::new(|x: &[f64], score: &mut [f64]| score[0] = -x[0]), None, 100_000);
+    /// let domain = Domain::Ascent { starts: target.rows(&starts, &scores)?, options: AscentOptions::default() };
+    /// let first = Herder::new(target.clone(), domain)?.next().expect("space is never exhausted");
+    /// assert!(target.point(&first.point)[0].abs() < 1e-6); // the mode of N(0, 1)
+    /// # Ok::<(), supersample::Error>(())
+    /// ```
+    pub fn with_score(
+        self,
+        score: ScoreFunction,
+        log_density: Option<LogDensityFunction>,
+        most: u64,
+    ) -> SteinTarget {
+        SteinTarget {
+            space: Some(Arc::new(Space { score, log_density, most, asked: AtomicU64::new(0) })),
+            ..self
+        }
+    }
+
+    /// How often the score has been asked for; 0 where it is not known as a function.
+    pub fn evaluations(&self) -> u64 {
+        self.space.as_ref().map_or(0, |space| space.asked.load(Ordering::Relaxed))
+    }
+
+    /// Whether the score is known as a function.
+    pub(crate) fn has_space(&self) -> bool {
+        self.space.is_some()
+    }
+
+    /// Whether the score may not be asked for any more.
+    pub(crate) fn is_spent(&self) -> bool {
+        self.space.as_ref().is_some_and(|space| space.asked.load(Ordering::Relaxed) >= space.most)
+    }
+
+    /// The row of any point; `None` where it has no score or no density.
+    pub(crate) fn row_at(&self, x: &[f64]) -> Option<Vec<f64>> {
+        let score = self.space.as_ref()?.score_at(x)?;
+        let point = Points::from_rows(x, x.len()).ok()?;
+        let row: Result<Points> = self.rows(&point, &Points::from_vec(score, x.len()).ok()?);
+        row.ok().map(|row| row.row(0).to_vec())
+    }
+
+    /// A function of rows as a function of points: writes its gradient in x and returns its value; NaN, which nothing is
+    /// above, where there is no score, no density, or no evaluation left.
+    pub(crate) fn at_point(
+        &self,
+        x: &[f64],
+        gradient: &mut [f64],
+        of_row: impl FnOnce(&[f64], &mut [f64]) -> f64,
+    ) -> f64 {
+        gradient.fill(0.0);
+        let row = if self.is_spent() { None } else { self.row_at(x) };
+        let (Some(row), Some(space)) = (row, &self.space) else { return f64::NAN };
+        let mut by_row = vec![0.0; row.len()];
+        let value = of_row(&row, &mut by_row);
+        let columns = self.layout().columns();
+        let column = |c: usize| by_row.iter().skip(c).step_by(columns).copied().collect::<Vec<f64>>();
+        let by_score = column(columns - 1);
+        let through_score = space.slope(x, &by_score, STEP * self.length());
+        let direct = self.precision.pulled_back(&column(0), &column(1));
+        for (g, (direct, through)) in gradient.iter_mut().zip(direct.iter().zip(&through_score)) {
+            *g = direct + through;
+        }
+        value
+    }
+}
+
+impl Space {
+    fn score_at(&self, x: &[f64]) -> Option<Vec<f64>> {
+        if self
+            .log_density
+            .as_ref()
+            .is_some_and(|log_density| log_density(x).is_nan() || log_density(x) == f64::NEG_INFINITY)
+        {
+            return None;
+        }
+        let mut score = vec![0.0; x.len()];
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        (self.score)(x, &mut score);
+        score.iter().all(|s| s.is_finite()).then_some(score)
+    }
+
+    /// The derivative of the score at x along b, by a central difference; 0 where that has no value.
+    fn slope(&self, x: &[f64], b: &[f64], step: f64) -> Vec<f64> {
+        let norm = dot(b, b).sqrt();
+        let none = || vec![0.0; x.len()];
+        if !(norm > 0.0 && norm.is_finite()) {
+            return none();
+        }
+        let moved =
+            |sign: f64| -> Vec<f64> { x.iter().zip(b).map(|(x, b)| x + sign * step * b / norm).collect() };
+        let (Some(up), Some(down)) = (self.score_at(&moved(1.0)), self.score_at(&moved(-1.0))) else {
+            return none();
+        };
+        up.iter().zip(&down).map(|(up, down)| (up - down) * norm / (2.0 * step)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{MeanEmbedding, Preconditioner, SteinBase};
+
+    /// A density in the plane that is not normal: log p = −x⁴/4 − x²y²/2 − y²/2 + xy/3.
+    fn score(x: &[f64], score: &mut [f64]) {
+        score[0] = -x[0].powi(3) - x[0] * x[1] * x[1] + x[1] / 3.0;
+        score[1] = -x[0] * x[0] * x[1] - x[1] + x[0] / 3.0;
+    }
+
+    #[test]
+    fn the_gradient_in_a_point_agrees_with_central_differences() {
+        let numbers: Vec<f64> = (0..60).map(|i| (f64::from(i) * 0.77).sin()).collect();
+        let points = Points::from_rows(&numbers, 2).unwrap();
+        let scores: Vec<f64> = points
+            .rows()
+            .flat_map(|x| {
+                let mut s = [0.0; 2];
+                score(x, &mut s);
+                s
+            })
+            .collect();
+        let scores = Points::from_vec(scores, 2).unwrap();
+        for base in [SteinBase::Imq, SteinBase::Gaussian] {
+            for preconditioner in [Preconditioner::Median, Preconditioner::Covariance] {
+                let target = SteinTarget::new(&points, &scores, base, preconditioner).unwrap();
+                let target = target.with_score(Arc::new(score), None, u64::MAX);
+                let rows = target.rows(&points, &scores).unwrap();
+                let kernel = target.kernel().clone();
+                let sum = |row: &[f64], gradient: &mut [f64]| {
+                    kernel.add_gradient(row, rows.row(3), 1.0, gradient)
+                        - kernel.add_gradient(row, rows.row(8), -1.0, gradient)
+                };
+                let (x, h) = ([0.4, -0.6], 1e-5);
+                let mut gradient = [0.0; 2];
+                target.at_point(&x, &mut gradient, sum);
+                for i in 0..2 {
+                    let at = |step: f64| {
+                        let mut moved = x;
+                        moved[i] += step;
+                        let row = target.row_at(&moved).unwrap();
+                        kernel.value(&row, rows.row(3)) - kernel.value(&row, rows.row(8))
+                    };
+                    let difference = (at(h) - at(-h)) / (2.0 * h);
+                    assert!(
+                        (gradient[i] - difference).abs() < 1e-7,
+                        "{base:?} {preconditioner:?} {i}: {gradient:?} {difference}"
+                    );
+                }
+                let back = target.point(rows.row(5));
+                assert!(back.iter().zip(points.row(5)).all(|(a, b)| (a - b).abs() < 1e-12));
+            }
+        }
+    }
+}

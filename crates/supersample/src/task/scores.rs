@@ -1,0 +1,201 @@
+//! Scores of the rows, which make the density that they are of the target in place of the rows themselves.
+
+use std::sync::Arc;
+
+use super::{Advice, Problem};
+use crate::points::expect_rows;
+use crate::quality::random_rows;
+use crate::scale::{Scale, Scaling};
+use crate::{
+    Error, Kernel, MeanEmbedding, Points, Preconditioner, Preference, Result, SteinBase, SteinTarget,
+};
+
+/// The scale of columns that goes with scores, as Stein thinning is used to it.
+pub const STEIN_SCALE: Scale = Scale::Aad;
+
+/// How many rows stand for all when their scores are looked at.
+const LOOKED_AT: usize = 400;
+/// Fewer rows say nothing of their scores.
+const FEWEST: usize = 20;
+/// Rows are told of that are not draws of the density by this part of k(x, x). Of 400 draws it is below 0.01.
+const TOLERATED: f64 = 0.05;
+
+/// The scores s(x) = ∇ log p(x) of rows, in their own units, and how they are used.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct RowScores {
+    /// The score of the first row, one number a column, then that of the second, …
+    pub values: Vec<f64>,
+    /// The kernel that the Stein kernel is made of. Default: the inverse multiquadric.
+    pub base: SteinBase,
+    /// The matrix that it measures distances with, in the units of the scaled points. Default: the identity.
+    pub preconditioner: Preconditioner,
+    /// The log-density of each row up to a constant, where the choice is regularised.
+    pub log_density: Option<Vec<f64>>,
+    /// The weight λ of the log-density (see [`Preference::for_density`]).
+    pub regularisation: f64,
+    /// ∂² log p/∂xⱼ² at each row, one number a column in the units of the rows, where the choice is regularised by their sum
+    /// too.
+    pub second_derivatives: Option<Vec<f64>>,
+}
+
+impl RowScores {
+    /// These scores under the default kernel.
+    pub fn new(values: Vec<f64>) -> RowScores {
+        RowScores { values, ..RowScores::default() }
+    }
+
+    /// These scores under this kernel.
+    pub fn kernel(self, base: SteinBase, preconditioner: Preconditioner) -> RowScores {
+        RowScores { base, preconditioner, ..self }
+    }
+
+    /// The choice regularised by the log-density of each row with this weight.
+    pub fn regularised(self, log_density: Vec<f64>, weight: f64) -> RowScores {
+        RowScores { log_density: Some(log_density), regularisation: weight, ..self }
+    }
+
+    /// The choice regularised by the sum of these second derivatives of the log-density too.
+    pub fn second_derivatives(self, values: Vec<f64>) -> RowScores {
+        RowScores { second_derivatives: Some(values), ..self }
+    }
+}
+
+/// Scores found to be those of the rows.
+pub(super) struct OfRows {
+    pub(super) target: Arc<SteinTarget>,
+    /// The scaled rows with their scores.
+    pub(super) points: Points,
+    pub(super) preference: Option<Preference>,
+    pub(super) advice: Vec<Advice>,
+}
+
+impl OfRows {
+    pub(super) fn new(given: RowScores, rows: &Points, scaled: &Points, scaling: &Scaling) -> Result<OfRows> {
+        let RowScores { values, base, preconditioner, log_density, regularisation, second_derivatives } =
+            given;
+        let scores = checked(values, rows)?;
+        let away = pointing_away(rows, &scores);
+        let scores = Points::from_vec(scaling.apply_to_scores(scores.as_slice()), scaled.dim())
+            .map_err(|_| Error::Overflow { value: f64::INFINITY })?;
+        let target = SteinTarget::new(scaled, &scores, base, preconditioner)?;
+        let points = target.rows(scaled, &scores)?;
+        let preference = match (&log_density, &second_derivatives) {
+            (Some(log_density), derivatives) => {
+                expect_rows("the log-densities", log_density.len(), rows.len())?;
+                let laplacian = derivatives.as_ref().map(|values| laplacians(values, rows, scaling));
+                Some(Preference::for_density(log_density, regularisation, laplacian.transpose()?.as_deref())?)
+            }
+            (None, Some(_)) => {
+                return Err(Error::Scores {
+                    what: "second derivatives regularise together with log-densities",
+                    advice: "give the log-density of each row too",
+                });
+            }
+            (None, None) => None,
+        };
+        let mut advice: Vec<Advice> =
+            (!away.is_empty()).then_some(Advice::ScoresPointAway { columns: away }).into_iter().collect();
+        advice.extend(not_draws(target.kernel(), &points));
+        Ok(OfRows { target: Arc::new(target), points, preference, advice })
+    }
+}
+
+impl Problem {
+    /// Rows like those of the problem with their scores, both in their own units, as points beside the scaled ones.
+    pub fn with_scores(&self, rows: &Points, scores: &Points) -> Result<Points> {
+        let Some(stein) = &self.stein else {
+            return Err(Error::Scores {
+                what: "scores of a subset were given, and there are none of the rows",
+                advice: "give those of the rows too, or leave them out",
+            });
+        };
+        rows.expect_dim("the subset", "the data", self.rows().dim())?;
+        let scores = checked(scores.as_slice().to_vec(), rows)?;
+        let points = Points::from_vec(self.scaling().apply(rows.as_slice()), self.scaling().out_dim())?;
+        let scores = Points::from_vec(self.scaling().apply_to_scores(scores.as_slice()), points.dim())
+            .map_err(|_| Error::Overflow { value: f64::INFINITY })?;
+        stein.target.rows(&points, &scores)
+    }
+}
+
+/// Refuses what has no meaning beside scores.
+pub(super) fn refuse_with(
+    is_sample: bool,
+    is_weighted: bool,
+    marginals: bool,
+    functions: bool,
+    landmarks: bool,
+) -> Result<()> {
+    let kept = "they are those of the rows, faults and all; leave them out";
+    let refused = [
+        (is_sample, "rows that do not fit into memory", "take fewer rows"),
+        (is_weighted, "weights of the rows", "the density weighs for itself; leave them out"),
+        (marginals, "marginals", kept),
+        (functions, "the means of functions", kept),
+        (landmarks, "landmarks", "no mean over the rows is needed; leave them out"),
+    ];
+    match refused.into_iter().find(|(is_asked, ..)| *is_asked) {
+        Some((_, what, advice)) => Err(Error::NotWithScores { what, advice }),
+        None => Ok(()),
+    }
+}
+
+/// Scores as points that go with the rows.
+fn checked(values: Vec<f64>, rows: &Points) -> Result<Points> {
+    let dim = rows.dim();
+    if values.len() != rows.as_slice().len() && values.len().is_multiple_of(dim) {
+        expect_rows("the scores", values.len() / dim, rows.len())?;
+    }
+    Points::from_vec(values, dim).map_err(|error| match error {
+        Error::NonFinite { row, column, value } => Error::NonFiniteScore { row, column, value },
+        error => error,
+    })
+}
+
+/// The Laplacian of the log-density at each row, in the units of the scaled points.
+fn laplacians(values: &[f64], rows: &Points, scaling: &Scaling) -> Result<Vec<f64>> {
+    let Some(units) = scaling.units() else {
+        return Err(Error::NotWithScores {
+            what: "scale pca with second derivatives",
+            advice: "take another scale; a rotation needs the mixed derivatives too",
+        });
+    };
+    if values.len() != rows.as_slice().len() {
+        expect_rows("the second derivatives", values.len() / rows.dim(), rows.len())?;
+        return Err(Error::RaggedRows { len: values.len(), dim: rows.dim() });
+    }
+    let sum = |row: &[f64]| row.iter().zip(units).map(|(value, unit)| value * unit * unit).sum();
+    Ok(values.chunks_exact(rows.dim()).map(sum).collect())
+}
+
+/// The columns in which scores point away from the mean of the rows. By parts, E (xⱼ − m)·sⱼ = −1 for any density and any m.
+fn pointing_away(rows: &Points, scores: &Points) -> Vec<usize> {
+    if rows.len() < FEWEST {
+        return Vec::new();
+    }
+    let (n, dim) = (rows.len() as f64, rows.dim());
+    let column = |points: &'_ Points, j: usize| points.as_slice()[j..].iter().step_by(dim).copied().collect();
+    let is_away = |&j: &usize| {
+        let (x, s): (Vec<f64>, Vec<f64>) = (column(rows, j), column(scores, j));
+        let mean = x.iter().map(|x| x / n).sum::<f64>();
+        x.iter().zip(&s).map(|(x, s)| (x - mean) * s / n).sum::<f64>() > 0.5
+    };
+    (0..dim).filter(is_away).collect()
+}
+
+/// Whether the mean of the kernel over pairs of different rows is far from zero.
+fn not_draws(kernel: &Kernel, points: &Points) -> Option<Advice> {
+    if points.len() < FEWEST {
+        return None;
+    }
+    let rows = random_rows(points.len(), None, LOOKED_AT.min(points.len()), 1).ok()?;
+    let (mut pairs, mut own) = (0.0, 0.0);
+    for (i, &a) in rows.iter().enumerate() {
+        own += kernel.diagonal(points.row(a));
+        pairs += rows[..i].iter().map(|&b| kernel.value(points.row(a), points.row(b))).sum::<f64>();
+    }
+    let count = rows.len() as f64;
+    let mean = 2.0 * pairs / (count * (count - 1.0)) / (own / count);
+    (mean > TOLERATED).then_some(Advice::NotDrawsOfDensity { mean })
+}

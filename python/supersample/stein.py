@@ -1,0 +1,433 @@
+"""Any density: draws chosen by the score of what they should be draws of, and not by what they are.
+
+The mean of a Stein kernel under a density p is zero, whatever p is, normalised or not; all it needs is the score, the
+gradient of log p, at every row. So the error that is lowered, the kernel Stein discrepancy (KSD), is the distance from
+p itself: draws that are not from p, burn-in or a wrong temperature, are seen and left out, where `supersample.thin`
+matches them like any others.
+
+>>> import numpy as np, supersample as ss
+>>> x = np.random.default_rng(0).normal(size=(1000, 2))
+>>> x[:200] += 8  # the first fifth is no draw of N(0, 1)
+>>> kept = ss.stein.thin(x, -x, 50)
+>>> bool((kept.indices >= 200).all()), bool((ss.thin(x, 50).indices >= 200).all())
+(True, False)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _native
+from ._advice import missed, tell
+from ._choose import _grouped, _limit, as_result, equal_unless
+from ._functions import Matched
+from ._inputs import Table, as_count, as_goal, as_rows, as_rule, as_size, as_table, as_threads, as_vector, explained
+from ._progress import reporting
+from ._result import PoolResult, Result
+from ._types import Listener, Scale, Weights
+from ._warnings import warn
+from .kernels import known_kernel
+
+__all__ = ["herd", "ksd", "sample", "thin"]
+
+Base = Literal["imq", "gaussian"]
+Preconditioner = float | Literal["identity", "median", "scaled-median", "covariance", "id", "med", "sclmed", "smpcov"]
+
+#: The words of the package stein_thinning for the same things.
+_ALIASES = {"id": "identity", "med": "median", "sclmed": "scaled-median", "smpcov": "covariance"}
+
+
+def herd(
+    x: Any,
+    scores: Any,
+    n: int | None = None,
+    *,
+    kernel: Base = "imq",
+    preconditioner: Preconditioner = "identity",
+    scale: Scale = "aad",
+    weights: Weights = "equal",
+    log_density: Any = None,
+    regularise: float | None = None,
+    second_derivatives: Any = None,
+    unique: bool = False,
+    tol: float | None = None,
+    worth: float | None = None,
+    num_samples: int | None = None,
+    threads: int | None = None,
+    progress: bool | Listener | None = None,
+) -> PoolResult:
+    """Chooses `n` rows of `x` one after the other, each lowering the KSD most; any prefix of them is good too.
+
+    This is Stein thinning: with the defaults the rows are those of the package stein_thinning, whose words for the
+    preconditioners are understood too. `mmd` and `error` of the result are KSDs.
+
+    Parameters
+    ----------
+    x
+        One row for each draw, as in `supersample.herd`.
+    scores
+        The gradient of the log-density at each row, in the units of `x`: an array or a frame of the same shape. For
+        parameters that were transformed, draws and scores are both those of the unconstrained space. A gradient of the
+        potential, as in CmdStan's diagnostic files, has the other sign.
+    n, num_samples
+        How many rows to choose; with `tol` or `worth` at most so many.
+    kernel, preconditioner
+        The kernel that the Stein kernel is made of, (1 + u)^(-1/2) or exp(-u/2) of u = (x-y)' G^-1 (x-y), and G: the
+        identity, the squared median distance of (at most 1,000) rows times the identity (median), that over the
+        logarithm of their number (scaled-median), their covariance, or the square of a length that is given.
+    scale
+        Columns are divided by their mean absolute deviation (aad), as stein_thinning does, by their standard deviation
+        (sd), or as in `supersample.herd`; scores are multiplied.
+    log_density, regularise, second_derivatives
+        Regularised Stein thinning, against two faults of the KSD: it does not see how much mass far modes have, and it
+        likes points of low density where the score is zero. With the log-density of each row (up to a constant),
+        regularise/T times its sum is taken from the squared KSD of T rows; by default `regularise` is 1/n. With the
+        second derivatives of the log-density by each column too, rows where their sum is positive are avoided.
+    unique
+        Choose no row twice. By default rows may repeat.
+    tol, worth
+        Stop at the first KSD of at most `tol`, or when the points are worth so many independent draws of the density.
+    weights, threads, progress
+        As in `supersample.herd`.
+
+    >>> import numpy as np, supersample as ss
+    >>> x = np.random.default_rng(0).normal(size=(500, 3))
+    >>> result = ss.stein.herd(x, -x, 20)
+    >>> result
+    Result: 20 of 500 rows
+      KSD 0.324, worth 44.4 iid draws, cdf 0.0742
+      stein-imq kernel, columns scaled to unit mean deviation
+    >>> bool(np.isclose(result.mmd, ss.stein.ksd(x, -x, result.indices)))
+    True
+    """
+    n, tol, worth, rule = as_size(n, num_samples), as_goal(tol, "tol"), as_goal(worth, "worth"), as_rule(weights)
+    table, limit = as_table(x), _limit(n, tol, worth)
+    samples = _samples(table, scores, kernel, preconditioner, scale, log_density, regularise, second_derivatives, limit)
+    with reporting(progress) as listener:
+        chosen = _native.herd(
+            samples,
+            limit,
+            tol=tol,
+            worth=worth,
+            unique=bool(unique),
+            weights=rule,
+            threads=as_threads(threads),
+            progress=listener,
+        )
+    return _result(table, samples, chosen, scale, limit, tol, worth, log_density is not None)
+
+
+def thin(
+    x: Any,
+    scores: Any,
+    n: int | None = None,
+    *,
+    kernel: Base = "imq",
+    preconditioner: Preconditioner = "identity",
+    scale: Scale = "aad",
+    weights: Weights = "equal",
+    log_density: Any = None,
+    regularise: float | None = None,
+    second_derivatives: Any = None,
+    repeats: bool = False,
+    tol: float | None = None,
+    worth: float | None = None,
+    num_samples: int | None = None,
+    search: int | None = None,
+    seed: int = 0,
+    include: Any = None,
+    exclude: Any = None,
+    groups: Any = None,
+    quotas: int | Sequence[int] | Mapping[Any, int] | None = None,
+    threads: int | None = None,
+    progress: bool | Listener | None = None,
+) -> PoolResult:
+    """Chooses the best `n` distinct rows of `x` as a set: herding, then swaps until none lowers the KSD, then a search.
+
+    What is not described here is as in `herd`, which gives the rows of the package stein_thinning; those of `thin` have
+    a lower KSD.
+
+    Parameters
+    ----------
+    repeats, search, seed, include, exclude, groups, quotas
+        As in `supersample.thin`.
+
+    >>> import numpy as np, supersample as ss
+    >>> x = np.random.default_rng(0).normal(size=(500, 3))
+    >>> ss.stein.thin(x, -x, 20).mmd < ss.stein.herd(x, -x, 20).mmd
+    True
+    """
+    n, tol, worth, rule = as_size(n, num_samples), as_goal(tol, "tol"), as_goal(worth, "worth"), as_rule(weights)
+    table = as_table(x)
+    rows = len(table.values)
+    labels, group_of, quota_of = _grouped(groups, quotas)
+    if n is None and quota_of is not None:
+        n = sum(quota_of)
+    limit = _limit(n, tol, worth)
+    samples = _samples(table, scores, kernel, preconditioner, scale, log_density, regularise, second_derivatives, limit)
+    with reporting(progress) as listener, explained(table.names, labels=labels):
+        chosen = _native.thin(
+            samples,
+            limit,
+            tol=tol,
+            worth=worth,
+            repeats=bool(repeats),
+            search=None if search is None else as_count(search, "search", 0),
+            seed=as_count(seed, "seed", 0),
+            include=as_rows(include, rows, "include"),
+            exclude=as_rows(exclude, rows, "exclude"),
+            groups=group_of,
+            quotas=quota_of,
+            weights=rule,
+            threads=as_threads(threads),
+            progress=listener,
+        )
+    return _result(table, samples, chosen, scale, limit, tol, worth, log_density is not None)
+
+
+def ksd(
+    x: Any,
+    scores: Any,
+    indices: Any = None,
+    *,
+    weights: Any = None,
+    kernel: Base = "imq",
+    preconditioner: Preconditioner = "identity",
+    scale: Scale = "aad",
+    threads: int | None = None,
+) -> float:
+    """The KSD of the rows of `x`, or of some of them: their distance from the density that the scores are of.
+
+    Parameters
+    ----------
+    x, scores, kernel, preconditioner, scale
+        As in `herd`. Scale and preconditioner are those of all rows of `x`, whichever are measured.
+    indices
+        The numbers of the rows that are measured, or a result; by default all rows, which takes their number squared.
+    weights
+        A weight for each of these, used as they are; by default equal ones, or those of a result.
+
+    >>> import numpy as np, supersample as ss
+    >>> x = np.random.default_rng(0).normal(size=(1000, 2))
+    >>> all_rows, some = ss.stein.ksd(x, -x), ss.stein.ksd(x, -x, range(100))
+    >>> all_rows < some
+    True
+    >>> round(ss.stein.ksd(x, -0.5 * x), 2), round(all_rows, 2)  # half the score: N(0, 2), of which these are no draws
+    (0.46, 0.04)
+    """
+    table = as_table(x)
+    if isinstance(indices, Result):
+        if weights is None and not indices._has_equal_weights():
+            weights = indices.weights
+        indices = indices.indices
+    samples = _samples(table, scores, kernel, preconditioner, scale, None, None, None, None)
+    rows = slice(None) if indices is None else _row_numbers(indices, len(table.values))
+    points = np.ascontiguousarray(table.values[rows])
+    of_points = np.ascontiguousarray(_score_table(table, scores).values[rows])
+    return _native.ksd(
+        samples, points, of_points, None if weights is None else as_vector(weights, "weights"), as_threads(threads)
+    )
+
+
+def sample(
+    score: Callable[[NDArray[np.float64]], Any],
+    n: int,
+    starts: Any,
+    *,
+    log_density: Callable[[NDArray[np.float64]], float] | None = None,
+    kernel: Base = "imq",
+    preconditioner: Preconditioner = "identity",
+    scale: Scale = "aad",
+    weights: Weights = "equal",
+    tol: float | None = None,
+    climbs: int = 3,
+    max_evaluations: int = 1_000_000,
+    threads: int | None = None,
+    progress: bool | Listener | None = None,
+) -> Result:
+    """Places `n` points for a density anywhere in space ("Stein points"), from its score alone.
+
+    Each point is climbed to from the best of the starts, so that they need not be draws of the density, only somewhere
+    near where it is. The gradient of the KSD takes two more scores and no Hessian.
+
+    Parameters
+    ----------
+    score
+        A function of one point, an array of its numbers, that returns the gradient of the log-density there. Where
+        there is none, numbers that are not finite say so.
+    n
+        How many; with `tol` at most so many.
+    starts
+        Some hundred points, one a row, spread over where the density is. Scale and preconditioner are theirs.
+    log_density
+        A function of one point that is -inf where no point may lie. By default points may lie wherever there is a
+        score.
+    climbs
+        From how many of the best starts to climb for each point.
+    max_evaluations
+        After so many evaluations of the score while climbing, climbs end where they are, with a warning.
+
+    The other keywords are those of `herd`.
+
+    >>> import numpy as np, supersample as ss
+    >>> starts = np.random.default_rng(0).uniform(-3, 3, size=(200, 2))
+    >>> result = ss.stein.sample(lambda x: -x, 30, starts)  # N(0, 1)
+    >>> result.indices is None, bool(np.abs(result.points.mean(0)).max() < 0.1)
+    (True, True)
+    """
+    if not callable(score):
+        raise TypeError(f"score is of type {type(score).__name__}; give a function of one point")
+    table, tol, rule = as_table(starts, "starts"), as_goal(tol, "tol"), as_rule(weights)
+
+    def checked(x: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.require(np.asarray(score(x)).reshape(-1), dtype=np.float64, requirements=("C", "A"))
+
+    first = [checked(x) for x in table.values]
+    dim = table.values.shape[1]
+    for row, found in enumerate(first):
+        if len(found) != dim:
+            raise ValueError(f"score returns {len(found)} numbers for a point of {dim} (row {row} of starts)")
+    length, name = _preconditioner(preconditioner)
+    with reporting(progress) as listener, explained(table.names, "starts"):
+        placed = _native.stein_place(
+            checked,
+            None if log_density is None else lambda x: float(log_density(x)),
+            table.values,
+            np.ascontiguousarray(first),
+            as_count(n, "n"),
+            base=_base(kernel),
+            preconditioner=name,
+            length=length,
+            scale=_scale(scale),
+            tol=tol,
+            climbs=as_count(climbs, "climbs"),
+            max_evaluations=as_count(max_evaluations, "max_evaluations"),
+            weights=rule,
+            threads=as_threads(threads),
+            progress=listener,
+        )
+    chosen, points = placed.chosen, placed.points
+    result = Result(
+        indices=None,
+        points=points,
+        weights=equal_unless(chosen.weights, len(points)),
+        error=chosen.error,
+        mmd=chosen.mmd,
+        worth=chosen.worth,
+        kernel=known_kernel(f"stein-{kernel}", ()),
+        ended=chosen.ended,
+        rows=0,
+        scale=scale,
+        precision="double",
+        names=table.names,
+        _data=table.values,
+    )
+    if placed.evaluations >= max_evaluations:
+        warn(f"the score was asked for {placed.evaluations:,} times, and {placed.stuck} climbs ended short of the top")
+    elif placed.stuck:
+        warn(f"{placed.stuck} of the climbs ended before the top; try more starts")
+    tell(chosen.advice)
+    missed(chosen, len(result), None, tol, None)
+    return result
+
+
+def _samples(
+    table: Table,
+    scores: Any,
+    kernel: Any,
+    preconditioner: Any,
+    scale: Any,
+    log_density: Any,
+    regularise: Any,
+    second_derivatives: Any,
+    limit: int | None,
+) -> _native.Samples:
+    """Rows and scores made ready by the native module."""
+    length, name = _preconditioner(preconditioner)
+    of_rows = _score_table(table, scores)
+    if log_density is None:
+        for what, given in (("regularise", regularise), ("second_derivatives", second_derivatives)):
+            if given is not None:
+                raise ValueError(f"{what} has no effect without log_density; give the log-density of each row")
+    elif regularise is None and limit is None:
+        raise ValueError("say how much the log-density counts with regularise; 1/n is the default where n is given")
+    second = None if second_derivatives is None else as_table(second_derivatives, "second_derivatives").values
+    weight = 0.0 if log_density is None else float(1 / limit if regularise is None and limit else regularise)
+    with explained(table.names):
+        return _native.stein_samples(
+            table.values,
+            of_rows.values,
+            base=_base(kernel),
+            preconditioner=name,
+            length=length,
+            scale=_scale(scale),
+            log_density=None if log_density is None else as_vector(log_density, "log_density"),
+            regularisation=weight,
+            second_derivatives=second,
+        )
+
+
+def _score_table(table: Table, scores: Any) -> Table:
+    """The scores as a table like that of the rows; in the order of its columns where both have the same names."""
+    found = as_table(scores, "scores")
+    if found.values.shape != table.values.shape:
+        raise ValueError(
+            f"scores has shape {found.values.shape}, but x has {table.values.shape}; give a score for each number"
+        )
+    if table.names is not None and found.names is not None and set(table.names) == set(found.names):
+        order = [found.names.index(name) for name in table.names]
+        return Table(np.ascontiguousarray(found.values[:, order]), table.names)
+    return found
+
+
+def _preconditioner(preconditioner: Any) -> tuple[float | None, str]:
+    """A length, where one is given, and the name of the preconditioner."""
+    if isinstance(preconditioner, str):
+        return None, _ALIASES.get(preconditioner, preconditioner)
+    if isinstance(preconditioner, bool) or not np.isscalar(preconditioner):
+        raise TypeError(f"preconditioner is {preconditioner!r}; give a name such as 'median', or a length")
+    return float(preconditioner), "identity"  # type: ignore[arg-type]
+
+
+def _base(kernel: Any) -> str:
+    if not isinstance(kernel, str):
+        raise TypeError(f"kernel is {kernel!r}; a Stein kernel is made of 'imq' or 'gaussian'")
+    return kernel
+
+
+def _scale(scale: Any) -> str:
+    if not isinstance(scale, str):
+        raise TypeError(f"scale is {scale!r}; choose none, sd, mad, aad or pca")
+    return scale
+
+
+def _row_numbers(indices: Any, rows: int) -> NDArray[np.int64]:
+    numbers = as_rows(indices, rows, "indices")
+    if not len(numbers):
+        raise ValueError("indices is empty; name at least one row")
+    if numbers.max() >= rows:
+        raise ValueError(f"indices has the row {numbers.max()}, but x has {rows} rows, counted from 0")
+    return numbers
+
+
+def _result(
+    table: Table,
+    samples: _native.Samples,
+    chosen: _native.Chosen,
+    scale: str,
+    limit: int | None,
+    tol: float | None,
+    worth: float | None,
+    regularised: bool,
+) -> PoolResult:
+    result = as_result(table, samples, chosen, scale, Matched())
+    if regularised:
+        result = replace(result, lowered="KSD, regularised")
+    tell(chosen.advice, table.names)
+    missed(chosen, len(result), limit, tol, worth)
+    return result

@@ -1,0 +1,214 @@
+"""supersample.stein: the rows of stein_thinning, the KSD of the formula, points anywhere, and scores that are wrong."""
+
+import json
+import pathlib
+import sys
+
+import numpy as np
+import pytest
+import supersample as ss
+
+DATA = pathlib.Path(__file__).parent / "data"
+sys.path.insert(0, str(DATA))
+from stein_rows import case  # noqa: E402
+
+
+def stein_kernel(x, scores, gamma_inverse, base="imq"):
+    """k(x, y) of all pairs, written out."""
+    delta = x[:, None] - x[None]
+    pd = delta @ gamma_inverse
+    u = (delta * pd).sum(-1)
+    if base == "imq":
+        f, f1, f2 = (1 + u) ** -0.5, -0.5 * (1 + u) ** -1.5, 0.75 * (1 + u) ** -2.5
+    else:
+        f = np.exp(-u / 2)
+        f1, f2 = -f / 2, f / 4
+    divergence = -4 * f2 * (pd**2).sum(-1) - 2 * f1 * np.trace(gamma_inverse)
+    crossed = 2 * f1 * (pd * (scores[None] - scores[:, None])).sum(-1)
+    return divergence + crossed + f * (scores @ scores.T)
+
+
+def parts_at(ours, theirs):
+    return next((t for t, (a, b) in enumerate(zip(ours, theirs)) if a != b), None)
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize("preconditioner", ["id", "med", "sclmed", "smpcov", "2.5"])
+def test_the_rows_are_those_of_stein_thinning(preconditioner, standardize):
+    known = json.loads((DATA / "stein_rows.json").read_text())[f"{preconditioner} {standardize}"]
+    # A number is the length squared there.
+    ours = np.sqrt(2.5) if preconditioner == "2.5" else preconditioner
+    for seed, theirs in enumerate(known):
+        x, scores = case(seed)
+        result = ss.stein.herd(x, scores, len(theirs), preconditioner=ours, scale="aad" if standardize else "none")
+        assert result.indices.tolist() == theirs, (seed, parts_at(result.indices, theirs))
+
+
+def test_an_installed_stein_thinning_agrees():
+    thinning = pytest.importorskip("stein_thinning.thinning", reason="stein_thinning is not installed")
+    x, scores = case(3)
+    assert ss.stein.herd(x, scores, 40).indices.tolist() == thinning.thin(x, scores, 40).tolist()
+
+
+@pytest.mark.parametrize("base", ["imq", "gaussian"])
+def test_the_ksd_is_that_of_the_formula(base):
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(120, 3)) * [1, 10, 0.1]
+    scores = -x / np.square([1, 10, 0.1]) + 0.1
+    unit = np.abs(x - x.mean(0)).mean(0)
+    scaled, of_scaled = x / unit, scores * unit
+    distances = np.sqrt(((scaled[:, None] - scaled[None]) ** 2).sum(-1))[np.triu_indices(120, 1)]
+    squared = np.median(distances) ** 2
+    for preconditioner, inverse in (
+        ("identity", np.eye(3)),
+        ("median", np.eye(3) / squared),
+        ("scaled-median", np.eye(3) / squared * np.log(120)),
+        ("covariance", np.linalg.inv(np.cov(scaled, rowvar=False))),
+        (0.5, np.eye(3) / 0.25),
+    ):
+        gram = stein_kernel(scaled, of_scaled, inverse, base)
+        options = {"kernel": base, "preconditioner": preconditioner}
+        assert ss.stein.ksd(x, scores, **options) == pytest.approx(np.sqrt(gram.mean()), rel=1e-9)
+        some = [3, 1, 4, 1, 59]
+        want = np.sqrt(gram[np.ix_(some, some)].mean())
+        assert ss.stein.ksd(x, scores, some, **options) == pytest.approx(want, rel=1e-9)
+        w = np.array([0.5, -0.1, 0.2, 0.3, 0.1])
+        want = np.sqrt(w @ gram[np.ix_(some, some)] @ w)
+        assert ss.stein.ksd(x, scores, some, weights=w, **options) == pytest.approx(want, rel=1e-9)
+        chosen = ss.stein.thin(x, scores, 10, **options)
+        rows = chosen.indices
+        assert chosen.mmd == pytest.approx(np.sqrt(gram[np.ix_(rows, rows)].mean()), rel=1e-9)
+        assert chosen.worth == pytest.approx(np.diag(gram).mean() / chosen.mmd**2, rel=1e-9)
+        assert chosen.mmd < ss.stein.herd(x, scores, 10, unique=True, **options).mmd
+        weighted = ss.stein.thin(x, scores, 10, weights="simplex", **options)
+        assert weighted.mmd < chosen.mmd
+        assert weighted.mmd == pytest.approx(ss.stein.ksd(x, scores, weighted, **options), rel=1e-6)
+
+
+def test_a_burn_in_is_left_out_where_plain_thinning_keeps_it():
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(1000, 2))
+    x[:200] += np.linspace(8, 2, 200)[:, None]
+    plain, by_score = ss.thin(x, 40), ss.stein.thin(x, -x, 40)
+    assert (plain.indices < 200).sum() >= 6
+    assert (by_score.indices < 150).sum() == 0
+    assert np.abs(by_score.points.mean(0)).max() < 0.1 < np.abs(plain.points.mean(0)).max()
+
+
+def test_regularised_thinning_tells_modes_of_different_mass_apart():
+    rng = np.random.default_rng(3)
+    mass = 0.9
+    x = np.where(rng.random((2000, 1)) < mass, rng.normal(size=(2000, 1)), rng.normal(size=(2000, 1)) + 10)
+    # Half of the rows in each mode, whatever its mass.
+    x = np.concatenate([x[x[:, 0] < 5][:190], x[x[:, 0] > 5][:190]])
+    first, second = mass * np.exp(-(x**2) / 2), (1 - mass) * np.exp(-((x - 10) ** 2) / 2)
+    scores = (-x * first - (x - 10) * second) / (first + second)
+    log_density = np.log(first + second)[:, 0]
+    plain = ss.stein.thin(x, scores, 40, scale="none")
+    assert 15 <= (plain.points > 5).sum() <= 25
+    regularised = ss.stein.thin(x, scores, 40, scale="none", log_density=log_density, regularise=0.5)
+    assert (regularised.points > 5).sum() < 10
+    assert regularised.lowered == "KSD, regularised"
+    assert regularised.mmd == pytest.approx(ss.stein.ksd(x, scores, regularised, scale="none"), rel=1e-9)
+    # A point of low density where the score vanishes is chosen without second derivatives and not with them.
+    x = np.concatenate([rng.normal(size=(100, 1)) - 3, rng.normal(size=(100, 1)) + 3, np.zeros((5, 1))])
+    first, second = np.exp(-((x + 3) ** 2) / 2), np.exp(-((x - 3) ** 2) / 2)
+    scores = (-(x + 3) * first - (x - 3) * second) / (first + second)
+    share = first / (first + second)
+    curved = share * ((x + 3) ** 2 - 1) + (1 - share) * ((x - 3) ** 2 - 1) - scores**2
+    options = {"scale": "none", "log_density": np.log(first + second)[:, 0], "regularise": 1e-9}
+    assert (ss.stein.herd(x, scores, 30, **options).indices >= 200).any()
+    assert not (ss.stein.herd(x, scores, 30, second_derivatives=curved, **options).indices >= 200).any()
+
+
+def test_points_anywhere_have_a_lower_ksd_than_rows():
+    starts = np.random.default_rng(4).uniform(-3, 3, size=(100, 2))
+    precision = np.array([[2.0, 0.6], [0.6, 1.0]])
+    told = []
+    result = ss.stein.sample(
+        lambda x: -precision @ x, 25, starts, scale="none", progress=lambda *news: told.append(news)
+    )
+    scores = -result.points @ precision
+    gram = stein_kernel(result.points, scores, np.eye(2))
+    assert result.mmd == pytest.approx(np.sqrt(gram.mean()), rel=1e-6)
+    assert result.mmd < ss.stein.thin(starts, -starts @ precision, 25, scale="none").mmd
+    assert told[-1][0] == "done" and result.indices is None
+    # Scaled starts give points in their own units.
+    wide = ss.stein.sample(lambda x: -(precision @ (x / [100, 1])) / [100, 1], 10, starts * [100, 1])
+    assert np.allclose(wide.points[0], 0, atol=1e-3) and wide.points[:, 0].std() > 20
+    half = ss.stein.sample(lambda x: -x, 10, starts, log_density=lambda x: 0.0 if x[0] > 0 else -np.inf)
+    assert (half.points[:, 0] > 0).sum() >= 1
+    with pytest.warns(ss.SupersampleWarning, match="the score was asked for"):
+        ss.stein.sample(lambda x: -x, 10, starts, max_evaluations=50)
+
+
+def test_an_exception_of_the_score_is_raised():
+    def broken(x):
+        if abs(x[0]) < 1e-3:
+            raise RuntimeError("no score here")
+        return -x
+
+    starts = np.random.default_rng(5).uniform(-3, 3, size=(50, 2))
+    with pytest.raises(RuntimeError, match="no score here"):
+        ss.stein.sample(broken, 5, starts)
+    with pytest.raises(ValueError, match="score returns 3 numbers for a point of 2"):
+        ss.stein.sample(lambda x: np.zeros(3), 5, starts)
+    with pytest.raises(TypeError, match="give a function of one point"):
+        ss.stein.sample(-starts, 5, starts)
+
+
+def test_scores_that_are_wrong_are_named():
+    x = np.random.default_rng(6).normal(size=(100, 3))
+    bad = -x.copy()
+    bad[41, 2] = np.nan
+    cases = [
+        ({"scores": bad}, ValueError, "the score of row 41, column 2 is NaN"),
+        ({"scores": -x[:99]}, ValueError, r"scores has shape \(99, 3\), but x has \(100, 3\)"),
+        ({"scores": -x[:, :2]}, ValueError, "give a score for each number"),
+        ({"kernel": "laplace"}, ValueError, "a Stein kernel is made of imq or gaussian"),
+        ({"kernel": 3}, TypeError, "a Stein kernel is made of"),
+        ({"preconditioner": "none"}, ValueError, "'none' is not a preconditioner"),
+        ({"preconditioner": -1.0}, ValueError, "bandwidth -1 is not a positive finite number"),
+        ({"preconditioner": True}, TypeError, "give a name such as 'median', or a length"),
+        ({"scale": 1}, TypeError, "choose none, sd, mad, aad or pca"),
+        ({"regularise": 0.1}, ValueError, "regularise has no effect without log_density"),
+        ({"second_derivatives": x}, ValueError, "second_derivatives has no effect without log_density"),
+        ({"log_density": np.zeros(5)}, ValueError, "the log-densities"),
+        ({"n": None, "tol": 0.1, "log_density": np.zeros(100)}, ValueError, "say how much the log-density counts"),
+    ]
+    for given, kind, message in cases:
+        options = {"scores": -x, "n": 5, **given}
+        with pytest.raises(kind, match=message):
+            ss.stein.thin(x, options.pop("scores"), options.pop("n"), **options)
+    with pytest.raises(ValueError, match="indices has the row 100"):
+        ss.stein.ksd(x, -x, [100])
+    with pytest.warns(ss.SupersampleWarning, match="the scores of columns 0, 1, 2 point away from the rows"):
+        ss.stein.herd(x, x, 5)
+
+
+def test_names_of_columns_put_scores_in_order():
+    pd = pytest.importorskip("pandas")
+    x = pd.DataFrame(np.random.default_rng(7).normal(size=(100, 2)), columns=["a", "b"])
+    x["b"] *= 3
+    scores = pd.DataFrame({"b": -x["b"] / 9, "a": -x["a"]})
+    want = ss.stein.herd(x.to_numpy(), scores[["a", "b"]].to_numpy(), 10)
+    assert ss.stein.herd(x, scores, 10).indices.tolist() == want.indices.tolist()
+
+
+def test_a_posterior_is_thinned_by_its_scores():
+    xr = pytest.importorskip("xarray")
+    rng = np.random.default_rng(8)
+    mu, theta = rng.normal(size=(2, 300)), rng.normal(size=(2, 300, 2))
+    mu[0, :100] += 10
+    data = xr.Dataset({"mu": (("chain", "draw"), mu), "theta": (("chain", "draw", "k"), theta)})
+    flat = np.concatenate([mu.reshape(600, 1), theta.reshape(600, 2)], axis=1)
+    want = ss.stein.thin(flat, -flat, 20)
+    for scores in (-data, -flat, -flat.reshape(2, 300, 3)):
+        small, result = ss.arviz.thin(data, 20, scores=scores, return_result=True)
+        assert result.indices.tolist() == want.indices.tolist()
+        assert dict(small.sizes)["draw"] == 20 and small.attrs["supersample_kernel"] == "stein-imq"
+    assert not ((want.indices < 100).any())
+    _, result = ss.arviz.herd(data, 10, scores=-data, return_result=True)
+    assert result.indices.tolist() == ss.stein.herd(flat, -flat, 10, unique=True).indices.tolist()
+    with pytest.raises(ValueError, match="functions and scores do not go together"):
+        ss.arviz.thin(data, 20, scores=-data, functions=["mu"])
