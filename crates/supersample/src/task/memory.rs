@@ -5,7 +5,7 @@ use crate::scale::Scale;
 use crate::{Error, Precision, RefineOptions, Result};
 
 /// Code, buffers of files, and what else does not grow with the rows.
-const BASE: u64 = 20 << 20;
+const BASE: u64 = 24 << 20;
 
 /// An estimate of the memory of a run, from its size alone.
 ///

@@ -203,7 +203,7 @@ mod tests {
         let many = line((0..2000).map(wild).collect());
         let found = median_distance(&many).unwrap();
         assert!((580.0..590.0).contains(&found), "{found}");
-        assert!(median_distance(&line(vec![1.0, 1.0, 1.0, 2.0])).is_err());
+        assert!(median_distance(&line(vec![1.0, 1.0, 1.0, 1.0, 2.0])).is_err());
         assert!(median_distance(&line(vec![1.0])).is_err());
     }
 
