@@ -174,7 +174,7 @@ fn a_run_in_batches_goes_on_from_its_checkpoint() {
 fn an_interrupted_run_in_batches_writes_what_it_has() {
     let desk = desk();
     let child =
-        spawn(&desk, "herd d.csv -n 3000000 --pool-rows 2000 -o o.csv --indices i.txt --checkpoint ck");
+        spawn(&desk, "herd d.csv -n 30000000 --pool-rows 2000 -o o.csv --indices i.txt --checkpoint ck");
     wait_for("the checkpoint", || desk.path("ck").exists());
     std::thread::sleep(std::time::Duration::from_millis(300));
     signal(&child, "-INT");
