@@ -16,6 +16,7 @@ import json
 import os
 import pathlib
 import platform
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -90,7 +91,20 @@ def build():
     say("building our side")
     run(["cargo", "build", "--release", "--locked", "-p", "bench-ours", "-p", "supersample-cli"])
     described = run(["cargo", "metadata", "--format-version", "1", "--no-deps", "--locked"])
-    return pathlib.Path(json.loads(described)["target_directory"]) / "release"
+    folder = pathlib.Path(json.loads(described)["target_directory"]) / "release"
+    check_inlined(folder / "bench-ours")
+    return folder
+
+
+def check_inlined(program):
+    """Refuses a build in which an operation on vectors is a function of its own: an inner loop was compiled without the
+    instruction set around it, and takes several times as long."""
+    if shutil.which("nm") is None:
+        say("nm is not there: whether all inner loops are inlined is not known")
+        return
+    names = [line.split()[-1] for line in run(["nm", program]).splitlines() if "__fearless_simd_kernel" in line]
+    if names:
+        raise SystemExit(f"{program.name} has {len(names)} vector operations out of line, the first {names[0]}")
 
 
 def cpu_model():

@@ -41,6 +41,8 @@ fn every_format_gives_the_same_rows_and_the_error_to_all_of_them() {
                 told.starts_with("reading 6,000 rows in batches: the pool is 2,000 rows drawn with seed 0\n"),
                 "{told}"
             );
+            assert!(told.contains("landmarks, chosen from 2,000 drawn at random\n"), "{told}");
+            assert_eq!(json(&desk, "s.json")["embedding"]["pool_rows"].as_u64(), Some(2000));
             let rows = desk.read("i.txt");
             assert_eq!(first.get_or_insert_with(|| rows.clone()), &rows, "{verb} {ending}");
             // The rows are those of the file.
@@ -172,7 +174,7 @@ fn a_run_in_batches_goes_on_from_its_checkpoint() {
 fn an_interrupted_run_in_batches_writes_what_it_has() {
     let desk = desk();
     let child =
-        spawn(&desk, "herd d.csv -n 3000000 --pool-rows 2000 -o o.csv --indices i.txt --checkpoint ck");
+        spawn(&desk, "herd d.csv -n 30000000 --pool-rows 2000 -o o.csv --indices i.txt --checkpoint ck");
     wait_for("the checkpoint", || desk.path("ck").exists());
     std::thread::sleep(std::time::Duration::from_millis(300));
     signal(&child, "-INT");
