@@ -236,7 +236,7 @@ impl Choice {
         Choice { gpu: points.gpu.clone(), rows, state: State::Nothing, found: None }
     }
 
-    /// The same rows with nothing begun.
+    /// Nothing begun, for the rows of this one.
     pub(crate) fn afresh(&self) -> Choice {
         Choice { gpu: self.gpu.clone(), rows: self.rows.clone(), state: State::Nothing, found: None }
     }
