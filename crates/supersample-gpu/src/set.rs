@@ -236,7 +236,8 @@ impl Set {
     /// Where a position or a point is out of range.
     pub fn put(&mut self, places: &[(usize, usize)]) -> Result<()> {
         for places in places.chunks(AT_ONCE) {
-            let steps: Vec<Step> = places.iter().map(|&(position, point)| Step::Put(position, point)).collect();
+            let steps: Vec<Step> =
+                places.iter().map(|&(position, point)| Step::Put(position, point)).collect();
             self.make(&steps, None)?;
             places.iter().for_each(|&(position, point)| self.known[position] = point);
         }

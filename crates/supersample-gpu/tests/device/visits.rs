@@ -41,9 +41,8 @@ impl Plain<'_> {
 
     fn visit(&mut self, Visit { position, noise, threshold, rival }: Visit) -> Option<Outcome> {
         let here = self.chosen[position];
-        let is_open = |i: usize| {
-            i != here && !self.closed.contains(&i) && (self.repeats || !self.chosen.contains(&i))
-        };
+        let is_open =
+            |i: usize| i != here && !self.closed.contains(&i) && (self.repeats || !self.chosen.contains(&i));
         let fit = |i: usize| self.sums[i] + self.rows[position][i];
         let is_better = |rival: usize| is_open(rival) && fit(rival) - fit(here) > threshold;
         if !rival.is_none_or(is_better) {
