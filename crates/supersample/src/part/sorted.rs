@@ -5,6 +5,8 @@
 //! steps between two values of the subset add up to a difference of cubes and to the cubes of their masses: a subset needs
 //! its places among the sorted values, and no pass over them.
 
+use std::borrow::Cow;
+
 use rayon::prelude::*;
 
 use crate::Points;
@@ -13,8 +15,8 @@ use crate::Points;
 const ROWS: usize = 1024;
 
 /// One column in ascending order.
-pub(super) struct SortedColumn {
-    keys: Vec<i64>,
+pub(super) struct SortedColumn<'a> {
+    keys: Cow<'a, [i64]>,
     /// The mass of all values up to each, where rows have weights.
     reached: Option<Vec<f64>>,
     /// Σ m³ over the distinct values.
@@ -22,34 +24,33 @@ pub(super) struct SortedColumn {
 }
 
 /// What `work` makes of each column of these rows, with shares that sum to one where rows have weights. As many columns are in
-/// memory as there are threads, twice.
+/// memory as there are threads.
 pub(super) fn for_sorted_columns<R: Send>(
     rows: &Points,
     shares: Option<&[f64]>,
-    work: impl Fn(usize, &SortedColumn) -> R + Sync,
+    work: impl Fn(usize, &SortedColumn<'_>) -> R + Sync,
 ) -> Vec<R> {
-    let dim = rows.dim();
+    let (count, dim) = (rows.len(), rows.dim());
+    let at_once = rayon::current_num_threads().min(dim);
+    // One for all: to ask the system for memory takes longer than to fill it.
+    let mut memory = vec![0; at_once * count];
     let mut results = Vec::with_capacity(dim);
-    for first in (0..dim).step_by(rayon::current_num_threads()) {
-        let columns = first..dim.min(first + rayon::current_num_threads());
-        let blocks: Vec<Vec<i64>> = rows
-            .as_slice()
-            .par_chunks(ROWS * dim)
-            .map(|rows| {
-                let of_column = |column: usize| rows.chunks_exact(dim).map(move |row| key(row[column]));
-                columns.clone().flat_map(of_column).collect()
-            })
-            .collect();
-        let many = columns.len();
-        let sorted = columns.into_par_iter().map(|column| {
-            let mut keys = Vec::with_capacity(rows.len());
-            for block in &blocks {
-                let rows = block.len() / many;
-                keys.extend_from_slice(&block[(column - first) * rows..][..rows]);
+    for first in (0..dim).step_by(at_once) {
+        let columns = first..dim.min(first + at_once);
+        let memory = &mut memory[..columns.len() * count];
+        // By some rows, a piece of each column.
+        let mut pieces: Vec<Vec<&mut [i64]>> = Vec::new();
+        pieces.resize_with(count.div_ceil(ROWS), || Vec::with_capacity(columns.len()));
+        for column in memory.chunks_mut(count) {
+            pieces.iter_mut().zip(column.chunks_mut(ROWS)).for_each(|(some, piece)| some.push(piece));
+        }
+        pieces.into_par_iter().zip(rows.as_slice().par_chunks(ROWS * dim)).for_each(|(pieces, rows)| {
+            for (column, piece) in columns.clone().zip(pieces) {
+                piece.iter_mut().zip(rows.chunks_exact(dim)).for_each(|(to, row)| *to = key(row[column]));
             }
-            work(column, &SortedColumn::new(keys, shares))
         });
-        results.par_extend(sorted);
+        let sorted = memory.par_chunks_mut(count).zip(columns);
+        results.par_extend(sorted.map(|(keys, column)| work(column, &SortedColumn::new(keys, shares))));
     }
     results
 }
@@ -60,15 +61,15 @@ fn key(value: f64) -> i64 {
     bits ^ (((bits >> 63) as u64) >> 1) as i64
 }
 
-impl SortedColumn {
-    fn new(mut keys: Vec<i64>, shares: Option<&[f64]>) -> SortedColumn {
+impl<'a> SortedColumn<'a> {
+    fn new(keys: &'a mut [i64], shares: Option<&[f64]>) -> SortedColumn<'a> {
         let Some(shares) = shares else {
             keys.sort_unstable();
             let count = keys.len() as f64;
             let cubes = keys.chunk_by(i64::eq).map(|ties| (ties.len() as f64 / count).powi(3)).sum();
-            return SortedColumn { keys, reached: None, cubes };
+            return SortedColumn { keys: Cow::Borrowed(keys), reached: None, cubes };
         };
-        let weighted = keys.into_iter().zip(shares.iter().copied()).filter(|(_, share)| *share > 0.0);
+        let weighted = keys.iter().copied().zip(shares.iter().copied()).filter(|(_, share)| *share > 0.0);
         let mut weighted: Vec<(i64, f64)> = weighted.collect();
         weighted.sort_unstable_by_key(|(key, _)| *key);
         let total: f64 = weighted.iter().map(|(_, share)| share).sum();
