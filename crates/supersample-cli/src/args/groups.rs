@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
 use supersample::scale::Scale;
 use supersample::task::EmbeddingChoice;
-use supersample::{Device, Kernel, Preconditioner};
+use supersample::{Device, FunctionsUnit, Kernel, Preconditioner};
 use supersample_io::{Format, Shape};
 
 use super::lists::{NameList, QuotaList};
@@ -49,6 +49,11 @@ pub(crate) struct ReadingArgs {
     /// Match the means of all columns of this file too, which has a row for each row of the draws
     #[arg(long, value_name = "FILE")]
     pub(crate) functions_file: Option<PathBuf>,
+
+    /// Whether errors of functions count in the sds of each, or in one common unit [default: each]
+    #[arg(long, value_name = "UNIT", hide_possible_values = true,
+          value_parser = PossibleValuesParser::new(FunctionsUnit::NAMES))]
+    pub(crate) functions_unit: Option<String>,
 
     /// Leave out rows with a missing value in a used column [default: an error]
     #[arg(long)]

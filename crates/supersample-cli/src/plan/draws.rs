@@ -80,8 +80,8 @@ impl DrawsPlan {
             lists.map(|lists| lists.into_iter().flat_map(|list| list.0).collect::<Vec<_>>())
         };
         let selection = Selection::new(joined(reading.columns), joined(reading.exclude));
-        let functions =
-            Functions { columns: joined(reading.functions).unwrap_or_default(), file: functions_file };
+        let columns = joined(reading.functions).unwrap_or_default();
+        let functions = Functions::new(columns, functions_file, reading.functions_unit.as_deref())?;
         let weights = match (reading.weight_column, reading.log_weight_column) {
             (Some(name), _) => WeightsPlan::Column(name),
             (None, Some(name)) => WeightsPlan::LogColumn(name),

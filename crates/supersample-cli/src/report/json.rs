@@ -28,6 +28,7 @@ impl Report<'_> {
                 "parameters": about.parameters,
                 "unused": about.unused,
                 "functions": parts.functions,
+                "functions_unit": (!parts.functions.is_empty()).then(|| parts.functions_unit.name()),
                 "warmup_left_out": about.warmup,
                 "mean_rows_left_out": about.mean_rows,
                 "missing_left_out": about.missing,

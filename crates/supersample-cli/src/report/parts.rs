@@ -1,5 +1,7 @@
 //! Parts: what was matched beside the joint distribution, and how much each counted.
 
+use supersample::FunctionsUnit;
+
 use crate::words::listed;
 
 /// What is matched beside the joint distribution.
@@ -7,6 +9,8 @@ use crate::words::listed;
 pub(crate) struct Parts {
     /// The names of the functions whose means are compared.
     pub(crate) functions: Vec<String>,
+    /// The unit of their errors.
+    pub(crate) functions_unit: FunctionsUnit,
     /// `None` where nothing was chosen.
     pub(crate) lowered: Option<Lowered>,
 }
@@ -34,7 +38,11 @@ impl Parts {
             lines.push(format!("lowered: joint{parts}"));
         }
         if !self.functions.is_empty() {
-            lines.push(format!("functions: {}", listed(&self.functions)));
+            let unit = match self.functions_unit {
+                FunctionsUnit::Common => ", in a common unit",
+                _ => "",
+            };
+            lines.push(format!("functions: {}{unit}", listed(&self.functions)));
         }
         lines
     }
@@ -48,7 +56,8 @@ mod tests {
     fn what_was_lowered_is_told_as_a_sum() {
         let told = |marginals, functions, names: &[&str]| {
             let lowered = Some(Lowered { marginals, functions });
-            Parts { functions: names.iter().map(|name| name.to_string()).collect(), lowered }.in_words()
+            let functions = names.iter().map(|name| name.to_string()).collect();
+            Parts { functions, lowered, ..Parts::default() }.in_words()
         };
         assert_eq!(told(0.0, 0.0, &[]), Vec::<String>::new());
         assert_eq!(told(0.4, 0.0, &[]), ["lowered: joint + 0.4 × marginals"]);
@@ -57,7 +66,9 @@ mod tests {
             ["lowered: joint + 0.5 × marginals + 2 × functions", "functions: y.1, y.2"]
         );
         assert_eq!(told(0.0, 0.0, &["y"]), ["functions: y"]);
-        let subset = Parts { functions: vec!["y".to_string()], lowered: None };
+        let subset = Parts { functions: vec!["y".to_string()], ..Parts::default() };
         assert_eq!(subset.in_words(), ["functions: y"]);
+        let in_common = Parts { functions_unit: FunctionsUnit::Common, ..subset };
+        assert_eq!(in_common.in_words(), ["functions: y, in a common unit"]);
     }
 }

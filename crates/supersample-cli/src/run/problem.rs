@@ -143,8 +143,9 @@ impl Problem {
         print.numbers(self.task.shares().unwrap_or_default());
         print.word(self.task.gathered().map_or(0, |gathered| gathered.rows() as u64));
         print.numbers(&[self.task.marginals()]);
-        if let Some((_, values, weight)) = self.task.functions() {
+        if let Some((functions, values, weight)) = self.task.functions() {
             print.word(values.dim() as u64);
+            print.bytes(functions.unit().name().as_bytes());
             print.numbers(&[weight]);
             print.numbers(values.as_slice());
         }
@@ -205,6 +206,7 @@ pub(super) fn options_of(plan: &DrawsPlan) -> ProblemOptions {
     let mut options = ProblemOptions::default().scale(plan.scale).precision(plan.precision);
     options.kernel = plan.kernel.clone();
     options.marginals = plan.matched.marginals;
+    options.functions_unit = plan.functions.unit;
     options.device = plan.device.clone();
     (options.embedding, options.landmarks, options.seed) = (plan.embedding, plan.landmarks, plan.seed);
     options

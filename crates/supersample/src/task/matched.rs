@@ -2,7 +2,7 @@
 
 use super::gather::GatheredFunctions;
 use crate::points::expect_rows;
-use crate::{Error, Functions, Points, Result};
+use crate::{Error, Functions, FunctionsUnit, Points, Result};
 
 /// The weight of the marginals that suits thinning: a part of the attention that leaves nearly all of the joint MMD.
 pub const MARGINALS: f64 = 0.1;
@@ -42,7 +42,12 @@ pub(super) struct FunctionsOfRows {
 }
 
 impl FunctionsOfRows {
-    pub(super) fn new(given: FunctionValues, rows: usize, shares: Option<&[f64]>) -> Result<FunctionsOfRows> {
+    pub(super) fn new(
+        given: FunctionValues,
+        unit: FunctionsUnit,
+        rows: usize,
+        shares: Option<&[f64]>,
+    ) -> Result<FunctionsOfRows> {
         let FunctionValues { values, count, weight } = given;
         let values = Points::from_vec(values, count).map_err(|error| match error {
             Error::NonFinite { row, column, value } => Error::NonFiniteFunction { row, column, value },
@@ -50,12 +55,12 @@ impl FunctionsOfRows {
         })?;
         expect_rows("the functions", values.len(), rows)?;
         let weight = checked_weight(weight)?;
-        Ok(FunctionsOfRows { functions: Functions::new(&values, shares)?, values, weight })
+        Ok(FunctionsOfRows { functions: Functions::in_unit(&values, shares, unit)?, values, weight })
     }
 
     /// The functions of rows that are a sample of more, standardised by the moments of all of these.
-    pub(super) fn of_gathered(gathered: &GatheredFunctions) -> Result<FunctionsOfRows> {
-        let functions = Functions::of_moments(&gathered.moments)?;
+    pub(super) fn of_gathered(gathered: &GatheredFunctions, unit: FunctionsUnit) -> Result<FunctionsOfRows> {
+        let functions = Functions::of_moments(&gathered.moments, gathered.values.row(0), unit)?;
         let weight = checked_weight(gathered.weight)?;
         Ok(FunctionsOfRows { functions, values: gathered.values.clone(), weight })
     }

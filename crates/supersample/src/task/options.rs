@@ -3,7 +3,7 @@
 use super::{EmbeddingChoice, FunctionValues, RowScores};
 use crate::bandwidth::MedianDistance;
 use crate::scale::Scale;
-use crate::{Device, Error, Kernel, Points, Precision, Result};
+use crate::{Device, Error, FunctionsUnit, Kernel, Points, Precision, Result};
 
 /// Which kernel.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,6 +60,8 @@ pub struct ProblemOptions {
     pub marginals: f64,
     /// Functions of the rows whose means are matched too. None by default.
     pub functions: Option<FunctionValues>,
+    /// The unit in which the errors of their means count. Default: each in its own standard deviations.
+    pub functions_unit: FunctionsUnit,
     /// The scores of the rows, where a density is to be matched and not the rows themselves. The kernel is then a Stein kernel,
     /// and [`kernel`](Self::kernel) has no effect.
     pub scores: Option<RowScores>,
@@ -132,6 +134,11 @@ impl ProblemOptions {
     /// Long sums on this device.
     pub fn device(self, device: Device) -> ProblemOptions {
         ProblemOptions { device, ..self }
+    }
+
+    /// The errors of the functions' means in these units.
+    pub fn functions_unit(self, unit: FunctionsUnit) -> ProblemOptions {
+        ProblemOptions { functions_unit: unit, ..self }
     }
 
     /// The means of these functions matched too.

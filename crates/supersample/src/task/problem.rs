@@ -85,8 +85,10 @@ impl Problem {
         let gathered_functions = gathered.as_ref().and_then(|gathered| gathered.functions.as_ref());
         let functions = match (functions, gathered_functions) {
             (None, None) => None,
-            (_, Some(gathered)) => Some(FunctionsOfRows::of_gathered(gathered)?),
-            (Some(given), None) => Some(FunctionsOfRows::new(given, rows.len(), shares.as_deref())?),
+            (_, Some(gathered)) => Some(FunctionsOfRows::of_gathered(gathered, options.functions_unit)?),
+            (Some(given), None) => {
+                Some(FunctionsOfRows::new(given, options.functions_unit, rows.len(), shares.as_deref())?)
+            }
         };
         let without_weight: Vec<usize> = match (&shares, pool_without_weight) {
             (Some(shares), false) => (0..rows.len()).filter(|&row| shares[row] == 0.0).collect(),
