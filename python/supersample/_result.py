@@ -340,6 +340,32 @@ def result_of(
     )
 
 
+def placed_result(
+    chosen: _native.Chosen,
+    points: NDArray[np.float64],
+    kernel: Kernel,
+    data: NDArray[np.float64],
+    scale: str = "none",
+    names: tuple[str, ...] | None = None,
+) -> Result:
+    """Points that were placed anywhere in space; `data` is what plots show behind them."""
+    return Result(
+        indices=None,
+        points=points,
+        weights=equal_unless(chosen.weights, len(points)),
+        error=chosen.error,
+        mmd=chosen.mmd,
+        worth=chosen.worth,
+        kernel=kernel,
+        ended=chosen.ended,
+        rows=0,
+        scale=scale,
+        precision="double",
+        names=names,
+        _data=data,
+    )
+
+
 def equal_unless(weights: NDArray[np.float64] | None, count: int) -> NDArray[np.float64]:
     """The weights that were found, or equal ones."""
     return np.full(count, 1 / count) if weights is None else weights

@@ -17,18 +17,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _native
 from ._advice import missed, tell
-from ._choose import _grouped, as_result, limit_of
+from ._choice import Choice, herding, thinning
+from ._choose import as_result
 from ._functions import Matched
 from ._inputs import Table, as_count, as_goal, as_rows, as_rule, as_size, as_table, as_threads, as_vector, explained
+from ._inputs import matched as in_order_of
 from ._progress import reporting
-from ._result import PoolResult, Result, equal_unless
+from ._result import PoolResult, Result, placed_result
 from ._types import Listener, Scale, Weights
 from ._warnings import warn
 from .kernels import known_kernel
@@ -105,21 +107,9 @@ def herd(
     >>> bool(np.isclose(result.mmd, ss.stein.ksd(x, -x, result.indices)))
     True
     """
-    n, tol, worth, rule = as_size(n, num_samples), as_goal(tol, "tol"), as_goal(worth, "worth"), as_rule(weights)
-    table, limit = as_table(x), limit_of(n, tol, worth)
-    samples = _samples(table, scores, kernel, preconditioner, scale, log_density, regularise, second_derivatives, limit)
-    with reporting(progress) as listener:
-        chosen = _native.herd(
-            samples,
-            limit,
-            tol=tol,
-            worth=worth,
-            unique=bool(unique),
-            weights=rule,
-            threads=as_threads(threads),
-            progress=listener,
-        )
-    return _result(table, samples, chosen, scale, limit, tol, worth, log_density is not None)
+    choice = herding(as_size(n, num_samples), tol, worth, weights, unique, threads)
+    stein = _Kernel(kernel, preconditioner, scale)
+    return _chosen(choice, x, scores, stein, _Regularised(log_density, regularise, second_derivatives), progress)
 
 
 def thin(
@@ -162,32 +152,10 @@ def thin(
     >>> ss.stein.thin(x, -x, 20).mmd < ss.stein.herd(x, -x, 20).mmd
     True
     """
-    n, tol, worth, rule = as_size(n, num_samples), as_goal(tol, "tol"), as_goal(worth, "worth"), as_rule(weights)
-    table = as_table(x)
-    rows = len(table.values)
-    labels, group_of, quota_of = _grouped(groups, quotas)
-    if n is None and quota_of is not None:
-        n = sum(quota_of)
-    limit = limit_of(n, tol, worth)
-    samples = _samples(table, scores, kernel, preconditioner, scale, log_density, regularise, second_derivatives, limit)
-    with reporting(progress) as listener, explained(table.names, labels=labels):
-        chosen = _native.thin(
-            samples,
-            limit,
-            tol=tol,
-            worth=worth,
-            repeats=bool(repeats),
-            search=None if search is None else as_count(search, "search", 0),
-            seed=as_count(seed, "seed", 0),
-            include=as_rows(include, rows, "include"),
-            exclude=as_rows(exclude, rows, "exclude"),
-            groups=group_of,
-            quotas=quota_of,
-            weights=rule,
-            threads=as_threads(threads),
-            progress=listener,
-        )
-    return _result(table, samples, chosen, scale, limit, tol, worth, log_density is not None)
+    goals = (as_size(n, num_samples), tol, worth, weights)
+    choice = thinning(*goals, repeats, threads, search, seed, include, exclude, groups, quotas)
+    stein = _Kernel(kernel, preconditioner, scale)
+    return _chosen(choice, x, scores, stein, _Regularised(log_density, regularise, second_derivatives), progress)
 
 
 def ksd(
@@ -220,17 +188,20 @@ def ksd(
     >>> round(ss.stein.ksd(x, -0.5 * x), 2), round(all_rows, 2)  # half the score: N(0, 2), of which these are no draws
     (0.16, 0.04)
     """
-    table = as_table(x)
+    table = _unweighted(as_table(x))
     if isinstance(indices, Result):
         if weights is None and not indices._has_equal_weights():
             weights = indices.weights
         indices = indices.indices
-    samples = _samples(table, scores, kernel, preconditioner, scale, None, None, None, None)
+    of_rows = _score_table(table, scores)
+    samples = _samples(table, of_rows, _Kernel(kernel, preconditioner, scale), _Regularised(), None)
     rows = slice(None) if indices is None else _row_numbers(indices, len(table.values))
-    points = np.ascontiguousarray(table.values[rows])
-    of_points = np.ascontiguousarray(_score_table(table, scores).values[rows])
     return _native.ksd(
-        samples, points, of_points, None if weights is None else as_vector(weights, "weights"), as_threads(threads)
+        samples,
+        np.ascontiguousarray(table.values[rows]),
+        np.ascontiguousarray(of_rows.values[rows]),
+        None if weights is None else as_vector(weights, "weights"),
+        as_threads(threads),
     )
 
 
@@ -296,7 +267,6 @@ def sample(
     for row, found in enumerate(first):
         if len(found) != dim:
             raise ValueError(f"score returns {len(found)} numbers for a point of {dim} (row {row} of starts)")
-    length, name = _preconditioner(preconditioner)
     with reporting(progress) as listener, explained(table.names, "starts"):
         placed = _native.stein_place(
             checked,
@@ -304,10 +274,7 @@ def sample(
             values,
             np.ascontiguousarray(first),
             as_count(n, "n"),
-            base=_base(kernel),
-            preconditioner=name,
-            length=length,
-            scale=_scale(scale),
+            **_Kernel(kernel, preconditioner, scale).words(),
             tol=tol,
             climbs=as_count(climbs, "climbs"),
             max_evaluations=as_count(max_evaluations, "max_evaluations"),
@@ -315,99 +282,120 @@ def sample(
             threads=as_threads(threads),
             progress=listener,
         )
-    chosen, points = placed.chosen, placed.points
-    result = Result(
-        indices=None,
-        points=points,
-        weights=equal_unless(chosen.weights, len(points)),
-        error=chosen.error,
-        mmd=chosen.mmd,
-        worth=chosen.worth,
-        kernel=known_kernel(f"stein-{kernel}", ()),
-        ended=chosen.ended,
-        rows=0,
-        scale=scale,
-        precision="double",
-        names=table.names,
-        _data=values,
-    )
+    chosen, stein = placed.chosen, known_kernel(f"stein-{kernel}", ())
+    result = placed_result(chosen, placed.points, stein, values, scale, table.names)
     if placed.evaluations >= max_evaluations:
         warn(f"the score was asked for {placed.evaluations:,} times, and {placed.stuck} climbs ended short of the top")
     elif placed.stuck:
         warn(f"{placed.stuck} of the climbs ended before the top; try more starts")
     tell(chosen.advice)
-    missed(chosen, len(result), None, tol, None)
+    missed(chosen, len(result), None, tol, None, error="KSD")
     return result
+
+
+class _Kernel(NamedTuple):
+    """The kernel of scores as its keywords describe it."""
+
+    base: Any
+    preconditioner: Any
+    scale: Any
+
+    def words(self) -> dict[str, Any]:
+        """What the native module is told of it."""
+        base, given, scale = self
+        if not isinstance(base, str):
+            raise TypeError(f"kernel is {base!r}; a Stein kernel is made of 'imq' or 'gaussian'")
+        if not isinstance(scale, str):
+            raise TypeError(f"scale is {scale!r}; choose none, sd, mad, aad or pca")
+        if isinstance(given, str):
+            return {"base": base, "preconditioner": _ALIASES.get(given, given), "length": None, "scale": scale}
+        if isinstance(given, bool) or not np.isscalar(given):
+            raise TypeError(f"preconditioner is {given!r}; give a name such as 'median', or a length")
+        return {"base": base, "preconditioner": "identity", "length": float(given), "scale": scale}  # type: ignore[arg-type]
+
+
+class _Regularised(NamedTuple):
+    """What a choice is regularised by."""
+
+    log_density: Any = None
+    regularise: Any = None
+    second_derivatives: Any = None
+
+    def words(self, limit: int | None, table: Table) -> dict[str, Any]:
+        """What the native module is told of it, for so many rows at most."""
+        log_density, regularise, second = self
+        if log_density is None:
+            for what, given in (("regularise", regularise), ("second_derivatives", second)):
+                if given is not None:
+                    raise ValueError(f"{what} has no effect without log_density; give the log-density of each row")
+            return {"log_density": None, "regularisation": 0.0, "second_derivatives": None}
+        if regularise is None:
+            if limit is None:
+                raise ValueError(
+                    "say how much the log-density counts with regularise; 1/n is the default where n is given"
+                )
+            regularise = 1 / limit
+        return {
+            "log_density": as_vector(log_density, "log_density"),
+            "regularisation": as_goal(regularise, "regularise"),
+            "second_derivatives": None if second is None else _beside(table, second, "second_derivatives").values,
+        }
+
+
+def _chosen(
+    choice: Choice,
+    x: Any,
+    scores: Any,
+    kernel: _Kernel,
+    regularised: _Regularised,
+    progress: bool | Listener | None,
+) -> PoolResult:
+    table = _unweighted(as_table(x))
+    rows, columns = table.values.shape
+    samples = _samples(table, _score_table(table, scores), kernel, regularised, choice.n)
+    with reporting(progress) as listener, explained(table.names, labels=choice.groups.labels):
+        chosen = choice.among(samples, rows, listener)
+    result = as_result(table, samples, chosen, kernel.scale, Matched())
+    choice.tell(chosen, table.names, columns, "KSD")
+    return result if regularised.log_density is None else replace(result, lowered="KSD, regularised")
 
 
 def _samples(
     table: Table,
-    scores: Any,
-    kernel: Any,
-    preconditioner: Any,
-    scale: Any,
-    log_density: Any,
-    regularise: Any,
-    second_derivatives: Any,
+    scores: Table,
+    kernel: _Kernel,
+    regularised: _Regularised,
     limit: int | None,
 ) -> _native.Samples:
     """Rows and scores made ready by the native module."""
-    length, name = _preconditioner(preconditioner)
-    of_rows = _score_table(table, scores)
-    if log_density is None:
-        for what, given in (("regularise", regularise), ("second_derivatives", second_derivatives)):
-            if given is not None:
-                raise ValueError(f"{what} has no effect without log_density; give the log-density of each row")
-    elif regularise is None and limit is None:
-        raise ValueError("say how much the log-density counts with regularise; 1/n is the default where n is given")
-    second = None if second_derivatives is None else as_table(second_derivatives, "second_derivatives").values
-    weight = 0.0 if log_density is None else float(1 / limit if regularise is None and limit else regularise)
+    words = {**kernel.words(), **regularised.words(limit, table)}
     with explained(table.names):
-        return _native.stein_samples(
-            table.values,
-            of_rows.values,
-            base=_base(kernel),
-            preconditioner=name,
-            length=length,
-            scale=_scale(scale),
-            log_density=None if log_density is None else as_vector(log_density, "log_density"),
-            regularisation=weight,
-            second_derivatives=second,
+        return _native.stein_samples(table.values, scores.values, **words)
+
+
+def _unweighted(table: Table) -> Table:
+    if table.weights is not None and np.ptp(table.weights) > 0:
+        raise ValueError(
+            "x has weights of its own, which do not go together with scores: the density weighs for itself; give the "
+            "numbers alone, as an array"
         )
+    return table
 
 
 def _score_table(table: Table, scores: Any) -> Table:
-    """The scores as a table like that of the rows; in the order of its columns where both have the same names."""
-    found = as_table(scores, "scores")
+    if callable(scores) and not hasattr(scores, "__array__") and not hasattr(scores, "columns"):
+        raise TypeError("scores is a function; give what it returns for the rows, an array of the shape of x")
+    return _beside(table, scores, "scores")
+
+
+def _beside(table: Table, given: Any, what: str) -> Table:
+    """Numbers beside those of the rows; in the order of their columns where both have names."""
+    found = in_order_of(as_table(given, what), table.names, what)
     if found.values.shape != table.values.shape:
-        raise ValueError(
-            f"scores has shape {found.values.shape}, but x has {table.values.shape}; give a score for each number"
-        )
-    if table.names is not None and found.names is not None and set(table.names) == set(found.names):
-        order = [found.names.index(name) for name in table.names]
-        return Table(np.ascontiguousarray(found.values[:, order]), table.names)
+        shape, ours = found.values.shape, table.values.shape
+        turned = "; is it transposed?" if shape == ours[::-1] else ""
+        raise ValueError(f"{what} has shape {shape}, but x has {ours}; give one for each number of x{turned}")
     return found
-
-
-def _preconditioner(preconditioner: Any) -> tuple[float | None, str]:
-    """A length, where one is given, and the name of the preconditioner."""
-    if isinstance(preconditioner, str):
-        return None, _ALIASES.get(preconditioner, preconditioner)
-    if isinstance(preconditioner, bool) or not np.isscalar(preconditioner):
-        raise TypeError(f"preconditioner is {preconditioner!r}; give a name such as 'median', or a length")
-    return float(preconditioner), "identity"  # type: ignore[arg-type]
-
-
-def _base(kernel: Any) -> str:
-    if not isinstance(kernel, str):
-        raise TypeError(f"kernel is {kernel!r}; a Stein kernel is made of 'imq' or 'gaussian'")
-    return kernel
-
-
-def _scale(scale: Any) -> str:
-    if not isinstance(scale, str):
-        raise TypeError(f"scale is {scale!r}; choose none, sd, mad, aad or pca")
-    return scale
 
 
 def _row_numbers(indices: Any, rows: int) -> NDArray[np.int64]:
@@ -417,21 +405,3 @@ def _row_numbers(indices: Any, rows: int) -> NDArray[np.int64]:
     if numbers.max() >= rows:
         raise ValueError(f"indices has the row {numbers.max()}, but x has {rows} rows, counted from 0")
     return numbers
-
-
-def _result(
-    table: Table,
-    samples: _native.Samples,
-    chosen: _native.Chosen,
-    scale: str,
-    limit: int | None,
-    tol: float | None,
-    worth: float | None,
-    regularised: bool,
-) -> PoolResult:
-    result = as_result(table, samples, chosen, scale, Matched())
-    if regularised:
-        result = replace(result, lowered="KSD, regularised")
-    tell(chosen.advice, table.names)
-    missed(chosen, len(result), limit, tol, worth)
-    return result

@@ -168,7 +168,7 @@ def test_scores_that_are_wrong_are_named():
     cases = [
         ({"scores": bad}, ValueError, "the score of row 41, column 2 is NaN"),
         ({"scores": -x[:99]}, ValueError, r"scores has shape \(99, 3\), but x has \(100, 3\)"),
-        ({"scores": -x[:, :2]}, ValueError, "give a score for each number"),
+        ({"scores": -x[:, :2]}, ValueError, "give one for each number of x"),
         ({"kernel": "laplace"}, ValueError, "a Stein kernel is made of imq or gaussian"),
         ({"kernel": 3}, TypeError, "a Stein kernel is made of"),
         ({"preconditioner": "none"}, ValueError, "'none' is not a preconditioner"),
