@@ -26,6 +26,10 @@ _SENTENCES = {
         "the scores of {which} point away from the rows, as the gradient of a potential does (over draws of a density "
         "the mean of (x - mean) * score is -1); is the sign right?"
     ),
+    "scores_unrelated": (
+        "the scores of {which} say next to nothing of where the rows are (the mean of (x - mean) * score, -1 over "
+        "draws of a density, is near 0); are they the scores of these columns?"
+    ),
     "weights_not_optimal": "the weights are the best that were met, and not quite the best there are",
 }
 

@@ -146,6 +146,8 @@ class Result:
     """What choosing has lowered: the MMD of the joint distribution alone, or with marginals and functions."""
     _data: NDArray[np.float64] | None = field(default=None)
     _sample_weight: NDArray[np.float64] | None = field(default=None)
+    #: What scores say of the rows, in a sentence; empty where there is nothing to say.
+    _of_scores: str = field(default="")
 
     def __post_init__(self) -> None:
         for array in (self.indices, self.points, self.weights, self.error):
@@ -212,7 +214,9 @@ class Result:
         story = [] if self.refinement is None else [f"{self._error_name()} {self.refinement}"]
         unused = [f"not used: {', '.join(self.unused)}"] * bool(self.unused)
         lowered = [f"lowered: {self.lowered}"] * (self.lowered != "joint")
-        return "\n  ".join(("Result: " + self._what(), self._how_good(), *lowered, *story, self._how(), *unused))
+        of_scores = [self._of_scores] * bool(self._of_scores)
+        lines = (self._how_good(), *lowered, *story, self._how(), *unused, *of_scores)
+        return "\n  ".join(("Result: " + self._what(), *lines))
 
     def _repr_html_(self) -> str:
         from ._html import result_view

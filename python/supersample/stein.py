@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,10 +27,10 @@ from ._advice import missed, tell
 from ._choice import Choice, herding, thinning
 from ._choose import as_result
 from ._functions import Matched
-from ._inputs import Table, as_count, as_goal, as_rows, as_rule, as_size, as_table, as_threads, as_vector, explained
-from ._inputs import matched as in_order_of
+from ._inputs import as_count, as_goal, as_rows, as_rule, as_size, as_table, as_threads, as_vector, explained
 from ._progress import reporting
 from ._result import PoolResult, Result, placed_result
+from ._scores import Regularised, Scored, SteinKernel, as_scored, said_of_rows, scored_samples
 from ._types import Listener, Scale, Weights
 from ._warnings import warn
 from .kernels import known_kernel
@@ -39,9 +39,6 @@ __all__ = ["herd", "ksd", "sample", "thin"]
 
 Base = Literal["imq", "gaussian"]
 Preconditioner = float | Literal["identity", "median", "scaled-median", "covariance", "id", "med", "sclmed", "smpcov"]
-
-#: The words of the package stein_thinning for the same things.
-_ALIASES = {"id": "identity", "med": "median", "sclmed": "scaled-median", "smpcov": "covariance"}
 
 
 def herd(
@@ -108,8 +105,9 @@ def herd(
     True
     """
     choice = herding(as_size(n, num_samples), tol, worth, weights, unique, threads)
-    stein = _Kernel(kernel, preconditioner, scale)
-    return _chosen(choice, x, scores, stein, _Regularised(log_density, regularise, second_derivatives), progress)
+    stein = SteinKernel(kernel, preconditioner, scale)
+    regularised = Regularised(log_density, regularise, second_derivatives)
+    return _chosen(choice, as_scored(x, scores), stein, regularised, progress)
 
 
 def thin(
@@ -154,8 +152,9 @@ def thin(
     """
     goals = (as_size(n, num_samples), tol, worth, weights)
     choice = thinning(*goals, repeats, threads, search, seed, include, exclude, groups, quotas)
-    stein = _Kernel(kernel, preconditioner, scale)
-    return _chosen(choice, x, scores, stein, _Regularised(log_density, regularise, second_derivatives), progress)
+    stein = SteinKernel(kernel, preconditioner, scale)
+    regularised = Regularised(log_density, regularise, second_derivatives)
+    return _chosen(choice, as_scored(x, scores), stein, regularised, progress)
 
 
 def ksd(
@@ -188,21 +187,21 @@ def ksd(
     >>> round(ss.stein.ksd(x, -0.5 * x), 2), round(all_rows, 2)  # half the score: N(0, 2), of which these are no draws
     (0.16, 0.04)
     """
-    table = _unweighted(as_table(x))
+    given = as_scored(x, scores)
+    count = len(given.rows.values)
     if isinstance(indices, Result):
+        if indices.indices is None:
+            raise ValueError("the points of sample are no rows of x; their KSD is the mmd of the result")
+        if indices.rows != count:
+            raise ValueError(f"the result was chosen from {indices.rows} rows, but x has {count}")
         if weights is None and not indices._has_equal_weights():
             weights = indices.weights
         indices = indices.indices
-    of_rows = _score_table(table, scores)
-    samples = _samples(table, of_rows, _Kernel(kernel, preconditioner, scale), _Regularised(), None)
-    rows = slice(None) if indices is None else _row_numbers(indices, len(table.values))
-    return _native.ksd(
-        samples,
-        np.ascontiguousarray(table.values[rows]),
-        np.ascontiguousarray(of_rows.values[rows]),
-        None if weights is None else as_vector(weights, "weights"),
-        as_threads(threads),
-    )
+    samples = scored_samples(given, SteinKernel(kernel, preconditioner, scale), Regularised(), None)
+    rows = slice(None) if indices is None else _row_numbers(indices, count)
+    points, of_points = (np.ascontiguousarray(table.values[rows]) for table in given)
+    shares = None if weights is None else as_vector(weights, "weights")
+    return _native.ksd(samples, points, of_points, shares, as_threads(threads))
 
 
 def sample(
@@ -256,7 +255,10 @@ def sample(
     table, tol, rule = as_table(starts, "starts"), as_goal(tol, "tol"), as_rule(weights)
 
     def checked(x: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.require(np.asarray(score(x)).reshape(-1), dtype=np.float64, requirements=("C", "A"))
+        found = np.asarray(score(x)).reshape(-1)
+        if found.dtype.kind not in "fiub":
+            raise TypeError(f"score returns numbers of dtype {found.dtype}; give the gradient of the log-density")
+        return np.require(found, dtype=np.float64, requirements=("C", "A"))
 
     values, dim = table.values, table.values.shape[1]
     if log_density is not None:
@@ -274,7 +276,7 @@ def sample(
             values,
             np.ascontiguousarray(first),
             as_count(n, "n"),
-            **_Kernel(kernel, preconditioner, scale).words(),
+            **SteinKernel(kernel, preconditioner, scale).words(),
             tol=tol,
             climbs=as_count(climbs, "climbs"),
             max_evaluations=as_count(max_evaluations, "max_evaluations"),
@@ -288,114 +290,22 @@ def sample(
         warn(f"the score was asked for {placed.evaluations:,} times, and {placed.stuck} climbs ended short of the top")
     elif placed.stuck:
         warn(f"{placed.stuck} of the climbs ended before the top; try more starts")
-    tell(chosen.advice)
+    tell([*placed.advice, *chosen.advice], table.names)
     missed(chosen, len(result), None, tol, None, error="KSD")
     return result
 
 
-class _Kernel(NamedTuple):
-    """The kernel of scores as its keywords describe it."""
-
-    base: Any
-    preconditioner: Any
-    scale: Any
-
-    def words(self) -> dict[str, Any]:
-        """What the native module is told of it."""
-        base, given, scale = self
-        if not isinstance(base, str):
-            raise TypeError(f"kernel is {base!r}; a Stein kernel is made of 'imq' or 'gaussian'")
-        if not isinstance(scale, str):
-            raise TypeError(f"scale is {scale!r}; choose none, sd, mad, aad or pca")
-        if isinstance(given, str):
-            return {"base": base, "preconditioner": _ALIASES.get(given, given), "length": None, "scale": scale}
-        if isinstance(given, bool) or not np.isscalar(given):
-            raise TypeError(f"preconditioner is {given!r}; give a name such as 'median', or a length")
-        return {"base": base, "preconditioner": "identity", "length": float(given), "scale": scale}  # type: ignore[arg-type]
-
-
-class _Regularised(NamedTuple):
-    """What a choice is regularised by."""
-
-    log_density: Any = None
-    regularise: Any = None
-    second_derivatives: Any = None
-
-    def words(self, limit: int | None, table: Table) -> dict[str, Any]:
-        """What the native module is told of it, for so many rows at most."""
-        log_density, regularise, second = self
-        if log_density is None:
-            for what, given in (("regularise", regularise), ("second_derivatives", second)):
-                if given is not None:
-                    raise ValueError(f"{what} has no effect without log_density; give the log-density of each row")
-            return {"log_density": None, "regularisation": 0.0, "second_derivatives": None}
-        if regularise is None:
-            if limit is None:
-                raise ValueError(
-                    "say how much the log-density counts with regularise; 1/n is the default where n is given"
-                )
-            regularise = 1 / limit
-        return {
-            "log_density": as_vector(log_density, "log_density"),
-            "regularisation": as_goal(regularise, "regularise"),
-            "second_derivatives": None if second is None else _beside(table, second, "second_derivatives").values,
-        }
-
-
 def _chosen(
-    choice: Choice,
-    x: Any,
-    scores: Any,
-    kernel: _Kernel,
-    regularised: _Regularised,
-    progress: bool | Listener | None,
+    choice: Choice, given: Scored, kernel: SteinKernel, regularised: Regularised, progress: bool | Listener | None
 ) -> PoolResult:
-    table = _unweighted(as_table(x))
-    rows, columns = table.values.shape
-    samples = _samples(table, _score_table(table, scores), kernel, regularised, choice.n)
-    with reporting(progress) as listener, explained(table.names, labels=choice.groups.labels):
+    rows, columns = given.rows.values.shape
+    samples = scored_samples(given, kernel, regularised, choice.n)
+    with reporting(progress) as listener, explained(given.rows.names, labels=choice.groups.labels):
         chosen = choice.among(samples, rows, listener)
-    result = as_result(table, samples, chosen, kernel.scale, Matched())
-    choice.tell(chosen, table.names, columns, "KSD")
-    return result if regularised.log_density is None else replace(result, lowered="KSD, regularised")
-
-
-def _samples(
-    table: Table,
-    scores: Table,
-    kernel: _Kernel,
-    regularised: _Regularised,
-    limit: int | None,
-) -> _native.Samples:
-    """Rows and scores made ready by the native module."""
-    words = {**kernel.words(), **regularised.words(limit, table)}
-    with explained(table.names):
-        return _native.stein_samples(table.values, scores.values, **words)
-
-
-def _unweighted(table: Table) -> Table:
-    if table.weights is not None and np.ptp(table.weights) > 0:
-        raise ValueError(
-            "x has weights of its own, which do not go together with scores: the density weighs for itself; give the "
-            "numbers alone, as an array"
-        )
-    return table
-
-
-def _score_table(table: Table, scores: Any) -> Table:
-    if callable(scores) and not hasattr(scores, "__array__") and not hasattr(scores, "columns"):
-        raise TypeError("scores is a function; give what it returns for the rows, an array of the shape of x")
-    return _beside(table, scores, "scores")
-
-
-def _beside(table: Table, given: Any, what: str) -> Table:
-    """Numbers beside those of the rows; in the order of their columns where both have names."""
-    found = in_order_of(as_table(given, what), table.names, what)
-    if found.values.shape != table.values.shape:
-        shape, ours = found.values.shape, table.values.shape
-        turned = "; is it transposed?" if shape == ours[::-1] else ""
-        raise ValueError(f"{what} has shape {shape}, but x has {ours}; give one for each number of x{turned}")
-    return found
+    result = as_result(given.rows, samples, chosen, kernel.scale, Matched())
+    choice.tell(chosen, given.rows.names, columns, "KSD")
+    lowered = result.lowered if regularised.log_density is None else "KSD, regularised"
+    return replace(result, lowered=lowered, _of_scores=said_of_rows(chosen))
 
 
 def _row_numbers(indices: Any, rows: int) -> NDArray[np.int64]:
