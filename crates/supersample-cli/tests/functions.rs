@@ -60,7 +60,8 @@ fn thin_matches_marginals_and_herd_only_when_told() {
     let desk = with_functions();
     let run = |words: &str| summary(&desk, &format!("{words} draws.csv -n 20 --exclude w -o o.csv"));
     let (thin, told) = run("thin");
-    assert_eq!(thin["lowered"], serde_json::json!({ "joint": 1.0, "marginals": 0.1, "functions": 0.0 }));
+    let weights = serde_json::json!({ "joint": 1.0, "marginals": 0.1, "functions": 0.0, "log_density": 0.0 });
+    assert_eq!(thin["lowered"], weights);
     assert!(
         told.contains("\nlowered: joint + 0.1 × marginals\n") && told.contains("what was lowered: "),
         "{told}"

@@ -7,12 +7,15 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use supersample::embedding::{LogDensityFunction, ScoreFunction};
 use supersample::scale::{Scale, Scaling};
-use supersample::task::{Ended, ErrorScale, Problem, ProblemOptions, RowScores, Stop, herd_until, weigh};
+use supersample::task::{
+    Advice, Ended, ErrorScale, Problem, ProblemOptions, RowScores, Stop, herd_until, weigh,
+};
 use supersample::{
     AscentOptions, Domain, Error, Herder, Pick, Points, Preconditioner, Progress, Result, SteinBase,
     SteinTarget,
 };
 
+use crate::advice::Told;
 use crate::arrays::{Matrix, numbers, rows};
 use crate::chosen::{Chosen, rule_of};
 use crate::error::refused;
@@ -30,6 +33,8 @@ pub(crate) struct SteinPlaced {
     evaluations: u64,
     /// How good they are.
     chosen: Py<Chosen>,
+    /// What to know of the scores at the starts.
+    advice: Told,
 }
 
 /// Rows with their scores, whose density is the target of `herd` and `thin`.
@@ -165,14 +170,17 @@ pub(crate) fn stein_place(
             .enumerate()
             .map(|(i, x)| x * units[i % dim])
             .collect();
+        // Starts need not be draws, but scores that are right lead from the outermost ones inwards.
+        let is_away = |advice: &Advice| matches!(advice, Advice::ScoresPointAway { .. });
+        let advice = Advice::on_scores(&starts, &scores).into_iter().filter(is_away).collect();
         let stuck = placed.trace.iter().filter(|pick| !pick.converged).count();
-        Ok((points, stuck, target.evaluations(), chosen))
+        Ok((points, stuck, target.evaluations(), chosen, Told(advice)))
     });
     if let Some(error) = raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
         return Err(error);
     }
-    let (points, stuck, evaluations, chosen) = placed?;
-    Ok(SteinPlaced { points: Matrix(points, dim), stuck, evaluations, chosen: Py::new(py, chosen)? })
+    let (points, stuck, evaluations, chosen, advice) = placed?;
+    Ok(SteinPlaced { points: Matrix(points, dim), stuck, evaluations, chosen: Py::new(py, chosen)?, advice })
 }
 
 /// How many numbers a row of the target has for each coordinate.

@@ -12,7 +12,7 @@ use clap_complete::Shell;
 
 pub(crate) use self::groups::{
     BalanceArgs, CommonArgs, EmbeddingArgs, InputArgs, KernelArgs, MatchArgs, PrecisionArg, ReadingArgs,
-    ResultArgs, ScoreArgs, SizeArgs, WeightsArg,
+    RegularArgs, ResultArgs, ScoreArgs, SizeArgs, WeightsArg,
 };
 pub(crate) use self::lists::NameList;
 use self::values::whole_number;

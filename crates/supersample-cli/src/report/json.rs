@@ -41,8 +41,8 @@ impl Report<'_> {
                 "bandwidth_rule": rule,
                 "median_pairs": distances.median_pairs,
             },
-            "lowered": parts.lowered.map(|Lowered { marginals, functions }| json!({
-                "joint": 1.0, "marginals": marginals, "functions": functions,
+            "lowered": parts.lowered.map(|Lowered { marginals, functions, log_density }| json!({
+                "joint": 1.0, "marginals": marginals, "functions": functions, "log_density": log_density,
             })),
             "embedding": about.rows.map(|_| json!({
                 "kind": if distances.landmarks.is_some() { "landmarks" } else { "exact" },
