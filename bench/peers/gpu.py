@@ -1,4 +1,4 @@
-"""The mean embedding of all pairs on one GPU: us, PyTorch, JAX and KeOps on the same input; and our whole command.
+"""The mean embedding of all pairs on one GPU: us, PyTorch, JAX, coreax and KeOps on the same input; and our whole command.
 
     python bench/peers/gpu.py [--rows 1000000] [--dims 2 5 57] [--timings PATH] [--command PATH] [--only means|others|commands]
 
@@ -123,6 +123,25 @@ def in_jax(x: np.ndarray, length: float, runs: int, chunk: int = 4000) -> list[t
     return [("JAX, jitted map over blocks", seconds, worst_error(x, length, rows))]
 
 
+def in_coreax(
+    x: np.ndarray, length: float, runs: int, blocks: tuple[int, ...] = (2000, 10_000)
+) -> list[tuple[str, float, float]]:
+    """Coreax itself: the row means of its Gramian, in blocks of the best of these sizes."""
+    import equinox
+    import jax.numpy as jnp
+    from coreax.kernels import SquaredExponentialKernel
+
+    points = jnp.asarray(x - x.mean(0), dtype=jnp.float32)
+    kernel = SquaredExponentialKernel(length_scale=length)
+    best, mean = float("inf"), np.zeros(len(x))
+    for block in blocks:
+        means = equinox.filter_jit(lambda points, block=block: kernel.gramian_row_mean(points, block_size=block))
+        seconds = best_of(runs, lambda means=means: means(points).block_until_ready())
+        if seconds < best:
+            best, mean = seconds, np.asarray(means(points))
+    return [("coreax", best, worst_error(x, length, mean))]
+
+
 def in_keops(x: np.ndarray, length: float, runs: int) -> list[tuple[str, float, float]]:
     """KeOps through its PyTorch interface."""
     import torch
@@ -193,6 +212,7 @@ def main() -> None:
             lambda x=x, length=length: ours(x, length, options.timings),
             lambda x=x, length=length: in_torch(x, length, options.runs),
             lambda x=x, length=length: in_jax(x, length, options.runs),
+            lambda x=x, length=length: in_coreax(x, length, options.runs),
             lambda x=x, length=length: in_keops(x, length, options.runs),
         ]
         chosen = {"means": programs[:1], "others": programs[1:]}.get(options.only, programs)
