@@ -4,6 +4,7 @@ import importlib.util
 import json
 import pathlib
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -160,6 +161,28 @@ def test_an_exception_of_the_score_is_raised():
         ss.stein.sample(lambda x: np.zeros(3), 5, starts)
     with pytest.raises(TypeError, match="give a function of one point"):
         ss.stein.sample(-starts, 5, starts)
+
+
+def test_no_score_is_asked_for_after_an_interrupt():
+    starts = np.random.default_rng(5).uniform(-3, 3, size=(50, 2))
+    calls, is_told = [0], threading.Event()
+
+    def score(x):
+        calls[0] += 1
+        if calls[0] == 60:
+            assert is_told.wait(60)
+        return -x
+
+    def interrupt(phase, done, total):
+        assert (phase, done, total) == ("choosing", 0, 5)
+        if calls[0] >= 60:
+            is_told.set()
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ss.stein.sample(score, 5, starts, climbs=50, progress=interrupt)
+    # One climb of fifty would have asked for more.
+    assert 60 <= calls[0] < 100
 
 
 def test_scores_that_are_wrong_are_named():
