@@ -22,7 +22,7 @@ pub(crate) fn run(size: Size, posterior: &Posterior) -> Result<Report> {
     let stays = below(&upper_envelope(&posterior.herding.rmse));
     // A smaller D has a higher line, passed sooner; fewer T make the slope less certain.
     let (latest, steepest) = size.choose((1500, -0.55), (8000, -0.6));
-    let (named_latest, named_stays) = size.choose((500, 600), (2300, 2500));
+    let (named_latest, named_stays) = size.choose((500, 600), (1600, 2200));
 
     let mut findings = vec![
         Finding::claim(

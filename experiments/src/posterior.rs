@@ -7,7 +7,9 @@ use rand_pcg::Pcg64;
 use rayon::prelude::*;
 use supersample::unwatched;
 use supersample::weights::{self, WeightRule};
-use supersample::{Empirical, Functions, Herder, Kernel, Part, Points, Pool, RefineOptions, Refiner};
+use supersample::{
+    Empirical, Functions, FunctionsUnit, Herder, Kernel, Part, Points, Pool, RefineOptions, Refiner,
+};
 
 use crate::Size;
 use crate::logistic::{LogisticPosterior, sigmoids_in_place};
@@ -259,9 +261,11 @@ fn herd(pool: &Pool, count: usize) -> Result<Herded> {
     Ok(Herded { rows, sets })
 }
 
-/// The rows of D that herding picks where the means of these functions are matched beside the joint distribution.
+/// The rows of D that herding picks where the means of these functions are matched beside the joint distribution. Errors of
+/// probabilities are compared as they are, so that they have one unit.
 fn herd_named(pool: &Pool, values: &Points, count: usize) -> Result<Vec<usize>> {
-    let part = Part::functions(&Functions::new(values, None)?, values, FUNCTIONS_WEIGHT)?;
+    let part =
+        Part::functions(&Functions::in_unit(values, None, FunctionsUnit::Common)?, values, FUNCTIONS_WEIGHT)?;
     let mut herder = Herder::over(pool.clone().with_parts(vec![part])?);
     herder.run(count);
     Ok(herder.indices().to_vec())

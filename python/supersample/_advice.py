@@ -26,6 +26,10 @@ _SENTENCES = {
         "the scores of {which} point away from the rows, as the gradient of a potential does (over draws of a density "
         "the mean of (x - mean) * score is -1); is the sign right?"
     ),
+    "scores_unrelated": (
+        "the scores of {which} say next to nothing of where the rows are (the mean of (x - mean) * score, -1 over "
+        "draws of a density, is near 0); are they the scores of these columns?"
+    ),
     "weights_not_optimal": "the weights are the best that were met, and not quite the best there are",
 }
 
@@ -62,9 +66,12 @@ def missed(
     tol: float | None = None,
     worth: float | None = None,
     columns: int = 0,
+    error: str = "MMD",
 ) -> None:
     """Warns where an error was asked for and not reached, or more rows than there are."""
-    goals = [f"an MMD of {tol}"] * (tol is not None) + [f"a worth of {worth}"] * (worth is not None)
+    goals = [f"{'an' if error == 'MMD' else 'a'} {error} of {tol}"] * (tol is not None) + [f"a worth of {worth}"] * (
+        worth is not None
+    )
     if chosen.missed:
         what = goals[0] + " was not" if len(goals) == 1 else f"neither {goals[0]} nor {goals[1]} was"
         warn(f"{what} reached with {count} points; allow more with n, or ask for less")

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _native
-from ._advice import missed, tell
+from ._choice import Choice, Distances
 from ._functions import Matched, as_weight
 from ._inputs import Table, as_count, as_table, as_vector, explained, is_id
 from ._numbers import counted
@@ -21,7 +21,7 @@ from ._progress import LONG, duration, reporting
 from ._result import PoolResult, background, result_of
 from ._types import Listener
 from ._warnings import warn
-from .kernels import Kernel, native_kernel
+from .kernels import native_kernel
 
 #: Bytes of numbers in a batch, and the fewest and most rows of one.
 _BATCH_BYTES, _FEWEST, _MOST = 8 << 20, 1024, 65_536
@@ -233,96 +233,79 @@ def _weighted(batches: Batches, sample_weight: Any, log_weight: Any) -> Batches:
     return Batches(begin, batches.names, batches.unused, batches.rows, batches.keeper)
 
 
-@dataclass(frozen=True)
-class Choice:
-    """What is to be chosen, in the words of the native module."""
-
-    n: int | None
-    tol: float | None
-    worth: float | None
-    thinning: bool
-    distinct: bool
-    marginals: float
-    landmarks: int | None
-    search: int | None
-    seed: int
-    threads: int | None
-
-
 def choose(
     batches: Batches,
     choice: Choice,
-    *,
-    pool_rows: Any,
-    max_memory: Any,
-    kernel: str | Kernel,
-    bandwidth: object,
-    scale: str,
-    precision: str,
-    device: str,
+    distances: Distances,
+    marginals: float,
+    landmarks: int | None,
+    drawn: tuple[Any, Any],
     progress: bool | Listener | None,
 ) -> PoolResult:
     """Chooses from a uniform sample of the rows, to match all of them: a pass for the sample, one for the mean
-    embedding on landmarks, and one for the error of what was chosen."""
-    name, bandwidths = native_kernel(kernel, bandwidth)
-    matched = Matched(as_weight(choice.marginals, "marginals"))
+    embedding on landmarks, and one for the error of what was chosen. `drawn` is what pool_rows and max_memory say."""
+    native_kernel(distances.kernel, distances.bandwidth)
+    matched = Matched(as_weight(marginals, "marginals"))
     with reporting(progress) as listener, explained(batches.names):
-        gatherer = _gathered(batches, choice, pool_rows, max_memory, listener)
+        gatherer = _gathered(batches, choice, drawn, listener)
         total = gatherer.rows
-        samples = gatherer.samples(
-            kernel=name,
-            bandwidths=bandwidths,
-            scale=scale,
-            precision=precision,
-            marginals=matched.marginals,
-            landmarks=None if choice.landmarks is None else as_count(choice.landmarks, "landmarks", 1),
-            seed=choice.seed,
-            device=device,
-        )
-        drawn = _native.gathered(samples)
-        if drawn is not None:
+        samples = pool_samples(gatherer, distances, matched, landmarks, choice.seed)
+        is_sample = _native.gathered(samples) is not None
+        if is_sample:
             sums = _native.landmark_sums(samples, choice.n, choice.threads)
             what = f"comparing {counted(total, 'row')} with {counted(sums.landmarks, 'landmark')}"
             _summed(batches, sums, total, choice.threads, listener, what)
             _native.project_on(samples, sums, choice.threads)
-        unmeasured = _native.choose_from_pool(
-            samples,
-            choice.n,
-            tol=choice.tol,
-            worth=choice.worth,
-            thinning=choice.thinning,
-            distinct=choice.distinct,
-            search=choice.search,
-            seed=choice.seed,
-            threads=choice.threads,
-            progress=listener,
-        )
+        unmeasured = choice.from_pool(samples, listener)
         at_chosen = None
-        if drawn is not None:
+        if is_sample:
             at_chosen, what = unmeasured.sums(samples), f"comparing {counted(total, 'row')} with those chosen"
             _summed(batches, at_chosen, total, choice.threads, listener, what)
         chosen = unmeasured.measured(samples, at_chosen, choice.threads)
-    tell(chosen.advice, batches.names)
-    missed(chosen, len(chosen.rows), choice.n, choice.tol, choice.worth)
+    choice.tell(chosen, batches.names)
     return pool_result(
         samples,
         chosen,
         rows=total,
         names=batches.names,
         unused=batches.unused,
-        scale=scale,
+        scale=distances.scale,
         lowered=matched.lowered(),
     )
 
 
-def _gathered(
-    batches: Batches, choice: Choice, pool_rows: Any, max_memory: Any, listener: Listener | None
-) -> _native.Gatherer:
+def pool_samples(
+    gatherer: _native.Gatherer,
+    distances: Distances,
+    matched: Matched,
+    landmarks: Any,
+    seed: int,
+    functions: int = 0,
+) -> _native.Samples:
+    """The problem of choosing from the rows that were drawn, to match all that were gone through. The last so many
+    columns are functions."""
+    name, bandwidths = native_kernel(distances.kernel, distances.bandwidth)
+    return gatherer.samples(
+        kernel=name,
+        bandwidths=bandwidths,
+        scale=distances.scale,
+        precision=distances.precision,
+        marginals=matched.marginals,
+        landmarks=None if landmarks is None else as_count(landmarks, "landmarks", 1),
+        seed=seed,
+        functions=functions,
+        functions_weight=matched.functions_weight,
+        functions_unit=matched.functions_unit,
+        device=distances.device,
+    )
+
+
+def _gathered(batches: Batches, choice: Choice, drawn: tuple[Any, Any], listener: Listener | None) -> _native.Gatherer:
     gatherer, done = None, 0
     for batch in batches.begin():
         if gatherer is None:
             columns = batch.values.shape[1]
-            gatherer = _native.Gatherer(columns, _pool_rows(pool_rows, max_memory, columns, choice), choice.seed)
+            gatherer = _native.Gatherer(columns, _pool_rows(*drawn, columns, choice), choice.seed)
         gatherer.update(batch.values, batch.weights, batch.log_weights)
         done += len(batch.values)
         if listener is not None:

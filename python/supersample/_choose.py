@@ -5,29 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from . import _batches, _native
-from ._advice import missed, tell
+from ._choice import Beside, Choice, Distances, Given, herding, thinning
 from ._functions import Matched, matching
-from ._inputs import (
-    Table,
-    as_count,
-    as_device,
-    as_goal,
-    as_rows,
-    as_rule,
-    as_size,
-    as_table,
-    as_threads,
-    explained,
-    prepared,
-    weighted,
-)
+from ._inputs import Table, as_device, as_size, as_table, explained, prepared, weighted
 from ._progress import reporting
 from ._result import PoolResult, background, result_of
-from ._types import Bandwidth, Device, Embedding, Listener, Precision, Scale, Weights
+from ._types import Bandwidth, Device, Embedding, FunctionsUnit, Listener, Precision, Scale, Weights
 from .kernels import Kernel
 
 
@@ -44,6 +28,7 @@ def herd(
     marginals: float = 0.0,
     functions: Any = None,
     functions_weight: float | None = None,
+    functions_unit: FunctionsUnit = "each",
     unique: bool = False,
     tol: float | None = None,
     worth: float | None = None,
@@ -90,10 +75,12 @@ def herd(
     marginals
         How much each column's own distribution counts beside the joint one, so that intervals are matched too. None at
         all by default, as in the paper; `thin` matches them.
-    functions, functions_weight
+    functions, functions_weight, functions_unit
         Functions of the rows whose means matter: predictions, generated quantities, costs. Numbers, one row for each
         row of `x`, or names of columns of `x`, which distances then do not use. And how much they count, by default as
         much as the joint distribution. What is not named is not matched: predictions at other inputs gain nothing.
+        Errors of their means count in the standard deviations of each; `"common"` measures all in one unit, for
+        functions of one kind, whose errors are compared as they are.
     unique
         Choose no row twice. By default rows may repeat, as in the paper.
     tol, worth
@@ -127,62 +114,15 @@ def herd(
     >>> few.ended, few.mmd <= 0.05
     ('tolerance', True)
     """
-    n, tol, worth, rule = as_size(n, num_samples), as_goal(tol, "tol"), as_goal(worth, "worth"), as_rule(weights)
-    as_device(device)
-    if pool_rows is not None or max_memory is not None or _batches.is_stream(x):
-        exact = "exact" if embedding == "exact" else None
-        _batches.refuse(weights=None if rule == "equal" else rule, functions=functions, embedding=exact)
-        return _batches.choose(
-            _batches.as_batches(x, sample_weight, log_weight),
-            _batches.Choice(
-                n=limit_of(n, tol, worth),
-                tol=tol,
-                worth=worth,
-                thinning=False,
-                distinct=bool(unique),
-                marginals=marginals,
-                landmarks=landmarks,
-                search=0,
-                seed=0,
-                threads=as_threads(threads),
-            ),
-            pool_rows=pool_rows,
-            max_memory=max_memory,
-            kernel=kernel,
-            bandwidth=bandwidth,
-            scale=scale,
-            precision=precision,
-            device=device,
-            progress=progress,
-        )
-    table, limit = weighted(as_table(x), sample_weight, log_weight), limit_of(n, tol, worth)
-    table, matched = matching(table, marginals, functions, functions_weight)
-    samples = prepared(
-        table,
-        kernel,
-        bandwidth,
-        scale,
-        precision,
-        matched=matched,
-        embedding=embedding,
-        landmarks=landmarks,
-        device=device,
+    return _chosen(
+        herding(as_size(n, num_samples), tol, worth, weights, unique, threads),
+        Given(x, sample_weight, log_weight),
+        Distances(kernel, bandwidth, scale, precision, device),
+        Beside(marginals, functions, functions_weight, functions_unit),
+        (embedding, landmarks),
+        (pool_rows, max_memory),
+        progress,
     )
-    with reporting(progress, len(table.values)) as listener:
-        chosen = _native.herd(
-            samples,
-            limit,
-            tol=tol,
-            worth=worth,
-            unique=bool(unique),
-            weights=rule,
-            threads=as_threads(threads),
-            progress=listener,
-        )
-    result = as_result(table, samples, chosen, scale, matched)
-    tell(chosen.advice, table.names)
-    missed(chosen, len(result), limit, tol, worth, table.values.shape[1])
-    return result
 
 
 def thin(
@@ -198,6 +138,7 @@ def thin(
     marginals: float | None = None,
     functions: Any = None,
     functions_weight: float | None = None,
+    functions_unit: FunctionsUnit = "each",
     repeats: bool = False,
     tol: float | None = None,
     worth: float | None = None,
@@ -256,127 +197,57 @@ def thin(
     >>> named.functions < ss.evaluate(draws, plain, functions=predicted).functions
     True
     """
-    n, tol, worth, rule = as_size(n, num_samples), as_goal(tol, "tol"), as_goal(worth, "worth"), as_rule(weights)
-    as_device(device)
-    if pool_rows is not None or max_memory is not None or _batches.is_stream(x):
+    goals = (as_size(n, num_samples), tol, worth, weights)
+    return _chosen(
+        thinning(*goals, repeats, threads, search, seed, include, exclude, groups, quotas),
+        Given(x, sample_weight, log_weight),
+        Distances(kernel, bandwidth, scale, precision, device),
+        Beside(_native.MARGINALS if marginals is None else marginals, functions, functions_weight, functions_unit),
+        (embedding, landmarks),
+        (pool_rows, max_memory),
+        progress,
+    )
+
+
+def _chosen(
+    choice: Choice,
+    given: Given,
+    distances: Distances,
+    beside: Beside,
+    embedded: tuple[str, int | None],
+    drawn: tuple[int | None, int | str | None],
+    progress: bool | Listener | None,
+) -> PoolResult:
+    """Rows chosen from all that are in memory, or from so many that were drawn in passes over batches."""
+    as_device(distances.device)
+    embedding, landmarks = embedded
+    if drawn != (None, None) or _batches.is_stream(given.x):
         _batches.refuse(
-            weights=None if rule == "equal" else rule,
-            functions=functions,
+            weights=None if choice.weights == "equal" else choice.weights,
+            functions=beside.functions,
             embedding="exact" if embedding == "exact" else None,
-            include=include,
-            exclude=exclude,
-            groups=groups,
+            include=choice.include,
+            exclude=choice.exclude,
+            groups=choice.groups.of_rows,
         )
-        sweeps = None if search is None else as_count(search, "search", 0)
-        return _batches.choose(
-            _batches.as_batches(x, sample_weight, log_weight),
-            _batches.Choice(
-                n=limit_of(n, tol, worth),
-                tol=tol,
-                worth=worth,
-                thinning=True,
-                distinct=not repeats,
-                marginals=_native.MARGINALS if marginals is None else marginals,
-                landmarks=landmarks,
-                search=sweeps,
-                seed=as_count(seed, "seed", 0),
-                threads=as_threads(threads),
-            ),
-            pool_rows=pool_rows,
-            max_memory=max_memory,
-            kernel=kernel,
-            bandwidth=bandwidth,
-            scale=scale,
-            precision=precision,
-            device=device,
-            progress=progress,
-        )
-    table = weighted(as_table(x), sample_weight, log_weight)
-    marginals = _native.MARGINALS if marginals is None else marginals
-    table, matched = matching(table, marginals, functions, functions_weight)
-    rows = len(table.values)
-    labels, group_of, quota_of = _grouped(groups, quotas)
-    if n is None and quota_of is not None:
-        n = sum(quota_of)
-    limit = limit_of(n, tol, worth)
+        batches = _batches.as_batches(*given)
+        return _batches.choose(batches, choice, distances, beside.marginals, landmarks, drawn, progress)
+    table = weighted(as_table(given.x), given.sample_weight, given.log_weight)
+    table, matched = matching(table, beside)
+    rows, columns = table.values.shape
     samples = prepared(
         table,
-        kernel,
-        bandwidth,
-        scale,
-        precision,
+        **distances._asdict(),
         matched=matched,
         embedding=embedding,
         landmarks=landmarks,
-        seed=as_count(seed, "seed", 0),
-        device=device,
+        seed=choice.seed,
     )
-    with reporting(progress, len(table.values)) as listener, explained(table.names, labels=labels):
-        chosen = _native.thin(
-            samples,
-            limit,
-            tol=tol,
-            worth=worth,
-            repeats=bool(repeats),
-            search=None if search is None else as_count(search, "search", 0),
-            seed=as_count(seed, "seed", 0),
-            include=as_rows(include, rows, "include"),
-            exclude=as_rows(exclude, rows, "exclude"),
-            groups=group_of,
-            quotas=quota_of,
-            weights=rule,
-            threads=as_threads(threads),
-            progress=listener,
-        )
-    result = as_result(table, samples, chosen, scale, matched)
-    tell(chosen.advice, table.names)
-    missed(chosen, len(result), limit, tol, worth, table.values.shape[1])
+    with reporting(progress, rows) as listener, explained(table.names, labels=choice.groups.labels):
+        chosen = choice.among(samples, rows, listener)
+    result = as_result(table, samples, chosen, distances.scale, matched)
+    choice.tell(chosen, table.names, columns)
     return result
-
-
-def limit_of(n: int | None, tol: float | None, worth: float | None) -> int | None:
-    """How many rows at most, where a number was given; an error where nothing would end the choosing."""
-    if n is None:
-        if tol is None and worth is None:
-            raise ValueError("say how many: a number n, an error tol, or a number of independent draws worth")
-        return None
-    return as_count(n, "n")
-
-
-def _grouped(groups: Any, quotas: Any) -> tuple[list[Any], NDArray[np.int64] | None, list[int] | None]:
-    """The labels of the groups, the number of each row's, and the quota of each."""
-    if groups is None:
-        if quotas is not None:
-            raise ValueError("quotas have no effect without groups; give the group of each row")
-        return [], None, None
-    given = np.asarray(groups)
-    if given.ndim != 1:
-        raise ValueError(f"groups has shape {given.shape}; give one label for each row")
-    try:
-        labels, places = np.unique(given, return_inverse=True)
-    except TypeError:
-        kinds = ", ".join(sorted({type(label).__name__ for label in given}))
-        raise TypeError(
-            f"groups has labels that cannot be sorted ({kinds}); give each row a label of one type"
-        ) from None
-    known, numbers = labels.tolist(), places.astype(np.int64)
-    if quotas is None:
-        return known, numbers, None
-    if isinstance(quotas, Mapping):
-        strange = [label for label in quotas if label not in known]
-        if strange:
-            raise ValueError(f"there is no group {strange[0]!r}; the groups are {known}")
-        each = [quotas.get(label, 0) for label in known]
-    elif np.ndim(quotas) == 0:
-        each = [quotas] * len(known)
-    else:
-        each = list(quotas)
-        if len(each) != len(known):
-            raise ValueError(
-                f"{len(each)} quotas were given for {len(known)} groups; give one for each of {known}, or a "
-                "mapping from labels"
-            )
-    return known, numbers, [as_count(quota, "a quota", 0) for quota in each]
 
 
 def as_result(

@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from . import _native
 from ._advice import tell
+from ._choice import Beside
 from ._choose import as_result
 from ._functions import Matched, matching
 from ._inputs import Table, as_count, as_device, as_rows, as_rule, as_table, as_threads, prepared, weighted
 from ._progress import reporting
 from ._result import PoolResult
-from ._types import Bandwidth, Device, Embedding, Listener, Precision, Scale, Weights
+from ._types import Bandwidth, Device, Embedding, FunctionsUnit, Listener, Precision, Scale, Weights
 from .kernels import Kernel, known_kernel
 
 
@@ -85,6 +86,7 @@ class Herder:
         marginals: float = 0.0,
         functions: Any = None,
         functions_weight: float | None = None,
+        functions_unit: FunctionsUnit = "each",
         unique: bool = False,
         threads: int | None = None,
         precision: Precision = "mixed",
@@ -94,7 +96,8 @@ class Herder:
     ) -> None:
         self._device = as_device(device)
         table, matched = matching(
-            weighted(as_table(x), sample_weight, log_weight), marginals, functions, functions_weight
+            weighted(as_table(x), sample_weight, log_weight),
+            Beside(marginals, functions, functions_weight, functions_unit),
         )
         self._table = _owned(table)
         own = None if matched.functions is None else _owned(matched.functions)

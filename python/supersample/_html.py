@@ -19,9 +19,10 @@ _CELL = "padding:2px 14px 2px 0;text-align:left"
 
 def result_view(result: Result) -> str:
     """HTML that takes its colours from the page, so that it can be read on light and dark."""
-    lines = [("MMD", significant(result.mmd))]
+    lines = [(result._error_name(), significant(result.mmd))]
     if result.worth is not None:
-        lines.append(("worth", worth_shown(result.worth, result.rows).removeprefix("worth ")))
+        rows = 0 if result._is_stein() else result.rows
+        lines.append(("worth", worth_shown(result.worth, rows).removeprefix("worth ")))
     if result.cdf is not None:
         lines.append(("cdf", significant(result.cdf)))
     if result.functions is not None:
@@ -36,6 +37,8 @@ def result_view(result: Result) -> str:
         lines.append(("columns", shown))
     if result.unused:
         lines.append(("not used", ", ".join(result.unused)))
+    if result._of_scores:
+        lines.append(("scores", result._of_scores))
     table = "".join(
         f'<tr><th style="{_CELL};font-weight:normal;opacity:.65">{escape(name)}</th>'
         f'<td style="{_CELL}">{escape(value)}</td></tr>'

@@ -12,7 +12,7 @@ from . import _native
 from ._advice import missed, tell
 from ._inputs import as_count, as_goal, as_rule, as_table, as_threads, as_vector
 from ._progress import reporting
-from ._result import Result, equal_unless
+from ._result import Result, placed_result
 from ._types import Bandwidth, Listener, Weights
 from ._warnings import warn
 from .kernels import Gaussian, Kernel, native_kernel
@@ -235,22 +235,8 @@ def sample(
             threads=as_threads(threads),
             progress=listener,
         )
-    chosen, points = placed.chosen, placed.points
-    result = Result(
-        indices=None,
-        points=points,
-        weights=equal_unless(chosen.weights, len(points)),
-        error=chosen.error,
-        mmd=chosen.mmd,
-        worth=chosen.worth,
-        kernel=Gaussian(tuple(placed.bandwidths)),
-        ended=chosen.ended,
-        rows=0,
-        scale="none",
-        precision="double",
-        # What plots show behind the points.
-        _data=target.draw(2000),
-    )
+    chosen = placed.chosen
+    result = placed_result(chosen, placed.points, Gaussian(tuple(placed.bandwidths)), target.draw(2000))
     if placed.stuck:
         warn(f"{placed.stuck} of the climbs ended before the top; try more starts")
     tell(chosen.advice)

@@ -146,6 +146,8 @@ class Result:
     """What choosing has lowered: the MMD of the joint distribution alone, or with marginals and functions."""
     _data: NDArray[np.float64] | None = field(default=None)
     _sample_weight: NDArray[np.float64] | None = field(default=None)
+    #: What scores say of the rows, in a sentence; empty where there is nothing to say.
+    _of_scores: str = field(default="")
 
     def __post_init__(self) -> None:
         for array in (self.indices, self.points, self.weights, self.error):
@@ -212,7 +214,9 @@ class Result:
         story = [] if self.refinement is None else [f"{self._error_name()} {self.refinement}"]
         unused = [f"not used: {', '.join(self.unused)}"] * bool(self.unused)
         lowered = [f"lowered: {self.lowered}"] * (self.lowered != "joint")
-        return "\n  ".join(("Result: " + self._what(), self._how_good(), *lowered, *story, self._how(), *unused))
+        of_scores = [self._of_scores] * bool(self._of_scores)
+        lines = (self._how_good(), *lowered, *story, self._how(), *unused, *of_scores)
+        return "\n  ".join(("Result: " + self._what(), *lines))
 
     def _repr_html_(self) -> str:
         from ._html import result_view
@@ -337,6 +341,32 @@ def result_of(
         weighted=samples.shares is not None,
         refinement=None if refinement is None else Refinement(**refinement),
         **more,
+    )
+
+
+def placed_result(
+    chosen: _native.Chosen,
+    points: NDArray[np.float64],
+    kernel: Kernel,
+    data: NDArray[np.float64],
+    scale: str = "none",
+    names: tuple[str, ...] | None = None,
+) -> Result:
+    """Points that were placed anywhere in space; `data` is what plots show behind them."""
+    return Result(
+        indices=None,
+        points=points,
+        weights=equal_unless(chosen.weights, len(points)),
+        error=chosen.error,
+        mmd=chosen.mmd,
+        worth=chosen.worth,
+        kernel=kernel,
+        ended=chosen.ended,
+        rows=0,
+        scale=scale,
+        precision="double",
+        names=names,
+        _data=data,
     )
 
 

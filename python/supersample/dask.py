@@ -24,18 +24,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _native
-from ._advice import missed, tell
-from ._batches import Choice, pool_result, refuse
-from ._choose import limit_of
+from ._batches import pool_result, pool_samples, refuse
+from ._choice import Beside, Choice, Distances, Given, herding, thinning
 from ._evaluate import Evaluation, as_evaluation, geometry_of, subset_of
-from ._functions import Matched, as_weight
-from ._inputs import as_count, as_goal, as_rule, as_size, as_threads, explained
+from ._functions import Matched, counting
+from ._inputs import as_count, as_size, as_threads, explained
 from ._numbers import counted
 from ._partitions import Partitions, as_partitions, pieces_of
 from ._passes import Cancelled, Draw, Gathered, Pass, Run, Work, current_client
 from ._progress import reporting
 from ._result import PoolResult
-from ._types import Bandwidth, Listener, Precision, Scale, Weights
+from ._types import Bandwidth, FunctionsUnit, Listener, Precision, Scale, Weights
 from .kernels import Kernel, native_kernel
 
 __all__ = ["Cancelled", "PartitionedResult", "Pass", "Work", "evaluate", "herd", "thin"]
@@ -122,6 +121,7 @@ def herd(
     marginals: float = 0.0,
     functions: Any = None,
     functions_weight: float | None = None,
+    functions_unit: FunctionsUnit = "each",
     unique: bool = False,
     tol: float | None = None,
     worth: float | None = None,
@@ -152,7 +152,7 @@ def herd(
     sample_weight, log_weight
         Weights of the rows, or their logarithms: a Dask array or series with the partitions of `data`, or a list of
         Delayed vectors.
-    functions, functions_weight
+    functions, functions_weight, functions_unit
         Names of columns of `data`, or a collection with the partitions of `data`.
     seed
         Of the rows that are drawn to choose from, of landmarks and of control rows.
@@ -174,30 +174,13 @@ def herd(
     (8000, True, True)
     """
     return _chosen(
-        data,
-        Choice(
-            n=as_size(n, num_samples),
-            tol=tol,
-            worth=worth,
-            thinning=False,
-            distinct=bool(unique),
-            marginals=marginals,
-            landmarks=landmarks,
-            search=0,
-            seed=seed,
-            threads=threads,
-        ),
-        kernel=kernel,
-        bandwidth=bandwidth,
-        scale=scale,
-        weights=weights,
-        sample_weight=sample_weight,
-        log_weight=log_weight,
-        functions=functions,
-        functions_weight=functions_weight,
-        pool_rows=pool_rows,
-        precision=precision,
-        progress=progress,
+        herding(as_size(n, num_samples), tol, worth, weights, unique, threads, seed),
+        Given(data, sample_weight, log_weight),
+        Distances(kernel, bandwidth, scale, precision),
+        Beside(marginals, functions, functions_weight, functions_unit),
+        landmarks,
+        pool_rows,
+        progress,
     )
 
 
@@ -214,6 +197,7 @@ def thin(
     marginals: float | None = None,
     functions: Any = None,
     functions_weight: float | None = None,
+    functions_unit: FunctionsUnit = "each",
     repeats: bool = False,
     tol: float | None = None,
     worth: float | None = None,
@@ -243,30 +227,13 @@ def thin(
     True
     """
     return _chosen(
-        data,
-        Choice(
-            n=as_size(n, num_samples),
-            tol=tol,
-            worth=worth,
-            thinning=True,
-            distinct=not repeats,
-            marginals=_native.MARGINALS if marginals is None else marginals,
-            landmarks=landmarks,
-            search=search,
-            seed=seed,
-            threads=threads,
-        ),
-        kernel=kernel,
-        bandwidth=bandwidth,
-        scale=scale,
-        weights=weights,
-        sample_weight=sample_weight,
-        log_weight=log_weight,
-        functions=functions,
-        functions_weight=functions_weight,
-        pool_rows=pool_rows,
-        precision=precision,
-        progress=progress,
+        thinning(as_size(n, num_samples), tol, worth, weights, repeats, threads, search, seed),
+        Given(data, sample_weight, log_weight),
+        Distances(kernel, bandwidth, scale, precision),
+        Beside(_native.MARGINALS if marginals is None else marginals, functions, functions_weight, functions_unit),
+        landmarks,
+        pool_rows,
+        progress,
     )
 
 
@@ -302,8 +269,8 @@ def evaluate(
     (True, True)
     """
     partitions = as_partitions(data, sample_weight, log_weight, None)
-    kernel, bandwidth, scale = geometry_of(y, kernel, bandwidth, scale)
-    name, bandwidths = native_kernel(kernel, bandwidth)
+    distances = Distances(*geometry_of(y, kernel, bandwidth, scale), precision)
+    native_kernel(distances.kernel, distances.bandwidth)
     seed, threads = as_count(seed, "seed", 0), as_threads(threads)
     draw = Draw(None if pool_rows is None else as_count(pool_rows, "pool_rows"), None, seed)
     with _running(partitions, progress, "2 (at most 3)", None, landmarks) as run:
@@ -312,7 +279,7 @@ def evaluate(
         points, shares = subset_of(y, weights, names, columns)
         rows = sum(rows for rows, _ in gathered.marks)
         with explained(names, "data"):
-            samples = _samples(gathered, name, bandwidths, scale, precision, Matched(), landmarks, seed)
+            samples = _samples(gathered, distances, Matched(), landmarks, seed)
             if _native.gathered(samples) is None:
                 found = _native.evaluate(samples, points, shares, None, threads, run.watched())
             else:
@@ -325,51 +292,27 @@ def evaluate(
 
 
 def _chosen(
-    data: Any,
-    given: Choice,
-    *,
-    kernel: str | Kernel,
-    bandwidth: object,
-    scale: str,
-    weights: Any,
-    sample_weight: Any,
-    log_weight: Any,
-    functions: Any,
-    functions_weight: float | None,
+    choice: Choice,
+    given: Given,
+    distances: Distances,
+    beside: Beside,
+    landmarks: int | None,
     pool_rows: Any,
-    precision: str,
     progress: bool | Listener | None,
 ) -> PartitionedResult:
-    rule, tol, worth = as_rule(weights), as_goal(given.tol, "tol"), as_goal(given.worth, "worth")
-    refuse(weights=None if rule == "equal" else rule)
-    choice = Choice(
-        n=limit_of(given.n, tol, worth),
-        tol=tol,
-        worth=worth,
-        thinning=given.thinning,
-        distinct=given.distinct,
-        marginals=as_weight(given.marginals, "marginals"),
-        landmarks=given.landmarks,
-        search=None if given.search is None else as_count(given.search, "search", 0),
-        seed=as_count(given.seed, "seed", 0),
-        threads=as_threads(given.threads),
-    )
-    if functions is None and functions_weight is not None:
-        raise ValueError("functions_weight has no effect without functions; leave it out, or give functions")
-    weight = 1.0 if functions_weight is None else as_weight(functions_weight, "functions_weight")
-    name, bandwidths = native_kernel(kernel, bandwidth)
-    partitions = as_partitions(data, sample_weight, log_weight, functions)
+    refuse(weights=None if choice.weights == "equal" else choice.weights)
+    matched = counting(beside)
+    native_kernel(distances.kernel, distances.bandwidth)
+    partitions = as_partitions(*given, beside.functions)
     draw = Draw(None if pool_rows is None else as_count(pool_rows, "pool_rows"), choice.n, choice.seed)
-    with _running(partitions, progress, "3 (at most 4)", choice.n, choice.landmarks) as run:
+    with _running(partitions, progress, "3 (at most 4)", choice.n, landmarks) as run:
         gathered = run.gather(draw)
         columns = gathered.columns
-        matched = Matched(choice.marginals, None, weight)
         with explained(columns.names, "data", functions=columns.function_names):
-            samples = _samples(gathered, name, bandwidths, scale, precision, matched, choice.landmarks, choice.seed)
+            samples = _samples(gathered, distances, matched, landmarks, choice.seed)
             chosen = _measured(run, gathered, samples, choice)
-    tell(chosen.advice, columns.names)
-    missed(chosen, len(chosen.rows), choice.n, choice.tol, choice.worth)
-    lowered = matched.lowered() + (f" + {weight:g} × functions" if columns.functions else "")
+    choice.tell(chosen, columns.names)
+    lowered = matched.lowered(bool(columns.functions))
     sizes = np.array([rows for rows, _ in gathered.marks])
     starts = np.concatenate([[0], np.cumsum(sizes)])
     drawn = _native.gathered(samples)
@@ -381,7 +324,7 @@ def _chosen(
         rows=int(starts[-1]),
         names=columns.names,
         unused=columns.unused,
-        scale=scale,
+        scale=distances.scale,
         lowered=lowered,
         kind=PartitionedResult,
         partitions=number,
@@ -392,28 +335,9 @@ def _chosen(
     return result
 
 
-def _samples(
-    gathered: Gathered,
-    kernel: str,
-    bandwidths: list[float] | None,
-    scale: str,
-    precision: str,
-    matched: Matched,
-    landmarks: Any,
-    seed: int,
-) -> _native.Samples:
-    """The problem of choosing from the rows that were drawn, to match all that were gathered."""
-    return _native.Gatherer.from_bytes(gathered.gatherer).samples(
-        kernel=kernel,
-        bandwidths=bandwidths,
-        scale=scale,
-        precision=precision,
-        marginals=matched.marginals,
-        landmarks=None if landmarks is None else as_count(landmarks, "landmarks", 1),
-        seed=seed,
-        functions=gathered.columns.functions,
-        functions_weight=matched.functions_weight,
-    )
+def _samples(gathered: Gathered, distances: Distances, matched: Matched, landmarks: Any, seed: int) -> _native.Samples:
+    gatherer = _native.Gatherer.from_bytes(gathered.gatherer)
+    return pool_samples(gatherer, distances, matched, landmarks, seed, gathered.columns.functions)
 
 
 def _measured(run: Run, gathered: Gathered, samples: _native.Samples, choice: Choice) -> _native.Chosen:
@@ -423,19 +347,7 @@ def _measured(run: Run, gathered: Gathered, samples: _native.Samples, choice: Ch
         sums = _native.landmark_sums(samples, choice.n, choice.threads)
         run.sum_at("landmarks", [sums], gathered)
         _native.project_on(samples, sums, choice.threads)
-    unmeasured = _native.choose_from_pool(
-        samples,
-        choice.n,
-        tol=choice.tol,
-        worth=choice.worth,
-        thinning=choice.thinning,
-        distinct=choice.distinct,
-        search=choice.search,
-        seed=choice.seed,
-        threads=choice.threads,
-        progress=run.watched(),
-        kept=_KEPT,
-    )
+    unmeasured = choice.from_pool(samples, run.watched(), _KEPT)
     at_chosen = None
     if not is_whole:
         at_chosen = unmeasured.sums(samples)

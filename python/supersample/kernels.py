@@ -237,11 +237,15 @@ class Energy(Kernel):
     name: ClassVar[str] = "energy"
 
 
+#: What is said where a Stein kernel would compare points without scores.
+_NEEDS_SCORES = "a Stein kernel is one of points and scores; use supersample.stein.ksd"
+
+
 class _Stein(Kernel):
     """A kernel of points and their scores, which only `supersample.stein` makes."""
 
     def __call__(self, x: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
-        raise TypeError("a Stein kernel is one of points and scores; use supersample.stein.ksd")
+        raise TypeError(_NEEDS_SCORES)
 
 
 @dataclass(frozen=True)
@@ -292,6 +296,8 @@ def known_kernel(name: str, bandwidths: Sequence[float]) -> Kernel:
 def native_kernel(kernel: str | Kernel, bandwidth: object) -> tuple[str, list[float] | None]:
     """Name and bandwidths as the native module takes them; None is the median distance."""
     is_median = isinstance(bandwidth, str) and bandwidth == "median"
+    if isinstance(kernel, _Stein) or (isinstance(kernel, str) and kernel in _STEIN):
+        raise ValueError(f"{_NEEDS_SCORES}, or name another kernel")
     if isinstance(kernel, Kernel):
         if not is_median:
             raise ValueError(f"bandwidth has no effect on {kernel!r}, which has its own; leave it out")

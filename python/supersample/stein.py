@@ -24,11 +24,13 @@ from numpy.typing import NDArray
 
 from . import _native
 from ._advice import missed, tell
-from ._choose import _grouped, as_result, limit_of
+from ._choice import Choice, herding, thinning
+from ._choose import as_result
 from ._functions import Matched
-from ._inputs import Table, as_count, as_goal, as_rows, as_rule, as_size, as_table, as_threads, as_vector, explained
+from ._inputs import as_count, as_goal, as_rows, as_rule, as_size, as_table, as_threads, as_vector, explained
 from ._progress import reporting
-from ._result import PoolResult, Result, equal_unless
+from ._result import PoolResult, Result, placed_result
+from ._scores import Regularised, Scored, SteinKernel, as_scored, said_of_rows, scored_samples
 from ._types import Listener, Scale, Weights
 from ._warnings import warn
 from .kernels import known_kernel
@@ -37,9 +39,6 @@ __all__ = ["herd", "ksd", "sample", "thin"]
 
 Base = Literal["imq", "gaussian"]
 Preconditioner = float | Literal["identity", "median", "scaled-median", "covariance", "id", "med", "sclmed", "smpcov"]
-
-#: The words of the package stein_thinning for the same things.
-_ALIASES = {"id": "identity", "med": "median", "sclmed": "scaled-median", "smpcov": "covariance"}
 
 
 def herd(
@@ -105,21 +104,10 @@ def herd(
     >>> bool(np.isclose(result.mmd, ss.stein.ksd(x, -x, result.indices)))
     True
     """
-    n, tol, worth, rule = as_size(n, num_samples), as_goal(tol, "tol"), as_goal(worth, "worth"), as_rule(weights)
-    table, limit = as_table(x), limit_of(n, tol, worth)
-    samples = _samples(table, scores, kernel, preconditioner, scale, log_density, regularise, second_derivatives, limit)
-    with reporting(progress) as listener:
-        chosen = _native.herd(
-            samples,
-            limit,
-            tol=tol,
-            worth=worth,
-            unique=bool(unique),
-            weights=rule,
-            threads=as_threads(threads),
-            progress=listener,
-        )
-    return _result(table, samples, chosen, scale, limit, tol, worth, log_density is not None)
+    choice = herding(as_size(n, num_samples), tol, worth, weights, unique, threads)
+    stein = SteinKernel(kernel, preconditioner, scale)
+    regularised = Regularised(log_density, regularise, second_derivatives)
+    return _chosen(choice, as_scored(x, scores), stein, regularised, progress)
 
 
 def thin(
@@ -162,32 +150,11 @@ def thin(
     >>> ss.stein.thin(x, -x, 20).mmd < ss.stein.herd(x, -x, 20).mmd
     True
     """
-    n, tol, worth, rule = as_size(n, num_samples), as_goal(tol, "tol"), as_goal(worth, "worth"), as_rule(weights)
-    table = as_table(x)
-    rows = len(table.values)
-    labels, group_of, quota_of = _grouped(groups, quotas)
-    if n is None and quota_of is not None:
-        n = sum(quota_of)
-    limit = limit_of(n, tol, worth)
-    samples = _samples(table, scores, kernel, preconditioner, scale, log_density, regularise, second_derivatives, limit)
-    with reporting(progress) as listener, explained(table.names, labels=labels):
-        chosen = _native.thin(
-            samples,
-            limit,
-            tol=tol,
-            worth=worth,
-            repeats=bool(repeats),
-            search=None if search is None else as_count(search, "search", 0),
-            seed=as_count(seed, "seed", 0),
-            include=as_rows(include, rows, "include"),
-            exclude=as_rows(exclude, rows, "exclude"),
-            groups=group_of,
-            quotas=quota_of,
-            weights=rule,
-            threads=as_threads(threads),
-            progress=listener,
-        )
-    return _result(table, samples, chosen, scale, limit, tol, worth, log_density is not None)
+    goals = (as_size(n, num_samples), tol, worth, weights)
+    choice = thinning(*goals, repeats, threads, search, seed, include, exclude, groups, quotas)
+    stein = SteinKernel(kernel, preconditioner, scale)
+    regularised = Regularised(log_density, regularise, second_derivatives)
+    return _chosen(choice, as_scored(x, scores), stein, regularised, progress)
 
 
 def ksd(
@@ -220,18 +187,21 @@ def ksd(
     >>> round(ss.stein.ksd(x, -0.5 * x), 2), round(all_rows, 2)  # half the score: N(0, 2), of which these are no draws
     (0.16, 0.04)
     """
-    table = as_table(x)
+    given = as_scored(x, scores)
+    count = len(given.rows.values)
     if isinstance(indices, Result):
+        if indices.indices is None:
+            raise ValueError("the points of sample are no rows of x; their KSD is the mmd of the result")
+        if indices.rows != count:
+            raise ValueError(f"the result was chosen from {indices.rows} rows, but x has {count}")
         if weights is None and not indices._has_equal_weights():
             weights = indices.weights
         indices = indices.indices
-    samples = _samples(table, scores, kernel, preconditioner, scale, None, None, None, None)
-    rows = slice(None) if indices is None else _row_numbers(indices, len(table.values))
-    points = np.ascontiguousarray(table.values[rows])
-    of_points = np.ascontiguousarray(_score_table(table, scores).values[rows])
-    return _native.ksd(
-        samples, points, of_points, None if weights is None else as_vector(weights, "weights"), as_threads(threads)
-    )
+    samples = scored_samples(given, SteinKernel(kernel, preconditioner, scale), Regularised(), None)
+    rows = slice(None) if indices is None else _row_numbers(indices, count)
+    points, of_points = (np.ascontiguousarray(table.values[rows]) for table in given)
+    shares = None if weights is None else as_vector(weights, "weights")
+    return _native.ksd(samples, points, of_points, shares, as_threads(threads))
 
 
 def sample(
@@ -285,7 +255,10 @@ def sample(
     table, tol, rule = as_table(starts, "starts"), as_goal(tol, "tol"), as_rule(weights)
 
     def checked(x: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.require(np.asarray(score(x)).reshape(-1), dtype=np.float64, requirements=("C", "A"))
+        found = np.asarray(score(x)).reshape(-1)
+        if found.dtype.kind not in "fiub":
+            raise TypeError(f"score returns numbers of dtype {found.dtype}; give the gradient of the log-density")
+        return np.require(found, dtype=np.float64, requirements=("C", "A"))
 
     values, dim = table.values, table.values.shape[1]
     if log_density is not None:
@@ -296,7 +269,6 @@ def sample(
     for row, found in enumerate(first):
         if len(found) != dim:
             raise ValueError(f"score returns {len(found)} numbers for a point of {dim} (row {row} of starts)")
-    length, name = _preconditioner(preconditioner)
     with reporting(progress) as listener, explained(table.names, "starts"):
         placed = _native.stein_place(
             checked,
@@ -304,10 +276,7 @@ def sample(
             values,
             np.ascontiguousarray(first),
             as_count(n, "n"),
-            base=_base(kernel),
-            preconditioner=name,
-            length=length,
-            scale=_scale(scale),
+            **SteinKernel(kernel, preconditioner, scale).words(),
             tol=tol,
             climbs=as_count(climbs, "climbs"),
             max_evaluations=as_count(max_evaluations, "max_evaluations"),
@@ -315,99 +284,28 @@ def sample(
             threads=as_threads(threads),
             progress=listener,
         )
-    chosen, points = placed.chosen, placed.points
-    result = Result(
-        indices=None,
-        points=points,
-        weights=equal_unless(chosen.weights, len(points)),
-        error=chosen.error,
-        mmd=chosen.mmd,
-        worth=chosen.worth,
-        kernel=known_kernel(f"stein-{kernel}", ()),
-        ended=chosen.ended,
-        rows=0,
-        scale=scale,
-        precision="double",
-        names=table.names,
-        _data=values,
-    )
+    chosen, stein = placed.chosen, known_kernel(f"stein-{kernel}", ())
+    result = placed_result(chosen, placed.points, stein, values, scale, table.names)
     if placed.evaluations >= max_evaluations:
         warn(f"the score was asked for {placed.evaluations:,} times, and {placed.stuck} climbs ended short of the top")
     elif placed.stuck:
         warn(f"{placed.stuck} of the climbs ended before the top; try more starts")
-    tell(chosen.advice)
-    missed(chosen, len(result), None, tol, None)
+    tell([*placed.advice, *chosen.advice], table.names)
+    missed(chosen, len(result), None, tol, None, error="KSD")
     return result
 
 
-def _samples(
-    table: Table,
-    scores: Any,
-    kernel: Any,
-    preconditioner: Any,
-    scale: Any,
-    log_density: Any,
-    regularise: Any,
-    second_derivatives: Any,
-    limit: int | None,
-) -> _native.Samples:
-    """Rows and scores made ready by the native module."""
-    length, name = _preconditioner(preconditioner)
-    of_rows = _score_table(table, scores)
-    if log_density is None:
-        for what, given in (("regularise", regularise), ("second_derivatives", second_derivatives)):
-            if given is not None:
-                raise ValueError(f"{what} has no effect without log_density; give the log-density of each row")
-    elif regularise is None and limit is None:
-        raise ValueError("say how much the log-density counts with regularise; 1/n is the default where n is given")
-    second = None if second_derivatives is None else as_table(second_derivatives, "second_derivatives").values
-    weight = 0.0 if log_density is None else float(1 / limit if regularise is None and limit else regularise)
-    with explained(table.names):
-        return _native.stein_samples(
-            table.values,
-            of_rows.values,
-            base=_base(kernel),
-            preconditioner=name,
-            length=length,
-            scale=_scale(scale),
-            log_density=None if log_density is None else as_vector(log_density, "log_density"),
-            regularisation=weight,
-            second_derivatives=second,
-        )
-
-
-def _score_table(table: Table, scores: Any) -> Table:
-    """The scores as a table like that of the rows; in the order of its columns where both have the same names."""
-    found = as_table(scores, "scores")
-    if found.values.shape != table.values.shape:
-        raise ValueError(
-            f"scores has shape {found.values.shape}, but x has {table.values.shape}; give a score for each number"
-        )
-    if table.names is not None and found.names is not None and set(table.names) == set(found.names):
-        order = [found.names.index(name) for name in table.names]
-        return Table(np.ascontiguousarray(found.values[:, order]), table.names)
-    return found
-
-
-def _preconditioner(preconditioner: Any) -> tuple[float | None, str]:
-    """A length, where one is given, and the name of the preconditioner."""
-    if isinstance(preconditioner, str):
-        return None, _ALIASES.get(preconditioner, preconditioner)
-    if isinstance(preconditioner, bool) or not np.isscalar(preconditioner):
-        raise TypeError(f"preconditioner is {preconditioner!r}; give a name such as 'median', or a length")
-    return float(preconditioner), "identity"  # type: ignore[arg-type]
-
-
-def _base(kernel: Any) -> str:
-    if not isinstance(kernel, str):
-        raise TypeError(f"kernel is {kernel!r}; a Stein kernel is made of 'imq' or 'gaussian'")
-    return kernel
-
-
-def _scale(scale: Any) -> str:
-    if not isinstance(scale, str):
-        raise TypeError(f"scale is {scale!r}; choose none, sd, mad, aad or pca")
-    return scale
+def _chosen(
+    choice: Choice, given: Scored, kernel: SteinKernel, regularised: Regularised, progress: bool | Listener | None
+) -> PoolResult:
+    rows, columns = given.rows.values.shape
+    samples = scored_samples(given, kernel, regularised, choice.n)
+    with reporting(progress) as listener, explained(given.rows.names, labels=choice.groups.labels):
+        chosen = choice.among(samples, rows, listener)
+    result = as_result(given.rows, samples, chosen, kernel.scale, Matched())
+    choice.tell(chosen, given.rows.names, columns, "KSD")
+    lowered = result.lowered if regularised.log_density is None else "KSD, regularised"
+    return replace(result, lowered=lowered, _of_scores=said_of_rows(chosen))
 
 
 def _row_numbers(indices: Any, rows: int) -> NDArray[np.int64]:
@@ -417,21 +315,3 @@ def _row_numbers(indices: Any, rows: int) -> NDArray[np.int64]:
     if numbers.max() >= rows:
         raise ValueError(f"indices has the row {numbers.max()}, but x has {rows} rows, counted from 0")
     return numbers
-
-
-def _result(
-    table: Table,
-    samples: _native.Samples,
-    chosen: _native.Chosen,
-    scale: str,
-    limit: int | None,
-    tol: float | None,
-    worth: float | None,
-    regularised: bool,
-) -> PoolResult:
-    result = as_result(table, samples, chosen, scale, Matched())
-    if regularised:
-        result = replace(result, lowered="KSD, regularised")
-    tell(chosen.advice, table.names)
-    missed(chosen, len(result), limit, tol, worth)
-    return result

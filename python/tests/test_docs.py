@@ -8,6 +8,7 @@ import typing
 from pathlib import Path
 
 import matplotlib
+import numpy as np
 import pytest
 import supersample as ss
 import supersample.arviz
@@ -19,7 +20,8 @@ import supersample.stein
 matplotlib.use("Agg")
 
 ROOT = Path(__file__).resolve().parents[2]
-PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+#: Blocks of Python, after the package that one needs beyond those that are installed for the tests.
+PYTHON = re.compile(r"^(?:<!-- needs (\w+) -->\n)?```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 PAGES = [
@@ -41,9 +43,25 @@ def test_every_block_of_python_runs(page):
     assert blocks, f"{page} shows no Python"
     names = {"__name__": "page"}
     for block in blocks:
-        line = text[: block.start()].count("\n") + 1
-        # As many blank lines as there are above it, so that a traceback names the line of the page.
-        exec(compile("\n" * line + block.group(1), str(ROOT / page), "exec"), names)
+        if block.group(1) is None:
+            run(page, block, names)
+
+
+def run(page, block, names):
+    # As many blank lines as there are above it, so that a traceback names the line of the page.
+    line = block.string[: block.start(2)].count("\n")
+    exec(compile("\n" * line + block.group(2), str(ROOT / page), "exec"), names)
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("package", ["pymc", "numpyro"])
+def test_recipes_run_where_their_package_is_installed(package):
+    pytest.importorskip(package, reason=f"{package} is not installed")
+    text = (ROOT / "docs/stein.md").read_text(encoding="utf-8")
+    recipes = [block for block in PYTHON.finditer(text) if block.group(1) == package]
+    assert recipes, f"docs/stein.md has no recipe for {package}"
+    for block in recipes:
+        run("docs/stein.md", block, {"__name__": "page", "np": np, "ss": ss})
 
 
 def public():
@@ -125,7 +143,7 @@ def test_a_checker_of_types_agrees(tmp_path):
     pytest.importorskip("mypy")
     program = tmp_path / "program.py"
     block = PYTHON.search((ROOT / "README.md").read_text(encoding="utf-8"))
-    program.write_text(block.group(1) + TYPED, encoding="utf-8")
+    program.write_text(block.group(2) + TYPED, encoding="utf-8")
     command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), str(program)]
     found = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path).stdout
     lines = [line for line in found.splitlines() if ": error:" in line]

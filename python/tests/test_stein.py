@@ -1,8 +1,10 @@
 """supersample.stein: the rows of stein_thinning, the KSD of the formula, points anywhere, and scores that are wrong."""
 
+import importlib.util
 import json
 import pathlib
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -161,6 +163,28 @@ def test_an_exception_of_the_score_is_raised():
         ss.stein.sample(-starts, 5, starts)
 
 
+def test_no_score_is_asked_for_after_an_interrupt():
+    starts = np.random.default_rng(5).uniform(-3, 3, size=(50, 2))
+    calls, is_told = [0], threading.Event()
+
+    def score(x):
+        calls[0] += 1
+        if calls[0] == 60:
+            assert is_told.wait(60)
+        return -x
+
+    def interrupt(phase, done, total):
+        assert (phase, done, total) == ("choosing", 0, 5)
+        if calls[0] >= 60:
+            is_told.set()
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ss.stein.sample(score, 5, starts, climbs=50, progress=interrupt)
+    # One climb of fifty would have asked for more.
+    assert 60 <= calls[0] < 100
+
+
 def test_scores_that_are_wrong_are_named():
     x = np.random.default_rng(6).normal(size=(100, 3))
     bad = -x.copy()
@@ -168,7 +192,7 @@ def test_scores_that_are_wrong_are_named():
     cases = [
         ({"scores": bad}, ValueError, "the score of row 41, column 2 is NaN"),
         ({"scores": -x[:99]}, ValueError, r"scores has shape \(99, 3\), but x has \(100, 3\)"),
-        ({"scores": -x[:, :2]}, ValueError, "give a score for each number"),
+        ({"scores": -x[:, :2]}, ValueError, "give one for each number of x"),
         ({"kernel": "laplace"}, ValueError, "a Stein kernel is made of imq or gaussian"),
         ({"kernel": 3}, TypeError, "a Stein kernel is made of"),
         ({"preconditioner": "none"}, ValueError, "'none' is not a preconditioner"),
@@ -195,8 +219,134 @@ def test_names_of_columns_put_scores_in_order():
     x = pd.DataFrame(np.random.default_rng(7).normal(size=(100, 2)), columns=["a", "b"])
     x["b"] *= 3
     scores = pd.DataFrame({"b": -x["b"] / 9, "a": -x["a"]})
-    want = ss.stein.herd(x.to_numpy(), scores[["a", "b"]].to_numpy(), 10)
-    assert ss.stein.herd(x, scores, 10).indices.tolist() == want.indices.tolist()
+    numbers = scores[["a", "b"]].to_numpy()
+    want = ss.stein.herd(x.to_numpy(), numbers, 10).indices.tolist()
+    by_name = {"a": x["a"].to_numpy(), "b": x["b"].to_numpy()}, {"b": numbers[:, 1], "a": numbers[:, 0]}
+    with_another = scores.assign(c=1.0, lp__=0.0)
+    for given, of_given in ((x, scores), (x, with_another), (x, numbers), (x.to_numpy(), numbers), by_name):
+        assert ss.stein.herd(given, of_given, 10).indices.tolist() == want
+    assert ss.stein.ksd(x, scores) == ss.stein.ksd(x.to_numpy(), numbers)
+    for of_x, message in (
+        (scores.add_prefix("g_"), "scores has no column 'a'; its columns are g_b, g_a"),
+        (scores[["a"]], "scores has no column 'b'"),
+        (scores.sample(frac=1, random_state=1), "in another order, as their indexes say; give scores.loc"),
+        (scores[:99], r"scores has shape \(99, 2\), but x has \(100, 2\)"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            ss.stein.thin(x, of_x, 5)
+        with pytest.raises(ValueError, match=message):
+            ss.stein.ksd(x, of_x)
+    # An index that says nothing of the order is no matter.
+    shifted = scores.set_index(np.arange(1000, 1100))
+    assert ss.stein.herd(x, shifted, 10).indices.tolist() == want
+
+
+def test_odd_rows_and_scores_are_taken_or_told_of():
+    rng = np.random.default_rng(9)
+    sd = np.array([1.0, 10.0, 0.1])
+    x = rng.normal(size=(200, 3)) * sd
+    scores = -x / sd**2
+    want = ss.stein.thin(x, scores, 6).indices.tolist()
+    assert ss.stein.thin(x.astype(np.float32), scores.astype(np.float32), 6).indices.tolist() == want
+    assert ss.stein.thin(np.asfortranarray(x), scores[::-1][::-1], 6).indices.tolist() == want
+    whole = np.round(x[:, :2] * 10).astype(int)
+    assert len(ss.stein.thin(whole, -whole, 6)) == 6
+    assert ss.stein.thin(x[:1], scores[:1], 1).indices.tolist() == [0]
+    doubled = ss.stein.thin(np.repeat(x, 2, axis=0), np.repeat(scores, 2, axis=0), 6)
+    assert sorted(doubled.indices // 2) == sorted(want) or doubled.mmd <= ss.stein.ksd(x, scores, want) + 1e-9
+    huge = ss.stein.thin(x * 1e200, scores / 1e200, 6)
+    assert huge.indices.tolist() == want and np.isfinite(huge.mmd)
+    with pytest.raises(ValueError, match="too large to be summed"):
+        ss.stein.thin(x, scores * 1e155, 6)
+    with pytest.raises(ValueError, match=r"scores has shape \(3, 200\), .*; is it transposed\?"):
+        ss.stein.thin(x, scores.T, 6)
+    with pytest.raises(TypeError, match="scores is a function; give what it returns"):
+        ss.stein.thin(x, lambda x: -x, 6)
+    for of_x, columns in (
+        (0 * x, "columns 0, 1, 2"),
+        (scores[:, [0, 2, 1]], "column 2"),
+        (scores * [1, 0, 1], "column 1"),
+    ):
+        with pytest.warns(
+            ss.SupersampleWarning, match=f"the scores of {columns} say next to nothing of where the rows"
+        ):
+            ss.stein.thin(x, of_x, 6)
+    with pytest.warns(ss.SupersampleWarning, match="300 rows were asked for, but there are only 200 rows"):
+        assert len(ss.stein.thin(x, scores, 300)) == 200
+    with pytest.warns(ss.SupersampleWarning, match="a KSD of 1e-09 was not reached with 6 points"):
+        ss.stein.thin(x, scores, 6, tol=1e-9)
+    with pytest.warns(ss.SupersampleWarning, match="the scores of columns 0, 1, 2 point away"):
+        ss.stein.sample(lambda z: z / sd**2, 2, x)
+    with pytest.raises(TypeError, match="score returns numbers of dtype <U"):
+        ss.stein.sample(lambda z: "up", 2, x)
+
+
+def test_results_of_scores_are_not_measured_without_them():
+    x = np.random.default_rng(10).normal(size=(200, 2))
+    chosen = ss.stein.thin(x, -x, 10)
+    assert chosen._of_scores == "" and "<th" in chosen._repr_html_() and "KSD" in chosen._repr_html_()
+    for measure in (ss.mmd, ss.evaluate):
+        with pytest.raises(ValueError, match="a Stein kernel is one of points and scores"):
+            measure(x, chosen)
+        assert measure(x, chosen, kernel="gaussian")
+    with pytest.raises(ValueError, match="chosen from 200 rows, but x has 100"):
+        ss.stein.ksd(x[:100], -x[:100], chosen)
+    placed = ss.stein.sample(lambda z: -z, 3, x)
+    with pytest.raises(ValueError, match="no rows of x; their KSD is the mmd of the result"):
+        ss.stein.ksd(x, -x, placed)
+    x[:40] += 9
+    burnt = ss.stein.thin(x, -x, 10)
+    for text in (repr(burnt), burnt._repr_html_()):
+        assert "the rows are no draws of the density as they stand: over pairs of them k(x, y) is 0." in text
+
+
+def test_weights_of_a_frame_are_refused_beside_scores():
+    class Chains:
+        """What a getdist chain looks like."""
+
+        samples = np.random.default_rng(11).normal(size=(50, 2))
+        weights = np.ones(50)
+
+        def getParamNames(self):
+            return type("Names", (), {"list": lambda _: ["a", "b"]})()
+
+    chains = Chains()
+    assert len(ss.stein.thin(chains, -chains.samples, 5)) == 5
+    chains.weights = np.arange(1.0, 51.0)
+    with pytest.raises(ValueError, match="x has weights of its own, which do not go together with scores"):
+        ss.stein.thin(chains, -chains.samples, 5)
+
+
+def cells(text):
+    """The numbers of a table by the names of its lines."""
+    lines = [[cell.strip() for cell in line.strip("| ").split("|")] for line in text.strip().splitlines()[2:]]
+    return {name: np.array([float(number) for number in numbers]) for name, *numbers in lines}
+
+
+def test_the_tables_of_the_page_are_those_of_the_command():
+    example = pathlib.Path(__file__).resolve().parents[2] / "examples/stein_cases.py"
+    spec = importlib.util.spec_from_file_location("stein_cases", example)
+    cases = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(cases)
+    page, made = cases.PAGE.read_text(encoding="utf-8"), cases.tables()
+    shown = {name: cells(page[slice(*cases.place(page, name))]) for name in made}
+    found = {name: cells(table) for name, table in made.items()}
+    for name in found:
+        assert list(found[name]) == list(shown[name])
+        if name != "modes":
+            # The last digits are other ones on other machines.
+            for line, numbers in found[name].items():
+                np.testing.assert_allclose(numbers, shown[name][line], rtol=0.1, atol=0.03)
+    for name, at in (("burn-in", slice(1, None)), ("temperature", slice(None))):
+        whole, plain, by_score = (numbers[at] for numbers in found[name].values())
+        assert (by_score < 0.4 * plain).all() and (plain[:2] > 0.9 * whole[:2]).all()
+    assert found["burn-in"]["40 rows of `ss.stein.thin`"][0] < 0.05
+    modes = found["modes"]
+    np.testing.assert_allclose(modes["`ss.thin`"], [0.2, 0.5], atol=0.03)
+    for right in ("`ss.thin`, `log_weight`", "`ss.stein.thin`, `groups`, `quotas`"):
+        np.testing.assert_allclose(modes[right], 0.2, atol=0.03)
+    for wrong in ("`ss.stein.herd`", "`ss.stein.thin`", "`ss.stein.thin`, `log_density`"):
+        assert np.abs(modes[wrong] - 0.2).max() > 0.1, wrong
 
 
 def test_a_posterior_is_thinned_by_its_scores():

@@ -60,7 +60,8 @@ fn thin_matches_marginals_and_herd_only_when_told() {
     let desk = with_functions();
     let run = |words: &str| summary(&desk, &format!("{words} draws.csv -n 20 --exclude w -o o.csv"));
     let (thin, told) = run("thin");
-    assert_eq!(thin["lowered"], serde_json::json!({ "joint": 1.0, "marginals": 0.1, "functions": 0.0 }));
+    let weights = serde_json::json!({ "joint": 1.0, "marginals": 0.1, "functions": 0.0, "log_density": 0.0 });
+    assert_eq!(thin["lowered"], weights);
     assert!(
         told.contains("\nlowered: joint + 0.1 × marginals\n") && told.contains("what was lowered: "),
         "{told}"
@@ -116,6 +117,33 @@ fn functions_are_matched_and_take_no_part_in_distances() {
             summary(&desk, &format!("{verb} all.csv -n 15 -o o.csv --weight-column w --functions y"));
         assert!(error(&weighted) < number(&weighted["random"]["errors"]["functions"]), "{verb}");
     }
+}
+
+#[test]
+fn in_a_common_unit_what_varies_most_counts_most_and_a_constant_may_be_among_them() {
+    let desk = Desk::new();
+    let row = |i: usize| {
+        let [a, b, c] = [0.7, 1.3, 2.9].map(|rate| (i as f64 * rate).sin());
+        format!("{a},{b},{},{},5\n", (a + b).powi(3), 0.01 * (c + 2.0 * a * b).exp())
+    };
+    desk.write("all.csv", format!("a,b,large,small,same\n{}", (0..300).map(row).collect::<String>()));
+    let run = "thin all.csv -n 15 -o o.csv --functions large,small,same --functions-weight 20";
+    let message = refused(&desk, run);
+    assert!(message.contains("function 'same' is the same number in every row"), "{message}");
+    let (common, told) = summary(&desk, &format!("{run} --functions-unit common"));
+    assert!(told.contains("\nfunctions: large, small, same, in a common unit\n"), "{told}");
+    assert_eq!(common["input"]["functions_unit"], "common");
+    let (each, _) = summary(
+        &desk,
+        "thin all.csv -n 15 -o e.csv --exclude same --functions large,small --functions-weight 20",
+    );
+    assert_eq!(each["input"]["functions_unit"], "each");
+    let error = |file: &str, name: &str| {
+        let flags = format!("--columns a,b --functions {name}");
+        number(&summary(&desk, &format!("eval all.csv {file} {flags}")).0["result"]["errors"]["functions"])
+    };
+    assert!(error("o.csv", "large") < error("e.csv", "large"));
+    assert!(error("o.csv", "small") > error("e.csv", "small"));
 }
 
 #[test]
@@ -220,6 +248,8 @@ fn functions_that_cannot_be_are_refused_before_the_work() {
         ("--functions y,y", "column 'y' is listed twice"),
         ("--functions-weight 2", "--functions-weight has no effect without functions"),
         ("--functions y --functions-weight 0", "--functions-weight is 0; give a positive number"),
+        ("--functions-unit common", "--functions-unit has no effect without functions"),
+        ("--functions y --functions-unit sd", "[possible values: each, common]"),
         ("--marginals -0.1", "--marginals is -0.1; give a number of at least 0"),
         ("--marginals nan", "--marginals is NaN; give a number of at least 0"),
         ("--marginals x", "write a number, as in 0.02"),
@@ -236,9 +266,13 @@ fn checkpoints_know_their_parts() {
     let run = "thin all.csv -n 10 --exclude w -o o.csv --checkpoint c";
     desk.ran(&format!("{run} --functions y"));
     desk.ran(&format!("{run} --functions y"));
-    for other in
-        ["", "--functions y.1", "--functions y --functions-weight 2", "--functions y --marginals 0.3"]
-    {
+    for other in [
+        "",
+        "--functions y.1",
+        "--functions y --functions-weight 2",
+        "--functions y --functions-unit common",
+        "--functions y --marginals 0.3",
+    ] {
         let message = refused(&desk, &format!("{run} {other}"));
         assert!(message.contains("the checkpoint belongs to other data"), "{other}: {message}");
     }

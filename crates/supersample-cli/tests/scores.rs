@@ -4,6 +4,10 @@ mod desk;
 
 use std::path::{Path, PathBuf};
 
+use supersample::scale::Scale;
+use supersample::task::{HerdOptions, Problem, ProblemOptions, RowScores, Stop};
+use supersample::{Points, unwatched};
+
 use crate::desk::{Desk, numbers};
 
 /// Normal-looking draws of a (mean 2) and b (sd 10), the first fifth of a far out, and their scores.
@@ -111,6 +115,111 @@ fn a_run_is_kept_and_continued_and_a_subset_is_evaluated() {
     assert!(unknown.contains("its scores are not known; --scores has a row for each row"), "{unknown}");
 }
 
+/// The log-density of a row that has these scores, up to a constant: of N(2, 1) and N(0, 100).
+fn log_density(row: &[f64; 4]) -> f64 {
+    -0.5 * row[2] * row[2] - 50.0 * row[3] * row[3]
+}
+
+#[test]
+fn a_regularised_choice_is_that_of_the_library_and_says_so() {
+    let desk = with_scores();
+    desk.write("lp.csv", csv("lp__,a,b", |row| vec![log_density(row), row[0], row[1]]));
+    desk.write(
+        "with_lp.csv",
+        csv("lp__,a,s_a,b,s_b", |row| vec![log_density(row), row[0], row[2], row[1], row[3]]),
+    );
+    let (plain, _) = chosen(&desk, "herd lp.csv -n 20 --scores scores.csv");
+    let (default, told) =
+        chosen(&desk, "herd lp.csv -n 20 --scores scores.csv --log-density lp__ --json l.json");
+    assert!(told.contains("lowered: KSD, regularised by 0.05 × log-density"), "{told}");
+    assert_eq!(crate::desk::json(&desk, "l.json")["lowered"]["log_density"], 0.05);
+    for (weight, found) in [
+        (0.05, default.clone()),
+        (0.05, chosen(&desk, "herd with_lp.csv -n 20 --score-prefix s_ --log-density lp__").0),
+        (0.5, chosen(&desk, "herd lp.csv -n 20 --scores scores.csv --log-density lp__ --regularise 0.5").0),
+    ] {
+        let rows = rows();
+        let scores = RowScores::new(rows.iter().flat_map(|row| [row[2], row[3]]).collect());
+        let scores = scores.regularised(rows.iter().map(log_density).collect(), weight);
+        let points = Points::from_vec(rows.iter().flat_map(|row| [row[0], row[1]]).collect(), 2).unwrap();
+        let options = ProblemOptions::default().scale(Scale::Aad).scores(scores);
+        let problem = Problem::new(points, options).unwrap();
+        let want = problem.herd(&Stop::after(20).unwrap(), &HerdOptions::default(), &unwatched).unwrap();
+        assert_eq!(found, want.rows, "{weight}");
+        assert_ne!(found, plain);
+    }
+    // A set has the plain KSD in its table, and goes on from its own checkpoint only.
+    let (_, told) = chosen(&desk, "thin lp.csv -n 20 --scores scores.csv --log-density lp__");
+    assert!(told.contains("; what was lowered: "), "{told}");
+    chosen(&desk, "herd lp.csv -n 5 --scores scores.csv --log-density lp__ --regularise 0.05 --checkpoint c");
+    let again = "herd lp.csv -n 20 --scores scores.csv --log-density lp__ --resume c";
+    assert_eq!(chosen(&desk, again).0, default);
+    for other in [
+        "herd lp.csv -n 20 --scores scores.csv --resume c",
+        "herd lp.csv -n 20 --scores scores.csv --log-density lp__ --regularise 0.1 --resume c",
+    ] {
+        assert!(refused(&desk, other).contains("c: "), "{other}");
+    }
+    for (words, message) in [
+        ("herd lp.csv -n 5 --log-density lp__", "--log-density has no effect without --scores"),
+        ("herd lp.csv -n 5 --regularise 1", "--regularise has no effect without --scores"),
+        ("herd lp.csv -n 5 --scores scores.csv --regularise 1", "no effect without --log-density"),
+        (
+            "herd lp.csv -n 5 --scores scores.csv --log-density lp__ --regularise 0",
+            "--regularise is 0; a weight is a positive number",
+        ),
+        (
+            "herd lp.csv --tol 0.5 --scores scores.csv --log-density lp__",
+            "say how much the log-density counts",
+        ),
+        ("herd lp.csv -n 5 --scores scores.csv --log-density lq__", "there is no column 'lq__'"),
+        (
+            "herd lp.csv -n 5 --scores scores.csv --log-density l*",
+            "--log-density: 'l*' may stand for several columns; give the name of one",
+        ),
+        ("eval lp.csv i.txt --scores scores.csv --log-density lp__", "unexpected argument"),
+    ] {
+        let told = refused(&desk, words);
+        assert!(told.contains(message), "{words}: {told}");
+    }
+}
+
+#[test]
+fn odd_scores_are_named_and_a_second_run_writes_the_same_file() {
+    let desk = with_scores();
+    desk.write("zero.csv", csv("a,b", |_| vec![0.0, 0.0]));
+    desk.write("whole.csv", csv("a,b", |row| vec![row[2].round(), row[3].round()]));
+    desk.write("other.csv", csv("b,a", |row| vec![row[2], row[3]]));
+    desk.write("holes.csv", csv("a,b", |row| vec![row[2], if row[0] > 3.0 { f64::NAN } else { row[3] }]));
+    desk.write("huge.csv", csv("a,b", |row| vec![row[2] * 1e200, row[3]]));
+    // A column for each row and a row for each column.
+    let line = |j: usize| rows().iter().map(|row| row[j].to_string()).collect::<Vec<_>>().join(",") + "\n";
+    let head = (0..300).map(|i| format!("r{i}")).collect::<Vec<_>>().join(",") + "\n";
+    desk.write("turned_over.csv", head + &line(2) + &line(3));
+    desk.write("one.csv", "a,b\n1,2\n");
+    desk.write("one_score.csv", "b,a\n-0.5,1\n");
+    let told = chosen(&desk, "thin draws.csv -n 5 --scores zero.csv").1;
+    assert!(told.contains("warning: the scores of a, b say next to nothing of where the rows are"), "{told}");
+    let told = chosen(&desk, "thin draws.csv -n 5 --scores other.csv").1;
+    assert!(told.contains("warning: the scores of a say next to nothing of where"), "{told}");
+    assert_eq!(chosen(&desk, "thin draws.csv -n 5 --scores whole.csv").0.len(), 5);
+    assert_eq!(chosen(&desk, "thin one.csv -n 1 --scores one_score.csv").0, [0]);
+    let (all, told) = chosen(&desk, "thin draws.csv -n 1000 --scores scores.csv");
+    assert!(all.len() == 300 && told.contains("300"), "{told}");
+    for (file, message) in [
+        ("holes.csv", "holes.csv: "),
+        ("huge.csv", "too large to be summed"),
+        ("turned_over.csv", "there are 2 rows, but the draws have 300 rows"),
+    ] {
+        let told = refused(&desk, &format!("thin draws.csv -n 5 --scores {file} -o kept.csv"));
+        assert!(told.contains(message), "{file}: {told}");
+    }
+    let run = || chosen(&desk, "thin draws.csv -n 5 --scores scores.csv").0;
+    let (first, rows) = (run(), desk.read("o.csv"));
+    assert_eq!((run(), desk.read("o.csv")), (first, rows));
+    assert!(!desk.files().contains(&"kept.csv".to_string()));
+}
+
 #[test]
 fn what_makes_no_sense_is_refused_in_the_words_of_the_flags() {
     let desk = with_scores();
@@ -162,4 +271,32 @@ fn a_real_diagnostic_file_is_read_as_it_is() {
     let (rows, told) = chosen(&desk, "thin diagnostic.csv -n 20 --score-prefix g_");
     assert!(rows.len() == 20 && told.contains("by 10 parameters (k, m, delta.1"), "{told}");
     assert!(told.contains("scores are their negative") && !told.contains("point away"), "{told}");
+    // The log-density that CmdStan writes is that of the same space, so that it can regularise.
+    let (_, told) = chosen(&desk, "thin diagnostic.csv -n 20 --score-prefix g_ --log-density lp__");
+    assert!(told.contains("regularised by 0.05 × log-density"), "{told}");
+    // Beside the draws that go with it: sigma_obs is positive there and its logarithm here, so that it is left out.
+    let lines = desk.read("diagnostic.csv");
+    let mut table = lines.lines().filter(|line| !line.starts_with('#')).map(|line| line.split(','));
+    let head: Vec<&str> = table.next().unwrap().collect();
+    let output = |constrained: bool| {
+        let cell = |(name, cell): (&&str, &str)| match (*name, constrained) {
+            ("sigma_obs", true) => cell.parse::<f64>().unwrap().exp().to_string(),
+            _ => cell.to_string(),
+        };
+        let line =
+            |row: Vec<&str>| head.iter().zip(row).take(17).map(cell).collect::<Vec<_>>().join(",") + "\n";
+        let rows: String = table.clone().map(|row| line(row.collect())).collect();
+        head[..17].join(",") + "\n" + &rows
+    };
+    desk.write("output.csv", output(true));
+    desk.write("unconstrained.csv", output(false));
+    let told = refused(&desk, "thin output.csv -n 20 --scores diagnostic.csv");
+    assert!(told.contains("'sigma_obs' is -0.473") && told.contains("with --score-prefix g_"), "{told}");
+    let (beside, told) = chosen(&desk, "thin unconstrained.csv -n 20 --scores diagnostic.csv");
+    assert_eq!(beside, rows);
+    assert!(told.contains("scores are their negative"), "{told}");
+    let (some, _) = chosen(&desk, "thin output.csv -n 20 --scores diagnostic.csv --exclude sigma_obs");
+    assert_eq!(some.len(), 20);
+    let (_, told) = desk.ran("eval output.csv i.txt --scores diagnostic.csv --exclude sigma_obs");
+    assert!(told.contains("KSD") && told.contains("random 20 rows"), "{told}");
 }

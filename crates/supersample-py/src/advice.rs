@@ -68,6 +68,10 @@ fn one<'py>(py: Python<'py>, advice: &Advice) -> PyResult<Option<Bound<'py, PyDi
             dict.set_item("columns", columns)?;
             "scores_point_away"
         }
+        Advice::ScoresUnrelated { columns } => {
+            dict.set_item("columns", columns)?;
+            "scores_unrelated"
+        }
         Advice::NotDrawsOfDensity { mean } => {
             dict.set_item("mean", mean)?;
             "not_draws_of_density"

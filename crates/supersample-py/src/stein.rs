@@ -1,5 +1,7 @@
 //! Scores from Python: rows whose density is matched, the KSD of any points, and points anywhere for a score that is a function.
 
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
@@ -7,18 +9,21 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use supersample::embedding::{LogDensityFunction, ScoreFunction};
 use supersample::scale::{Scale, Scaling};
-use supersample::task::{Ended, ErrorScale, Problem, ProblemOptions, RowScores, Stop, herd_until, weigh};
+use supersample::task::{
+    Advice, Ended, ErrorScale, Problem, ProblemOptions, RowScores, Stop, herd_until, weigh,
+};
 use supersample::{
     AscentOptions, Domain, Error, Herder, Pick, Points, Preconditioner, Progress, Result, SteinBase,
     SteinTarget,
 };
 
+use crate::advice::Told;
 use crate::arrays::{Matrix, numbers, rows};
 use crate::chosen::{Chosen, rule_of};
 use crate::error::refused;
 use crate::samples::Samples;
 use crate::threads;
-use crate::work::run;
+use crate::work::{run, run_until};
 
 /// Points that were placed for a density.
 #[pyclass(frozen, get_all, module = "supersample._native")]
@@ -30,6 +35,8 @@ pub(crate) struct SteinPlaced {
     evaluations: u64,
     /// How good they are.
     chosen: Py<Chosen>,
+    /// What to know of the scores at the starts.
+    advice: Told,
 }
 
 /// Rows with their scores, whose density is the target of `herd` and `thin`.
@@ -123,11 +130,13 @@ pub(crate) fn stein_place(
             "scale is 'pca', which points anywhere do not have; choose none, sd, mad or aad",
         ));
     };
-    let raised = Arc::new(Mutex::new(None));
-    let score = scaled_score(score, units, raised.clone());
-    let log_density = log_density.map(|log_density| scaled_log_density(log_density, units, raised.clone()));
-    let has_raised = || raised.lock().unwrap_or_else(PoisonError::into_inner).is_some();
-    let placed = run(py, threads, f64::INFINITY, progress.as_ref(), |watch| {
+    let asked = Asked::default();
+    let score = scaled_score(score, units, asked.clone());
+    let log_density = log_density.map(|log_density| scaled_log_density(log_density, units, asked.clone()));
+    let placed = run_until(py, &asked.stop, threads, f64::INFINITY, progress.as_ref(), |watch| {
+        if watch(Progress::Herding { chosen: 0, size: n }).is_break() {
+            return Err(Error::Interrupted);
+        }
         let by_units = |values: &[f64], scaled: fn(f64, f64) -> f64| {
             let numbers = values.iter().enumerate().map(|(i, value)| scaled(*value, units[i % dim]));
             Points::from_vec(numbers.collect(), dim)
@@ -147,10 +156,10 @@ pub(crate) fn stein_place(
         let mut herder = Herder::new(target.clone(), domain)?;
         let seen = |pick: &Pick| {
             let watched = watch(Progress::Herding { chosen: pick.t, size: n });
-            if has_raised() { std::ops::ControlFlow::Break(()) } else { watched }
+            if asked.is_over() { ControlFlow::Break(()) } else { watched }
         };
         let placed = herd_until(&mut herder, &[], &stop, seen)?;
-        if placed.ended == Ended::Interrupted || has_raised() {
+        if placed.ended == Ended::Interrupted || asked.is_over() {
             return Err(Error::Interrupted);
         }
         let chosen_rows =
@@ -165,14 +174,17 @@ pub(crate) fn stein_place(
             .enumerate()
             .map(|(i, x)| x * units[i % dim])
             .collect();
+        // Starts need not be draws, but scores that are right lead from the outermost ones inwards.
+        let is_away = |advice: &Advice| matches!(advice, Advice::ScoresPointAway { .. });
+        let advice = Advice::on_scores(&starts, &scores).into_iter().filter(is_away).collect();
         let stuck = placed.trace.iter().filter(|pick| !pick.converged).count();
-        Ok((points, stuck, target.evaluations(), chosen))
+        Ok((points, stuck, target.evaluations(), chosen, Told(advice)))
     });
-    if let Some(error) = raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
+    if let Some(error) = asked.raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
         return Err(error);
     }
-    let (points, stuck, evaluations, chosen) = placed?;
-    Ok(SteinPlaced { points: Matrix(points, dim), stuck, evaluations, chosen: Py::new(py, chosen)? })
+    let (points, stuck, evaluations, chosen, advice) = placed?;
+    Ok(SteinPlaced { points: Matrix(points, dim), stuck, evaluations, chosen: Py::new(py, chosen)?, advice })
 }
 
 /// How many numbers a row of the target has for each coordinate.
@@ -180,18 +192,37 @@ fn target_columns(target: &SteinTarget, dim: usize) -> usize {
     supersample::MeanEmbedding::dim(target) / dim
 }
 
-/// The first exception of a function, which the others then wait for.
-type Raised = Arc<Mutex<Option<PyErr>>>;
+/// Functions of Python that are asked while points are placed: the first exception of any of them, after which none is asked
+/// again, nor after a Ctrl-C.
+#[derive(Clone, Default)]
+struct Asked {
+    raised: Arc<Mutex<Option<PyErr>>>,
+    stop: Arc<AtomicBool>,
+}
 
-fn keep(raised: &Raised, error: PyErr) {
-    raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+impl Asked {
+    fn is_over(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+            || self.raised.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    /// What the function says; `None` where it may not be asked or has raised.
+    fn ask<T>(&self, function: impl FnOnce(Python<'_>) -> PyResult<T>) -> Option<T> {
+        if self.is_over() {
+            return None;
+        }
+        let keep = |error| {
+            self.raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        };
+        Python::attach(function).map_err(keep).ok()
+    }
 }
 
 /// A Python function of one point in its own units as a score in units of the scaled points.
-fn scaled_score(score: Py<PyAny>, units: &[f64], raised: Raised) -> ScoreFunction {
+fn scaled_score(score: Py<PyAny>, units: &[f64], asked: Asked) -> ScoreFunction {
     let units = units.to_vec();
     Arc::new(move |z: &[f64], out: &mut [f64]| {
-        let found = Python::attach(|py| -> PyResult<Vec<f64>> {
+        let found = asked.ask(|py| {
             let x = PyArray1::from_iter(py, z.iter().zip(&units).map(|(z, unit)| z * unit));
             let found = score.call1(py, (x,))?;
             let found: PyReadonlyArray1<'_, f64> = found.extract(py)?;
@@ -205,29 +236,23 @@ fn scaled_score(score: Py<PyAny>, units: &[f64], raised: Raised) -> ScoreFunctio
             Ok(found)
         });
         match found {
-            Ok(found) => {
+            Some(found) => {
                 out.iter_mut().zip(found.iter().zip(&units)).for_each(|(out, (s, unit))| *out = s * unit)
             }
-            Err(error) => {
-                keep(&raised, error);
-                out.fill(f64::NAN);
-            }
+            None => out.fill(f64::NAN),
         }
     })
 }
 
 /// A Python function of one point in its own units as a log-density of the scaled points.
-fn scaled_log_density(log_density: Py<PyAny>, units: &[f64], raised: Raised) -> LogDensityFunction {
+fn scaled_log_density(log_density: Py<PyAny>, units: &[f64], asked: Asked) -> LogDensityFunction {
     let units = units.to_vec();
     Arc::new(move |z: &[f64]| {
-        let found = Python::attach(|py| {
+        let found = asked.ask(|py| {
             let x = PyArray1::from_iter(py, z.iter().zip(&units).map(|(z, unit)| z * unit));
             log_density.call1(py, (x,))?.extract::<f64>(py)
         });
-        found.unwrap_or_else(|error| {
-            keep(&raised, error);
-            f64::NAN
-        })
+        found.unwrap_or(f64::NAN)
     })
 }
 

@@ -1,6 +1,7 @@
 //! Long work beside Python: other threads compute while the calling one looks for Ctrl-C and reports progress.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
@@ -25,7 +26,7 @@ const PHASES: [&str; 8] =
 /// Where the work is, and whether it is to stop. Written by the workers, read by the calling thread, and the other way.
 #[derive(Default)]
 struct Outlook {
-    stop: AtomicBool,
+    stop: Arc<AtomicBool>,
     phase: AtomicU8,
     done: AtomicU64,
     total: AtomicU64,
@@ -77,7 +78,20 @@ pub(crate) fn run<T: Send>(
     listener: Option<&Py<PyAny>>,
     work: impl FnOnce(Watch<'_>) -> Result<T> + Send,
 ) -> PyResult<T> {
-    let outlook = Outlook::default();
+    run_until(py, &Arc::default(), threads, size, listener, work)
+}
+
+/// As [`run`], with a flag that goes up as soon as the work is to stop, for functions of Python that it calls between its looks at
+/// the watch.
+pub(crate) fn run_until<T: Send>(
+    py: Python<'_>,
+    stop: &Arc<AtomicBool>,
+    threads: Option<usize>,
+    size: f64,
+    listener: Option<&Py<PyAny>>,
+    work: impl FnOnce(Watch<'_>) -> Result<T> + Send,
+) -> PyResult<T> {
+    let outlook = Outlook { stop: stop.clone(), ..Outlook::default() };
     let watch = |progress: Progress| outlook.saw(progress);
     let threads = checked(threads)?;
     if size <= SMALL && listener.is_none() {

@@ -7,7 +7,7 @@
 use crate::lanes::Lane;
 use crate::panels::Panels;
 use crate::profile::{
-    Energy, Gaussian, Gaussians, Imq, Laplace, Linear, Manhattan, Matern, Profile, SteinSums,
+    Energy, Gaussian, Gaussians, Imq, Laplace, Linear, Manhattan, Matern, Of, Profile, SteinSums,
 };
 use crate::shape::Shape;
 use crate::stein::{SteinBase, SteinLayout};
@@ -42,19 +42,19 @@ pub(crate) fn launch<K: Task>(kernel: &Shape, panels: &AnyPanels, task: K) -> K:
 
 fn launch_in<T: Lane, K: Task>(kernel: &Shape, panels: &Panels<T>, task: K) -> K::Output {
     match kernel {
-        Shape::Gaussian { .. } => task.run(Gaussian, panels),
+        Shape::Gaussian { .. } => task.run(Of(Gaussian), panels),
         Shape::Gaussians { lengths } => {
             let factors: Vec<T> = lengths.iter().map(|l| T::from_f64((lengths[0] / l).powi(2))).collect();
-            task.run(Gaussians(&factors), panels)
+            task.run(Of(Gaussians(&factors)), panels)
         }
-        Shape::Laplace { .. } => task.run(Laplace, panels),
-        Shape::Matern12 { .. } => task.run(Matern::<0>, panels),
-        Shape::Matern32 { .. } => task.run(Matern::<1>, panels),
-        Shape::Matern52 { .. } => task.run(Matern::<2>, panels),
-        Shape::Imq { .. } => task.run(Imq, panels),
-        Shape::Linear => task.run(Linear, panels),
-        Shape::Energy => task.run(Energy, panels),
-        Shape::Manhattan { .. } => task.run(Manhattan, panels),
+        Shape::Laplace { .. } => task.run(Of(Laplace), panels),
+        Shape::Matern12 { .. } => task.run(Of(Matern::<0>), panels),
+        Shape::Matern32 { .. } => task.run(Of(Matern::<1>), panels),
+        Shape::Matern52 { .. } => task.run(Of(Matern::<2>), panels),
+        Shape::Imq { .. } => task.run(Of(Imq), panels),
+        Shape::Linear => task.run(Of(Linear), panels),
+        Shape::Energy => task.run(Of(Energy), panels),
+        Shape::Manhattan { .. } => task.run(Of(Manhattan), panels),
         Shape::Stein(stein) => {
             let is_gaussian = stein.base == SteinBase::Gaussian;
             let trace = T::from_f64(stein.trace);

@@ -71,24 +71,24 @@ pub(crate) fn unit(kernel: &Shape) -> f64 {
     }
 }
 
-/// Minus the squared Euclidean distance, by differences: unlike ‖x‖²+‖y‖²−2x·y this does not cancel, and on cores
-/// that add and multiply side by side it costs the same.
-#[inline(always)]
-fn minus_square<S: Simd, T: Lane>(acc: One<S, T>, x: T, y: Vector<S, T>) -> One<S, T> {
-    let difference = y - x;
-    One(difference.mul_add(-difference, acc.0))
+/// A kernel that is a function of one sum over the coordinates.
+pub(crate) trait OfOneSum<T: Lane>: Copy + Send + Sync {
+    /// What is summed.
+    type Term: Term;
+    /// The kernel's value from the sum.
+    fn value<S: Simd>(self, simd: S, sum: Vector<S, T>) -> Vector<S, T>;
 }
 
-/// r from the accumulated −r².
-#[inline(always)]
-fn root<S: Simd, T: Lane>(acc: One<S, T>) -> Vector<S, T> {
-    (-acc.0).sqrt()
+/// What a coordinate adds to the one sum of a kernel.
+pub(crate) trait Term {
+    fn add<S: Simd, T: Lane>(sum: Vector<S, T>, x: T, y: Vector<S, T>) -> Vector<S, T>;
 }
 
+/// The profile of a kernel that is a function of one sum.
 #[derive(Clone, Copy)]
-pub(crate) struct Gaussian;
+pub(crate) struct Of<K>(pub(crate) K);
 
-impl<T: Lane> Profile<T> for Gaussian {
+impl<T: Lane, K: OfOneSum<T>> Profile<T> for Of<K> {
     type Acc<S: Simd> = One<S, T>;
     #[inline(always)]
     fn accumulate<S: Simd>(
@@ -97,11 +97,54 @@ impl<T: Lane> Profile<T> for Gaussian {
         [x, ..]: [T; MOST_COLUMNS],
         [y, ..]: [Vector<S, T>; MOST_COLUMNS],
     ) -> One<S, T> {
-        minus_square::<S, T>(acc, x, y)
+        One(K::Term::add::<S, T>(acc.0, x, y))
     }
     #[inline(always)]
     fn value<S: Simd>(self, simd: S, acc: One<S, T>) -> Vector<S, T> {
-        exp2::<S, T>(simd, acc.0)
+        self.0.value(simd, acc.0)
+    }
+}
+
+/// Minus the squared Euclidean distance, by differences: unlike ‖x‖²+‖y‖²−2x·y this does not cancel, and on cores
+/// that add and multiply side by side it costs the same.
+pub(crate) struct MinusSquare;
+
+impl Term for MinusSquare {
+    #[inline(always)]
+    fn add<S: Simd, T: Lane>(sum: Vector<S, T>, x: T, y: Vector<S, T>) -> Vector<S, T> {
+        let difference = y - x;
+        difference.mul_add(-difference, sum)
+    }
+}
+
+/// Minus the distance along the coordinates.
+pub(crate) struct MinusAbsolute;
+
+impl Term for MinusAbsolute {
+    #[inline(always)]
+    fn add<S: Simd, T: Lane>(sum: Vector<S, T>, x: T, y: Vector<S, T>) -> Vector<S, T> {
+        sum - (y - x).abs()
+    }
+}
+
+/// The scalar product.
+pub(crate) struct Product;
+
+impl Term for Product {
+    #[inline(always)]
+    fn add<S: Simd, T: Lane>(sum: Vector<S, T>, x: T, y: Vector<S, T>) -> Vector<S, T> {
+        y.mul_add(Vector::<S, T>::splat(y.token(), x), sum)
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct Gaussian;
+
+impl<T: Lane> OfOneSum<T> for Gaussian {
+    type Term = MinusSquare;
+    #[inline(always)]
+    fn value<S: Simd>(self, simd: S, sum: Vector<S, T>) -> Vector<S, T> {
+        exp2::<S, T>(simd, sum)
     }
 }
 
@@ -109,44 +152,26 @@ impl<T: Lane> Profile<T> for Gaussian {
 #[derive(Clone, Copy)]
 pub(crate) struct Gaussians<'a, T>(pub(crate) &'a [T]);
 
-impl<T: Lane> Profile<T> for Gaussians<'_, T> {
-    type Acc<S: Simd> = One<S, T>;
+impl<T: Lane> OfOneSum<T> for Gaussians<'_, T> {
+    type Term = MinusSquare;
     #[inline(always)]
-    fn accumulate<S: Simd>(
-        self,
-        acc: One<S, T>,
-        [x, ..]: [T; MOST_COLUMNS],
-        [y, ..]: [Vector<S, T>; MOST_COLUMNS],
-    ) -> One<S, T> {
-        minus_square::<S, T>(acc, x, y)
-    }
-    #[inline(always)]
-    fn value<S: Simd>(self, simd: S, acc: One<S, T>) -> Vector<S, T> {
-        let mut sum = Vector::<S, T>::splat(simd, T::ZERO);
+    fn value<S: Simd>(self, simd: S, sum: Vector<S, T>) -> Vector<S, T> {
+        let mut all = Vector::<S, T>::splat(simd, T::ZERO);
         for &factor in self.0 {
-            sum += exp2::<S, T>(simd, acc.0 * factor);
+            all += exp2::<S, T>(simd, sum * factor);
         }
-        sum / T::from_f64(self.0.len() as f64)
+        all / T::from_f64(self.0.len() as f64)
     }
 }
 
 #[derive(Clone, Copy)]
 pub(crate) struct Laplace;
 
-impl<T: Lane> Profile<T> for Laplace {
-    type Acc<S: Simd> = One<S, T>;
+impl<T: Lane> OfOneSum<T> for Laplace {
+    type Term = MinusAbsolute;
     #[inline(always)]
-    fn accumulate<S: Simd>(
-        self,
-        acc: One<S, T>,
-        [x, ..]: [T; MOST_COLUMNS],
-        [y, ..]: [Vector<S, T>; MOST_COLUMNS],
-    ) -> One<S, T> {
-        One(acc.0 - (y - x).abs())
-    }
-    #[inline(always)]
-    fn value<S: Simd>(self, simd: S, acc: One<S, T>) -> Vector<S, T> {
-        exp2::<S, T>(simd, acc.0)
+    fn value<S: Simd>(self, simd: S, sum: Vector<S, T>) -> Vector<S, T> {
+        exp2::<S, T>(simd, sum)
     }
 }
 
@@ -154,20 +179,11 @@ impl<T: Lane> Profile<T> for Laplace {
 #[derive(Clone, Copy)]
 pub(crate) struct Matern<const DEGREE: usize>;
 
-impl<T: Lane, const DEGREE: usize> Profile<T> for Matern<DEGREE> {
-    type Acc<S: Simd> = One<S, T>;
+impl<T: Lane, const DEGREE: usize> OfOneSum<T> for Matern<DEGREE> {
+    type Term = MinusSquare;
     #[inline(always)]
-    fn accumulate<S: Simd>(
-        self,
-        acc: One<S, T>,
-        [x, ..]: [T; MOST_COLUMNS],
-        [y, ..]: [Vector<S, T>; MOST_COLUMNS],
-    ) -> One<S, T> {
-        minus_square::<S, T>(acc, x, y)
-    }
-    #[inline(always)]
-    fn value<S: Simd>(self, simd: S, acc: One<S, T>) -> Vector<S, T> {
-        let u = root::<S, T>(acc);
+    fn value<S: Simd>(self, simd: S, sum: Vector<S, T>) -> Vector<S, T> {
+        let u = (-sum).sqrt();
         let decay = exp2::<S, T>(simd, -u);
         let ln2 = std::f64::consts::LN_2;
         let one = Vector::<S, T>::splat(simd, T::ONE);
@@ -188,81 +204,45 @@ impl<T: Lane, const DEGREE: usize> Profile<T> for Matern<DEGREE> {
 #[derive(Clone, Copy)]
 pub(crate) struct Imq;
 
-impl<T: Lane> Profile<T> for Imq {
-    type Acc<S: Simd> = One<S, T>;
+impl<T: Lane> OfOneSum<T> for Imq {
+    type Term = MinusSquare;
     #[inline(always)]
-    fn accumulate<S: Simd>(
-        self,
-        acc: One<S, T>,
-        [x, ..]: [T; MOST_COLUMNS],
-        [y, ..]: [Vector<S, T>; MOST_COLUMNS],
-    ) -> One<S, T> {
-        minus_square::<S, T>(acc, x, y)
-    }
-    #[inline(always)]
-    fn value<S: Simd>(self, simd: S, acc: One<S, T>) -> Vector<S, T> {
+    fn value<S: Simd>(self, simd: S, sum: Vector<S, T>) -> Vector<S, T> {
         let one = Vector::<S, T>::splat(simd, T::ONE);
-        one / (one - acc.0).sqrt()
+        one / (one - sum).sqrt()
     }
 }
 
 #[derive(Clone, Copy)]
 pub(crate) struct Linear;
 
-impl<T: Lane> Profile<T> for Linear {
-    type Acc<S: Simd> = One<S, T>;
+impl<T: Lane> OfOneSum<T> for Linear {
+    type Term = Product;
     #[inline(always)]
-    fn accumulate<S: Simd>(
-        self,
-        acc: One<S, T>,
-        [x, ..]: [T; MOST_COLUMNS],
-        [y, ..]: [Vector<S, T>; MOST_COLUMNS],
-    ) -> One<S, T> {
-        One(y.mul_add(Vector::<S, T>::splat(y.token(), x), acc.0))
-    }
-    #[inline(always)]
-    fn value<S: Simd>(self, _: S, acc: One<S, T>) -> Vector<S, T> {
-        acc.0
+    fn value<S: Simd>(self, _: S, sum: Vector<S, T>) -> Vector<S, T> {
+        sum
     }
 }
 
 #[derive(Clone, Copy)]
 pub(crate) struct Energy;
 
-impl<T: Lane> Profile<T> for Energy {
-    type Acc<S: Simd> = One<S, T>;
+impl<T: Lane> OfOneSum<T> for Energy {
+    type Term = MinusSquare;
     #[inline(always)]
-    fn accumulate<S: Simd>(
-        self,
-        acc: One<S, T>,
-        [x, ..]: [T; MOST_COLUMNS],
-        [y, ..]: [Vector<S, T>; MOST_COLUMNS],
-    ) -> One<S, T> {
-        minus_square::<S, T>(acc, x, y)
-    }
-    #[inline(always)]
-    fn value<S: Simd>(self, _: S, acc: One<S, T>) -> Vector<S, T> {
-        -root::<S, T>(acc)
+    fn value<S: Simd>(self, _: S, sum: Vector<S, T>) -> Vector<S, T> {
+        -(-sum).sqrt()
     }
 }
 
 #[derive(Clone, Copy)]
 pub(crate) struct Manhattan;
 
-impl<T: Lane> Profile<T> for Manhattan {
-    type Acc<S: Simd> = One<S, T>;
+impl<T: Lane> OfOneSum<T> for Manhattan {
+    type Term = MinusAbsolute;
     #[inline(always)]
-    fn accumulate<S: Simd>(
-        self,
-        acc: One<S, T>,
-        [x, ..]: [T; MOST_COLUMNS],
-        [y, ..]: [Vector<S, T>; MOST_COLUMNS],
-    ) -> One<S, T> {
-        One(acc.0 - (y - x).abs())
-    }
-    #[inline(always)]
-    fn value<S: Simd>(self, _: S, acc: One<S, T>) -> Vector<S, T> {
-        acc.0
+    fn value<S: Simd>(self, _: S, sum: Vector<S, T>) -> Vector<S, T> {
+        sum
     }
 }
 

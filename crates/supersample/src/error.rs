@@ -40,6 +40,12 @@ pub enum Error {
         /// The word as given.
         name: String,
     },
+    /// A unit of functions was asked for by a word that names none.
+    #[error("'{name}' is not a unit of functions; choose each or common")]
+    UnknownFunctionsUnit {
+        /// The word as given.
+        name: String,
+    },
     /// A set of points needs at least one row.
     #[error("there are no points; at least one row is needed")]
     NoPoints,

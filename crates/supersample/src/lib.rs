@@ -94,7 +94,7 @@ pub use expansion::KernelExpansion;
 pub use features::{FeatureHerder, FeaturePick};
 pub use herder::{Herder, Pick, Start};
 pub use kernel::{Kernel, SteinBase, SteinKernel};
-pub use part::{Functions, Marginals, Part};
+pub use part::{Functions, FunctionsUnit, Marginals, Part};
 pub use points::Points;
 pub use polish::{PolishOptions, Polished, polish};
 pub use pool::{Pool, Preference};

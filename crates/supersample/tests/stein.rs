@@ -379,6 +379,13 @@ fn a_density_whose_score_is_a_function_has_points_anywhere() {
         let picks = Herder::new(capped.clone(), ascent(options)).unwrap().run(20);
         assert!(picks.len() == 20 && !picks[19].converged && picks[0].converged);
         assert!(capped.evaluations() >= 200 && capped.evaluations() < 300, "{}", capped.evaluations());
+        // …after the same evaluations on any number of threads.
+        let on = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let capped = fixed.clone().with_score(Arc::new(score), None, 200);
+            pool.install(|| Herder::new(capped, ascent(options)).unwrap().run(8))
+        };
+        assert_eq!(on(1), on(3));
         // Nothing is chosen where there is no density, or no score.
         let outside = Arc::new(AtomicBool::new(false));
         let seen = outside.clone();
@@ -461,6 +468,47 @@ fn a_wrong_sign_and_rows_that_are_no_draws_are_told_of() {
     assert!(matches!(found[1], Advice::NotDrawsOfDensity { mean } if mean > 0.1), "{found:?}");
     let one: Vec<f64> = own.iter().enumerate().map(|(i, s)| if i % 2 == 1 { -s } else { *s }).collect();
     assert_eq!(advice(&draws, one)[0], Advice::ScoresPointAway { columns: vec![1] });
+    // No scores at all, those of another column, and too few rows to say.
+    let flat = advice(&draws, vec![0.0; 2000]);
+    assert_eq!(flat[0], Advice::ScoresUnrelated { columns: vec![0, 1] });
+    let wide: Vec<f64> =
+        draws.iter().enumerate().map(|(i, x)| if i % 2 == 1 { 100.0 * x } else { *x }).collect();
+    let own_of_wide: Vec<f64> =
+        own.iter().enumerate().map(|(i, s)| if i % 2 == 1 { s / 100.0 } else { *s }).collect();
+    assert_eq!(advice(&wide, own_of_wide.clone()), []);
+    let mut swapped = own_of_wide;
+    swapped.chunks_exact_mut(2).for_each(|s| s.swap(0, 1));
+    let found = advice(&wide, swapped);
+    assert!(found.contains(&Advice::ScoresUnrelated { columns: vec![0] }), "{found:?}");
+    assert_eq!(advice(&draws[..38], vec![0.0; 38]), []);
+    // Draws that are too narrow are something else, and so is one row that is far out.
+    let narrow: Vec<f64> = draws.iter().map(|x| 3.0 + (x - 3.0) * 0.6).collect();
+    let of_narrow = narrow.iter().map(|x| -(x - 3.0) / 0.25).collect();
+    assert_eq!(advice(&narrow, of_narrow), []);
+    let mut outlying = draws.clone();
+    outlying[77] = 1e6;
+    let of_outlying: Vec<f64> = outlying.iter().map(|x| -(x - 3.0) / 0.25).collect();
+    assert!(
+        !advice(&outlying, of_outlying).iter().any(|advice| matches!(advice, Advice::ScoresUnrelated { .. }))
+    );
+    // A burn-in of columns that go together: the products of the second are far above zero, and the sign is right.
+    let joined: Vec<f64> = (0..500)
+        .flat_map(|i| {
+            let (common, own): (f64, f64) = (rng.sample(StandardNormal), rng.sample(StandardNormal));
+            let away = if i < 100 { 8.0 } else { 0.0 };
+            [common + away, 0.9 * common + 0.3 * own + 0.5 * away]
+        })
+        .collect();
+    let of_joined: Vec<f64> = joined
+        .chunks_exact(2)
+        .flat_map(|x| {
+            let rest = (x[1] - 0.9 * x[0]) / 0.09;
+            [-x[0] + 0.9 * rest, -rest]
+        })
+        .collect();
+    let products = |j: usize| (0..500).map(|i| joined[2 * i + j] * of_joined[2 * i + j]).sum::<f64>() / 500.0;
+    assert!(products(0) < -1.0 && products(1) > 0.5, "{} {}", products(0), products(1));
+    assert!(matches!(advice(&joined, of_joined)[..], [Advice::NotDrawsOfDensity { .. }]));
     // The first fifth far out.
     let burnt: Vec<f64> = draws.iter().enumerate().map(|(i, x)| if i < 400 { x + 4.0 } else { *x }).collect();
     let scores = burnt.iter().map(|x| -(x - 3.0) / 0.25).collect();

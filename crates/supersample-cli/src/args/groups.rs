@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
 use supersample::scale::Scale;
 use supersample::task::EmbeddingChoice;
-use supersample::{Device, Kernel, Preconditioner};
+use supersample::{Device, FunctionsUnit, Kernel, Preconditioner};
 use supersample_io::{Format, Shape};
 
 use super::lists::{NameList, QuotaList};
@@ -30,7 +30,7 @@ pub(crate) struct ReadingArgs {
           value_parser = PossibleValuesParser::new(Format::NAMES))]
     pub(crate) format: Option<String>,
 
-    /// Between the fields of text: a character or tab [default: found out]
+    /// Between fields of text: a character or tab [default: found out]
     #[arg(long, value_name = "CHAR", value_parser = separator)]
     pub(crate) separator: Option<u8>,
 
@@ -50,7 +50,12 @@ pub(crate) struct ReadingArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) functions_file: Option<PathBuf>,
 
-    /// Leave out rows with a missing value in a used column [default: an error]
+    /// Whether errors of functions count in the sds of each, or in one common unit [default: each]
+    #[arg(long, value_name = "UNIT", hide_possible_values = true,
+          value_parser = PossibleValuesParser::new(FunctionsUnit::NAMES))]
+    pub(crate) functions_unit: Option<String>,
+
+    /// Drop rows with missing values in used columns [default: an error]
     #[arg(long)]
     pub(crate) drop_na: bool,
 
@@ -165,6 +170,18 @@ pub(crate) struct ScoreArgs {
 }
 
 #[derive(clap::Args)]
+#[command(next_help_heading = "A density in place of the rows")]
+pub(crate) struct RegularArgs {
+    /// Prefer rows where this column of the draws, its log, is large: lp__
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) log_density: Option<String>,
+
+    /// How much that counts beside the squared KSD [default: 1/T]
+    #[arg(long, value_name = "W", allow_negative_numbers = true, value_parser = number)]
+    pub(crate) regularise: Option<f64>,
+}
+
+#[derive(clap::Args)]
 #[command(next_help_heading = "Distances")]
 pub(crate) struct EmbeddingArgs {
     /// Compare all rows with each other (exact) or with landmarks (landmarks) [default: landmarks beyond 100,000 rows]
@@ -248,6 +265,8 @@ pub(crate) struct CommonArgs {
     pub(crate) matched: MatchArgs,
     #[command(flatten)]
     pub(crate) scores: ScoreArgs,
+    #[command(flatten)]
+    pub(crate) regular: RegularArgs,
     #[command(flatten)]
     pub(crate) kernel: KernelArgs,
     #[command(flatten)]

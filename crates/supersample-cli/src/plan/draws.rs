@@ -10,8 +10,10 @@ use supersample_io::{Format, Reading, Selection, Shape};
 
 use super::kernel::kernel_choice;
 use super::matched::{Functions, Matched};
-use super::scores::{ScoreSource, Scores};
-use crate::args::{EmbeddingArgs, KernelArgs, MatchArgs, NameList, PrecisionArg, ReadingArgs, ScoreArgs};
+use super::scores::Scores;
+use crate::args::{
+    EmbeddingArgs, KernelArgs, MatchArgs, NameList, PrecisionArg, ReadingArgs, RegularArgs, ScoreArgs,
+};
 
 /// The draws, how they are read and how their distances are taken.
 #[derive(Debug)]
@@ -80,8 +82,8 @@ impl DrawsPlan {
             lists.map(|lists| lists.into_iter().flat_map(|list| list.0).collect::<Vec<_>>())
         };
         let selection = Selection::new(joined(reading.columns), joined(reading.exclude));
-        let functions =
-            Functions { columns: joined(reading.functions).unwrap_or_default(), file: functions_file };
+        let columns = joined(reading.functions).unwrap_or_default();
+        let functions = Functions::new(columns, functions_file, reading.functions_unit.as_deref())?;
         let weights = match (reading.weight_column, reading.log_weight_column) {
             (Some(name), _) => WeightsPlan::Column(name),
             (None, Some(name)) => WeightsPlan::LogColumn(name),
@@ -159,6 +161,22 @@ impl DrawsPlan {
         Ok(DrawsPlan { embedding, landmarks, seed, chosen, ..self })
     }
 
+    /// The plan with a choice of at most so many rows that prefers those of high density.
+    pub(super) fn regularised(self, args: RegularArgs, number: Option<usize>) -> Result<DrawsPlan> {
+        let scores = match self.scores {
+            Some(scores) => Some(scores.regularised(args, number)?),
+            None => {
+                let flag = if args.log_density.is_some() { "--log-density" } else { "--regularise" };
+                ensure!(
+                    args.log_density.is_none() && args.regularise.is_none(),
+                    "{flag} has no effect without --scores or --score-prefix; leave it out"
+                );
+                None
+            }
+        };
+        Ok(DrawsPlan { scores, ..self })
+    }
+
     /// The column that the rows are weighted by.
     pub(crate) fn weight_column(&self) -> Option<&str> {
         match &self.weights {
@@ -182,9 +200,9 @@ impl DrawsPlan {
     pub(crate) fn reading(&self) -> Reading<'_> {
         Reading {
             selection: self.selection.clone(),
-            functions: match self.scores.as_ref().map(|scores| &scores.source) {
-                Some(ScoreSource::Prefix(prefix)) => vec![format!("{prefix}*")],
-                _ => self.functions.columns.clone(),
+            functions: match &self.scores {
+                Some(scores) => scores.columns_of_draws(),
+                None => self.functions.columns.clone(),
             },
             weight_column: self.weight_column(),
             group_column: self.per.as_deref(),

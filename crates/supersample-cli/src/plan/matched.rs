@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
+use supersample::FunctionsUnit;
 use supersample::task::FUNCTIONS;
 
 use crate::args::MatchArgs;
@@ -51,10 +52,25 @@ pub(crate) struct Functions {
     pub(crate) columns: Vec<String>,
     /// A file of their own, all columns of it.
     pub(crate) file: Option<PathBuf>,
+    /// The unit in which errors of their means count.
+    pub(crate) unit: FunctionsUnit,
 }
 
 impl Functions {
+    pub(super) fn new(columns: Vec<String>, file: Option<PathBuf>, unit: Option<&str>) -> Result<Functions> {
+        let functions = Functions {
+            columns,
+            file,
+            unit: unit.map(FunctionsUnit::named).transpose()?.unwrap_or_default(),
+        };
+        ensure!(
+            unit.is_none() || functions.are_asked_for(),
+            "--functions-unit has no effect without functions; name them with --functions or --functions-file"
+        );
+        Ok(functions)
+    }
+
     pub(crate) fn are_asked_for(&self) -> bool {
-        *self != Functions::default()
+        !self.columns.is_empty() || self.file.is_some()
     }
 }

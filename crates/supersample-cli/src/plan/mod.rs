@@ -151,8 +151,8 @@ impl ChoosePlan {
         common: CommonArgs,
         set: Option<SetPlan>,
     ) -> Result<ChoosePlan> {
-        let (InputArgs { files, reading }, CommonArgs { matched, scores, kernel, embedding, result, run }) =
-            (input, common);
+        let InputArgs { files, reading } = input;
+        let CommonArgs { matched, scores, regular, kernel, embedding, result, run } = common;
         let ResultArgs { output, weights, sorted, indices, trace, json, report } = result;
         let outputs = Outputs::new(output, indices, trace, json, report)?;
         ensure!(
@@ -180,7 +180,11 @@ impl ChoosePlan {
         );
         let seed = set.as_ref().and_then(|set| set.options.search).map_or(0, |search| search.seed);
         Ok(ChoosePlan {
-            draws: draws.matching(matched, marginals)?.embedded(embedding, seed, stop.number)?,
+            draws: draws.matching(matched, marginals)?.regularised(regular, stop.number)?.embedded(
+                embedding,
+                seed,
+                stop.number,
+            )?,
             unique,
             set,
             weigh: weight_rule(weights, &stop, &outputs)?,

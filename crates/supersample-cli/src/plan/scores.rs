@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use supersample::{Preconditioner, SteinBase};
 
-use crate::args::{KernelArgs, ScoreArgs};
+use crate::args::{KernelArgs, RegularArgs, ScoreArgs};
 
 /// The scores of the rows, and how they are used.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,6 +13,16 @@ pub(crate) struct Scores {
     pub(crate) source: ScoreSource,
     pub(crate) base: SteinBase,
     pub(crate) preconditioner: Preconditioner,
+    pub(crate) regularised: Option<Regularised>,
+}
+
+/// A preference for rows of high density.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Regularised {
+    /// The column of the draws that has the log-density.
+    pub(crate) column: String,
+    /// How much it counts beside the squared KSD.
+    pub(crate) weight: f64,
 }
 
 /// Where the scores are.
@@ -67,7 +77,46 @@ impl Scores {
                 Err(_) => bail!("--bandwidth '{text}' is neither a number nor the word median"),
             },
         };
-        Ok(Some(Scores { source, base, preconditioner }))
+        Ok(Some(Scores { source, base, preconditioner, regularised: None }))
+    }
+
+    /// These scores with a choice of at most so many rows that prefers those of high density, where that is asked for.
+    pub(super) fn regularised(self, args: RegularArgs, number: Option<usize>) -> Result<Scores> {
+        let regularised = match (args.log_density, args.regularise) {
+            (None, None) => None,
+            (None, Some(_)) => {
+                bail!(
+                    "--regularise has no effect without --log-density; name the column that has the log-density"
+                )
+            }
+            (Some(column), Some(weight)) => {
+                ensure!(
+                    weight > 0.0 && weight.is_finite(),
+                    "--regularise is {weight}; a weight is a positive number, and without --log-density nothing is preferred"
+                );
+                Some(Regularised { column, weight })
+            }
+            (Some(column), None) => {
+                let number = number.filter(|&number| number > 0);
+                let number = number.context(
+                    "say how much the log-density counts with --regularise; 1/T is the default where -n is given",
+                )?;
+                Some(Regularised { column, weight: 1.0 / number as f64 })
+            }
+        };
+        Ok(Scores { regularised, ..self })
+    }
+
+    /// The columns of the draws that hold scores or log-densities, listed as in a selection.
+    pub(crate) fn columns_of_draws(&self) -> Vec<String> {
+        let scores = match &self.source {
+            ScoreSource::Prefix(prefix) => Some(format!("{prefix}*")),
+            ScoreSource::File(_) => None,
+        };
+        scores
+            .into_iter()
+            .chain(self.regularised.iter().map(|regularised| regularised.column.clone()))
+            .collect()
     }
 
     /// The file of their own.

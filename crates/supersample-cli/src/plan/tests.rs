@@ -1,8 +1,8 @@
 //! Flags to plans, and the words for flags that make no sense.
 
 use clap::Parser;
-use supersample::Kernel;
 use supersample::scale::Scale;
+use supersample::{FunctionsUnit, Kernel};
 use supersample_io::Selection;
 
 use supersample::task::{Bandwidth, KernelChoice};
@@ -103,15 +103,17 @@ fn parts_count_by_default_and_as_told() {
     let matched = |flags: &str| plan(flags).unwrap().draws.matched;
     assert_eq!(matched("-n 1"), Matched { marginals: 0.0, functions: 1.0 });
     assert_eq!(matched("-n 1 --marginals 0.7"), Matched { marginals: 0.7, functions: 1.0 });
-    let words =
-        "supersample thin draws.csv -n 1 --functions a,b* --functions-file f.csv --functions-weight 2";
+    let words = "supersample thin draws.csv -n 1 --functions a,b* --functions-file f.csv --functions-weight 2 --functions-unit common";
     let Verb::Thin(args) = Args::try_parse_from(words.split_whitespace()).unwrap().verb else {
         unreachable!()
     };
     let draws = ChoosePlan::thin(args).unwrap().draws;
     assert_eq!(draws.matched, Matched { marginals: MARGINALS, functions: 2.0 });
     let columns = ["a", "b*"].map(str::to_string).to_vec();
-    assert_eq!(draws.functions, Functions { columns, file: Some("f.csv".into()) });
+    assert_eq!(
+        draws.functions,
+        Functions { columns, file: Some("f.csv".into()), unit: FunctionsUnit::Common }
+    );
     for bad in ["-1", "nan", "inf"] {
         assert!(
             refused(&format!("-n 1 --marginals {bad}")).contains("; give a number of at least 0"),

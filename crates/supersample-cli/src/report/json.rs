@@ -28,6 +28,7 @@ impl Report<'_> {
                 "parameters": about.parameters,
                 "unused": about.unused,
                 "functions": parts.functions,
+                "functions_unit": (!parts.functions.is_empty()).then(|| parts.functions_unit.name()),
                 "warmup_left_out": about.warmup,
                 "mean_rows_left_out": about.mean_rows,
                 "missing_left_out": about.missing,
@@ -40,8 +41,8 @@ impl Report<'_> {
                 "bandwidth_rule": rule,
                 "median_pairs": distances.median_pairs,
             },
-            "lowered": parts.lowered.map(|Lowered { marginals, functions }| json!({
-                "joint": 1.0, "marginals": marginals, "functions": functions,
+            "lowered": parts.lowered.map(|Lowered { marginals, functions, log_density }| json!({
+                "joint": 1.0, "marginals": marginals, "functions": functions, "log_density": log_density,
             })),
             "embedding": about.rows.map(|_| json!({
                 "kind": if distances.landmarks.is_some() { "landmarks" } else { "exact" },

@@ -252,7 +252,8 @@ fn parts_are_told_in_a_line_and_functions_in_a_column() {
     let mut run = report();
     run.parts = Parts {
         functions: vec!["y.1".to_string(), "y.2".to_string()],
-        lowered: Some(Lowered { marginals: 0.4, functions: 1.0 }),
+        lowered: Some(Lowered { marginals: 0.4, functions: 1.0, log_density: 0.0 }),
+        ..Parts::default()
     };
     run.result.functions = Some(0.00123);
     let text = run.to_text();

@@ -67,6 +67,14 @@ pub(super) fn in_words(advice: &Advice, columns: &[&str]) -> Option<String> {
                 listed(&names)
             )
         }
+        Advice::ScoresUnrelated { columns: which } => {
+            let names: Vec<String> = which.iter().map(|&column| columns[column].to_string()).collect();
+            format!(
+                "the scores of {} say next to nothing of where the rows are; are they the scores of these columns? (the mean of \
+                 (x - mean) * score, -1 over draws of a density, is near 0)",
+                listed(&names)
+            )
+        }
         Advice::NotDrawsOfDensity { mean } => format!(
             "the rows are not draws of the density as they stand: over pairs of rows the mean of its kernel, which is 0 for draws, \
              is {} of k(x, x)",

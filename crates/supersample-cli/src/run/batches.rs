@@ -119,6 +119,7 @@ pub(super) fn gather(
         task,
         functions,
         score_places: None,
+        log_density: None,
         notes,
         warnings,
         draws: found,

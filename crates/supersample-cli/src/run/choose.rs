@@ -125,7 +125,7 @@ fn begun(plan: &ChoosePlan, problem: Problem) -> Result<(Problem, Vec<usize>)> {
     if plan.resume.is_none() && plan.checkpoint.is_none() {
         return Ok((problem, Vec::new()));
     }
-    let fingerprint = problem.fingerprint(plan.unique);
+    let fingerprint = problem.fingerprint(&plan.draws, plan.unique);
     let resumed = plan.resume.as_deref().map(|path| Checkpoint::read(path, fingerprint)).transpose()?;
     let in_the_way = plan.checkpoint.as_deref().filter(|path| plan.resume.as_deref() != Some(*path));
     let left = in_the_way.map(|path| Checkpoint::left(path, fingerprint)).transpose()?.flatten();
@@ -152,7 +152,7 @@ fn find(
 ) -> Result<(Chosen, Result<()>)> {
     let keeper = claim.map(|claim| {
         let mu = problem.task.recalled().unwrap_or_default().into_owned();
-        let fingerprint = problem.fingerprint(plan.unique);
+        let fingerprint = problem.fingerprint(&plan.draws, plan.unique);
         Keeper::new(claim, Checkpoint { fingerprint, mu, rows: earlier.to_vec() })
     });
     let keeper = Mutex::new(keeper);

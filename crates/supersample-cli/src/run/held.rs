@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use anyhow::Result;
-use supersample::Pick;
 use supersample::task::Evaluation;
+use supersample::{FunctionsUnit, Pick};
 use supersample_io::Groups;
 
 use super::problem::Problem;
@@ -112,7 +112,8 @@ pub(super) fn hold<'a>(
     let numbers = result.rows.as_deref().filter(|_| has_page && task.gathered().is_none());
     let chains = numbers.map_or(Vec::new(), |numbers| chains(problem, numbers, &rows));
     let figures = Figures { all: problem.rows(), subset: rows, curve, is_in_order, summaries, chains };
-    let parts = Parts { functions: problem.functions.clone(), lowered };
+    let functions_unit = task.functions().map_or(FunctionsUnit::Each, |(functions, ..)| functions.unit());
+    let parts = Parts { functions: problem.functions.clone(), functions_unit, lowered };
     Ok(HeldRows { about, distances, parts, result, comparison: found.comparison, figures, notes, warnings })
 }
 

@@ -34,6 +34,8 @@ pub(super) struct Problem {
     pub(super) functions: Vec<String>,
     /// Where scores are among the columns of the draws, if they are there.
     pub(super) score_places: Option<ScorePlaces>,
+    /// The log-density of each row, where rows of high density are preferred.
+    pub(super) log_density: Option<Vec<f64>>,
     /// What was assumed about the files.
     pub(super) notes: Vec<String>,
     /// What the user should know before believing the result.
@@ -85,12 +87,16 @@ impl Problem {
             }
             None => (Vec::new(), Vec::new()),
         };
-        let (score_places, of_scores) = match scores {
-            Some((plan, ScoreTable { values, notes, places })) => {
-                options.scores = Some(RowScores::new(values).kernel(plan.base, plan.preconditioner));
-                (places, notes)
+        let (score_places, of_scores, log_density) = match scores {
+            Some((plan, ScoreTable { values, notes, places, log_density })) => {
+                let mut scores = RowScores::new(values).kernel(plan.base, plan.preconditioner);
+                if let (Some(regularised), Some(log_density)) = (&plan.regularised, &log_density) {
+                    scores = scores.regularised(log_density.clone(), regularised.weight);
+                }
+                options.scores = Some(scores);
+                (places, notes, log_density)
             }
-            None => (None, Vec::new()),
+            None => (None, Vec::new(), None),
         };
         let task = task::Problem::weighted(rows, weights, options)
             .map_err(|error| refused(error, plan, &draws, &functions))?;
@@ -101,6 +107,7 @@ impl Problem {
             task: Arc::new(task),
             functions,
             score_places,
+            log_density,
             notes,
             warnings,
             draws,
@@ -117,7 +124,13 @@ impl Problem {
     /// What choosing lowers.
     pub(super) fn lowered(&self, plan: &DrawsPlan) -> Lowered {
         let Matched { marginals, functions } = plan.matched;
-        Lowered { marginals, functions: if self.functions.is_empty() { 0.0 } else { functions } }
+        let functions = if self.functions.is_empty() { 0.0 } else { functions };
+        let regularised = plan.scores.as_ref().and_then(|scores| scores.regularised.as_ref());
+        Lowered {
+            marginals,
+            functions,
+            log_density: regularised.map_or(0.0, |regularised| regularised.weight),
+        }
     }
 
     /// What memory a run takes that reads these draws and does no more than herd or evaluate.
@@ -132,7 +145,7 @@ impl Problem {
     }
 
     /// All that decides which rows are chosen, in one number.
-    pub(super) fn fingerprint(&self, unique: bool) -> u64 {
+    pub(super) fn fingerprint(&self, plan: &DrawsPlan, unique: bool) -> u64 {
         let mut print = Fingerprint::new();
         print.bytes(env!("CARGO_PKG_VERSION").as_bytes());
         print.bytes(self.task.kernel().to_string().as_bytes());
@@ -143,10 +156,16 @@ impl Problem {
         print.numbers(self.task.shares().unwrap_or_default());
         print.word(self.task.gathered().map_or(0, |gathered| gathered.rows() as u64));
         print.numbers(&[self.task.marginals()]);
-        if let Some((_, values, weight)) = self.task.functions() {
+        if let Some((functions, values, weight)) = self.task.functions() {
             print.word(values.dim() as u64);
+            print.bytes(functions.unit().name().as_bytes());
             print.numbers(&[weight]);
             print.numbers(values.as_slice());
+        }
+        if let Some(log_density) = &self.log_density {
+            print.bytes(b"log-density");
+            print.numbers(&[self.lowered(plan).log_density]);
+            print.numbers(log_density);
         }
         if self.task.is_projected() {
             let (asked, seed) = self.task.landmarks_asked();
@@ -205,6 +224,7 @@ pub(super) fn options_of(plan: &DrawsPlan) -> ProblemOptions {
     let mut options = ProblemOptions::default().scale(plan.scale).precision(plan.precision);
     options.kernel = plan.kernel.clone();
     options.marginals = plan.matched.marginals;
+    options.functions_unit = plan.functions.unit;
     options.device = plan.device.clone();
     (options.embedding, options.landmarks, options.seed) = (plan.embedding, plan.landmarks, plan.seed);
     options

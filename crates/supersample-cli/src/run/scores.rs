@@ -36,6 +36,8 @@ pub(super) struct ScoreTable {
     pub(super) notes: Vec<String>,
     /// Where they are among the function columns of the draws, if they are there.
     pub(super) places: Option<ScorePlaces>,
+    /// The log-density of each row, where rows of high density are preferred.
+    pub(super) log_density: Option<Vec<f64>>,
 }
 
 /// The draws, read once more without the momenta of a CmdStan diagnostic file where nobody has said which columns are
@@ -58,10 +60,15 @@ pub(super) fn without_momenta(plan: &DrawsPlan, draws: Draws) -> Result<Draws> {
 impl ScoreTable {
     /// The scores of the rows of these draws, which give up those they hold.
     pub(super) fn read(plan: &DrawsPlan, scores: &Scores, draws: &mut Draws) -> Result<ScoreTable> {
-        match &scores.source {
+        let log_density = match &scores.regularised {
+            Some(regularised) => Some(log_density(&regularised.column, draws).context("--log-density")?),
+            None => None,
+        };
+        let table = match &scores.source {
             ScoreSource::Prefix(prefix) => ScoreTable::of_columns(prefix, draws).context("--score-prefix"),
             ScoreSource::File(path) => ScoreTable::of_file(path, plan, draws).context("--scores"),
-        }
+        };
+        Ok(ScoreTable { log_density, ..table? })
     }
 
     fn of_columns(prefix: &str, draws: &mut Draws) -> Result<ScoreTable> {
@@ -74,7 +81,7 @@ impl ScoreTable {
         let count = columns.len();
         let values = places.taken(&draws.take_functions(), count);
         let notes = if is_diagnostic { vec![OF_POTENTIAL.to_string()] } else { Vec::new() };
-        Ok(ScoreTable { values, notes, places: Some(places) })
+        Ok(ScoreTable { values, notes, places: Some(places), log_density: None })
     }
 
     /// Columns of a file of their own: of the same names as the parameters, or those of a CmdStan diagnostic file, or, of
@@ -123,8 +130,17 @@ impl ScoreTable {
                 rows.flat_map(|number| &all[number * dim..(number + 1) * dim]).copied().collect()
             }
         };
-        Ok(ScoreTable { values, notes, places: None })
+        Ok(ScoreTable { values, notes, places: None, log_density: None })
     }
+}
+
+/// The numbers of one column that the draws hold beside the parameters.
+fn log_density(column: &str, draws: &Draws) -> Result<Vec<f64>> {
+    let names = draws.function_names();
+    let at = names.iter().position(|name| *name == column).with_context(|| {
+        format!("'{}' may stand for several columns; give the name of one", printable(column))
+    })?;
+    Ok(draws.functions().iter().skip(at).step_by(names.len()).copied().collect())
 }
 
 /// Whether a file has a momentum for each parameter, as CmdStan's diagnostic files do.

@@ -33,9 +33,11 @@ impl Herder {
                 },
             }
         };
-        let summits: Vec<Summit> = match starts[..] {
-            [_] => starts.iter().map(climb_one).collect(),
-            _ => starts.par_iter().map(climb_one).collect(),
+        // Climbs side by side would share what evaluations are left by chance.
+        let one_by_one = starts.len() == 1 || stein.is_some_and(|stein| stein.is_capped());
+        let summits: Vec<Summit> = match one_by_one {
+            true => starts.iter().map(climb_one).collect(),
+            false => starts.par_iter().map(climb_one).collect(),
         };
         let higher = |a: Summit, b: Summit| if b.value > a.value { b } else { a };
         let summit = summits.into_iter().reduce(higher).expect("there is at least one start");

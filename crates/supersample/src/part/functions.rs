@@ -11,8 +11,8 @@ use crate::{Error, Points, Result};
 
 /// Functions of the target's rows: a number of each for each row, with their means and standard deviations.
 ///
-/// Each is centred and scaled to unit variance; between two rows the kernel is the mean of products, so that D² is the mean
-/// squared error of the means in standard deviations. Its mean embedding is 0. Clones share the numbers.
+/// Each is centred and divided by its unit ([`FunctionsUnit`]); between two rows the kernel is the mean of products, so that D²
+/// is the mean squared error of the means in these units. Its mean embedding is 0. Clones share the numbers.
 ///
 /// ```
 /// use supersample::{Functions, Points};
@@ -24,26 +24,79 @@ use crate::{Error, Points, Result};
 /// # Ok::<(), supersample::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Functions(Arc<Vec<Unit>>);
+pub struct Functions {
+    own: Arc<Vec<Unit>>,
+    unit: FunctionsUnit,
+}
+
+/// The unit in which functions, and the errors of their means, are measured.
+///
+/// ```
+/// use supersample::{Functions, FunctionsUnit, Points};
+/// // One function varies a hundred times as much as the other, whose mean the first row has.
+/// let values = Points::from_rows(&[0.0, 0.02, 2.0, 0.01, 4.0, 0.03], 2)?;
+/// let first = values.select(&[0])?;
+/// let error = |unit| Functions::in_unit(&values, None, unit)?.error(&first, None);
+/// assert!((error(FunctionsUnit::Each)? - 0.75f64.sqrt()).abs() < 1e-12);
+/// assert!((error(FunctionsUnit::Common)? - 1.5f64.sqrt()).abs() < 1e-4);
+/// # Ok::<(), supersample::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FunctionsUnit {
+    /// Each function in its own standard deviations, because they may be of any kind.
+    #[default]
+    Each,
+    /// All in one unit, the root mean square of their standard deviations: for functions of one kind, such as predictions,
+    /// whose errors are compared as they are. Those that hardly vary hardly count.
+    Common,
+}
+
+impl FunctionsUnit {
+    /// The words that [`named`](Self::named) knows.
+    pub const NAMES: [&'static str; 2] = ["each", "common"];
+
+    /// The unit of this name.
+    pub fn named(name: &str) -> Result<FunctionsUnit> {
+        match name {
+            "each" => Ok(FunctionsUnit::Each),
+            "common" => Ok(FunctionsUnit::Common),
+            _ => Err(Error::UnknownFunctionsUnit { name: name.to_string() }),
+        }
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            FunctionsUnit::Each => "each",
+            FunctionsUnit::Common => "common",
+        }
+    }
+}
 
 /// How a function is standardised.
 #[derive(Clone, Copy, Debug)]
 struct Unit {
     mean: f64,
-    /// Half of the standard deviation: that of huge numbers of opposite sign may be no number.
-    half_sd: f64,
+    /// Half of the unit: the standard deviation of huge numbers of opposite sign may be no number.
+    half: f64,
 }
 
 impl Unit {
     fn standardised(&self, value: f64) -> f64 {
-        (value * 0.5 - self.mean * 0.5) / self.half_sd
+        (value * 0.5 - self.mean * 0.5) / self.half
     }
 }
 
 impl Functions {
-    /// A column for each function, a row for each row of the target, which has a weight where they are not equal.
-    /// Refuses functions that are constant on the rows that weigh anything.
+    /// A column for each function, each in its own standard deviations, and a row for each row of the target, which has a
+    /// weight where they are not equal. Refuses functions that are constant on the rows that weigh anything.
     pub fn new(values: &Points, weights: Option<&[f64]>) -> Result<Functions> {
+        Functions::in_unit(values, weights, FunctionsUnit::Each)
+    }
+
+    /// What [`new`](Self::new) makes, in these units. In a common one a function may be constant, but not all.
+    pub fn in_unit(values: &Points, weights: Option<&[f64]>, unit: FunctionsUnit) -> Result<Functions> {
         let shares = weights.map(|weights| normalised(weights, "rows", values.len())).transpose()?;
         let equal = 1.0 / values.len() as f64;
         let share = |row: usize| shares.as_ref().map_or(equal, |shares| shares[row]);
@@ -66,37 +119,60 @@ impl Functions {
                 variance[j] += weight * deviation * deviation;
             }
         }
-        let unit = |j: usize| -> Result<Unit> {
-            let half_sd = variance[j].sqrt() * reach[j];
+        let own = |j: usize| {
+            let half = variance[j].sqrt() * reach[j];
             // What rounding leaves of a constant is no spread.
             let rounding = 1e-14 * high[j].abs().max(low[j].abs());
-            if !(reach[j] > rounding && half_sd > 0.0) {
-                return Err(Error::ConstantFunction { column: j });
-            }
-            Ok(Unit { mean: mean[j], half_sd })
+            let is_constant = !(reach[j] > rounding && half > 0.0);
+            Unit { mean: mean[j], half: if is_constant { 0.0 } else { half } }
         };
-        Ok(Functions(Arc::new((0..dim).map(unit).collect::<Result<_>>()?)))
+        Functions::of_units((0..dim).map(own).collect(), unit)
     }
 
-    /// Functions of a target whose rows are not at hand, with these moments; `None` for one that is constant, which is
-    /// refused.
-    pub(crate) fn of_moments(moments: &[Option<Moments>]) -> Result<Functions> {
-        let unit = |(column, moments): (usize, &Option<Moments>)| match moments {
+    /// Functions of a target whose rows are not at hand, with these moments; `None` for one that is constant, with the value
+    /// that it has in `row`.
+    pub(crate) fn of_moments(
+        moments: &[Option<Moments>],
+        row: &[f64],
+        unit: FunctionsUnit,
+    ) -> Result<Functions> {
+        let own = |(moments, &value): (&Option<Moments>, &f64)| match moments {
             // What rounding leaves of a constant is no spread.
-            Some(Moments { mean, sd }) if *sd > 1e-14 * mean.abs() => {
-                Ok(Unit { mean: *mean, half_sd: 0.5 * sd })
-            }
-            _ => Err(Error::ConstantFunction { column }),
+            Some(Moments { mean, sd }) if *sd > 1e-14 * mean.abs() => Unit { mean: *mean, half: 0.5 * sd },
+            Some(Moments { mean, .. }) => Unit { mean: *mean, half: 0.0 },
+            None => Unit { mean: value, half: 0.0 },
         };
-        Ok(Functions(Arc::new(moments.iter().enumerate().map(unit).collect::<Result<_>>()?)))
+        Functions::of_units(moments.iter().zip(row).map(own).collect(), unit)
+    }
+
+    /// Functions by their means and half of their standard deviations, 0 for a constant.
+    fn of_units(mut units: Vec<Unit>, unit: FunctionsUnit) -> Result<Functions> {
+        if unit == FunctionsUnit::Common {
+            let largest = units.iter().map(|unit| unit.half).fold(0.0, f64::max);
+            // By the largest, because the square of a standard deviation may be no number.
+            let squares = units.iter().map(|unit| (unit.half / largest).powi(2)).sum::<f64>();
+            let common = largest * (squares / units.len() as f64).sqrt();
+            if common > 0.0 {
+                units.iter_mut().for_each(|unit| unit.half = common);
+            }
+        }
+        match units.iter().position(|unit| unit.half == 0.0) {
+            Some(column) => Err(Error::ConstantFunction { column }),
+            None => Ok(Functions { own: Arc::new(units), unit }),
+        }
+    }
+
+    /// The unit that they are measured in.
+    pub fn unit(&self) -> FunctionsUnit {
+        self.unit
     }
 
     /// How many functions there are.
     pub fn count(&self) -> usize {
-        self.0.len()
+        self.own.len()
     }
 
-    /// The root mean square over the functions of the error of their means over a subset, in standard deviations. `values`
+    /// The root mean square over the functions of the error of their means over a subset, in their units. `values`
     /// are the functions of its rows; weights of any sign are divided by their sum.
     pub fn error(&self, values: &Points, weights: Option<&[f64]>) -> Result<f64> {
         values.expect_dim("the functions of the subset", "the functions", self.count())?;
@@ -105,7 +181,7 @@ impl Functions {
         let mut errors = vec![0.0; self.count()];
         for (row, values) in values.rows().enumerate() {
             let share = shares.as_ref().map_or(equal, |shares| shares[row]);
-            let standardised = self.0.iter().zip(values).map(|(unit, &value)| unit.standardised(value));
+            let standardised = self.own.iter().zip(values).map(|(unit, &value)| unit.standardised(value));
             errors.iter_mut().zip(standardised).for_each(|(error, value)| *error += share * value);
         }
         Ok((errors.iter().map(|error| error * error).sum::<f64>() / self.count() as f64).sqrt())
@@ -117,7 +193,7 @@ impl Functions {
         values.expect_dim("the functions of the pool", "the functions", self.count())?;
         let root = (self.count() as f64).sqrt();
         let standardised = |row: usize, out: &mut [f64]| {
-            for (out, (unit, &value)) in out.iter_mut().zip(self.0.iter().zip(values.row(row))) {
+            for (out, (unit, &value)) in out.iter_mut().zip(self.own.iter().zip(values.row(row))) {
                 *out = unit.standardised(value) / root;
             }
         };
@@ -161,10 +237,35 @@ mod tests {
         let moments: Vec<_> = (0..2).map(|j| Moments::of(values.as_slice(), 2, j, None)).collect();
         let some = values.select(&[0, 2]).unwrap();
         let of_rows = Functions::new(&values, None).unwrap().error(&some, None).unwrap();
-        let of_moments = Functions::of_moments(&moments).unwrap().error(&some, None).unwrap();
+        let (row, each) = (some.row(0), FunctionsUnit::Each);
+        let of_moments = Functions::of_moments(&moments, row, each).unwrap().error(&some, None).unwrap();
         assert!((of_rows / of_moments - 1.0).abs() < 1e-14);
-        let constant = Functions::of_moments(&[moments[0], None]).unwrap_err();
+        let constant = Functions::of_moments(&[moments[0], None], row, each).unwrap_err();
         assert_eq!(constant, Error::ConstantFunction { column: 1 });
+    }
+
+    #[test]
+    fn a_common_unit_leaves_errors_in_proportion_and_lets_constants_pass() {
+        // Standard deviations 3 and 4 in halves of the rows, and none.
+        let values = Points::from_rows(&[-3.0, 14.0, 7.0, 3.0, 6.0, 7.0], 3).unwrap();
+        let common = FunctionsUnit::Common;
+        let functions = Functions::in_unit(&values, None, common).unwrap();
+        let unit = ((9.0 + 16.0) / 3.0_f64).sqrt();
+        let view = functions.view(&values).unwrap();
+        for (found, expected) in view.row(0).iter().zip([-3.0, 4.0, 0.0]) {
+            assert!((found * 3f64.sqrt() * unit - expected).abs() < 1e-14, "{found}");
+        }
+        let first = values.select(&[0]).unwrap();
+        let error = functions.error(&first, None).unwrap();
+        assert!((error - (25.0 / 3.0_f64).sqrt() / unit).abs() < 1e-14);
+        let moments: Vec<_> = (0..3).map(|j| Moments::of(values.as_slice(), 3, j, None)).collect();
+        assert!(moments[2].is_none());
+        let of_moments = Functions::of_moments(&moments, values.row(1), common).unwrap();
+        assert!((of_moments.error(&first, None).unwrap() / error - 1.0).abs() < 1e-14);
+        let constants = Functions::in_unit(&values.select(&[1, 1]).unwrap(), None, common).unwrap_err();
+        assert_eq!(constants, Error::ConstantFunction { column: 0 });
+        let huge = Points::from_rows(&[1e308, -1e308, 1.0, 2.0], 2).unwrap();
+        assert!(Functions::in_unit(&huge, None, common).unwrap().error(&huge, None).unwrap() < 1e-15);
     }
 
     #[test]

@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use supersample_sum::Shape;
 
-pub use self::functions::Functions;
+pub use self::functions::{Functions, FunctionsUnit};
 pub use self::marginals::Marginals;
 use crate::linalg::dot;
 use crate::points::expect_rows;
@@ -76,7 +76,7 @@ impl Part {
         })
     }
 
-    /// The means of functions of the rows: D² is their mean squared error in standard deviations. `values` has a row for
+    /// The means of functions of the rows: D² is their mean squared error in their units. `values` has a row for
     /// each row of the pool and a column for each function. Where 64 functions or more vary in less than half as many
     /// directions, what is chosen by are these directions, which leave at most 1e-5 of the variance out;
     /// [`Functions::error`] is always that of all functions.

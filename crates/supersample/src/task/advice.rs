@@ -82,6 +82,12 @@ pub enum Advice {
         /// Which, from 0.
         columns: Vec<usize>,
     },
+    /// In these columns scores say next to nothing of where the rows are: the mean of (x − mean)·score, which is −1 over draws of a
+    /// density, is near zero, and not by chance. They may be scores of other columns, or all zero.
+    ScoresUnrelated {
+        /// Which, from 0.
+        columns: Vec<usize>,
+    },
     /// The rows are not draws of the density that the scores are of, as far as the kernel sees: over pairs of different draws its mean is
     /// zero.
     NotDrawsOfDensity {

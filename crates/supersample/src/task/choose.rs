@@ -48,7 +48,7 @@ pub struct Chosen {
     /// The root mean square over the columns of the distance between the distribution functions of what was chosen and of
     /// all rows; about 0.408/√T for T independent draws. `None` in space, and where all columns are constant.
     pub cdf: Option<f64>,
-    /// The root mean square error of the means of the functions of interest, in standard deviations; `None` where there
+    /// The root mean square error of the means of the functions of interest, in their units; `None` where there
     /// are none.
     pub functions: Option<f64>,
     /// How many rows, drawn at random, it was chosen from; `None` where all rows could be chosen.

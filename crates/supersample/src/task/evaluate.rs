@@ -19,7 +19,7 @@ pub struct Evaluation {
     /// The root mean square over the columns of the distance between the distribution functions of the subset and of all
     /// rows; about 0.408/√T for T independent draws. `None` where all columns are constant.
     pub cdf: Option<f64>,
-    /// The root mean square error of the means of the functions of interest, in standard deviations; `None` where there
+    /// The root mean square error of the means of the functions of interest, in their units; `None` where there
     /// are none, or where the functions of the subset are not known.
     pub functions: Option<f64>,
     /// The errors column by column.

@@ -23,7 +23,9 @@ mod compare;
 mod evaluate;
 mod gather;
 mod landmarks;
+mod matched;
 mod memory;
+mod options;
 mod pass;
 mod problem;
 mod row_weights;
@@ -42,9 +44,11 @@ pub use gather::{Gathered, Gatherer};
 pub use landmarks::{
     CONTROL_ROWS, EXACT_UP_TO, EmbeddingChoice, choose_controls, choose_landmarks, default_landmarks,
 };
+pub use matched::{FUNCTIONS, FunctionValues, MARGINALS};
 pub use memory::MemoryEstimate;
+pub use options::{Bandwidth, KernelChoice, ProblemOptions};
 pub use pass::PassSums;
-pub use problem::{Bandwidth, FUNCTIONS, FunctionValues, KernelChoice, MARGINALS, Problem, ProblemOptions};
+pub use problem::Problem;
 pub use row_weights::RowWeights;
 pub use scores::{RowScores, STEIN_SCALE};
 pub use stop::{Ended, ErrorScale, Stop};

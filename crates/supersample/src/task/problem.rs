@@ -4,218 +4,18 @@ use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use super::candidates::Sample;
-use super::gather::GatheredFunctions;
+use super::matched::FunctionsOfRows;
 use super::{
-    Advice, EmbeddingChoice, ErrorScale, Gathered, RowScores, RowWeights, advice, default_landmarks,
+    Advice, EmbeddingChoice, ErrorScale, Gathered, ProblemOptions, RowWeights, advice, default_landmarks,
     landmarks, scores,
 };
 use crate::bandwidth::MedianDistance;
-use crate::points::expect_rows;
 use crate::quality::Reference;
 use crate::scale::{Scale, Scaling};
 use crate::{
     Device, Empirical, Error, Functions, Herder, Kernel, Landmarks, Marginals, MeanEmbedding, Part, Points,
     Pool, Precision, Result, SteinTarget, Watch, unwatched,
 };
-
-/// The weight of the marginals that suits thinning: a part of the attention that leaves nearly all of the joint MMD.
-pub const MARGINALS: f64 = 0.1;
-
-/// The weight of functions of interest, where none is given: as much as the joint distribution.
-pub const FUNCTIONS: f64 = 1.0;
-
-/// Which kernel.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum KernelChoice {
-    /// This one, its bandwidth in the units of the scaled points.
-    Given(Kernel),
-    /// The one of this name ([`Kernel::NAMES`]).
-    Named {
-        /// The name.
-        name: String,
-        /// Its length; without effect on the linear and the energy kernel, which have none.
-        bandwidth: Bandwidth,
-    },
-}
-
-/// How long the bandwidth of a named kernel is.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
-pub enum Bandwidth {
-    /// The median distance between two of the scaled points.
-    #[default]
-    Median,
-    /// These lengths, in the units of the scaled points: one, or several for a sum of Gaussians.
-    Lengths(Vec<f64>),
-}
-
-/// How rows are made ready.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
-pub struct ProblemOptions {
-    /// How columns are brought to a common scale. Default [`Scale::Sd`].
-    pub scale: Scale,
-    /// The kernel. Default: gaussian, the median distance as its bandwidth.
-    pub kernel: KernelChoice,
-    /// The arithmetic of kernel values.
-    pub precision: Precision,
-    /// Whether rows of weight zero may be chosen too. Off by default: a row that stands for nothing would stand for a
-    /// part of the whole.
-    pub pool_without_weight: bool,
-    /// Whether the mean embedding is exact, or projected on landmarks. Default: exact up to 100,000 rows.
-    pub embedding: EmbeddingChoice,
-    /// How many landmarks, which asks for some whatever the number of rows; by default twice the rows that are chosen
-    /// ([`default_landmarks`]).
-    pub landmarks: Option<usize>,
-    /// How many rows, drawn at random, are chosen from where landmarks stand for the mean embedding; by default 200,000, or
-    /// twenty for each that is to be chosen ([`default_pool_rows`](super::default_pool_rows)). Rows with weights, sets with
-    /// constraints and runs without a number are chosen from all rows.
-    pub pool_rows: Option<usize>,
-    /// The seed of the rows that landmarks are chosen from, of the control rows, and of a sample to choose from.
-    pub seed: u64,
-    /// How much the distribution functions of the columns count beside the joint distribution (see [`Part`]); 0, the
-    /// default, for nothing. [`MARGINALS`] suits thinning.
-    pub marginals: f64,
-    /// Functions of the rows whose means are matched too. None by default.
-    pub functions: Option<FunctionValues>,
-    /// The scores of the rows, where a density is to be matched and not the rows themselves. The kernel is then a Stein kernel,
-    /// and [`kernel`](Self::kernel) has no effect.
-    pub scores: Option<RowScores>,
-    /// What long sums run on. Default: the CPU.
-    pub device: Device,
-}
-
-/// Functions of the rows whose means are to be matched, in their own units: predictions, generated quantities, costs.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct FunctionValues {
-    /// All functions of the first row, then all of the second, …
-    pub values: Vec<f64>,
-    /// How many functions there are.
-    pub count: usize,
-    /// How much they count beside the joint distribution, whose weight is 1; positive.
-    pub weight: f64,
-}
-
-impl FunctionValues {
-    /// So many functions of each row, with weight [`FUNCTIONS`].
-    pub fn new(values: Vec<f64>, count: usize) -> FunctionValues {
-        FunctionValues { values, count, weight: FUNCTIONS }
-    }
-
-    /// These functions with this weight.
-    pub fn weight(self, weight: f64) -> FunctionValues {
-        FunctionValues { weight, ..self }
-    }
-}
-
-impl Default for KernelChoice {
-    fn default() -> KernelChoice {
-        KernelChoice::Named { name: "gaussian".to_string(), bandwidth: Bandwidth::Median }
-    }
-}
-
-impl ProblemOptions {
-    /// Columns brought to this scale.
-    pub fn scale(self, scale: Scale) -> ProblemOptions {
-        ProblemOptions { scale, ..self }
-    }
-
-    /// This kernel, its bandwidth in the units of the scaled points.
-    pub fn kernel(self, kernel: Kernel) -> ProblemOptions {
-        ProblemOptions { kernel: KernelChoice::Given(kernel), ..self }
-    }
-
-    /// The kernel of this name with a bandwidth that is given or the median distance.
-    pub fn named_kernel(self, name: &str, bandwidth: Bandwidth) -> ProblemOptions {
-        ProblemOptions { kernel: KernelChoice::Named { name: name.to_string(), bandwidth }, ..self }
-    }
-
-    /// Kernel values in this precision.
-    pub fn precision(self, precision: Precision) -> ProblemOptions {
-        ProblemOptions { precision, ..self }
-    }
-
-    /// The mean embedding exact, or projected on landmarks.
-    pub fn embedding(self, embedding: EmbeddingChoice) -> ProblemOptions {
-        ProblemOptions { embedding, ..self }
-    }
-
-    /// So many landmarks, where the mean embedding is projected on landmarks.
-    pub fn landmarks(self, landmarks: usize) -> ProblemOptions {
-        ProblemOptions { landmarks: Some(landmarks), ..self }
-    }
-
-    /// The seed of the rows that landmarks are chosen from, and of the control rows.
-    pub fn seed(self, seed: u64) -> ProblemOptions {
-        ProblemOptions { seed, ..self }
-    }
-
-    /// So many rows, drawn at random, to choose from, where landmarks stand for the mean embedding.
-    pub fn pool_rows(self, rows: usize) -> ProblemOptions {
-        ProblemOptions { pool_rows: Some(rows), ..self }
-    }
-
-    /// Whether rows of weight zero may be chosen too.
-    pub fn pool_without_weight(self, allowed: bool) -> ProblemOptions {
-        ProblemOptions { pool_without_weight: allowed, ..self }
-    }
-
-    /// The distribution functions of the columns matched too, with this weight; 0 for not at all.
-    pub fn marginals(self, weight: f64) -> ProblemOptions {
-        ProblemOptions { marginals: weight, ..self }
-    }
-
-    /// The density with these scores matched, in place of the rows.
-    pub fn scores(self, scores: RowScores) -> ProblemOptions {
-        ProblemOptions { scores: Some(scores), ..self }
-    }
-
-    /// Long sums on this device.
-    pub fn device(self, device: Device) -> ProblemOptions {
-        ProblemOptions { device, ..self }
-    }
-
-    /// The means of these functions matched too.
-    pub fn functions(self, functions: FunctionValues) -> ProblemOptions {
-        ProblemOptions { functions: Some(functions), ..self }
-    }
-}
-
-impl KernelChoice {
-    /// The kernel for these points, which are scaled already, and the median distance where that was asked for.
-    ///
-    /// ```
-    /// use supersample::Points;
-    /// use supersample::task::KernelChoice;
-    /// let points = Points::from_rows(&[0.0, 1.0, 3.0], 1)?;
-    /// let (kernel, median) = KernelChoice::default().for_points(&points, None)?;
-    /// assert_eq!((kernel.to_string().as_str(), median.unwrap().pairs), ("gaussian(2)", 3));
-    /// # Ok::<(), supersample::Error>(())
-    /// ```
-    pub fn for_points(
-        &self,
-        points: &Points,
-        weights: Option<&[f64]>,
-    ) -> Result<(Kernel, Option<MedianDistance>)> {
-        match self {
-            KernelChoice::Given(kernel) => Ok((kernel.clone(), None)),
-            KernelChoice::Named { name, bandwidth: Bandwidth::Lengths(lengths) } => {
-                Ok((Kernel::named(name, lengths)?, None))
-            }
-            KernelChoice::Named { name, .. } if !Kernel::takes_bandwidth(name) => {
-                Ok((Kernel::named(name, &[])?, None))
-            }
-            KernelChoice::Named { name, bandwidth: Bandwidth::Median } => {
-                // A name that is none is refused before the distances are taken.
-                Kernel::named(name, &[1.0])?;
-                let median = MedianDistance::of(points, weights)?;
-                Ok((Kernel::named(name, &[median.length])?, Some(median)))
-            }
-        }
-    }
-}
 
 /// Rows made ready: the target to be matched, and the pool to choose from.
 ///
@@ -254,41 +54,6 @@ pub struct Problem {
     reference: OnceLock<Reference>,
 }
 
-/// Functions found to be fit to be matched, at every row.
-struct FunctionsOfRows {
-    functions: Functions,
-    values: Points,
-    weight: f64,
-}
-
-impl FunctionsOfRows {
-    fn new(given: FunctionValues, rows: usize, shares: Option<&[f64]>) -> Result<FunctionsOfRows> {
-        let FunctionValues { values, count, weight } = given;
-        let values = Points::from_vec(values, count).map_err(|error| match error {
-            Error::NonFinite { row, column, value } => Error::NonFiniteFunction { row, column, value },
-            error => error,
-        })?;
-        expect_rows("the functions", values.len(), rows)?;
-        let weight = checked_weight(weight)?;
-        Ok(FunctionsOfRows { functions: Functions::new(&values, shares)?, values, weight })
-    }
-
-    /// The functions of rows that are a sample of more, standardised by the moments of all of these.
-    fn of_gathered(gathered: &GatheredFunctions) -> Result<FunctionsOfRows> {
-        let functions = Functions::of_moments(&gathered.moments)?;
-        let weight = checked_weight(gathered.weight)?;
-        Ok(FunctionsOfRows { functions, values: gathered.values.clone(), weight })
-    }
-}
-
-fn checked_weight(weight: f64) -> Result<f64> {
-    if weight > 0.0 && weight.is_finite() {
-        return Ok(weight);
-    }
-    let advice = "a weight is a positive number; leave the functions out where they are to count for nothing";
-    Err(Error::BadOption { option: "the weight of the functions", value: weight, advice })
-}
-
 impl Problem {
     /// Rows of equal weight, in their own units. Refuses what [`Scaling`] and [`Kernel`] refuse.
     pub fn new(rows: Points, options: ProblemOptions) -> Result<Problem> {
@@ -311,38 +76,25 @@ impl Problem {
         gathered: Option<Gathered>,
         options: ProblemOptions,
     ) -> Result<Problem> {
+        options.check()?;
         let ProblemOptions { scale, kernel, precision, pool_without_weight, marginals, functions, .. } =
             options;
-        if options.landmarks == Some(0) {
-            let advice = "ask for at least one";
-            return Err(Error::BadOption { option: "the number of landmarks", value: 0.0, advice });
-        }
-        if let (EmbeddingChoice::Exact, Some(asked)) = (options.embedding, options.landmarks) {
-            let advice = "an exact embedding has none; leave the number out, or ask for landmarks";
-            return Err(Error::BadOption { option: "the number of landmarks", value: asked as f64, advice });
-        }
         let is_projected =
             gathered.is_some() || options.embedding.is_projected(rows.len(), options.landmarks);
-        if !(marginals >= 0.0 && marginals.is_finite()) {
-            let advice = "a weight is a positive number, or 0 to match the joint distribution alone";
-            return Err(Error::BadOption { option: "the weight of the marginals", value: marginals, advice });
-        }
         let marginals = if has_one_row(&rows, shares.as_deref()) { 0.0 } else { marginals };
         let gathered_functions = gathered.as_ref().and_then(|gathered| gathered.functions.as_ref());
         let functions = match (functions, gathered_functions) {
             (None, None) => None,
-            (_, Some(gathered)) => Some(FunctionsOfRows::of_gathered(gathered)?),
-            (Some(given), None) => Some(FunctionsOfRows::new(given, rows.len(), shares.as_deref())?),
+            (_, Some(gathered)) => Some(FunctionsOfRows::of_gathered(gathered, options.functions_unit)?),
+            (Some(given), None) => {
+                Some(FunctionsOfRows::new(given, options.functions_unit, rows.len(), shares.as_deref())?)
+            }
         };
         let without_weight: Vec<usize> = match (&shares, pool_without_weight) {
             (Some(shares), false) => (0..rows.len()).filter(|&row| shares[row] == 0.0).collect(),
             _ => Vec::new(),
         };
         let points = scaled(scale, &scaling, &rows)?;
-        if options.scores.is_some() && options.device.is_gpu() {
-            let reason = "Stein kernels are not computed on a GPU; leave the device at cpu".to_string();
-            return Err(Error::Device { reason });
-        }
         let stein = match options.scores {
             Some(given) => {
                 scores::refuse_with(

@@ -17,6 +17,14 @@ pub const STEIN_SCALE: Scale = Scale::Aad;
 const LOOKED_AT: usize = 400;
 /// Fewer rows say nothing of their scores.
 const FEWEST: usize = 20;
+/// Scores point away where the mean of (x − mean)·score is above this.
+const AWAY: f64 = 0.5;
+/// Rows lie far out where that, taken over all columns, is below this in each of them.
+const FAR: f64 = -1.5;
+/// They have little to do with the rows where it is above this, and by so many standard errors above −1: the draws of a cold sampler,
+/// of a fifth of the temperature, are still below.
+const LITTLE: f64 = -0.2;
+const SURE: f64 = 6.0;
 /// Rows are told of that are not draws of the density by this part of k(x, x). Of 400 draws it is below 0.01.
 const TOLERATED: f64 = 0.05;
 
@@ -75,7 +83,7 @@ impl OfRows {
         let RowScores { values, base, preconditioner, log_density, regularisation, second_derivatives } =
             given;
         let scores = checked(values, rows)?;
-        let away = pointing_away(rows, &scores);
+        let mut advice = advice_on(rows, &scores);
         let scores = Points::from_vec(scaling.apply_to_scores(scores.as_slice()), scaled.dim())
             .map_err(|_| Error::Overflow { value: f64::INFINITY })?;
         let target = SteinTarget::new(scaled, &scores, base, preconditioner)?;
@@ -94,10 +102,19 @@ impl OfRows {
             }
             (None, None) => None,
         };
-        let mut advice: Vec<Advice> =
-            (!away.is_empty()).then_some(Advice::ScoresPointAway { columns: away }).into_iter().collect();
         advice.extend(not_draws(target.kernel(), &points));
         Ok(OfRows { target: Arc::new(target), points, preference, advice })
+    }
+}
+
+impl Advice {
+    /// What there is to say of scores beside the points that they are of: columns in which they point away from the points, and columns
+    /// in which they have nothing to do with them.
+    pub fn on_scores(points: &Points, scores: &Points) -> Vec<Advice> {
+        match scores.len() == points.len() && scores.dim() == points.dim() {
+            true => advice_on(points, scores),
+            false => Vec::new(),
+        }
     }
 }
 
@@ -169,19 +186,43 @@ fn laplacians(values: &[f64], rows: &Points, scaling: &Scaling) -> Result<Vec<f6
     Ok(values.chunks_exact(rows.dim()).map(sum).collect())
 }
 
-/// The columns in which scores point away from the mean of the rows. By parts, E (xⱼ − m)·sⱼ = −1 for any density and any m.
-fn pointing_away(rows: &Points, scores: &Points) -> Vec<usize> {
+/// What scores that go with rows as far as their number says are told of: columns in which they point away from the rows, and
+/// columns in which they have nothing to do with them. By parts, E (xⱼ − m)·sⱼ = −1 for any density and any m.
+fn advice_on(rows: &Points, scores: &Points) -> Vec<Advice> {
     if rows.len() < FEWEST {
         return Vec::new();
     }
-    let (n, dim) = (rows.len() as f64, rows.dim());
-    let column = |points: &'_ Points, j: usize| points.as_slice()[j..].iter().step_by(dim).copied().collect();
-    let is_away = |&j: &usize| {
-        let (x, s): (Vec<f64>, Vec<f64>) = (column(rows, j), column(scores, j));
-        let mean = x.iter().map(|x| x / n).sum::<f64>();
-        x.iter().zip(&s).map(|(x, s)| (x - mean) * s / n).sum::<f64>() > 0.5
-    };
-    (0..dim).filter(is_away).collect()
+    let products: Vec<(f64, f64)> = (0..rows.dim()).map(|j| mean_product(rows, scores, j)).collect();
+    // Over all columns it is −dim for draws, and more negative with rows far out, as in a burn-in; with those a single column has any mean.
+    let total: f64 = products.iter().map(|(mean, _)| mean).sum();
+    let has_far_rows = total < FAR * rows.dim() as f64;
+    let (mut away, mut unrelated) = (Vec::new(), Vec::new());
+    for (j, (mean, error)) in products.into_iter().enumerate() {
+        if mean > AWAY {
+            away.extend((!has_far_rows && mean > 2.0 * error).then_some(j));
+        } else if mean > LITTLE && mean + 1.0 > SURE * error && !is_constant(rows, j) {
+            unrelated.push(j);
+        }
+    }
+    let found = [
+        (!away.is_empty()).then_some(Advice::ScoresPointAway { columns: away }),
+        (!unrelated.is_empty()).then_some(Advice::ScoresUnrelated { columns: unrelated }),
+    ];
+    found.into_iter().flatten().collect()
+}
+
+/// The mean of (x − mean)·score in a column, and its standard error as if the rows were independent.
+fn mean_product(rows: &Points, scores: &Points, column: usize) -> (f64, f64) {
+    let n = rows.len() as f64;
+    let mean_x = rows.rows().map(|x| x[column] / n).sum::<f64>();
+    let products = || rows.rows().zip(scores.rows()).map(|(x, s)| (x[column] - mean_x) * s[column]);
+    let mean = products().map(|product| product / n).sum::<f64>();
+    let variance = products().map(|product| (product - mean) * (product - mean) / n).sum::<f64>();
+    (mean, (variance / n).sqrt())
+}
+
+fn is_constant(rows: &Points, column: usize) -> bool {
+    rows.rows().all(|x| x[column] == rows.row(0)[column])
 }
 
 /// Whether the mean of the kernel over pairs of different rows is far from zero.

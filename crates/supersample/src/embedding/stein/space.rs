@@ -75,6 +75,11 @@ impl SteinTarget {
         self.space.as_ref().is_some_and(|space| space.asked.load(Ordering::Relaxed) >= space.most)
     }
 
+    /// Whether there is an end to that.
+    pub(crate) fn is_capped(&self) -> bool {
+        self.space.as_ref().is_some_and(|space| space.most < u64::MAX)
+    }
+
     /// The row of any point; `None` where it has no score or no density.
     pub(crate) fn row_at(&self, x: &[f64]) -> Option<Vec<f64>> {
         let score = self.space.as_ref()?.score_at(x)?;
@@ -110,11 +115,8 @@ impl SteinTarget {
 
 impl Space {
     fn score_at(&self, x: &[f64]) -> Option<Vec<f64>> {
-        if self
-            .log_density
-            .as_ref()
-            .is_some_and(|log_density| log_density(x).is_nan() || log_density(x) == f64::NEG_INFINITY)
-        {
+        let has_density = |log_density: &LogDensityFunction| log_density(x) > f64::NEG_INFINITY;
+        if !self.log_density.as_ref().is_none_or(has_density) {
             return None;
         }
         let mut score = vec![0.0; x.len()];
