@@ -18,8 +18,10 @@ use crate::scores::{Part, Summed, upload_padded};
 /// The bit of a point that may never be chosen, beside how often it is.
 const CLOSED: u32 = 1 << 31;
 
-/// Steps that are made at once.
+/// Steps that are made at once, and numbers that are passed over: a tenth of a second, so that nobody waits long for an end, nor
+/// the driver of a screen.
 const AT_ONCE: usize = 4096;
+const PASSED_AT_ONCE: usize = 1 << 36;
 
 /// Bytes of shared memory that every kernel may have without asking.
 const SHARED: usize = 40 << 10;
@@ -45,6 +47,8 @@ pub struct Set {
     /// The rows of all positions one after the other or, where these do not fit, of the one that was last visited.
     rows: Rows,
     keeps_all: bool,
+    /// How many steps are made at once.
+    at_once: usize,
     /// What blocks bring to their meetings, and the fits of points that are visited.
     seats: CudaSlice<u64>,
     fits: CudaSlice<f64>,
@@ -173,6 +177,8 @@ impl Set {
         };
         let (blocks, _) = device.together_for(points.len()).blocks;
         let summed = Summed::new(points, parts);
+        let numbers: usize = summed.all().map(|(points, _)| points.len() * (points.dim() + 8)).sum();
+        let at_once = (PASSED_AT_ONCE / numbers.max(1)).clamp(1, AT_ONCE);
         let mut set = Set {
             parts: device.upload(&numbers_of_parts(&summed)?)?,
             sums,
@@ -182,14 +188,15 @@ impl Set {
             known: chosen.to_vec(),
             rows,
             keeps_all,
+            at_once,
             seats: device.zeros(2 * SEAT * blocks as usize)?,
             fits: device.zeros(2)?,
-            steps: device.zeros(STEP * AT_ONCE)?,
-            told: device.zeros(OUTCOME * AT_ONCE)?,
+            steps: device.zeros(STEP * at_once)?,
+            told: device.zeros(OUTCOME * at_once)?,
             summed,
         };
         let begins: Vec<Step> = (0..chosen.len()).map(Step::Begin).collect();
-        for steps in begins.chunks(AT_ONCE) {
+        for steps in begins.chunks(at_once) {
             set.make(steps, None)?;
         }
         Ok(set)
@@ -212,7 +219,7 @@ impl Set {
     pub fn visit(&mut self, visits: &[Visit], noise: Option<&Noise>) -> Result<Vec<Option<Outcome>>> {
         let len = self.summed.points.len();
         let mut outcomes = Vec::with_capacity(visits.len());
-        for visits in visits.chunks(AT_ONCE) {
+        for visits in visits.chunks(self.at_once) {
             for &Visit { noise: begins, .. } in visits {
                 let is_there = |first: usize| noise.is_some_and(|noise| first + len <= noise.0.len());
                 assert!(begins.is_none_or(|(first, _)| is_there(first)), "less noise than points");
@@ -235,7 +242,7 @@ impl Set {
     /// # Panics
     /// Where a position or a point is out of range.
     pub fn put(&mut self, places: &[(usize, usize)]) -> Result<()> {
-        for places in places.chunks(AT_ONCE) {
+        for places in places.chunks(self.at_once) {
             let steps: Vec<Step> =
                 places.iter().map(|&(position, point)| Step::Put(position, point)).collect();
             self.make(&steps, None)?;
@@ -245,7 +252,7 @@ impl Set {
         self.device().synchronize()
     }
 
-    /// Begins steps, at most [`AT_ONCE`]; what comes of them will be in `told`.
+    /// Begins steps, at most as many as are made at once; what comes of them will be in `told`.
     fn make(&mut self, steps: &[Step], noise: Option<&Noise>) -> Result<()> {
         let (device, points) = (self.device().clone(), self.summed.points.clone());
         let (positions, len) = (self.known.len(), points.len());
