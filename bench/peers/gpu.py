@@ -1,12 +1,12 @@
-"""The mean embedding of all pairs on one GPU: us, PyTorch, JAX and KeOps on the same input; and our whole command.
+"""The mean embedding of all pairs on one GPU: us, PyTorch, JAX, coreax and KeOps on the same input; and our whole command.
 
-    python bench/peers/gpu.py [--rows 1000000] [--dims 2 5 57] [--timings PATH] [--command PATH] [--only means|others|commands]
+    python bench/peers/gpu.py [--rows 1000000] [--dims 2 5 57] [--timings PATH] [--command PATH] [--only means|others|coreax|commands]
 
 Every program gets the same normal draws and the same Gaussian kernel, and is timed on the device from points that are there to
 means that are there, after one run that compiles: the best of several. The error is the worst of the mean at 20 rows against
 the plain sum in double precision. `--timings` is our program, built by
 `cargo build --release -p supersample-gpu --example timings`; by default it is looked for where cargo puts it.
-What is not installed is named and left out. `--command` is the command, from `cargo build --release -p supersample-cli`: it is timed
+What is not installed, or does not build on this machine, is named and left out. `--command` is the command, from `cargo build --release -p supersample-cli`: it is timed
 from its start to its end, from .npy files of the same draws in the cache of the system, the best of two; the first run of a kernel on a machine
 also compiles it, which the driver remembers.
 """
@@ -123,6 +123,25 @@ def in_jax(x: np.ndarray, length: float, runs: int, chunk: int = 4000) -> list[t
     return [("JAX, jitted map over blocks", seconds, worst_error(x, length, rows))]
 
 
+def in_coreax(
+    x: np.ndarray, length: float, runs: int, blocks: tuple[int, ...] = (2000, 10_000)
+) -> list[tuple[str, float, float]]:
+    """Coreax itself: the row means of its Gramian, in blocks of the best of these sizes."""
+    import equinox
+    import jax.numpy as jnp
+    from coreax.kernels import SquaredExponentialKernel
+
+    points = jnp.asarray(x - x.mean(0), dtype=jnp.float32)
+    kernel = SquaredExponentialKernel(length_scale=length)
+    best, mean = float("inf"), np.zeros(len(x))
+    for block in blocks:
+        means = equinox.filter_jit(lambda points, block=block: kernel.gramian_row_mean(points, block_size=block))
+        seconds = best_of(runs, lambda means=means: means(points).block_until_ready())
+        if seconds < best:
+            best, mean = seconds, np.asarray(means(points))
+    return [("coreax", best, worst_error(x, length, mean))]
+
+
 def in_keops(x: np.ndarray, length: float, runs: int) -> list[tuple[str, float, float]]:
     """KeOps through its PyTorch interface."""
     import torch
@@ -180,7 +199,11 @@ def main() -> None:
     default = ROOT / "target" / "release" / "examples" / "timings"
     command = ROOT / "target" / "release" / "supersample"
     parser.add_argument("--command", type=pathlib.Path, default=command, help="our command")
-    parser.add_argument("--only", choices=["means", "others", "commands"], help="ours, the others, or whole commands alone")
+    parser.add_argument(
+        "--only",
+        choices=["means", "others", "coreax", "commands"],
+        help="ours, the others but for coreax, coreax (many minutes for a million rows), or whole commands alone",
+    )
     parser.add_argument("--timings", type=pathlib.Path, default=default, help="our program")
     options = parser.parse_args()
     if options.only == "commands":
@@ -190,17 +213,18 @@ def main() -> None:
         length = LENGTHS.get(dim, (2.0 * dim) ** 0.5)
         x = np.random.default_rng(dim).standard_normal((options.rows, dim))
         programs: list[Callable[[], list[tuple[str, float, float]]]] = [
-            lambda x=x, length=length: ours(x, length, options.timings),
+            lambda x=x, length=length: ours(x, length, options.timings.resolve()),
             lambda x=x, length=length: in_torch(x, length, options.runs),
             lambda x=x, length=length: in_jax(x, length, options.runs),
             lambda x=x, length=length: in_keops(x, length, options.runs),
+            lambda x=x, length=length: in_coreax(x, length, options.runs),
         ]
-        chosen = {"means": programs[:1], "others": programs[1:]}.get(options.only, programs)
+        chosen = {"means": programs[:1], "others": programs[1:4], "coreax": programs[4:]}.get(options.only, programs)
         for program in chosen:
             try:
                 rows = program()
-            except ImportError as error:
-                print(f"left out: {error}", flush=True)
+            except (ImportError, OSError, RuntimeError, ValueError) as error:
+                print(f"left out: {type(error).__name__}: {error}", flush=True)
                 continue
             for name, seconds, error in rows:
                 print(f"{name:<32}{len(x):>10}{dim:>5}{seconds:>11.4f}{error:>14.1e}", flush=True)

@@ -295,6 +295,7 @@ def pool_samples(
         seed=seed,
         functions=functions,
         functions_weight=matched.functions_weight,
+        functions_unit=matched.functions_unit,
         device=distances.device,
     )
 

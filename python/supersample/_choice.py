@@ -40,6 +40,7 @@ class Beside(NamedTuple):
     marginals: float
     functions: Any
     functions_weight: float | None
+    functions_unit: str
 
 
 class Groups(NamedTuple):

@@ -11,7 +11,7 @@ from ._functions import Matched, matching
 from ._inputs import Table, as_device, as_size, as_table, explained, prepared, weighted
 from ._progress import reporting
 from ._result import PoolResult, background, result_of
-from ._types import Bandwidth, Device, Embedding, Listener, Precision, Scale, Weights
+from ._types import Bandwidth, Device, Embedding, FunctionsUnit, Listener, Precision, Scale, Weights
 from .kernels import Kernel
 
 
@@ -28,6 +28,7 @@ def herd(
     marginals: float = 0.0,
     functions: Any = None,
     functions_weight: float | None = None,
+    functions_unit: FunctionsUnit = "each",
     unique: bool = False,
     tol: float | None = None,
     worth: float | None = None,
@@ -74,10 +75,12 @@ def herd(
     marginals
         How much each column's own distribution counts beside the joint one, so that intervals are matched too. None at
         all by default, as in the paper; `thin` matches them.
-    functions, functions_weight
+    functions, functions_weight, functions_unit
         Functions of the rows whose means matter: predictions, generated quantities, costs. Numbers, one row for each
         row of `x`, or names of columns of `x`, which distances then do not use. And how much they count, by default as
         much as the joint distribution. What is not named is not matched: predictions at other inputs gain nothing.
+        Errors of their means count in the standard deviations of each; `"common"` measures all in one unit, for
+        functions of one kind, whose errors are compared as they are.
     unique
         Choose no row twice. By default rows may repeat, as in the paper.
     tol, worth
@@ -115,7 +118,7 @@ def herd(
         herding(as_size(n, num_samples), tol, worth, weights, unique, threads),
         Given(x, sample_weight, log_weight),
         Distances(kernel, bandwidth, scale, precision, device),
-        Beside(marginals, functions, functions_weight),
+        Beside(marginals, functions, functions_weight, functions_unit),
         (embedding, landmarks),
         (pool_rows, max_memory),
         progress,
@@ -135,6 +138,7 @@ def thin(
     marginals: float | None = None,
     functions: Any = None,
     functions_weight: float | None = None,
+    functions_unit: FunctionsUnit = "each",
     repeats: bool = False,
     tol: float | None = None,
     worth: float | None = None,
@@ -198,7 +202,7 @@ def thin(
         thinning(*goals, repeats, threads, search, seed, include, exclude, groups, quotas),
         Given(x, sample_weight, log_weight),
         Distances(kernel, bandwidth, scale, precision, device),
-        Beside(_native.MARGINALS if marginals is None else marginals, functions, functions_weight),
+        Beside(_native.MARGINALS if marginals is None else marginals, functions, functions_weight, functions_unit),
         (embedding, landmarks),
         (pool_rows, max_memory),
         progress,
@@ -229,7 +233,7 @@ def _chosen(
         batches = _batches.as_batches(*given)
         return _batches.choose(batches, choice, distances, beside.marginals, landmarks, drawn, progress)
     table = weighted(as_table(given.x), given.sample_weight, given.log_weight)
-    table, matched = matching(table, *beside)
+    table, matched = matching(table, beside)
     rows, columns = table.values.shape
     samples = prepared(
         table,

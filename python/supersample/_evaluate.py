@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _native
-from ._functions import Matched, named, split
+from ._choice import Beside
+from ._functions import Matched, matching, named, split
 from ._inputs import Table, as_device, as_table, as_threads, as_vector, explained, matched, prepared, weighted
 from ._mixture import GaussianMixture, as_mixture, gaussian_lengths
 from ._numbers import aligned, counted, is_all, ordinal, significant, with_error, with_spread
 from ._progress import reporting
 from ._result import Result
-from ._types import Bandwidth, Device, Embedding, Listener, Precision, Scale
+from ._types import Bandwidth, Device, Embedding, FunctionsUnit, Listener, Precision, Scale
 from ._warnings import warn
 from .kernels import Kernel, known_kernel
 
@@ -160,7 +161,7 @@ class TypicalErrors:
     correlation: float | None
     """Of the correlations, over the pairs of columns."""
     functions: float | None
-    """Of the means of the functions that were given, in their own sds."""
+    """Of the means of the functions that were given, in the sds of each, or in a common unit."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -208,7 +209,7 @@ class Evaluation:
     """The distance of the columns' distribution functions from those of all rows, root mean square; independent draws
     have 0.408/√T. None where every column is constant."""
     functions: float | None
-    """The error of the means of the functions that were given, root mean square, in their sds; None without any."""
+    """The error of the means of the functions that were given, root mean square, in their units; None without any."""
     typical: TypicalErrors
     """The errors of the subset over all columns."""
     random_typical: TypicalErrors | None
@@ -284,6 +285,7 @@ def evaluate(
     log_weight: Any = None,
     weights: Any = None,
     functions: Any = None,
+    functions_unit: FunctionsUnit = "each",
     threads: int | None = None,
     precision: Precision = "mixed",
     embedding: Embedding = "auto",
@@ -297,7 +299,7 @@ def evaluate(
     they are; columns are matched and kernel, bandwidth, scale, precision and weights of rows are found as in `mmd`, and
     `embedding`, `landmarks` and `device` are those of `herd`.
     `functions` are numbers, one row for each row of `x`, where `y` is a `Result`, or names of columns that both have;
-    distances do not use them.
+    distances do not use them. Errors of their means are in the sds of each, or all in one unit (`functions_unit`).
 
     >>> import numpy as np, supersample as ss
     >>> x = np.random.default_rng(0).normal(size=(1000, 2))
@@ -307,7 +309,7 @@ def evaluate(
     """
     as_device(device)
     table = _target(x, y, sample_weight, log_weight)
-    table, what, of_subset = _with_functions(table, y, functions)
+    table, what, of_subset = _with_functions(table, y, Beside(0.0, functions, None, functions_unit))
     points, shares = subset_of(y, weights, table.names, table.values.shape[1])
     kernel, bandwidth, scale = geometry_of(y, kernel, bandwidth, scale)
     samples = prepared(
@@ -356,18 +358,19 @@ def as_evaluation(
     )
 
 
-def _with_functions(table: Table, y: Any, functions: Any) -> tuple[Table, Matched, NDArray[np.float64] | None]:
+def _with_functions(table: Table, y: Any, beside: Beside) -> tuple[Table, Matched, NDArray[np.float64] | None]:
     """The rows without the columns that are functions, the functions, and those of the rows of `y`."""
-    if functions is None:
-        return table, Matched(), None
-    names = named(functions)
-    table, own = split(table, functions)
+    names = named(beside.functions)
+    table, what = matching(table, beside)
+    own = what.functions
+    if own is None:
+        return table, what, None
     if isinstance(y, Result) and y.indices is not None and y.rows == len(table.values):
-        return table, Matched(functions=own), np.ascontiguousarray(own.values[y.indices])
+        return table, what, np.ascontiguousarray(own.values[y.indices])
     if names is None or isinstance(y, Result):
         raise ValueError(
             "the functions of y are not known; give y as a Result of these rows, or name columns that x and y both have"
         )
     _, of_subset = split(as_table(y, "y"), names, "y")
     # In the order of those of all rows.
-    return table, Matched(functions=own), matched(of_subset, own.names, "y").values
+    return table, what, matched(of_subset, own.names, "y").values

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._choice import Beside
 from ._inputs import Table, as_table
 from ._numbers import counted
 
@@ -22,27 +23,38 @@ class Matched:
     marginals: float = 0.0
     functions: Table | None = None
     functions_weight: float = 1.0
+    functions_unit: str = "each"
 
-    def lowered(self) -> str:
-        """Joint + 0.1 × marginals: what choosing lowers."""
+    def lowered(self, has_functions: bool = False) -> str:
+        """Joint + 0.1 × marginals: what choosing lowers; with functions where they are kept elsewhere."""
         parts = ["joint"]
         if self.marginals:
             parts.append(f"{self.marginals:g} × marginals")
-        if self.functions is not None:
-            parts.append(f"{self.functions_weight:g} × functions")
+        if has_functions or self.functions is not None:
+            unit = " in a common unit" if self.functions_unit == "common" else ""
+            parts.append(f"{self.functions_weight:g} × functions{unit}")
         return " + ".join(parts)
 
 
-def matching(table: Table, marginals: float, functions: Any, functions_weight: float | None) -> tuple[Table, Matched]:
+def matching(table: Table, beside: Beside) -> tuple[Table, Matched]:
     """The rows without the columns that are named as functions, and what is matched beside their joint distribution."""
-    marginals = as_weight(marginals, "marginals")
-    if functions is None:
-        if functions_weight is not None:
-            raise ValueError("functions_weight has no effect without functions; leave it out, or give functions")
-        return table, Matched(marginals)
-    weight = 1.0 if functions_weight is None else as_weight(functions_weight, "functions_weight")
-    table, own = split(table, functions)
-    return table, Matched(marginals, own, weight)
+    matched = counting(beside)
+    if beside.functions is None:
+        return table, matched
+    table, own = split(table, beside.functions)
+    return table, replace(matched, functions=own)
+
+
+def counting(beside: Beside) -> Matched:
+    """How much each part counts, and in which unit; the functions are still to be had."""
+    marginals, weight, unit = as_weight(beside.marginals, "marginals"), beside.functions_weight, beside.functions_unit
+    if unit not in ("each", "common"):
+        raise ValueError(f"functions_unit is {unit!r}; choose each or common")
+    if beside.functions is None:
+        for what, is_given in (("functions_weight", weight is not None), ("functions_unit", unit != "each")):
+            if is_given:
+                raise ValueError(f"{what} has no effect without functions; leave it out, or give functions")
+    return Matched(marginals, None, 1.0 if weight is None else as_weight(weight, "functions_weight"), unit)
 
 
 def split(table: Table, functions: Any, what: str = "x") -> tuple[Table, Table]:

@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from . import _native
 from ._advice import tell
+from ._choice import Beside
 from ._choose import as_result
 from ._functions import Matched, matching
-from ._inputs import Table, as_count, as_rows, as_rule, as_table, as_threads, prepared, weighted
+from ._inputs import Table, as_count, as_device, as_rows, as_rule, as_table, as_threads, prepared, weighted
 from ._progress import reporting
 from ._result import PoolResult
-from ._types import Bandwidth, Embedding, Listener, Precision, Scale, Weights
+from ._types import Bandwidth, Device, Embedding, FunctionsUnit, Listener, Precision, Scale, Weights
 from .kernels import Kernel, known_kernel
 
 
@@ -59,7 +60,7 @@ class Herder:
     It keeps a copy of the rows, unless they are an array that cannot be written to.
     It ends only where `unique` has exhausted the rows. The first k of T picks are the picks of a run of k, so it can be
     stopped and continued. Ctrl-C leaves it with the picks made so far, ready to go on. A pickle keeps the rows, the
-    picks and the mean embedding, which took the time.
+    picks and the mean embedding, which took the time; that of a herder on a GPU is opened where there is one.
 
     >>> import itertools, numpy as np, supersample as ss
     >>> draws = np.random.default_rng(0).normal(size=(1000, 2))
@@ -85,14 +86,18 @@ class Herder:
         marginals: float = 0.0,
         functions: Any = None,
         functions_weight: float | None = None,
+        functions_unit: FunctionsUnit = "each",
         unique: bool = False,
         threads: int | None = None,
         precision: Precision = "mixed",
         embedding: Embedding = "auto",
         landmarks: int | None = None,
+        device: Device = "cpu",
     ) -> None:
+        self._device = as_device(device)
         table, matched = matching(
-            weighted(as_table(x), sample_weight, log_weight), marginals, functions, functions_weight
+            weighted(as_table(x), sample_weight, log_weight),
+            Beside(marginals, functions, functions_weight, functions_unit),
         )
         self._table = _owned(table)
         own = None if matched.functions is None else _owned(matched.functions)
@@ -113,6 +118,7 @@ class Herder:
             matched=self._matched,
             embedding=embedding,
             landmarks=landmarks,
+            device=self._device,
         )
         self._native = _native.Herder(self._samples, self._unique)
 
@@ -241,6 +247,7 @@ class Herder:
             "looked": self._looked,
             "embedding": self._samples.known(),
             "landmarks": (self._embedding, self._landmarks),
+            "device": self._device,
             "matched": self._matched,
             "indices": self.indices,
         }
@@ -252,6 +259,7 @@ class Herder:
         self._threads, self._looked = state["threads"], state["looked"]
         self._matched = state.get("matched", Matched())
         self._embedding, self._landmarks = state.get("landmarks", ("auto", None))
+        self._device = state.get("device", "cpu")
         self._samples = prepared(
             self._table,
             known_kernel(*state["kernel"]),
@@ -262,6 +270,7 @@ class Herder:
             self._matched,
             self._embedding,
             self._landmarks,
+            device=self._device,
         )
         self._native = _native.Herder(self._samples, self._unique)
         if len(state["indices"]):

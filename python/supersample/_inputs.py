@@ -319,6 +319,7 @@ def prepared(
             marginals=0.0 if matched is None else matched.marginals,
             functions=None if functions is None else functions.values,
             functions_weight=1.0 if matched is None else matched.functions_weight,
+            functions_unit="each" if matched is None else matched.functions_unit,
             embedding=embedding,
             landmarks=None if landmarks is None else as_count(landmarks, "landmarks", 1),
             seed=seed,

@@ -68,6 +68,7 @@ class Samples:
         marginals: float,
         functions: NDArray[np.float64] | None,
         functions_weight: float,
+        functions_unit: str,
         embedding: str,
         landmarks: int | None,
         seed: int = 0,
@@ -169,6 +170,7 @@ class Gatherer:
         seed: int,
         functions: int = 0,
         functions_weight: float = 1.0,
+        functions_unit: str = "each",
         device: str = "cpu",
     ) -> Samples: ...
 

@@ -11,6 +11,7 @@ Bandwidth = float | Sequence[float] | NDArray[Any] | Literal["median"]
 Embedding = Literal["auto", "exact", "landmarks"]
 Precision = Literal["mixed", "double"]
 Device = Literal["cpu", "gpu"]
+FunctionsUnit = Literal["each", "common"]
 Scale = Literal["none", "sd", "mad", "aad", "pca"]
 Weights = Literal["equal", "simplex", "free"]
 #: A function of (phase, done, total).

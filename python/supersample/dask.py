@@ -27,14 +27,14 @@ from . import _native
 from ._batches import pool_result, pool_samples, refuse
 from ._choice import Beside, Choice, Distances, Given, herding, thinning
 from ._evaluate import Evaluation, as_evaluation, geometry_of, subset_of
-from ._functions import Matched, as_weight
+from ._functions import Matched, counting
 from ._inputs import as_count, as_size, as_threads, explained
 from ._numbers import counted
 from ._partitions import Partitions, as_partitions, pieces_of
 from ._passes import Cancelled, Draw, Gathered, Pass, Run, Work, current_client
 from ._progress import reporting
 from ._result import PoolResult
-from ._types import Bandwidth, Listener, Precision, Scale, Weights
+from ._types import Bandwidth, FunctionsUnit, Listener, Precision, Scale, Weights
 from .kernels import Kernel, native_kernel
 
 __all__ = ["Cancelled", "PartitionedResult", "Pass", "Work", "evaluate", "herd", "thin"]
@@ -121,6 +121,7 @@ def herd(
     marginals: float = 0.0,
     functions: Any = None,
     functions_weight: float | None = None,
+    functions_unit: FunctionsUnit = "each",
     unique: bool = False,
     tol: float | None = None,
     worth: float | None = None,
@@ -151,7 +152,7 @@ def herd(
     sample_weight, log_weight
         Weights of the rows, or their logarithms: a Dask array or series with the partitions of `data`, or a list of
         Delayed vectors.
-    functions, functions_weight
+    functions, functions_weight, functions_unit
         Names of columns of `data`, or a collection with the partitions of `data`.
     seed
         Of the rows that are drawn to choose from, of landmarks and of control rows.
@@ -176,7 +177,7 @@ def herd(
         herding(as_size(n, num_samples), tol, worth, weights, unique, threads, seed),
         Given(data, sample_weight, log_weight),
         Distances(kernel, bandwidth, scale, precision),
-        Beside(marginals, functions, functions_weight),
+        Beside(marginals, functions, functions_weight, functions_unit),
         landmarks,
         pool_rows,
         progress,
@@ -196,6 +197,7 @@ def thin(
     marginals: float | None = None,
     functions: Any = None,
     functions_weight: float | None = None,
+    functions_unit: FunctionsUnit = "each",
     repeats: bool = False,
     tol: float | None = None,
     worth: float | None = None,
@@ -228,7 +230,7 @@ def thin(
         thinning(as_size(n, num_samples), tol, worth, weights, repeats, threads, search, seed),
         Given(data, sample_weight, log_weight),
         Distances(kernel, bandwidth, scale, precision),
-        Beside(_native.MARGINALS if marginals is None else marginals, functions, functions_weight),
+        Beside(_native.MARGINALS if marginals is None else marginals, functions, functions_weight, functions_unit),
         landmarks,
         pool_rows,
         progress,
@@ -299,13 +301,9 @@ def _chosen(
     progress: bool | Listener | None,
 ) -> PartitionedResult:
     refuse(weights=None if choice.weights == "equal" else choice.weights)
-    marginals, functions, weight = beside
-    if functions is None and weight is not None:
-        raise ValueError("functions_weight has no effect without functions; leave it out, or give functions")
-    weight = 1.0 if weight is None else as_weight(weight, "functions_weight")
-    matched = Matched(as_weight(marginals, "marginals"), None, weight)
+    matched = counting(beside)
     native_kernel(distances.kernel, distances.bandwidth)
-    partitions = as_partitions(*given, functions)
+    partitions = as_partitions(*given, beside.functions)
     draw = Draw(None if pool_rows is None else as_count(pool_rows, "pool_rows"), choice.n, choice.seed)
     with _running(partitions, progress, "3 (at most 4)", choice.n, landmarks) as run:
         gathered = run.gather(draw)
@@ -314,7 +312,7 @@ def _chosen(
             samples = _samples(gathered, distances, matched, landmarks, choice.seed)
             chosen = _measured(run, gathered, samples, choice)
     choice.tell(chosen, columns.names)
-    lowered = matched.lowered() + (f" + {weight:g} × functions" if columns.functions else "")
+    lowered = matched.lowered(bool(columns.functions))
     sizes = np.array([rows for rows, _ in gathered.marks])
     starts = np.concatenate([[0], np.cumsum(sizes)])
     drawn = _native.gathered(samples)

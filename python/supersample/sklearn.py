@@ -21,7 +21,7 @@ from ._choose import herd, thin
 from ._evaluate import mmd
 from ._inputs import as_count
 from ._result import PoolResult
-from ._types import Bandwidth, Device, Precision, Scale, Weights
+from ._types import Bandwidth, Device, FunctionsUnit, Precision, Scale, Weights
 from .kernels import Kernel
 
 __all__ = ["SuperSampler"]
@@ -50,9 +50,9 @@ class SuperSampler(BaseEstimator):  # type: ignore[misc]
         Of the search that `thin` ends with. The default seed is 0, so that results can be repeated; None draws one.
     kernel, bandwidth, scale, weights, precision, device
         As in `supersample.herd`.
-    marginals, functions_weight
+    marginals, functions_weight, functions_unit
         How much each column's own distribution counts beside the joint one (None: 0.1 for `"thin"`, 0 for `"herd"`),
-        and how much the means of the functions that `fit` is given.
+        how much the means of the functions that `fit` is given, and in which unit.
     n_jobs
         How many threads; -1 for all cores, -2 for all but one, None as in `supersample.herd`. The result does not
         depend on it.
@@ -99,6 +99,7 @@ class SuperSampler(BaseEstimator):  # type: ignore[misc]
         weights: Weights = "equal",
         marginals: float | None = None,
         functions_weight: float | None = None,
+        functions_unit: FunctionsUnit = "each",
         search: int | None = None,
         random_state: Any = 0,
         n_jobs: int | None = None,
@@ -116,6 +117,7 @@ class SuperSampler(BaseEstimator):  # type: ignore[misc]
         self.weights = weights
         self.marginals = marginals
         self.functions_weight = functions_weight
+        self.functions_unit = functions_unit
         self.search = search
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -153,8 +155,10 @@ class SuperSampler(BaseEstimator):  # type: ignore[misc]
             name: getattr(self, name) for name in ("kernel", "bandwidth", "scale", "weights", "precision", "device")
         }
         options |= {"sample_weight": sample_weight, "log_weight": log_weight}
-        # A weight that has no functions is that of an estimator which is given some elsewhere.
-        options |= {"functions": functions, "functions_weight": None if functions is None else self.functions_weight}
+        # A weight or a unit that has no functions is that of an estimator which is given some elsewhere.
+        if functions is not None:
+            options |= {"functions": functions, "functions_weight": self.functions_weight}
+            options["functions_unit"] = self.functions_unit
         if self.marginals is not None:
             options["marginals"] = self.marginals
         options |= {"threads": _threads(self.n_jobs), "progress": bool(self.verbose)}

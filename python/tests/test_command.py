@@ -64,6 +64,11 @@ WAYS = {
         ["-n", 40, "--functions", "z", "--functions-weight", 2],
         {"n": 40, "functions": ["z"], "functions_weight": 2},
     ),
+    "herd, with functions in a common unit": (
+        "herd",
+        ["-n", 40, "--functions", "y,z", "--functions-unit", "common"],
+        {"n": 40, "functions": ["y", "z"], "functions_unit": "common"},
+    ),
     "simplex, with functions": (
         "thin",
         ["-n", 25, "--weights", "simplex", "--functions", "y"],

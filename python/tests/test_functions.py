@@ -77,6 +77,26 @@ def test_more_weight_is_less_error():
     assert heavy.functions < light.functions and heavy.lowered.endswith("50 × functions")
 
 
+def test_in_a_common_unit_errors_are_compared_as_they_are():
+    result = ss.thin(X, 20, functions=F, functions_unit="common")
+    assert result.lowered.endswith("1 × functions in a common unit")
+    off = F[result.indices].mean(axis=0) - F.mean(axis=0)
+    expected = np.sqrt(np.mean(off**2) / np.mean(F.var(axis=0)))
+    assert result.functions == pytest.approx(expected, rel=1e-9)
+    assert ss.evaluate(X, result, functions=F, functions_unit="common").functions == pytest.approx(expected, rel=1e-9)
+    # A constant is as good as anything there; alone it is refused.
+    with_constant = ss.thin(X, 20, functions=np.column_stack([F, np.ones(400)]), functions_unit="common")
+    assert with_constant.functions < 0.1
+    with pytest.raises(ValueError, match="function 0 is constant"):
+        ss.thin(X, 20, functions=np.ones(400), functions_unit="common")
+    herder = ss.Herder(X, functions=F, functions_unit="common")
+    herder.run(20)
+    assert herder.indices.tolist() == ss.herd(X, 20, functions=F, functions_unit="common").indices.tolist()
+    assert herder.indices.tolist() != ss.herd(X, 20, functions=F).indices.tolist()
+    sampler = ss.SuperSampler(n_samples=20, functions_unit="common").fit(X, functions=F)
+    assert sampler.sample_indices_.tolist() == result.indices.tolist()
+
+
 def test_evaluate_shows_cdf_and_functions():
     result = ss.thin(X, 20, functions=F)
     found = ss.evaluate(X, result, functions=F)
@@ -152,6 +172,10 @@ def test_names_and_weights_that_cannot_be_are_refused():
             ss.herd(X, 5, marginals=value)
     with pytest.raises(ValueError, match="functions_weight has no effect without functions"):
         ss.thin(X, 5, functions_weight=2)
+    with pytest.raises(ValueError, match="functions_unit has no effect without functions"):
+        ss.thin(X, 5, functions_unit="common")
+    with pytest.raises(ValueError, match="functions_unit is 'sd'; choose each or common"):
+        ss.thin(X, 5, functions=F, functions_unit="sd")
 
 
 def posterior():

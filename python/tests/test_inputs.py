@@ -1,5 +1,7 @@
 """Everything users hand over: what works gives the same rows, what does not is refused in so many words."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -244,12 +246,36 @@ def test_a_gpu_that_is_not_there_is_an_error_of_one_sentence_before_any_work():
         lambda: ss.thin(untouched, 5, device="gpu"),
         lambda: ss.mmd(X, X[:5], device="gpu"),
         lambda: ss.evaluate(X, X[:5], device="gpu"),
+        lambda: ss.Herder(X, device="gpu"),
     ):
         with pytest.raises(RuntimeError, match="no GPU: ") as refusal:
             call()
         assert str(refusal.value) == words
     assert next(untouched) is X
     assert ss.herd(X, 5, device="cpu").indices.tolist() == ss.herd(X, 5).indices.tolist()
+    herder = ss.Herder(X, device="cpu")
+    herder.run(3)
+    state = herder.__getstate__()
+    assert state["device"] == "cpu"
+    with pytest.raises(RuntimeError, match="no GPU: "):
+        ss.Herder.__new__(ss.Herder).__setstate__({**state, "device": "gpu"})
+    with pytest.raises(TypeError, match="device is 0; choose cpu or gpu"):
+        ss.Herder(X, device=0)
+
+
+def test_a_herder_on_a_gpu_picks_as_herd_does_and_goes_on_from_a_pickle():
+    try:
+        ss._native.device_name("gpu")
+    except RuntimeError as refusal:
+        pytest.skip(str(refusal))
+    x = np.random.default_rng(3).normal(size=(20_000, 4))
+    herder = ss.Herder(x, unique=True, device="gpu")
+    first = herder.run(20)
+    other = pickle.loads(pickle.dumps(herder))
+    assert [pick.index for pick in other.run(10)] == [pick.index for pick in herder.run(10)]
+    whole = ss.herd(x, 30, unique=True, device="gpu")
+    assert herder.indices.tolist() == whole.indices.tolist()
+    assert first[-1].error == pytest.approx(whole.error[19], rel=1e-3)
 
 
 def test_refusals_name_columns_and_groups_where_they_have_names():

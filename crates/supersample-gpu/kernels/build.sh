@@ -4,7 +4,7 @@
 set -eu
 cd "$(dirname "$0")"
 nvcc=${NVCC:-nvcc}
-hash=$(cat common.cu sums.cu differences.cuh fixed.cuh profiles.cuh rows.cuh tensor.cuh build.sh | sha256sum | cut -c1-64)
+hash=$(cat common.cu sums.cu differences.cuh fixed.cuh profiles.cuh rows.cuh tensor.cuh visits.cuh build.sh | sha256sum | cut -c1-64)
 
 # PTX of this version is understood by every driver from CUDA 12.0 on; newer compilers write a newer number there although
 # nothing in these files needs it, which the assembler confirms.

@@ -1,4 +1,4 @@
-// Everything that does not depend on the kernel: packing, totals, and what is looked up in kept rows.
+// Everything that does not depend on the kernel: packing, totals, and the best of what was found.
 #include <cuda_fp16.h>
 #include "fixed.cuh"
 #include "rows.cuh"
@@ -66,46 +66,3 @@ extern "C" __global__ __launch_bounds__(256) void best_candidate(const Candidate
   const Candidate best = best_of_many(found, many);
   if (threadIdx.x == 0) *pick = best;
 }
-
-// sums += weight * row
-template <class T> __device__ __forceinline__ void add_row(const T *row, long long n, double weight, double *sums) {
-  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (long long)gridDim.x * blockDim.x)
-    sums[i] = __dadd_rn(sums[i], __dmul_rn(weight, (double)row[i]));
-}
-// A look at a position for the point that fits best there: the largest of sums + row, or of sums + row + scale * noise, over the
-// points besides *here that are open, one candidate a block with its fit; and the fit of *here. Closed are points with the
-// highest bit of `times` and, unless they may repeat, those that are chosen.
-template <class T>
-__device__ __forceinline__ void look(const T *row, long long n, const double *sums, const unsigned *times, int repeats,
-                                     const long long *here, const float *noise, double scale, Candidate *found, double *fit_here) {
-  const long long at = *here;
-  Candidate best = no_candidate();
-  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (long long)gridDim.x * blockDim.x) {
-    const unsigned t = times[i];
-    if (i == at || (repeats ? t >> 31 : t)) continue;
-    const double fit = __dadd_rn(sums[i], (double)row[i]);
-    const double score = noise ? __dadd_rn(fit, __dmul_rn(scale, (double)noise[i])) : fit;
-    if (score > best.score) best = Candidate{score, fit, i};
-  }
-  best = best_of_block(best);
-  if (threadIdx.x == 0) found[blockIdx.x] = best;
-  if (blockIdx.x == 0 && threadIdx.x == 0) *fit_here = __dadd_rn(sums[at], (double)row[at]);
-}
-
-// Some of the sums.
-extern "C" __global__ void gather(const double *sums, const long long *index, long long many, double *out) {
-  const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < many) out[i] = sums[index[i]];
-}
-
-#define KEPT_ROWS(T, NAME)                                                                                                   \
-  extern "C" __global__ void add_row_##NAME(const T *row, long long n, double weight, double *sums) {                        \
-    add_row<T>(row, n, weight, sums);                                                                                        \
-  }                                                                                                                          \
-  extern "C" __global__ __launch_bounds__(256) void look_##NAME(                                                             \
-      const T *row, long long n, const double *sums, const unsigned *times, int repeats, const long long *here,              \
-      const float *noise, double scale, Candidate *found, double *fit_here) {                                                \
-    look<T>(row, n, sums, times, repeats, here, noise, scale, found, fit_here);                                              \
-  }
-KEPT_ROWS(float, f32)
-KEPT_ROWS(double, f64)

@@ -15,9 +15,8 @@ __device__ __forceinline__ Candidate better(Candidate a, Candidate b) {
 }
 __device__ __forceinline__ Candidate no_candidate() { return Candidate{-INFINITY, 0.0, -1}; }
 
-// The best of a block of at most 1024 threads, known to all of them.
-__device__ __forceinline__ Candidate best_of_block(Candidate best) {
-  __shared__ Candidate warps[32], result;
+// The best of a warp, known to all of it.
+__device__ __forceinline__ Candidate best_of_warp(Candidate best) {
   for (int bit = 16; bit; bit /= 2) {
     Candidate other;
     other.score = __shfl_xor_sync(~0u, best.score, bit);
@@ -25,12 +24,19 @@ __device__ __forceinline__ Candidate best_of_block(Candidate best) {
     other.index = __shfl_xor_sync(~0u, best.index, bit);
     best = better(best, other);
   }
+  return best;
+}
+
+// The best of a block of at most 1024 threads, known to all of them.
+__device__ __forceinline__ Candidate best_of_block(Candidate best) {
+  __shared__ Candidate warps[32], result;
+  best = best_of_warp(best);
   __syncthreads();
   if ((threadIdx.x & 31) == 0) warps[threadIdx.x >> 5] = best;
   __syncthreads();
-  if (threadIdx.x == 0) {
-    for (int i = 1; i < (int)(blockDim.x >> 5); i++) best = better(best, warps[i]);
-    result = best;
+  if (threadIdx.x < 32) {
+    best = best_of_warp(threadIdx.x < blockDim.x >> 5 ? warps[threadIdx.x] : no_candidate());
+    if (threadIdx.x == 0) result = best;
   }
   __syncthreads();
   return result;
@@ -124,78 +130,5 @@ __device__ __forceinline__ void choose_step(const T *x, long long stride, int di
   if (found) {
     best = best_of_block(best);
     if (threadIdx.x == 0) found[blockIdx.x] = best;
-  }
-}
-
-// The kernel row of the point `of` by itself or, where `adds`, times `factor` added to what is there.
-template <class Profile, class T>
-__device__ __forceinline__ void fill_row(const T *x, long long stride, int dim, long long n, long long of, int adds, double factor,
-                                         T *row, Factors<T> factors) {
-  constexpr int V = 16 / sizeof(T);
-  const T *y = x + of;
-  for (long long i = ((long long)blockIdx.x * blockDim.x + threadIdx.x) * V; i < n; i += (long long)gridDim.x * blockDim.x * V) {
-    T value[V];
-    row_values<Profile, T, V>(value, x, stride, dim, i, y, stride, factors);
-    if (adds) {
-      T before[V];
-      load_16_bytes(before, row + i);
-#pragma unroll
-      for (int q = 0; q < V; q++) value[q] = fma((T)factor, value[q], before[q]);
-    }
-    store_16_bytes(row + i, value);
-  }
-}
-
-// What came of a visit to a position: the best candidate, the fit of the point that was there, and whether the candidate took
-// its place.
-struct Outcome {
-  double score, fit, fit_here;
-  long long index, taken;
-};
-
-// Puts the best of what `look` has found in the place of the point *here, if its score is more than `threshold` above the fit
-// of that one: the kept row of the position becomes that of the new point, and the sums lose the one and gain the other. For
-// a part (`adds`) factor times its row is added to the row, which the joint kernel has begun, and taken from the sums.
-template <class Profile, class T>
-__device__ __forceinline__ void swap_step(const T *x, long long stride, int dim, long long n, const Candidate *found, int many,
-                                          const double *fit_here, double threshold, int adds, double factor, T *row, double *sums,
-                                          unsigned *times, long long *here, Outcome *outcome, Factors<T> factors) {
-  constexpr int V = 16 / sizeof(T), STAGED = 512;
-  __shared__ T staged[STAGED];
-  const Candidate best = best_of_many(found, many);
-  const bool taken = best.index >= 0 && best.score > __dadd_rn(*fit_here, threshold);
-  if (outcome && blockIdx.x == 0 && threadIdx.x == 0) {
-    *outcome = Outcome{best.score, best.sum, *fit_here, best.index, taken};
-    if (taken) {
-      times[*here] -= 1;
-      times[best.index] += 1;
-      *here = best.index;
-    }
-  }
-  if (!taken) return;
-  const T *y = x + best.index;
-  long long y_stride = stride;
-  if (dim <= STAGED) {
-    for (int c = threadIdx.x; c < dim; c += blockDim.x) staged[c] = y[c * y_stride];
-    __syncthreads();
-    y = staged;
-    y_stride = 1;
-  }
-  for (long long i = ((long long)blockIdx.x * blockDim.x + threadIdx.x) * V; i < n; i += (long long)gridDim.x * blockDim.x * V) {
-    T value[V], before[V];
-    double sum[V];
-    row_values<Profile, T, V>(value, x, stride, dim, i, y, y_stride, factors);
-    load_16_bytes(before, row + i);
-#pragma unroll
-    for (int q = 0; q < V; q += 2) load_16_bytes(&sum[q], sums + i + q);
-#pragma unroll
-    for (int q = 0; q < V; q++) {
-      if (adds) value[q] = fma((T)factor, value[q], before[q]);
-      const double change = __dsub_rn((double)before[q], (double)value[q]);
-      sum[q] = __dadd_rn(sum[q], change);
-    }
-#pragma unroll
-    for (int q = 0; q < V; q += 2) store_16_bytes(sums + i + q, &sum[q]);
-    store_16_bytes(row + i, value);
   }
 }

@@ -2,6 +2,7 @@
 // asked for; SMOOTH: products may.
 #include "rows.cuh"
 #include "tensor.cuh"
+#include "visits.cuh"
 
 #define PAIR_SUMS(T, NAME, BLOCKS)                                                                                           \
   extern "C" __global__ __launch_bounds__(256, BLOCKS) void pair_sums_##NAME(                                                \
@@ -57,17 +58,14 @@ PRODUCT_SUMS(any, 4, false, 1)
     choose_step<SHAPE, T>(x, stride, dim, n, weight, sums, mu, offsets, factor, pending, many, pick, unique, found,          \
                           Factors<T>{factors, factor_count});                                                                \
   }                                                                                                                          \
-  extern "C" __global__ __launch_bounds__(256) void fill_row_##NAME(const T *x, long long stride, int dim, long long n,      \
-                                                                    long long of, int adds, double factor, T *row,           \
-                                                                    const T *factors, int factor_count) {                    \
-    fill_row<SHAPE, T>(x, stride, dim, n, of, adds, factor, row, Factors<T>{factors, factor_count});                         \
-  }                                                                                                                          \
-  extern "C" __global__ __launch_bounds__(256) void swap_step_##NAME(                                                        \
-      const T *x, long long stride, int dim, long long n, const Candidate *found, int many, const double *fit_here,          \
-      double threshold, int adds, double factor, T *row, double *sums, unsigned *times, long long *here, Outcome *outcome,   \
-      const T *factors, int factor_count) {                                                                                  \
-    swap_step<SHAPE, T>(x, stride, dim, n, found, many, fit_here, threshold, adds, factor, row, sums, times, here, outcome,  \
-                        Factors<T>{factors, factor_count});                                                                  \
+  extern "C" __global__ __launch_bounds__(1024) void visits_##NAME(                                                          \
+      const T *x, long long stride, int dim, long long n, const T *factors, int factor_count, const PartView *parts,         \
+      int part_count, int stages, const Step *steps, int many, T *rows, long long row_stride, double *sums, unsigned *times, \
+      int repeats, long long *chosen, const float *noise, Seat *seats, double *fits, Outcome *outcomes) {                    \
+    extern __shared__ double staged[];                                                                                       \
+    const Factors<T> all{factors, factor_count};                                                                             \
+    visits(Summed<SHAPE, T>{x, stride, dim, all, parts, part_count, stages ? (T *)staged : nullptr}, n, steps, many, rows,   \
+           row_stride, sums, times, repeats, chosen, noise, seats, fits, outcomes);                                          \
   }
 ROWS(double, f64)
 #if MIXED

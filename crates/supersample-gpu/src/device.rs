@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::sys::{self, CUdevice_attribute, CUfunction_attribute};
 use cudarc::driver::{
-    CudaContext, CudaFunction, CudaModule, CudaSlice, CudaStream, DeviceRepr, ValidAsZeroBits,
+    CudaContext, CudaFunction, CudaModule, CudaSlice, CudaStream, DeviceRepr, PinnedHostSlice,
+    ValidAsZeroBits,
 };
 use cudarc::nvrtc::Ptx;
 use flate2::read::GzDecoder;
@@ -113,6 +114,14 @@ impl Device {
     /// A copy on the device.
     pub(crate) fn upload<T: DeviceRepr>(&self, values: &[T]) -> Result<CudaSlice<T>> {
         self.0.stream.clone_htod(values).map_err(|error| self.explained(error, size_of_val(values)))
+    }
+
+    /// Memory of the host from which numbers go to the device several times as fast as from any other, and while others are
+    /// made ready.
+    #[expect(unsafe_code, reason = "the memory holds any numbers at first")]
+    pub(crate) fn outbox(&self, len: usize) -> Result<PinnedHostSlice<f32>> {
+        // SAFETY: whatever bits there are, they are floats.
+        Ok(unsafe { self.0.stream.context().alloc_pinned(len) }?)
     }
 
     fn explained(&self, error: cudarc::driver::DriverError, wanted: usize) -> Error {

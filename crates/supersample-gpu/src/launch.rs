@@ -5,8 +5,16 @@ use cudarc::driver::{CudaFunction, CudaSlice, DevicePtr, LaunchConfig, PushKerne
 use crate::device::Device;
 use crate::error::Result;
 
-/// Threads of a block, for every kernel.
+/// Threads of a block, for every kernel whose blocks do not wait for each other.
 pub(crate) const THREADS: u32 = 256;
+
+/// How many blocks of how many threads, and whether all must be on the device at once because they wait for each other.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Grid {
+    pub(crate) blocks: (u32, u32),
+    pub(crate) threads: u32,
+    pub(crate) together: bool,
+}
 
 /// One argument of a kernel.
 #[derive(Clone, Copy, Debug)]
@@ -53,12 +61,30 @@ impl Device {
         (most.min(self.multiprocessors() * 4), 1)
     }
 
+    /// Blocks and threads that are all on the device at once, with as few points each as that allows.
+    pub(crate) fn together_for(&self, len: usize) -> Grid {
+        let threads = len.div_ceil(self.multiprocessors() as usize).next_multiple_of(32).clamp(128, 1024);
+        let blocks = len.div_ceil(threads).clamp(1, self.multiprocessors() as usize);
+        Grid { blocks: (blocks as u32, 1), threads: threads as u32, together: true }
+    }
+
     /// Calls a kernel with arguments that must be those of its source, in number, type and what they point to.
-    #[expect(unsafe_code, reason = "the device cannot check what it is given")]
     pub(crate) fn launch(
         &self,
         function: &CudaFunction,
-        (x, y): (u32, u32),
+        blocks: (u32, u32),
+        shared: u32,
+        args: &[Arg],
+    ) -> Result<()> {
+        self.launch_grid(function, Grid { blocks, threads: THREADS, together: false }, shared, args)
+    }
+
+    /// What [`launch`](Self::launch) does, with this many threads a block.
+    #[expect(unsafe_code, reason = "the device cannot check what it is given")]
+    pub(crate) fn launch_grid(
+        &self,
+        function: &CudaFunction,
+        Grid { blocks: (x, y), threads, together }: Grid,
         shared: u32,
         args: &[Arg],
     ) -> Result<()> {
@@ -72,10 +98,10 @@ impl Device {
             };
         }
         let config =
-            LaunchConfig { grid_dim: (x, y, 1), block_dim: (THREADS, 1, 1), shared_mem_bytes: shared };
+            LaunchConfig { grid_dim: (x, y, 1), block_dim: (threads, 1, 1), shared_mem_bytes: shared };
         // SAFETY: every caller stands beside the kernel's signature in this crate and is held against it by
-        // tests/device.rs under compute-sanitizer; memory is freed on the stream of the launch, so after it.
-        unsafe { builder.launch(config) }?;
+        // tests/device under compute-sanitizer; memory is freed on the stream of the launch, so after it.
+        unsafe { if together { builder.launch_cooperative(config) } else { builder.launch(config) } }?;
         Ok(())
     }
 }

@@ -20,8 +20,9 @@ pub(crate) const TILE: usize = 128;
 const FAR_MIXED: f64 = 1e15;
 const FAR_DOUBLE: f64 = 1e150;
 
-/// Numbers that go to the device at once.
+/// Numbers that go to the device at once, and those that go while others are made ready.
 const UPLOAD: usize = 1 << 24;
+const SENT: usize = 1 << 22;
 
 /// Points on the device, packed for sums under one kernel. Clones share the packing.
 #[derive(Clone)]
@@ -299,9 +300,12 @@ fn pack_mixed(device: &Device, coordinates: &Coordinates, points: Rows<'_>, x: A
     let (dim, padded) = (points.dim(), points.len().next_multiple_of(TILE));
     let (centre, unit) = (coordinates.centre(), coordinates.unit());
     let function = device.common("transpose_rows")?;
-    let at_once = (UPLOAD / dim).max(1) * dim;
-    let coordinates_of = |rows: &[f64], out: &mut Vec<f32>| {
-        out.resize(rows.len(), 0.0);
+    let at_once = (SENT / dim).clamp(1, points.len().max(1)) * dim;
+    let (mut ready, mut next) = (device.outbox(at_once)?, device.outbox(at_once)?);
+    let mut arrived = device.zeros::<f32>(at_once)?;
+    for (part, rows) in points.as_slice().chunks(at_once).enumerate() {
+        // Waits until what was in it has gone.
+        let out = &mut ready.as_mut_slice()?[..rows.len()];
         let threads = 256 * dim;
         out.par_chunks_mut(threads).zip(rows.par_chunks(threads)).for_each(|(out, rows)| {
             for (out, row) in out.chunks_exact_mut(dim).zip(rows.chunks_exact(dim)) {
@@ -310,24 +314,11 @@ fn pack_mixed(device: &Device, coordinates: &Coordinates, points: Rows<'_>, x: A
                 }
             }
         });
-    };
-    let mut parts = points.as_slice().chunks(at_once);
-    let (mut ready, mut next) = (Vec::new(), Vec::new());
-    parts.next().into_iter().for_each(|rows| coordinates_of(rows, &mut ready));
-    let mut first = 0;
-    while !ready.is_empty() {
-        let many = ready.len() / dim;
-        let send = || -> Result<()> {
-            let rows = device.upload(&ready)?;
-            let (from, to) = (device.at(&rows, 0), [x, Arg::long(padded), Arg::long(first)]);
-            let args = [&[from, Arg::long(many), Arg::int(dim)][..], &to].concat();
-            device.launch(&function, Device::blocks_for(many), 0, &args)
-        };
-        next.clear();
-        let following = parts.next();
-        let make = || following.into_iter().for_each(|rows| coordinates_of(rows, &mut next));
-        rayon::join(send, make).0?;
-        first += many;
+        device.stream().memcpy_htod(&ready, &mut arrived)?;
+        let (first, many) = (part * (at_once / dim), rows.len() / dim);
+        let (from, to) = (device.at(&arrived, 0), [x, Arg::long(padded), Arg::long(first)]);
+        let args = [&[from, Arg::long(many), Arg::int(dim)][..], &to].concat();
+        device.launch(&function, Device::blocks_for(many), 0, &args)?;
         std::mem::swap(&mut ready, &mut next);
     }
     Ok(())

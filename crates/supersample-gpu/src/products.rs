@@ -13,7 +13,7 @@ use supersample_sum::{Coordinates, Rows, Shape};
 const FROM_DIM: usize = 4;
 
 /// The largest product of |x|, the root mean square of |y|, both in the unit of the kernel, and the number of steps. Two clusters are
-/// the worst case, and μ was off by at most 2.4e-8 of this product there (tests/device.rs), so that 1e-6 is kept.
+/// the worst case, and μ was off by at most 2.4e-8 of this product there (tests/device/means.rs), so that 1e-6 is kept.
 const WIDEST: f64 = 30.0;
 
 /// Halves that a point takes, as the kernels want them: zeros behind its coordinates.

@@ -1,32 +1,40 @@
 //! A set of chosen points on the device, whose places are given to others by visits.
 //!
 //! The *fit* of a point at a position is its sum, Tμ − Σₜ k(·, xₜ) and what else the host has put in, plus the kernel row of the point
-//! that is there. A visit is two launches, one that looks for the best fit and one that decides, gives up the place, and brings
-//! sums and row up to date, with one more for each part. The host is not asked in between, so that thousands of visits are
-//! begun one after the other and their outcomes come back together.
+//! that is there. A visit looks for the best fit, decides, gives up the place, and brings sums and row up to date. One launch makes
+//! thousands of them one after the other (`kernels/visits.cuh`), and their outcomes come back together.
 
 use std::fmt;
 
 use cudarc::driver::CudaSlice;
+use supersample_sum::Shape;
 
 use crate::device::Device;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::launch::Arg;
 use crate::points::Points;
-use crate::scores::{Candidates, Part, Summed, upload_padded};
+use crate::scores::{Part, Summed, upload_padded};
 
 /// The bit of a point that may never be chosen, beside how often it is.
 const CLOSED: u32 = 1 << 31;
 
-/// Numbers of an [`Outcome`].
-const OUTCOME: usize = 5;
-
-/// Outcomes, and looked up sums, that come back at once.
+/// Steps that are made at once.
 const AT_ONCE: usize = 4096;
+
+/// Bytes of shared memory that every kernel may have without asking.
+const SHARED: usize = 40 << 10;
+
+/// Numbers of a [`Step`], of what came of it, of a part and of what a block has found, as `visits.cuh` has them.
+const STEP: usize = 6;
+const OUTCOME: usize = 4;
+const PART: usize = 4;
+const SEAT: usize = 4;
 
 /// Points chosen by position, with the kernel row of each and the sums of all points.
 pub struct Set {
     summed: Summed,
+    /// The parts as the kernel wants them.
+    parts: CudaSlice<u64>,
     sums: CudaSlice<f64>,
     /// How often each point is chosen, or [`CLOSED`].
     times: CudaSlice<u32>,
@@ -37,12 +45,12 @@ pub struct Set {
     /// The rows of all positions one after the other or, where these do not fit, of the one that was last visited.
     rows: Rows,
     keeps_all: bool,
-    found: Candidates,
-    fit_here: CudaSlice<f64>,
-    /// Room for outcomes, and for sums that are looked up with the points they are of.
+    /// What blocks bring to their meetings, and the fits of points that are visited.
+    seats: CudaSlice<u64>,
+    fits: CudaSlice<f64>,
+    /// Room for steps and for what comes of them.
+    steps: CudaSlice<u64>,
     told: CudaSlice<u64>,
-    asked: CudaSlice<i64>,
-    answered: CudaSlice<f64>,
 }
 
 enum Rows {
@@ -65,9 +73,12 @@ pub struct Visit {
     pub noise: Option<(usize, f64)>,
     /// How much better it must be.
     pub threshold: f64,
+    /// A point by which is known whether the visit is worth it: it is made only if this one may be put there and fits better by
+    /// more than the threshold.
+    pub rival: Option<usize>,
 }
 
-/// What came of a visit.
+/// What came of a visit that was made.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outcome {
     /// The best point besides the one that was there; `None` where no other is open.
@@ -78,6 +89,46 @@ pub struct Outcome {
     pub fit_here: f64,
     /// Whether it took the place.
     pub taken: bool,
+}
+
+/// What the kernel does at a position.
+#[derive(Clone, Copy)]
+enum Step {
+    /// Makes the row of the point there and takes it from the sums.
+    Begin(usize),
+    /// Puts a point there.
+    Put(usize, usize),
+    Visit(Visit),
+}
+
+impl Step {
+    fn position(self) -> usize {
+        match self {
+            Step::Begin(position) | Step::Put(position, _) | Step::Visit(Visit { position, .. }) => position,
+        }
+    }
+
+    fn point(self) -> Option<usize> {
+        match self {
+            Step::Begin(_) => None,
+            Step::Put(_, point) => Some(point),
+            Step::Visit(visit) => visit.rival,
+        }
+    }
+
+    /// As `visits.cuh` reads it.
+    fn numbers(self) -> [u64; STEP] {
+        let (kind, noise, threshold) = match self {
+            Step::Begin(_) => (0, None, 0.0),
+            Step::Put(..) => (1, None, f64::MIN),
+            Step::Visit(Visit { noise, threshold, .. }) => (2, noise, threshold),
+        };
+        let or_none = |index: Option<usize>| index.map_or(u64::MAX, |index| index as u64);
+        let scale = noise.map_or(0.0, |(_, scale)| scale);
+        let noise = or_none(noise.map(|(first, _)| first));
+        let point = or_none(self.point());
+        [kind, self.position() as u64, point, noise, scale.to_bits(), threshold.to_bits()]
+    }
 }
 
 /// Random numbers on the device.
@@ -92,7 +143,8 @@ impl Noise {
 
 impl Set {
     /// These points chosen, others closed. `start` is what the sums of all points are before any kernel row is taken from them.
-    /// Where `repeats` a point may be chosen more than once.
+    /// Where `repeats` a point may be chosen more than once. Parts have the kernels that are matched beside others, Manhattan and
+    /// linear.
     ///
     /// # Panics
     /// Where an index is out of range, there is not one number for each point, or a part is not of these points in their precision.
@@ -119,7 +171,10 @@ impl Set {
         } else {
             Rows::Double(device.zeros(many)?)
         };
-        let set = Set {
+        let (blocks, _) = device.together_for(points.len()).blocks;
+        let summed = Summed::new(points, parts);
+        let mut set = Set {
+            parts: device.upload(&numbers_of_parts(&summed)?)?,
             sums,
             times,
             repeats,
@@ -127,16 +182,15 @@ impl Set {
             known: chosen.to_vec(),
             rows,
             keeps_all,
-            found: Candidates::new(&device, device.blocks_for_pass(points.len()).0 as usize)?,
-            fit_here: device.zeros(1)?,
+            seats: device.zeros(2 * SEAT * blocks as usize)?,
+            fits: device.zeros(2)?,
+            steps: device.zeros(STEP * AT_ONCE)?,
             told: device.zeros(OUTCOME * AT_ONCE)?,
-            asked: device.zeros(AT_ONCE)?,
-            answered: device.zeros(AT_ONCE)?,
-            summed: Summed::new(points, parts),
+            summed,
         };
-        for position in 0..chosen.len() {
-            set.fill_row(position)?;
-            set.add_row(position, -1.0)?;
+        let begins: Vec<Step> = (0..chosen.len()).map(Step::Begin).collect();
+        for steps in begins.chunks(AT_ONCE) {
+            set.make(steps, None)?;
         }
         Ok(set)
     }
@@ -146,74 +200,31 @@ impl Set {
         &self.known
     }
 
-    /// The sums of some points.
-    pub fn sums_of(&mut self, points: &[usize]) -> Result<Vec<f64>> {
-        assert!(points.iter().all(|&i| i < self.summed.points.len()), "a point that is none");
-        let device = self.device().clone();
-        let gather = device.common("gather")?;
-        let mut sums = Vec::with_capacity(points.len());
-        for points in points.chunks(AT_ONCE) {
-            let index: Vec<i64> = points.iter().map(|&i| i as i64).collect();
-            device.stream().memcpy_htod(&index, &mut self.asked.slice_mut(..index.len()))?;
-            let (from, to) = (device.at(&self.sums, 0), device.at(&self.answered, 0));
-            let args = [from, device.at(&self.asked, 0), Arg::long(points.len()), to];
-            device.launch(&gather, Device::blocks_for(points.len()), 0, &args)?;
-            sums.extend(device.stream().clone_dtoh(&self.answered.slice(..points.len()))?);
-        }
-        Ok(sums)
+    /// The sums of all points.
+    pub fn sums(&self) -> Result<Vec<f64>> {
+        Ok(self.device().stream().clone_dtoh(&self.sums.slice(..self.summed.points.len()))?)
     }
 
-    /// Makes these visits one after the other.
+    /// Makes these visits one after the other; `None` for those that were not worth it.
     ///
     /// # Panics
-    /// Where a position is out of range, or noise is asked for that is not there.
-    pub fn visit(&mut self, visits: &[Visit], noise: Option<&Noise>) -> Result<Vec<Outcome>> {
-        // A row that is not kept is made for the point that is there, which only the outcomes tell.
-        let at_once = if self.keeps_all { AT_ONCE } else { 1 };
+    /// Where a position or a rival is out of range, or noise is asked for that is not there.
+    pub fn visit(&mut self, visits: &[Visit], noise: Option<&Noise>) -> Result<Vec<Option<Outcome>>> {
+        let len = self.summed.points.len();
         let mut outcomes = Vec::with_capacity(visits.len());
-        for visits in visits.chunks(at_once) {
-            outcomes.extend(self.visit_unasked(visits, noise)?);
-        }
-        Ok(outcomes)
-    }
-
-    fn visit_unasked(&mut self, visits: &[Visit], noise: Option<&Noise>) -> Result<Vec<Outcome>> {
-        let device = self.device().clone();
-        let (points, len) = (self.summed.points.clone(), self.summed.points.len());
-        let look = device.common(points.kernel("look_f32", "look_f64"))?;
-        for (i, &Visit { position, noise: begins, threshold }) in visits.iter().enumerate() {
-            assert!(position < self.known.len(), "position {position} of {}", self.known.len());
-            if !self.keeps_all {
-                self.fill_row(position)?;
+        for visits in visits.chunks(AT_ONCE) {
+            for &Visit { noise: begins, .. } in visits {
+                let is_there = |first: usize| noise.is_some_and(|noise| first + len <= noise.0.len());
+                assert!(begins.is_none_or(|(first, _)| is_there(first)), "less noise than points");
             }
-            let (numbers, scale) = match begins {
-                None => (Arg::NULL, 0.0),
-                Some((first, scale)) => {
-                    let noise = noise.expect("noise");
-                    assert!(noise.0.len() - first >= len, "less noise than points");
-                    (device.at(&noise.0, first), scale)
+            let steps: Vec<Step> = visits.iter().copied().map(Step::Visit).collect();
+            self.make(&steps, noise)?;
+            let told = self.device().stream().clone_dtoh(&self.told.slice(..OUTCOME * visits.len()))?;
+            for (visit, outcome) in visits.iter().zip(told.chunks_exact(OUTCOME).map(outcome)) {
+                if let Some(Outcome { best: Some(best), taken: true, .. }) = outcome {
+                    self.known[visit.position] = best;
                 }
-            };
-            let args = [
-                self.row(position),
-                Arg::long(len),
-                device.at(&self.sums, 0),
-                device.at(&self.times, 0),
-                Arg::Int(self.repeats.into()),
-                device.at(&self.chosen, position),
-                numbers,
-                Arg::Double(scale),
-                self.found.pointer(&device),
-                device.at(&self.fit_here, 0),
-            ];
-            device.launch(&look, device.blocks_for_pass(len), 0, &args)?;
-            self.swap(position, self.found.many(), threshold, device.at(&self.told, OUTCOME * i))?;
-        }
-        let told = device.stream().clone_dtoh(&self.told.slice(..OUTCOME * visits.len()))?;
-        let outcomes: Vec<Outcome> = told.chunks_exact(OUTCOME).map(outcome).collect();
-        for (visit, outcome) in visits.iter().zip(&outcomes) {
-            if let (Some(best), true) = (outcome.best, outcome.taken) {
-                self.known[visit.position] = best;
+                outcomes.push(outcome);
             }
         }
         Ok(outcomes)
@@ -224,87 +235,62 @@ impl Set {
     /// # Panics
     /// Where a position or a point is out of range.
     pub fn put(&mut self, places: &[(usize, usize)]) -> Result<()> {
-        let device = self.device().clone();
-        for &(position, index) in places {
-            assert!(index < self.summed.points.len(), "a point that is none");
-            if !self.keeps_all {
-                self.fill_row(position)?;
-            }
-            self.found.put(&device, index)?;
-            self.swap(position, 1, f64::MIN, device.at(&self.told, 0))?;
-            self.known[position] = index;
+        for places in places.chunks(AT_ONCE) {
+            let steps: Vec<Step> =
+                places.iter().map(|&(position, point)| Step::Put(position, point)).collect();
+            self.make(&steps, None)?;
+            places.iter().for_each(|&(position, point)| self.known[position] = point);
         }
         // The driver tells of what went wrong when it is asked.
-        device.synchronize()
+        self.device().synchronize()
     }
 
-    /// The launches that decide between the first candidates and the one that is there.
-    fn swap(&self, position: usize, candidates: usize, threshold: f64, told: Arg) -> Result<()> {
-        let device = self.device();
-        for (at, (points, factor)) in self.summed.all().enumerate() {
-            let function =
-                device.for_shape(points.shape(), points.kernel("swap_step_f32", "swap_step_f64"))?;
-            let [factors, factor_count] = points.factors();
-            let args = [
-                points.pointer(0),
-                Arg::long(points.padded()),
-                Arg::int(points.dim()),
-                Arg::long(points.len()),
-                self.found.pointer(device),
-                Arg::int(candidates),
-                device.at(&self.fit_here, 0),
-                Arg::Double(threshold),
-                Arg::Int((at > 0).into()),
-                Arg::Double(factor),
-                self.row(position),
-                device.at(&self.sums, 0),
-                device.at(&self.times, 0),
-                device.at(&self.chosen, position),
-                if at == 0 { told } else { Arg::NULL },
-                factors,
-                factor_count,
-            ];
-            device.launch(&function, (points.blocks(), 1), 0, &args)?;
+    /// Begins steps, at most [`AT_ONCE`]; what comes of them will be in `told`.
+    fn make(&mut self, steps: &[Step], noise: Option<&Noise>) -> Result<()> {
+        let (device, points) = (self.device().clone(), self.summed.points.clone());
+        let (positions, len) = (self.known.len(), points.len());
+        let mut numbers = Vec::with_capacity(STEP * steps.len());
+        for step in steps {
+            assert!(step.position() < positions, "position {} of {positions}", step.position());
+            assert!(step.point().is_none_or(|point| point < len), "a point that is none");
+            numbers.extend(step.numbers());
         }
-        Ok(())
-    }
-
-    /// Writes the kernel row of the point at a position.
-    fn fill_row(&self, position: usize) -> Result<()> {
-        let device = self.device();
-        for (at, (points, factor)) in self.summed.all().enumerate() {
-            let function = device.for_shape(points.shape(), points.kernel("fill_row_f32", "fill_row_f64"))?;
-            let [factors, factor_count] = points.factors();
-            let args = [
-                points.pointer(0),
-                Arg::long(points.padded()),
-                Arg::int(points.dim()),
-                Arg::long(points.len()),
-                Arg::long(self.known[position]),
-                Arg::Int((at > 0).into()),
-                Arg::Double(factor),
-                self.row(position),
-                factors,
-                factor_count,
-            ];
-            device.launch(&function, (points.blocks(), 1), 0, &args)?;
-        }
-        Ok(())
-    }
-
-    fn add_row(&self, position: usize, weight: f64) -> Result<()> {
-        let (device, len) = (self.device(), self.summed.points.len());
-        let function = device.common(self.summed.points.kernel("add_row_f32", "add_row_f64"))?;
-        let args = [self.row(position), Arg::long(len), Arg::Double(weight), device.at(&self.sums, 0)];
-        device.launch(&function, device.blocks_for_pass(len), 0, &args)
-    }
-
-    fn row(&self, position: usize) -> Arg {
-        let first = if self.keeps_all { position * self.summed.points.padded() } else { 0 };
-        match &self.rows {
-            Rows::Mixed(rows) => self.device().at(rows, first),
-            Rows::Double(rows) => self.device().at(rows, first),
-        }
+        device.stream().memcpy_htod(&numbers, &mut self.steps.slice_mut(..numbers.len()))?;
+        // Meetings are counted anew in each launch.
+        device.stream().memset_zeros(&mut self.seats)?;
+        let size = if points.is_mixed() { size_of::<f32>() } else { size_of::<f64>() };
+        let staged = size * self.summed.all().map(|(points, _)| points.dim()).sum::<usize>();
+        let stages = staged <= SHARED;
+        let [factors, factor_count] = points.factors();
+        let args = [
+            points.pointer(0),
+            Arg::long(points.padded()),
+            Arg::int(points.dim()),
+            Arg::long(len),
+            factors,
+            factor_count,
+            device.at(&self.parts, 0),
+            Arg::int(self.summed.parts.len()),
+            Arg::Int(stages.into()),
+            device.at(&self.steps, 0),
+            Arg::int(steps.len()),
+            match &self.rows {
+                Rows::Mixed(rows) => device.at(rows, 0),
+                Rows::Double(rows) => device.at(rows, 0),
+            },
+            Arg::long(if self.keeps_all { points.padded() } else { 0 }),
+            device.at(&self.sums, 0),
+            device.at(&self.times, 0),
+            Arg::Int(self.repeats.into()),
+            device.at(&self.chosen, 0),
+            noise.map_or(Arg::NULL, |noise| device.at(&noise.0, 0)),
+            device.at(&self.seats, 0),
+            device.at(&self.fits, 0),
+            device.at(&self.told, 0),
+        ];
+        let function = device.for_shape(points.shape(), points.kernel("visits_f32", "visits_f64"))?;
+        let shared = if stages { staged as u32 } else { 0 };
+        device.launch_grid(&function, device.together_for(len), shared, &args)
     }
 
     fn device(&self) -> &Device {
@@ -312,15 +298,36 @@ impl Set {
     }
 }
 
-/// As `swap_step` of `rows.cuh` writes it.
-fn outcome(numbers: &[u64]) -> Outcome {
-    let index = numbers[3] as usize;
-    Outcome {
-        best: (index != usize::MAX).then_some(index),
-        fit: f64::from_bits(numbers[1]),
-        fit_here: f64::from_bits(numbers[2]),
-        taken: numbers[4] != 0,
+/// As `visits.cuh` reads parts; one that is none where there are none, since nothing has no address.
+fn numbers_of_parts(summed: &Summed) -> Result<Vec<u64>> {
+    let mut numbers = Vec::with_capacity(PART * summed.parts.len().max(1));
+    for Part { views, factor } in &summed.parts {
+        let is_linear = match views.shape() {
+            Shape::Manhattan { .. } => 0,
+            Shape::Linear => 1,
+            _ => return Err(Error::NoKernel { what: "visits with such a part" }),
+        };
+        let Arg::Pointer(x) = views.pointer(0) else { unreachable!("coordinates are somewhere") };
+        numbers.extend([x, views.dim() as u64, is_linear, factor.to_bits()]);
     }
+    numbers.resize(numbers.len().max(PART), 0);
+    Ok(numbers)
+}
+
+/// As `visits.cuh` writes it.
+fn outcome(numbers: &[u64]) -> Option<Outcome> {
+    let index = numbers[2] as usize;
+    let taken = match numbers[3] {
+        0 => false,
+        1 => true,
+        _ => return None,
+    };
+    Some(Outcome {
+        best: (index != usize::MAX).then_some(index),
+        fit: f64::from_bits(numbers[0]),
+        fit_here: f64::from_bits(numbers[1]),
+        taken,
+    })
 }
 
 impl Points {

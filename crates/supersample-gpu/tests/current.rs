@@ -8,7 +8,7 @@ use std::process::Command;
 use flate2::read::GzDecoder;
 
 /// What build.sh hashes, in its order.
-const SOURCES: [&str; 8] = [
+const SOURCES: [&str; 9] = [
     "common.cu",
     "sums.cu",
     "differences.cuh",
@@ -16,6 +16,7 @@ const SOURCES: [&str; 8] = [
     "profiles.cuh",
     "rows.cuh",
     "tensor.cuh",
+    "visits.cuh",
     "build.sh",
 ];
 

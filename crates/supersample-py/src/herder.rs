@@ -69,6 +69,7 @@ impl State {
         if n > 0 {
             let seen = |pick: &Pick| watch(Progress::Herding { chosen: pick.t - before, size: n });
             let chosen = herd_until(herder, &[], &Stop::after(n)?, seen)?;
+            problem.device().check()?;
             self.picks.extend(chosen.trace);
         }
         Ok(Picks::of(&self.picks[before..]))
@@ -112,6 +113,7 @@ impl Herder {
         self.write(py, rows.len(), threads, None, |state, problem, watch| {
             let before = state.picks.len();
             let picks = state.herder(problem, self.unique, watch)?.replay(&rows)?;
+            problem.device().check()?;
             state.picks.extend(picks);
             Ok(Picks::of(&state.picks[before..]))
         })

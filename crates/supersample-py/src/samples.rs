@@ -8,7 +8,7 @@ use supersample::scale::Scale;
 use supersample::task::{
     Bandwidth, CONTROL_ROWS, EmbeddingChoice, FunctionValues, Problem, ProblemOptions, RowWeights,
 };
-use supersample::{Device, Points, Precision, Result};
+use supersample::{Device, FunctionsUnit, Points, Precision, Result};
 
 use crate::advice::Told;
 use crate::arrays::{numbers, rows};
@@ -27,7 +27,7 @@ impl Samples {
     /// very samples, computed earlier.
     #[new]
     #[pyo3(signature = (x, *, kernel, bandwidths, scale, sample_weight, log_weight, precision, marginals, functions,
-                        functions_weight, embedding, landmarks, seed=0, device="cpu", known=None))]
+                        functions_weight, functions_unit, embedding, landmarks, seed=0, device="cpu", known=None))]
     #[expect(clippy::too_many_arguments, reason = "one for each keyword of the Python function")]
     fn new(
         py: Python<'_>,
@@ -41,6 +41,7 @@ impl Samples {
         marginals: f64,
         functions: Option<PyReadonlyArray2<'_, f64>>,
         functions_weight: f64,
+        functions_unit: &str,
         embedding: &str,
         landmarks: Option<usize>,
         seed: u64,
@@ -53,6 +54,7 @@ impl Samples {
             .seed(seed)
             .device(Device::named(device).map_err(refused)?);
         options.landmarks = landmarks;
+        options.functions_unit = FunctionsUnit::named(functions_unit).map_err(refused)?;
         if let Some(functions) = &functions {
             let (values, count) = rows(functions)?;
             options = options.functions(FunctionValues::new(values.to_vec(), count).weight(functions_weight));

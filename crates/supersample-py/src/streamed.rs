@@ -9,7 +9,7 @@ use pyo3::types::PyBytes;
 use supersample::task::{
     self, CONTROL_ROWS, HerdOptions, MemoryEstimate, Problem, RowWeights, Stop, ThinOptions, pool_rows_within,
 };
-use supersample::{Points, RefineOptions};
+use supersample::{FunctionsUnit, Points, RefineOptions};
 
 use crate::arrays::{RowNumbers, counted, matrix, numbers, rows, vector};
 use crate::chosen::{Chosen, Refinement};
@@ -144,7 +144,7 @@ impl Gatherer {
 
     /// The problem of choosing from the pool. The last so many columns are functions whose means are matched.
     #[pyo3(signature = (*, kernel, bandwidths, scale, precision, marginals, landmarks, seed, functions=0,
-                        functions_weight=1.0, device="cpu"))]
+                        functions_weight=1.0, functions_unit="each", device="cpu"))]
     #[expect(clippy::too_many_arguments, reason = "one for each keyword of the Python function")]
     fn samples(
         &self,
@@ -158,11 +158,13 @@ impl Gatherer {
         seed: u64,
         functions: usize,
         functions_weight: f64,
+        functions_unit: &str,
         device: &str,
     ) -> PyResult<Samples> {
         let mut options = options_of(kernel, bandwidths, scale, precision)?.marginals(marginals).seed(seed);
         options.device = supersample::Device::named(device).map_err(refused)?;
         options.landmarks = landmarks;
+        options.functions_unit = FunctionsUnit::named(functions_unit).map_err(refused)?;
         let gatherer = locked(&self.gatherer)?.take();
         let gatherer = gatherer.ok_or_else(over)?;
         let pool = threads::pool(threads::checked(None)?)?;

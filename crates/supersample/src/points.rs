@@ -2,9 +2,13 @@
 
 use std::sync::Arc;
 
+use rayon::prelude::*;
 use supersample_sum::Rows;
 
 use crate::{Error, Result};
+
+/// Numbers that one thread looks at before another could help.
+const CHECKED_AT_ONCE: usize = 1 << 18;
 
 /// `n ≥ 1` points in `d ≥ 1` dimensions, every coordinate finite.
 ///
@@ -48,7 +52,7 @@ impl Points {
         if !data.len().is_multiple_of(dim) {
             return Err(Error::RaggedRows { len: data.len(), dim });
         }
-        if let Some(at) = data.iter().position(|value| !value.is_finite()) {
+        if let Some(at) = first_not_finite(data) {
             return Err(Error::NonFinite { row: at / dim, column: at % dim, value: data[at] });
         }
         Ok(())
@@ -114,6 +118,17 @@ impl Points {
         }
         Err(Error::DimensionMismatch { what, found: self.dim, against, expected })
     }
+}
+
+/// Where the first number is that is not finite.
+fn first_not_finite(data: &[f64]) -> Option<usize> {
+    let of_chunk = |chunk: &[f64]| chunk.iter().position(|value| !value.is_finite());
+    if data.len() <= CHECKED_AT_ONCE {
+        return of_chunk(data);
+    }
+    let chunks = data.par_chunks(CHECKED_AT_ONCE).enumerate();
+    let found = chunks.map(|(i, chunk)| of_chunk(chunk).map(|at| i * CHECKED_AT_ONCE + at));
+    found.find_first(Option::is_some).flatten()
 }
 
 /// Weights made to sum to one, or the error that says which of them is wrong.

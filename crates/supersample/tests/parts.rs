@@ -368,6 +368,38 @@ fn the_distance_of_distribution_functions_is_the_integral() {
     }
 }
 
+/// Without a pass over the rows for each subset, against one: ties, constant columns, values that no row has, repeats, weights.
+#[test]
+fn distances_of_many_subsets_are_those_of_each() {
+    let mut rng = rng(55);
+    for (n, distinct) in [(1, 1), (2, 2), (40, 3), (3000, 7), (3000, 100_000)] {
+        let mut cell = |column: usize| match column {
+            0 => 4.0,
+            1 => f64::from(rng.random_range(0..distinct)) - 1.0,
+            _ => rng.random_range(-1.0..1.0),
+        };
+        let rows = Points::from_vec((0..3 * n).map(|i| cell(i % 3)).collect(), 3).unwrap();
+        let shares: Vec<f64> = (0..n).map(|i| f64::from(u8::from(i % 4 > 0 || n < 4))).collect();
+        let picked = rows.select(&(0..30).map(|i| i * 7 % n).collect::<Vec<_>>()).unwrap();
+        let others = Points::from_vec((0..45).map(|i| f64::from(i) * 0.3 - 5.0).collect(), 3).unwrap();
+        let signed: Vec<f64> = (0..30).map(|i| f64::from(i % 5) - 0.5).collect();
+        for weights in [None, Some(&shares[..])] {
+            let subsets = [(&picked, None), (&others, None), (&picked, Some(&signed[..])), (&rows, weights)];
+            let together = Marginals::distances(&rows, weights, 0.0, &subsets).unwrap();
+            let marginals = Marginals::new(&rows, weights).unwrap();
+            assert_eq!(together.is_some(), marginals.is_some());
+            let Some((together, marginals)) = together.zip(marginals) else { continue };
+            for ((subset, weights), got) in subsets.iter().zip(&together) {
+                let want = marginals.distance(subset, *weights).unwrap();
+                assert!((got * got - want * want).abs() < 1e-13, "{n} {distinct}: {got} {want}");
+            }
+            let sampled = Marginals::distances(&rows, weights, 0.3, &subsets[..1]).unwrap().unwrap()[0];
+            let want = together[0].powi(2) + 0.3 * marginals.single_draw();
+            assert!((sampled.powi(2) - want).abs() < 1e-13, "{n} {distinct}: {sampled} {want}");
+        }
+    }
+}
+
 #[test]
 fn random_rows_have_what_is_said_of_them() {
     let mut rng = rng(60);

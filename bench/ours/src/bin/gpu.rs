@@ -1,7 +1,8 @@
 //! Whole tasks on one GPU beside two threads of the CPU: `cargo run --release -p bench-ours --bin gpu -- [thin] [landmarks]`.
 //!
 //! thin: the best 1,000 of 100,000 × 5 (ten normals, shape A of the comparison) with marginals and search as the command has them.
-//! landmarks: 1,000 herded rows of 10⁷ × 57 normal draws, with 2,000 landmarks; by phases, from rows in memory.
+//! landmarks: 1,000 herded rows of 10⁷ × 57 normal draws, with 2,000 landmarks; by phases, from rows in memory to the chosen
+//! ones with their MMD, its standard error and the distance of their distribution functions, which is timed once more alone.
 
 use std::ops::ControlFlow;
 use std::sync::Mutex;
@@ -13,7 +14,7 @@ use rand_pcg::Pcg64;
 use rayon::prelude::*;
 use supersample::scale::Scale;
 use supersample::task::{Chosen, HerdOptions, MARGINALS, Problem, ProblemOptions, Stop, ThinOptions};
-use supersample::{Device, Kernel, Points, Progress, RefineOptions, Result, unwatched};
+use supersample::{Device, Kernel, Points, Progress, RefineOptions, Result};
 
 #[expect(clippy::print_stdout, reason = "the tables are this program's output")]
 fn main() -> Result<()> {
@@ -58,20 +59,22 @@ fn timed<T>(work: impl FnOnce() -> Result<T>) -> Result<(f64, T)> {
 #[expect(clippy::print_stdout, reason = "the tables are this program's output")]
 fn time_thin(gpu: &Device) -> Result<()> {
     let rows = Points::from_vec(ten_normals(100_000, 5), 5)?;
-    let thinned = |device: &Device, rows: &Points, count: usize| -> Result<(f64, f64, Chosen)> {
+    let thinned = |device: &Device, rows: &Points, count: usize| -> Result<(f64, f64, Chosen, String)> {
+        let phases = Phases::new();
+        let watch = |progress: Progress| phases.see(progress);
         let options = ProblemOptions::default().scale(Scale::None).kernel(Kernel::gaussian(1.5)?);
         let problem = Problem::new(rows.clone(), options.marginals(MARGINALS).device(device.clone()))?;
-        let (compared, ()) = timed(|| problem.prepare(&unwatched))?;
+        let (compared, ()) = timed(|| problem.prepare(&watch))?;
         let thin = ThinOptions::default().refine(RefineOptions::default().search_by_size(0));
-        let (chosen, set) = timed(|| problem.thin(&Stop::after(count)?, &thin, &unwatched))?;
-        Ok((compared, chosen, set))
+        let (chosen, set) = timed(|| problem.thin(&Stop::after(count)?, &thin, &watch))?;
+        Ok((compared, chosen, set, phases.told()))
     };
     // Kernels are compiled when first used.
     thinned(gpu, &rows.select(&(0..20_000).collect::<Vec<_>>())?, 10)?;
     let two = rayon::ThreadPoolBuilder::new().num_threads(2).build().expect("two threads");
     println!("thin 100,000 × 5 to 1,000: seconds to compare, to choose, together; MMD, D");
     let mut together = Vec::new();
-    for (name, (compared, chosen, set)) in [
+    for (name, (compared, chosen, set, phases)) in [
         ("two threads of the CPU", two.install(|| thinned(&Device::cpu(), &rows, 1000))?),
         ("GPU", thinned(gpu, &rows, 1000)?),
         ("GPU, again", thinned(gpu, &rows, 1000)?),
@@ -79,6 +82,7 @@ fn time_thin(gpu: &Device) -> Result<()> {
         let lowered = set.refined.as_ref().and_then(|set| set.lowered).map_or(0.0, |lowered| lowered.end);
         let error = set.error().unwrap_or_default();
         println!("  {name:<24} {compared:.4} {chosen:.4} {:.4}; {error:.6} {lowered:.6}", compared + chosen);
+        println!("    {phases}");
         together.push(compared + chosen);
     }
     println!("  {:.1} times as fast", together[0] / together[1].min(together[2]));
@@ -88,12 +92,41 @@ fn time_thin(gpu: &Device) -> Result<()> {
 /// Which phase it is.
 fn phase(progress: Progress) -> &'static str {
     match progress {
+        Progress::Embedding { .. } => "pairs",
         Progress::Landmarks { .. } => "landmarks chosen",
         Progress::Summing { .. } => "rows summed at them",
+        Progress::Solving { .. } => "solved",
         Progress::Projecting { .. } => "projected",
         Progress::Herding { .. } => "herded",
+        Progress::Sweeping { .. } => "swept",
+        Progress::Searching { .. } => "searched",
         Progress::Measuring { .. } => "measured",
         _ => "other",
+    }
+}
+
+/// When each phase has begun, in seconds from the start; a phase that comes again is told of again.
+struct Phases {
+    start: Instant,
+    begun: Mutex<Vec<(&'static str, f64)>>,
+}
+
+impl Phases {
+    fn new() -> Phases {
+        Phases { start: Instant::now(), begun: Mutex::default() }
+    }
+
+    fn see(&self, progress: Progress) -> ControlFlow<()> {
+        let mut begun = self.begun.lock().expect("no panic");
+        if begun.last().is_none_or(|(last, _)| *last != phase(progress)) {
+            begun.push((phase(progress), self.start.elapsed().as_secs_f64()));
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn told(&self) -> String {
+        let begun = self.begun.lock().expect("no panic");
+        begun.iter().map(|(name, at)| format!("{name} from {at:.3}")).collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -115,27 +148,28 @@ fn time_landmarks(gpu: &Device) -> Result<()> {
     println!("landmarks: 1,000 of {n} × {dim}; seconds");
     for run in 0..2 {
         let (made, problem) = timed(|| Problem::new(rows.clone(), options.clone()))?;
-        let seen: Mutex<Vec<(&str, f64)>> = Mutex::default();
-        let start = Instant::now();
-        let watch = |progress: Progress| {
-            let mut seen = seen.lock().expect("no panic");
-            if seen.last().is_none_or(|(last, _)| *last != phase(progress)) {
-                seen.push((phase(progress), start.elapsed().as_secs_f64()));
-            }
-            ControlFlow::Continue(())
-        };
+        let phases = Phases::new();
+        let watch = |progress: Progress| phases.see(progress);
         let stop = Stop::after(1000)?;
         let (compared, ()) = timed(|| problem.prepare_for(Some(1000), &watch))?;
         let herd = HerdOptions::default().unique(true);
         let (chosen, set) = timed(|| problem.herd(&stop, &herd, &watch))?;
-        let begun: Vec<String> =
-            seen.lock().expect("no panic").iter().map(|(name, at)| format!("{name} from {at:.3}")).collect();
+        let subset = rows.select(&set.rows)?;
+        let (functions, cdf) = timed(|| problem.cdf(&subset, None))?;
         let told = (set.error().unwrap_or_default(), set.standard_error.unwrap_or_default());
         println!(
-            "  run {run}: made ready {made:.3}, compared {compared:.3}, chosen {chosen:.3}, together {:.3}",
-            compared + chosen
+            "  run {run}: made ready {made:.3}, compared {compared:.3}, chosen and measured {:.3}, and the distribution \
+             functions {functions:.3}; together {:.3}",
+            chosen - functions,
+            made + compared + chosen
         );
-        println!("    {}; MMD {:.6} ± {:.6}", begun.join(", "), told.0, told.1);
+        println!(
+            "    {}; MMD {:.6} ± {:.6}, cdf {:.6}",
+            phases.told(),
+            told.0,
+            told.1,
+            cdf.unwrap_or_default()
+        );
     }
     Ok(())
 }

@@ -306,21 +306,25 @@ impl Choice {
         Noise(self.gpu.kept(|device| there::Noise::new(device, numbers)))
     }
 
-    /// Makes visits to positions one after the other; fewer outcomes come back where something fails.
-    pub(crate) fn visit(&mut self, visits: &[Visit], noise: Option<&Noise>) -> Vec<Outcome> {
+    /// Makes visits to positions one after the other; `None` for those that were not worth it. Fewer outcomes come back where
+    /// something fails.
+    pub(crate) fn visit(&mut self, visits: &[Visit], noise: Option<&Noise>) -> Vec<Option<Outcome>> {
         let State::Settled(set) = &mut self.state else { return Vec::new() };
         let noise = match noise {
             Some(Noise(None)) => return Vec::new(),
             Some(Noise(numbers)) => numbers.as_ref(),
             None => None,
         };
-        let visits: Vec<there::Visit> = visits
-            .iter()
-            .map(|&Visit { position, noise, threshold }| there::Visit { position, noise, threshold })
-            .collect();
+        let visit = |&Visit { position, noise, threshold, rival }: &Visit| there::Visit {
+            position,
+            noise,
+            threshold,
+            rival,
+        };
+        let visits: Vec<there::Visit> = visits.iter().map(visit).collect();
         let outcomes = self.gpu.kept(|_| set.visit(&visits, noise)).unwrap_or_default();
         let told = |there::Outcome { best, fit, fit_here, taken }| Outcome { best, fit, fit_here, taken };
-        outcomes.into_iter().map(told).collect()
+        outcomes.into_iter().map(|outcome| outcome.map(told)).collect()
     }
 
     /// Puts rows in the places of others: a position and a row each.
@@ -328,11 +332,5 @@ impl Choice {
         if let State::Settled(set) = &mut self.state {
             self.gpu.kept(|_| set.put(places));
         }
-    }
-
-    /// The sums of some rows; zeros where something has failed.
-    pub(crate) fn sums_of(&mut self, rows: &[usize]) -> Vec<f64> {
-        let State::Settled(set) = &mut self.state else { return vec![0.0; rows.len()] };
-        self.gpu.kept(|_| set.sums_of(rows)).unwrap_or_else(|| vec![0.0; rows.len()])
     }
 }

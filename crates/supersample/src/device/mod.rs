@@ -88,9 +88,11 @@ pub(crate) struct Visit {
     /// Where in the noise it begins, and its scale.
     pub(crate) noise: Option<(usize, f64)>,
     pub(crate) threshold: f64,
+    /// It is made only where this row may take the place and fits better there by more than the threshold.
+    pub(crate) rival: Option<usize>,
 }
 
-/// What came of a visit.
+/// What came of a visit that was made.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Outcome {
     /// The row besides the one there that fits best; `None` where no other is open.

@@ -123,15 +123,11 @@ impl Choice {
         match self.0 {}
     }
 
-    pub(crate) fn visit(&mut self, _: &[Visit], _: Option<&Noise>) -> Vec<Outcome> {
+    pub(crate) fn visit(&mut self, _: &[Visit], _: Option<&Noise>) -> Vec<Option<Outcome>> {
         match self.0 {}
     }
 
     pub(crate) fn put(&mut self, _: &[(usize, usize)]) {
-        match self.0 {}
-    }
-
-    pub(crate) fn sums_of(&mut self, _: &[usize]) -> Vec<f64> {
         match self.0 {}
     }
 }

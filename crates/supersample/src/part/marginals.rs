@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::sorted::for_sorted_columns;
 use crate::points::{normalised, unit_weights};
 use crate::{Points, Result};
 
@@ -88,8 +89,8 @@ impl Marginals {
     }
 
     /// The [`distance`](Self::distance) of each of several subsets, with a weight for each row where they are not equal,
-    /// from rows of which nothing is kept: one column after the other is sorted, held against all subsets and
-    /// forgotten. `None` where every column is constant.
+    /// from rows of which nothing is kept: some columns are sorted, held against all subsets and forgotten, then the next.
+    /// `None` where every column is constant.
     ///
     /// Where the rows are themselves a sample of the target, `sampled` is the squared distance that a sample has from it for each
     /// unit of [`single_draw`](Self::single_draw) (1/m − 1/n for m of n rows), which is expected of every subset on top; else 0.
@@ -105,15 +106,14 @@ impl Marginals {
             subset.expect_dim("the subset", "the data", rows.dim())?;
             weighted.push((*subset, unit_weights(*weights, "rows of the subset", subset.len())?));
         }
-        let of_column = |index: usize| -> Option<Vec<f64>> {
-            let column = Column::new(rows, index, shares.as_deref())?;
-            let of_sample = if sampled > 0.0 { sampled * column.single_draw() } else { 0.0 };
+        let columns = for_sorted_columns(rows, shares.as_deref(), |index, column| -> Option<Vec<f64>> {
+            let of_sample = sampled * column.single_draw();
             let of_subset = |(subset, shares): &(&Points, Option<Vec<f64>>)| {
-                column.squared_distance_of(subset, shares.as_deref()) + of_sample
+                column.squared_distance_of(subset, index, shares.as_deref()) + of_sample
             };
-            Some(weighted.iter().map(of_subset).collect())
-        };
-        let columns: Vec<Vec<f64>> = (0..rows.dim()).into_par_iter().filter_map(of_column).collect();
+            (!column.is_constant()).then(|| weighted.iter().map(of_subset).collect())
+        });
+        let columns: Vec<Vec<f64>> = columns.into_iter().flatten().collect();
         let mean = |i: usize| columns.iter().map(|squares| squares[i]).sum::<f64>() / columns.len() as f64;
         Ok((!columns.is_empty()).then(|| (0..subsets.len()).map(|i| mean(i).sqrt()).collect()))
     }

@@ -14,6 +14,7 @@
 mod axes;
 mod functions;
 mod marginals;
+mod sorted;
 
 use std::sync::Arc;
 

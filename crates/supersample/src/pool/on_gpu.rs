@@ -9,15 +9,11 @@ use crate::device::{Outcome, Visit};
 use crate::sum;
 
 /// The scores of a pool that is on the GPU.
-pub(super) struct OnGpu {
-    choice: Choice,
-    /// By position, a row with its score and that of the row there, since the last swap.
-    looked_up: Vec<Option<(usize, f64, f64)>>,
-}
+pub(super) struct OnGpu(Choice);
 
 impl Clone for OnGpu {
     fn clone(&self) -> OnGpu {
-        OnGpu { choice: self.choice.afresh(), looked_up: Vec::new() }
+        OnGpu(self.0.afresh())
     }
 }
 
@@ -30,15 +26,14 @@ impl Pool {
     /// The scores of this pool on the GPU, where its rows are there.
     pub(super) fn on_gpu(&self) -> Option<OnGpu> {
         let joint = self.0.packed.gpu()?;
-        let choice = Choice::new(joint, self.parts_on_gpu());
-        Some(OnGpu { choice, looked_up: Vec::new() })
+        Some(OnGpu(Choice::new(joint, self.parts_on_gpu())))
     }
 }
 
 impl PoolScores {
     /// The state on the GPU, herding, with all that is chosen so far.
     fn herding(&mut self) -> Option<&mut Choice> {
-        let OnGpu { choice, .. } = self.gpu.as_mut()?;
+        let OnGpu(choice) = self.gpu.as_mut()?;
         if !choice.is_herding() {
             choice.herd(self.pool.sum_values(), self.offsets.as_deref(), &self.closed, !self.repeats);
             self.chosen.iter().for_each(|&row| choice.choose(row));
@@ -48,7 +43,7 @@ impl PoolScores {
 
     /// The state on the GPU with the number of rows settled.
     fn settled(&mut self) -> Option<&mut Choice> {
-        let OnGpu { choice, looked_up } = self.gpu.as_mut()?;
+        let OnGpu(choice) = self.gpu.as_mut()?;
         if !choice.is_settled() {
             let mut start = vec![0.0; self.pool.points().len()];
             sum::add_scaled(self.pool.sum_values(), self.chosen.len() as f64, &mut start);
@@ -57,7 +52,6 @@ impl PoolScores {
             }
             choice.settle(&start, &self.chosen, &self.closed, self.repeats);
             self.kernel_rows += self.chosen.len() as u64;
-            looked_up.clear();
         }
         Some(choice)
     }
@@ -94,16 +88,16 @@ impl PoolScores {
 
     /// Noise for visits.
     pub(crate) fn noise_on_gpu(&self, numbers: &[f32]) -> Option<Noise> {
-        self.gpu.as_ref().map(|gpu| gpu.choice.noise(numbers))
+        self.gpu.as_ref().map(|OnGpu(choice)| choice.noise(numbers))
     }
 
-    /// Makes visits one after the other. Fewer outcomes come back where the GPU has failed.
-    pub(crate) fn visit_on_gpu(&mut self, visits: &[Visit], noise: Option<&Noise>) -> Vec<Outcome> {
+    /// Makes visits one after the other; `None` for those that were not worth it. Fewer outcomes come back where the GPU has
+    /// failed.
+    pub(crate) fn visit_on_gpu(&mut self, visits: &[Visit], noise: Option<&Noise>) -> Vec<Option<Outcome>> {
         let Some(choice) = self.settled() else { return Vec::new() };
         let outcomes = choice.visit(visits, noise);
-        self.gpu.iter_mut().for_each(|gpu| gpu.looked_up.clear());
         for (visit, outcome) in visits.iter().zip(&outcomes) {
-            if let (Some(row), true) = (outcome.best, outcome.taken) {
+            if let Some(Outcome { best: Some(row), taken: true, .. }) = *outcome {
                 self.note_swap(visit.position, row);
             }
         }
@@ -127,36 +121,5 @@ impl PoolScores {
         times[gone] -= 1;
         times[row] += 1;
         self.kernel_rows += 1;
-        if let Some(gpu) = &mut self.gpu {
-            gpu.looked_up.clear();
-        }
-    }
-
-    /// Makes sure that the scores of these rows, one for each position from `first` on, and of the rows there are known for
-    /// [`gain`](Self::gain), all at once.
-    pub(crate) fn look_up(&mut self, first: usize, rows: &[Option<usize>]) {
-        if self.gpu.as_ref().is_none_or(|gpu| !gpu.looked_up.is_empty()) {
-            return;
-        }
-        let asked: Vec<(usize, usize)> =
-            rows.iter().enumerate().filter_map(|(at, row)| Some((first + at, (*row)?))).collect();
-        let both: Vec<usize> =
-            asked.iter().flat_map(|&(position, row)| [row, self.chosen[position]]).collect();
-        let mut looked_up = vec![None; self.chosen.len()];
-        let Some(choice) = self.settled() else { return };
-        for (&(position, row), sums) in asked.iter().zip(choice.sums_of(&both).chunks_exact(2)) {
-            looked_up[position] = Some((row, sums[0], sums[1]));
-        }
-        if let Some(gpu) = &mut self.gpu {
-            gpu.looked_up = looked_up;
-        }
-    }
-
-    /// The score of a row that was looked up for a position, and that of the row there.
-    pub(super) fn looked_up(&self, position: usize, row: usize) -> (f64, f64) {
-        let known = self.gpu.as_ref().and_then(|gpu| *gpu.looked_up.get(position)?);
-        let (known, score, here) = known.expect("rows are looked up before they are compared");
-        debug_assert_eq!(known, row);
-        (score, here)
     }
 }

@@ -81,15 +81,10 @@ impl PoolScores {
         self.w_at(position) + self.row(position).get(self.chosen[position])
     }
 
-    /// How much better row `i` fits at `position` than the row there, which need not be lifted: one kernel value. On a GPU
-    /// both rows have been [looked up](Self::look_up).
+    /// How much better row `i` fits at `position` than the row there, which need not be lifted: one kernel value.
     pub(crate) fn gain(&self, position: usize, i: usize) -> f64 {
         let (here, pool) = (self.chosen[position], &self.pool);
-        let (there, w_here) = match self.is_on_gpu() {
-            false => (self.w[i], self.w_at(position)),
-            true => self.looked_up(position, i),
-        };
-        there + pool.sum_kernel(i, here) - w_here - pool.sum_diagonal(here)
+        self.w[i] + pool.sum_kernel(i, here) - self.w_at(position) - pool.sum_diagonal(here)
     }
 
     /// The row that fits best at the lifted `position` besides the one there, and its fit.

@@ -12,7 +12,7 @@ use rand_pcg::Pcg64;
 
 use super::constraints::Constraints;
 use super::sweep::VISITS_AT_ONCE;
-use crate::device::Visit;
+use crate::device::{Outcome, Visit};
 use crate::pool::PoolScores;
 use crate::watch::{Progress, Watch};
 
@@ -60,13 +60,14 @@ pub(super) fn anneal(
                     position: free.start + step % free.len(),
                     noise,
                     threshold: temperature * gumbel(rng),
+                    rival: None,
                 }
             };
             let visits: Vec<Visit> = (first..steps.min(first + VISITS_AT_ONCE)).map(visit).collect();
             let outcomes = set.visit_on_gpu(&visits, there.as_ref());
             for (visit, outcome) in visits.iter().zip(outcomes) {
-                if let (Some(next), true) = (outcome.best, outcome.taken) {
-                    energy -= outcome.fit - outcome.fit_here;
+                if let Some(Outcome { best: Some(next), fit, fit_here, taken: true }) = outcome {
+                    energy -= fit - fit_here;
                     now[visit.position] = next;
                     if energy < best_energy {
                         best_energy = energy;

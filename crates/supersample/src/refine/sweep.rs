@@ -6,7 +6,7 @@
 //! there are none. Most swaps after the first sweep are found so, and two or three sweeps take the place of six.
 
 use super::constraints::Constraints;
-use crate::device::Visit;
+use crate::device::{Outcome, Visit};
 use crate::pool::PoolScores;
 use crate::watch::{Progress, Watch};
 
@@ -53,26 +53,15 @@ pub(super) fn sweep(
         let mut left = count;
         while left > 0 && visits.may_go_on() && quiet < count {
             // A GPU makes many without asking; after so many in vain there is nothing left to do.
-            let many = match set.is_on_gpu() {
-                true => left.min(count - quiet).min(most - visits.done).min(VISITS_AT_ONCE),
-                false => 1,
-            };
+            let many = visits.at_once(set).min(left).min(count - quiet);
             for swapped in visits.make(set, constraints, turn, many) {
                 turn = (turn + 1) % count;
                 quiet = if swapped { 0 } else { quiet + 1 };
             }
             left -= many;
         }
-        let mut found = quiet < count;
-        while found && visits.may_go_on() {
-            found = false;
-            for at in 0..count {
-                if visits.may_go_on() && visits.rival_is_better(set, constraints, at) {
-                    let swapped = visits.make(set, constraints, at, 1).contains(&true);
-                    found |= swapped;
-                    quiet = if swapped { 0 } else { quiet };
-                }
-            }
+        while quiet < count && visits.may_go_on() && visits.make_where_rivals_are_better(set, constraints) {
+            quiet = 0;
         }
     }
     let Visits { done, swaps, interrupted, .. } = visits;
@@ -98,10 +87,30 @@ impl Visits<'_> {
         self.done < self.most && !self.interrupted
     }
 
+    /// How many positions may be visited without asking whether to go on.
+    fn at_once(&self, set: &PoolScores) -> usize {
+        if set.is_on_gpu() { VISITS_AT_ONCE.min(self.most - self.done) } else { 1 }
+    }
+
+    /// Visits all positions, once each, whose rival has become better than the row there; whether any was given another row.
+    fn make_where_rivals_are_better(&mut self, set: &mut PoolScores, constraints: &Constraints) -> bool {
+        let (mut at, mut found) = (0, false);
+        while at < self.count && self.may_go_on() {
+            let many = self.at_once(set).min(self.count - at);
+            if set.is_on_gpu() {
+                let places: Vec<usize> = (at..at + many).filter(|&at| self.rivals[at].is_some()).collect();
+                found |= self.make_on_gpu(set, &places, true).contains(&Some(true));
+            } else if self.rival_is_better(set, constraints, at) {
+                found |= self.make(set, constraints, at, 1).contains(&true);
+            }
+            at += many;
+        }
+        found
+    }
+
     /// Whether the rival of a position has become better than the row there.
-    fn rival_is_better(&self, set: &mut PoolScores, constraints: &Constraints, at: usize) -> bool {
+    fn rival_is_better(&self, set: &PoolScores, constraints: &Constraints, at: usize) -> bool {
         let Some(rival) = self.rivals[at] else { return false };
-        set.look_up(self.first, &self.rivals);
         let position = self.first + at;
         constraints.may_replace(set.chosen()[position], rival, set.times(rival))
             && 2.0 * set.gain(position, rival) > self.margin
@@ -110,32 +119,45 @@ impl Visits<'_> {
     /// Visits so many positions from this one on, round and round, and says of each whether it was given another row.
     fn make(&mut self, set: &mut PoolScores, constraints: &Constraints, at: usize, many: usize) -> Vec<bool> {
         let places: Vec<usize> = (at..at + many).map(|at| at % self.count).collect();
-        let outcomes = match set.is_on_gpu() {
-            true => self.make_on_gpu(set, &places),
-            false => places.iter().map(|&at| self.visit(set, constraints, at)).collect(),
-        };
-        self.done += many;
-        self.swaps += outcomes.iter().filter(|&&swapped| swapped).count();
-        let progress = Progress::Sweeping { visits: self.done, swaps: self.swaps, size: self.count };
-        self.interrupted = (self.watch)(progress).is_break();
-        outcomes
+        if set.is_on_gpu() {
+            let swapped = self.make_on_gpu(set, &places, false);
+            return swapped.into_iter().map(|swapped| swapped == Some(true)).collect();
+        }
+        let swapped: Vec<bool> = places.iter().map(|&at| self.visit(set, constraints, at)).collect();
+        self.tell(&swapped);
+        swapped
     }
 
-    fn make_on_gpu(&mut self, set: &mut PoolScores, places: &[usize]) -> Vec<bool> {
+    /// Counts visits, of each of which is known whether it was a swap, and tells of them.
+    fn tell(&mut self, swapped: &[bool]) {
+        self.done += swapped.len();
+        self.swaps += swapped.iter().filter(|&&swapped| swapped).count();
+        let progress = Progress::Sweeping { visits: self.done, swaps: self.swaps, size: self.count };
+        self.interrupted = (self.watch)(progress).is_break();
+    }
+
+    /// Visits these places, or those whose rival has become better, and says of each whether it was given another row; `None`
+    /// where it was not visited. Where the GPU has failed, nothing more is found.
+    fn make_on_gpu(&mut self, set: &mut PoolScores, places: &[usize], if_better: bool) -> Vec<Option<bool>> {
         let threshold = self.margin / 2.0;
-        let visit = |at: &usize| Visit { position: self.first + at, noise: None, threshold };
+        let visit = |&at: &usize| {
+            let rival = self.rivals[at].filter(|_| if_better);
+            Visit { position: self.first + at, noise: None, threshold, rival }
+        };
         let visits: Vec<Visit> = places.iter().map(visit).collect();
         let mut now = set.chosen().to_vec();
-        let mut swapped = vec![false; places.len()];
-        for (i, outcome) in set.visit_on_gpu(&visits, None).into_iter().enumerate() {
-            let Some(best) = outcome.best else { continue };
-            let here = std::mem::replace(&mut now[visits[i].position], best);
-            if !outcome.taken {
-                now[visits[i].position] = here;
+        let mut outcomes = set.visit_on_gpu(&visits, None);
+        outcomes.resize(places.len(), None);
+        let mut swapped = Vec::with_capacity(places.len());
+        for ((&at, visit), outcome) in places.iter().zip(&visits).zip(outcomes) {
+            let here = now[visit.position];
+            if let Some(Outcome { best: Some(best), taken, .. }) = outcome {
+                self.rivals[at] = Some(if taken { here } else { best });
+                now[visit.position] = if taken { best } else { here };
             }
-            self.rivals[places[i]] = Some(if outcome.taken { here } else { best });
-            swapped[i] = outcome.taken;
+            swapped.push(outcome.map(|outcome| outcome.taken));
         }
+        self.tell(&swapped.iter().copied().flatten().collect::<Vec<_>>());
         swapped
     }
 

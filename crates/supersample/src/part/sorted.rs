@@ -1,0 +1,158 @@
+//! Columns in ascending order, one after the other: the distances of subsets from very many rows, of which nothing is kept.
+//!
+//! Between two values of a subset F_S is a constant c. Over the step of a value of mass m, from F = a to F = b, the integral
+//! of (c − F)² over u is m/2·((c − a)² + (c − b)²), because F jumps in the middle, and that is ∫ₐᵇ (c − t)² dt + m³/6. So all
+//! steps between two values of the subset add up to a difference of cubes and to the cubes of their masses: a subset needs
+//! its places among the sorted values, and no pass over them.
+
+use std::borrow::Cow;
+
+use rayon::prelude::*;
+
+use crate::Points;
+
+/// Rows whose columns are taken apart at once: they stay in the second-level cache.
+const ROWS: usize = 1024;
+
+/// One column in ascending order.
+pub(super) struct SortedColumn<'a> {
+    keys: Cow<'a, [i64]>,
+    /// The mass of all values up to each, where rows have weights.
+    reached: Option<Vec<f64>>,
+    /// Σ m³ over the distinct values.
+    cubes: f64,
+}
+
+/// What `work` makes of each column of these rows, with shares that sum to one where rows have weights. As many columns are in
+/// memory as there are threads.
+pub(super) fn for_sorted_columns<R: Send>(
+    rows: &Points,
+    shares: Option<&[f64]>,
+    work: impl Fn(usize, &SortedColumn<'_>) -> R + Sync,
+) -> Vec<R> {
+    let (count, dim) = (rows.len(), rows.dim());
+    let at_once = rayon::current_num_threads().min(dim);
+    // One for all: to ask the system for memory takes longer than to fill it.
+    let mut memory = vec![0; at_once * count];
+    let mut results = Vec::with_capacity(dim);
+    for first in (0..dim).step_by(at_once) {
+        let columns = first..dim.min(first + at_once);
+        let memory = &mut memory[..columns.len() * count];
+        // By some rows, a piece of each column.
+        let mut pieces: Vec<Vec<&mut [i64]>> = Vec::new();
+        pieces.resize_with(count.div_ceil(ROWS), || Vec::with_capacity(columns.len()));
+        for column in memory.chunks_mut(count) {
+            pieces.iter_mut().zip(column.chunks_mut(ROWS)).for_each(|(some, piece)| some.push(piece));
+        }
+        pieces.into_par_iter().zip(rows.as_slice().par_chunks(ROWS * dim)).for_each(|(pieces, rows)| {
+            for (column, piece) in columns.clone().zip(pieces) {
+                piece.iter_mut().zip(rows.chunks_exact(dim)).for_each(|(to, row)| *to = key(row[column]));
+            }
+        });
+        let sorted = memory.par_chunks_mut(count).zip(columns);
+        results.par_extend(sorted.map(|(keys, column)| work(column, &SortedColumn::new(keys, shares))));
+    }
+    results
+}
+
+/// A whole number that is ordered as the value is; the two zeros have the same.
+fn key(value: f64) -> i64 {
+    let bits = (value + 0.0).to_bits() as i64;
+    bits ^ (((bits >> 63) as u64) >> 1) as i64
+}
+
+impl<'a> SortedColumn<'a> {
+    fn new(keys: &'a mut [i64], shares: Option<&[f64]>) -> SortedColumn<'a> {
+        let Some(shares) = shares else {
+            keys.sort_unstable();
+            let count = keys.len() as f64;
+            let cubes = keys.chunk_by(i64::eq).map(|ties| (ties.len() as f64 / count).powi(3)).sum();
+            return SortedColumn { keys: Cow::Borrowed(keys), reached: None, cubes };
+        };
+        let weighted = keys.iter().copied().zip(shares.iter().copied()).filter(|(_, share)| *share > 0.0);
+        let mut weighted: Vec<(i64, f64)> = weighted.collect();
+        weighted.sort_unstable_by_key(|(key, _)| *key);
+        let total: f64 = weighted.iter().map(|(_, share)| share).sum();
+        let mass = |ties: &[(i64, f64)]| ties.iter().map(|(_, share)| share).sum::<f64>() / total;
+        let cubes = weighted.chunk_by(|a, b| a.0 == b.0).map(|ties| mass(ties).powi(3)).sum();
+        let mut sum = 0.0;
+        let mut reached: Vec<f64> = Vec::with_capacity(weighted.len());
+        for (_, share) in &weighted {
+            sum += share;
+            reached.push(sum);
+        }
+        reached.iter_mut().for_each(|reached| *reached /= sum);
+        SortedColumn {
+            keys: weighted.into_iter().map(|(key, _)| key).collect(),
+            reached: Some(reached),
+            cubes,
+        }
+    }
+
+    /// Whether all rows that weigh anything have one value.
+    pub(super) fn is_constant(&self) -> bool {
+        self.keys.first() == self.keys.last()
+    }
+
+    /// The expected squared distance of one independent draw.
+    pub(super) fn single_draw(&self) -> f64 {
+        (1.0 - self.cubes) / 6.0
+    }
+
+    /// The mass of the first values.
+    fn mass(&self, values: usize) -> f64 {
+        match &self.reached {
+            None => values as f64 / self.keys.len() as f64,
+            Some(reached) => values.checked_sub(1).map_or(0.0, |last| reached[last]),
+        }
+    }
+
+    /// ∫ (F_S − F)² du of column `index` of a subset with shares that sum to one.
+    pub(super) fn squared_distance_of(&self, subset: &Points, index: usize, shares: Option<&[f64]>) -> f64 {
+        let equal = 1.0 / subset.len() as f64;
+        let share = |row: usize| shares.map_or(equal, |shares| shares[row]);
+        let values = subset.rows().enumerate().map(|(i, row)| (key(row[index]), share(i)));
+        let mut values: Vec<(i64, f64)> = values.collect();
+        values.sort_unstable_by_key(|(key, _)| *key);
+        // F_S and F where the last value has been passed, and the sum so far.
+        let (mut of_subset, mut of_all, mut squared) = (0.0, 0.0, 0.0);
+        let mut cubes = self.cubes;
+        let between = |of_subset: f64, from: f64, to: f64| {
+            ((to - of_subset).powi(3) - (from - of_subset).powi(3)) / 3.0
+        };
+        for ties in values.chunk_by(|a, b| a.0 == b.0) {
+            let value = ties[0].0;
+            let below = self.keys.partition_point(|key| *key < value);
+            let here = self.keys[below..].partition_point(|key| *key == value);
+            let (from, to) = (self.mass(below), self.mass(below + here));
+            squared += between(of_subset, of_all, from);
+            let after = of_subset + ties.iter().map(|(_, share)| share).sum::<f64>();
+            squared += 0.5 * (to - from) * ((of_subset - from).powi(2) + (after - to).powi(2));
+            cubes -= (to - from).powi(3);
+            (of_subset, of_all) = (after, to);
+        }
+        // Rounding is all that can make it negative.
+        (squared + between(of_subset, of_all, 1.0) + cubes / 6.0).max(0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_ordered_as_values_are() {
+        let values = [f64::MIN, -2.0, -1.0, -f64::MIN_POSITIVE, 0.0, f64::MIN_POSITIVE, 1.0, f64::MAX];
+        assert!(values.windows(2).all(|pair| key(pair[0]) < key(pair[1])));
+        assert_eq!(key(-0.0), key(0.0));
+    }
+
+    #[test]
+    fn one_draw_of_two_values_has_an_eighth() {
+        let rows = Points::from_vec(vec![1.0, 1.0, -2.0, -2.0], 1).unwrap();
+        let draws = for_sorted_columns(&rows, None, |_, column| column.single_draw());
+        assert_eq!(draws, [0.125]);
+        let weighted = for_sorted_columns(&rows, Some(&[0.5, 0.0, 0.5, 0.0]), |_, c| c.single_draw());
+        assert_eq!(weighted, [0.125]);
+    }
+}
