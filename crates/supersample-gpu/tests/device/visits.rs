@@ -72,7 +72,7 @@ impl Plain<'_> {
 fn some_visits(n: usize, size: usize) -> Vec<Visit> {
     let visit = |step: usize| Visit {
         position: if step < 60 { step * 3 % size } else { size - 1 },
-        noise: (step % 3 > 0).then_some((step * 11 % (2 * n), 0.5 / (1.0 + step as f64))),
+        noise: (!step.is_multiple_of(3)).then_some((step * 11 % (2 * n), 0.5 / (1.0 + step as f64))),
         threshold: 1e-3 * (step % 5) as f64,
         rival: (step % 4 == 1).then_some(step * 13 % n),
     };

@@ -14,6 +14,9 @@ use crate::Points;
 /// Rows whose columns are taken apart at once: they stay in the second-level cache.
 const ROWS: usize = 1024;
 
+/// Fewer values are sorted by one thread.
+const SORTED_ALONE: usize = 1 << 14;
+
 /// One column in ascending order.
 pub(super) struct SortedColumn<'a> {
     keys: Cow<'a, [i64]>,
@@ -49,10 +52,25 @@ pub(super) fn for_sorted_columns<R: Send>(
                 piece.iter_mut().zip(rows.chunks_exact(dim)).for_each(|(to, row)| *to = key(row[column]));
             }
         });
-        let sorted = memory.par_chunks_mut(count).zip(columns);
-        results.par_extend(sorted.map(|(keys, column)| work(column, &SortedColumn::new(keys, shares))));
+        let threads = rayon::current_num_threads() / columns.len();
+        let sorted = memory.par_chunks_mut(count).zip(columns).map(|(keys, column)| {
+            if shares.is_none() {
+                sort(keys, threads);
+            }
+            work(column, &SortedColumn::new(keys, shares))
+        });
+        results.par_extend(sorted);
     }
     results
+}
+
+/// Sorts with so many threads.
+fn sort(keys: &mut [i64], threads: usize) {
+    if threads < 2 || keys.len() < SORTED_ALONE {
+        return keys.sort_unstable();
+    }
+    let (lower, _, upper) = keys.select_nth_unstable(keys.len() * (threads / 2) / threads);
+    rayon::join(|| sort(lower, threads / 2), || sort(upper, threads - threads / 2));
 }
 
 /// A whole number that is ordered as the value is; the two zeros have the same.
@@ -62,9 +80,9 @@ fn key(value: f64) -> i64 {
 }
 
 impl<'a> SortedColumn<'a> {
-    fn new(keys: &'a mut [i64], shares: Option<&[f64]>) -> SortedColumn<'a> {
+    /// Keys that are in order, or those of rows with shares.
+    fn new(keys: &'a [i64], shares: Option<&[f64]>) -> SortedColumn<'a> {
         let Some(shares) = shares else {
-            keys.sort_unstable();
             let count = keys.len() as f64;
             let cubes = keys.chunk_by(i64::eq).map(|ties| (ties.len() as f64 / count).powi(3)).sum();
             return SortedColumn { keys: Cow::Borrowed(keys), reached: None, cubes };
@@ -145,6 +163,18 @@ mod tests {
         let values = [f64::MIN, -2.0, -1.0, -f64::MIN_POSITIVE, 0.0, f64::MIN_POSITIVE, 1.0, f64::MAX];
         assert!(values.windows(2).all(|pair| key(pair[0]) < key(pair[1])));
         assert_eq!(key(-0.0), key(0.0));
+    }
+
+    #[test]
+    fn several_threads_sort_as_one_does() {
+        let keys: Vec<i64> = (0..100_000).map(|i: i64| (i * 7919) % 10_007 - 5000).collect();
+        let mut sorted = keys.clone();
+        sorted.sort_unstable();
+        for threads in [0, 1, 2, 3, 7] {
+            let mut keys = keys.clone();
+            sort(&mut keys, threads);
+            assert!(keys == sorted, "{threads}");
+        }
     }
 
     #[test]
