@@ -1,6 +1,6 @@
 """The mean embedding of all pairs on one GPU: us, PyTorch, JAX, coreax and KeOps on the same input; and our whole command.
 
-    python bench/peers/gpu.py [--rows 1000000] [--dims 2 5 57] [--timings PATH] [--command PATH] [--only means|others|coreax|commands]
+    python bench/peers/gpu.py [--rows 1000000] [--dims 2 5 57] [--timings PATH] [--command PATH] [--only means|others|coreax|keops|commands]
 
 Every program gets the same normal draws and the same Gaussian kernel, and is timed on the device from points that are there to
 means that are there, after one run that compiles: the best of several. The error is the worst of the mean at 20 rows against
@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import pathlib
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -201,8 +202,8 @@ def main() -> None:
     parser.add_argument("--command", type=pathlib.Path, default=command, help="our command")
     parser.add_argument(
         "--only",
-        choices=["means", "others", "coreax", "commands"],
-        help="ours, the others but for coreax, coreax (many minutes for a million rows), or whole commands alone",
+        choices=["means", "others", "coreax", "keops", "commands"],
+        help="ours, PyTorch and JAX, coreax (many minutes for a million rows), KeOps, or whole commands alone",
     )
     parser.add_argument("--timings", type=pathlib.Path, default=default, help="our program")
     options = parser.parse_args()
@@ -216,10 +217,11 @@ def main() -> None:
             lambda x=x, length=length: ours(x, length, options.timings.resolve()),
             lambda x=x, length=length: in_torch(x, length, options.runs),
             lambda x=x, length=length: in_jax(x, length, options.runs),
-            lambda x=x, length=length: in_keops(x, length, options.runs),
             lambda x=x, length=length: in_coreax(x, length, options.runs),
+            lambda x=x, length=length: in_keops(x, length, options.runs),
         ]
-        chosen = {"means": programs[:1], "others": programs[1:4], "coreax": programs[4:]}.get(options.only, programs)
+        some = {"means": programs[:1], "others": programs[1:3], "coreax": programs[3:4], "keops": programs[4:]}
+        chosen = some.get(options.only, programs[:4])
         for program in chosen:
             try:
                 rows = program()
@@ -229,6 +231,11 @@ def main() -> None:
             for name, seconds, error in rows:
                 print(f"{name:<32}{len(x):>10}{dim:>5}{seconds:>11.4f}{error:>14.1e}", flush=True)
     if options.only is None:
+        # By itself, because it can end the whole program.
+        words = ["--only", "keops", "--rows", str(options.rows), "--dims", *map(str, options.dims)]
+        status = subprocess.run([sys.executable, __file__, *words, "--runs", str(options.runs)], check=False).returncode
+        if status:
+            print(f"left out: KeOps ended with status {status}", flush=True)
         whole_commands(options.command.resolve(), options.rows, options.dims)
 
 
