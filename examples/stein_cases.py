@@ -4,7 +4,8 @@
     python examples/stein_cases.py --write-docs   # and writes them into the page, between the markers
 
 Densities that are known, so that errors are those from the density itself, each with three seeds: a chain whose first
-fifth is burn-in, a sampler at the wrong temperature, and two modes so far apart that no score tells their masses.
+fifth is burn-in, a sampler at the wrong temperature, draws that are as they should be, and two modes so far apart that
+no score tells their masses.
 """
 
 import argparse
@@ -15,17 +16,17 @@ import supersample as ss
 
 PAGE = pathlib.Path(__file__).resolve().parents[1] / "docs/stein.md"
 SEEDS = range(3)
-ROWS, DIM, CHOSEN = 1000, 3, 40
+ROWS, CHOSEN = 1000, 40
 BURN_IN = ROWS // 5
 #: Of the density with two modes: the mass of the first, and where the second is.
 MASS, FAR = 0.8, np.array([12.0, 0.0])
 
 
-def normal(seed):
+def normal(seed, dim=3):
     """A correlated normal density: its mean, its covariance and its score."""
     rng = np.random.default_rng(seed)
-    mixing = rng.normal(size=(DIM, DIM)) / 2 + np.eye(DIM)
-    covariance, mean = mixing @ mixing.T, rng.normal(size=DIM)
+    mixing = rng.normal(size=(dim, dim)) / 2 + np.eye(dim)
+    covariance, mean = mixing @ mixing.T, rng.normal(size=dim)
     return mean, covariance, lambda x: -np.linalg.solve(covariance, (x - mean).T).T
 
 
@@ -41,6 +42,13 @@ def too_warm(seed):
     """Draws of the density to the power of 1/2: their standard deviations are 1.41 times too large."""
     mean, covariance, score = normal(seed)
     x = np.random.default_rng(200 + seed).multivariate_normal(mean, 2 * covariance, size=ROWS)
+    return x, score(x), mean, covariance
+
+
+def as_they_should_be(seed):
+    """Independent draws of a density with eight columns."""
+    mean, covariance, score = normal(seed, 8)
+    x = np.random.default_rng(400 + seed).multivariate_normal(mean, covariance, size=ROWS)
     return x, score(x), mean, covariance
 
 
@@ -67,6 +75,7 @@ def of_one_density(case):
         sd = np.sqrt(np.diag(covariance))
         for name, rows in {
             f"all {ROWS:,} rows": np.arange(ROWS),
+            f"{CHOSEN} random rows": np.random.default_rng(seed).choice(ROWS, CHOSEN, replace=False),
             f"{CHOSEN} rows of `ss.thin`": ss.thin(x, CHOSEN).indices,
             f"{CHOSEN} rows of `ss.stein.thin`": ss.stein.thin(x, scores, CHOSEN).indices,
         }.items():
@@ -108,10 +117,13 @@ def table(head, found, digits):
 def tables():
     """The tables by the names of their places on the page."""
     head = ["", "error of means", "error of sds", "KSD"]
-    without = {name: numbers[1:] for name, numbers in of_one_density(too_warm).items()}
+    warm, good = (
+        {name: numbers[1:] for name, numbers in of_one_density(case).items()} for case in (too_warm, as_they_should_be)
+    )
     return {
         "burn-in": table(["", "burn-in", *head[1:]], of_one_density(with_burn_in), (2, 3, 3, 3)),
-        "temperature": table(head, without, (3, 3, 3)),
+        "temperature": table(head, warm, (3, 3, 3)),
+        "good draws": table(head, good, (3, 3, 3)),
         "modes": table(["", "draws 80 : 20", "draws 50 : 50"], of_two_modes(), (2, 2)),
     }
 

@@ -106,8 +106,8 @@ def thin(
     scores
         The gradient of the log-density at each draw, which is then matched in place of the draws (`supersample.stein`):
         data like `data` with the same variables, or an array of shape (chain, draw, number of parameters). Options are
-        then those of `supersample.stein.thin`. Draws and scores are both of the unconstrained parameters, or of
-        parameters without constraints.
+        then those of `supersample.stein.thin`, of which `log_density` may be of shape (chain, draw). Draws and scores
+        are both of the unconstrained parameters, or of parameters without constraints.
     groups
         The word "chain" to take draws of all chains in equal parts; or a label for each draw, as in `supersample.thin`.
     return_result
@@ -350,7 +350,7 @@ def _chosen(
         if options["groups"] != "chain":
             raise ValueError(f"groups is '{options['groups']}'; give the word 'chain' or a label for each draw")
         options["groups"] = posterior.chain_of_each()
-    for what in ("groups", "include", "exclude"):
+    for what in ("groups", "include", "exclude", "log_density"):
         given = options.get(what)
         if given is not None and (np.ndim(given) > 1 or hasattr(given, "dims")):
             options[what] = posterior.flat(given, what)
@@ -366,6 +366,8 @@ def _chosen(
                 raise ValueError(
                     f"{what} and scores do not go together: the density says what is matched; leave it out"
                 )
+        if options.get("second_derivatives") is not None:
+            options["second_derivatives"] = _scores_of(posterior, options["second_derivatives"], group, var_names)
         by_score = stein.thin if choose is _choose.thin else stein.herd
         result = by_score(Table(values, names), _scores_of(posterior, scores, group, var_names), n, **options)
     said = {
