@@ -433,3 +433,37 @@ fn runs_stay_within_their_memory() {
     assert!(peak <= 60.0 && needed <= 60.0, "{needed} MiB were promised, {peak} were taken");
     assert_eq!(desk.read("a.txt"), desk.read("b.txt"));
 }
+
+/// A power cut cannot be had in a test; what the system is asked for, in which order, can be seen.
+#[cfg(target_os = "linux")]
+#[test]
+fn contents_are_on_the_disk_before_their_name_is() {
+    let desk = desk_with(60);
+    let command = cargo_bin("supersample");
+    let words = "herd d.csv -n 5 -q -o o.csv --json s.json --checkpoint ck";
+    let traced = Command::new("strace")
+        .args(["-f", "-y", "-e", "trace=fsync,rename,renameat,renameat2,linkat", "-o", "calls"])
+        .arg(command)
+        .args(words.split(' '))
+        .current_dir(desk.folder())
+        .output();
+    if !traced.is_ok_and(|output| output.status.success()) {
+        eprintln!("skipped: no strace that may look at processes");
+        return;
+    }
+    let calls = desk.read("calls");
+    let calls: Vec<&str> = calls.lines().collect();
+    for name in ["o.csv", "s.json", "ck"] {
+        let ends = format!("/{name}\"");
+        let renames = (1..calls.len()).filter(|&i| calls[i].contains("rename") && calls[i].contains(&ends));
+        let mut count = 0;
+        for i in renames {
+            // fsync(8</folder/.supersample-x>), then rename("/folder/.supersample-x", "/folder/o.csv"), then fsync(8</folder>).
+            let temporary = calls[i - 1].split(['<', '>']).nth(1).unwrap();
+            let is_synced = calls[i - 1].contains("fsync(") && calls[i].contains(&format!("\"{temporary}\""));
+            assert!(is_synced && calls[i + 1].contains("fsync("), "{calls:#?}");
+            count += 1;
+        }
+        assert!(count > 0, "{name}: {calls:#?}");
+    }
+}

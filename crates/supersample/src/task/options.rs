@@ -47,7 +47,7 @@ pub struct ProblemOptions {
     /// Whether the mean embedding is exact, or projected on landmarks. Default: exact up to 100,000 rows.
     pub embedding: EmbeddingChoice,
     /// How many landmarks, which asks for some whatever the number of rows; by default twice the rows that are chosen
-    /// ([`default_landmarks`]).
+    /// ([`default_landmarks`](super::default_landmarks)).
     pub landmarks: Option<usize>,
     /// How many rows, drawn at random, are chosen from where landmarks stand for the mean embedding; by default 200,000, or
     /// twenty for each that is to be chosen ([`default_pool_rows`](super::default_pool_rows)). Rows with weights, sets with
@@ -55,8 +55,8 @@ pub struct ProblemOptions {
     pub pool_rows: Option<usize>,
     /// The seed of the rows that landmarks are chosen from, of the control rows, and of a sample to choose from.
     pub seed: u64,
-    /// How much the distribution functions of the columns count beside the joint distribution (see [`Part`]); 0, the
-    /// default, for nothing. [`MARGINALS`] suits thinning.
+    /// How much the distribution functions of the columns count beside the joint distribution (see [`Part`](crate::Part)); 0, the
+    /// default, for nothing. [`MARGINALS`](super::MARGINALS) suits thinning.
     pub marginals: f64,
     /// Functions of the rows whose means are matched too. None by default.
     pub functions: Option<FunctionValues>,
