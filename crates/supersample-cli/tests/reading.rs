@@ -209,6 +209,20 @@ fn info_says_what_files_hold_and_what_a_run_would_take() {
     );
     assert_eq!(told["estimate"]["pairs"], 102.0 * 101.0 / 2.0);
     assert!(told["estimate"]["pairs_per_second"].as_f64().unwrap() > 0.0 && told["memory_bytes"].is_number());
+    assert!(told["estimate"]["landmarks"].is_null());
     let (text, _) = desk.ran("info holes.csv --json -");
     assert_eq!(serde_json::from_slice::<serde_json::Value>(&text).unwrap()["verb"], "info");
+}
+
+#[test]
+fn info_foresees_landmarks_where_a_run_would_use_them() {
+    let desk = Desk::new();
+    let rows: String = (0..100_001).map(|i| format!("{}\n", (f64::from(i) * 0.7).sin())).collect();
+    desk.write("many.csv", &format!("x\n{rows}"));
+    let (text, _) = desk.ran("info many.csv --json i.json");
+    let text = String::from_utf8(text).unwrap();
+    assert!(text.contains(" to compare 100,001 rows with 2,000 landmarks and "), "{text}");
+    let estimate = &json(&desk, "i.json")["estimate"];
+    let pairs = 100_001.0 * (3000.0 + 2000.0);
+    assert_eq!((&estimate["landmarks"], &estimate["pairs"]), (&2000.into(), &pairs.into()));
 }

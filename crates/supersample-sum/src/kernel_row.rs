@@ -104,7 +104,7 @@ impl Task for FillRow<'_> {
         assert_eq!(row.len(), panels.len);
         let y = &self.coordinates.point::<T>(self.y)[..];
         let added = self.added.map(T::from_f64);
-        over_chunks(row, &panels.data, y.len(), row_value(y.len()), |_, row, panels| {
+        over_chunks(row, &panels.data, y.len(), row_value(y.len()), &|_, row, panels| {
             dispatch!(level(), simd => tile::fill_row(simd, profile, panels, y, added, row));
         });
     }
@@ -126,7 +126,7 @@ impl Task for KeepRowAndArgmax<'_> {
         assert_eq!(row.len(), panels.len);
         let y = &coordinates.point::<T>(y)[..];
         let (cost, added) = (row_value(y.len()), added.map(T::from_f64));
-        let best = over_paired_chunks(sums, row, &panels.data, y.len(), cost, |start, sums, row, panels| {
+        let best = over_paired_chunks(sums, row, &panels.data, y.len(), cost, &|start, sums, row, panels| {
             dispatch!(level(), simd => {
                 scores.search(start, sums, |range, sums| {
                     let places = range.start * y.len()..range.end.next_multiple_of(WIDTH) * y.len();
@@ -198,14 +198,14 @@ pub fn add_scaled(values: &[f64], weight: f64, sums: &mut [f64]) {
 
 fn add_in_chunks<T: Lane>(values: &[T], weight: f64, sums: &mut [f64]) {
     assert_eq!(values.len(), sums.len());
-    over_chunks(sums, values, 1, ADDITION, |_, sums, values| {
+    over_chunks(sums, values, 1, ADDITION, &|_, sums, values| {
         dispatch!(level(), _ => add(values, weight, sums));
     });
 }
 
 fn exchange_in_chunks<T: Lane>(out: &[T], into: &[T], sums: &mut [f64]) {
     assert!(out.len() == sums.len() && into.len() == sums.len());
-    over_chunks(sums, out, 1, 2 * ADDITION, |first, sums, out| {
+    over_chunks(sums, out, 1, 2 * ADDITION, &|first, sums, out| {
         let into = &into[first..first + sums.len()];
         dispatch!(level(), _ => exchange(out, into, sums));
     });
@@ -218,7 +218,7 @@ fn argmax_in_ranges<T: Lane>(
     score: impl Fn(usize, f64) -> f64 + Sync,
 ) -> Option<(usize, f64)> {
     assert_eq!(w.len(), values.len());
-    let best = over_ranges(w.len(), |range| {
+    let best = over_ranges(w.len(), &|range| {
         let of_range = |i: usize, sum: f64| score(range.start + i, sum);
         let best = dispatch!(level(), _ => argmax(&w[range.clone()], &values[range.clone()], of_range));
         best.map(|(i, score)| (range.start + i, score))

@@ -2,7 +2,8 @@
 //!
 //! Everything that `supersample` spends time on passes through here: the mean of kernel rows ([`Packed::mean_into`], and
 //! [`Packed::own_mean_into`] with half the work when points meet themselves), one kernel row fused with the search for
-//! the next maximum ([`Packed::add_row_and_argmax`]). Points are packed once, in f32 or f64 ([`Precision`]). Every row
+//! the next maximum ([`Packed::add_row_and_argmax`]); and the products of columns that correlations and Cholesky factors
+//! are made of ([`add_products`]). Points are packed once, in f32 or f64 ([`Precision`]). Every row
 //! of a result is summed in a fixed order, so results do not depend on the number of threads; the pool of threads is
 //! the caller's. Each routine is tested against its twin in `tests/sums` on every instruction set of the machine.
 //!
@@ -24,6 +25,7 @@ mod level;
 mod means;
 mod packed;
 mod panels;
+mod products;
 mod profile;
 mod rows;
 mod schedule;
@@ -39,6 +41,7 @@ pub use self::lanes::{exp2_in_double, exp2_in_single};
 pub use self::level::{NoSuchInstructionSet, check_instruction_set, instruction_set, instruction_sets};
 pub use self::packed::{Packed, Precision};
 pub use self::panels::Coordinates;
+pub use self::products::{ABREAST, PanelProduct, add_products, solve_panel};
 pub use self::rows::Rows;
 pub use self::scores::{Scores, argmax_by};
 pub use self::shape::{Distance, Shape, add_gradient_into};

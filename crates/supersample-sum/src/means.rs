@@ -65,24 +65,23 @@ fn means<T: Lane, P: Profile<T>>(
     out: &mut [f64],
 ) {
     assert_eq!(out.len(), at.len);
-    let weights = weights.map(|weights| samples.padded_weights(weights));
+    let (is_weighted, weights) = (weights.is_some(), samples.padded_weights(weights));
     let band = band(samples.len, at.dim, size_of::<T>());
     if at.len <= 64 && is_worth_threads(at.len * samples.len, KERNEL_VALUE) {
         // Few rows: the samples are shared between the threads, and their parts added up in order.
         let rows = Side { panels: at.range(0, at.len), weights: &[] };
-        let parts: Vec<Vec<f64>> = (0..samples.len.div_ceil(CHUNK))
-            .into_par_iter()
-            .map(|part| {
-                let mut sums = vec![0.0; at.len];
-                let end = ((part + 1) * CHUNK).min(samples.len);
-                for start in (part * CHUNK..end).step_by(band) {
-                    let range = start..(start + band).min(end);
-                    one_sided(level, profile, rows, samples, weights.as_deref(), range, &mut sums);
-                }
-                sums
-            })
-            .collect();
-        let scale = if weights.is_some() { 1.0 } else { 1.0 / samples.len as f64 };
+        let part_sums = |part: usize| {
+            let mut sums = vec![0.0; at.len];
+            let end = ((part + 1) * CHUNK).min(samples.len);
+            for start in (part * CHUNK..end).step_by(band) {
+                let range = start..(start + band).min(end);
+                one_sided(level, profile, rows, samples, &weights, range, &mut sums);
+            }
+            sums
+        };
+        let part_sums: &(dyn Fn(usize) -> Vec<f64> + Sync) = &part_sums;
+        let parts: Vec<Vec<f64>> = (0..samples.len.div_ceil(CHUNK)).into_par_iter().map(part_sums).collect();
+        let scale = if is_weighted { 1.0 } else { 1.0 / samples.len as f64 };
         for (i, out) in out.iter_mut().enumerate() {
             *out = parts.iter().map(|part| part[i]).sum::<f64>() * scale;
         }
@@ -93,17 +92,13 @@ fn means<T: Lane, P: Profile<T>>(
         let rows = Side { panels: at.range(i * 64, i * 64 + out.len()), weights: &[] };
         for start in (0..samples.len).step_by(band) {
             let end = (start + band).min(samples.len);
-            one_sided(level, profile, rows, samples, weights.as_deref(), start..end, out);
+            one_sided(level, profile, rows, samples, &weights, start..end, out);
         }
-        if weights.is_none() {
+        if !is_weighted {
             out.iter_mut().for_each(|sum| *sum /= samples.len as f64);
         }
     };
-    if is_worth_threads(at.len * samples.len, KERNEL_VALUE) {
-        out.par_chunks_mut(64).enumerate().for_each(band_means);
-    } else {
-        out.chunks_mut(64).enumerate().for_each(band_means);
-    }
+    over_bands(out, 64, !is_worth_threads(at.len * samples.len, KERNEL_VALUE), &band_means);
 }
 
 fn own_means<T: Lane, P: Profile<T>>(
@@ -116,8 +111,8 @@ fn own_means<T: Lane, P: Profile<T>>(
 ) {
     assert_eq!(out.len(), panels.len);
     out.fill(0.0);
-    let weights = weights.map(|weights| panels.padded_weights(weights));
-    let weights = weights.as_deref();
+    let (is_weighted, weights) = (weights.is_some(), panels.padded_weights(weights));
+    let weights = &weights;
     let band = band(panels.len, panels.dim, size_of::<T>());
     let range = |i: usize| i * band..((i + 1) * band).min(panels.len);
     let bands = panels.len.div_ceil(band);
@@ -138,21 +133,14 @@ fn own_means<T: Lane, P: Profile<T>>(
         }
         let side = |i: usize| Side {
             panels: panels.range(range(i).start, range(i).end),
-            weights: weights.map_or(&[][..], |w| &w[range(i).start..range(i).end.next_multiple_of(WIDTH)]),
+            weights: &weights[range(i).start..range(i).end.next_multiple_of(WIDTH)],
         };
-        let (rows, columns) = (side(a), side(b));
-        match weights {
-            Some(_) => tile::<T, P, true>(level, profile, panels.dim, rows, columns, out_a, Some(out_b)),
-            None => two_sided_unweighted(level, profile, panels.dim, rows, columns, out_a, out_b),
-        }
+        tile(level, profile, panels.dim, side(a), side(b), out_a, Some(out_b));
         tally.add(out_a.len() * out_b.len());
     };
     let serial = !is_worth_threads(panels.len * panels.len, KERNEL_VALUE);
-    if serial {
-        out.chunks_mut(band).enumerate().for_each(diagonal);
-    } else {
-        out.par_chunks_mut(band).enumerate().for_each(diagonal);
-    }
+    over_bands(out, band, serial, &diagonal);
+    let pair: &(dyn Fn((usize, usize, &mut [f64], &mut [f64])) + Sync) = &pair;
     for round in schedule::rounds(bands).take_while(|_| tally.goes_on()) {
         let mut chunks: Vec<Option<&mut [f64]>> = out.chunks_mut(band).map(Some).collect();
         let mut take = |i: usize| chunks[i].take().expect("a band plays once in a round");
@@ -163,8 +151,18 @@ fn own_means<T: Lane, P: Profile<T>>(
             pairs.into_par_iter().for_each(pair);
         }
     }
-    if weights.is_none() {
+    if !is_weighted {
         out.iter_mut().for_each(|sum| *sum /= panels.len as f64);
+    }
+}
+
+/// Calls `work` with the number and the means of each band, on one thread or on all; see `chunks.rs` for why it is behind a
+/// reference.
+fn over_bands(out: &mut [f64], band: usize, serial: bool, work: &(dyn Fn((usize, &mut [f64])) + Sync)) {
+    if serial {
+        out.chunks_mut(band).enumerate().for_each(work);
+    } else {
+        out.par_chunks_mut(band).enumerate().for_each(work);
     }
 }
 
@@ -174,54 +172,19 @@ fn one_sided<T: Lane, P: Profile<T>>(
     profile: P,
     rows: Side<T>,
     samples: &Panels<T>,
-    weights: Option<&[T]>,
+    weights: &[T],
     range: Range<usize>,
     out: &mut [f64],
 ) {
-    let dim = samples.dim;
     let panels = samples.range(range.start, range.end);
-    match weights {
-        Some(weights) => {
-            let columns = Side { panels, weights: &weights[range.start..range.end.next_multiple_of(WIDTH)] };
-            tile::<T, P, true>(level, profile, dim, rows, columns, out, None);
-        }
-        None => {
-            let (full, last, mask) = split_last_panel(panels, dim, range.len());
-            let full = Side { panels: full, weights: &[] };
-            tile::<T, P, false>(level, profile, dim, rows, full, out, None);
-            if !last.is_empty() {
-                let last = Side { panels: last, weights: &mask };
-                tile::<T, P, true>(level, profile, dim, rows, last, out, None);
-            }
-        }
-    }
-}
-
-/// A tile for both of its sides where all points count alike; only the columns can have a panel that is not full.
-fn two_sided_unweighted<T: Lane, P: Profile<T>>(
-    level: Level,
-    profile: P,
-    dim: usize,
-    rows: Side<T>,
-    columns: Side<T>,
-    out_rows: &mut [f64],
-    out_columns: &mut [f64],
-) {
-    let (full, last, mask) = split_last_panel(columns.panels, dim, out_columns.len());
-    let (full_out, last_out) = out_columns.split_at_mut(full.len() / dim);
-    let full = Side { panels: full, weights: &[] };
-    tile::<T, P, false>(level, profile, dim, rows, full, out_rows, Some(full_out));
-    if !last.is_empty() {
-        let ones = vec![T::ONE; out_rows.len()];
-        let (rows, last) = (Side { weights: &ones, ..rows }, Side { panels: last, weights: &mask });
-        tile::<T, P, true>(level, profile, dim, rows, last, out_rows, Some(last_out));
-    }
+    let columns = Side { panels, weights: &weights[range.start..range.end.next_multiple_of(WIDTH)] };
+    tile(level, profile, samples.dim, rows, columns, out, None);
 }
 
 /// One tile on the instruction set in use. Never inlined: its loops are most of what there is to compile, and are
 /// wanted once for each instruction set, not at each call.
 #[inline(never)]
-fn tile<T: Lane, P: Profile<T>, const WEIGHTED: bool>(
+fn tile<T: Lane, P: Profile<T>>(
     level: Level,
     profile: P,
     dim: usize,
@@ -231,13 +194,6 @@ fn tile<T: Lane, P: Profile<T>, const WEIGHTED: bool>(
     column_sums: Option<&mut [f64]>,
 ) {
     dispatch!(level, simd => {
-        tile::tile::<_, T, P, WEIGHTED>(simd, profile, dim, rows, columns, row_sums, column_sums);
+        tile::tile(simd, profile, dim, rows, columns, row_sums, column_sums);
     });
-}
-
-/// Panels that are full, the one that is not (if any), and the mask of its places.
-fn split_last_panel<T: Lane>(panels: &[T], dim: usize, points: usize) -> (&[T], &[T], [T; WIDTH]) {
-    let over = points % WIDTH;
-    let (full, last) = panels.split_at((points - over) * dim);
-    (full, last, std::array::from_fn(|place| if place < over { T::ONE } else { T::ZERO }))
 }

@@ -206,7 +206,7 @@ impl Task for AddRow<'_> {
         assert_eq!(self.sums.len(), panels.len);
         let y = &self.coordinates.point::<T>(self.y)[..];
         let weight = self.weight;
-        over_chunks(self.sums, &panels.data, y.len(), row_value(y.len()), |_, sums, panels| {
+        over_chunks(self.sums, &panels.data, y.len(), row_value(y.len()), &|_, sums, panels| {
             dispatch!(level(), simd => tile::add_row(simd, profile, panels, y, weight, sums));
         });
     }
@@ -224,7 +224,7 @@ impl Task for AddRowAndArgmax<'_> {
         let AddRowAndArgmax { row: AddRow { coordinates, y, weight, sums }, scores } = self;
         assert_eq!(sums.len(), panels.len);
         let y = &coordinates.point::<T>(y)[..];
-        let best = over_chunks(sums, &panels.data, y.len(), row_value(y.len()), |start, sums, panels| {
+        let best = over_chunks(sums, &panels.data, y.len(), row_value(y.len()), &|start, sums, panels| {
             dispatch!(level(), simd => {
                 scores.search(start, sums, |range, sums| {
                     let places = range.start * y.len()..range.end.next_multiple_of(WIDTH) * y.len();

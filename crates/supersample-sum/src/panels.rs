@@ -172,9 +172,12 @@ impl<T: Lane> Panels<T> {
         &self.data[start * self.dim..end.next_multiple_of(WIDTH) * self.dim]
     }
 
-    /// One weight for each place in the panels, 0 in the places that hold no point.
-    pub(crate) fn padded_weights(&self, weights: &[f64]) -> Vec<T> {
-        let mut padded: Vec<T> = weights.iter().map(|&w| T::from_f64(w)).collect();
+    /// One weight for each place in the panels, 1 without any, 0 in the places that hold no point.
+    pub(crate) fn padded_weights(&self, weights: Option<&[f64]>) -> Vec<T> {
+        let mut padded = match weights {
+            Some(weights) => weights.iter().map(|&w| T::from_f64(w)).collect(),
+            None => vec![T::ONE; self.len],
+        };
         padded.resize(self.len.next_multiple_of(WIDTH), T::ZERO);
         padded
     }

@@ -28,7 +28,7 @@ impl Scores<'_> {
             self.mu,
             1,
             LOOK,
-            |start, sums, _| dispatch!(level(), _ => self.search(start, sums, |_, _| ())),
+            &|start, sums, _| dispatch!(level(), _ => self.search(start, sums, |_, _| ())),
         );
         best_of(best)
     }

@@ -23,10 +23,11 @@ pub(crate) struct Side<'a, T> {
     pub(crate) weights: &'a [T],
 }
 
-/// Adds the sums over the columns to `row_sums` and, if there are `column_sums`, the sums over the rows to those.
-/// Without weights every column must hold a point.
+/// Adds the sums over the columns to `row_sums` and, if there are `column_sums`, the sums over the rows to those. There are
+/// always weights, 1 for points that count alike: to multiply by them costs nothing beside the kernel and rounds nothing,
+/// and half of the loops need not be compiled.
 #[inline(always)]
-pub(crate) fn tile<S: Simd, T: Lane, P: Profile<T>, const WEIGHTED: bool>(
+pub(crate) fn tile<S: Simd, T: Lane, P: Profile<T>>(
     simd: S,
     profile: P,
     dim: usize,
@@ -39,23 +40,19 @@ pub(crate) fn tile<S: Simd, T: Lane, P: Profile<T>, const WEIGHTED: bool>(
     // kernels of several columns keep several sums a row.
     if size_of::<Vector<S, T>>() == 64 && P::COLUMNS == 1 {
         match column_sums {
-            Some(sums) => {
-                both_sides::<S, T, P, 16, WEIGHTED>(simd, profile, dim, rows, columns, row_sums, sums)
-            }
-            None => one_side::<S, T, P, 16, WEIGHTED>(simd, profile, dim, rows, columns, row_sums),
+            Some(sums) => both_sides::<S, T, P, 16>(simd, profile, dim, rows, columns, row_sums, sums),
+            None => one_side::<S, T, P, 16>(simd, profile, dim, rows, columns, row_sums),
         }
     } else {
         match column_sums {
-            Some(sums) => {
-                both_sides::<S, T, P, 4, WEIGHTED>(simd, profile, dim, rows, columns, row_sums, sums)
-            }
-            None => one_side::<S, T, P, 4, WEIGHTED>(simd, profile, dim, rows, columns, row_sums),
+            Some(sums) => both_sides::<S, T, P, 4>(simd, profile, dim, rows, columns, row_sums, sums),
+            None => one_side::<S, T, P, 4>(simd, profile, dim, rows, columns, row_sums),
         }
     }
 }
 
 #[inline(always)]
-fn one_side<S: Simd, T: Lane, P: Profile<T>, const R: usize, const WEIGHTED: bool>(
+fn one_side<S: Simd, T: Lane, P: Profile<T>, const R: usize>(
     simd: S,
     profile: P,
     dim: usize,
@@ -63,11 +60,11 @@ fn one_side<S: Simd, T: Lane, P: Profile<T>, const R: usize, const WEIGHTED: boo
     columns: Side<T>,
     row_sums: &mut [f64],
 ) {
-    row_groups::<S, T, P, R, WEIGHTED, false>(simd, profile, dim, rows, columns, row_sums, &mut []);
+    row_groups::<S, T, P, R, false>(simd, profile, dim, rows, columns, row_sums, &mut []);
 }
 
 #[inline(always)]
-fn both_sides<S: Simd, T: Lane, P: Profile<T>, const R: usize, const WEIGHTED: bool>(
+fn both_sides<S: Simd, T: Lane, P: Profile<T>, const R: usize>(
     simd: S,
     profile: P,
     dim: usize,
@@ -77,12 +74,12 @@ fn both_sides<S: Simd, T: Lane, P: Profile<T>, const R: usize, const WEIGHTED: b
     column_sums: &mut [f64],
 ) {
     let groups = rows.panels.chunks(PANELS_IN_LANES * dim * WIDTH);
-    let weights = rows.weights.chunks(PANELS_IN_LANES * WIDTH).chain(std::iter::repeat(&[][..]));
+    let weights = rows.weights.chunks(PANELS_IN_LANES * WIDTH);
     for ((panels, weights), row_sums) in groups.zip(weights).zip(row_sums.chunks_mut(PANELS_IN_LANES * WIDTH))
     {
         let mut sums = [T::ZERO; TILE];
         let rows = Side { panels, weights };
-        row_groups::<S, T, P, R, WEIGHTED, true>(simd, profile, dim, rows, columns, row_sums, &mut sums);
+        row_groups::<S, T, P, R, true>(simd, profile, dim, rows, columns, row_sums, &mut sums);
         column_sums.iter_mut().zip(sums).for_each(|(total, sum)| *total += sum.to_f64());
     }
 }
@@ -92,7 +89,7 @@ const PANELS_IN_LANES: usize = 8;
 
 /// The tile, R rows after R rows; for both of its sides the sums of the columns stay in the lanes.
 #[inline(always)]
-fn row_groups<S: Simd, T: Lane, P: Profile<T>, const R: usize, const WEIGHTED: bool, const BOTH: bool>(
+fn row_groups<S: Simd, T: Lane, P: Profile<T>, const R: usize, const BOTH: bool>(
     simd: S,
     profile: P,
     dim: usize,
@@ -114,21 +111,15 @@ fn row_groups<S: Simd, T: Lane, P: Profile<T>, const R: usize, const WEIGHTED: b
                         let place = (group * PANELS_IN_LANES + i) * WIDTH + lane;
                         let distances =
                             distances::<S, T, P, R>(simd, profile, row_coordinates, first, coordinates, lane);
+                        let weights =
+                            Vector::<S, T>::from_slice(simd, &columns.weights[place..place + lanes]);
                         let mut down = zero;
                         for r in 0..R {
                             let value = profile.value(simd, distances[r]);
-                            if WEIGHTED {
-                                let weight =
-                                    Vector::<S, T>::from_slice(simd, &columns.weights[place..place + lanes]);
-                                totals[r] = value.mul_add(weight, totals[r]);
-                            } else {
-                                totals[r] += value;
-                            }
-                            if BOTH && WEIGHTED {
+                            totals[r] = value.mul_add(weights, totals[r]);
+                            if BOTH {
                                 let weight = rows.weights[row_panel * WIDTH + first + r];
                                 down = value.mul_add(Vector::<S, T>::splat(simd, weight), down);
-                            } else if BOTH {
-                                down += value;
                             }
                         }
                         if BOTH {

@@ -57,6 +57,7 @@
 mod ascent;
 pub mod bandwidth;
 mod bytes;
+mod columns;
 mod device;
 mod domain;
 pub mod embedding;

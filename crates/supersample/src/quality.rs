@@ -5,9 +5,10 @@ mod baselines;
 use rayon::prelude::*;
 
 pub use self::baselines::{every_kth, random_rows, systematic_rows};
+use crate::columns::for_columns;
 use crate::points::unit_weights;
-use crate::quantile::quantiles;
-use crate::scale::Moments;
+use crate::quantile::{quantiles, quantiles_in_place};
+use crate::scale::{Moments, correlations};
 use crate::{Error, Points, Result};
 
 /// The quantiles that are compared.
@@ -18,12 +19,6 @@ pub const MOST_CORRELATED: usize = 1000;
 
 /// How many pairs of columns are kept whose correlations are off most.
 pub const PAIRS_KEPT: usize = 6;
-
-/// Rows that are standardised at a time for the correlations, so that no second copy of the data is needed.
-const BLOCK: usize = 256;
-
-/// Sums side by side in an inner product; divides [`BLOCK`].
-const LANES: usize = 8;
 
 /// The errors of one column: subset minus data, in units of the data's standard deviation.
 ///
@@ -161,11 +156,15 @@ impl Reference {
         if let Some(index) = shares.and_then(|shares| shares.iter().position(|w| *w < 0.0)) {
             return Err(Error::BadWeight { index, value: weights.map_or(0.0, |weights| weights[index]) });
         }
-        let column = |j: usize| {
-            let moments = Moments::of(values, dim, j, shares)?;
-            Some(Column { moments, quantiles: column_quantiles(values, dim, j, shares)? })
-        };
-        let columns: Vec<Option<Column>> = (0..dim).into_par_iter().map(column).collect();
+        let columns: Vec<Option<Column>> = for_columns(
+            values,
+            dim,
+            |x| x,
+            |_, column| {
+                let moments = Moments::of(column, 1, 0, shares)?;
+                Some(Column { moments, quantiles: quantiles_in_place(column, shares, QUANTILES)? })
+            },
+        );
         let moments: Vec<Option<Moments>> =
             columns.iter().map(|column| column.map(|column| column.moments)).collect();
         let correlations = (dim <= MOST_CORRELATED).then(|| correlations(values, &moments, shares));
@@ -253,46 +252,6 @@ impl Reference {
         }
         pairs
     }
-}
-
-/// The correlations below the diagonal, 0 where a column has no spread. Shares are not negative.
-fn correlations(values: &[f64], moments: &[Option<Moments>], shares: Option<&[f64]>) -> Vec<Vec<f64>> {
-    let dim = moments.len();
-    let mut sums: Vec<Vec<f64>> = (0..dim).map(|a| vec![0.0; a]).collect();
-    if moments.iter().flatten().count() < 2 {
-        return sums;
-    }
-    let equal = 1.0 / (values.len() / dim) as f64;
-    let mut scaled = vec![0.0; dim * BLOCK];
-    for (block, rows) in values.chunks(dim * BLOCK).enumerate() {
-        // Columns side by side, each cell times the root of its share, so that products carry the whole share.
-        scaled.par_chunks_mut(BLOCK).enumerate().for_each(|(j, column)| {
-            column.fill(0.0);
-            let Some(Moments { mean, sd }) = moments[j] else { return };
-            for (i, cell) in column.iter_mut().enumerate().take(rows.len() / dim) {
-                let share = shares.map_or(equal, |shares| shares[block * BLOCK + i]);
-                if share > 0.0 {
-                    *cell = (rows[i * dim + j] * 0.5 - mean * 0.5) / sd * 2.0 * share.sqrt();
-                }
-            }
-        });
-        // In whole lanes; what is beyond the rows is 0.
-        let filled = (rows.len() / dim).next_multiple_of(LANES);
-        let column = |j: usize| &scaled[j * BLOCK..j * BLOCK + filled];
-        sums.par_iter_mut().enumerate().for_each(|(a, sums)| {
-            sums.iter_mut().enumerate().for_each(|(b, sum)| *sum += dot_in_lanes(column(a), column(b)));
-        });
-    }
-    sums
-}
-
-/// The inner product of slices of whole lanes, which a compiler can put on vectors because the order of summation allows it.
-fn dot_in_lanes(a: &[f64], b: &[f64]) -> f64 {
-    let mut sums = [0.0; LANES];
-    for (a, b) in a.chunks_exact(LANES).zip(b.chunks_exact(LANES)) {
-        sums.iter_mut().zip(a.iter().zip(b)).for_each(|(sum, (a, b))| *sum += a * b);
-    }
-    sums.iter().sum()
 }
 
 /// The quantiles of a column; `None` where no row weighs anything. Shares are not negative.

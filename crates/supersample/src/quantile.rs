@@ -11,13 +11,22 @@ pub(crate) fn quantiles<const N: usize>(
     levels: [f64; N],
 ) -> Option<[f64; N]> {
     match shares {
-        None => {
-            let mut sorted: Vec<f64> = numbers.collect();
-            sorted.sort_unstable_by(f64::total_cmp);
-            (!sorted.is_empty()).then(|| levels.map(|level| of_sorted(&sorted, level)))
-        }
+        None => quantiles_in_place(&mut numbers.collect::<Vec<f64>>(), None, levels),
         Some(shares) => of_weighted(numbers.zip(shares.iter().copied()), levels),
     }
+}
+
+/// The quantiles of numbers that may be put in another order for it.
+pub(crate) fn quantiles_in_place<const N: usize>(
+    numbers: &mut [f64],
+    shares: Option<&[f64]>,
+    levels: [f64; N],
+) -> Option<[f64; N]> {
+    if let Some(shares) = shares {
+        return of_weighted(numbers.iter().copied().zip(shares.iter().copied()), levels);
+    }
+    numbers.sort_unstable_by(f64::total_cmp);
+    (!numbers.is_empty()).then(|| levels.map(|level| of_sorted(numbers, level)))
 }
 
 /// The plain median: the number with half of the weight on either side, or the middle between two. `None` where no number

@@ -1,11 +1,14 @@
 //! Scaling of the columns before distances are taken: none, unit spread, or the paper's whitening.
 
+mod correlation;
 mod running;
 
 use rayon::prelude::*;
 
+pub(crate) use self::correlation::correlations;
 pub(crate) use self::running::RunningMoments;
 use crate::bytes::{Reader, Writer};
+use crate::columns::for_columns;
 use crate::linalg::symmetric_eigen;
 use crate::points::{self, Points};
 use crate::quantile::median;
@@ -13,10 +16,10 @@ use crate::{Error, Result};
 
 /// Directions whose variance is less than this part of the largest are rounding, not data.
 const DEGENERATE: f64 = 1e-12;
+/// Rows that a thread scales before another could help.
+const ROWS_AT_ONCE: usize = 256;
 /// Beyond so many columns the eigenvectors take minutes.
 const MOST_FOR_PCA: usize = 2000;
-/// Rows of a covariance matrix that are summed at once: those of 500 columns stay in the first-level cache.
-const COVARIANCE_ROWS: usize = 8;
 
 /// The median absolute deviation of a normal distribution times this is its standard deviation.
 const NORMAL_MAD: f64 = 1.482_602_218_505_602;
@@ -113,17 +116,34 @@ impl Scaling {
         if scale == Scale::None {
             return Ok(scaling);
         }
-        for j in 0..dim {
-            match Moments::of(values, dim, j, shares) {
-                Some(moments) => {
-                    let robust = (scale == Scale::Mad).then(|| robust_moments(values, dim, j, shares));
-                    if robust == Some(None) {
+        if scale == Scale::Pca && dim > MOST_FOR_PCA {
+            return Err(Error::TooManyColumns { dim, most: MOST_FOR_PCA });
+        }
+        let columns = for_columns(
+            values,
+            dim,
+            |x| x,
+            |_, column| {
+                let moments = Moments::of(column, 1, 0, shares)?;
+                Some(match scale {
+                    Scale::Mad => {
+                        let robust = robust_moments(column, shares);
+                        (robust.unwrap_or(moments), robust.is_none())
+                    }
+                    Scale::Aad => {
+                        (Moments { sd: mean_deviation(column, moments.mean, shares), ..moments }, false)
+                    }
+                    _ => (moments, false),
+                })
+            },
+        );
+        for (j, column) in columns.into_iter().enumerate() {
+            match column {
+                Some((Moments { mean, sd }, is_without_mad)) => {
+                    (scaling.centre[j], scaling.unit[j]) = (mean, sd);
+                    if is_without_mad {
                         scaling.without_mad.push(j);
                     }
-                    let Moments { mean, sd } = robust.flatten().unwrap_or(moments);
-                    let deviation =
-                        (scale == Scale::Aad).then(|| mean_deviation(values, dim, j, mean, shares));
-                    (scaling.centre[j], scaling.unit[j]) = (mean, deviation.unwrap_or(sd));
                 }
                 None => {
                     scaling.centre[j] = values[j];
@@ -132,9 +152,6 @@ impl Scaling {
             }
         }
         if scale == Scale::Pca {
-            if dim > MOST_FOR_PCA {
-                return Err(Error::TooManyColumns { dim, most: MOST_FOR_PCA });
-            }
             scaling.whiten(values, shares);
         }
         Ok(scaling)
@@ -204,22 +221,29 @@ impl Scaling {
 
     /// Rows like those it was fitted to, scaled.
     pub fn apply(&self, values: &[f64]) -> Vec<f64> {
-        let mut scaled = Vec::with_capacity(values.len() / self.dim * self.out_dim());
-        let mut row_scaled = vec![0.0; self.dim];
-        for row in values.chunks_exact(self.dim) {
-            for (j, scaled) in row_scaled.iter_mut().enumerate() {
+        let out_dim = self.out_dim();
+        let mut scaled = vec![0.0; values.len() / self.dim * out_dim];
+        // Column j of the directions in row j, so that sums over columns run along memory.
+        let turned: Option<Vec<f64>> = self.directions.as_ref().map(|directions| {
+            (0..self.dim).flat_map(|j| directions.iter().map(move |direction| direction[j])).collect()
+        });
+        let chunks =
+            scaled.par_chunks_mut(ROWS_AT_ONCE * out_dim).zip(values.par_chunks(ROWS_AT_ONCE * self.dim));
+        chunks.for_each(|(scaled, values)| {
+            for (scaled, row) in scaled.chunks_exact_mut(out_dim).zip(values.chunks_exact(self.dim)) {
                 // Halved first, so that the difference of two huge numbers of opposite sign stays finite.
-                *scaled = (row[j] * 0.5 - self.centre[j] * 0.5) / self.unit[j] * 2.0;
+                let numbers = row.iter().zip(self.centre.iter().zip(&self.unit));
+                let numbers = numbers.map(|(x, (centre, unit))| (x * 0.5 - centre * 0.5) / unit * 2.0);
+                match &turned {
+                    None => scaled.iter_mut().zip(numbers).for_each(|(scaled, x)| *scaled = x),
+                    Some(turned) => {
+                        for (line, x) in turned.chunks_exact(out_dim).zip(numbers) {
+                            scaled.iter_mut().zip(line).for_each(|(scaled, a)| *scaled += a * x);
+                        }
+                    }
+                }
             }
-            match &self.directions {
-                None => scaled.extend_from_slice(&row_scaled),
-                Some(directions) => scaled.extend(
-                    directions
-                        .iter()
-                        .map(|axis| axis.iter().zip(&row_scaled).map(|(a, x)| a * x).sum::<f64>()),
-                ),
-            }
-        }
+        });
         scaled
     }
 
@@ -257,19 +281,16 @@ impl Scaling {
     /// first, because then no unit of measurement decides which directions count as degenerate.
     fn whiten(&mut self, values: &[f64], shares: Option<&[f64]>) {
         let dim = self.dim;
-        let scaled = self.apply(values);
-        let rows = scaled.len() / dim;
+        // Scaled columns have the correlations for covariances.
+        let moments = |j: usize| Moments { mean: self.centre[j], sd: self.unit[j] };
+        let mut moments: Vec<Option<Moments>> = (0..dim).map(|j| Some(moments(j))).collect();
+        self.constant.iter().for_each(|&j| moments[j] = None);
+        let below = correlations(values, &moments, shares);
         let mut covariance = vec![0.0; dim * dim];
-        // Some rows of the matrix after the other, each row of the data added in order whatever the number of threads.
-        covariance.par_chunks_mut(COVARIANCE_ROWS * dim).enumerate().for_each(|(block, covariance)| {
-            for (i, row) in scaled.chunks_exact(dim).enumerate() {
-                let share = shares.map_or(1.0 / rows as f64, |shares| shares[i]);
-                for (a, sums) in (block * COVARIANCE_ROWS..).zip(covariance.chunks_exact_mut(dim)) {
-                    let weighted = share * row[a];
-                    sums[..=a].iter_mut().zip(row).for_each(|(sum, x)| *sum += weighted * x);
-                }
-            }
-        });
+        for (j, (row, below)) in covariance.chunks_exact_mut(dim).zip(below).enumerate() {
+            row[..j].copy_from_slice(&below);
+            row[j] = f64::from(u8::from(moments[j].is_some()));
+        }
         let (variances, vectors) = symmetric_eigen(&covariance, dim);
         let largest = variances.iter().copied().fold(0.0, f64::max);
         let kept = variances.iter().take_while(|variance| **variance > DEGENERATE * largest).count();
@@ -320,17 +341,17 @@ impl Moments {
     }
 }
 
-/// The mean absolute deviation from the mean of column `j`, which is not constant.
-fn mean_deviation(values: &[f64], dim: usize, j: usize, mean: f64, shares: Option<&[f64]>) -> f64 {
-    let rows = values.len() / dim;
-    let share = |i: usize| shares.map_or(1.0 / rows as f64, |shares| shares[i]);
+/// The mean absolute deviation of a column, which is not constant, from its mean.
+fn mean_deviation(column: &[f64], mean: f64, shares: Option<&[f64]>) -> f64 {
+    let share = |i: usize| shares.map_or(1.0 / column.len() as f64, |shares| shares[i]);
     // Halved first, so that the difference of two huge numbers of opposite sign stays finite.
-    (0..rows).map(|i| (values[i * dim + j] * 0.5 - mean * 0.5).abs() * share(i)).sum::<f64>() * 2.0
+    let deviations = column.iter().enumerate().map(|(i, x)| (x * 0.5 - mean * 0.5).abs() * share(i));
+    deviations.sum::<f64>() * 2.0
 }
 
 /// Median and median absolute deviation in place of mean and sd; `None` where the deviation is 0.
-fn robust_moments(values: &[f64], dim: usize, j: usize, shares: Option<&[f64]>) -> Option<Moments> {
-    let column = || values.iter().skip(j).step_by(dim).copied();
+fn robust_moments(column: &[f64], shares: Option<&[f64]>) -> Option<Moments> {
+    let column = || column.iter().copied();
     let centre = median(column(), shares)?;
     // Halved first, so that the difference of two huge numbers of opposite sign stays finite.
     let half = median(column().map(|x| (x * 0.5 - centre * 0.5).abs()), shares)?;

@@ -47,9 +47,11 @@ pub(crate) struct Rate {
     pub(crate) pairs_per_second: f64,
     /// How many kernel values were timed.
     pub(crate) timed: f64,
-    /// Pairs of rows that are compared before the first is chosen.
+    /// Pairs of rows that are compared before the first is chosen, all of them or, of very many rows, those with landmarks.
     pub(crate) pairs: f64,
-    /// Rows that may be chosen, each choice of which looks at all of them.
+    /// How many landmarks stand for all rows; `None` where every row is compared with every other.
+    pub(crate) landmarks: Option<usize>,
+    /// Rows that each chosen one is compared with: those that may be chosen, and with landmarks all of them once.
     pub(crate) rows: usize,
 }
 
@@ -134,11 +136,16 @@ impl Info {
 
     fn how_long(&self, rate: Rate) -> String {
         let (compare, choose) = rate.seconds();
+        let what = match rate.landmarks {
+            None => format!("{} pairs of rows", significant(rate.pairs)),
+            Some(landmarks) => {
+                format!("{} with {}", counted(self.rows, "row"), counted(landmarks, "landmark"))
+            }
+        };
         format!(
-            "time: {} to compare {} pairs of rows and {} more for each thousand rows herded; an estimate, from {} \
-             pairs a second ({}) on this machine now",
+            "time: {} to compare {what} and {} more for each thousand rows herded; an estimate, from {} pairs a second \
+             ({}) on this machine now",
             duration(compare),
-            significant(rate.pairs),
             duration(choose),
             significant(rate.pairs_per_second),
             if self.device == "cpu" { self.instruction_set } else { &self.device }
@@ -158,6 +165,7 @@ impl Info {
             let (compare, choose) = rate.seconds();
             json!({
                 "pairs": rate.pairs,
+                "landmarks": rate.landmarks,
                 "pairs_per_second": rate.pairs_per_second,
                 "timed": rate.timed,
                 "compare_seconds": compare,
@@ -243,7 +251,7 @@ pub(super) mod tests {
             ],
             functions: Vec::new(),
             memory: 3 << 29,
-            rate: Some(Rate { pairs_per_second: 1e9, timed: 2e7, pairs: 5e11, rows: 1_000_000 }),
+            rate: Some(Rate { pairs_per_second: 1e9, timed: 2e7, pairs: 5e11, landmarks: None, rows: 1_000_000 }),
             notes: vec!["mind the gap".to_string()],
         }
     }
@@ -267,6 +275,9 @@ time: about 8 min to compare 5.00e11 pairs of rows and about 1.0 s more for each
         let told = Info { device: "NVIDIA H200".to_string(), ..info() }.to_text();
         assert!(told.contains("\ndevice: NVIDIA H200\nmemory: about 1.50 GiB"), "{told}");
         assert!(told.contains("pairs a second (NVIDIA H200) on this machine now\n"), "{told}");
+        let rate = info().rate.map(|rate| Rate { landmarks: Some(2000), ..rate });
+        let told = Info { rate, ..info() }.to_text();
+        assert!(told.contains("time: about 8 min to compare 4,000 rows with 2,000 landmarks and about"), "{told}");
         let durations = [0.01, 3.21, 50.0, 600.0, 9000.0].map(duration);
         assert_eq!(durations, ["less than 0.1 s", "about 3.2 s", "about 50 s", "about 10 min", "about 2 h"]);
     }

@@ -1,9 +1,12 @@
 //! Verb `info`: what files hold, how they would be used, and what a run would take.
 
+use std::ops::ControlFlow;
 use std::time::Instant;
 
 use anyhow::Result;
-use supersample::task::{Problem as Task, ProblemOptions};
+use supersample::task::{
+    CONTROL_ROWS, EXACT_UP_TO, EmbeddingChoice, POOL_ROWS, Problem as Task, ProblemOptions, default_landmarks,
+};
 use supersample::{MeanEmbedding, Points};
 use supersample_io::{Draws, Note, Survey, Use};
 
@@ -63,7 +66,9 @@ fn look(plan: &DrawsPlan) -> Result<Info> {
         such.map(|column| column.name.clone()).collect()
     };
     let kept = survey.rows - if plan.drop_na { survey.incomplete_rows } else { 0 };
-    let memory = memory_of(plan, kept, dim, functions.len()).needed();
+    // What a run does of its own accord.
+    let landmarks = EmbeddingChoice::Auto.is_projected(kept, None).then(|| default_landmarks(kept, None));
+    let memory = memory_of(plan, kept, dim, functions.len()).landmarks(landmarks.unwrap_or(0)).needed();
     Ok(Info {
         version: version().to_string(),
         instruction_set: supersample::instruction_set(),
@@ -79,7 +84,7 @@ fn look(plan: &DrawsPlan) -> Result<Info> {
         columns,
         functions,
         memory,
-        rate: if is_whole && is_file { Some(rate(plan)?) } else { None },
+        rate: if is_whole && is_file { Some(rate(plan, kept, landmarks)?) } else { None },
         notes: survey.notes.iter().filter(|note| !is_told(note)).map(ToString::to_string).collect(),
     })
 }
@@ -89,13 +94,19 @@ fn is_told(note: &Note) -> bool {
     matches!(note, Note::NotNumbers { .. } | Note::MeanRows { .. })
 }
 
-/// Times the mean embedding of all rows at a few of them, which is what a run spends its time on.
-fn rate(plan: &DrawsPlan) -> Result<Rate> {
-    let mut draws = Draws::read(&plan.files, &plan.reading())?;
-    let rows = Points::from_vec(draws.take_values(), draws.dim())?;
+/// Times the mean embedding at a few rows, which is what a run spends its time on: of all rows, or of the first of so many
+/// that landmarks would stand for them, since a kernel value then costs no more for those that follow.
+fn rate(plan: &DrawsPlan, rows: usize, landmarks: Option<usize>) -> Result<Rate> {
+    let some = match landmarks {
+        Some(_) if Draws::check_batches(&plan.files, &plan.reading()).is_ok() => first_rows(plan)?,
+        _ => {
+            let mut draws = Draws::read(&plan.files, &plan.reading())?;
+            Points::from_vec(draws.take_values(), draws.dim())?
+        }
+    };
     let mut options = ProblemOptions::default().scale(plan.scale).precision(plan.precision);
     (options.kernel, options.device) = (plan.kernel.clone(), plan.device.clone());
-    let task = Task::new(rows, options)?;
+    let task = Task::new(some, options)?;
     let all = task.points().len();
     let some: Vec<usize> = (0..(TIMED / all).clamp(1, all)).collect();
     let at = task.points().select(&some)?;
@@ -107,6 +118,29 @@ fn rate(plan: &DrawsPlan) -> Result<Rate> {
     plan.device.check()?;
     let seconds = begun.elapsed().as_secs_f64().max(1e-9);
     let timed = all as f64 * at.len() as f64;
-    let pairs = all as f64 * (all as f64 - 1.0) / 2.0;
-    Ok(Rate { pairs_per_second: timed / seconds, timed, pairs, rows: all })
+    let count = rows as f64;
+    let (pairs, rows) = match landmarks {
+        None => (count * (count - 1.0) / 2.0, rows),
+        Some(landmarks) => {
+            let candidates = rows.min(POOL_ROWS);
+            let sums = count * (landmarks + CONTROL_ROWS) as f64;
+            (sums + candidates as f64 * landmarks as f64, rows + candidates)
+        }
+    };
+    Ok(Rate { pairs_per_second: timed / seconds, timed, pairs, landmarks, rows })
+}
+
+/// As many rows from the start of the files as a run compares with each other.
+fn first_rows(plan: &DrawsPlan) -> Result<Points> {
+    let (mut values, mut dim) = (Vec::new(), 1);
+    let read = Draws::in_batches(&plan.files, &plan.reading(), EXACT_UP_TO, &mut |batch| {
+        dim = batch.dim;
+        values.extend_from_slice(batch.values);
+        ControlFlow::Break(())
+    });
+    // Whoever ends it early is told that it was ended.
+    if values.is_empty() {
+        read?;
+    }
+    Ok(Points::from_vec(values, dim)?)
 }

@@ -252,6 +252,19 @@ impl Entry {
         }
     }
 
+    /// Entries that lie one behind the other as numbers, added to those that are there.
+    pub(crate) fn numbers(self, bytes: &[u8], numbers: &mut Vec<f64>) {
+        match (self.kind, self.size, self.big_endian) {
+            (Kind::Float, 4, false) => {
+                numbers.extend(bytes.as_chunks().0.iter().map(|&four| f64::from(f32::from_le_bytes(four))));
+            }
+            (Kind::Float, 8, false) => {
+                numbers.extend(bytes.as_chunks().0.iter().map(|&eight| f64::from_le_bytes(eight)));
+            }
+            _ => numbers.extend(bytes.chunks_exact(self.size).map(|entry| self.number(entry))),
+        }
+    }
+
     pub(crate) fn text(self, bytes: &[u8]) -> String {
         if self.kind == Kind::Bytes {
             let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);

@@ -56,7 +56,7 @@ pub(crate) struct Slot {
     pub(crate) name: String,
     pub(crate) entry: Entry,
     /// Bytes from the start of the row.
-    offset: usize,
+    pub(crate) offset: usize,
 }
 
 /// Where each cell lies. Rows go by chains, and within them by draws.

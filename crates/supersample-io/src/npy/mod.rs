@@ -114,11 +114,20 @@ fn read_in_blocks(
         values.clear();
         weights.clear();
         for row in row..end {
-            for (at, &(position, is_weight)) in wanted.iter().enumerate() {
-                let value = layout.slots[position].entry.number(stretch.cell(row, at));
-                let place = || Place { row: row + 1, line: None, column: choice.names[position].clone() };
-                let value = cell(Some(value), missing, is_weight, place)?;
-                if is_weight { &mut weights } else { &mut values }.push(value);
+            for run in stretch.runs() {
+                let (position, is_weight) = wanted[run.start];
+                let numbers = if is_weight { &mut weights } else { &mut values };
+                let before = numbers.len();
+                layout.slots[position].entry.numbers(stretch.cells(row, run.clone()), numbers);
+                let numbers = &mut numbers[before..];
+                // Without a way out of the loop, which is how it becomes one of vectors.
+                if numbers.iter().fold(true, |are_finite, x| are_finite & x.is_finite()) {
+                    continue;
+                }
+                for (value, &(position, is_weight)) in numbers.iter_mut().zip(&wanted[run.clone()]) {
+                    let place = || Place { row: row + 1, line: None, column: choice.names[position].clone() };
+                    *value = cell(Some(*value), missing, is_weight, place)?;
+                }
             }
         }
         sink.take(&values, &weights, end as f64 / rows as f64)?;

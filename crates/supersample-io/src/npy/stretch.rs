@@ -1,6 +1,7 @@
 //! Stretches of rows of an array, read at a time: how many bytes, and where among them each cell is.
 
 use std::io::{Read, Seek, SeekFrom};
+use std::ops::Range;
 
 use super::{Header, Layout};
 use crate::origin::Handle;
@@ -40,6 +41,8 @@ pub(super) struct Stretch<'a> {
     start: usize,
     /// Positions of the wanted columns.
     wanted: Vec<usize>,
+    /// Those of them, by their places in the list, whose cells are of one type and lie one behind the other in a row.
+    runs: Vec<Range<usize>>,
     way: Way,
     /// Rows at a time.
     rows: usize,
@@ -60,6 +63,19 @@ impl<'a> Stretch<'a> {
     ) -> Stretch<'a> {
         let is_in_one_piece = layout.row_in_one_piece().is_some();
         let is_small = layout.rows() * layout.row_bytes() <= blocks.whole;
+        let mut runs: Vec<Range<usize>> = Vec::new();
+        let follows = |at: usize| {
+            let ((last, last_is_weight), (this, is_weight)) = (wanted[at - 1], wanted[at]);
+            let (last, this) = (&layout.slots[last], &layout.slots[this]);
+            (last.entry, last_is_weight, last.offset + last.entry.size)
+                == (this.entry, is_weight, this.offset)
+        };
+        for at in 0..wanted.len() {
+            match runs.last_mut() {
+                Some(run) if !header.fortran_order && follows(at) => run.end = at + 1,
+                _ => runs.push(at..at + 1),
+            }
+        }
         let wanted: Vec<usize> = wanted.iter().map(|&(position, _)| position).collect();
         let (way, row) = match header.fortran_order {
             _ if is_in_one_piece => (Way::Together, layout.row_bytes()),
@@ -70,7 +86,7 @@ impl<'a> Stretch<'a> {
         let rows = blocks.bytes.checked_div(row).unwrap_or(usize::MAX).max(1);
         let crosses_chains = way != Way::ByColumns;
         let (start, bytes) = (header.start, Vec::new());
-        Stretch { layout, start, wanted, way, rows, crosses_chains, first: 0, bytes, step: 0 }
+        Stretch { layout, start, wanted, runs, way, rows, crosses_chains, first: 0, bytes, step: 0 }
     }
 
     /// Reads rows from this one on, and gives the first that it has not read.
@@ -107,9 +123,14 @@ impl<'a> Stretch<'a> {
         Ok(end)
     }
 
-    /// The bytes of a cell of a row that was read, by the place of its column among the wanted ones.
-    pub(super) fn cell(&self, row: usize, at: usize) -> &[u8] {
-        let (layout, slot) = (self.layout, self.wanted[at]);
+    /// The wanted columns, by their places in the list, in runs that can be taken at once.
+    pub(super) fn runs(&self) -> &[Range<usize>] {
+        &self.runs
+    }
+
+    /// The bytes of the cells of a run, of a row that was read.
+    pub(super) fn cells(&self, row: usize, run: Range<usize>) -> &[u8] {
+        let (layout, at, slot) = (self.layout, run.start, self.wanted[run.start]);
         let from = match self.way {
             Way::Together if layout.row_in_one_piece().is_some() => {
                 layout.place(row, slot) - layout.start(self.first)
@@ -118,7 +139,7 @@ impl<'a> Stretch<'a> {
             Way::ByRows => (row - self.first) * self.step + layout.place(row, slot) - layout.start(row),
             Way::ByColumns => at * self.step + (row - self.first) * layout.draw_stride(),
         };
-        &self.bytes[from..from + layout.slots[slot].entry.size]
+        &self.bytes[from..from + run.len() * layout.slots[slot].entry.size]
     }
 
     fn append(&mut self, file: &mut Handle, at: usize, length: usize) -> Result<()> {

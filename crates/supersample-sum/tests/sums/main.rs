@@ -12,6 +12,7 @@ use supersample_sum::{
 
 mod kept_rows;
 mod means;
+mod products;
 mod rows;
 mod scalar;
 mod shapes;

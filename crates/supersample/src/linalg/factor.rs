@@ -3,18 +3,16 @@
 use std::ops::ControlFlow;
 
 use rayon::prelude::*;
+use supersample_sum::{ABREAST, PanelProduct, add_products, solve_panel};
 
-use super::{cholesky_in_place, diagonal, solve_lower};
+use super::{cholesky_in_place, diagonal};
 use crate::{Error, Result};
 
-/// Columns eliminated at once: a packed tile of 4 × 64 numbers is 2 KiB.
+/// Columns eliminated at once.
 const BLOCK: usize = 64;
 
-/// Rows and columns of the tile that is accumulated in registers.
-const TILE: usize = 4;
-
-/// Rows a thread updates at once.
-const ROWS: usize = 16;
+/// Panels of rows a thread updates at once.
+const PANELS: usize = 4;
 
 /// L with L·Lᵀ = A + jitter·I, row after row; only its lower triangle is meaningful.
 pub struct Factor {
@@ -56,12 +54,7 @@ impl Factor {
             for (row, line) in (start..end).zip(corner.chunks_exact(width)) {
                 matrix[row * dim + start..row * dim + end].copy_from_slice(line);
             }
-            // Below the corner: the rows x with x·Lᵀ = a, each a forward substitution.
-            let below = &mut matrix[end * dim..];
-            below.par_chunks_mut(dim).with_min_len(8).for_each(|row| {
-                solve_lower(&corner, &mut row[start..end]);
-            });
-            subtract_products(below, dim, start, width, end);
+            eliminate(&mut matrix[end * dim..], dim, start, &corner);
         }
         Ok(Some(Factor { lower: matrix, dim }))
     }
@@ -73,48 +66,39 @@ impl Factor {
     }
 }
 
-/// From the lower triangle of the rows `below`, which start at column `end`, subtracts the products of their panels:
-/// `a[i][j] −= Σₖ p[i][k]·p[j][k]` over the `width` columns k from `start`.
-fn subtract_products(below: &mut [f64], dim: usize, start: usize, width: usize, end: usize) {
-    let count = below.len() / dim;
-    let tiles = count.div_ceil(TILE);
-    // Tile by tile, and column by column within a tile; rows past the end are zero.
-    let mut packed = vec![0.0; tiles * TILE * width];
-    packed.par_chunks_mut(TILE * width).enumerate().for_each(|(tile, packed)| {
-        for row in tile * TILE..count.min((tile + 1) * TILE) {
-            let panel = &below[row * dim + start..row * dim + start + width];
-            packed[row % TILE..].iter_mut().step_by(TILE).zip(panel).for_each(|(out, p)| *out = *p);
-        }
-    });
-    let tile_at = |tile: usize| &packed[tile * TILE * width..(tile + 1) * TILE * width];
-    below.par_chunks_mut(ROWS * dim).enumerate().for_each(|(chunk, rows)| {
-        let first = chunk * ROWS / TILE;
-        let own = first..first + (rows.len() / dim).div_ceil(TILE);
-        for right in 0..own.end {
-            // The right tile stays in the first-level cache for all left tiles of the chunk.
-            for left in own.clone().filter(|left| *left >= right) {
-                let product = tile_product(tile_at(left), tile_at(right));
-                for (row, product) in (left * TILE..).zip(product) {
-                    let at = (row - chunk * ROWS) * dim + end + right * TILE;
-                    if at - end - right * TILE >= rows.len() {
-                        break;
-                    }
-                    let columns = TILE.min(count - right * TILE);
-                    rows[at..at + columns].iter_mut().zip(product).for_each(|(a, p)| *a -= p);
-                }
+/// What a block of columns, which begin at `start`, does to the rows below it: of these the rows x of the block with
+/// x·Lᵀ = a take the place of a, and their products are subtracted from the lower triangle: `a[i][j] −= Σₖ x[i][k]·x[j][k]`.
+fn eliminate(below: &mut [f64], dim: usize, start: usize, corner: &[f64]) {
+    let (count, width) = (below.len() / dim, corner.len().isqrt());
+    let end = start + width;
+    // Panel by panel, the rows side by side; rows past the end are zero.
+    let mut packed = vec![0.0; count.div_ceil(ABREAST) * ABREAST * width];
+    packed.par_chunks_mut(ABREAST * width).zip(below.par_chunks_mut(ABREAST * dim)).for_each(
+        |(panel, rows)| {
+            for (place, row) in rows.chunks_exact(dim).enumerate() {
+                let cells = panel[place..].iter_mut().step_by(ABREAST);
+                cells.zip(&row[start..end]).for_each(|(cell, a)| *cell = *a);
+            }
+            solve_panel(corner, panel);
+            for (place, row) in rows.chunks_exact_mut(dim).enumerate() {
+                let cells = panel[place..].iter().step_by(ABREAST);
+                cells.zip(&mut row[start..end]).for_each(|(cell, x)| *x = *cell);
+            }
+        },
+    );
+    below.par_chunks_mut(PANELS * ABREAST * dim).enumerate().for_each(|(chunk, rows)| {
+        let own = chunk * PANELS..chunk * PANELS + (rows.len() / dim).div_ceil(ABREAST);
+        let size = ABREAST * width;
+        let (left, right) = (&packed[own.start * size..own.end * size], &packed[..own.end * size]);
+        let mut products: Vec<PanelProduct> = vec![[[0.0; ABREAST]; ABREAST]; own.len() * own.end];
+        add_products(left, right, width, &mut products);
+        for (i, row) in rows.chunks_exact_mut(dim).enumerate() {
+            let columns = row[end..].chunks_mut(ABREAST);
+            for (columns, product) in columns.zip(&products[i / ABREAST * own.end..][..own.end]) {
+                columns.iter_mut().zip(product[i % ABREAST]).for_each(|(a, p)| *a -= p);
             }
         }
     });
-}
-
-fn tile_product(left: &[f64], right: &[f64]) -> [[f64; TILE]; TILE] {
-    let mut product = [[0.0; TILE]; TILE];
-    for (left, right) in left.as_chunks::<TILE>().0.iter().zip(right.as_chunks::<TILE>().0) {
-        for (product, l) in product.iter_mut().zip(left) {
-            product.iter_mut().zip(right).for_each(|(product, r)| *product += l * r);
-        }
-    }
-    product
 }
 
 #[cfg(test)]

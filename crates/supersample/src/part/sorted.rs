@@ -7,12 +7,8 @@
 
 use std::borrow::Cow;
 
-use rayon::prelude::*;
-
 use crate::Points;
-
-/// Rows whose columns are taken apart at once: they stay in the second-level cache.
-const ROWS: usize = 1024;
+use crate::columns::{self, for_columns};
 
 /// Fewer values are sorted by one thread.
 const SORTED_ALONE: usize = 1 << 14;
@@ -26,42 +22,21 @@ pub(super) struct SortedColumn<'a> {
     cubes: f64,
 }
 
-/// What `work` makes of each column of these rows, with shares that sum to one where rows have weights. As many columns are in
-/// memory as there are threads.
+/// What `work` makes of each column of these rows, with shares that sum to one where rows have weights. A few columns are in
+/// memory at a time.
 pub(super) fn for_sorted_columns<R: Send>(
     rows: &Points,
     shares: Option<&[f64]>,
     work: impl Fn(usize, &SortedColumn<'_>) -> R + Sync,
 ) -> Vec<R> {
-    let (count, dim) = (rows.len(), rows.dim());
-    let at_once = rayon::current_num_threads().min(dim);
-    // One for all: to ask the system for memory takes longer than to fill it.
-    let mut memory = vec![0; at_once * count];
-    let mut results = Vec::with_capacity(dim);
-    for first in (0..dim).step_by(at_once) {
-        let columns = first..dim.min(first + at_once);
-        let memory = &mut memory[..columns.len() * count];
-        // By some rows, a piece of each column.
-        let mut pieces: Vec<Vec<&mut [i64]>> = Vec::new();
-        pieces.resize_with(count.div_ceil(ROWS), || Vec::with_capacity(columns.len()));
-        for column in memory.chunks_mut(count) {
-            pieces.iter_mut().zip(column.chunks_mut(ROWS)).for_each(|(some, piece)| some.push(piece));
+    // Where there are more threads than columns they share the work of one.
+    let threads = rayon::current_num_threads() / columns::at_once(rows.len(), rows.dim(), 1);
+    for_columns(rows.as_slice(), rows.dim(), key, |index, keys| {
+        if shares.is_none() {
+            sort(keys, threads);
         }
-        pieces.into_par_iter().zip(rows.as_slice().par_chunks(ROWS * dim)).for_each(|(pieces, rows)| {
-            for (column, piece) in columns.clone().zip(pieces) {
-                piece.iter_mut().zip(rows.chunks_exact(dim)).for_each(|(to, row)| *to = key(row[column]));
-            }
-        });
-        let threads = rayon::current_num_threads() / columns.len();
-        let sorted = memory.par_chunks_mut(count).zip(columns).map(|(keys, column)| {
-            if shares.is_none() {
-                sort(keys, threads);
-            }
-            work(column, &SortedColumn::new(keys, shares))
-        });
-        results.par_extend(sorted);
-    }
-    results
+        work(index, &SortedColumn::new(keys, shares))
+    })
 }
 
 /// Sorts with so many threads.

@@ -1,6 +1,7 @@
 //! Memory: what a run will take, counted before it begins, and kept kernel rows cut to what is allowed.
 
 use super::CONTROL_ROWS;
+use crate::columns;
 use crate::scale::Scale;
 use crate::{Error, Precision, RefineOptions, Result};
 
@@ -151,10 +152,12 @@ impl MemoryEstimate {
             // μ, w and how often each row is chosen, the kernel row at hand, k(x, x), and who may be chosen.
             each += 8 + 8 + 4 + number + 8 + 9 + if set.is_grouped { 24 } else { 0 };
         }
-        // Columns are sorted for their quantiles and distribution functions, one on each thread, and random rows are
-        // drawn from a list of all.
-        let sorted = self.threads.min(self.dim) * if self.is_weighted { 32 } else { 24 };
-        each += sorted.max(self.threads.min(20) * 8);
+        // Columns are sorted for their quantiles and distribution functions, with weights one on each thread, and random rows
+        // are drawn from a list of all.
+        let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        let taken_out = columns::at_once(size(self.rows), size(self.dim), size(self.threads)) as u64;
+        let weighted = if self.is_weighted { self.threads.min(self.dim) * 32 } else { 0 };
+        each += (taken_out * 8 + weighted).max(self.threads.min(20) * 8);
         // Of each column its values and what is reached with them, its view and that packed; of each function its value,
         // its view and that packed; of the sum the mean and k(x, x).
         let parts = self
@@ -208,13 +211,13 @@ mod tests {
         let plain = of(100_000, 10);
         let small = of(1000, 10);
         // As read, scaled, packed in f32 and in f64; or as read, scaled and packed in f64.
-        assert_eq!(plain.needed(), 3 * values + values / 2 + 100_000 * (40 + 48) + BASE);
-        assert_eq!(small.needed(), 2 * 80_000 + 8 * 1008 * 10 + 1000 * (40 + 48) + BASE);
+        assert_eq!(plain.needed(), 3 * values + values / 2 + 100_000 * (40 + 64) + BASE);
+        assert_eq!(small.needed(), 2 * 80_000 + 8 * 1008 * 10 + 1000 * (40 + 64) + BASE);
         assert_eq!(plain.needed() - plain.scale(Scale::None).needed(), values);
         assert_eq!(plain.needed() - plain.precision(Precision::Double).needed(), values / 2);
         assert_eq!(plain.weighing(1000).needed() - plain.needed(), 16_000_000);
         assert_eq!(plain.landmarks(1000).needed() - plain.needed(), 8_000_000 + 2000 * 10 * 40);
-        assert_eq!(plain.weighted(true).needed() - plain.needed(), 100_000 * (32 + 16));
+        assert_eq!(plain.weighted(true).needed() - plain.needed(), 100_000 * (32 + 64));
         let matching = plain.marginals(true).functions(3);
         assert_eq!(matching.needed() - plain.needed(), 100_000 * (10 * 28 + 3 * 20 + 144));
         assert_eq!(plain.marginals(false), plain);
