@@ -252,7 +252,7 @@ def choose(
         samples = pool_samples(gatherer, distances, matched, landmarks, choice.seed)
         is_sample = _native.gathered(samples) is not None
         if is_sample:
-            sums = _native.landmark_sums(samples, choice.n, choice.threads)
+            sums = _native.landmark_sums(samples, choice.n, choice.threads, thinning=choice.thinning)
             what = f"comparing {counted(total, 'row')} with {counted(sums.landmarks, 'landmark')}"
             _summed(batches, sums, total, choice.threads, listener, what)
             _native.project_on(samples, sums, choice.threads)

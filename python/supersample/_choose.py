@@ -88,7 +88,8 @@ def herd(
     embedding, landmarks
         Compare all rows with each other (exact), or with landmarks, a few of them that stand for the others: time grows
         with the rows and not with their square, and the MMD has a standard error, `mmd_error`. By default (auto) exact
-        up to 100,000 rows. How many landmarks: by default twice the rows that are chosen.
+        up to 100,000 rows. How many landmarks: by default twice the rows that are herded, and four
+        times those of `thin`.
     pool_rows, max_memory
         Go through the rows in batches and choose from so many of them, drawn at random, or from as many as fit into so
         much memory (bytes, or a text such as 500M or 2G); by default, where rows come in batches, from 100,000. All
@@ -175,7 +176,7 @@ def thin(
         Allow a row to be chosen more than once. By default rows are distinct.
     search, seed
         Annealed sweeps that look beyond the nearest optimum, and the seed of that search. By default 3 to 400, fewer
-        for more rows; 0 is none.
+        for more rows, and none where landmarks stand for the rows; 0 is none.
     include, exclude
         Rows that must be among the chosen, even without weight, and rows that must not: numbers, or a mask.
     groups

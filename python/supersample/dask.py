@@ -18,6 +18,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -157,7 +158,7 @@ def herd(
     seed
         Of the rows that are drawn to choose from, of landmarks and of control rows.
     landmarks
-        How many; by default twice the rows that are chosen.
+        How many; by default twice the rows that are herded, and four times those of `thin`.
     pool_rows
         How many rows are drawn to choose from: by default 100,000, or fewer where rows have so many columns that these
         would need more than 128 MB.
@@ -273,7 +274,8 @@ def evaluate(
     native_kernel(distances.kernel, distances.bandwidth)
     seed, threads = as_count(seed, "seed", 0), as_threads(threads)
     draw = Draw(None if pool_rows is None else as_count(pool_rows, "pool_rows"), None, seed)
-    with _running(partitions, progress, "2 (at most 3)", None, landmarks) as run:
+    compared = partial(_native.compared_with, n=None, landmarks=landmarks, thinning=False)
+    with _running(partitions, progress, "2 (at most 3)", compared) as run:
         gathered = run.gather(draw)
         names, columns = gathered.columns.names, gathered.columns.count
         points, shares = subset_of(y, weights, names, columns)
@@ -283,7 +285,7 @@ def evaluate(
             if _native.gathered(samples) is None:
                 found = _native.evaluate(samples, points, shares, None, threads, run.watched())
             else:
-                sums = _native.landmark_sums(samples, len(points), threads)
+                sums = _native.landmark_sums(samples, len(points), threads, thinning=False)
                 at_points = sums.at(samples, points)
                 run.sum_at("landmarks", [sums, at_points], gathered)
                 _native.project_on(samples, sums, threads)
@@ -305,7 +307,8 @@ def _chosen(
     native_kernel(distances.kernel, distances.bandwidth)
     partitions = as_partitions(*given, beside.functions)
     draw = Draw(None if pool_rows is None else as_count(pool_rows, "pool_rows"), choice.n, choice.seed)
-    with _running(partitions, progress, "3 (at most 4)", choice.n, landmarks) as run:
+    compared = partial(_native.compared_with, n=choice.n, landmarks=landmarks, thinning=choice.thinning)
+    with _running(partitions, progress, "3 (at most 4)", compared) as run:
         gathered = run.gather(draw)
         columns = gathered.columns
         with explained(columns.names, "data", functions=columns.function_names):
@@ -344,7 +347,7 @@ def _measured(run: Run, gathered: Gathered, samples: _native.Samples, choice: Ch
     """The passes after the first, and the choice between them."""
     is_whole = _native.gathered(samples) is None
     if not is_whole:
-        sums = _native.landmark_sums(samples, choice.n, choice.threads)
+        sums = _native.landmark_sums(samples, choice.n, choice.threads, thinning=choice.thinning)
         run.sum_at("landmarks", [sums], gathered)
         _native.project_on(samples, sums, choice.threads)
     unmeasured = choice.from_pool(samples, run.watched(), _KEPT)
@@ -357,24 +360,23 @@ def _measured(run: Run, gathered: Gathered, samples: _native.Samples, choice: Ch
 
 @contextmanager
 def _running(
-    partitions: Partitions, progress: bool | Listener | None, passes: str, n: int | None, landmarks: int | None
+    partitions: Partitions, progress: bool | Listener | None, passes: str, compared: Callable[[int], int]
 ) -> Iterator[Run]:
-    """A run on the current client, after it was said what it will take."""
+    """A run on the current client, after it was said what it will take: with how many points each of so many rows is
+    compared."""
     with current_client() as client, reporting(progress) as listener:
         if progress is not False:
             workers = len(client.nthreads())
             print(
                 f"supersample: {passes} passes over {counted(len(partitions), 'partition')}, "
-                f"{_size(partitions.sizes, n, landmarks)}, on {counted(workers, 'worker')}",
+                f"{_size(partitions.sizes, compared)}, on {counted(workers, 'worker')}",
                 file=sys.stderr,
             )
         yield Run(client, partitions, listener)
 
 
-def _size(sizes: tuple[int, ...] | None, n: int | None, landmarks: int | None) -> str:
+def _size(sizes: tuple[int, ...] | None, compared: Callable[[int], int]) -> str:
     """1,000 rows compared with 1,600 points each."""
     if sizes is None:
-        points = _native.compared_with(sys.maxsize, n, landmarks)
-        return f"each row compared with up to {counted(points, 'point')}"
-    points = _native.compared_with(sum(sizes), n, landmarks)
-    return f"{counted(sum(sizes), 'row')} compared with {counted(points, 'point')} each"
+        return f"each row compared with up to {counted(compared(sys.maxsize), 'point')}"
+    return f"{counted(sum(sizes), 'row')} compared with {counted(compared(sum(sizes)), 'point')} each"

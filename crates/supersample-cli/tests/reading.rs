@@ -218,7 +218,7 @@ fn info_says_what_files_hold_and_what_a_run_would_take() {
 fn info_foresees_landmarks_where_a_run_would_use_them() {
     let desk = Desk::new();
     let rows: String = (0..100_001).map(|i| format!("{}\n", (f64::from(i) * 0.7).sin())).collect();
-    desk.write("many.csv", &format!("x\n{rows}"));
+    desk.write("many.csv", format!("x\n{rows}"));
     let (text, _) = desk.ran("info many.csv --json i.json");
     let text = String::from_utf8(text).unwrap();
     assert!(text.contains(" to compare 100,001 rows with 2,000 landmarks and "), "{text}");

@@ -40,12 +40,18 @@ fn weights_of<'a>(weights: &'a Option<Vec<f64>>, logs: &'a Option<Vec<f64>>) -> 
     }
 }
 
+/// How many herded rows ask for as many landmarks.
+fn herded(n: Option<usize>, thinning: bool) -> Option<usize> {
+    if thinning { task::as_many_herded(n) } else { n }
+}
+
 /// The most rows that can be chosen from within so many bytes, of rows of so many columns.
 #[pyfunction]
 #[pyo3(signature = (limit, columns, n, *, thinning))]
 pub(crate) fn pool_rows(limit: u64, columns: usize, n: Option<usize>, thinning: bool) -> PyResult<usize> {
     let needs = |rows: usize| {
-        let memory = MemoryEstimate::of(rows, columns).landmarks(task::default_landmarks(rows, n));
+        let memory =
+            MemoryEstimate::of(rows, columns).landmarks(task::default_landmarks(rows, herded(n, thinning)));
         let set = |memory: MemoryEstimate| memory.thinning(n.unwrap_or(10_000), &RefineOptions::default());
         if thinning { set(memory.marginals(true)) } else { memory }
     };
@@ -55,8 +61,14 @@ pub(crate) fn pool_rows(limit: u64, columns: usize, n: Option<usize>, thinning: 
 /// With how many points each of so many rows is compared where `n` of them are chosen: landmarks, control rows and those
 /// that are chosen.
 #[pyfunction]
-pub(crate) fn compared_with(rows: usize, n: Option<usize>, landmarks: Option<usize>) -> usize {
-    let landmarks = landmarks.unwrap_or_else(|| task::default_landmarks(rows, n));
+#[pyo3(signature = (rows, n, landmarks, *, thinning))]
+pub(crate) fn compared_with(
+    rows: usize,
+    n: Option<usize>,
+    landmarks: Option<usize>,
+    thinning: bool,
+) -> usize {
+    let landmarks = landmarks.unwrap_or_else(|| task::default_landmarks(rows, herded(n, thinning)));
     landmarks + CONTROL_ROWS + n.unwrap_or(0)
 }
 
@@ -301,13 +313,15 @@ pub(crate) fn pool_points<'py>(
 
 /// Sums for the second pass, at landmarks that are chosen here.
 #[pyfunction]
+#[pyo3(signature = (samples, n, threads, *, thinning))]
 pub(crate) fn landmark_sums(
     py: Python<'_>,
     samples: &Bound<'_, Samples>,
     n: Option<usize>,
     threads: Option<usize>,
+    thinning: bool,
 ) -> PyResult<PassSums> {
-    let problem = &samples.get().problem;
+    let (problem, n) = (&samples.get().problem, herded(n, thinning));
     let sums = run(py, threads, f64::INFINITY, None, |watch| problem.pass_at_landmarks(n, watch))?;
     Ok(PassSums::of(sums))
 }

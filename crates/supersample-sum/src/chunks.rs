@@ -26,6 +26,12 @@ pub(crate) fn is_worth_threads(steps: usize, cost: usize) -> bool {
     steps * cost >= 1 << 17
 }
 
+/// What is done with a chunk that begins at a point, with its own numbers and others.
+type OnChunk<'a, A, B, R> = &'a (dyn Fn(usize, &mut [A], &[B]) -> R + Sync);
+
+/// What is done with a chunk that has two arrays of its own.
+type OnPairedChunk<'a, A, B, C, R> = &'a (dyn Fn(usize, &mut [A], &mut [B], &[C]) -> R + Sync);
+
 /// Calls `work(first point, own, other)` for chunks of two arrays that hold one and `wide` numbers for each point; the
 /// second may have more at its end.
 pub(crate) fn over_chunks<A: Send, B: Sync, R: Send>(
@@ -33,7 +39,7 @@ pub(crate) fn over_chunks<A: Send, B: Sync, R: Send>(
     other: &[B],
     wide: usize,
     cost: usize,
-    work: &(dyn Fn(usize, &mut [A], &[B]) -> R + Sync),
+    work: OnChunk<'_, A, B, R>,
 ) -> Vec<R> {
     assert!(other.len() >= own.len() * wide);
     if !is_worth_threads(own.len(), cost) {
@@ -51,7 +57,7 @@ pub(crate) fn over_paired_chunks<A: Send, B: Send, C: Sync, R: Send>(
     other: &[C],
     wide: usize,
     cost: usize,
-    work: &(dyn Fn(usize, &mut [A], &mut [B], &[C]) -> R + Sync),
+    work: OnPairedChunk<'_, A, B, C, R>,
 ) -> Vec<R> {
     assert!(own.len() == paired.len() && other.len() >= own.len() * wide);
     if !is_worth_threads(own.len(), cost) {

@@ -140,7 +140,7 @@ fn own_means<T: Lane, P: Profile<T>>(
     };
     let serial = !is_worth_threads(panels.len * panels.len, KERNEL_VALUE);
     over_bands(out, band, serial, &diagonal);
-    let pair: &(dyn Fn((usize, usize, &mut [f64], &mut [f64])) + Sync) = &pair;
+    let pair: OnPair<'_> = &pair;
     for round in schedule::rounds(bands).take_while(|_| tally.goes_on()) {
         let mut chunks: Vec<Option<&mut [f64]>> = out.chunks_mut(band).map(Some).collect();
         let mut take = |i: usize| chunks[i].take().expect("a band plays once in a round");
@@ -156,9 +156,15 @@ fn own_means<T: Lane, P: Profile<T>>(
     }
 }
 
+/// What is done with the number and the means of a band.
+type OnBand<'a> = &'a (dyn Fn((usize, &mut [f64])) + Sync);
+
+/// What is done with the numbers and the means of two bands.
+type OnPair<'a> = &'a (dyn Fn((usize, usize, &mut [f64], &mut [f64])) + Sync);
+
 /// Calls `work` with the number and the means of each band, on one thread or on all; see `chunks.rs` for why it is behind a
 /// reference.
-fn over_bands(out: &mut [f64], band: usize, serial: bool, work: &(dyn Fn((usize, &mut [f64])) + Sync)) {
+fn over_bands(out: &mut [f64], band: usize, serial: bool, work: OnBand<'_>) {
     if serial {
         out.chunks_mut(band).enumerate().for_each(work);
     } else {

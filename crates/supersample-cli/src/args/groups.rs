@@ -189,7 +189,7 @@ pub(crate) struct EmbeddingArgs {
           value_parser = PossibleValuesParser::new(EmbeddingChoice::ALL.map(EmbeddingChoice::name)))]
     pub(crate) embedding: String,
 
-    /// So many landmarks [default: twice the rows that are chosen]
+    /// So many landmarks [default: twice the rows that are herded, four times those of thin]
     #[arg(long, value_name = "R", allow_negative_numbers = true, value_parser = whole_number)]
     pub(crate) landmarks: Option<usize>,
 }

@@ -40,7 +40,7 @@ pub(crate) struct DrawsPlan {
     pub(crate) landmarks: Option<usize>,
     /// The seed that landmarks are chosen by.
     pub(crate) seed: u64,
-    /// How many rows will be chosen at most, where that is known.
+    /// As how many herded rows those that are chosen ask for landmarks, where that is known.
     pub(crate) chosen: Option<usize>,
     pub(crate) max_memory: Option<u64>,
     /// The column that choices are balanced over.

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use supersample::RefineOptions;
-use supersample::task::{KernelChoice, MARGINALS, MOST_WEIGHTED};
+use supersample::task::{KernelChoice, MARGINALS, MOST_WEIGHTED, as_many_herded};
 use supersample::weights::WeightRule;
 use supersample_io::Format;
 
@@ -183,7 +183,7 @@ impl ChoosePlan {
             draws: draws.matching(matched, marginals)?.regularised(regular, stop.number)?.embedded(
                 embedding,
                 seed,
-                stop.number,
+                if set.is_some() { as_many_herded(stop.number) } else { stop.number },
             )?,
             unique,
             set,

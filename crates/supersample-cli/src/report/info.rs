@@ -251,7 +251,13 @@ pub(super) mod tests {
             ],
             functions: Vec::new(),
             memory: 3 << 29,
-            rate: Some(Rate { pairs_per_second: 1e9, timed: 2e7, pairs: 5e11, landmarks: None, rows: 1_000_000 }),
+            rate: Some(Rate {
+                pairs_per_second: 1e9,
+                timed: 2e7,
+                pairs: 5e11,
+                landmarks: None,
+                rows: 1_000_000,
+            }),
             notes: vec!["mind the gap".to_string()],
         }
     }
@@ -277,7 +283,10 @@ time: about 8 min to compare 5.00e11 pairs of rows and about 1.0 s more for each
         assert!(told.contains("pairs a second (NVIDIA H200) on this machine now\n"), "{told}");
         let rate = info().rate.map(|rate| Rate { landmarks: Some(2000), ..rate });
         let told = Info { rate, ..info() }.to_text();
-        assert!(told.contains("time: about 8 min to compare 4,000 rows with 2,000 landmarks and about"), "{told}");
+        assert!(
+            told.contains("time: about 8 min to compare 4,000 rows with 2,000 landmarks and about"),
+            "{told}"
+        );
         let durations = [0.01, 3.21, 50.0, 600.0, 9000.0].map(duration);
         assert_eq!(durations, ["less than 0.1 s", "about 3.2 s", "about 50 s", "about 10 min", "about 2 h"]);
     }

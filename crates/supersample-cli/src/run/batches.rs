@@ -167,7 +167,7 @@ fn pool_rows(
     };
     let reading = READING_BYTES.min(limit / 4);
     let landmarks =
-        |rows: usize| plan.draws.landmarks.unwrap_or_else(|| default_landmarks(rows, plan.stop.number));
+        |rows: usize| plan.draws.landmarks.unwrap_or_else(|| default_landmarks(rows, plan.draws.chosen));
     let needs = |rows: usize| needs(memory_of(&plan.draws, rows, dim, 0)).landmarks(landmarks(rows));
     let rows = pool_rows_within(limit.saturating_sub(reading), plan.stop.number, needs);
     rows.map_err(|error| match error {
@@ -204,7 +204,7 @@ impl Problem {
         }
         interrupt::can_end_early(true);
         let progress = Progress::phase(plan.quiet, "choosing landmarks");
-        let sums = self.task.landmark_sums(plan.stop.number, &|_| interrupt::asked_to_end());
+        let sums = self.task.landmark_sums(plan.draws.chosen, &|_| interrupt::asked_to_end());
         drop(progress);
         let mut sums = sums?;
         let what =

@@ -56,7 +56,7 @@ pub(crate) fn choose(plan: &ChoosePlan) -> Result<Outcome> {
         problem.notes.extend(problem.draws.check_output(target)?.iter().map(ToString::to_string));
         let (mut problem, earlier) = begun(plan, problem)?;
         problem.sum_batches(plan)?;
-        problem.compare_all(plan.stop.number, plan.quiet)?;
+        problem.compare_all(plan.draws.chosen, plan.quiet)?;
         clock.did("compared");
         let (chosen, kept) = find(plan, &problem, options.as_ref(), &earlier, claim)?;
         let mut chosen = problem.restate(plan, chosen)?;

@@ -87,6 +87,12 @@ pub fn default_landmarks(rows: usize, chosen: Option<usize>) -> usize {
     chosen.map_or(LANDMARKS, |chosen| chosen.saturating_mul(2).clamp(FEWEST, MOST)).min(rows)
 }
 
+/// How many herded rows ask for as many landmarks as a set of so many that is refined: twice as many. Swaps go on until they
+/// find what landmarks do not see, so that a set is worth four landmarks a row where a herded sequence is worth two.
+pub fn as_many_herded(refined: Option<usize>) -> Option<usize> {
+    refined.map(|refined| refined.saturating_mul(2))
+}
+
 /// `count` landmarks for weighted points: super-samples of some of them, herded from 10,000 to 50,000 that are drawn at
 /// random, in proportion to the shares where there are some. The same for the same seed.
 ///
@@ -302,6 +308,8 @@ mod tests {
         assert_eq!(default_landmarks(1_000_000, Some(usize::MAX)), 10_000);
         assert_eq!(default_landmarks(1_000_000, None), 2000);
         assert_eq!(default_landmarks(300, Some(1000)), 300);
+        assert_eq!(default_landmarks(1_000_000, as_many_herded(Some(512))), 2048);
+        assert_eq!(default_landmarks(1_000_000, as_many_herded(None)), 2000);
         let is_projected = EmbeddingChoice::is_projected;
         assert!(is_projected(EmbeddingChoice::Auto, 100_001, None));
         assert!(!is_projected(EmbeddingChoice::Auto, 100_000, None));

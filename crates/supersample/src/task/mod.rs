@@ -42,7 +42,8 @@ pub use compare::{Comparison, TypicalErrors};
 pub use evaluate::Evaluation;
 pub use gather::{Gathered, Gatherer};
 pub use landmarks::{
-    CONTROL_ROWS, EXACT_UP_TO, EmbeddingChoice, choose_controls, choose_landmarks, default_landmarks,
+    CONTROL_ROWS, EXACT_UP_TO, EmbeddingChoice, as_many_herded, choose_controls, choose_landmarks,
+    default_landmarks,
 };
 pub use matched::{FUNCTIONS, FunctionValues, MARGINALS};
 pub use memory::MemoryEstimate;

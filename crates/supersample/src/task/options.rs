@@ -46,7 +46,8 @@ pub struct ProblemOptions {
     pub pool_without_weight: bool,
     /// Whether the mean embedding is exact, or projected on landmarks. Default: exact up to 100,000 rows.
     pub embedding: EmbeddingChoice,
-    /// How many landmarks, which asks for some whatever the number of rows; by default twice the rows that are chosen
+    /// How many landmarks, which asks for some whatever the number of rows; by default twice the rows that are herded, and
+    /// four times those of a set that is refined
     /// ([`default_landmarks`](super::default_landmarks)).
     pub landmarks: Option<usize>,
     /// How many rows, drawn at random, are chosen from where landmarks stand for the mean embedding; by default 200,000, or
