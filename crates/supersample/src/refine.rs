@@ -272,7 +272,7 @@ impl Refiner {
             for round in 0..search.rounds {
                 let unit = size * (norm + best.energy / (size * size)) / dim as f64;
                 // Nothing is left to be found below rounding.
-                if unit * size <= margin || swept.interrupted {
+                if sweeps == 0 || unit * size <= margin || swept.interrupted {
                     break;
                 }
                 if round > 0 {

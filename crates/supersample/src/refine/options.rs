@@ -48,17 +48,23 @@ pub struct Search {
 
 impl Search {
     /// How many annealed sweeps a set of `size` of `n` rows with `dim` coordinates is worth: 400 where that is a matter of
-    /// a second or two, fewer for larger ones, never fewer than 3. The first sweeps bring most of the gain.
+    /// a second or two, fewer for larger ones, but at least 3, since the first sweeps bring most of the gain; and none among
+    /// more than 100,000 rows, where even these take longer than all the rest and gain less than more landmarks do.
     ///
     /// ```
     /// use supersample::Search;
     /// assert_eq!(Search::sweeps_for(10_000, 156, 5), 400);
     /// assert_eq!(Search::sweeps_for(100_000, 100, 5), 76);
-    /// assert_eq!(Search::sweeps_for(1_000_000, 1000, 5), 3);
+    /// assert_eq!(Search::sweeps_for(100_000, 5000, 5), 3);
+    /// assert_eq!(Search::sweeps_for(100_001, 10, 5), 0);
     /// ```
     pub fn sweeps_for(n: usize, size: usize, dim: usize) -> usize {
         // A visit looks at every row and computes one kernel row, whose values cost as much as eight coordinates more.
         const STEPS: usize = 10_000_000_000;
+        const MOST_ROWS: usize = 100_000;
+        if n > MOST_ROWS {
+            return 0;
+        }
         let of_sweep = n.saturating_mul(size).saturating_mul(dim.saturating_add(8));
         (STEPS / of_sweep.max(1)).clamp(3, 400)
     }

@@ -34,8 +34,7 @@ impl ThinOptions {
 }
 
 impl Problem {
-    /// Chooses the best rows as a set: herding, then swaps until none helps, then the search if one is asked for (on landmarks
-    /// one of so many sweeps, not one [by size](RefineOptions::search_by_size)). Where
+    /// Chooses the best rows as a set: herding, then swaps until none helps, then the search if one is asked for. Where
     /// an error or a worth is asked for, the fewest rows that reach it are looked for. The rows come in greedy order, so
     /// that prefixes are good sets too, and the trace is that of a herder which takes them in this order. Where marginals or
     /// functions are matched too, [`Refined::lowered`] says what was lowered; errors are those of the joint part.
@@ -64,7 +63,7 @@ impl Problem {
             true => (self.all_candidates(watch)?, Vec::new()),
             false => self.candidates_with(stop.number, &options.earlier, watch)?,
         };
-        let refiner = Refiner::over(candidates.pool.clone(), self.refining(&options.refine))?;
+        let refiner = Refiner::over(candidates.pool.clone(), self.without_weightless(&options.refine))?;
         let limit = stop.number.unwrap_or(self.open_rows());
         let goal = stop.goal(&self.error_scale()?);
         // Herded rows need not be balanced, so a constrained set starts from its own.
@@ -165,13 +164,10 @@ impl Problem {
         self.measured(self.with_exact_means(chosen, watch)?)
     }
 
-    /// The options with the rows of no weight excluded, but for those that must be in; and without the search of a length
-    /// that nobody has asked for where landmarks stand for the rows, since it takes longer there than all the rest and gains
-    /// less than as many landmarks again.
-    fn refining(&self, options: &RefineOptions) -> RefineOptions {
+    /// The options with the rows of no weight excluded, but for those that must be in.
+    fn without_weightless(&self, options: &RefineOptions) -> RefineOptions {
         let mut exclude = options.exclude.clone();
         exclude.extend(self.without_weight().iter().filter(|row| !options.include.contains(row)));
-        let search = options.search.filter(|search| search.sweeps.is_some() || self.landmarks().is_none());
-        RefineOptions { exclude, search, ..options.clone() }
+        RefineOptions { exclude, ..options.clone() }
     }
 }
