@@ -5,6 +5,7 @@ import json
 import pathlib
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -171,6 +172,8 @@ def test_no_score_is_asked_for_after_an_interrupt():
         calls[0] += 1
         if calls[0] == 60:
             assert is_told.wait(60)
+        if is_told.is_set():
+            time.sleep(0.01)  # so that a busy machine has time to hear of it
         return -x
 
     def interrupt(phase, done, total):
@@ -181,8 +184,8 @@ def test_no_score_is_asked_for_after_an_interrupt():
 
     with pytest.raises(KeyboardInterrupt):
         ss.stein.sample(score, 5, starts, climbs=50, progress=interrupt)
-    # One climb of fifty would have asked for more.
-    assert 60 <= calls[0] < 100
+    # The first point alone takes 688 of them.
+    assert 60 <= calls[0] < 300
 
 
 def test_scores_that_are_wrong_are_named():
