@@ -29,8 +29,9 @@ pub(super) fn for_sorted_columns<R: Send>(
     shares: Option<&[f64]>,
     work: impl Fn(usize, &SortedColumn<'_>) -> R + Sync,
 ) -> Vec<R> {
-    // Where there are more threads than columns they share the work of one.
-    let threads = rayon::current_num_threads() / columns::at_once(rows.len(), rows.dim(), 1);
+    // Where there are more threads than columns in memory, several share the work of one.
+    let threads = rayon::current_num_threads();
+    let threads = threads / columns::at_once(rows.len(), rows.dim(), threads);
     for_columns(rows.as_slice(), rows.dim(), key, |index, keys| {
         if shares.is_none() {
             sort(keys, threads);

@@ -35,13 +35,14 @@ pub(crate) fn correlations(
                 if share <= 0.0 {
                     continue;
                 }
+                let root = share.sqrt();
                 let columns = panel * ABREAST..dim.min((panel + 1) * ABREAST);
                 let row = &rows[i * dim..(i + 1) * dim];
                 for (cell, (x, moments)) in
                     cells.iter_mut().zip(row[columns.clone()].iter().zip(&moments[columns]))
                 {
                     if let Some(Moments { mean, sd }) = moments {
-                        *cell = (x * 0.5 - mean * 0.5) / sd * 2.0 * share.sqrt();
+                        *cell = (x * 0.5 - mean * 0.5) / sd * 2.0 * root;
                     }
                 }
             }
