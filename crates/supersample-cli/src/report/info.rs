@@ -139,7 +139,8 @@ impl Info {
         let what = match rate.landmarks {
             None => format!("{} pairs of rows", significant(rate.pairs)),
             Some(landmarks) => {
-                format!("{} with {}", counted(self.rows, "row"), counted(landmarks, "landmark"))
+                let rows = self.rows - if self.drop_na { self.incomplete } else { 0 };
+                format!("{} with {}", counted(rows, "row"), counted(landmarks, "landmark"))
             }
         };
         format!(
@@ -287,6 +288,8 @@ time: about 8 min to compare 5.00e11 pairs of rows and about 1.0 s more for each
             told.contains("time: about 8 min to compare 4,000 rows with 2,000 landmarks and about"),
             "{told}"
         );
+        let told = Info { rate, drop_na: true, ..info() }.to_text();
+        assert!(told.contains("to compare 3,993 rows with 2,000 landmarks"), "{told}");
         let durations = [0.01, 3.21, 50.0, 600.0, 9000.0].map(duration);
         assert_eq!(durations, ["less than 0.1 s", "about 3.2 s", "about 50 s", "about 10 min", "about 2 h"]);
     }
