@@ -176,7 +176,7 @@ def thin(
         Allow a row to be chosen more than once. By default rows are distinct.
     search, seed
         Annealed sweeps that look beyond the nearest optimum, and the seed of that search. By default 3 to 400, fewer
-        for more rows, and none among more than 100,000; 0 is none.
+        for more rows, and none among more than 100,000 where fewer than 10 would be worth it; 0 is none.
     include, exclude
         Rows that must be among the chosen, even without weight, and rows that must not: numbers, or a mask.
     groups

@@ -5,7 +5,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use supersample::task::{self, Advice, Ended, ErrorScale, HerdOptions, Problem, Stop, ThinOptions, Weighed};
 use supersample::weights::WeightRule;
-use supersample::{Error, Pick, RefineOptions, Refined, Result};
+use supersample::{Error, Pick, RefineOptions, Refined, Result, Search};
 
 use crate::advice::Told;
 use crate::arrays::{Column, RowNumbers, counted};
@@ -78,15 +78,15 @@ struct Stages {
 }
 
 impl Refinement {
-    pub(crate) fn of(refined: Refined, is_searched: bool, stop: &Stop) -> Refinement {
+    pub(crate) fn of(refined: Refined, stop: &Stop) -> Refinement {
         Refinement {
             mmd_before: refined.start_error,
             mmd_swapped: refined.swept_error,
-            mmd_searched: refined.error.filter(|_| is_searched),
+            mmd_searched: refined.error.filter(|_| refined.searched),
             lowered: refined.lowered.map(|lowered| Stages {
                 before: lowered.start,
                 swapped: lowered.swept,
-                searched: is_searched.then_some(lowered.end),
+                searched: refined.searched.then_some(lowered.end),
             }),
             herded: !stop.has_goal(),
             swaps: refined.swaps,
@@ -222,22 +222,19 @@ pub(crate) fn thin(
     let problem = &samples.problem;
     let (include, exclude) = (counted(&include), counted(&exclude));
     let mut refine = RefineOptions::default().repeats(repeats).include(&include).exclude(&exclude);
-    refine = match search {
-        Some(0) => refine,
-        Some(sweeps) => refine.search(sweeps, seed),
-        None => refine.search_by_size(seed),
-    };
+    refine = refine.search_asked(search, seed);
     (refine.groups, refine.quotas) = (groups.as_ref().map(counted), quotas);
-    let is_searched = refine.search.is_some();
     let options = ThinOptions::default().refine(refine);
-    // A sweep visits every place once, and there are about ten of them.
-    let places = n.unwrap_or(problem.open_rows());
-    let size = samples.cost() + samples.cost_of(places.saturating_mul(10 + search.unwrap_or(40)));
+    // A sweep visits every place once, and there are about ten of them beside those of the search.
+    let (rows, dim) = (problem.open_rows(), problem.points().dim());
+    let places = n.unwrap_or(rows);
+    let sweeps = search.unwrap_or_else(|| Search::sweeps_for(rows, places, dim));
+    let size = samples.cost() + samples.cost_of(places.saturating_mul(10 + sweeps));
     run(py, threads, size, progress.as_ref(), |watch| {
         let task::Chosen { trace, ended, refined, advice, sampled_from, .. } =
             problem.thin(&stop, &options, watch)?;
         let chosen = Chosen::of(problem, &trace, ended, rule, Some(&stop))?.advised(advice);
         let chosen = chosen.sampled_from(sampled_from);
-        Ok(chosen.refined(refined.map(|refined| Refinement::of(refined, is_searched, &stop))))
+        Ok(chosen.refined(refined.map(|refined| Refinement::of(refined, &stop))))
     })
 }

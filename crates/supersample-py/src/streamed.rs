@@ -345,7 +345,6 @@ pub(crate) fn project_on(
 pub(crate) struct Unmeasured {
     chosen: task::Chosen,
     stop: Stop,
-    is_searched: bool,
 }
 
 #[pymethods]
@@ -372,8 +371,7 @@ impl Unmeasured {
             };
             let found = Chosen::of(problem, &chosen.trace, chosen.ended, None, Some(&self.stop))?;
             let found = found.advised(chosen.advice);
-            Ok(found
-                .refined(chosen.refined.map(|refined| Refinement::of(refined, self.is_searched, &self.stop))))
+            Ok(found.refined(chosen.refined.map(|refined| Refinement::of(refined, &self.stop))))
         })
     }
 }
@@ -419,16 +417,11 @@ pub(crate) fn choose_from_pool(
     let stop = Stop::new(n, tol, worth).map_err(refused)?;
     let problem = &samples.get().problem;
     let refine = RefineOptions::default().repeats(!distinct);
-    let refine = match search {
-        Some(0) => refine,
-        Some(sweeps) => refine.search(sweeps, seed),
-        None => refine.search_by_size(seed),
-    };
+    let refine = refine.search_asked(search, seed);
     let refine = kept.map_or(refine.clone(), |bytes| refine.memory(bytes));
-    let is_searched = refine.search.is_some();
     let chosen = run(py, threads, f64::INFINITY, progress.as_ref(), |watch| match thinning {
         true => problem.thin(&stop, &ThinOptions::default().refine(refine), watch),
         false => problem.herd(&stop, &HerdOptions::default().unique(distinct), watch),
     })?;
-    Ok(Unmeasured { chosen, stop, is_searched })
+    Ok(Unmeasured { chosen, stop })
 }

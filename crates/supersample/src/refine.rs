@@ -48,6 +48,9 @@ pub struct Refined {
     pub converged: bool,
     /// Whether the watcher has ended the work: then this is the best set there was.
     pub interrupted: bool,
+    /// Whether a search was made: not where none was asked for or its length comes to nothing, and not below rounding, where
+    /// nothing is left to be found.
+    pub searched: bool,
     /// Sweeps made, annealed ones not counted.
     pub sweeps: usize,
     /// Swaps made by these sweeps.
@@ -107,6 +110,7 @@ struct Refinement {
     swept_squared: Option<f64>,
     lowered: Option<Lowered>,
     swept: Swept,
+    searched: bool,
     kernel_rows: u64,
 }
 
@@ -263,7 +267,7 @@ impl Refiner {
         set.settle_size()?;
         let mut swept = sweep(&mut set, constraints, self.options.max_sweeps, margin, watch);
         let after_sweeps = start.clone().or_better(self.scored(set.chosen(), swept.converged)?);
-        let (mut best, mut kernel_rows) = (after_sweeps.clone(), 0);
+        let (mut best, mut kernel_rows, mut searched) = (after_sweeps.clone(), 0, false);
         if let (Some(search), Some(norm)) = (self.options.search, self.pool.sum_squared_norm()) {
             let mut rng = Pcg64::seed_from_u64(search.seed);
             let (rows, dim) = (self.pool.points().len(), self.pool.points().dim());
@@ -275,6 +279,7 @@ impl Refiner {
                 if sweeps == 0 || unit * size <= margin || swept.interrupted {
                     break;
                 }
+                searched = true;
                 if round > 0 {
                     set.become_rows(&best.rows);
                 }
@@ -323,6 +328,7 @@ impl Refiner {
             start_squared,
             swept_squared,
             swept: Swept { converged: best.converged, ..swept },
+            searched,
             rows: best.rows,
             kernel_rows: set.kernel_rows() + kernel_rows,
         })
@@ -359,7 +365,7 @@ impl Refiner {
     }
 
     fn finish(&self, refinement: Refinement) -> Result<Refined> {
-        let Refinement { rows, squared, start_squared, swept_squared, lowered, swept, kernel_rows } =
+        let Refinement { rows, squared, start_squared, swept_squared, lowered, swept, searched, kernel_rows } =
             refinement;
         let root = |squared: f64| squared.max(0.0).sqrt();
         Ok(Refined {
@@ -371,6 +377,7 @@ impl Refiner {
             lowered,
             converged: swept.converged,
             interrupted: swept.interrupted,
+            searched,
             sweeps: swept.sweeps,
             swaps: swept.swaps,
             kernel_rows,

@@ -163,6 +163,7 @@ fn refinement_beats_herding_and_the_search_beats_refinement() {
         assert!(plain.error.unwrap() < 0.9 * herded, "{t}: {plain:?}");
         assert!(searched.error.unwrap() < 0.95 * plain.error.unwrap(), "{t}: {searched:?}");
         assert_eq!(searched.swept_error, plain.error);
+        assert!(searched.searched && !plain.searched);
         let rows = sorted(searched.rows.clone());
         assert!(rows.len() == t && rows.windows(2).all(|pair| pair[0] < pair[1]));
         let target = Empirical::new(kernel.clone(), points.clone()).unwrap();
@@ -170,6 +171,18 @@ fn refinement_beats_herding_and_the_search_beats_refinement() {
         let direct = metrics::mmd(&target, &set).unwrap();
         assert!((direct - searched.error.unwrap()).abs() < 1e-12);
     }
+}
+
+#[test]
+fn a_front_end_asks_for_so_many_sweeps_for_none_or_by_size() {
+    let (kernel, points) = posterior_like(300, 2);
+    let choose = |options| refiner(&kernel, &points, options).choose(10, &unwatched).unwrap();
+    let none = choose(RefineOptions::default());
+    assert_eq!(choose(RefineOptions::default().search_asked(Some(0), 1)), none);
+    let asked = |sweeps| choose(RefineOptions::default().search_asked(sweeps, 1));
+    assert_eq!(asked(Some(3)), choose(RefineOptions::default().search(3, 1)));
+    assert_eq!(asked(None), choose(RefineOptions::default().search_by_size(1)));
+    assert!(asked(None).searched && !none.searched);
 }
 
 #[test]

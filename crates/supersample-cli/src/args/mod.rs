@@ -124,7 +124,7 @@ pub(crate) struct ThinArgs {
     #[arg(long)]
     pub(crate) repeats: bool,
 
-    /// Annealed sweeps beyond the nearest optimum; 0 is none [default: 3 to 400, fewer for more rows; 0 beyond 100,000]
+    /// Annealed sweeps beyond the nearest optimum; 0 is none [default: up to 400, fewer for more rows and larger sets]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole_number)]
     pub(crate) search: Option<usize>,
 

@@ -105,11 +105,7 @@ impl ChoosePlan {
             seed.is_none() || search != Some(0),
             "--seed has no effect with --search 0; leave one of them out"
         );
-        let options = match search {
-            Some(0) => RefineOptions::default(),
-            Some(sweeps) => RefineOptions::default().search(sweeps, seed.unwrap_or(0)),
-            None => RefineOptions::default().search_by_size(seed.unwrap_or(0)),
-        };
+        let options = RefineOptions::default().search_asked(search, seed.unwrap_or(0));
         // Lists of rows behind an @.
         let lists: Vec<PathBuf> = [&balance.include_rows, &balance.exclude_rows]
             .into_iter()

@@ -268,12 +268,11 @@ fn plan_balanced(
 /// What swaps and the search have gained.
 fn refinement(plan: &ChoosePlan, problem: &Problem, chosen: &Chosen) -> Result<Option<Refinement>> {
     let Some(refined) = &chosen.refined else { return Ok(None) };
-    let is_searched = set_options(plan).is_some_and(|options| options.search.is_some());
     Ok(Some(Refinement {
         is_herded: plan.stop.goal(&problem.task.error_scale()?).is_none(),
         start_error: refined.start_error,
         swapped_error: refined.swept_error,
-        searched_error: refined.error.filter(|_| is_searched),
+        searched_error: refined.error.filter(|_| refined.searched),
         sweeps: refined.sweeps,
         swaps: refined.swaps,
         lowered: refined.lowered.map(|lowered| (lowered.start, lowered.swept, lowered.end)),

@@ -49,24 +49,25 @@ pub struct Search {
 impl Search {
     /// How many annealed sweeps a set of `size` of `n` rows with `dim` coordinates is worth: 400 where that is a matter of
     /// a second or two, fewer for larger ones, but at least 3, since the first sweeps bring most of the gain; and none among
-    /// more than 100,000 rows, where even these take longer than all the rest and gain less than more landmarks do.
+    /// more than 100,000 rows where fewer than 10 would be worth it: there they take longer than all the rest, and gain less
+    /// than as many landmarks again.
     ///
     /// ```
     /// use supersample::Search;
     /// assert_eq!(Search::sweeps_for(10_000, 156, 5), 400);
     /// assert_eq!(Search::sweeps_for(100_000, 100, 5), 76);
     /// assert_eq!(Search::sweeps_for(100_000, 5000, 5), 3);
-    /// assert_eq!(Search::sweeps_for(100_001, 10, 5), 0);
+    /// assert_eq!(Search::sweeps_for(200_000, 100, 5), 38);
+    /// assert_eq!(Search::sweeps_for(200_000, 512, 5), 0);
     /// ```
     pub fn sweeps_for(n: usize, size: usize, dim: usize) -> usize {
         // A visit looks at every row and computes one kernel row, whose values cost as much as eight coordinates more.
         const STEPS: usize = 10_000_000_000;
-        const MOST_ROWS: usize = 100_000;
-        if n > MOST_ROWS {
-            return 0;
-        }
         let of_sweep = n.saturating_mul(size).saturating_mul(dim.saturating_add(8));
-        (STEPS / of_sweep.max(1)).clamp(3, 400)
+        match STEPS / of_sweep.max(1) {
+            0..10 if n > 100_000 => 0,
+            sweeps => sweeps.clamp(3, 400),
+        }
     }
 }
 
@@ -105,6 +106,15 @@ impl RefineOptions {
     /// Adds a search that is as long as the size of the set allows ([`Search::sweeps_for`]).
     pub fn search_by_size(self, seed: u64) -> RefineOptions {
         RefineOptions { search: Some(Search { sweeps: None, rounds: 1, seed }), ..self }
+    }
+
+    /// Adds the search that a front end was asked for: of so many sweeps, none of 0, and by size where nothing was said.
+    pub fn search_asked(self, sweeps: Option<usize>, seed: u64) -> RefineOptions {
+        match sweeps {
+            Some(0) => self,
+            Some(sweeps) => self.search(sweeps, seed),
+            None => self.search_by_size(seed),
+        }
     }
 
     /// Makes the search so many times over; without effect without a search.
