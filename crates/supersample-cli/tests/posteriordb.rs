@@ -47,7 +47,7 @@ fn the_reported_mmd_is_the_double_sum() {
         let text = fs::read_to_string(&path).unwrap();
         let (header, draws) = text.split_once('\n').unwrap();
         let draws: Vec<&str> = draws.lines().step_by(4).collect();
-        desk.write("d.csv", &format!("{header}\n{}\n", draws.join("\n")));
+        desk.write("d.csv", format!("{header}\n{}\n", draws.join("\n")));
         desk.ran("herd d.csv -n 100 -q --indices i.txt --json s.json -o o.csv");
         let report: serde_json::Value = serde_json::from_str(&desk.read("s.json")).unwrap();
         let parameters = report["input"]["parameters"].as_array().unwrap().len();
