@@ -59,9 +59,9 @@ impl Sizes {
             Sizes {
                 burn_in: 1000,
                 draws: 5000,
-                every: 100,
+                every: 60,
                 count: 2000,
-                reference_draws: 100_000,
+                reference_draws: 50_000,
                 reference_every: 20,
                 named: 600,
             },

@@ -7,8 +7,12 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-/// Points of one pass a thread takes at once.
+/// Points of one pass a thread takes at once, at most.
 pub(crate) const CHUNK: usize = 8192;
+/// Points of one pass a thread takes at once, at least: whole panels, and enough of them.
+const SMALLEST_CHUNK: usize = 128;
+/// Steps that take as long as another thread takes to wake up.
+const WAKING: usize = 1 << 17;
 
 /// The cost of a kernel value, in the unit of [`is_worth_threads`], where the coordinates are few or in the cache.
 pub(crate) const KERNEL_VALUE: usize = 8;
@@ -23,7 +27,13 @@ pub(crate) const ADDITION: usize = 4;
 
 /// Whether so many steps of this cost take longer than another thread takes to wake up.
 pub(crate) fn is_worth_threads(steps: usize, cost: usize) -> bool {
-    steps * cost >= 1 << 17
+    steps * cost >= WAKING
+}
+
+/// How many points of this cost a thread takes at once: fewer where each has many coordinates, so that a pool of a few
+/// thousand wide rows keeps all threads busy.
+fn chunk_of(cost: usize) -> usize {
+    (WAKING / cost).clamp(SMALLEST_CHUNK, CHUNK).next_multiple_of(SMALLEST_CHUNK)
 }
 
 /// What is done with a chunk that begins at a point, with its own numbers and others.
@@ -45,8 +55,9 @@ pub(crate) fn over_chunks<A: Send, B: Sync, R: Send>(
     if !is_worth_threads(own.len(), cost) {
         return vec![work(0, own, other)];
     }
-    let chunks = own.par_chunks_mut(CHUNK).zip(other.par_chunks(CHUNK * wide)).enumerate();
-    chunks.map(|(i, (own, other))| work(i * CHUNK, own, other)).collect()
+    let chunk = chunk_of(cost);
+    let chunks = own.par_chunks_mut(chunk).zip(other.par_chunks(chunk * wide)).enumerate();
+    chunks.map(|(i, (own, other))| work(i * chunk, own, other)).collect()
 }
 
 /// Calls `work(first point, own, paired, other)` for chunks of three arrays, of which the first two hold one number for each
@@ -63,9 +74,10 @@ pub(crate) fn over_paired_chunks<A: Send, B: Send, C: Sync, R: Send>(
     if !is_worth_threads(own.len(), cost) {
         return vec![work(0, own, paired, other)];
     }
-    let pairs = own.par_chunks_mut(CHUNK).zip(paired.par_chunks_mut(CHUNK));
-    let chunks = pairs.zip(other.par_chunks(CHUNK * wide)).enumerate();
-    chunks.map(|(i, ((own, paired), other))| work(i * CHUNK, own, paired, other)).collect()
+    let chunk = chunk_of(cost);
+    let pairs = own.par_chunks_mut(chunk).zip(paired.par_chunks_mut(chunk));
+    let chunks = pairs.zip(other.par_chunks(chunk * wide)).enumerate();
+    chunks.map(|(i, ((own, paired), other))| work(i * chunk, own, paired, other)).collect()
 }
 
 /// Calls `look` for ranges of so many points that are only read.
