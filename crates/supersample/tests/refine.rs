@@ -308,6 +308,31 @@ fn what_cannot_be_met_is_refused_with_the_reason() {
 }
 
 #[test]
+fn what_herding_needs_is_told_where_rows_are_given() {
+    let (kernel, points) = posterior_like(300, 2);
+    let rows = herded(&kernel, &points, true, 40);
+    let naive = naive(&kernel, &points);
+    let needed = (1..=40).find(|&t| naive.squared_error(&rows[..t]) <= 0.05 * 0.05).unwrap();
+    assert!(needed > 5);
+    let needs = |given: usize| {
+        let options = RefineOptions::default().include(&rows[..given]);
+        refiner(&kernel, &points, options).fewest(0.05, &unwatched).unwrap().herded
+    };
+    // Rows that suffice by themselves need none beside them; fewer need those that herding would have chosen after them.
+    assert_eq!(needs(needed), Some(needed));
+    assert_eq!(needs(needed - 2), Some(needed));
+    // A herder that has not got there is told as such, one that has with its number.
+    let from = |t: usize| {
+        let refiner = refiner(&kernel, &points, RefineOptions::default());
+        let mut herder = refiner.herder();
+        herder.run(t);
+        refiner.fewest_from(herder, 0.05, 300, &unwatched).unwrap()
+    };
+    assert_eq!((from(needed).herded, from(needed).reached), (Some(needed), true));
+    assert_eq!((from(needed - 1).herded, from(needed - 1).reached), (None, true));
+}
+
+#[test]
 fn the_fewest_points_are_enough_and_one_fewer_was_not() {
     let (kernel, points) = posterior_like(700, 2);
     let refiner = refiner(&kernel, &points, RefineOptions::default());
