@@ -62,6 +62,13 @@ def is_stream(x: Any) -> bool:
     return hasattr(x, "__next__") or _is_dataset(x) or _is_reader(x) or (callable(x) and not hasattr(x, "columns"))
 
 
+def as_single(x: Any) -> NDArray[Any] | None:
+    """The rows of an array in single precision or less, NumPy's or one that becomes that; None for all else."""
+    is_array = hasattr(x, "__array__") and not hasattr(x, "columns") and not isinstance(x, np.ma.MaskedArray)
+    is_single = str(getattr(x, "dtype", "")).endswith(("float32", "float16"))
+    return np.asarray(x) if is_array and is_single and getattr(x, "ndim", None) == 2 else None
+
+
 def _is_dataset(x: Any) -> bool:
     return hasattr(x, "to_batches") and hasattr(x, "count_rows")
 

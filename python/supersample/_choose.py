@@ -8,7 +8,7 @@ from typing import Any
 from . import _batches, _native
 from ._choice import Beside, Choice, Distances, Given, herding, thinning
 from ._functions import Matched, matching
-from ._inputs import Table, as_device, as_size, as_table, explained, prepared, weighted
+from ._inputs import Table, as_count, as_device, as_embedding, as_size, as_table, explained, prepared, weighted
 from ._progress import reporting
 from ._result import PoolResult, background, result_of
 from ._types import Bandwidth, Device, Embedding, FunctionsUnit, Listener, Precision, Scale, Weights
@@ -94,7 +94,8 @@ def herd(
         Go through the rows in batches and choose from so many of them, drawn at random, or from as many as fit into so
         much memory (bytes, or a text such as 500M or 2G); by default, where rows come in batches, from 100,000. All
         rows are matched and the MMD is that to all of them, with landmarks for the mean embedding. What can be gone
-        through only once is copied to a temporary file.
+        through only once is copied to a temporary file. An array in float32 of more rows than are chosen from (200,000,
+        or twenty for each that is chosen) goes this way unasked, so that it never becomes float64 whole.
     threads
         By default RAYON_NUM_THREADS or OMP_NUM_THREADS, where they are set, or else all cores; the result does not
         depend on it.
@@ -222,6 +223,9 @@ def _chosen(
     """Rows chosen from all that are in memory, or from so many that were drawn in passes over batches."""
     as_device(distances.device)
     embedding, landmarks = embedded
+    single = _drawn_of_single(choice, given, beside, embedded)
+    if single is not None and drawn == (None, None):
+        given, drawn = given._replace(x=_batches.as_single(given.x)), (single, None)
     if drawn != (None, None) or _batches.is_stream(given.x):
         _batches.refuse(
             weights=None if choice.weights == "equal" else choice.weights,
@@ -249,6 +253,19 @@ def _chosen(
     result = as_result(table, samples, chosen, distances.scale, matched)
     choice.tell(chosen, table.names, columns)
     return result
+
+
+def _drawn_of_single(choice: Choice, given: Given, beside: Beside, embedded: tuple[str, int | None]) -> int | None:
+    """How many rows are drawn of an array in single precision that is gone through in batches although nobody asked for
+    that, so that it is never made double whole; None where it has to be."""
+    array, (embedding, landmarks) = _batches.as_single(given.x), embedded
+    # Rows with weights are chosen from all of them; the others need all rows at hand.
+    constraints = (choice.include, choice.exclude, choice.groups.of_rows)
+    needs_all = (given.sample_weight, given.log_weight, beside.functions, *constraints)
+    if array is None or choice.weights != "equal" or any(value is not None for value in needs_all):
+        return None
+    landmarks = None if landmarks is None else as_count(landmarks, "landmarks", 1)
+    return _native.pool_rows_of_single(len(array), choice.n, as_embedding(embedding), landmarks)
 
 
 def as_result(

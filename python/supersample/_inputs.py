@@ -304,8 +304,7 @@ def prepared(
         raise TypeError(f"scale is {scale!r}; choose none, sd, mad, aad or pca")
     if not isinstance(precision, str):
         raise TypeError(f"precision is {precision!r}; choose mixed or double")
-    if not isinstance(embedding, str):
-        raise TypeError(f"embedding is {embedding!r}; choose auto, exact or landmarks")
+    embedding = as_embedding(embedding)
     functions = None if matched is None else matched.functions
     with explained(table.names, functions=None if functions is None else functions.names):
         return _native.Samples(
@@ -326,6 +325,13 @@ def prepared(
             device=device,
             known=known,
         )
+
+
+def as_embedding(embedding: object) -> str:
+    """The word for a way to the mean embedding."""
+    if not isinstance(embedding, str):
+        raise TypeError(f"embedding is {embedding!r}; choose auto, exact or landmarks")
+    return embedding
 
 
 def as_device(device: object) -> str:

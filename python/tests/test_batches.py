@@ -187,3 +187,48 @@ def test_rows_that_lie_on_their_side_are_noticed(draws: NDArray[np.float64]) -> 
 def test_a_want_of_memory_is_told_in_units(draws: NDArray[np.float64]) -> None:
     with pytest.raises(ValueError, match=r"the run needs about [\d.]+ MB of memory, and [\d.]+ kB are allowed"):
         ss.thin(draws, 5, max_memory="10k")
+
+
+def test_very_many_rows_in_single_precision_stay_in_it() -> None:
+    x = np.random.default_rng(5).normal(size=(210_000, 2)).astype(np.float32)
+    options: dict[str, Any] = {"bandwidth": 1.0, "landmarks": 50}
+    result = ss.herd(x, 5, **options)
+    assert (result.rows, result.pool_rows) == (210_000, 200_000)
+    same = ss.herd(x, 5, pool_rows=200_000, **options)
+    np.testing.assert_array_equal(result.indices, same.indices)
+    np.testing.assert_array_equal(result.points, x[result.indices])
+    exact = ss.evaluate(x.astype(np.float64), result, **options)
+    assert result.mmd == pytest.approx(exact.mmd, rel=0.05)
+
+
+def test_what_needs_all_rows_has_them_in_double_precision() -> None:
+    x = np.random.default_rng(5).normal(size=(210_000, 1)).astype(np.float32)
+    options: dict[str, Any] = {"bandwidth": 1.0, "landmarks": 50}
+    kept = ss.thin(x, 3, include=[7], search=0, marginals=0, **options)
+    assert kept.indices is not None and 7 in kept.indices
+    weighted = ss.herd(x, 3, sample_weight=np.abs(x[:, 0]), **options)
+    assert kept.pool_rows is None and weighted.pool_rows is None
+    # Few rows are compared with each other, whatever their precision.
+    np.testing.assert_array_equal(ss.herd(x[:500], 3).indices, ss.herd(x[:500].astype(float), 3).indices)
+    with pytest.raises(TypeError, match="embedding is 3; choose auto, exact or landmarks"):
+        ss.herd(x, 3, embedding=3)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="row 4, column 0 is NaN"):
+        ss.herd(np.where(np.arange(len(x))[:, None] == 4, np.float32("nan"), x), 3)
+
+
+def test_arrays_of_others_in_single_precision_are_not_copied() -> None:
+    from supersample._batches import as_single
+
+    class Tensor:
+        def __init__(self, x: NDArray[Any]) -> None:
+            self.x, self.ndim, self.dtype = x, x.ndim, f"tensor.{x.dtype}"
+
+        def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[Any]:
+            return self.x
+
+    x = np.zeros((4, 2), np.float32)
+    for given in (x, Tensor(x)):
+        array = as_single(given)
+        assert array is not None and np.shares_memory(array, x)
+    for other in (x.astype(float), x[0], x.astype(int), np.ma.masked_array(x), [[1.0]], Tensor(x.astype(float))):
+        assert as_single(other) is None

@@ -4,7 +4,7 @@ mod desk;
 
 use std::process::Command;
 
-use supersample_io::{Column, Draws, Frame, OutputFormat, Reading};
+use supersample_io::{Column, Draws, Format, Frame, OutputFormat, Reading};
 
 use crate::desk::{Desk, json, numbers, posterior, signal, spawn, wait_for};
 
@@ -84,6 +84,51 @@ fn rows_that_do_not_fit_are_read_in_batches_and_those_that_do_are_not() {
     assert!(!told.contains("in batches"), "{told}");
     desk.ran("herd few.csv -n 10 --indices b.txt -o o.csv");
     assert_eq!(desk.read("a.txt"), desk.read("b.txt"));
+}
+
+/// A Parquet file of 210,000 rows, which may be in single precision.
+fn many(desk: &Desk, name: &str, is_single: bool) {
+    let wave = |i: usize, step: f64| 2.0 + (i as f64 * step).sin() as f32;
+    let column = |step: f64| {
+        let cells = (0..210_000).map(|i| wave(i, step));
+        match is_single {
+            true => Column::Single(cells.map(Some).collect()),
+            false => Column::doubles(cells.map(f64::from)),
+        }
+    };
+    let columns = vec![("a".to_string(), column(0.7)), ("b".to_string(), column(1.3))];
+    let mut bytes = Vec::new();
+    Frame { columns }.write_as(OutputFormat::plain(Format::Parquet), &mut bytes).unwrap();
+    desk.write(name, bytes);
+}
+
+#[test]
+fn very_many_rows_in_single_precision_stay_in_it() {
+    let desk = Desk::new();
+    many(&desk, "f32.parquet", true);
+    many(&desk, "f64.parquet", false);
+    let words = "-n 5 --bandwidth 1 --landmarks 50 -o o.csv";
+    let (_, told) = desk.ran(&format!("herd f32.parquet {words} --indices a.txt --json a.json"));
+    let said =
+        "reading 210,000 rows in single precision in batches: the pool is 200,000 rows drawn with seed 0";
+    assert!(told.starts_with(said), "{told}");
+    // What is allowed does not matter as long as it is enough, nor does the precision once the rows are asked for in batches.
+    desk.ran(&format!("herd f32.parquet {words} --max-memory 2G --indices b.txt"));
+    desk.ran(&format!("herd f64.parquet {words} --pool-rows 200000 --indices c.txt"));
+    assert_eq!((desk.read("a.txt"), desk.read("a.txt")), (desk.read("b.txt"), desk.read("c.txt")));
+    let error = json(&desk, "a.json")["result"]["mmd"].as_f64().unwrap();
+    desk.ran("eval f64.parquet o.csv --bandwidth 1 --landmarks 50 --json e.json");
+    let whole = json(&desk, "e.json")["result"]["mmd"].as_f64().unwrap();
+    assert!((error / whole - 1.0).abs() < 0.02, "{error} {whole}");
+    // Double precision is read whole, and so is a file of which something needs all rows.
+    for words in [
+        format!("herd f64.parquet {words}"),
+        format!("thin f32.parquet {words} --exclude-rows 3 --search 0"),
+        format!("herd f32.parquet {words} --columns a --weight-column b"),
+    ] {
+        let (_, told) = desk.ran(&words);
+        assert!(!told.contains("in batches"), "{words}: {told}");
+    }
 }
 
 #[test]

@@ -16,7 +16,7 @@ pub use self::survey::{ColumnSurvey, Survey};
 use crate::format::{Format, refuse_foreign};
 use crate::origin::Origin;
 use crate::reading::{Choice, Missing};
-use crate::source::{Part, Sink, Source, codec};
+use crate::source::{ExpectedSize, Part, Sink, Source, codec};
 use crate::{Error, Note, Reading, Result, Use};
 
 /// One of the files the draws came from.
@@ -168,10 +168,10 @@ impl Draws {
         Ok(draws)
     }
 
-    /// About how many rows and how many parameters these files have, from a look at their heads and sizes; `None` where
-    /// that does not say (pipes, compressed text, .npz and Arrow). Errors are left to [`read`](Self::read).
-    pub fn expected_size(paths: &[impl AsRef<Path>], reading: &Reading<'_>) -> Option<(usize, usize)> {
-        let one = |path: &Path| -> Option<(usize, usize)> {
+    /// How large these files are together, from a look at their heads and sizes; `None` where that does not say (pipes,
+    /// compressed text and .npz). Errors are left to [`read`](Self::read).
+    pub fn expected_size(paths: &[impl AsRef<Path>], reading: &Reading<'_>) -> Option<ExpectedSize> {
+        let one = |path: &Path| -> Option<ExpectedSize> {
             if !path.is_file() {
                 return None;
             }
@@ -179,10 +179,13 @@ impl Draws {
             let codec = codec(format_of(path, &origin, reading).ok()?).ok()?;
             (codec.expected)(&origin, reading).ok().flatten()
         };
-        let sizes: Option<Vec<(usize, usize)>> = paths.iter().map(|path| one(path.as_ref())).collect();
-        let sizes = sizes?;
-        let rows = sizes.iter().fold(0_usize, |sum, &(rows, _)| sum.saturating_add(rows));
-        sizes.first().map(|&(_, parameters)| (rows, parameters))
+        let both = |a: ExpectedSize, b: ExpectedSize| ExpectedSize {
+            rows: a.rows.saturating_add(b.rows),
+            is_single: a.is_single && b.is_single,
+            ..a
+        };
+        let sizes: Option<Vec<ExpectedSize>> = paths.iter().map(|path| one(path.as_ref())).collect();
+        sizes?.into_iter().reduce(both)
     }
 
     fn empty(choice: Choice) -> Draws {

@@ -39,3 +39,4 @@ pub use note::Note;
 pub use npy::Shape;
 pub use reading::Reading;
 pub use selection::{Selection, Use};
+pub use source::ExpectedSize;

@@ -18,7 +18,7 @@ use crate::frame::{Column, Frame};
 use crate::guard::guarded;
 use crate::origin::{Handle, Origin};
 use crate::reading::Missing;
-use crate::source::{Dress, Holds, Part, Sink, Source};
+use crate::source::{Dress, ExpectedSize, Holds, Part, Sink, Source};
 use crate::table::{self, Batches};
 use crate::{Error, Reading, Result};
 
@@ -112,13 +112,13 @@ pub(crate) fn read(
     })
 }
 
-/// How many rows and parameters the footer promises.
-pub(crate) fn expected(origin: &Origin, reading: &Reading<'_>) -> Result<Option<(usize, usize)>> {
+/// What the footer promises.
+pub(crate) fn expected(origin: &Origin, reading: &Reading<'_>) -> Result<Option<ExpectedSize>> {
     guarded(TITLE, || {
         let builder = open(origin)?;
         let rows = builder.metadata().file_metadata().num_rows();
-        let parameters = table::choose(builder.schema(), reading)?.columns.len();
-        Ok(usize::try_from(rows).ok().map(|rows| (rows, parameters)))
+        let rows = usize::try_from(rows).ok();
+        rows.map(|rows| table::expected(rows, builder.schema(), reading)).transpose()
     })
 }
 

@@ -102,15 +102,24 @@ pub(crate) struct Dress {
     pub(crate) remarks: HashMap<String, String>,
 }
 
-/// How many rows and how many parameters a file has.
-type Size = (usize, usize);
+/// How large files are, from a look at their heads and sizes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ExpectedSize {
+    /// About how many rows there are.
+    pub rows: usize,
+    /// How many columns are used, those of functions among them.
+    pub columns: usize,
+    /// Whether all numbers of these columns have single precision or less, so that in double they would take twice the room.
+    pub is_single: bool,
+}
 
 /// How one format is read and written.
 pub(crate) struct Codec {
     pub(crate) format: Format,
     pub(crate) read: fn(Origin, &Reading<'_>, Missing, &mut dyn Sink) -> Result<Part>,
-    /// About how many rows and parameters there are, from the head of the file; `None` where that does not say.
-    pub(crate) expected: fn(&Origin, &Reading<'_>) -> Result<Option<Size>>,
+    /// From the head of the file; `None` where that does not say.
+    pub(crate) expected: fn(&Origin, &Reading<'_>) -> Result<Option<ExpectedSize>>,
     /// Whether a column of this kind can be held, and how.
     pub(crate) holds: fn(&Column) -> Holds,
     /// Columns that can be held, typed.
@@ -142,7 +151,7 @@ impl Holds {
     }
 }
 
-fn unforeseen(_: &Origin, _: &Reading<'_>) -> Result<Option<Size>> {
+fn unforeseen(_: &Origin, _: &Reading<'_>) -> Result<Option<ExpectedSize>> {
     Ok(None)
 }
 

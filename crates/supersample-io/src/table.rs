@@ -14,7 +14,7 @@ use crate::carried::{column, is_number, kind_in_words, numbers};
 use crate::error::cell;
 use crate::frame::{Column, Frame};
 use crate::reading::{Choice, Missing};
-use crate::source::Sink;
+use crate::source::{ExpectedSize, Sink};
 use crate::{Error, Place, Reading, Result, Use};
 
 /// The key under which pandas says which columns are its index.
@@ -50,6 +50,14 @@ pub(crate) fn choose(schema: &Schema, reading: &Reading<'_>) -> Result<Choice> {
         }
     }
     Ok(choice)
+}
+
+/// What a table of so many rows promises.
+pub(crate) fn expected(rows: usize, schema: &Schema, reading: &Reading<'_>) -> Result<ExpectedSize> {
+    let columns = choose(schema, reading)?.columns;
+    let is_single =
+        |&column: &usize| matches!(schema.field(column).data_type(), DataType::Float32 | DataType::Float16);
+    Ok(ExpectedSize { rows, columns: columns.len(), is_single: columns.iter().all(is_single) })
 }
 
 /// The columns that pandas' own remark names as the index.

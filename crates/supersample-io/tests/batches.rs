@@ -37,6 +37,44 @@ fn written(folder: &Path, name: &str, frame: &Frame) -> PathBuf {
     path
 }
 
+#[test]
+fn single_precision_is_foreseen_in_tables() {
+    let folder = tempfile::tempdir().unwrap();
+    let of = |names: &[&str]| {
+        let mut frame = frame(false);
+        frame.columns.retain(|(name, _)| names.contains(&name.as_str()));
+        frame
+    };
+    for ending in endings() {
+        let is_single = |names: &[&str], reading: &Reading<'_>| {
+            let path = written(folder.path(), &format!("d.{ending}"), &of(names));
+            Draws::expected_size(&[path], reading).map(|size| size.is_single)
+        };
+        // Ids do not count, and text has no types.
+        let expected = match ending {
+            "parquet" | "arrow" => Some(true),
+            "csv.gz" | "csv.zst" => None,
+            _ => Some(false),
+        };
+        assert_eq!(is_single(&["iter", "tau"], &Reading::default()), expected, "{ending}");
+        assert_ne!(is_single(&["mu", "tau"], &Reading::default()), Some(true), "{ending}");
+        if ending != "npy" {
+            let weighted = Reading { weight_column: Some("w"), ..Reading::default() };
+            assert_eq!(is_single(&["tau", "w"], &weighted), expected, "{ending}");
+        }
+    }
+    // One file of double precision among them is enough.
+    if cfg!(feature = "parquet") {
+        let single = written(folder.path(), "a.parquet", &of(&["tau"]));
+        let mut doubles = of(&["mu"]);
+        doubles.columns[0].0 = "tau".to_string();
+        let double = written(folder.path(), "b.parquet", &doubles);
+        let size = Draws::expected_size(&[single.clone(), single.clone()], &Reading::default()).unwrap();
+        assert_eq!((size.rows, size.columns, size.is_single), (2 * ROWS, 1, true));
+        assert!(!Draws::expected_size(&[single, double], &Reading::default()).unwrap().is_single);
+    }
+}
+
 /// Everything that came in batches, and how it came.
 #[derive(Debug, Default, PartialEq)]
 struct Seen {

@@ -40,7 +40,7 @@ mod _native {
     #[pymodule_export]
     use crate::streamed::{
         Gatherer, PassSums, Unmeasured, choose_from_pool, compared_with, evaluate_measured, gathered,
-        landmark_sums, pool_points, pool_rows, project_on,
+        landmark_sums, pool_points, pool_rows, pool_rows_of_single, project_on,
     };
 
     /// The version of the workspace in Cargo.toml.

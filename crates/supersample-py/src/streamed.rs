@@ -7,7 +7,8 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use supersample::task::{
-    self, CONTROL_ROWS, HerdOptions, MemoryEstimate, Problem, RowWeights, Stop, ThinOptions, pool_rows_within,
+    self, CONTROL_ROWS, EmbeddingChoice, HerdOptions, MemoryEstimate, Problem, RowWeights, Stop, ThinOptions,
+    pool_rows_within,
 };
 use supersample::{FunctionsUnit, Points, RefineOptions};
 
@@ -56,6 +57,19 @@ pub(crate) fn pool_rows(limit: u64, columns: usize, n: Option<usize>, thinning: 
         if thinning { set(memory.marginals(true)) } else { memory }
     };
     pool_rows_within(limit, n, needs).map_err(refused)
+}
+
+/// How many rows are drawn of so many in single precision that are gone through in batches, so that they stay in it; none where
+/// all of them are to be made double.
+#[pyfunction]
+pub(crate) fn pool_rows_of_single(
+    rows: usize,
+    n: Option<usize>,
+    embedding: &str,
+    landmarks: Option<usize>,
+) -> PyResult<Option<usize>> {
+    let embedding = EmbeddingChoice::named(embedding).map_err(refused)?;
+    Ok(task::pool_rows_of_single(rows, n, embedding, landmarks))
 }
 
 /// With how many points each of so many rows is compared where `n` of them are chosen: landmarks, control rows and those

@@ -1,4 +1,5 @@
-//! Files larger than the memory that is allowed: gone through in batches, with a uniform sample of their rows to choose from.
+//! Files gone through in batches, with a uniform sample of their rows to choose from: those larger than the memory that is
+//! allowed, and very many rows in single precision, which would take twice the room of their files.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -6,10 +7,10 @@ use std::sync::Arc;
 use anyhow::{Result, bail, ensure};
 use supersample::task::{
     self, Chosen, EmbeddingChoice, Ended, Gatherer, MemoryEstimate, RowWeights, default_landmarks,
-    pool_rows_within,
+    pool_rows_of_single, pool_rows_within,
 };
 use supersample::{Error, Points};
-use supersample_io::{Batch, Draws};
+use supersample_io::{Batch, Draws, ExpectedSize};
 
 use super::problem::{Problem, checked, memory_of, options_of, refused, told_of};
 use crate::plan::{ChoosePlan, DrawsPlan, WeightsPlan};
@@ -35,14 +36,15 @@ enum Room {
     Bytes(u64),
 }
 
-/// The problem of files that are gone through in batches, because that is asked for or because they do not fit; `None` where
-/// they are to be read whole. `needs` says what memory the run takes.
+/// The problem of files that are gone through in batches, because that is asked for, because they do not fit or because they
+/// would take more room than they do as files; `None` where they are to be read whole. `needs` says what memory the run takes.
 pub(super) fn gather(
     plan: &ChoosePlan,
     needs: &dyn Fn(MemoryEstimate) -> MemoryEstimate,
 ) -> Result<Option<Problem>> {
     let (draws, reading) = (&plan.draws, plan.draws.reading());
     let expected = Draws::expected_size(&draws.files, &reading);
+    let single = expected.and_then(|size| pool_of_single(plan, size));
     let room = match (plan.pool_rows, draws.max_memory) {
         (Some(rows), _) => {
             Draws::check_batches(&draws.files, &reading)?;
@@ -52,26 +54,31 @@ pub(super) fn gather(
             Room::Rows(rows)
         }
         (None, Some(limit)) => {
-            let fits = |(rows, dim)| needs(memory_of(draws, rows, dim, 0)).kept_within(limit).is_ok();
+            let fits = |size: ExpectedSize| {
+                needs(memory_of(draws, size.rows, size.columns, 0)).kept_within(limit).is_ok()
+            };
             // What cannot be done in batches is refused where it turns out not to fit.
-            let is_whole = expected.is_some_and(fits)
+            let is_whole = (expected.is_some_and(fits) && single.is_none())
                 || needs_all_rows(plan).is_some()
                 || Draws::check_batches(&draws.files, &reading).is_err();
             let room = Room::Bytes(limit);
             // Where a pool takes no less than all rows do, these are refused.
-            let is_small = |(rows, dim)| match pool_rows(plan, room, dim, needs) {
-                Ok(drawn) => drawn >= rows,
-                Err(_) => rows <= FEW,
+            let is_small = |size: ExpectedSize| match pool_rows(plan, room, size.columns, needs) {
+                Ok(drawn) => drawn >= size.rows,
+                Err(_) => size.rows <= FEW,
             };
             if is_whole || expected.is_some_and(is_small) {
                 return Ok(None);
             }
             room
         }
-        (None, None) => return Ok(None),
+        (None, None) => match single {
+            Some(rows) => Room::Rows(rows),
+            None => return Ok(None),
+        },
     };
-    let at_a_time = expected.map_or(BATCH_OF_UNKNOWN, |(_, dim)| {
-        (BATCH_BYTES / 8 / dim.max(1)).clamp(*BATCH_ROWS.start(), *BATCH_ROWS.end())
+    let at_a_time = expected.map_or(BATCH_OF_UNKNOWN, |size| {
+        (BATCH_BYTES / 8 / size.columns.max(1)).clamp(*BATCH_ROWS.start(), *BATCH_ROWS.end())
     });
     let mut gatherer = None;
     let progress = Progress::percent(plan.quiet, "reading in batches");
@@ -98,8 +105,9 @@ pub(super) fn gather(
         // Small enough after all.
         true => None,
         false => Some(format!(
-            "reading {} rows in batches: the pool is {} drawn with seed {}",
+            "reading {} rows{} in batches: the pool is {} drawn with seed {}",
             count(found.len()),
+            if single.is_some() { " in single precision" } else { "" },
             counted(drawn, "row"),
             draws.seed
         )),
@@ -140,6 +148,18 @@ fn gatherer_of(
 
 /// What is done with a batch: its points and their weights.
 type Each<'a> = &'a mut dyn FnMut(&Points, Option<&[f64]>) -> supersample::Result<()>;
+
+/// How many rows are drawn of these files, where they hold single precision and go through batches unasked.
+fn pool_of_single(plan: &ChoosePlan, size: ExpectedSize) -> Option<usize> {
+    let draws = &plan.draws;
+    // Rows with weights are chosen from all of them.
+    let is_possible = size.is_single
+        && matches!(draws.weights, WeightsPlan::Equal)
+        && needs_all_rows(plan).is_none()
+        && Draws::check_batches(&draws.files, &draws.reading()).is_ok();
+    let drawn = || pool_rows_of_single(size.rows, plan.stop.number, draws.embedding, draws.landmarks);
+    is_possible.then(drawn).flatten()
+}
 
 /// The flag that cannot be heeded without all rows in memory, if there is one.
 fn needs_all_rows(plan: &ChoosePlan) -> Option<&'static str> {

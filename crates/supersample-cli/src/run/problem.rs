@@ -59,8 +59,8 @@ impl Problem {
             None => Ok(()),
         };
         // Asked first of the heads and sizes of the files, so that no one waits for a refusal.
-        if let Some((rows, dim)) = plan.max_memory.and_then(|_| Draws::expected_size(&plan.files, &reading)) {
-            check(rows, dim, 0)?;
+        if let Some(size) = plan.max_memory.and_then(|_| Draws::expected_size(&plan.files, &reading)) {
+            check(size.rows, size.columns, 0)?;
         }
         let draws = checked(plan, Draws::read(&plan.files, &reading)?)?;
         let mut draws = without_momenta(plan, draws)?;

@@ -14,7 +14,7 @@ use crate::frame::{Column, Frame};
 use crate::guard::guarded;
 use crate::origin::Origin;
 use crate::reading::Missing;
-use crate::source::{Dress, Part, Sink, Source};
+use crate::source::{Dress, ExpectedSize, Part, Sink, Source};
 use crate::table::{self, Batches};
 use crate::{Error, Reading, Result};
 
@@ -58,12 +58,12 @@ pub(crate) fn read(
     })
 }
 
-/// How many rows and parameters the heads of the batches promise.
-pub(crate) fn expected(origin: &Origin, reading: &Reading<'_>) -> Result<Option<(usize, usize)>> {
+/// What the heads of the batches promise.
+pub(crate) fn expected(origin: &Origin, reading: &Reading<'_>) -> Result<Option<ExpectedSize>> {
     guarded(TITLE, || {
         let rows = check::check(origin)?;
-        let parameters = table::choose(&batches(origin)?.0, reading)?.columns.len();
-        Ok(Some((usize::try_from(rows).unwrap_or(usize::MAX), parameters)))
+        let rows = usize::try_from(rows).unwrap_or(usize::MAX);
+        table::expected(rows, &batches(origin)?.0, reading).map(Some)
     })
 }
 

@@ -225,6 +225,11 @@ impl Entry {
         matches!(self.kind, Kind::Float | Kind::Signed | Kind::Unsigned | Kind::Boolean)
     }
 
+    /// Whether it is a float of single precision or less.
+    pub(crate) fn is_single(self) -> bool {
+        self.kind == Kind::Float && self.size < 8
+    }
+
     /// The bits of a whole number or the bytes of a float, in this machine's order.
     fn bits(self, bytes: &[u8]) -> u64 {
         let place = |sum: u64, byte: &u8| (sum << 8) | u64::from(*byte);

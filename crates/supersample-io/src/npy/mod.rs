@@ -16,7 +16,7 @@ use crate::format::Format;
 use crate::frame::{Column, Frame};
 use crate::origin::Origin;
 use crate::reading::{Choice, Missing};
-use crate::source::{Dress, Holds, Part, Sink, Source};
+use crate::source::{Dress, ExpectedSize, Holds, Part, Sink, Source};
 use crate::{Error, Note, Place, Reading, Result, Use};
 
 /// An .npy file after its first pass.
@@ -138,10 +138,11 @@ fn read_in_blocks(
     Ok(Part { draws_per_chain, notes, ..Part::plain(choice, rows, source) })
 }
 
-/// How many rows and parameters the header promises.
-pub(crate) fn expected(origin: &Origin, reading: &Reading<'_>) -> Result<Option<(usize, usize)>> {
+/// What the header promises.
+pub(crate) fn expected(origin: &Origin, reading: &Reading<'_>) -> Result<Option<ExpectedSize>> {
     let (_, layout, choice, _) = head(origin, reading)?;
-    Ok(Some((layout.rows(), choice.columns.len())))
+    let is_single = choice.columns.iter().all(|&column| layout.slots[column].entry.is_single());
+    Ok(Some(ExpectedSize { rows: layout.rows(), columns: choice.columns.len(), is_single }))
 }
 
 impl NpySource {

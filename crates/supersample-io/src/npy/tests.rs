@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::*;
-use crate::{Draws, OutputFormat};
+use crate::{Draws, OutputFormat, Selection};
 
 fn file(descr: &str, fortran: bool, shape: &[usize], bytes: &[u8]) -> tempfile::NamedTempFile {
     let mut head = header(descr, shape);
@@ -64,6 +64,25 @@ fn fewer_rows_than_columns_are_noted() {
     let line = file("'<f8'", false, &[3], &doubles(0..3));
     let error = Draws::read(&[line.path()], &Reading { shape: Some(Shape::ChainDraw), ..Reading::default() });
     assert!(error.unwrap_err().to_string().contains("too few axes for chain,draw"));
+}
+
+#[test]
+fn single_precision_is_foreseen_where_all_used_columns_have_it() {
+    let is_single = |file: &tempfile::NamedTempFile, reading: &Reading<'_>| {
+        let size = Draws::expected_size(&[file.path()], reading).unwrap();
+        assert_eq!(size.rows, 6);
+        size.is_single
+    };
+    for (descr, size, expected) in
+        [("'<f4'", 4, true), ("'>f4'", 4, true), ("'<f2'", 2, true), ("'<f8'", 8, false), ("'<i4'", 4, false)]
+    {
+        let array = file(descr, false, &[6, 2], &vec![0; 12 * size]);
+        assert_eq!(is_single(&array, &Reading::default()), expected, "{descr}");
+    }
+    let fields = file("[('mu', '<f4'), ('tau', '<f8'), ('chain', '<i8')]", false, &[6], &[0; 6 * 20]);
+    assert!(!is_single(&fields, &Reading::default()));
+    let only = Reading { selection: Selection::Only(vec!["mu".to_string()]), ..Reading::default() };
+    assert!(is_single(&fields, &only));
 }
 
 #[test]

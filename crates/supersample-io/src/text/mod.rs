@@ -23,7 +23,7 @@ use self::records::{Dialect, End};
 use crate::frame::Frame;
 use crate::origin::Origin;
 use crate::reading::{Choice, Missing};
-use crate::source::{Dress, Part, Sink};
+use crate::source::{Dress, ExpectedSize, Part, Sink};
 use crate::words::shown;
 use crate::{Error, Note, Place, Reading, Result};
 
@@ -171,20 +171,20 @@ fn first_record(bytes: &[u8], dialect: Dialect) -> Vec<String> {
     Vec::new()
 }
 
-/// About how many rows and parameters a file has, from its first block and its length; `None` where that does not say,
-/// as in a compressed file.
-pub(crate) fn expected(origin: &Origin, reading: &Reading<'_>) -> Result<Option<(usize, usize)>> {
+/// What a file promises by its first block and its length; `None` where that does not say, as in a compressed file.
+pub(crate) fn expected(origin: &Origin, reading: &Reading<'_>) -> Result<Option<ExpectedSize>> {
     let mut blocks = Blocks { stream: origin.reader(0)?, is_over: false };
     let mut block = Vec::new();
     blocks.extend(&mut block)?;
     let head = Head::new(&mut block, &mut blocks, reading)?;
-    let parameters = choose(head.names, &block[head.start..], head.dialect, reading)?.columns.len();
+    let columns = choose(head.names, &block[head.start..], head.dialect, reading)?.columns.len();
     let lines = memchr_iter(head.dialect.terminator, &block[head.start..]).count();
     if origin.packing().is_some() || lines == 0 {
         return Ok(None);
     }
     let line = (block.len() - head.start) as f64 / lines as f64;
-    Ok(Some((((origin.len() as f64 - head.start as f64) / line) as usize, parameters)))
+    let rows = ((origin.len() as f64 - head.start as f64) / line) as usize;
+    Ok(Some(ExpectedSize { rows, columns, is_single: false }))
 }
 
 /// The stream of a file, a block at a time.

@@ -5,7 +5,9 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use crate::{Draws, Error, Format, Note, OutputFormat, Packing, Reading, Result, Selection, Use};
+use crate::{
+    Draws, Error, ExpectedSize, Format, Note, OutputFormat, Packing, Reading, Result, Selection, Use,
+};
 
 fn read_with(bytes: &[u8], reading: &Reading<'_>) -> Result<Draws> {
     let mut file = tempfile::NamedTempFile::new().unwrap();
@@ -349,7 +351,8 @@ fn a_hundred_thousand_columns_are_read() {
 fn the_size_is_foreseen() {
     let mut file = tempfile::NamedTempFile::with_suffix(".csv").unwrap();
     file.write_all(format!("a,b,chain\n{}", "1.25,2.5,1\n".repeat(5000)).as_bytes()).unwrap();
-    assert_eq!(Draws::expected_size(&[file.path(), file.path()], &Reading::default()), Some((10_000, 2)));
+    let size = Some(ExpectedSize { rows: 10_000, columns: 2, is_single: false });
+    assert_eq!(Draws::expected_size(&[file.path(), file.path()], &Reading::default()), size);
     assert_eq!(Draws::expected_size(&["-"], &Reading::default()), None);
     assert_eq!(Draws::expected_size(&["none.csv"], &Reading::default()), None);
 }
