@@ -6,7 +6,8 @@ use crate::{assert_close, kernels_for, random_points, scalar};
 
 #[test]
 fn rows_and_maxima_agree_with_their_twins() {
-    for (n, dim) in [(1, 1), (17, 3), (100, 130), (20_000, 2), (9_000, 20)] {
+    // The last: few points that are wide enough to be shared between threads in small chunks, the last of them not full.
+    for (n, dim) in [(1, 1), (17, 3), (100, 130), (20_000, 2), (9_000, 20), (1_100, 300)] {
         let points = random_points(n, dim, 7);
         let mu: Vec<f64> = random_points(n, 1, 8).values;
         let offsets: Vec<f64> = random_points(n, 1, 9).values;
