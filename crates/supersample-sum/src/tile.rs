@@ -24,8 +24,7 @@ pub(crate) struct Side<'a, T> {
 }
 
 /// Adds the sums over the columns to `row_sums` and, if there are `column_sums`, the sums over the rows to those. There are
-/// always weights, 1 for points that count alike: to multiply by them costs nothing beside the kernel and rounds nothing,
-/// and half of the loops need not be compiled.
+/// always weights, 1 for points that count alike.
 #[inline(always)]
 pub(crate) fn tile<S: Simd, T: Lane, P: Profile<T>>(
     simd: S,
@@ -100,10 +99,20 @@ fn row_groups<S: Simd, T: Lane, P: Profile<T>, const R: usize, const BOTH: bool>
 ) {
     let lanes = Vector::<S, T>::LEN;
     let zero = Vector::<S, T>::splat(simd, T::ZERO);
+    // To multiply by ones rounds nothing, but takes a twentieth of the time of all pairs where there are few coordinates.
+    let are_ones = |weights: &[T]| weights.iter().fold(true, |all, &weight| all & (weight == T::ONE));
+    let is_plain = BOTH && are_ones(columns.weights) && are_ones(rows.weights);
     let row_panels = rows.panels.chunks_exact(dim * WIDTH).zip(row_sums.chunks_mut(WIDTH));
     for (row_panel, (row_coordinates, row_sums)) in row_panels.enumerate() {
         for first in (0..WIDTH).step_by(R) {
             let mut wide_totals = [[0.0; WIDTH]; R];
+            // Known to be R of them before the inner loop, which would look at its bounds at every kernel value else.
+            let row_weights: &[T; R] = match BOTH {
+                true => {
+                    rows.weights[row_panel * WIDTH + first..].first_chunk().expect("a weight for each place")
+                }
+                false => &[T::ZERO; R],
+            };
             for (group, panels) in columns.panels.chunks(PANELS_IN_LANES * dim * WIDTH).enumerate() {
                 let mut totals = [zero; R];
                 for (i, coordinates) in panels.chunks_exact(dim * WIDTH).enumerate() {
@@ -111,15 +120,22 @@ fn row_groups<S: Simd, T: Lane, P: Profile<T>, const R: usize, const BOTH: bool>
                         let place = (group * PANELS_IN_LANES + i) * WIDTH + lane;
                         let distances =
                             distances::<S, T, P, R>(simd, profile, row_coordinates, first, coordinates, lane);
-                        let weights =
-                            Vector::<S, T>::from_slice(simd, &columns.weights[place..place + lanes]);
                         let mut down = zero;
-                        for r in 0..R {
-                            let value = profile.value(simd, distances[r]);
-                            totals[r] = value.mul_add(weights, totals[r]);
-                            if BOTH {
-                                let weight = rows.weights[row_panel * WIDTH + first + r];
-                                down = value.mul_add(Vector::<S, T>::splat(simd, weight), down);
+                        if is_plain {
+                            for r in 0..R {
+                                let value = profile.value(simd, distances[r]);
+                                totals[r] += value;
+                                down += value;
+                            }
+                        } else {
+                            let weights =
+                                Vector::<S, T>::from_slice(simd, &columns.weights[place..place + lanes]);
+                            for r in 0..R {
+                                let value = profile.value(simd, distances[r]);
+                                totals[r] = value.mul_add(weights, totals[r]);
+                                if BOTH {
+                                    down = value.mul_add(Vector::<S, T>::splat(simd, row_weights[r]), down);
+                                }
                             }
                         }
                         if BOTH {

@@ -219,13 +219,19 @@ fn report_on<'a>(
         _ => None,
     };
     let progress = Progress::phase(plan.quiet, "comparing with other subsets");
-    let found = match problem.task.summarise(chosen, weights.as_ref(), &|_| interrupt::asked_to_end()) {
+    // A comparison that nobody will see is not made.
+    let is_seen = !plan.quiet || plan.outputs.json.is_some() || plan.outputs.report.is_some();
+    let compared =
+        is_seen.then(|| problem.task.summarise(chosen, weights.as_ref(), &|_| interrupt::asked_to_end()));
+    let found = match compared {
         // The rows are there, and so is their own error: only what others would have done is not known.
-        Err(supersample::Error::Interrupted) => {
-            ended = Ended::Interrupted;
+        None | Some(Err(supersample::Error::Interrupted)) => {
+            if is_seen {
+                ended = Ended::Interrupted;
+            }
             problem.task.summarise_alone(chosen, weights.as_ref())?
         }
-        found => found?,
+        Some(found) => found?,
     };
     drop(progress);
     let shares = weights.map(|OptimalWeights { weights, .. }| Cow::Owned(weights));
