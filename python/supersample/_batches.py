@@ -65,7 +65,11 @@ def is_stream(x: Any) -> bool:
 def as_single(x: Any) -> NDArray[Any] | None:
     """The rows of an array in single precision or less, NumPy's or one that becomes that; None for all else."""
     is_array = hasattr(x, "__array__") and not hasattr(x, "columns") and not isinstance(x, np.ma.MaskedArray)
-    is_single = str(getattr(x, "dtype", "")).endswith(("float32", "float16"))
+    dtype = getattr(x, "dtype", None)
+    if isinstance(dtype, np.dtype):
+        is_single = dtype.kind == "f" and dtype.itemsize < 8
+    else:
+        is_single = str(dtype).endswith(("float32", "float16"))
     return np.asarray(x) if is_array and is_single and getattr(x, "ndim", None) == 2 else None
 
 

@@ -226,9 +226,12 @@ def test_arrays_of_others_in_single_precision_are_not_copied() -> None:
         def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[Any]:
             return self.x
 
-    x = np.zeros((4, 2), np.float32)
-    for given in (x, Tensor(x)):
-        array = as_single(given)
+    for kind in ("f4", ">f4", "f2"):
+        x = np.zeros((4, 2), kind)
+        array = as_single(x)
         assert array is not None and np.shares_memory(array, x)
+    x = np.zeros((4, 2), np.float32)
+    array = as_single(Tensor(x))
+    assert array is not None and np.shares_memory(array, x)
     for other in (x.astype(float), x[0], x.astype(int), np.ma.masked_array(x), [[1.0]], Tensor(x.astype(float))):
         assert as_single(other) is None
