@@ -223,7 +223,7 @@ def _chosen(
     """Rows chosen from all that are in memory, or from so many that were drawn in passes over batches."""
     as_device(distances.device)
     embedding, landmarks = embedded
-    single = _drawn_of_single(choice, given, beside, embedded)
+    single = _drawn_of_single(choice, given, distances.device, beside, embedded)
     if single is not None and drawn == (None, None):
         given, drawn = given._replace(x=_batches.as_single(given.x)), (single, None)
     if drawn != (None, None) or _batches.is_stream(given.x):
@@ -255,7 +255,9 @@ def _chosen(
     return result
 
 
-def _drawn_of_single(choice: Choice, given: Given, beside: Beside, embedded: tuple[str, int | None]) -> int | None:
+def _drawn_of_single(
+    choice: Choice, given: Given, device: str, beside: Beside, embedded: tuple[str, int | None]
+) -> int | None:
     """How many rows are drawn of an array in single precision that is gone through in batches although nobody asked for
     that, so that it is never made double whole; None where it has to be."""
     array, (embedding, landmarks) = _batches.as_single(given.x), embedded
@@ -265,7 +267,7 @@ def _drawn_of_single(choice: Choice, given: Given, beside: Beside, embedded: tup
     if array is None or choice.weights != "equal" or any(value is not None for value in needs_all):
         return None
     landmarks = None if landmarks is None else as_count(landmarks, "landmarks", 1)
-    return _native.pool_rows_of_single(len(array), choice.n, as_embedding(embedding), landmarks)
+    return _native.pool_rows_of_single(len(array), choice.n, as_embedding(embedding), landmarks, device)
 
 
 def as_result(

@@ -7,8 +7,8 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use supersample::task::{
-    self, CONTROL_ROWS, EmbeddingChoice, HerdOptions, MemoryEstimate, Problem, RowWeights, Stop, ThinOptions,
-    pool_rows_within,
+    self, CONTROL_ROWS, EmbeddingChoice, HerdOptions, MemoryEstimate, Problem, ProblemOptions, RowWeights,
+    Stop, ThinOptions, pool_rows_within,
 };
 use supersample::{FunctionsUnit, Points, RefineOptions};
 
@@ -67,9 +67,13 @@ pub(crate) fn pool_rows_of_single(
     n: Option<usize>,
     embedding: &str,
     landmarks: Option<usize>,
+    device: &str,
 ) -> PyResult<Option<usize>> {
-    let embedding = EmbeddingChoice::named(embedding).map_err(refused)?;
-    Ok(task::pool_rows_of_single(rows, n, embedding, landmarks))
+    let mut options = ProblemOptions::default()
+        .embedding(EmbeddingChoice::named(embedding).map_err(refused)?)
+        .device(supersample::Device::named(device).map_err(refused)?);
+    options.landmarks = landmarks;
+    Ok(options.pool_rows_of_single(rows, n))
 }
 
 /// With how many points each of so many rows is compared where `n` of them are chosen: landmarks, control rows and those

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::{Result, bail, ensure};
 use supersample::task::{
     self, Chosen, EmbeddingChoice, Ended, Gatherer, MemoryEstimate, RowWeights, default_landmarks,
-    pool_rows_of_single, pool_rows_within,
+    pool_rows_within,
 };
 use supersample::{Error, Points};
 use supersample_io::{Batch, Draws, ExpectedSize};
@@ -157,8 +157,7 @@ fn pool_of_single(plan: &ChoosePlan, size: ExpectedSize) -> Option<usize> {
         && matches!(draws.weights, WeightsPlan::Equal)
         && needs_all_rows(plan).is_none()
         && Draws::check_batches(&draws.files, &draws.reading()).is_ok();
-    let drawn = || pool_rows_of_single(size.rows, plan.stop.number, draws.embedding, draws.landmarks);
-    is_possible.then(drawn).flatten()
+    is_possible.then(|| options_of(draws).pool_rows_of_single(size.rows, plan.stop.number)).flatten()
 }
 
 /// The flag that cannot be heeded without all rows in memory, if there is one.

@@ -3,7 +3,7 @@
 //! Every pick goes through all candidates once, so that among a million rows choosing costs more than comparing them with
 //! landmarks does. What is matched is all rows whatever is chosen from, and so is the error that is reported.
 
-use super::{Chosen, EmbeddingChoice, Problem};
+use super::{Chosen, Problem, ProblemOptions};
 use crate::embedding::as_landmarks;
 use crate::row_sampling::subsample_by;
 use crate::{Error, Herder, Pick, Pool, Refined, Result, Watch};
@@ -30,24 +30,25 @@ pub fn default_pool_rows(chosen: Option<usize>) -> Option<usize> {
     chosen.map(|chosen| chosen.saturating_mul(FOR_EACH).max(POOL_ROWS))
 }
 
-/// How many rows are drawn to choose so many from, of rows in single precision that are gone through in batches so that they
-/// stay in it: no more than the sample is ever double at once. `None` where all of them are to be made double: where they are
-/// compared with each other, where it is not known how many are to be chosen, and where a sample would have them all.
-///
-/// ```
-/// use supersample::task::{EmbeddingChoice, pool_rows_of_single};
-/// assert_eq!(pool_rows_of_single(1_000_000, Some(500), EmbeddingChoice::Auto, None), Some(200_000));
-/// assert_eq!(pool_rows_of_single(1_000_000, Some(500), EmbeddingChoice::Exact, None), None);
-/// assert_eq!(pool_rows_of_single(150_000, Some(500), EmbeddingChoice::Auto, None), None);
-/// ```
-pub fn pool_rows_of_single(
-    rows: usize,
-    chosen: Option<usize>,
-    embedding: EmbeddingChoice,
-    landmarks: Option<usize>,
-) -> Option<usize> {
-    let drawn = default_pool_rows(chosen)?;
-    (drawn < rows && embedding.is_projected(rows, landmarks)).then_some(drawn)
+impl ProblemOptions {
+    /// How many rows are drawn to choose so many from, of rows in single precision that are gone through in batches so that
+    /// they stay in it: no more than the sample is ever double at once. `None` where all of them are to be made double: where
+    /// they are compared with each other, or needed whole for something else, where a GPU holds them, where it is not known how
+    /// many are to be chosen, and where a sample would have them all.
+    ///
+    /// ```
+    /// use supersample::task::{EmbeddingChoice, ProblemOptions};
+    /// let options = ProblemOptions::default();
+    /// assert_eq!(options.pool_rows_of_single(1_000_000, Some(500)), Some(200_000));
+    /// assert_eq!(options.pool_rows_of_single(150_000, Some(500)), None);
+    /// assert_eq!(options.embedding(EmbeddingChoice::Exact).pool_rows_of_single(1_000_000, Some(500)), None);
+    /// ```
+    pub fn pool_rows_of_single(&self, rows: usize, chosen: Option<usize>) -> Option<usize> {
+        let needs_all = self.functions.is_some() || self.scores.is_some() || self.device.is_gpu();
+        let drawn = self.pool_rows.or_else(|| default_pool_rows(chosen))?;
+        let is_worth_it = drawn < rows && self.embedding.is_projected(rows, self.landmarks);
+        (is_worth_it && !needs_all).then_some(drawn)
+    }
 }
 
 /// A sample of the rows, with their numbers in ascending order.

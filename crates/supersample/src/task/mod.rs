@@ -36,7 +36,7 @@ mod thin;
 mod weigh;
 
 pub use advice::Advice;
-pub use candidates::{POOL_ROWS, default_pool_rows, pool_rows_of_single};
+pub use candidates::{POOL_ROWS, default_pool_rows};
 pub use choose::{Chosen, HerdOptions, herd_until};
 pub use compare::{Comparison, TypicalErrors};
 pub use evaluate::Evaluation;
