@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::naive::Naive;
+use common::naive::{Naive, sweep_to_rest};
 use rand::RngExt;
 use supersample::target::GaussianMixture;
 use supersample::{
@@ -37,51 +37,6 @@ fn sorted(mut rows: Vec<usize>) -> Vec<usize> {
     rows
 }
 
-/// The sweeps with every error recomputed from scratch. Between two sweeps, a position is visited where its rival, the
-/// best row it did not take or the last it gave up, has become better.
-fn naive_sweeps(naive: &Naive, rows: &mut [usize], repeats: bool) {
-    let mut rivals = vec![None; rows.len()];
-    let error = |rows: &[usize], j: usize, i: usize| {
-        let mut trial = rows.to_vec();
-        trial[j] = i;
-        naive.squared_error(&trial)
-    };
-    let visit = |rows: &mut [usize], rivals: &mut [Option<usize>], j: usize| {
-        let here = rows[j];
-        let open = (0..naive.pool.len()).filter(|i| *i != here && (repeats || !rows.contains(i)));
-        let scored = open.map(|i| (i, error(rows, j, i)));
-        let best = scored.reduce(|a, b| if b.1 < a.1 { b } else { a }).unwrap();
-        let is_better = best.1 < error(rows, j, here) - 1e-13;
-        rivals[j] = Some(if is_better { here } else { best.0 });
-        if is_better {
-            rows[j] = best.0;
-        }
-        is_better
-    };
-    let (mut quiet, mut turn) = (0, 0);
-    while quiet < rows.len() {
-        for _ in 0..rows.len() {
-            quiet = if visit(rows, &mut rivals, turn) { 0 } else { quiet + 1 };
-            turn = (turn + 1) % rows.len();
-            if quiet == rows.len() {
-                return;
-            }
-        }
-        let mut found = true;
-        while found {
-            found = false;
-            for j in 0..rows.len() {
-                let rival = rivals[j].unwrap();
-                let is_open = repeats || !rows.contains(&rival);
-                if is_open && error(rows, j, rival) < error(rows, j, rows[j]) - 1e-13 {
-                    found |= visit(rows, &mut rivals, j);
-                    quiet = 0;
-                }
-            }
-        }
-    }
-}
-
 #[test]
 fn sweeps_end_where_those_of_the_naive_oracle_end() {
     for (case, text) in common::KERNELS.iter().enumerate() {
@@ -90,7 +45,8 @@ fn sweeps_end_where_those_of_the_naive_oracle_end() {
         let naive = naive(&kernel, &points);
         for repeats in [false, true] {
             let mut want = herded(&kernel, &points, !repeats, 7);
-            naive_sweeps(&naive, &mut want, repeats);
+            let may_take = |rows: &[usize], _, i| repeats || !rows.contains(&i);
+            let swaps = sweep_to_rest(&mut want, 0, 40, &may_take, &|rows| naive.squared_error(rows));
             for memory in [usize::MAX, 3 * 40 * 8, 0] {
                 let options = RefineOptions::default().repeats(repeats).ordered(false).memory(memory);
                 let got = refiner(&kernel, &points, options).choose(7, &unwatched).unwrap();
@@ -99,6 +55,7 @@ fn sweeps_end_where_those_of_the_naive_oracle_end() {
                 assert!(got.rows == want || (*text == "linear" && (a - b).abs() < 1e-3), "{text}: {a} {b}");
                 assert!((got.squared_error.unwrap() - a).abs() < 1e-13, "{text}");
                 assert!(got.converged && got.error <= got.start_error);
+                assert!(got.rows != want || got.swaps == swaps, "{text}: {} {swaps}", got.swaps);
             }
         }
     }

@@ -125,9 +125,62 @@ fn repeated_points_share_their_weight_and_nothing_is_nan() {
         let weights = optimal(&mu, &same, rule).unwrap();
         assert!(weights.weights.iter().all(|w| *w == weights.weights[0]), "{rule:?}");
     }
+    let zeros = optimal(&mu, &Points::from_rows(&[0.0, -0.0], 1).unwrap(), WeightRule::Free).unwrap();
+    assert!(
+        zeros.weights[0] == zeros.weights[1] && zeros.jitter == 0.0,
+        "both zeros are one point: {zeros:?}"
+    );
     let origin = Points::from_rows(&[0.0, 0.0], 1).unwrap();
     let linear = Empirical::new(Kernel::linear(), same).unwrap();
     assert!(RULES.iter().all(|rule| optimal(&linear, &origin, *rule).is_err()));
+}
+
+#[test]
+fn weights_on_many_points_fulfil_the_conditions_of_optimality() {
+    // More points than one thread takes at once.
+    let rng = &mut common::rng(6);
+    let (target, points) = (common::random_points(100, 2, rng), common::random_points(700, 2, rng));
+    let mu = Empirical::new(Kernel::laplace(0.7).unwrap(), target).unwrap();
+    let got = optimal(&mu, &points, WeightRule::Simplex).unwrap();
+    let mut z = vec![0.0; 700];
+    mu.values_into(&points, &mut z);
+    let support: Vec<(usize, f64)> =
+        got.weights.iter().copied().enumerate().filter(|(_, w)| *w > 0.0).collect();
+    let slope = |i: usize| {
+        let terms = support.iter().map(|&(j, w)| w * mu.kernel().value(points.row(i), points.row(j)));
+        terms.sum::<f64>() - z[i]
+    };
+    let level: f64 = support.iter().map(|&(i, w)| w * slope(i)).sum();
+    for i in 0..700 {
+        let (above, is_in) = (slope(i) - level, got.weights[i] > 0.0);
+        assert!(above > -1e-11 && !(is_in && above > 1e-11), "{i}: {above}");
+    }
+    assert!(got.optimal && (40..400).contains(&support.len()), "{}", support.len());
+    assert!(support.iter().any(|(i, _)| *i >= 512), "the last points are in no support");
+}
+
+#[test]
+fn simplex_weights_do_not_depend_on_the_unit_of_a_linear_kernel() {
+    let rng = &mut common::rng(7);
+    let (target, points) = (common::random_points(40, 2, rng), common::random_points(30, 2, rng));
+    let weights = |unit: f64| {
+        // The target lies beside the points, so that one point of their hull is the nearest to its mean.
+        let scaled = |points: &Points, aside: f64| {
+            let numbers = points.rows().flat_map(|x| [(x[0] + aside) * unit, x[1] * unit]).collect();
+            Points::from_vec(numbers, 2).unwrap()
+        };
+        let mu = Empirical::new(Kernel::linear(), scaled(&target, 2.0)).unwrap();
+        optimal(&mu, &scaled(&points, 0.0), WeightRule::Simplex).unwrap()
+    };
+    let plain = weights(1.0);
+    assert!(plain.optimal && plain.weights.iter().filter(|w| **w > 0.0).count() == 2, "{plain:?}");
+    let largest = points.rows().map(|x| x[0] * x[0] + x[1] * x[1]).fold(0.0, f64::max);
+    assert!((plain.jitter / (1e-12 * largest) - 1.0).abs() < 1e-14, "{}", plain.jitter);
+    for unit in [2f64.powi(-30), 2f64.powi(30)] {
+        let other = weights(unit);
+        assert!(other.optimal && other.jitter == plain.jitter * unit * unit);
+        assert_eq!(other.weights, plain.weights);
+    }
 }
 
 #[test]
