@@ -46,7 +46,7 @@ fn sweeps_end_where_those_of_the_naive_oracle_end() {
         for repeats in [false, true] {
             let mut want = herded(&kernel, &points, !repeats, 7);
             let may_take = |rows: &[usize], _, i| repeats || !rows.contains(&i);
-            let swaps = sweep_to_rest(&mut want, 0, 40, &may_take, &|rows| naive.squared_error(rows));
+            let swept = sweep_to_rest(&mut want, 0, 40, &may_take, &|rows| naive.squared_error(rows));
             for memory in [usize::MAX, 3 * 40 * 8, 0] {
                 let options = RefineOptions::default().repeats(repeats).ordered(false).memory(memory);
                 let got = refiner(&kernel, &points, options).choose(7, &unwatched).unwrap();
@@ -55,7 +55,9 @@ fn sweeps_end_where_those_of_the_naive_oracle_end() {
                 assert!(got.rows == want || (*text == "linear" && (a - b).abs() < 1e-3), "{text}: {a} {b}");
                 assert!((got.squared_error.unwrap() - a).abs() < 1e-13, "{text}");
                 assert!(got.converged && got.error <= got.start_error);
-                assert!(got.rows != want || got.swaps == swaps, "{text}: {} {swaps}", got.swaps);
+                let said = (got.sweeps, got.swaps);
+                let counted = (swept.visits.div_ceil(7), swept.swaps);
+                assert!(got.rows != want || said == counted, "{text}: {said:?} {counted:?}");
             }
         }
     }
@@ -219,12 +221,32 @@ fn quotas_and_lists_of_rows_are_kept() {
 }
 
 #[test]
+fn a_group_may_be_taken_whole_and_with_repeats_gives_more_than_it_has() {
+    let (kernel, points) = posterior_like(30, 2);
+    let groups: Vec<usize> = (0..30).map(|i| if i < 3 { 0 } else { 1 }).collect();
+    let choose = |options: RefineOptions, size: usize| {
+        Refiner::new(Empirical::new(kernel.clone(), points.clone()).unwrap(), points.clone(), options)
+            .and_then(|refiner| refiner.choose(size, &unwatched))
+            .map(|set| sorted(set.rows))
+    };
+    let grouped = |quotas: &[usize]| RefineOptions::default().groups(&groups, Some(quotas));
+    assert_eq!(choose(grouped(&[3, 2]), 5).unwrap()[..3], [0, 1, 2]);
+    let repeated = choose(grouped(&[5, 2]).repeats(true), 7).unwrap();
+    assert!(repeated[4] < 3 && repeated[5] >= 3, "{repeated:?}");
+    // But nothing where all of its rows are out.
+    let none = choose(grouped(&[1, 4]).repeats(true).exclude(&[0, 1, 2]), 5);
+    assert_eq!(none, Err(Error::QuotaTooLarge { group: 0, quota: 1, available: 0 }));
+    let twice = choose(RefineOptions::default().repeats(true).include(&[7, 7]), 4).unwrap();
+    assert!(twice.iter().filter(|&&row| row == 7).count() >= 2, "{twice:?}");
+}
+
+#[test]
 fn everything_may_be_fixed_or_everything_taken() {
     let (kernel, points) = posterior_like(30, 2);
     let all =
         refiner(&kernel, &points, RefineOptions::default().search(2, 1)).choose(30, &unwatched).unwrap();
     assert_eq!(sorted(all.rows), (0..30).collect::<Vec<_>>());
-    assert!(all.error.unwrap() < 1e-7);
+    assert!(all.error.unwrap() < 1e-7 && !all.searched, "below rounding there is nothing to be found");
     let fixed = RefineOptions::default().include(&[4, 9]).search(2, 1);
     let fixed = refiner(&kernel, &points, fixed).choose(2, &unwatched).unwrap();
     assert_eq!(sorted(fixed.rows), [4, 9]);
@@ -259,6 +281,7 @@ fn what_cannot_be_met_is_refused_with_the_reason() {
     let small = Error::QuotaTooSmall { group: 1, quota: 0, included: 1 };
     assert_eq!(refusal(with(&[2, 0]).include(&[8]), 2), small);
     assert!(matches!(refusal(options().search(0, 1), 2), Error::BadOption { .. }));
+    assert!(matches!(refusal(options().search(2, 1).rounds(0), 2), Error::BadOption { .. }));
     let every = (0..10).collect::<Vec<_>>();
     let nothing = options().repeats(true).exclude(&every);
     assert_eq!(refusal(nothing, 2), Error::TooFewRows { asked: 2, available: 0 });
@@ -307,9 +330,11 @@ fn the_fewest_points_are_enough_and_one_fewer_was_not() {
     assert!(worth.set.rows.len() < 100, "{}", worth.set.rows.len());
     let limited = refiner.fewest_of(1e-4, 12, &unwatched).unwrap();
     assert!(!limited.reached && limited.set.rows.len() == 12 && limited.herded.is_none());
-    for bad in [0.0, -1.0, f64::NAN] {
-        assert!(matches!(refiner.fewest(bad, &unwatched), Err(Error::BadOption { .. })));
-        assert!(matches!(refiner.fewest_worth(bad, &unwatched), Err(Error::BadOption { .. })));
+    for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let refused = refiner.fewest(bad, &unwatched);
+        assert!(matches!(refused, Err(Error::BadOption { option: "the tolerance", .. })), "{bad}");
+        let refused = refiner.fewest_worth(bad, &unwatched);
+        assert!(matches!(refused, Err(Error::BadOption { option: "the number of draws", .. })), "{bad}");
     }
 }
 

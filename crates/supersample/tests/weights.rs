@@ -98,6 +98,22 @@ fn two_points_worked_by_hand() {
     assert!((free.squared_error.unwrap() - (1.0 - (-2f64).exp())).abs() < 1e-15);
     let simplex = optimal(&mu, &line(&[0.0, 1.0]), WeightRule::Simplex).unwrap();
     assert!((simplex.weights[0] - (1.0 + (-1f64).exp()) / 2.0).abs() < 1e-11);
+    // The target itself among the points takes all of the weight.
+    let all = optimal(&mu, &line(&[0.0, -1.0, 1.0]), WeightRule::Simplex).unwrap();
+    assert!(all.weights == [0.0, 1.0, 0.0] && all.error.unwrap() < 1e-8 && all.optimal, "{all:?}");
+}
+
+#[test]
+fn a_mean_between_points_is_matched_though_their_matrix_is_singular() {
+    // Three points of the plane under the linear kernel, whose matrix has rank two.
+    let plane = |rows: &[f64]| Points::from_rows(rows, 2).unwrap();
+    let mu = Empirical::new(Kernel::linear(), plane(&[0.9, 1.2, 1.1, 0.8])).unwrap();
+    let best = optimal(&mu, &plane(&[0.0, 1.0, 3.0, 0.0, 0.0, 4.0]), WeightRule::Simplex).unwrap();
+    // (1, 1) = 5/9·(0, 1) + 1/3·(3, 0) + 1/9·(0, 4)
+    for (w, want) in best.weights.iter().zip([5.0 / 9.0, 1.0 / 3.0, 1.0 / 9.0]) {
+        assert!((w - want).abs() < 1e-9, "{best:?}");
+    }
+    assert!(best.optimal && best.error.unwrap() < 1e-7, "{best:?}");
 }
 
 #[test]
@@ -133,6 +149,25 @@ fn repeated_points_share_their_weight_and_nothing_is_nan() {
     let origin = Points::from_rows(&[0.0, 0.0], 1).unwrap();
     let linear = Empirical::new(Kernel::linear(), same).unwrap();
     assert!(RULES.iter().all(|rule| optimal(&linear, &origin, *rule).is_err()));
+}
+
+#[test]
+fn where_equal_weights_are_optimal_no_others_are_given_that_are_worse() {
+    // The corners of a regular polygon, the target in its middle: rounding alone tells other weights from equal ones.
+    let mu = |text: &str| Empirical::new(text.parse().unwrap(), Points::from_rows(&[0.0, 0.0], 2).unwrap());
+    for text in ["gaussian(1.3)", "matern12(1.7)", "matern32(1.2)", "imq(0.8)"] {
+        let mu = mu(text).unwrap();
+        for corners in 3..24 {
+            let angle = |i: usize| i as f64 / corners as f64 * std::f64::consts::TAU;
+            let numbers = (0..corners).flat_map(|i| [angle(i).cos(), angle(i).sin()]).collect();
+            let points = Points::from_vec(numbers, 2).unwrap();
+            for rule in [WeightRule::SumToOne, WeightRule::Simplex] {
+                let best = optimal(&mu, &points, rule).unwrap();
+                assert!(best.error <= best.equal_error, "{text} {rule:?} {corners}: {best:?}");
+                assert!(best.weights.iter().all(|w| (w * corners as f64 - 1.0).abs() < 1e-3), "{best:?}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -223,6 +223,7 @@ mod tests {
         assert_eq!(proportional(10, &[1.0, 1.0, 1.0], &free, &[0, 0, 0]), [4, 3, 3]);
         assert_eq!(proportional(10, &[5.0, 3.0, 2.0], &free, &[0, 0, 0]), [5, 3, 2]);
         assert_eq!(proportional(7, &[0.52, 0.28, 0.2], &free, &[0, 0, 0]), [4, 2, 1]);
+        assert_eq!(proportional(10, &[0.9, 0.05, 0.05], &free, &[0, 0, 0]), [9, 1, 0]);
         assert_eq!(proportional(10, &[5.0, 3.0, 2.0], &[2, 100, 100], &[0, 0, 0]), [2, 5, 3]);
         assert_eq!(proportional(4, &[1.0, 0.0, 0.0], &free, &[0, 0, 2]), [2, 0, 2]);
     }

@@ -38,8 +38,14 @@ impl Naive<'_> {
     }
 }
 
-/// Sweeps until no swap lowers the error, every error computed from scratch; returns the number of swaps. The positions
-/// from `first` on may change; `may_take` says whether a position of these rows may be given another row. Between two
+/// Visits of positions, and how many of them were swaps.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Swept {
+    pub(crate) visits: usize,
+    pub(crate) swaps: usize,
+}
+
+/// Sweeps until no swap lowers the error, every error computed from scratch. The positions from `first` on may change; `may_take` says whether a position of these rows may be given another row. Between two
 /// sweeps, a position is visited where its rival, the best row it did not take or the last it gave up, has become better.
 pub(crate) fn sweep_to_rest(
     rows: &mut [usize],
@@ -47,7 +53,7 @@ pub(crate) fn sweep_to_rest(
     candidates: usize,
     may_take: &dyn Fn(&[usize], usize, usize) -> bool,
     squared_error: &dyn Fn(&[usize]) -> f64,
-) -> usize {
+) -> Swept {
     let mut rivals = vec![None; rows.len()];
     let error = |rows: &[usize], j: usize, i: usize| {
         let mut trial = rows.to_vec();
@@ -67,14 +73,19 @@ pub(crate) fn sweep_to_rest(
         is_better
     };
     let count = rows.len() - first;
-    let (mut quiet, mut turn, mut swaps) = (0, 0, 0);
-    while quiet < count {
+    let (mut quiet, mut turn, mut swept) = (0, 0, Swept::default());
+    let mut counted = |rows: &mut [usize], rivals: &mut [Option<usize>], j: usize| {
+        let swapped = visit(rows, rivals, j);
+        swept.visits += 1;
+        swept.swaps += usize::from(swapped);
+        swapped
+    };
+    'sweeps: while quiet < count {
         for _ in 0..count {
-            let swapped = visit(rows, &mut rivals, first + turn);
-            (quiet, swaps) = if swapped { (0, swaps + 1) } else { (quiet + 1, swaps) };
+            quiet = if counted(rows, &mut rivals, first + turn) { 0 } else { quiet + 1 };
             turn = (turn + 1) % count;
             if quiet == count {
-                return swaps;
+                break 'sweeps;
             }
         }
         let mut found = true;
@@ -83,12 +94,11 @@ pub(crate) fn sweep_to_rest(
             for j in first..rows.len() {
                 let Some(rival) = rivals[j] else { continue };
                 if may_take(rows, j, rival) && error(rows, j, rival) < error(rows, j, rows[j]) - 1e-13 {
-                    let swapped = visit(rows, &mut rivals, j);
-                    (found, swaps) = (found | swapped, swaps + usize::from(swapped));
+                    found |= counted(rows, &mut rivals, j);
                     quiet = 0;
                 }
             }
         }
     }
-    swaps
+    swept
 }
