@@ -5,7 +5,7 @@ mod common;
 use common::{random_points, rng};
 use rand::RngExt;
 use supersample::target::GaussianMixture;
-use supersample::{Domain, Empirical, Herder, Kernel, Pick, Points, Precision, unwatched};
+use supersample::{Domain, Empirical, Herder, Kernel, Pick, Points, Pool, Precision, Start, unwatched};
 
 fn herders(kernel: &str, samples: &Points, pool: &Points, weights: Option<&[f64]>) -> [Herder; 2] {
     [Precision::Mixed, Precision::Double].map(|precision| {
@@ -118,6 +118,30 @@ fn every_kernel_keeps_its_promise_with_weights_and_another_pool() {
 }
 
 #[test]
+fn given_points_with_masses_keep_the_promise_when_their_errors_become_tiny() {
+    let (samples, pool) = (random_points(16_400, 2, &mut rng(11)), random_points(200, 2, &mut rng(12)));
+    let points = pool.select(&(0..60).collect::<Vec<_>>()).unwrap();
+    let weights: Vec<f64> = (0..60).map(|i| 0.25 * f64::from(1 + i % 7)).collect();
+    let given = || Start::Given { points: points.clone(), weights: weights.clone() };
+    let [mixed, double] =
+        herders("gaussian(4)", &samples, &pool, None).map(|herder| herder.start(given()).unwrap());
+    let (mut mixed, mut double) = (mixed, double);
+    let said = mixed.run(100);
+    let rows: Vec<usize> = said.iter().map(|pick| pick.index.unwrap()).collect();
+    let truth = double.replay(&rows).unwrap();
+    for (said, truth) in said.iter().zip(&truth) {
+        let (e, true_e) = (said.error.unwrap(), truth.error.unwrap());
+        assert!((e / true_e - 1.0).abs() < 1e-3, "E_{} is {true_e}, not {e}", said.t);
+        let (norm, true_norm) = (said.weight_norm.unwrap(), truth.weight_norm.unwrap());
+        assert!((norm / true_norm - 1.0).abs() < 1e-3, "‖w_{}‖ is {true_norm}, not {norm}", said.t);
+    }
+    // The switch to f64 is where E²·√(mass) falls below 2.5e-4 (`embedding/error_terms.rs`).
+    let given_mass: f64 = weights.iter().sum();
+    let is_small = |pick: &Pick| pick.error.unwrap().powi(2) * (given_mass + pick.t as f64).sqrt() < 2.5e-4;
+    assert!(!is_small(&truth[0]) && truth[80..].iter().all(is_small), "{:?}", truth[80]);
+}
+
+#[test]
 fn what_f32_cannot_hold_is_done_in_double_without_being_asked() {
     let mut numbers = random_points(16_400, 2, &mut rng(9)).as_slice().to_vec();
     let narrow = Points::from_vec(numbers.clone(), 2).unwrap();
@@ -134,6 +158,35 @@ fn what_f32_cannot_hold_is_done_in_double_without_being_asked() {
     assert_eq!(precision(&few, &few), Precision::Double);
     let linear = Empirical::new(Kernel::linear(), narrow).unwrap();
     assert_eq!(linear.precision_in_use(), Precision::Double);
+}
+
+#[test]
+fn the_floor_of_errors_is_that_of_the_largest_kernel_value() {
+    let scaled = |by: f64| {
+        let numbers = random_points(40, 3, &mut rng(13)).as_slice().iter().map(|x| x * by).collect();
+        Points::from_vec(numbers, 3).unwrap()
+    };
+    let floor = |kernel: &str, target: &Points, pool: &Points| {
+        let mu = Empirical::new(kernel.parse().unwrap(), target.clone()).unwrap();
+        Pool::new(mu, pool.clone()).unwrap().error_floor()
+    };
+    let (small, large) = (scaled(0.01), scaled(10.0));
+    let squares = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| (x - y).powi(2)).sum::<f64>();
+    let largest = large.rows().map(|x| squares(x, &[0.0; 3])).fold(0.0, f64::max);
+    let furthest = large.rows().map(|x| squares(x, large.row(0)).sqrt()).fold(0.0, f64::max);
+    let far = Points::from_rows(&[30.0, 40.0, 0.0], 3).unwrap();
+    for (kernel, target, pool, value) in [
+        ("gaussian(1)", &large, &large, 1.0),
+        ("linear", &small, &small, 1.0),
+        ("linear", &large, &large, largest),
+        ("linear", &far, &small, 2500.0),
+        // No two points are further apart than twice the furthest from the first.
+        ("energy", &large, &large, 2.0 * furthest),
+        ("energy", &small, &small, 1.0),
+    ] {
+        let (got, want) = (floor(kernel, target, pool), (32.0 * f64::EPSILON * value).sqrt());
+        assert!((got / want - 1.0).abs() < 1e-12, "{kernel}: {got} {want}");
+    }
 }
 
 #[test]

@@ -6,7 +6,8 @@ use common::naive::{Naive, sweep_to_rest};
 use rand::RngExt;
 use supersample::target::GaussianMixture;
 use supersample::{
-    Domain, Empirical, Error, Herder, Kernel, Points, RefineOptions, Refined, Refiner, metrics, unwatched,
+    Domain, Empirical, Error, Herder, Kernel, Points, RefineOptions, Refined, Refiner, Search, metrics,
+    unwatched,
 };
 
 fn naive<'a>(kernel: &'a Kernel, points: &'a Points) -> Naive<'a> {
@@ -142,6 +143,24 @@ fn a_front_end_asks_for_so_many_sweeps_for_none_or_by_size() {
     assert_eq!(asked(Some(3)), choose(RefineOptions::default().search(3, 1)));
     assert_eq!(asked(None), choose(RefineOptions::default().search_by_size(1)));
     assert!(asked(None).searched && !none.searched);
+}
+
+#[test]
+fn a_search_is_as_long_as_ten_thousand_million_steps_allow() {
+    for (n, size, dim, sweeps) in [
+        (0, 0, 0, 400),
+        (10_000, 156, 5, 400),
+        (10_000, 192, 5, 400),
+        (10_000, 193, 5, 398),
+        (100_000, 1000, 5, 7),
+        (100_000, 5000, 5, 3),
+        (100_001, 1000, 5, 0),
+        (200_000, 384, 5, 10),
+        (200_000, 385, 5, 0),
+        (usize::MAX, usize::MAX, usize::MAX, 0),
+    ] {
+        assert_eq!(Search::sweeps_for(n, size, dim), sweeps, "{size} of {n} by {dim}");
+    }
 }
 
 #[test]

@@ -165,6 +165,14 @@ fn what_does_not_fit_together_is_refused() {
     let huge = Points::from_rows(&[1e200, -1e200], 1).unwrap();
     let linear = Empirical::new(Kernel::linear(), huge.clone()).unwrap();
     assert!(matches!(Herder::new(linear, Domain::Pool(huge.clone())).err(), Some(Error::Overflow { .. })));
+    // Sums of kernel values need room above the largest of them.
+    let refused = |x: f64| {
+        let points = Points::from_rows(&[x, -x], 1).unwrap();
+        let linear = Empirical::new(Kernel::linear(), points.clone()).unwrap();
+        Herder::new(linear, Domain::Pool(points)).err()
+    };
+    assert!(matches!(refused(1e146), Some(Error::Overflow { value }) if (value / 1e292 - 1.0).abs() < 1e-9));
+    assert_eq!(refused(1e144), None);
     // A kernel that only sees distances takes such points: they are simply far apart.
     let far = Herder::new(Empirical::new(kernel(), huge.clone()).unwrap(), Domain::Pool(huge)).unwrap();
     assert_eq!(far.take(2).map(|pick| pick.index.unwrap()).collect::<Vec<_>>(), [0, 1]);

@@ -55,7 +55,7 @@ pub(super) fn sweep(
             // A GPU makes many without asking; after so many in vain there is nothing left to do.
             let many = visits.at_once(set).min(left).min(count - quiet);
             for swapped in visits.make(set, constraints, turn, many) {
-                turn = (turn + 1) % count;
+                turn += 1;
                 quiet = if swapped { 0 } else { quiet + 1 };
             }
             left -= many;
