@@ -282,7 +282,7 @@ mod tests {
     use crate::{Empirical, Functions, Kernel, Marginals, Points};
 
     #[test]
-    fn the_rounding_of_sums_is_that_of_the_largest_values_of_all_parts() {
+    fn rounding_and_energy_are_those_of_the_sum_of_all_parts() {
         let points = Points::from_vec((0..40).map(|i| (f64::from(i) * 0.7).sin()).collect(), 2).unwrap();
         // One row is far from the others in what the functions see.
         let seen: Vec<f64> = (0..20).map(|i| if i == 7 { 9.0 } else { f64::from(i) * 0.01 }).collect();
@@ -296,6 +296,7 @@ mod tests {
         let unit = mu.single_draw().unwrap();
         let of_marginals = Part::marginals(&marginals, &points, 0.4).unwrap();
         let of_functions = Part::functions(&functions, &seen, 1.7).unwrap();
+        assert!(of_marginals.squared_norm() < -0.1);
         let plain = Pool::new(mu, points).unwrap();
         let with = |parts: &[&Part]| plain.clone().with_parts(parts.iter().copied().cloned().collect());
         let both = with(&[&of_marginals, &of_functions]).unwrap();
@@ -317,6 +318,13 @@ mod tests {
             let is = |got: f64, want: f64| assert!((got / want - 1.0).abs() < 1e-12, "{got} {want}");
             is(pool.rounding(7.0), 32.0 * f64::EPSILON * 7.0 * largest);
             is(pool.single_rounding(7.0), f64::from(f32::EPSILON) * 7f64.sqrt() * largest);
+            // T²(D² − ‖μ‖²) with the ‖μ‖² of the sum, in which that of the marginals is not 0.
+            let rows = [0, 3, 3, 9, 14];
+            let joint_energy = pool.joint_energy(&rows).unwrap();
+            let squared_error = plain.squared_norm().unwrap() + joint_energy / 25.0;
+            let distance = pool.squared_distance(&rows, squared_error).map_or(squared_error, |d| d * unit);
+            let energy = pool.energy_from(&rows, joint_energy);
+            is(energy / 25.0 + pool.sum_squared_norm().unwrap(), distance);
         }
     }
 }
