@@ -327,4 +327,21 @@ mod tests {
             is(energy / 25.0 + pool.sum_squared_norm().unwrap(), distance);
         }
     }
+
+    #[test]
+    fn better_means_of_the_joint_part_take_the_place_of_its_own_in_the_sum() {
+        let points = Points::from_vec((0..30).map(|i| (f64::from(i) * 0.9).cos()).collect(), 1).unwrap();
+        let marginals = Marginals::new(&points, None).unwrap().unwrap();
+        let part = Part::functions(&Functions::new(&points, None).unwrap(), &points, 0.8).unwrap();
+        let parts = vec![Part::marginals(&marginals, &points, 0.4).unwrap(), part];
+        let mu = Empirical::new(Kernel::linear(), points.clone()).unwrap();
+        let pool = Pool::new(mu, points).unwrap().with_parts(parts).unwrap();
+        let (rows, means) = ([4, 7, 22], [0.31, -0.12, 0.05]);
+        let chosen = pool.select(&rows).unwrap().measured(&means);
+        assert_eq!(chosen.values(), means);
+        for ((sum, mean), row) in chosen.sum_values().iter().zip(means).zip(rows) {
+            let of_parts = pool.sum_values()[row] - pool.values()[row];
+            assert!((sum - (of_parts + mean)).abs() < 1e-14, "{sum}");
+        }
+    }
 }
