@@ -164,12 +164,10 @@ impl Constraints {
         self.groups.as_ref().is_none_or(|groups| left[groups.of_row[i]] > 0)
     }
 
-    /// Whether row `i`, chosen `times` times already, may take the place of row `gone`. Quotas are kept by replacing
-    /// a row only with one of its own group.
-    pub(super) fn may_replace(&self, gone: usize, i: usize, times: u32) -> bool {
-        i == gone
-            || (self.is_open(i, times)
-                && self.groups.as_ref().is_none_or(|groups| groups.of_row[i] == groups.of_row[gone]))
+    /// Whether row `i` may take the place of row `gone` if it is open, as its score says: quotas are kept by replacing a row
+    /// only with one of its own group.
+    pub(super) fn may_replace(&self, gone: usize, i: usize) -> bool {
+        self.groups.as_ref().is_none_or(|groups| groups.of_row[i] == groups.of_row[gone])
     }
 
     fn is_open(&self, i: usize, times: u32) -> bool {
