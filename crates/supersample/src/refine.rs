@@ -124,8 +124,10 @@ struct Scored {
 }
 
 impl Scored {
+    /// Of two that are equally good, one that is known to be at rest.
     fn or_better(self, other: Scored) -> Scored {
-        if other.energy <= self.energy { other } else { self }
+        let is_better = other.energy < self.energy || (other.energy == self.energy && !self.converged);
+        if is_better { other } else { self }
     }
 }
 

@@ -255,3 +255,26 @@ impl KernelMatrix {
         terms.iter().sum()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_jitter_is_the_first_that_is_enough_in_units_of_the_largest_value() {
+        for unit in [2f64.powi(-30), 1.0, 2f64.powi(30)] {
+            let jitter = |beside: f64| {
+                let values = [1.0, beside, beside, 1.0].map(|k| k * unit).to_vec();
+                KernelMatrix { values, count: 2, largest: unit }.factor().map(|(_, jitter)| jitter / unit)
+            };
+            assert_eq!(jitter(0.5).unwrap(), 0.0);
+            assert_eq!(jitter(1.0).unwrap(), 1e-12);
+            // Its second pivot is 2e-14, which is rounding noise.
+            assert_eq!(jitter(1.0 - 1e-14).unwrap(), 1e-12);
+            // Its smaller eigenvalue is −5e-10.
+            assert!((jitter(1.0 + 5e-10).unwrap() - 1e-9).abs() < 1e-20);
+            let Err(Error::SingularKernelMatrix { jitter }) = jitter(1.1) else { panic!("it has no factor") };
+            assert_eq!(jitter, 1e-6 * unit);
+        }
+    }
+}

@@ -2,11 +2,12 @@
 
 mod common;
 
-use common::naive::Naive;
+use common::naive::{Naive, sweep_to_rest};
 use rand::RngExt;
 use supersample::target::GaussianMixture;
 use supersample::{
-    Domain, Empirical, Error, Herder, Kernel, Points, RefineOptions, Refined, Refiner, metrics, unwatched,
+    Domain, Empirical, Error, Herder, Kernel, Points, RefineOptions, Refined, Refiner, Search, metrics,
+    unwatched,
 };
 
 fn naive<'a>(kernel: &'a Kernel, points: &'a Points) -> Naive<'a> {
@@ -37,51 +38,6 @@ fn sorted(mut rows: Vec<usize>) -> Vec<usize> {
     rows
 }
 
-/// The sweeps with every error recomputed from scratch. Between two sweeps, a position is visited where its rival, the
-/// best row it did not take or the last it gave up, has become better.
-fn naive_sweeps(naive: &Naive, rows: &mut [usize], repeats: bool) {
-    let mut rivals = vec![None; rows.len()];
-    let error = |rows: &[usize], j: usize, i: usize| {
-        let mut trial = rows.to_vec();
-        trial[j] = i;
-        naive.squared_error(&trial)
-    };
-    let visit = |rows: &mut [usize], rivals: &mut [Option<usize>], j: usize| {
-        let here = rows[j];
-        let open = (0..naive.pool.len()).filter(|i| *i != here && (repeats || !rows.contains(i)));
-        let scored = open.map(|i| (i, error(rows, j, i)));
-        let best = scored.reduce(|a, b| if b.1 < a.1 { b } else { a }).unwrap();
-        let is_better = best.1 < error(rows, j, here) - 1e-13;
-        rivals[j] = Some(if is_better { here } else { best.0 });
-        if is_better {
-            rows[j] = best.0;
-        }
-        is_better
-    };
-    let (mut quiet, mut turn) = (0, 0);
-    while quiet < rows.len() {
-        for _ in 0..rows.len() {
-            quiet = if visit(rows, &mut rivals, turn) { 0 } else { quiet + 1 };
-            turn = (turn + 1) % rows.len();
-            if quiet == rows.len() {
-                return;
-            }
-        }
-        let mut found = true;
-        while found {
-            found = false;
-            for j in 0..rows.len() {
-                let rival = rivals[j].unwrap();
-                let is_open = repeats || !rows.contains(&rival);
-                if is_open && error(rows, j, rival) < error(rows, j, rows[j]) - 1e-13 {
-                    found |= visit(rows, &mut rivals, j);
-                    quiet = 0;
-                }
-            }
-        }
-    }
-}
-
 #[test]
 fn sweeps_end_where_those_of_the_naive_oracle_end() {
     for (case, text) in common::KERNELS.iter().enumerate() {
@@ -90,7 +46,8 @@ fn sweeps_end_where_those_of_the_naive_oracle_end() {
         let naive = naive(&kernel, &points);
         for repeats in [false, true] {
             let mut want = herded(&kernel, &points, !repeats, 7);
-            naive_sweeps(&naive, &mut want, repeats);
+            let may_take = |rows: &[usize], _, i| repeats || !rows.contains(&i);
+            let swept = sweep_to_rest(&mut want, 0, 40, &may_take, &|rows| naive.squared_error(rows));
             for memory in [usize::MAX, 3 * 40 * 8, 0] {
                 let options = RefineOptions::default().repeats(repeats).ordered(false).memory(memory);
                 let got = refiner(&kernel, &points, options).choose(7, &unwatched).unwrap();
@@ -99,6 +56,9 @@ fn sweeps_end_where_those_of_the_naive_oracle_end() {
                 assert!(got.rows == want || (*text == "linear" && (a - b).abs() < 1e-3), "{text}: {a} {b}");
                 assert!((got.squared_error.unwrap() - a).abs() < 1e-13, "{text}");
                 assert!(got.converged && got.error <= got.start_error);
+                let said = (got.sweeps, got.swaps);
+                let counted = (swept.visits.div_ceil(7), swept.swaps);
+                assert!(got.rows != want || said == counted, "{text}: {said:?} {counted:?}");
             }
         }
     }
@@ -186,6 +146,24 @@ fn a_front_end_asks_for_so_many_sweeps_for_none_or_by_size() {
 }
 
 #[test]
+fn a_search_is_as_long_as_ten_thousand_million_steps_allow() {
+    for (n, size, dim, sweeps) in [
+        (0, 0, 0, 400),
+        (10_000, 156, 5, 400),
+        (10_000, 192, 5, 400),
+        (10_000, 193, 5, 398),
+        (100_000, 1000, 5, 7),
+        (100_000, 5000, 5, 3),
+        (100_001, 1000, 5, 0),
+        (200_000, 384, 5, 10),
+        (200_000, 385, 5, 0),
+        (usize::MAX, usize::MAX, usize::MAX, 0),
+    ] {
+        assert_eq!(Search::sweeps_for(n, size, dim), sweeps, "{size} of {n} by {dim}");
+    }
+}
+
+#[test]
 fn the_same_seed_gives_the_same_set_on_any_number_of_threads() {
     let (kernel, points) = posterior_like(33_000, 2); // enough rows for the parallel paths
     let subsample = Points::from_rows(&points.as_slice()[..500], 2).unwrap();
@@ -262,12 +240,32 @@ fn quotas_and_lists_of_rows_are_kept() {
 }
 
 #[test]
+fn a_group_may_be_taken_whole_and_with_repeats_gives_more_than_it_has() {
+    let (kernel, points) = posterior_like(30, 2);
+    let groups: Vec<usize> = (0..30).map(|i| if i < 3 { 0 } else { 1 }).collect();
+    let choose = |options: RefineOptions, size: usize| {
+        Refiner::new(Empirical::new(kernel.clone(), points.clone()).unwrap(), points.clone(), options)
+            .and_then(|refiner| refiner.choose(size, &unwatched))
+            .map(|set| sorted(set.rows))
+    };
+    let grouped = |quotas: &[usize]| RefineOptions::default().groups(&groups, Some(quotas));
+    assert_eq!(choose(grouped(&[3, 2]), 5).unwrap()[..3], [0, 1, 2]);
+    let repeated = choose(grouped(&[5, 2]).repeats(true), 7).unwrap();
+    assert!(repeated[4] < 3 && repeated[5] >= 3, "{repeated:?}");
+    // But nothing where all of its rows are out.
+    let none = choose(grouped(&[1, 4]).repeats(true).exclude(&[0, 1, 2]), 5);
+    assert_eq!(none, Err(Error::QuotaTooLarge { group: 0, quota: 1, available: 0 }));
+    let twice = choose(RefineOptions::default().repeats(true).include(&[7, 7]), 4).unwrap();
+    assert!(twice.iter().filter(|&&row| row == 7).count() >= 2, "{twice:?}");
+}
+
+#[test]
 fn everything_may_be_fixed_or_everything_taken() {
     let (kernel, points) = posterior_like(30, 2);
     let all =
         refiner(&kernel, &points, RefineOptions::default().search(2, 1)).choose(30, &unwatched).unwrap();
     assert_eq!(sorted(all.rows), (0..30).collect::<Vec<_>>());
-    assert!(all.error.unwrap() < 1e-7);
+    assert!(all.error.unwrap() < 1e-7 && !all.searched, "below rounding there is nothing to be found");
     let fixed = RefineOptions::default().include(&[4, 9]).search(2, 1);
     let fixed = refiner(&kernel, &points, fixed).choose(2, &unwatched).unwrap();
     assert_eq!(sorted(fixed.rows), [4, 9]);
@@ -302,6 +300,7 @@ fn what_cannot_be_met_is_refused_with_the_reason() {
     let small = Error::QuotaTooSmall { group: 1, quota: 0, included: 1 };
     assert_eq!(refusal(with(&[2, 0]).include(&[8]), 2), small);
     assert!(matches!(refusal(options().search(0, 1), 2), Error::BadOption { .. }));
+    assert!(matches!(refusal(options().search(2, 1).rounds(0), 2), Error::BadOption { .. }));
     let every = (0..10).collect::<Vec<_>>();
     let nothing = options().repeats(true).exclude(&every);
     assert_eq!(refusal(nothing, 2), Error::TooFewRows { asked: 2, available: 0 });
@@ -350,9 +349,11 @@ fn the_fewest_points_are_enough_and_one_fewer_was_not() {
     assert!(worth.set.rows.len() < 100, "{}", worth.set.rows.len());
     let limited = refiner.fewest_of(1e-4, 12, &unwatched).unwrap();
     assert!(!limited.reached && limited.set.rows.len() == 12 && limited.herded.is_none());
-    for bad in [0.0, -1.0, f64::NAN] {
-        assert!(matches!(refiner.fewest(bad, &unwatched), Err(Error::BadOption { .. })));
-        assert!(matches!(refiner.fewest_worth(bad, &unwatched), Err(Error::BadOption { .. })));
+    for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let refused = refiner.fewest(bad, &unwatched);
+        assert!(matches!(refused, Err(Error::BadOption { option: "the tolerance", .. })), "{bad}");
+        let refused = refiner.fewest_worth(bad, &unwatched);
+        assert!(matches!(refused, Err(Error::BadOption { option: "the number of draws", .. })), "{bad}");
     }
 }
 

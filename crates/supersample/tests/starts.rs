@@ -54,6 +54,42 @@ fn a_zero_start_ties_and_a_function_pulls_the_first_pick() {
 }
 
 #[test]
+fn a_margin_is_missing_where_w_or_the_point_has_no_direction() {
+    // From w0 = 0 the two halves of a target are picked in turn. w vanishes after every pair, and after half of one
+    // it is along the half that is missing.
+    let halves = Points::from_rows(&[0.1, 0.7], 1).unwrap();
+    let picks = herder(&halves).start(Start::Zero).unwrap().run(400);
+    for (i, pick) in picks.iter().enumerate() {
+        match pick.margin {
+            None => assert_eq!(i % 2, 0),
+            Some(margin) => assert!(i % 2 == 1 && (margin - 1.0).abs() < 1e-6, "{i}: {margin}"),
+        }
+    }
+    // Under the linear kernel a target at the origin is the function 0: w is it before the first pick, and the origin is
+    // it afterwards.
+    let [target, pool] =
+        [&[0.0, 0.0][..], &[3.0, 4.0, 0.0, 0.0]].map(|rows| Points::from_rows(rows, 2).unwrap());
+    let mu = Empirical::new(Kernel::linear(), target).unwrap();
+    let picks = Herder::new(mu, Domain::Pool(pool)).unwrap().replay(&[0, 1]).unwrap();
+    assert_eq!(picks.iter().map(|pick| pick.margin).collect::<Vec<_>>(), [None, None]);
+}
+
+#[test]
+fn margins_do_not_depend_on_the_unit_of_a_linear_kernel() {
+    let points = random_points(30, 3, &mut rng(10));
+    let margins = |unit: f64| {
+        let points = Points::from_vec(points.as_slice().iter().map(|x| x * unit).collect(), 3).unwrap();
+        let mu = Empirical::new(Kernel::linear(), points.clone()).unwrap();
+        let picks = Herder::new(mu, Domain::Pool(points)).unwrap().run(20);
+        picks.iter().map(|pick| pick.margin.unwrap()).collect::<Vec<f64>>()
+    };
+    // Powers of two, so that nothing is rounded otherwise.
+    let plain = margins(1.0);
+    assert_eq!(margins(2f64.powi(30)), plain);
+    assert_eq!(margins(2f64.powi(-30)), plain);
+}
+
+#[test]
 fn replay_respects_unique_and_refuses_before_it_changes_anything() {
     let pool = random_points(10, 2, &mut rng(4));
     let mut unique = herder(&pool).unique(true);
@@ -129,6 +165,14 @@ fn what_does_not_fit_together_is_refused() {
     let huge = Points::from_rows(&[1e200, -1e200], 1).unwrap();
     let linear = Empirical::new(Kernel::linear(), huge.clone()).unwrap();
     assert!(matches!(Herder::new(linear, Domain::Pool(huge.clone())).err(), Some(Error::Overflow { .. })));
+    // Sums of kernel values need room above the largest of them.
+    let refused = |x: f64| {
+        let points = Points::from_rows(&[x, -x], 1).unwrap();
+        let linear = Empirical::new(Kernel::linear(), points.clone()).unwrap();
+        Herder::new(linear, Domain::Pool(points)).err()
+    };
+    assert!(matches!(refused(1e146), Some(Error::Overflow { value }) if (value / 1e292 - 1.0).abs() < 1e-9));
+    assert_eq!(refused(1e144), None);
     // A kernel that only sees distances takes such points: they are simply far apart.
     let far = Herder::new(Empirical::new(kernel(), huge.clone()).unwrap(), Domain::Pool(huge)).unwrap();
     assert_eq!(far.take(2).map(|pick| pick.index.unwrap()).collect::<Vec<_>>(), [0, 1]);

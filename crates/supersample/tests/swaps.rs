@@ -80,6 +80,40 @@ fn a_refiner_goes_on_from_a_herder_and_computes_no_row_again() {
 }
 
 #[test]
+fn a_herder_under_other_constraints_is_gone_on_from_by_its_rows_alone() {
+    let pool = pool(150);
+    let plain = RefineOptions::default;
+    let rows: Vec<usize> =
+        Herder::over(pool.clone()).unique(true).run(9).iter().filter_map(|pick| pick.index).collect();
+    let from = |herder: Herder, options: RefineOptions| {
+        let mut herder = herder.keeping(usize::MAX);
+        herder.replay(&rows).unwrap();
+        let refiner = Refiner::over(pool.clone(), options).unwrap();
+        assert_eq!(refiner.improve(herder, &unwatched), refiner.improve_rows(&rows, &unwatched));
+        refiner.improve_rows(&rows, &unwatched).unwrap().rows
+    };
+    let herder = || Herder::over(pool.clone());
+    let free = from(herder().unique(true), plain());
+    let out: Vec<usize> = free.iter().copied().filter(|row| !rows.contains(row)).collect();
+    assert!(out.len() > 1, "{free:?}");
+    // Rows that would have come in are out, are out of the herder alone, may repeat in one of the two, or must be in.
+    assert!(from(herder().unique(true), plain().exclude(&out)).iter().all(|row| !out.contains(row)));
+    assert_eq!(from(herder().unique(true).excluding(&out).unwrap(), plain()), free);
+    from(herder().unique(false), plain());
+    from(herder().unique(true), plain().repeats(true));
+    from(herder().unique(false).excluding(&out).unwrap(), plain().repeats(true));
+    assert!(from(herder().unique(true), plain().include(&rows[6..7])).contains(&rows[6]));
+    // The state of one under the same constraints serves: here it is known by the kernel rows that it has not kept.
+    for (repeats, out) in [(false, &[][..]), (true, &out[..])] {
+        let mut herder = herder().unique(!repeats).excluding(out).unwrap();
+        herder.replay(&rows).unwrap();
+        let refiner = Refiner::over(pool.clone(), plain().repeats(repeats).exclude(out)).unwrap();
+        let afresh = refiner.improve_rows(&rows, &unwatched).unwrap();
+        assert!(refiner.improve(herder, &unwatched).unwrap().kernel_rows > afresh.kernel_rows);
+    }
+}
+
+#[test]
 fn herders_that_do_not_fit_a_refiner_are_refused() {
     let (one, other) = (pool(50), pool(50));
     let refiner = Refiner::over(one.clone(), RefineOptions::default().exclude(&[7])).unwrap();
@@ -93,6 +127,8 @@ fn herders_that_do_not_fit_a_refiner_are_refused() {
     herder.replay(&[1, 7]).unwrap();
     assert_eq!(refiner.improve(herder, &unwatched), Err(Error::ExcludedRow { index: 7 }));
     assert_eq!(refiner.improve_rows(&[1, 7], &unwatched), Err(Error::ExcludedRow { index: 7 }));
+    assert_eq!(refiner.improve_rows(&[1, 2, 1], &unwatched), Err(Error::RepeatedRow { index: 1 }));
+    assert_eq!(refiner.improve_rows(&[1, 50], &unwatched), Err(Error::NoSuchRow { index: 50, len: 50 }));
     assert_eq!(refiner.improve(Herder::over(one.clone()), &unwatched), Err(Error::EmptySet));
     let groups: Vec<usize> = (0..50).map(|i| i % 2).collect();
     let balanced = Refiner::over(one, RefineOptions::default().groups(&groups, Some(&[2, 2]))).unwrap();

@@ -98,6 +98,22 @@ fn two_points_worked_by_hand() {
     assert!((free.squared_error.unwrap() - (1.0 - (-2f64).exp())).abs() < 1e-15);
     let simplex = optimal(&mu, &line(&[0.0, 1.0]), WeightRule::Simplex).unwrap();
     assert!((simplex.weights[0] - (1.0 + (-1f64).exp()) / 2.0).abs() < 1e-11);
+    // The target itself among the points takes all of the weight.
+    let all = optimal(&mu, &line(&[0.0, -1.0, 1.0]), WeightRule::Simplex).unwrap();
+    assert!(all.weights == [0.0, 1.0, 0.0] && all.error.unwrap() < 1e-8 && all.optimal, "{all:?}");
+}
+
+#[test]
+fn a_mean_between_points_is_matched_though_their_matrix_is_singular() {
+    // Three points of the plane under the linear kernel, whose matrix has rank two.
+    let plane = |rows: &[f64]| Points::from_rows(rows, 2).unwrap();
+    let mu = Empirical::new(Kernel::linear(), plane(&[0.9, 1.2, 1.1, 0.8])).unwrap();
+    let best = optimal(&mu, &plane(&[0.0, 1.0, 3.0, 0.0, 0.0, 4.0]), WeightRule::Simplex).unwrap();
+    // (1, 1) = 5/9·(0, 1) + 1/3·(3, 0) + 1/9·(0, 4)
+    for (w, want) in best.weights.iter().zip([5.0 / 9.0, 1.0 / 3.0, 1.0 / 9.0]) {
+        assert!((w - want).abs() < 1e-9, "{best:?}");
+    }
+    assert!(best.optimal && best.error.unwrap() < 1e-7, "{best:?}");
 }
 
 #[test]
@@ -125,9 +141,81 @@ fn repeated_points_share_their_weight_and_nothing_is_nan() {
         let weights = optimal(&mu, &same, rule).unwrap();
         assert!(weights.weights.iter().all(|w| *w == weights.weights[0]), "{rule:?}");
     }
+    let zeros = optimal(&mu, &Points::from_rows(&[0.0, -0.0], 1).unwrap(), WeightRule::Free).unwrap();
+    assert!(
+        zeros.weights[0] == zeros.weights[1] && zeros.jitter == 0.0,
+        "both zeros are one point: {zeros:?}"
+    );
     let origin = Points::from_rows(&[0.0, 0.0], 1).unwrap();
     let linear = Empirical::new(Kernel::linear(), same).unwrap();
     assert!(RULES.iter().all(|rule| optimal(&linear, &origin, *rule).is_err()));
+}
+
+#[test]
+fn where_equal_weights_are_optimal_no_others_are_given_that_are_worse() {
+    // The corners of a regular polygon, the target in its middle: rounding alone tells other weights from equal ones.
+    let mu = |text: &str| Empirical::new(text.parse().unwrap(), Points::from_rows(&[0.0, 0.0], 2).unwrap());
+    for text in ["gaussian(1.3)", "matern12(1.7)", "matern32(1.2)", "imq(0.8)"] {
+        let mu = mu(text).unwrap();
+        for corners in 3..24 {
+            let angle = |i: usize| i as f64 / corners as f64 * std::f64::consts::TAU;
+            let numbers = (0..corners).flat_map(|i| [angle(i).cos(), angle(i).sin()]).collect();
+            let points = Points::from_vec(numbers, 2).unwrap();
+            for rule in [WeightRule::SumToOne, WeightRule::Simplex] {
+                let best = optimal(&mu, &points, rule).unwrap();
+                assert!(best.error <= best.equal_error, "{text} {rule:?} {corners}: {best:?}");
+                assert!(best.weights.iter().all(|w| (w * corners as f64 - 1.0).abs() < 1e-3), "{best:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn weights_on_many_points_fulfil_the_conditions_of_optimality() {
+    // More points than one thread takes at once.
+    let rng = &mut common::rng(6);
+    let (target, points) = (common::random_points(100, 2, rng), common::random_points(700, 2, rng));
+    let mu = Empirical::new(Kernel::laplace(0.7).unwrap(), target).unwrap();
+    let got = optimal(&mu, &points, WeightRule::Simplex).unwrap();
+    let mut z = vec![0.0; 700];
+    mu.values_into(&points, &mut z);
+    let support: Vec<(usize, f64)> =
+        got.weights.iter().copied().enumerate().filter(|(_, w)| *w > 0.0).collect();
+    let slope = |i: usize| {
+        let terms = support.iter().map(|&(j, w)| w * mu.kernel().value(points.row(i), points.row(j)));
+        terms.sum::<f64>() - z[i]
+    };
+    let level: f64 = support.iter().map(|&(i, w)| w * slope(i)).sum();
+    for i in 0..700 {
+        let (above, is_in) = (slope(i) - level, got.weights[i] > 0.0);
+        assert!(above > -1e-11 && !(is_in && above > 1e-11), "{i}: {above}");
+    }
+    assert!(got.optimal && (40..400).contains(&support.len()), "{}", support.len());
+    assert!(support.iter().any(|(i, _)| *i >= 512), "the last points are in no support");
+}
+
+#[test]
+fn simplex_weights_do_not_depend_on_the_unit_of_a_linear_kernel() {
+    let rng = &mut common::rng(7);
+    let (target, points) = (common::random_points(40, 2, rng), common::random_points(30, 2, rng));
+    let weights = |unit: f64| {
+        // The target lies beside the points, so that one point of their hull is the nearest to its mean.
+        let scaled = |points: &Points, aside: f64| {
+            let numbers = points.rows().flat_map(|x| [(x[0] + aside) * unit, x[1] * unit]).collect();
+            Points::from_vec(numbers, 2).unwrap()
+        };
+        let mu = Empirical::new(Kernel::linear(), scaled(&target, 2.0)).unwrap();
+        optimal(&mu, &scaled(&points, 0.0), WeightRule::Simplex).unwrap()
+    };
+    let plain = weights(1.0);
+    assert!(plain.optimal && plain.weights.iter().filter(|w| **w > 0.0).count() == 2, "{plain:?}");
+    let largest = points.rows().map(|x| x[0] * x[0] + x[1] * x[1]).fold(0.0, f64::max);
+    assert!((plain.jitter / (1e-12 * largest) - 1.0).abs() < 1e-14, "{}", plain.jitter);
+    for unit in [2f64.powi(-30), 2f64.powi(30)] {
+        let other = weights(unit);
+        assert!(other.optimal && other.jitter == plain.jitter * unit * unit);
+        assert_eq!(other.weights, plain.weights);
+    }
 }
 
 #[test]

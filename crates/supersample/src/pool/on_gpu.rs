@@ -1,6 +1,6 @@
 //! A pool on the GPU: the running scores and the swaps of [`PoolScores`] where the rows are there.
 //!
-//! What is chosen, how often, and what is closed is known on the host as well. So the state on the GPU can be made anew at any
+//! What is chosen and what is closed is known on the host as well. So the state on the GPU can be made anew at any
 //! time from what is known here: it is begun when first needed, and a clone begins its own.
 
 use super::{Pool, PoolScores};
@@ -116,10 +116,7 @@ impl PoolScores {
     }
 
     fn note_swap(&mut self, position: usize, row: usize) {
-        let gone = std::mem::replace(&mut self.chosen[position], row);
-        let times = &mut self.swaps.times;
-        times[gone] -= 1;
-        times[row] += 1;
+        self.chosen[position] = row;
         self.kernel_rows += 1;
     }
 }

@@ -275,3 +275,73 @@ impl Pool {
         last.packed.host().add_to_row_and_argmax(last.view(row), last.factor, values, -1.0, sums, scores)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Empirical, Functions, Kernel, Marginals, Points};
+
+    #[test]
+    fn rounding_and_energy_are_those_of_the_sum_of_all_parts() {
+        let points = Points::from_vec((0..40).map(|i| (f64::from(i) * 0.7).sin()).collect(), 2).unwrap();
+        // One row is far from the others in what the functions see.
+        let seen: Vec<f64> = (0..20).map(|i| if i == 7 { 9.0 } else { f64::from(i) * 0.01 }).collect();
+        let mean = seen.iter().sum::<f64>() / 20.0;
+        let variance = seen.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / 20.0;
+        let furthest = (9.0 - mean).powi(2) / variance;
+        let seen = Points::from_vec(seen, 1).unwrap();
+        let marginals = Marginals::new(&points, None).unwrap().unwrap();
+        let functions = Functions::new(&seen, None).unwrap();
+        let mu = Empirical::new(Kernel::gaussian(0.5).unwrap(), points.clone()).unwrap();
+        let unit = mu.single_draw().unwrap();
+        let of_marginals = Part::marginals(&marginals, &points, 0.4).unwrap();
+        let of_functions = Part::functions(&functions, &seen, 1.7).unwrap();
+        assert!(of_marginals.squared_norm() < -0.1);
+        let plain = Pool::new(mu, points).unwrap();
+        let with = |parts: &[&Part]| plain.clone().with_parts(parts.iter().copied().cloned().collect());
+        let both = with(&[&of_marginals, &of_functions]).unwrap();
+        let log_density: Vec<f64> = (0..20).map(|i| f64::from(i) * -0.5).collect();
+        let laplacian: Vec<f64> = (0..20).map(|i| f64::from(i) - 4.0).collect();
+        let preference = Preference::for_density(&log_density, 0.6, Some(&laplacian)).unwrap();
+        let preferring = both.clone().with_preference(preference.clone()).unwrap();
+        let alone = plain.clone().with_preference(preference).unwrap();
+        let beside =
+            0.4 * unit / of_marginals.single_draw() + 1.7 * unit / of_functions.single_draw() * furthest;
+        // The largest penalty in k(x, x), max(19 − 4, 0), and the largest reward, 0.3·9.5.
+        let preferred = 15.0 + 2.85;
+        for (pool, largest) in [
+            (&plain, 1.0),
+            (&both, 1.0 + beside),
+            (&preferring, 1.0 + beside + preferred),
+            (&alone, 1.0 + preferred),
+        ] {
+            let is = |got: f64, want: f64| assert!((got / want - 1.0).abs() < 1e-12, "{got} {want}");
+            is(pool.rounding(7.0), 32.0 * f64::EPSILON * 7.0 * largest);
+            is(pool.single_rounding(7.0), f64::from(f32::EPSILON) * 7f64.sqrt() * largest);
+            // T²(D² − ‖μ‖²) with the ‖μ‖² of the sum, in which that of the marginals is not 0.
+            let rows = [0, 3, 3, 9, 14];
+            let joint_energy = pool.joint_energy(&rows).unwrap();
+            let squared_error = plain.squared_norm().unwrap() + joint_energy / 25.0;
+            let distance = pool.squared_distance(&rows, squared_error).map_or(squared_error, |d| d * unit);
+            let energy = pool.energy_from(&rows, joint_energy);
+            is(energy / 25.0 + pool.sum_squared_norm().unwrap(), distance);
+        }
+    }
+
+    #[test]
+    fn better_means_of_the_joint_part_take_the_place_of_its_own_in_the_sum() {
+        let points = Points::from_vec((0..30).map(|i| (f64::from(i) * 0.9).cos()).collect(), 1).unwrap();
+        let marginals = Marginals::new(&points, None).unwrap().unwrap();
+        let part = Part::functions(&Functions::new(&points, None).unwrap(), &points, 0.8).unwrap();
+        let parts = vec![Part::marginals(&marginals, &points, 0.4).unwrap(), part];
+        let mu = Empirical::new(Kernel::linear(), points.clone()).unwrap();
+        let pool = Pool::new(mu, points).unwrap().with_parts(parts).unwrap();
+        let (rows, means) = ([4, 7, 22], [0.31, -0.12, 0.05]);
+        let chosen = pool.select(&rows).unwrap().measured(&means);
+        assert_eq!(chosen.values(), means);
+        for ((sum, mean), row) in chosen.sum_values().iter().zip(means).zip(rows) {
+            let of_parts = pool.sum_values()[row] - pool.values()[row];
+            assert!((sum - (of_parts + mean)).abs() < 1e-14, "{sum}");
+        }
+    }
+}

@@ -17,8 +17,6 @@ pub(super) struct SwapState {
     /// T·μ(x) − Σₜ k(x, xₜ) − k(x, x)/2 at the chosen rows, by position, whose place in the array holds −∞; used where
     /// rows are chosen only once.
     aside: Vec<f64>,
-    /// How often each row is chosen.
-    pub(super) times: Vec<u32>,
     /// The kernel row of the position last lifted or filled, where it is not kept.
     lifted: Option<KernelRow>,
     /// Room for the kernel row of the row that comes.
@@ -30,9 +28,6 @@ impl PoolScores {
     pub(crate) fn settle_size(&mut self) -> Result<()> {
         if self.is_on_gpu() {
             // The sums of the GPU are begun with the first visit.
-            let mut times = vec![0; self.pool_size()];
-            self.chosen.iter().for_each(|&row| times[row] += 1);
-            self.swaps = SwapState { times, ..SwapState::default() };
             return Ok(());
         }
         let sums = self.pool.sums_among(&self.chosen)?;
@@ -41,16 +36,9 @@ impl PoolScores {
         let values = pool.sum_values();
         let w = |(&row, sum): (&usize, &f64)| size * values[row] - sum - pool.sum_half_diagonal(row);
         let aside = self.chosen.iter().zip(&sums).map(w).collect();
-        let mut times = vec![0; self.w.len()];
-        self.chosen.iter().for_each(|&row| times[row] += 1);
         let [lifted, coming] = [0, 1].map(|_| Some(pool.0.packed.host().empty_row()));
-        self.swaps = SwapState { aside, times, lifted, coming };
+        self.swaps = SwapState { aside, lifted, coming };
         Ok(())
-    }
-
-    /// How often row `i` is chosen.
-    pub(crate) fn times(&self, i: usize) -> u32 {
-        self.swaps.times[i]
     }
 
     /// Puts these rows, as many as there are, in place of the present ones.
@@ -135,8 +123,6 @@ impl PoolScores {
         let mut coming = self.swaps.coming.take().expect("the size is settled");
         self.pool.fill_row(row, &mut coming);
         self.kernel_rows += 1;
-        self.swaps.times[gone] -= 1;
-        self.swaps.times[row] += 1;
         let lifted = self.swaps.lifted.as_mut().expect("the size is settled");
         let going = self.kept.get_mut(position).unwrap_or(lifted);
         going.exchange(&coming, &mut self.w);
@@ -154,7 +140,6 @@ impl PoolScores {
 
     fn take_out(&mut self, position: usize) {
         let gone = self.chosen[position];
-        self.swaps.times[gone] -= 1;
         self.change_by_row(position, 1.0);
         if !self.repeats {
             self.w[gone] = self.swaps.aside[position];
@@ -163,7 +148,6 @@ impl PoolScores {
 
     fn put_in(&mut self, position: usize, row: usize) {
         self.chosen[position] = row;
-        self.swaps.times[row] += 1;
         self.kernel_rows += 1;
         let lifted = self.swaps.lifted.as_mut().expect("the size is settled");
         let values = self.kept.get_mut(position).unwrap_or(lifted);
@@ -224,7 +208,7 @@ mod tests {
                 let mut set = with_rows(&(0..20).collect::<Vec<_>>(), budget);
                 let energy = |set: &PoolScores| pool.joint_energy(&set.chosen).unwrap();
                 for step in 0..5000 {
-                    let is_free = |row: &usize| repeats || set.times(*row) == 0;
+                    let is_free = |row: &usize| repeats || !set.chosen.contains(row);
                     let row = (step * 37..).map(|row| row % 400).find(is_free).unwrap();
                     let position = step % 20;
                     set.lift(position);
@@ -243,7 +227,6 @@ mod tests {
                     assert!((set.w_at(position) - afresh.w_at(position)).abs() < 1e-11);
                     assert_eq!(set.w[row] == f64::NEG_INFINITY, !repeats);
                 }
-                assert_eq!(set.swaps.times, afresh.swaps.times);
                 let looks = match budget {
                     0 => 20,
                     usize::MAX => 0,

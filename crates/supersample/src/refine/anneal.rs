@@ -91,7 +91,7 @@ pub(super) fn anneal(
             false => set.best_noisy_replacement(position, noise, temperature),
             true => set.best_replacement_by(position, |i, fit| {
                 let noisy = fit + temperature * f64::from(noise[i]);
-                constraints.may_replace(here, i, set.times(i)).then_some(noisy)
+                constraints.may_replace(here, i).then_some(noisy)
             }),
         };
         let fit_here = set.fit_here(position);

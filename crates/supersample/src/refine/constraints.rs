@@ -164,12 +164,10 @@ impl Constraints {
         self.groups.as_ref().is_none_or(|groups| left[groups.of_row[i]] > 0)
     }
 
-    /// Whether row `i`, chosen `times` times already, may take the place of row `gone`. Quotas are kept by replacing
-    /// a row only with one of its own group.
-    pub(super) fn may_replace(&self, gone: usize, i: usize, times: u32) -> bool {
-        i == gone
-            || (self.is_open(i, times)
-                && self.groups.as_ref().is_none_or(|groups| groups.of_row[i] == groups.of_row[gone]))
+    /// Whether row `i` may take the place of row `gone` if it is open, as its score says: quotas are kept by replacing a row
+    /// only with one of its own group.
+    pub(super) fn may_replace(&self, gone: usize, i: usize) -> bool {
+        self.groups.as_ref().is_none_or(|groups| groups.of_row[i] == groups.of_row[gone])
     }
 
     fn is_open(&self, i: usize, times: u32) -> bool {
@@ -223,6 +221,7 @@ mod tests {
         assert_eq!(proportional(10, &[1.0, 1.0, 1.0], &free, &[0, 0, 0]), [4, 3, 3]);
         assert_eq!(proportional(10, &[5.0, 3.0, 2.0], &free, &[0, 0, 0]), [5, 3, 2]);
         assert_eq!(proportional(7, &[0.52, 0.28, 0.2], &free, &[0, 0, 0]), [4, 2, 1]);
+        assert_eq!(proportional(10, &[0.9, 0.05, 0.05], &free, &[0, 0, 0]), [9, 1, 0]);
         assert_eq!(proportional(10, &[5.0, 3.0, 2.0], &[2, 100, 100], &[0, 0, 0]), [2, 5, 3]);
         assert_eq!(proportional(4, &[1.0, 0.0, 0.0], &free, &[0, 0, 2]), [2, 0, 2]);
     }

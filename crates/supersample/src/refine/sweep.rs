@@ -55,7 +55,7 @@ pub(super) fn sweep(
             // A GPU makes many without asking; after so many in vain there is nothing left to do.
             let many = visits.at_once(set).min(left).min(count - quiet);
             for swapped in visits.make(set, constraints, turn, many) {
-                turn = (turn + 1) % count;
+                turn += 1;
                 quiet = if swapped { 0 } else { quiet + 1 };
             }
             left -= many;
@@ -112,7 +112,7 @@ impl Visits<'_> {
     fn rival_is_better(&self, set: &PoolScores, constraints: &Constraints, at: usize) -> bool {
         let Some(rival) = self.rivals[at] else { return false };
         let position = self.first + at;
-        constraints.may_replace(set.chosen()[position], rival, set.times(rival))
+        constraints.may_replace(set.chosen()[position], rival)
             && 2.0 * set.gain(position, rival) > self.margin
     }
 
@@ -168,9 +168,9 @@ impl Visits<'_> {
         set.lift(position);
         let found = match constraints.are_grouped() {
             false => set.best_replacement(position),
-            true => set.best_replacement_by(position, |i, fit| {
-                constraints.may_replace(here, i, set.times(i)).then_some(fit)
-            }),
+            true => {
+                set.best_replacement_by(position, |i, fit| constraints.may_replace(here, i).then_some(fit))
+            }
         };
         let Some((best, fit)) = found else { return false };
         // T²E² falls by twice the rise in fit.

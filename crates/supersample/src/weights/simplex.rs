@@ -163,3 +163,92 @@ impl<'a> Support<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng};
+    use rand_pcg::Pcg64;
+
+    use super::*;
+    use crate::linalg::Factor;
+    use crate::{Kernel, Points};
+
+    /// Wolfe's inner cycle with the matrix of the support written out and factorised anew at every step.
+    fn settled(matrix: &KernelMatrix, z: &[f64], jitter: f64, support: &mut Vec<(usize, f64)>) {
+        while support.len() > 1 {
+            let points: Vec<usize> = support.iter().map(|(point, _)| *point).collect();
+            let values = points.iter().flat_map(|&i| points.iter().map(move |&j| matrix.row(i)[j])).collect();
+            let factor = Factor::new(values, points.len(), jitter, 0.0).unwrap();
+            let own: Vec<f64> = points.iter().map(|&point| z[point]).collect();
+            let goal = with_sum_one(&own, |b| factor.solve(b));
+            // The share of the way to the goal at which each weight that is to vanish does.
+            let share = |at: usize, w: f64| if goal[at] <= 0.0 { w / (w - goal[at]) } else { f64::INFINITY };
+            let shares: Vec<f64> = support.iter().enumerate().map(|(at, (_, w))| share(at, *w)).collect();
+            let first = shares.iter().copied().fold(1.0, f64::min);
+            support.iter_mut().zip(&goal).for_each(|((_, w), goal)| *w = (1.0 - first) * *w + first * goal);
+            if first == 1.0 {
+                return;
+            }
+            let mut shares = shares.iter();
+            support.retain(|_| *shares.next().unwrap() > first);
+        }
+        support[0].1 = 1.0;
+    }
+
+    #[test]
+    fn settling_drops_the_points_whose_weights_vanish_in_their_order() {
+        let mut rng = Pcg64::seed_from_u64(8);
+        let (jitter, mut dropped) = (1e-12, [0; 10]);
+        for case in 0..200 {
+            let numbers = (0..20).map(|_| rng.random_range(-1.0..1.0)).collect();
+            let points = Points::from_vec(numbers, 2).unwrap();
+            let matrix = KernelMatrix::new(&Kernel::gaussian(0.7).unwrap(), &points);
+            let z: Vec<f64> = (0..10).map(|_| rng.random_range(0.0..1.0)).collect();
+            let mut support = Support::new(&matrix, &z, jitter);
+            (0..10).filter(|&i| i != support.points[0]).collect::<Vec<_>>().into_iter().for_each(|i| {
+                support.join(i);
+            });
+            let raw: Vec<f64> = (0..10).map(|_| rng.random_range(0.01..1.0)).collect();
+            support.weights = raw.iter().map(|w| w / raw.iter().sum::<f64>()).collect();
+            let mut want: Vec<(usize, f64)> =
+                support.points.iter().copied().zip(support.weights.iter().copied()).collect();
+            settled(&matrix, &z, jitter, &mut want);
+            assert!(support.settle(), "{case}");
+            assert!(support.points.iter().eq(want.iter().map(|(point, _)| point)), "{case}");
+            for (w, (_, want)) in support.weights.iter().zip(&want) {
+                assert!((w - want).abs() < 1e-8, "{case}: {w} {want}");
+            }
+            dropped[10 - want.len()] += 1;
+        }
+        assert!(dropped[3..].iter().sum::<i32>() > 100, "{dropped:?}");
+    }
+
+    #[test]
+    fn a_point_that_leaves_as_it_came_has_moved_nothing() {
+        let identity = KernelMatrix { values: vec![1.0, 0.0, 0.0, 1.0], count: 2, largest: 1.0 };
+        // The optimal weights are (3, −2) in one order and (−2, 3) in the other.
+        for (z, moves, stays) in [([5.0, 0.0], false, 0), ([0.0, 5.0], true, 1)] {
+            let mut support = Support::new(&identity, &z, 0.0);
+            if support.points == [1] {
+                support.leave(0);
+                support.join(0);
+                support.weights[0] = 1.0;
+            }
+            assert!(support.join(1));
+            assert_eq!(support.settle(), moves);
+            assert_eq!((support.points, support.weights), (vec![stays], vec![1.0]));
+        }
+    }
+
+    #[test]
+    fn a_point_without_a_pivot_does_not_join_and_the_weights_are_not_called_optimal() {
+        // Indefinite, as rounding alone could make a matrix. Beside the first point the slope is 1 − 0.9.
+        let matrix = KernelMatrix { values: vec![1.0, 0.5, 0.5, 0.2], count: 2, largest: 1.0 };
+        let jitter = 1e-12;
+        assert_eq!(weights(&matrix, &[0.9, 0.39], jitter), (vec![1.0, 0.0], true));
+        assert_eq!(weights(&matrix, &[0.9, 0.41], jitter), (vec![1.0, 0.0], false));
+        let mut support = Support::new(&matrix, &[0.9, 0.41], jitter);
+        assert!(!support.join(1));
+        assert_eq!((support.points, support.contains, support.lower.len()), (vec![0], vec![true, false], 1));
+    }
+}
