@@ -4,7 +4,7 @@
     python3 bench/peers/large.py F            10⁶ × 5 (G: 10⁶ × 57; H: 10⁶ × 384 in f32; I: 10⁷ × 10, Parquet; J and K: 262,144 × 5 and × 57)
     python3 bench/peers/large.py F --quick    a fiftieth of the rows and a tenth of the points: does the tool work?
     python3 bench/peers/large.py F --exact    and our own herding over all pairs (minutes at F and G, an hour at H, a day at I)
-    python3 bench/peers/large.py F --peers "Compress++"   random rows and this one alone, of those we are compared with
+    python3 bench/peers/large.py F --peers Compress++,coreax   random rows and these alone, of those we are compared with
     python3 bench/peers/large.py --table      the tables of the runs so far
 
 Everybody gets the same rows, kernel and number of points and runs in a process of its own. Of us it is the whole command, from
@@ -117,7 +117,8 @@ def measure(name, args):
         if args.exact:
             found["supersample herd, all pairs"] = ours(command, name, shape, folder, "herd", ["--embedding", "exact"])
         for who in PEERS:
-            is_wanted = args.peers is None or who in (*args.peers.split(","), "random rows")
+            named = "random rows," + (args.peers or "")
+            is_wanted = args.peers is None or any(word and word in who for word in map(str.strip, named.split(",")))
             if not is_wanted or ((name, who) in TOO_SLOW and not args.quick):
                 continue
             found[who] = peer(name, shape, folder, who)
@@ -168,7 +169,7 @@ def main():
     parser.add_argument("shape", nargs="?", choices=[*SHAPES], help="one of " + ", ".join(SHAPES))
     parser.add_argument("--quick", action="store_true", help="small inputs")
     parser.add_argument("--exact", action="store_true", help="our own herding over all pairs as well")
-    parser.add_argument("--peers", help="beside random rows only these, of " + ", ".join(PEERS) + " (default: all)")
+    parser.add_argument("--peers", help="beside random rows only those whose names have one of these: Compress++,coreax,MiniBatchKMeans")
     parser.add_argument("--threads", type=int, help="for everybody (default: all cores this process may use)")
     parser.add_argument("--folder", help="for the inputs, up to 3 GB (default: the system's for temporary files)")
     parser.add_argument("--table", action="store_true", help="print the tables of the runs so far")
