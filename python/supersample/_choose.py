@@ -223,18 +223,20 @@ def _chosen(
     """Rows chosen from all that are in memory, or from so many that were drawn in passes over batches."""
     as_device(distances.device)
     embedding, landmarks = embedded
-    single = _drawn_of_single(choice, given, distances.device, beside, embedded)
-    if single is not None and drawn == (None, None):
-        given, drawn = given._replace(x=_batches.as_single(given.x)), (single, None)
+    needs_all = {
+        "weights": None if choice.weights == "equal" else choice.weights,
+        "functions": beside.functions,
+        "embedding": "exact" if embedding == "exact" else None,
+        "include": choice.include,
+        "exclude": choice.exclude,
+        "groups": choice.groups.of_rows,
+    }
+    if drawn == (None, None) and all(value is None for value in needs_all.values()):
+        single = _drawn_of_single(choice.n, given, distances.device, embedded)
+        if single is not None:
+            given, drawn = given._replace(x=_batches.as_single(given.x)), (single, None)
     if drawn != (None, None) or _batches.is_stream(given.x):
-        _batches.refuse(
-            weights=None if choice.weights == "equal" else choice.weights,
-            functions=beside.functions,
-            embedding="exact" if embedding == "exact" else None,
-            include=choice.include,
-            exclude=choice.exclude,
-            groups=choice.groups.of_rows,
-        )
+        _batches.refuse(**needs_all)
         batches = _batches.as_batches(*given)
         return _batches.choose(batches, choice, distances, beside.marginals, landmarks, drawn, progress)
     table = weighted(as_table(given.x), given.sample_weight, given.log_weight)
@@ -255,19 +257,15 @@ def _chosen(
     return result
 
 
-def _drawn_of_single(
-    choice: Choice, given: Given, device: str, beside: Beside, embedded: tuple[str, int | None]
-) -> int | None:
+def _drawn_of_single(n: int | None, given: Given, device: str, embedded: tuple[str, int | None]) -> int | None:
     """How many rows are drawn of an array in single precision that is gone through in batches although nobody asked for
     that, so that it is never made double whole; None where it has to be."""
     array, (embedding, landmarks) = _batches.as_single(given.x), embedded
-    # Rows with weights are chosen from all of them; the others need all rows at hand.
-    constraints = (choice.include, choice.exclude, choice.groups.of_rows)
-    needs_all = (given.sample_weight, given.log_weight, beside.functions, *constraints)
-    if array is None or choice.weights != "equal" or any(value is not None for value in needs_all):
+    # Rows with weights are chosen from all of them.
+    if array is None or given.sample_weight is not None or given.log_weight is not None:
         return None
     landmarks = None if landmarks is None else as_count(landmarks, "landmarks", 1)
-    return _native.pool_rows_of_single(len(array), choice.n, as_embedding(embedding), landmarks, device)
+    return _native.pool_rows_of_single(len(array), n, as_embedding(embedding), landmarks, device)
 
 
 def as_result(

@@ -221,17 +221,15 @@ fn report_on<'a>(
     let progress = Progress::phase(plan.quiet, "comparing with other subsets");
     // A comparison that nobody will see is not made.
     let is_seen = !plan.quiet || plan.outputs.json.is_some() || plan.outputs.report.is_some();
-    let compared =
-        is_seen.then(|| problem.task.summarise(chosen, weights.as_ref(), &|_| interrupt::asked_to_end()));
-    let found = match compared {
+    let alone = || problem.task.summarise_alone(chosen, weights.as_ref());
+    let compared = || problem.task.summarise(chosen, weights.as_ref(), &|_| interrupt::asked_to_end());
+    let found = match if is_seen { compared() } else { alone() } {
         // The rows are there, and so is their own error: only what others would have done is not known.
-        None | Some(Err(supersample::Error::Interrupted)) => {
-            if is_seen {
-                ended = Ended::Interrupted;
-            }
-            problem.task.summarise_alone(chosen, weights.as_ref())?
+        Err(supersample::Error::Interrupted) => {
+            ended = Ended::Interrupted;
+            alone()?
         }
-        Some(found) => found?,
+        found => found?,
     };
     drop(progress);
     let shares = weights.map(|OptimalWeights { weights, .. }| Cow::Owned(weights));
