@@ -35,31 +35,34 @@ pub(crate) fn tile<S: Simd, T: Lane, P: Profile<T>>(
     row_sums: &mut [f64],
     column_sums: Option<&mut [f64]>,
 ) {
-    // Sixteen rows fill the 32 registers of AVX-512 with their distances and sums; elsewhere there are 16 registers, and
-    // kernels of several columns keep several sums a row.
-    if size_of::<Vector<S, T>>() == 64 && P::COLUMNS == 1 {
-        match column_sums {
-            Some(sums) => both_sides::<S, T, P, 16>(simd, profile, dim, rows, columns, row_sums, sums),
-            None => one_side::<S, T, P, 16>(simd, profile, dim, rows, columns, row_sums),
-        }
+    // Sixteen rows fill the 32 registers of AVX-512 with their distances and sums. The exponential in f64 needs some of them
+    // itself, so there eight rows are quicker. Elsewhere there are 16 registers, and kernels of several columns keep several
+    // sums a row.
+    let is_widest = size_of::<Vector<S, T>>() == 64 && P::COLUMNS == 1;
+    if is_widest && size_of::<T>() == size_of::<f32>() {
+        in_groups::<S, T, P, 16>(simd, profile, dim, rows, columns, row_sums, column_sums);
+    } else if is_widest {
+        in_groups::<S, T, P, 8>(simd, profile, dim, rows, columns, row_sums, column_sums);
     } else {
-        match column_sums {
-            Some(sums) => both_sides::<S, T, P, 4>(simd, profile, dim, rows, columns, row_sums, sums),
-            None => one_side::<S, T, P, 4>(simd, profile, dim, rows, columns, row_sums),
-        }
+        in_groups::<S, T, P, 4>(simd, profile, dim, rows, columns, row_sums, column_sums);
     }
 }
 
+/// The tile in groups of R rows.
 #[inline(always)]
-fn one_side<S: Simd, T: Lane, P: Profile<T>, const R: usize>(
+fn in_groups<S: Simd, T: Lane, P: Profile<T>, const R: usize>(
     simd: S,
     profile: P,
     dim: usize,
     rows: Side<T>,
     columns: Side<T>,
     row_sums: &mut [f64],
+    column_sums: Option<&mut [f64]>,
 ) {
-    row_groups::<S, T, P, R, false>(simd, profile, dim, rows, columns, row_sums, &mut []);
+    match column_sums {
+        Some(sums) => both_sides::<S, T, P, R>(simd, profile, dim, rows, columns, row_sums, sums),
+        None => row_groups::<S, T, P, R, false>(simd, profile, dim, rows, columns, row_sums, &mut []),
+    }
 }
 
 #[inline(always)]

@@ -57,7 +57,7 @@ impl MedianDistance {
             return Ok(of_equal(&points));
         }
         if all_pairs(points.len()) <= ALL_PAIRS {
-            let weigh = |(i, j): (usize, usize)| (between(&points, i, j), shares[i] * shares[j]);
+            let weigh = |(i, j): (usize, usize)| (squared(&points, i, j), shares[i] * shares[j]);
             let of_row = |i: usize| (0..i).map(move |j| (i, j)).map(weigh);
             let weighted = (0..points.len()).into_par_iter().flat_map_iter(of_row).collect();
             return Ok(median_of(weighted, |pair: &(f64, f64)| pair.0, weighted_middle));
@@ -97,8 +97,9 @@ fn all_pairs(rows: usize) -> usize {
     rows.saturating_mul(rows - 1) / 2
 }
 
-fn between(points: &Points, i: usize, j: usize) -> f64 {
-    Distance::SquaredEuclidean.between(points.row(i), points.row(j)).sqrt()
+/// The squared distance, in whose order the distances are too: one root is then taken of the median.
+fn squared(points: &Points, i: usize, j: usize) -> f64 {
+    Distance::SquaredEuclidean.between(points.row(i), points.row(j))
 }
 
 fn of_equal(points: &Points) -> MedianDistance {
@@ -107,7 +108,7 @@ fn of_equal(points: &Points) -> MedianDistance {
         let place = |u: f64| ((u * n as f64) as usize).min(n - 1);
         return plain_median_of(random_pairs(points, &in_order(points), place));
     }
-    let of_row = |i: usize| (0..i).map(move |j| between(points, i, j));
+    let of_row = |i: usize| (0..i).map(move |j| squared(points, i, j));
     plain_median_of((0..n).into_par_iter().flat_map_iter(of_row).collect())
 }
 
@@ -125,32 +126,32 @@ fn in_order(points: &Points) -> Vec<usize> {
     rows.into_iter().map(|(_, row)| row).collect()
 }
 
-/// The distances of [`RANDOM_PAIRS`] random pairs of rows, but for those of a row with itself. `place` says which place of
-/// the order a number from 0 to 1 falls on.
+/// The squared distances of [`RANDOM_PAIRS`] random pairs of rows, 0 for a row with itself. `place` says which place of the
+/// order a number from 0 to 1 falls on.
 fn random_pairs(points: &Points, order: &[usize], place: impl Fn(f64) -> usize + Sync) -> Vec<f64> {
-    let block = |block: usize| {
+    let mut pairs = vec![0.0; RANDOM_PAIRS];
+    pairs.par_chunks_mut(BLOCK).enumerate().for_each(|(block, pairs)| {
         let mut rng = Pcg64::seed_from_u64(block as u64);
-        let place = &place;
-        (0..BLOCK).filter_map(move |_| {
+        for pair in pairs {
             let (i, j) = (order[place(rng.random())], order[place(rng.random())]);
-            (i != j).then(|| between(points, i, j))
-        })
-    };
-    (0..RANDOM_PAIRS / BLOCK).into_par_iter().flat_map_iter(block).collect()
+            *pair = squared(points, i, j);
+        }
+    });
+    pairs
 }
 
-fn plain_median_of(distances: Vec<f64>) -> MedianDistance {
-    median_of(distances, |distance| *distance, middle)
+fn plain_median_of(squared: Vec<f64>) -> MedianDistance {
+    median_of(squared, |squared| *squared, middle)
 }
 
-/// The median, as `middle` finds it, of the pairs that neither coincide nor overflow.
+/// The median, as `middle` finds it of squared distances, of the pairs that neither coincide nor overflow.
 fn median_of<T>(
     mut pairs: Vec<T>,
-    distance: impl Fn(&T) -> f64,
+    squared: impl Fn(&T) -> f64,
     middle: impl Fn(&mut [T]) -> Option<f64>,
 ) -> MedianDistance {
-    pairs.retain(|pair| distance(pair) > 0.0 && distance(pair).is_finite());
-    MedianDistance { length: middle(&mut pairs).unwrap_or(1.0), pairs: pairs.len() }
+    pairs.retain(|pair| squared(pair) > 0.0 && squared(pair).is_finite());
+    MedianDistance { length: middle(&mut pairs).map_or(1.0, f64::sqrt), pairs: pairs.len() }
 }
 
 /// The upper median, or `None` of nothing.
@@ -236,7 +237,7 @@ mod tests {
             let points = GaussianMixture::random(components, dim, seed).unwrap().sample(n, seed).unwrap();
             let found = median(&points);
             let pairs = (0..n).flat_map(|i| (0..i).map(move |j| (i, j)));
-            let below = pairs.filter(|&(i, j)| between(&points, i, j) < found).count();
+            let below = pairs.filter(|&(i, j)| squared(&points, i, j).sqrt() < found).count();
             let part = below as f64 / all_pairs(n) as f64;
             // Four times √(1/4)/√250,000.
             assert!((part - 0.5).abs() < 0.004, "{seed}: {part}");

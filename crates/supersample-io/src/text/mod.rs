@@ -29,6 +29,9 @@ use crate::{Error, Note, Place, Reading, Result};
 
 /// Bytes read at a time: many pieces for each thread, and small beside the numbers of a file that matters.
 const BLOCK: usize = 16 << 20;
+/// Bytes read for a look at what a file promises, and again while they hold fewer lines than [`LINES_OF_LOOK`].
+const LOOK: usize = 256 << 10;
+const LINES_OF_LOOK: usize = 20;
 /// Bytes parsed at a time: a few milliseconds of work, so that threads end together.
 const PIECE: usize = 512 << 10;
 /// No record is longer; one that seems to be has lost a quote or is no text.
@@ -41,7 +44,7 @@ pub(crate) fn read(
     missing: Missing,
     sink: &mut dyn Sink,
 ) -> Result<Part> {
-    let mut blocks = Blocks { stream: origin.reader(0)?, is_over: false };
+    let mut blocks = Blocks { stream: origin.reader(0)?, size: BLOCK, is_over: false };
     let mut block = Vec::new();
     blocks.extend(&mut block)?;
     let head = Head::new(&mut block, &mut blocks, reading)?;
@@ -171,34 +174,39 @@ fn first_record(bytes: &[u8], dialect: Dialect) -> Vec<String> {
     Vec::new()
 }
 
-/// What a file promises by its first block and its length; `None` where that does not say, as in a compressed file.
+/// What a file promises by its first lines and its length; `None` where that does not say, as in a compressed file.
 pub(crate) fn expected(origin: &Origin, reading: &Reading<'_>) -> Result<Option<ExpectedSize>> {
-    let mut blocks = Blocks { stream: origin.reader(0)?, is_over: false };
+    if origin.packing().is_some() {
+        return Ok(None);
+    }
+    let mut blocks = Blocks { stream: origin.reader(0)?, size: LOOK, is_over: false };
     let mut block = Vec::new();
     blocks.extend(&mut block)?;
     let head = Head::new(&mut block, &mut blocks, reading)?;
-    let columns = choose(head.names, &block[head.start..], head.dialect, reading)?.columns.len();
-    let lines = memchr_iter(head.dialect.terminator, &block[head.start..]).count();
-    if origin.packing().is_some() || lines == 0 {
-        return Ok(None);
+    let lines_of = |block: &[u8]| memchr_iter(head.dialect.terminator, &block[head.start..]).count();
+    while lines_of(&block) < LINES_OF_LOOK && !blocks.is_over && block.len() < BLOCK {
+        blocks.extend(&mut block)?;
     }
-    let line = (block.len() - head.start) as f64 / lines as f64;
-    let rows = ((origin.len() as f64 - head.start as f64) / line) as usize;
+    let Some(last) = memrchr(head.dialect.terminator, &block[head.start..]) else { return Ok(None) };
+    let line = (last + 1) as f64 / lines_of(&block) as f64;
+    let columns = choose(head.names, &block[head.start..], head.dialect, reading)?.columns.len();
+    let rows = ((origin.len() as f64 - head.start as f64) / line).round() as usize;
     Ok(Some(ExpectedSize { rows, columns, is_single: false }))
 }
 
 /// The stream of a file, a block at a time.
 struct Blocks {
     stream: Box<dyn Read + Send>,
+    size: usize,
     is_over: bool,
 }
 
 impl Blocks {
     /// Adds a block to the buffer.
     fn extend(&mut self, buffer: &mut Vec<u8>) -> Result<()> {
-        buffer.reserve_exact(BLOCK);
-        let got = (&mut self.stream).take(BLOCK as u64).read_to_end(buffer).map_err(Error::Unreadable)?;
-        self.is_over = got < BLOCK;
+        buffer.reserve_exact(self.size);
+        let got = (&mut self.stream).take(self.size as u64).read_to_end(buffer).map_err(Error::Unreadable)?;
+        self.is_over = got < self.size;
         Ok(())
     }
 }
