@@ -61,7 +61,7 @@ impl Sizes {
                 draws: 5000,
                 every: 60,
                 count: 2000,
-                reference_draws: 50_000,
+                reference_draws: 25_000,
                 reference_every: 20,
                 named: 600,
             },

@@ -111,8 +111,8 @@ fn an_interrupt_while_rows_are_compared_ends_at_once_and_leaves_nothing() {
     let desk = Desk::new();
     desk.write("d.csv", posterior(150_000));
     for words in [
-        "herd d.csv -n 5 -o o.csv --checkpoint ck --max-memory 9G --precision double",
-        "thin d.csv -n 5 -o o.csv --report r.html --max-memory 9G --precision double",
+        "herd d.csv -n 5 -o o.csv --checkpoint ck --max-memory 9G --precision double --embedding exact",
+        "thin d.csv -n 5 -o o.csv --report r.html --max-memory 9G --precision double --embedding exact",
     ] {
         let mut child = spawn(&desk, words);
         let mut words_of_it = BufReader::new(child.stderr.take().unwrap());

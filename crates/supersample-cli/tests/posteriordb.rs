@@ -22,13 +22,15 @@ fn double_sum(rows: &[Vec<f64>], chosen: &[usize], bandwidth: f64) -> f64 {
         let squared: f64 = a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum();
         (-squared / (2.0 * bandwidth * bandwidth)).exp()
     };
-    let sum = |a: &[&Vec<f64>], b: &[&Vec<f64>]| -> f64 {
-        a.iter().map(|x| b.iter().map(|y| kernel(x, y)).sum::<f64>()).sum::<f64>()
-            / (a.len() * b.len()) as f64
+    let sum = |x: &[f64], others: &[Vec<f64>]| others.iter().map(|y| kernel(x, y)).sum::<f64>();
+    // Both orders of a pair at once.
+    let within = |all: &[Vec<f64>]| -> f64 {
+        let earlier: f64 = (0..all.len()).map(|i| sum(&all[i], &all[..i])).sum();
+        (2.0 * earlier + all.len() as f64) / (all.len() * all.len()) as f64
     };
-    let all: Vec<&Vec<f64>> = scaled.iter().collect();
-    let subset: Vec<&Vec<f64>> = chosen.iter().map(|&row| &scaled[row]).collect();
-    (sum(&all, &all) - 2.0 * sum(&all, &subset) + sum(&subset, &subset)).sqrt()
+    let subset: Vec<Vec<f64>> = chosen.iter().map(|&row| scaled[row].clone()).collect();
+    let across = scaled.iter().map(|x| sum(x, &subset)).sum::<f64>() / (n * subset.len() as f64);
+    (within(&scaled) - 2.0 * across + within(&subset)).sqrt()
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //!
 //! `cargo bench -p supersample-sum --bench sums [-- PART]` runs those whose name contains PART. A name says what was
 //! measured: `own/gaussian/n=32768/d=5/mixed/avx512`. Every kernel has its own loop, so each is listed; `SUPERSAMPLE_ISA`
-//! (avx512, avx2, sse4.2, sse2) chooses another instruction set and `RAYON_NUM_THREADS` the threads.
+//! (avx512, avx2, sse2) chooses another instruction set and `RAYON_NUM_THREADS` the threads.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};

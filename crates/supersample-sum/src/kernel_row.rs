@@ -1,11 +1,9 @@
 //! Kernel rows that are kept in the precision they were computed in, and the searches that read them.
 
-use fearless_simd::dispatch;
-
 use crate::chunks::{ADDITION, over_chunks, over_paired_chunks, over_ranges, row_value};
 use crate::lanes::Lane;
 use crate::launch::{ByLane, Task};
-use crate::level::level;
+use crate::level::{dispatch, level};
 use crate::packed::Packed;
 use crate::panels::{Coordinates, Panels, WIDTH};
 use crate::profile::Profile;

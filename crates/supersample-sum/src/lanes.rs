@@ -1,11 +1,11 @@
 //! Lanes: the two kinds of number the sums are made of, f32 and f64, and the exponential on vectors of them.
 
 use fearless_simd::prelude::*;
-use fearless_simd::{Simd, SimdFloatElement, dispatch};
+use fearless_simd::{Simd, SimdFloatElement};
 
 use crate::kernel_row::AnyRow;
 use crate::launch::{AnyPanels, ByLane};
-use crate::level::level;
+use crate::level::{dispatch, level};
 use crate::panels::Panels;
 
 /// A native-width vector of `T` on the instruction set `S`.

@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
-use fearless_simd::{Level, dispatch};
+use fearless_simd::Level;
 use rayon::prelude::*;
 
 use crate::chunks::{CHUNK, KERNEL_VALUE, is_worth_threads};
 use crate::lanes::Lane;
 use crate::launch::{AnyPanels, Task};
+use crate::level::dispatch;
 use crate::panels::{Panels, WIDTH};
 use crate::profile::Profile;
 use crate::tally::Tally;

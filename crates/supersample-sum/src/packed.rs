@@ -3,12 +3,10 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use fearless_simd::dispatch;
-
 use crate::chunks::{over_chunks, row_value};
 use crate::lanes::Lane;
 use crate::launch::{AnyPanels, ByLane, Task, launch};
-use crate::level::level;
+use crate::level::{dispatch, level};
 use crate::means::{Means, OwnMeans};
 use crate::panels::{Coordinates, Panels, WIDTH};
 use crate::profile::Profile;

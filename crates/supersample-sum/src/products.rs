@@ -3,10 +3,10 @@
 //! Columns stand in *panels* of eight, row after row: `[row][column in the panel]`. A product of two panels is 8 × 8 numbers,
 //! each of them added up in the order of the rows, so a result does not depend on the number of threads.
 
+use fearless_simd::Simd;
 use fearless_simd::prelude::*;
-use fearless_simd::{Simd, dispatch};
 
-use crate::level::level;
+use crate::level::{dispatch, level};
 
 /// Columns side by side in a panel: a whole vector of f64 on the widest instruction set, several on narrower ones.
 pub const ABREAST: usize = 8;

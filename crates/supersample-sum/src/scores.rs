@@ -2,11 +2,10 @@
 
 use std::ops::Range;
 
-use fearless_simd::dispatch;
 use rayon::prelude::*;
 
 use crate::chunks::{CHUNK, LOOK, is_worth_threads, over_chunks};
-use crate::level::level;
+use crate::level::{dispatch, level};
 use crate::tile;
 
 /// What a score is made of besides the running sums: factor·μᵢ + sumᵢ + offsetᵢ.
