@@ -55,6 +55,9 @@ enum Verb {
         /// Annealed sweeps after that
         #[arg(long, default_value_t = 0)]
         search: usize,
+        /// Bytes for kernel rows that are kept [default: the library's]
+        #[arg(long)]
+        memory: Option<usize>,
     },
     /// The squared norm of the mean embedding in f64
     Norm {
@@ -87,8 +90,10 @@ fn main() -> Result<()> {
             }
             result
         }
-        Verb::Thin { file, bandwidth, number, search } => {
-            thin(npy::read(&file, None)?, bandwidth, number, search)?
+        Verb::Thin { file, bandwidth, number, search, memory } => {
+            let options = RefineOptions::default();
+            let memory = memory.unwrap_or(options.memory);
+            thin(npy::read(&file, None)?, bandwidth, number, options.memory(memory), search)?
         }
         Verb::Norm { file, bandwidth } => {
             let mu = Empirical::new(Kernel::gaussian(bandwidth)?, npy::read(&file, None)?)?;
@@ -140,13 +145,19 @@ fn herd(points: Points, bandwidth: f64, number: usize, precision: Precision) -> 
     Ok((result, herder.indices().to_vec()))
 }
 
-fn thin(points: Points, bandwidth: f64, number: usize, search: usize) -> Result<Value> {
+fn thin(
+    points: Points,
+    bandwidth: f64,
+    number: usize,
+    options: RefineOptions,
+    search: usize,
+) -> Result<Value> {
     let threads = rayon::broadcast(|_| ()).len();
     let clock = Instant::now();
     let mu = Empirical::new(Kernel::gaussian(bandwidth)?, points.clone())?;
     let options = match search {
-        0 => RefineOptions::default(),
-        sweeps => RefineOptions::default().search(sweeps, 0),
+        0 => options,
+        sweeps => options.search(sweeps, 0),
     };
     let refiner = Refiner::new(mu, points, options)?;
     let embedding = clock.elapsed();

@@ -1,5 +1,10 @@
 //! Kernel rows that are kept in the precision they were computed in, and the searches that read them.
 
+use std::ops::Range;
+
+use fearless_simd::Simd;
+use fearless_simd::prelude::*;
+
 use crate::chunks::{ADDITION, over_chunks, over_paired_chunks, over_ranges, row_value};
 use crate::lanes::Lane;
 use crate::launch::{ByLane, Task};
@@ -10,60 +15,59 @@ use crate::profile::Profile;
 use crate::scores::{Scores, best_of};
 use crate::tile;
 
-/// The values of either precision.
-pub(crate) type AnyRow = ByLane<Vec<f32>, Vec<f64>>;
+/// The values of either precision, to be written.
+pub(crate) type AnyRowMut<'a> = ByLane<&'a mut [f32], &'a mut [f64]>;
 
-/// k(xᵢ, y) at every packed point x: f32 where the points are, which halves what a look at it has to read.
-#[derive(Clone, Debug)]
-pub struct KernelRow(AnyRow);
+/// k(xᵢ, y) at every packed point x, one of [`KernelRows`](crate::KernelRows): f32 where the points are, which halves what a
+/// look at it has to read.
+#[derive(Clone, Copy, Debug)]
+pub struct KernelRow<'a>(pub(crate) ByLane<&'a [f32], &'a [f64]>);
 
-impl Packed {
-    /// A row of zeros for [`fill_row`](Self::fill_row).
-    pub fn empty_row(&self) -> KernelRow {
-        KernelRow(match &*self.panels {
-            ByLane::Mixed(panels) => ByLane::Mixed(vec![0.0; panels.len]),
-            ByLane::Double(panels) => ByLane::Double(vec![0.0; panels.len]),
-        })
-    }
+/// A [`KernelRow`] that can be written.
+#[derive(Debug)]
+pub struct KernelRowMut<'a>(pub(crate) AnyRowMut<'a>);
 
-    /// Bytes that a row takes.
-    pub fn row_bytes(&self) -> usize {
-        match &*self.panels {
-            ByLane::Mixed(panels) => panels.len * size_of::<f32>(),
-            ByLane::Double(panels) => panels.len * size_of::<f64>(),
+impl KernelRowMut<'_> {
+    /// The values for a shorter time, so that the row is still there afterwards.
+    fn again(&mut self) -> AnyRowMut<'_> {
+        match &mut self.0 {
+            ByLane::Mixed(values) => ByLane::Mixed(values),
+            ByLane::Double(values) => ByLane::Double(values),
         }
     }
+}
 
+impl Packed {
     /// Writes the kernel row of `y`.
     ///
     /// # Panics
-    /// Where the row was not made by [`empty_row`](Self::empty_row) of these points.
-    pub fn fill_row(&self, y: &[f64], row: &mut KernelRow) {
-        self.launch(FillRow { coordinates: &self.coordinates, y, added: None, row: &mut row.0 });
+    /// Where the row is not of as many points, or of another precision.
+    pub fn fill_row(&self, y: &[f64], row: &mut KernelRowMut<'_>) {
+        self.launch(FillRow { coordinates: &self.coordinates, y, added: None, row: row.again() });
     }
 
     /// Adds `factor` times the kernel row of `y` to a row that is there.
     ///
     /// # Panics
     /// Where the row is not of as many points, or of another precision.
-    pub fn add_to_row(&self, y: &[f64], factor: f64, row: &mut KernelRow) {
-        self.launch(FillRow { coordinates: &self.coordinates, y, added: Some(factor), row: &mut row.0 });
+    pub fn add_to_row(&self, y: &[f64], factor: f64, row: &mut KernelRowMut<'_>) {
+        self.launch(FillRow { coordinates: &self.coordinates, y, added: Some(factor), row: row.again() });
     }
 
     /// [`fill_row`](Self::fill_row), then `weight` times the row added to `sums`, and the largest score afterwards, as in
     /// [`add_row_and_argmax`](Self::add_row_and_argmax): one pass, and the row is there for later.
     ///
     /// # Panics
-    /// Where the row was not made by [`empty_row`](Self::empty_row) of these points.
+    /// Where the row is not of as many points, or of another precision.
     pub fn keep_row_and_argmax(
         &self,
         y: &[f64],
-        row: &mut KernelRow,
+        row: &mut KernelRowMut<'_>,
         weight: f64,
         sums: &mut [f64],
         scores: Scores<'_>,
     ) -> Option<(usize, f64)> {
-        let row = FillRow { coordinates: &self.coordinates, y, added: None, row: &mut row.0 };
+        let row = FillRow { coordinates: &self.coordinates, y, added: None, row: row.again() };
         self.launch(KeepRowAndArgmax { row, weight, sums, scores })
     }
 
@@ -76,12 +80,12 @@ impl Packed {
         &self,
         y: &[f64],
         factor: f64,
-        row: &mut KernelRow,
+        row: &mut KernelRowMut<'_>,
         weight: f64,
         sums: &mut [f64],
         scores: Scores<'_>,
     ) -> Option<(usize, f64)> {
-        let row = FillRow { coordinates: &self.coordinates, y, added: Some(factor), row: &mut row.0 };
+        let row = FillRow { coordinates: &self.coordinates, y, added: Some(factor), row: row.again() };
         self.launch(KeepRowAndArgmax { row, weight, sums, scores })
     }
 }
@@ -91,7 +95,7 @@ struct FillRow<'a> {
     y: &'a [f64],
     /// The factor where the row is added to what is there, `None` where it takes its place.
     added: Option<f64>,
-    row: &'a mut AnyRow,
+    row: AnyRowMut<'a>,
 }
 
 impl Task for FillRow<'_> {
@@ -138,7 +142,7 @@ impl Task for KeepRowAndArgmax<'_> {
     }
 }
 
-impl KernelRow {
+impl KernelRow<'_> {
     /// The value at point `i`.
     pub fn get(&self, i: usize) -> f64 {
         match &self.0 {
@@ -157,10 +161,7 @@ impl KernelRow {
 
     /// The largest of wᵢ + kᵢ and the lowest index that has it; `None` where all are −∞.
     pub fn argmax_with(&self, w: &[f64]) -> Option<(usize, f64)> {
-        match &self.0 {
-            ByLane::Mixed(values) => argmax_in_ranges(w, values, |_, sum| sum),
-            ByLane::Double(values) => argmax_in_ranges(w, values, |_, sum| sum),
-        }
+        self.argmax(w, None)
     }
 
     /// The largest of wᵢ + kᵢ + `scale`·noiseᵢ and the lowest index that has it; `None` where all are −∞.
@@ -168,11 +169,13 @@ impl KernelRow {
     /// # Panics
     /// Where there is less noise than there are points.
     pub fn argmax_with_noise(&self, w: &[f64], noise: &[f32], scale: f64) -> Option<(usize, f64)> {
-        let noise = &noise[..w.len()];
-        let noisy = |i: usize, sum: f64| sum + scale * f64::from(noise[i]);
+        self.argmax(w, Some(Noise { values: &noise[..w.len()], scale }))
+    }
+
+    fn argmax(&self, w: &[f64], noise: Option<Noise<'_>>) -> Option<(usize, f64)> {
         match &self.0 {
-            ByLane::Mixed(values) => argmax_in_ranges(w, values, noisy),
-            ByLane::Double(values) => argmax_in_ranges(w, values, noisy),
+            ByLane::Mixed(values) => argmax_in_ranges(w, values, noise),
+            ByLane::Double(values) => argmax_in_ranges(w, values, noise),
         }
     }
 
@@ -180,7 +183,7 @@ impl KernelRow {
     ///
     /// # Panics
     /// Where the two are of different precision or length.
-    pub fn exchange(&self, other: &KernelRow, sums: &mut [f64]) {
+    pub fn exchange(&self, other: KernelRow<'_>, sums: &mut [f64]) {
         match (&self.0, &other.0) {
             (ByLane::Mixed(out), ByLane::Mixed(into)) => exchange_in_chunks(out, into, sums),
             (ByLane::Double(out), ByLane::Double(into)) => exchange_in_chunks(out, into, sums),
@@ -209,16 +212,20 @@ fn exchange_in_chunks<T: Lane>(out: &[T], into: &[T], sums: &mut [f64]) {
     });
 }
 
-/// The largest of `score(i, wᵢ + valueᵢ)`.
-fn argmax_in_ranges<T: Lane>(
-    w: &[f64],
-    values: &[T],
-    score: impl Fn(usize, f64) -> f64 + Sync,
-) -> Option<(usize, f64)> {
+/// What is added to a score before it is compared: `scale` times a value for each point.
+#[derive(Clone, Copy)]
+struct Noise<'a> {
+    values: &'a [f32],
+    scale: f64,
+}
+
+/// The largest score and the lowest index that has it; `None` where all are −∞.
+fn argmax_in_ranges<T: Lane>(w: &[f64], values: &[T], noise: Option<Noise<'_>>) -> Option<(usize, f64)> {
     assert_eq!(w.len(), values.len());
     let best = over_ranges(w.len(), &|range| {
-        let of_range = |i: usize, sum: f64| score(range.start + i, sum);
-        let best = dispatch!(level(), _ => argmax(&w[range.clone()], &values[range.clone()], of_range));
+        let (w, values) = (&w[range.clone()], &values[range.clone()]);
+        let noise = noise.map(|noise| Noise { values: &noise.values[range.clone()], ..noise });
+        let best = dispatch!(level(), simd => argmax(simd, w, values, noise));
         best.map(|(i, score)| (range.start + i, score))
     });
     best_of(best)
@@ -238,32 +245,68 @@ fn add<T: Lane>(values: &[T], weight: f64, sums: &mut [f64]) {
     }
 }
 
-/// The largest of `score(i, wᵢ + valueᵢ)` and the lowest index that has it; `None` where all are −∞.
+/// The largest score and the lowest index that has it; `None` where all are −∞.
 #[inline(always)]
-fn argmax<T: Lane>(w: &[f64], values: &[T], score: impl Fn(usize, f64) -> f64) -> Option<(usize, f64)> {
-    /// What is looked through twice when it holds the largest.
+fn argmax<S: Simd, T: Lane>(
+    simd: S,
+    w: &[f64],
+    values: &[T],
+    noise: Option<Noise<'_>>,
+) -> Option<(usize, f64)> {
+    /// Scores that stay in the first-level cache until their largest is known, and are made once more where it stands.
     const BLOCK: usize = 512;
-    /// Running maxima side by side: no chain of dependent comparisons.
-    const LANES: usize = 32;
-    let score_at = |i: usize| score(i, w[i] + values[i].to_f64());
+    let mut scores = [0.0; BLOCK];
     let (mut best, mut best_block) = (f64::NEG_INFINITY, 0..0);
     for start in (0..w.len()).step_by(BLOCK) {
-        let end = (start + BLOCK).min(w.len());
-        let mut lanes = [f64::NEG_INFINITY; LANES];
-        let (mut i, block) = (start, start..end);
-        let chunks = w[block.clone()].as_chunks::<LANES>().0.iter();
-        for (w, values) in chunks.zip(values[block.clone()].as_chunks::<LANES>().0) {
-            for lane in 0..LANES {
-                let score = score(i + lane, w[lane] + values[lane].to_f64());
-                lanes[lane] = if score > lanes[lane] { score } else { lanes[lane] };
-            }
-            i += LANES;
-        }
-        let rest = (i..end).map(score_at).fold(f64::NEG_INFINITY, f64::max);
-        let largest = lanes.into_iter().fold(rest, f64::max);
+        let block = start..w.len().min(start + BLOCK);
+        let scores = &mut scores[..block.len()];
+        scores_of(w, values, noise, block.clone(), scores);
+        let largest = largest(simd, scores);
         if largest > best {
             (best, best_block) = (largest, block);
         }
     }
-    best_block.into_iter().find(|&i| score_at(i) == best).map(|i| (i, best))
+    let scores = &mut scores[..best_block.len()];
+    scores_of(w, values, noise, best_block.clone(), scores);
+    let index = scores.iter().position(|&score| score == best)?;
+    Some((best_block.start + index, best))
+}
+
+/// The scores of the points in a range.
+#[inline(always)]
+fn scores_of<T: Lane>(
+    w: &[f64],
+    values: &[T],
+    noise: Option<Noise<'_>>,
+    range: Range<usize>,
+    scores: &mut [f64],
+) {
+    let sums = w[range.clone()].iter().zip(&values[range.clone()]);
+    let sums = scores.iter_mut().zip(sums);
+    match noise {
+        None => sums.for_each(|(score, (w, value))| *score = w + value.to_f64()),
+        Some(Noise { values, scale }) => {
+            sums.zip(&values[range]).for_each(|((score, (w, value)), &noise)| {
+                *score = w + value.to_f64() + scale * f64::from(noise);
+            })
+        }
+    }
+}
+
+/// The largest of the scores; −∞ of nothing.
+#[inline(always)]
+fn largest<S: Simd>(simd: S, scores: &[f64]) -> f64 {
+    /// Running maxima side by side: no chain of dependent comparisons.
+    const CHAINS: usize = 4;
+    let lanes = S::f64s::LEN;
+    let mut best = [S::f64s::splat(simd, f64::NEG_INFINITY); CHAINS];
+    let mut chunks = scores.chunks_exact(CHAINS * lanes);
+    for chunk in &mut chunks {
+        for (best, scores) in best.iter_mut().zip(chunk.chunks_exact(lanes)) {
+            *best = best.max(S::f64s::from_slice(simd, scores));
+        }
+    }
+    let best = best.into_iter().reduce(|a, b| a.max(b)).expect("there are chains");
+    let best = (0..lanes).fold(f64::NEG_INFINITY, |largest, lane| largest.max(best[lane]));
+    chunks.remainder().iter().fold(best, |largest, &score| largest.max(score))
 }

@@ -3,7 +3,7 @@
 use fearless_simd::prelude::*;
 use fearless_simd::{Simd, SimdFloatElement};
 
-use crate::kernel_row::AnyRow;
+use crate::kernel_row::AnyRowMut;
 use crate::launch::{AnyPanels, ByLane};
 use crate::level::{dispatch, level};
 use crate::panels::Panels;
@@ -12,7 +12,7 @@ use crate::panels::Panels;
 pub(crate) type Vector<S, T> = <T as SimdFloatElement>::Native<S>;
 
 /// f32 or f64, with what [`exp2`] needs of each.
-pub(crate) trait Lane: SimdFloatElement + Send + Sync + 'static {
+pub(crate) trait Lane: SimdFloatElement + bytemuck::Pod + Send + Sync {
     /// 1.5·2^m with m mantissa bits: adding it rounds to a whole number, which then stands in the lowest bits.
     const ROUNDER: Self;
     /// m
@@ -30,7 +30,7 @@ pub(crate) trait Lane: SimdFloatElement + Send + Sync + 'static {
     /// The panels of this lane, `None` where they are of the other one.
     fn panels(any: &AnyPanels) -> Option<&Panels<Self>>;
     /// The kernel row of this lane, `None` where it is of the other one.
-    fn row(any: &mut AnyRow) -> Option<&mut [Self]>;
+    fn row(any: AnyRowMut<'_>) -> Option<&mut [Self]>;
     /// Adds each lane to one f64.
     fn add_to<S: Simd>(simd: S, lanes: Vector<S, Self>, sums: &mut [f64]);
     /// Adds `weight` times each lane to one f64, with both operations rounded.
@@ -59,7 +59,7 @@ impl Lane for f32 {
     fn panels(any: &AnyPanels) -> Option<&Panels<f32>> {
         if let ByLane::Mixed(panels) = any { Some(panels) } else { None }
     }
-    fn row(any: &mut AnyRow) -> Option<&mut [f32]> {
+    fn row(any: AnyRowMut<'_>) -> Option<&mut [f32]> {
         if let ByLane::Mixed(row) = any { Some(row) } else { None }
     }
     #[inline(always)]
@@ -110,7 +110,7 @@ impl Lane for f64 {
     fn panels(any: &AnyPanels) -> Option<&Panels<f64>> {
         if let ByLane::Double(panels) = any { Some(panels) } else { None }
     }
-    fn row(any: &mut AnyRow) -> Option<&mut [f64]> {
+    fn row(any: AnyRowMut<'_>) -> Option<&mut [f64]> {
         if let ByLane::Double(row) = any { Some(row) } else { None }
     }
     #[inline(always)]

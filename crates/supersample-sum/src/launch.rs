@@ -13,7 +13,7 @@ use crate::shape::Shape;
 use crate::stein::{SteinBase, SteinLayout};
 
 /// Something that depends on the lane: f32 or f64.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum ByLane<M, D> {
     /// In f32.
     Mixed(M),

@@ -27,6 +27,7 @@ mod packed;
 mod panels;
 mod products;
 mod profile;
+mod row_store;
 mod rows;
 mod schedule;
 mod scores;
@@ -35,13 +36,14 @@ mod stein;
 mod tally;
 mod tile;
 
-pub use self::kernel_row::{KernelRow, add_scaled};
+pub use self::kernel_row::{KernelRow, KernelRowMut, add_scaled};
 #[doc(hidden)]
 pub use self::lanes::{exp2_in_double, exp2_in_single};
 pub use self::level::{NoSuchInstructionSet, check_instruction_set, instruction_set, instruction_sets};
 pub use self::packed::{Packed, Precision};
 pub use self::panels::Coordinates;
 pub use self::products::{ABREAST, PanelProduct, add_products, solve_panel};
+pub use self::row_store::KernelRows;
 pub use self::rows::Rows;
 pub use self::scores::{Scores, argmax_by};
 pub use self::shape::{Distance, Shape, add_gradient_into};

@@ -221,9 +221,9 @@ fn vectors<S: Simd, T: Lane, P: Profile<T>>(
     lane: usize,
 ) -> [Vector<S, T>; MOST_COLUMNS] {
     let mut vectors = [Vector::<S, T>::splat(simd, T::ZERO); MOST_COLUMNS];
-    for (c, vector) in vectors.iter_mut().enumerate().take(P::COLUMNS) {
+    for c in 0..P::COLUMNS {
         let at = c * WIDTH + lane;
-        *vector = Vector::<S, T>::from_slice(simd, &columns[at..at + Vector::<S, T>::LEN]);
+        vectors[c] = Vector::<S, T>::from_slice(simd, &columns[at..at + Vector::<S, T>::LEN]);
     }
     vectors
 }
@@ -310,7 +310,7 @@ fn block_distance<S: Simd, T: Lane, P: Profile<T>>(
     let mut sum = P::Acc::<S>::zero(simd);
     for (x, y) in panel.chunks_exact(WIDTH * P::COLUMNS).zip(y.chunks_exact(P::COLUMNS)) {
         let mut one = [T::ZERO; MOST_COLUMNS];
-        one[..P::COLUMNS].copy_from_slice(&y[..P::COLUMNS]);
+        one.iter_mut().zip(y).for_each(|(one, &y)| *one = y);
         sum = profile.accumulate(sum, one, vectors::<S, T, P>(simd, x, lane));
     }
     sum

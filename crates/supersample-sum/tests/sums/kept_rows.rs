@@ -1,6 +1,6 @@
 //! Kernel rows that are kept, and what swaps look up in them, against plain loops.
 
-use supersample_sum::{Packed, Precision, Rows, Shape};
+use supersample_sum::{KernelRows, Packed, Precision, Rows, Shape};
 
 /// The larger score, the earlier of equal ones.
 fn first_largest(a: (usize, f64), b: (usize, f64)) -> (usize, f64) {
@@ -21,8 +21,12 @@ fn a_row_is_the_kernel_and_looks_agree_with_plain_loops() {
         w[n / 2] = f64::NEG_INFINITY;
         for (precision, tolerance) in [(Precision::Mixed, 1e-5), (Precision::Double, 1e-14)] {
             let packed = Packed::new(kernel.clone(), points, precision);
-            let mut row = packed.empty_row();
-            packed.fill_row(points.row(n / 3), &mut row);
+            let mut rows = packed.no_rows();
+            let numbers_of_two = [rows.add(), rows.add()];
+            for (number, y) in numbers_of_two.into_iter().zip([n / 3, n / 2]) {
+                packed.fill_row(points.row(y), &mut rows.row_mut(number));
+            }
+            let [row, other] = numbers_of_two.map(|number| rows.row(number));
             for i in 0..n {
                 assert!((row.get(i) - kernel.value(points.row(i), points.row(n / 3))).abs() < tolerance);
             }
@@ -34,10 +38,8 @@ fn a_row_is_the_kernel_and_looks_agree_with_plain_loops() {
             let mut sums = w.clone();
             row.add_to(-2.0, &mut sums);
             assert!((0..n).all(|i| sums[i] == w[i] - 2.0 * row.get(i)));
-            let mut other = packed.empty_row();
-            packed.fill_row(points.row(n / 2), &mut other);
             sums.clone_from(&w);
-            row.exchange(&other, &mut sums);
+            row.exchange(other, &mut sums);
             assert!((0..n).all(|i| sums[i] == w[i] + (row.get(i) - other.get(i))));
         }
     }
@@ -48,10 +50,56 @@ fn of_equal_scores_the_first_is_found_and_nothing_where_all_are_closed() {
     let coordinates = vec![0.5; 40_000];
     let points = Rows::new(&coordinates, 1);
     let packed = Packed::new(Shape::Gaussian { length: 1.0 }, points, Precision::Double);
-    let mut row = packed.empty_row();
-    packed.fill_row(points.row(0), &mut row);
+    let mut rows = packed.no_rows();
+    let first = rows.add();
+    packed.fill_row(points.row(0), &mut rows.row_mut(first));
+    let row = rows.row(first);
     let mut w = vec![0.0; 40_000];
     (w[9_000], w[35_000]) = (3.0, 3.0);
     assert_eq!(row.argmax_with(&w), Some((9_000, 4.0)));
     assert_eq!(row.argmax_with(&vec![f64::NEG_INFINITY; 40_000]), None);
+}
+
+/// Many rows, in small pieces of memory and large ones, each filled and read by its number; then fewer in their place.
+#[test]
+fn rows_are_kept_apart_however_many_there_are() {
+    let coordinates = numbers(100_000, 12.9898);
+    let points = Rows::new(&coordinates, 1);
+    let kernel = Shape::Gaussian { length: 0.3 };
+    for precision in [Precision::Mixed, Precision::Double] {
+        let packed = Packed::new(kernel.clone(), points, precision);
+        let looks = [0, 1, 15, 99_999];
+        let values = |y: usize| looks.map(|i| kernel.value(points.row(i), points.row(y)));
+        let mut rows = packed.no_rows();
+        // More than a piece of 32 MiB holds in either precision.
+        for number in 0..120 {
+            assert_eq!(rows.add(), number);
+            packed.fill_row(points.row(7 * number), &mut rows.row_mut(number));
+        }
+        let assert_values = |rows: &KernelRows, number: usize, y: usize| {
+            for (i, want) in looks.into_iter().zip(values(y)) {
+                assert!((rows.row(number).get(i) - want).abs() < 1e-5, "{number} {i}");
+            }
+        };
+        let copy = rows.clone();
+        rows.clear();
+        for number in 0..50 {
+            assert_eq!(rows.add(), number);
+            packed.fill_row(points.row(3 * number + 1), &mut rows.row_mut(number));
+        }
+        (0..120).for_each(|number| assert_values(&copy, number, 7 * number));
+        (0..50).for_each(|number| assert_values(&rows, number, 3 * number + 1));
+    }
+}
+
+#[test]
+#[should_panic(expected = "there are 1 rows, not 1")]
+fn a_row_that_was_not_added_is_not_there() {
+    let packed = Packed::new(Shape::Linear, Rows::new(&[1.0, 2.0], 1), Precision::Double);
+    let mut rows = packed.no_rows();
+    rows.add();
+    rows.add();
+    rows.clear();
+    rows.add();
+    let _ = rows.row(1);
 }

@@ -31,26 +31,25 @@ fn rows_and_maxima_agree_with_their_twins() {
                     let all: Vec<f64> = (0..n).map(|i| 3.0 * mu[i] + sums[i] + offset(i)).collect();
                     assert_eq!(best, scalar::argmax(&all), "{text}");
                     assert_eq!(scores.argmax(&mut sums), best, "{text}");
-                    let (mut kept, mut fused) = (packed.empty_row(), vec![start; n]);
-                    assert_eq!(
-                        packed.keep_row_and_argmax(y, &mut kept, 2.0, &mut fused, scores),
-                        best,
-                        "{text}"
-                    );
+                    let (mut rows, mut fused) = (packed.no_rows(), vec![start; n]);
+                    let [kept, row] = [rows.add(), rows.add()];
+                    let found =
+                        packed.keep_row_and_argmax(y, &mut rows.row_mut(kept), 2.0, &mut fused, scores);
+                    assert_eq!(found, best, "{text}");
                     assert_eq!(fused, sums, "{text}");
-                    let mut row = packed.empty_row();
-                    packed.fill_row(y, &mut row);
-                    assert!((0..n).all(|i| kept.get(i) == row.get(i)), "{text}");
+                    packed.fill_row(y, &mut rows.row_mut(row));
+                    assert!((0..n).all(|i| rows.row(kept).get(i) == rows.row(row).get(i)), "{text}");
                     // A second row added to a kept one, alone and fused.
                     let z = points.rows().row(n / 3);
                     let more = scalar::row(&kernel, points.rows(), z);
-                    packed.add_to_row(z, 0.5, &mut row);
-                    let sum: Vec<f64> = (0..n).map(|i| row.get(i)).collect();
-                    let want: Vec<f64> = (0..n).map(|i| kept.get(i) + 0.5 * more[i]).collect();
+                    packed.add_to_row(z, 0.5, &mut rows.row_mut(row));
+                    let sum: Vec<f64> = (0..n).map(|i| rows.row(row).get(i)).collect();
+                    let want: Vec<f64> = (0..n).map(|i| rows.row(kept).get(i) + 0.5 * more[i]).collect();
                     assert_close(&sum, &want, 2.0 * tolerance, &text);
                     let mut fused = vec![start; n];
-                    let best = packed.add_to_row_and_argmax(z, 0.5, &mut kept, 2.0, &mut fused, scores);
-                    assert!((0..n).all(|i| kept.get(i) == sum[i]), "{text}");
+                    let mut kept_row = rows.row_mut(kept);
+                    let best = packed.add_to_row_and_argmax(z, 0.5, &mut kept_row, 2.0, &mut fused, scores);
+                    assert!((0..n).all(|i| rows.row(kept).get(i) == sum[i]), "{text}");
                     assert!((0..n).all(|i| fused[i] == start + 2.0 * sum[i]), "{text}");
                     assert_eq!(best, scores.argmax(&mut fused), "{text}");
                 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::Pool;
 use super::on_gpu::OnGpu;
-use crate::sum::{self, KernelRow, Packed, Scores};
+use crate::sum::{self, KernelRows, Packed, Scores};
 
 /// The mutable state of choosing from a pool.
 ///
@@ -35,12 +35,14 @@ pub(crate) struct PoolScores {
     pub(super) repeats: bool,
     /// The chosen rows by position.
     pub(super) chosen: Vec<usize>,
-    /// k(xᵢ, xₜ) for the first positions, as many as there is room for.
-    pub(super) kept: Vec<KernelRow>,
+    /// Kernel rows, those of the pool's points that are at hand; `None` where the pool is on a GPU.
+    pub(super) rows: Option<KernelRows>,
+    /// Which of them has k(xᵢ, xₜ), for the first positions t, as many as there is room for.
+    pub(super) kept: Vec<usize>,
     pub(super) room: usize,
-    /// Room for a kernel row that is not kept, beside parts: they are added up in it as in one that is kept, so that how many
-    /// are kept changes no rounding.
-    scratch: Option<KernelRow>,
+    /// Which of them is for a row that is not kept, beside parts: they are added up in it as in one that is kept, so that how
+    /// many are kept changes no rounding.
+    scratch: Option<usize>,
     /// The scores where the pool is on a GPU; then `w` is empty and nothing is pending here.
     pub(super) gpu: Option<OnGpu>,
     pub(super) kernel_rows: u64,
@@ -61,19 +63,19 @@ pub(crate) struct Evaluated {
 enum Pending {
     /// Any point, with its mass.
     Point(Box<[f64]>, f64),
-    /// A row of the pool that is not kept, beside parts.
-    Summed(usize),
-    /// The row at this position, which is to be kept.
-    Kept(usize),
+    /// A row of the pool, and the number of the kernel row that is for its values.
+    Row { row: usize, number: usize },
 }
+
+const ON_THE_CPU: &str = "kernel rows are kept on the CPU";
 
 impl PoolScores {
     /// Nothing chosen; these rows may never be.
     pub(crate) fn new(pool: Pool, closed: Arc<[usize]>, repeats: bool) -> PoolScores {
         let gpu = pool.on_gpu();
         let is_here = gpu.is_none();
-        let scratch = (pool.has_parts() && is_here).then(|| pool.0.packed.host().empty_row());
         let mut scores = PoolScores {
+            rows: is_here.then(|| pool.0.packed.host().no_rows()),
             w: if is_here { vec![0.0; pool.points().len()] } else { Vec::new() },
             gpu,
             pool,
@@ -81,7 +83,7 @@ impl PoolScores {
             offsets: None,
             pending: None,
             joint: None,
-            scratch,
+            scratch: None,
             closed,
             repeats,
             chosen: Vec::new(),
@@ -119,7 +121,24 @@ impl PoolScores {
         self.joint = self.pool.has_parts().then(|| self.pool.0.packed.none_beside());
         self.chosen.clear();
         self.kept.clear();
+        self.swaps = Default::default();
+        self.scratch = match &mut self.rows {
+            Some(rows) => {
+                rows.clear();
+                self.pool.has_parts().then(|| rows.add())
+            }
+            None => None,
+        };
         self.kernel_rows = 0;
+    }
+
+    /// The kernel rows that are at hand, on the CPU.
+    pub(super) fn rows(&self) -> &KernelRows {
+        self.rows.as_ref().expect(ON_THE_CPU)
+    }
+
+    pub(super) fn rows_mut(&mut self) -> &mut KernelRows {
+        self.rows.as_mut().expect(ON_THE_CPU)
     }
 
     /// The chosen rows of the pool, by position.
@@ -168,11 +187,12 @@ impl PoolScores {
             return;
         }
         if position == self.kept.len() && position < self.room {
-            self.kept.push(self.pool.0.packed.host().empty_row());
-            self.pending = Some(Pending::Kept(position));
+            let kept = self.rows_mut().add();
+            self.kept.push(kept);
+            self.pending = Some(Pending::Row { row, number: kept });
         } else {
             self.pending = Some(match self.scratch {
-                Some(_) => Pending::Summed(row),
+                Some(number) => Pending::Row { row, number },
                 None => Pending::Point(self.pool.points().row(row).into(), 1.0),
             });
         }
@@ -195,13 +215,9 @@ impl PoolScores {
             Pending::Point(x, mass) => {
                 pool.0.packed.host().add_row_and_argmax(&x, -mass, &mut self.w, scores)
             }
-            Pending::Summed(row) => {
-                let values = self.scratch.as_mut().expect("there are parts");
-                pool.keep_row_and_argmax(row, values, &mut self.w, scores)
-            }
-            Pending::Kept(position) => {
-                let row = self.chosen[position];
-                pool.keep_row_and_argmax(row, &mut self.kept[position], &mut self.w, scores)
+            Pending::Row { row, number } => {
+                let mut values = self.rows.as_mut().expect(ON_THE_CPU).row_mut(number);
+                pool.keep_row_and_argmax(row, &mut values, &mut self.w, scores)
             }
         }
     }
@@ -257,15 +273,10 @@ impl PoolScores {
         self.kernel_rows += 1;
         match pending {
             Pending::Point(x, mass) => pool.0.packed.host().add_row(&x, -mass, &mut self.w),
-            Pending::Summed(row) => {
-                let values = self.scratch.as_mut().expect("there are parts");
-                pool.fill_row(row, values);
-                values.add_to(-1.0, &mut self.w);
-            }
-            Pending::Kept(position) => {
-                let values = &mut self.kept[position];
-                pool.fill_row(self.chosen[position], values);
-                values.add_to(-1.0, &mut self.w);
+            Pending::Row { row, number } => {
+                let rows = self.rows.as_mut().expect(ON_THE_CPU);
+                pool.fill_row(row, &mut rows.row_mut(number));
+                rows.row(number).add_to(-1.0, &mut self.w);
             }
         }
     }

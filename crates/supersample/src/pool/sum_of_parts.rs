@@ -11,7 +11,7 @@ use super::{Pool, Preference, Terms};
 use crate::device::gpu;
 use crate::embedding::MeanEmbedding;
 use crate::points::expect_rows;
-use crate::sum::{KernelRow, Packed, Scores};
+use crate::sum::{KernelRowMut, Packed, Scores};
 use crate::{Error, Part, Result};
 
 /// The parts of a pool, ready for kernel rows, and what is known of the sum.
@@ -249,7 +249,7 @@ impl Pool {
     }
 
     /// Writes the kernel row of `row`.
-    pub(super) fn fill_row(&self, row: usize, values: &mut KernelRow) {
+    pub(super) fn fill_row(&self, row: usize, values: &mut KernelRowMut<'_>) {
         self.0.packed.host().fill_row(self.points().row(row), values);
         for part in self.packed_parts() {
             part.packed.host().add_to_row(part.view(row), part.factor, values);
@@ -260,7 +260,7 @@ impl Pool {
     pub(super) fn keep_row_and_argmax(
         &self,
         row: usize,
-        values: &mut KernelRow,
+        values: &mut KernelRowMut<'_>,
         sums: &mut [f64],
         scores: Scores<'_>,
     ) -> Option<(usize, f64)> {

@@ -17,10 +17,15 @@ pub(super) struct SwapState {
     /// T·μ(x) − Σₜ k(x, xₜ) − k(x, x)/2 at the chosen rows, by position, whose place in the array holds −∞; used where
     /// rows are chosen only once.
     aside: Vec<f64>,
-    /// The kernel row of the position last lifted or filled, where it is not kept.
-    lifted: Option<KernelRow>,
-    /// Room for the kernel row of the row that comes.
-    coming: Option<KernelRow>,
+    /// Which kernel row is that of the position last lifted or filled, where it is not kept, and which is for the row that
+    /// comes.
+    at_hand: Option<AtHand>,
+}
+
+#[derive(Clone, Copy)]
+struct AtHand {
+    lifted: usize,
+    coming: usize,
 }
 
 impl PoolScores {
@@ -36,8 +41,9 @@ impl PoolScores {
         let values = pool.sum_values();
         let w = |(&row, sum): (&usize, &f64)| size * values[row] - sum - pool.sum_half_diagonal(row);
         let aside = self.chosen.iter().zip(&sums).map(w).collect();
-        let [lifted, coming] = [0, 1].map(|_| Some(pool.0.packed.host().empty_row()));
-        self.swaps = SwapState { aside, lifted, coming };
+        let rows = self.rows_mut();
+        let at_hand = AtHand { lifted: rows.add(), coming: rows.add() };
+        self.swaps = SwapState { aside, at_hand: Some(at_hand) };
         Ok(())
     }
 
@@ -58,9 +64,7 @@ impl PoolScores {
     /// Makes sure that the kernel row at `position` is at hand, for the looks and swaps below.
     pub(crate) fn lift(&mut self, position: usize) {
         if position >= self.kept.len() {
-            let lifted = self.swaps.lifted.as_mut().expect("the size is settled");
-            self.pool.fill_row(self.chosen[position], lifted);
-            self.kernel_rows += 1;
+            self.fill(self.at_hand().lifted, self.chosen[position]);
         }
     }
 
@@ -120,21 +124,22 @@ impl PoolScores {
     /// Puts `row` at the lifted `position`: the row that goes and the one that comes in one pass over the scores.
     pub(crate) fn replace(&mut self, position: usize, row: usize) {
         let gone = self.chosen[position];
-        let mut coming = self.swaps.coming.take().expect("the size is settled");
-        self.pool.fill_row(row, &mut coming);
-        self.kernel_rows += 1;
-        let lifted = self.swaps.lifted.as_mut().expect("the size is settled");
-        let going = self.kept.get_mut(position).unwrap_or(lifted);
-        going.exchange(&coming, &mut self.w);
+        let AtHand { coming, .. } = self.at_hand();
+        self.fill(coming, row);
+        let (going, rows) = (self.number(position), self.rows.as_ref().expect("swaps on the CPU"));
+        let [going_row, coming_row] = [going, coming].map(|number| rows.row(number));
+        going_row.exchange(coming_row, &mut self.w);
         if !self.repeats {
             for (aside, &chosen) in self.swaps.aside.iter_mut().zip(&self.chosen) {
-                *aside += going.get(chosen) - coming.get(chosen);
+                *aside += going_row.get(chosen) - coming_row.get(chosen);
             }
             self.w[gone] = self.swaps.aside[position];
             self.swaps.aside[position] = std::mem::replace(&mut self.w[row], f64::NEG_INFINITY);
         }
-        std::mem::swap(going, &mut coming);
-        self.swaps.coming = Some(coming);
+        // The two kernel rows change their roles, not their places.
+        let at_hand = self.swaps.at_hand.as_mut().expect(SETTLED);
+        at_hand.coming = going;
+        *self.kept.get_mut(position).unwrap_or(&mut at_hand.lifted) = coming;
         self.chosen[position] = row;
     }
 
@@ -148,10 +153,7 @@ impl PoolScores {
 
     fn put_in(&mut self, position: usize, row: usize) {
         self.chosen[position] = row;
-        self.kernel_rows += 1;
-        let lifted = self.swaps.lifted.as_mut().expect("the size is settled");
-        let values = self.kept.get_mut(position).unwrap_or(lifted);
-        self.pool.fill_row(row, values);
+        self.fill(self.number(position), row);
         self.change_by_row(position, -1.0);
         if !self.repeats {
             self.swaps.aside[position] = std::mem::replace(&mut self.w[row], f64::NEG_INFINITY);
@@ -160,8 +162,7 @@ impl PoolScores {
 
     /// Adds the kernel row at `position` to the scores, or takes it away.
     fn change_by_row(&mut self, position: usize, sign: f64) {
-        let lifted = self.swaps.lifted.as_ref().expect("the size is settled");
-        let row = self.kept.get(position).unwrap_or(lifted);
+        let row = self.rows.as_ref().expect("swaps on the CPU").row(self.number(position));
         row.add_to(sign, &mut self.w);
         for (aside, &chosen) in self.swaps.aside.iter_mut().zip(&self.chosen) {
             *aside += sign * row.get(chosen);
@@ -172,11 +173,29 @@ impl PoolScores {
         if self.repeats { self.w[self.chosen[position]] } else { self.swaps.aside[position] }
     }
 
-    fn row(&self, position: usize) -> &KernelRow {
-        let lifted = self.swaps.lifted.as_ref().expect("the size is settled");
-        self.kept.get(position).unwrap_or(lifted)
+    /// The kernel row at the lifted `position`.
+    fn row(&self, position: usize) -> KernelRow<'_> {
+        self.rows().row(self.number(position))
+    }
+
+    /// Which kernel row is that of the lifted `position`.
+    fn number(&self, position: usize) -> usize {
+        self.kept.get(position).copied().unwrap_or_else(|| self.at_hand().lifted)
+    }
+
+    fn at_hand(&self) -> AtHand {
+        self.swaps.at_hand.expect(SETTLED)
+    }
+
+    /// Computes the kernel row of a row of the pool.
+    fn fill(&mut self, number: usize, row: usize) {
+        let rows = self.rows.as_mut().expect("swaps on the CPU");
+        self.pool.fill_row(row, &mut rows.row_mut(number));
+        self.kernel_rows += 1;
     }
 }
+
+const SETTLED: &str = "the size is settled";
 
 #[cfg(test)]
 mod tests {
