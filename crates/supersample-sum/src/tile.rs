@@ -221,9 +221,9 @@ fn vectors<S: Simd, T: Lane, P: Profile<T>>(
     lane: usize,
 ) -> [Vector<S, T>; MOST_COLUMNS] {
     let mut vectors = [Vector::<S, T>::splat(simd, T::ZERO); MOST_COLUMNS];
-    for c in 0..P::COLUMNS {
+    for (c, vector) in vectors.iter_mut().enumerate().take(P::COLUMNS) {
         let at = c * WIDTH + lane;
-        vectors[c] = Vector::<S, T>::from_slice(simd, &columns[at..at + Vector::<S, T>::LEN]);
+        *vector = Vector::<S, T>::from_slice(simd, &columns[at..at + Vector::<S, T>::LEN]);
     }
     vectors
 }
