@@ -296,7 +296,7 @@ fn scores_of<T: Lane>(
 /// The largest of the scores; −∞ of nothing.
 #[inline(always)]
 fn largest<S: Simd>(simd: S, scores: &[f64]) -> f64 {
-    /// Running maxima side by side: no chain of dependent comparisons.
+    /// Running maxima side by side, so that none waits for the one before it.
     const CHAINS: usize = 4;
     let lanes = S::f64s::LEN;
     let mut best = [S::f64s::splat(simd, f64::NEG_INFINITY); CHAINS];
@@ -306,7 +306,8 @@ fn largest<S: Simd>(simd: S, scores: &[f64]) -> f64 {
             *best = best.max(S::f64s::from_slice(simd, scores));
         }
     }
-    let best = best.into_iter().reduce(|a, b| a.max(b)).expect("there are chains");
+    let [a, b, c, d] = best;
+    let best = a.max(b).max(c.max(d));
     let best = (0..lanes).fold(f64::NEG_INFINITY, |largest, lane| largest.max(best[lane]));
     chunks.remainder().iter().fold(best, |largest, &score| largest.max(score))
 }

@@ -34,12 +34,25 @@ pub(crate) trait Task {
 
 /// Runs the task for points under a kernel.
 pub(crate) fn launch<K: Task>(kernel: &Shape, panels: &AnyPanels, task: K) -> K::Output {
-    match panels {
-        ByLane::Mixed(panels) => launch_in(kernel, panels, task),
-        ByLane::Double(panels) => launch_in(kernel, panels, task),
+    match (panels, kernel) {
+        (ByLane::Double(panels), Shape::Energy) => task.run(Of(Energy), panels),
+        (ByLane::Double(panels), Shape::Stein(stein)) => {
+            let (is_gaussian, trace) = (stein.base == SteinBase::Gaussian, stein.trace);
+            match stein.layout {
+                SteinLayout::Isotropic { root } => {
+                    task.run(SteinSums::<f64, false> { is_gaussian, trace, root }, panels)
+                }
+                SteinLayout::Full => {
+                    task.run(SteinSums::<f64, true> { is_gaussian, trace, root: 1.0 }, panels)
+                }
+            }
+        }
+        (ByLane::Mixed(panels), _) => launch_in(kernel, panels, task),
+        (ByLane::Double(panels), _) => launch_in(kernel, panels, task),
     }
 }
 
+/// Runs the task for points of either precision, under a kernel that has loops for both.
 fn launch_in<T: Lane, K: Task>(kernel: &Shape, panels: &Panels<T>, task: K) -> K::Output {
     match kernel {
         Shape::Gaussian { .. } => task.run(Of(Gaussian), panels),
@@ -53,20 +66,9 @@ fn launch_in<T: Lane, K: Task>(kernel: &Shape, panels: &Panels<T>, task: K) -> K
         Shape::Matern52 { .. } => task.run(Of(Matern::<2>), panels),
         Shape::Imq { .. } => task.run(Of(Imq), panels),
         Shape::Linear => task.run(Of(Linear), panels),
-        Shape::Energy => task.run(Of(Energy), panels),
         Shape::Manhattan { .. } => task.run(Of(Manhattan), panels),
-        Shape::Stein(stein) => {
-            let is_gaussian = stein.base == SteinBase::Gaussian;
-            let trace = T::from_f64(stein.trace);
-            match stein.layout {
-                SteinLayout::Isotropic { root } => {
-                    let root = T::from_f64(root);
-                    task.run(SteinSums::<T, false> { is_gaussian, trace, root }, panels)
-                }
-                SteinLayout::Full => {
-                    task.run(SteinSums::<T, true> { is_gaussian, trace, root: T::ONE }, panels)
-                }
-            }
+        Shape::Energy | Shape::Stein(_) => {
+            unreachable!("points under a kernel that is summed in f64 alone are packed in it")
         }
     }
 }

@@ -54,14 +54,19 @@ impl Packed {
         Packed { coordinates: coordinates.into(), panels: panels.into() }
     }
 
-    /// The points in coordinates of their own and in exactly this precision, for sums of which nobody asks more.
+    /// The points in coordinates of their own and in this precision, for sums of which nobody asks more; in f64 under kernels
+    /// that have no loops in f32.
     pub fn forced(kernel: Shape<'_>, points: Rows<'_>, precision: Precision) -> Packed {
         Packed::in_coordinates(Arc::new(Coordinates::new(kernel, points)), points, precision)
     }
 
-    /// The points in these coordinates and in exactly this precision, whatever their spread.
+    /// The points in these coordinates and in this precision, whatever their spread; in f64 under kernels that have no loops
+    /// in f32.
     pub fn in_coordinates(coordinates: Arc<Coordinates>, points: Rows<'_>, precision: Precision) -> Packed {
         let panels = match precision {
+            Precision::Mixed if coordinates.kernel().is_double_only() => {
+                ByLane::Double(Panels::new(points, &coordinates))
+            }
             Precision::Mixed => ByLane::Mixed(Panels::new(points, &coordinates)),
             Precision::Double => ByLane::Double(Panels::new(points, &coordinates)),
         };

@@ -81,7 +81,7 @@ impl Coordinates {
     /// itself adds 2.5e-7. A distance that no kernel dampens has s ≤ 2R in place of s·k(s).
     pub(crate) fn mixed_error(&self, points: Rows<'_>) -> f64 {
         let kernel = &self.kernel;
-        if matches!(kernel, Shape::Linear | Shape::Energy | Shape::Stein(_)) {
+        if kernel.is_double_only() || matches!(kernel, Shape::Linear) {
             return f64::INFINITY; // not bounded, so not safe
         }
         let origin = &self.centre;

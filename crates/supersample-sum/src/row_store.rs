@@ -100,7 +100,8 @@ impl<T: Lane> Store<T> {
             // Rows begin where vectors do.
             let stride = self.len.next_multiple_of(WIDTH);
             let most = Self::LARGEST / (stride * size_of::<T>()).max(1);
-            let rows = self.places.len().min(most).max(1);
+            // A quarter more each time, so that little is asked for in vain.
+            let rows = (self.places.len() / 4).min(most).max(1);
             self.places.extend((0..rows).map(|row| (self.pieces.len(), row * stride)));
             self.pieces.push(Piece::new(rows * stride));
         }

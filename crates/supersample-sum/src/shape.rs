@@ -128,6 +128,11 @@ impl Shape<'_> {
         self.constant_diagonal().unwrap_or_else(|| Distance::Dot.between(x, x))
     }
 
+    /// Whether it is summed in f64 alone: its values have no bound, and no part of a sum is made of it.
+    pub(crate) fn is_double_only(&self) -> bool {
+        matches!(self, Shape::Energy | Shape::Stein(_))
+    }
+
     /// k(x, x), where it is the same for every x: 0 for distances with a minus sign, 1 for all others but the linear
     /// and the Stein kernels.
     pub fn constant_diagonal(&self) -> Option<f64> {

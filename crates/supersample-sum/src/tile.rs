@@ -61,7 +61,7 @@ fn in_groups<S: Simd, T: Lane, P: Profile<T>, const R: usize>(
 ) {
     match column_sums {
         Some(sums) => both_sides::<S, T, P, R>(simd, profile, dim, rows, columns, row_sums, sums),
-        None => row_groups::<S, T, P, R, false>(simd, profile, dim, rows, columns, row_sums, &mut []),
+        None => row_groups::<S, T, P, R, false, false>(simd, profile, dim, rows, columns, row_sums, &mut []),
     }
 }
 
@@ -75,13 +75,24 @@ fn both_sides<S: Simd, T: Lane, P: Profile<T>, const R: usize>(
     row_sums: &mut [f64],
     column_sums: &mut [f64],
 ) {
+    // To multiply by ones rounds nothing, but takes a twentieth of the time of all pairs where there are few coordinates.
+    let are_ones = |weights: &[T]| weights.iter().fold(true, |all, &weight| all & (weight == T::ONE));
+    let is_plain = are_ones(columns.weights) && are_ones(rows.weights);
     let groups = rows.panels.chunks(PANELS_IN_LANES * dim * WIDTH);
     let weights = rows.weights.chunks(PANELS_IN_LANES * WIDTH);
     for ((panels, weights), row_sums) in groups.zip(weights).zip(row_sums.chunks_mut(PANELS_IN_LANES * WIDTH))
     {
         let mut sums = [T::ZERO; TILE];
         let rows = Side { panels, weights };
-        row_groups::<S, T, P, R, true>(simd, profile, dim, rows, columns, row_sums, &mut sums);
+        // Not a question of the inner loop, which is then a tenth slower with two coordinates.
+        match is_plain {
+            true => {
+                row_groups::<S, T, P, R, true, true>(simd, profile, dim, rows, columns, row_sums, &mut sums)
+            }
+            false => {
+                row_groups::<S, T, P, R, true, false>(simd, profile, dim, rows, columns, row_sums, &mut sums)
+            }
+        }
         column_sums.iter_mut().zip(sums).for_each(|(total, sum)| *total += sum.to_f64());
     }
 }
@@ -89,9 +100,10 @@ fn both_sides<S: Simd, T: Lane, P: Profile<T>, const R: usize>(
 /// Panels, of rows or of columns, whose kernel values are added up in the lanes before they go into f64.
 const PANELS_IN_LANES: usize = 8;
 
-/// The tile, R rows after R rows; for both of its sides the sums of the columns stay in the lanes.
+/// The tile, R rows after R rows; for both of its sides the sums of the columns stay in the lanes. It is plain where all
+/// weights are 1.
 #[inline(always)]
-fn row_groups<S: Simd, T: Lane, P: Profile<T>, const R: usize, const BOTH: bool>(
+fn row_groups<S: Simd, T: Lane, P: Profile<T>, const R: usize, const BOTH: bool, const PLAIN: bool>(
     simd: S,
     profile: P,
     dim: usize,
@@ -102,15 +114,12 @@ fn row_groups<S: Simd, T: Lane, P: Profile<T>, const R: usize, const BOTH: bool>
 ) {
     let lanes = Vector::<S, T>::LEN;
     let zero = Vector::<S, T>::splat(simd, T::ZERO);
-    // To multiply by ones rounds nothing, but takes a twentieth of the time of all pairs where there are few coordinates.
-    let are_ones = |weights: &[T]| weights.iter().fold(true, |all, &weight| all & (weight == T::ONE));
-    let is_plain = BOTH && are_ones(columns.weights) && are_ones(rows.weights);
     let row_panels = rows.panels.chunks_exact(dim * WIDTH).zip(row_sums.chunks_mut(WIDTH));
     for (row_panel, (row_coordinates, row_sums)) in row_panels.enumerate() {
         for first in (0..WIDTH).step_by(R) {
             let mut wide_totals = [[0.0; WIDTH]; R];
             // Known to be R of them before the inner loop, which would look at its bounds at every kernel value else.
-            let row_weights: &[T; R] = match BOTH {
+            let row_weights: &[T; R] = match BOTH && !PLAIN {
                 true => {
                     rows.weights[row_panel * WIDTH + first..].first_chunk().expect("a weight for each place")
                 }
@@ -124,7 +133,7 @@ fn row_groups<S: Simd, T: Lane, P: Profile<T>, const R: usize, const BOTH: bool>
                         let distances =
                             distances::<S, T, P, R>(simd, profile, row_coordinates, first, coordinates, lane);
                         let mut down = zero;
-                        if is_plain {
+                        if PLAIN {
                             for r in 0..R {
                                 let value = profile.value(simd, distances[r]);
                                 totals[r] += value;
@@ -268,11 +277,20 @@ pub(crate) fn fill_row<S: Simd, T: Lane, P: Profile<T>>(
 ) {
     for (row, panel) in row.chunks_mut(WIDTH).zip(panels.chunks_exact(y.len() * WIDTH)) {
         let values = panel_values::<S, T, P>(simd, profile, panel, y);
-        // A last panel may hold fewer points than its places.
-        match added {
-            None => row.copy_from_slice(&values[..row.len()]),
-            Some(factor) => row.iter_mut().zip(values).for_each(|(sum, value)| *sum += factor * value),
+        // A last panel may hold fewer points than its places; of the others it is known how many, so that vectors serve.
+        match row.first_chunk_mut::<WIDTH>() {
+            Some(row) => put(added, &values, row),
+            None => put(added, &values[..row.len()], row),
         }
+    }
+}
+
+/// Writes the values, or adds so many times them to what is there.
+#[inline(always)]
+fn put<T: Lane>(added: Option<T>, values: &[T], row: &mut [T]) {
+    match added {
+        None => row.copy_from_slice(values),
+        Some(factor) => row.iter_mut().zip(values).for_each(|(sum, &value)| *sum += factor * value),
     }
 }
 

@@ -67,7 +67,7 @@ enum Pending {
     Row { row: usize, number: usize },
 }
 
-const ON_THE_CPU: &str = "kernel rows are kept on the CPU";
+pub(super) const ON_THE_CPU: &str = "kernel rows are kept on the CPU";
 
 impl PoolScores {
     /// Nothing chosen; these rows may never be.

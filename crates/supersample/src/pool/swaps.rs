@@ -8,6 +8,7 @@
 //! that comes, and one for the row that goes unless it is kept; a look costs one pass over the array and one kernel row.
 
 use super::PoolScores;
+use super::scores::ON_THE_CPU;
 use crate::Result;
 use crate::sum::{self, KernelRow};
 
@@ -126,7 +127,7 @@ impl PoolScores {
         let gone = self.chosen[position];
         let AtHand { coming, .. } = self.at_hand();
         self.fill(coming, row);
-        let (going, rows) = (self.number(position), self.rows.as_ref().expect("swaps on the CPU"));
+        let (going, rows) = (self.number(position), self.rows.as_ref().expect(ON_THE_CPU));
         let [going_row, coming_row] = [going, coming].map(|number| rows.row(number));
         going_row.exchange(coming_row, &mut self.w);
         if !self.repeats {
@@ -162,7 +163,7 @@ impl PoolScores {
 
     /// Adds the kernel row at `position` to the scores, or takes it away.
     fn change_by_row(&mut self, position: usize, sign: f64) {
-        let row = self.rows.as_ref().expect("swaps on the CPU").row(self.number(position));
+        let row = self.rows.as_ref().expect(ON_THE_CPU).row(self.number(position));
         row.add_to(sign, &mut self.w);
         for (aside, &chosen) in self.swaps.aside.iter_mut().zip(&self.chosen) {
             *aside += sign * row.get(chosen);
@@ -189,7 +190,7 @@ impl PoolScores {
 
     /// Computes the kernel row of a row of the pool.
     fn fill(&mut self, number: usize, row: usize) {
-        let rows = self.rows.as_mut().expect("swaps on the CPU");
+        let rows = self.rows.as_mut().expect(ON_THE_CPU);
         self.pool.fill_row(row, &mut rows.row_mut(number));
         self.kernel_rows += 1;
     }
