@@ -1,7 +1,5 @@
 //! Files that are gone through in batches, as users see them: what is said, what is chosen, and how runs go on.
 
-mod desk;
-
 use std::process::Command;
 
 use supersample_io::{Column, Draws, Format, Frame, OutputFormat, Reading};

@@ -1,7 +1,5 @@
 //! The verb `eval`: subsets by columns, numbers and weights.
 
-mod desk;
-
 use crate::desk::{Desk, json, posterior};
 
 #[test]

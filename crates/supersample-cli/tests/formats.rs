@@ -1,7 +1,5 @@
 //! Every format in and out through the command, the files of chains, and everything that can be wrong with a file.
 
-mod desk;
-
 use std::io::Write;
 use std::process::{Command, Stdio};
 

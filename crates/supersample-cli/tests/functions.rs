@@ -1,7 +1,5 @@
 //! Marginals and functions: what is matched beside the joint distribution, how it is told, and what is refused.
 
-mod desk;
-
 use serde_json::Value;
 
 use crate::desk::Desk;

@@ -1,7 +1,5 @@
 //! The verb `herd` as a user meets it: what is written where, and what is refused with which words.
 
-mod desk;
-
 use std::process::Stdio;
 
 use assert_cmd::cargo::cargo_bin_cmd;

@@ -1,7 +1,5 @@
 //! Landmarks through the command: asked for, told of, kept in checkpoints, and refused where they have no effect.
 
-mod desk;
-
 use serde_json::Value;
 
 use crate::desk::{Desk, json, numbers, posterior};

@@ -1,7 +1,5 @@
 //! Runs that are stopped, killed, continued, or that find no room.
 
-mod desk;
-
 use std::fs;
 use std::process::Command;
 use std::time::Duration;

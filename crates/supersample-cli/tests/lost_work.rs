@@ -1,7 +1,5 @@
 //! Work that must not be lost: files in the way, outputs that fail, signals, and what killed runs leave behind.
 
-mod desk;
-
 use std::fs;
 use std::io::{Read, Write};
 use std::process::{Child, Command, Output, Stdio};

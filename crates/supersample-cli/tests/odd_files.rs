@@ -1,7 +1,5 @@
 //! Files that are not quite tables of draws, through the command: what is used, what is carried, what is said.
 
-mod desk;
-
 use std::process::Stdio;
 
 use crate::desk::Desk;

@@ -1,8 +1,6 @@
 //! Real posteriors through the command, the table's MMD against an independent double sum. Skipped where the files, which
 //! are not part of the repository, are absent.
 
-mod desk;
-
 use std::fs;
 use std::path::Path;
 

@@ -1,7 +1,5 @@
 //! What is assumed about a file and what can be said about it: notes, missing values, shapes, patterns, `info`.
 
-mod desk;
-
 use crate::desk::{Desk, json, numbers, posterior};
 
 /// Sixty rows, of which every seventh from the fourth on has no `a`, with an id and a weight that is 0 once.

@@ -1,7 +1,5 @@
 //! Scores: a density in place of the rows, from a file, from columns, from CmdStan's diagnostic files, and what is refused.
 
-mod desk;
-
 use std::path::{Path, PathBuf};
 
 use supersample::scale::Scale;

@@ -1,8 +1,6 @@
 //! What people read, letter by letter: the help, the tables, the JSON and the complaints. `SNAPSHOTS=write cargo test`
 //! writes them anew.
 
-mod desk;
-
 use std::fs;
 use std::path::Path;
 

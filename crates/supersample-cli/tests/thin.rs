@@ -1,7 +1,5 @@
 //! The verb `thin`: the best rows as a set, balanced and weighted.
 
-mod desk;
-
 use std::path::Path;
 use std::process::Command;
 

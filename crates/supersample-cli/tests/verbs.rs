@@ -1,7 +1,5 @@
 //! The verb `sample`, stop rules, weights, precision, and what the shell sees.
 
-mod desk;
-
 use std::fs;
 
 use crate::desk::{Desk, json, posterior};

@@ -1,6 +1,6 @@
 //! Herding in all of space: the ascent finds maxima, and the error falls as in the paper's figure 2.
 
-mod common;
+use crate::common;
 
 use common::{random_points, rng};
 use supersample::target::{GaussianMixture, IndependentNormals, UniformBox};

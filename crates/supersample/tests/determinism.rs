@@ -1,6 +1,6 @@
 //! Determinism: picks that are the same, to the bit, for any number of threads.
 
-mod common;
+use crate::common;
 
 use common::{KERNELS, random_points, rng};
 use supersample::target::GaussianMixture;

@@ -1,6 +1,6 @@
 //! Embeddings beside samples and densities: kernel expansions, and those that know how wrong they may be.
 
-mod common;
+use crate::common;
 
 use supersample::target::IndependentNormals;
 use supersample::{

@@ -1,6 +1,6 @@
 //! The energy kernel, which has no bandwidth and compares equal masses only, against the energy distance written out.
 
-mod common;
+use crate::common;
 
 use common::{random_points, rng};
 use supersample::target::{IndependentNormals, UniformBox};

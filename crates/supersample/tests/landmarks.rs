@@ -1,6 +1,6 @@
 //! Landmarks against the exact mean embedding, batch by batch, as bytes, and with an error bar that is true.
 
-mod common;
+use crate::common;
 
 use std::ops::ControlFlow;
 

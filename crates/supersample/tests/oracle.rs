@@ -1,6 +1,6 @@
 //! The herder against a naive one, on seeded random cases of every kind.
 
-mod common;
+use crate::common;
 
 use common::{KERNELS, naive::Naive, random_points, rng};
 use rand::RngExt;

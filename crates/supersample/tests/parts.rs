@@ -1,6 +1,6 @@
 //! What is matched beside the joint distribution, against full kernel matrices written out naively.
 
-mod common;
+use crate::common;
 
 use common::{random_points, rng};
 use rand::RngExt;

@@ -1,6 +1,6 @@
 //! The joint descent: never worse, at a stationary point, and as good as known optimal points.
 
-mod common;
+use crate::common;
 
 use std::ops::ControlFlow;
 

@@ -1,6 +1,6 @@
 //! What mixed precision promises, held against double precision: embeddings to 1e-6, E_T to 0.1 % down to 1e-5.
 
-mod common;
+use crate::common;
 
 use common::{random_points, rng};
 use rand::RngExt;

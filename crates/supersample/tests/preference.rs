@@ -1,6 +1,6 @@
 //! A preference for some rows, against what it adds to the error written out.
 
-mod common;
+use crate::common;
 
 use supersample::{
     Empirical, Error, Herder, Kernel, Marginals, Part, Points, Pool, Preference, RefineOptions, Refiner,

@@ -1,6 +1,6 @@
 //! What must hold for any points: permutation, translation, duplication, prefixes, and E_T as a distance.
 
-mod common;
+use crate::common;
 
 use proptest::prelude::*;
 use supersample::{Domain, Empirical, Herder, Kernel, Pick, Points, metrics};

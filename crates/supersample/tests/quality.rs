@@ -1,6 +1,6 @@
 //! The errors of a subset: worked by hand, against weights as copies, and for columns and weights without meaning.
 
-mod common;
+use crate::common;
 
 use rand::RngExt;
 use supersample::quality::{MOST_CORRELATED, Reference, every_kth, quality, random_rows};

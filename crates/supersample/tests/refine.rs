@@ -1,6 +1,6 @@
 //! The refined set against brute force and a naive sweep, within its constraints, and with its stop rules.
 
-mod common;
+use crate::common;
 
 use common::naive::{Naive, sweep_to_rest};
 use rand::RngExt;

@@ -1,7 +1,7 @@
 //! The search beyond the local optimum against a twin that draws with the same seed and computes every fit afresh, and the
 //! fewest rows against a bisection made of single sets.
 
-mod common;
+use crate::common;
 
 use std::ops::ControlFlow;
 

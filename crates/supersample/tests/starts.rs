@@ -1,6 +1,6 @@
 //! Starting functions, given points, replays and everything a herder refuses.
 
-mod common;
+use crate::common;
 
 use common::{random_points, rng};
 use supersample::target::GaussianMixture;

@@ -1,6 +1,6 @@
 //! Problems whose rows come in batches, against the same rows in memory.
 
-mod common;
+use crate::common;
 
 use common::{KERNELS, random_points, rng};
 use rand::RngExt;

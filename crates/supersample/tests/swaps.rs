@@ -1,6 +1,6 @@
 //! What a refined set promises: no single swap helps, and no kernel row of a pick is computed twice.
 
-mod common;
+use crate::common;
 
 use rand::RngExt;
 use supersample::{

@@ -1,6 +1,6 @@
 //! The layer of tasks against plain formulas, and against the parts it is made of.
 
-mod common;
+use crate::common;
 
 use std::ops::ControlFlow::{self, Break, Continue};
 

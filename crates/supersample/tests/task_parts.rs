@@ -1,6 +1,6 @@
 //! Marginals and functions through the layer of tasks: what is matched, what is told of it, and what is refused.
 
-mod common;
+use crate::common;
 
 use common::{random_points, rng};
 use supersample::task::{

@@ -1,6 +1,6 @@
 //! Optimal weights against a quadratic-programming solver, a linear solve worked by hand, and degenerate points.
 
-mod common;
+use crate::common;
 
 use common::naive::Naive;
 use supersample::target::GaussianMixture;
