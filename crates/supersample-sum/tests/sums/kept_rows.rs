@@ -71,7 +71,7 @@ fn rows_are_kept_apart_however_many_there_are() {
         let looks = [0, 1, 15, 99_999];
         let values = |y: usize| looks.map(|i| kernel.value(points.row(i), points.row(y)));
         let mut rows = packed.no_rows();
-        // More than a piece of 32 MiB holds in either precision.
+        // More than a piece of 8 MiB holds in either precision.
         for number in 0..120 {
             assert_eq!(rows.add(), number);
             packed.fill_row(points.row(7 * number), &mut rows.row_mut(number));
