@@ -48,11 +48,11 @@
 //!
 //! What is matched can be more than the joint distribution: a [`Part`] adds the distribution functions of the columns
 //! ([`Marginals`]) or the means of functions of interest ([`Functions`]) to what a pool's rows are chosen by
-//! ([`Pool::with_parts`], [`task::ProblemOptions::marginals`]).
+//! ([`Pool::with_parts`], [`task::Objective::marginals`]).
 //!
 //! Kernel sums run on the rayon thread pool of the caller. The same input gives the same picks for any number of
 //! threads. Memory is O(n·d) and
-//! what [`RefineOptions::memory`] allows, never n²; [`task::MemoryEstimate`] counts it beforehand.
+//! what [`RefineOptions::memory`] allows, never n²; [`task::Choose::memory`] counts it beforehand.
 
 mod ascent;
 pub mod bandwidth;

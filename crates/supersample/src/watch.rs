@@ -73,7 +73,7 @@ pub enum Progress {
         /// All of them.
         total: usize,
     },
-    /// Subsets that another is compared with, after [`Problem::evaluate`](crate::task::Problem::evaluate).
+    /// Subsets that another is compared with, after [`Target::evaluate`](crate::task::Target::evaluate).
     Comparing {
         /// Subsets so far.
         done: usize,

@@ -14,6 +14,8 @@ pub(crate) struct UniformSample {
     seed: u64,
     capacity: usize,
     dim: usize,
+    /// The place of the first row among all rows, where these are a part of them.
+    first: usize,
     seen: usize,
     /// The smallest number that was let go: all rows of smaller numbers are kept.
     bound: Option<u64>,
@@ -50,6 +52,7 @@ impl UniformSample {
             seed: stirred(seed),
             capacity,
             dim,
+            first: 0,
             seen: 0,
             bound: None,
             kept: BinaryHeap::new(),
@@ -58,10 +61,16 @@ impl UniformSample {
         }
     }
 
+    /// A sample of a part of the rows that begins with this row of all: merged with the other parts, it draws what one sample of
+    /// all rows does.
+    pub(crate) fn from_row(self, first: usize) -> UniformSample {
+        UniformSample { first, ..self }
+    }
+
     /// The next rows go by, each with a weight or none with any.
     pub(crate) fn see(&mut self, values: &[f64], weights: Option<&[f64]>) {
         for (i, row) in values.chunks_exact(self.dim).enumerate() {
-            let (number, place) = (self.number(self.seen), self.seen);
+            let (number, place) = (self.number(self.first + self.seen), self.seen);
             self.seen += 1;
             if self.bound.is_some_and(|bound| number >= bound) {
                 continue;
@@ -133,7 +142,8 @@ impl UniformSample {
 
     /// What [`write`](Self::write) has written; `None` for what it has not.
     pub(crate) fn read(reader: &mut Reader, dim: usize) -> Option<UniformSample> {
-        let (seed, capacity, seen) = (reader.word()?, reader.word()? as usize, reader.word()? as usize);
+        let (seed, capacity) = (reader.word()?, reader.word()? as usize);
+        let (first, seen) = (reader.word()? as usize, reader.word()? as usize);
         let (is_bound, bound, count) = (reader.word()? == 1, reader.word()?, reader.count()?);
         let mut kept = BinaryHeap::with_capacity(count);
         for slot in 0..count {
@@ -144,7 +154,7 @@ impl UniformSample {
         let is_weighted = reader.word()? == 1;
         let weights = reader.numbers(if is_weighted { count } else { 0 })?;
         let bound = is_bound.then_some(bound);
-        Some(UniformSample { seed, capacity, dim, seen, bound, kept, values, weights })
+        Some(UniformSample { seed, capacity, dim, first, seen, bound, kept, values, weights })
     }
 
     /// How many rows have gone by.

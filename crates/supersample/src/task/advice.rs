@@ -4,8 +4,8 @@ use crate::quality::random_rows;
 use crate::scale::{Scale, Scaling};
 use crate::{Error, Kernel, Points};
 
-use super::Gathered;
-use super::row_weights::effective_size;
+use super::rows::effective_size;
+use super::stream::Gathered;
 
 /// How many rows stand for all when the kernel is looked at.
 const LOOKED_AT: usize = 400;

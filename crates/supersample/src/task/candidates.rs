@@ -1,14 +1,16 @@
-//! Candidates: the rows that are chosen from, all of them or, of very many, a uniform sample.
+//! Candidates: the rows that are chosen from, and the one translation between their places and the numbers of the rows.
 //!
 //! Every pick goes through all candidates once, so that among a million rows choosing costs more than comparing them with
-//! landmarks does. What is matched is all rows whatever is chosen from, and so is the error that is reported.
+//! landmarks does. So of very many rows a uniform sample is chosen from. All rows are matched whatever is chosen from, and the
+//! error that is reported is that to all rows.
 
-use super::{Chosen, Problem, ProblemOptions};
+use super::problem::{Kind, Problem};
+use super::{Choose, Chosen, mean::Mean};
 use crate::embedding::as_landmarks;
 use crate::row_sampling::subsample_by;
-use crate::{Error, Herder, Pick, Pool, Refined, Result, Watch};
+use crate::{Herder, Pick, Pool, RefineOptions, Refined, Result, Watch};
 
-/// The fewest rows of a sample to choose from, where nobody says how many.
+/// The fewest rows of a sample to choose from, where no number is given.
 pub const POOL_ROWS: usize = 200_000;
 
 /// Rows of a sample for each that is to be chosen.
@@ -17,206 +19,161 @@ const FOR_EACH: usize = 20;
 /// So that the sample has nothing to do with the rows that landmarks are chosen from, nor with the control rows.
 const SAMPLE_SEED: u64 = 0x2545_f491_4f6c_dd1d;
 
-/// How many rows are drawn to choose so many from where there are more: 200,000, or twenty for each of them. `None`, for
-/// all rows, where it is not known how many are to be chosen.
-///
-/// ```
-/// use supersample::task::default_pool_rows;
-/// assert_eq!(default_pool_rows(Some(1000)), Some(200_000));
-/// assert_eq!(default_pool_rows(Some(50_000)), Some(1_000_000));
-/// assert_eq!(default_pool_rows(None), None);
-/// ```
-pub fn default_pool_rows(chosen: Option<usize>) -> Option<usize> {
-    chosen.map(|chosen| chosen.saturating_mul(FOR_EACH).max(POOL_ROWS))
-}
+impl Choose {
+    /// How many rows are drawn to choose from where there are more, if memory does not limit them: what was asked for, or
+    /// 200,000, or twenty for each row that is to be chosen. `None`, for all rows in memory, where neither is known.
+    pub(super) fn pool_size(&self) -> Option<usize> {
+        let default = |chosen: usize| chosen.saturating_mul(FOR_EACH).max(POOL_ROWS);
+        self.compute.pool_rows.or_else(|| self.stop.number.map(default))
+    }
 
-impl ProblemOptions {
-    /// How many rows are drawn to choose so many from, of rows in single precision that are gone through in batches so that
-    /// they stay in it: no more than the sample is ever double at once. `None` where all of them are to be made double: where
-    /// they are compared with each other, or needed whole for something else, where a GPU holds them, where it is not known how
-    /// many are to be chosen, and where a sample would have them all.
+    /// Whether rows in single precision, without weights, are to be gone through in batches, so that they stay in it: no more
+    /// than the sample is ever double at once. Not where all of them are needed: to be compared with each other, for
+    /// constraints or weights, on a GPU, where it is not known how many are to be chosen, and where a sample would have them all.
     ///
     /// ```
-    /// use supersample::task::{EmbeddingChoice, ProblemOptions};
-    /// let options = ProblemOptions::default();
-    /// assert_eq!(options.pool_rows_of_single(1_000_000, Some(500)), Some(200_000));
-    /// assert_eq!(options.pool_rows_of_single(150_000, Some(500)), None);
-    /// assert_eq!(options.embedding(EmbeddingChoice::Exact).pool_rows_of_single(1_000_000, Some(500)), None);
+    /// use supersample::task::{Choose, EmbeddingChoice};
+    /// let choose = Choose::thin(500)?;
+    /// assert!(choose.goes_in_batches(1_000_000) && !choose.goes_in_batches(150_000));
+    /// assert!(!choose.embedding(EmbeddingChoice::Exact).goes_in_batches(1_000_000));
+    /// # Ok::<(), supersample::Error>(())
     /// ```
-    pub fn pool_rows_of_single(&self, rows: usize, chosen: Option<usize>) -> Option<usize> {
-        let needs_all = self.functions.is_some() || self.scores.is_some() || self.device.is_gpu();
-        let drawn = self.pool_rows.or_else(|| default_pool_rows(chosen))?;
-        let is_worth_it = drawn < rows && self.embedding.is_projected(rows, self.landmarks);
-        (is_worth_it && !needs_all).then_some(drawn)
+    pub fn goes_in_batches(&self, rows: usize) -> bool {
+        let needs_all =
+            self.method.is_constrained() || self.weights.is_some() || self.compute.device.is_gpu();
+        let is_projected = self.compute.embedding.is_projected(rows, self.compute.landmarks);
+        !needs_all && is_projected && self.pool_size().is_some_and(|drawn| drawn < rows)
     }
 }
 
-/// A sample of the rows, with their numbers in ascending order.
-pub(super) struct Sample {
-    rows: Vec<usize>,
-    pool: Pool,
+/// Row numbers by their places: every row in its own, or some of them in ascending order.
+#[derive(Clone, Debug)]
+pub(super) enum Numbers {
+    All,
+    Some(Vec<usize>),
 }
 
-/// What is chosen from. Row numbers of the pool and of the problem differ where it is a sample.
-#[derive(Clone, Copy)]
-pub(super) struct Candidates<'a> {
-    pub(super) pool: &'a Pool,
-    sample: Option<&'a Sample>,
-}
-
-impl Candidates<'_> {
-    /// How many there are, where they are a sample.
-    pub(super) fn sampled(&self) -> Option<usize> {
-        self.sample.map(|sample| sample.rows.len())
-    }
-
-    /// These rows of the problem as rows of the pool; `None` where one is not among them.
-    fn places(&self, rows: &[usize]) -> Option<Vec<usize>> {
-        match self.sample {
-            None => Some(rows.to_vec()),
-            Some(sample) => sample.places(rows),
+impl Numbers {
+    pub(super) fn number(&self, place: usize) -> usize {
+        match self {
+            Numbers::All => place,
+            Numbers::Some(rows) => rows[place],
         }
     }
 
-    /// A pick with the number of its row in the problem.
-    pub(super) fn told(&self, pick: &Pick) -> Pick {
-        let row = |index: usize| self.sample.map_or(index, |sample| sample.rows[index]);
-        Pick { index: pick.index.map(row), ..pick.clone() }
+    /// The places of these rows; `None` where one is not among them.
+    pub(super) fn places(&self, rows: &[usize]) -> Option<Vec<usize>> {
+        match self {
+            Numbers::All => Some(rows.to_vec()),
+            Numbers::Some(known) => rows.iter().map(|row| known.binary_search(row).ok()).collect(),
+        }
     }
+}
 
-    /// What was chosen, with the numbers of the rows in the problem.
-    pub(super) fn chosen(&self, chosen: Chosen) -> Chosen {
-        let sampled_from = self.sampled();
-        match self.sample {
-            None => chosen,
-            Some(_) => {
-                let trace = chosen.trace.iter().map(|pick| self.told(pick)).collect();
-                Chosen { sampled_from, ..Chosen::new(trace, chosen.ended) }
+/// What is chosen from.
+#[derive(Clone)]
+pub(super) struct Candidates {
+    pub(super) pool: Pool,
+    /// The numbers of its rows.
+    numbers: Numbers,
+    /// The places that must not be chosen.
+    closed: Vec<usize>,
+    is_sample: bool,
+}
+
+impl Candidates {
+    /// As many as a choice asks for: all rows at hand, or a sample of them. Rows with weights differ too much for a
+    /// uniform sample, and constraints are said of all rows.
+    pub(super) fn new(problem: &Problem, mean: &Mean, watch: Watch) -> Result<Candidates> {
+        match problem.sample_size(&problem.choose) {
+            None => Candidates::all(problem, mean, watch),
+            Some(size) => {
+                let rows = subsample_by(problem.rows.len(), size, problem.choose.compute.seed ^ SAMPLE_SEED);
+                let pool = pool_at(problem, mean, Some(&rows), watch)?;
+                Ok(Candidates { pool, numbers: Numbers::Some(rows), closed: Vec::new(), is_sample: true })
             }
         }
     }
 
-    /// A set with the numbers of its rows in the problem.
-    pub(super) fn set(&self, set: Refined) -> Refined {
-        match self.sample {
-            None => set,
-            Some(sample) => Refined { rows: set.rows.iter().map(|&row| sample.rows[row]).collect(), ..set },
-        }
+    /// All rows at hand.
+    pub(super) fn all(problem: &Problem, mean: &Mean, watch: Watch) -> Result<Candidates> {
+        let pool = pool_at(problem, mean, None, watch)?;
+        let closed = problem.closed.clone();
+        Ok(Candidates { pool, numbers: problem.numbers(), closed, is_sample: false })
     }
-}
 
-impl Sample {
-    fn places(&self, rows: &[usize]) -> Option<Vec<usize>> {
-        rows.iter().map(|row| self.rows.binary_search(row).ok()).collect()
+    /// How many there are, where they are a sample of the rows in memory.
+    pub(super) fn sampled(&self) -> Option<usize> {
+        self.is_sample.then(|| self.pool.points().len())
+    }
+
+    pub(super) fn places(&self, rows: &[usize]) -> Option<Vec<usize>> {
+        self.numbers.places(rows)
+    }
+
+    /// A herder over them, without picks.
+    pub(super) fn herder(&self, unique: bool) -> Result<Herder> {
+        Herder::over(self.pool.clone()).unique(unique).excluding(&self.closed)
+    }
+
+    /// The options of a set in places of the pool, with the rows of no weight excluded but for those that must be in.
+    pub(super) fn options(&self, options: &RefineOptions) -> RefineOptions {
+        let mut exclude = options.exclude.clone();
+        exclude.extend(self.closed.iter().filter(|row| !options.include.contains(row)));
+        RefineOptions { exclude, ..options.clone() }
+    }
+
+    /// A pick with the number of its row.
+    pub(super) fn numbered(&self, pick: &Pick) -> Pick {
+        Pick { index: pick.index.map(|place| self.numbers.number(place)), ..pick.clone() }
+    }
+
+    /// What was chosen, with the numbers of the rows.
+    pub(super) fn chosen(&self, chosen: Chosen) -> Chosen {
+        let trace = chosen.trace.iter().map(|pick| self.numbered(pick)).collect();
+        Chosen { sampled_from: self.sampled(), ..Chosen::new(trace, chosen.ended) }
+    }
+
+    /// A set with the numbers of its rows.
+    pub(super) fn set(&self, set: Refined) -> Refined {
+        Refined { rows: set.rows.iter().map(|&place| self.numbers.number(place)).collect(), ..set }
     }
 }
 
 impl Problem {
-    /// What so many rows are chosen from, `earlier` ones included, which come back as rows of the pool.
-    pub(super) fn candidates_with(
-        &self,
-        chosen: Option<usize>,
-        earlier: &[usize],
-        watch: Watch,
-    ) -> Result<(Candidates<'_>, Vec<usize>)> {
-        let candidates = self.candidates(chosen, watch)?;
-        match candidates.places(earlier) {
-            Some(places) => Ok((candidates, places)),
-            None => Ok((self.all_candidates(watch)?, earlier.to_vec())),
+    /// The numbers of the rows at hand: among all rows where they are a sample.
+    pub(super) fn numbers(&self) -> Numbers {
+        match &self.kind {
+            Kind::Batches(gathered) => Numbers::Some(gathered.pool_rows().to_vec()),
+            _ => Numbers::All,
         }
     }
 
-    /// What so many rows are chosen from.
-    pub(super) fn candidates(&self, chosen: Option<usize>, watch: Watch) -> Result<Candidates<'_>> {
-        let Some(size) = self.sample_size(chosen) else { return self.all_candidates(watch) };
-        let sample = match self.sample.get() {
-            Some(sample) => sample,
-            None => {
-                let rows = subsample_by(self.rows().len(), size, self.seed ^ SAMPLE_SEED);
-                let pool = self.pool_at(Some(&rows), watch)?;
-                // Whoever was first: the sample is the same, or as good.
-                self.sample.get_or_init(|| Sample { rows, pool })
-            }
-        };
-        // One that was drawn when fewer rows were asked for has not enough of them.
-        match sample.rows.len() < size {
-            true => self.all_candidates(watch),
-            false => Ok(Candidates { pool: &sample.pool, sample: Some(sample) }),
+    /// How many rows are drawn for a choice; `None` where all rows at hand are chosen from.
+    pub(super) fn sample_size(&self, choose: &Choose) -> Option<usize> {
+        let is_possible =
+            matches!(self.kind, Kind::Landmarks) && self.shares.is_none() && !choose.method.is_constrained();
+        choose.pool_size().filter(|size| is_possible && *size < self.rows.len())
+    }
+}
+
+/// The pool of these rows, or of all at hand.
+fn pool_at(problem: &Problem, mean: &Mean, rows: Option<&[usize]>, watch: Watch) -> Result<Pool> {
+    let points = match rows {
+        Some(rows) => problem.points().select(rows)?,
+        None => problem.points().clone(),
+    };
+    let mu = mean.embedding();
+    let values = as_landmarks(&*mu).map(|landmarks| landmarks.values_at(&points, watch)).transpose()?;
+    let pool = match values {
+        Some(values) => Pool::of_values(mu, points, values)?,
+        None => Pool::shared(mu, points)?,
+    };
+    let pool = pool.with_parts(problem.matched.parts(&problem.rows, problem.shares(), rows)?)?;
+    match &problem.kind {
+        Kind::Density(stein) if stein.preference.is_some() => {
+            pool.with_preference(stein.preference.clone().expect("it was just seen"))
         }
-    }
-
-    /// All rows as candidates.
-    pub(super) fn all_candidates(&self, watch: Watch) -> Result<Candidates<'_>> {
-        if self.pool.get().is_none() {
-            let pool = self.pool_at(None, watch)?;
-            // Whoever was first: the values are the same.
-            let _ = self.pool.set(pool);
-        }
-        Ok(Candidates { pool: self.pool.get().expect("it was just made"), sample: None })
-    }
-
-    /// How many rows are drawn to choose so many from; `None` where all rows are chosen from. Rows with weights differ too
-    /// much for a uniform sample of them.
-    fn sample_size(&self, chosen: Option<usize>) -> Option<usize> {
-        let is_possible = self.is_projected() && self.gathered.is_none() && self.shares().is_none();
-        let size = self.asked_pool_rows.or_else(|| default_pool_rows(chosen)).filter(|_| is_possible)?;
-        (size < self.rows().len()).then_some(size)
-    }
-
-    /// The pool of these rows, or of all.
-    fn pool_at(&self, rows: Option<&[usize]>, watch: Watch) -> Result<Pool> {
-        let points = match rows {
-            Some(rows) => self.points().select(rows)?,
-            None => self.points().clone(),
-        };
-        let mu = self.embedding();
-        let values = as_landmarks(&*mu).map(|landmarks| landmarks.values_at(&points, watch)).transpose()?;
-        let pool = match values {
-            Some(values) => Pool::of_values(mu, points, values)?,
-            None => Pool::shared(mu, points)?,
-        };
-        let pool = pool.with_parts(self.parts(rows)?)?;
-        match self.stein.as_ref().and_then(|stein| stein.preference.clone()) {
-            Some(preference) => pool.with_preference(preference),
-            None => Ok(pool),
-        }
-    }
-
-    /// A pool that is made at all, whose ‖μ‖² and floor are those of every other.
-    pub(super) fn any_pool(&self) -> Result<&Pool> {
-        match self.sample.get() {
-            Some(sample) => Ok(&sample.pool),
-            None => self.pool(),
-        }
-    }
-
-    /// The pool of these rows alone, in their order.
-    pub(super) fn pool_of(&self, rows: &[usize]) -> Result<Pool> {
-        let sampled = self.sample.get().and_then(|sample| Some((sample, sample.places(rows)?)));
-        match sampled {
-            Some((sample, places)) => sample.pool.select(&places),
-            None => self.pool()?.select(rows),
-        }
-    }
-
-    /// The MMD of these rows with μ as choices are made by it. Other than [`pool_of`](Self::pool_of) it needs no pool of
-    /// all rows.
-    pub(super) fn mmd_by_pool(&self, rows: &[usize]) -> Result<f64> {
-        let error = match self.sample.get() {
-            None => self.pool()?.mmd_of_rows(rows)?,
-            Some(_) => {
-                let points = self.points().select(rows)?;
-                let all: Vec<usize> = (0..rows.len()).collect();
-                Pool::shared(self.embedding(), points)?.mmd_of_rows(&all)?
-            }
-        };
-        error.ok_or(Error::UnknownNorm)
-    }
-
-    /// A herder over candidates, without picks. Where landmarks stand for μ, errors are measured afterwards.
-    pub(super) fn herder_over(&self, candidates: Candidates<'_>, unique: bool) -> Result<Herder> {
-        let closed = if candidates.sample.is_some() { &[][..] } else { self.without_weight() };
-        let herder = Herder::over(candidates.pool.clone()).unique(unique).excluding(closed)?;
-        Ok(self.careless_on_landmarks(herder))
+        _ => Ok(pool),
     }
 }

@@ -1,225 +1,346 @@
-//! Herding until a stop rule holds, and what a run of choices gives.
+//! What is chosen and how: one value that the command, Python, Dask, scikit-learn and R build and pass on whole.
 
-use std::ops::ControlFlow;
+use super::{EmbeddingChoice, KernelChoice, STEIN_SCALE, Stop};
+use crate::scale::Scale;
+use crate::weights::WeightRule;
+use crate::{Device, Error, FunctionsUnit, Precision, RefineOptions, Result};
 
-use super::candidates::Candidates;
-use super::{Advice, Ended, ErrorScale, Problem, Stop};
-use crate::watch::Progress;
-use crate::{Herder, Pick, Refined, Result, Watch};
+/// The weight of the marginals of a set: a part of the attention that leaves nearly all of the joint MMD.
+const MARGINALS: f64 = 0.1;
 
-/// How rows are herded.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
-pub struct HerdOptions {
-    /// Whether every row may be chosen only once. Off by default, as in the paper.
-    pub unique: bool,
-    /// The rows of an earlier run of the same problem, which this one continues.
-    pub earlier: Vec<usize>,
-}
+/// The weight of functions of interest: as much as the joint distribution.
+const FUNCTIONS: f64 = 1.0;
 
-impl HerdOptions {
-    /// Whether every row may be chosen only once.
-    pub fn unique(self, unique: bool) -> HerdOptions {
-        HerdOptions { unique, ..self }
-    }
-
-    /// Continues the run that chose these rows.
-    pub fn earlier(self, rows: &[usize]) -> HerdOptions {
-        HerdOptions { earlier: rows.to_vec(), ..self }
-    }
-}
-
-/// What was chosen, and why it ended.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Chosen {
-    /// The rows in the order of choice; empty in space.
-    pub rows: Vec<usize>,
-    /// The picks, with the error after each of them.
-    pub trace: Vec<Pick>,
-    /// Why choosing ended.
-    pub ended: Ended,
-    /// What the swaps and the search have done, where there were any.
-    pub refined: Option<Refined>,
-    /// The standard error of the [error](Self::error), where ‖μ‖² is an estimate.
-    pub standard_error: Option<f64>,
-    /// What to know of this choice before believing it.
-    pub advice: Option<Advice>,
-    /// The root mean square over the columns of the distance between the distribution functions of what was chosen and of
-    /// all rows; about 0.408/√T for T independent draws. `None` in space, and where all columns are constant.
-    pub cdf: Option<f64>,
-    /// The root mean square error of the means of the functions of interest, in their units; `None` where there
-    /// are none.
-    pub functions: Option<f64>,
-    /// How many rows, drawn at random, it was chosen from; `None` where all rows could be chosen.
-    pub sampled_from: Option<usize>,
-}
-
-impl Chosen {
-    pub(super) fn new(trace: Vec<Pick>, ended: Ended) -> Chosen {
-        let rows = trace.iter().filter_map(|pick| pick.index).collect();
-        Chosen {
-            rows,
-            trace,
-            ended,
-            refined: None,
-            standard_error: None,
-            advice: None,
-            cdf: None,
-            functions: None,
-            sampled_from: None,
-        }
-    }
-
-    /// The MMD of all that was chosen, with equal weights; `None` where ‖μ‖² is not known.
-    pub fn error(&self) -> Option<f64> {
-        self.trace.last().and_then(|pick| pick.error)
-    }
-
-    /// The numbers of the chosen points, one point after the other, in the coordinates that distances are taken in.
-    pub fn coordinates(&self) -> Vec<f64> {
-        self.trace.iter().flat_map(|pick| pick.point.iter().copied()).collect()
-    }
-}
-
-/// Herds until a rule holds, over a pool or in space. Without a number it stops after as many picks as there are
-/// candidates. `earlier` are the rows of a run that is continued; they count, and the rules are asked after each of them
-/// too. `seen` is called after each pick; [`Break`](ControlFlow::Break) ends the run there, unless it had ended anyway.
+/// A choice of rows: how many, by which method, to match what, by which distance, computed how.
+///
+/// The defaults are those of the command and of the Python package.
 ///
 /// ```
-/// use std::ops::ControlFlow;
-/// use supersample::task::{Ended, Stop, herd_until};
-/// use supersample::{Domain, Empirical, Herder, Kernel, Points};
-/// let draws = Points::from_vec((0..200).map(|i| (i as f64 * 0.7).sin()).collect(), 1)?;
-/// let mu = Empirical::new(Kernel::gaussian(0.3)?, draws.clone())?;
-/// let mut herder = Herder::new(mu, Domain::Pool(draws))?;
-/// let chosen = herd_until(&mut herder, &[], &Stop::at_error(0.05)?, |_| ControlFlow::Continue(()))?;
-/// assert!(chosen.ended == Ended::Tolerance && chosen.error().unwrap() <= 0.05);
+/// use supersample::task::{Choose, Method};
+/// let thin = Choose::thin(100)?;
+/// assert!(matches!(&thin.method, Method::Thin(refine) if refine.search.is_some()));
+/// assert_eq!((thin.marginals_weight(), Choose::herd(100)?.marginals_weight()), (0.1, 0.0));
 /// # Ok::<(), supersample::Error>(())
 /// ```
-pub fn herd_until(
-    herder: &mut Herder,
-    earlier: &[usize],
-    stop: &Stop,
-    mut seen: impl FnMut(&Pick) -> ControlFlow<()>,
-) -> Result<Chosen> {
-    stop.check()?;
-    let scale = ErrorScale::of(herder.pool());
-    let limit = stop.number.unwrap_or(herder.pool().points().len());
-    let mut earlier = earlier.iter();
-    let mut trace: Vec<Pick> = Vec::new();
-    while trace.len() < limit {
-        let pick = match earlier.next() {
-            Some(&row) => herder.replay(&[row])?.pop(),
-            None => herder.next(),
-        };
-        let Some(pick) = pick else { return Ok(Chosen::new(trace, Ended::Exhausted)) };
-        let met = stop.met_by(pick.error, &scale);
-        let goes_on = seen(&pick).is_continue();
-        trace.push(pick);
-        match met {
-            Some(ended) => return Ok(Chosen::new(trace, ended)),
-            None if !goes_on && trace.len() < limit => return Ok(Chosen::new(trace, Ended::Interrupted)),
-            None => {}
-        }
-    }
-    Ok(Chosen::new(trace, Ended::Number))
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Choose {
+    /// How many rows.
+    pub stop: Stop,
+    /// One after the other, or the best as a set.
+    pub method: Method,
+    /// The weights that the chosen rows get; `None` for equal ones.
+    pub weights: Option<WeightRule>,
+    /// What is matched.
+    pub objective: Objective,
+    /// How distances between rows are taken.
+    pub distance: Distance,
+    /// How and where it is computed.
+    pub compute: Compute,
 }
 
-impl Problem {
-    /// Chooses rows one after the other by kernel herding, until a rule holds; any prefix of them is good too.
-    ///
-    /// `watch` sees the comparison of all rows, where that is still to be done, and each pick. Ended during the first,
-    /// there is no result but [`Error::Interrupted`](crate::Error::Interrupted); ended later, the rows so far are.
-    pub fn herd(&self, stop: &Stop, options: &HerdOptions, watch: Watch) -> Result<Chosen> {
-        self.herd_seeing(stop, options, |_| ControlFlow::Continue(()), watch)
+/// How rows are chosen.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Method {
+    /// One after the other by kernel herding, the paper's sequence.
+    Herd {
+        /// Whether every row may be chosen only once.
+        unique: bool,
+    },
+    /// The best rows as a set: herding, then swaps, then a search.
+    Thin(RefineOptions),
+}
+
+/// What is matched: the joint distribution, and these in addition.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Objective {
+    /// The weight of the distribution functions of the columns (see [`Part`](crate::Part)); 0 for none. Default: 0.1 for a set,
+    /// none for a herded sequence and where a density is matched.
+    pub marginals: Option<f64>,
+    /// The weight of the functions of interest, where the rows have some ([`Rows::functions`](super::Rows::functions)).
+    pub functions: f64,
+    /// The unit of the errors of their means.
+    pub functions_unit: FunctionsUnit,
+}
+
+/// How distances between rows are taken.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Distance {
+    /// How columns are brought to a common scale. Default: [`Scale::Sd`], and [`STEIN_SCALE`](super::STEIN_SCALE) where rows have
+    /// scores.
+    pub scale: Option<Scale>,
+    /// The kernel. Default: gaussian, with the median distance as its bandwidth. Without effect where rows have scores, which
+    /// come with a Stein kernel.
+    pub kernel: KernelChoice,
+    /// The arithmetic of kernel values.
+    pub precision: Precision,
+}
+
+/// How and where a choice is computed.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Compute {
+    /// Whether the mean embedding is exact or approximated with landmarks. Default: exact up to 100,000 rows.
+    pub embedding: EmbeddingChoice,
+    /// How many landmarks, which asks for some whatever the number of rows. Default: twice the rows that are herded, and four
+    /// times those of a set that is refined.
+    pub landmarks: Option<usize>,
+    /// How many rows, drawn at random, are chosen from where there are landmarks. Default: 200,000, or twenty for each
+    /// row that is chosen. Rows with weights, sets with constraints and runs without a number are chosen from all rows in memory.
+    pub pool_rows: Option<usize>,
+    /// The most bytes that a run may take. Default: no limit.
+    pub max_memory: Option<u64>,
+    /// The seed of everything that is drawn at random: the search, landmarks, control rows, the rows that are chosen from.
+    pub seed: u64,
+    /// What long sums run on. Default: the CPU.
+    pub device: Device,
+    /// Whether rows of weight zero may be chosen too. Off by default.
+    pub pool_without_weight: bool,
+}
+
+impl Default for Objective {
+    fn default() -> Objective {
+        Objective { marginals: None, functions: FUNCTIONS, functions_unit: FunctionsUnit::Each }
+    }
+}
+
+impl Method {
+    /// The swaps and the search of a set; `None` for a herded sequence.
+    pub fn refine(&self) -> Option<&RefineOptions> {
+        match self {
+            Method::Herd { .. } => None,
+            Method::Thin(refine) => Some(refine),
+        }
     }
 
-    /// [`herd`](Self::herd) with a look at each pick, for checkpoints; [`Break`](ControlFlow::Break) ends it as
-    /// `watch` would.
-    pub fn herd_seeing(
-        &self,
-        stop: &Stop,
-        options: &HerdOptions,
-        seen: impl FnMut(&Pick) -> ControlFlow<()>,
-        watch: Watch,
-    ) -> Result<Chosen> {
+    /// Whether rows must be in or out, or come from groups, which is asked of all rows.
+    pub(super) fn is_constrained(&self) -> bool {
+        self.refine().is_some_and(|refine| {
+            let RefineOptions { include, exclude, groups, quotas, .. } = refine;
+            !include.is_empty() || !exclude.is_empty() || groups.is_some() || quotas.is_some()
+        })
+    }
+}
+
+impl Choose {
+    /// `n` rows one after the other by kernel herding, in which rows may repeat: the joint distribution is matched alone.
+    pub fn herd(n: usize) -> Result<Choose> {
+        Choose::herd_until(Stop::after(n)?)
+    }
+
+    /// The best `n` rows as a set, which are distinct: marginals are matched too, and a search follows the swaps.
+    pub fn thin(n: usize) -> Result<Choose> {
+        Choose::thin_until(Stop::after(n)?)
+    }
+
+    /// Rows one after the other by kernel herding until a rule holds.
+    pub fn herd_until(stop: Stop) -> Result<Choose> {
         stop.check()?;
-        self.prepare_for(stop.number, watch)?;
-        let mut seen = seen;
-        let (candidates, earlier) = self.candidates_with(stop.number, &options.earlier, watch)?;
-        let mut herder = self.careless_where_measured(self.herder_over(candidates, options.unique)?);
-        let herded = self.herd_on(candidates, &mut herder, &earlier, stop, &mut seen, watch)?;
-        self.measured(self.settled(herded, candidates, &mut herder, stop, seen, watch)?)
+        Ok(Choose::plain(stop))
     }
 
-    /// What was chosen, with the errors that are not known while choosing.
-    pub(super) fn measured(&self, chosen: Chosen) -> Result<Chosen> {
-        self.device().check()?;
-        if chosen.rows.is_empty() {
-            return Ok(chosen);
-        }
-        let cdf = self.cdf_of_rows(&chosen.rows, None)?;
-        Ok(Chosen { cdf, functions: self.functions_error(&chosen.rows, None)?, ..chosen })
+    /// The best rows as a set, as many as the rules say.
+    pub fn thin_until(stop: Stop) -> Result<Choose> {
+        stop.check()?;
+        let method = Method::Thin(RefineOptions::default().search_by_size(0));
+        Ok(Choose { method, ..Choose::plain(stop) })
     }
 
-    /// What was herded with exact means, where landmarks have stood for μ: cut where a rule holds, or continued while none
-    /// does that seemed to.
-    fn settled(
-        &self,
-        herded: Chosen,
-        candidates: Candidates<'_>,
-        herder: &mut Herder,
-        stop: &Stop,
-        mut seen: impl FnMut(&Pick) -> ControlFlow<()>,
-        watch: Watch,
-    ) -> Result<Chosen> {
-        let Some(mut means) = self.means_at(&herded.rows, watch)? else { return Ok(herded) };
-        let mut chosen = self.restated(herded, &means)?;
-        if !stop.has_goal() {
-            return Ok(chosen);
-        }
-        let scale = self.error_scale()?;
-        let limit = stop.number.unwrap_or(self.open_rows());
-        loop {
-            let met = chosen.trace.iter().find_map(|pick| Some((pick.t, stop.met_by(pick.error, &scale)?)));
-            if let Some((count, ended)) = met {
-                chosen.rows.truncate(count);
-                return self.restated(Chosen { ended, ..chosen }, &means[..count]);
-            }
-            if !matches!(chosen.ended, Ended::Tolerance | Ended::Worth) {
-                return Ok(chosen);
-            }
-            let count = chosen.rows.len();
-            let more = Stop::after((count / 16 + 8).min(limit - count).max(1))?;
-            let further = self.herd_on(candidates, herder, &[], &more, &mut seen, watch)?;
-            let ended = match further.ended {
-                Ended::Number if count + further.rows.len() < limit => chosen.ended,
-                ended => ended,
-            };
-            means.extend(self.means_at(&further.rows, watch)?.into_iter().flatten());
-            chosen.rows.extend(further.rows);
-            chosen = self.restated(Chosen { ended, ..chosen }, &means)?;
+    /// Nothing: a target for subsets of about this size that somebody else has chosen.
+    pub fn nothing(size: Option<usize>) -> Choose {
+        Choose::plain(Stop { number: size, ..Stop::default() })
+    }
+
+    fn plain(stop: Stop) -> Choose {
+        Choose {
+            stop,
+            method: Method::Herd { unique: false },
+            weights: None,
+            objective: Objective::default(),
+            distance: Distance::default(),
+            compute: Compute::default(),
         }
     }
 
-    /// Herds until a rule holds, with a herder over these candidates; `earlier` are rows of their pool.
-    pub(super) fn herd_on(
-        &self,
-        candidates: Candidates<'_>,
-        herder: &mut Herder,
-        earlier: &[usize],
-        stop: &Stop,
-        mut seen: impl FnMut(&Pick) -> ControlFlow<()>,
-        watch: Watch,
-    ) -> Result<Chosen> {
-        let size = stop.number.unwrap_or(self.open_rows());
-        let stop = Stop { number: Some(size), ..*stop };
-        let herded = herd_until(herder, earlier, &stop, |pick| {
-            let seen = seen(&candidates.told(pick));
-            let watched = watch(Progress::Herding { chosen: pick.t, size });
-            if seen.is_break() { seen } else { watched }
-        })?;
-        Ok(candidates.chosen(herded))
+    /// Each row at most once, or as often as it fits.
+    pub fn unique(mut self, unique: bool) -> Choose {
+        match &mut self.method {
+            Method::Herd { unique: only_once } => *only_once = unique,
+            Method::Thin(refine) => refine.repeats = !unique,
+        }
+        self
+    }
+
+    /// The set with these swaps and this search; without effect on a herded sequence.
+    pub fn refine(mut self, refine: RefineOptions) -> Choose {
+        if let Method::Thin(own) = &mut self.method {
+            *own = refine;
+        }
+        self
+    }
+
+    /// A search of this number of annealed sweeps: none for 0, as long as the size of the set allows for `None`; without
+    /// effect on a herded sequence.
+    pub fn search(mut self, sweeps: Option<usize>) -> Choose {
+        let seed = self.compute.seed;
+        if let Method::Thin(refine) = &mut self.method {
+            refine.search = None;
+            *refine = std::mem::take(refine).search_asked(sweeps, seed);
+        }
+        self
+    }
+
+    /// The seed of everything that is drawn at random.
+    pub fn seed(mut self, seed: u64) -> Choose {
+        self.compute.seed = seed;
+        if let Method::Thin(RefineOptions { search: Some(search), .. }) = &mut self.method {
+            search.seed = seed;
+        }
+        self
+    }
+
+    /// Unequal weights for the chosen rows, by this rule.
+    pub fn weighed(self, rule: WeightRule) -> Choose {
+        Choose { weights: Some(rule), ..self }
+    }
+
+    /// The weight of the marginals; 0 for none.
+    pub fn marginals(mut self, weight: f64) -> Choose {
+        self.objective.marginals = Some(weight);
+        self
+    }
+
+    /// The weight of the functions of interest.
+    pub fn functions_weight(mut self, weight: f64) -> Choose {
+        self.objective.functions = weight;
+        self
+    }
+
+    /// The unit of the errors of the functions' means.
+    pub fn functions_unit(mut self, unit: FunctionsUnit) -> Choose {
+        self.objective.functions_unit = unit;
+        self
+    }
+
+    /// Columns brought to this scale.
+    pub fn scale(mut self, scale: Scale) -> Choose {
+        self.distance.scale = Some(scale);
+        self
+    }
+
+    /// This kernel.
+    pub fn kernel(mut self, kernel: impl Into<KernelChoice>) -> Choose {
+        self.distance.kernel = kernel.into();
+        self
+    }
+
+    /// Kernel values in this precision.
+    pub fn precision(mut self, precision: Precision) -> Choose {
+        self.distance.precision = precision;
+        self
+    }
+
+    /// The mean embedding exact, or approximated with landmarks.
+    pub fn embedding(mut self, embedding: EmbeddingChoice) -> Choose {
+        self.compute.embedding = embedding;
+        self
+    }
+
+    /// This number of landmarks.
+    pub fn landmarks(mut self, landmarks: usize) -> Choose {
+        self.compute.landmarks = Some(landmarks);
+        self
+    }
+
+    /// Chosen from this number of rows, drawn at random, where there are landmarks.
+    pub fn pool_rows(mut self, rows: usize) -> Choose {
+        self.compute.pool_rows = Some(rows);
+        self
+    }
+
+    /// The run kept within this number of bytes.
+    pub fn max_memory(mut self, bytes: u64) -> Choose {
+        self.compute.max_memory = Some(bytes);
+        self
+    }
+
+    /// Long sums on this device.
+    pub fn device(mut self, device: Device) -> Choose {
+        self.compute.device = device;
+        self
+    }
+
+    /// Whether rows of weight zero may be chosen too.
+    pub fn pool_without_weight(mut self, allowed: bool) -> Choose {
+        self.compute.pool_without_weight = allowed;
+        self
+    }
+
+    /// Refuses what no rows could be chosen with. A problem asks it too; a front end that asks it first refuses before it
+    /// reads any rows.
+    pub fn check(&self) -> Result<()> {
+        let refuse = |option, value, advice| Err(Error::BadOption { option, value, advice });
+        let Compute { embedding, landmarks, pool_rows, .. } = self.compute;
+        if landmarks == Some(0) {
+            return refuse("the number of landmarks", 0.0, "ask for at least one");
+        }
+        if pool_rows == Some(0) {
+            return refuse("the number of rows to choose from", 0.0, "there must be rows to choose from");
+        }
+        if let (EmbeddingChoice::Exact, Some(asked)) = (embedding, landmarks) {
+            let advice = "an exact embedding has none; leave the number out, or ask for landmarks";
+            return refuse("the number of landmarks", asked as f64, advice);
+        }
+        let (marginals, functions) = (self.marginals_weight(), self.objective.functions);
+        if !(marginals >= 0.0 && marginals.is_finite()) {
+            let advice = "a weight is a positive number, or 0 to match the joint distribution alone";
+            return refuse("the weight of the marginals", marginals, advice);
+        }
+        if !(functions > 0.0 && functions.is_finite()) {
+            let advice =
+                "a weight is a positive number; leave the functions out where they are to count for nothing";
+            return refuse("the weight of the functions", functions, advice);
+        }
+        Ok(())
+    }
+
+    /// The weight of the marginals.
+    pub fn marginals_weight(&self) -> f64 {
+        self.objective.marginals.unwrap_or(match self.method {
+            Method::Herd { .. } => 0.0,
+            Method::Thin(_) => MARGINALS,
+        })
+    }
+
+    /// The scale of the columns.
+    pub fn scale_in_use(&self) -> Scale {
+        self.distance.scale.unwrap_or_default()
+    }
+
+    /// The same with the defaults that go with scores.
+    pub(super) fn with_scores(mut self) -> Choose {
+        self.objective.marginals.get_or_insert(0.0);
+        self.distance.scale.get_or_insert(STEIN_SCALE);
+        self
+    }
+
+    /// How many landmarks a target of this number of rows has.
+    pub(super) fn landmark_count(&self, rows: usize) -> usize {
+        self.compute
+            .landmarks
+            .unwrap_or_else(|| super::landmarks::default_count(rows, self.demand()))
+            .min(rows)
+    }
+
+    /// How many herded rows ask for as many landmarks. Swaps go on until they find what landmarks do not see, so that a set
+    /// is worth four landmarks a row where a herded sequence is worth two.
+    fn demand(&self) -> Option<usize> {
+        match self.method {
+            Method::Herd { .. } => self.stop.number,
+            Method::Thin(_) => self.stop.number.map(|number| number.saturating_mul(2)),
+        }
     }
 }

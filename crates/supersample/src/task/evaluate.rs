@@ -1,216 +1,211 @@
 //! Evaluation: how good a subset is, whoever made it.
 
-use super::{Chosen, Comparison, Problem};
+use super::{Chosen, Comparison, Errors, Measure, Target};
 use crate::points::expect_rows;
 use crate::quality::Quality;
-use crate::weights::OptimalWeights;
 use crate::{Error, Functions, Marginals, Points, Result, Watch, metrics};
 
 /// All there is to say of a subset.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Evaluation {
-    /// The MMD, with weights where the subset has some.
-    pub error: f64,
-    /// The standard error of it, where ‖μ‖² is an estimate.
+    /// Its errors, with weights where the subset has some.
+    pub errors: Errors,
+    /// The standard error of the MMD, where ‖μ‖² is an estimate.
     pub standard_error: Option<f64>,
-    /// How many independent draws have this expected squared error; a bound where the error is rounding.
-    pub worth: Option<f64>,
-    /// The root mean square over the columns of the distance between the distribution functions of the subset and of all
-    /// rows; about 0.408/√T for T independent draws. `None` where all columns are constant.
-    pub cdf: Option<f64>,
-    /// The root mean square error of the means of the functions of interest, in their units; `None` where there
-    /// are none, or where the functions of the subset are not known.
-    pub functions: Option<f64>,
     /// The errors column by column.
     pub quality: Quality,
     /// The errors of other subsets of this size; `None` where there are too few rows for one.
     pub comparison: Option<Comparison>,
 }
 
-impl Problem {
-    /// All about a subset whose rows are in the units of the data, with weights where it has some: of either sign, used
-    /// as they are for the MMD and divided by their sum for the errors of columns.
-    ///
-    /// ```
-    /// use supersample::{Points, unwatched};
-    /// use supersample::task::{Problem, ProblemOptions};
-    /// let rows: Vec<f64> = (0..600).map(|i| (i as f64 * 0.7).sin()).collect();
-    /// let problem = Problem::new(Points::from_rows(&rows, 2)?, ProblemOptions::default())?;
-    /// let found = problem.evaluate(&Points::from_rows(&rows[..40], 2)?, None, &unwatched)?;
-    /// assert_eq!(found, problem.evaluate_rows(&(0..20).collect::<Vec<_>>(), None, &unwatched)?);
-    /// # Ok::<(), supersample::Error>(())
-    /// ```
-    pub fn evaluate(&self, subset: &Points, weights: Option<&[f64]>, watch: Watch) -> Result<Evaluation> {
-        let error = self.mmd(subset, weights, watch)?;
-        self.with_error(error, subset, weights, watch)
+impl Evaluation {
+    /// The MMD.
+    pub fn mmd(&self) -> f64 {
+        self.errors.get(Measure::Mmd).unwrap_or(f64::NAN)
+    }
+}
+
+/// A subset that somebody has chosen: rows by their numbers, or points in the units of the rows.
+///
+/// ```
+/// use supersample::task::{Choose, Problem, Subset};
+/// use supersample::{Points, unwatched};
+/// let rows: Vec<f64> = (0..600).map(|i| (i as f64 * 0.7).sin()).collect();
+/// let target = Problem::new(Points::from_rows(&rows, 2)?, Choose::nothing(Some(20)))?.prepare(&unwatched)?;
+/// let found = target.evaluate(&Subset::of_points(Points::from_rows(&rows[..40], 2)?), &unwatched)?;
+/// let numbers: Vec<usize> = (0..20).collect();
+/// assert_eq!(found, target.evaluate(&Subset::of_rows(&numbers), &unwatched)?);
+/// # Ok::<(), supersample::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Subset<'a> {
+    of: Of<'a>,
+    weights: Option<&'a [f64]>,
+    functions: Option<Points>,
+    scores: Option<Points>,
+    means: Option<&'a [f64]>,
+}
+
+#[derive(Clone, Debug)]
+enum Of<'a> {
+    Rows(&'a [usize]),
+    Points(Points),
+}
+
+impl<'a> Subset<'a> {
+    /// The rows of these numbers, whose functions and scores are known.
+    pub fn of_rows(rows: &'a [usize]) -> Subset<'a> {
+        Subset { of: Of::Rows(rows), weights: None, functions: None, scores: None, means: None }
     }
 
-    /// [`evaluate`](Self::evaluate) of a subset with the scores of its rows, in the units of the data, where a density is
-    /// matched: the error is then its KSD.
-    pub fn evaluate_with_scores(
-        &self,
-        subset: &Points,
-        scores: &Points,
-        weights: Option<&[f64]>,
-        watch: Watch,
-    ) -> Result<Evaluation> {
-        let error = self.error_at(&self.with_scores(subset, scores)?, weights, watch)?;
-        self.with_error(error, subset, weights, watch)
+    /// These points, in the units of the rows.
+    pub fn of_points(points: Points) -> Subset<'a> {
+        Subset { of: Of::Points(points), weights: None, functions: None, scores: None, means: None }
     }
 
-    /// [`evaluate`](Self::evaluate) of a subset whose functions of interest are known: a row for each of its rows.
-    pub fn evaluate_with_functions(
-        &self,
-        subset: &Points,
-        functions: &Points,
-        weights: Option<&[f64]>,
-        watch: Watch,
-    ) -> Result<Evaluation> {
-        expect_rows("the functions of the subset", functions.len(), subset.len())?;
-        let (of_all, ..) = self.functions().ok_or(Error::NoFunctions)?;
-        let functions = Some(of_all.error(functions, weights)?);
-        Ok(Evaluation { functions, ..self.evaluate(subset, weights, watch)? })
+    /// With weights of either sign, used as they are for the MMD and divided by their sum for the errors of columns.
+    pub fn weights(self, weights: Option<&'a [f64]>) -> Subset<'a> {
+        Subset { weights, ..self }
     }
 
-    /// All about a subset that is given by row numbers, with weights where it has some. The errors of functions of
-    /// interest are known for these, and for others by
-    /// [`evaluate_with_functions`](Self::evaluate_with_functions).
-    pub fn evaluate_rows(&self, rows: &[usize], weights: Option<&[f64]>, watch: Watch) -> Result<Evaluation> {
-        let functions = self.functions_error(rows, weights)?;
-        let error = self.error_at(&self.points().select(rows)?, weights, watch)?;
-        let subset = self.rows().select(rows)?;
-        Ok(Evaluation { functions, ..self.with_error(error, &subset, weights, watch)? })
+    /// With the functions of interest of its points: a row for each.
+    pub fn functions(self, values: Points) -> Subset<'a> {
+        Subset { functions: Some(values), ..self }
     }
 
-    /// [`evaluate`](Self::evaluate) of a subset at which μ is known, as [`PassSums`](super::PassSums) give it for rows that
-    /// are not in memory.
-    pub fn evaluate_measured(
-        &self,
-        subset: &Points,
-        weights: Option<&[f64]>,
-        means: &[f64],
-        watch: Watch,
-    ) -> Result<Evaluation> {
-        let error = metrics::mmd_measured(&*self.embedding(), &self.scaled(subset)?, weights, means)?;
-        self.with_error(error, subset, weights, watch)
+    /// With the scores of its points, in the units of the rows.
+    pub fn scores(self, scores: Points) -> Subset<'a> {
+        Subset { scores: Some(scores), ..self }
     }
 
-    /// All about the rows of a run, whose MMD is known already, with the weights that were found for them if any.
-    pub fn summarise(
-        &self,
-        chosen: &Chosen,
-        weights: Option<&OptimalWeights>,
-        watch: Watch,
-    ) -> Result<Evaluation> {
+    /// With the values of μ at its points, as a pass over rows that are not in memory has summed them
+    /// ([`PassSums`](super::stream::PassSums)).
+    pub fn means(self, means: &'a [f64]) -> Subset<'a> {
+        Subset { means: Some(means), ..self }
+    }
+}
+
+impl Target {
+    /// All about a subset: its MMD, its errors column by column, and those of other subsets of its size.
+    pub fn evaluate(&self, subset: &Subset<'_>, watch: Watch) -> Result<Evaluation> {
+        let mmd = self.mmd(subset, watch)?;
+        let (points, weights) = (self.points_of(subset)?, subset.weights);
+        let functions = match (&subset.of, &subset.functions) {
+            (Of::Rows(rows), None) => self.functions_error(rows, weights)?,
+            (_, None) => None,
+            (_, Some(values)) => {
+                expect_rows("the functions of the subset", values.len(), points.len())?;
+                let (of_all, ..) = self.problem().functions().ok_or(Error::NoFunctions)?;
+                Some(of_all.error(values, weights)?)
+            }
+        };
+        let errors = Errors::default()
+            .with(Measure::Cdf, self.cdfs(&[(&points, weights)])?[0])
+            .with(Measure::Functions, functions);
+        let scale = self.error_scale();
+        let errors = errors.with(Measure::Mmd, mmd).with(Measure::Worth, scale.worth(mmd));
+        let quality = self.quality(&points, weights)?;
+        Ok(Evaluation {
+            errors: errors.with_quality(&quality),
+            standard_error: scale.standard_error(mmd),
+            quality,
+            comparison: self.compare(points.len(), watch)?,
+        })
+    }
+
+    /// All about the rows of a run, whose MMD, distribution functions and functions of interest are known already.
+    pub fn summarise(&self, chosen: &Chosen, watch: Watch) -> Result<Evaluation> {
         let comparison = self.compare(chosen.rows.len(), watch)?;
-        Ok(Evaluation { comparison, ..self.summarise_alone(chosen, weights)? })
+        Ok(Evaluation { comparison, ..self.summarise_alone(chosen)? })
     }
 
     /// All about the rows of a run but the comparison with other subsets, which takes the time.
-    pub fn summarise_alone(&self, chosen: &Chosen, weights: Option<&OptimalWeights>) -> Result<Evaluation> {
-        let error = weights.map_or(chosen.error(), |weights| weights.error).ok_or(Error::UnknownNorm)?;
-        let given = weights;
-        let weights = weights.map(|weights| weights.weights.as_slice());
-        // Of equal weights it is known already.
-        let (cdf, functions) = match given {
-            None => (chosen.cdf, chosen.functions),
-            Some(_) => {
-                (self.cdf_of_rows(&chosen.rows, weights)?, self.functions_error(&chosen.rows, weights)?)
-            }
-        };
-        let scale = self.error_scale()?;
+    pub fn summarise_alone(&self, chosen: &Chosen) -> Result<Evaluation> {
+        chosen.mmd().ok_or(Error::UnknownNorm)?;
+        let weights = chosen.weights.as_ref().map(|found| found.weights.as_slice());
+        let quality = self.quality(&self.select(&chosen.rows)?, weights)?;
         Ok(Evaluation {
-            error,
-            standard_error: scale.standard_error(error),
-            worth: scale.worth(error),
-            cdf,
-            functions,
-            quality: self.quality(&self.rows().select(&chosen.rows)?, weights)?,
+            errors: chosen.errors.with_quality(&quality),
+            standard_error: chosen.standard_error,
+            quality,
             comparison: None,
         })
     }
 
-    /// The MMD of a subset whose rows are in the units of the data, with weights of any sign taken as they are, or equal
-    /// ones. Compares all rows first, where that is still to be done; then T·n and T² kernel values.
-    pub fn mmd(&self, subset: &Points, weights: Option<&[f64]>, watch: Watch) -> Result<f64> {
-        self.error_at(&self.scaled(subset)?, weights, watch)
-    }
-
-    /// The KSD of a subset with the scores of its rows, both in the units of the data, where a density is matched.
-    pub fn ksd(
-        &self,
-        subset: &Points,
-        scores: &Points,
-        weights: Option<&[f64]>,
-        watch: Watch,
-    ) -> Result<f64> {
-        self.error_at(&self.with_scores(subset, scores)?, weights, watch)
-    }
-
-    /// The error of points beside the scaled ones.
-    fn error_at(&self, points: &Points, weights: Option<&[f64]>, watch: Watch) -> Result<f64> {
-        self.prepare_for(Some(points.len()), watch)?;
-        metrics::mmd_of_points(&*self.embedding(), points, weights, watch)
-    }
-
-    /// The errors of a subset column by column, with weights of any sign or equal ones.
-    pub fn quality(&self, subset: &Points, weights: Option<&[f64]>) -> Result<Quality> {
-        subset.expect_dim("the subset", "the data", self.rows().dim())?;
-        self.reference()?.quality(subset.as_slice(), weights)
-    }
-
-    /// The distance of the distribution functions of a subset in the units of the data, with weights of any sign divided by
-    /// their sum, or equal ones; see [`Evaluation::cdf`].
-    pub fn cdf(&self, subset: &Points, weights: Option<&[f64]>) -> Result<Option<f64>> {
-        Ok(self.cdfs(&[(subset, weights)])?[0])
-    }
-
-    /// The error of the means of the functions of interest over these rows; see [`Evaluation::functions`].
-    pub fn functions_error(&self, rows: &[usize], weights: Option<&[f64]>) -> Result<Option<f64>> {
-        let of_rows = |(functions, values, _): (&Functions, &Points, f64)| {
-            functions.error(&values.select(rows)?, weights)
+    /// The MMD of a subset, with weights of any sign taken as they are, or equal ones; the KSD where a density is matched. T·n
+    /// and T² kernel values.
+    pub fn mmd(&self, subset: &Subset<'_>, watch: Watch) -> Result<f64> {
+        let problem = self.problem();
+        let points = match (&subset.of, &subset.scores) {
+            (Of::Rows(rows), None) => problem.points().select(&self.places(rows)?)?,
+            (Of::Points(points), None) => problem.scaled(points)?,
+            (_, Some(scores)) => problem.with_scores(&self.points_of(subset)?, scores)?,
         };
-        self.functions().map(of_rows).transpose()
+        match subset.means {
+            Some(means) => metrics::mmd_measured(&*self.embedding(), &points, subset.weights, means),
+            None => metrics::mmd_of_points(&*self.embedding(), &points, subset.weights, watch),
+        }
+    }
+
+    /// The errors of points in the units of the rows, column by column, with weights of any sign or equal ones.
+    pub fn quality(&self, points: &Points, weights: Option<&[f64]>) -> Result<Quality> {
+        points.expect_dim("the subset", "the data", self.problem().rows().dim())?;
+        self.reference()?.quality(points.as_slice(), weights)
+    }
+
+    /// The errors of these rows with equal weights, without their MMD.
+    pub fn errors_of_rows(&self, rows: &[usize]) -> Result<Errors> {
+        let quality = self.quality(&self.select(rows)?, None)?;
+        Ok(Errors::default()
+            .with(Measure::Cdf, self.cdf_of_rows(rows, None)?)
+            .with(Measure::Functions, self.functions_error(rows, None)?)
+            .with_quality(&quality))
+    }
+
+    fn points_of(&self, subset: &Subset<'_>) -> Result<Points> {
+        match &subset.of {
+            Of::Rows(rows) => self.select(rows),
+            Of::Points(points) => Ok(points.clone()),
+        }
+    }
+
+    pub(super) fn functions_error(&self, rows: &[usize], weights: Option<&[f64]>) -> Result<Option<f64>> {
+        self.functions_error_at(&self.places(rows)?, weights)
+    }
+
+    /// The error of the means of the functions of interest over the rows in these places.
+    pub(super) fn functions_error_at(
+        &self,
+        places: &[usize],
+        weights: Option<&[f64]>,
+    ) -> Result<Option<f64>> {
+        let of_rows = |(functions, values, _): (&Functions, &Points, f64)| {
+            functions.error(&values.select(places)?, weights)
+        };
+        self.problem().functions().map(of_rows).transpose()
     }
 
     pub(super) fn cdf_of_rows(&self, rows: &[usize], weights: Option<&[f64]>) -> Result<Option<f64>> {
-        self.cdf(&self.rows().select(rows)?, weights)
+        Ok(self.cdfs(&[(&self.select(rows)?, weights)])?[0])
     }
 
-    /// The distances of several sets of rows.
-    pub(super) fn cdfs_of_rows(&self, sets: &[Vec<usize>]) -> Result<Vec<Option<f64>>> {
-        let subsets = sets.iter().map(|rows| self.rows().select(rows)).collect::<Result<Vec<_>>>()?;
+    /// The distances of the distribution functions of several sets of rows, given by their places.
+    pub(super) fn cdfs_at(&self, sets: &[Vec<usize>]) -> Result<Vec<Option<f64>>> {
+        let rows = self.problem().rows();
+        let subsets = sets.iter().map(|places| rows.select(places)).collect::<Result<Vec<_>>>()?;
         self.cdfs(&subsets.iter().map(|subset| (subset, None)).collect::<Vec<_>>())
     }
 
     fn cdfs(&self, subsets: &[(&Points, Option<&[f64]>)]) -> Result<Vec<Option<f64>>> {
+        let problem = self.problem();
         // Distances from a sample would leave out how far the sample is from all rows.
-        let sampled = self.gathered().map_or(0.0, |gathered| {
-            let count = self.rows().len() as f64;
-            let of_sample = self.shares().map_or(1.0 / count, |shares| shares.iter().map(|s| s * s).sum());
-            (of_sample - 1.0 / gathered.effective_size).max(0.0)
+        let sampled = problem.gathered().map_or(0.0, |gathered| {
+            let count = problem.rows().len() as f64;
+            let of_sample = problem.shares().map_or(1.0 / count, |shares| shares.iter().map(|s| s * s).sum());
+            (of_sample - 1.0 / gathered.effective_size()).max(0.0)
         });
-        let known = Marginals::distances(self.rows(), self.shares(), sampled, subsets)?;
+        let known = Marginals::distances(problem.rows(), problem.shares(), sampled, subsets)?;
         Ok(known.map_or(vec![None; subsets.len()], |known| known.into_iter().map(Some).collect()))
-    }
-
-    fn with_error(
-        &self,
-        error: f64,
-        subset: &Points,
-        weights: Option<&[f64]>,
-        watch: Watch,
-    ) -> Result<Evaluation> {
-        let scale = self.error_scale()?;
-        Ok(Evaluation {
-            error,
-            standard_error: scale.standard_error(error),
-            worth: scale.worth(error),
-            cdf: self.cdfs(&[(subset, weights)])?[0],
-            functions: None,
-            quality: self.quality(subset, weights)?,
-            comparison: self.compare(subset.len(), watch)?,
-        })
     }
 }

@@ -1,40 +1,19 @@
-//! Weights and values of what is matched beside the joint distribution: marginals, and functions of interest.
+//! Values of what is matched in addition to the joint distribution: marginals, and functions of interest.
 
-use super::gather::GatheredFunctions;
-use crate::points::expect_rows;
-use crate::{Error, Functions, FunctionsUnit, Points, Result};
+use super::stream::GatheredFunctions;
+use super::{Choose, Objective};
+use crate::{Functions, Marginals, Part, Points, Result};
 
-/// The weight of the marginals that suits thinning: a part of the attention that leaves nearly all of the joint MMD.
-pub const MARGINALS: f64 = 0.1;
-
-/// The weight of functions of interest, where none is given: as much as the joint distribution.
-pub const FUNCTIONS: f64 = 1.0;
-
-/// Functions of the rows whose means are to be matched, in their own units: predictions, generated quantities, costs.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct FunctionValues {
-    /// All functions of the first row, then all of the second, …
-    pub values: Vec<f64>,
-    /// How many functions there are.
-    pub count: usize,
-    /// How much they count beside the joint distribution, whose weight is 1; positive.
-    pub weight: f64,
+/// What a problem matches in addition to the joint distribution.
+#[derive(Clone)]
+pub(super) struct Matched {
+    /// The weight of the marginals, 0 where they are not matched.
+    pub(super) marginals: f64,
+    pub(super) functions: Option<FunctionsOfRows>,
 }
 
-impl FunctionValues {
-    /// So many functions of each row, with weight [`FUNCTIONS`].
-    pub fn new(values: Vec<f64>, count: usize) -> FunctionValues {
-        FunctionValues { values, count, weight: FUNCTIONS }
-    }
-
-    /// These functions with this weight.
-    pub fn weight(self, weight: f64) -> FunctionValues {
-        FunctionValues { weight, ..self }
-    }
-}
-
-/// Functions found to be fit to be matched, at every row.
+/// Functions that can be matched, with their values at every row.
+#[derive(Clone)]
 pub(super) struct FunctionsOfRows {
     pub(super) functions: Functions,
     pub(super) values: Points,
@@ -42,34 +21,38 @@ pub(super) struct FunctionsOfRows {
 }
 
 impl FunctionsOfRows {
-    pub(super) fn new(
-        given: FunctionValues,
-        unit: FunctionsUnit,
-        rows: usize,
-        shares: Option<&[f64]>,
-    ) -> Result<FunctionsOfRows> {
-        let FunctionValues { values, count, weight } = given;
-        let values = Points::from_vec(values, count).map_err(|error| match error {
-            Error::NonFinite { row, column, value } => Error::NonFiniteFunction { row, column, value },
-            error => error,
-        })?;
-        expect_rows("the functions", values.len(), rows)?;
-        let weight = checked_weight(weight)?;
-        Ok(FunctionsOfRows { functions: Functions::in_unit(&values, shares, unit)?, values, weight })
+    pub(super) fn new(values: Points, shares: Option<&[f64]>, choose: &Choose) -> Result<FunctionsOfRows> {
+        let Objective { functions: weight, functions_unit, .. } = choose.objective;
+        let functions = Functions::in_unit(&values, shares, functions_unit)?;
+        Ok(FunctionsOfRows { functions, values, weight })
     }
 
     /// The functions of rows that are a sample of more, standardised by the moments of all of these.
-    pub(super) fn of_gathered(gathered: &GatheredFunctions, unit: FunctionsUnit) -> Result<FunctionsOfRows> {
-        let functions = Functions::of_moments(&gathered.moments, gathered.values.row(0), unit)?;
-        let weight = checked_weight(gathered.weight)?;
+    pub(super) fn of_gathered(gathered: &GatheredFunctions, choose: &Choose) -> Result<FunctionsOfRows> {
+        let Objective { functions: weight, functions_unit, .. } = choose.objective;
+        let functions = Functions::of_moments(&gathered.moments, gathered.values.row(0), functions_unit)?;
         Ok(FunctionsOfRows { functions, values: gathered.values.clone(), weight })
     }
 }
 
-fn checked_weight(weight: f64) -> Result<f64> {
-    if weight > 0.0 && weight.is_finite() {
-        return Ok(weight);
+impl Matched {
+    /// The parts of a pool of these of the rows, or of all. Columns that are all constant have no marginals to match.
+    pub(super) fn parts(
+        &self,
+        rows: &Points,
+        shares: Option<&[f64]>,
+        some: Option<&[usize]>,
+    ) -> Result<Vec<Part>> {
+        let mut parts = Vec::new();
+        let selected = |all: &Points| some.map_or_else(|| Ok(all.clone()), |rows| all.select(rows));
+        if self.marginals > 0.0
+            && let Some(marginals) = Marginals::new(rows, shares)?
+        {
+            parts.push(Part::marginals(&marginals, &selected(rows)?, self.marginals)?);
+        }
+        if let Some(FunctionsOfRows { functions, values, weight }) = &self.functions {
+            parts.push(Part::functions(functions, &selected(values)?, *weight)?);
+        }
+        Ok(parts)
     }
-    let advice = "a weight is a positive number; leave the functions out where they are to count for nothing";
-    Err(Error::BadOption { option: "the weight of the functions", value: weight, advice })
 }

@@ -1,6 +1,6 @@
 //! Memory: what a run will take, counted before it begins, and kept kernel rows cut to what is allowed.
 
-use super::CONTROL_ROWS;
+use super::{CONTROL_ROWS, Choose, Method, POOL_ROWS};
 use crate::columns;
 use crate::scale::Scale;
 use crate::{Error, Precision, RefineOptions, Result};
@@ -8,33 +8,159 @@ use crate::{Error, Precision, RefineOptions, Result};
 /// Code, buffers of files, and what else does not grow with the rows.
 const BASE: u64 = 24 << 20;
 
-/// An estimate of the memory of a run, from its size alone.
-///
-/// ```
-/// use supersample::RefineOptions;
-/// use supersample::task::MemoryEstimate;
-/// let (options, million) = (RefineOptions::default(), MemoryEstimate::of(1_000_000, 10));
-/// let thinning = million.thinning(1000, &options);
-/// assert!(thinning.needed() > million.needed() + (500 << 20)); // kernel rows that are kept
-/// let kept = thinning.kept_within(700 << 20)?;
-/// assert!(kept < options.memory && thinning.kept(kept).needed() <= 700 << 20);
-/// # Ok::<(), supersample::Error>(())
-/// ```
+/// Memory for batches and the buffers of readers: at most this, and no more than a quarter of what is allowed.
+const READING_BYTES: u64 = 96 << 20;
+
+/// What rows that come in batches may take where no limit is given.
+const UNLIMITED: u64 = 8 << 30;
+
+/// A pool of fewer rows than this is not worth choosing from.
+const FEWEST_POOL_ROWS: usize = 1000;
+
+/// A set of more rows than this is rare where no number is given.
+const MANY: usize = 10_000;
+
+/// The size of rows, as far as memory depends on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Size {
+    /// How many rows.
+    pub rows: usize,
+    /// How many columns they are chosen by.
+    pub columns: usize,
+    /// How many functions of interest they have.
+    pub functions: usize,
+    /// Whether they have weights.
+    pub is_weighted: bool,
+    /// Whether they have scores.
+    pub has_scores: bool,
+}
+
+impl Choose {
+    /// About how many bytes a run on rows of this size takes, all of them in memory.
+    ///
+    /// ```
+    /// use supersample::task::{Choose, Size};
+    /// let million = Size { rows: 1_000_000, columns: 10, ..Size::default() };
+    /// assert!(Choose::thin(1000)?.memory(million) > Choose::herd(1000)?.memory(million));
+    /// # Ok::<(), supersample::Error>(())
+    /// ```
+    pub fn memory(&self, size: Size) -> u64 {
+        self.estimate(size).needed()
+    }
+
+    /// Refuses a run on rows of this size, all of them in memory, that takes more than is allowed even if it keeps no kernel rows.
+    pub fn check_memory(&self, size: Size) -> Result<()> {
+        match self.compute.max_memory {
+            Some(limit) => self.estimate(size).kept_within(limit).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// How many rows are drawn to choose from, of rows of this size that come in batches: what was asked for, or 200,000, or
+    /// twenty for each row that is to be chosen, and no more than fit into the memory that is allowed, or into 8 GiB. At least
+    /// 1,000, and twice as many as are to be chosen, or [`Error::TooLittleMemory`]. The number of rows in `size` has no effect.
+    ///
+    /// ```
+    /// use supersample::task::{Choose, Size};
+    /// let size = Size { columns: 5, ..Size::default() };
+    /// assert_eq!(Choose::thin(100)?.drawn_rows(size)?, 200_000);
+    /// assert!(Choose::thin(100)?.max_memory(150 << 20).drawn_rows(size)? < 200_000);
+    /// # Ok::<(), supersample::Error>(())
+    /// ```
+    pub fn drawn_rows(&self, size: Size) -> Result<usize> {
+        if let Some(rows) = self.compute.pool_rows {
+            return Ok(rows);
+        }
+        let limit = self.compute.max_memory.unwrap_or(UNLIMITED);
+        let reading = READING_BYTES.min(limit / 4);
+        let most = match self.compute.max_memory {
+            Some(_) => self.pool_size(),
+            None => Some(self.pool_size().unwrap_or(POOL_ROWS)),
+        };
+        let needs = |rows: usize| self.estimate(Size { rows, ..size }).landmarks(self.landmark_count(rows));
+        rows_within(limit.saturating_sub(reading), self.stop.number, most, needs).map_err(|error| match error
+        {
+            Error::TooLittleMemory { needed, .. } => {
+                Error::TooLittleMemory { needed: needed + reading, limit }
+            }
+            error => error,
+        })
+    }
+
+    /// The choice with as many kept kernel rows as fit into the memory that is allowed.
+    pub(super) fn within_memory(self, size: Size) -> Result<Choose> {
+        let Some(limit) = self.compute.max_memory else { return Ok(self) };
+        let kept = self.estimate(size).kept_within(limit)?;
+        let Method::Thin(refine) = &self.method else { return Ok(self) };
+        let refine = refine.clone().memory(kept);
+        Ok(Choose { method: Method::Thin(refine), ..self })
+    }
+
+    fn estimate(&self, size: Size) -> MemoryEstimate {
+        let Size { rows, columns, functions, is_weighted, has_scores } = size;
+        let is_projected = self.compute.embedding.is_projected(rows, self.compute.landmarks) && !has_scores;
+        let number = self.stop.number.unwrap_or(MANY);
+        let plain = MemoryEstimate::of(rows, columns)
+            .landmarks(if is_projected { self.landmark_count(rows) } else { 0 })
+            .scale(self.scale_in_use())
+            .precision(if has_scores { Precision::Double } else { self.distance.precision })
+            .weighted(is_weighted)
+            .marginals(!has_scores && self.marginals_weight() > 0.0)
+            // Scores, and the scaled rows with their scores.
+            .functions(if has_scores { 2 * columns } else { functions });
+        let set = self.method.refine().map_or(plain, |refine| plain.thinning(number, refine));
+        if self.weights.is_some() { set.weighing(number) } else { set }
+    }
+}
+
+/// The most rows of a pool for which what `needs` counts stays within `limit` bytes.
+fn rows_within(
+    limit: u64,
+    chosen: Option<usize>,
+    most: Option<usize>,
+    needs: impl Fn(usize) -> MemoryEstimate,
+) -> Result<usize> {
+    let fewest = chosen.map_or(0, |chosen| chosen.saturating_mul(2)).max(FEWEST_POOL_ROWS);
+    let fits = |rows: usize| needs(rows).needed() <= limit;
+    if !fits(fewest) {
+        // Kernel rows that are kept give way before the run does.
+        needs(fewest).kept_within(limit)?;
+        return Ok(fewest);
+    }
+    if let Some(most) = most.map(|most| most.max(fewest)).filter(|most| fits(*most)) {
+        return Ok(most);
+    }
+    let (mut low, mut high) = (fewest, fewest);
+    while fits(high) && high < usize::MAX / 2 {
+        (low, high) = (high, high * 2);
+    }
+    while high - low > 1 + low / 1000 {
+        let middle = low + (high - low) / 2;
+        if fits(middle) { low = middle } else { high = middle }
+    }
+    Ok(low)
+}
+
+/// An estimate of the memory of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct MemoryEstimate {
+struct MemoryEstimate {
     rows: u64,
     dim: u64,
     is_scaled: bool,
     is_weighted: bool,
     precision: Precision,
     threads: u64,
-    /// For `thin`.
+    /// For a set.
     set: Option<Set>,
     /// How many points are given weights.
     weighed: u64,
-    /// How many landmarks stand for the mean embedding.
     landmarks: u64,
-    /// Columns whose distribution functions are matched, and functions whose means are.
+    parts: Parts,
+}
+
+/// Columns whose distribution functions are matched, and functions whose means are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Parts {
     marginals: u64,
     functions: u64,
 }
@@ -49,7 +175,7 @@ struct Set {
 
 impl MemoryEstimate {
     /// Of herding or evaluating so many rows of so many columns, scaled and in mixed precision.
-    pub fn of(rows: usize, dim: usize) -> MemoryEstimate {
+    fn of(rows: usize, dim: usize) -> MemoryEstimate {
         MemoryEstimate {
             rows: rows as u64,
             dim: dim as u64,
@@ -60,70 +186,72 @@ impl MemoryEstimate {
             set: None,
             weighed: 0,
             landmarks: 0,
-            marginals: 0,
-            functions: 0,
+            parts: Parts { marginals: 0, functions: 0 },
         }
     }
 
     /// With columns scaled so; unscaled ones are not copied.
-    pub fn scale(self, scale: Scale) -> MemoryEstimate {
+    fn scale(self, scale: Scale) -> MemoryEstimate {
         MemoryEstimate { is_scaled: scale != Scale::None, ..self }
     }
 
     /// With rows that have weights, or not.
-    pub fn weighted(self, is_weighted: bool) -> MemoryEstimate {
+    fn weighted(self, is_weighted: bool) -> MemoryEstimate {
         MemoryEstimate { is_weighted, ..self }
     }
 
     /// With kernel values in this precision.
-    pub fn precision(self, precision: Precision) -> MemoryEstimate {
+    fn precision(self, precision: Precision) -> MemoryEstimate {
         MemoryEstimate { precision, ..self }
     }
 
     /// On so many threads; by default those of the pool it is called in.
-    pub fn threads(self, threads: usize) -> MemoryEstimate {
+    fn threads(self, threads: usize) -> MemoryEstimate {
         MemoryEstimate { threads: threads as u64, ..self }
     }
 
     /// Thinning to a set of at most so many rows with these options.
-    pub fn thinning(self, size: usize, options: &RefineOptions) -> MemoryEstimate {
+    fn thinning(self, size: usize, options: &RefineOptions) -> MemoryEstimate {
         let (is_grouped, budget) = (options.groups.is_some(), options.memory as u64);
         MemoryEstimate { set: Some(Set { size: size as u64, is_grouped, budget }), ..self }
     }
 
     /// With so many bytes for kept kernel rows in place of those of the options; without effect without thinning.
-    pub fn kept(self, bytes: usize) -> MemoryEstimate {
+    fn kept(self, bytes: usize) -> MemoryEstimate {
         MemoryEstimate { set: self.set.map(|set| Set { budget: bytes as u64, ..set }), ..self }
     }
 
     /// With weights for so many chosen points at the end.
-    pub fn weighing(self, size: usize) -> MemoryEstimate {
+    fn weighing(self, size: usize) -> MemoryEstimate {
         MemoryEstimate { weighed: size as u64, ..self }
     }
 
     /// With the mean embedding projected on so many landmarks.
-    pub fn landmarks(self, count: usize) -> MemoryEstimate {
+    fn landmarks(self, count: usize) -> MemoryEstimate {
         MemoryEstimate { landmarks: count as u64, ..self }
     }
 
     /// With the distribution functions of all columns matched, or not.
-    pub fn marginals(self, matched: bool) -> MemoryEstimate {
-        MemoryEstimate { marginals: if matched { self.dim } else { 0 }, ..self }
+    fn marginals(self, matched: bool) -> MemoryEstimate {
+        MemoryEstimate {
+            parts: Parts { marginals: if matched { self.dim } else { 0 }, ..self.parts },
+            ..self
+        }
     }
 
     /// With the means of so many functions matched.
-    pub fn functions(self, count: usize) -> MemoryEstimate {
-        MemoryEstimate { functions: count as u64, ..self }
+    fn functions(self, count: usize) -> MemoryEstimate {
+        MemoryEstimate { parts: Parts { functions: count as u64, ..self.parts }, ..self }
     }
 
     /// About how many bytes the run takes.
-    pub fn needed(&self) -> u64 {
+    fn needed(&self) -> u64 {
         self.without_kept_rows().saturating_add(self.set.map_or(0, |set| self.kept_rows(set)))
     }
 
     /// What [`RefineOptions::memory`] may be so that the run stays within `limit` bytes: as many kernel rows as fit, and
     /// no more than the options have asked for. An error where the run does not fit even without any.
-    pub fn kept_within(&self, limit: u64) -> Result<usize> {
+    fn kept_within(&self, limit: u64) -> Result<usize> {
         let needed = self.without_kept_rows();
         if needed > limit {
             return Err(Error::TooLittleMemory { needed, limit });
@@ -160,10 +288,10 @@ impl MemoryEstimate {
         each += (taken_out * 8 + weighted).max(self.threads.min(20) * 8);
         // Of each column its values and what is reached with them, its view and that packed; of each function its value,
         // its view and that packed; of the sum the mean and k(x, x).
-        let parts = self
-            .marginals
+        let Parts { marginals, functions } = self.parts;
+        let parts = marginals
             .saturating_mul(16 + 8 + number)
-            .saturating_add(self.functions.saturating_mul(8 + 8 + number))
+            .saturating_add(functions.saturating_mul(8 + 8 + number))
             .saturating_add(if self.has_parts() { 16 + 8 * 16 } else { 0 })
             .saturating_mul(self.rows);
         // The kernel matrix and its factor, and that of the joint part where there are others.
@@ -182,7 +310,7 @@ impl MemoryEstimate {
     }
 
     fn has_parts(&self) -> bool {
-        self.marginals > 0 || self.functions > 0
+        self.parts.marginals > 0 || self.parts.functions > 0
     }
 
     fn kept_rows(&self, set: Set) -> u64 {

@@ -1,58 +1,63 @@
-//! Tasks: from rows as they are given to the chosen ones, and to how good they are.
+//! Tasks: from rows as they are given to the chosen ones, and to how good they are. Every stage is a type:
 //!
-//! A [`Problem`] is the rows made ready: scaled, weighted, with a kernel and a mean embedding. It herds, thins, weighs and
-//! evaluates; the command and the Python package are translations of it. Everything a caller should know before
-//! believing a result comes as [`Advice`], which is data and not text.
+//! > [`Rows`] → [`Problem`] → [`Target`] → [`Chosen`]
+//!
+//! [`Choose`] is the one value that says what is chosen and how; the command and the Python package translate their words into it,
+//! and its defaults are theirs. A [`Problem`] is the rows made ready: scaled, with a kernel. A [`Target`] is prepared: the
+//! long comparison of the rows is done. Rows that do not fit into memory go through the passes of [`stream`]. Everything a caller
+//! should know before believing a result comes as [`Advice`], which is data and not text.
 //!
 //! ```
+//! use supersample::task::{Choose, Problem};
 //! use supersample::{Points, unwatched};
-//! use supersample::task::{Problem, ProblemOptions, Stop, ThinOptions};
 //!
 //! let rows: Vec<f64> = (0..600).map(|i| (i as f64 * 0.7).sin()).collect();
-//! let problem = Problem::new(Points::from_rows(&rows, 2)?, ProblemOptions::default())?;
-//! let chosen = problem.thin(&Stop::after(20)?, &ThinOptions::default(), &unwatched)?;
-//! let found = problem.summarise(&chosen, None, &unwatched)?;
-//! assert!(chosen.rows.len() == 20 && found.error < found.comparison.unwrap().random_mean());
+//! let problem = Problem::new(Points::from_rows(&rows, 2)?, Choose::thin(20)?)?;
+//! let target = problem.prepare(&unwatched)?;
+//! let chosen = target.choose(&unwatched)?;
+//! let found = target.summarise(&chosen, &unwatched)?;
+//! assert!(chosen.rows.len() == 20 && found.mmd() < found.comparison.unwrap().random_mean());
 //! # Ok::<(), supersample::Error>(())
 //! ```
 
 mod advice;
 mod candidates;
 mod choose;
+mod chosen;
 mod compare;
+mod errors;
 mod evaluate;
-mod gather;
+mod herd;
+mod kernel_choice;
 mod landmarks;
 mod matched;
+mod mean;
+mod measure;
 mod memory;
-mod options;
-mod pass;
 mod problem;
-mod row_weights;
+mod rows;
 mod scores;
 mod stop;
-mod streamed;
+pub mod stream;
+mod target;
 mod thin;
 mod weigh;
 
 pub use advice::Advice;
-pub use candidates::{POOL_ROWS, default_pool_rows};
-pub use choose::{Chosen, HerdOptions, herd_until};
-pub use compare::{Comparison, TypicalErrors};
-pub use evaluate::Evaluation;
-pub use gather::{Gathered, Gatherer};
-pub use landmarks::{
-    CONTROL_ROWS, EXACT_UP_TO, EmbeddingChoice, as_many_herded, choose_controls, choose_landmarks,
-    default_landmarks,
-};
-pub use matched::{FUNCTIONS, FunctionValues, MARGINALS};
-pub use memory::MemoryEstimate;
-pub use options::{Bandwidth, KernelChoice, ProblemOptions};
-pub use pass::PassSums;
+pub use candidates::POOL_ROWS;
+pub use choose::{Choose, Compute, Distance, Method, Objective};
+pub use chosen::Chosen;
+pub use compare::Comparison;
+pub use errors::{Errors, Measure};
+pub use evaluate::{Evaluation, Subset};
+pub use herd::herd_until;
+pub use kernel_choice::{Bandwidth, KernelChoice};
+pub use landmarks::{CONTROL_ROWS, EXACT_UP_TO, EmbeddingChoice, choose_controls, choose_landmarks};
+pub use mean::ErrorsKnown;
+pub use memory::Size;
 pub use problem::Problem;
-pub use row_weights::RowWeights;
+pub use rows::{RowWeights, Rows};
 pub use scores::{RowScores, STEIN_SCALE};
 pub use stop::{Ended, ErrorScale, Stop};
-pub use streamed::pool_rows_within;
-pub use thin::ThinOptions;
+pub use target::{Continued, Target};
 pub use weigh::{MOST_WEIGHTED, Weighed, weigh};

@@ -1,248 +1,187 @@
-//! The problem: rows made ready to be matched, with their weights, the points they become and the kernel between them.
+//! Rows made ready: scaled, with a kernel and all that is known before anything takes long.
 
-use std::borrow::Cow;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use super::candidates::Sample;
-use super::matched::FunctionsOfRows;
-use super::{
-    Advice, EmbeddingChoice, ErrorScale, Gathered, ProblemOptions, RowWeights, advice, default_landmarks,
-    landmarks, scores,
-};
+use super::matched::{FunctionsOfRows, Matched};
+use super::mean::Mean;
+use super::stream::Gathered;
+use super::{Advice, Choose, EmbeddingChoice, Rows, Size, Target, advice, scores};
 use crate::bandwidth::MedianDistance;
-use crate::quality::Reference;
+use crate::points::normalised;
 use crate::scale::{Scale, Scaling};
 use crate::{
-    Device, Empirical, Error, Functions, Herder, Kernel, Landmarks, Marginals, MeanEmbedding, Part, Points,
-    Pool, Precision, Result, SteinTarget, Watch, unwatched,
+    Device, Empirical, Error, Functions, Kernel, MeanEmbedding, Points, Precision, Result, SteinTarget, Watch,
 };
 
-/// Rows made ready: the target to be matched, and the pool to choose from.
-///
-/// Making one scales the rows, finds the bandwidth and looks at the kernel. The long part, every row compared with every
-/// other, is done by [`prepare`](Self::prepare), or by the first task that needs it, and is shared by all of them.
+/// Rows made ready to be matched: scaled, with a kernel. Nothing has been compared yet; that is what
+/// [`prepare`](Self::prepare) does, which gives the [`Target`].
+#[derive(Clone)]
 pub struct Problem {
-    rows: Points,
-    points: Points,
-    shares: Option<Vec<f64>>,
-    without_weight: Vec<usize>,
-    scale: Scale,
+    pub(super) choose: Choose,
+    /// In their own units.
+    pub(super) rows: Points,
+    pub(super) shares: Option<Vec<f64>>,
     scaling: Scaling,
     median: Option<MedianDistance>,
-    precision: Precision,
-    mu: Arc<Empirical>,
-    is_projected: bool,
-    /// How many landmarks were asked for.
-    pub(super) asked_landmarks: Option<usize>,
-    pub(super) seed: u64,
-    /// What is known of all rows, where those at hand are a sample of them.
-    pub(super) gathered: Option<Gathered>,
-    /// The landmarks that stand for μ, once the rows have been summed at them.
-    pub(super) projected: OnceLock<Arc<Landmarks>>,
-    /// The weight of the marginals, 0 where they are not matched.
-    marginals: f64,
-    functions: Option<FunctionsOfRows>,
-    /// The density that is matched in place of the rows.
-    pub(super) stein: Option<scores::OfRows>,
+    /// The scaled rows, with the kernel.
+    pub(super) samples: Arc<Empirical>,
+    pub(super) matched: Matched,
+    pub(super) kind: Kind,
+    /// The rows that must not be chosen because they have no weight, in ascending order.
+    pub(super) closed: Vec<usize>,
     advice: Vec<Advice>,
-    /// How many rows a sample to choose from is to have, where somebody says.
-    pub(super) asked_pool_rows: Option<usize>,
-    /// The pool of all rows, once it was needed.
-    pub(super) pool: OnceLock<Pool>,
-    /// A sample of them, where they are very many.
-    pub(super) sample: OnceLock<Sample>,
-    reference: OnceLock<Reference>,
+}
+
+/// What the target will be.
+#[derive(Clone)]
+pub(super) enum Kind {
+    /// All rows, each compared with every other.
+    Exact,
+    /// All rows, compared with landmarks.
+    Landmarks,
+    /// Rows that are gone through in batches, of which those at hand are a sample.
+    Batches(Arc<Gathered>),
+    /// The density that the rows are of.
+    Density(scores::OfRows),
 }
 
 impl Problem {
-    /// Rows of equal weight, in their own units. Refuses what [`Scaling`] and [`Kernel`] refuse.
-    pub fn new(rows: Points, options: ProblemOptions) -> Result<Problem> {
-        Problem::weighted(rows, RowWeights::Equal, options)
+    /// The problem of choosing these rows so. Refuses what [`Scaling`] and [`Kernel`] refuse.
+    pub fn new(rows: impl Into<Rows>, choose: Choose) -> Result<Problem> {
+        let Rows { points, shares, functions, scores } = rows.into();
+        let choose = if scores.is_some() { choose.with_scores() } else { choose };
+        choose.check()?;
+        let scaling =
+            Scaling::fit(choose.scale_in_use(), points.as_slice(), points.dim(), shares.as_deref())?;
+        let functions =
+            functions.map(|values| FunctionsOfRows::new(values, shares.as_deref(), &choose)).transpose()?;
+        let is_projected = choose.compute.embedding.is_projected(points.len(), choose.compute.landmarks);
+        let kind = match scores {
+            Some(scores) => {
+                scores::refuse_with(&choose, shares.is_some(), functions.is_some())?;
+                Kind::Density(scores::OfRows::new(
+                    scores,
+                    &points,
+                    &scaled(&scaling, &choose, &points)?,
+                    &scaling,
+                )?)
+            }
+            None if is_projected => Kind::Landmarks,
+            None => Kind::Exact,
+        };
+        Problem::ready(points, shares, scaling, functions, kind, choose)
     }
 
-    /// Rows with weights, in their own units. Rows of weight zero are part of the target, adding nothing to it, and out
-    /// of the pool, unless the options let them in.
-    pub fn weighted(rows: Points, weights: RowWeights, options: ProblemOptions) -> Result<Problem> {
-        let shares = weights.shares(rows.len())?;
-        let scaling = Scaling::fit(options.scale, rows.as_slice(), rows.dim(), shares.as_deref())?;
-        Problem::ready(rows, shares, scaling, None, options)
+    /// The problem of choosing from the rows that were drawn, to match all that were gathered. Columns are scaled by the
+    /// standard deviations of all rows; by the sample where medians or whole matrices are asked for, which the advice
+    /// says. Where the sample has all rows it is the problem of these.
+    pub fn of_gathered(gathered: Gathered, choose: Choose) -> Result<Problem> {
+        choose.check()?;
+        if gathered.is_whole() {
+            return Problem::new(gathered.into_rows()?, choose);
+        }
+        if choose.compute.embedding == EmbeddingChoice::Exact {
+            return Err(Error::NotInMemory { what: "an exact mean embedding" });
+        }
+        let weights = gathered.pool_weights();
+        let shares = weights.map(|w| normalised(w, "rows", gathered.pool().len())).transpose()?;
+        let scaling = match choose.scale_in_use() {
+            Scale::Sd => gathered.scaling(),
+            scale => {
+                Scaling::fit(scale, gathered.pool().as_slice(), gathered.pool().dim(), shares.as_deref())?
+            }
+        };
+        let functions = gathered.functions.as_ref();
+        let functions =
+            functions.map(|functions| FunctionsOfRows::of_gathered(functions, &choose)).transpose()?;
+        let rows = gathered.pool().clone();
+        Problem::ready(rows, shares, scaling, functions, Kind::Batches(Arc::new(gathered)), choose)
     }
 
-    /// Rows with their shares and their scaling; `gathered` has what is known of all rows where these are a sample of more.
-    pub(super) fn ready(
+    fn ready(
         rows: Points,
         shares: Option<Vec<f64>>,
         scaling: Scaling,
-        gathered: Option<Gathered>,
-        options: ProblemOptions,
+        functions: Option<FunctionsOfRows>,
+        kind: Kind,
+        choose: Choose,
     ) -> Result<Problem> {
-        options.check()?;
-        let ProblemOptions { scale, kernel, precision, pool_without_weight, marginals, functions, .. } =
-            options;
-        let is_projected =
-            gathered.is_some() || options.embedding.is_projected(rows.len(), options.landmarks);
-        let marginals = if has_one_row(&rows, shares.as_deref()) { 0.0 } else { marginals };
-        let gathered_functions = gathered.as_ref().and_then(|gathered| gathered.functions.as_ref());
-        let functions = match (functions, gathered_functions) {
-            (None, None) => None,
-            (_, Some(gathered)) => Some(FunctionsOfRows::of_gathered(gathered, options.functions_unit)?),
-            (Some(given), None) => {
-                Some(FunctionsOfRows::new(given, options.functions_unit, rows.len(), shares.as_deref())?)
-            }
-        };
-        let without_weight: Vec<usize> = match (&shares, pool_without_weight) {
+        let weighed = shares.as_deref();
+        let closed: Vec<usize> = match (weighed, choose.compute.pool_without_weight) {
             (Some(shares), false) => (0..rows.len()).filter(|&row| shares[row] == 0.0).collect(),
             _ => Vec::new(),
         };
-        let points = scaled(scale, &scaling, &rows)?;
-        let stein = match options.scores {
-            Some(given) => {
-                scores::refuse_with(
-                    gathered.is_some(),
-                    shares.is_some(),
-                    marginals > 0.0,
-                    functions.is_some(),
-                    options.landmarks.is_some() || options.embedding == EmbeddingChoice::Landmarks,
-                )?;
-                Some(scores::OfRows::new(given, &rows, &points, &scaling)?)
+        let mut advice = match &kind {
+            Kind::Batches(gathered) => advice::of_gathered(gathered, choose.scale_in_use(), &scaling),
+            _ => advice::of_rows(weighed, closed.len(), &scaling, rows.dim()),
+        };
+        let (kernel, median, points) = match &kind {
+            Kind::Density(stein) => {
+                advice.extend(stein.advice.iter().cloned());
+                (stein.target.kernel().clone(), None, stein.points.clone())
             }
-            None => None,
-        };
-        let is_projected = is_projected && stein.is_none();
-        let mut advice = match &gathered {
-            None => advice::of_rows(shares.as_deref(), without_weight.len(), &scaling, rows.dim()),
-            Some(gathered) => advice::of_gathered(gathered, scale, &scaling),
-        };
-        let (kernel, median, points) = match &stein {
-            Some(stein) => (stein.target.kernel().clone(), None, stein.points.clone()),
-            None => {
-                let (kernel, median) = kernel.for_points(&points, shares.as_deref())?;
+            _ => {
+                let points = scaled(&scaling, &choose, &rows)?;
+                let (kernel, median) = choose.distance.kernel.for_points(&points, weighed)?;
                 (kernel, median, points)
             }
         };
-        advice.extend(stein.iter().flat_map(|stein| stein.advice.iter().cloned()));
-        advice.extend(advice::of_kernel(&kernel, &points, shares.as_deref()));
-        let mu = match &shares {
-            None => Empirical::new(kernel, points.clone())?,
-            Some(shares) => Empirical::weighted(kernel, points.clone(), shares)?,
+        advice.extend(advice::of_kernel(&kernel, &points, weighed));
+        let samples = match weighed {
+            None => Empirical::new(kernel, points)?,
+            Some(shares) => Empirical::weighted(kernel, points, shares)?,
         };
+        let samples = samples.precision(choose.distance.precision).on(choose.compute.device.clone());
+        let marginals = if has_one_row(&rows, weighed) { 0.0 } else { choose.marginals_weight() };
+        let choose = choose.within_memory(Size {
+            rows: rows.len(),
+            columns: rows.dim(),
+            functions: functions.as_ref().map_or(0, |functions| functions.values.dim()),
+            is_weighted: shares.is_some(),
+            has_scores: matches!(kind, Kind::Density(_)),
+        })?;
         Ok(Problem {
             rows,
-            points,
             shares,
-            without_weight,
-            scale,
             scaling,
             median,
-            precision,
-            mu: Arc::new(mu.precision(precision).on(options.device)),
-            is_projected,
-            asked_landmarks: options.landmarks,
-            seed: options.seed,
-            gathered,
-            projected: OnceLock::new(),
-            marginals,
-            functions,
-            stein,
+            samples: Arc::new(samples),
+            matched: Matched { marginals, functions },
+            kind,
+            closed,
             advice,
-            asked_pool_rows: options.pool_rows,
-            pool: OnceLock::new(),
-            sample: OnceLock::new(),
-            reference: OnceLock::new(),
+            choose,
         })
     }
 
-    /// Takes μ on the rows as an earlier run of this very problem had computed it ([`recalled`](Self::recalled)), which
-    /// saves the comparison of all rows. The numbers are taken on trust: wrong ones give wrong choices.
-    pub fn recall(self, values: Vec<f64>) -> Result<Problem> {
-        if self.stein.is_some() {
-            let (found, expected) = (values.len(), 0);
-            return if found == 0 { Ok(self) } else { Err(Error::RecalledCount { found, expected }) };
-        }
-        if self.gathered.is_some() {
-            self.recall_sums(&values)?;
-            return Ok(self);
-        }
-        if self.is_projected {
-            let mu = landmarks::recall(&self.mu, self.precision, &values, self.seed)?;
-            return Ok(Problem { projected: OnceLock::from(Arc::new(mu)), pool: OnceLock::new(), ..self });
-        }
-        let mu = Empirical::clone(&self.mu).recall(values)?;
-        Ok(Problem { mu: Arc::new(mu), pool: OnceLock::new(), ..self })
+    /// The long part: compares every row with every other, n²/2 kernel values, or with landmarks, watched.
+    /// [`Break`](std::ops::ControlFlow::Break) ends it with [`Error::Interrupted`]. Rows in batches need a pass over these:
+    /// [`stream::prepare`](super::stream::prepare).
+    pub fn prepare(&self, watch: Watch) -> Result<Target> {
+        let mean = Mean::of_rows(self, watch)?;
+        Target::new(self.clone(), mean, watch)
     }
 
-    /// μ on the rows, and where landmarks stand for it the sums at these, where they have been computed; nothing where scores
-    /// say what is matched, since μ is 0.
-    pub fn recalled(&self) -> Option<Cow<'_, [f64]>> {
-        if self.stein.is_some() {
-            return Some(Cow::Borrowed(&[]));
-        }
-        match self.is_projected {
-            true if self.gathered.is_some() => self.recalled_sums().map(Cow::Owned),
-            true => self.projected.get().map(|landmarks| Cow::Owned(landmarks.recalled())),
-            false => self.mu.recalled().map(Cow::Borrowed),
-        }
+    /// The target with μ as an earlier run of this very problem had computed it ([`Target::recalled`]), which saves the
+    /// comparison of all rows. The numbers are taken on trust: wrong ones give wrong choices.
+    pub fn recall(&self, numbers: Vec<f64>, watch: Watch) -> Result<Target> {
+        let mean = Mean::recalled(self, numbers)?;
+        Target::new(self.clone(), mean, watch)
     }
 
-    /// Whether the long part is done.
-    pub fn is_prepared(&self) -> bool {
-        if self.stein.is_some() {
-            return self.pool.get().is_some();
-        }
-        if self.is_projected { self.projected.get().is_some() } else { self.mu.recalled().is_some() }
+    /// What is chosen and how. Where memory is limited, it keeps fewer kernel rows than was asked for.
+    pub fn choose(&self) -> &Choose {
+        &self.choose
     }
 
-    /// The long part: compares every row with every other, n²/2 kernel values, or with landmarks, watched. Free where it
-    /// is done already. [`Break`](std::ops::ControlFlow::Break) ends it with [`Error::Interrupted`].
-    pub fn prepare(&self, watch: Watch) -> Result<()> {
-        self.prepare_for(None, watch)
-    }
-
-    /// What [`prepare`](Self::prepare) does, with as many landmarks as so many chosen rows ask for, where that is known.
-    pub fn prepare_for(&self, chosen: Option<usize>, watch: Watch) -> Result<()> {
-        if !self.is_projected {
-            // μ = 0, of a density that is known by its score, needs no pairs.
-            if self.stein.is_none() {
-                self.mu.prepare(watch)?;
-            }
-            return self.pool().map(|_| ());
-        }
-        if self.projected.get().is_none() {
-            if self.gathered.is_some() {
-                return Err(Error::NotProjected);
-            }
-            let asked = self.asked_landmarks.map(|asked| asked.min(self.rows.len()));
-            let count = asked.unwrap_or_else(|| default_landmarks(self.rows.len(), chosen));
-            let mu = landmarks::project(&self.mu, self.precision, count, self.seed, watch)?;
-            // Whoever was first: the landmarks are as good.
-            let _ = self.projected.set(Arc::new(mu));
-        }
-        self.candidates(chosen, watch).map(|_| ())
-    }
-
-    /// How many landmarks were asked for, where anybody did, and the seed that they are chosen by.
-    pub fn landmarks_asked(&self) -> (Option<usize>, u64) {
-        (self.asked_landmarks, self.seed)
-    }
-
-    /// Whether landmarks stand for the mean embedding.
-    pub fn is_projected(&self) -> bool {
-        self.is_projected
-    }
-
-    /// The landmarks that stand for the mean embedding, once the problem is prepared.
-    pub fn landmarks(&self) -> Option<&Landmarks> {
-        self.projected.get().map(|landmarks| &**landmarks)
-    }
-
-    /// The rows as they were given.
+    /// The rows at hand, in their own units.
     pub fn rows(&self) -> &Points {
         &self.rows
     }
 
-    /// The scaled rows, whose distances count, with their scores beside them where these say what is matched.
+    /// The scaled rows, whose distances count; each with its score where a density is matched.
     pub fn points(&self) -> &Points {
-        &self.points
+        self.samples.points()
     }
 
     /// The weights of the rows, which sum to one; `None` for equal ones.
@@ -250,19 +189,14 @@ impl Problem {
         self.shares.as_deref()
     }
 
-    /// The rows that are kept out of the pool because they have no weight, in ascending order.
+    /// The rows that are not chosen because they have no weight, in ascending order.
     pub fn without_weight(&self) -> &[usize] {
-        &self.without_weight
+        &self.closed
     }
 
     /// How many rows may be chosen.
     pub fn open_rows(&self) -> usize {
-        self.rows.len() - self.without_weight.len()
-    }
-
-    /// The scale that was asked for.
-    pub fn scale(&self) -> Scale {
-        self.scale
+        self.rows.len() - self.closed.len()
     }
 
     /// How the rows were scaled.
@@ -270,9 +204,14 @@ impl Problem {
         &self.scaling
     }
 
+    /// The scale of the columns.
+    pub fn scale(&self) -> Scale {
+        self.choose.scale_in_use()
+    }
+
     /// The kernel, its bandwidth in the units of the scaled points.
     pub fn kernel(&self) -> &Kernel {
-        self.mu.kernel()
+        self.samples.kernel()
     }
 
     /// The median distance, where it is the bandwidth.
@@ -280,53 +219,40 @@ impl Problem {
         self.median
     }
 
-    /// The precision that was asked for.
-    pub fn precision(&self) -> Precision {
-        self.precision
-    }
-
-    /// The precision in use: double, although mixed was asked for, where the rows are few or spread too wide.
-    pub fn precision_in_use(&self) -> Precision {
-        if self.stein.is_some() {
-            return Precision::Double;
-        }
-        if let (Some(_), Some(landmarks)) = (&self.gathered, self.landmarks()) {
-            return landmarks.sums().sums().precision();
-        }
-        let projected = self.landmarks().and_then(Landmarks::samples);
-        projected.unwrap_or(&self.mu).precision_in_use()
-    }
-
-    /// The mean embedding of the scaled rows, in the form that choices are made by: landmarks where these stand for it
-    /// and the problem is prepared.
-    pub fn embedding(&self) -> Arc<dyn MeanEmbedding> {
-        if let Some(stein) = &self.stein {
-            return stein.target.clone();
-        }
-        match self.projected.get() {
-            Some(landmarks) => landmarks.clone(),
-            None => self.mu.clone(),
-        }
-    }
-
     /// The scaled rows as samples with an exact mean embedding, whatever choices are made by.
     pub fn samples(&self) -> &Arc<Empirical> {
-        &self.mu
+        &self.samples
+    }
+
+    /// Whether the mean embedding is approximated with landmarks.
+    pub fn uses_landmarks(&self) -> bool {
+        matches!(self.kind, Kind::Landmarks | Kind::Batches(_))
+    }
+
+    /// What is known of all rows, where those at hand are a sample of them.
+    pub fn gathered(&self) -> Option<&Gathered> {
+        match &self.kind {
+            Kind::Batches(gathered) => Some(gathered),
+            _ => None,
+        }
     }
 
     /// The density that is matched in place of the rows, where their scores were given.
     pub fn stein(&self) -> Option<&SteinTarget> {
-        self.stein.as_ref().map(|stein| &*stein.target)
+        match &self.kind {
+            Kind::Density(stein) => Some(&stein.target),
+            _ => None,
+        }
     }
 
     /// What long sums run on.
     pub fn device(&self) -> &Device {
-        self.mu.device()
+        self.samples.device()
     }
 
-    /// Whether errors are not known while choosing, and are measured afterwards: where landmarks stand for μ, and on a GPU.
-    pub(super) fn is_measured_afterwards(&self) -> bool {
-        self.landmarks().is_some() || self.pool.get().is_some_and(Pool::is_on_gpu)
+    /// The precision that was asked for.
+    pub fn precision(&self) -> Precision {
+        self.choose.distance.precision
     }
 
     /// What to know of these rows and this kernel before believing any result.
@@ -334,93 +260,37 @@ impl Problem {
         &self.advice
     }
 
-    /// What errors are measured against. Compares all rows first, where that is still to be done.
-    pub fn error_scale(&self) -> Result<ErrorScale> {
-        let pool = self.any_pool()?;
-        let scale = ErrorScale::of(pool);
-        let Some(landmarks) = self.landmarks() else { return Ok(scale) };
-        // Errors are measured, so that what landmarks do not see is no part of them.
-        let known = landmarks.squared_norm_error().map_or(0.0, |error| (3.0 * error).sqrt());
-        Ok(ErrorScale { floor: pool.rounding_floor().max(known), ..scale })
-    }
-
-    /// A herder over the rows that may be chosen, without picks. Compares all rows first, where that is still to be done.
-    pub fn herder(&self, unique: bool) -> Result<Herder> {
-        self.pool()?;
-        self.herder_over(self.all_candidates(&unwatched)?, unique)
-    }
-
-    /// All rows with μ at each of them, shared by every task. Compares them first, where that is still to be done.
-    pub fn pool(&self) -> Result<&Pool> {
-        if let Some(pool) = self.pool.get() {
-            return Ok(pool);
-        }
-        if self.is_projected && self.projected.get().is_none() {
-            self.prepare(&unwatched)?;
-            return self.pool();
-        }
-        Ok(self.all_candidates(&unwatched)?.pool)
-    }
-
-    /// What is matched beside the joint distribution, with views of these rows or of all. Columns that are all constant have
-    /// no marginals to match.
-    pub(super) fn parts(&self, rows: Option<&[usize]>) -> Result<Vec<Part>> {
-        let mut parts = Vec::new();
-        let some = |all: &Points| rows.map_or_else(|| Ok(all.clone()), |rows| all.select(rows));
-        if self.marginals > 0.0
-            && let Some(marginals) = Marginals::new(&self.rows, self.shares())?
-        {
-            parts.push(Part::marginals(&marginals, &some(&self.rows)?, self.marginals)?);
-        }
-        if let Some(FunctionsOfRows { functions, values, weight }) = &self.functions {
-            parts.push(Part::functions(functions, &some(values)?, *weight)?);
-        }
-        Ok(parts)
-    }
-
-    /// The weight of the marginals in what is lowered; 0 where they are not matched.
+    /// The weight of the marginals in what is matched; 0 where they are not.
     pub fn marginals(&self) -> f64 {
-        self.marginals
+        self.matched.marginals
     }
 
-    /// The functions whose means are matched, their values at every row, and their weight in what is lowered.
+    /// The functions whose means are matched, their values at every row, and their weight.
     pub fn functions(&self) -> Option<(&Functions, &Points, f64)> {
-        let all = self.functions.as_ref();
+        let all = self.matched.functions.as_ref();
         all.map(|FunctionsOfRows { functions, values, weight }| (functions, values, *weight))
     }
 
-    /// The rows gone through once, so that subsets can be held against them column by column.
-    pub fn reference(&self) -> Result<&Reference> {
-        if let Some(reference) = self.reference.get() {
-            return Ok(reference);
-        }
-        let mut reference = Reference::new(self.rows.as_slice(), self.rows.dim(), self.shares())?;
-        if let Some(gathered) = &self.gathered {
-            reference = reference.with_moments(gathered.moments());
-        }
-        Ok(self.reference.get_or_init(|| reference))
-    }
-
-    /// Rows like those of the problem, in their own units, as points beside the scaled ones.
+    /// Rows like those of the problem, in their own units, as points among the scaled ones.
     pub fn scaled(&self, rows: &Points) -> Result<Points> {
         rows.expect_dim("the subset", "the data", self.rows.dim())?;
-        if self.stein.is_some() {
+        if let Kind::Density(_) = self.kind {
             return Err(Error::Scores {
                 what: "the subset has no scores",
                 advice: "give the scores of its rows, or their numbers",
             });
         }
-        scaled(self.scale, &self.scaling, rows)
+        scaled(&self.scaling, &self.choose, rows)
     }
 }
 
 impl std::fmt::Debug for Problem {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Problem { rows, scale, advice, .. } = self;
+        let Problem { rows, choose, advice, .. } = self;
         f.debug_struct("Problem")
             .field("rows", &rows.len())
             .field("dim", &rows.dim())
-            .field("scale", scale)
+            .field("scale", &choose.scale_in_use())
             .field("kernel", self.kernel())
             .field("advice", advice)
             .finish_non_exhaustive()
@@ -434,8 +304,8 @@ fn has_one_row(rows: &Points, shares: Option<&[f64]>) -> bool {
     first.is_none_or(|first| weighed.all(|row| rows.row(row) == rows.row(first)))
 }
 
-fn scaled(scale: Scale, scaling: &Scaling, rows: &Points) -> Result<Points> {
-    match scale {
+fn scaled(scaling: &Scaling, choose: &Choose, rows: &Points) -> Result<Points> {
+    match choose.scale_in_use() {
         // The same numbers, and no second copy of them.
         Scale::None => Ok(rows.clone()),
         _ => Points::from_vec(scaling.apply(rows.as_slice()), scaling.out_dim()),

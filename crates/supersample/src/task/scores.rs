@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{Advice, Problem};
+use super::problem::{Kind, Problem};
+use super::{Advice, Choose, EmbeddingChoice};
 use crate::points::expect_rows;
 use crate::quality::random_rows;
 use crate::scale::{Scale, Scaling};
@@ -70,6 +71,7 @@ impl RowScores {
 }
 
 /// Scores found to be those of the rows.
+#[derive(Clone)]
 pub(super) struct OfRows {
     pub(super) target: Arc<SteinTarget>,
     /// The scaled rows with their scores.
@@ -121,7 +123,7 @@ impl Advice {
 impl Problem {
     /// Rows like those of the problem with their scores, both in their own units, as points beside the scaled ones.
     pub fn with_scores(&self, rows: &Points, scores: &Points) -> Result<Points> {
-        let Some(stein) = &self.stein else {
+        let Kind::Density(stein) = &self.kind else {
             return Err(Error::Scores {
                 what: "scores of a subset were given, and there are none of the rows",
                 advice: "give those of the rows too, or leave them out",
@@ -136,19 +138,24 @@ impl Problem {
     }
 }
 
-/// Refuses what has no meaning beside scores.
-pub(super) fn refuse_with(
-    is_sample: bool,
-    is_weighted: bool,
-    marginals: bool,
-    functions: bool,
-    landmarks: bool,
-) -> Result<()> {
+/// Refuses what has no meaning where a density is matched.
+pub(super) fn refuse_with(choose: &Choose, is_weighted: bool, functions: bool) -> Result<()> {
+    if choose.compute.device.is_gpu() {
+        let reason = "Stein kernels are not computed on a GPU; leave the device at cpu".to_string();
+        return Err(Error::Device { reason });
+    }
+    let landmarks =
+        choose.compute.landmarks.is_some() || choose.compute.embedding == EmbeddingChoice::Landmarks;
+    let in_batches = choose.compute.pool_rows.is_some();
     let kept = "they are those of the rows, faults and all; leave them out";
     let refused = [
-        (is_sample, "rows that do not fit into memory", "take fewer rows"),
+        (
+            in_batches,
+            "rows that are drawn to choose from",
+            "with scores all rows are read; leave their number out",
+        ),
         (is_weighted, "weights of the rows", "the density weighs for itself; leave them out"),
-        (marginals, "marginals", kept),
+        (choose.marginals_weight() > 0.0, "marginals", kept),
         (functions, "the means of functions", kept),
         (landmarks, "landmarks", "no mean over the rows is needed; leave them out"),
     ];

@@ -1,8 +1,8 @@
 //! Weighing: unequal weights for points that are already chosen, or the reason why they stay equal.
 
-use super::{Advice, Problem};
+use super::{Advice, Chosen, Ended, Target};
 use crate::weights::{OptimalWeights, WeightRule, optimal, optimal_of_rows};
-use crate::{Error, MeanEmbedding, Points, Result};
+use crate::{Error, MeanEmbedding, Points, Result, Watch};
 
 /// The kernel matrix of more points than this takes too much time and memory: T² numbers, T³/3 steps.
 pub const MOST_WEIGHTED: usize = 5000;
@@ -52,12 +52,25 @@ fn weighed(count: usize, found: impl FnOnce() -> Result<OptimalWeights>) -> Resu
     }
 }
 
-impl Problem {
+impl Target {
     /// The best weights on these rows by the rule, for all that is matched; see [`weigh`](weigh()). The errors are those of
     /// the joint part.
     pub fn weigh(&self, rows: &[usize], rule: WeightRule) -> Result<Weighed> {
         weighed(rows.len(), || {
             optimal_of_rows(&self.pool_of(rows)?, &(0..rows.len()).collect::<Vec<_>>(), rule)
         })
+    }
+
+    /// What was chosen with the best weights; equal ones, with advice, where there are none to be had.
+    pub(super) fn weighed(&self, mut chosen: Chosen, rule: WeightRule, _watch: Watch) -> Result<Chosen> {
+        match self.weigh(&chosen.rows, rule) {
+            Err(Error::Interrupted) => chosen.ended = Ended::Interrupted,
+            found => {
+                let Weighed { weights, advice } = found?;
+                chosen.advice.extend(advice);
+                chosen.weights = weights;
+            }
+        }
+        Ok(chosen)
     }
 }

@@ -1,16 +1,17 @@
 //! Sums of a later pass, which travel to where the rows are: each machine adds its rows, and the numbers are added up.
 
-use super::gather::WeightScale;
-use super::{Problem, RowWeights};
+use super::gather::{Gathered, WeightScale};
 use crate::bytes::{Reader, Writer};
 use crate::embedding::{KernelSums, LandmarkSums};
-use crate::scale::Scaling;
+use crate::scale::{Scale, Scaling};
+use crate::task::RowWeights;
+use crate::task::problem::Problem;
 use crate::{Error, Points, Result, Watch};
 
 /// The first bytes, with the version of what follows.
 const MAGIC: &[u8; 16] = b"supersample pa1\n";
 
-/// How rows become points beside those of a problem, and weights the numbers that sums take.
+/// How rows become points among those of a problem, and weights the numbers that sums take.
 #[derive(Clone, Debug)]
 pub(super) struct Batching {
     dim: usize,
@@ -44,27 +45,6 @@ impl Batching {
 
 /// Kernel sums at landmarks, or at other points, over rows that are in their own units: all that a machine with some of
 /// the rows needs for a pass over them.
-///
-/// ```
-/// use supersample::task::{Gatherer, PassSums, Problem, ProblemOptions, RowWeights};
-/// use supersample::unwatched;
-/// let parts: Vec<Vec<f64>> = (0..4)
-///     .map(|part| (0..1000).map(|i| (f64::from(1000 * part + i) * 0.7).sin()).collect())
-///     .collect();
-/// let mut gatherer = Gatherer::new(2, 1500, 0)?;
-/// parts.iter().try_for_each(|part| gatherer.update(part, RowWeights::Equal))?;
-/// let problem = Problem::of_gathered(gatherer.finish()?, ProblemOptions::default())?;
-/// let mut pass = problem.pass_at_landmarks(Some(20), &unwatched)?;
-/// let bytes = pass.to_bytes(); // to every machine
-/// for part in &parts {
-///     let mut own = PassSums::from_bytes(&bytes)?;
-///     own.update(part, RowWeights::Equal, &unwatched)?;
-///     pass.add_numbers(&own.numbers())?; // and back
-/// }
-/// assert_eq!(pass.rows(), 2000);
-/// problem.project_on(pass.landmark_sums().unwrap())?;
-/// # Ok::<(), supersample::Error>(())
-/// ```
 #[derive(Clone, Debug)]
 pub struct PassSums {
     batching: Batching,
@@ -171,18 +151,22 @@ impl PassSums {
     }
 }
 
-impl Problem {
-    /// Sums without rows for a pass at landmarks, as many as so many chosen rows ask for unless the options say, and at
-    /// control rows; see [`landmark_sums`](Self::landmark_sums).
-    pub fn pass_at_landmarks(&self, chosen: Option<usize>, watch: Watch) -> Result<PassSums> {
-        let landmarks = self.landmark_sums(chosen, watch)?;
-        Ok(PassSums { batching: self.batching(), landmarks, elsewhere: None })
+impl PassSums {
+    /// Sums without rows at landmarks and control rows.
+    pub(super) fn at_landmarks(batching: Batching, landmarks: LandmarkSums) -> PassSums {
+        PassSums { batching, landmarks, elsewhere: None }
     }
 
-    /// Sums without rows for a pass at these rows of the problem, once landmarks stand for the mean embedding.
-    pub fn pass_at_rows(&self, rows: &[usize]) -> Result<PassSums> {
-        let landmarks = self.landmarks().ok_or(Error::NotProjected)?.sums().emptied();
-        let elsewhere = Some(landmarks.sums().at(self.points().select(rows)?)?);
-        Ok(PassSums { batching: self.batching(), landmarks, elsewhere })
+    /// How many landmarks there are; 0 where the pass is at other points.
+    pub fn landmarks(&self) -> usize {
+        self.landmark_sums().map_or(0, LandmarkSums::landmarks)
+    }
+}
+
+impl Problem {
+    /// How rows become points among those of the problem.
+    pub(super) fn batching(&self) -> Batching {
+        let scaling = (self.scale() != Scale::None).then(|| self.scaling().clone());
+        Batching::new(self.rows().dim(), scaling, self.gathered().map(Gathered::weight_scale))
     }
 }

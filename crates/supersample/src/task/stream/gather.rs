@@ -4,10 +4,11 @@
 mod functions;
 mod parts;
 
-pub(super) use self::functions::GatheredFunctions;
-use super::{CONTROL_ROWS, RowWeights};
+pub(in crate::task) use self::functions::GatheredFunctions;
+pub use self::parts::Part;
 use crate::row_sampling::{UniformSample, WeightedDraws};
-use crate::scale::{Moments, RunningMoments};
+use crate::scale::{Moments, RunningMoments, Scaling};
+use crate::task::{CONTROL_ROWS, RowWeights, Rows};
 use crate::{Error, Points, Result};
 
 /// So that the control rows have nothing to do with the pool.
@@ -17,7 +18,8 @@ const CONTROL_SEED: u64 = 0x5851_f42d_4c95_7f2d;
 /// to which these are.
 ///
 /// ```
-/// use supersample::task::{Gatherer, RowWeights};
+/// use supersample::task::RowWeights;
+/// use supersample::task::stream::Gatherer;
 /// let mut gatherer = Gatherer::new(2, 100, 0)?;
 /// for batch in 0..10 {
 ///     let rows: Vec<f64> = (0..2000).map(|i| f64::from(2000 * batch + i)).collect();
@@ -291,8 +293,7 @@ impl Gatherer {
             )?,
             pool_rows: drawn.rows,
             pool_weights: weights,
-            moments: moments.moments(),
-            firsts: moments.firsts(),
+            columns: Columns { moments: moments.moments(), firsts: moments.firsts() },
             scale,
             effective_size: total * total / squares,
             without_weight,
@@ -304,19 +305,25 @@ impl Gatherer {
 /// What one pass over all rows gives.
 #[derive(Clone, Debug)]
 pub struct Gathered {
-    pub(super) rows: usize,
-    pub(super) pool: Points,
+    rows: usize,
+    pool: Points,
     /// Distinct rows at random, or draws by the weights, of all rows.
-    pub(super) controls: Points,
-    pub(super) pool_rows: Vec<usize>,
-    pub(super) pool_weights: Option<Vec<f64>>,
-    /// Of all rows; `None` for constant columns, of which the first value is in `firsts`.
-    pub(super) moments: Vec<Option<Moments>>,
-    pub(super) firsts: Vec<f64>,
-    pub(super) scale: WeightScale,
-    pub(super) effective_size: f64,
-    pub(super) without_weight: usize,
-    pub(super) functions: Option<GatheredFunctions>,
+    controls: Points,
+    pool_rows: Vec<usize>,
+    pool_weights: Option<Vec<f64>>,
+    columns: Columns,
+    scale: WeightScale,
+    effective_size: f64,
+    without_weight: usize,
+    pub(in crate::task) functions: Option<GatheredFunctions>,
+}
+
+/// The columns of all rows.
+#[derive(Clone, Debug)]
+struct Columns {
+    /// `None` for constant columns, of which the first value is in `firsts`.
+    moments: Vec<Option<Moments>>,
+    firsts: Vec<f64>,
 }
 
 impl Gathered {
@@ -357,7 +364,32 @@ impl Gathered {
 
     /// Mean and standard deviation of each column over all rows; `None` for a constant one.
     pub fn moments(&self) -> &[Option<Moments>] {
-        &self.moments
+        &self.columns.moments
+    }
+
+    /// Rows at which μ is computed to estimate its norm, drawn from all rows.
+    pub(super) fn controls(&self) -> &Points {
+        &self.controls
+    }
+
+    /// What weights are divided by.
+    pub(super) fn weight_scale(&self) -> WeightScale {
+        self.scale
+    }
+
+    /// Columns scaled to unit standard deviation over all rows.
+    pub(in crate::task) fn scaling(&self) -> Scaling {
+        Scaling::of_moments(&self.columns.moments, &self.columns.firsts)
+    }
+
+    /// The rows, all of which were drawn.
+    pub(in crate::task) fn into_rows(self) -> Result<Rows> {
+        let weights = self.pool_weights.as_deref().map_or(RowWeights::Equal, RowWeights::Weights);
+        let rows = Rows::weighted(self.pool, weights)?;
+        match self.functions {
+            None => Ok(rows),
+            Some(functions) => rows.functions(functions.values.as_slice().to_vec(), functions.values.dim()),
+        }
     }
 
     /// The weights of a batch of a later pass, in units of the largest weight of all rows; `None` where all are equal.

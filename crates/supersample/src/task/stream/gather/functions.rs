@@ -1,6 +1,6 @@
 //! Columns of gathered rows that are functions whose means are matched, and no coordinates.
 
-use super::Gathered;
+use super::{Columns, Gathered};
 use crate::scale::Moments;
 use crate::{Error, Points, Result};
 
@@ -9,27 +9,30 @@ use crate::{Error, Points, Result};
 pub(in crate::task) struct GatheredFunctions {
     pub(in crate::task) values: Points,
     pub(in crate::task) moments: Vec<Option<Moments>>,
-    pub(in crate::task) weight: f64,
 }
 
 impl Gathered {
-    /// Takes the last `count` columns for functions whose means over all rows are matched, with this weight. At least one
-    /// column must be left.
+    /// Takes the last `count` columns for functions whose means over all rows are matched. At least one column must be
+    /// left.
     ///
     /// ```
-    /// use supersample::task::{Gatherer, Problem, ProblemOptions, RowWeights};
+    /// use supersample::task::stream::Gatherer;
+    /// use supersample::task::{Choose, Problem, RowWeights};
     /// let mut gatherer = Gatherer::new(3, 500, 0)?;
     /// let rows: Vec<f64> = (0..3000).map(|i| (f64::from(i) * 0.7).sin()).collect();
     /// gatherer.update(&rows, RowWeights::Equal)?;
-    /// let gathered = gatherer.finish()?.with_functions(1, 1.0)?;
+    /// let gathered = gatherer.finish()?.with_functions(1)?;
     /// assert_eq!(gathered.pool().dim(), 2);
-    /// let problem = Problem::of_gathered(gathered, ProblemOptions::default())?;
+    /// let problem = Problem::of_gathered(gathered, Choose::thin(10)?)?;
     /// assert_eq!(problem.functions().unwrap().0.count(), 1);
     /// # Ok::<(), supersample::Error>(())
     /// ```
-    pub fn with_functions(self, count: usize, weight: f64) -> Result<Gathered> {
+    pub fn with_functions(self, count: usize) -> Result<Gathered> {
+        if count == 0 {
+            return Ok(self);
+        }
         let dim = self.pool.dim();
-        if count == 0 || count >= dim {
+        if count >= dim {
             let advice = "at least one of the columns is a function, and one is not";
             let value = count as f64;
             return Err(Error::BadOption { option: "the number of functions", value, advice });
@@ -40,18 +43,14 @@ impl Gathered {
             Points::from_vec(values, width)
         };
         let left = dim - count;
-        let Gathered { mut moments, mut firsts, .. } = self;
-        let functions = GatheredFunctions {
-            values: columns(&self.pool, left..dim)?,
-            moments: moments.split_off(left),
-            weight,
-        };
+        let Columns { mut moments, mut firsts } = self.columns;
+        let functions =
+            GatheredFunctions { values: columns(&self.pool, left..dim)?, moments: moments.split_off(left) };
         firsts.truncate(left);
         Ok(Gathered {
             pool: columns(&self.pool, 0..left)?,
             controls: columns(&self.controls, 0..left)?,
-            moments,
-            firsts,
+            columns: Columns { moments, firsts },
             functions: Some(functions),
             ..self
         })

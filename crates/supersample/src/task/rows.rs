@@ -1,7 +1,68 @@
-//! Weights of the rows: from numbers or their logarithms to shares that sum to one.
+//! Rows as they are given, in their own units: with weights, with functions of interest, with scores.
 
-use crate::points::normalised;
-use crate::{Error, Result};
+use super::RowScores;
+use crate::points::{expect_rows, normalised};
+use crate::{Error, Points, Result};
+
+/// Rows in memory, in their own units, and what is known of each.
+///
+/// ```
+/// use supersample::Points;
+/// use supersample::task::{RowWeights, Rows};
+/// let points = Points::from_rows(&[0.0, 1.0, 3.0], 1)?;
+/// let rows = Rows::weighted(points, RowWeights::Weights(&[1.0, 1.0, 2.0]))?;
+/// let rows = rows.functions(vec![0.0, 1.0, 9.0], 1)?; // squares
+/// assert_eq!(rows.shares(), Some(&[0.25, 0.25, 0.5][..]));
+/// # Ok::<(), supersample::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Rows {
+    pub(super) points: Points,
+    pub(super) shares: Option<Vec<f64>>,
+    pub(super) functions: Option<Points>,
+    pub(super) scores: Option<RowScores>,
+}
+
+impl Rows {
+    /// Rows of equal weight.
+    pub fn new(points: Points) -> Rows {
+        Rows { points, shares: None, functions: None, scores: None }
+    }
+
+    /// Rows with weights. Rows of weight zero add nothing to the target and are not chosen, unless
+    /// [`Compute::pool_without_weight`](super::Compute::pool_without_weight) lets them in.
+    pub fn weighted(points: Points, weights: RowWeights<'_>) -> Result<Rows> {
+        let shares = weights.shares(points.len())?;
+        Ok(Rows { shares, ..Rows::new(points) })
+    }
+
+    /// Functions of the rows whose means are to be matched, in their own units: predictions, generated quantities, costs. All
+    /// `count` functions of the first row, then all of the second, …
+    pub fn functions(self, values: Vec<f64>, count: usize) -> Result<Rows> {
+        let values = Points::from_vec(values, count).map_err(|error| match error {
+            Error::NonFinite { row, column, value } => Error::NonFiniteFunction { row, column, value },
+            error => error,
+        })?;
+        expect_rows("the functions", values.len(), self.points.len())?;
+        Ok(Rows { functions: Some(values), ..self })
+    }
+
+    /// Scores of the rows: the density that they are of is matched, in place of the rows themselves.
+    pub fn scores(self, scores: RowScores) -> Rows {
+        Rows { scores: Some(scores), ..self }
+    }
+
+    /// The weights, which sum to one; `None` for equal ones.
+    pub fn shares(&self) -> Option<&[f64]> {
+        self.shares.as_deref()
+    }
+}
+
+impl From<Points> for Rows {
+    fn from(points: Points) -> Rows {
+        Rows::new(points)
+    }
+}
 
 /// What each row counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -8,7 +8,7 @@ use crate::task::CONTROL_ROWS;
 use crate::{Error, Result};
 
 /// The first bytes, with the version of what follows.
-const MAGIC: &[u8; 16] = b"supersample ga1\n";
+const MAGIC: &[u8; 16] = b"supersample ga2\n";
 
 /// How many of the rows that are to be drawn from all parts one of them keeps, if this is its share of all rows: with a
 /// margin of six standard deviations, so that it hardly ever limits the others.
@@ -17,15 +17,29 @@ fn kept_by(share: f64, of_all: usize) -> usize {
     of_all.min((expected + 6.0 * expected.sqrt()).ceil() as usize + 16)
 }
 
+/// One of several parts of the rows, which are gathered apart.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Part {
+    /// Its number, from 0.
+    pub number: u64,
+    /// The share of all rows that is expected in it, above 0 and at most 1: where it has more the sample is smaller, and where it
+    /// has less it keeps more than it need.
+    pub share: f64,
+    /// The number of its first row among all rows. Where it is known for every part, the rows that are drawn are those that
+    /// one gatherer draws from all rows.
+    pub first_row: Option<usize>,
+}
+
 impl Gatherer {
-    /// Gathers the part of this number, from 0, of rows that come in several. Of all parts together a uniform sample of
-    /// at most `pool_rows` is drawn. `share` is the share of all rows that is expected in this part, at most 1: where a
-    /// part has more the sample is smaller, and where it has less it keeps more than it need.
+    /// Gathers a part of the rows. Of all parts together, [merged](Self::merge) in their order, a uniform sample of at most
+    /// `pool_rows` is drawn.
     ///
     /// ```
-    /// use supersample::task::{Gatherer, RowWeights};
+    /// use supersample::task::RowWeights;
+    /// use supersample::task::stream::{Gatherer, Part};
     /// let part = |number: u64| -> supersample::Result<Gatherer> {
-    ///     let mut part = Gatherer::of_part(1, 100, 0.1, 0, number)?;
+    ///     let of_all = Part { number, share: 0.1, first_row: Some(1000 * number as usize) };
+    ///     let mut part = Gatherer::of_part(1, 100, 0, of_all)?;
     ///     let rows: Vec<f64> = (0..1000).map(|i| (1000 * number + i) as f64).collect();
     ///     part.update(&rows, RowWeights::Equal)?;
     ///     Ok(part)
@@ -39,15 +53,24 @@ impl Gatherer {
     /// assert_eq!(gathered.pool().row(7)[0], gathered.pool_rows()[7] as f64);
     /// # Ok::<(), supersample::Error>(())
     /// ```
-    pub fn of_part(dim: usize, pool_rows: usize, share: f64, seed: u64, part: u64) -> Result<Gatherer> {
+    pub fn of_part(dim: usize, pool_rows: usize, seed: u64, part: Part) -> Result<Gatherer> {
+        let Part { number, share, first_row } = part;
         if !(share > 0.0 && share <= 1.0) {
             let advice = "a share of all rows is above 0 and at most 1";
             return Err(Error::BadOption { option: "the share of a part", value: share, advice });
         }
-        let whole = Gatherer::new(dim, pool_rows, seed_of_part(seed, part))?;
-        let sample = UniformSample::new(kept_by(share, pool_rows), dim, whole.seed);
-        let controls = UniformSample::new(kept_by(share, CONTROL_ROWS), dim, whole.seed ^ CONTROL_SEED);
-        Ok(Gatherer { sample, controls: Controls::Distinct(controls), ..whole })
+        // Draws by weight go by a stream of their own in every part.
+        let own = seed_of_part(seed, number);
+        let whole = Gatherer::new(dim, pool_rows, own)?;
+        let sample = |size: usize, salt: u64| {
+            let size = kept_by(share, size);
+            match first_row {
+                Some(first) => UniformSample::new(size, dim, seed ^ salt).from_row(first),
+                None => UniformSample::new(size, dim, own ^ salt),
+            }
+        };
+        let controls = Controls::Distinct(sample(CONTROL_ROWS, CONTROL_SEED));
+        Ok(Gatherer { sample: sample(pool_rows, 0), controls, ..whole })
     }
 
     /// Adds the rows of another part, which come after these. Refuses other columns, and weights of another kind.

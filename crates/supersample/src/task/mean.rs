@@ -1,0 +1,125 @@
+//! Mean embedding of a target, in the form that rows are chosen by, and μ itself where errors are measured.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::problem::{Kind, Problem};
+use super::{landmarks, stream};
+use crate::embedding::{ErrorTerms, LandmarkSums, Landmarks};
+use crate::{Empirical, Error, MeanEmbedding, Points, Precision, Result, SteinTarget, Watch, unwatched};
+
+/// The mean embedding of a target, computed.
+#[derive(Clone)]
+pub(super) enum Mean {
+    /// Of rows in memory, each compared with every other.
+    Exact(Arc<Empirical>),
+    /// Of rows that have been compared with landmarks, in memory or in a pass over batches.
+    Landmarks(Arc<Landmarks>),
+    /// Of a density that is known by its score: zero.
+    Density(Arc<SteinTarget>),
+}
+
+/// When the errors of chosen rows are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorsKnown {
+    /// While they are chosen.
+    Now,
+    /// Once they are chosen, from the rows in memory.
+    Afterwards,
+    /// After one more pass over the rows, which are not in memory.
+    AfterPass,
+}
+
+impl Mean {
+    /// Of rows in memory. Rows in batches are refused: their mean comes from a pass ([`of_pass`](Self::of_pass)).
+    pub(super) fn of_rows(problem: &Problem, watch: Watch) -> Result<Mean> {
+        match &problem.kind {
+            Kind::Exact => {
+                problem.samples.prepare(watch)?;
+                Ok(Mean::Exact(problem.samples.clone()))
+            }
+            Kind::Landmarks => {
+                let count = problem.choose.landmark_count(problem.rows.len());
+                Ok(Mean::Landmarks(Arc::new(landmarks::project(problem, count, watch)?)))
+            }
+            Kind::Batches(_) => Err(Error::NotProjected),
+            Kind::Density(stein) => Ok(Mean::Density(stein.target.clone())),
+        }
+    }
+
+    /// Of rows in batches, from their sums at landmarks.
+    pub(super) fn of_pass(sums: &LandmarkSums, watch: Watch) -> Result<Mean> {
+        Ok(Mean::Landmarks(Arc::new(sums.finish_watched(watch)?)))
+    }
+
+    /// With the numbers of an earlier run of the same problem.
+    pub(super) fn recalled(problem: &Problem, numbers: Vec<f64>) -> Result<Mean> {
+        match &problem.kind {
+            Kind::Exact => Ok(Mean::Exact(Arc::new(Empirical::clone(&problem.samples).recall(numbers)?))),
+            Kind::Landmarks => Ok(Mean::Landmarks(Arc::new(landmarks::recall(problem, &numbers)?))),
+            Kind::Batches(gathered) => {
+                let sums = stream::recalled_sums(problem, gathered, &numbers)?;
+                Mean::of_pass(&sums, &unwatched)
+            }
+            Kind::Density(stein) => match numbers.len() {
+                0 => Ok(Mean::Density(stein.target.clone())),
+                found => Err(Error::RecalledCount { found, expected: 0 }),
+            },
+        }
+    }
+
+    /// The numbers that [`recalled`](Self::recalled) takes: μ on the rows, or the sums at landmarks.
+    pub(super) fn numbers(&self) -> Cow<'_, [f64]> {
+        match self {
+            Mean::Exact(samples) => Cow::Borrowed(samples.recalled().unwrap_or_default()),
+            Mean::Landmarks(landmarks) if landmarks.samples().is_some() => Cow::Owned(landmarks.recalled()),
+            Mean::Landmarks(landmarks) => Cow::Owned(landmarks.sums().numbers()),
+            Mean::Density(_) => Cow::Borrowed(&[]),
+        }
+    }
+
+    /// The form that rows are chosen by.
+    pub(super) fn embedding(&self) -> Arc<dyn MeanEmbedding> {
+        match self {
+            Mean::Exact(samples) => samples.clone(),
+            Mean::Landmarks(landmarks) => landmarks.clone(),
+            Mean::Density(target) => target.clone(),
+        }
+    }
+
+    pub(super) fn landmarks(&self) -> Option<&Landmarks> {
+        match self {
+            Mean::Landmarks(landmarks) => Some(landmarks),
+            _ => None,
+        }
+    }
+
+    /// The precision in use: double, although mixed was asked for, where the rows are few or spread too wide.
+    pub(super) fn precision(&self) -> Precision {
+        match self {
+            Mean::Exact(samples) => samples.precision_in_use(),
+            Mean::Landmarks(landmarks) => match landmarks.samples() {
+                Some(samples) => samples.precision_in_use(),
+                None => landmarks.sums().sums().precision(),
+            },
+            Mean::Density(_) => Precision::Double,
+        }
+    }
+
+    /// When the errors of chosen rows are known, where a pool on the CPU or a GPU chooses.
+    pub(super) fn errors_known(&self, is_on_gpu: bool) -> ErrorsKnown {
+        match self {
+            Mean::Landmarks(landmarks) if landmarks.samples().is_none() => ErrorsKnown::AfterPass,
+            Mean::Landmarks(_) => ErrorsKnown::Afterwards,
+            _ if is_on_gpu => ErrorsKnown::Afterwards,
+            _ => ErrorsKnown::Now,
+        }
+    }
+
+    /// μ itself at these scaled rows, from all rows in memory, where landmarks were used to choose them.
+    pub(super) fn exact_at(&self, points: &Points, watch: Watch) -> Option<Vec<f64>> {
+        let samples = self.landmarks()?.samples()?;
+        Some(ErrorTerms::means_told(samples, points, watch))
+    }
+}
