@@ -106,6 +106,10 @@ pub(crate) struct HerdArgs {
     #[arg(long)]
     pub(crate) unique: bool,
 
+    /// Random seed of the landmarks, and of rows that are drawn to choose from
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+
     #[command(flatten)]
     pub(crate) common: CommonArgs,
 }
@@ -128,9 +132,9 @@ pub(crate) struct ThinArgs {
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole_number)]
     pub(crate) search: Option<usize>,
 
-    /// The seed of the search [default: 0]
-    #[arg(long, value_name = "N")]
-    pub(crate) seed: Option<u64>,
+    /// Random seed of the search, the landmarks, and rows that are drawn to choose from
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
 
     #[command(flatten)]
     pub(crate) balance: BalanceArgs,

@@ -10,6 +10,7 @@ use supersample::task::{Bandwidth, KernelChoice};
 use super::matched::Functions;
 use super::*;
 use crate::args::{Args, Verb};
+use crate::words::said;
 
 fn plan(flags: &str) -> Result<ChoosePlan> {
     let words = format!("supersample herd draws.csv {flags}");
@@ -18,7 +19,7 @@ fn plan(flags: &str) -> Result<ChoosePlan> {
 }
 
 fn refused(flags: &str) -> String {
-    format!("{:#}", plan(flags).unwrap_err())
+    said(&plan(flags).unwrap_err())
 }
 
 #[test]
@@ -45,7 +46,9 @@ fn bandwidths_are_lengths_or_the_word_median() {
     assert_eq!(refused("-n 1 --bandwidth abc"), "--bandwidth 'abc' is neither a number nor the word median");
     for length in ["0", "-1", "nan", "inf"] {
         let message = refused(&format!("-n 1 --bandwidth {length}"));
-        assert_eq!(message, format!("--bandwidth is {length}; a length is a positive number"));
+        let length = length.replace("nan", "NaN");
+        let rest = "give a positive length in the units of the scaled columns";
+        assert_eq!(message, format!("--bandwidth is {length}; {rest}"));
     }
     assert!(
         refused("-n 1 --bandwidth 1e300")
@@ -88,7 +91,7 @@ fn outputs_must_be_files_of_their_own() {
 
 #[test]
 fn nothing_cannot_be_asked_for() {
-    assert_eq!(refused("-n 0"), "-n is 0; ask for at least 1 row");
+    assert_eq!(refused("-n 0"), "-n is 0; ask for at least 1");
     assert!(refused("-n 1 --threads 0").starts_with("--threads is 0;"));
     assert_eq!(refused("-n 1 --threads 9999"), "--threads is 9999; at most 1024 can be started");
     assert!(refused("-n -4").contains("invalid value '-4' for '--number <T>': write a whole number"));

@@ -2,6 +2,7 @@
 
 use super::gather::GatheredFunctions;
 use crate::points::expect_rows;
+use crate::words::Opt;
 use crate::{Error, Functions, FunctionsUnit, Points, Result};
 
 /// The weight of the marginals that suits thinning: a part of the attention that leaves nearly all of the joint MMD.
@@ -66,10 +67,10 @@ impl FunctionsOfRows {
     }
 }
 
-fn checked_weight(weight: f64) -> Result<f64> {
+pub(super) fn checked_weight(weight: f64) -> Result<f64> {
     if weight > 0.0 && weight.is_finite() {
         return Ok(weight);
     }
-    let advice = "a weight is a positive number; leave the functions out where they are to count for nothing";
-    Err(Error::BadOption { option: "the weight of the functions", value: weight, advice })
+    let advice = "give a positive number, or leave the functions out";
+    Err(Error::BadOption { option: Opt::FunctionsWeight, value: weight, advice })
 }

@@ -1,9 +1,12 @@
 //! Options of a problem: scale, kernel, embedding, and what is matched beside the joint distribution.
 
+use super::matched::checked_weight;
+use super::scores::refuse_with;
 use super::{EmbeddingChoice, FunctionValues, RowScores};
 use crate::bandwidth::MedianDistance;
 use crate::scale::Scale;
-use crate::{Device, Error, FunctionsUnit, Kernel, Points, Precision, Result};
+use crate::words::Opt;
+use crate::{Device, Error, FunctionsUnit, Kernel, Points, Precision, Preference, Result};
 
 /// Which kernel.
 #[derive(Clone, Debug, PartialEq)]
@@ -147,25 +150,43 @@ impl ProblemOptions {
         ProblemOptions { functions: Some(functions), ..self }
     }
 
-    /// Refuses what no rows could be made ready with.
-    pub(super) fn check(&self) -> Result<()> {
+    /// Refuses what no rows could be made ready with, with weights or without. Front ends ask before they read any rows; values of
+    /// functions, scores and log-densities are not looked at.
+    pub fn check(&self, is_weighted: bool) -> Result<()> {
         let refuse = |option, value, advice| Err(Error::BadOption { option, value, advice });
         if self.landmarks == Some(0) {
-            return refuse("the number of landmarks", 0.0, "ask for at least one");
+            return refuse(Opt::Landmarks, 0.0, "ask for at least one");
         }
         if let (EmbeddingChoice::Exact, Some(asked)) = (self.embedding, self.landmarks) {
             let advice = "an exact embedding has none; leave the number out, or ask for landmarks";
-            return refuse("the number of landmarks", asked as f64, advice);
+            return refuse(Opt::Landmarks, asked as f64, advice);
         }
         if !(self.marginals >= 0.0 && self.marginals.is_finite()) {
-            let advice = "a weight is a positive number, or 0 to match the joint distribution alone";
-            return refuse("the weight of the marginals", self.marginals, advice);
+            let advice = "give a number of at least 0, of which 0 is not at all";
+            return refuse(Opt::Marginals, self.marginals, advice);
         }
-        if self.scores.is_some() && self.device.is_gpu() {
+        if self.pool_rows == Some(0) {
+            return refuse(Opt::PoolRows, 0.0, "there must be rows to choose from");
+        }
+        if let Some(functions) = &self.functions {
+            checked_weight(functions.weight)?;
+        }
+        let Some(scores) = &self.scores else { return Ok(()) };
+        if self.device.is_gpu() {
             let reason = "Stein kernels are not computed on a GPU; leave the device at cpu".to_string();
             return Err(Error::Device { reason });
         }
-        Ok(())
+        scores.preconditioner.check()?;
+        if scores.log_density.is_some() {
+            Preference::check_weight(scores.regularisation)?;
+        }
+        refuse_with(
+            self.pool_rows.is_some(),
+            is_weighted,
+            self.marginals > 0.0,
+            self.functions.is_some(),
+            self.landmarks.is_some() || self.embedding == EmbeddingChoice::Landmarks,
+        )
     }
 }
 

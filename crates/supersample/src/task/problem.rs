@@ -76,7 +76,7 @@ impl Problem {
         gathered: Option<Gathered>,
         options: ProblemOptions,
     ) -> Result<Problem> {
-        options.check()?;
+        options.check(shares.is_some())?;
         let ProblemOptions { scale, kernel, precision, pool_without_weight, marginals, functions, .. } =
             options;
         let is_projected =

@@ -6,6 +6,7 @@ use super::{Advice, Problem};
 use crate::points::expect_rows;
 use crate::quality::random_rows;
 use crate::scale::{Scale, Scaling};
+use crate::words::Opt;
 use crate::{
     Error, Kernel, MeanEmbedding, Points, Preconditioner, Preference, Result, SteinBase, SteinTarget,
 };
@@ -146,14 +147,14 @@ pub(super) fn refuse_with(
 ) -> Result<()> {
     let kept = "they are those of the rows, faults and all; leave them out";
     let refused = [
-        (is_sample, "rows that do not fit into memory", "take fewer rows"),
-        (is_weighted, "weights of the rows", "the density weighs for itself; leave them out"),
-        (marginals, "marginals", kept),
-        (functions, "the means of functions", kept),
-        (landmarks, "landmarks", "no mean over the rows is needed; leave them out"),
+        (is_sample, Opt::PoolRows, "all rows are read; leave it out"),
+        (is_weighted, Opt::RowWeights, "the density weighs for itself; leave them out"),
+        (marginals, Opt::Marginals, kept),
+        (functions, Opt::Functions, kept),
+        (landmarks, Opt::Landmarks, "no mean over the rows is needed; leave them out"),
     ];
     match refused.into_iter().find(|(is_asked, ..)| *is_asked) {
-        Some((_, what, advice)) => Err(Error::NotWithScores { what, advice }),
+        Some((_, option, advice)) => Err(Error::NotWithScores { option, advice }),
         None => Ok(()),
     }
 }
@@ -173,8 +174,8 @@ fn checked(values: Vec<f64>, rows: &Points) -> Result<Points> {
 /// The Laplacian of the log-density at each row, in the units of the scaled points.
 fn laplacians(values: &[f64], rows: &Points, scaling: &Scaling) -> Result<Vec<f64>> {
     let Some(units) = scaling.units() else {
-        return Err(Error::NotWithScores {
-            what: "scale pca with second derivatives",
+        return Err(Error::Scores {
+            what: "second derivatives do not go together with scale pca",
             advice: "take another scale; a rotation needs the mixed derivatives too",
         });
     };

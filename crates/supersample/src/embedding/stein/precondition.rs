@@ -47,6 +47,16 @@ impl Preconditioner {
             _ => Err(Error::UnknownPreconditioner { name: name.to_string() }),
         }
     }
+
+    /// Whether a length is positive, and its square a number.
+    pub(crate) fn check(self) -> Result<()> {
+        match self {
+            Preconditioner::Length(value) if !(value > 0.0 && (value * value).is_normal()) => {
+                Err(Error::BadBandwidth { value })
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// P = Γ⁻¹.
@@ -60,10 +70,10 @@ pub(super) enum Precision {
 
 impl Precision {
     pub(super) fn fit(preconditioner: Preconditioner, points: &Points) -> Result<Precision> {
+        preconditioner.check()?;
         let root = match preconditioner {
             Preconditioner::Identity => 1.0,
-            Preconditioner::Length(length) if length > 0.0 && (length * length).is_normal() => 1.0 / length,
-            Preconditioner::Length(value) => return Err(Error::BadBandwidth { value }),
+            Preconditioner::Length(length) => 1.0 / length,
             Preconditioner::Median => 1.0 / median_distance(points)?,
             Preconditioner::ScaledMedian => {
                 (points.len().min(MOST_POINTS) as f64).ln().sqrt() / median_distance(points)?

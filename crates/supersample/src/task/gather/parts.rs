@@ -5,6 +5,7 @@ use crate::bytes::{Reader, Writer};
 use crate::row_sampling::{UniformSample, WeightedDraws, seed_of_part};
 use crate::scale::RunningMoments;
 use crate::task::CONTROL_ROWS;
+use crate::words::Opt;
 use crate::{Error, Result};
 
 /// The first bytes, with the version of what follows.
@@ -42,7 +43,7 @@ impl Gatherer {
     pub fn of_part(dim: usize, pool_rows: usize, share: f64, seed: u64, part: u64) -> Result<Gatherer> {
         if !(share > 0.0 && share <= 1.0) {
             let advice = "a share of all rows is above 0 and at most 1";
-            return Err(Error::BadOption { option: "the share of a part", value: share, advice });
+            return Err(Error::BadOption { option: Opt::PartShare, value: share, advice });
         }
         let whole = Gatherer::new(dim, pool_rows, seed_of_part(seed, part))?;
         let sample = UniformSample::new(kept_by(share, pool_rows), dim, whole.seed);
