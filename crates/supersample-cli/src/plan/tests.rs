@@ -133,3 +133,41 @@ fn parts_count_by_default_and_as_told() {
     assert!(refused("-n 1 --functions-file ./draws.csv -o draws.csv").contains("are the same file"));
     assert!(refused("-n 1 --functions-file x.csv -o x.csv").contains("-o and the input are the same file"));
 }
+
+#[test]
+fn a_seed_goes_with_any_search_and_with_herd() {
+    assert_eq!(plan("-n 1 --seed 3").unwrap().draws.seed, 3);
+    let words = "supersample thin draws.csv -n 1 --search 0 --seed 3";
+    let Verb::Thin(args) = Args::try_parse_from(words.split_whitespace()).unwrap().verb else {
+        unreachable!()
+    };
+    let plan = ChoosePlan::thin(args).unwrap();
+    assert_eq!((plan.draws.seed, plan.set.unwrap().options.search), (3, None));
+}
+
+#[test]
+fn what_the_library_refuses_is_refused_before_any_file_is_read() {
+    for (flags, words) in [
+        ("--landmarks 0", "--landmarks is 0; ask for at least one"),
+        ("--landmarks 9 --embedding exact", "--landmarks is 9; an exact embedding has none; "),
+        ("--pool-rows 0", "--pool-rows is 0; there must be rows to choose from"),
+        ("--scores s.csv --pool-rows 9", "--pool-rows and scores do not go together; all rows are read; "),
+        ("--scores s.csv --marginals 1", "--marginals and scores do not go together; "),
+        ("--scores s.csv --functions a", "--functions and scores do not go together; "),
+        ("--scores s.csv --landmarks 9", "--landmarks and scores do not go together; "),
+        (
+            "--scores s.csv --weight-column w",
+            "--weight-column (or --log-weight-column) and scores do not go ",
+        ),
+        (
+            "--scores s.csv --log-weight-column w",
+            "--weight-column (or --log-weight-column) and scores do not go ",
+        ),
+        ("--scores s.csv --bandwidth -1", "--bandwidth is -1; give a positive length "),
+        ("--scores s.csv --bandwidth x", "--bandwidth 'x' is neither a number nor the word median"),
+        ("--scores s.csv --log-density lp__ --regularise 0", "--regularise is 0; give a positive number"),
+    ] {
+        let message = refused(&format!("-n 1 {flags}"));
+        assert!(message.starts_with(words), "{message}");
+    }
+}

@@ -90,3 +90,82 @@ impl Advice {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Error;
+
+    #[test]
+    fn each_front_end_reads_its_own_options_and_names() {
+        let names = Names::default().columns(["mu", "tau"]);
+        let cases = [
+            (
+                Advice::UnevenWeights { effective_size: 1.0 },
+                "the rows are worth 1.00 equal ones; check them",
+                "",
+            ),
+            (Advice::RowsWithoutWeight { count: 1 }, "1 row has no weight and is not chosen", ""),
+            (
+                Advice::RowsWithoutWeight { count: 1234 },
+                "1,234 rows have no weight, and none of them is chosen",
+                "",
+            ),
+            (Advice::DirectionsDropped { dropped: 1, of: 5 }, "their own were left out: 1 of 5", ""),
+            (
+                Advice::ScaledBySd { columns: vec![1] },
+                " are equal in column tau; scaled",
+                " in column 1; scaled",
+            ),
+            (
+                Advice::KernelNearlyConstant { bandwidth: 1000.0 },
+                "bandwidth 1,000 is too long: try --bandwidth median",
+                "bandwidth 1,000 is too long: try bandwidth='median'",
+            ),
+            (
+                Advice::KernelNearlyDiagonal { bandwidth: 0.5 },
+                "bandwidth 0.500 is too short: try --bandwidth median, or fewer columns",
+                "bandwidth 0.500 is too short: try bandwidth='median', or fewer columns",
+            ),
+            (
+                Advice::LandmarksTooFew { landmarks: 1, residual: 0.25, error: 0.125 },
+                "1 landmark leaves 0.250 of the mean embedding out, and the MMD is 0.125, so other rows may be better; try \
+                 more --landmarks, --embedding exact or a longer --bandwidth",
+                "try more landmarks, embedding='exact' or a longer bandwidth",
+            ),
+            (
+                Advice::ScaledBySample { rows: 2000 },
+                "the columns are scaled by the 2,000 rows that were drawn, not by all rows",
+                "",
+            ),
+            (
+                Advice::TooManyToWeigh { count: 5001, most: 5000 },
+                "weights are found for at most 5,000 points, and 5,001 were chosen; they have equal weights",
+                "",
+            ),
+            (
+                Advice::NotWeighed { reason: Error::EmptySet },
+                "so they are equal: -n is 0; ask for at least 1",
+                "so they are equal: n is 0; ask for at least 1",
+            ),
+            (
+                Advice::ScoresPointAway { columns: vec![0, 1] },
+                "the scores of columns mu, tau point away from the rows",
+                "the scores of columns 0, 1 point away from the rows",
+            ),
+            (
+                Advice::ScoresUnrelated { columns: vec![0] },
+                "the scores of column mu say next to nothing",
+                "the scores of column 0 say next to nothing",
+            ),
+            (Advice::NotDrawsOfDensity { mean: 0.3 }, "which is 0 for draws, is 0.300 of k(x, x)", ""),
+            (Advice::WeightsNotOptimal, "these are the best met", ""),
+        ];
+        for (advice, command, python) in cases {
+            let said = advice.sentence(Style::Command, &names);
+            assert!(said.contains(command), "{said}");
+            let said = advice.sentence(Style::Python, &Names::default());
+            assert!(said.contains(python), "{said}");
+        }
+    }
+}

@@ -56,6 +56,8 @@ options! {
     Worth: "worth", "--worth", "worth";
     /// The length of the kernel.
     Bandwidth: "bandwidth", "--bandwidth", "bandwidth";
+    /// The length of a Stein kernel.
+    Preconditioner: "preconditioner", "--bandwidth", "preconditioner";
     /// Whether the mean embedding is exact or projected on landmarks.
     Embedding: "embedding", "--embedding", "embedding";
     /// How many landmarks.

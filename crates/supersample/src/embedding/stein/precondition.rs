@@ -4,6 +4,7 @@ use supersample_sum::SteinLayout;
 
 use crate::kernel::Distance;
 use crate::linalg::{cholesky, diagonal, dot, inverse_lower};
+use crate::words::Opt;
 use crate::{Error, Points, Result};
 
 /// How many points, spread evenly over all, the median distance is taken of.
@@ -52,7 +53,8 @@ impl Preconditioner {
     pub(crate) fn check(self) -> Result<()> {
         match self {
             Preconditioner::Length(value) if !(value > 0.0 && (value * value).is_normal()) => {
-                Err(Error::BadBandwidth { value })
+                let advice = "give a positive length in the units of the scaled columns";
+                Err(Error::BadOption { option: Opt::Preconditioner, value, advice })
             }
             _ => Ok(()),
         }
