@@ -257,24 +257,19 @@ def weighted(table: Table, sample_weight: Any, log_weight: Any) -> Table:
 @contextmanager
 def explained(
     names: Sequence[str] | None,
-    what: str = "x",
+    what: str | None = "x",
     labels: Sequence[Any] = (),
     functions: Sequence[str] | None = None,
 ) -> Iterator[None]:
-    """Adds to a refusal of the native module what it cannot know: names of columns and groups, and other keywords."""
+    """Has a refusal of the native module say what it cannot know: names of columns, functions and groups."""
     try:
         yield
     except ValueError as error:
-        column, group, weight = (getattr(error, number, None) for number in ("column", "group", "weight"))
-        function = getattr(error, "function", None)
-        if column is not None and names is not None:
-            error.args = (f"{error} (column {column} of {what} is '{names[column]}')",)
-        elif function is not None and functions is not None:
-            error.args = (f"{error} (function {function} is '{functions[function]}')",)
-        elif group is not None and group < len(labels):
-            error.args = (f"{error} (group {group} is {labels[group]!r})",)
-        elif weight is not None and weight <= 0:
-            error.args = (f"{error} (logarithms of weights are given as log_weight)",)
+        refusal = getattr(error, "refusal", None)
+        if isinstance(refusal, _native.Refusal):
+            error.args = (refusal.sentence(what, names, functions, [str(label) for label in labels]),)
+            # Whoever is further out has names of something else.
+            del error.refusal  # type: ignore[attr-defined]
         raise
 
 

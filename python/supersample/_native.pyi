@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any, final
 
@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 __all__ = [
     "MARGINALS",
     "VERSION",
+    "Advice",
     "Chosen",
     "Evaluation",
     "Gatherer",
@@ -17,12 +18,14 @@ __all__ = [
     "PassSums",
     "Picks",
     "Placed",
+    "Refusal",
     "Samples",
     "SteinPlaced",
     "Unmeasured",
     "check_kernel",
     "choose_from_pool",
     "compared_with",
+    "counted",
     "device_name",
     "evaluate",
     "evaluate_measured",
@@ -33,13 +36,17 @@ __all__ = [
     "ksd",
     "landmark_sums",
     "mmd",
+    "ordinal",
     "pool_points",
     "pool_rows",
     "pool_rows_of_single",
     "project_on",
+    "significant",
     "stein_place",
     "stein_samples",
     "thin",
+    "with_error",
+    "with_spread",
 ]
 
 VERSION: str
@@ -53,6 +60,28 @@ def kernel_values(
     name: str, bandwidths: list[float], x: NDArray[np.float64], y: NDArray[np.float64]
 ) -> NDArray[np.float64]: ...
 def device_name(name: str) -> str: ...
+def significant(value: float) -> str: ...
+def with_spread(mean: float, spread: float) -> str: ...
+def with_error(value: float, error: float) -> str: ...
+def ordinal(number: int) -> str: ...
+def counted(number: int, noun: str) -> str: ...
+
+@final
+class Advice:
+    @property
+    def is_expected(self) -> bool: ...
+    def sentence(self, columns: Sequence[str] | None = None) -> str: ...
+
+@final
+class Refusal:
+    def sentence(
+        self,
+        of: str | None,
+        columns: Sequence[str] | None,
+        functions: Sequence[str] | None,
+        groups: Sequence[str],
+    ) -> str: ...
+    def __reduce__(self) -> tuple[type[str], tuple[str]]: ...
 
 @final
 class Samples:
@@ -83,7 +112,7 @@ class Samples:
     @property
     def shares(self) -> NDArray[np.float64] | None: ...
     @property
-    def advice(self) -> list[dict[str, Any]]: ...
+    def advice(self) -> list[Advice]: ...
     def known(self) -> NDArray[np.float64] | None: ...
 
 def stein_samples(
@@ -135,7 +164,7 @@ class SteinPlaced:
     @property
     def chosen(self) -> Chosen: ...
     @property
-    def advice(self) -> list[dict[str, Any]]: ...
+    def advice(self) -> list[Advice]: ...
 
 @final
 class Gatherer:
@@ -301,7 +330,7 @@ class Chosen:
     @property
     def refinement(self) -> dict[str, Any] | None: ...
     @property
-    def advice(self) -> list[dict[str, Any]]: ...
+    def advice(self) -> list[Advice]: ...
 
 @final
 class Picks:

@@ -179,7 +179,7 @@ def in_partition(number: int, columns: Columns | None = None) -> Iterator[None]:
     """Says of a refusal in which partition it is; its rows are counted from 0 there."""
     names = None if columns is None else [*_names(columns), *_function_names(columns)]
     try:
-        with explained(names, f"partition {number}"):
+        with explained(names, None):
             yield
     except (ValueError, TypeError) as error:
         text = str(error)

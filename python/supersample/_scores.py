@@ -8,7 +8,6 @@ import numpy as np
 
 from . import _native
 from ._inputs import Table, as_goal, as_table, as_vector, explained, matched
-from ._numbers import significant
 
 #: The words of the package stein_thinning for the same things.
 _ALIASES = {"id": "identity", "med": "median", "sclmed": "scaled-median", "smpcov": "covariance"}
@@ -92,11 +91,7 @@ def scored_samples(given: Scored, kernel: SteinKernel, regularised: Regularised,
 
 def said_of_rows(chosen: _native.Chosen) -> str:
     """What scores say of the rows in a sentence. It is no warning: burn-in is a reason to choose by scores."""
-    found = next((piece for piece in chosen.advice if piece["kind"] == "not_draws_of_density"), None)
-    if found is None:
-        return ""
-    mean = significant(found["mean"])
-    return f"the rows are no draws of the density as they stand: over pairs of them k(x, y) is {mean} of k(x, x), not 0"
+    return next((piece.sentence() for piece in chosen.advice if piece.is_expected), "")
 
 
 def _beside(rows: Table, given: Any, what: str) -> Table:

@@ -108,6 +108,11 @@ def test_what_cannot_be_is_refused(draws: NDArray[np.float64], keywords: dict[st
         ss.thin(draws, 5, **keywords)
 
 
+def test_columns_that_are_scaled_by_the_sample_are_warned_of(draws: NDArray[np.float64]) -> None:
+    with pytest.warns(ss.SupersampleWarning, match="scaled by the 2,000 rows that were drawn, not by all rows"):
+        ss.thin(batches(draws), 5, pool_rows=POOL, scale="mad")
+
+
 def test_batches_that_do_not_fit_together_are_refused(draws: NDArray[np.float64]) -> None:
     with pytest.raises(ValueError, match="no rows"):
         ss.herd(iter(()), 5)
@@ -185,7 +190,7 @@ def test_rows_that_lie_on_their_side_are_noticed(draws: NDArray[np.float64]) -> 
 
 
 def test_a_want_of_memory_is_told_in_units(draws: NDArray[np.float64]) -> None:
-    with pytest.raises(ValueError, match=r"the run needs about [\d.]+ MB of memory, and [\d.]+ kB are allowed"):
+    with pytest.raises(ValueError, match=r"the run needs about [\d.]+ MiB, and max_memory allows [\d.]+ KiB"):
         ss.thin(draws, 5, max_memory="10k")
 
 
@@ -212,7 +217,7 @@ def test_what_needs_all_rows_has_them_in_double_precision() -> None:
     np.testing.assert_array_equal(ss.herd(x[:500], 3).indices, ss.herd(x[:500].astype(float), 3).indices)
     with pytest.raises(TypeError, match="embedding is 3; choose auto, exact or landmarks"):
         ss.herd(x, 3, embedding=3)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="row 4, column 0 is NaN"):
+    with pytest.raises(ValueError, match="row 4, column 0 of x is NaN"):
         ss.herd(np.where(np.arange(len(x))[:, None] == 4, np.float32("nan"), x), 3)
 
 

@@ -119,15 +119,15 @@ def test_columns_can_be_scaled_by_what_wild_values_do_not_move():
     )
     assert "columns scaled to unit median deviation" in repr(plain)
     mostly_zero = np.column_stack([X, np.where(np.arange(800) < 700, 0.0, X[:, 0])])
-    with pytest.warns(ss.SupersampleWarning, match="column 3 has no median absolute deviation"):
+    with pytest.warns(ss.SupersampleWarning, match="more than half of the values are equal in column 3; scaled to unit sd"):
         ss.herd(mostly_zero, 3, scale="mad")
-    with pytest.warns(ss.SupersampleWarning, match="column d has no median absolute deviation"):
+    with pytest.warns(ss.SupersampleWarning, match="more than half of the values are equal in column d; scaled to unit sd"):
         ss.herd(pd.DataFrame(mostly_zero, columns=list("abcd")), 3, scale="mad")
 
 
 def test_weights_that_cannot_be_found_are_equal_with_a_warning():
     x = np.random.default_rng(0).normal(size=(6000, 1))
-    with pytest.warns(ss.SupersampleWarning, match="5,001 points are too many for unequal weights"):
+    with pytest.warns(ss.SupersampleWarning, match="at most 5,000 points, and 5,001 were chosen"):
         result = ss.herd(x, 5001, weights="simplex")
     assert np.all(result.weights == 1 / 5001) and result.mmd == result.error[-1]
 
@@ -138,7 +138,7 @@ def test_rows_can_be_included_and_excluded():
     for options, words in [
         ({"include": [-1]}, "row -1; rows are numbered from 0"),
         ({"include": [800]}, "row 800 is not in the pool"),
-        ({"include": [3], "exclude": [3]}, "both included and excluded"),
+        ({"include": [3], "exclude": [3]}, "row 3 is in both include and exclude"),
         ({"exclude": np.ones(5, dtype=bool)}, "a mask of shape (5,) for 800 rows"),
     ]:
         with pytest.raises(ValueError, match=re.escape(words)):
@@ -163,7 +163,7 @@ def test_groups_and_quotas():
             "3 quotas were given for 2 groups; give one for each of ['high', 'low']",
         ),
         ({"groups": label[:5]}, "5 group labels were given for a pool of 800 rows"),
-        ({"groups": label, "quotas": [3, 3]}, "the quotas add up to 6, but 10"),
+        ({"groups": label, "quotas": [3, 3]}, "the quotas add up to 6, but n is 10"),
     ]:
         with pytest.raises(ValueError, match=re.escape(words)):
             ss.thin(X, 10, **options)
@@ -181,9 +181,19 @@ def test_weights_of_rows_are_as_rows_that_repeat():
     )
 
 
+def test_numbers_are_printed_as_the_command_prints_them():
+    from supersample._numbers import counted, ordinal, significant, with_error, with_spread
+
+    shown = [significant(value) for value in (0, 0.0071234, 999.7, 12_345.6, 1.5e15, 1.234e-5, np.inf, np.float32(0.5))]
+    assert shown == ["0", "0.00712", "1,000", "12,300", "1.50e15", "1.23e-5", "inf", "0.500"]
+    assert with_error(0.002219, 1.1e-6) == "0.00222 ± 1e-6"
+    assert with_spread(0.07021, 0.00461) == "0.0702 ± 0.0046"
+    assert (ordinal(np.int64(4001)), counted(1, "row"), counted(4000, "row")) == ("4,001st", "1 row", "4,000 rows")
+
+
 def test_warnings_of_kernels_weights_and_columns():
     for options, words in [
-        ({"bandwidth": 1e3}, "nearly constant"),
+        ({"bandwidth": 1e3}, "nearly constant.*: try bandwidth='median'"),
         ({"bandwidth": 1e9}, "nearly constant"),
         ({"bandwidth": 1e-4}, "nearly diagonal"),
         ({"sample_weight": np.r_[1.0, np.full(799, 1e-9)]}, "so uneven that the rows are worth 1.00 equal ones"),
@@ -195,7 +205,7 @@ def test_warnings_of_kernels_weights_and_columns():
             herder.run(2)
         herder.run(2)  # It has been said.
     ss.herd(X[:5], 2, sample_weight=[1.0, 2.0, 1.0, 2.0, 1.0])  # Few rows, and not uneven.
-    with pytest.warns(ss.SupersampleWarning, match="1 of the directions have no variance of their own"):
+    with pytest.warns(ss.SupersampleWarning, match="directions without variance of their own were left out: 1 of 4"):
         ss.herd(np.column_stack([X, X[:, 0]]), 3, scale="pca")
 
 

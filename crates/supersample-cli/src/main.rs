@@ -50,7 +50,7 @@ fn main() -> ExitCode {
             say(&format!("supersample: {NOTHING_WRITTEN}\n"));
             ExitCode::from(EXIT_INTERRUPTED)
         }
-        Err(error) => complain(&format!("{error:#}")),
+        Err(error) => complain(&words::said(&error)),
     }
 }
 

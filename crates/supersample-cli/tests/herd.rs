@@ -210,10 +210,11 @@ fn bad_cells_are_refused_by_row_and_column() {
 fn bad_flags_are_refused_in_a_sentence() {
     let desk = Desk::with_draws();
     let refused = |flags: &str| desk.refused(&format!("draws.csv --columns mu {flags}"));
-    assert_eq!(refused("-n 0"), "-n is 0; ask for at least 1 row");
+    assert_eq!(refused("-n 0"), "-n is 0; ask for at least 1");
     assert!(refused("-n -3").starts_with("invalid value '-3' for '--number <T>'"));
-    for given in ["0", "-1", "nan"] {
-        let refusal = format!("--bandwidth is {given}; a length is a positive number");
+    for (given, shown) in [("0", "0"), ("-1", "-1"), ("nan", "NaN")] {
+        let refusal =
+            format!("--bandwidth is {shown}; give a positive length in the units of the scaled columns");
         assert_eq!(refused(&format!("-n 1 --bandwidth {given}")), refusal);
     }
     assert_eq!(refused("-n 1 --bandwidth abc"), "--bandwidth 'abc' is neither a number nor the word median");

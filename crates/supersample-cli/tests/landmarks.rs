@@ -58,6 +58,22 @@ fn landmarks_are_told_with_the_standard_error_that_they_leave() {
 }
 
 #[test]
+fn landmarks_and_rows_that_are_drawn_depend_on_the_seed() {
+    let desk = with_posterior();
+    for verb in ["herd", "thin --search 0"] {
+        for drawn in ["--landmarks 40", "--pool-rows 100"] {
+            let rows = |seed: &str| {
+                desk.ran(&format!("{verb} draws.csv -n 20 -q -o o.csv --indices i.txt {drawn} {seed}"));
+                desk.read("i.txt")
+            };
+            assert_eq!(rows(""), rows("--seed 0"), "{verb} {drawn}");
+            assert_eq!(rows("--seed 3"), rows("--seed 3"), "{verb} {drawn}");
+            assert_ne!(rows("--seed 3"), rows("--seed 4"), "{verb} {drawn}");
+        }
+    }
+}
+
+#[test]
 fn a_run_on_landmarks_goes_on_from_its_checkpoint() {
     let desk = with_posterior();
     let with = |words: &str| format!("draws.csv --landmarks 90 -o o.csv --indices i.txt {words}");
@@ -76,7 +92,7 @@ fn a_run_on_landmarks_goes_on_from_its_checkpoint() {
 fn too_few_landmarks_are_warned_of() {
     let desk = with_posterior();
     let (_, told) = desk.ran("thin draws.csv -n 200 --search 0 --bandwidth 0.5 --landmarks 10 -o o.csv");
-    let expected = "warning: with 10 landmarks, ";
+    let expected = "warning: 10 landmarks leave ";
     assert!(told.contains(expected) && told.contains("try more --landmarks, --embedding exact"), "{told}");
 }
 
@@ -84,11 +100,10 @@ fn too_few_landmarks_are_warned_of() {
 fn landmarks_without_effect_are_refused() {
     let desk = with_posterior();
     let refused = desk.refused("draws.csv -n 2 --embedding exact --landmarks 5");
-    assert_eq!(refused, "--landmarks has no effect with --embedding exact; leave one of them out");
-    assert_eq!(
-        desk.refused("draws.csv -n 2 --landmarks 0"),
-        "--landmarks is 0; at least one has to stand for the rows"
-    );
+    let expected =
+        "--landmarks is 5; an exact embedding has none; leave the number out, or ask for landmarks";
+    assert_eq!(refused, expected);
+    assert_eq!(desk.refused("draws.csv -n 2 --landmarks 0"), "--landmarks is 0; ask for at least one");
     let unknown = String::from_utf8(desk.herd("draws.csv -n 2 --embedding nystrom").stderr).unwrap();
     assert!(unknown.contains("auto, exact, landmarks"), "{unknown}");
 }

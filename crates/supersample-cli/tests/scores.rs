@@ -164,7 +164,7 @@ fn a_regularised_choice_is_that_of_the_library_and_says_so() {
         ("herd lp.csv -n 5 --scores scores.csv --regularise 1", "no effect without --log-density"),
         (
             "herd lp.csv -n 5 --scores scores.csv --log-density lp__ --regularise 0",
-            "--regularise is 0; a weight is a positive number",
+            "--regularise is 0; give a positive number, or leave the log-density out",
         ),
         (
             "herd lp.csv --tol 0.5 --scores scores.csv --log-density lp__",
@@ -251,7 +251,7 @@ fn what_makes_no_sense_is_refused_in_the_words_of_the_flags() {
         assert!(told.contains(message), "{words}: {told}");
     }
     let (_, told) = chosen(&desk, "thin draws.csv -n 5 --scores turned.csv");
-    assert!(told.contains("warning: the scores of a, b point away from the rows"), "{told}");
+    assert!(told.contains("warning: the scores of columns a, b point away from the rows"), "{told}");
 }
 
 /// A real file of CmdStan 2.37, where it is at hand: the prior of k is normal(0, 5), so that its score has −k/25 in it.

@@ -1,11 +1,11 @@
-//! Advice of the library as dicts, which Python puts into words.
+//! Advice of the library, which Python gets as objects with a sentence each.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::PyList;
 use supersample::task::Advice;
+use supersample::words::{Names, Style};
 
-/// Advice that Python sees as a list of dicts, each with its `kind` and its numbers; kinds that are new to this module are
-/// left out.
+/// Advice that Python sees as a list.
 pub(crate) struct Told(pub(crate) Vec<Advice>);
 
 impl<'py> IntoPyObject<'py> for &Told {
@@ -14,70 +14,26 @@ impl<'py> IntoPyObject<'py> for &Told {
     type Error = PyErr;
 
     fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
-        let known: Vec<_> =
-            self.0.iter().filter_map(|advice| one(py, advice).transpose()).collect::<PyResult<_>>()?;
-        PyList::new(py, known)
+        PyList::new(py, self.0.iter().cloned().map(Piece))
     }
 }
 
-fn one<'py>(py: Python<'py>, advice: &Advice) -> PyResult<Option<Bound<'py, PyDict>>> {
-    let dict = PyDict::new(py);
-    let kind = match advice {
-        Advice::UnevenWeights { effective_size } => {
-            dict.set_item("effective_size", effective_size)?;
-            "uneven_weights"
-        }
-        Advice::RowsWithoutWeight { count } => {
-            dict.set_item("count", count)?;
-            "rows_without_weight"
-        }
-        Advice::DirectionsDropped { dropped, of } => {
-            dict.set_item("dropped", dropped)?;
-            dict.set_item("of", of)?;
-            "directions_dropped"
-        }
-        Advice::ScaledBySd { columns } => {
-            dict.set_item("columns", columns)?;
-            "scaled_by_sd"
-        }
-        Advice::KernelNearlyConstant { bandwidth } => {
-            dict.set_item("bandwidth", bandwidth)?;
-            "kernel_nearly_constant"
-        }
-        Advice::KernelNearlyDiagonal { bandwidth } => {
-            dict.set_item("bandwidth", bandwidth)?;
-            "kernel_nearly_diagonal"
-        }
-        Advice::LandmarksTooFew { landmarks, residual, error } => {
-            dict.set_item("landmarks", landmarks)?;
-            dict.set_item("residual", residual)?;
-            dict.set_item("error", error)?;
-            "landmarks_too_few"
-        }
-        Advice::TooManyToWeigh { count, most } => {
-            dict.set_item("count", count)?;
-            dict.set_item("most", most)?;
-            "too_many_to_weigh"
-        }
-        Advice::NotWeighed { reason } => {
-            dict.set_item("reason", reason.to_string())?;
-            "not_weighed"
-        }
-        Advice::WeightsNotOptimal => "weights_not_optimal",
-        Advice::ScoresPointAway { columns } => {
-            dict.set_item("columns", columns)?;
-            "scores_point_away"
-        }
-        Advice::ScoresUnrelated { columns } => {
-            dict.set_item("columns", columns)?;
-            "scores_unrelated"
-        }
-        Advice::NotDrawsOfDensity { mean } => {
-            dict.set_item("mean", mean)?;
-            "not_draws_of_density"
-        }
-        _ => return Ok(None),
-    };
-    dict.set_item("kind", kind)?;
-    Ok(Some(dict))
+/// One piece of advice.
+#[pyclass(frozen, name = "Advice", module = "supersample._native")]
+pub(crate) struct Piece(Advice);
+
+#[pymethods]
+impl Piece {
+    /// Whether it follows from what was asked for, and is no warning.
+    #[getter]
+    fn is_expected(&self) -> bool {
+        matches!(self.0, Advice::RowsWithoutWeight { .. } | Advice::NotDrawsOfDensity { .. })
+    }
+
+    /// What it says, with these names of the columns.
+    #[pyo3(signature = (columns=None))]
+    fn sentence(&self, columns: Option<Vec<String>>) -> String {
+        let columns = columns.unwrap_or_default();
+        self.0.sentence(Style::Python, &Names::default().columns(columns.iter().map(String::as_str)))
+    }
 }

@@ -1,39 +1,61 @@
-//! Refusals of the library as Python exceptions, with the library's own words.
+//! Refusals of the library as Python exceptions, in sentences that name keywords.
 
 use pyo3::exceptions::{PyIsADirectoryError, PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::{PyString, PyType};
 use supersample::Error;
+use supersample::words::{Names, Style};
 
-/// A `ValueError` with the message of the library. What Python can name has its number as an attribute: the `column`, the
-/// `function`, the `group` or the `weight` that is refused, 0 where all weights are. A device that is not there or stops working
-/// is a `RuntimeError`.
+/// A `ValueError` with the sentence of the library, and as its attribute `refusal` what the sentence was made of, so that it
+/// can be said again with names. A device that is not there or stops working is a `RuntimeError`.
 pub(crate) fn refused(error: Error) -> PyErr {
-    if error == Error::Interrupted {
+    let sentence = error.sentence(Style::Python, &Names::default());
+    match error {
         // Met only where the exception of a signal has not taken its place.
-        return PyKeyboardInterrupt::new_err(error.to_string());
-    }
-    if let Error::Device { .. } = error {
-        return PyRuntimeError::new_err(error.to_string());
-    }
-    let refusal = PyValueError::new_err(error.to_string());
-    let numbered = Python::attach(|py| {
-        let exception = refusal.value(py);
-        match error {
-            Error::NonFinite { column, .. } | Error::NonFiniteScore { column, .. } => {
-                exception.setattr("column", column)
-            }
-            Error::ConstantFunction { column } | Error::NonFiniteFunction { column, .. } => {
-                exception.setattr("function", column)
-            }
-            Error::BadWeight { value, .. } => exception.setattr("weight", value),
-            Error::ZeroWeights => exception.setattr("weight", 0.0),
-            Error::QuotaTooLarge { group, .. } | Error::QuotaTooSmall { group, .. } => {
-                exception.setattr("group", group)
-            }
-            _ => Ok(()),
+        Error::Interrupted => PyKeyboardInterrupt::new_err(sentence),
+        Error::Device { .. } => PyRuntimeError::new_err(sentence),
+        error => {
+            let refusal = PyValueError::new_err(sentence);
+            let set = Python::attach(|py| refusal.value(py).setattr("refusal", Refusal(error)));
+            set.err().unwrap_or(refusal)
         }
-    });
-    numbered.err().unwrap_or(refusal)
+    }
+}
+
+/// What was refused.
+#[pyclass(frozen, module = "supersample._native")]
+pub(crate) struct Refusal(Error);
+
+#[pymethods]
+impl Refusal {
+    /// The sentence with names: of what the rows are, of columns, functions and groups.
+    fn sentence(
+        &self,
+        of: Option<&str>,
+        columns: Option<Vec<String>>,
+        functions: Option<Vec<String>>,
+        groups: Vec<String>,
+    ) -> String {
+        fn each(names: &Option<Vec<String>>) -> impl Iterator<Item = &str> {
+            names.iter().flatten().map(String::as_str)
+        }
+        let names = Names::default()
+            .columns(each(&columns))
+            .functions(each(&functions))
+            .groups(None, groups.iter().map(String::as_str));
+        self.0.sentence(
+            Style::Python,
+            &match of {
+                Some(of) => names.of(of),
+                None => names,
+            },
+        )
+    }
+
+    /// A pickle, as of an exception on its way from another process, keeps the words alone.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyType>, (String,)) {
+        (py.get_type::<PyString>(), (self.0.sentence(Style::Python, &Names::default()),))
+    }
 }
 
 /// An `OSError` of the kind that fits (`FileNotFoundError`, …), or a `ValueError` for what a file says.

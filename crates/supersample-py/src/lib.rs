@@ -1,7 +1,8 @@
 //! `supersample._native`: what the Python package needs of the library, and no more.
 //!
 //! Conversions, the release of Python's lock, threads, signals. What is chosen and how good it is are the library's
-//! business (`supersample::task`); words, defaults and shapes of results are Python's (`python/supersample`).
+//! business (`supersample::task`), and so are sentences and numbers as people read them (`supersample::words`); defaults and
+//! shapes of results are Python's (`python/supersample`).
 
 mod advice;
 mod arrays;
@@ -16,13 +17,18 @@ mod samples;
 mod stein;
 mod streamed;
 mod threads;
+mod words;
 mod work;
 
 /// The functions and classes behind the Python package.
 #[pyo3::pymodule(gil_used = false)]
 mod _native {
     #[pymodule_export]
+    use crate::advice::Piece;
+    #[pymodule_export]
     use crate::chosen::{Chosen, herd, thin};
+    #[pymodule_export]
+    use crate::error::Refusal;
     #[pymodule_export]
     use crate::evaluate::{Evaluation, evaluate, mmd};
     #[pymodule_export]
@@ -42,6 +48,8 @@ mod _native {
         Gatherer, PassSums, Unmeasured, choose_from_pool, compared_with, evaluate_measured, gathered,
         landmark_sums, pool_points, pool_rows, pool_rows_of_single, project_on,
     };
+    #[pymodule_export]
+    use crate::words::{counted, ordinal, significant, with_error, with_spread};
 
     /// The version of the workspace in Cargo.toml.
     #[pymodule_export]

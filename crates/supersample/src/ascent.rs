@@ -1,5 +1,6 @@
 //! Climbing a smooth function to a local maximum: BFGS with steps no longer than a bandwidth.
 
+use crate::words::Opt;
 use crate::{Error, Result};
 
 /// How the score is climbed in continuous space.
@@ -38,16 +39,17 @@ impl AscentOptions {
         AscentOptions { tolerance, ..self }
     }
 
-    pub(crate) fn check(&self) -> Result<()> {
-        let bad = |option, value, advice| Err(Error::BadAscentOption { option, value, advice });
+    /// Whether there is a start and a step, and the tolerance is positive and finite.
+    pub fn check(&self) -> Result<()> {
+        let bad = |option, value, advice| Err(Error::BadOption { option, value, advice });
         if self.climbs == 0 {
-            return bad("climbs", 0.0, "climb from at least one start");
+            return bad(Opt::Climbs, 0.0, "climb from at least one start");
         }
         if self.max_steps == 0 {
-            return bad("max_steps", 0.0, "allow at least one step");
+            return bad(Opt::MaxSteps, 0.0, "allow at least one step");
         }
         if !(self.tolerance > 0.0 && self.tolerance.is_finite()) {
-            return bad("tolerance", self.tolerance, "give a small positive number such as 1e-6");
+            return bad(Opt::Tolerance, self.tolerance, "give a small positive number such as 1e-6");
         }
         Ok(())
     }
@@ -240,7 +242,7 @@ mod tests {
         for bad in
             [options.climbs(0), options.max_steps(0), options.tolerance(0.0), options.tolerance(f64::NAN)]
         {
-            assert!(matches!(bad.check(), Err(Error::BadAscentOption { .. })), "{bad:?}");
+            assert!(matches!(bad.check(), Err(Error::BadOption { .. })), "{bad:?}");
         }
     }
 }

@@ -1,6 +1,9 @@
-//! Every way the library can refuse its input: what is wrong, where, and what to do about it.
+//! Every way the library can refuse its input: what is wrong, where, and what to do about it. Sentences that name options,
+//! columns or groups are in `words`.
 
 use supersample_sum::NoSuchInstructionSet;
+
+use crate::words::Opt;
 
 /// What this library refuses, in a constructor wherever that is possible; iterators never fail.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -61,9 +64,7 @@ pub enum Error {
         dim: usize,
     },
     /// A coordinate is NaN or infinite. Row and column count from 0.
-    #[error(
-        "row {row}, column {column} is {value}; every coordinate must be a finite number, so drop or impute it first"
-    )]
+    #[error("{}", self.plain())]
     NonFinite {
         /// The row, from 0.
         row: usize,
@@ -85,9 +86,7 @@ pub enum Error {
         expected: usize,
     },
     /// A bandwidth must be a positive length.
-    #[error(
-        "bandwidth {value} is not a positive finite number; a bandwidth is a length, in the units of the points"
-    )]
+    #[error("{}", self.plain())]
     BadBandwidth {
         /// The offending value.
         value: f64,
@@ -121,7 +120,7 @@ pub enum Error {
         expected: usize,
     },
     /// A weight is negative, NaN or infinite. The index counts from 0.
-    #[error("weight {index} is {value}; weights must be finite and not negative")]
+    #[error("{}", self.plain())]
     BadWeight {
         /// Which weight, from 0.
         index: usize,
@@ -129,7 +128,7 @@ pub enum Error {
         value: f64,
     },
     /// The logarithm of a weight is NaN or +∞. The index counts from 0.
-    #[error("log-weight {index} is {value}; logarithms of weights must be below +inf, and -inf is no weight")]
+    #[error("{}", self.plain())]
     BadLogWeight {
         /// Which log-weight, from 0.
         index: usize,
@@ -137,7 +136,7 @@ pub enum Error {
         value: f64,
     },
     /// Every weight is given by its logarithm, and every logarithm is −∞.
-    #[error("every log-weight is -inf; at least one row must have a weight")]
+    #[error("{}", self.plain())]
     NoLogWeights,
     /// Something was asked for that only rows in memory have.
     #[error(
@@ -187,17 +186,13 @@ pub enum Error {
         value: f64,
     },
     /// A function of the rows whose mean is to be matched is the same for every row.
-    #[error(
-        "function {column} is constant on the rows that count, so its mean is matched by any of them; leave it out"
-    )]
+    #[error("{}", self.plain())]
     ConstantFunction {
         /// Which function, from 0.
         column: usize,
     },
     /// A function of a row is NaN or infinite. Row and column count from 0.
-    #[error(
-        "function {column} of row {row} is {value}; every function must be a finite number, so drop the row or the function"
-    )]
+    #[error("{}", self.plain())]
     NonFiniteFunction {
         /// The row, from 0.
         row: usize,
@@ -220,9 +215,7 @@ pub enum Error {
         expected: usize,
     },
     /// A score is NaN or infinite. Row and column count from 0.
-    #[error(
-        "the score of row {row}, column {column} is {value}; every score must be a finite number, so drop the row or look at the density there"
-    )]
+    #[error("{}", self.plain())]
     NonFiniteScore {
         /// The row, from 0.
         row: usize,
@@ -232,10 +225,10 @@ pub enum Error {
         value: f64,
     },
     /// Something was asked for that has no meaning where scores say what is to be matched.
-    #[error("{what} and scores do not go together; {advice}")]
+    #[error("{}", self.plain())]
     NotWithScores {
         /// What was asked for.
-        what: &'static str,
+        option: Opt,
         /// What to do.
         advice: &'static str,
     },
@@ -278,7 +271,7 @@ pub enum Error {
         advice: &'static str,
     },
     /// Weights that are all zero describe no distribution.
-    #[error("all weights are zero; at least one must be positive")]
+    #[error("{}", self.plain())]
     ZeroWeights,
     /// A covariance has the wrong shape.
     #[error("component {component}: the covariance has {found} numbers, but a {dim}×{dim} matrix needs {}", dim * dim)]
@@ -402,20 +395,8 @@ pub enum Error {
         "rows can be replayed or excluded only when herding over a pool; this herder searches all of space"
     )]
     NotAPool,
-    /// An option of the search in continuous space is out of range.
-    #[error("the ascent option {option} is {value}; {advice}")]
-    BadAscentOption {
-        /// The option's name.
-        option: &'static str,
-        /// The offending value.
-        value: f64,
-        /// What it may be.
-        advice: &'static str,
-    },
     /// More distinct rows were asked for than there are.
-    #[error(
-        "{asked} distinct rows were asked for, but only {available} may be chosen; ask for fewer, or allow repeats"
-    )]
+    #[error("{}", self.plain())]
     TooFewRows {
         /// How many were asked for.
         asked: usize,
@@ -423,13 +404,10 @@ pub enum Error {
         available: usize,
     },
     /// Nothing was said of when to stop.
-    #[error("say when to stop: a number of points, an error, or a worth in independent draws")]
+    #[error("{}", self.plain())]
     NoStopRule,
     /// A run would take more memory than it may.
-    #[error(
-        "the run needs about {} of memory, and {} are allowed; use fewer columns, or allow more",
-        in_units(*needed), in_units(*limit)
-    )]
+    #[error("{}", self.plain())]
     TooLittleMemory {
         /// Bytes that even the most modest run takes.
         needed: u64,
@@ -437,18 +415,16 @@ pub enum Error {
         limit: u64,
     },
     /// A set of no points was asked for.
-    #[error("a set of 0 points was asked for; ask for at least one")]
+    #[error("{}", self.plain())]
     EmptySet,
     /// A row is both to be included and to be excluded.
-    #[error("row {index} is to be both included and excluded; drop it from one of the two lists")]
+    #[error("{}", self.plain())]
     IncludedAndExcluded {
         /// The row.
         index: usize,
     },
     /// More rows must be included than the set has places.
-    #[error(
-        "{included} rows must be included, but only {asked} are to be chosen; ask for more, or include fewer"
-    )]
+    #[error("{}", self.plain())]
     TooManyIncluded {
         /// How many rows must be included.
         included: usize,
@@ -472,7 +448,7 @@ pub enum Error {
         expected: usize,
     },
     /// The quotas do not add up to the size of the set.
-    #[error("the quotas add up to {total}, but {asked} rows are to be chosen; make the two agree")]
+    #[error("{}", self.plain())]
     QuotaTotal {
         /// The sum of the quotas.
         total: usize,
@@ -480,7 +456,7 @@ pub enum Error {
         asked: usize,
     },
     /// A quota is larger than its group.
-    #[error("group {group} has a quota of {quota}, but only {available} of its rows may be chosen")]
+    #[error("{}", self.plain())]
     QuotaTooLarge {
         /// Which group, from 0.
         group: usize,
@@ -490,7 +466,7 @@ pub enum Error {
         available: usize,
     },
     /// A quota is smaller than the number of rows of its group that must be included.
-    #[error("group {group} has a quota of {quota}, but {included} of its rows must be included")]
+    #[error("{}", self.plain())]
     QuotaTooSmall {
         /// Which group, from 0.
         group: usize,
@@ -500,7 +476,7 @@ pub enum Error {
         included: usize,
     },
     /// Rows that were given do not keep a quota.
-    #[error("group {group} has a quota of {quota}, but {found} of the given rows are in it")]
+    #[error("{}", self.plain())]
     QuotaNotKept {
         /// Which group, from 0.
         group: usize,
@@ -515,15 +491,13 @@ pub enum Error {
     )]
     OtherHerder,
     /// Fixed quotas fix the size of the set, so the fewest points cannot be searched for.
-    #[error(
-        "fixed quotas fix the number of points; leave them proportional when the fewest points are asked for"
-    )]
+    #[error("{}", self.plain())]
     FixedQuotas,
-    /// An option of the refinement, the polish or a stop rule is out of range.
-    #[error("{option} is {value}; {advice}")]
+    /// An option is out of range.
+    #[error("{}", self.plain())]
     BadOption {
-        /// The option's name.
-        option: &'static str,
+        /// The option.
+        option: Opt,
         /// The offending value.
         value: f64,
         /// What it may be.
@@ -541,12 +515,3 @@ pub enum Error {
 
 /// A result whose error is this library's [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
-
-/// Bytes as people read them.
-fn in_units(bytes: u64) -> String {
-    match bytes {
-        0..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
-        1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
-        _ => format!("{:.2} GB", bytes as f64 / 1e9),
-    }
-}

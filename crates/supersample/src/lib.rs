@@ -85,6 +85,7 @@ pub mod target;
 pub mod task;
 mod watch;
 pub mod weights;
+pub mod words;
 
 pub use ascent::AscentOptions;
 pub use device::Device;

@@ -11,6 +11,7 @@ use rayon::prelude::*;
 use crate::embedding::ErrorTerms;
 use crate::linalg::dot;
 use crate::watch::{Progress, Watch};
+use crate::words::Opt;
 use crate::{Error, MeanEmbedding, Points, Result, sum};
 
 /// Pairs of steps and gradient changes that L-BFGS remembers.
@@ -88,7 +89,7 @@ pub fn polish(
     points.expect_dim("the points", "the target", mu.dim())?;
     if !(options.tolerance >= 0.0 && options.tolerance.is_finite()) {
         let advice = "give a small number that is not negative, such as 1e-7";
-        return Err(Error::BadOption { option: "the tolerance", value: options.tolerance, advice });
+        return Err(Error::BadOption { option: Opt::Tolerance, value: options.tolerance, advice });
     }
     let dim = points.dim();
     let norm = ErrorTerms::of(mu).double_squared_norm();

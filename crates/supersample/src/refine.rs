@@ -26,6 +26,7 @@ use self::sweep::{Swept, sweep};
 use crate::embedding::{MeanEmbedding, as_samples};
 use crate::pool::PoolScores;
 use crate::watch::{Progress, Watch};
+use crate::words::Opt;
 use crate::{Error, Herder, Points, Pool, Result};
 
 /// A refined set of rows, and what it took.
@@ -142,7 +143,7 @@ impl Refiner {
         if let Some(Search { sweeps, rounds, .. }) = options.search {
             if sweeps == Some(0) || rounds == 0 {
                 let advice = "search for at least one sweep and one round, or leave the search out";
-                return Err(Error::BadOption { option: "the search's sweeps or rounds", value: 0.0, advice });
+                return Err(Error::BadOption { option: Opt::Search, value: 0.0, advice });
             }
             // The temperature is measured in units of E².
             pool.squared_norm().ok_or(Error::UnknownNorm)?;
@@ -215,15 +216,8 @@ impl Refiner {
         let points = self.pool.points();
         let samples =
             as_samples(&**self.pool.embedding()).filter(|samples| samples.points().is_same_as(points));
-        ConstraintsAsked {
-            len: points.len(),
-            repeats: self.options.repeats,
-            include: &self.options.include,
-            exclude: &self.options.exclude,
-            groups: self.options.groups.as_deref(),
-            quotas: self.options.quotas.as_deref(),
-            masses: samples.and_then(|samples| samples.weights()),
-        }
+        let masses = samples.and_then(|samples| samples.weights());
+        ConstraintsAsked { options: &self.options, len: points.len(), masses }
     }
 
     fn refine_size(&self, size: usize, watch: Watch) -> Result<Refinement> {

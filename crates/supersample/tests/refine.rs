@@ -5,6 +5,7 @@ use crate::common;
 use common::naive::{Naive, sweep_to_rest};
 use rand::RngExt;
 use supersample::target::GaussianMixture;
+use supersample::words::Opt;
 use supersample::{
     Domain, Empirical, Error, Herder, Kernel, Points, RefineOptions, Refined, Refiner, Search, metrics,
     unwatched,
@@ -351,9 +352,9 @@ fn the_fewest_points_are_enough_and_one_fewer_was_not() {
     assert!(!limited.reached && limited.set.rows.len() == 12 && limited.herded.is_none());
     for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         let refused = refiner.fewest(bad, &unwatched);
-        assert!(matches!(refused, Err(Error::BadOption { option: "the tolerance", .. })), "{bad}");
+        assert!(matches!(refused, Err(Error::BadOption { option: Opt::Tol, .. })), "{bad}");
         let refused = refiner.fewest_worth(bad, &unwatched);
-        assert!(matches!(refused, Err(Error::BadOption { option: "the number of draws", .. })), "{bad}");
+        assert!(matches!(refused, Err(Error::BadOption { option: Opt::Worth, .. })), "{bad}");
     }
 }
 

@@ -138,7 +138,7 @@ fn what_does_not_fit_together_is_refused() {
     let options = AscentOptions::default();
     let ascent = |starts: &Points, options| Domain::Ascent { starts: starts.clone(), options };
     assert_eq!(refused(ascent(&line, options)), mismatch("the starts of the ascent", "the target"));
-    assert!(matches!(refused(ascent(&plane, options.climbs(0))), Some(Error::BadAscentOption { .. })));
+    assert!(matches!(refused(ascent(&plane, options.climbs(0))), Some(Error::BadOption { .. })));
     let mixture = ClosedForm::mixture(kernel(), GaussianMixture::random(2, 2, 1).unwrap()).unwrap();
     let mixed = Herder::new(mixture, Domain::Pool(line.clone())).err();
     assert_eq!(mixed, mismatch("the pool", "the target"));

@@ -13,6 +13,7 @@ use supersample::task::{
     Advice, Choose, Ended, Problem, RowScores, RowWeights, Rows, STEIN_SCALE, Stop, Subset, Target,
 };
 use supersample::weights::WeightRule;
+use supersample::words::Opt;
 use supersample::{
     AscentOptions, Domain, Error, Herder, Points, Preconditioner, RefineOptions, SteinBase, SteinTarget,
     unwatched,
@@ -424,7 +425,7 @@ fn scores_that_are_wrong_are_named() {
     assert!(matches!(refused(RowScores::new(vec![1.0; 10]), plain()), Error::RaggedRows { .. }));
     assert!(matches!(
         refused(case.scored(), plain().marginals(0.1)),
-        Error::NotWithScores { what: "marginals", .. }
+        Error::NotWithScores { option: Opt::Marginals, .. }
     ));
     assert!(matches!(refused(case.scored(), plain().landmarks(10)), Error::NotWithScores { .. }));
     let uneven: Vec<f64> = (0..300).map(f64::from).collect();
@@ -445,7 +446,7 @@ fn scores_that_are_wrong_are_named() {
         Error::Scores { .. }
     ));
     let pca = case.scored().regularised(vec![0.0; 300], 0.1).second_derivatives(vec![0.0; 900]);
-    assert!(matches!(refused(pca, plain().scale(Scale::Pca)), Error::NotWithScores { .. }));
+    assert!(matches!(refused(pca, plain().scale(Scale::Pca)), Error::Scores { .. }));
 }
 
 #[test]

@@ -220,7 +220,8 @@ fn the_pool_is_as_large_as_the_memory_allows() {
     for limit in [300 << 20, 1 << 30, 1 << 40] {
         let rows = tolerance.clone().max_memory(limit).drawn_rows(size(0)).unwrap();
         // What reading takes is left free, and so is nothing else.
-        let needed = |rows: usize| tolerance.clone().landmarks(2000).memory(size(rows)) + (96 << 20);
+        let reading = (96 << 20).min(limit / 4);
+        let needed = |rows: usize| tolerance.clone().landmarks(2000).memory(size(rows)) + reading;
         let is_small = needed(rows + rows / 500 + 2) <= limit;
         assert!(rows > 1000 && needed(rows) <= limit && !is_small, "{limit}: {rows}");
         // No more than it takes, where it is known how many are to be chosen.

@@ -106,6 +106,10 @@ pub(crate) struct HerdArgs {
     #[arg(long)]
     pub(crate) unique: bool,
 
+    /// Random seed of the landmarks, and of rows that are drawn to choose from
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+
     #[command(flatten)]
     pub(crate) common: CommonArgs,
 }
@@ -128,9 +132,9 @@ pub(crate) struct ThinArgs {
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole_number)]
     pub(crate) search: Option<usize>,
 
-    /// The seed of the search [default: 0]
-    #[arg(long, value_name = "N")]
-    pub(crate) seed: Option<u64>,
+    /// Random seed of the search, the landmarks, and rows that are drawn to choose from
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
 
     #[command(flatten)]
     pub(crate) balance: BalanceArgs,
@@ -262,6 +266,7 @@ mod tests {
     use supersample::task::MARGINALS;
 
     use super::*;
+    use crate::words::{Opt, Style};
 
     #[test]
     fn no_help_has_what_a_manual_page_cannot_show() {
@@ -274,6 +279,25 @@ mod tests {
             let odd: Vec<&str> = page.lines().filter(|line| !line.is_ascii()).collect();
             assert!(odd.is_empty(), "{}: {odd:?}", verb.get_name());
         }
+    }
+
+    #[test]
+    fn flags_that_refusals_name_exist() {
+        let command = Args::command();
+        let flags: Vec<String> = command
+            .get_subcommands()
+            .flat_map(|verb| verb.get_arguments())
+            .flat_map(|arg| {
+                let short = arg.get_short().map(|letter| format!("-{letter}"));
+                short.into_iter().chain(arg.get_long().map(|name| format!("--{name}")))
+            })
+            .collect();
+        for option in Opt::ALL {
+            let spelled = option.spelled(Style::Command);
+            let named = spelled.split([' ', '(', ')']).filter(|word| word.starts_with('-'));
+            named.for_each(|flag| assert!(flags.iter().any(|known| known == flag), "{option:?}: {flag}"));
+        }
+        assert!(flags.iter().any(|flag| flag == "--tol"));
     }
 
     #[test]

@@ -20,11 +20,6 @@ impl Balance {
     pub(crate) fn is_asked_for(&self) -> bool {
         *self != Balance::default()
     }
-
-    /// The size that the quotas fix.
-    pub(super) fn total(&self) -> Option<usize> {
-        self.quotas.as_ref().map(|quotas| quotas.iter().map(|(_, quota)| quota).sum())
-    }
 }
 
 /// Row numbers as typed: `3,10-20`, counted from 0 as in the column `row`.

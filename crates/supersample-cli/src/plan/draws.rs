@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
 use supersample::scale::Scale;
-use supersample::task::{EmbeddingChoice, KernelChoice, STEIN_SCALE};
+use supersample::task::{EmbeddingChoice, FunctionValues, KernelChoice, ProblemOptions, STEIN_SCALE};
 use supersample::{Device, Precision};
 use supersample_io::{Format, Reading, Selection, Shape};
 
@@ -89,17 +89,6 @@ impl DrawsPlan {
             (None, Some(name)) => WeightsPlan::LogColumn(name),
             (None, None) => WeightsPlan::Equal,
         };
-        if scores.is_some() {
-            ensure!(
-                weights == WeightsPlan::Equal,
-                "weights of the rows and scores do not go together: the density weighs for itself; leave --weight-column and \
-                 --log-weight-column out"
-            );
-            ensure!(
-                !functions.are_asked_for(),
-                "functions and scores do not go together: means would be those of the rows, faults and all; leave them out"
-            );
-        }
         let scale = match (&kernel.scale, &scores) {
             (Some(name), _) => Scale::named(name)?,
             (None, Some(_)) => STEIN_SCALE,
@@ -149,15 +138,6 @@ impl DrawsPlan {
     pub(super) fn embedded(self, args: EmbeddingArgs, seed: u64, chosen: Option<usize>) -> Result<DrawsPlan> {
         let EmbeddingArgs { embedding, landmarks } = args;
         let embedding = EmbeddingChoice::named(&embedding)?;
-        ensure!(
-            self.scores.is_none() || (landmarks.is_none() && embedding != EmbeddingChoice::Landmarks),
-            "landmarks and scores do not go together: no mean over the rows is needed; leave --landmarks and --embedding out"
-        );
-        ensure!(landmarks != Some(0), "--landmarks is 0; at least one has to stand for the rows");
-        ensure!(
-            landmarks.is_none() || embedding != EmbeddingChoice::Exact,
-            "--landmarks has no effect with --embedding exact; leave one of them out"
-        );
         Ok(DrawsPlan { embedding, landmarks, seed, chosen, ..self })
     }
 
@@ -187,13 +167,33 @@ impl DrawsPlan {
 
     /// The plan with parts that count so much beside the joint distribution; `marginals` where the flags say nothing.
     pub(super) fn matching(self, args: MatchArgs, marginals: f64) -> Result<DrawsPlan> {
-        ensure!(
-            self.scores.is_none() || args.marginals.is_none_or(|weight| weight == 0.0),
-            "--marginals and scores do not go together: they are those of the rows, faults and all; leave one of them out"
-        );
+        // They are those of the rows.
         let marginals = if self.scores.is_some() { 0.0 } else { marginals };
         let matched = Matched::new(args, marginals, &self.functions)?;
         Ok(DrawsPlan { matched, ..self })
+    }
+
+    /// The plan, found to be one that rows could be made ready by; so many rows are drawn to choose from, where that is said.
+    pub(super) fn checked(self, pool_rows: Option<usize>) -> Result<DrawsPlan> {
+        let mut options = self.options();
+        options.pool_rows = pool_rows;
+        options.check(self.weights != WeightsPlan::Equal)?;
+        Ok(self)
+    }
+
+    /// How the library makes the rows ready; the numbers of functions, scores and log-densities are read later.
+    pub(crate) fn options(&self) -> ProblemOptions {
+        let mut options = ProblemOptions::default().scale(self.scale).precision(self.precision);
+        options.kernel = self.kernel.clone();
+        options.marginals = self.matched.marginals;
+        options.functions_unit = self.functions.unit;
+        options.device = self.device.clone();
+        (options.embedding, options.landmarks, options.seed) = (self.embedding, self.landmarks, self.seed);
+        if self.functions.are_asked_for() {
+            options.functions = Some(FunctionValues::new(Vec::new(), 0).weight(self.matched.functions));
+        }
+        options.scores = self.scores.as_ref().map(Scores::options);
+        options
     }
 
     /// How the files are read.

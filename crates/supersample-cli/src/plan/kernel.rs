@@ -1,31 +1,27 @@
 //! Kernel of a plan: known, or known but for the bandwidth that the points will give.
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use supersample::Kernel;
 use supersample::task::{Bandwidth, KernelChoice};
 
 /// The kernel of this name with a bandwidth as it was typed.
 pub(super) fn kernel_choice(name: String, bandwidth: Option<&str>) -> Result<KernelChoice> {
     let takes_bandwidth = Kernel::takes_bandwidth(&name);
-    match bandwidth {
-        Some(_) if !takes_bandwidth => {
-            bail!("--bandwidth has no effect on the {name} kernel; leave it out or choose another kernel")
-        }
-        None if !takes_bandwidth => Ok(KernelChoice::Given(Kernel::named(&name, &[])?)),
-        None | Some("median") => Ok(KernelChoice::Named { name, bandwidth: Bandwidth::Median }),
-        Some(text) => {
-            let Ok(length) = text.trim().parse::<f64>() else {
-                bail!("--bandwidth '{text}' is neither a number nor the word median")
-            };
-            let kernel = Kernel::named(&name, &[length]).ok().filter(|_| length > 0.0 && length.is_finite());
-            ensure!(
-                kernel.is_some() || !(length > 0.0 && length.is_finite()),
-                "--bandwidth is {length:e}, whose square no number can hold; give a length in the units of the scaled columns"
-            );
-            match kernel {
-                Some(kernel) => Ok(KernelChoice::Given(kernel)),
-                None => bail!("--bandwidth is {text}; a length is a positive number"),
-            }
-        }
-    }
+    ensure!(
+        bandwidth.is_none() || takes_bandwidth,
+        "--bandwidth has no effect on the {name} kernel; leave it out or choose another kernel"
+    );
+    Ok(match bandwidth.and_then(length).transpose()? {
+        Some(length) => KernelChoice::Given(Kernel::named(&name, &[length])?),
+        None if takes_bandwidth => KernelChoice::Named { name, bandwidth: Bandwidth::Median },
+        None => KernelChoice::Given(Kernel::named(&name, &[])?),
+    })
+}
+
+/// A bandwidth as it was typed; `None` for the median distance.
+pub(super) fn length(text: &str) -> Option<Result<f64>> {
+    let number = || text.trim().parse::<f64>();
+    (text != "median").then(|| {
+        number().with_context(|| format!("--bandwidth '{text}' is neither a number nor the word median"))
+    })
 }

@@ -25,16 +25,6 @@ impl Matched {
     pub(super) fn new(args: MatchArgs, marginals: f64, functions: &Functions) -> Result<Matched> {
         let MatchArgs { marginals: asked, functions_weight } = args;
         ensure!(
-            asked.is_none_or(|weight| weight >= 0.0 && weight.is_finite()),
-            "--marginals is {}; give a number of at least 0, of which 0 is not at all",
-            asked.unwrap_or_default()
-        );
-        ensure!(
-            functions_weight.is_none_or(|weight| weight > 0.0 && weight.is_finite()),
-            "--functions-weight is {}; give a positive number, or leave the functions out",
-            functions_weight.unwrap_or_default()
-        );
-        ensure!(
             functions_weight.is_none() || functions.are_asked_for(),
             "--functions-weight has no effect without functions; name them with --functions or --functions-file"
         );

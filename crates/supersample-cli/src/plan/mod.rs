@@ -6,14 +6,14 @@ mod kernel;
 mod matched;
 mod outputs;
 mod scores;
-mod stop;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use supersample::RefineOptions;
+pub(crate) use supersample::task::{Ended, Stop};
 use supersample::task::{KernelChoice, MARGINALS, MOST_WEIGHTED, as_many_herded};
 use supersample::weights::WeightRule;
+use supersample::{AscentOptions, RefineOptions};
 use supersample_io::Format;
 
 pub(crate) use self::balance::{Balance, Ranges};
@@ -23,8 +23,6 @@ pub(crate) use self::matched::Matched;
 use self::outputs::check_distinct;
 pub(crate) use self::outputs::{Outputs, followed, is_stdout};
 pub(crate) use self::scores::{ScoreSource, Scores};
-use self::stop::stop;
-pub(crate) use self::stop::{Ended, Stop};
 use crate::args::{
     CommonArgs, EvalArgs, HerdArgs, InfoArgs, InputArgs, ResultArgs, SampleArgs, SizeArgs, ThinArgs,
     WeightsArg,
@@ -95,17 +93,13 @@ pub(crate) struct EvalPlan {
 
 impl ChoosePlan {
     pub(crate) fn herd(args: HerdArgs) -> Result<ChoosePlan> {
-        let HerdArgs { input, size, unique, common } = args;
-        ChoosePlan::new(input, size, unique, common, None)
+        let HerdArgs { input, size, unique, seed, common } = args;
+        ChoosePlan::new(input, size, unique, seed, common, None)
     }
 
     pub(crate) fn thin(args: ThinArgs) -> Result<ChoosePlan> {
         let ThinArgs { input, mut size, repeats, search, seed, balance, common } = args;
-        ensure!(
-            seed.is_none() || search != Some(0),
-            "--seed has no effect with --search 0; leave one of them out"
-        );
-        let options = RefineOptions::default().search_asked(search, seed.unwrap_or(0));
+        let mut options = RefineOptions::default().search_asked(search, seed).repeats(repeats);
         // Lists of rows behind an @.
         let lists: Vec<PathBuf> = [&balance.include_rows, &balance.exclude_rows]
             .into_iter()
@@ -119,21 +113,14 @@ impl ChoosePlan {
             include: Ranges::new("--include-rows", balance.include_rows.as_deref())?,
             exclude: Ranges::new("--exclude-rows", balance.exclude_rows.as_deref())?,
         };
-        if let Some(total) = balance.total() {
-            ensure!(
-                size.tol.is_none() && size.worth.is_none(),
-                "--quota fixes how many rows are chosen; leave out --tol and --worth, or the quotas"
-            );
-            let asked = *size.number.get_or_insert(total);
-            ensure!(
-                asked == total,
-                "the quotas add up to {}, but -n is {}; make the two agree, or leave -n out",
-                count(total),
-                count(asked)
-            );
+        if let Some(quotas) = &balance.quotas {
+            let quotas: Vec<usize> = quotas.iter().map(|(_, quota)| *quota).collect();
+            let number = *size.number.get_or_insert(quotas.iter().sum());
+            options.quotas = Some(quotas);
+            options.check_quotas((size.tol.is_none() && size.worth.is_none()).then_some(number))?;
         }
-        let set = SetPlan { options: options.repeats(repeats), balance };
-        let plan = ChoosePlan::new(input, size, !repeats, common, Some(set))?;
+        let set = SetPlan { options, balance };
+        let plan = ChoosePlan::new(input, size, !repeats, seed, common, Some(set))?;
         let mut written = plan.outputs.named();
         written.push(("--checkpoint", plan.checkpoint.as_deref()));
         check_distinct(&lists.iter().map(PathBuf::as_path).collect::<Vec<_>>(), &written)?;
@@ -144,6 +131,7 @@ impl ChoosePlan {
         input: InputArgs,
         size: SizeArgs,
         unique: bool,
+        seed: u64,
         common: CommonArgs,
         set: Option<SetPlan>,
     ) -> Result<ChoosePlan> {
@@ -164,23 +152,15 @@ impl ChoosePlan {
             // It may well be the checkpoint, but nothing else that is written.
             check_distinct(&[resume.as_path()], &outputs.named()).context("--resume")?;
         }
-        ensure!(run.pool_rows != Some(0), "--pool-rows is 0; there must be rows to choose from");
-        let stop = stop(size.number, size.tol, size.worth)?;
+        let stop = Stop::new(size.number, size.tol, size.worth)?;
         let per = set.as_ref().and_then(|set| set.balance.per.clone());
         // A set is chosen to be reported; a sequence is the paper's.
         let marginals = if set.is_some() { MARGINALS } else { 0.0 };
         let draws = DrawsPlan::new(files, reading, kernel, Some(scores), run.max_memory, per)?;
-        ensure!(
-            draws.scores.is_none() || run.pool_rows.is_none(),
-            "--pool-rows and scores do not go together: with scores all rows are read; leave it out"
-        );
-        let seed = set.as_ref().and_then(|set| set.options.search).map_or(0, |search| search.seed);
+        let chosen = if set.is_some() { as_many_herded(stop.number) } else { stop.number };
+        let draws = draws.matching(matched, marginals)?.regularised(regular, stop.number)?;
         Ok(ChoosePlan {
-            draws: draws.matching(matched, marginals)?.regularised(regular, stop.number)?.embedded(
-                embedding,
-                seed,
-                if set.is_some() { as_many_herded(stop.number) } else { stop.number },
-            )?,
+            draws: draws.embedded(embedding, seed, chosen)?.checked(run.pool_rows)?,
             unique,
             set,
             weigh: weight_rule(weights, &stop, &outputs)?,
@@ -199,11 +179,11 @@ impl ChoosePlan {
 
 impl SamplePlan {
     pub(crate) fn new(args: SampleArgs) -> Result<SamplePlan> {
-        ensure!(args.climbs > 0, "--climbs is 0; climb from at least one start");
+        AscentOptions::default().climbs(args.climbs).check()?;
         ensure!(args.starts > 0, "--starts is 0; at least one draw of the mixture is needed");
         let outputs = Outputs::new(args.output, None, args.trace, args.json, None)?;
         check_distinct(&[&args.file], &outputs.named())?;
-        let stop = stop(args.size.number, args.size.tol, args.size.worth)?;
+        let stop = Stop::new(args.size.number, args.size.tol, args.size.worth)?;
         ensure!(
             stop.number.is_some(),
             "-n is needed: in space there is no end of points; say how many at most"
@@ -257,7 +237,8 @@ impl EvalPlan {
         check_distinct(&inputs, &outputs.named())?;
         Ok(EvalPlan {
             draws: DrawsPlan::new(files, args.reading, args.kernel, Some(args.scores), None, None)?
-                .embedded(args.embedding, 0, None)?,
+                .embedded(args.embedding, 0, None)?
+                .checked(None)?,
             subset,
             index_column: args.index_column,
             threads: checked_threads(args.threads)?,

@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
+use supersample::task::RowScores;
 use supersample::{Preconditioner, SteinBase};
 
+use super::kernel::length;
 use crate::args::{KernelArgs, RegularArgs, ScoreArgs};
 
 /// The scores of the rows, and how they are used.
@@ -70,11 +72,9 @@ impl Scores {
             }
             (Some(name), None) => Preconditioner::named(&name)?,
             (None, None) => Preconditioner::Identity,
-            (None, Some("median")) => Preconditioner::Median,
-            (None, Some(text)) => match text.trim().parse::<f64>() {
-                Ok(length) if length > 0.0 && length.is_finite() => Preconditioner::Length(length),
-                Ok(_) => bail!("--bandwidth is {text}; a length is a positive number"),
-                Err(_) => bail!("--bandwidth '{text}' is neither a number nor the word median"),
+            (None, Some(text)) => match length(text).transpose()? {
+                Some(length) => Preconditioner::Length(length),
+                None => Preconditioner::Median,
             },
         };
         Ok(Some(Scores { source, base, preconditioner, regularised: None }))
@@ -89,13 +89,7 @@ impl Scores {
                     "--regularise has no effect without --log-density; name the column that has the log-density"
                 )
             }
-            (Some(column), Some(weight)) => {
-                ensure!(
-                    weight > 0.0 && weight.is_finite(),
-                    "--regularise is {weight}; a weight is a positive number, and without --log-density nothing is preferred"
-                );
-                Some(Regularised { column, weight })
-            }
+            (Some(column), Some(weight)) => Some(Regularised { column, weight }),
             (Some(column), None) => {
                 let number = number.filter(|&number| number > 0);
                 let number = number.context(
@@ -105,6 +99,15 @@ impl Scores {
             }
         };
         Ok(Scores { regularised, ..self })
+    }
+
+    /// How the library uses them; the numbers are read later.
+    pub(super) fn options(&self) -> RowScores {
+        let scores = RowScores::default().kernel(self.base, self.preconditioner);
+        match &self.regularised {
+            Some(regularised) => scores.regularised(Vec::new(), regularised.weight),
+            None => scores,
+        }
     }
 
     /// The columns of the draws that hold scores or log-densities, listed as in a selection.

@@ -10,6 +10,7 @@ use supersample::task::{Bandwidth, KernelChoice};
 use super::matched::Functions;
 use super::*;
 use crate::args::{Args, Verb};
+use crate::words::said;
 
 fn plan(flags: &str) -> Result<ChoosePlan> {
     let words = format!("supersample herd draws.csv {flags}");
@@ -18,7 +19,7 @@ fn plan(flags: &str) -> Result<ChoosePlan> {
 }
 
 fn refused(flags: &str) -> String {
-    format!("{:#}", plan(flags).unwrap_err())
+    said(&plan(flags).unwrap_err())
 }
 
 #[test]
@@ -45,7 +46,9 @@ fn bandwidths_are_lengths_or_the_word_median() {
     assert_eq!(refused("-n 1 --bandwidth abc"), "--bandwidth 'abc' is neither a number nor the word median");
     for length in ["0", "-1", "nan", "inf"] {
         let message = refused(&format!("-n 1 --bandwidth {length}"));
-        assert_eq!(message, format!("--bandwidth is {length}; a length is a positive number"));
+        let length = length.replace("nan", "NaN");
+        let rest = "give a positive length in the units of the scaled columns";
+        assert_eq!(message, format!("--bandwidth is {length}; {rest}"));
     }
     assert!(
         refused("-n 1 --bandwidth 1e300")
@@ -88,7 +91,7 @@ fn outputs_must_be_files_of_their_own() {
 
 #[test]
 fn nothing_cannot_be_asked_for() {
-    assert_eq!(refused("-n 0"), "-n is 0; ask for at least 1 row");
+    assert_eq!(refused("-n 0"), "-n is 0; ask for at least 1");
     assert!(refused("-n 1 --threads 0").starts_with("--threads is 0;"));
     assert_eq!(refused("-n 1 --threads 9999"), "--threads is 9999; at most 1024 can be started");
     assert!(refused("-n -4").contains("invalid value '-4' for '--number <T>': write a whole number"));
@@ -129,4 +132,42 @@ fn parts_count_by_default_and_as_told() {
     );
     assert!(refused("-n 1 --functions-file ./draws.csv -o draws.csv").contains("are the same file"));
     assert!(refused("-n 1 --functions-file x.csv -o x.csv").contains("-o and the input are the same file"));
+}
+
+#[test]
+fn a_seed_goes_with_any_search_and_with_herd() {
+    assert_eq!(plan("-n 1 --seed 3").unwrap().draws.seed, 3);
+    let words = "supersample thin draws.csv -n 1 --search 0 --seed 3";
+    let Verb::Thin(args) = Args::try_parse_from(words.split_whitespace()).unwrap().verb else {
+        unreachable!()
+    };
+    let plan = ChoosePlan::thin(args).unwrap();
+    assert_eq!((plan.draws.seed, plan.set.unwrap().options.search), (3, None));
+}
+
+#[test]
+fn what_the_library_refuses_is_refused_before_any_file_is_read() {
+    for (flags, words) in [
+        ("--landmarks 0", "--landmarks is 0; ask for at least one"),
+        ("--landmarks 9 --embedding exact", "--landmarks is 9; an exact embedding has none; "),
+        ("--pool-rows 0", "--pool-rows is 0; there must be rows to choose from"),
+        ("--scores s.csv --pool-rows 9", "--pool-rows and scores do not go together; all rows are read; "),
+        ("--scores s.csv --marginals 1", "--marginals and scores do not go together; "),
+        ("--scores s.csv --functions a", "--functions and scores do not go together; "),
+        ("--scores s.csv --landmarks 9", "--landmarks and scores do not go together; "),
+        (
+            "--scores s.csv --weight-column w",
+            "--weight-column (or --log-weight-column) and scores do not go ",
+        ),
+        (
+            "--scores s.csv --log-weight-column w",
+            "--weight-column (or --log-weight-column) and scores do not go ",
+        ),
+        ("--scores s.csv --bandwidth -1", "--bandwidth is -1; give a positive length "),
+        ("--scores s.csv --bandwidth x", "--bandwidth 'x' is neither a number nor the word median"),
+        ("--scores s.csv --log-density lp__ --regularise 0", "--regularise is 0; give a positive number"),
+    ] {
+        let message = refused(&format!("-n 1 {flags}"));
+        assert!(message.starts_with(words), "{message}");
+    }
 }

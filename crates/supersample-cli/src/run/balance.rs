@@ -1,110 +1,73 @@
 //! Balance of the rows that `thin` chooses: the demands of the plan held against the draws, and what became of them.
 
-use std::collections::BTreeSet;
-
 use anyhow::{Context, Result, bail, ensure};
 use supersample::RefineOptions;
 use supersample_io::{Draws, Groups};
 
-use crate::plan::Balance;
+use crate::plan::{Balance, Stop};
 use crate::report::Balanced;
-use crate::words::{count, counted, listed, printable};
+use crate::words::{Names, count, counted, listed, printable, refused};
 
-/// The options with all of the demands, found to be possible for `asked` of the draws (as many as it takes where none
-/// are asked for). Checked here and in the user's words, before any work is done.
+/// The options with all of the demands, found to be possible for these draws before they are compared.
 pub(super) fn options_with(
     balance: &Balance,
-    options: RefineOptions,
+    mut options: RefineOptions,
     draws: &Draws,
-    asked: Option<usize>,
+    stop: &Stop,
     groups: Option<&Groups>,
 ) -> Result<RefineOptions> {
     // People number the rows of the file, of which some may have been left out.
     let numbers = draws.len() + draws.dropped_na();
     let include = balance.include.rows(numbers).context("--include-rows")?;
+    let include = include.into_iter().map(|number| {
+        let row = draws.row_of_number(number);
+        row.with_context(|| {
+            format!("--include-rows: row {number} has a missing value and was left out by --drop-na")
+        })
+    });
     let exclude = balance.exclude.rows(numbers).context("--exclude-rows")?;
-    if let Some(row) = include.intersection(&exclude).next() {
-        bail!("row {row} is in both --include-rows and --exclude-rows; take it out of one of them");
+    let exclude = exclude.into_iter().filter_map(|number| draws.row_of_number(number));
+    options = options.include(&include.collect::<Result<Vec<_>>>()?).exclude(&exclude.collect::<Vec<_>>());
+    if let Some(groups) = groups {
+        options = options.groups(&groups.of_row, quotas_of(balance, groups)?.as_deref());
+        check_values(balance, groups, stop.number)?;
     }
-    if let Some(row) = include.iter().find(|&&number| draws.row_of_number(number).is_none()) {
-        bail!("--include-rows: row {row} has a missing value and was left out by --drop-na");
-    }
-    let of_numbers = |numbers: BTreeSet<usize>| -> BTreeSet<usize> {
-        numbers.into_iter().filter_map(|number| draws.row_of_number(number)).collect()
-    };
-    let (include, exclude) = (of_numbers(include), of_numbers(exclude));
-    let open = draws.len() - exclude.len();
-    ensure!(open > 0, "--exclude-rows leaves no row to choose");
-    if let Some(asked) = asked {
-        ensure!(
-            include.len() <= asked,
-            "--include-rows has {}, but {} are to be chosen; ask for more with -n, or include fewer",
-            counted(include.len(), "row"),
-            count(asked)
-        );
-        ensure!(
-            options.repeats || asked <= open,
-            "{} rows are asked for, but only {} may be chosen; ask for fewer, exclude fewer, or allow --repeats",
-            count(asked),
-            count(open)
-        );
-    }
-    let listed = |rows: &BTreeSet<usize>| rows.iter().copied().collect::<Vec<_>>();
-    let options = options.include(&listed(&include)).exclude(&listed(&exclude));
-    let Some(groups) = groups else { return Ok(options) };
-    if let (None, Some(column)) = (&balance.quotas, &balance.per) {
-        let (values, most) = (groups.names.len(), asked.unwrap_or(draws.len() / 2).max(1));
-        ensure!(
-            values <= most,
-            "--per {column}: the column has {} different values in {}, too many to share {} over; choose a column with \
-             fewer values, or say how many of which with --quota",
-            count(values),
-            counted(draws.len(), "row"),
-            asked.map_or("the rows".to_string(), |asked| counted(asked, "row"))
-        );
-    }
-    let quotas = quotas_of(balance, groups, &include, &exclude, options.repeats)?;
-    Ok(options.groups(&groups.of_row, quotas.as_deref()))
+    let number_of = |row| draws.row_number(row);
+    let labels = groups.iter().flat_map(|groups| groups.names.iter().map(String::as_str));
+    let names = Names::default().numbered(&number_of).groups(balance.per.as_deref(), labels);
+    let size = stop.number.filter(|_| !stop.has_goal());
+    options.check(draws.len(), size).map_err(|error| refused(error, &names))?;
+    Ok(options)
+}
+
+/// Refuses a column with more values than rows to share out, as one of numbers has.
+fn check_values(balance: &Balance, groups: &Groups, asked: Option<usize>) -> Result<()> {
+    let (rows, values) = (groups.of_row.len(), groups.names.len());
+    ensure!(
+        balance.quotas.is_some() || values <= asked.unwrap_or(rows / 2).max(1),
+        "--per {}: the column has {} different values in {}, too many to share {} over; choose a column with fewer \
+         values, or say how many of which with --quota",
+        balance.per.as_deref().unwrap_or_default(),
+        count(values),
+        counted(rows, "row"),
+        asked.map_or("the rows".to_string(), |asked| counted(asked, "row"))
+    );
+    Ok(())
 }
 
 /// One quota for each group, 0 for those that are not named.
-fn quotas_of(
-    balance: &Balance,
-    groups: &Groups,
-    include: &BTreeSet<usize>,
-    exclude: &BTreeSet<usize>,
-    repeats: bool,
-) -> Result<Option<Vec<usize>>> {
+fn quotas_of(balance: &Balance, groups: &Groups) -> Result<Option<Vec<usize>>> {
     let Some(given) = &balance.quotas else { return Ok(None) };
-    let column = balance.per.as_deref().unwrap_or_default();
     let mut quotas = vec![0; groups.names.len()];
     for (name, quota) in given {
         let Some(place) = groups.names.iter().position(|other| other == name) else {
             bail!(
-                "--quota: column '{column}' is never '{name}'; its values are {}",
+                "--quota: column '{}' is never '{name}'; its values are {}",
+                balance.per.as_deref().unwrap_or_default(),
                 printable(&listed(&groups.names))
             );
         };
         quotas[place] = *quota;
-    }
-    for (place, (&quota, name)) in quotas.iter().zip(&groups.names).enumerate() {
-        let of_group =
-            |rows: &BTreeSet<usize>| rows.iter().filter(|&&row| groups.of_row[row] == place).count();
-        let open = groups.sizes()[place] - of_group(exclude);
-        let is_enough = if repeats { quota == 0 || open > 0 } else { quota <= open };
-        ensure!(
-            is_enough,
-            "--quota asks for {} with {column} '{name}', but only {} may be chosen; ask for fewer",
-            counted(quota, "row"),
-            count(open)
-        );
-        let included = of_group(include);
-        ensure!(
-            included <= quota,
-            "--include-rows has {} with {column} '{name}', but --quota allows {}; make the two agree",
-            counted(included, "row"),
-            count(quota)
-        );
     }
     Ok(Some(quotas))
 }
@@ -141,7 +104,8 @@ mod tests {
         let draws = Draws::read(&[&path], &Reading::default()).unwrap();
         let refused = |balance: &Balance, asked| {
             let options = RefineOptions::default();
-            options_with(balance, options, &draws, Some(asked), Some(&groups)).unwrap_err().to_string()
+            let stop = Stop::after(asked).unwrap();
+            options_with(balance, options, &draws, &stop, Some(&groups)).unwrap_err().to_string()
         };
         let rows = |text: &str| Ranges::new("", Some(text)).unwrap();
         let pair = |text: &str| {
@@ -154,19 +118,20 @@ mod tests {
             ..Balance::default()
         };
         let balance = Balance { include: rows("1-3"), exclude: rows("3"), ..Balance::default() };
-        assert!(refused(&balance, 4).starts_with("row 3 is in both"));
+        assert!(refused(&balance, 4).starts_with("row 3 is in both --include-rows and --exclude-rows;"));
         assert!(
             refused(&Balance { include: rows("1-3"), ..Balance::default() }, 2)
                 .contains("has 3 rows, but 2 are")
         );
         let balance = Balance { exclude: rows("0-2"), ..Balance::default() };
-        assert!(refused(&balance, 4).starts_with("4 rows are asked for, but only 3 may be chosen"));
+        assert!(refused(&balance, 4).starts_with("4 distinct rows are asked for, but only 3 may be chosen;"));
         assert!(refused(&quota("d=1"), 1).contains("column 'kind' is never 'd'; its values are a, b, c"));
         assert!(
-            refused(&quota("b=3"), 3).contains("asks for 3 rows with kind 'b', but only 2 may be chosen")
+            refused(&quota("b=3"), 3)
+                .starts_with("--quota: 3 rows of kind 'b' are asked for, but only 2 may be chosen;")
         );
         let balance = Balance { include: rows("5"), ..quota("a=2") };
-        assert!(refused(&balance, 2).contains("has 1 row with kind 'c', but --quota allows 0"));
+        assert!(refused(&balance, 2).contains("--include-rows has 1 row of kind 'c', but --quota allows 0"));
         let per = Balance { per: Some("kind".to_string()), ..Balance::default() };
         assert_eq!(
             refused(&per, 2),
@@ -175,7 +140,8 @@ mod tests {
         );
         let wanted = quota("a=2,c=1");
         let options =
-            options_with(&wanted, RefineOptions::default(), &draws, Some(3), Some(&groups)).unwrap();
+            options_with(&wanted, RefineOptions::default(), &draws, &Stop::after(3).unwrap(), Some(&groups))
+                .unwrap();
         assert_eq!(options.quotas, Some(vec![2, 0, 1]));
         let balanced = balanced(&wanted, &options, &[0, 1, 5], Some(&groups));
         let counts = [("a", 2), ("b", 0), ("c", 1)].map(|(name, count)| (name.to_string(), count));

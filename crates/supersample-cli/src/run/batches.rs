@@ -12,7 +12,7 @@ use supersample::task::{
 use supersample::{Error, Points};
 use supersample_io::{Batch, Draws, ExpectedSize};
 
-use super::problem::{Problem, checked, memory_of, options_of, refused, told_of};
+use super::problem::{Problem, checked, memory_of, refused, told_of};
 use crate::plan::{ChoosePlan, DrawsPlan, WeightsPlan};
 use crate::terminal::interrupt;
 use crate::terminal::output::say;
@@ -115,7 +115,7 @@ pub(super) fn gather(
     if let (Some(told), false) = (&told, plan.quiet) {
         say(&format!("{told}\n"));
     }
-    let mut options = options_of(draws);
+    let mut options = draws.options();
     options.pool_rows = plan.pool_rows;
     let task =
         task::Problem::of_gathered(gathered, options).map_err(|error| refused(error, draws, &found, &[]))?;
@@ -157,7 +157,7 @@ fn pool_of_single(plan: &ChoosePlan, size: ExpectedSize) -> Option<usize> {
         && matches!(draws.weights, WeightsPlan::Equal)
         && needs_all_rows(plan).is_none()
         && Draws::check_batches(&draws.files, &draws.reading()).is_ok();
-    is_possible.then(|| options_of(draws).pool_rows_of_single(size.rows, plan.stop.number)).flatten()
+    is_possible.then(|| draws.options().pool_rows_of_single(size.rows, plan.stop.number)).flatten()
 }
 
 /// The flag that cannot be heeded without all rows in memory, if there is one.
@@ -193,7 +193,7 @@ fn pool_rows(
         Error::TooLittleMemory { needed, .. } => Error::TooLittleMemory { needed: needed + reading, limit },
         error => error,
     })
-    .map_err(super::memory::refused)
+    .map_err(Into::into)
 }
 
 fn weights_of<'a>(plan: &DrawsPlan, batch: &Batch<'a>) -> RowWeights<'a> {

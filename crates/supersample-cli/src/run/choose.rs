@@ -12,12 +12,10 @@ use supersample::task::{Chosen, HerdOptions, MemoryEstimate, ThinOptions, Typica
 use supersample::weights::OptimalWeights;
 use supersample_io::OutputFormat;
 
-use super::advice::in_words;
 use super::balance::{balanced, options_with};
 use super::batches::gather;
 use super::checkpoint::{Checkpoint, Claim, Keeper};
 use super::held::{SomeRows, hold};
-use super::memory::refused;
 use super::problem::Problem;
 use super::weigh::{weigh, weighing};
 use super::{Outcome, check_stdout, this_run, trace, with_outputs};
@@ -27,7 +25,7 @@ use crate::terminal::clock::Clock;
 use crate::terminal::interrupt;
 use crate::terminal::output::say;
 use crate::terminal::progress::Progress;
-use crate::words::{counted, in_units};
+use crate::words::{Names, Style, counted, in_units};
 
 /// Carries out a plan of `herd` or `thin`.
 pub(crate) fn choose(plan: &ChoosePlan) -> Result<Outcome> {
@@ -111,11 +109,11 @@ fn refine_options(plan: &ChoosePlan, problem: &Problem) -> Result<Option<RefineO
     let mut options = set.options.clone();
     if set.balance.is_asked_for() {
         let groups = problem.groups.as_ref();
-        options = options_with(&set.balance, options, &problem.draws, plan.stop.number, groups)?;
+        options = options_with(&set.balance, options, &problem.draws, &plan.stop, groups)?;
     }
     if let Some(limit) = plan.draws.max_memory {
         let memory = memory_of(plan, problem.memory(&plan.draws), Some(&options));
-        options = options.memory(memory.kept_within(limit).map_err(refused)?);
+        options = options.memory(memory.kept_within(limit)?);
     }
     Ok(Some(options))
 }
@@ -196,7 +194,7 @@ fn report_on<'a>(
     options: Option<&RefineOptions>,
 ) -> Result<Report<'a>> {
     let mut warnings = problem.warnings.clone();
-    warnings.extend(chosen.advice.as_ref().and_then(|advice| in_words(advice, &[])));
+    warnings.extend(chosen.advice.as_ref().map(|advice| advice.sentence(Style::Command, &Names::default())));
     let subset = problem.task.rows().select(&chosen.rows)?;
     let mut ended = chosen.ended;
     let weights = match plan.weigh {

@@ -1,6 +1,5 @@
 //! Runs: each verb carries out its plan. No other folder makes the library work.
 
-mod advice;
 mod balance;
 mod batches;
 mod checkpoint;
@@ -10,7 +9,6 @@ mod functions;
 mod held;
 mod info;
 mod manual;
-mod memory;
 mod problem;
 mod sample;
 mod scores;

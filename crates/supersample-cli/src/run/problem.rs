@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Result, bail, ensure};
 use supersample::task::{
-    self, Bandwidth, FunctionValues, KernelChoice, MemoryEstimate, ProblemOptions, RowScores, RowWeights,
-    default_landmarks,
+    self, Bandwidth, FunctionValues, KernelChoice, MemoryEstimate, RowWeights, default_landmarks,
 };
 use supersample::{Error, Points, Precision};
 use supersample_io::{Draws, Format, Groups};
@@ -14,12 +13,11 @@ use supersample_io::{Draws, Format, Groups};
 use super::checkpoint::Fingerprint;
 use super::functions::FunctionTable;
 use super::scores::{ScorePlaces, ScoreTable, without_momenta};
-use super::{advice, memory};
 use crate::plan::{DrawsPlan, Matched, WeightsPlan};
 use crate::report::{Lowered, Rows};
 use crate::terminal::interrupt;
 use crate::terminal::progress::Progress;
-use crate::words::{count, printable};
+use crate::words::{self, Names, Style, count};
 
 /// Draws made ready.
 #[derive(Debug)]
@@ -54,7 +52,7 @@ impl Problem {
         let check = |rows: usize, dim: usize, functions: usize| match plan.max_memory {
             Some(limit) => {
                 let memory = needs(memory_of(plan, rows, dim, functions));
-                memory.kept_within(limit).map(drop).map_err(memory::refused)
+                memory.kept_within(limit).map(drop)
             }
             None => Ok(()),
         };
@@ -68,7 +66,7 @@ impl Problem {
         let groups = draws.groups()?;
         let functions = FunctionTable::read(plan, &mut draws)?;
         let scores = match &plan.scores {
-            Some(scores) => Some((scores, ScoreTable::read(plan, scores, &mut draws)?)),
+            Some(scores) => Some(ScoreTable::read(plan, scores, &mut draws)?),
             None => None,
         };
         check(draws.len(), draws.dim(), functions.as_ref().map_or(0, |functions| functions.names.len()))?;
@@ -78,7 +76,7 @@ impl Problem {
             (WeightsPlan::LogColumn(_), Some(logs)) => RowWeights::Logs(logs),
             _ => RowWeights::Equal,
         };
-        let mut options = options_of(plan);
+        let mut options = plan.options();
         let (functions, of_functions) = match functions {
             Some(FunctionTable { names, values, notes }) => {
                 let values = FunctionValues::new(values, names.len()).weight(plan.matched.functions);
@@ -88,12 +86,10 @@ impl Problem {
             None => (Vec::new(), Vec::new()),
         };
         let (score_places, of_scores, log_density) = match scores {
-            Some((plan, ScoreTable { values, notes, places, log_density })) => {
-                let mut scores = RowScores::new(values).kernel(plan.base, plan.preconditioner);
-                if let (Some(regularised), Some(log_density)) = (&plan.regularised, &log_density) {
-                    scores = scores.regularised(log_density.clone(), regularised.weight);
+            Some(ScoreTable { values, notes, places, log_density }) => {
+                if let Some(scores) = &mut options.scores {
+                    (scores.values, scores.log_density) = (values, log_density.clone());
                 }
-                options.scores = Some(scores);
                 (places, notes, log_density)
             }
             None => (None, Vec::new(), None),
@@ -219,17 +215,6 @@ pub(super) fn checked(plan: &DrawsPlan, draws: Draws) -> Result<Draws> {
     Ok(draws)
 }
 
-/// How the library makes the rows ready, functions left aside.
-pub(super) fn options_of(plan: &DrawsPlan) -> ProblemOptions {
-    let mut options = ProblemOptions::default().scale(plan.scale).precision(plan.precision);
-    options.kernel = plan.kernel.clone();
-    options.marginals = plan.matched.marginals;
-    options.functions_unit = plan.functions.unit;
-    options.device = plan.device.clone();
-    (options.embedding, options.landmarks, options.seed) = (plan.embedding, plan.landmarks, plan.seed);
-    options
-}
-
 /// What was assumed about the files, and what the user should know before believing the result; `of_functions` was assumed
 /// about those of functions.
 pub(super) fn told_of(
@@ -237,10 +222,10 @@ pub(super) fn told_of(
     draws: &Draws,
     of_functions: Vec<String>,
 ) -> (Vec<String>, Vec<String>) {
-    let names = draws.parameter_names();
+    let names = Names::default().columns(draws.parameter_names());
     let told = |is_note: bool| {
-        let such = task.advice().iter().filter(move |advice| advice::is_note(advice) == is_note);
-        such.filter_map(|advice| advice::in_words(advice, &names)).collect::<Vec<_>>()
+        let such = task.advice().iter().filter(move |advice| advice.is_note() == is_note);
+        such.map(|advice| advice.sentence(Style::Command, &names)).collect::<Vec<_>>()
     };
     let notes = draws.notes().iter().map(ToString::to_string).chain(of_functions).chain(told(true));
     (notes.collect(), told(false))
@@ -270,35 +255,16 @@ pub(super) fn memory_of(plan: &DrawsPlan, rows: usize, dim: usize, functions: us
 /// What the library refuses, in the words of the flags and the file.
 pub(super) fn refused(error: Error, plan: &DrawsPlan, draws: &Draws, functions: &[String]) -> anyhow::Error {
     let is_median = matches!(plan.kernel, KernelChoice::Named { bandwidth: Bandwidth::Median, .. });
-    let is_of_weights = matches!(
-        error,
-        Error::BadWeight { .. } | Error::ZeroWeights | Error::BadLogWeight { .. } | Error::NoLogWeights
-    );
-    let refusal = match error {
-        Error::BadWeight { index, value } => anyhow::anyhow!(
-            "the weight of row {} is {value}; weights cannot be negative (logarithms of weights go to --log-weight-column)",
-            draws.row_number(index) + 1
-        ),
-        Error::ConstantFunction { column } => anyhow::anyhow!(
-            "function '{}' is the same number in every row that counts, so that any rows match its mean; leave it out",
-            printable(&functions[column])
-        ),
-        Error::NonFiniteScore { row, column, value } => anyhow::anyhow!(
-            "the score of '{}' in row {} is {value}; every score must be a finite number, so drop the row or look at the density \
-             there",
-            printable(draws.parameter_names()[column]),
-            draws.row_number(row) + 1
-        ),
-        Error::NoLogWeights => {
-            anyhow::anyhow!("every row has the log-weight -inf; at least one must have a weight")
-        }
-        Error::BadBandwidth { .. } if is_median => {
-            anyhow::Error::new(error).context("the median distance cannot be used; give --bandwidth")
-        }
-        error => error.into(),
-    };
-    match plan.weight_column().filter(|_| is_of_weights) {
-        Some(name) => refusal.context(format!("column '{name}'")),
-        None => refusal,
+    let is_of_median = is_median && matches!(error, Error::BadBandwidth { .. });
+    let number_of = |row| draws.row_number(row);
+    let names = Names::default()
+        .columns(draws.parameter_names())
+        .functions(functions.iter().map(String::as_str))
+        .weight_column(plan.weight_column())
+        .numbered(&number_of);
+    let refusal = words::refused(error, &names);
+    match is_of_median {
+        true => refusal.context("the median distance cannot be used; give --bandwidth"),
+        false => refusal,
     }
 }

@@ -7,10 +7,11 @@ use anyhow::{Result, anyhow};
 use supersample::task::{TypicalErrors, Weighed};
 use supersample::weights::{OptimalWeights, WeightRule};
 
-use super::{advice, with_threads};
+use super::with_threads;
 use crate::report::Weighing;
 use crate::terminal::interrupt;
 use crate::terminal::progress::Progress;
+use crate::words::{Names, Style};
 
 /// How long a Ctrl-C may wait to be noticed.
 const LOOK_UP: Duration = Duration::from_millis(20);
@@ -41,7 +42,7 @@ pub(super) fn weigh(
         match receiver.recv_timeout(LOOK_UP) {
             Ok(found) => {
                 let Weighed { weights, advice, .. } = found?;
-                warnings.extend(advice.and_then(|advice| advice::in_words(&advice, &[])));
+                warnings.extend(advice.map(|advice| advice.sentence(Style::Command, &Names::default())));
                 return Ok(Found { weights, is_interrupted: false });
             }
             Err(RecvTimeoutError::Timeout) => {}

@@ -25,6 +25,7 @@ pub use self::marginals::Marginals;
 use crate::linalg::dot;
 use crate::points::expect_rows;
 use crate::sum::{Packed, Precision};
+use crate::words::Opt;
 use crate::{Error, Points, Result};
 
 /// One thing that is matched beside the joint distribution, for the rows of one pool. Clones share its numbers.
@@ -199,5 +200,5 @@ fn checked(weight: f64) -> Result<f64> {
         return Ok(weight);
     }
     let advice = "a weight is a positive number; leave the part out where it is to count for nothing";
-    Err(Error::BadOption { option: "the weight of a part", value: weight, advice })
+    Err(Error::BadOption { option: Opt::PartWeight, value: weight, advice })
 }

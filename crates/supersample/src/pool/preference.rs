@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::points::expect_rows;
+use crate::words::Opt;
 use crate::{Error, Result};
 
 /// A reward and a penalty for each row of a pool. Of T rows with error E, what is lowered is E² − (2/T)·Σ reward + (2/T²)·Σ
@@ -25,10 +26,7 @@ impl Preference {
     /// the weight that its authors recommend. The second keeps rows from stationary points of low density, where the
     /// score is zero as it is at a mode. Log-densities count up to a constant.
     pub fn for_density(log_density: &[f64], weight: f64, laplacian: Option<&[f64]>) -> Result<Preference> {
-        if !(weight > 0.0 && weight.is_finite()) {
-            let advice = "a weight is a positive number; leave the log-densities out where they are to count for nothing";
-            return Err(Error::BadOption { option: "the weight of the log-density", value: weight, advice });
-        }
+        Preference::check_weight(weight)?;
         let finite = |what: &'static str, values: &[f64]| match values.iter().position(|v| !v.is_finite()) {
             Some(index) => Err(Error::NonFiniteNumber { what, index, value: values[index] }),
             None => Ok(()),
@@ -45,6 +43,15 @@ impl Preference {
             }
         };
         Ok(Preference { rewards, penalties })
+    }
+
+    /// Whether λ is positive and finite.
+    pub(crate) fn check_weight(weight: f64) -> Result<()> {
+        if weight > 0.0 && weight.is_finite() {
+            return Ok(());
+        }
+        let advice = "give a positive number, or leave the log-density out";
+        Err(Error::BadOption { option: Opt::Regularise, value: weight, advice })
     }
 
     pub(super) fn select(&self, rows: &[usize]) -> Preference {

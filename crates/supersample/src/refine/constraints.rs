@@ -1,5 +1,6 @@
 //! Constraints on a set: quotas by group, rows that must be in, rows that must not.
 
+use super::RefineOptions;
 use crate::{Error, Result};
 
 /// The constraints on one set of `size` rows, found to be possible.
@@ -18,42 +19,63 @@ struct Grouped {
 
 /// Constraints as the user states them, for a pool of `len` rows.
 pub(super) struct ConstraintsAsked<'a> {
+    pub(super) options: &'a RefineOptions,
     pub(super) len: usize,
-    pub(super) repeats: bool,
-    pub(super) include: &'a [usize],
-    pub(super) exclude: &'a [usize],
-    pub(super) groups: Option<&'a [usize]>,
-    pub(super) quotas: Option<&'a [usize]>,
     /// The masses by which quotas are shared out where none are given; equal where there are none.
     pub(super) masses: Option<&'a [f64]>,
+}
+
+impl RefineOptions {
+    /// Refuses constraints that no set of `size` of so many rows keeps, whatever the rows are; `None` for the fewest rows that
+    /// reach an error. Front ends ask before the rows are compared.
+    ///
+    /// ```
+    /// use supersample::{Error, RefineOptions};
+    /// let options = RefineOptions::default().include(&[3]).exclude(&[3, 4]);
+    /// assert_eq!(options.check(10, Some(5)), Err(Error::IncludedAndExcluded { index: 3 }));
+    /// assert!(options.include(&[1]).check(10, Some(8)).is_ok());
+    /// ```
+    pub fn check(&self, rows: usize, size: Option<usize>) -> Result<()> {
+        self.check_quotas(size)?;
+        let asked = ConstraintsAsked { options: self, len: rows, masses: None };
+        asked.check()?;
+        asked.for_size(size.unwrap_or(self.include.len().max(1))).map(drop)
+    }
+
+    /// Refuses quotas that do not add up to the size of the set, and any where the fewest rows are asked for (`None`).
+    pub fn check_quotas(&self, size: Option<usize>) -> Result<()> {
+        let Some(quotas) = &self.quotas else { return Ok(()) };
+        let (total, asked) = (quotas.iter().sum(), size.ok_or(Error::FixedQuotas)?);
+        if total == asked { Ok(()) } else { Err(Error::QuotaTotal { total, asked }) }
+    }
 }
 
 impl ConstraintsAsked<'_> {
     /// Checks all that does not depend on the size of the set.
     pub(super) fn check(&self) -> Result<()> {
         let mut is_included = vec![false; self.len];
-        for &index in self.include.iter().chain(self.exclude) {
+        for &index in self.options.include.iter().chain(&self.options.exclude) {
             if index >= self.len {
                 return Err(Error::NoSuchRow { index, len: self.len });
             }
         }
-        for &index in self.include {
-            if std::mem::replace(&mut is_included[index], true) && !self.repeats {
+        for &index in &self.options.include {
+            if std::mem::replace(&mut is_included[index], true) && !self.options.repeats {
                 return Err(Error::RepeatedRow { index });
             }
         }
-        if let Some(&index) = self.exclude.iter().find(|&&index| is_included[index]) {
+        if let Some(&index) = self.options.exclude.iter().find(|&&index| is_included[index]) {
             return Err(Error::IncludedAndExcluded { index });
         }
-        if let Some(groups) = self.groups {
+        if let Some(groups) = &self.options.groups {
             if groups.len() != self.len {
                 return Err(Error::GroupCount { found: groups.len(), expected: self.len });
             }
-            let (expected, found) = (count_of(groups), self.quotas.map_or(0, <[usize]>::len));
-            if self.quotas.is_some() && found != expected {
+            let (expected, found) = (count_of(groups), self.options.quotas.as_ref().map_or(0, Vec::len));
+            if self.options.quotas.is_some() && found != expected {
                 return Err(Error::QuotaCount { found, expected });
             }
-        } else if let Some(quotas) = self.quotas {
+        } else if let Some(quotas) = &self.options.quotas {
             return Err(Error::QuotaCount { found: quotas.len(), expected: 0 });
         }
         Ok(())
@@ -64,27 +86,33 @@ impl ConstraintsAsked<'_> {
         if size == 0 {
             return Err(Error::EmptySet);
         }
-        if self.include.len() > size {
-            return Err(Error::TooManyIncluded { included: self.include.len(), asked: size });
+        if self.options.include.len() > size {
+            return Err(Error::TooManyIncluded { included: self.options.include.len(), asked: size });
         }
-        let is_excluded = (!self.exclude.is_empty()).then(|| {
+        let is_excluded = (!self.options.exclude.is_empty()).then(|| {
             let mut is_excluded = vec![false; self.len];
-            self.exclude.iter().for_each(|&row| is_excluded[row] = true);
+            self.options.exclude.iter().for_each(|&row| is_excluded[row] = true);
             is_excluded
         });
         let is_open = |row: usize| is_excluded.as_ref().is_none_or(|out| !out[row]);
         let available = (0..self.len).filter(|&row| is_open(row)).count();
-        if available == 0 || (!self.repeats && available < size) {
+        if available == 0 || (!self.options.repeats && available < size) {
             return Err(Error::TooFewRows { asked: size, available });
         }
-        let groups = match self.groups {
+        let groups = match &self.options.groups {
             None => None,
             Some(of_row) => {
                 let quotas = self.quotas_for(size, of_row, is_open)?;
                 Some(Grouped { of_row: of_row.to_vec(), quotas })
             }
         };
-        Ok(Constraints { size, repeats: self.repeats, is_excluded, include: self.include.to_vec(), groups })
+        Ok(Constraints {
+            size,
+            repeats: self.options.repeats,
+            is_excluded,
+            include: self.options.include.to_vec(),
+            groups,
+        })
     }
 
     fn quotas_for(
@@ -99,18 +127,13 @@ impl ConstraintsAsked<'_> {
             room[group] += usize::from(is_open(row));
             masses[group] += self.masses.map_or(1.0, |masses| masses[row]);
         }
-        if self.repeats {
+        if self.options.repeats {
             room.iter_mut().filter(|room| **room > 0).for_each(|room| *room = usize::MAX);
         }
-        self.include.iter().for_each(|&row| included[of_row[row]] += 1);
-        let quotas = match self.quotas {
-            Some(quotas) => {
-                let total = quotas.iter().sum();
-                if total != size {
-                    return Err(Error::QuotaTotal { total, asked: size });
-                }
-                quotas.to_vec()
-            }
+        self.options.include.iter().for_each(|&row| included[of_row[row]] += 1);
+        self.options.check_quotas(Some(size))?;
+        let quotas = match &self.options.quotas {
+            Some(quotas) => quotas.clone(),
             None => proportional(size, &masses, &room, &included),
         };
         for (group, &quota) in quotas.iter().enumerate() {

@@ -2,6 +2,7 @@
 
 use super::{Refined, Refinement, Refiner, with_included};
 use crate::watch::{Progress, Watch};
+use crate::words::Opt;
 use crate::{Error, Herder, Result};
 
 /// The smallest set found for an asked error.
@@ -33,7 +34,7 @@ impl Refiner {
     pub fn fewest_worth(&self, draws: f64, watch: Watch) -> Result<Fewest> {
         if !(draws > 0.0 && draws.is_finite()) {
             let advice = "ask for a positive number of draws";
-            return Err(Error::BadOption { option: "the number of draws", value: draws, advice });
+            return Err(Error::BadOption { option: Opt::Worth, value: draws, advice });
         }
         let single_draw = self.pool.embedding().single_draw().ok_or(Error::UnknownNorm)?;
         self.fewest((single_draw / draws).sqrt(), watch)
@@ -71,11 +72,9 @@ impl Refiner {
     fn limit_for(&self, tolerance: f64, limit: usize) -> Result<usize> {
         if !(tolerance > 0.0 && tolerance.is_finite()) {
             let advice = "ask for a positive error";
-            return Err(Error::BadOption { option: "the tolerance", value: tolerance, advice });
+            return Err(Error::BadOption { option: Opt::Tol, value: tolerance, advice });
         }
-        if self.options.quotas.is_some() {
-            return Err(Error::FixedQuotas);
-        }
+        self.options.check_quotas(None)?;
         self.pool.squared_norm().ok_or(Error::UnknownNorm)?;
         Ok(limit.min(self.largest_size()).max(self.options.include.len()).max(1))
     }

@@ -3,6 +3,7 @@
 use super::{EmbeddingChoice, KernelChoice, STEIN_SCALE, Stop};
 use crate::scale::Scale;
 use crate::weights::WeightRule;
+use crate::words::Opt;
 use crate::{Device, Error, FunctionsUnit, Precision, RefineOptions, Result};
 
 /// The weight of the marginals of a set: a part of the attention that leaves nearly all of the joint MMD.
@@ -285,24 +286,26 @@ impl Choose {
         let refuse = |option, value, advice| Err(Error::BadOption { option, value, advice });
         let Compute { embedding, landmarks, pool_rows, .. } = self.compute;
         if landmarks == Some(0) {
-            return refuse("the number of landmarks", 0.0, "ask for at least one");
-        }
-        if pool_rows == Some(0) {
-            return refuse("the number of rows to choose from", 0.0, "there must be rows to choose from");
+            return refuse(Opt::Landmarks, 0.0, "ask for at least one");
         }
         if let (EmbeddingChoice::Exact, Some(asked)) = (embedding, landmarks) {
             let advice = "an exact embedding has none; leave the number out, or ask for landmarks";
-            return refuse("the number of landmarks", asked as f64, advice);
+            return refuse(Opt::Landmarks, asked as f64, advice);
+        }
+        if pool_rows == Some(0) {
+            return refuse(Opt::PoolRows, 0.0, "there must be rows to choose from");
         }
         let (marginals, functions) = (self.marginals_weight(), self.objective.functions);
         if !(marginals >= 0.0 && marginals.is_finite()) {
-            let advice = "a weight is a positive number, or 0 to match the joint distribution alone";
-            return refuse("the weight of the marginals", marginals, advice);
+            return refuse(
+                Opt::Marginals,
+                marginals,
+                "give a number of at least 0, of which 0 is not at all",
+            );
         }
         if !(functions > 0.0 && functions.is_finite()) {
-            let advice =
-                "a weight is a positive number; leave the functions out where they are to count for nothing";
-            return refuse("the weight of the functions", functions, advice);
+            let advice = "give a positive number, or leave the functions out";
+            return refuse(Opt::FunctionsWeight, functions, advice);
         }
         Ok(())
     }

@@ -58,7 +58,7 @@ impl Problem {
         let is_projected = choose.compute.embedding.is_projected(points.len(), choose.compute.landmarks);
         let kind = match scores {
             Some(scores) => {
-                scores::refuse_with(&choose, shares.is_some(), functions.is_some())?;
+                choose.check_scores(&scores, shares.is_some(), functions.is_some())?;
                 Kind::Density(scores::OfRows::new(
                     scores,
                     &points,

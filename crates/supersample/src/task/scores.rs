@@ -7,6 +7,7 @@ use super::{Advice, Choose, EmbeddingChoice};
 use crate::points::expect_rows;
 use crate::quality::random_rows;
 use crate::scale::{Scale, Scaling};
+use crate::words::Opt;
 use crate::{
     Error, Kernel, MeanEmbedding, Points, Preconditioner, Preference, Result, SteinBase, SteinTarget,
 };
@@ -138,30 +139,32 @@ impl Problem {
     }
 }
 
-/// Refuses what has no meaning where a density is matched.
-pub(super) fn refuse_with(choose: &Choose, is_weighted: bool, functions: bool) -> Result<()> {
-    if choose.compute.device.is_gpu() {
-        let reason = "Stein kernels are not computed on a GPU; leave the device at cpu".to_string();
-        return Err(Error::Device { reason });
-    }
-    let landmarks =
-        choose.compute.landmarks.is_some() || choose.compute.embedding == EmbeddingChoice::Landmarks;
-    let in_batches = choose.compute.pool_rows.is_some();
-    let kept = "they are those of the rows, faults and all; leave them out";
-    let refused = [
-        (
-            in_batches,
-            "rows that are drawn to choose from",
-            "with scores all rows are read; leave their number out",
-        ),
-        (is_weighted, "weights of the rows", "the density weighs for itself; leave them out"),
-        (choose.marginals_weight() > 0.0, "marginals", kept),
-        (functions, "the means of functions", kept),
-        (landmarks, "landmarks", "no mean over the rows is needed; leave them out"),
-    ];
-    match refused.into_iter().find(|(is_asked, ..)| *is_asked) {
-        Some((_, what, advice)) => Err(Error::NotWithScores { what, advice }),
-        None => Ok(()),
+impl Choose {
+    /// Refuses what has no meaning where a density is matched, and settings of the scores that no rows could be chosen with; their
+    /// numbers are not looked at. A problem asks it too; a front end that asks it first refuses before it reads any rows.
+    pub fn check_scores(&self, scores: &RowScores, is_weighted: bool, has_functions: bool) -> Result<()> {
+        if self.compute.device.is_gpu() {
+            let reason = "Stein kernels are not computed on a GPU; leave the device at cpu".to_string();
+            return Err(Error::Device { reason });
+        }
+        scores.preconditioner.check()?;
+        if scores.log_density.is_some() {
+            Preference::check_weight(scores.regularisation)?;
+        }
+        let landmarks =
+            self.compute.landmarks.is_some() || self.compute.embedding == EmbeddingChoice::Landmarks;
+        let kept = "they are those of the rows, faults and all; leave them out";
+        let refused = [
+            (self.compute.pool_rows.is_some(), Opt::PoolRows, "all rows are read; leave it out"),
+            (is_weighted, Opt::RowWeights, "the density weighs for itself; leave them out"),
+            (self.objective.marginals.is_some_and(|weight| weight > 0.0), Opt::Marginals, kept),
+            (has_functions, Opt::Functions, kept),
+            (landmarks, Opt::Landmarks, "no mean over the rows is needed; leave them out"),
+        ];
+        match refused.into_iter().find(|(is_asked, ..)| *is_asked) {
+            Some((_, option, advice)) => Err(Error::NotWithScores { option, advice }),
+            None => Ok(()),
+        }
     }
 }
 
@@ -180,8 +183,8 @@ fn checked(values: Vec<f64>, rows: &Points) -> Result<Points> {
 /// The Laplacian of the log-density at each row, in the units of the scaled points.
 fn laplacians(values: &[f64], rows: &Points, scaling: &Scaling) -> Result<Vec<f64>> {
     let Some(units) = scaling.units() else {
-        return Err(Error::NotWithScores {
-            what: "scale pca with second derivatives",
+        return Err(Error::Scores {
+            what: "second derivatives do not go together with scale pca",
             advice: "take another scale; a rotation needs the mixed derivatives too",
         });
     };

@@ -1,5 +1,6 @@
 //! Stop rules, why a run ended, and the scale that its errors are read on.
 
+use crate::words::Opt;
 use crate::{Error, Pool, Result};
 
 /// When to stop choosing: the first rule that holds ends it.
@@ -74,8 +75,8 @@ impl Stop {
             return Err(Error::NoStopRule);
         }
         let rules = [
-            ("tol", self.tol, "an error is a positive number"),
-            ("worth", self.worth, "give a positive number of draws"),
+            (Opt::Tol, self.tol, "an error is a positive number"),
+            (Opt::Worth, self.worth, "give a positive number of draws"),
         ];
         for (option, value, advice) in rules {
             if let Some(value) = value.filter(|value| !(*value > 0.0 && value.is_finite())) {
@@ -173,8 +174,8 @@ mod tests {
         assert_eq!(Stop::after(0), Err(Error::EmptySet));
         assert_eq!(Stop::new(None, None, None), Err(Error::NoStopRule));
         for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            assert!(matches!(Stop::at_error(bad), Err(Error::BadOption { option: "tol", .. })));
-            assert!(matches!(Stop::at_worth(bad), Err(Error::BadOption { option: "worth", .. })));
+            assert!(matches!(Stop::at_error(bad), Err(Error::BadOption { option: Opt::Tol, .. })));
+            assert!(matches!(Stop::at_worth(bad), Err(Error::BadOption { option: Opt::Worth, .. })));
         }
     }
 

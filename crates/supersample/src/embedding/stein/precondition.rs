@@ -4,6 +4,7 @@ use supersample_sum::SteinLayout;
 
 use crate::kernel::Distance;
 use crate::linalg::{cholesky, diagonal, dot, inverse_lower};
+use crate::words::Opt;
 use crate::{Error, Points, Result};
 
 /// How many points, spread evenly over all, the median distance is taken of.
@@ -47,6 +48,17 @@ impl Preconditioner {
             _ => Err(Error::UnknownPreconditioner { name: name.to_string() }),
         }
     }
+
+    /// Whether a length is positive, and its square a number.
+    pub(crate) fn check(self) -> Result<()> {
+        match self {
+            Preconditioner::Length(value) if !(value > 0.0 && (value * value).is_normal()) => {
+                let advice = "give a positive length in the units of the scaled columns";
+                Err(Error::BadOption { option: Opt::Preconditioner, value, advice })
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// P = Γ⁻¹.
@@ -60,10 +72,10 @@ pub(super) enum Precision {
 
 impl Precision {
     pub(super) fn fit(preconditioner: Preconditioner, points: &Points) -> Result<Precision> {
+        preconditioner.check()?;
         let root = match preconditioner {
             Preconditioner::Identity => 1.0,
-            Preconditioner::Length(length) if length > 0.0 && (length * length).is_normal() => 1.0 / length,
-            Preconditioner::Length(value) => return Err(Error::BadBandwidth { value }),
+            Preconditioner::Length(length) => 1.0 / length,
             Preconditioner::Median => 1.0 / median_distance(points)?,
             Preconditioner::ScaledMedian => {
                 (points.len().min(MOST_POINTS) as f64).ln().sqrt() / median_distance(points)?

@@ -2,6 +2,7 @@
 
 use super::{Columns, Gathered};
 use crate::scale::Moments;
+use crate::words::Opt;
 use crate::{Error, Points, Result};
 
 /// Functions of the rows that were drawn, with their moments over all rows.
@@ -35,7 +36,7 @@ impl Gathered {
         if count >= dim {
             let advice = "at least one of the columns is a function, and one is not";
             let value = count as f64;
-            return Err(Error::BadOption { option: "the number of functions", value, advice });
+            return Err(Error::BadOption { option: Opt::FunctionCount, value, advice });
         }
         let columns = |points: &Points, columns: std::ops::Range<usize>| {
             let width = columns.len();

@@ -5,6 +5,7 @@ use crate::bytes::{Reader, Writer};
 use crate::row_sampling::{UniformSample, WeightedDraws, seed_of_part};
 use crate::scale::RunningMoments;
 use crate::task::CONTROL_ROWS;
+use crate::words::Opt;
 use crate::{Error, Result};
 
 /// The first bytes, with the version of what follows.
@@ -57,7 +58,7 @@ impl Gatherer {
         let Part { number, share, first_row } = part;
         if !(share > 0.0 && share <= 1.0) {
             let advice = "a share of all rows is above 0 and at most 1";
-            return Err(Error::BadOption { option: "the share of a part", value: share, advice });
+            return Err(Error::BadOption { option: Opt::PartShare, value: share, advice });
         }
         // Draws by weight go by a stream of their own in every part.
         let own = seed_of_part(seed, number);

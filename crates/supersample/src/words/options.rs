@@ -1,0 +1,121 @@
+//! Options that refusals and advice name, as each front end spells them.
+
+use std::fmt;
+
+/// How a front end spells options.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Style {
+    /// The names of the library: `landmarks`.
+    #[default]
+    Rust,
+    /// Flags of the command: `--landmarks`.
+    Command,
+    /// Keywords of the Python package: `landmarks`.
+    Python,
+}
+
+/// The enum, and its table: the library's name, the command's flag, the Python package's keyword.
+macro_rules! options {
+    ($($(#[$doc:meta])* $option:ident: $rust:literal, $command:literal, $python:literal;)*) => {
+        /// An option that a refusal or an advice names.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub enum Opt {
+            $($(#[$doc])* $option,)*
+        }
+
+        impl Opt {
+            /// All options.
+            pub const ALL: &[Opt] = &[$(Opt::$option,)*];
+
+            /// The option as it is spelled in this style.
+            ///
+            /// ```
+            /// use supersample::words::{Opt, Style};
+            /// assert_eq!(Opt::PoolRows.spelled(Style::Command), "--pool-rows");
+            /// assert_eq!(Opt::PoolRows.spelled(Style::Python), "pool_rows");
+            /// ```
+            pub fn spelled(self, style: Style) -> &'static str {
+                match (self, style) {
+                    $((Opt::$option, Style::Rust) => $rust,
+                      (Opt::$option, Style::Command) => $command,
+                      (Opt::$option, Style::Python) => $python,)*
+                }
+            }
+        }
+    };
+}
+
+options! {
+    /// How many points.
+    Number: "number", "-n", "n";
+    /// The error that is small enough.
+    Tol: "tol", "--tol", "tol";
+    /// How many independent draws the points are to be worth.
+    Worth: "worth", "--worth", "worth";
+    /// The length of the kernel.
+    Bandwidth: "bandwidth", "--bandwidth", "bandwidth";
+    /// The length of a Stein kernel.
+    Preconditioner: "preconditioner", "--bandwidth", "preconditioner";
+    /// Whether the mean embedding is exact or projected on landmarks.
+    Embedding: "embedding", "--embedding", "embedding";
+    /// How many landmarks.
+    Landmarks: "landmarks", "--landmarks", "landmarks";
+    /// The weight of the marginals.
+    Marginals: "marginals", "--marginals", "marginals";
+    /// The functions whose means are matched.
+    Functions: "functions", "--functions", "functions";
+    /// Their weight.
+    FunctionsWeight: "functions_weight", "--functions-weight", "functions_weight";
+    /// The weight of the log-density.
+    Regularise: "regularisation", "--regularise", "regularise";
+    /// The weights of the rows.
+    RowWeights: "weights of the rows", "--weight-column (or --log-weight-column)", "sample_weight (or log_weight)";
+    /// The logarithms of these.
+    LogWeights: "log-weights", "--log-weight-column", "log_weight";
+    /// The columns that are chosen by.
+    Columns: "columns", "--columns", "columns";
+    /// How many rows are drawn to choose from.
+    PoolRows: "pool_rows", "--pool-rows", "pool_rows";
+    /// Rows that must be in the set.
+    Include: "include", "--include-rows", "include";
+    /// Rows that must not be.
+    Exclude: "exclude", "--exclude-rows", "exclude";
+    /// How many rows of each group.
+    Quotas: "quotas", "--quota", "quotas";
+    /// Whether a row may be chosen more than once.
+    Repeats: "repeats", "--repeats", "repeats";
+    /// Annealed sweeps.
+    Search: "search", "--search", "search";
+    /// From how many starts to climb.
+    Climbs: "climbs", "--climbs", "climbs";
+    /// How much memory a run may take.
+    MaxMemory: "max_memory", "--max-memory", "max_memory";
+    /// The steps of a climb; no front end sets them.
+    MaxSteps: "max_steps", "max_steps", "max_steps";
+    /// The slope at which climbing and polishing end; no front end sets it.
+    Tolerance: "tolerance", "tolerance", "tolerance";
+    /// The weight of a [`Part`](crate::Part); no front end sets it.
+    PartWeight: "the weight of a part", "the weight of a part", "the weight of a part";
+    /// The share of all rows that one part of them has; no front end sets it.
+    PartShare: "the share of a part", "the share of a part", "the share of a part";
+    /// How many columns of gathered rows are functions; no front end sets it.
+    FunctionCount: "the number of functions", "the number of functions", "the number of functions";
+}
+
+impl Opt {
+    /// The option with a word as its value: `--embedding exact`, `embedding='exact'`.
+    pub fn set(self, style: Style, value: &str) -> String {
+        match style {
+            Style::Python => format!("{}='{value}'", self.spelled(style)),
+            _ => format!("{} {value}", self.spelled(style)),
+        }
+    }
+}
+
+impl fmt::Display for Opt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.spelled(Style::Rust))
+    }
+}

@@ -1,0 +1,304 @@
+//! Sentences of refusals that name an option, or something that has a name.
+
+use super::{Names, Opt, Style, are, count, counted, exact, in_units};
+use crate::Error;
+
+impl Error {
+    /// The refusal as one sentence, with options as `style` spells them and rows, columns, functions and groups by `names`.
+    ///
+    /// ```
+    /// use supersample::task::Stop;
+    /// use supersample::words::{Names, Style};
+    /// let refusal = Stop::at_error(-1.0).unwrap_err();
+    /// assert_eq!(refusal.to_string(), "tol is -1; an error is a positive number");
+    /// let said = refusal.sentence(Style::Command, &Names::default());
+    /// assert_eq!(said, "--tol is -1; an error is a positive number");
+    /// ```
+    pub fn sentence(&self, style: Style, names: &Names<'_>) -> String {
+        let spelled = |option: Opt| option.spelled(style);
+        match self {
+            Error::BadOption { option, value, advice } => {
+                format!("{} is {}; {advice}", spelled(*option), exact(*value))
+            }
+            Error::NotWithScores { option, advice } => {
+                format!("{} and scores do not go together; {advice}", spelled(*option))
+            }
+            Error::NoStopRule => format!(
+                "say how many: {} (a number of rows), {} (an error) or {} (a number of independent draws)",
+                spelled(Opt::Number),
+                spelled(Opt::Tol),
+                spelled(Opt::Worth)
+            ),
+            Error::EmptySet => format!("{} is 0; ask for at least 1", spelled(Opt::Number)),
+            Error::BadBandwidth { value } => {
+                let is_length = *value > 0.0 && value.is_finite();
+                let reason = if is_length { ", whose square no number can hold" } else { "" };
+                format!(
+                    "{} is {}{reason}; give a positive length in the units of the scaled columns",
+                    spelled(Opt::Bandwidth),
+                    exact(*value)
+                )
+            }
+            Error::TooLittleMemory { needed, limit } => format!(
+                "the run needs about {}, and {} allows {}; choose by fewer {}, or allow more",
+                in_units(*needed),
+                spelled(Opt::MaxMemory),
+                in_units(*limit),
+                spelled(Opt::Columns)
+            ),
+            Error::NonFinite { row, column, value } => format!(
+                "{}, {}{} is {value}; every coordinate must be a finite number, so drop or impute it first",
+                names.row(*row, style),
+                names.column(*column),
+                names.of_rows()
+            ),
+            Error::NonFiniteScore { row, column, value } => format!(
+                "the score of {}, {} is {value}; every score must be a finite number, so drop the row or look at the \
+                 density there",
+                names.row(*row, style),
+                names.column(*column)
+            ),
+            Error::NonFiniteFunction { row, column, value } => format!(
+                "{} of {} is {value}; every function must be a finite number, so drop the row or the function",
+                names.function(*column),
+                names.row(*row, style)
+            ),
+            Error::ConstantFunction { column } => format!(
+                "{} is constant on the rows that count, so its mean is matched by any of them; leave it out",
+                names.function(*column)
+            ),
+            Error::BadWeight { index, value } => {
+                let (weight, is_of_row) = names.weight(*index, style);
+                format!(
+                    "{}{}{weight} is {value}; weights must be finite and not negative{}",
+                    names.in_weight_column(),
+                    if is_of_row { "the " } else { "" },
+                    if is_of_row && *value < 0.0 { logarithms(style) } else { String::new() }
+                )
+            }
+            Error::ZeroWeights => format!(
+                "{}all weights are zero; at least one must be positive{}",
+                names.in_weight_column(),
+                if names.weight(0, style).1 { logarithms(style) } else { String::new() }
+            ),
+            Error::BadLogWeight { index, value } => format!(
+                "{}log-{} is {value}; logarithms of weights must be below +inf, and -inf is no weight",
+                names.in_weight_column(),
+                names.weight(*index, style).0
+            ),
+            Error::NoLogWeights => format!(
+                "{}every log-weight is -inf; at least one row must have a weight",
+                names.in_weight_column()
+            ),
+            Error::IncludedAndExcluded { index } => format!(
+                "row {} is in both {} and {}; take it out of one of them",
+                names.number(*index),
+                spelled(Opt::Include),
+                spelled(Opt::Exclude)
+            ),
+            Error::TooManyIncluded { included, asked } => format!(
+                "{} has {}, but {} {} to be chosen; ask for more, or include fewer",
+                spelled(Opt::Include),
+                counted(*included, "row"),
+                count(*asked),
+                are(*asked)
+            ),
+            Error::TooFewRows { asked, available } => format!(
+                "{} {} asked for, but only {} may be chosen; ask for fewer, exclude fewer, or allow {}",
+                counted(*asked, "distinct row"),
+                are(*asked),
+                count(*available),
+                spelled(Opt::Repeats)
+            ),
+            Error::FixedQuotas => format!(
+                "the number of rows is fixed by {}; leave out {} and {}, or the quotas",
+                spelled(Opt::Quotas),
+                spelled(Opt::Tol),
+                spelled(Opt::Worth)
+            ),
+            Error::QuotaTotal { total, asked } => format!(
+                "the quotas add up to {}, but {} is {}; make the two agree",
+                count(*total),
+                spelled(Opt::Number),
+                count(*asked)
+            ),
+            Error::QuotaTooLarge { group, quota, available } => format!(
+                "{}: {} of {} {} asked for, but only {} may be chosen; ask for fewer",
+                spelled(Opt::Quotas),
+                counted(*quota, "row"),
+                names.group(*group),
+                are(*quota),
+                count(*available)
+            ),
+            Error::QuotaTooSmall { group, quota, included } => format!(
+                "{} has {} of {}, but {} allows {}; make the two agree",
+                spelled(Opt::Include),
+                counted(*included, "row"),
+                names.group(*group),
+                spelled(Opt::Quotas),
+                count(*quota)
+            ),
+            Error::QuotaNotKept { group, quota, found } => format!(
+                "{} of {} {} given, but its quota is {}; make the two agree",
+                counted(*found, "row"),
+                names.group(*group),
+                are(*found),
+                count(*quota)
+            ),
+            // What has no option and no name is the same for everybody.
+            error => error.to_string(),
+        }
+    }
+
+    /// The sentence of the library itself.
+    pub(crate) fn plain(&self) -> String {
+        self.sentence(Style::Rust, &Names::default())
+    }
+}
+
+/// A hint for those who have logarithms of weights.
+fn logarithms(style: Style) -> String {
+    format!(" (logarithms of weights go to {})", Opt::LogWeights.spelled(style))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_front_end_reads_its_own_options_and_names() {
+        let number_of = |row: usize| row + 10;
+        let names = Names::default()
+            .columns(["mu", "tau"])
+            .functions(["cost"])
+            .groups(Some("chain"), ["a", "b"])
+            .weight_column(Some("w"))
+            .numbered(&number_of);
+        let bad = |option, value| Error::BadOption { option, value, advice: "advice" };
+        let cases = [
+            (bad(Opt::Tol, -1.0), "--tol is -1; advice", "tol is -1; advice"),
+            (bad(Opt::PartWeight, 1e300), "the weight of a part is 1e300; advice", ""),
+            (
+                Error::NotWithScores { option: Opt::Marginals, advice: "advice" },
+                "--marginals and scores do not go together; advice",
+                "marginals and scores do not go together; advice",
+            ),
+            (
+                Error::NoStopRule,
+                "say how many: -n (a number of rows), --tol (an error) or --worth (a number of independent draws)",
+                "say how many: n (a number of rows), tol (an error) or worth (a number of independent draws)",
+            ),
+            (Error::EmptySet, "-n is 0; ask for at least 1", "n is 0; ask for at least 1"),
+            (
+                Error::BadBandwidth { value: 0.0 },
+                "--bandwidth is 0; give a positive length in the units of the scaled columns",
+                "bandwidth is 0; give a positive length in the units of the scaled columns",
+            ),
+            (
+                Error::BadBandwidth { value: 1e300 },
+                "--bandwidth is 1e300, whose square no number can hold; ",
+                "",
+            ),
+            (
+                Error::TooLittleMemory { needed: 3 << 29, limit: 1 << 30 },
+                "the run needs about 1.50 GiB, and --max-memory allows 1.00 GiB; choose by fewer --columns, or allow more",
+                "the run needs about 1.50 GiB, and max_memory allows 1.00 GiB; choose by fewer columns, or allow more",
+            ),
+            (
+                Error::NonFinite { row: 7, column: 1, value: f64::NAN },
+                "row 18, column 'tau' is NaN; ",
+                "row 7, column 1 is NaN; ",
+            ),
+            (
+                Error::NonFiniteScore { row: 7, column: 0, value: f64::INFINITY },
+                "the score of row 18, column 'mu' is inf; ",
+                "the score of row 7, column 0 is inf; ",
+            ),
+            (
+                Error::NonFiniteFunction { row: 0, column: 0, value: f64::NAN },
+                "function 'cost' of row 11 is NaN; ",
+                "function 0 of row 0 is NaN; ",
+            ),
+            (
+                Error::ConstantFunction { column: 0 },
+                "function 'cost' is constant on ",
+                "function 0 is constant on ",
+            ),
+            (
+                Error::BadWeight { index: 1, value: -1.0 },
+                "column 'w': the weight of row 12 is -1; weights must be finite and not negative (logarithms of weights \
+                 go to --log-weight-column)",
+                "weight 1 is -1; weights must be finite and not negative",
+            ),
+            (
+                Error::ZeroWeights,
+                "column 'w': all weights are zero; at least one must be positive (logarithms of weights go to \
+                 --log-weight-column)",
+                "all weights are zero; at least one must be positive",
+            ),
+            (
+                Error::BadLogWeight { index: 1, value: f64::NAN },
+                "column 'w': log-weight of row 12 is NaN; ",
+                "log-weight 1 is NaN; ",
+            ),
+            (Error::NoLogWeights, "column 'w': every log-weight is -inf; ", "every log-weight is -inf; "),
+            (
+                Error::IncludedAndExcluded { index: 3 },
+                "row 13 is in both --include-rows and --exclude-rows; take it out of one of them",
+                "row 3 is in both include and exclude; take it out of one of them",
+            ),
+            (
+                Error::TooManyIncluded { included: 1000, asked: 1 },
+                "--include-rows has 1,000 rows, but 1 is to be chosen; ",
+                "include has 1,000 rows, but 1 is to be chosen; ",
+            ),
+            (
+                Error::TooFewRows { asked: 1, available: 0 },
+                "1 distinct row is asked for, but only 0 may be chosen; ask for fewer, exclude fewer, or allow --repeats",
+                "1 distinct row is asked for, but only 0 may be chosen; ask for fewer, exclude fewer, or allow repeats",
+            ),
+            (
+                Error::FixedQuotas,
+                "the number of rows is fixed by --quota; leave out --tol and --worth, or the quotas",
+                "the number of rows is fixed by quotas; leave out tol and worth, or the quotas",
+            ),
+            (
+                Error::QuotaTotal { total: 3, asked: 9 },
+                "the quotas add up to 3, but -n is 9; make the two agree",
+                "the quotas add up to 3, but n is 9; make the two agree",
+            ),
+            (
+                Error::QuotaTooLarge { group: 1, quota: 9, available: 5 },
+                "--quota: 9 rows of chain 'b' are asked for, but only 5 may be chosen; ask for fewer",
+                "quotas: 9 rows of group 1 are asked for, but only 5 may be chosen; ask for fewer",
+            ),
+            (
+                Error::QuotaTooSmall { group: 0, quota: 0, included: 1 },
+                "--include-rows has 1 row of chain 'a', but --quota allows 0; make the two agree",
+                "include has 1 row of group 0, but quotas allows 0; make the two agree",
+            ),
+            (
+                Error::QuotaNotKept { group: 0, quota: 2, found: 3 },
+                "3 rows of chain 'a' are given, but its quota is 2; make the two agree",
+                "3 rows of group 0 are given, but its quota is 2; make the two agree",
+            ),
+            (Error::NoPoints, "there are no points; ", "there are no points; "),
+        ];
+        for (error, command, python) in cases {
+            let said = error.sentence(Style::Command, &names);
+            assert!(said.starts_with(command), "{said}");
+            let said = error.sentence(Style::Python, &Names::default());
+            assert!(said.starts_with(python), "{said}");
+            assert_eq!(error.to_string(), error.sentence(Style::Rust, &Names::default()));
+        }
+        let weight =
+            Error::BadWeight { index: 1, value: -1.0 }.sentence(Style::Python, &Names::default().of("x"));
+        assert!(
+            weight.starts_with("the weight of row 1 is -1; ") && weight.ends_with(" go to log_weight)"),
+            "{weight}"
+        );
+        let unprintable = Names::default().columns(["a\u{1b}[31m"]);
+        let said = Error::NonFinite { row: 0, column: 0, value: 1.0 }.sentence(Style::Command, &unprintable);
+        assert!(said.starts_with("row 1, column 'a\\u{1b}[31m' is 1; "), "{said}");
+    }
+}
