@@ -243,7 +243,7 @@ impl Refiner {
     }
 
     fn refine_herded(&self, herder: Herder, watch: Watch) -> Result<Refinement> {
-        if !herder.pool().is_same_as(&self.pool) || !herder.starts_from_mean() {
+        if !herder.pool().is_same_as(&self.pool) || !herder.starts_from_nothing() {
             return Err(Error::OtherHerder);
         }
         let rows = herder.indices();

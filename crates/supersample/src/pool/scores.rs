@@ -21,9 +21,7 @@ pub(crate) struct PoolScores {
     /// −Σⱼ aⱼ k(x, zⱼ) over the chosen points z with their masses a, but for the one that is pending. Once the size is
     /// settled, T·μ(x) − k(x, x)/2 is in it too.
     pub(super) w: Vec<f64>,
-    /// f, where w0 has a part f that is a kernel expansion.
-    function: Option<Arc<[f64]>>,
-    /// f − k(x, x)/2, where there is either and it is not yet in `w`.
+    /// −k(x, x)/2, where it varies and is not yet in `w`.
     pub(super) offsets: Option<Arc<[f64]>>,
     pending: Option<Pending>,
     /// The chosen rows as the joint kernel sees them, where there are parts beside it: what is said of a pick is said of
@@ -49,12 +47,11 @@ pub(crate) struct PoolScores {
     pub(super) swaps: super::swaps::SwapState,
 }
 
-/// What is known of one point when it is picked, under the joint kernel: μ(x), Σ aⱼ k(x, zⱼ) over what was chosen before, f(x) and k(x, x).
+/// What is known of one point when it is picked, under the joint kernel: μ(x), Σ aⱼ k(x, zⱼ) over what was chosen before, and k(x, x).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Evaluated {
     pub(crate) mu: f64,
     pub(crate) chosen: f64,
-    pub(crate) function: f64,
     pub(crate) diagonal: f64,
 }
 
@@ -79,7 +76,6 @@ impl PoolScores {
             w: if is_here { vec![0.0; pool.points().len()] } else { Vec::new() },
             gpu,
             pool,
-            function: None,
             offsets: None,
             pending: None,
             joint: None,
@@ -92,7 +88,7 @@ impl PoolScores {
             kernel_rows: 0,
             swaps: Default::default(),
         };
-        scores.start_from(None);
+        scores.restart();
         scores
     }
 
@@ -103,15 +99,10 @@ impl PoolScores {
         self.room = if self.is_on_gpu() { 0 } else { bytes / self.pool.0.packed.host().row_bytes() };
     }
 
-    /// Forgets what was chosen, and takes the values of a function f that is part of w0.
-    pub(crate) fn start_from(&mut self, function: Option<Vec<f64>>) {
-        self.function = function.map(Arc::from);
-        self.offsets = match (&self.function, self.pool.sum_half_diagonals()) {
-            (Some(f), Some(half)) => Some(f.iter().zip(half).map(|(f, half)| f - half).collect()),
-            (Some(f), None) => Some(f.clone()),
-            (None, Some(half)) => Some(half.iter().map(|half| -half).collect()),
-            (None, None) => None,
-        };
+    /// Forgets what was chosen.
+    pub(crate) fn restart(&mut self) {
+        let halves = self.pool.sum_half_diagonals();
+        self.offsets = halves.map(|halves| halves.iter().map(|half| -half).collect());
         self.forget_on_gpu();
         self.w.fill(0.0);
         if !self.is_on_gpu() {
@@ -201,7 +192,7 @@ impl PoolScores {
         }
     }
 
-    /// The row of highest score, factor·μ(x) − Σ a k(x, z) + f(x) − k(x, x)/2, and that score; ties go to the lowest
+    /// The row of highest score, factor·μ(x) − Σ a k(x, z) − k(x, x)/2, and that score; ties go to the lowest
     /// index. `None` where all are closed.
     pub(crate) fn best(&mut self, factor: f64) -> Option<(usize, f64)> {
         if self.is_on_gpu() {
@@ -255,7 +246,6 @@ impl PoolScores {
     /// is made of their joint kernel values, one for each.
     pub(crate) fn evaluated(&mut self, i: usize) -> Evaluated {
         self.add_pending();
-        let function = self.function.as_ref().map_or(0.0, |function| function[i]);
         let x = self.pool.points().row(i);
         let diagonal = self.pool.embedding().kernel().diagonal(x);
         let chosen = match &self.joint {
@@ -263,7 +253,7 @@ impl PoolScores {
             None if self.is_on_gpu() => -self.sum_on_gpu(i),
             None => -self.w[i],
         };
-        Evaluated { mu: self.pool.values()[i], chosen, function, diagonal }
+        Evaluated { mu: self.pool.values()[i], chosen, diagonal }
     }
 
     /// Adds the kernel row that is still pending.
