@@ -117,7 +117,7 @@ impl Herder {
                     });
                 }
                 options.check()?;
-                let pool = Pool::shared(mu, starts)?.brought_home();
+                let pool = Pool::shared(mu, starts)?.to_host();
                 Ok(Herder { ascent: Some(options), ..Herder::over(pool) })
             }
         }
@@ -185,11 +185,8 @@ impl Herder {
         if let Some(index) = weights.iter().position(|w| !w.is_finite() || *w < 0.0) {
             return Err(Error::BadWeight { index, value: weights[index] });
         }
-        if self.pool.is_on_gpu() {
-            let (closed, repeats) = (self.scores.closed().into(), self.scores.repeats());
-            self.pool = self.pool.brought_home();
-            self.scores = PoolScores::new(self.pool.clone(), closed, repeats);
-        }
+        self.scores = self.scores.into_host();
+        self.pool = self.scores.pool().clone();
         self.given = None;
         let mut herder = self.restart();
         let mut mu_values = vec![0.0; points.len()];
@@ -299,9 +296,10 @@ impl Herder {
         self.restart()
     }
 
-    /// A herder whose errors are those of its running scores, however small: for choices that nobody reports.
-    pub(crate) fn careless(mut self) -> Herder {
-        self.ledger = self.ledger.careless();
+    /// This herder with errors along the way in single precision where its scores are, however small they become: for picks
+    /// whose errors nobody reports.
+    pub(crate) fn with_fast_errors(mut self) -> Herder {
+        self.ledger = self.ledger.with_fast_errors();
         self
     }
 

@@ -54,7 +54,7 @@ impl Ledger {
     }
 
     /// This ledger with E_T as the running scores have it, however small: for choices that nobody reports.
-    pub(crate) fn careless(self) -> Ledger {
+    pub(crate) fn with_fast_errors(self) -> Ledger {
         Ledger { is_careful: false, ..self }
     }
 

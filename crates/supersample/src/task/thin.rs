@@ -127,12 +127,12 @@ impl Problem {
 
     /// A herder whose errors nobody reports, where landmarks stand for μ and errors are measured afterwards.
     pub(super) fn careless_on_landmarks(&self, herder: Herder) -> Herder {
-        if self.landmarks().is_some() { herder.careless() } else { herder }
+        if self.landmarks().is_some() { herder.with_fast_errors() } else { herder }
     }
 
     /// A herder whose errors nobody reports, wherever they are measured afterwards.
     pub(super) fn careless_where_measured(&self, herder: Herder) -> Herder {
-        if self.is_measured_afterwards() { herder.careless() } else { herder }
+        if self.is_measured_afterwards() { herder.with_fast_errors() } else { herder }
     }
 
     /// A set with rows in or out, or balanced over groups.
