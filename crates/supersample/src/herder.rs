@@ -1,16 +1,16 @@
 //! The algorithm: kernel herding as an iterator of picks. Start reading here.
 //!
-//! Herding keeps a function w in the kernel's Hilbert space, starts it at w0, and repeats (eq. 1 and 2 of the paper)
+//! Herding keeps a function w in the kernel's Hilbert space, starts it at w0 = μ, and repeats (eq. 1 and 2 of the paper)
 //!
 //! > x_{T+1} = argmax over x of w_T(x),  w_{T+1} = w_T + μ − φ(x_{T+1}).
 //!
-//! Written out over all picks so far (eq. 4), w_T = w0 + T·μ − Σₜ φ(xₜ), so w itself is never stored; what is kept is
+//! Written out over all picks so far (eq. 4), w_T = (T + 1)·μ − Σₜ φ(xₜ), so w itself is never stored; what is kept is
 //! the sum of kernels over the picks at every candidate, and each step is one argmax (eq. 7) and one kernel row:
 //!
-//! > score(x) = w0(x) + T·μ(x) − Σₜ k(x, xₜ)
+//! > score(x) = (T + 1)·μ(x) − Σₜ k(x, xₜ)
 //!
-//! With w0 = μ, the default, this is eq. 8 times T+1, the greedy step on the error E_T of eq. 9. Where k(x, x) varies
-//! that step needs −k(x, x)/2 as well (expand E²_{T+1} in φ(x)), and the score then contains it.
+//! This is eq. 8 times T + 1, the greedy step on the error E_T of eq. 9. Where k(x, x) varies that step needs −k(x, x)/2
+//! as well (expand E²_{T+1} in φ(x)), and the score then contains it.
 //!
 //! A pool may have parts that are matched beside the joint distribution of its rows. Then k in the score is the sum of
 //! their kernels (`pool/sum_of_parts.rs`), and w is greedy on D; E_T, ‖w_T‖ and the margin are still those of the joint part.
@@ -20,10 +20,9 @@ mod space;
 use std::sync::Arc;
 
 use crate::embedding::as_stein;
-use crate::expansion::expect_same_kernel;
 use crate::ledger::Ledger;
 use crate::pool::{Evaluated, PoolScores};
-use crate::{AscentOptions, Domain, Error, KernelExpansion, MeanEmbedding, Points, Pool, Result};
+use crate::{AscentOptions, Domain, Error, MeanEmbedding, Points, Pool, Result};
 
 /// Kernel herding of a target over a domain.
 ///
@@ -49,7 +48,8 @@ pub struct Herder {
     pool: Pool,
     /// How to climb from the best start; `None` where picks are rows of the pool.
     ascent: Option<AscentOptions>,
-    start: Start,
+    /// Points that count as chosen before the first pick, and their masses.
+    given: Option<(Points, Vec<f64>)>,
     /// Eq. 7 at every candidate.
     scores: PoolScores,
     /// E_T, ‖w_T‖ and the margins, and the points chosen so far.
@@ -97,36 +97,14 @@ pub struct Pick {
     pub converged: bool,
 }
 
-/// The function w0 that herding starts from (eq. 7), and what is already chosen.
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub enum Start {
-    /// w0 = μ, the paper's assumption 1: every step is the greedy step on E_T. The default.
-    #[default]
-    Mean,
-    /// w0 = 0. The first pick is a tie of all candidates (where k(x, x) is constant) and goes to the lowest index.
-    Zero,
-    /// w0 = Σⱼ aⱼ φ(zⱼ), any function written with kernels.
-    Function(KernelExpansion),
-    /// w0 = μ after these points have been chosen already, whether or not they are in the domain: a warm start, or
-    /// points that must be part of the set. A weight of 1 counts as one pick. E_T is the error of these points and
-    /// the picks together. Rows of the pool are better given to [`Herder::replay`], which `unique` respects.
-    Given {
-        /// The points.
-        points: Points,
-        /// Their masses in picks; finite and not negative.
-        weights: Vec<f64>,
-    },
-}
-
 impl Herder {
-    /// A herder with w0 = μ that may repeat points. Costs μ at every candidate: n²/2 kernel values when the samples
+    /// A herder that may repeat points. Costs μ at every candidate: n²/2 kernel values when the samples
     /// are their own pool.
     pub fn new(mu: impl MeanEmbedding, domain: Domain) -> Result<Herder> {
         Herder::shared(Arc::new(mu), domain)
     }
 
-    /// A herder with w0 = μ of an embedding that is shared with others.
+    /// A herder of an embedding that is shared with others.
     pub fn shared(mu: Arc<dyn MeanEmbedding>, domain: Domain) -> Result<Herder> {
         match domain {
             Domain::Pool(points) => Ok(Herder::over(Pool::shared(mu, points)?)),
@@ -139,20 +117,20 @@ impl Herder {
                     });
                 }
                 options.check()?;
-                let pool = Pool::shared(mu, starts)?.brought_home();
+                let pool = Pool::shared(mu, starts)?.to_host();
                 Ok(Herder { ascent: Some(options), ..Herder::over(pool) })
             }
         }
     }
 
-    /// A herder with w0 = μ over a pool that is shared with others, which costs nothing.
+    /// A herder over a pool that is shared with others, which costs nothing.
     pub fn over(pool: Pool) -> Herder {
         Herder {
-            ledger: Ledger::new(pool.embedding().clone(), 1.0),
+            ledger: Ledger::new(pool.embedding().clone()),
             scores: PoolScores::new(pool.clone(), Arc::default(), true),
             pool,
             ascent: None,
-            start: Start::Mean,
+            given: None,
             t: 0,
         }
     }
@@ -190,47 +168,15 @@ impl Herder {
         Herder { scores, ..self }.restart()
     }
 
-    /// Starts from this function instead of μ, with no picks yet. Where the pool has parts only [`Start::Mean`] and
-    /// [`Start::Zero`] are possible: parts know the rows of the pool and nothing else.
-    pub fn start(mut self, start: Start) -> Result<Herder> {
+    /// Counts these points as chosen already, whether or not they are in the domain: a warm start, or points that must be
+    /// part of the set. A weight of 1 counts as one pick. E_T is the error of these points and the picks together. Forgets
+    /// all picks. Rows of the pool are better given to [`replay`](Self::replay), which `unique` respects. Not for a pool
+    /// with parts, which know the rows of the pool and nothing else.
+    pub fn starting_from(mut self, points: Points, weights: Vec<f64>) -> Result<Herder> {
         let mu = self.pool.embedding().clone();
-        if self.pool.has_parts() && matches!(start, Start::Function(_) | Start::Given { .. }) {
-            return Err(Error::NotWithParts { what: "a start from a function or from given points" });
+        if self.pool.has_parts() {
+            return Err(Error::NotWithParts { what: "a start from given points" });
         }
-        if mu.kernel().needs_equal_masses() && matches!(start, Start::Function(_)) {
-            return Err(Error::UnequalMasses {
-                kernel: mu.kernel().to_string(),
-                what: "a function has any",
-                advice: "start from the mean, from zero or from given points",
-            });
-        }
-        if self.pool.is_on_gpu() && matches!(start, Start::Function(_) | Start::Given { .. }) {
-            let (closed, repeats) = (self.scores.closed().into(), self.scores.repeats());
-            self.pool = self.pool.brought_home();
-            self.scores = PoolScores::new(self.pool.clone(), closed, repeats);
-        }
-        let mut function_values = None;
-        self.ledger = match &start {
-            Start::Mean | Start::Given { .. } => Ledger::new(mu, 1.0),
-            Start::Zero => Ledger::new(mu, 0.0),
-            Start::Function(function) => {
-                expect_same_kernel(function.kernel(), mu.kernel())?;
-                let mean = function.expectation(&*mu)?;
-                function_values = Some(function.values(self.pool.points()));
-                Ledger::with_function(mu, function.clone(), mean)
-            }
-        };
-        self.scores.start_from(function_values);
-        self.t = 0;
-        if let Start::Given { points, weights } = &start {
-            self.choose_given(points, weights)?;
-        }
-        self.start = start;
-        Ok(self)
-    }
-
-    fn choose_given(&mut self, points: &Points, weights: &[f64]) -> Result<()> {
-        let mu = self.pool.embedding().clone();
         points.expect_dim("the given points", "the target", mu.dim())?;
         if weights.len() != points.len() {
             let (found, expected) = (weights.len(), points.len());
@@ -239,21 +185,33 @@ impl Herder {
         if let Some(index) = weights.iter().position(|w| !w.is_finite() || *w < 0.0) {
             return Err(Error::BadWeight { index, value: weights[index] });
         }
+        self.scores = self.scores.into_host();
+        self.pool = self.scores.pool().clone();
+        self.given = None;
+        let mut herder = self.restart();
         let mut mu_values = vec![0.0; points.len()];
-        mu.values_into(points, &mut mu_values);
-        for ((x, &weight), mu_value) in points.rows().zip(weights).zip(mu_values) {
+        mu.values_into(&points, &mut mu_values);
+        for ((x, &weight), mu_value) in points.rows().zip(&weights).zip(mu_values) {
             let diagonal = mu.kernel().diagonal(x);
-            let known = Evaluated { mu: mu_value, chosen: self.ledger.sum_at(x), function: 0.0, diagonal };
-            self.ledger.choose(x, weight, known, || self.pool.precise_value_at(x));
-            self.scores.choose_point(x, weight);
+            let known = Evaluated { mu: mu_value, chosen: herder.ledger.sum_at(x), diagonal };
+            herder.ledger.choose(x, weight, known, || herder.pool.precise_value_at(x));
+            herder.scores.choose_point(x, weight);
         }
-        Ok(())
+        herder.given = Some((points, weights));
+        Ok(herder)
     }
 
-    /// Forgets all picks, keeps μ, the options and the starting function.
-    pub fn restart(self) -> Herder {
-        let start = self.start.clone();
-        self.start(start).expect("a start that was accepted before is accepted again")
+    /// Forgets all picks, keeps μ, the options and the given points.
+    pub fn restart(mut self) -> Herder {
+        self.ledger = Ledger::new(self.pool.embedding().clone());
+        self.scores.restart();
+        self.t = 0;
+        match self.given.take() {
+            None => self,
+            Some((points, weights)) => self
+                .starting_from(points, weights)
+                .expect("points that were accepted before are accepted again"),
+        }
     }
 
     /// Takes these rows of the pool as the next picks, in this order, whatever their scores: rows that must be
@@ -338,9 +296,10 @@ impl Herder {
         self.restart()
     }
 
-    /// A herder whose errors are those of its running scores, however small: for choices that nobody reports.
-    pub(crate) fn careless(mut self) -> Herder {
-        self.ledger = self.ledger.careless();
+    /// This herder with errors along the way in single precision where its scores are, however small they become: for picks
+    /// whose errors nobody reports.
+    pub(crate) fn with_fast_errors(mut self) -> Herder {
+        self.ledger = self.ledger.with_fast_errors();
         self
     }
 
@@ -350,9 +309,9 @@ impl Herder {
         Some(self.take_row(best, score))
     }
 
-    /// Whether w0 = μ: then the state is that of its picks alone.
-    pub(crate) fn starts_from_mean(&self) -> bool {
-        matches!(self.start, Start::Mean)
+    /// Whether nothing but its picks is chosen.
+    pub(crate) fn starts_from_nothing(&self) -> bool {
+        self.given.is_none()
     }
 
     /// The running scores, for swaps to go on with.

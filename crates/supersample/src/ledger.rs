@@ -3,24 +3,21 @@
 
 use std::sync::Arc;
 
+use crate::Points;
 use crate::embedding::{ErrorTerms, MeanEmbedding, NormFrom};
 use crate::pool::Evaluated;
 use crate::sum::Packed;
-use crate::{KernelExpansion, Points};
 
 /// Inner products of what has been chosen, kept up to date pick by pick, and the chosen points themselves.
 ///
-/// Write c = Σ aⱼ φ(zⱼ) for the chosen points with their masses (1 for each pick), m = Σ aⱼ for their mass, and
-/// f for the part of w0 that is a kernel expansion, so that eq. 4 reads w = f + (β + m)·μ − c, with β = 1 where w0
-/// contains μ and 0 where it does not.
+/// Write c = Σ aⱼ φ(zⱼ) for the chosen points with their masses (1 for each pick) and m = Σ aⱼ for their mass, so that
+/// eq. 4 reads w = (1 + m)·μ − c.
 ///
 /// The products are those of the running scores, in f32 where these are, until E_T becomes too small for that; then they
 /// are restated in f64, and stay so (`embedding/error_terms.rs`). The picks do not change by it, only what is said of them.
 #[derive(Clone)]
 pub(crate) struct Ledger {
     mu: Arc<dyn MeanEmbedding>,
-    /// β
-    beta: f64,
     /// m
     mass: f64,
     /// ‖μ‖²
@@ -29,7 +26,6 @@ pub(crate) struct Ledger {
     chosen_mean: CompensatedSum,
     /// ‖c‖²
     chosen_norm: CompensatedSum,
-    function: Option<FunctionTerms>,
     /// The chosen points z one after the other, and their masses a.
     values: Vec<f64>,
     masses: Vec<f64>,
@@ -40,29 +36,15 @@ pub(crate) struct Ledger {
     is_careful: bool,
 }
 
-/// Inner products of f.
-#[derive(Clone)]
-struct FunctionTerms {
-    f: KernelExpansion,
-    /// ‖f‖²
-    norm: f64,
-    /// ⟨f, μ⟩
-    mean: f64,
-    /// ⟨f, c⟩
-    chosen: CompensatedSum,
-}
-
 impl Ledger {
-    /// Nothing chosen, w = β·μ.
-    pub(crate) fn new(mu: Arc<dyn MeanEmbedding>, beta: f64) -> Ledger {
+    /// Nothing chosen, w = μ.
+    pub(crate) fn new(mu: Arc<dyn MeanEmbedding>) -> Ledger {
         Ledger {
             squared_norm: mu.squared_norm(),
             mu,
-            beta,
             mass: 0.0,
             chosen_mean: CompensatedSum::default(),
             chosen_norm: CompensatedSum::default(),
-            function: None,
             values: Vec::new(),
             masses: Vec::new(),
             restated: None,
@@ -71,21 +53,14 @@ impl Ledger {
         }
     }
 
-    /// Nothing chosen, w = f, whose expectation under the target is `mean`.
-    pub(crate) fn with_function(mu: Arc<dyn MeanEmbedding>, f: KernelExpansion, mean: f64) -> Ledger {
-        let norm = f.squared_norm();
-        let function = Some(FunctionTerms { f, norm, mean, chosen: CompensatedSum::default() });
-        Ledger { function, ..Ledger::new(mu, 0.0) }
-    }
-
     /// This ledger with E_T as the running scores have it, however small: for choices that nobody reports.
-    pub(crate) fn careless(self) -> Ledger {
+    pub(crate) fn with_fast_errors(self) -> Ledger {
         Ledger { is_careful: false, ..self }
     }
 
-    /// β + m, the factor of μ in w.
+    /// 1 + m, the factor of μ in w.
     pub(crate) fn mean_factor(&self) -> f64 {
-        self.beta + self.mass
+        1.0 + self.mass
     }
 
     /// The chosen points z, one after the other, and their masses a.
@@ -96,11 +71,6 @@ impl Ledger {
     /// The chosen points; `None` before the first.
     pub(crate) fn chosen_points(&self) -> Option<Points> {
         Points::from_vec(self.values.clone(), self.mu.dim()).ok()
-    }
-
-    /// The part f of w0.
-    pub(crate) fn function(&self) -> Option<&KernelExpansion> {
-        self.function.as_ref().map(|terms| &terms.f)
     }
 
     /// Σ aⱼ k(x, zⱼ) over what is chosen, in f64.
@@ -126,9 +96,6 @@ impl Ledger {
         self.mass += mass;
         self.chosen_mean.add(mass * known.mu);
         self.chosen_norm.add(mass * 2.0 * known.chosen + mass * mass * known.diagonal);
-        if let Some(function) = &mut self.function {
-            function.chosen.add(mass * known.function);
-        }
         self.values.extend_from_slice(x);
         self.masses.push(mass);
         if let Some(precise) = &mut self.precise {
@@ -153,32 +120,22 @@ impl Ledger {
             return None;
         }
         let factor = self.mean_factor();
-        let (norm, mean, chosen) = self.function_products();
-        Some(
-            norm + factor * factor * self.squared_norm? + self.chosen_norm.total() + 2.0 * factor * mean
-                - 2.0 * chosen
-                - 2.0 * factor * self.chosen_mean.total(),
-        )
+        let norms = factor * factor * self.squared_norm? + self.chosen_norm.total();
+        Some(norms - 2.0 * factor * self.chosen_mean.total())
     }
 
     /// Eq. 15 for a point about to be picked: the cosine between w and φ(x) − μ. `None` where either has no direction.
     fn margin(&self, x: Evaluated) -> Option<f64> {
         let squared_norm = self.squared_norm?;
         let factor = self.mean_factor();
-        let along_x = x.function + factor * x.mu - x.chosen;
-        let along_mu = self.function_products().1 + factor * squared_norm - self.chosen_mean.total();
+        let along_x = factor * x.mu - x.chosen;
+        let along_mu = factor * squared_norm - self.chosen_mean.total();
         let squared_w = self.squared_weight_norm()?;
         let squared_offset = x.diagonal - 2.0 * x.mu + squared_norm;
         let floor = 16.0 * f64::EPSILON;
         let known = squared_w > floor * factor.max(1.0).powi(2) * squared_norm.abs()
             && squared_offset > floor * x.diagonal.abs().max(squared_norm.abs());
         known.then(|| (along_x - along_mu) / (squared_w * squared_offset).sqrt())
-    }
-
-    /// ‖f‖², ⟨f, μ⟩ and ⟨f, c⟩.
-    fn function_products(&self) -> (f64, f64, f64) {
-        let products = |terms: &FunctionTerms| (terms.norm, terms.mean, terms.chosen.total());
-        self.function.as_ref().map_or((0.0, 0.0, 0.0), products)
     }
 
     /// States every product in f64 if E_T² has come within reach of the rounding of f32.
@@ -193,9 +150,6 @@ impl Ledger {
         self.chosen_mean = against(terms.values(&chosen), &self.masses).into();
         self.chosen_norm = against(terms.sums(&chosen, &chosen, &self.masses), &self.masses).into();
         self.squared_norm = terms.squared_norm(from);
-        if let Some(FunctionTerms { f, mean, .. }) = &mut self.function {
-            *mean = against(terms.double_values(f.points()), f.coefficients());
-        }
         self.precise = Some(terms.precise(&chosen));
         self.restated = Some(from);
     }

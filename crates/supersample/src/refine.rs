@@ -149,7 +149,7 @@ impl Refiner {
             pool.squared_norm().ok_or(Error::UnknownNorm)?;
         }
         // Which rows may take whose place is then looked up one by one.
-        let pool = if options.groups.is_some() { pool.brought_home() } else { pool };
+        let pool = if options.groups.is_some() { pool.to_host() } else { pool };
         let refiner = Refiner { pool, options };
         refiner.constraints().check()?;
         Ok(refiner)
@@ -208,7 +208,7 @@ impl Refiner {
     /// These rows in greedy order: each prefix is extended by the row that lowers its error most. Costs the pairs of
     /// the rows.
     pub fn greedy_order(&self, rows: &[usize]) -> Result<Vec<usize>> {
-        let herder = Herder::over(self.pool.select(rows)?).unique(true).careless();
+        let herder = Herder::over(self.pool.select(rows)?).unique(true).with_fast_errors();
         Ok(herder.filter_map(|pick| pick.index).map(|index| rows[index]).collect())
     }
 
@@ -222,7 +222,7 @@ impl Refiner {
 
     fn refine_size(&self, size: usize, watch: Watch) -> Result<Refinement> {
         let constraints = self.constraints().for_size(size)?;
-        let mut herder = self.herder().careless();
+        let mut herder = self.herder().with_fast_errors();
         herd(&mut herder, &constraints, watch)?;
         self.refine(herder.into_scores(), &constraints, watch)
     }
@@ -237,7 +237,7 @@ impl Refiner {
     }
 
     fn refine_herded(&self, herder: Herder, watch: Watch) -> Result<Refinement> {
-        if !herder.pool().is_same_as(&self.pool) || !herder.starts_from_mean() {
+        if !herder.pool().is_same_as(&self.pool) || !herder.starts_from_nothing() {
             return Err(Error::OtherHerder);
         }
         let rows = herder.indices();

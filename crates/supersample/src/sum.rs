@@ -13,7 +13,7 @@ pub use supersample_sum::{NoSuchInstructionSet, Precision, instruction_set};
 
 use supersample_sum::{Coordinates, Packed as OnHost, Shape};
 
-use crate::device::gpu::{Packed as OnGpu, Side};
+use crate::device::{Packing, Side};
 use crate::watch::{Progress, Watch};
 use crate::{Device, Kernel, Points, Result};
 
@@ -41,7 +41,7 @@ pub(crate) struct Packed {
 #[derive(Clone, Debug)]
 enum Place {
     Host(OnHost),
-    Gpu(OnGpu),
+    Gpu(Arc<dyn Packing>),
 }
 
 impl Packed {
@@ -53,7 +53,7 @@ impl Packed {
     /// What [`new`](Self::new) gives, on this device where the points are many enough for it.
     pub(crate) fn on(device: &Device, kernel: &Kernel, points: &Points, precision: Precision) -> Packed {
         let place = match device.gpu_for(points.len()) {
-            Some(gpu) => Place::Gpu(OnGpu::new(gpu, kernel.shape(), points, precision)),
+            Some(gpu) => Place::Gpu(gpu.pack(kernel.shape(), points, precision)),
             None => Place::Host(OnHost::new(kernel.shape(), points.view(), precision)),
         };
         Packed { device: device.clone(), place }
@@ -71,7 +71,7 @@ impl Packed {
             return None;
         }
         let place = match self.device.gpu_for(points.len()) {
-            Some(gpu) => Place::Gpu(OnGpu::in_coordinates(gpu, coordinates, points, precision)),
+            Some(gpu) => Place::Gpu(gpu.pack_in(coordinates, points, precision)),
             None => Place::Host(OnHost::in_coordinates(coordinates.clone(), points.view(), precision)),
         };
         Some(Packed { device: self.device.clone(), place })
@@ -89,18 +89,18 @@ impl Packed {
         let place = match self.device.gpu_for(points.len()) {
             Some(gpu) => {
                 let coordinates = Arc::new(Coordinates::new(kernel, points.view()));
-                Place::Gpu(OnGpu::in_coordinates(gpu, &coordinates, points, self.precision()))
+                Place::Gpu(gpu.pack_in(&coordinates, points, self.precision()))
             }
             None => Place::Host(OnHost::forced(kernel, points.view(), self.precision())),
         };
         Packed { device: self.device.clone(), place }
     }
 
-    /// These points, which are given again, where the CPU computes with them.
-    pub(crate) fn brought_home(&self, points: &Points) -> Packed {
+    /// These points, which are given again, where they are, in f32 if that is asked for and safe.
+    pub(crate) fn again(&self, kernel: &Kernel, points: &Points, precision: Precision) -> Packed {
         match &self.place {
-            Place::Host(_) => self.clone(),
-            Place::Gpu(_) => self.of_some(points),
+            Place::Host(_) => Packed::new(kernel, points, precision),
+            Place::Gpu(_) => Packed::on(&self.device, kernel, points, precision),
         }
     }
 
@@ -184,10 +184,10 @@ impl Packed {
     }
 
     /// The points as the GPU computes with them, where they are there.
-    pub(crate) fn gpu(&self) -> Option<&OnGpu> {
+    pub(crate) fn gpu(&self) -> Option<&dyn Packing> {
         match &self.place {
             Place::Host(_) => None,
-            Place::Gpu(packed) => Some(packed),
+            Place::Gpu(packed) => Some(&**packed),
         }
     }
 
@@ -241,7 +241,7 @@ impl Packed {
 
     fn side(&self) -> Side<'_> {
         match &self.place {
-            Place::Gpu(packed) => Side::There(packed),
+            Place::Gpu(packed) => Side::There(&**packed),
             Place::Host(packed) => {
                 let dim = packed.coordinates().centre().len();
                 Side::Here(Points::from_vec(packed.rounded(), dim).expect("packed points are finite"))

@@ -8,8 +8,8 @@ use rand_pcg::Pcg64;
 use supersample::target::IndependentNormals;
 use supersample::weights::{WeightRule, optimal_of_rows};
 use supersample::{
-    ClosedForm, Empirical, Error, Functions, Herder, Kernel, KernelExpansion, Marginals, MeanEmbedding, Part,
-    Points, Pool, Precision, RefineOptions, Refiner, Start, unwatched,
+    ClosedForm, Empirical, Error, Functions, Herder, Kernel, Marginals, MeanEmbedding, Part, Points, Pool,
+    Precision, RefineOptions, Refiner, unwatched,
 };
 
 /// A symmetric matrix of kernel values between all rows.
@@ -509,12 +509,8 @@ fn a_pool_without_parts_is_the_pool_it_was() {
 fn what_parts_cannot_do_is_refused() {
     let case = case(91, "gaussian(1.3)", false);
     let herder = || Herder::over(case.pool.clone());
-    let given = Start::Given { points: case.points.select(&[1]).unwrap(), weights: vec![1.0] };
-    let f =
-        KernelExpansion::new(Kernel::gaussian(1.3).unwrap(), case.points.select(&[1]).unwrap(), vec![1.0]);
-    assert!(matches!(herder().start(given), Err(Error::NotWithParts { .. })));
-    assert!(matches!(herder().start(Start::Function(f.unwrap())), Err(Error::NotWithParts { .. })));
-    assert_eq!(herder().start(Start::Zero).unwrap().run(3).len(), 3);
+    let given = herder().starting_from(case.points.select(&[1]).unwrap(), vec![1.0]);
+    assert!(matches!(given, Err(Error::NotWithParts { .. })));
     for weight in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         let part = Part::marginals(&case.marginals, &case.points, weight);
         assert!(matches!(part, Err(Error::BadOption { .. })), "{weight}");

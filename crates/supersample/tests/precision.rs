@@ -5,7 +5,7 @@ use crate::common;
 use common::{random_points, rng};
 use rand::RngExt;
 use supersample::target::GaussianMixture;
-use supersample::{Domain, Empirical, Herder, Kernel, Pick, Points, Pool, Precision, Start, unwatched};
+use supersample::{Domain, Empirical, Herder, Kernel, Pick, Points, Pool, Precision, unwatched};
 
 fn herders(kernel: &str, samples: &Points, pool: &Points, weights: Option<&[f64]>) -> [Herder; 2] {
     [Precision::Mixed, Precision::Double].map(|precision| {
@@ -129,8 +129,8 @@ fn given_points_with_masses_keep_the_promise_when_their_errors_become_tiny() {
     for (given, spread, is_early) in [((0..60).collect(), 0.25, false), (herded, 0.03, true)] {
         let points = pool.select(&given).unwrap();
         let weights: Vec<f64> = (0..given.len()).map(|i| 1.0 + spread * ((i % 7) as f64 - 3.0)).collect();
-        let given = Start::Given { points, weights: weights.clone() };
-        let [mut mixed, mut double] = herders().map(|herder| herder.start(given.clone()).unwrap());
+        let given = |herder: Herder| herder.starting_from(points.clone(), weights.clone()).unwrap();
+        let [mut mixed, mut double] = herders().map(given);
         let said = mixed.run(100);
         let rows: Vec<usize> = said.iter().map(|pick| pick.index.unwrap()).collect();
         let truth = double.replay(&rows).unwrap();

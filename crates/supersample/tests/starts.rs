@@ -1,13 +1,10 @@
-//! Starting functions, given points, replays and everything a herder refuses.
+//! Given points, replays and everything a herder refuses.
 
 use crate::common;
 
 use common::{random_points, rng};
 use supersample::target::GaussianMixture;
-use supersample::{
-    AscentOptions, ClosedForm, Domain, Empirical, Error, Herder, Kernel, KernelExpansion, Points, Start,
-    metrics,
-};
+use supersample::{AscentOptions, ClosedForm, Domain, Empirical, Error, Herder, Kernel, Points, metrics};
 
 fn kernel() -> Kernel {
     Kernel::gaussian(0.8).unwrap()
@@ -22,8 +19,15 @@ fn given_points_count_as_picked() {
     let pool = random_points(50, 2, &mut rng(1));
     let plain: Vec<_> = herder(&pool).run(20);
     let first: Vec<usize> = plain[..8].iter().map(|pick| pick.index.unwrap()).collect();
-    let given = Start::Given { points: pool.select(&first).unwrap(), weights: vec![1.0; 8] };
-    let warm = herder(&pool).start(given).unwrap().run(12);
+    let given = |herder: Herder| herder.starting_from(pool.select(&first).unwrap(), vec![1.0; 8]).unwrap();
+    let mut warm = given(herder(&pool));
+    let again = warm.clone();
+    let warm = warm.run(12);
+    assert_eq!(again.restart().run(12), warm);
+    // Points that are given take the place of those before, and picks are forgotten.
+    let mut other = herder(&pool).starting_from(pool.select(&[3]).unwrap(), vec![2.0]).unwrap();
+    other.run(4);
+    assert_eq!(given(other).run(12), warm);
     for (warm, plain) in warm.iter().zip(&plain[8..]) {
         assert_eq!((warm.t + 8, warm.index), (plain.t, plain.index));
         assert!((warm.error.unwrap() - plain.error.unwrap()).abs() < 1e-12);
@@ -34,8 +38,7 @@ fn given_points_count_as_picked() {
 fn points_outside_the_pool_can_be_included_with_weights() {
     let pool = random_points(50, 2, &mut rng(2));
     let outside = Points::from_rows(&[0.2, 0.1, -0.7, 0.4], 2).unwrap();
-    let start = Start::Given { points: outside.clone(), weights: vec![3.0, 0.5] };
-    let mut warm = herder(&pool).start(start).unwrap();
+    let mut warm = herder(&pool).starting_from(outside.clone(), vec![3.0, 0.5]).unwrap();
     let picks = warm.run(6);
     let chosen = warm.chosen().unwrap();
     assert_eq!((chosen.len(), chosen.row(0)), (8, outside.row(0)));
@@ -46,25 +49,7 @@ fn points_outside_the_pool_can_be_included_with_weights() {
 }
 
 #[test]
-fn a_zero_start_ties_and_a_function_pulls_the_first_pick() {
-    let pool = random_points(50, 2, &mut rng(3));
-    assert_eq!(herder(&pool).start(Start::Zero).unwrap().next().unwrap().index, Some(0));
-    let bump = KernelExpansion::new(kernel(), pool.select(&[17]).unwrap(), vec![1.0]).unwrap();
-    assert_eq!(herder(&pool).start(Start::Function(bump)).unwrap().next().unwrap().index, Some(17));
-}
-
-#[test]
 fn a_margin_is_missing_where_w_or_the_point_has_no_direction() {
-    // From w0 = 0 the two halves of a target are picked in turn. w vanishes after every pair, and after half of one
-    // it is along the half that is missing.
-    let halves = Points::from_rows(&[0.1, 0.7], 1).unwrap();
-    let picks = herder(&halves).start(Start::Zero).unwrap().run(400);
-    for (i, pick) in picks.iter().enumerate() {
-        match pick.margin {
-            None => assert_eq!(i % 2, 0),
-            Some(margin) => assert!(i % 2 == 1 && (margin - 1.0).abs() < 1e-6, "{i}: {margin}"),
-        }
-    }
     // Under the linear kernel a target at the origin is the function 0: w is it before the first pick, and the origin is
     // it afterwards.
     let [target, pool] =
@@ -143,20 +128,12 @@ fn what_does_not_fit_together_is_refused() {
     let mixed = Herder::new(mixture, Domain::Pool(line.clone())).err();
     assert_eq!(mixed, mismatch("the pool", "the target"));
 
-    let started = |start| herder(&plane).start(start).err();
-    assert_eq!(
-        started(Start::Given { points: line.clone(), weights: vec![1.0; 10] }),
-        mismatch("the given points", "the target")
-    );
-    let given = |weights| Start::Given { points: plane.clone(), weights };
-    assert!(matches!(started(given(vec![1.0])), Some(Error::WeightCount { .. })));
+    let given = |points: &Points, weights| herder(&plane).starting_from(points.clone(), weights).err();
+    assert_eq!(given(&line, vec![1.0; 10]), mismatch("the given points", "the target"));
+    assert!(matches!(given(&plane, vec![1.0]), Some(Error::WeightCount { .. })));
     let mut negative = vec![1.0; 10];
     negative[4] = -1.0;
-    assert_eq!(started(given(negative)), Some(Error::BadWeight { index: 4, value: -1.0 }));
-    let other = KernelExpansion::new(Kernel::linear(), plane.clone(), vec![1.0; 10]).unwrap();
-    assert!(matches!(started(Start::Function(other)), Some(Error::KernelMismatch { .. })));
-    let narrow = KernelExpansion::new(kernel(), line, vec![1.0; 10]).unwrap();
-    assert!(matches!(started(Start::Function(narrow)), Some(Error::DimensionMismatch { .. })));
+    assert_eq!(given(&plane, negative), Some(Error::BadWeight { index: 4, value: -1.0 }));
 
     let space = ascent(&plane, options);
     let mut space = Herder::new(Empirical::new(kernel(), plane.clone()).unwrap(), space).unwrap();

@@ -4,7 +4,7 @@ use crate::common;
 
 use rand::RngExt;
 use supersample::{
-    Empirical, Error, Herder, Kernel, Points, Pool, RefineOptions, Refiner, Start, bandwidth, unwatched,
+    Empirical, Error, Herder, Kernel, Points, Pool, RefineOptions, Refiner, bandwidth, unwatched,
 };
 
 /// The most that one swap lowers T²E² by, from the full kernel matrix.
@@ -120,7 +120,8 @@ fn herders_that_do_not_fit_a_refiner_are_refused() {
     let mut herder = Herder::over(other);
     herder.run(3);
     assert_eq!(refiner.improve(herder, &unwatched), Err(Error::OtherHerder));
-    let mut herder = Herder::over(one.clone()).start(Start::Zero).unwrap();
+    let given = one.points().select(&[5]).unwrap();
+    let mut herder = Herder::over(one.clone()).starting_from(given, vec![1.0]).unwrap();
     herder.run(3);
     assert_eq!(refiner.improve(herder, &unwatched), Err(Error::OtherHerder));
     let mut herder = Herder::over(one.clone());

@@ -1,25 +1,20 @@
 //! One GPU: the crate `supersample-gpu`, called with this library's points, and its failures kept.
 
+use std::any::Any;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use supersample_gpu::{self as there, Plan};
-use supersample_sum::{Coordinates, Precision, Rows, Shape};
+use supersample_sum::{Coordinates, Precision, Rows, Shape, Watch};
 
-use super::{Outcome, Visit};
+use super::{Backend, Choosing, Outcome, Packing, Side, Visit};
 use crate::{Error, Points, Result};
 
 /// The first GPU, and the first thing that went wrong on it. Clones are the same.
 #[derive(Clone, Debug)]
-pub(crate) struct Gpu {
+pub(super) struct Gpu {
     device: there::Device,
     failure: Arc<Mutex<Option<there::Error>>>,
-}
-
-impl PartialEq for Gpu {
-    fn eq(&self, other: &Gpu) -> bool {
-        Arc::ptr_eq(&self.failure, &other.failure)
-    }
 }
 
 impl From<there::Error> for Error {
@@ -35,21 +30,9 @@ impl From<there::Error> for Error {
     }
 }
 
-/// How watched work on the device is told of.
-pub(crate) type Watch<'a> = supersample_sum::Watch<'a>;
-
 impl Gpu {
-    pub(crate) fn open() -> Result<Gpu> {
+    pub(super) fn open() -> Result<Gpu> {
         Ok(Gpu { device: there::Device::open()?, failure: Arc::default() })
-    }
-
-    pub(crate) fn name(&self) -> &str {
-        self.device.name()
-    }
-
-    pub(crate) fn check(&self) -> Result<()> {
-        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
-        failure.clone().map_or(Ok(()), |error| Err(error.into()))
     }
 
     /// What came of work on the device; nothing where it failed, now or before.
@@ -63,90 +46,69 @@ impl Gpu {
     }
 }
 
+impl Backend for Gpu {
+    fn name(&self) -> &str {
+        self.device.name()
+    }
+
+    fn check(&self) -> Result<()> {
+        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        failure.clone().map_or(Ok(()), |error| Err(error.into()))
+    }
+
+    fn pack(&self, kernel: Shape<'_>, points: &Points, precision: Precision) -> Arc<dyn Packing> {
+        Packed::planned(self, Plan::new(kernel, points.view(), precision), points)
+    }
+
+    fn pack_in(
+        &self,
+        coordinates: &Arc<Coordinates>,
+        points: &Points,
+        precision: Precision,
+    ) -> Arc<dyn Packing> {
+        Packed::planned(self, Plan::forced(coordinates.clone(), precision), points)
+    }
+}
+
 /// Points that are long sums' business, in coordinates of one kernel: on the GPU, or sent there part by part where they are
 /// larger than its memory.
 #[derive(Clone, Debug)]
-pub(crate) struct Packed {
+struct Packed {
     gpu: Gpu,
     points: Points,
     plan: Plan,
     there: Option<there::Points>,
 }
 
-/// One side of a rectangle of pairs.
-pub(crate) enum Side<'a> {
-    There(&'a Packed),
-    Here(Points),
+/// What another packing of this device is.
+fn packed(packing: &dyn Packing) -> &Packed {
+    (packing as &dyn Any).downcast_ref().expect("packed on a GPU")
 }
 
 impl Side<'_> {
     fn rows(&self) -> Rows<'_> {
         match self {
-            Side::There(packed) => packed.points.view(),
+            Side::There(packing) => packed(*packing).points.view(),
             Side::Here(points) => points.view(),
         }
     }
 
     fn sent(&self, device: &there::Device, plan: &Plan) -> there::Result<Option<there::Points>> {
         match self {
-            Side::There(packed) => Ok(packed.there.clone()),
+            Side::There(packing) => Ok(packed(*packing).there.clone()),
             Side::Here(points) => there::Points::planned(device, plan, points.view()).map(Some),
         }
     }
 }
 
 impl Packed {
-    /// Points in coordinates of their own, in f32 if that is asked for and safe.
-    pub(crate) fn new(gpu: &Gpu, kernel: Shape<'_>, points: &Points, precision: Precision) -> Packed {
-        Packed::planned(gpu, Plan::new(kernel, points.view(), precision), points)
-    }
-
-    /// Points in these coordinates, in exactly this precision.
-    pub(crate) fn in_coordinates(
-        gpu: &Gpu,
-        coordinates: &Arc<Coordinates>,
-        points: &Points,
-        precision: Precision,
-    ) -> Packed {
-        Packed::planned(gpu, Plan::forced(coordinates.clone(), precision), points)
-    }
-
-    fn planned(gpu: &Gpu, plan: Plan, points: &Points) -> Packed {
+    fn planned(gpu: &Gpu, plan: Plan, points: &Points) -> Arc<dyn Packing> {
         let there = gpu.kept(|device| match there::Points::planned(device, &plan, points.view()) {
             // Then they are sent part by part.
             Err(there::Error::OutOfMemory { .. }) => Ok(None),
             sent => sent.map(Some),
         });
-        Packed { gpu: gpu.clone(), points: points.clone(), plan, there: there.flatten() }
-    }
-
-    /// Some of the points with all that decides how their means are computed.
-    pub(crate) fn some(&self, points: &Points) -> Packed {
-        Packed::planned(&self.gpu, self.plan.clone(), points)
-    }
-
-    pub(crate) fn precision(&self) -> Precision {
-        self.plan.precision()
-    }
-
-    pub(crate) fn coordinates(&self) -> &Arc<Coordinates> {
-        self.plan.coordinates()
-    }
-
-    /// These points, as they have been rounded, for sums in f64.
-    pub(crate) fn widened(&self) -> Packed {
-        let plan = Plan::forced(self.plan.coordinates().clone(), Precision::Double);
-        let there = self.there.as_ref();
-        let wide = self.gpu.kept(|_| match there.map(there::Points::widened) {
-            Some(Err(there::Error::OutOfMemory { .. })) | None => Ok(None),
-            Some(sent) => sent.map(Some),
-        });
-        match wide.flatten() {
-            Some(wide) => {
-                Packed { gpu: self.gpu.clone(), points: self.points.clone(), plan, there: Some(wide) }
-            }
-            None => Packed::planned(&self.gpu, plan, &self.rounded()),
-        }
+        Arc::new(Packed { gpu: gpu.clone(), points: points.clone(), plan, there: there.flatten() })
     }
 
     /// The points as they have been rounded, in their own units.
@@ -160,8 +122,47 @@ impl Packed {
         Points::from_vec(rounded, self.points.dim()).expect("points that could be packed in f32")
     }
 
-    /// `out[i]` = Σⱼ wⱼ k(xᵢ, xⱼ) over the points themselves. After a break or a failure `out` means nothing.
-    pub(crate) fn own_mean(
+    /// The points on the GPU; a failure where they do not fit.
+    fn resident(&self) -> Option<there::Points> {
+        self.gpu.kept(|device| match &self.there {
+            Some(points) => Ok(points.clone()),
+            None => there::Points::planned(device, &self.plan, self.points.view()),
+        })
+    }
+}
+
+impl Packing for Packed {
+    fn some(&self, points: &Points) -> Arc<dyn Packing> {
+        Packed::planned(&self.gpu, self.plan.clone(), points)
+    }
+
+    fn precision(&self) -> Precision {
+        self.plan.precision()
+    }
+
+    fn coordinates(&self) -> &Arc<Coordinates> {
+        self.plan.coordinates()
+    }
+
+    fn widened(&self) -> Arc<dyn Packing> {
+        let plan = Plan::forced(self.plan.coordinates().clone(), Precision::Double);
+        let there = self.there.as_ref();
+        let wide = self.gpu.kept(|_| match there.map(there::Points::widened) {
+            Some(Err(there::Error::OutOfMemory { .. })) | None => Ok(None),
+            Some(sent) => sent.map(Some),
+        });
+        match wide.flatten() {
+            Some(wide) => Arc::new(Packed {
+                gpu: self.gpu.clone(),
+                points: self.points.clone(),
+                plan,
+                there: Some(wide),
+            }),
+            None => Packed::planned(&self.gpu, plan, &self.rounded()),
+        }
+    }
+
+    fn own_mean(
         &self,
         weights: Option<&[f64]>,
         out: &mut [f64],
@@ -177,9 +178,7 @@ impl Packed {
         done.unwrap_or(ControlFlow::Continue(()))
     }
 
-    /// `out[i]` = Σⱼ wⱼ k(xᵢ, yⱼ) at the points x over the samples y, at least one of which is such a packing as this. After a
-    /// break or a failure `out` means nothing.
-    pub(crate) fn mean(
+    fn mean(
         &self,
         (at, samples): (Side<'_>, Side<'_>),
         weights: Option<&[f64]>,
@@ -199,17 +198,19 @@ impl Packed {
         done.unwrap_or(ControlFlow::Continue(()))
     }
 
-    /// The points on the GPU; a failure where they do not fit.
-    fn resident(&self) -> Option<there::Points> {
-        self.gpu.kept(|device| match &self.there {
-            Some(points) => Ok(points.clone()),
-            None => there::Points::planned(device, &self.plan, self.points.view()),
-        })
+    fn choosing(&self, parts: &[(&dyn Packing, f64)]) -> Box<dyn Choosing> {
+        let rows = self.resident().and_then(|points| {
+            let part = |&(views, factor): &(&dyn Packing, f64)| {
+                Some(there::Part { views: packed(views).resident()?, factor })
+            };
+            Some((points, parts.iter().map(part).collect::<Option<Vec<_>>>()?))
+        });
+        Box::new(Choice { gpu: self.gpu.clone(), rows, state: State::Nothing, found: None })
     }
 }
 
 /// The scores of a pool on the GPU and, once their number is settled, the set of its chosen rows.
-pub(crate) struct Choice {
+struct Choice {
     gpu: Gpu,
     rows: Option<(there::Points, Vec<there::Part>)>,
     state: State,
@@ -224,35 +225,27 @@ enum State {
 }
 
 /// Random numbers on the GPU.
-pub(crate) struct Noise(Option<there::Noise>);
+struct Noise(Option<there::Noise>);
 
-impl Choice {
-    /// Nothing begun, for rows whose kernel is the sum of that of these points and of those of parts times their factors.
-    pub(crate) fn new<'a>(points: &Packed, parts: impl Iterator<Item = (&'a Packed, f64)>) -> Choice {
-        let rows = points.resident().and_then(|points| {
-            let parts = parts.map(|(views, factor)| Some(there::Part { views: views.resident()?, factor }));
-            Some((points, parts.collect::<Option<Vec<_>>>()?))
-        });
-        Choice { gpu: points.gpu.clone(), rows, state: State::Nothing, found: None }
+impl Choosing for Choice {
+    fn afresh(&self) -> Box<dyn Choosing> {
+        Box::new(Choice {
+            gpu: self.gpu.clone(),
+            rows: self.rows.clone(),
+            state: State::Nothing,
+            found: None,
+        })
     }
 
-    /// Nothing begun, for the rows of this one.
-    pub(crate) fn afresh(&self) -> Choice {
-        Choice { gpu: self.gpu.clone(), rows: self.rows.clone(), state: State::Nothing, found: None }
-    }
-
-    /// Whether herding has begun.
-    pub(crate) fn is_herding(&self) -> bool {
+    fn is_herding(&self) -> bool {
         matches!(self.state, State::Herding(_))
     }
 
-    /// Whether the number of rows is settled.
-    pub(crate) fn is_settled(&self) -> bool {
+    fn is_settled(&self) -> bool {
         matches!(self.state, State::Settled(_))
     }
 
-    /// Begins to herd: nothing is chosen, and some rows are closed.
-    pub(crate) fn herd(&mut self, mu: &[f64], offsets: Option<&[f64]>, closed: &[usize], unique: bool) {
+    fn herd(&mut self, mu: &[f64], offsets: Option<&[f64]>, closed: &[usize], unique: bool) {
         let Some((points, parts)) = self.rows.clone() else { return };
         let scores = self.gpu.kept(|_| {
             let mut scores = there::Scores::new(points, parts, mu, offsets, unique)?;
@@ -267,16 +260,14 @@ impl Choice {
         self.found = None;
     }
 
-    /// The row of the highest score, and that score.
-    pub(crate) fn best(&mut self, factor: f64) -> Option<(usize, f64)> {
+    fn best(&mut self, factor: f64) -> Option<(usize, f64)> {
         let State::Herding(scores) = &mut self.state else { return None };
         let pick = self.gpu.kept(|_| scores.best(factor)).flatten();
         self.found = pick.map(|pick| (pick.index, pick.sum));
         pick.map(|pick| (pick.index, pick.score))
     }
 
-    /// The running sum of a row, what is pending included.
-    pub(crate) fn sum(&mut self, row: usize) -> f64 {
+    fn sum(&mut self, row: usize) -> f64 {
         match (&mut self.state, self.found) {
             (_, Some((found, sum))) if found == row => sum,
             (State::Herding(scores), _) => self.gpu.kept(|_| scores.sum(row)).unwrap_or_default(),
@@ -284,8 +275,7 @@ impl Choice {
         }
     }
 
-    /// Chooses a row.
-    pub(crate) fn choose(&mut self, row: usize) {
+    fn choose(&mut self, row: usize) {
         let State::Herding(scores) = &mut self.state else { return };
         match self.found.take() {
             Some((found, _)) if found == row => scores.choose_found(),
@@ -293,24 +283,25 @@ impl Choice {
         }
     }
 
-    /// Settles these rows as the chosen ones; `start` is what the sums are before any kernel row is taken from them.
-    pub(crate) fn settle(&mut self, start: &[f64], chosen: &[usize], closed: &[usize], repeats: bool) {
+    fn settle(&mut self, start: &[f64], chosen: &[usize], closed: &[usize], repeats: bool) {
         self.state = State::Nothing;
         let Some((points, parts)) = self.rows.clone() else { return };
         let set = self.gpu.kept(|_| there::Set::new(points, parts, start, chosen, closed, repeats));
         self.state = set.map_or(State::Nothing, |set| State::Settled(Box::new(set)));
     }
 
-    /// These numbers on the GPU.
-    pub(crate) fn noise(&self, numbers: &[f32]) -> Noise {
-        Noise(self.gpu.kept(|device| there::Noise::new(device, numbers)))
+    fn noise(&self, numbers: &[f32]) -> Box<dyn Any + Send + Sync> {
+        Box::new(Noise(self.gpu.kept(|device| there::Noise::new(device, numbers))))
     }
 
-    /// Makes visits to positions one after the other; `None` for those that were not worth it. Fewer outcomes come back where
-    /// something fails.
-    pub(crate) fn visit(&mut self, visits: &[Visit], noise: Option<&Noise>) -> Vec<Option<Outcome>> {
+    fn visit(
+        &mut self,
+        visits: &[Visit],
+        noise: Option<&dyn Any>,
+        chosen: &mut [usize],
+    ) -> Vec<Option<Outcome>> {
         let State::Settled(set) = &mut self.state else { return Vec::new() };
-        let noise = match noise {
+        let noise = match noise.map(|noise| noise.downcast_ref().expect("noise of a GPU")) {
             Some(Noise(None)) => return Vec::new(),
             Some(Noise(numbers)) => numbers.as_ref(),
             None => None,
@@ -323,12 +314,18 @@ impl Choice {
         };
         let visits: Vec<there::Visit> = visits.iter().map(visit).collect();
         let outcomes = self.gpu.kept(|_| set.visit(&visits, noise)).unwrap_or_default();
-        let told = |there::Outcome { best, fit, fit_here, taken }| Outcome { best, fit, fit_here, taken };
-        outcomes.into_iter().map(|outcome| outcome.map(told)).collect()
+        let told = |(visit, outcome): (&there::Visit, Option<there::Outcome>)| {
+            let there::Outcome { best, fit, fit_here, taken } = outcome?;
+            let here = chosen[visit.position];
+            if let Some(best) = best.filter(|_| taken) {
+                chosen[visit.position] = best;
+            }
+            Some(Outcome { best, here, fit, fit_here, taken })
+        };
+        visits.iter().zip(outcomes).map(told).collect()
     }
 
-    /// Puts rows in the places of others: a position and a row each.
-    pub(crate) fn put(&mut self, places: &[(usize, usize)]) {
+    fn put(&mut self, places: &[(usize, usize)]) {
         if let State::Settled(set) = &mut self.state {
             self.gpu.kept(|_| set.put(places));
         }

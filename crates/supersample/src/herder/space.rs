@@ -75,16 +75,13 @@ impl Herder {
         gradient.iter_mut().for_each(|g| *g *= factor);
         let (values, masses) = self.ledger.chosen();
         let chosen = sum::add_gradient_into(kernel, x, values, masses, -1.0, gradient);
-        let function = self.ledger.function().map_or(0.0, |f| {
-            sum::add_gradient_into(kernel, x, f.points().as_slice(), f.coefficients(), 1.0, gradient)
-        });
         let diagonal = kernel.diagonal(x);
-        let mut score = function + factor * mu - chosen;
+        let mut score = factor * mu - chosen;
         if !kernel.has_constant_diagonal() {
             score -= diagonal / 2.0;
             // ∇ k(x, x)/2 is the gradient of k(·, x) at x, because k is symmetric.
             kernel.add_gradient(x, x, -1.0, gradient);
         }
-        (score, Evaluated { mu, chosen, function, diagonal })
+        (score, Evaluated { mu, chosen, diagonal })
     }
 }

@@ -39,6 +39,7 @@ use crate::{Error, Part, Points, Result};
 #[derive(Clone)]
 pub struct Pool(Arc<Contents>);
 
+#[derive(Clone)]
 struct Contents {
     /// In the precision that goes with the points, which may be higher than that of the embedding that was given.
     mu: Arc<dyn MeanEmbedding>,
@@ -138,14 +139,12 @@ impl Pool {
             true => None,
             false => Some(SumOfParts::new(parts, &**mu, joint, points.len(), packed)?),
         };
-        Ok(Pool(Arc::new(Contents {
-            mu: mu.clone(),
-            points: points.clone(),
-            packed: packed.clone(),
-            joint: joint.clone(),
-            parts,
-            precise_values: None,
-        })))
+        Ok(self.changed(packed.clone(), parts))
+    }
+
+    /// This pool with other packed points, and with these parts.
+    fn changed(&self, packed: Packed, parts: Option<SumOfParts>) -> Pool {
+        Pool(Arc::new(Contents { packed, parts, precise_values: None, ..(*self.0).clone() }))
     }
 
     /// This pool with a preference for some rows over others in what is lowered, in place of the one it had. Errors, stop
@@ -156,14 +155,7 @@ impl Pool {
             Some(parts) => parts.clone(),
             None => SumOfParts::new(Vec::new(), &**mu, joint, points.len(), packed)?,
         };
-        Ok(Pool(Arc::new(Contents {
-            mu: mu.clone(),
-            points: points.clone(),
-            packed: packed.clone(),
-            joint: joint.clone(),
-            parts: Some(parts.preferring(preference, joint)?),
-            precise_values: None,
-        })))
+        Ok(self.changed(packed.clone(), Some(parts.preferring(preference, joint)?)))
     }
 
     /// What is matched beside the joint distribution.
@@ -270,42 +262,25 @@ impl Pool {
     /// This pool with kernel rows in f32, for a search that draws its rows at random anyway and takes a third of the time
     /// so. `None` where they are that already, or where f32 is not safe.
     pub(crate) fn in_single(&self) -> Option<Pool> {
-        let Contents { mu, points, packed, joint, parts, .. } = &*self.0;
+        let Contents { mu, points, packed, .. } = &*self.0;
         if packed.precision() == Precision::Mixed {
             return None;
         }
-        let packed = match self.is_on_gpu() {
-            true => Packed::on(packed.device(), mu.kernel(), points, Precision::Mixed),
-            false => Packed::new(mu.kernel(), points, Precision::Mixed),
-        };
-        (packed.precision() == Precision::Mixed).then(|| {
-            let parts = parts.as_ref().map(|parts| parts.packed_with(&packed));
-            Pool(Arc::new(Contents {
-                mu: mu.clone(),
-                points: points.clone(),
-                packed,
-                joint: joint.clone(),
-                parts,
-                precise_values: None,
-            }))
-        })
+        let packed = packed.again(mu.kernel(), points, Precision::Mixed);
+        (packed.precision() == Precision::Mixed).then(|| self.packed_as(packed))
+    }
+
+    fn packed_as(&self, packed: Packed) -> Pool {
+        let parts = self.0.parts.as_ref().map(|parts| parts.packed_with(&packed));
+        self.changed(packed, parts)
     }
 
     /// This pool where the CPU chooses from it: for starts, groups and ascents, which a GPU knows nothing of.
-    pub(crate) fn brought_home(&self) -> Pool {
+    pub(crate) fn to_host(&self) -> Pool {
         if !self.is_on_gpu() {
             return self.clone();
         }
-        let Contents { mu, points, packed, joint, parts, .. } = &*self.0;
-        let packed = packed.brought_home(points);
-        Pool(Arc::new(Contents {
-            mu: mu.clone(),
-            points: points.clone(),
-            parts: parts.as_ref().map(|parts| parts.packed_with(&packed)),
-            packed,
-            joint: joint.clone(),
-            precise_values: None,
-        }))
+        self.packed_as(self.0.packed.of_some(self.points()))
     }
 
     /// An error if the device that the pool is on has failed.

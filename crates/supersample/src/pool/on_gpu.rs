@@ -3,13 +3,33 @@
 //! What is chosen and what is closed is known on the host as well. So the state on the GPU can be made anew at any
 //! time from what is known here: it is begun when first needed, and a clone begins its own.
 
+use std::any::Any;
+
 use super::{Pool, PoolScores};
-use crate::device::gpu::{Choice, Noise};
-use crate::device::{Outcome, Visit};
+use crate::device::{Choosing, Outcome, Visit};
 use crate::sum;
 
 /// The scores of a pool that is on the GPU.
-pub(super) struct OnGpu(Choice);
+pub(super) struct OnGpu(Box<dyn Choosing>);
+
+/// Random numbers for visits, where the scores are.
+pub(crate) enum Noise {
+    Here(Vec<f32>),
+    There(Box<dyn Any + Send + Sync>),
+}
+
+impl Noise {
+    /// The numbers; none where they are on the GPU.
+    pub(super) fn here(&self) -> &[f32] {
+        match self {
+            Noise::Here(numbers) => numbers,
+            Noise::There(_) => &[],
+        }
+    }
+}
+
+/// Visits that a GPU makes between two looks at a watch: some milliseconds.
+const VISITS_AT_ONCE: usize = 512;
 
 impl Clone for OnGpu {
     fn clone(&self) -> OnGpu {
@@ -26,23 +46,23 @@ impl Pool {
     /// The scores of this pool on the GPU, where its rows are there.
     pub(super) fn on_gpu(&self) -> Option<OnGpu> {
         let joint = self.0.packed.gpu()?;
-        Some(OnGpu(Choice::new(joint, self.parts_on_gpu())))
+        Some(OnGpu(joint.choosing(&self.parts_on_gpu().collect::<Vec<_>>())))
     }
 }
 
 impl PoolScores {
     /// The state on the GPU, herding, with all that is chosen so far.
-    fn herding(&mut self) -> Option<&mut Choice> {
+    fn herding(&mut self) -> Option<&mut dyn Choosing> {
         let OnGpu(choice) = self.gpu.as_mut()?;
         if !choice.is_herding() {
             choice.herd(self.pool.sum_values(), self.offsets.as_deref(), &self.closed, !self.repeats);
             self.chosen.iter().for_each(|&row| choice.choose(row));
         }
-        Some(choice)
+        Some(&mut **choice)
     }
 
     /// The state on the GPU with the number of rows settled.
-    fn settled(&mut self) -> Option<&mut Choice> {
+    fn settled(&mut self) -> Option<&mut dyn Choosing> {
         let OnGpu(choice) = self.gpu.as_mut()?;
         if !choice.is_settled() {
             let mut start = vec![0.0; self.pool.points().len()];
@@ -53,14 +73,7 @@ impl PoolScores {
             choice.settle(&start, &self.chosen, &self.closed, self.repeats);
             self.kernel_rows += self.chosen.len() as u64;
         }
-        Some(choice)
-    }
-
-    /// Forgets what is on the GPU.
-    pub(super) fn forget_on_gpu(&mut self) {
-        if let Some(gpu) = &mut self.gpu {
-            *gpu = gpu.clone();
-        }
+        Some(&mut **choice)
     }
 
     /// [`best`](Self::best) on the GPU.
@@ -73,34 +86,38 @@ impl PoolScores {
         self.herding().map_or(0.0, |choice| choice.sum(row))
     }
 
-    /// Chooses a row on the GPU; it is among the chosen of the host afterwards.
+    /// Chooses a row on the GPU, and on the host.
     pub(super) fn choose_on_gpu(&mut self, row: usize) {
         if let Some(choice) = self.herding() {
             choice.choose(row);
         }
+        self.chosen.push(row);
         self.kernel_rows += 1;
     }
 
-    /// Whether the scores are on a GPU, which makes [visits](Self::visit_on_gpu) and nothing smaller.
-    pub(crate) fn is_on_gpu(&self) -> bool {
-        self.gpu.is_some()
+    /// How many [visits](Self::visit) are made at a time: one, or as many as pay on a GPU.
+    pub(crate) fn visits_at_once(&self) -> usize {
+        if self.gpu.is_some() { VISITS_AT_ONCE } else { 1 }
     }
 
     /// Noise for visits.
-    pub(crate) fn noise_on_gpu(&self, numbers: &[f32]) -> Option<Noise> {
-        self.gpu.as_ref().map(|OnGpu(choice)| choice.noise(numbers))
+    pub(crate) fn noise(&self, numbers: Vec<f32>) -> Noise {
+        match &self.gpu {
+            Some(OnGpu(choice)) => Noise::There(choice.noise(&numbers)),
+            None => Noise::Here(numbers),
+        }
     }
 
-    /// Makes visits one after the other; `None` for those that were not worth it. Fewer outcomes come back where the GPU has
-    /// failed.
-    pub(crate) fn visit_on_gpu(&mut self, visits: &[Visit], noise: Option<&Noise>) -> Vec<Option<Outcome>> {
-        let Some(choice) = self.settled() else { return Vec::new() };
-        let outcomes = choice.visit(visits, noise);
-        for (visit, outcome) in visits.iter().zip(&outcomes) {
-            if let Some(Outcome { best: Some(row), taken: true, .. }) = *outcome {
-                self.note_swap(visit.position, row);
-            }
-        }
+    /// [`visit`](Self::visit) on the GPU.
+    pub(super) fn visit_on_gpu(&mut self, visits: &[Visit], noise: Option<&Noise>) -> Vec<Option<Outcome>> {
+        self.settled();
+        let Some(OnGpu(choice)) = &mut self.gpu else { return Vec::new() };
+        let noise = noise.and_then(|noise| match noise {
+            Noise::There(numbers) => Some(&**numbers as &dyn Any),
+            Noise::Here(_) => None,
+        });
+        let outcomes = choice.visit(visits, noise, &mut self.chosen);
+        self.kernel_rows += outcomes.iter().flatten().filter(|outcome| outcome.taken).count() as u64;
         outcomes
     }
 
@@ -112,11 +129,7 @@ impl PoolScores {
         if let Some(choice) = self.settled() {
             choice.put(&places);
         }
-        places.into_iter().for_each(|(position, row)| self.note_swap(position, row));
-    }
-
-    fn note_swap(&mut self, position: usize, row: usize) {
-        self.chosen[position] = row;
-        self.kernel_rows += 1;
+        self.kernel_rows += places.len() as u64;
+        self.chosen.copy_from_slice(rows);
     }
 }

@@ -21,9 +21,7 @@ pub(crate) struct PoolScores {
     /// −Σⱼ aⱼ k(x, zⱼ) over the chosen points z with their masses a, but for the one that is pending. Once the size is
     /// settled, T·μ(x) − k(x, x)/2 is in it too.
     pub(super) w: Vec<f64>,
-    /// f, where w0 has a part f that is a kernel expansion.
-    function: Option<Arc<[f64]>>,
-    /// f − k(x, x)/2, where there is either and it is not yet in `w`.
+    /// −k(x, x)/2, where it varies and is not yet in `w`.
     pub(super) offsets: Option<Arc<[f64]>>,
     pending: Option<Pending>,
     /// The chosen rows as the joint kernel sees them, where there are parts beside it: what is said of a pick is said of
@@ -49,12 +47,11 @@ pub(crate) struct PoolScores {
     pub(super) swaps: super::swaps::SwapState,
 }
 
-/// What is known of one point when it is picked, under the joint kernel: μ(x), Σ aⱼ k(x, zⱼ) over what was chosen before, f(x) and k(x, x).
+/// What is known of one point when it is picked, under the joint kernel: μ(x), Σ aⱼ k(x, zⱼ) over what was chosen before, and k(x, x).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Evaluated {
     pub(crate) mu: f64,
     pub(crate) chosen: f64,
-    pub(crate) function: f64,
     pub(crate) diagonal: f64,
 }
 
@@ -79,7 +76,6 @@ impl PoolScores {
             w: if is_here { vec![0.0; pool.points().len()] } else { Vec::new() },
             gpu,
             pool,
-            function: None,
             offsets: None,
             pending: None,
             joint: None,
@@ -92,7 +88,7 @@ impl PoolScores {
             kernel_rows: 0,
             swaps: Default::default(),
         };
-        scores.start_from(None);
+        scores.restart();
         scores
     }
 
@@ -100,21 +96,16 @@ impl PoolScores {
     /// again.
     pub(crate) fn keep(&mut self, bytes: usize) {
         // On a GPU all rows are kept that fit.
-        self.room = if self.is_on_gpu() { 0 } else { bytes / self.pool.0.packed.host().row_bytes() };
+        self.room = if self.gpu.is_some() { 0 } else { bytes / self.pool.0.packed.host().row_bytes() };
     }
 
-    /// Forgets what was chosen, and takes the values of a function f that is part of w0.
-    pub(crate) fn start_from(&mut self, function: Option<Vec<f64>>) {
-        self.function = function.map(Arc::from);
-        self.offsets = match (&self.function, self.pool.sum_half_diagonals()) {
-            (Some(f), Some(half)) => Some(f.iter().zip(half).map(|(f, half)| f - half).collect()),
-            (Some(f), None) => Some(f.clone()),
-            (None, Some(half)) => Some(half.iter().map(|half| -half).collect()),
-            (None, None) => None,
-        };
-        self.forget_on_gpu();
+    /// Forgets what was chosen.
+    pub(crate) fn restart(&mut self) {
+        let halves = self.pool.sum_half_diagonals();
+        self.offsets = halves.map(|halves| halves.iter().map(|half| -half).collect());
+        self.gpu = self.gpu.clone();
         self.w.fill(0.0);
-        if !self.is_on_gpu() {
+        if self.gpu.is_none() {
             self.closed.iter().for_each(|&row| self.w[row] = f64::NEG_INFINITY);
         }
         self.pending = None;
@@ -164,28 +155,37 @@ impl PoolScores {
         self.repeats
     }
 
+    pub(crate) fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
+    /// These scores where the CPU computes with them; nothing is chosen afterwards if that is another place.
+    pub(crate) fn into_host(self) -> PoolScores {
+        match self.gpu {
+            None => self,
+            Some(_) => PoolScores::new(self.pool.to_host(), self.closed, self.repeats),
+        }
+    }
+
     /// Eq. 2 for any point: it is among the chosen with this mass from now on. Parts know the rows of the pool alone.
     pub(crate) fn choose_point(&mut self, x: &[f64], mass: f64) {
         debug_assert!(!self.pool.has_parts(), "parts have no view of a point");
-        debug_assert!(!self.is_on_gpu(), "given points are chosen on the CPU");
+        debug_assert!(self.gpu.is_none(), "given points are chosen on the CPU");
         self.add_pending();
         self.pending = Some(Pending::Point(x.into(), mass));
     }
 
     /// Eq. 2 for a row of the pool, which takes the next position.
     pub(crate) fn choose_row(&mut self, row: usize) {
-        if self.is_on_gpu() {
-            self.choose_on_gpu(row);
+        if let Some(joint) = &mut self.joint {
+            joint.push(self.pool.points().row(row));
+        }
+        if self.gpu.is_some() {
+            return self.choose_on_gpu(row);
         }
         self.add_pending();
         let position = self.chosen.len();
         self.chosen.push(row);
-        if let Some(joint) = &mut self.joint {
-            joint.push(self.pool.points().row(row));
-        }
-        if self.is_on_gpu() {
-            return;
-        }
         if position == self.kept.len() && position < self.room {
             let kept = self.rows_mut().add();
             self.kept.push(kept);
@@ -201,10 +201,10 @@ impl PoolScores {
         }
     }
 
-    /// The row of highest score, factor·μ(x) − Σ a k(x, z) + f(x) − k(x, x)/2, and that score; ties go to the lowest
+    /// The row of highest score, factor·μ(x) − Σ a k(x, z) − k(x, x)/2, and that score; ties go to the lowest
     /// index. `None` where all are closed.
     pub(crate) fn best(&mut self, factor: f64) -> Option<(usize, f64)> {
-        if self.is_on_gpu() {
+        if self.gpu.is_some() {
             return self.best_on_gpu(factor);
         }
         let pool = &self.pool;
@@ -233,37 +233,42 @@ impl PoolScores {
         sum::argmax_by(self.w.len(), |i| open(i).then(|| self.score(factor, i)))
     }
 
-    /// The score of row `i`, wherever it is known; −∞ where it is closed.
+    /// The score of row `i`, what is pending included; −∞ where it is closed.
     pub(crate) fn score_of(&mut self, factor: f64, i: usize) -> f64 {
-        if !self.is_on_gpu() {
-            self.add_pending();
-            return self.score(factor, i);
-        }
-        let offset = self.offsets.as_ref().map_or(0.0, |offsets| offsets[i]);
-        factor * self.pool.sum_values()[i] + self.sum_on_gpu(i) + offset
+        let sum = self.sum(i);
+        self.score_from(factor, i, sum)
     }
 
     /// The score of row `i`, once nothing is pending; −∞ where it is closed.
     pub(crate) fn score(&self, factor: f64, i: usize) -> f64 {
         debug_assert!(self.pending.is_none(), "scores are known once the pending row is added");
-        factor * self.pool.sum_values()[i]
-            + self.w[i]
-            + self.offsets.as_ref().map_or(0.0, |offsets| offsets[i])
+        self.score_from(factor, i, self.w[i])
+    }
+
+    fn score_from(&self, factor: f64, i: usize, sum: f64) -> f64 {
+        let offset = self.offsets.as_ref().map_or(0.0, |offsets| offsets[i]);
+        factor * self.pool.sum_values()[i] + sum + offset
+    }
+
+    /// −Σⱼ aⱼ k(x, zⱼ) at row `i`, what is pending included.
+    fn sum(&mut self, i: usize) -> f64 {
+        if self.gpu.is_some() {
+            return self.sum_on_gpu(i);
+        }
+        self.add_pending();
+        self.w[i]
     }
 
     /// What the ledger needs to know of an open row `i`, before it is chosen. Beside parts the sum over the chosen rows
     /// is made of their joint kernel values, one for each.
     pub(crate) fn evaluated(&mut self, i: usize) -> Evaluated {
         self.add_pending();
-        let function = self.function.as_ref().map_or(0.0, |function| function[i]);
-        let x = self.pool.points().row(i);
-        let diagonal = self.pool.embedding().kernel().diagonal(x);
         let chosen = match &self.joint {
-            Some(joint) => joint.host().row_sum(x),
-            None if self.is_on_gpu() => -self.sum_on_gpu(i),
-            None => -self.w[i],
+            Some(joint) => joint.host().row_sum(self.pool.points().row(i)),
+            None => -self.sum(i),
         };
-        Evaluated { mu: self.pool.values()[i], chosen, function, diagonal }
+        let diagonal = self.pool.embedding().kernel().diagonal(self.pool.points().row(i));
+        Evaluated { mu: self.pool.values()[i], chosen, diagonal }
     }
 
     /// Adds the kernel row that is still pending.

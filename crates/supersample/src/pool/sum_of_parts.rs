@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use super::{Pool, Preference, Terms};
-use crate::device::gpu;
+use crate::device::Packing;
 use crate::embedding::MeanEmbedding;
 use crate::points::expect_rows;
 use crate::sum::{KernelRowMut, Packed, Scores};
@@ -244,7 +244,7 @@ impl Pool {
     }
 
     /// The parts on the GPU, with their factors, where the pool is there.
-    pub(super) fn parts_on_gpu(&self) -> impl Iterator<Item = (&gpu::Packed, f64)> {
+    pub(super) fn parts_on_gpu(&self) -> impl Iterator<Item = (&dyn Packing, f64)> {
         self.packed_parts().iter().filter_map(|part| Some((part.packed.gpu()?, part.factor)))
     }
 

@@ -8,8 +8,10 @@
 //! that comes, and one for the row that goes unless it is kept; a look costs one pass over the array and one kernel row.
 
 use super::PoolScores;
+use super::on_gpu::Noise;
 use super::scores::ON_THE_CPU;
 use crate::Result;
+use crate::device::{Outcome, Visit};
 use crate::sum::{self, KernelRow};
 
 /// What swaps need beside the scores.
@@ -32,7 +34,7 @@ struct AtHand {
 impl PoolScores {
     /// Settles the number of rows at those that are chosen, so that swaps can begin.
     pub(crate) fn settle_size(&mut self) -> Result<()> {
-        if self.is_on_gpu() {
+        if self.gpu.is_some() {
             // The sums of the GPU are begun with the first visit.
             return Ok(());
         }
@@ -50,7 +52,7 @@ impl PoolScores {
 
     /// Puts these rows, as many as there are, in place of the present ones.
     pub(crate) fn become_rows(&mut self, rows: &[usize]) {
-        if self.is_on_gpu() {
+        if self.gpu.is_some() {
             return self.become_rows_on_gpu(rows);
         }
         let other: Vec<usize> = (0..rows.len()).filter(|&at| self.chosen[at] != rows[at]).collect();
@@ -62,43 +64,87 @@ impl PoolScores {
         other.iter().for_each(|&position| self.put_in(position, rows[position]));
     }
 
+    /// Makes visits one after the other, each of which may give a place to a row of the same group where there are groups;
+    /// `None` for those that were not worth it. Fewer outcomes come back where a GPU has failed.
+    pub(crate) fn visit(
+        &mut self,
+        visits: &[Visit],
+        groups: Option<&[usize]>,
+        noise: Option<&Noise>,
+    ) -> Vec<Option<Outcome>> {
+        if self.gpu.is_some() {
+            return self.visit_on_gpu(visits, noise);
+        }
+        let numbers = noise.map_or(&[][..], Noise::here);
+        visits.iter().map(|visit| self.visit_one(visit, groups, numbers)).collect()
+    }
+
+    fn visit_one(&mut self, visit: &Visit, groups: Option<&[usize]>, noise: &[f32]) -> Option<Outcome> {
+        let Visit { position, threshold, rival, .. } = *visit;
+        let here = self.chosen[position];
+        let may_come = |i: usize| groups.is_none_or(|groups| groups[i] == groups[here]);
+        let is_worth_it = |rival| may_come(rival) && self.gain(position, rival) > threshold;
+        if !rival.is_none_or(is_worth_it) {
+            return None;
+        }
+        self.lift(position);
+        let noise = visit.noise.map(|(first, scale)| (&noise[first..], scale));
+        let found = match (groups, noise) {
+            (None, None) => self.best_replacement(position),
+            (None, Some((noise, scale))) => self.best_noisy_replacement(position, noise, scale),
+            (Some(_), _) => self.best_replacement_by(position, |i, fit| {
+                let score = noise.map_or(fit, |(noise, scale)| fit + scale * f64::from(noise[i]));
+                may_come(i).then_some(score)
+            }),
+        };
+        let fit_here = self.fit_here(position);
+        let Some((best, score)) = found else {
+            return Some(Outcome { best: None, here, fit: fit_here, fit_here, taken: false });
+        };
+        let fit = self.fit(position, best);
+        let taken = match noise {
+            // A threshold of the size of rounding is lost in a sum.
+            None => fit - fit_here > threshold,
+            Some(_) => score > fit_here + threshold,
+        };
+        if taken {
+            self.replace(position, best);
+        }
+        Some(Outcome { best: Some(best), here, fit, fit_here, taken })
+    }
+
     /// Makes sure that the kernel row at `position` is at hand, for the looks and swaps below.
-    pub(crate) fn lift(&mut self, position: usize) {
+    fn lift(&mut self, position: usize) {
         if position >= self.kept.len() {
             self.fill(self.at_hand().lifted, self.chosen[position]);
         }
     }
 
     /// The fit of the row at the lifted `position`.
-    pub(crate) fn fit_here(&self, position: usize) -> f64 {
+    fn fit_here(&self, position: usize) -> f64 {
         self.w_at(position) + self.row(position).get(self.chosen[position])
     }
 
     /// How much better row `i` fits at `position` than the row there, which need not be lifted: one kernel value.
-    pub(crate) fn gain(&self, position: usize, i: usize) -> f64 {
+    fn gain(&self, position: usize, i: usize) -> f64 {
         let (here, pool) = (self.chosen[position], &self.pool);
         self.w[i] + pool.sum_kernel(i, here) - self.w_at(position) - pool.sum_diagonal(here)
     }
 
     /// The row that fits best at the lifted `position` besides the one there, and its fit.
-    pub(crate) fn best_replacement(&mut self, position: usize) -> Option<(usize, f64)> {
+    fn best_replacement(&mut self, position: usize) -> Option<(usize, f64)> {
         self.hiding(position, |set| set.row(position).argmax_with(&set.w))
     }
 
     /// The row besides the one at the lifted `position` whose fit there plus `scale` times its noise is largest, and that
     /// sum.
-    pub(crate) fn best_noisy_replacement(
-        &mut self,
-        position: usize,
-        noise: &[f32],
-        scale: f64,
-    ) -> Option<(usize, f64)> {
+    fn best_noisy_replacement(&mut self, position: usize, noise: &[f32], scale: f64) -> Option<(usize, f64)> {
         self.hiding(position, |set| set.row(position).argmax_with_noise(&set.w, noise, scale))
     }
 
     /// The row besides the one at the lifted `position` for which what `score` makes of its number and fit is largest,
     /// and that score; rows of which it makes `None` are passed over.
-    pub(crate) fn best_replacement_by(
+    fn best_replacement_by(
         &self,
         position: usize,
         score: impl Fn(usize, f64) -> Option<f64> + Sync,
@@ -109,7 +155,7 @@ impl PoolScores {
     }
 
     /// The fit of row `i` at the lifted `position`.
-    pub(crate) fn fit(&self, position: usize, i: usize) -> f64 {
+    fn fit(&self, position: usize, i: usize) -> f64 {
         self.w[i] + self.row(position).get(i)
     }
 
@@ -123,7 +169,7 @@ impl PoolScores {
     }
 
     /// Puts `row` at the lifted `position`: the row that goes and the one that comes in one pass over the scores.
-    pub(crate) fn replace(&mut self, position: usize, row: usize) {
+    fn replace(&mut self, position: usize, row: usize) {
         let gone = self.chosen[position];
         let AtHand { coming, .. } = self.at_hand();
         self.fill(coming, row);

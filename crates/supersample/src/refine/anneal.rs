@@ -11,7 +11,6 @@ use rand::RngExt;
 use rand_pcg::Pcg64;
 
 use super::constraints::Constraints;
-use super::sweep::VISITS_AT_ONCE;
 use crate::device::{Outcome, Visit};
 use crate::pool::PoolScores;
 use crate::watch::{Progress, Watch};
@@ -36,72 +35,40 @@ pub(super) fn anneal(
 ) -> (Vec<usize>, bool) {
     let free = constraints.include().len()..set.chosen().len();
     let steps = sweeps * free.len();
-    let (mut best, mut best_energy) = (set.chosen().to_vec(), 0.0);
-    // The energy relative to the start.
-    let mut energy = 0.0;
+    let (mut now, mut best) = (set.chosen().to_vec(), set.chosen().to_vec());
+    // Relative to the start.
+    let (mut energy, mut best_energy) = (0.0, 0.0);
     let rows = set.pool_size();
     let beginnings = rows.max(BEGINNINGS);
-    let noise: Vec<f32> = (0..rows + beginnings).map(|_| gumbel(rng) as f32).collect();
+    let noise = set.noise((0..rows + beginnings).map(|_| gumbel(rng) as f32).collect());
     let temperature_at = |step: usize| {
         let done = step as f64 / (steps - 1).max(1) as f64;
         unit * HOT * (COLD / HOT).powf(done)
     };
-    if set.is_on_gpu() {
-        let there = set.noise_on_gpu(&noise);
-        let mut now = best.clone();
-        for first in (0..steps).step_by(VISITS_AT_ONCE) {
-            if watch(Progress::Searching { visits: first, total: steps }).is_break() {
-                return (best, true);
-            }
-            let visit = |step: usize| {
-                let (begins, temperature) = (rng.random_range(0..beginnings), temperature_at(step));
-                let noise = Some((begins, temperature));
-                Visit {
-                    position: free.start + step % free.len(),
-                    noise,
-                    threshold: temperature * gumbel(rng),
-                    rival: None,
-                }
-            };
-            let visits: Vec<Visit> = (first..steps.min(first + VISITS_AT_ONCE)).map(visit).collect();
-            let outcomes = set.visit_on_gpu(&visits, there.as_ref());
-            for (visit, outcome) in visits.iter().zip(outcomes) {
-                if let Some(Outcome { best: Some(next), fit, fit_here, taken: true }) = outcome {
-                    energy -= fit - fit_here;
-                    now[visit.position] = next;
-                    if energy < best_energy {
-                        best_energy = energy;
-                        best.clone_from_slice(&now);
-                    }
-                }
-            }
-        }
-        return (best, false);
-    }
-    for step in 0..steps {
-        if watch(Progress::Searching { visits: step, total: steps }).is_break() {
+    let at_once = set.visits_at_once();
+    for first in (0..steps).step_by(at_once) {
+        if watch(Progress::Searching { visits: first, total: steps }).is_break() {
             return (best, true);
         }
-        let temperature = temperature_at(step);
-        let position = free.start + step % free.len();
-        let here = set.chosen()[position];
-        set.lift(position);
-        let noise = &noise[rng.random_range(0..beginnings)..];
-        let other = match constraints.are_grouped() {
-            false => set.best_noisy_replacement(position, noise, temperature),
-            true => set.best_replacement_by(position, |i, fit| {
-                let noisy = fit + temperature * f64::from(noise[i]);
-                constraints.may_replace(here, i).then_some(noisy)
-            }),
+        let visit = |step: usize| {
+            let (begins, temperature) = (rng.random_range(0..beginnings), temperature_at(step));
+            Visit {
+                position: free.start + step % free.len(),
+                noise: Some((begins, temperature)),
+                threshold: temperature * gumbel(rng),
+                rival: None,
+            }
         };
-        let fit_here = set.fit_here(position);
-        let noisy_here = fit_here + temperature * gumbel(rng);
-        if let Some((next, _)) = other.filter(|(_, noisy)| *noisy > noisy_here) {
-            energy -= set.fit(position, next) - fit_here;
-            set.replace(position, next);
-            if energy < best_energy {
-                best_energy = energy;
-                best.clone_from_slice(set.chosen());
+        let visits: Vec<Visit> = (first..steps.min(first + at_once)).map(visit).collect();
+        let outcomes = set.visit(&visits, constraints.groups(), Some(&noise));
+        for (visit, outcome) in visits.iter().zip(outcomes) {
+            if let Some(Outcome { best: Some(next), fit, fit_here, taken: true, .. }) = outcome {
+                energy -= fit - fit_here;
+                now[visit.position] = next;
+                if energy < best_energy {
+                    best_energy = energy;
+                    best.clone_from_slice(&now);
+                }
             }
         }
     }

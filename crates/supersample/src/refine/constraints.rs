@@ -172,9 +172,9 @@ impl Constraints {
         self.size
     }
 
-    /// Whether it takes more than being open to be chosen.
-    pub(super) fn are_grouped(&self) -> bool {
-        self.groups.is_some()
+    /// The group of each row, where there are groups: quotas are kept by replacing a row only with one of its own group.
+    pub(super) fn groups(&self) -> Option<&[usize]> {
+        self.groups.as_ref().map(|groups| &*groups.of_row)
     }
 
     /// Rows that must be in; they take the first positions.
@@ -185,12 +185,6 @@ impl Constraints {
     /// Whether the group of row `i` has one of the places that are `left` by group.
     pub(super) fn has_place(&self, i: usize, left: &[usize]) -> bool {
         self.groups.as_ref().is_none_or(|groups| left[groups.of_row[i]] > 0)
-    }
-
-    /// Whether row `i` may take the place of row `gone` if it is open, as its score says: quotas are kept by replacing a row
-    /// only with one of its own group.
-    pub(super) fn may_replace(&self, gone: usize, i: usize) -> bool {
-        self.groups.as_ref().is_none_or(|groups| groups.of_row[i] == groups.of_row[gone])
     }
 
     fn is_open(&self, i: usize, times: u32) -> bool {

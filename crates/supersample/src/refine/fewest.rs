@@ -43,7 +43,7 @@ impl Refiner {
     /// The fewest rows, but at most `limit`, with an error of at most `tolerance`.
     pub fn fewest_of(&self, tolerance: f64, limit: usize, watch: Watch) -> Result<Fewest> {
         let limit = self.limit_for(tolerance, limit)?;
-        let mut herder = self.herder().careless();
+        let mut herder = self.herder().with_fast_errors();
         herder.replay(&self.options.include)?;
         let is_enough =
             |squared: Option<f64>| squared.is_some_and(|squared| squared <= tolerance * tolerance);

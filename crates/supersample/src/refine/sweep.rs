@@ -22,9 +22,6 @@ pub(super) struct Swept {
     pub(super) interrupted: bool,
 }
 
-/// Visits that a GPU makes between two looks at the watch: some milliseconds.
-pub(super) const VISITS_AT_ONCE: usize = 512;
-
 /// Sweeps over the positions that may change, in order, at most `max_sweeps` times. A swap is made only where it
 /// lowers T²E² by more than `margin`, its rounding.
 pub(super) fn sweep(
@@ -52,12 +49,13 @@ pub(super) fn sweep(
     while visits.may_go_on() && quiet < count {
         let mut left = count;
         while left > 0 && visits.may_go_on() && quiet < count {
-            // A GPU makes many without asking; after so many in vain there is nothing left to do.
+            // After so many in vain there is nothing left to do.
             let many = visits.at_once(set).min(left).min(count - quiet);
-            for swapped in visits.make(set, constraints, turn, many) {
-                turn += 1;
-                quiet = if swapped { 0 } else { quiet + 1 };
+            let places: Vec<usize> = (turn..turn + many).map(|at| at % count).collect();
+            for swapped in visits.make(set, constraints, &places, false) {
+                quiet = if swapped == Some(true) { 0 } else { quiet + 1 };
             }
+            turn += many;
             left -= many;
         }
         while quiet < count && visits.may_go_on() && visits.make_where_rivals_are_better(set, constraints) {
@@ -89,7 +87,7 @@ impl Visits<'_> {
 
     /// How many positions may be visited without asking whether to go on.
     fn at_once(&self, set: &PoolScores) -> usize {
-        if set.is_on_gpu() { VISITS_AT_ONCE.min(self.most - self.done) } else { 1 }
+        set.visits_at_once().min(self.most - self.done)
     }
 
     /// Visits all positions, once each, whose rival has become better than the row there; whether any was given another row.
@@ -97,88 +95,51 @@ impl Visits<'_> {
         let (mut at, mut found) = (0, false);
         while at < self.count && self.may_go_on() {
             let many = self.at_once(set).min(self.count - at);
-            if set.is_on_gpu() {
-                let places: Vec<usize> = (at..at + many).filter(|&at| self.rivals[at].is_some()).collect();
-                found |= self.make_on_gpu(set, &places, true).contains(&Some(true));
-            } else if self.rival_is_better(set, constraints, at) {
-                found |= self.make(set, constraints, at, 1).contains(&true);
-            }
+            let places: Vec<usize> = (at..at + many).filter(|&at| self.rivals[at].is_some()).collect();
+            found |= self.make(set, constraints, &places, true).contains(&Some(true));
             at += many;
         }
         found
     }
 
-    /// Whether the rival of a position has become better than the row there.
-    fn rival_is_better(&self, set: &PoolScores, constraints: &Constraints, at: usize) -> bool {
-        let Some(rival) = self.rivals[at] else { return false };
-        let position = self.first + at;
-        constraints.may_replace(set.chosen()[position], rival)
-            && 2.0 * set.gain(position, rival) > self.margin
-    }
-
-    /// Visits so many positions from this one on, round and round, and says of each whether it was given another row.
-    fn make(&mut self, set: &mut PoolScores, constraints: &Constraints, at: usize, many: usize) -> Vec<bool> {
-        let places: Vec<usize> = (at..at + many).map(|at| at % self.count).collect();
-        if set.is_on_gpu() {
-            let swapped = self.make_on_gpu(set, &places, false);
-            return swapped.into_iter().map(|swapped| swapped == Some(true)).collect();
+    /// Visits these places, or those whose rival has become better, and says of each whether it was given another row; `None`
+    /// where it was not visited. Where a GPU has failed, nothing more is found.
+    fn make(
+        &mut self,
+        set: &mut PoolScores,
+        constraints: &Constraints,
+        places: &[usize],
+        if_better: bool,
+    ) -> Vec<Option<bool>> {
+        let visit = |&at: &usize| Visit {
+            position: self.first + at,
+            noise: None,
+            // T²E² falls by twice the rise in fit.
+            threshold: self.margin / 2.0,
+            rival: self.rivals[at].filter(|_| if_better),
+        };
+        let visits: Vec<Visit> = places.iter().map(visit).collect();
+        let mut outcomes = set.visit(&visits, constraints.groups(), None);
+        outcomes.resize(places.len(), None);
+        for (&at, outcome) in places.iter().zip(&outcomes) {
+            if let Some(Outcome { best: Some(best), here, taken, .. }) = *outcome {
+                self.rivals[at] = Some(if taken { here } else { best });
+            }
         }
-        let swapped: Vec<bool> = places.iter().map(|&at| self.visit(set, constraints, at)).collect();
+        let swapped: Vec<Option<bool>> = outcomes.iter().map(|made| made.map(|made| made.taken)).collect();
         self.tell(&swapped);
         swapped
     }
 
-    /// Counts visits, of each of which is known whether it was a swap, and tells of them.
-    fn tell(&mut self, swapped: &[bool]) {
-        self.done += swapped.len();
-        self.swaps += swapped.iter().filter(|&&swapped| swapped).count();
+    /// Counts the visits that were made and tells of them.
+    fn tell(&mut self, swapped: &[Option<bool>]) {
+        let made = swapped.iter().flatten().count();
+        if made == 0 {
+            return;
+        }
+        self.done += made;
+        self.swaps += swapped.iter().filter(|&&swapped| swapped == Some(true)).count();
         let progress = Progress::Sweeping { visits: self.done, swaps: self.swaps, size: self.count };
         self.interrupted = (self.watch)(progress).is_break();
-    }
-
-    /// Visits these places, or those whose rival has become better, and says of each whether it was given another row; `None`
-    /// where it was not visited. Where the GPU has failed, nothing more is found.
-    fn make_on_gpu(&mut self, set: &mut PoolScores, places: &[usize], if_better: bool) -> Vec<Option<bool>> {
-        let threshold = self.margin / 2.0;
-        let visit = |&at: &usize| {
-            let rival = self.rivals[at].filter(|_| if_better);
-            Visit { position: self.first + at, noise: None, threshold, rival }
-        };
-        let visits: Vec<Visit> = places.iter().map(visit).collect();
-        let mut now = set.chosen().to_vec();
-        let mut outcomes = set.visit_on_gpu(&visits, None);
-        outcomes.resize(places.len(), None);
-        let mut swapped = Vec::with_capacity(places.len());
-        for ((&at, visit), outcome) in places.iter().zip(&visits).zip(outcomes) {
-            let here = now[visit.position];
-            if let Some(Outcome { best: Some(best), taken, .. }) = outcome {
-                self.rivals[at] = Some(if taken { here } else { best });
-                now[visit.position] = if taken { best } else { here };
-            }
-            swapped.push(outcome.map(|outcome| outcome.taken));
-        }
-        self.tell(&swapped.iter().copied().flatten().collect::<Vec<_>>());
-        swapped
-    }
-
-    /// Puts the best row at a position if it is better than the one there; whether it was.
-    fn visit(&mut self, set: &mut PoolScores, constraints: &Constraints, at: usize) -> bool {
-        let position = self.first + at;
-        let here = set.chosen()[position];
-        set.lift(position);
-        let found = match constraints.are_grouped() {
-            false => set.best_replacement(position),
-            true => {
-                set.best_replacement_by(position, |i, fit| constraints.may_replace(here, i).then_some(fit))
-            }
-        };
-        let Some((best, fit)) = found else { return false };
-        // T²E² falls by twice the rise in fit.
-        let is_better = 2.0 * (fit - set.fit_here(position)) > self.margin;
-        self.rivals[at] = Some(if is_better { here } else { best });
-        if is_better {
-            set.replace(position, best);
-        }
-        is_better
     }
 }

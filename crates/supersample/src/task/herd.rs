@@ -72,7 +72,7 @@ impl Target {
     pub(super) fn with_errors_as_known(&self, herder: Herder) -> Herder {
         match self.errors_known() {
             ErrorsKnown::Now => herder,
-            ErrorsKnown::Afterwards | ErrorsKnown::AfterPass => herder.careless(),
+            ErrorsKnown::Afterwards | ErrorsKnown::AfterPass => herder.with_fast_errors(),
         }
     }
 

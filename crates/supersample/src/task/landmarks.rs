@@ -147,7 +147,7 @@ pub(super) fn choose_landmarks_on(
     let samples = samples.precision(precision).on(device.clone());
     samples.prepare(&|_| watch(Progress::Landmarks { chosen: 0, size: count }))?;
     // Nobody reports the errors of landmarks, and in f64 they would cost more than the landmarks.
-    let mut herder = Herder::over(Pool::new(samples, some.clone())?).unique(true).careless();
+    let mut herder = Herder::over(Pool::new(samples, some.clone())?).unique(true).with_fast_errors();
     while herder.indices().len() < count && herder.next().is_some() {
         tell(herder.indices().len())?;
     }

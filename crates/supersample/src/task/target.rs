@@ -155,7 +155,7 @@ impl Target {
     /// A herder over all rows that may be chosen, without picks.
     pub fn herder(&self, unique: bool) -> Result<Herder> {
         let herder = self.all_candidates(&unwatched)?.herder(unique)?;
-        Ok(if self.landmarks().is_some() { herder.careless() } else { herder })
+        Ok(if self.landmarks().is_some() { herder.with_fast_errors() } else { herder })
     }
 
     /// All rows at hand with μ at each of them.
