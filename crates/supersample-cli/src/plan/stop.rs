@@ -3,8 +3,11 @@
 use anyhow::{Result, ensure};
 pub(crate) use supersample::task::{Ended, Stop};
 
+use crate::args::SizeArgs;
+
 /// The rules that `-n`, `--tol` and `--worth` say.
-pub(super) fn stop(number: Option<usize>, tol: Option<f64>, worth: Option<f64>) -> Result<Stop> {
+pub(super) fn stop(size: SizeArgs) -> Result<Stop> {
+    let SizeArgs { number, tol, worth } = size;
     ensure!(number != Some(0), "-n is 0; ask for at least 1 row");
     ensure!(
         number.is_some() || tol.is_some() || worth.is_some(),
@@ -22,6 +25,7 @@ mod tests {
 
     #[test]
     fn rules_that_make_no_sense_are_refused() {
+        let stop = |number, tol, worth| stop(SizeArgs { number, tol, worth });
         assert!(stop(Some(0), None, None).is_err() && stop(None, None, None).is_err());
         for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert!(stop(None, Some(bad), None).is_err() && stop(None, None, Some(bad)).is_err());
