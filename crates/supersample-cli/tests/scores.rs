@@ -2,8 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use supersample::scale::Scale;
-use supersample::task::{HerdOptions, Problem, ProblemOptions, RowScores, Stop};
+use supersample::task::{Choose, Problem, RowScores, Rows};
 use supersample::{Points, unwatched};
 
 use crate::desk::{Desk, numbers};
@@ -140,9 +139,8 @@ fn a_regularised_choice_is_that_of_the_library_and_says_so() {
         let scores = RowScores::new(rows.iter().flat_map(|row| [row[2], row[3]]).collect());
         let scores = scores.regularised(rows.iter().map(log_density).collect(), weight);
         let points = Points::from_vec(rows.iter().flat_map(|row| [row[0], row[1]]).collect(), 2).unwrap();
-        let options = ProblemOptions::default().scale(Scale::Aad).scores(scores);
-        let problem = Problem::new(points, options).unwrap();
-        let want = problem.herd(&Stop::after(20).unwrap(), &HerdOptions::default(), &unwatched).unwrap();
+        let problem = Problem::new(Rows::new(points).scores(scores), Choose::herd(20).unwrap()).unwrap();
+        let want = problem.prepare(&unwatched).unwrap().choose(&unwatched).unwrap();
         assert_eq!(found, want.rows, "{weight}");
         assert_ne!(found, plain);
     }

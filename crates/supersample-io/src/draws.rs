@@ -95,6 +95,31 @@ struct GroupColumn {
     position: Option<usize>,
 }
 
+/// Where parameters and functions are in a row of numbers.
+#[derive(Debug, Default)]
+struct Slots {
+    parameters: Vec<usize>,
+    functions: Vec<usize>,
+}
+
+impl Slots {
+    fn of(choice: &Choice) -> Slots {
+        let is_function = |&slot: &usize| choice.uses[choice.columns[slot]] == Use::Function;
+        let (functions, parameters) = (0..choice.columns.len()).partition(is_function);
+        Slots { parameters, functions }
+    }
+
+    /// The parameters and the functions of these rows; `None` where there are no functions.
+    fn split(&self, values: &[f64]) -> Option<(Vec<f64>, Vec<f64>)> {
+        let Slots { parameters, functions } = self;
+        let of = |slots: &[usize]| {
+            let rows = values.chunks_exact(parameters.len() + functions.len());
+            rows.flat_map(|row| slots.iter().map(|&slot| row[slot])).collect()
+        };
+        (!functions.is_empty()).then(|| (of(parameters), of(functions)))
+    }
+}
+
 impl Draws {
     /// Reads the files; `-` is standard input. They must have the same columns. Errors name the file.
     pub fn read(paths: &[impl AsRef<Path>], reading: &Reading<'_>) -> Result<Draws> {
@@ -105,18 +130,9 @@ impl Draws {
 
     /// Takes the functions out of the values. Done in the end, so that the formats need not tell the two apart.
     fn split_functions(&mut self) {
-        let columns = &self.choice.columns;
-        let is_function = |slot: usize| self.choice.uses[columns[slot]] == Use::Function;
-        let (functions, parameters): (Vec<usize>, Vec<usize>) =
-            (0..columns.len()).partition(|&slot| is_function(slot));
-        if functions.is_empty() {
-            return;
+        if let Some((values, functions)) = Slots::of(&self.choice).split(&self.values) {
+            (self.values, self.functions) = (values, functions);
         }
-        let of = |slots: &[usize]| {
-            let rows = self.values.chunks_exact(columns.len());
-            rows.flat_map(|row| slots.iter().map(|&slot| row[slot])).collect::<Vec<f64>>()
-        };
-        (self.functions, self.values) = (of(&functions), of(&parameters));
     }
 
     fn read_with(paths: &[impl AsRef<Path>], reading: &Reading<'_>, missing: Missing) -> Result<Draws> {

@@ -80,6 +80,7 @@ fn single_precision_is_foreseen_in_tables() {
 #[derive(Debug, Default, PartialEq)]
 struct Seen {
     values: Vec<f64>,
+    functions: Vec<f64>,
     weights: Option<Vec<f64>>,
     sizes: Vec<usize>,
     part: f64,
@@ -92,6 +93,7 @@ impl Seen {
         self.part = batch.part;
         self.sizes.push(batch.len());
         self.values.extend_from_slice(batch.values);
+        self.functions.extend_from_slice(batch.functions);
         if let Some(weights) = batch.weights {
             self.weights.get_or_insert_default().extend_from_slice(weights);
         }
@@ -107,6 +109,7 @@ fn check(paths: &[PathBuf], reading: &Reading<'_>) -> Draws {
         let draws = Draws::in_batches(paths, reading, rows, &mut |batch| first.see(&batch)).unwrap();
         assert!(draws.values().is_empty());
         assert_eq!(first.values, whole.values(), "{name} {rows}");
+        assert_eq!(first.functions, whole.functions(), "{name} {rows}");
         assert_eq!(first.weights.as_deref(), whole.weights(), "{name} {rows}");
         let (last, others) = first.sizes.split_last().unwrap();
         assert!(others.iter().all(|&size| size == rows) && *last <= rows && first.part == 1.0);
@@ -147,7 +150,11 @@ fn batches_of_every_format_are_the_whole_file() {
         let weight = if ending == "npy" { "x4" } else { "w" };
         let only = Selection::Only(vec![whole.names()[2].clone(), whole.names()[0].clone()]);
         let reading = Reading { weight_column: Some(weight), selection: only, ..Reading::default() };
-        assert_eq!(check(&[path], &reading).dim(), 2, "{ending}");
+        assert_eq!(check(std::slice::from_ref(&path), &reading).dim(), 2, "{ending}");
+        // Functions are apart, wherever their columns are.
+        let functions = vec![whole.names()[0].clone(), whole.names()[2].clone()];
+        let whole = check(&[path], &Reading { functions, ..Reading::default() });
+        assert_eq!((whole.dim(), whole.functions().len()), (2, 2 * ROWS), "{ending}");
     }
 }
 

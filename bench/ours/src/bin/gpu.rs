@@ -13,8 +13,8 @@ use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64;
 use rayon::prelude::*;
 use supersample::scale::Scale;
-use supersample::task::{Chosen, HerdOptions, MARGINALS, Problem, ProblemOptions, Stop, ThinOptions};
-use supersample::{Device, Kernel, Points, Progress, RefineOptions, Result};
+use supersample::task::{Choose, Chosen, Measure, Problem};
+use supersample::{Device, Kernel, Marginals, Points, Progress, Result};
 
 #[expect(clippy::print_stdout, reason = "the tables are this program's output")]
 fn main() -> Result<()> {
@@ -62,11 +62,10 @@ fn time_thin(gpu: &Device) -> Result<()> {
     let thinned = |device: &Device, rows: &Points, count: usize| -> Result<(f64, f64, Chosen, String)> {
         let phases = Phases::new();
         let watch = |progress: Progress| phases.see(progress);
-        let options = ProblemOptions::default().scale(Scale::None).kernel(Kernel::gaussian(1.5)?);
-        let problem = Problem::new(rows.clone(), options.marginals(MARGINALS).device(device.clone()))?;
-        let (compared, ()) = timed(|| problem.prepare(&watch))?;
-        let thin = ThinOptions::default().refine(RefineOptions::default().search_by_size(0));
-        let (chosen, set) = timed(|| problem.thin(&Stop::after(count)?, &thin, &watch))?;
+        let choose = Choose::thin(count)?.scale(Scale::None).kernel(Kernel::gaussian(1.5)?);
+        let problem = Problem::new(rows.clone(), choose.device(device.clone()))?;
+        let (compared, target) = timed(|| problem.prepare(&watch))?;
+        let (chosen, set) = timed(|| target.choose(&watch))?;
         Ok((compared, chosen, set, phases.told()))
     };
     // Kernels are compiled when first used.
@@ -143,19 +142,17 @@ fn time_landmarks(gpu: &Device) -> Result<()> {
         .collect();
     let rows = Points::from_vec(parts.concat(), dim)?;
     drop(parts);
-    let options =
-        ProblemOptions::default().scale(Scale::None).kernel(Kernel::gaussian(10.0)?).device(gpu.clone());
+    let choose = Choose::herd(1000)?.unique(true).scale(Scale::None).kernel(Kernel::gaussian(10.0)?);
+    let choose = choose.device(gpu.clone());
     println!("landmarks: 1,000 of {n} × {dim}; seconds");
     for run in 0..2 {
-        let (made, problem) = timed(|| Problem::new(rows.clone(), options.clone()))?;
+        let (made, problem) = timed(|| Problem::new(rows.clone(), choose.clone()))?;
         let phases = Phases::new();
         let watch = |progress: Progress| phases.see(progress);
-        let stop = Stop::after(1000)?;
-        let (compared, ()) = timed(|| problem.prepare_for(Some(1000), &watch))?;
-        let herd = HerdOptions::default().unique(true);
-        let (chosen, set) = timed(|| problem.herd(&stop, &herd, &watch))?;
+        let (compared, target) = timed(|| problem.prepare(&watch))?;
+        let (chosen, set) = timed(|| target.choose(&watch))?;
         let subset = rows.select(&set.rows)?;
-        let (functions, cdf) = timed(|| problem.cdf(&subset, None))?;
+        let (functions, _) = timed(|| Marginals::distances(&rows, None, 0.0, &[(&subset, None)]))?;
         let told = (set.error().unwrap_or_default(), set.standard_error.unwrap_or_default());
         println!(
             "  run {run}: made ready {made:.3}, compared {compared:.3}, chosen with all errors {chosen:.3}; together {:.3}; the \
@@ -167,7 +164,7 @@ fn time_landmarks(gpu: &Device) -> Result<()> {
             phases.told(),
             told.0,
             told.1,
-            cdf.unwrap_or_default()
+            set.errors.get(Measure::Cdf).unwrap_or_default()
         );
     }
     Ok(())

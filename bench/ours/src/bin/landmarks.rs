@@ -12,7 +12,7 @@ use std::time::Instant;
 use supersample::linalg::{Factor, symmetric_eigen};
 use supersample::scale::Scale;
 use supersample::target::{GaussianMixture, IndependentNormals};
-use supersample::task::{Chosen, EmbeddingChoice, HerdOptions, Problem, ProblemOptions, Stop};
+use supersample::task::{Choose, Chosen, EmbeddingChoice, Problem, Target};
 use supersample::{Kernel, Points, unwatched};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -49,12 +49,12 @@ impl Data {
         }
     }
 
-    fn options(self) -> Outcome<ProblemOptions> {
+    fn herd(self, count: usize) -> Outcome<Choose> {
         let bandwidth = match self {
             Data::Mixture => 1.5,
             Data::Heavy => 10.0,
         };
-        Ok(ProblemOptions::default().scale(Scale::None).kernel(Kernel::gaussian(bandwidth)?))
+        Ok(Choose::herd(count)?.scale(Scale::None).kernel(Kernel::gaussian(bandwidth)?))
     }
 
     fn draws(self, n: usize) -> Outcome<Points> {
@@ -74,27 +74,26 @@ impl Data {
         }
     }
 
-    fn exact(self, draws: &Points) -> Outcome<Problem> {
-        let problem = Problem::new(draws.clone(), self.options()?.embedding(EmbeddingChoice::Exact))?;
-        problem.prepare(&unwatched)?;
-        Ok(problem)
+    fn exact(self, draws: &Points) -> Outcome<Target> {
+        let choose = self.herd(1)?.embedding(EmbeddingChoice::Exact);
+        Ok(Problem::new(draws.clone(), choose)?.prepare(&unwatched)?)
     }
 
-    fn on_landmarks(self, seed: u64) -> Outcome<ProblemOptions> {
-        Ok(self.options()?.embedding(EmbeddingChoice::Landmarks).seed(seed))
+    fn on_landmarks(self, count: usize, seed: u64) -> Outcome<Choose> {
+        Ok(self.herd(count)?.embedding(EmbeddingChoice::Landmarks).seed(seed))
     }
 }
 
-fn herded(problem: &Problem, count: usize) -> Outcome<Chosen> {
-    Ok(problem.herd(&Stop::after(count)?, &HerdOptions::default(), &unwatched)?)
+fn herded(draws: &Points, choose: Choose) -> Outcome<Chosen> {
+    Ok(Problem::new(draws.clone(), choose)?.prepare(&unwatched)?.choose(&unwatched)?)
 }
 
-fn error_of(exact: &Problem, rows: &[usize]) -> Outcome<f64> {
+fn error_of(exact: &Target, rows: &[usize]) -> Outcome<f64> {
     Ok(exact.pool()?.mmd_of_rows(rows)?.ok_or("‖μ‖² is known")?)
 }
 
 /// The exact MMD after each of the rows.
-fn trace(exact: &Problem, rows: &[usize]) -> Outcome<Vec<f64>> {
+fn trace(exact: &Target, rows: &[usize]) -> Outcome<Vec<f64>> {
     Ok(exact.trace_of(rows, &unwatched)?.iter().filter_map(|pick| pick.error).collect())
 }
 
@@ -117,12 +116,11 @@ fn quality(n: usize, seeds: usize) -> Outcome<()> {
         let prepared = clock.elapsed().as_secs_f64();
         for count in [100, 300, 1000] {
             let clock = Instant::now();
-            let best = trace(&exact, &herded(&exact, count)?.rows)?;
+            let best = trace(&exact, &exact.choose_by(&data.herd(count)?, &unwatched)?.rows)?;
             let exact_seconds = prepared + clock.elapsed().as_secs_f64();
             for seed in 0..seeds as u64 {
                 let clock = Instant::now();
-                let problem = Problem::new(draws.clone(), data.on_landmarks(seed)?)?;
-                let chosen = herded(&problem, count)?;
+                let chosen = herded(&draws, data.on_landmarks(count, seed)?)?;
                 let seconds = clock.elapsed().as_secs_f64();
                 let (error, truth) = (chosen.error().ok_or("known")?, trace(&exact, &chosen.rows)?);
                 let stated = chosen.standard_error.ok_or("an estimate")?;
@@ -149,8 +147,7 @@ fn pool(n: usize) -> Outcome<()> {
         for count in [100, 1000] {
             let mut all = None;
             for rows in [n, 200_000, 100_000, 50_000, 20_000] {
-                let options = data.on_landmarks(0)?.pool_rows(rows);
-                let chosen = herded(&Problem::new(draws.clone(), options)?, count)?;
+                let chosen = herded(&draws, data.on_landmarks(count, 0)?.pool_rows(rows))?;
                 let error = chosen.error().ok_or("known")?;
                 let all = *all.get_or_insert(error);
                 println!("| {} | {count} | {rows} | {error:.6} | {:.3} |", data.name(), error / all);
@@ -171,8 +168,7 @@ fn calibration(runs: usize) -> Outcome<()> {
         for count in [50, 200] {
             let mut deviations = Vec::with_capacity(runs);
             for seed in 0..runs as u64 {
-                let options = data.on_landmarks(seed)?.landmarks(2 * count);
-                let chosen = herded(&Problem::new(draws.clone(), options)?, count)?;
+                let chosen = herded(&draws, data.on_landmarks(count, seed)?.landmarks(2 * count))?;
                 let (error, stated) = (chosen.error().ok_or("known")?, chosen.standard_error.ok_or("known")?);
                 deviations.push((error - error_of(&exact, &chosen.rows)?) / stated);
             }

@@ -263,7 +263,7 @@ pub(crate) struct InfoArgs {
 mod tests {
     use clap::CommandFactory;
     use supersample::Kernel;
-    use supersample::task::MARGINALS;
+    use supersample::task::Choose;
 
     use super::*;
     use crate::words::{Opt, Style};
@@ -309,7 +309,9 @@ mod tests {
             assert!(help.contains("\nExample: "), "{verb}");
             assert!(help.lines().count() <= 100, "{}\n{help}", help.lines().count());
             if ["herd", "thin"].contains(&verb) {
-                let default = format!("[default: {MARGINALS} for thin, 0 for herd]");
+                let weight = |choose: supersample::Result<Choose>| choose.unwrap().marginals_weight();
+                let (thin, herd) = (weight(Choose::thin(1)), weight(Choose::herd(1)));
+                let default = format!("[default: {thin} for thin, {herd} for herd]");
                 assert!(help.contains(&default), "{default} is missing:\n{help}");
             }
             if verb != "sample" {

@@ -1,21 +1,16 @@
-//! Draws of a plan: their files, how they are read, and how distances between them are taken.
+//! Draws of a plan: their files and how they are read.
 
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
-use supersample::scale::Scale;
-use supersample::task::{EmbeddingChoice, FunctionValues, KernelChoice, ProblemOptions, STEIN_SCALE};
-use supersample::{Device, Precision};
+use supersample::task::{Choose, RowWeights, Size};
 use supersample_io::{Format, Reading, Selection, Shape};
 
-use super::kernel::kernel_choice;
-use super::matched::{Functions, Matched};
+use super::matched::Functions;
 use super::scores::Scores;
-use crate::args::{
-    EmbeddingArgs, KernelArgs, MatchArgs, NameList, PrecisionArg, ReadingArgs, RegularArgs, ScoreArgs,
-};
+use crate::args::{NameList, ReadingArgs};
 
-/// The draws, how they are read and how their distances are taken.
+/// The draws and how they are read.
 #[derive(Debug)]
 pub(crate) struct DrawsPlan {
     pub(crate) files: Vec<PathBuf>,
@@ -27,22 +22,8 @@ pub(crate) struct DrawsPlan {
     pub(crate) warmup: bool,
     pub(crate) weights: WeightsPlan,
     pub(crate) functions: Functions,
-    pub(crate) matched: Matched,
     /// The scores of the density that is matched in place of the rows.
     pub(crate) scores: Option<Scores>,
-    pub(crate) scale: Scale,
-    pub(crate) kernel: KernelChoice,
-    pub(crate) precision: Precision,
-    /// What long sums run on, opened already.
-    pub(crate) device: Device,
-    pub(crate) embedding: EmbeddingChoice,
-    /// How many landmarks; `None` for what suits the rows that are chosen.
-    pub(crate) landmarks: Option<usize>,
-    /// The seed that landmarks are chosen by.
-    pub(crate) seed: u64,
-    /// As how many herded rows those that are chosen ask for landmarks, where that is known.
-    pub(crate) chosen: Option<usize>,
-    pub(crate) max_memory: Option<u64>,
     /// The column that choices are balanced over.
     pub(crate) per: Option<String>,
 }
@@ -59,15 +40,9 @@ impl DrawsPlan {
     pub(super) fn new(
         files: Vec<PathBuf>,
         reading: ReadingArgs,
-        kernel: KernelArgs,
-        scores: Option<ScoreArgs>,
-        max_memory: Option<u64>,
+        scores: Option<Scores>,
         per: Option<String>,
     ) -> Result<DrawsPlan> {
-        let scores = match scores {
-            Some(args) => Scores::new(args, &kernel)?,
-            None => None,
-        };
         let functions_file = reading.functions_file;
         let score_file = scores.as_ref().and_then(Scores::file);
         let stdins = files
@@ -82,25 +57,12 @@ impl DrawsPlan {
             lists.map(|lists| lists.into_iter().flat_map(|list| list.0).collect::<Vec<_>>())
         };
         let selection = Selection::new(joined(reading.columns), joined(reading.exclude));
-        let columns = joined(reading.functions).unwrap_or_default();
-        let functions = Functions::new(columns, functions_file, reading.functions_unit.as_deref())?;
+        let functions =
+            Functions { columns: joined(reading.functions).unwrap_or_default(), file: functions_file };
         let weights = match (reading.weight_column, reading.log_weight_column) {
             (Some(name), _) => WeightsPlan::Column(name),
             (None, Some(name)) => WeightsPlan::LogColumn(name),
             (None, None) => WeightsPlan::Equal,
-        };
-        let scale = match (&kernel.scale, &scores) {
-            (Some(name), _) => Scale::named(name)?,
-            (None, Some(_)) => STEIN_SCALE,
-            (None, None) => Scale::default(),
-        };
-        let kernel_plan = match &scores {
-            // The bandwidth is that of the preconditioner.
-            Some(_) => KernelChoice::default(),
-            None => {
-                let name = kernel.kernel.unwrap_or_else(|| "gaussian".to_string());
-                kernel_choice(name, kernel.bandwidth.as_deref())?
-            }
         };
         let format = reading.format.map(|name| name.parse().expect("clap has checked the name"));
         if let (Some(format), true) = (format, reading.separator.is_some()) {
@@ -116,45 +78,9 @@ impl DrawsPlan {
             warmup: reading.warmup,
             weights,
             functions,
-            matched: Matched::plain(),
             scores,
-            scale,
-            kernel: kernel_plan,
-            precision: match kernel.precision {
-                PrecisionArg::Mixed => Precision::Mixed,
-                PrecisionArg::Double => Precision::Double,
-            },
-            device: Device::named(&kernel.device)?,
-            embedding: EmbeddingChoice::Auto,
-            landmarks: None,
-            seed: 0,
-            chosen: None,
-            max_memory,
             per,
         })
-    }
-
-    /// The plan with the mean embedding had in this way, for so many rows to be chosen.
-    pub(super) fn embedded(self, args: EmbeddingArgs, seed: u64, chosen: Option<usize>) -> Result<DrawsPlan> {
-        let EmbeddingArgs { embedding, landmarks } = args;
-        let embedding = EmbeddingChoice::named(&embedding)?;
-        Ok(DrawsPlan { embedding, landmarks, seed, chosen, ..self })
-    }
-
-    /// The plan with a choice of at most so many rows that prefers those of high density.
-    pub(super) fn regularised(self, args: RegularArgs, number: Option<usize>) -> Result<DrawsPlan> {
-        let scores = match self.scores {
-            Some(scores) => Some(scores.regularised(args, number)?),
-            None => {
-                let flag = if args.log_density.is_some() { "--log-density" } else { "--regularise" };
-                ensure!(
-                    args.log_density.is_none() && args.regularise.is_none(),
-                    "{flag} has no effect without --scores or --score-prefix; leave it out"
-                );
-                None
-            }
-        };
-        Ok(DrawsPlan { scores, ..self })
     }
 
     /// The column that the rows are weighted by.
@@ -165,35 +91,29 @@ impl DrawsPlan {
         }
     }
 
-    /// The plan with parts that count so much beside the joint distribution; `marginals` where the flags say nothing.
-    pub(super) fn matching(self, args: MatchArgs, marginals: f64) -> Result<DrawsPlan> {
-        // They are those of the rows.
-        let marginals = if self.scores.is_some() { 0.0 } else { marginals };
-        let matched = Matched::new(args, marginals, &self.functions)?;
-        Ok(DrawsPlan { matched, ..self })
-    }
-
-    /// The plan, found to be one that rows could be made ready by; so many rows are drawn to choose from, where that is said.
-    pub(super) fn checked(self, pool_rows: Option<usize>) -> Result<DrawsPlan> {
-        let mut options = self.options();
-        options.pool_rows = pool_rows;
-        options.check(self.weights != WeightsPlan::Equal)?;
-        Ok(self)
-    }
-
-    /// How the library makes the rows ready; the numbers of functions, scores and log-densities are read later.
-    pub(crate) fn options(&self) -> ProblemOptions {
-        let mut options = ProblemOptions::default().scale(self.scale).precision(self.precision);
-        options.kernel = self.kernel.clone();
-        options.marginals = self.matched.marginals;
-        options.functions_unit = self.functions.unit;
-        options.device = self.device.clone();
-        (options.embedding, options.landmarks, options.seed) = (self.embedding, self.landmarks, self.seed);
-        if self.functions.are_asked_for() {
-            options.functions = Some(FunctionValues::new(Vec::new(), 0).weight(self.matched.functions));
+    /// Refuses, before any row is read, what no rows could be chosen with.
+    pub(super) fn check(&self, choose: &Choose) -> Result<()> {
+        choose.check()?;
+        if let Some(scores) = &self.scores {
+            let is_weighted = self.weights != WeightsPlan::Equal;
+            choose.check_scores(&scores.options(), is_weighted, self.functions.are_asked_for())?;
         }
-        options.scores = self.scores.as_ref().map(Scores::options);
-        options
+        Ok(())
+    }
+
+    /// The size of so many rows, as far as memory depends on it.
+    pub(crate) fn size(&self, rows: usize, columns: usize, functions: usize) -> Size {
+        let is_weighted = self.weights != WeightsPlan::Equal;
+        Size { rows, columns, functions, is_weighted, has_scores: self.scores.is_some() }
+    }
+
+    /// What each row counts, of which these numbers are the column.
+    pub(crate) fn row_weights<'a>(&self, column: Option<&'a [f64]>) -> RowWeights<'a> {
+        match (&self.weights, column) {
+            (WeightsPlan::Column(_), Some(weights)) => RowWeights::Weights(weights),
+            (WeightsPlan::LogColumn(_), Some(logs)) => RowWeights::Logs(logs),
+            _ => RowWeights::Equal,
+        }
     }
 
     /// How the files are read.

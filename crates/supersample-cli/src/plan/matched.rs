@@ -4,35 +4,26 @@ use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
 use supersample::FunctionsUnit;
-use supersample::task::FUNCTIONS;
 
+use super::DrawsPlan;
 use crate::args::MatchArgs;
 
-/// How much each part counts beside the joint distribution; marginals of 0 do not at all.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Matched {
-    pub(crate) marginals: f64,
-    pub(crate) functions: f64,
+/// Refuses a weight of functions that are not there.
+pub(super) fn check(args: &MatchArgs, draws: &DrawsPlan) -> Result<()> {
+    ensure!(
+        args.functions_weight.is_none() || draws.functions.are_asked_for(),
+        "--functions-weight has no effect without functions; name them with --functions or --functions-file"
+    );
+    Ok(())
 }
 
-impl Matched {
-    /// Nothing beside the joint distribution, but functions where there are any.
-    pub(super) fn plain() -> Matched {
-        Matched { marginals: 0.0, functions: FUNCTIONS }
-    }
-
-    /// What the flags say; `marginals` is what the verb does where they say nothing.
-    pub(super) fn new(args: MatchArgs, marginals: f64, functions: &Functions) -> Result<Matched> {
-        let MatchArgs { marginals: asked, functions_weight } = args;
-        ensure!(
-            functions_weight.is_none() || functions.are_asked_for(),
-            "--functions-weight has no effect without functions; name them with --functions or --functions-file"
-        );
-        Ok(Matched {
-            marginals: asked.unwrap_or(marginals),
-            functions: functions_weight.unwrap_or(FUNCTIONS),
-        })
-    }
+/// The unit in which errors of the functions' means count, by the name that was typed.
+pub(super) fn unit(name: Option<&str>, draws: &DrawsPlan) -> Result<FunctionsUnit> {
+    ensure!(
+        name.is_none() || draws.functions.are_asked_for(),
+        "--functions-unit has no effect without functions; name them with --functions or --functions-file"
+    );
+    Ok(name.map(FunctionsUnit::named).transpose()?.unwrap_or_default())
 }
 
 /// Where the functions of the rows come from.
@@ -42,24 +33,9 @@ pub(crate) struct Functions {
     pub(crate) columns: Vec<String>,
     /// A file of their own, all columns of it.
     pub(crate) file: Option<PathBuf>,
-    /// The unit in which errors of their means count.
-    pub(crate) unit: FunctionsUnit,
 }
 
 impl Functions {
-    pub(super) fn new(columns: Vec<String>, file: Option<PathBuf>, unit: Option<&str>) -> Result<Functions> {
-        let functions = Functions {
-            columns,
-            file,
-            unit: unit.map(FunctionsUnit::named).transpose()?.unwrap_or_default(),
-        };
-        ensure!(
-            unit.is_none() || functions.are_asked_for(),
-            "--functions-unit has no effect without functions; name them with --functions or --functions-file"
-        );
-        Ok(functions)
-    }
-
     pub(crate) fn are_asked_for(&self) -> bool {
         !self.columns.is_empty() || self.file.is_some()
     }

@@ -1,6 +1,7 @@
 //! Plans: what will be done, checked before anything is. After this folder no flag is consulted again.
 
 mod balance;
+mod choose;
 mod draws;
 mod kernel;
 mod matched;
@@ -10,16 +11,16 @@ mod scores;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use supersample::AscentOptions;
+use supersample::task::{Choose, KernelChoice, MOST_WEIGHTED, Method};
 pub(crate) use supersample::task::{Ended, Stop};
-use supersample::task::{KernelChoice, MARGINALS, MOST_WEIGHTED, as_many_herded};
 use supersample::weights::WeightRule;
-use supersample::{AscentOptions, RefineOptions};
 use supersample_io::Format;
 
 pub(crate) use self::balance::{Balance, Ranges};
+use self::choose::{embedded, matching, measured};
 pub(crate) use self::draws::{DrawsPlan, WeightsPlan};
 use self::kernel::kernel_choice;
-pub(crate) use self::matched::Matched;
 use self::outputs::check_distinct;
 pub(crate) use self::outputs::{Outputs, followed, is_stdout};
 pub(crate) use self::scores::{ScoreSource, Scores};
@@ -36,31 +37,18 @@ const MOST_THREADS: usize = 1024;
 #[derive(Debug)]
 pub(crate) struct ChoosePlan {
     pub(crate) draws: DrawsPlan,
-    pub(crate) stop: Stop,
-    pub(crate) unique: bool,
-    /// How the rows are made better as a set, for `thin`; `None` for `herd`.
-    pub(crate) set: Option<SetPlan>,
-    /// The weights that the rows are given; `None` for equal ones.
-    pub(crate) weigh: Option<WeightRule>,
+    /// What is chosen and how. Rows in or out and groups join it once the rows are read.
+    pub(crate) choose: Choose,
+    pub(crate) balance: Balance,
     pub(crate) threads: Option<usize>,
     pub(crate) outputs: Outputs,
     pub(crate) checkpoint: Option<PathBuf>,
     pub(crate) resume: Option<PathBuf>,
-    /// The files are read in batches, and so many of their rows are chosen from.
-    pub(crate) pool_rows: Option<usize>,
     /// Whether what is written is in the order of the files, not of choice.
     pub(crate) sorted: bool,
     /// Whether the summary says how long each phase took, terminal or not.
     pub(crate) timing: bool,
     pub(crate) quiet: bool,
-}
-
-/// How rows are made better as a set.
-#[derive(Debug)]
-pub(crate) struct SetPlan {
-    pub(crate) options: RefineOptions,
-    /// What is asked of the rows beside being good.
-    pub(crate) balance: Balance,
 }
 
 /// One run of `sample`.
@@ -83,6 +71,8 @@ pub(crate) struct SamplePlan {
 #[derive(Debug)]
 pub(crate) struct EvalPlan {
     pub(crate) draws: DrawsPlan,
+    /// How the target is prepared; nothing is chosen.
+    pub(crate) choose: Choose,
     pub(crate) subset: PathBuf,
     /// The column of it that has row numbers.
     pub(crate) index_column: Option<String>,
@@ -94,12 +84,12 @@ pub(crate) struct EvalPlan {
 impl ChoosePlan {
     pub(crate) fn herd(args: HerdArgs) -> Result<ChoosePlan> {
         let HerdArgs { input, size, unique, seed, common } = args;
-        ChoosePlan::new(input, size, unique, seed, common, None)
+        let choose = Choose::herd_until(stop(size)?)?.unique(unique).seed(seed);
+        ChoosePlan::new(choose, input, Balance::default(), common)
     }
 
     pub(crate) fn thin(args: ThinArgs) -> Result<ChoosePlan> {
         let ThinArgs { input, mut size, repeats, search, seed, balance, common } = args;
-        let mut options = RefineOptions::default().search_asked(search, seed).repeats(repeats);
         // Lists of rows behind an @.
         let lists: Vec<PathBuf> = [&balance.include_rows, &balance.exclude_rows]
             .into_iter()
@@ -113,28 +103,25 @@ impl ChoosePlan {
             include: Ranges::new("--include-rows", balance.include_rows.as_deref())?,
             exclude: Ranges::new("--exclude-rows", balance.exclude_rows.as_deref())?,
         };
-        if let Some(quotas) = &balance.quotas {
-            let quotas: Vec<usize> = quotas.iter().map(|(_, quota)| *quota).collect();
-            let number = *size.number.get_or_insert(quotas.iter().sum());
-            options.quotas = Some(quotas);
-            options.check_quotas((size.tol.is_none() && size.worth.is_none()).then_some(number))?;
+        let quotas =
+            balance.quotas.as_ref().map(|all| all.iter().map(|(_, quota)| *quota).collect::<Vec<_>>());
+        if let Some(quotas) = &quotas {
+            size.number.get_or_insert(quotas.iter().sum());
         }
-        let set = SetPlan { options, balance };
-        let plan = ChoosePlan::new(input, size, !repeats, seed, common, Some(set))?;
+        let choose = Choose::thin_until(stop(size)?)?.unique(!repeats).search(search).seed(seed);
+        if let (Method::Thin(refine), Some(_)) = (&choose.method, &quotas) {
+            let mut refine = refine.clone();
+            refine.quotas = quotas;
+            refine.check_quotas(choose.stop.number.filter(|_| !choose.stop.has_goal()))?;
+        }
+        let plan = ChoosePlan::new(choose, input, balance, common)?;
         let mut written = plan.outputs.named();
         written.push(("--checkpoint", plan.checkpoint.as_deref()));
         check_distinct(&lists.iter().map(PathBuf::as_path).collect::<Vec<_>>(), &written)?;
         Ok(plan)
     }
 
-    fn new(
-        input: InputArgs,
-        size: SizeArgs,
-        unique: bool,
-        seed: u64,
-        common: CommonArgs,
-        set: Option<SetPlan>,
-    ) -> Result<ChoosePlan> {
+    fn new(choose: Choose, input: InputArgs, balance: Balance, common: CommonArgs) -> Result<ChoosePlan> {
         let InputArgs { files, reading } = input;
         let CommonArgs { matched, scores, regular, kernel, embedding, result, run } = common;
         let ResultArgs { output, weights, sorted, indices, trace, json, report } = result;
@@ -152,24 +139,24 @@ impl ChoosePlan {
             // It may well be the checkpoint, but nothing else that is written.
             check_distinct(&[resume.as_path()], &outputs.named()).context("--resume")?;
         }
-        let stop = Stop::new(size.number, size.tol, size.worth)?;
-        let per = set.as_ref().and_then(|set| set.balance.per.clone());
-        // A set is chosen to be reported; a sequence is the paper's.
-        let marginals = if set.is_some() { MARGINALS } else { 0.0 };
-        let draws = DrawsPlan::new(files, reading, kernel, Some(scores), run.max_memory, per)?;
-        let chosen = if set.is_some() { as_many_herded(stop.number) } else { stop.number };
-        let draws = draws.matching(matched, marginals)?.regularised(regular, stop.number)?;
+        let stop = choose.stop;
+        let scores = Scores::new(scores, &kernel)?;
+        let scores = Scores::regularised(scores, regular, stop.number)?;
+        let unit = reading.functions_unit.clone();
+        let draws = DrawsPlan::new(files, reading, scores, balance.per.clone())?;
+        let choose = measured(choose, kernel, unit.as_deref(), &draws)?;
+        let mut choose = embedded(matching(choose, matched, &draws)?, embedding)?;
+        choose.weights = weight_rule(weights, &stop, &outputs)?;
+        (choose.compute.pool_rows, choose.compute.max_memory) = (run.pool_rows, run.max_memory);
+        draws.check(&choose)?;
         Ok(ChoosePlan {
-            draws: draws.embedded(embedding, seed, chosen)?.checked(run.pool_rows)?,
-            unique,
-            set,
-            weigh: weight_rule(weights, &stop, &outputs)?,
-            stop,
+            draws,
+            choose,
+            balance,
             threads: checked_threads(run.threads)?,
             outputs,
             checkpoint: run.checkpoint,
             resume: run.resume,
-            pool_rows: run.pool_rows,
             sorted,
             timing: run.timing,
             quiet: run.quiet,
@@ -183,7 +170,7 @@ impl SamplePlan {
         ensure!(args.starts > 0, "--starts is 0; at least one draw of the mixture is needed");
         let outputs = Outputs::new(args.output, None, args.trace, args.json, None)?;
         check_distinct(&[&args.file], &outputs.named())?;
-        let stop = Stop::new(args.size.number, args.size.tol, args.size.worth)?;
+        let stop = stop(args.size)?;
         ensure!(
             stop.number.is_some(),
             "-n is needed: in space there is no end of points; say how many at most"
@@ -208,6 +195,7 @@ impl SamplePlan {
 #[derive(Debug)]
 pub(crate) struct InfoPlan {
     pub(crate) draws: DrawsPlan,
+    pub(crate) choose: Choose,
     /// Where the JSON goes, where it is asked for; `-` is stdout.
     pub(crate) json: Option<PathBuf>,
     pub(crate) threads: Option<usize>,
@@ -218,8 +206,10 @@ impl InfoPlan {
         let InfoArgs { input: InputArgs { files, reading }, kernel, json, threads } = args;
         let inputs: Vec<&Path> = files.iter().chain(&reading.functions_file).map(PathBuf::as_path).collect();
         check_distinct(&inputs, &[("--json", json.as_deref().filter(|path| path.as_os_str() != "-"))])?;
-        let draws = DrawsPlan::new(files, reading, kernel, None, None, None)?;
-        Ok(InfoPlan { draws, json, threads: checked_threads(threads)? })
+        let unit = reading.functions_unit.clone();
+        let draws = DrawsPlan::new(files, reading, None, None)?;
+        let choose = measured(Choose::nothing(None), kernel, unit.as_deref(), &draws)?;
+        Ok(InfoPlan { draws, choose, json, threads: checked_threads(threads)? })
     }
 }
 
@@ -235,10 +225,15 @@ impl EvalPlan {
         let outputs = Outputs::without_rows(args.json, args.report)?;
         let inputs: Vec<&Path> = inputs().map(PathBuf::as_path).collect();
         check_distinct(&inputs, &outputs.named())?;
+        let unit = args.reading.functions_unit.clone();
+        let scores = Scores::new(args.scores, &args.kernel)?;
+        let draws = DrawsPlan::new(files, args.reading, scores, None)?;
+        let choose = measured(Choose::nothing(None), args.kernel, unit.as_deref(), &draws)?;
+        let choose = embedded(choose, args.embedding)?;
+        draws.check(&choose)?;
         Ok(EvalPlan {
-            draws: DrawsPlan::new(files, args.reading, args.kernel, Some(args.scores), None, None)?
-                .embedded(args.embedding, 0, None)?
-                .checked(None)?,
+            choose,
+            draws,
             subset,
             index_column: args.index_column,
             threads: checked_threads(args.threads)?,
@@ -246,6 +241,11 @@ impl EvalPlan {
             quiet: args.quiet,
         })
     }
+}
+
+/// The rules that `-n`, `--tol` and `--worth` say.
+fn stop(size: SizeArgs) -> Result<Stop> {
+    Ok(Stop::new(size.number, size.tol, size.worth)?)
 }
 
 /// The rule of the weights to be found, where any are; what cannot be done or kept is refused here.

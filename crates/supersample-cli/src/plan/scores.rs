@@ -81,7 +81,19 @@ impl Scores {
     }
 
     /// These scores with a choice of at most so many rows that prefers those of high density, where that is asked for.
-    pub(super) fn regularised(self, args: RegularArgs, number: Option<usize>) -> Result<Scores> {
+    pub(super) fn regularised(
+        scores: Option<Scores>,
+        args: RegularArgs,
+        number: Option<usize>,
+    ) -> Result<Option<Scores>> {
+        let Some(scores) = scores else {
+            let flag = if args.log_density.is_some() { "--log-density" } else { "--regularise" };
+            ensure!(
+                args.log_density.is_none() && args.regularise.is_none(),
+                "{flag} has no effect without --scores or --score-prefix; leave it out"
+            );
+            return Ok(None);
+        };
         let regularised = match (args.log_density, args.regularise) {
             (None, None) => None,
             (None, Some(_)) => {
@@ -98,11 +110,11 @@ impl Scores {
                 Some(Regularised { column, weight: 1.0 / number as f64 })
             }
         };
-        Ok(Scores { regularised, ..self })
+        Ok(Some(Scores { regularised, ..scores }))
     }
 
     /// How the library uses them; the numbers are read later.
-    pub(super) fn options(&self) -> RowScores {
+    pub(crate) fn options(&self) -> RowScores {
         let scores = RowScores::default().kernel(self.base, self.preconditioner);
         match &self.regularised {
             Some(regularised) => scores.regularised(Vec::new(), regularised.weight),

@@ -25,18 +25,15 @@ fn refused(flags: &str) -> String {
 #[test]
 fn the_defaults_are_those_of_the_help() {
     let plan = plan("-n 3").unwrap();
-    assert_eq!(plan.draws.kernel, KernelChoice::default());
-    assert_eq!(
-        (plan.draws.scale, &plan.draws.selection, plan.stop.number),
-        (Scale::Sd, &Selection::Default, Some(3))
-    );
-    assert!(!plan.quiet && !plan.unique && plan.outputs.rows.is_none() && plan.threads.is_none());
+    assert_eq!(plan.choose, Choose::herd(3).unwrap());
+    assert_eq!(plan.draws.selection, Selection::Default);
+    assert!(!plan.quiet && plan.outputs.rows.is_none() && plan.threads.is_none());
     assert_eq!(plan.draws.weights, WeightsPlan::Equal);
 }
 
 #[test]
 fn bandwidths_are_lengths_or_the_word_median() {
-    let kernel = |flags: &str| plan(flags).unwrap().draws.kernel;
+    let kernel = |flags: &str| plan(flags).unwrap().choose.distance.kernel;
     assert_eq!(kernel("-n 1 --bandwidth 2.5"), KernelChoice::Given(Kernel::gaussian(2.5).unwrap()));
     assert_eq!(kernel("-n 1 --kernel linear"), KernelChoice::Given(Kernel::linear()));
     assert_eq!(
@@ -69,7 +66,7 @@ fn lists_of_columns_add_up_and_go_together() {
         Selection::new(Some(owned(&["a", "b", "c*"])), Some(owned(&["b", "d"])))
     );
     assert_eq!(selection("-n 1 --exclude b"), Selection::Except(owned(&["b"])));
-    assert_eq!(plan("-n 1 --scale mad").unwrap().draws.scale, Scale::Mad);
+    assert_eq!(plan("-n 1 --scale mad").unwrap().choose.distance.scale, Some(Scale::Mad));
     let draws = plan("-n 1 --shape draw,chain --drop-na").unwrap().draws;
     assert_eq!((draws.shape, draws.drop_na), (Some(supersample_io::Shape::DrawChain), true));
 }
@@ -103,20 +100,19 @@ fn nothing_cannot_be_asked_for() {
 
 #[test]
 fn parts_count_by_default_and_as_told() {
-    let matched = |flags: &str| plan(flags).unwrap().draws.matched;
-    assert_eq!(matched("-n 1"), Matched { marginals: 0.0, functions: 1.0 });
-    assert_eq!(matched("-n 1 --marginals 0.7"), Matched { marginals: 0.7, functions: 1.0 });
+    let weights = |choose: &Choose| (choose.marginals_weight(), choose.objective.functions);
+    let matched = |flags: &str| weights(&plan(flags).unwrap().choose);
+    assert_eq!(matched("-n 1"), (0.0, 1.0));
+    assert_eq!(matched("-n 1 --marginals 0.7"), (0.7, 1.0));
     let words = "supersample thin draws.csv -n 1 --functions a,b* --functions-file f.csv --functions-weight 2 --functions-unit common";
     let Verb::Thin(args) = Args::try_parse_from(words.split_whitespace()).unwrap().verb else {
         unreachable!()
     };
-    let draws = ChoosePlan::thin(args).unwrap().draws;
-    assert_eq!(draws.matched, Matched { marginals: MARGINALS, functions: 2.0 });
+    let ChoosePlan { draws, choose, .. } = ChoosePlan::thin(args).unwrap();
+    assert_eq!(weights(&choose), (Choose::thin(1).unwrap().marginals_weight(), 2.0));
+    assert_eq!(choose.objective.functions_unit, FunctionsUnit::Common);
     let columns = ["a", "b*"].map(str::to_string).to_vec();
-    assert_eq!(
-        draws.functions,
-        Functions { columns, file: Some("f.csv".into()), unit: FunctionsUnit::Common }
-    );
+    assert_eq!(draws.functions, Functions { columns, file: Some("f.csv".into()) });
     for bad in ["-1", "nan", "inf"] {
         assert!(
             refused(&format!("-n 1 --marginals {bad}")).contains("; give a number of at least 0"),
@@ -136,13 +132,14 @@ fn parts_count_by_default_and_as_told() {
 
 #[test]
 fn a_seed_goes_with_any_search_and_with_herd() {
-    assert_eq!(plan("-n 1 --seed 3").unwrap().draws.seed, 3);
+    assert_eq!(plan("-n 1 --seed 3").unwrap().choose.compute.seed, 3);
     let words = "supersample thin draws.csv -n 1 --search 0 --seed 3";
     let Verb::Thin(args) = Args::try_parse_from(words.split_whitespace()).unwrap().verb else {
         unreachable!()
     };
     let plan = ChoosePlan::thin(args).unwrap();
-    assert_eq!((plan.draws.seed, plan.set.unwrap().options.search), (3, None));
+    let search = plan.choose.method.refine().unwrap().search;
+    assert_eq!((plan.choose.compute.seed, search), (3, None));
 }
 
 #[test]

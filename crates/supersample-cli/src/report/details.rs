@@ -1,7 +1,8 @@
 //! Details of a run that not every run has: swaps, weights, balance, the joint descent of points.
 
-use supersample::task::TypicalErrors;
-use supersample::weights::WeightRule;
+use supersample::Refined;
+use supersample::task::{ErrorScale, Errors, Measure};
+use supersample::weights::{OptimalWeights, WeightRule};
 
 use crate::words::{are, count, counted, listed, significant};
 
@@ -17,26 +18,13 @@ pub(crate) struct Details {
     pub(crate) polishing: Option<Polishing>,
 }
 
-/// How a set was made better: its MMD with equal weights at each stage, and what it took.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// How a set was made better.
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Refinement {
     /// Whether the swaps began with herded rows. A search for the fewest rows may have begun with rows of a larger set.
     pub(crate) is_herded: bool,
-    /// Before the swaps.
-    pub(crate) start_error: Option<f64>,
-    /// After the swaps, before the search.
-    pub(crate) swapped_error: Option<f64>,
-    /// After the search; `None` where there was none.
-    pub(crate) searched_error: Option<f64>,
-    /// Sweeps of swaps before and after the search, its own not counted, and the swaps they made.
-    pub(crate) sweeps: usize,
-    pub(crate) swaps: usize,
-    /// D before the swaps, after them and in the end: what was lowered, where that is more than the MMD.
-    pub(crate) lowered: Option<(f64, f64, f64)>,
-    /// Rows of kernel values over the pool, which is the cost.
-    pub(crate) kernel_rows: u64,
-    /// Whether no single swap can make the set better.
-    pub(crate) converged: bool,
+    /// Its MMD with equal weights at each stage, and what it took.
+    pub(crate) set: Refined,
 }
 
 /// The weights that were found, and what they are worth.
@@ -44,15 +32,9 @@ pub(crate) struct Refinement {
 pub(crate) struct Weighing {
     pub(crate) rule: WeightRule,
     /// One for each point, in the order of choice; they sum to one.
-    pub(crate) weights: Vec<f64>,
-    /// The MMD with them.
-    pub(crate) error: Option<f64>,
-    /// The MMD of the same points with equal weights, and their other errors.
-    pub(crate) equal_error: Option<f64>,
-    pub(crate) equal_errors: TypicalErrors,
-    /// What was added to the diagonal of the kernel matrix.
-    pub(crate) jitter: f64,
-    pub(crate) is_optimal: bool,
+    pub(crate) found: OptimalWeights,
+    /// The errors of the same points with equal weights.
+    pub(crate) equal: Errors,
 }
 
 /// What was asked of the rows beside being good, as it was met.
@@ -74,42 +56,58 @@ pub(crate) struct Polishing {
 }
 
 impl Refinement {
+    /// The MMD after the search; `None` where there was none.
+    pub(super) fn searched_error(&self) -> Option<f64> {
+        self.set.error.filter(|_| self.set.searched)
+    }
+
     /// `herded 0.0187, swapped 0.0092, searched 0.0088 (212 swaps in 3 sweeps beside the search)`; `name` is what errors
     /// are called and `mmd` how they are written.
     pub(super) fn in_words(&self, name: &str, mmd: impl Fn(f64) -> String) -> String {
+        let (set, searched) = (&self.set, self.searched_error());
         let stages = [
-            (if self.is_herded { "herded" } else { "began at" }, self.start_error),
-            ("swapped", self.swapped_error),
-            ("searched", self.searched_error),
+            (if self.is_herded { "herded" } else { "began at" }, set.start_error),
+            ("swapped", set.swept_error),
+            ("searched", searched),
         ];
         let stages: Vec<String> =
             stages.iter().filter_map(|(stage, error)| Some(format!("{stage} {}", mmd((*error)?)))).collect();
-        let beside = if self.searched_error.is_some() { " beside the search" } else { "" };
-        let (swaps, sweeps) = (counted(self.swaps, "swap"), counted(self.sweeps, "sweep"));
-        let lowered = match self.lowered {
-            Some((start, swapped, end)) => {
-                let ends = [Some(start), Some(swapped), self.searched_error.map(|_| end)];
-                let ends: Vec<String> = ends.into_iter().flatten().map(significant).collect();
-                format!("; what was lowered: {}", ends.join(", "))
-            }
-            None => String::new(),
-        };
+        let beside = if searched.is_some() { " beside the search" } else { "" };
+        let (swaps, sweeps) = (counted(set.swaps, "swap"), counted(set.sweeps, "sweep"));
+        let lowered = set.lowered.map(|lowered| {
+            let ends = [Some(lowered.start), Some(lowered.swept), searched.map(|_| lowered.end)];
+            let ends: Vec<String> = ends.into_iter().flatten().map(significant).collect();
+            format!("; what was lowered: {}", ends.join(", "))
+        });
+        let lowered = lowered.unwrap_or_default();
         format!("{name} {}{lowered} ({swaps} in {sweeps}{beside})", stages.join(", "))
     }
 }
 
 impl Weighing {
+    /// Weights that were found by this rule; `equal` are the errors with equal ones, but for the MMD.
+    pub(crate) fn new(
+        rule: WeightRule,
+        found: OptimalWeights,
+        equal: Errors,
+        scale: &ErrorScale,
+    ) -> Weighing {
+        let worth = found.equal_error.and_then(|error| scale.worth(error));
+        let equal = equal.with(Measure::Mmd, found.equal_error).with(Measure::Worth, worth);
+        Weighing { rule, found, equal }
+    }
+
     /// The word of the flag.
     pub(super) fn rule_name(&self) -> &'static str {
         if self.rule == WeightRule::Simplex { "simplex" } else { "free" }
     }
 
     pub(super) fn zeros(&self) -> usize {
-        self.weights.iter().filter(|weight| **weight == 0.0).count()
+        self.found.weights.iter().filter(|weight| **weight == 0.0).count()
     }
 
     pub(super) fn negatives(&self) -> usize {
-        self.weights.iter().filter(|weight| **weight < 0.0).count()
+        self.found.weights.iter().filter(|weight| **weight < 0.0).count()
     }
 
     /// `simplex weights (69 of 100 are 0): 31 rows do the work; drop the others, or ask for fewer`.
@@ -120,20 +118,23 @@ impl Weighing {
                 remarks.push(format!(
                     "{} of {} {} {what}",
                     count(number),
-                    count(self.weights.len()),
+                    count(self.found.weights.len()),
                     are(number)
                 ));
             }
         }
         // The simplex always has a little, which says nothing of the points.
-        if self.rule != WeightRule::Simplex && self.jitter > 0.0 {
-            remarks.push(format!("{} added to the diagonal of the kernel matrix", significant(self.jitter)));
+        if self.rule != WeightRule::Simplex && self.found.jitter > 0.0 {
+            remarks.push(format!(
+                "{} added to the diagonal of the kernel matrix",
+                significant(self.found.jitter)
+            ));
         }
         let remarks = if remarks.is_empty() { String::new() } else { format!(" ({})", remarks.join("; ")) };
         let idle = match self.zeros() {
             0 => String::new(),
             zeros => {
-                let busy = self.weights.len() - zeros;
+                let busy = self.found.weights.len() - zeros;
                 let work = if busy == 1 { "does the work" } else { "do the work" };
                 format!(": {} {work}; drop the others, or ask for fewer", counted(busy, noun))
             }
@@ -174,31 +175,28 @@ impl Polishing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::tests::{refined, weighing};
 
     #[test]
     fn each_stage_of_a_set_is_told_with_its_error() {
-        let searched = Refinement {
-            is_herded: true,
-            start_error: Some(0.0187),
-            swapped_error: Some(0.0092),
-            searched_error: Some(0.0088),
-            sweeps: 3,
-            swaps: 212,
-            lowered: None,
-            kernel_rows: 4000,
-            converged: true,
-        };
+        let mut set = refined();
+        (set.start_error, set.swept_error, set.error) = (Some(0.0187), Some(0.0092), Some(0.0088));
+        (set.sweeps, set.swaps, set.searched, set.lowered) = (3, 212, true, None);
+        let searched = Refinement { is_herded: true, set };
         assert_eq!(
             searched.in_words("MMD", significant),
             "MMD herded 0.0187, swapped 0.00920, searched 0.00880 (212 swaps in 3 sweeps beside the search)"
         );
-        let parts = Refinement { lowered: Some((0.3, 0.12, 0.11)), ..searched };
+        let (mut parts, mut lowered) = (searched.clone(), refined().lowered.unwrap());
+        (lowered.start, lowered.swept, lowered.end) = (0.3, 0.12, 0.11);
+        parts.set.lowered = Some(lowered);
         assert_eq!(
             parts.in_words("MMD", significant),
             "MMD herded 0.0187, swapped 0.00920, searched 0.00880; what was lowered: 0.300, 0.120, 0.110 (212 swaps in 3 \
              sweeps beside the search)"
         );
-        let swapped = Refinement { is_herded: false, searched_error: None, swaps: 1, sweeps: 1, ..searched };
+        let mut swapped = Refinement { is_herded: false, ..searched };
+        (swapped.set.searched, swapped.set.swaps, swapped.set.sweeps) = (false, 1, 1);
         assert_eq!(
             swapped.in_words("MMD", significant),
             "MMD began at 0.0187, swapped 0.00920 (1 swap in 1 sweep)"
@@ -207,21 +205,14 @@ mod tests {
 
     #[test]
     fn weights_are_told_with_those_that_are_odd() {
-        let free = Weighing {
-            rule: WeightRule::SumToOne,
-            weights: vec![1.5, -0.5, 0.0],
-            error: None,
-            equal_error: None,
-            equal_errors: TypicalErrors::default(),
-            jitter: 1e-9,
-            is_optimal: true,
-        };
+        let mut free = weighing(WeightRule::SumToOne, vec![1.5, -0.5, 0.0]);
+        free.found.jitter = 1e-9;
         assert_eq!(
             free.in_words("row"),
             "free weights (1 of 3 is 0; 1 of 3 is negative; 1.00e-9 added to the diagonal of the kernel matrix): 2 rows do \
              the work; drop the others, or ask for fewer"
         );
-        let simplex = Weighing { rule: WeightRule::Simplex, weights: vec![0.5, 0.5], ..free };
+        let simplex = weighing(WeightRule::Simplex, vec![0.5, 0.5]);
         assert_eq!(simplex.in_words("row"), "simplex weights");
     }
 

@@ -124,7 +124,7 @@ impl Curve {
             result.scale.single_draw.map(|single| (single.max(0.0) / t * left).sqrt())
         };
         let random: Vec<(f64, f64)> = errors.iter().filter_map(|&(t, _)| Some((t, expected(t)?))).collect();
-        let drawn = comparison.map_or(&[][..], |comparison| &comparison.random);
+        let drawn = comparison.map_or(Vec::new(), Comparison::random_mmds);
         let least = drawn.iter().copied().reduce(f64::min).zip(drawn.iter().copied().reduce(f64::max));
         let ends = least.zip(expected(result.count as f64).filter(|typical| *typical > 0.0));
         let band = match ends {
@@ -133,7 +133,7 @@ impl Curve {
             }
             None => Vec::new(),
         };
-        let (count, error) = (result.count as f64, result.error.map(|error| error.max(result.scale.floor)));
+        let (count, error) = (result.count as f64, result.mmd().map(|error| error.max(result.scale.floor)));
         let is_elsewhere = |(t, e): (f64, f64)| {
             errors.last().is_none_or(|&(last, end)| last != t || (end - e).abs() > 1e-6 * e)
         };
@@ -166,7 +166,7 @@ mod tests {
         let errors = [(1, 0.5), (10, 0.05), (100, 0.007_123)];
         let curve = |comparison| Curve::new(errors.into_iter(), &about.about, &about.result, comparison);
         let found = curve(about.comparison.as_ref());
-        let drawn = &about.comparison.as_ref().unwrap().random;
+        let drawn = about.comparison.as_ref().unwrap().random_mmds();
         let (least, largest) = (drawn[1], drawn[0]);
         let &(t, low, high) = found.band.last().unwrap();
         assert!(t == 100.0 && (low - least).abs() < 1e-15 && (high - largest).abs() < 1e-15, "{found:?}");

@@ -52,13 +52,13 @@ pub(crate) struct Rate {
     /// How many landmarks stand for all rows; `None` where every row is compared with every other.
     pub(crate) landmarks: Option<usize>,
     /// Rows that each chosen one is compared with: those that may be chosen, and with landmarks all of them once.
-    pub(crate) rows: usize,
+    pub(crate) rows: f64,
 }
 
 impl Rate {
     /// Seconds until all rows are compared, and for each thousand rows that are then herded.
     fn seconds(&self) -> (f64, f64) {
-        (self.pairs / self.pairs_per_second, 1000.0 * self.rows as f64 / self.pairs_per_second)
+        (self.pairs / self.pairs_per_second, 1000.0 * self.rows / self.pairs_per_second)
     }
 }
 
@@ -252,13 +252,7 @@ pub(super) mod tests {
             ],
             functions: Vec::new(),
             memory: 3 << 29,
-            rate: Some(Rate {
-                pairs_per_second: 1e9,
-                timed: 2e7,
-                pairs: 5e11,
-                landmarks: None,
-                rows: 1_000_000,
-            }),
+            rate: Some(Rate { pairs_per_second: 1e9, timed: 2e7, pairs: 5e11, landmarks: None, rows: 1e6 }),
             notes: vec!["mind the gap".to_string()],
         }
     }

@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 use supersample::Precision;
 use supersample::quality::{ColumnErrors, QUANTILES};
+use supersample::task::{Errors, Measure};
 
-use super::{Lowered, Polishing, Refinement, Report, Subject, TypicalErrors, Worst};
+use super::{Lowered, Polishing, Refinement, Report, Subject, Worst};
 use crate::plan::Ended;
 
 /// Raised whenever a key changes its meaning or goes.
@@ -63,25 +64,25 @@ impl Report<'_> {
                 "ended_by": run.ended.map(Ended::name),
                 "complete": run.ended != Some(Ended::Interrupted),
                 "goal_reached": run.stop.has_goal().then(|| !self.missed_its_goal()),
-                "mmd": result.error,
-                "mmd_error": result.error.and_then(|error| result.scale.standard_error(error)),
+                "mmd": result.mmd(),
+                "mmd_error": result.mmd().and_then(|mmd| result.scale.standard_error(mmd)),
                 "mmd_floor": result.scale.floor,
-                "worth": result.error.and_then(|error| self.result.scale.worth(error)),
-                "errors": result.quality.as_ref().map(|_| typical(self.typical())),
+                "worth": result.errors.get(Measure::Worth),
+                "errors": result.quality.as_ref().map(|_| of_columns(&result.errors)),
                 "weights": details.weighing.as_ref().map(|weighing| json!({
                     "rule": weighing.rule_name(),
-                    "values": weighing.weights,
+                    "values": weighing.found.weights,
                     "zero": weighing.zeros(),
                     "negative": weighing.negatives(),
-                    "jitter": weighing.jitter,
-                    "optimal": weighing.is_optimal,
+                    "jitter": weighing.found.jitter,
+                    "optimal": weighing.found.optimal,
                 })),
                 "equal_weights": details.weighing.as_ref().map(|weighing| json!({
-                    "mmd": weighing.equal_error,
-                    "worth": weighing.equal_error.and_then(|error| self.result.scale.worth(error)),
-                    "errors": result.quality.as_ref().map(|_| typical(weighing.equal_errors)),
+                    "mmd": weighing.equal.get(Measure::Mmd),
+                    "worth": weighing.equal.get(Measure::Worth),
+                    "errors": result.quality.as_ref().map(|_| of_columns(&weighing.equal)),
                 })),
-                "refinement": details.refinement.map(refinement),
+                "refinement": details.refinement.as_ref().map(refinement),
                 "polish": details.polishing.map(|Polishing { start_error, steps, converged }| json!({
                     "mmd_before": start_error, "steps": steps, "converged": converged,
                 })),
@@ -104,20 +105,17 @@ impl Report<'_> {
                 "mmd_sd": c.random_sd(),
                 "mmd_error": c.standard_errors.map(|(random, _)| random),
                 "draws": c.random.len(),
-                "errors": typical(c.random_errors),
+                "errors": of_columns(&c.random_errors()),
             })),
             "spaced": comparison.as_ref().map(|c| json!({
-                "mmd": c.spaced,
+                "mmd": c.spaced_mmd(),
                 "mmd_error": c.standard_errors.map(|(_, spaced)| spaced),
-                "worth": self.result.scale.worth(c.spaced),
-                "errors": typical(c.spaced_errors),
+                "worth": c.spaced.get(Measure::Worth),
+                "errors": of_columns(&c.spaced),
             })),
-            "worst": result.quality.as_ref().map(|_| json!({
-                "mean": self.worst_mean().map(worst),
-                "sd": self.worst_sd().map(worst),
-                "quantile": self.worst_quantile().map(worst),
-                "correlation": self.worst_correlation().map(worst),
-            })),
+            "worst": result.quality.as_ref().map(|_| {
+                self.worst().into_iter().map(|(measure, one)| (measure.key(), one.map(worst))).collect::<Value>()
+            }),
             "levels": QUANTILES,
             "parameters": result.quality.as_ref().map(|quality| {
                 let one = |(name, errors): (&String, &ColumnErrors)| {
@@ -139,28 +137,28 @@ fn precision_name(precision: Precision) -> &'static str {
     }
 }
 
-fn refinement(refinement: Refinement) -> Value {
-    let Refinement { is_herded, start_error, swapped_error, searched_error, .. } = refinement;
+fn refinement(refinement: &Refinement) -> Value {
+    let Refinement { is_herded, set } = refinement;
+    let searched = refinement.searched_error();
     json!({
         "herded": is_herded,
-        "mmd_before": start_error,
-        "mmd_swapped": swapped_error,
-        "mmd_searched": searched_error,
-        "lowered": refinement.lowered.map(|(before, swapped, end)| json!({
-            "before": before, "swapped": swapped, "searched": searched_error.map(|_| end),
+        "mmd_before": set.start_error,
+        "mmd_swapped": set.swept_error,
+        "mmd_searched": searched,
+        "lowered": set.lowered.map(|lowered| json!({
+            "before": lowered.start, "swapped": lowered.swept, "searched": searched.map(|_| lowered.end),
         })),
-        "swaps": refinement.swaps,
-        "sweeps": refinement.sweeps,
-        "kernel_rows": refinement.kernel_rows,
-        "converged": refinement.converged,
+        "swaps": set.swaps,
+        "sweeps": set.sweeps,
+        "kernel_rows": set.kernel_rows,
+        "converged": set.converged,
     })
 }
 
-fn typical(errors: TypicalErrors) -> Value {
-    let TypicalErrors { cdf, mean, sd, quantile, correlation, functions, .. } = errors;
-    json!({
-        "cdf": cdf, "mean": mean, "sd": sd, "quantile": quantile, "correlation": correlation, "functions": functions,
-    })
+/// All errors but those of the rows as a whole.
+fn of_columns(errors: &Errors) -> Value {
+    let all = errors.iter().filter(|(measure, _)| !matches!(measure, Measure::Mmd | Measure::Worth));
+    all.map(|(measure, error)| (measure.key(), error)).collect()
 }
 
 fn worst(worst: Worst<'_>) -> Value {
@@ -178,34 +176,17 @@ mod tests {
 
     use super::*;
     use crate::report::info::tests::info;
-    use crate::report::tests::report;
-    use crate::report::{Balanced, Details, Weighing};
+    use crate::report::tests::{refined, report, weighing};
+    use crate::report::{Balanced, Details};
 
     /// With every detail that a run can have.
     fn details() -> Details {
-        let refinement = Refinement {
-            is_herded: true,
-            start_error: Some(0.03),
-            swapped_error: Some(0.02),
-            searched_error: None,
-            sweeps: 3,
-            swaps: 40,
-            lowered: Some((0.3, 0.2, 0.2)),
-            kernel_rows: 500,
-            converged: true,
-        };
-        let weighing = Weighing {
-            rule: WeightRule::SumToOne,
-            weights: vec![1.5, -0.5],
-            error: Some(0.01),
-            equal_error: Some(0.02),
-            equal_errors: TypicalErrors::default(),
-            jitter: 0.0,
-            is_optimal: true,
-        };
+        let mut set = refined();
+        (set.swept_error, set.searched, set.swaps, set.kernel_rows) = (Some(0.02), false, 40, 500);
+        let weighing = weighing(WeightRule::SumToOne, vec![1.5, -0.5]);
         let groups = Some(("chain".to_string(), vec![("1".to_string(), 2)]));
         Details {
-            refinement: Some(refinement),
+            refinement: Some(Refinement { is_herded: true, set }),
             weighing: Some(weighing),
             balanced: Some(Balanced { groups, included: 1, excluded: 0 }),
             polishing: Some(Polishing { start_error: None, steps: 7, converged: false }),

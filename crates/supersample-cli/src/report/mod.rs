@@ -14,7 +14,7 @@ mod text;
 
 use supersample::quality::{QUANTILES, Quality};
 use supersample::scale::Scale;
-use supersample::task::{Comparison, ErrorScale, TypicalErrors};
+use supersample::task::{Comparison, ErrorScale, Errors, Measure};
 use supersample::{Kernel, Precision};
 
 pub(crate) use self::details::{Balanced, Details, Polishing, Refinement, Weighing};
@@ -135,16 +135,19 @@ pub(crate) struct Measured {
     pub(crate) distinct_points: usize,
     /// The row numbers in the order of choice; `None` where no rows were chosen.
     pub(crate) rows: Option<Vec<usize>>,
-    /// The MMD, with weights where the rows were given any.
-    pub(crate) error: Option<f64>,
+    /// The errors, with weights where the rows were given any.
+    pub(crate) errors: Errors,
     /// What errors are measured against.
     pub(crate) scale: ErrorScale,
-    /// The distance of the distribution functions, root mean square over the parameters; `None` for points of a mixture.
-    pub(crate) cdf: Option<f64>,
-    /// The error of the means of the functions, root mean square, in their sds; `None` where there are none.
-    pub(crate) functions: Option<f64>,
     /// The errors parameter by parameter; `None` for points of a mixture.
     pub(crate) quality: Option<Quality>,
+}
+
+impl Measured {
+    /// The MMD.
+    pub(crate) fn mmd(&self) -> Option<f64> {
+        self.errors.get(Measure::Mmd)
+    }
 }
 
 impl Subject {
@@ -164,32 +167,7 @@ impl Subject {
     }
 }
 
-impl<'a> Report<'a> {
-    /// On rows that `herd` or `thin` has chosen.
-    pub(crate) fn on_choice(held: HeldRows<'a>, run: Run, details: Details) -> Report<'a> {
-        Report { details, ..Report::on_subset(held, run) }
-    }
-
-    /// On rows that somebody else has chosen.
-    pub(crate) fn on_subset(held: HeldRows<'a>, run: Run) -> Report<'a> {
-        let HeldRows { about, distances, parts, result, comparison, figures, notes, warnings } = held;
-        let (details, figures) = (Details::default(), Some(figures));
-        Report { about, run, distances, parts, result, comparison, details, figures, notes, warnings }
-    }
-
-    /// On points that `sample` has placed.
-    pub(crate) fn on_points(
-        about: About,
-        run: Run,
-        distances: Distances,
-        result: Measured,
-        details: Details,
-        warnings: Vec<String>,
-    ) -> Report<'a> {
-        let (parts, comparison, figures, notes) = (Parts::default(), None, None, Vec::new());
-        Report { about, run, distances, parts, result, comparison, details, figures, notes, warnings }
-    }
-
+impl Report<'_> {
     /// Whether an error was asked for and not reached.
     pub(crate) fn missed_its_goal(&self) -> bool {
         let Run { stop, ended, .. } = &self.run;
@@ -198,57 +176,33 @@ impl<'a> Report<'a> {
 
     /// The MMD with equal weights, which is what stop rules are about.
     fn equal_error(&self) -> Option<f64> {
-        self.details.weighing.as_ref().map_or(self.result.error, |weighing| weighing.equal_error)
+        let errors = self.details.weighing.as_ref().map_or(&self.result.errors, |weighing| &weighing.equal);
+        errors.get(Measure::Mmd)
     }
 
     /// Whether the result is worth more draws than the file can be: then worth is about the file alone.
     fn is_worth_more_than_the_file(&self) -> bool {
-        let worth = self.result.error.and_then(|error| self.result.scale.worth(error));
+        let worth = self.result.errors.get(Measure::Worth);
         let rows = self.about.rows.map(|rows| rows as f64);
         let most = self.about.effective_size.or(rows);
         worth.zip(most).is_some_and(|(worth, most)| worth > most)
     }
 
-    /// The errors as the table has them.
-    fn typical(&self) -> TypicalErrors {
-        let mut errors = self.result.quality.as_ref().map(TypicalErrors::of).unwrap_or_default();
-        (errors.cdf, errors.functions) = (self.result.cdf, self.result.functions);
-        errors
+    /// The largest errors of their kinds, as far as they are known; none for points of a mixture.
+    fn worst(&self) -> Vec<(Measure, Option<Worst<'_>>)> {
+        let Some(quality) = &self.result.quality else { return Vec::new() };
+        let of = |error: f64, columns: &[usize], level: Option<f64>| {
+            let parameters = columns.iter().map(|&column| self.about.parameters[column].as_str()).collect();
+            Worst { error, parameters, level }
+        };
+        let quantile = |(error, column, q): (f64, usize, usize)| of(error, &[column], Some(QUANTILES[q]));
+        vec![
+            (Measure::Mean, quality.worst_mean().map(|(error, column)| of(error, &[column], None))),
+            (Measure::Sd, quality.worst_sd().map(|(error, column)| of(error, &[column], None))),
+            (Measure::Quantile, quality.worst_quantile().map(quantile)),
+            (Measure::Correlation, quality.correlation_worst.map(|(error, a, b)| of(error, &[a, b], None))),
+        ]
     }
-
-    fn worst_mean(&self) -> Option<Worst<'_>> {
-        let (error, column) = self.result.quality.as_ref()?.worst_mean()?;
-        Some(Worst { error, parameters: vec![&self.about.parameters[column]], level: None })
-    }
-
-    fn worst_sd(&self) -> Option<Worst<'_>> {
-        let (error, column) = self.result.quality.as_ref()?.worst_sd()?;
-        Some(Worst { error, parameters: vec![&self.about.parameters[column]], level: None })
-    }
-
-    fn worst_quantile(&self) -> Option<Worst<'_>> {
-        let (error, column, which) = self.result.quality.as_ref()?.worst_quantile()?;
-        Some(Worst { error, parameters: vec![&self.about.parameters[column]], level: Some(QUANTILES[which]) })
-    }
-
-    fn worst_correlation(&self) -> Option<Worst<'_>> {
-        let (error, a, b) = self.result.quality.as_ref()?.correlation_worst?;
-        let parameters = vec![self.about.parameters[a].as_str(), &self.about.parameters[b]];
-        Some(Worst { error, parameters, level: None })
-    }
-}
-
-/// Rows held against all rows of the draws, whoever has chosen them.
-#[derive(Clone, Debug)]
-pub(crate) struct HeldRows<'a> {
-    pub(crate) about: About,
-    pub(crate) distances: Distances,
-    pub(crate) parts: Parts,
-    pub(crate) result: Measured,
-    pub(crate) comparison: Option<Comparison>,
-    pub(crate) figures: Figures<'a>,
-    pub(crate) notes: Vec<String>,
-    pub(crate) warnings: Vec<String>,
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! Table of a report: the MMD of the result, its worth and its typical errors, beside those of other rows.
 
 use supersample::Kernel;
+use supersample::task::{Errors, Measure};
 
 use super::text::ROUNDING;
-use super::{Landmarks, Report, Subject, TypicalErrors, Weighing};
+use super::{Landmarks, Report, Subject};
 use crate::words::{count, counted, ordinal, significant, with_error, with_spread};
 
 /// The cells of a table, the head first, and what to know about them.
@@ -12,10 +13,6 @@ pub(super) struct Table {
     pub(super) lines: Vec<Vec<String>>,
     pub(super) note: String,
 }
-
-const HEAD: [&str; 9] = ["", "MMD", "worth", "cdf", "mean", "sd", "quantile", "correlation", "functions"];
-/// Where the errors in sds begin in it.
-const IN_SDS: usize = 4;
 
 /// The lines of a table with its columns below each other.
 pub(super) fn aligned(lines: &[Vec<String>]) -> String {
@@ -32,65 +29,71 @@ pub(super) fn aligned(lines: &[Vec<String>]) -> String {
 impl Report<'_> {
     /// `None` where the MMD is not known.
     pub(super) fn table(&self) -> Option<Table> {
-        let error = self.result.error?;
-        let mut lines: Vec<[String; HEAD.len()]> = vec![HEAD.map(str::to_string)];
-        lines[0][1] = self.error_name().to_string();
-        lines.push(self.line(self.these(), self.estimated(error), self.worth(error), self.typical()));
-        if let Some(Weighing { equal_error: Some(error), equal_errors, .. }) = &self.details.weighing {
-            let label = "with equal weights".to_string();
-            lines.push(self.line(label, self.estimated(*error), self.worth(*error), *equal_errors));
+        let result = &self.result;
+        result.mmd()?;
+        // A label, the MMD and the worth in words, and all errors.
+        let measured = |label: String, errors: Errors| {
+            let mmd = errors.get(Measure::Mmd).unwrap_or(f64::NAN);
+            let bound = if result.scale.is_noise(mmd) { "> " } else { "" };
+            // Empty where all rows are the same, since then any number of draws is as good as one.
+            let worth = errors.get(Measure::Worth).map(|worth| format!("{bound}{}", significant(worth)));
+            (label, self.estimated(mmd), worth.unwrap_or_default(), errors)
+        };
+        // Worth as many as they are, by the meaning of the word.
+        let random = |mmd: String, errors: Errors| {
+            let label = format!("random {}", counted(result.count, self.about.subject.noun()));
+            (label, mmd, count(result.count), errors)
+        };
+        let mut lines = vec![measured(self.these(), result.errors)];
+        let equal = self.details.weighing.as_ref().map(|weighing| weighing.equal);
+        if let Some(errors) = equal.filter(|errors| errors.get(Measure::Mmd).is_some()) {
+            lines.push(measured("with equal weights".to_string(), errors));
         }
         let mut notes = vec![self.what_worth_is()];
         if let Some(Landmarks { count: landmarks, .. }) = self.distances.landmarks {
             notes.insert(0, format!("MMD: ± its standard error ({})", counted(landmarks, "landmark")));
         }
         if let Some(comparison) = &self.comparison {
-            let (random_mean, random_draws, spaced) =
-                (comparison.random_mean(), comparison.random.len(), comparison.spaced);
-            let random = match self.result.scale.is_noise(random_mean) {
-                true => self.mmd(random_mean),
-                false => with_spread(random_mean, comparison.random_sd()),
+            let mean = comparison.random_mean();
+            let mmd = match result.scale.is_noise(mean) {
+                true => self.mmd(mean),
+                false => with_spread(mean, comparison.random_sd()),
             };
-            let rows = format!("random {}", counted(self.result.count, "row"));
-            // Worth as many as they are, by the meaning of the word.
-            lines.push(self.line(rows, random, count(self.result.count), comparison.random_errors));
-            let errors = comparison.spaced_errors;
-            lines.push(self.line(self.spacing(), self.estimated(spaced), self.worth(spaced), errors));
+            lines.push(random(mmd, comparison.random_errors()));
+            lines.push(measured(self.spacing(), comparison.spaced));
             let by_weight = if self.about.weight_column.is_some() { " by weight" } else { "" };
-            notes.push(format!("random: mean ± sd of {random_draws} draws{by_weight}"));
-        } else if let (Subject::Placed { .. }, Some(single)) =
-            (&self.about.subject, self.result.scale.single_draw)
+            notes.push(format!("random: mean ± sd of {} draws{by_weight}", comparison.random.len()));
+        } else if let (Subject::Placed { .. }, Some(single)) = (&self.about.subject, result.scale.single_draw)
         {
-            let expected = (single.max(0.0) / self.result.count as f64).sqrt();
-            let random = format!("random {}", counted(self.result.count, "point"));
-            let none = TypicalErrors::default();
-            lines.push(self.line(random, self.mmd(expected), count(self.result.count), none));
+            let expected = (single.max(0.0) / result.count as f64).sqrt();
+            lines.push(random(self.mmd(expected), Errors::default()));
             notes.push("random: root mean square".to_string());
         }
         // A column that has nothing to say in any line is left out.
-        let says = |column: usize| column < 3 || lines[1..].iter().any(|line| !line[column].is_empty());
-        let kept: Vec<usize> = (0..HEAD.len()).filter(|&column| says(column)).collect();
-        if kept.contains(&3) {
+        let is_known = |measure| lines.iter().any(|(.., errors)| errors.get(measure).is_some());
+        let is_kept = |&measure: &Measure| is_of_all(measure) || is_known(measure);
+        let kept: Vec<Measure> = Measure::ALL.into_iter().filter(is_kept).collect();
+        if kept.contains(&Measure::Cdf) {
             notes.push("cdf: distance of the distribution functions, root mean square".to_string());
         }
-        if kept.iter().any(|&column| column >= IN_SDS) {
+        if kept.iter().any(|&measure| !is_of_all(measure) && measure != Measure::Cdf) {
             notes.push("the other errors: root mean square, in sds of all rows".to_string());
         }
-        let lines =
-            lines.iter().map(|line| kept.iter().map(|&column| line[column].clone()).collect()).collect();
-        Some(Table { lines, note: notes.join("; ") })
-    }
-
-    fn line(&self, label: String, mmd: String, worth: String, errors: TypicalErrors) -> [String; HEAD.len()] {
-        let shown = |error: Option<f64>| match error {
-            Some(error) if error <= ROUNDING => format!("< {ROUNDING:e}"),
-            Some(error) => significant(error),
-            None => String::new(),
+        let name = |&measure: &Measure| match measure {
+            Measure::Mmd => self.error_name().to_string(),
+            measure => measure.key().to_string(),
         };
-        let TypicalErrors { cdf, mean, sd, quantile, correlation, functions, .. } = errors;
-        let [cdf, mean, sd, quantile, correlation, functions] =
-            [cdf, mean, sd, quantile, correlation, functions].map(shown);
-        [label, mmd, worth, cdf, mean, sd, quantile, correlation, functions]
+        let head = std::iter::once(String::new()).chain(kept.iter().map(name)).collect();
+        let cells = |(label, mmd, worth, errors): &(String, String, String, Errors)| {
+            let cell = |&measure: &Measure| match measure {
+                Measure::Mmd => mmd.clone(),
+                Measure::Worth => worth.clone(),
+                measure => errors.get(measure).map(shown).unwrap_or_default(),
+            };
+            std::iter::once(label.clone()).chain(kept.iter().map(cell)).collect()
+        };
+        let lines = std::iter::once(head).chain(lines.iter().map(cells)).collect();
+        Some(Table { lines, note: notes.join("; ") })
     }
 
     fn these(&self) -> String {
@@ -145,13 +148,14 @@ impl Report<'_> {
             false => significant(error),
         }
     }
+}
 
-    /// Empty where all rows are the same, since then any number of draws is as good as one.
-    fn worth(&self, error: f64) -> String {
-        let noise = self.result.scale.is_noise(error);
-        match self.result.scale.worth(error) {
-            Some(worth) => format!("{}{}", if noise { "> " } else { "" }, significant(worth)),
-            None => String::new(),
-        }
-    }
+/// Whether a measure is of the rows as a whole, and so in every table.
+fn is_of_all(measure: Measure) -> bool {
+    matches!(measure, Measure::Mmd | Measure::Worth)
+}
+
+/// An error, as a bound where it is rounding.
+pub(super) fn shown(error: f64) -> String {
+    if error <= ROUNDING { format!("< {ROUNDING:e}") } else { significant(error) }
 }

@@ -1,15 +1,49 @@
 //! Words of a report that is made up.
 
 use supersample::quality::Reference;
+use supersample::task::{Choose, Chosen, Problem};
+use supersample::weights::WeightRule;
+use supersample::{Points, Refined, unwatched};
 
 use super::*;
 
-fn typical(size: f64) -> TypicalErrors {
-    let mut errors = TypicalErrors::default();
-    (errors.mean, errors.sd) = (Some(size), Some(size / 2.0));
-    (errors.quantile, errors.correlation) = (Some(size * 2.0), Some(size / 4.0));
-    errors.cdf = Some(size / 5.0);
-    errors
+/// A set with weights that was chosen in earnest; tests put in the numbers they are about.
+fn chosen() -> Chosen {
+    let points = Points::from_vec((0..60).map(|i| f64::from(i * i % 37)).collect(), 1).unwrap();
+    let choose = Choose::thin(4).unwrap().weighed(WeightRule::Simplex);
+    Problem::new(points, choose).unwrap().prepare(&unwatched).unwrap().choose(&unwatched).unwrap()
+}
+
+pub(super) fn refined() -> Refined {
+    chosen().refined.unwrap()
+}
+
+pub(super) fn weighing(rule: WeightRule, weights: Vec<f64>) -> Weighing {
+    let mut found = chosen().weights.unwrap();
+    (found.weights, found.jitter) = (weights, 0.0);
+    Weighing { rule, found, equal: Errors::default() }
+}
+
+/// Errors of columns of about this size.
+fn typical(size: f64) -> Errors {
+    Errors::default()
+        .with(Measure::Mean, size)
+        .with(Measure::Sd, size / 2.0)
+        .with(Measure::Quantile, size * 2.0)
+        .with(Measure::Correlation, size / 4.0)
+        .with(Measure::Cdf, size / 5.0)
+}
+
+/// Errors with this MMD and its worth.
+fn with_mmd(errors: Errors, mmd: f64, scale: &ErrorScale) -> Errors {
+    errors.with(Measure::Mmd, mmd).with(Measure::Worth, scale.worth(mmd))
+}
+
+impl Measured {
+    /// The result with this MMD.
+    fn set_mmd(&mut self, mmd: f64) {
+        self.errors = with_mmd(self.errors, mmd, &self.scale);
+    }
 }
 
 /// Of five parameters, the third of them constant.
@@ -60,23 +94,22 @@ pub(super) fn report() -> Report<'static> {
         constant: Vec::new(),
         landmarks: None,
     };
+    let (scale, quality) = (scale(0.5), quality());
+    let errors = Errors::default().with(Measure::Cdf, 0.0123).with_quality(&quality);
     let result = Measured {
         count: 100,
         distinct: 100,
         distinct_points: 100,
         rows: Some(vec![5, 7]),
-        error: Some(0.007_123),
-        scale: scale(0.5),
-        cdf: Some(0.0123),
-        functions: None,
-        quality: Some(quality()),
+        errors: with_mmd(errors, 0.007_123, &scale),
+        scale,
+        quality: Some(quality),
     };
     let mut comparison = Comparison::default();
     // Their mean is 0.0702 and their standard deviation 0.0046.
-    comparison.random =
-        (0..20).map(|i| 0.0702 + 0.0046 * 0.95_f64.sqrt() * if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
-    (comparison.random_errors, comparison.spaced_errors) = (typical(0.1), typical(0.12));
-    comparison.spaced = 0.0675;
+    let random = |i| 0.0702 + 0.0046 * 0.95_f64.sqrt() * if i % 2 == 0 { 1.0 } else { -1.0 };
+    comparison.random = (0..20).map(|i| with_mmd(typical(0.1), random(i), &scale)).collect();
+    comparison.spaced = with_mmd(typical(0.12), 0.0675, &scale);
     let (details, parts, comparison, figures) =
         (Details::default(), Parts::default(), Some(comparison), None);
     let (notes, warnings) = (Vec::new(), Vec::new());
@@ -116,9 +149,8 @@ fn what_cannot_be_compared_is_said_and_not_invented() {
             count: 1,
             distinct: 1,
             distinct_points: 1,
-            error: Some(0.0),
+            errors: with_mmd(Errors::default(), 0.0, &scale(0.0)),
             scale: scale(0.0),
-            cdf: None,
             quality: Some(Reference::new(&[1.0], 1, None).unwrap().quality(&[1.0], None).unwrap()),
             ..result
         },
@@ -191,7 +223,7 @@ fn a_worth_beyond_the_file_is_said_to_be_about_the_file() {
     assert!(run.to_text().contains(
         "\nworth: in independent draws of these 4,000 rows (the file, not what it was drawn from); "
     ));
-    run.result.error = Some(0.05);
+    run.result.set_mmd(0.05);
     assert!(run.to_text().contains("\nworth: in independent draws; "));
     run.about.effective_size = Some(94.2);
     let words = "\nworth: in independent draws of these 4,000 rows, which their weights make worth 94.2 (the file, not what it was drawn from); ";
@@ -214,16 +246,11 @@ fn rules_are_about_equal_weights_and_the_first_that_holds_ends() {
     assert!(text.contains("the worth asked for was reached with 100 rows, before the tolerance: the first of the two ends the run\n"), "{text}");
     run.run.stop = Stop::new(Some(100), Some(0.03), None).unwrap();
     run.run.ended = Some(Ended::Number);
-    run.result.error = Some(0.0298);
-    run.details.weighing = Some(Weighing {
-        rule: supersample::weights::WeightRule::Simplex,
-        weights: [vec![0.0; 69], vec![1.0 / 31.0; 31]].concat(),
-        error: Some(0.0298),
-        equal_error: Some(0.0311),
-        equal_errors: TypicalErrors::default(),
-        jitter: 0.0,
-        is_optimal: true,
-    });
+    run.result.set_mmd(0.0298);
+    let weights = [vec![0.0; 69], vec![1.0 / 31.0; 31]].concat();
+    let mut simplex = weighing(WeightRule::Simplex, weights);
+    simplex.equal = with_mmd(Errors::default(), 0.0311, &scale(0.5));
+    run.details.weighing = Some(simplex);
     let text = run.to_text();
     assert!(text.contains("an MMD of 0.03 was not reached with 100 rows of equal weights, which the rule is about (0.0311; with the weights found 0.0298); allow"), "{text}");
     assert!(
@@ -237,7 +264,8 @@ fn rules_are_about_equal_weights_and_the_first_that_holds_ends() {
 #[test]
 fn errors_at_the_floor_are_bounds() {
     let mut run = report();
-    (run.result.error, run.result.distinct, run.result.count) = (Some(3e-9), 7, 30);
+    run.result.set_mmd(3e-9);
+    (run.result.distinct, run.result.count) = (7, 30);
     (run.distances.scale, run.distances.median_pairs) = (Scale::None, None);
     run.result.distinct_points = 7;
     let text = run.to_text();
@@ -255,7 +283,7 @@ fn parts_are_told_in_a_line_and_functions_in_a_column() {
         lowered: Some(Lowered { marginals: 0.4, functions: 1.0, log_density: 0.0 }),
         ..Parts::default()
     };
-    run.result.functions = Some(0.00123);
+    run.result.errors = run.result.errors.with(Measure::Functions, 0.00123);
     let text = run.to_text();
     assert!(
         text.contains("unit sd\nlowered: joint + 0.4 × marginals + 1 × functions\nfunctions: y.1, y.2\n"),

@@ -2,8 +2,9 @@
 
 use supersample::quality::MOST_CORRELATED;
 use supersample::scale::Scale;
+use supersample::task::Measure;
 
-use super::table::aligned;
+use super::table::{aligned, shown};
 use super::{Landmarks, Measured, Report, Subject, Worst};
 use crate::plan::Ended;
 use crate::words::{count, counted, listed, printable, significant};
@@ -69,11 +70,8 @@ impl Report<'_> {
         let mut facts = vec![self.what_was_chosen(), self.how()];
         facts.extend(self.parts.in_words());
         facts.extend(details.balanced.as_ref().map(|balanced| balanced.in_words()));
-        facts.extend(
-            details
-                .refinement
-                .map(|refinement| refinement.in_words(self.error_name(), |error| self.mmd(error))),
-        );
+        let refined = details.refinement.as_ref();
+        facts.extend(refined.map(|refined| refined.in_words(self.error_name(), |error| self.mmd(error))));
         facts.extend(details.polishing.map(|polishing| polishing.in_words(self.equal_error())));
         facts.extend(details.weighing.as_ref().map(|weighing| weighing.in_words(self.about.subject.noun())));
         facts.extend(self.how_it_ended());
@@ -162,7 +160,7 @@ impl Report<'_> {
                 (None, None) => unreachable!("no goal can be missed"),
             };
             let was = if what.starts_with("neither") { "was" } else { "was not" };
-            let equal = match (self.equal_error(), self.result.error, &self.details.weighing) {
+            let equal = match (self.equal_error(), self.result.mmd(), &self.details.weighing) {
                 (Some(equal), Some(weighted), Some(_)) => format!(
                     " of equal weights, which the rule is about ({}; with the weights found {})",
                     self.mmd(equal),
@@ -259,25 +257,19 @@ impl Report<'_> {
     }
 
     fn worst_errors(&self) -> String {
-        let shown = |name: &str, worst: Option<Worst<'_>>| {
-            let Worst { error, parameters, level } = worst?;
-            let error = match error.abs() > ROUNDING {
-                true => significant(error.abs()),
-                false => format!("< {ROUNDING:e}"),
-            };
+        let worst = self.worst();
+        let part = |(measure, worst): &(Measure, Option<Worst<'_>>)| {
+            let Worst { error, parameters, level } = worst.as_ref()?;
             let level = level.map(|level| format!(", {} %", (level * 100.0).round())).unwrap_or_default();
-            Some(format!("{name} {error} ({}{level})", parameters.join(" with ")))
+            Some(format!("{} {} ({}{level})", measure.key(), shown(error.abs()), parameters.join(" with ")))
         };
-        let all = [self.worst_mean(), self.worst_sd(), self.worst_quantile(), self.worst_correlation()];
-        let largest = all.iter().flatten().fold(0.0_f64, |largest, worst| largest.max(worst.error.abs()));
-        let mut text = match largest > ROUNDING {
-            true => {
-                let names = ["mean", "sd", "quantile", "correlation"];
-                let parts: Vec<String> =
-                    names.into_iter().zip(all).filter_map(|(name, worst)| shown(name, worst)).collect();
+        let is_rounding = |worst: &Worst<'_>| worst.error.abs() <= ROUNDING;
+        let mut text = match worst.iter().filter_map(|(_, worst)| worst.as_ref()).all(is_rounding) {
+            true => "mean, sd and quantiles of every parameter are those of all rows".to_string(),
+            false => {
+                let parts: Vec<String> = worst.iter().filter_map(part).collect();
                 format!("worst error, in sds of all rows: {}", parts.join(", "))
             }
-            false => "mean, sd and quantiles of every parameter are those of all rows".to_string(),
         };
         if self.about.parameters.len() > MOST_CORRELATED {
             text += &format!("; correlations are compared for at most {} parameters", count(MOST_CORRELATED));

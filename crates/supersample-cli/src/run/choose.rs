@@ -1,26 +1,20 @@
 //! Verbs `herd` and `thin`: read the draws, choose rows, write them out.
 
-use std::borrow::Cow;
-use std::collections::HashSet;
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
 use std::sync::Mutex;
 
 use anyhow::{Result, bail};
-use supersample::RefineOptions;
-use supersample::task::{Chosen, HerdOptions, MemoryEstimate, ThinOptions, TypicalErrors};
-use supersample::weights::OptimalWeights;
+use supersample::task::{Chosen, Continued, ErrorsKnown, Method, Problem, Target, stream};
 use supersample_io::OutputFormat;
 
 use super::balance::{balanced, options_with};
-use super::batches::gather;
 use super::checkpoint::{Checkpoint, Claim, Keeper};
 use super::held::{SomeRows, hold};
-use super::problem::Problem;
-use super::weigh::{weigh, weighing};
-use super::{Outcome, check_stdout, this_run, trace, with_outputs};
+use super::input::Input;
+use super::{NOT_WEIGHED, Outcome, batches, check_stdout, this_run, trace, with_outputs};
 use crate::plan::{ChoosePlan, Ended, check_room_for_weights};
-use crate::report::{Balanced, Details, Refinement, Report, Rows, Subject};
+use crate::report::{Details, Refinement, Report, Subject, Weighing};
 use crate::terminal::clock::Clock;
 use crate::terminal::interrupt;
 use crate::terminal::output::say;
@@ -33,44 +27,43 @@ pub(crate) fn choose(plan: &ChoosePlan) -> Result<Outcome> {
     with_outputs(&plan.outputs, plan.threads, plan.quiet, |files| {
         let mut clock = Clock::start();
         let claim = plan.checkpoint.as_deref().map(Claim::new).transpose()?;
-        let needs = |memory| memory_of(plan, memory, set_options(plan));
-        let mut problem = match gather(plan, &needs)? {
-            Some(problem) => problem,
-            None => {
-                let _progress = Progress::phase(plan.quiet, "reading");
-                Problem::read(&plan.draws, needs)?
-            }
-        };
+        let mut input = Input::new(&plan.draws, &plan.choose, plan.quiet);
+        let problem = problem_of(plan, &mut input)?;
         clock.did("read");
-        let options = refine_options(plan, &problem)?;
-        if plan.draws.max_memory.is_some() && !plan.quiet {
-            let needed = memory_of(plan, problem.memory(&plan.draws), options.as_ref()).needed();
-            say(&format!("the run needs about {} of memory\n", in_units(needed)));
+        let (mut notes, warnings) = input.notes_and_warnings(&problem);
+        notes.extend(batches::note(plan, &problem));
+        if plan.choose.compute.max_memory.is_some() && !plan.quiet {
+            let size = plan.draws.size(problem.rows().len(), problem.rows().dim(), input.functions.len());
+            say(&format!("the run needs about {} of memory\n", in_units(problem.choose().memory(size))));
         }
-        let target = target(plan, &problem)?;
-        if plan.weigh.is_some() {
-            check_room_for_weights(target.format)?;
+        let format = format_of_rows(plan, &input)?;
+        if plan.choose.weights.is_some() {
+            check_room_for_weights(format.format)?;
         }
-        problem.notes.extend(problem.draws.check_output(target)?.iter().map(ToString::to_string));
-        let (mut problem, earlier) = begun(plan, problem)?;
-        problem.sum_batches(plan)?;
-        problem.compare_all(plan.draws.chosen, plan.quiet)?;
+        notes.extend(input.draws().check_output(format)?.iter().map(ToString::to_string));
+        let (fingerprint, earlier) = earlier(plan, &input, &problem)?;
+        let (target, earlier) = match earlier {
+            Some(Checkpoint { mu, rows, .. }) => {
+                (stream::Source::work(&mut input, |watch| problem.recall(mu, watch))?, rows)
+            }
+            None => (stream::prepare(&mut input, &problem)?, Vec::new()),
+        };
         clock.did("compared");
-        let (chosen, kept) = find(plan, &problem, options.as_ref(), &earlier, claim)?;
-        let mut chosen = problem.restate(plan, chosen)?;
+        let keeper = claim.map(|claim| {
+            let mu = target.recalled().into_owned();
+            Keeper::new(claim, Checkpoint { fingerprint, mu, rows: earlier.clone() })
+        });
+        let (chosen, kept) = find(&target, &earlier, keeper, plan.quiet)?;
+        let chosen = measured(&mut input, &target, chosen)?;
         clock.did("chose");
-        if plan.sorted {
-            chosen.rows.sort_unstable();
-        }
-        let report = report_on(plan, &problem, &chosen, options.as_ref())?;
+        let chosen = if plan.sorted { chosen.sorted() } else { chosen };
+        let report = report_on(plan, &input, &target, &chosen, (notes, warnings))?;
         clock.did("evaluated");
         files.is_partial = report.run.ended == Some(Ended::Interrupted);
-        let weights = report.details.weighing.as_ref().map(|weighing| weighing.weights.as_slice());
-        let rows = problem.file_rows(&chosen.rows);
-        files.write_rows(|out| Ok(problem.draws.write_rows(&rows, weights, target, out)?));
+        let (draws, weights) = (input.draws(), chosen.weights.as_ref().map(|found| &found.weights[..]));
+        files.write_rows(|out| Ok(draws.write_rows(&chosen.rows, weights, format, out)?));
         let mut told = files.write_report(&report);
-        let number = |row| problem.draws.row_number(problem.file_row(row));
-        files.write_trace(|out| trace::write_rows(&chosen.trace, number, out));
+        files.write_trace(|out| trace::write_rows(&chosen.trace, |row| draws.row_number(row), out));
         if let Err(failure) = kept {
             files.failed(failure);
         }
@@ -80,9 +73,24 @@ pub(crate) fn choose(plan: &ChoosePlan) -> Result<Outcome> {
     })
 }
 
+/// The problem of the files, gone through in batches or read whole.
+fn problem_of(plan: &ChoosePlan, input: &mut Input<'_>) -> Result<Problem> {
+    let mut choose = plan.choose.clone();
+    if batches::are_wanted(plan)? {
+        return stream::problem(input, choose);
+    }
+    let _progress = Progress::phase(plan.quiet, "reading");
+    let rows = input.read()?;
+    if let (Method::Thin(refine), true) = (&mut choose.method, plan.balance.is_asked_for()) {
+        let (draws, stop, groups) = (input.draws(), choose.stop, input.groups.as_ref());
+        *refine = options_with(&plan.balance, refine.clone(), draws, &stop, groups)?;
+    }
+    input.problem(rows, choose)
+}
+
 /// The format of the rows: what the ending asks for, else the input's.
-fn target(plan: &ChoosePlan, problem: &Problem) -> Result<OutputFormat> {
-    let format = problem.draws.format();
+fn format_of_rows(plan: &ChoosePlan, input: &Input<'_>) -> Result<OutputFormat> {
+    let format = input.draws().format();
     let target = plan.outputs.target.unwrap_or(OutputFormat::plain(format));
     if plan.outputs.rows.is_none() && !target.format.is_text() && std::io::stdout().is_terminal() {
         bail!("{format} is not for a terminal; name a file with -o, or send it through a pipe");
@@ -90,40 +98,13 @@ fn target(plan: &ChoosePlan, problem: &Problem) -> Result<OutputFormat> {
     Ok(target)
 }
 
-fn set_options(plan: &ChoosePlan) -> Option<&RefineOptions> {
-    plan.set.as_ref().map(|set| &set.options)
-}
-
-/// What memory the whole run takes.
-fn memory_of(plan: &ChoosePlan, memory: MemoryEstimate, options: Option<&RefineOptions>) -> MemoryEstimate {
-    // Without a number there may be as many rows as there are; a set of more than this is rare.
-    const MANY: usize = 10_000;
-    let size = plan.stop.number.unwrap_or(MANY);
-    let memory = options.map_or(memory, |options| memory.thinning(size, options));
-    if plan.weigh.is_some() { memory.weighing(size) } else { memory }
-}
-
-/// How rows are made better as a set, where they are, with what else is asked of them and within the memory there is.
-fn refine_options(plan: &ChoosePlan, problem: &Problem) -> Result<Option<RefineOptions>> {
-    let Some(set) = &plan.set else { return Ok(None) };
-    let mut options = set.options.clone();
-    if set.balance.is_asked_for() {
-        let groups = problem.groups.as_ref();
-        options = options_with(&set.balance, options, &problem.draws, &plan.stop, groups)?;
-    }
-    if let Some(limit) = plan.draws.max_memory {
-        let memory = memory_of(plan, problem.memory(&plan.draws), Some(&options));
-        options = options.memory(memory.kept_within(limit)?);
-    }
-    Ok(Some(options))
-}
-
-/// The problem with what an earlier run has left in its checkpoint: μ, and the rows that it had chosen.
-fn begun(plan: &ChoosePlan, problem: Problem) -> Result<(Problem, Vec<usize>)> {
+/// The fingerprint of this run, where it is needed, and what an earlier run has left in its checkpoint: μ, and the rows that it
+/// had chosen.
+fn earlier(plan: &ChoosePlan, input: &Input<'_>, problem: &Problem) -> Result<(u64, Option<Checkpoint>)> {
     if plan.resume.is_none() && plan.checkpoint.is_none() {
-        return Ok((problem, Vec::new()));
+        return Ok((0, None));
     }
-    let fingerprint = problem.fingerprint(&plan.draws, plan.unique);
+    let fingerprint = input.fingerprint(problem);
     let resumed = plan.resume.as_deref().map(|path| Checkpoint::read(path, fingerprint)).transpose()?;
     let in_the_way = plan.checkpoint.as_deref().filter(|path| plan.resume.as_deref() != Some(*path));
     let left = in_the_way.map(|path| Checkpoint::left(path, fingerprint)).transpose()?.flatten();
@@ -133,34 +114,26 @@ fn begun(plan: &ChoosePlan, problem: Problem) -> Result<(Problem, Vec<usize>)> {
     }
     // Two checkpoints of one run begin alike: the longer has all of the other.
     let longest = resumed.into_iter().chain(left).max_by_key(|checkpoint| checkpoint.rows.len());
-    Ok(match longest {
-        Some(Checkpoint { mu, rows, .. }) => (problem.recall(mu)?, rows),
-        None => (problem, Vec::new()),
-    })
+    Ok((fingerprint, longest))
 }
 
-/// Chooses the rows, keeping a checkpoint where one is claimed; `earlier` rows come first. With them comes whether the
-/// checkpoint could be kept.
+/// Chooses the rows, with a checkpoint where one is kept; `earlier` rows come first. With them comes whether the checkpoint could
+/// be written.
 fn find(
-    plan: &ChoosePlan,
-    problem: &Problem,
-    options: Option<&RefineOptions>,
+    target: &Target,
     earlier: &[usize],
-    claim: Option<Claim>,
+    keeper: Option<Keeper>,
+    quiet: bool,
 ) -> Result<(Chosen, Result<()>)> {
-    let keeper = claim.map(|claim| {
-        let mu = problem.task.recalled().unwrap_or_default().into_owned();
-        let fingerprint = problem.fingerprint(&plan.draws, plan.unique);
-        Keeper::new(claim, Checkpoint { fingerprint, mu, rows: earlier.to_vec() })
-    });
     let keeper = Mutex::new(keeper);
     let with_keeper = |work: fn(&mut Keeper, Option<usize>), row: Option<usize>| {
         if let Some(keeper) = &mut *keeper.lock().expect("no keeper panics") {
             work(keeper, row);
         }
     };
-    let limit = plan.stop.number.unwrap_or(problem.task.rows().len());
-    let progress = Progress::steps(plan.quiet, "choosing", limit);
+    let choose = target.problem().choose();
+    let limit = choose.stop.number.unwrap_or(target.problem().rows().len());
+    let progress = Progress::steps(quiet, "choosing", limit);
     interrupt::can_end_early(true);
     let watch = |reached: supersample::Progress| {
         if !matches!(reached, supersample::Progress::Herding { .. }) {
@@ -169,116 +142,78 @@ fn find(
         progress.show(reached);
         interrupt::asked_to_end()
     };
-    let seen = |pick: &supersample::Pick| {
+    let mut seen = |pick: &supersample::Pick| {
         with_keeper(Keeper::saw, pick.index);
         ControlFlow::Continue(())
     };
-    let chosen = match options {
-        None => {
-            let options = HerdOptions::default().unique(plan.unique).earlier(earlier);
-            problem.task.herd_seeing(&plan.stop, &options, seen, &watch)
-        }
-        Some(options) => {
-            let options = ThinOptions::default().refine(options.clone()).earlier(earlier);
-            problem.task.thin_seeing(&plan.stop, &options, seen, &watch)
-        }
-    };
+    let chosen = target.continued(choose, Continued { rows: earlier, seen: &mut seen }, &watch);
     let kept = keeper.into_inner().expect("no keeper panics").map_or(Ok(()), Keeper::finish);
     Ok((chosen?, kept))
 }
 
+/// What was chosen with its error to all rows, which may take one more pass over the files. An interrupted run leaves that out.
+fn measured(input: &mut Input<'_>, target: &Target, chosen: Chosen) -> Result<Chosen> {
+    let mut unmeasured = chosen.clone();
+    let found = match stream::measure(input, target, chosen) {
+        Err(_) if interrupt::requested() => {
+            unmeasured.ended = Ended::Interrupted;
+            Ok(unmeasured)
+        }
+        found => found,
+    };
+    // A pass ends without a word to the rest of the run.
+    interrupt::can_end_early(true);
+    found
+}
+
 fn report_on<'a>(
     plan: &ChoosePlan,
-    problem: &'a Problem,
+    input: &'a Input<'_>,
+    target: &'a Target,
     chosen: &Chosen,
-    options: Option<&RefineOptions>,
+    (notes, mut warnings): (Vec<String>, Vec<String>),
 ) -> Result<Report<'a>> {
-    let mut warnings = problem.warnings.clone();
-    warnings.extend(chosen.advice.as_ref().map(|advice| advice.sentence(Style::Command, &Names::default())));
-    let subset = problem.task.rows().select(&chosen.rows)?;
-    let mut ended = chosen.ended;
-    let weights = match plan.weigh {
-        Some(rule) => {
-            let (task, rows) = (problem.task.clone(), chosen.rows.clone());
-            let found = weigh(move || task.weigh(&rows, rule), plan.quiet, &mut warnings)?;
-            if found.is_interrupted {
-                ended = Ended::Interrupted;
-            }
-            found.weights
-        }
-        None => None,
-    };
-    let weighing = match (plan.weigh, &weights) {
+    let is_interrupted = chosen.ended == Ended::Interrupted;
+    if is_interrupted && target.errors_known() == ErrorsKnown::AfterPass && !chosen.rows.is_empty() {
+        warnings.push("the MMD is that to the landmarks, since the run was interrupted before its last pass over the files".to_string());
+    }
+    warnings.extend(chosen.advice.iter().map(|advice| advice.sentence(Style::Command, &Names::default())));
+    if is_interrupted && plan.choose.weights.is_some() && chosen.weights.is_none() {
+        warnings.push(NOT_WEIGHED.to_string());
+    }
+    let weighing = match (plan.choose.weights, &chosen.weights) {
         (Some(rule), Some(found)) => {
-            let mut equal = TypicalErrors::of(&problem.task.quality(&subset, None)?);
-            (equal.cdf, equal.functions) = (chosen.cdf, chosen.functions);
-            Some(weighing(rule, found, equal))
+            let equal = target.errors_of_rows(&chosen.rows)?;
+            Some(Weighing::new(rule, found.clone(), equal, &target.error_scale()))
         }
         _ => None,
     };
     let progress = Progress::phase(plan.quiet, "comparing with other subsets");
     // A comparison that nobody will see is not made.
     let is_seen = !plan.quiet || plan.outputs.json.is_some() || plan.outputs.report.is_some();
-    let alone = || problem.task.summarise_alone(chosen, weights.as_ref());
-    let compared = || problem.task.summarise(chosen, weights.as_ref(), &|_| interrupt::asked_to_end());
-    let found = match if is_seen { compared() } else { alone() } {
-        // The rows are there, and so is their own error: only what others would have done is not known.
-        Err(supersample::Error::Interrupted) => {
-            ended = Ended::Interrupted;
-            alone()?
-        }
-        found => found?,
+    let (found, ended) = match is_seen.then(|| target.summarise(chosen, &|_| interrupt::asked_to_end())) {
+        Some(Err(supersample::Error::Interrupted)) => (target.summarise_alone(chosen)?, Ended::Interrupted),
+        Some(found) => (found?, chosen.ended),
+        None => (target.summarise_alone(chosen)?, chosen.ended),
     };
     drop(progress);
-    let shares = weights.map(|OptimalWeights { weights, .. }| Cow::Owned(weights));
+    let refinement = chosen.refined.clone();
+    let refinement = refinement.map(|set| Refinement { is_herded: !plan.choose.stop.has_goal(), set });
+    let refine = target.problem().choose().method.refine();
+    let balanced = refine
+        .filter(|_| plan.balance.is_asked_for())
+        .map(|refine| balanced(&plan.balance, refine, &chosen.rows, input.groups.as_ref()));
     let some = SomeRows {
-        subject: if plan.set.is_some() { Subject::Thinned } else { Subject::Herded },
-        rows: Rows { values: Cow::Owned(subset.as_slice().to_vec()), dim: problem.draws.dim(), shares },
-        distinct: Some(chosen.rows.iter().collect::<HashSet<_>>().len()),
-        numbers: Some(
-            problem.file_rows(&chosen.rows).iter().map(|&row| problem.draws.row_number(row)).collect(),
-        ),
+        subject: if refine.is_some() { Subject::Thinned } else { Subject::Herded },
+        points: target.select(&chosen.rows)?,
+        weights: chosen.weights.as_ref().map(|found| found.weights.clone()),
         found,
-        sampled_from: chosen.sampled_from,
-        lowered: Some(problem.lowered(&plan.draws)),
-        trace: Some(&chosen.trace),
+        chosen: Some(chosen),
         is_in_order: !plan.sorted,
         has_page: plan.outputs.report.is_some(),
-        notes: problem.notes.clone(),
+        details: Details { refinement, weighing, balanced, polishing: None },
+        notes,
         warnings,
     };
-    let details = Details {
-        refinement: refinement(plan, problem, chosen)?,
-        weighing,
-        balanced: plan_balanced(plan, problem, chosen, options),
-        polishing: None,
-    };
-    let held = hold(&plan.draws, problem, some)?;
-    Ok(Report::on_choice(held, this_run(plan.stop, Some(ended)), details))
-}
-
-fn plan_balanced(
-    plan: &ChoosePlan,
-    problem: &Problem,
-    chosen: &Chosen,
-    options: Option<&RefineOptions>,
-) -> Option<Balanced> {
-    let balance = plan.set.as_ref().map(|set| &set.balance).filter(|balance| balance.is_asked_for())?;
-    Some(balanced(balance, options?, &chosen.rows, problem.groups.as_ref()))
-}
-
-/// What swaps and the search have gained.
-fn refinement(plan: &ChoosePlan, problem: &Problem, chosen: &Chosen) -> Result<Option<Refinement>> {
-    let Some(refined) = &chosen.refined else { return Ok(None) };
-    Ok(Some(Refinement {
-        is_herded: plan.stop.goal(&problem.task.error_scale()?).is_none(),
-        start_error: refined.start_error,
-        swapped_error: refined.swept_error,
-        searched_error: refined.error.filter(|_| refined.searched),
-        sweeps: refined.sweeps,
-        swaps: refined.swaps,
-        lowered: refined.lowered.map(|lowered| (lowered.start, lowered.swept, lowered.end)),
-        kernel_rows: refined.kernel_rows,
-        converged: refined.converged,
-    }))
+    hold(input, target, some, this_run(plan.choose.stop, Some(ended)))
 }

@@ -1,26 +1,24 @@
 //! Verb `eval`: how good a subset is, whoever made it.
 
-use std::borrow::Cow;
-
 use anyhow::{Context, Result};
-use supersample::task::Evaluation;
+use supersample::task::{self, Problem, stream};
 use supersample::{Points, unwatched};
 
 use super::held::{SomeRows, hold};
-use super::problem::Problem;
+use super::input::Input;
 use super::subset::{Needed, Subset, SubsetReading};
 use super::{Outcome, this_run, with_outputs};
 use crate::plan::{EvalPlan, Scores, Stop};
-use crate::report::{Report, Rows, Subject};
+use crate::report::{Details, Subject};
 use crate::terminal::progress::Progress;
 
 /// Carries out a plan of `eval`.
 pub(crate) fn eval(plan: &EvalPlan) -> Result<Outcome> {
     with_outputs(&plan.outputs, plan.threads, plan.quiet, |files| {
         let progress = Progress::phase(plan.quiet, "reading");
-        let problem = Problem::read(&plan.draws, |memory| memory)?;
-        let dim = problem.draws.dim();
-        let all = problem.task.rows().as_slice();
+        let mut input = Input::new(&plan.draws, &plan.choose, plan.quiet);
+        let rows = input.read()?;
+        let (dim, all) = (rows.points().dim(), rows.points().clone());
         let reading = SubsetReading {
             index_column: plan.index_column.as_deref(),
             drop_na: plan.draws.drop_na,
@@ -30,82 +28,66 @@ pub(crate) fn eval(plan: &EvalPlan) -> Result<Outcome> {
                 (Some(_), _) => Some(Needed::Functions),
             },
         };
-        let mut subset = Subset::read(&plan.subset, &problem.draws, all, reading)?;
+        let mut subset = Subset::read(&plan.subset, input.draws(), all.as_slice(), reading)?;
+        let may_be_swapped = subset.holds_all_of(all.as_slice(), dim);
+        let points = Points::from_vec(std::mem::take(&mut subset.values), dim)?;
+        // As many landmarks as suit the subset.
+        let mut choose = plan.choose.clone();
+        choose.stop.number = Some(points.len());
+        let problem = input.problem(rows, choose)?;
         drop(progress);
-        let mut notes = problem.notes.clone();
+        let (mut notes, mut warnings) = input.notes_and_warnings(&problem);
         notes.append(&mut subset.notes);
-        let mut warnings = problem.warnings.clone();
-        if subset.holds_all_of(all, dim) {
+        if may_be_swapped {
             warnings.push(format!(
                 "{} has more rows than the draws and all of theirs; the files may be swapped: first all draws, then the subset",
                 plan.subset.display()
             ));
         }
-        let (weight_column, weights) = subset.weights.unzip();
-        let points = Points::from_vec(subset.values, dim)?;
-        let of_subset = match subset.rows {
-            Some(rows) => FunctionsOfSubset::Rows(rows),
-            None => FunctionsOfSubset::Values(subset.functions),
-        };
-        problem.compare_all(Some(points.len()), plan.quiet)?;
+        let target = stream::prepare(&mut input, &problem)?;
         let progress = Progress::phase(plan.quiet, "comparing with other subsets");
+        let (weight_column, weights) = subset.weights.take().unzip();
+        let some = of_draws(&input, &problem, &subset, &points)?.weights(weights.as_deref());
         let some = SomeRows {
             subject: Subject::Subset {
                 file: plan.subset.display().to_string(),
                 is_by_number: subset.is_by_number,
                 weight_column,
             },
-            distinct: None,
-            found: evaluation(&problem, &points, &of_subset, weights.as_deref())?,
-            rows: Rows { values: Cow::Borrowed(points.as_slice()), dim, shares: weights.map(Cow::Owned) },
-            numbers: None,
-            sampled_from: None,
-            lowered: None,
-            trace: None,
+            found: target.evaluate(&some, &unwatched)?,
+            points,
+            weights,
+            chosen: None,
             is_in_order: false,
             has_page: plan.outputs.report.is_some(),
+            details: Details::default(),
             notes,
             warnings,
         };
-        let held = hold(&plan.draws, &problem, some)?;
+        let report = hold(&input, &target, some, this_run(Stop::default(), None))?;
         drop(progress);
-        Ok(files.write_report(&Report::on_subset(held, this_run(Stop::default(), None))))
+        Ok(files.write_report(&report))
     })
 }
 
-/// Where the functions of a subset are.
-enum FunctionsOfSubset {
-    /// With those of the draws, whose rows these are.
-    Rows(Vec<usize>),
-    /// In its own file.
-    Values(Vec<f64>),
-}
-
-fn evaluation(
+/// The subset as rows of the draws, whose functions and scores are known, or as points with its own.
+fn of_draws<'s>(
+    input: &Input<'_>,
     problem: &Problem,
+    subset: &'s Subset,
     points: &Points,
-    functions: &FunctionsOfSubset,
-    weights: Option<&[f64]>,
-) -> Result<Evaluation> {
-    let task = &problem.task;
-    if task.stein().is_some() {
-        return Ok(match functions {
-            FunctionsOfSubset::Rows(rows) => task.evaluate_rows(rows, weights, &unwatched)?,
-            FunctionsOfSubset::Values(values) => {
-                let places =
-                    problem.score_places.as_ref().context("the scores of the subset are not known")?;
-                let scores = places.taken(values, values.len() / points.len());
-                let scores = Points::from_vec(scores, points.dim())?;
-                task.evaluate_with_scores(points, &scores, weights, &unwatched)?
-            }
-        });
+) -> Result<task::Subset<'s>> {
+    if let Some(rows) = &subset.rows {
+        return Ok(task::Subset::of_rows(rows));
     }
-    let Some((_, of_all, _)) = task.functions() else {
-        return Ok(task.evaluate(points, weights, &unwatched)?);
-    };
-    let functions = match functions {
-        FunctionsOfSubset::Rows(rows) => of_all.select(rows)?,
-        FunctionsOfSubset::Values(values) => Points::from_rows(values, of_all.dim())?,
-    };
-    Ok(task.evaluate_with_functions(points, &functions, weights, &unwatched)?)
+    let (own, some) = (&subset.functions, task::Subset::of_points(points.clone()));
+    if problem.stein().is_some() {
+        let places = input.score_places.as_ref().context("the scores of the subset are not known")?;
+        let scores = places.taken(own, own.len() / points.len());
+        return Ok(some.scores(Points::from_vec(scores, points.dim())?));
+    }
+    Ok(match problem.functions() {
+        Some((functions, ..)) => some.functions(Points::from_rows(own, functions.count())?),
+        None => some,
+    })
 }

@@ -47,15 +47,7 @@ impl FunctionTable {
             let reading = Reading { selection: Selection::new(Some(vec![name.clone()]), None), ..reading };
             Draws::read(&[path], &reading).map_err(refused)?;
         }
-        let (expected, found) = (draws.len() + draws.dropped_na(), table.len());
-        ensure!(
-            found == expected,
-            "{}: there are {}, but the draws have {}; write one row of functions for each row of the draws, in their order",
-            path.display(),
-            counted(found, "row"),
-            counted(expected, "row")
-        );
-        let dim = table.dim();
+        expect_rows("functions", &table, path, draws)?;
         let names = table.parameter_names().iter().map(|name| name.to_string()).collect();
         let notes = table
             .notes()
@@ -63,15 +55,7 @@ impl FunctionTable {
             .filter(|note| is_about_shape(note))
             .map(|note| format!("the functions: {note}"));
         let notes = notes.collect();
-        let all = table.take_values();
-        let values = match draws.dropped_na() {
-            0 => all,
-            _ => {
-                let rows = (0..draws.len()).map(|row| draws.row_number(row));
-                rows.flat_map(|number| &all[number * dim..(number + 1) * dim]).copied().collect()
-            }
-        };
-        Ok(FunctionTable { names, values, notes })
+        Ok(FunctionTable { names, values: of_used_rows(table.take_values(), table.dim(), draws), notes })
     }
 
     /// These and others of the same rows, of which there are `rows`.
@@ -88,6 +72,28 @@ impl FunctionTable {
             notes: [self.notes, other.notes].concat(),
         }
     }
+}
+
+/// Refuses a file that has not a row for each row of the draws.
+pub(super) fn expect_rows(what: &str, table: &Draws, path: &Path, draws: &Draws) -> Result<()> {
+    let (expected, found) = (draws.len() + draws.dropped_na(), table.len());
+    ensure!(
+        found == expected,
+        "{}: there are {}, but the draws have {}; write one row of {what} for each row of the draws, in their order",
+        path.display(),
+        counted(found, "row"),
+        counted(expected, "row")
+    );
+    Ok(())
+}
+
+/// Those of all rows of a file that were not left out of the draws for a missing value.
+pub(super) fn of_used_rows(all: Vec<f64>, dim: usize, draws: &Draws) -> Vec<f64> {
+    if draws.dropped_na() == 0 {
+        return all;
+    }
+    let numbers = (0..draws.len()).map(|row| draws.row_number(row));
+    numbers.flat_map(|number| &all[number * dim..(number + 1) * dim]).copied().collect()
 }
 
 /// Whether a note says how the file was read, and not which columns should be left out.

@@ -1,63 +1,48 @@
-//! Rows held against all rows of the draws: the parts of the report on them.
+//! Rows held against all rows of the draws: the report on them.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use anyhow::Result;
-use supersample::task::Evaluation;
-use supersample::{FunctionsUnit, Pick};
-use supersample_io::Groups;
+use supersample::task::{Chosen, Evaluation, Target};
+use supersample::{FunctionsUnit, Points};
+use supersample_io::{Draws, Groups};
 
-use super::problem::Problem;
-use crate::plan::DrawsPlan;
+use super::input::Input;
 use crate::report::{
-    About, Beside, ChainShare, Curve, Distances, Figures, HeldRows, Landmarks, Lowered, Measured, Parts,
-    Rows, Subject,
+    About, Beside, ChainShare, Curve, Details, Distances, Figures, Landmarks, Lowered, Measured, Parts,
+    Report, Rows, Run, Subject,
 };
 
 /// Some rows, whoever chose them, and what is known of them.
-pub(super) struct SomeRows<'p, 'a> {
+pub(super) struct SomeRows<'p> {
     pub(super) subject: Subject,
-    pub(super) rows: Rows<'a>,
-    /// Their numbers, where they were chosen.
-    pub(super) numbers: Option<Vec<usize>>,
-    /// How many different ones; `None` where only their values are known.
-    pub(super) distinct: Option<usize>,
+    /// In their own units.
+    pub(super) points: Points,
+    pub(super) weights: Option<Vec<f64>>,
     pub(super) found: Evaluation,
-    /// How many rows, drawn at random, they were chosen from; `None` where all could be chosen.
-    pub(super) sampled_from: Option<usize>,
-    /// What choosing them has lowered; `None` where they were not chosen.
-    pub(super) lowered: Option<Lowered>,
-    /// How they were chosen, one after the other.
-    pub(super) trace: Option<&'p [Pick]>,
-    /// Whether the rows are in the order of the trace.
+    /// How they were chosen; `None` where only their values are known.
+    pub(super) chosen: Option<&'p Chosen>,
+    /// Whether the rows are in the order of choice.
     pub(super) is_in_order: bool,
     /// Whether a page will be drawn, which takes another look at the files.
     pub(super) has_page: bool,
+    pub(super) details: Details,
     pub(super) notes: Vec<String>,
     pub(super) warnings: Vec<String>,
 }
 
-/// What the report says of some rows of these draws.
+/// The report on some rows of these draws.
 pub(super) fn hold<'a>(
-    plan: &DrawsPlan,
-    problem: &'a Problem,
-    some: SomeRows<'_, 'a>,
-) -> Result<HeldRows<'a>> {
-    let SomeRows {
-        subject,
-        rows,
-        numbers,
-        distinct,
-        found,
-        sampled_from,
-        lowered,
-        trace,
-        is_in_order,
-        has_page,
-        notes,
-        warnings,
-    } = some;
-    let (draws, task) = (&problem.draws, &problem.task);
+    input: &Input<'_>,
+    target: &'a Target,
+    some: SomeRows<'_>,
+    run: Run,
+) -> Result<Report<'a>> {
+    let SomeRows { subject, points, weights, found, chosen, is_in_order, has_page, details, notes, warnings } =
+        some;
+    let (plan, draws, problem) = (input.plan, input.draws(), target.problem());
+    let (choose, gathered) = (problem.choose(), problem.gathered());
     let owned = |names: Vec<&str>| names.iter().map(|name| name.to_string()).collect();
     let about = About {
         subject,
@@ -69,52 +54,69 @@ pub(super) fn hold<'a>(
         parameters: owned(draws.parameter_names()),
         unused: owned(draws.unused_names()),
         weight_column: plan.weight_column().map(str::to_string),
-        effective_size: task.shares().map(|shares| match task.gathered() {
-            Some(gathered) => gathered.effective_size(),
-            None => 1.0 / shares.iter().map(|share| share * share).sum::<f64>(),
-        }),
+        effective_size: problem.effective_size(),
     };
     let distances = Distances {
-        kernel: task.kernel().clone(),
-        median_pairs: task.median().map(|median| median.pairs),
-        scale: task.scale(),
-        precision: task.precision_in_use(),
+        kernel: problem.kernel().clone(),
+        median_pairs: problem.median().map(|median| median.pairs),
+        scale: problem.scale(),
+        precision: target.precision(),
         instruction_set: supersample::instruction_set(),
-        device: task.device().name().to_string(),
-        coordinates: task.scaling().out_dim(),
-        constant: task.scaling().constant().to_vec(),
-        landmarks: task.landmarks().map(|mu| Landmarks {
+        device: problem.device().name().to_string(),
+        coordinates: problem.scaling().out_dim(),
+        constant: problem.scaling().constant().to_vec(),
+        landmarks: target.landmarks().map(|mu| Landmarks {
             count: mu.points().len(),
             residual: mu.residual(),
-            pool_rows: sampled_from.or(task.gathered().map(|gathered| gathered.pool().len())),
+            pool_rows: chosen
+                .and_then(|chosen| chosen.sampled_from)
+                .or(gathered.map(|gathered| gathered.pool().len())),
         }),
     };
-    let distinct_points = distinct_points(&rows);
+    let subset = Rows {
+        values: Cow::Owned(points.as_slice().to_vec()),
+        dim: points.dim(),
+        shares: weights.map(Cow::Owned),
+    };
+    let all = Rows {
+        values: Cow::Borrowed(problem.rows().as_slice()),
+        dim: points.dim(),
+        shares: problem.shares().map(Cow::Borrowed),
+    };
+    let distinct_points = distinct_points(&subset);
     let result = Measured {
-        count: rows.len(),
-        distinct: distinct.unwrap_or(distinct_points),
+        count: points.len(),
+        distinct: chosen.map_or(distinct_points, |chosen| chosen.rows.iter().collect::<HashSet<_>>().len()),
         distinct_points,
-        rows: numbers,
-        error: Some(found.error),
-        scale: task.error_scale()?,
-        cdf: found.cdf,
-        functions: found.functions,
+        rows: chosen.map(|chosen| chosen.rows.iter().map(|&row| draws.row_number(row)).collect()),
+        errors: found.errors,
+        scale: target.error_scale(),
         quality: Some(found.quality),
     };
-    let curve = trace.map(|trace| {
-        let errors = trace.iter().filter_map(|pick| Some((pick.t, pick.error?)));
+    let curve = chosen.map(|chosen| {
+        let errors = chosen.trace.iter().filter_map(|pick| Some((pick.t, pick.error?)));
         Curve::new(errors, &about, &result, found.comparison.as_ref())
     });
-    let reference = task.reference()?;
+    let reference = target.reference()?;
     let columns = result.quality.iter().flat_map(|quality| &quality.columns).enumerate();
     let summaries = columns.map(|(j, errors)| Some(Beside::new(reference.column(j)?, errors))).collect();
     // The chains of all rows are not counted where all rows are not at hand.
-    let numbers = result.rows.as_deref().filter(|_| has_page && task.gathered().is_none());
-    let chains = numbers.map_or(Vec::new(), |numbers| chains(problem, numbers, &rows));
-    let figures = Figures { all: problem.rows(), subset: rows, curve, is_in_order, summaries, chains };
-    let functions_unit = task.functions().map_or(FunctionsUnit::Each, |(functions, ..)| functions.unit());
-    let parts = Parts { functions: problem.functions.clone(), functions_unit, lowered };
-    Ok(HeldRows { about, distances, parts, result, comparison: found.comparison, figures, notes, warnings })
+    let chains = match chosen.filter(|_| has_page && gathered.is_none()) {
+        Some(chosen) => chains(draws, &chosen.rows, &all, &subset),
+        None => Vec::new(),
+    };
+    let parts = Parts {
+        functions: input.functions.clone(),
+        functions_unit: problem.functions().map_or(FunctionsUnit::Each, |(functions, ..)| functions.unit()),
+        lowered: chosen.map(|_| Lowered {
+            marginals: choose.marginals_weight(),
+            functions: problem.functions().map_or(0.0, |(_, _, weight)| weight),
+            log_density: input.regularisation(),
+        }),
+    };
+    let figures = Some(Figures { all, subset, curve, is_in_order, summaries, chains });
+    let comparison = found.comparison;
+    Ok(Report { about, run, distances, parts, result, comparison, details, figures, notes, warnings })
 }
 
 fn distinct_points(rows: &Rows<'_>) -> usize {
@@ -125,18 +127,14 @@ fn distinct_points(rows: &Rows<'_>) -> usize {
 /// More chains than this make no table.
 const MOST_CHAINS: usize = 64;
 
-/// What each chain is of all rows and of those of these numbers; nothing where there is one chain, or where the files do
-/// not say.
-fn chains(problem: &Problem, numbers: &[usize], subset: &Rows<'_>) -> Vec<ChainShare> {
-    let draws = &problem.draws;
+/// What each chain is of all rows and of the chosen ones; nothing where there is one chain, or where the files do not say.
+fn chains(draws: &Draws, chosen: &[usize], all: &Rows<'_>, subset: &Rows<'_>) -> Vec<ChainShare> {
     let is_several = |groups: &Groups| (2..=MOST_CHAINS).contains(&groups.names.len());
     let Some(groups) = draws.by_chain().ok().filter(is_several) else { return Vec::new() };
     let named = |name: &String| ChainShare { name: name.clone(), all: 0.0, subset: 0.0, rows: 0 };
     let mut chains: Vec<ChainShare> = groups.names.iter().map(named).collect();
-    let all = problem.rows();
     groups.of_row.iter().enumerate().for_each(|(row, &chain)| chains[chain].all += all.share(row));
-    for (at, row) in numbers.iter().enumerate() {
-        let Some(row) = draws.row_of_number(*row) else { continue };
+    for (at, &row) in chosen.iter().enumerate() {
         let chain = &mut chains[groups.of_row[row]];
         chain.subset += subset.share(at);
         chain.rows += 1;

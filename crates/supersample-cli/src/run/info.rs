@@ -4,14 +4,11 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use anyhow::Result;
-use supersample::task::{
-    CONTROL_ROWS, EXACT_UP_TO, EmbeddingChoice, POOL_ROWS, Problem as Task, ProblemOptions, default_landmarks,
-};
+use supersample::task::{Choose, Problem};
 use supersample::{MeanEmbedding, Points};
 use supersample_io::{Draws, Note, Survey, Use};
 
 use super::functions::FunctionTable;
-use super::problem::memory_of;
 use super::{Outcome, with_threads};
 use crate::args::version;
 use crate::plan::{DrawsPlan, InfoPlan};
@@ -20,6 +17,8 @@ use crate::terminal::output::{Output, to_stdout};
 
 /// So many kernel values are timed: a few hundredths of a second.
 const TIMED: usize = 20_000_000;
+/// Of very many rows so many are read for it: a kernel value then costs no more for those that follow.
+const TIMED_ROWS: usize = 100_000;
 
 /// Carries out a plan of `info`.
 pub(crate) fn info(plan: &InfoPlan) -> Result<Outcome> {
@@ -27,7 +26,7 @@ pub(crate) fn info(plan: &InfoPlan) -> Result<Outcome> {
         Some(path) if path.as_os_str() != "-" => Some(Output::create(path)?),
         _ => None,
     };
-    let info = with_threads(plan.threads, || look(&plan.draws))?;
+    let info = with_threads(plan.threads, || look(plan))?;
     match (json, &plan.json) {
         (Some(mut json), _) => {
             json.fill(|out| Ok(out.write_all(info.to_json().as_bytes())?))?;
@@ -40,7 +39,7 @@ pub(crate) fn info(plan: &InfoPlan) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-fn look(plan: &DrawsPlan) -> Result<Info> {
+fn look(InfoPlan { draws: plan, choose, .. }: &InfoPlan) -> Result<Info> {
     let survey = Survey::read(&plan.files, &plan.reading())?;
     let columns: Vec<ColumnInfo> = survey
         .columns
@@ -66,13 +65,11 @@ fn look(plan: &DrawsPlan) -> Result<Info> {
         such.map(|column| column.name.clone()).collect()
     };
     let kept = survey.rows - if plan.drop_na { survey.incomplete_rows } else { 0 };
-    // What a run does of its own accord.
-    let landmarks = EmbeddingChoice::Auto.is_projected(kept, None).then(|| default_landmarks(kept, None));
-    let memory = memory_of(plan, kept, dim, functions.len()).landmarks(landmarks.unwrap_or(0)).needed();
+    let memory = choose.memory(plan.size(kept, dim, functions.len()));
     Ok(Info {
         version: version().to_string(),
         instruction_set: supersample::instruction_set(),
-        device: plan.device.name().to_string(),
+        device: choose.compute.device.name().to_string(),
         files: plan.files.iter().map(|file| file.display().to_string()).collect(),
         format: survey.format.to_string(),
         rows: survey.rows,
@@ -84,7 +81,7 @@ fn look(plan: &DrawsPlan) -> Result<Info> {
         columns,
         functions,
         memory,
-        rate: if is_whole && is_file { Some(rate(plan, kept, landmarks)?) } else { None },
+        rate: if is_whole && is_file { Some(rate(plan, choose, kept)?) } else { None },
         notes: survey.notes.iter().filter(|note| !is_told(note)).map(ToString::to_string).collect(),
     })
 }
@@ -94,9 +91,9 @@ fn is_told(note: &Note) -> bool {
     matches!(note, Note::NotNumbers { .. } | Note::MeanRows { .. })
 }
 
-/// Times the mean embedding at a few rows, which is what a run spends its time on: of all rows, or of the first of so many
-/// that landmarks would stand for them, since a kernel value then costs no more for those that follow.
-fn rate(plan: &DrawsPlan, rows: usize, landmarks: Option<usize>) -> Result<Rate> {
+/// Times the mean embedding at a few rows, which is what a run spends its time on: of all rows, or of the first of very many.
+fn rate(plan: &DrawsPlan, choose: &Choose, rows: usize) -> Result<Rate> {
+    let landmarks = choose.landmarks_of(rows);
     let some = match landmarks {
         Some(_) if Draws::check_batches(&plan.files, &plan.reading()).is_ok() => first_rows(plan)?,
         _ => {
@@ -104,36 +101,26 @@ fn rate(plan: &DrawsPlan, rows: usize, landmarks: Option<usize>) -> Result<Rate>
             Points::from_vec(draws.take_values(), draws.dim())?
         }
     };
-    let mut options = ProblemOptions::default().scale(plan.scale).precision(plan.precision);
-    (options.kernel, options.device) = (plan.kernel.clone(), plan.device.clone());
-    let task = Task::new(some, options)?;
-    let all = task.points().len();
+    let problem = Problem::new(some, choose.clone())?;
+    let all = problem.points().len();
     let some: Vec<usize> = (0..(TIMED / all).clamp(1, all)).collect();
-    let at = task.points().select(&some)?;
+    let at = problem.points().select(&some)?;
     let mut values = vec![0.0; at.len()];
     // Once to pack the points, which a run does once too.
-    task.samples().values_into(&at.select(&[0])?, &mut values[..1]);
+    problem.samples().values_into(&at.select(&[0])?, &mut values[..1]);
     let begun = Instant::now();
-    task.samples().values_into(&at, &mut values);
-    plan.device.check()?;
+    problem.samples().values_into(&at, &mut values);
+    problem.device().check()?;
     let seconds = begun.elapsed().as_secs_f64().max(1e-9);
     let timed = all as f64 * at.len() as f64;
-    let count = rows as f64;
-    let (pairs, rows) = match landmarks {
-        None => (count * (count - 1.0) / 2.0, rows),
-        Some(landmarks) => {
-            let candidates = rows.min(POOL_ROWS);
-            let sums = count * (landmarks + CONTROL_ROWS) as f64;
-            (sums + candidates as f64 * landmarks as f64, rows + candidates)
-        }
-    };
+    let (pairs, rows) = choose.kernel_values(rows);
     Ok(Rate { pairs_per_second: timed / seconds, timed, pairs, landmarks, rows })
 }
 
-/// As many rows from the start of the files as a run compares with each other.
+/// The first rows of the files.
 fn first_rows(plan: &DrawsPlan) -> Result<Points> {
     let (mut values, mut dim) = (Vec::new(), 1);
-    let read = Draws::in_batches(&plan.files, &plan.reading(), EXACT_UP_TO, &mut |batch| {
+    let read = Draws::in_batches(&plan.files, &plan.reading(), TIMED_ROWS, &mut |batch| {
         dim = batch.dim;
         values.extend_from_slice(batch.values);
         ControlFlow::Break(())

@@ -8,13 +8,12 @@ mod eval;
 mod functions;
 mod held;
 mod info;
+mod input;
 mod manual;
-mod problem;
 mod sample;
 mod scores;
 mod subset;
 mod trace;
-mod weigh;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -32,6 +31,9 @@ use crate::plan::{Ended, Outputs, Stop};
 use crate::report::{Report, Run};
 use crate::terminal::interrupt;
 use crate::terminal::output::{Output, Placed, say, stdout_is_closed, sweep, to_stdout};
+
+/// What is said of a run that was cut short after its rows were chosen.
+const NOT_WEIGHED: &str = "interrupted before the weights were found, so they are equal";
 
 /// How a run that made no error ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

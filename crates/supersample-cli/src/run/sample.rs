@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use supersample::scale::Scale;
-use supersample::task::{ErrorScale, TypicalErrors, herd_until};
+use supersample::task::{ErrorScale, Errors, Measure, Weighed, herd_until};
 use supersample::{AscentOptions, ClosedForm, Domain, Herder, Points, PolishOptions, polish};
 use supersample_io::{Column, Format, Frame, OutputFormat, mixture};
 
-use super::weigh::{weigh, weighing};
-use super::{Outcome, check_stdout, this_run, trace, with_outputs};
+use super::{NOT_WEIGHED, Outcome, check_stdout, this_run, trace, with_outputs};
 use crate::plan::{Ended, SamplePlan};
-use crate::report::{About, Details, Distances, Measured, Polishing, Report, Subject};
+use crate::report::{About, Details, Distances, Measured, Parts, Polishing, Report, Subject, Weighing};
 use crate::terminal::interrupt;
 use crate::terminal::progress::Progress;
+use crate::words::{Names, Style};
 
 /// Carries out a plan of `sample`.
 pub(crate) fn sample(plan: &SamplePlan) -> Result<Outcome> {
@@ -36,7 +36,7 @@ pub(crate) fn sample(plan: &SamplePlan) -> Result<Outcome> {
             progress.reached(pick.t);
             interrupt::asked_to_end()
         })?;
-        let herded = Points::from_vec(chosen.coordinates(), dim)?;
+        let herded = Points::from_vec(chosen.points(), dim)?;
         let polished = match plan.polish && chosen.ended != Ended::Interrupted {
             true => Some(polish(&*mu, &herded, PolishOptions::default(), &|reached| {
                 progress.show(reached);
@@ -62,19 +62,23 @@ pub(crate) fn sample(plan: &SamplePlan) -> Result<Outcome> {
                 "{stuck} of the climbs ended before the top; see the column converged of --trace"
             ));
         }
-        let weighing = match plan.weigh {
-            Some(rule) => {
-                let (mu, points) = (mu.clone(), points.clone());
-                let found =
-                    weigh(move || supersample::task::weigh(&*mu, &points, rule), plan.quiet, &mut warnings)?;
-                if found.is_interrupted {
-                    chosen.ended = Ended::Interrupted;
-                }
-                found.weights.map(|found| weighing(rule, &found, TypicalErrors::default()))
+        let found = match plan.weigh {
+            Some(rule) if chosen.ended != Ended::Interrupted => {
+                let _progress = Progress::phase(plan.quiet, "finding the weights");
+                let Weighed { weights, advice, .. } = supersample::task::weigh(&*mu, points, rule)?;
+                warnings.extend(advice.map(|advice| advice.sentence(Style::Command, &Names::default())));
+                weights.map(|found| (rule, found))
+            }
+            Some(_) => {
+                warnings.push(NOT_WEIGHED.to_string());
+                None
             }
             None => None,
         };
         let equal_error = polished.as_ref().map_or(chosen.error(), |polished| polished.error);
+        let error = found.as_ref().map_or(equal_error, |(_, found)| found.error);
+        let errors = Errors::default().with(Measure::Mmd, error);
+        let errors = errors.with(Measure::Worth, error.and_then(|error| scale.worth(error)));
         let about = About {
             subject: Subject::Placed { components },
             files: vec![plan.file.display().to_string()],
@@ -103,10 +107,8 @@ pub(crate) fn sample(plan: &SamplePlan) -> Result<Outcome> {
             distinct: chosen.trace.len(),
             distinct_points: chosen.trace.len(),
             rows: None,
-            error: weighing.as_ref().map_or(equal_error, |weighing| weighing.error),
+            errors,
             scale,
-            cdf: None,
-            functions: None,
             quality: None,
         };
         let polishing = polished.as_ref().map(|polished| Polishing {
@@ -114,13 +116,25 @@ pub(crate) fn sample(plan: &SamplePlan) -> Result<Outcome> {
             steps: polished.steps,
             converged: polished.converged,
         });
-        let weights = weighing.as_ref().map(|weighing| weighing.weights.clone());
-        let details = Details { weighing, polishing, ..Details::default() };
-        let run = this_run(plan.stop, Some(chosen.ended));
+        let weights = found.as_ref().map(|(_, found)| &found.weights[..]);
+        let weighing = found
+            .as_ref()
+            .map(|(rule, found)| Weighing::new(*rule, found.clone(), Errors::default(), &scale));
         files.is_partial = chosen.ended == Ended::Interrupted;
-        let frame = points_frame(points, weights.as_deref());
+        let frame = points_frame(points, weights);
         files.write_rows(|out| Ok(frame.write_as(target, out)?));
-        let report = Report::on_points(about, run, distances, result, details, warnings);
+        let report = Report {
+            about,
+            run: this_run(plan.stop, Some(chosen.ended)),
+            distances,
+            parts: Parts::default(),
+            result,
+            comparison: None,
+            details: Details { weighing, polishing, ..Details::default() },
+            figures: None,
+            notes: Vec::new(),
+            warnings,
+        };
         let told = files.write_report(&report);
         files.write_trace(|out| trace::write_points(&chosen.trace, out));
         Ok(told)

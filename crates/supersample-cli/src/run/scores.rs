@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use supersample_io::{Draws, Format, Reading, Selection};
 
+use super::functions::{expect_rows, of_used_rows};
 use crate::plan::{DrawsPlan, ScoreSource, Scores};
-use crate::words::{counted, listed, printable};
+use crate::words::{listed, printable};
 
 /// What stands before the names in CmdStan's diagnostic files: momenta, and the gradient of the potential.
 const MOMENTUM: &str = "p_";
@@ -89,14 +90,7 @@ impl ScoreTable {
     fn of_file(path: &Path, plan: &DrawsPlan, draws: &Draws) -> Result<ScoreTable> {
         let reading = Reading { shape: plan.shape, keep_warmup: plan.warmup, ..Reading::default() };
         let table = Draws::read(&[path], &reading)?;
-        let (expected, found) = (draws.len() + draws.dropped_na(), table.len());
-        ensure!(
-            found == expected,
-            "{}: there are {}, but the draws have {}; write one row of scores for each row of the draws, in their order",
-            path.display(),
-            counted(found, "row"),
-            counted(expected, "row")
-        );
+        expect_rows("scores", &table, path, draws)?;
         let (parameters, columns) = (draws.parameter_names(), table.parameter_names());
         let mut notes = Vec::new();
         let gradients: Vec<String> = parameters.iter().map(|name| format!("{GRADIENT}{name}")).collect();
@@ -122,14 +116,7 @@ impl ScoreTable {
             ScorePlaces { places: found, sign: 1.0 }
         };
         let all = places.taken(table.values(), columns.len());
-        let dim = parameters.len();
-        let values = match draws.dropped_na() {
-            0 => all,
-            _ => {
-                let rows = (0..draws.len()).map(|row| draws.row_number(row));
-                rows.flat_map(|number| &all[number * dim..(number + 1) * dim]).copied().collect()
-            }
-        };
+        let values = of_used_rows(all, parameters.len(), draws);
         Ok(ScoreTable { values, notes, places: None, log_density: None })
     }
 }

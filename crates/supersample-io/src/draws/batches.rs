@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use super::sieve::Sieve;
-use super::{Draws, format_of, read_file};
+use super::{Draws, Slots, format_of, read_file};
 use crate::origin::Origin;
 use crate::reading::{Choice, Missing};
 use crate::source::Sink;
@@ -16,11 +16,13 @@ use crate::{Error, Format, Reading, Result};
 pub struct Batch<'a> {
     /// The first of them, among the rows that are used.
     pub first_row: usize,
-    /// The numbers of the parameter columns, and of functions among them in the order of the file, row after row, all finite.
+    /// The numbers of the parameter columns, row after row, all finite.
     pub values: &'a [f64],
+    /// Those of the function columns, row after row; none where no functions were asked for.
+    pub functions: &'a [f64],
     /// Their weights as they are in the files; `None` where no column of weights was asked for.
     pub weights: Option<&'a [f64]>,
-    /// How many columns that are.
+    /// How many parameters there are.
     pub dim: usize,
     /// How much of the files has been read by now, from 0 to 1.
     pub part: f64,
@@ -110,7 +112,9 @@ impl Draws {
 struct Regrouped<'a> {
     /// Rows in a batch.
     rows: usize,
+    /// Columns of functions among them.
     dim: usize,
+    slots: Slots,
     has_weights: bool,
     values: Vec<f64>,
     weights: Vec<f64>,
@@ -120,8 +124,8 @@ struct Regrouped<'a> {
 
 impl<'a> Regrouped<'a> {
     fn new(rows: usize, each: &'a mut dyn FnMut(Batch<'_>) -> ControlFlow<()>) -> Regrouped<'a> {
-        let (values, weights) = (Vec::new(), Vec::new());
-        Regrouped { rows: rows.max(1), dim: 1, has_weights: false, values, weights, first_row: 0, each }
+        let (rows, slots, values, weights) = (rows.max(1), Slots::default(), Vec::new(), Vec::new());
+        Regrouped { rows, dim: 1, slots, has_weights: false, values, weights, first_row: 0, each }
     }
 
     /// Hands on what is there, if anything.
@@ -129,11 +133,14 @@ impl<'a> Regrouped<'a> {
         if self.values.is_empty() {
             return Ok(());
         }
+        let split = self.slots.split(&self.values);
+        let (values, functions) = split.as_ref().map_or((&self.values, &[][..]), |(v, f)| (v, f));
         let batch = Batch {
             first_row: self.first_row,
-            values: &self.values,
+            values,
+            functions,
             weights: self.has_weights.then_some(&self.weights),
-            dim: self.dim,
+            dim: self.slots.parameters.len(),
             part,
         };
         self.first_row += batch.len();
@@ -151,6 +158,7 @@ impl<'a> Regrouped<'a> {
 impl Sink for Regrouped<'_> {
     fn begin(&mut self, choice: &Choice) -> Result<()> {
         self.dim = choice.columns.len();
+        self.slots = Slots::of(choice);
         self.has_weights = choice.weight.is_some();
         Ok(())
     }

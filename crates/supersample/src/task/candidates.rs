@@ -5,7 +5,7 @@
 //! error that is reported is that to all rows.
 
 use super::problem::{Kind, Problem};
-use super::{Choose, Chosen, mean::Mean};
+use super::{CONTROL_ROWS, Choose, Chosen, mean::Mean};
 use crate::embedding::as_landmarks;
 use crate::row_sampling::subsample_by;
 use crate::{Herder, Pick, Pool, RefineOptions, Refined, Result, Watch};
@@ -27,6 +27,24 @@ impl Choose {
         self.compute.pool_rows.or_else(|| self.stop.number.map(default))
     }
 
+    /// How many kernel values are computed before the first row is chosen, and for each row that is then herded, where there
+    /// are this number of rows.
+    ///
+    /// ```
+    /// use supersample::task::Choose;
+    /// assert_eq!(Choose::herd(10)?.kernel_values(1000), (499_500.0, 1000.0));
+    /// let (compared, each) = Choose::herd(10)?.kernel_values(1_000_000); // with 500 landmarks and 1,000 control rows
+    /// assert_eq!((compared, each), (1e6 * 1500.0 + 2e5 * 500.0, 1.2e6));
+    /// # Ok::<(), supersample::Error>(())
+    /// ```
+    pub fn kernel_values(&self, rows: usize) -> (f64, f64) {
+        let all = rows as f64;
+        let Some(landmarks) = self.landmarks_of(rows) else { return (all * (all - 1.0) / 2.0, all) };
+        let candidates = self.pool_size().unwrap_or(POOL_ROWS).min(rows) as f64;
+        // Once chosen, a row is compared with all of them.
+        (all * (landmarks + CONTROL_ROWS) as f64 + candidates * landmarks as f64, all + candidates)
+    }
+
     /// Whether rows in single precision, without weights, are to be gone through in batches, so that they stay in it: no more
     /// than the sample is ever double at once. Not where all of them are needed: to be compared with each other, for
     /// constraints or weights, on a GPU, where it is not known how many are to be chosen, and where a sample would have them all.
@@ -41,8 +59,7 @@ impl Choose {
     pub fn goes_in_batches(&self, rows: usize) -> bool {
         let needs_all =
             self.method.is_constrained() || self.weights.is_some() || self.compute.device.is_gpu();
-        let is_projected = self.compute.embedding.is_projected(rows, self.compute.landmarks);
-        !needs_all && is_projected && self.pool_size().is_some_and(|drawn| drawn < rows)
+        !needs_all && self.landmarks_of(rows).is_some() && self.pool_size().is_some_and(|drawn| drawn < rows)
     }
 }
 
@@ -175,5 +192,21 @@ fn pool_at(problem: &Problem, mean: &Mean, rows: Option<&[usize]>, watch: Watch)
             pool.with_preference(stein.preference.clone().expect("it was just seen"))
         }
         _ => Ok(pool),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn twenty_rows_are_drawn_for_each_that_is_chosen_by_either_method() {
+        for chosen in [100, 6000, 20_000] {
+            let expected = Some((20 * chosen).max(POOL_ROWS));
+            assert_eq!(Choose::thin(chosen).unwrap().pool_size(), expected);
+            assert_eq!(Choose::herd(chosen).unwrap().pool_size(), expected);
+        }
+        assert_eq!(Choose::thin(6000).unwrap().pool_rows(7000).pool_size(), Some(7000));
+        assert_eq!(Choose::nothing(None).pool_size(), None);
     }
 }

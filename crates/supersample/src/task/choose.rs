@@ -310,6 +310,14 @@ impl Choose {
         Ok(())
     }
 
+    /// Whether every row may be chosen only once.
+    pub fn is_unique(&self) -> bool {
+        match &self.method {
+            Method::Herd { unique } => *unique,
+            Method::Thin(refine) => !refine.repeats,
+        }
+    }
+
     /// The weight of the marginals.
     pub fn marginals_weight(&self) -> f64 {
         self.objective.marginals.unwrap_or(match self.method {
@@ -330,7 +338,13 @@ impl Choose {
         self
     }
 
-    /// How many landmarks a target of this number of rows has.
+    /// How many landmarks this number of rows in memory is compared with; `None` where they are compared with each other.
+    pub fn landmarks_of(&self, rows: usize) -> Option<usize> {
+        let Compute { embedding, landmarks, .. } = self.compute;
+        embedding.is_projected(rows, landmarks).then(|| self.landmark_count(rows))
+    }
+
+    /// How many landmarks a target of this number of rows has, if it has some.
     pub(super) fn landmark_count(&self, rows: usize) -> usize {
         self.compute
             .landmarks

@@ -13,8 +13,6 @@ pub enum Measure {
     /// The distance between the distribution functions of the columns, root mean square over the columns; about 0.408/√T
     /// for T independent draws.
     Cdf,
-    /// The error of the means of the functions of interest, root mean square, in their units.
-    Functions,
     /// The error of the means, root mean square over the columns, in standard deviations of all rows, as are the following.
     Mean,
     /// The error of the standard deviations.
@@ -23,6 +21,8 @@ pub enum Measure {
     Quantile,
     /// The error of the correlations, root mean square over the pairs of columns.
     Correlation,
+    /// The error of the means of the functions of interest, root mean square, in their units.
+    Functions,
 }
 
 impl Measure {
@@ -31,11 +31,11 @@ impl Measure {
         Measure::Mmd,
         Measure::Worth,
         Measure::Cdf,
-        Measure::Functions,
         Measure::Mean,
         Measure::Sd,
         Measure::Quantile,
         Measure::Correlation,
+        Measure::Functions,
     ];
 
     /// The word for it in JSON and Python.

@@ -56,6 +56,14 @@ impl Choose {
         }
     }
 
+    /// Whether rows of this size are gone through in batches: they do not fit into the memory that is allowed, and a sample of
+    /// them takes less.
+    pub fn needs_batches(&self, size: Size) -> bool {
+        let is_less = |drawn: usize| drawn < size.rows;
+        self.check_memory(size).is_err()
+            && self.drawn_rows(size).map_or(size.rows > FEWEST_POOL_ROWS, is_less)
+    }
+
     /// How many rows are drawn to choose from, of rows of this size that come in batches: what was asked for, or 200,000, or
     /// twenty for each row that is to be chosen, and no more than fit into the memory that is allowed, or into 8 GiB. At least
     /// 1,000, and twice as many as are to be chosen, or [`Error::TooLittleMemory`]. The number of rows in `size` has no effect.
@@ -98,10 +106,10 @@ impl Choose {
 
     fn estimate(&self, size: Size) -> MemoryEstimate {
         let Size { rows, columns, functions, is_weighted, has_scores } = size;
-        let is_projected = self.compute.embedding.is_projected(rows, self.compute.landmarks) && !has_scores;
+        let landmarks = self.landmarks_of(rows).filter(|_| !has_scores);
         let number = self.stop.number.unwrap_or(MANY);
         let plain = MemoryEstimate::of(rows, columns)
-            .landmarks(if is_projected { self.landmark_count(rows) } else { 0 })
+            .landmarks(landmarks.unwrap_or(0))
             .scale(self.scale_in_use())
             .precision(if has_scores { Precision::Double } else { self.distance.precision })
             .weighted(is_weighted)

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::matched::{FunctionsOfRows, Matched};
 use super::mean::Mean;
+use super::rows::effective_size;
 use super::stream::Gathered;
 use super::{Advice, Choose, EmbeddingChoice, Rows, Size, Target, advice, scores};
 use crate::bandwidth::MedianDistance;
@@ -187,6 +188,12 @@ impl Problem {
     /// The weights of the rows, which sum to one; `None` for equal ones.
     pub fn shares(&self) -> Option<&[f64]> {
         self.shares.as_deref()
+    }
+
+    /// How many equal rows estimate a mean as well as these weighted ones; `None` for equal weights.
+    pub fn effective_size(&self) -> Option<f64> {
+        let shares = self.shares()?;
+        Some(self.gathered().map_or_else(|| effective_size(shares), Gathered::effective_size))
     }
 
     /// The rows that are not chosen because they have no weight, in ascending order.

@@ -52,6 +52,11 @@ impl Rows {
         Rows { scores: Some(scores), ..self }
     }
 
+    /// The rows themselves.
+    pub fn points(&self) -> &Points {
+        &self.points
+    }
+
     /// The weights, which sum to one; `None` for equal ones.
     pub fn shares(&self) -> Option<&[f64]> {
         self.shares.as_deref()

@@ -92,8 +92,9 @@ impl Target {
             return Ok(chosen);
         }
         let chosen = match choose.weights {
-            Some(rule) => self.weighed(chosen, rule, watch)?,
-            None => chosen,
+            // A run that was interrupted has no time for them.
+            Some(rule) if chosen.ended != Ended::Interrupted => self.weighed(chosen, rule, watch)?,
+            _ => chosen,
         };
         self.with_errors(chosen)
     }

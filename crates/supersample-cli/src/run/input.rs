@@ -1,0 +1,188 @@
+//! Input of a run: the files as they were read, with all that is known of their rows but the numbers.
+
+use anyhow::{Error, Result, bail};
+use supersample::task::{Advice, Bandwidth, Choose, KernelChoice, Problem, Rows};
+use supersample::{Points, Precision};
+use supersample_io::{Draws, Format, Groups};
+
+use super::checkpoint::Fingerprint;
+use super::functions::FunctionTable;
+use super::scores::{ScorePlaces, ScoreTable, without_momenta};
+use crate::plan::DrawsPlan;
+use crate::words::{self, Names, Style};
+
+/// Changed whenever a checkpoint of the same run would mean something else: now its rows are those of the files.
+const OF_CHECKPOINTS: &[u8] = b"rows of the files";
+
+/// The files of a run.
+pub(super) struct Input<'p> {
+    pub(super) plan: &'p DrawsPlan,
+    pub(super) choose: &'p Choose,
+    pub(super) quiet: bool,
+    /// The files behind the rows; `None` before they are read.
+    pub(super) draws: Option<Draws>,
+    /// The rows by the column that choices are balanced over.
+    pub(super) groups: Option<Groups>,
+    /// The names of the functions whose means matter.
+    pub(super) functions: Vec<String>,
+    /// Where scores are among the columns of the draws, if they are there.
+    pub(super) score_places: Option<ScorePlaces>,
+    /// The log-density of each row, where rows of high density are preferred.
+    log_density: Option<Vec<f64>>,
+    /// What was assumed about the files, and about those of scores.
+    notes: Vec<String>,
+    score_notes: Vec<String>,
+}
+
+impl<'p> Input<'p> {
+    /// Files that have not been read.
+    pub(super) fn new(plan: &'p DrawsPlan, choose: &'p Choose, quiet: bool) -> Input<'p> {
+        Input {
+            plan,
+            choose,
+            quiet,
+            draws: None,
+            groups: None,
+            functions: Vec::new(),
+            score_places: None,
+            log_density: None,
+            notes: Vec::new(),
+            score_notes: Vec::new(),
+        }
+    }
+
+    /// The files, which have been read.
+    pub(super) fn draws(&self) -> &Draws {
+        self.draws.as_ref().expect("a run begins with its files")
+    }
+
+    /// Reads all rows. What does not fit into the memory that is allowed is refused.
+    pub(super) fn read(&mut self) -> Result<Rows> {
+        let (plan, reading) = (self.plan, self.plan.reading());
+        let check = |rows, columns, functions| self.choose.check_memory(plan.size(rows, columns, functions));
+        // Asked first of the heads and sizes of the files, so that no one waits for a refusal.
+        let limit = self.choose.compute.max_memory;
+        if let Some(size) = limit.and_then(|_| Draws::expected_size(&plan.files, &reading)) {
+            check(size.rows, size.columns, 0)?;
+        }
+        let draws = checked(plan, Draws::read(&plan.files, &reading)?)?;
+        let mut draws = without_momenta(plan, draws)?;
+        check(draws.len(), draws.dim(), draws.function_names().len())?;
+        self.groups = draws.groups()?;
+        let functions = FunctionTable::read(plan, &mut draws)?;
+        let scores = match &plan.scores {
+            Some(scores) => Some((scores, ScoreTable::read(plan, scores, &mut draws)?)),
+            None => None,
+        };
+        let points = Points::from_vec(draws.take_values(), draws.dim())?;
+        let draws = self.draws.insert(draws);
+        let rows = Rows::weighted(points, plan.row_weights(draws.weights()));
+        let mut rows = rows.map_err(|error| self.refused(error))?;
+        if let Some(FunctionTable { names, values, notes }) = functions {
+            rows = rows.functions(values, names.len())?;
+            (self.functions, self.notes) = (names, notes);
+        }
+        if let Some((plan, ScoreTable { values, notes, places, log_density })) = scores {
+            let mut scores = plan.options();
+            (scores.values, scores.log_density) = (values, log_density.clone());
+            rows = rows.scores(scores);
+            (self.score_places, self.log_density, self.score_notes) = (places, log_density, notes);
+        }
+        Ok(rows)
+    }
+
+    /// The problem of rows that were read.
+    pub(super) fn problem(&self, rows: Rows, choose: Choose) -> Result<Problem> {
+        Problem::new(rows, choose).map_err(|error| self.refused(error))
+    }
+
+    /// What was assumed about the files, and what the user should know before believing the result.
+    pub(super) fn notes_and_warnings(&self, problem: &Problem) -> (Vec<String>, Vec<String>) {
+        let (draws, names) = (self.draws(), Names::default().columns(self.draws().parameter_names()));
+        let (notes, warnings): (Vec<&Advice>, Vec<&Advice>) =
+            problem.advice().iter().partition(|one| one.is_note());
+        let in_words = |all: Vec<&Advice>| -> Vec<String> {
+            all.into_iter().map(|one| one.sentence(Style::Command, &names)).collect()
+        };
+        let of_files = draws.notes().iter().map(ToString::to_string).chain(self.notes.iter().cloned());
+        (
+            of_files.chain(in_words(notes)).chain(self.score_notes.iter().cloned()).collect(),
+            in_words(warnings),
+        )
+    }
+
+    /// The weight of the log-density, where rows of high density are preferred.
+    pub(super) fn regularisation(&self) -> f64 {
+        let regularised = self.plan.scores.as_ref().and_then(|scores| scores.regularised.as_ref());
+        regularised.map_or(0.0, |regularised| regularised.weight)
+    }
+
+    /// All that decides which rows are chosen, in one number.
+    pub(super) fn fingerprint(&self, problem: &Problem) -> u64 {
+        let mut print = Fingerprint::new();
+        let choose = problem.choose();
+        print.bytes(env!("CARGO_PKG_VERSION").as_bytes());
+        print.bytes(OF_CHECKPOINTS);
+        print.bytes(problem.kernel().to_string().as_bytes());
+        print.word(u64::from(choose.is_unique()));
+        print.word(u64::from(problem.precision() == Precision::Double));
+        print.word(problem.points().dim() as u64);
+        print.numbers(problem.points().as_slice());
+        print.numbers(problem.shares().unwrap_or_default());
+        print.word(problem.gathered().map_or(0, |gathered| gathered.rows() as u64));
+        print.numbers(&[problem.marginals()]);
+        if let Some((functions, values, weight)) = problem.functions() {
+            print.word(values.dim() as u64);
+            print.bytes(functions.unit().name().as_bytes());
+            print.numbers(&[weight]);
+            print.numbers(values.as_slice());
+        }
+        if let Some(log_density) = &self.log_density {
+            print.bytes(b"log-density");
+            print.numbers(&[self.regularisation()]);
+            print.numbers(log_density);
+        }
+        if problem.uses_landmarks() {
+            print.bytes(b"landmarks");
+            print.word(choose.compute.landmarks.map_or(0, |asked| asked as u64));
+            print.word(choose.compute.seed);
+        }
+        // μ of a GPU goes with the kernel rows of a GPU.
+        if problem.device().is_gpu() {
+            print.bytes(b"gpu");
+        }
+        print.finish()
+    }
+
+    /// What the library refuses, in the words of the flags and the files.
+    pub(super) fn refused(&self, error: supersample::Error) -> Error {
+        let kernel = &self.choose.distance.kernel;
+        let is_median = matches!(kernel, KernelChoice::Named { bandwidth: Bandwidth::Median, .. });
+        let is_of_median = is_median && matches!(error, supersample::Error::BadBandwidth { .. });
+        let (draws, number_of) = (self.draws(), |row| self.draws().row_number(row));
+        let names = Names::default()
+            .columns(draws.parameter_names())
+            .functions(self.functions.iter().map(String::as_str))
+            .weight_column(self.plan.weight_column())
+            .numbered(&number_of);
+        let refusal = words::refused(error, &names);
+        match is_of_median {
+            true => refusal.context("the median distance cannot be used; give --bandwidth"),
+            false => refusal,
+        }
+    }
+}
+
+/// The draws, unless a flag has no effect on them.
+pub(super) fn checked(plan: &DrawsPlan, draws: Draws) -> Result<Draws> {
+    if plan.warmup && !draws.has_warmup() {
+        bail!("--warmup has no effect: the files say nothing of warm-up rows; leave it out");
+    }
+    if plan.separator.is_some() && !draws.format().is_text() {
+        bail!("--separator has no effect on {} files; leave it out", draws.format());
+    }
+    if plan.shape.is_some() && !matches!(draws.format(), Format::Npy | Format::Npz) {
+        bail!("--shape has no effect on {} files; leave it out", draws.format());
+    }
+    Ok(draws)
+}
