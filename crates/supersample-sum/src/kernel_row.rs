@@ -37,6 +37,17 @@ impl KernelRowMut<'_> {
     }
 }
 
+impl KernelRowMut<'_> {
+    /// Writes values that were computed elsewhere.
+    ///
+    /// # Panics
+    /// Where they are not as many, or the row is not of doubles.
+    pub fn copy_from(&mut self, values: &[f64]) {
+        let ByLane::Double(row) = self.again() else { panic!("a row of doubles") };
+        row.copy_from_slice(values);
+    }
+}
+
 impl Packed {
     /// Writes the kernel row of `y`.
     ///

@@ -38,6 +38,11 @@ impl Packed {
 }
 
 impl KernelRows {
+    /// No rows of `len` doubles yet.
+    pub fn in_double(len: usize) -> KernelRows {
+        KernelRows(ByLane::Double(Store::new(len)))
+    }
+
     /// Room for one more row, whose values mean nothing until it is filled, and its number.
     pub fn add(&mut self) -> usize {
         match &mut self.0 {

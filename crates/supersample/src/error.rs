@@ -511,6 +511,54 @@ pub enum Error {
         /// The largest jitter that was tried.
         jitter: f64,
     },
+    /// A Gram matrix that is not square.
+    #[error("{len} numbers do not make a Gram matrix of {rows} rows; it has a number for each pair of rows")]
+    GramShape {
+        /// How many numbers were given.
+        len: usize,
+        /// How many rows there are to be.
+        rows: usize,
+    },
+    /// An entry that no Gram matrix has.
+    #[error("row {row}, column {column} of the Gram matrix is {value}; {reason}")]
+    GramEntry {
+        /// The row, from 0.
+        row: usize,
+        /// The column, from 0.
+        column: usize,
+        /// The offending value.
+        value: f64,
+        /// What an entry there has to be.
+        reason: &'static str,
+    },
+    /// Two entries that should be the same and differ by more than rounding.
+    #[error(
+        "row {row}, column {column} of the Gram matrix is {value}, and row {column}, column {row} is {mirrored}; k(x, y) is k(y, x), so pass a symmetric matrix"
+    )]
+    GramAsymmetric {
+        /// The row, from 0.
+        row: usize,
+        /// The column, from 0.
+        column: usize,
+        /// The entry there.
+        value: f64,
+        /// The entry on the other side of the diagonal.
+        mirrored: f64,
+    },
+    /// A matrix that gives a negative squared error is not positive definite.
+    #[error(
+        "the Gram matrix is not positive definite: it gives a squared error of {squared_error}; pass the values of a positive definite kernel, or set the negative eigenvalues of the matrix to 0"
+    )]
+    GramIndefinite {
+        /// The squared error, which is never negative but for rounding.
+        squared_error: f64,
+    },
+    /// Something that needs points, of rows that are known by a Gram matrix alone.
+    #[error("{what} needs the coordinates of points, and a Gram matrix has none")]
+    NotWithGram {
+        /// What was asked for.
+        what: &'static str,
+    },
 }
 
 /// A result whose error is this library's [`Error`].

@@ -19,7 +19,7 @@ mod space;
 
 use std::sync::Arc;
 
-use crate::embedding::as_stein;
+use crate::embedding::{Values, as_stein};
 use crate::ledger::Ledger;
 use crate::pool::{Evaluated, PoolScores};
 use crate::{AscentOptions, Domain, Error, MeanEmbedding, Points, Pool, Result};
@@ -116,6 +116,9 @@ impl Herder {
                         advice: "give the score as a function",
                     });
                 }
+                if let Values::Gram(_) = Values::of(&*mu) {
+                    return Err(Error::NotWithGram { what: "an ascent" });
+                }
                 options.check()?;
                 let pool = Pool::shared(mu, starts)?.to_host();
                 Ok(Herder { ascent: Some(options), ..Herder::over(pool) })
@@ -185,6 +188,9 @@ impl Herder {
         if let Some(index) = weights.iter().position(|w| !w.is_finite() || *w < 0.0) {
             return Err(Error::BadWeight { index, value: weights[index] });
         }
+        if let Values::Gram(gram) = Values::of(&*mu) {
+            gram.expect_rows(&points)?;
+        }
         self.scores = self.scores.into_host();
         self.pool = self.scores.pool().clone();
         self.given = None;
@@ -192,7 +198,7 @@ impl Herder {
         let mut mu_values = vec![0.0; points.len()];
         mu.values_into(&points, &mut mu_values);
         for ((x, &weight), mu_value) in points.rows().zip(&weights).zip(mu_values) {
-            let diagonal = mu.kernel().diagonal(x);
+            let diagonal = Values::of(&*mu).diagonal(x);
             let known = Evaluated { mu: mu_value, chosen: herder.ledger.sum_at(x), diagonal };
             herder.ledger.choose(x, weight, known, || herder.pool.precise_value_at(x));
             herder.scores.choose_point(x, weight);
@@ -276,7 +282,8 @@ impl Herder {
 
     /// The picks of a pool that is made of the chosen rows alone.
     pub(crate) fn trace_in(chosen: Pool, rows: &[usize]) -> Result<Vec<Pick>> {
-        let mut picks = Herder::over(chosen).replay(&(0..rows.len()).collect::<Vec<_>>())?;
+        let mut picks = Herder::over(chosen.clone()).replay(&(0..rows.len()).collect::<Vec<_>>())?;
+        picks.iter().filter_map(|pick| pick.squared_error).try_for_each(|it| chosen.check_definite(it))?;
         picks.iter_mut().for_each(|pick| pick.index = pick.index.map(|index| rows[index]));
         Ok(picks)
     }

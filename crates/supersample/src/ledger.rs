@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::Points;
-use crate::embedding::{ErrorTerms, MeanEmbedding, NormFrom};
+use crate::embedding::{ErrorTerms, MeanEmbedding, NormFrom, Values};
 use crate::pool::Evaluated;
 use crate::sum::Packed;
 
@@ -75,7 +75,7 @@ impl Ledger {
 
     /// Σ aⱼ k(x, zⱼ) over what is chosen, in f64.
     pub(crate) fn sum_at(&self, x: &[f64]) -> f64 {
-        let (kernel, chosen) = (self.mu.kernel(), self.values.chunks_exact(x.len()).zip(&self.masses));
+        let (kernel, chosen) = (Values::of(&*self.mu), self.values.chunks_exact(x.len()).zip(&self.masses));
         chosen.map(|(z, a)| a * kernel.value(x, z)).sum()
     }
 
@@ -116,7 +116,7 @@ impl Ledger {
     /// ‖w‖² for eq. 14; like the squared error it may come out as a tiny negative value. w has the mass of one point, so
     /// that its norm is not defined where only differences of equal mass have one.
     pub(crate) fn squared_weight_norm(&self) -> Option<f64> {
-        if self.mu.kernel().needs_equal_masses() {
+        if Values::of(&*self.mu).needs_equal_masses() {
             return None;
         }
         let factor = self.mean_factor();

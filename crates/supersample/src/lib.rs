@@ -41,7 +41,7 @@
 //! ```
 //!
 //! A [`Problem`](task::Problem) is made of things that can be had one by one. [`Points`] and a [`Kernel`] make a [`MeanEmbedding`]: [`Empirical`] for weighted samples, [`ClosedForm`] for the
-//! densities of [`target`], [`SteinTarget`] for any density whose score is known. A [`Herder`] over a [`Domain`] turns it into an iterator of [`Pick`]s, and [`metrics`]
+//! densities of [`target`], [`SteinTarget`] for any density whose score is known, and [`Gram`] for rows whose kernel values come from elsewhere. A [`Herder`] over a [`Domain`] turns it into an iterator of [`Pick`]s, and [`metrics`]
 //! says how good any points are. Where the best set of a size is wanted rather than a sequence, a [`Refiner`] swaps
 //! rows until no swap helps; [`polish()`] moves points that need not be rows, [`weights`] gives them unequal weights, and
 //! [`quality`](mod@quality) compares a subset with the data column by column. Everything that can fail fails in a constructor; the iterator cannot.
@@ -89,7 +89,7 @@ pub mod words;
 pub use ascent::AscentOptions;
 pub use device::Device;
 pub use domain::Domain;
-pub use embedding::{ClosedForm, Empirical, Landmarks, MeanEmbedding, Preconditioner, SteinTarget};
+pub use embedding::{ClosedForm, Empirical, Gram, Landmarks, MeanEmbedding, Preconditioner, SteinTarget};
 pub use error::{Error, Result};
 pub use expansion::KernelExpansion;
 pub use herder::{Herder, Pick};

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::embedding::{ErrorTerms, MeanEmbedding, as_density, as_landmarks, as_samples};
+use crate::embedding::{ErrorTerms, MeanEmbedding, Values, as_density, as_landmarks, as_samples};
 use crate::expansion::{KernelExpansion, as_expansion, expect_same_kernel};
 use crate::{Empirical, Error, Points, Result, Watch, points};
 
@@ -87,7 +87,7 @@ fn fit<'a>(mu: &dyn MeanEmbedding, points: &Points, weights: Option<&'a [f64]>) 
         return Err(Error::NonFiniteNumber { what: "weight", index, value: weights[index] });
     }
     let total: f64 = weights.iter().sum();
-    if mu.kernel().needs_equal_masses() && (total - 1.0).abs() > 1e-9 {
+    if Values::of(mu).needs_equal_masses() && (total - 1.0).abs() > 1e-9 {
         return Err(Error::UnequalMasses {
             kernel: mu.kernel().to_string(),
             what: "the weights do not sum to one",

@@ -23,7 +23,7 @@ use self::constraints::{Constraints, ConstraintsAsked};
 pub use self::fewest::Fewest;
 pub use self::options::{RefineOptions, Search};
 use self::sweep::{Swept, sweep};
-use crate::embedding::{MeanEmbedding, as_samples};
+use crate::embedding::{MeanEmbedding, Values, as_samples};
 use crate::pool::PoolScores;
 use crate::watch::{Progress, Watch};
 use crate::words::Opt;
@@ -213,10 +213,15 @@ impl Refiner {
     }
 
     fn constraints(&self) -> ConstraintsAsked<'_> {
-        let points = self.pool.points();
-        let samples =
-            as_samples(&**self.pool.embedding()).filter(|samples| samples.points().is_same_as(points));
-        let masses = samples.and_then(|samples| samples.weights());
+        let (points, mu) = (self.pool.points(), &**self.pool.embedding());
+        let (rows, masses) = match Values::of(mu) {
+            Values::Gram(gram) => (Some(gram.rows()), gram.weights()),
+            Values::Kernel(_) => {
+                let samples = as_samples(mu);
+                (samples.map(|samples| samples.points()), samples.and_then(|samples| samples.weights()))
+            }
+        };
+        let masses = masses.filter(|_| rows.is_some_and(|rows| rows.is_same_as(points)));
         ConstraintsAsked { options: &self.options, len: points.len(), masses }
     }
 
@@ -266,11 +271,11 @@ impl Refiner {
         let (mut best, mut kernel_rows, mut searched) = (after_sweeps.clone(), 0, false);
         if let (Some(search), Some(norm)) = (self.options.search, self.pool.sum_squared_norm()) {
             let mut rng = Pcg64::seed_from_u64(search.seed);
-            let (rows, dim) = (self.pool.points().len(), self.pool.points().dim());
-            let by_size = || Search::sweeps_for(rows, constraints.size(), dim);
+            let points = self.pool.points();
+            let by_size = || Search::sweeps_for(points.len(), constraints.size(), points.dim());
             let sweeps = search.sweeps.unwrap_or_else(by_size);
             for round in 0..search.rounds {
-                let unit = size * (norm + best.energy / (size * size)) / dim as f64;
+                let unit = size * (norm + best.energy / (size * size)) / self.pool.dimension();
                 // Nothing is left to be found below rounding.
                 if sweeps == 0 || unit * size <= margin || swept.interrupted {
                     break;
@@ -303,6 +308,7 @@ impl Refiner {
             }
         }
         let best_squared = self.pool.squared_norm().map(|norm| norm + best.joint_energy / (size * size));
+        best_squared.map_or(Ok(()), |squared| self.pool.check_definite(squared))?;
         // All three in f64 where one is too small for f32, so that they can be compared.
         let squared =
             |scored: &Scored| self.pool.squared_error(&scored.rows, scored.joint_energy, best_squared?);

@@ -1,13 +1,17 @@
 //! Kernel sums: the crate `supersample-sum`, called with this library's kernels and points, or one GPU in its place.
 //!
 //! That crate holds every loop on vectors and is compiled alone; it knows nothing of names, errors or phases. This file
-//! is all of the library that turns one into the other, and that decides which points go to the GPU (`device/`).
+//! is all of the library that turns one into the other, and that decides which points go to the GPU (`device/`). Where kernel
+//! values come from a matrix there are no points, and `table.rs` takes the place of that crate.
+
+mod table;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
+pub(crate) use self::table::{Table, row_of};
 pub(crate) use supersample_sum::{KernelRow, KernelRowMut, KernelRows, Scores, add_scaled, argmax_by};
 pub use supersample_sum::{NoSuchInstructionSet, Precision, instruction_set};
 
@@ -30,7 +34,8 @@ pub fn check_instruction_set() -> Result<&'static str> {
     Ok(supersample_sum::check_instruction_set()?)
 }
 
-/// Points packed for sums under one kernel, with the device that many others beside them would go to. Clones share the packing.
+/// Points packed for sums under one kernel, or rows of a matrix of kernel values, with the device that many other points would
+/// go to. Clones share the packing.
 #[derive(Clone, Debug)]
 pub(crate) struct Packed {
     device: Device,
@@ -42,6 +47,7 @@ pub(crate) struct Packed {
 enum Place {
     Host(OnHost),
     Gpu(Arc<dyn Packing>),
+    Table(Table),
 }
 
 impl Packed {
@@ -63,9 +69,17 @@ impl Packed {
         Packed { device: Device::cpu(), place: Place::Host(packed) }
     }
 
+    /// Rows of a matrix of kernel values.
+    pub(crate) fn of_table(table: Table) -> Packed {
+        Packed { device: Device::cpu(), place: Place::Table(table) }
+    }
+
     /// Other points in the coordinates and precision of these, so that sums between the two are possible and a point
     /// that is in both is rounded alike. `None` where the other points are spread too wide for the precision.
     pub(crate) fn beside(&self, points: &Points) -> Option<Packed> {
+        if let Place::Table(_) = &self.place {
+            return Some(self.of_some(points));
+        }
         let (coordinates, precision) = (self.coordinates(), self.precision());
         if precision == Precision::Mixed && !coordinates.allow_mixed(points.view()) {
             return None;
@@ -99,13 +113,16 @@ impl Packed {
     /// These points, which are given again, where they are, in f32 if that is asked for and safe.
     pub(crate) fn again(&self, kernel: &Kernel, points: &Points, precision: Precision) -> Packed {
         match &self.place {
-            Place::Host(_) => Packed::new(kernel, points, precision),
             Place::Gpu(_) => Packed::on(&self.device, kernel, points, precision),
+            _ => Packed::new(kernel, points, precision),
         }
     }
 
     /// Some of these points as points of their own, for the CPU.
     pub(crate) fn of_some(&self, points: &Points) -> Packed {
+        if let Place::Table(table) = &self.place {
+            return Packed::of_table(table.select(points));
+        }
         let (coordinates, precision) = (self.coordinates().clone(), self.precision());
         Packed {
             device: self.device.clone(),
@@ -116,15 +133,18 @@ impl Packed {
     /// Some of these points for means that are computed exactly as those of all.
     pub(crate) fn some_alike(&self, points: &Points) -> Packed {
         match &self.place {
-            Place::Host(_) => self.of_some(points),
             Place::Gpu(packed) => {
                 Packed { device: self.device.clone(), place: Place::Gpu(packed.some(points)) }
             }
+            _ => self.of_some(points),
         }
     }
 
     /// No points yet, packed one by one as they come.
     pub(crate) fn none_beside(&self) -> Packed {
+        if let Place::Table(table) = &self.place {
+            return Packed::of_table(table.none());
+        }
         let (coordinates, precision) = (self.coordinates().clone(), self.precision());
         let nothing = supersample_sum::Rows::new(&[], coordinates.centre().len());
         Packed::on_host(OnHost::in_coordinates(coordinates, nothing, precision))
@@ -134,6 +154,7 @@ impl Packed {
     pub(crate) fn push(&mut self, point: &[f64]) {
         match &mut self.place {
             Place::Host(packed) => packed.push(point),
+            Place::Table(table) => table.push(point),
             Place::Gpu(_) => unreachable!("points that come one by one are on the host"),
         }
     }
@@ -143,6 +164,7 @@ impl Packed {
         let place = match &self.place {
             Place::Host(packed) => Place::Host(packed.widened()),
             Place::Gpu(packed) => Place::Gpu(packed.widened()),
+            Place::Table(table) => Place::Table(table.clone()),
         };
         Packed { device: self.device.clone(), place }
     }
@@ -152,6 +174,7 @@ impl Packed {
         match &self.place {
             Place::Host(packed) => packed.precision(),
             Place::Gpu(packed) => packed.precision(),
+            Place::Table(_) => Precision::Double,
         }
     }
 
@@ -159,6 +182,7 @@ impl Packed {
         match &self.place {
             Place::Host(packed) => packed.coordinates(),
             Place::Gpu(packed) => packed.coordinates(),
+            Place::Table(_) => panic!("rows of a matrix have no coordinates"),
         }
     }
 
@@ -175,19 +199,93 @@ impl Packed {
     /// The points as the CPU computes with them.
     ///
     /// # Panics
-    /// Where they are on the GPU: whoever asks for kernel rows has asked [`gpu`](Self::gpu) first.
+    /// Where they are on the GPU, which [`gpu`](Self::gpu) says, or rows of a
+    /// matrix.
     pub(crate) fn host(&self) -> &OnHost {
         match &self.place {
             Place::Host(packed) => packed,
             Place::Gpu(_) => panic!("kernel rows on the CPU of points that are on the GPU"),
+            Place::Table(_) => panic!("coordinates of rows of a matrix"),
+        }
+    }
+
+    /// No kernel rows over these points yet.
+    pub(crate) fn no_rows(&self) -> KernelRows {
+        match &self.place {
+            Place::Table(table) => table.no_rows(),
+            _ => self.host().no_rows(),
+        }
+    }
+
+    /// Bytes that a kernel row takes.
+    pub(crate) fn row_bytes(&self) -> usize {
+        match &self.place {
+            Place::Table(table) => table.len() * size_of::<f64>(),
+            _ => self.host().row_bytes(),
+        }
+    }
+
+    /// Writes the kernel row of `y`.
+    pub(crate) fn fill_row(&self, y: &[f64], row: &mut KernelRowMut<'_>) {
+        match &self.place {
+            Place::Table(table) => table.fill_row(y, row),
+            _ => self.host().fill_row(y, row),
+        }
+    }
+
+    /// Adds `weight`·k(xᵢ, y) to `sums[i]`.
+    pub(crate) fn add_row(&self, y: &[f64], weight: f64, sums: &mut [f64]) {
+        match &self.place {
+            Place::Table(table) => table.add_row(y, weight, sums),
+            _ => self.host().add_row(y, weight, sums),
+        }
+    }
+
+    /// [`add_row`](Self::add_row), and the largest score afterwards.
+    pub(crate) fn add_row_and_argmax(
+        &self,
+        y: &[f64],
+        weight: f64,
+        sums: &mut [f64],
+        scores: Scores<'_>,
+    ) -> Option<(usize, f64)> {
+        match &self.place {
+            Place::Table(table) => table.add_row_and_argmax(y, weight, sums, scores),
+            _ => self.host().add_row_and_argmax(y, weight, sums, scores),
+        }
+    }
+
+    /// [`fill_row`](Self::fill_row), then `weight` times the row added to `sums`, and the largest score afterwards.
+    pub(crate) fn keep_row_and_argmax(
+        &self,
+        y: &[f64],
+        row: &mut KernelRowMut<'_>,
+        weight: f64,
+        sums: &mut [f64],
+        scores: Scores<'_>,
+    ) -> Option<(usize, f64)> {
+        match &self.place {
+            Place::Table(table) => {
+                table.fill_row(y, row);
+                table.add_row_and_argmax(y, weight, sums, scores)
+            }
+            _ => self.host().keep_row_and_argmax(y, row, weight, sums, scores),
+        }
+    }
+
+    /// Σᵢ k(xᵢ, y) over all points x.
+    pub(crate) fn row_sum(&self, y: &[f64]) -> f64 {
+        match &self.place {
+            Place::Table(table) => table.row(y).iter().sum(),
+            _ => self.host().row_sum(y),
         }
     }
 
     /// The points as the GPU computes with them, where they are there.
     pub(crate) fn gpu(&self) -> Option<&dyn Packing> {
         match &self.place {
-            Place::Host(_) => None,
             Place::Gpu(packed) => Some(&**packed),
+            _ => None,
         }
     }
 
@@ -205,6 +303,10 @@ impl Packed {
         match &self.place {
             Place::Host(packed) => packed.own_mean_watched(weights, out, pairs),
             Place::Gpu(packed) => packed.own_mean(weights, out, pairs),
+            Place::Table(table) => {
+                table.mean_at(table, weights, out);
+                ControlFlow::Continue(())
+            }
         }
     }
 
@@ -232,7 +334,12 @@ impl Packed {
                 at.mean_into(samples, weights, out);
                 return ControlFlow::Continue(());
             }
+            (Place::Table(at), Place::Table(samples)) => {
+                samples.mean_at(at, weights, out);
+                return ControlFlow::Continue(());
+            }
             (Place::Gpu(packed), _) | (_, Place::Gpu(packed)) => packed,
+            _ => panic!("means between points and rows of a matrix"),
         };
         assert!(self.coordinates() == samples.coordinates(), "points packed in different coordinates");
         assert_eq!(self.precision(), samples.precision(), "points packed in different precisions");
@@ -242,8 +349,8 @@ impl Packed {
     fn side(&self) -> Side<'_> {
         match &self.place {
             Place::Gpu(packed) => Side::There(&**packed),
-            Place::Host(packed) => {
-                let dim = packed.coordinates().centre().len();
+            _ => {
+                let (packed, dim) = (self.host(), self.coordinates().centre().len());
                 Side::Here(Points::from_vec(packed.rounded(), dim).expect("packed points are finite"))
             }
         }

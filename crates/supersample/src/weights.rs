@@ -10,11 +10,11 @@ use std::collections::HashMap;
 
 use rayon::prelude::*;
 
-use crate::embedding::ErrorTerms;
+use crate::embedding::{ErrorTerms, Values};
 use crate::kernel::distances_from_centre;
 use crate::linalg::Factor;
-use crate::sum::{self, Precision};
-use crate::{Error, Kernel, MeanEmbedding, Part, Points, Pool, Result, linalg};
+use crate::sum::Precision;
+use crate::{Error, MeanEmbedding, Part, Points, Pool, Result, linalg};
 
 /// The smallest pivot, relative to the largest k(x, x), that is more than rounding noise.
 const SMALLEST_PIVOT: f64 = 1e-13;
@@ -90,7 +90,7 @@ fn solve(
     parts: &[(Part, f64)],
     rule: WeightRule,
 ) -> Result<OptimalWeights> {
-    if mu.kernel().needs_equal_masses() && rule == WeightRule::Free {
+    if Values::of(mu).needs_equal_masses() && rule == WeightRule::Free {
         return Err(Error::UnequalMasses {
             kernel: mu.kernel().to_string(),
             what: "free weights sum to anything",
@@ -101,11 +101,11 @@ fn solve(
     let mut copies = vec![0.0; distinct.len()];
     place.iter().for_each(|&at| copies[at] += 1.0);
     let points = &points.select(&distinct)?;
-    let mut matrix = KernelMatrix::new(mu.kernel(), points);
+    let mut matrix = KernelMatrix::new(Values::of(mu), points);
     let terms = ErrorTerms::of(mu);
     let mut z = terms.double_values(points);
     terms.check_device()?;
-    if mu.kernel().needs_equal_masses() {
+    if Values::of(mu).needs_equal_masses() {
         // The energy of weights that sum to one is left as it was.
         matrix.complete(1.0, &distances_from_centre(points), &mut z);
     }
@@ -196,8 +196,8 @@ struct KernelMatrix {
 }
 
 impl KernelMatrix {
-    fn new(kernel: &Kernel, points: &Points) -> KernelMatrix {
-        let (values, count) = (sum::kernel_matrix(kernel, points), points.len());
+    fn new(kernel: Values<'_>, points: &Points) -> KernelMatrix {
+        let (values, count) = (kernel.matrix(points), points.len());
         let largest = linalg::diagonal(&values, count).fold(0.0, f64::max);
         KernelMatrix { values, count, largest }
     }

@@ -7,6 +7,7 @@ mod determinism;
 mod embeddings;
 mod energy;
 mod example_file;
+mod gram;
 mod landmarks;
 mod oracle;
 mod parts;

@@ -314,7 +314,7 @@ impl Choosing for Choice {
         };
         let visits: Vec<there::Visit> = visits.iter().map(visit).collect();
         let outcomes = self.gpu.kept(|_| set.visit(&visits, noise)).unwrap_or_default();
-        let told = |(visit, outcome): (&there::Visit, Option<there::Outcome>)| {
+        let made = |(visit, outcome): (&there::Visit, Option<there::Outcome>)| {
             let there::Outcome { best, fit, fit_here, taken } = outcome?;
             let here = chosen[visit.position];
             if let Some(best) = best.filter(|_| taken) {
@@ -322,7 +322,7 @@ impl Choosing for Choice {
             }
             Some(Outcome { best, here, fit, fit_here, taken })
         };
-        visits.iter().zip(outcomes).map(told).collect()
+        visits.iter().zip(outcomes).map(made).collect()
     }
 
     fn put(&mut self, places: &[(usize, usize)]) {

@@ -19,7 +19,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::{Empirical, MeanEmbedding, as_landmarks, as_samples};
+use super::{Empirical, MeanEmbedding, Values, as_landmarks, as_samples, check_definite};
 use crate::row_sampling::subsample;
 use crate::sum::{Packed, Precision};
 use crate::watch::{Progress, Watch, unwatched};
@@ -67,7 +67,7 @@ pub(crate) fn pack(mu: Arc<dyn MeanEmbedding>, points: &Points) -> (Arc<dyn Mean
     }
     // Where μ is exact, the kernel rows must be too: their errors would no longer cancel in E_T.
     let Some(samples) = as_samples(&*mu) else {
-        let packed = Packed::new(mu.kernel(), points, Precision::Double);
+        let packed = Values::of(&*mu).packed(points);
         return (mu, packed);
     };
     if let Some(packed) = samples.pack_beside(points) {
@@ -166,7 +166,7 @@ impl<'a> ErrorTerms<'a> {
         match self.mixed {
             // On the host, however many: more will come one by one.
             Some(samples) => samples.packed().of_some(points).widened(),
-            None => Packed::new(self.mu.kernel(), points, Precision::Double),
+            None => Values::of(self.mu).packed(points),
         }
     }
 
@@ -228,6 +228,7 @@ impl<'a> ErrorTerms<'a> {
         let energy = self.energy(points, weights, watch)?;
         let squared_error = self.squared_norm(NormFrom::SampledBias).ok_or(Error::UnknownNorm)? + energy;
         self.check_device()?;
+        check_definite(self.mu, squared_error)?;
         // Of one point: nothing is gained from numbers here, since any weights may have been chosen.
         match (self.norm_needed(squared_error, 1.0), self.mixed) {
             (Some(NormFrom::AllPairs), Some(samples)) => Ok(samples.widened_norm(watch)? + energy),

@@ -8,16 +8,20 @@
 //! | [`UniformBox`](crate::target::UniformBox) | `gaussian`, `laplace` in any dimension; `matern12`, `matern32`, `matern52`, `energy` in one | [`ClosedForm::uniform_box`] |
 //! | [`IndependentNormals`](crate::target::IndependentNormals) | the same | [`ClosedForm::normals`] |
 //! | any density whose score is known at the points | Stein kernels | [`SteinTarget`]: zero |
+//! | weighted rows that are known by their kernel values | any | [`Gram`]: exact |
 
 mod closed_form;
 mod empirical;
 mod error_terms;
+mod gram;
 mod landmarks;
 mod stein;
 
 pub use closed_form::ClosedForm;
 pub use empirical::Empirical;
 pub(crate) use error_terms::{ErrorTerms, NormFrom, pack};
+pub use gram::Gram;
+pub(crate) use gram::{Values, check_definite};
 pub use landmarks::{KernelSums, LandmarkSums, Landmarks};
 pub use stein::{LogDensityFunction, Preconditioner, ScoreFunction, SteinTarget};
 

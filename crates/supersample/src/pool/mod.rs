@@ -16,7 +16,7 @@ use std::sync::{Arc, OnceLock};
 pub use self::preference::Preference;
 pub(crate) use self::scores::{Evaluated, PoolScores};
 use self::sum_of_parts::SumOfParts;
-use crate::embedding::{ErrorTerms, MeanEmbedding, pack};
+use crate::embedding::{ErrorTerms, MeanEmbedding, Values, check_definite, pack};
 use crate::kernel::Distance;
 use crate::sum::{Packed, Precision};
 use crate::{Error, Part, Points, Result};
@@ -60,7 +60,7 @@ struct Terms {
     values: Arc<[f64]>,
     /// k(x, x)/2, where it varies.
     half_diagonal: Option<Arc<[f64]>>,
-    /// A bound on |k(x, y)|, at least 1.
+    /// A bound on |k(x, y)|; at least 1, but for a matrix.
     largest: f64,
     squared_norm: Option<f64>,
 }
@@ -107,15 +107,19 @@ impl Pool {
 
     fn made(mu: Arc<dyn MeanEmbedding>, points: Points, values: Option<Vec<f64>>) -> Result<Pool> {
         points.expect_dim("the pool", "the target", mu.dim())?;
+        if let Values::Gram(gram) = Values::of(&*mu) {
+            gram.expect_rows(&points)?;
+        }
         let (mu, packed) = pack(mu, &points);
-        let kernel = mu.kernel();
-        let half_diagonal: Option<Arc<[f64]>> = (!kernel.has_constant_diagonal())
+        let kernel = Values::of(&*mu);
+        let half_diagonal: Option<Arc<[f64]>> = (kernel.constant_diagonal().is_none())
             .then(|| points.rows().map(|x| kernel.diagonal(x) / 2.0).collect());
-        let largest = match &half_diagonal {
+        let largest = match (&kernel, &half_diagonal) {
+            (Values::Gram(gram), _) => gram.largest(),
             // |k(x, y)| ≤ max k(x, x)
-            Some(half) => half.iter().fold(1.0, |a: f64, &half| a.max(2.0 * half)),
-            None if kernel.needs_equal_masses() => largest_distance(&points).max(1.0),
-            None => 1.0,
+            (_, Some(half)) => half.iter().fold(1.0, |a: f64, &half| a.max(2.0 * half)),
+            (_, None) if kernel.needs_equal_masses() => largest_distance(&points).max(1.0),
+            (_, None) => 1.0,
         };
         let mut joint = Terms { values: Arc::default(), half_diagonal, largest, squared_norm: None };
         joint.check()?;
@@ -175,6 +179,14 @@ impl Pool {
         &self.0.points
     }
 
+    /// The dimension that the temperatures of a search go by.
+    pub(crate) fn dimension(&self) -> f64 {
+        match Values::of(&*self.0.mu) {
+            Values::Kernel(_) => self.points().dim() as f64,
+            Values::Gram(gram) => gram.dimension(),
+        }
+    }
+
     /// μ at each point.
     pub fn values(&self) -> &[f64] {
         &self.0.joint.values
@@ -212,8 +224,15 @@ impl Pool {
     /// known. Costs the pairs of rows only, because μ at each of them is at hand.
     pub fn mmd_of_rows(&self, rows: &[usize]) -> Result<Option<f64>> {
         let energy = self.joint_energy(rows)?;
-        let squared = |norm: f64| norm + energy / (rows.len() as f64).powi(2);
-        Ok(self.squared_norm().map(squared).map(|squared| squared.max(0.0).sqrt()))
+        let Some(norm) = self.squared_norm() else { return Ok(None) };
+        let squared = norm + energy / (rows.len() as f64).powi(2);
+        self.check_definite(squared)?;
+        Ok(Some(squared.max(0.0).sqrt()))
+    }
+
+    /// Refuses a squared error that no positive definite kernel gives.
+    pub(crate) fn check_definite(&self, squared_error: f64) -> Result<()> {
+        check_definite(&*self.0.mu, squared_error)
     }
 
     /// T²(E² − ‖μ‖²) of T rows from their pairs, each kernel value as the running scores see it.
@@ -263,10 +282,11 @@ impl Pool {
     /// so. `None` where they are that already, or where f32 is not safe.
     pub(crate) fn in_single(&self) -> Option<Pool> {
         let Contents { mu, points, packed, .. } = &*self.0;
+        let Values::Kernel(kernel) = Values::of(&**mu) else { return None };
         if packed.precision() == Precision::Mixed {
             return None;
         }
-        let packed = packed.again(mu.kernel(), points, Precision::Mixed);
+        let packed = packed.again(kernel, points, Precision::Mixed);
         (packed.precision() == Precision::Mixed).then(|| self.packed_as(packed))
     }
 

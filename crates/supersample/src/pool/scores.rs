@@ -72,7 +72,7 @@ impl PoolScores {
         let gpu = pool.on_gpu();
         let is_here = gpu.is_none();
         let mut scores = PoolScores {
-            rows: is_here.then(|| pool.0.packed.host().no_rows()),
+            rows: is_here.then(|| pool.0.packed.no_rows()),
             w: if is_here { vec![0.0; pool.points().len()] } else { Vec::new() },
             gpu,
             pool,
@@ -96,7 +96,7 @@ impl PoolScores {
     /// again.
     pub(crate) fn keep(&mut self, bytes: usize) {
         // On a GPU all rows are kept that fit.
-        self.room = if self.gpu.is_some() { 0 } else { bytes / self.pool.0.packed.host().row_bytes() };
+        self.room = if self.gpu.is_some() { 0 } else { bytes / self.pool.0.packed.row_bytes() };
     }
 
     /// Forgets what was chosen.
@@ -212,9 +212,7 @@ impl PoolScores {
         let Some(pending) = self.pending.take() else { return scores.argmax(&mut self.w) };
         self.kernel_rows += 1;
         match pending {
-            Pending::Point(x, mass) => {
-                pool.0.packed.host().add_row_and_argmax(&x, -mass, &mut self.w, scores)
-            }
+            Pending::Point(x, mass) => pool.0.packed.add_row_and_argmax(&x, -mass, &mut self.w, scores),
             Pending::Row { row, number } => {
                 let mut values = self.rows.as_mut().expect(ON_THE_CPU).row_mut(number);
                 pool.keep_row_and_argmax(row, &mut values, &mut self.w, scores)
@@ -264,10 +262,10 @@ impl PoolScores {
     pub(crate) fn evaluated(&mut self, i: usize) -> Evaluated {
         self.add_pending();
         let chosen = match &self.joint {
-            Some(joint) => joint.host().row_sum(self.pool.points().row(i)),
+            Some(joint) => joint.row_sum(self.pool.points().row(i)),
             None => -self.sum(i),
         };
-        let diagonal = self.pool.embedding().kernel().diagonal(self.pool.points().row(i));
+        let diagonal = self.pool.joint_kernel().diagonal(self.pool.points().row(i));
         Evaluated { mu: self.pool.values()[i], chosen, diagonal }
     }
 
@@ -277,7 +275,7 @@ impl PoolScores {
         let pool = &self.pool;
         self.kernel_rows += 1;
         match pending {
-            Pending::Point(x, mass) => pool.0.packed.host().add_row(&x, -mass, &mut self.w),
+            Pending::Point(x, mass) => pool.0.packed.add_row(&x, -mass, &mut self.w),
             Pending::Row { row, number } => {
                 let rows = self.rows.as_mut().expect(ON_THE_CPU);
                 pool.fill_row(row, &mut rows.row_mut(number));

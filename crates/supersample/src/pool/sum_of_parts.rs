@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::{Pool, Preference, Terms};
 use crate::device::Packing;
-use crate::embedding::MeanEmbedding;
+use crate::embedding::{MeanEmbedding, Values};
 use crate::points::expect_rows;
 use crate::sum::{KernelRowMut, Packed, Scores};
 use crate::{Error, Part, Result};
@@ -143,6 +143,11 @@ impl Pool {
         self.0.parts.is_some()
     }
 
+    /// Where single values of the joint kernel come from.
+    pub(super) fn joint_kernel(&self) -> Values<'_> {
+        Values::of(&**self.embedding())
+    }
+
     fn terms(&self) -> &Terms {
         self.0.parts.as_ref().map_or(&self.0.joint, |parts| &parts.total)
     }
@@ -187,8 +192,8 @@ impl Pool {
 
     /// The sum's kernel between two rows, in f64.
     pub(super) fn sum_kernel(&self, a: usize, b: usize) -> f64 {
-        let (points, kernel) = (self.points(), self.embedding().kernel());
-        let joint = kernel.value(points.row(a), points.row(b));
+        let points = self.points();
+        let joint = self.joint_kernel().value(points.row(a), points.row(b));
         let parts = self.packed_parts().iter();
         parts
             .fold(joint, |sum, part| sum + part.factor * part.part.kernel().value(part.view(a), part.view(b)))
@@ -196,7 +201,7 @@ impl Pool {
 
     /// The sum's k(x, x).
     pub(super) fn sum_diagonal(&self, row: usize) -> f64 {
-        let joint = self.embedding().kernel().diagonal(self.points().row(row));
+        let joint = self.joint_kernel().diagonal(self.points().row(row));
         let parts = self.packed_parts().iter();
         parts.fold(joint, |sum, part| sum + part.factor * part.part.kernel().diagonal(part.view(row)))
     }
@@ -250,7 +255,7 @@ impl Pool {
 
     /// Writes the kernel row of `row`.
     pub(super) fn fill_row(&self, row: usize, values: &mut KernelRowMut<'_>) {
-        self.0.packed.host().fill_row(self.points().row(row), values);
+        self.0.packed.fill_row(self.points().row(row), values);
         for part in self.packed_parts() {
             part.packed.host().add_to_row(part.view(row), part.factor, values);
         }
@@ -264,7 +269,7 @@ impl Pool {
         sums: &mut [f64],
         scores: Scores<'_>,
     ) -> Option<(usize, f64)> {
-        let (joint, y) = (self.0.packed.host(), self.points().row(row));
+        let (joint, y) = (&self.0.packed, self.points().row(row));
         let Some((last, others)) = self.packed_parts().split_last() else {
             return joint.keep_row_and_argmax(y, values, -1.0, sums, scores);
         };

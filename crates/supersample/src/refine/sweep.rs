@@ -49,7 +49,7 @@ pub(super) fn sweep(
     while visits.may_go_on() && quiet < count {
         let mut left = count;
         while left > 0 && visits.may_go_on() && quiet < count {
-            // After so many in vain there is nothing left to do.
+            // Once every position was visited in vain there is nothing left to do.
             let many = visits.at_once(set).min(left).min(count - quiet);
             let places: Vec<usize> = (turn..turn + many).map(|at| at % count).collect();
             for swapped in visits.make(set, constraints, &places, false) {

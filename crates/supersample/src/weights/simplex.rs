@@ -170,6 +170,7 @@ mod tests {
     use rand_pcg::Pcg64;
 
     use super::*;
+    use crate::embedding::Values;
     use crate::linalg::Factor;
     use crate::{Kernel, Points};
 
@@ -202,7 +203,7 @@ mod tests {
         for case in 0..200 {
             let numbers = (0..20).map(|_| rng.random_range(-1.0..1.0)).collect();
             let points = Points::from_vec(numbers, 2).unwrap();
-            let matrix = KernelMatrix::new(&Kernel::gaussian(0.7).unwrap(), &points);
+            let matrix = KernelMatrix::new(Values::Kernel(&Kernel::gaussian(0.7).unwrap()), &points);
             let z: Vec<f64> = (0..10).map(|_| rng.random_range(0.0..1.0)).collect();
             let mut support = Support::new(&matrix, &z, jitter);
             (0..10).filter(|&i| i != support.points[0]).collect::<Vec<_>>().into_iter().for_each(|i| {
