@@ -126,7 +126,7 @@ impl Chosen {
             worth: scale.worth(mmd),
             cdf: None,
             functions: None,
-            ended: ended.name(),
+            ended: ended.into(),
             missed: stop.is_some_and(|stop| stop.is_missed(ended, equal, &scale)),
             refinement: None,
             advice: Told(advice.into_iter().collect()),

@@ -1,5 +1,7 @@
 //! Refusals of the library as Python exceptions, with the library's own words.
 
+use std::str::FromStr;
+
 use pyo3::exceptions::{PyIsADirectoryError, PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use supersample::Error;
@@ -34,6 +36,11 @@ pub(crate) fn refused(error: Error) -> PyErr {
         }
     });
     numbered.err().unwrap_or(refusal)
+}
+
+/// What a word of Python names.
+pub(crate) fn named<T: FromStr<Err: Into<Error>>>(word: &str) -> PyResult<T> {
+    word.parse().map_err(|error: T::Err| refused(error.into()))
 }
 
 /// An `OSError` of the kind that fits (`FileNotFoundError`, …), or a `ValueError` for what a file says.

@@ -7,8 +7,8 @@ use supersample::target::{IndependentNormals, UniformBox};
 use supersample::task::{Bandwidth, Problem, ProblemOptions, Stop, ThinOptions};
 use supersample::weights::{WeightRule, optimal};
 use supersample::{
-    ClosedForm, Domain, Empirical, Error, Herder, Kernel, KernelExpansion, MeanEmbedding, Points, Precision,
-    RefineOptions, Refiner, Start, metrics, unwatched,
+    ClosedForm, Domain, Empirical, Error, Family, Herder, Kernel, KernelExpansion, MeanEmbedding, Points,
+    Precision, RefineOptions, Refiner, Start, metrics, unwatched,
 };
 
 fn distance(x: &[f64], y: &[f64]) -> f64 {
@@ -137,7 +137,7 @@ fn masses_that_differ_are_refused_in_words() {
 fn a_problem_takes_it_by_name_without_a_bandwidth() {
     let mut rng = rng(5);
     let points = random_points(100, 2, &mut rng);
-    let options = ProblemOptions::default().named_kernel("energy", Bandwidth::Median).marginals(0.4);
+    let options = ProblemOptions::default().family(Family::Energy, Bandwidth::Median).marginals(0.4);
     let problem = Problem::new(points, options).unwrap();
     assert_eq!((problem.kernel(), problem.median()), (&Kernel::energy(), None));
     let chosen = problem.thin(&Stop::after(10).unwrap(), &ThinOptions::default(), &unwatched).unwrap();

@@ -9,7 +9,7 @@ use supersample::task::{
     Advice, Bandwidth, Chosen, EmbeddingChoice, Gatherer, HerdOptions, MemoryEstimate, PassSums, Problem,
     ProblemOptions, RowWeights, Stop, ThinOptions, pool_rows_within,
 };
-use supersample::{Error, Kernel, Points, Precision, unwatched};
+use supersample::{Error, Family, Kernel, Points, Precision, unwatched};
 
 const ROWS: usize = 5000;
 const BATCH: usize = 700;
@@ -120,15 +120,14 @@ fn the_error_that_is_told_is_that_to_all_rows() {
 
 #[test]
 fn columns_are_scaled_by_all_rows_where_that_can_be_done_in_passing() {
-    let whole = Problem::new(rows(), ProblemOptions::default()).unwrap();
-    let problem = gathered(Kind::Equal, BATCH, 1000, ProblemOptions::default());
-    for (a, b) in whole.scaling().apply(rows().row(7)).iter().zip(problem.scaling().apply(rows().row(7))) {
-        assert!((a - b).abs() < 1e-12);
-    }
-    assert!(!problem.advice().iter().any(|advice| matches!(advice, Advice::ScaledBySample { .. })));
-    for scale in [Scale::Mad, Scale::Pca] {
+    for scale in Scale::ALL {
+        let whole = Problem::new(rows(), ProblemOptions::default().scale(scale)).unwrap();
         let problem = gathered(Kind::Equal, BATCH, 1000, ProblemOptions::default().scale(scale));
-        assert!(problem.advice().contains(&Advice::ScaledBySample { rows: 1000 }));
+        let (all, some) = (whole.scaling().apply(rows().row(7)), problem.scaling().apply(rows().row(7)));
+        let is_same = all.iter().zip(&some).all(|(a, b)| (a - b).abs() < 1e-12);
+        assert_eq!(is_same, scale.needs_moments_alone(), "{scale}");
+        let is_told = problem.advice().contains(&Advice::ScaledBySample { rows: 1000 });
+        assert_eq!(is_told, !is_same, "{scale}");
     }
     // Errors of means and sds are held against all rows, too.
     let subset = rows().select(&(0..50).collect::<Vec<_>>()).unwrap();
@@ -177,7 +176,7 @@ fn a_pool_of_all_rows_is_the_problem_of_these_rows() {
 #[test]
 fn an_earlier_run_saves_the_second_pass() {
     for kind in [Kind::Equal, Kind::Weights] {
-        let options = ProblemOptions::default().named_kernel("gaussian", Bandwidth::Lengths(vec![0.7]));
+        let options = ProblemOptions::default().family(Family::Gaussian, Bandwidth::Lengths(vec![0.7]));
         let first = projected(kind, BATCH, options.clone());
         let numbers = first.recalled().unwrap().into_owned();
         let again = gathered(kind, BATCH, 1500, options.clone());

@@ -15,7 +15,7 @@ use supersample::task::{
 };
 use supersample::weights::{WeightRule, optimal};
 use supersample::{
-    Domain, Empirical, Error, Herder, Kernel, MeanEmbedding, Pick, Points, Precision, Progress,
+    Domain, Empirical, Error, Family, Herder, Kernel, MeanEmbedding, Pick, Points, Precision, Progress,
     RefineOptions, Refiner, bandwidth, metrics, unwatched,
 };
 
@@ -85,7 +85,7 @@ fn a_problem_is_its_parts() {
         assert_eq!(problem.kernel().bandwidths(), [median.length]);
     }
     let given =
-        ProblemOptions::default().scale(Scale::None).named_kernel("imq", Bandwidth::Lengths(vec![2.0]));
+        ProblemOptions::default().scale(Scale::None).family(Family::Imq, Bandwidth::Lengths(vec![2.0]));
     let given = Problem::new(rows(), given.precision(Precision::Double)).unwrap();
     assert!(given.points().is_same_as(given.rows()) && given.median().is_none());
     assert_eq!(given.kernel(), &Kernel::imq(2.0).unwrap());
@@ -491,9 +491,10 @@ fn what_cannot_be_is_refused_by_number() {
     assert_eq!(of(RowWeights::Weights(&bad)), Some(Error::BadWeight { index: 17, value: -2.0 }));
     bad[17] = f64::NAN;
     assert!(matches!(of(RowWeights::Logs(&bad)), Some(Error::BadLogWeight { index: 17, .. })));
-    let unknown = ProblemOptions::default().named_kernel("cosine", Bandwidth::Median);
-    assert!(matches!(Problem::new(rows(), unknown), Err(Error::UnknownKernel { .. })));
-    let linear = ProblemOptions::default().named_kernel("linear", Bandwidth::Median);
+    let several = ProblemOptions::default().family(Family::Imq, Bandwidth::Lengths(vec![1.0, 2.0]));
+    let refusal = Error::LengthCount { family: Family::Imq, found: 2 };
+    assert_eq!(Problem::new(rows(), several).err(), Some(refusal));
+    let linear = ProblemOptions::default().family(Family::Linear, Bandwidth::Median);
     assert_eq!(Problem::new(rows(), linear).unwrap().kernel(), &Kernel::linear());
     let none = Stop::default();
     assert_eq!(problem().thin(&none, &ThinOptions::default(), &unwatched), Err(Error::NoStopRule));

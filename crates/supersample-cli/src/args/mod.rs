@@ -11,8 +11,8 @@ use clap::{Parser, Subcommand};
 use clap_complete::Shell;
 
 pub(crate) use self::groups::{
-    BalanceArgs, CommonArgs, EmbeddingArgs, InputArgs, KernelArgs, MatchArgs, PrecisionArg, ReadingArgs,
-    RegularArgs, ResultArgs, ScoreArgs, SizeArgs, WeightsArg,
+    BalanceArgs, CommonArgs, EmbeddingArgs, InputArgs, KernelArgs, MatchArgs, ReadingArgs, RegularArgs,
+    ResultArgs, ScoreArgs, SizeArgs, WeightsArg,
 };
 pub(crate) use self::lists::NameList;
 use self::values::whole_number;
@@ -258,7 +258,7 @@ pub(crate) struct InfoArgs {
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
-    use supersample::Kernel;
+    use supersample::Family;
     use supersample::task::MARGINALS;
 
     use super::*;
@@ -289,7 +289,7 @@ mod tests {
                 assert!(help.contains(&default), "{default} is missing:\n{help}");
             }
             if verb != "sample" {
-                Kernel::NAMES
+                Family::NAMES
                     .iter()
                     .for_each(|name| assert!(help.contains(name), "{name} is missing:\n{help}"));
             }

@@ -11,9 +11,7 @@ use supersample_io::{Format, Reading, Selection, Shape};
 use super::kernel::kernel_choice;
 use super::matched::{Functions, Matched};
 use super::scores::Scores;
-use crate::args::{
-    EmbeddingArgs, KernelArgs, MatchArgs, NameList, PrecisionArg, ReadingArgs, RegularArgs, ScoreArgs,
-};
+use crate::args::{EmbeddingArgs, KernelArgs, MatchArgs, NameList, ReadingArgs, RegularArgs, ScoreArgs};
 
 /// The draws, how they are read and how their distances are taken.
 #[derive(Debug)]
@@ -101,7 +99,7 @@ impl DrawsPlan {
             );
         }
         let scale = match (&kernel.scale, &scores) {
-            (Some(name), _) => Scale::named(name)?,
+            (Some(name), _) => name.parse()?,
             (None, Some(_)) => STEIN_SCALE,
             (None, None) => Scale::default(),
         };
@@ -109,8 +107,8 @@ impl DrawsPlan {
             // The bandwidth is that of the preconditioner.
             Some(_) => KernelChoice::default(),
             None => {
-                let name = kernel.kernel.unwrap_or_else(|| "gaussian".to_string());
-                kernel_choice(name, kernel.bandwidth.as_deref())?
+                let family = kernel.kernel.map(|name| name.parse()).transpose()?.unwrap_or_default();
+                kernel_choice(family, kernel.bandwidth.as_deref())?
             }
         };
         let format = reading.format.map(|name| name.parse().expect("clap has checked the name"));
@@ -131,11 +129,8 @@ impl DrawsPlan {
             scores,
             scale,
             kernel: kernel_plan,
-            precision: match kernel.precision {
-                PrecisionArg::Mixed => Precision::Mixed,
-                PrecisionArg::Double => Precision::Double,
-            },
-            device: Device::named(&kernel.device)?,
+            precision: kernel.precision.parse()?,
+            device: kernel.device.parse()?,
             embedding: EmbeddingChoice::Auto,
             landmarks: None,
             seed: 0,
@@ -148,7 +143,7 @@ impl DrawsPlan {
     /// The plan with the mean embedding had in this way, for so many rows to be chosen.
     pub(super) fn embedded(self, args: EmbeddingArgs, seed: u64, chosen: Option<usize>) -> Result<DrawsPlan> {
         let EmbeddingArgs { embedding, landmarks } = args;
-        let embedding = EmbeddingChoice::named(&embedding)?;
+        let embedding = embedding.parse()?;
         ensure!(
             self.scores.is_none() || (landmarks.is_none() && embedding != EmbeddingChoice::Landmarks),
             "landmarks and scores do not go together: no mean over the rows is needed; leave --landmarks and --embedding out"

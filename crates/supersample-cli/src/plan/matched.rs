@@ -58,11 +58,8 @@ pub(crate) struct Functions {
 
 impl Functions {
     pub(super) fn new(columns: Vec<String>, file: Option<PathBuf>, unit: Option<&str>) -> Result<Functions> {
-        let functions = Functions {
-            columns,
-            file,
-            unit: unit.map(FunctionsUnit::named).transpose()?.unwrap_or_default(),
-        };
+        let functions =
+            Functions { columns, file, unit: unit.map(str::parse).transpose()?.unwrap_or_default() };
         ensure!(
             unit.is_none() || functions.are_asked_for(),
             "--functions-unit has no effect without functions; name them with --functions or --functions-file"

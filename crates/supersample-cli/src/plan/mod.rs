@@ -11,9 +11,9 @@ mod stop;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use supersample::RefineOptions;
 use supersample::task::{KernelChoice, MARGINALS, MOST_WEIGHTED, as_many_herded};
 use supersample::weights::WeightRule;
+use supersample::{Family, RefineOptions};
 use supersample_io::Format;
 
 pub(crate) use self::balance::{Balance, Ranges};
@@ -210,7 +210,7 @@ impl SamplePlan {
         );
         Ok(SamplePlan {
             file: args.file,
-            kernel: kernel_choice("gaussian".to_string(), args.bandwidth.as_deref())?,
+            kernel: kernel_choice(Family::Gaussian, args.bandwidth.as_deref())?,
             climbs: args.climbs,
             starts: args.starts,
             seed: args.seed,

@@ -1,7 +1,5 @@
 //! Table of a report: the MMD of the result, its worth and its typical errors, beside those of other rows.
 
-use supersample::Kernel;
-
 use super::text::ROUNDING;
 use super::{Landmarks, Report, Subject, TypicalErrors, Weighing};
 use crate::words::{count, counted, ordinal, significant, with_error, with_spread};
@@ -127,7 +125,7 @@ impl Report<'_> {
 
     /// The name of the error: the MMD of a Stein kernel is the kernel Stein discrepancy.
     pub(super) fn error_name(&self) -> &'static str {
-        if matches!(self.distances.kernel, Kernel::Stein(_)) { "KSD" } else { "MMD" }
+        if self.distances.kernel.is_stein() { "KSD" } else { "MMD" }
     }
 
     /// An MMD with its standard error, where it has one.

@@ -80,7 +80,7 @@ pub(super) fn hold<'a>(
         scale: task.scale(),
         precision: task.precision_in_use(),
         instruction_set: supersample::instruction_set(),
-        device: task.device().name().to_string(),
+        device: task.device().to_string(),
         coordinates: task.scaling().out_dim(),
         constant: task.scaling().constant().to_vec(),
         landmarks: task.landmarks().map(|mu| Landmarks {

@@ -72,7 +72,7 @@ fn look(plan: &DrawsPlan) -> Result<Info> {
     Ok(Info {
         version: version().to_string(),
         instruction_set: supersample::instruction_set(),
-        device: plan.device.name().to_string(),
+        device: plan.device.to_string(),
         files: plan.files.iter().map(|file| file.display().to_string()).collect(),
         format: survey.format.to_string(),
         rows: survey.rows,

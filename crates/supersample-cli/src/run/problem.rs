@@ -158,7 +158,7 @@ impl Problem {
         print.numbers(&[self.task.marginals()]);
         if let Some((functions, values, weight)) = self.task.functions() {
             print.word(values.dim() as u64);
-            print.bytes(functions.unit().name().as_bytes());
+            print.bytes(functions.unit().to_string().as_bytes());
             print.numbers(&[weight]);
             print.numbers(values.as_slice());
         }

@@ -97,7 +97,7 @@ impl Side<'_> {
 
 impl Packed {
     /// Points in coordinates of their own, in f32 if that is asked for and safe.
-    pub(crate) fn new(gpu: &Gpu, kernel: Shape<'_>, points: &Points, precision: Precision) -> Packed {
+    pub(crate) fn new(gpu: &Gpu, kernel: Shape, points: &Points, precision: Precision) -> Packed {
         Packed::planned(gpu, Plan::new(kernel, points.view(), precision), points)
     }
 

@@ -14,8 +14,11 @@ pub(crate) mod gpu;
 #[path = "no_gpu.rs"]
 pub(crate) mod gpu;
 
+use std::fmt;
+use std::str::FromStr;
+
 use self::gpu::Gpu;
-use crate::{Error, Result};
+use crate::{Error, Result, UnknownWord};
 
 /// Points from which on sums run on the GPU; fewer are done before they are there.
 pub(crate) const GPU_FROM: usize = 16_384;
@@ -24,9 +27,9 @@ pub(crate) const GPU_FROM: usize = 16_384;
 ///
 /// ```
 /// use supersample::Device;
-/// assert_eq!(Device::named("cpu")?.name(), "cpu");
-/// match Device::named("gpu") {
-///     Ok(gpu) => println!("sums run on {}", gpu.name()),
+/// assert_eq!("cpu".parse::<Device>()?.to_string(), "cpu");
+/// match "gpu".parse::<Device>() {
+///     Ok(gpu) => println!("sums run on {gpu}"),
 ///     Err(error) => println!("{error}"), // says in one sentence what is missing
 /// }
 /// # Ok::<(), supersample::Error>(())
@@ -49,20 +52,6 @@ impl Device {
         Gpu::open().map(|gpu| Device(Some(gpu)))
     }
 
-    /// The device that goes by this word: cpu or gpu.
-    pub fn named(name: &str) -> Result<Device> {
-        match name {
-            "cpu" => Ok(Device::cpu()),
-            "gpu" => Device::gpu(),
-            _ => Err(Error::UnknownDevice { name: name.to_string() }),
-        }
-    }
-
-    /// Its name: `cpu`, or that of the GPU as its driver has it.
-    pub fn name(&self) -> &str {
-        self.0.as_ref().map_or("cpu", Gpu::name)
-    }
-
     /// Whether it is a GPU.
     pub fn is_gpu(&self) -> bool {
         self.0.is_some()
@@ -77,6 +66,26 @@ impl Device {
     /// The GPU, where there is one and so many points are worth it.
     pub(crate) fn gpu_for(&self, points: usize) -> Option<&Gpu> {
         self.0.as_ref().filter(|_| points >= GPU_FROM)
+    }
+}
+
+/// `cpu`, or the name of the GPU as its driver has it.
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.0.as_ref().map_or("cpu", Gpu::name))
+    }
+}
+
+/// `cpu` or `gpu`, which is opened.
+impl FromStr for Device {
+    type Err = Error;
+
+    fn from_str(word: &str) -> Result<Device> {
+        match word {
+            "cpu" => Ok(Device::cpu()),
+            "gpu" => Device::gpu(),
+            _ => Err(UnknownWord { what: "a device", word: word.to_string(), known: &Device::NAMES }.into()),
+        }
     }
 }
 

@@ -39,7 +39,7 @@ pub(crate) enum Side<'a> {
 }
 
 impl Packed {
-    pub(crate) fn new(gpu: &Gpu, _: Shape<'_>, _: &Points, _: Precision) -> Packed {
+    pub(crate) fn new(gpu: &Gpu, _: Shape, _: &Points, _: Precision) -> Packed {
         match *gpu {}
     }
 

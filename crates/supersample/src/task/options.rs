@@ -3,7 +3,7 @@
 use super::{EmbeddingChoice, FunctionValues, RowScores};
 use crate::bandwidth::MedianDistance;
 use crate::scale::Scale;
-use crate::{Device, Error, FunctionsUnit, Kernel, Points, Precision, Result};
+use crate::{Device, Error, Family, FunctionsUnit, Kernel, Points, Precision, Result};
 
 /// Which kernel.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,10 +11,10 @@ use crate::{Device, Error, FunctionsUnit, Kernel, Points, Precision, Result};
 pub enum KernelChoice {
     /// This one, its bandwidth in the units of the scaled points.
     Given(Kernel),
-    /// The one of this name ([`Kernel::NAMES`]).
+    /// The one of this family.
     Named {
-        /// The name.
-        name: String,
+        /// The family.
+        family: Family,
         /// Its length; without effect on the linear and the energy kernel, which have none.
         bandwidth: Bandwidth,
     },
@@ -72,7 +72,7 @@ pub struct ProblemOptions {
 
 impl Default for KernelChoice {
     fn default() -> KernelChoice {
-        KernelChoice::Named { name: "gaussian".to_string(), bandwidth: Bandwidth::Median }
+        KernelChoice::Named { family: Family::default(), bandwidth: Bandwidth::Median }
     }
 }
 
@@ -87,9 +87,9 @@ impl ProblemOptions {
         ProblemOptions { kernel: KernelChoice::Given(kernel), ..self }
     }
 
-    /// The kernel of this name with a bandwidth that is given or the median distance.
-    pub fn named_kernel(self, name: &str, bandwidth: Bandwidth) -> ProblemOptions {
-        ProblemOptions { kernel: KernelChoice::Named { name: name.to_string(), bandwidth }, ..self }
+    /// The kernel of this family with a bandwidth that is given or the median distance.
+    pub fn family(self, family: Family, bandwidth: Bandwidth) -> ProblemOptions {
+        ProblemOptions { kernel: KernelChoice::Named { family, bandwidth }, ..self }
     }
 
     /// Kernel values in this precision.
@@ -187,17 +187,13 @@ impl KernelChoice {
     ) -> Result<(Kernel, Option<MedianDistance>)> {
         match self {
             KernelChoice::Given(kernel) => Ok((kernel.clone(), None)),
-            KernelChoice::Named { name, bandwidth: Bandwidth::Lengths(lengths) } => {
-                Ok((Kernel::named(name, lengths)?, None))
+            KernelChoice::Named { family, bandwidth: Bandwidth::Lengths(lengths) } => {
+                Ok((family.kernel(lengths)?, None))
             }
-            KernelChoice::Named { name, .. } if !Kernel::takes_bandwidth(name) => {
-                Ok((Kernel::named(name, &[])?, None))
-            }
-            KernelChoice::Named { name, bandwidth: Bandwidth::Median } => {
-                // A name that is none is refused before the distances are taken.
-                Kernel::named(name, &[1.0])?;
+            KernelChoice::Named { family, .. } if !family.has_length() => Ok((family.kernel(&[])?, None)),
+            KernelChoice::Named { family, bandwidth: Bandwidth::Median } => {
                 let median = MedianDistance::of(points, weights)?;
-                Ok((Kernel::named(name, &[median.length])?, Some(median)))
+                Ok((family.kernel(&[median.length])?, Some(median)))
             }
         }
     }
