@@ -129,7 +129,7 @@ def _made(name: str, most: int, about: str, base: type[Kernel]) -> type[Kernel]:
 BY_NAME = {name: _made(name, most, formula, Kernel) for name, most, formula in _native.KERNELS}
 #: Those that cannot be asked for, only met.
 _STEIN = {
-    f"stein-{base}": _made(f"stein-{base}", 0, f"The Stein kernel that is made of {base}, of results of `stein`", _Stein)
+    f"stein-{base}": _made(f"stein-{base}", 0, f"The Stein kernel of {base}, which results of `stein` have", _Stein)
     for base in _native.STEIN_BASES
 }
 _CLASSES = {kind.__name__: kind for kind in (*BY_NAME.values(), *_STEIN.values())}

@@ -160,7 +160,7 @@ impl Mixture {
             }
             let (coordinates, scale) = (placed.coordinates(), ErrorScale::of(herder.pool()));
             let points = Points::from_rows(&coordinates, dim)?;
-            let weighed = rule.map(|rule| weigh(&mu, &points, rule)).transpose()?;
+            let weighed = rule.map(|rule| weigh(&mu, &points, rule, watch)).transpose()?;
             let chosen = Chosen::new(&placed.trace, placed.ended, weighed, scale, Some(&stop))?;
             let stuck = placed.trace.iter().filter(|pick| !pick.converged).count();
             Ok((coordinates, bandwidths, stuck, chosen))

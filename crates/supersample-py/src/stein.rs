@@ -163,7 +163,7 @@ pub(crate) fn stein_place(
         }
         let chosen_rows =
             Points::from_vec(placed.coordinates(), starts.dim() * target_columns(&target, dim))?;
-        let weighed = rule.map(|rule| weigh(&target, &chosen_rows, rule)).transpose()?;
+        let weighed = rule.map(|rule| weigh(&target, &chosen_rows, rule, watch)).transpose()?;
         let chosen =
             Chosen::new(&placed.trace, placed.ended, weighed, ErrorScale::of(herder.pool()), Some(&stop))?;
         let points: Vec<f64> = placed

@@ -380,12 +380,12 @@ impl Unmeasured {
     ) -> PyResult<Chosen> {
         let problem = &samples.get().problem;
         let means = sums.map(|sums| sums.get().means()).transpose()?;
-        run(py, threads, f64::INFINITY, None, |_| {
+        run(py, threads, f64::INFINITY, None, |watch| {
             let chosen = match &means {
                 Some(means) => problem.restated(self.chosen.clone(), means)?,
                 None => self.chosen.clone(),
             };
-            let found = Chosen::of(problem, &chosen.trace, chosen.ended, None, Some(&self.stop))?;
+            let found = Chosen::of(problem, &chosen.trace, chosen.ended, None, Some(&self.stop), watch)?;
             let found = found.advised(chosen.advice);
             Ok(found.refined(chosen.refined.map(|refined| Refinement::of(refined, &self.stop))))
         })

@@ -194,7 +194,10 @@ impl Ledger {
         self.chosen_norm = against(terms.sums(&chosen, &chosen, &self.masses), &self.masses).into();
         self.squared_norm = terms.squared_norm(from);
         if let Some(FunctionTerms { f, mean, .. }) = &mut self.function {
-            *mean = against(terms.double_values(f.points()), f.coefficients());
+            *mean = against(
+                terms.double_values(f.points(), &crate::unwatched).expect("nobody ends it"),
+                f.coefficients(),
+            );
         }
         self.precise = Some(terms.precise(&chosen));
         self.restated = Some(from);

@@ -111,10 +111,10 @@ fn masses_that_differ_are_refused_in_words() {
     let measured = metrics::mmd_of_points(&mu, &some, Some(&[0.5, 0.5, 0.5]), &unwatched);
     assert!(matches!(measured, Err(Error::UnequalMasses { .. })));
     assert!(metrics::mmd_of_points(&mu, &some, Some(&[0.5, 0.75, -0.25]), &unwatched).unwrap() > 0.0);
-    let free = optimal(&mu, &some, WeightRule::Free).unwrap_err().to_string();
+    let free = optimal(&mu, &some, WeightRule::Unconstrained, &unwatched).unwrap_err().to_string();
     assert!(free.starts_with("the kernel energy compares equal masses only"), "{free}");
-    for rule in [WeightRule::SumToOne, WeightRule::Simplex] {
-        let best = optimal(&mu, &some, rule).unwrap();
+    for rule in [WeightRule::Signed, WeightRule::Simplex] {
+        let best = optimal(&mu, &some, rule, &unwatched).unwrap();
         assert!((best.weights.iter().sum::<f64>() - 1.0).abs() < 1e-12);
         let told = metrics::mmd_of_points(&mu, &some, Some(&best.weights), &unwatched).unwrap();
         assert!((best.error.unwrap() - told).abs() < 1e-9 && best.error < best.equal_error);
@@ -122,7 +122,7 @@ fn masses_that_differ_are_refused_in_words() {
             let mut other = best.weights.clone();
             other[i] += step;
             other[(i + 1) % 3] -= step;
-            if rule == WeightRule::SumToOne || other.iter().all(|w| *w >= 0.0) {
+            if rule == WeightRule::Signed || other.iter().all(|w| *w >= 0.0) {
                 let changed = metrics::mmd_of_points(&mu, &some, Some(&other), &unwatched).unwrap();
                 assert!(changed > told - 1e-12, "{rule:?} {changed} {told}");
             }

@@ -344,9 +344,11 @@ fn random_rows_have_the_expected_error_of_theory() {
 fn weights_are_found_or_the_reason_is_told() {
     let problem = problem();
     let rows: Vec<usize> = (0..20).collect();
-    for rule in [WeightRule::Simplex, WeightRule::SumToOne] {
-        let found = problem.weigh(&rows, rule).unwrap();
-        let plain = optimal(&*problem.embedding(), &problem.points().select(&rows).unwrap(), rule).unwrap();
+    for rule in [WeightRule::Simplex, WeightRule::Signed] {
+        let found = problem.weigh(&rows, rule, &unwatched).unwrap();
+        let plain =
+            optimal(&*problem.embedding(), &problem.points().select(&rows).unwrap(), rule, &unwatched)
+                .unwrap();
         assert_eq!((found.weights.as_ref(), found.advice), (Some(&plain), None));
         let chosen = problem.herd(&after(20), &HerdOptions::default().earlier(&rows), &unwatched).unwrap();
         let told = problem.summarise(&chosen, found.weights.as_ref(), &unwatched).unwrap();
@@ -363,13 +365,14 @@ fn weights_are_found_or_the_reason_is_told() {
     // A kernel that is 0 everywhere has no weights.
     let zeros = Points::from_vec(vec![0.0; 9], 1).unwrap();
     let flat = Problem::new(zeros, ProblemOptions::default().kernel(Kernel::linear())).unwrap();
-    let found = flat.weigh(&[0, 1], WeightRule::Simplex).unwrap();
+    let found = flat.weigh(&[0, 1], WeightRule::Simplex, &unwatched).unwrap();
     assert!(found.weights.is_none() && matches!(found.advice, Some(Advice::NotWeighed { .. })));
     let many = Points::from_vec((0..5001).map(f64::from).collect(), 1).unwrap();
     let many = supersample::task::weigh(
         &Empirical::new(Kernel::gaussian(1.0).unwrap(), many.clone()).unwrap(),
         &many,
         WeightRule::Simplex,
+        &unwatched,
     );
     assert_eq!(many.unwrap().advice, Some(Advice::TooManyToWeigh { count: 5001, most: 5000 }));
 }

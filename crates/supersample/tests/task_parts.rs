@@ -79,7 +79,7 @@ fn matching_marginals_and_functions_lowers_their_errors_and_all_tell_the_same() 
             (same.error - found.error).abs() < 1e-12
                 && (same.worth.unwrap() / found.worth.unwrap() - 1.0).abs() < 1e-9
         );
-        let weighed = parts.weigh(&with.rows, WeightRule::Simplex).unwrap().weights.unwrap();
+        let weighed = parts.weigh(&with.rows, WeightRule::Simplex, &unwatched).unwrap().weights.unwrap();
         let found = parts.summarise_alone(&with, Some(&weighed)).unwrap();
         assert!((found.cdf.unwrap() - cdf(&with.rows, Some(&weighed.weights))).abs() < 1e-15);
         assert_eq!(Some(found.error), weighed.error);

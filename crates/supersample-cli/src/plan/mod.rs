@@ -273,7 +273,7 @@ fn weight_rule(weights: WeightsArg, stop: &Stop, outputs: &Outputs) -> Result<Op
         WeightsArg::Equal => return Ok(None),
         WeightsArg::Simplex => WeightRule::Simplex,
         // Summing to one, so that they go on being weights wherever the file goes.
-        WeightsArg::Free => WeightRule::SumToOne,
+        WeightsArg::Free => WeightRule::Signed,
     };
     let most = count(MOST_WEIGHTED);
     if let (Some(number), false) = (stop.number, stop.has_goal()) {

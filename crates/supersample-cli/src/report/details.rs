@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn weights_are_told_with_those_that_are_odd() {
         let free = Weighing {
-            rule: WeightRule::SumToOne,
+            rule: WeightRule::Signed,
             weights: vec![1.5, -0.5, 0.0],
             error: None,
             equal_error: None,

@@ -195,7 +195,7 @@ mod tests {
             converged: true,
         };
         let weighing = Weighing {
-            rule: WeightRule::SumToOne,
+            rule: WeightRule::Signed,
             weights: vec![1.5, -0.5],
             error: Some(0.01),
             equal_error: Some(0.02),

@@ -7,9 +7,9 @@ use std::ops::ControlFlow;
 use std::sync::Mutex;
 
 use anyhow::{Result, bail};
-use supersample::RefineOptions;
 use supersample::task::{Chosen, HerdOptions, MemoryEstimate, ThinOptions, TypicalErrors};
 use supersample::weights::OptimalWeights;
+use supersample::{RefineOptions, Watch};
 use supersample_io::OutputFormat;
 
 use super::advice::in_words;
@@ -201,8 +201,8 @@ fn report_on<'a>(
     let mut ended = chosen.ended;
     let weights = match plan.weigh {
         Some(rule) => {
-            let (task, rows) = (problem.task.clone(), chosen.rows.clone());
-            let found = weigh(move || task.weigh(&rows, rule), plan.quiet, &mut warnings)?;
+            let find = |watch: Watch<'_>| problem.task.weigh(&chosen.rows, rule, watch);
+            let found = weigh(find, plan.quiet, &mut warnings)?;
             if found.is_interrupted {
                 ended = Ended::Interrupted;
             }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use supersample::scale::Scale;
 use supersample::task::{ErrorScale, TypicalErrors, herd_until};
-use supersample::{AscentOptions, ClosedForm, Domain, Herder, Points, PolishOptions, polish};
+use supersample::{AscentOptions, ClosedForm, Domain, Herder, Points, PolishOptions, Watch, polish};
 use supersample_io::{Column, Format, Frame, OutputFormat, mixture};
 
 use super::weigh::{weigh, weighing};
@@ -64,9 +64,8 @@ pub(crate) fn sample(plan: &SamplePlan) -> Result<Outcome> {
         }
         let weighing = match plan.weigh {
             Some(rule) => {
-                let (mu, points) = (mu.clone(), points.clone());
-                let found =
-                    weigh(move || supersample::task::weigh(&*mu, &points, rule), plan.quiet, &mut warnings)?;
+                let find = |watch: Watch<'_>| supersample::task::weigh(&*mu, points, rule, watch);
+                let found = weigh(find, plan.quiet, &mut warnings)?;
                 if found.is_interrupted {
                     chosen.ended = Ended::Interrupted;
                 }

@@ -1,51 +1,32 @@
 //! Weights that a result is given: those with the least MMD, beside equal ones.
 
-use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::Duration;
-
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use supersample::task::{TypicalErrors, Weighed};
 use supersample::weights::{OptimalWeights, WeightRule};
+use supersample::{Error, Watch};
 
-use super::{advice, with_threads};
+use super::advice;
 use crate::report::Weighing;
 use crate::terminal::interrupt;
 use crate::terminal::progress::Progress;
 
-/// How long a Ctrl-C may wait to be noticed.
-const LOOK_UP: Duration = Duration::from_millis(20);
-
-/// The best weights, which `find` finds; `None` where there are none to be had, and then the warning says why. The library
-/// does not let itself be watched here, so it works on threads of its own; after a Ctrl-C nobody waits for them, and they
-/// end with the process.
+/// The best weights, which `find` finds; `None` where there are none to be had, or a Ctrl-C came first, and then the warning
+/// says why.
 pub(super) fn weigh(
-    find: impl FnOnce() -> supersample::Result<Weighed> + Send + 'static,
+    find: impl FnOnce(Watch<'_>) -> supersample::Result<Weighed>,
     quiet: bool,
     warnings: &mut Vec<String>,
 ) -> Result<Found> {
     let _progress = Progress::phase(quiet, "finding the weights");
-    let (sender, receiver) = channel();
-    let threads = rayon::current_num_threads();
-    if !interrupt::requested() {
-        std::thread::Builder::new().name("weights".to_string()).spawn(move || {
-            let found = with_threads(Some(threads), || Ok(find()?));
-            // Nobody listens any more after a Ctrl-C.
-            let _ = sender.send(found);
-        })?;
-    }
-    loop {
-        if interrupt::requested() {
+    match find(&|_| interrupt::asked_to_end()) {
+        Err(Error::Interrupted) => {
             warnings.push("interrupted before the weights were found, so they are equal".to_string());
-            return Ok(Found { weights: None, is_interrupted: true });
+            Ok(Found { weights: None, is_interrupted: true })
         }
-        match receiver.recv_timeout(LOOK_UP) {
-            Ok(found) => {
-                let Weighed { weights, advice, .. } = found?;
-                warnings.extend(advice.and_then(|advice| advice::in_words(&advice, &[])));
-                return Ok(Found { weights, is_interrupted: false });
-            }
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return Err(anyhow!("the weights could not be found")),
+        found => {
+            let Weighed { weights, advice, .. } = found?;
+            warnings.extend(advice.and_then(|advice| advice::in_words(&advice, &[])));
+            Ok(Found { weights, is_interrupted: false })
         }
     }
 }
