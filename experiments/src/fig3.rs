@@ -207,8 +207,13 @@ fn weighted_errors(truth: &Truth, herder: &Herder) -> Result<Vec<(usize, [f64; 4
         .into_iter()
         .map(|t| {
             let first = points.select(&(0..t).collect::<Vec<_>>())?;
-            let weights =
-                weights::optimal(&**herder.pool().embedding(), &first, WeightRule::Simplex)?.weights;
+            let weights = weights::optimal(
+                &**herder.pool().embedding(),
+                &first,
+                WeightRule::Simplex,
+                &supersample::unwatched,
+            )?
+            .weights;
             Ok((t, truth.errors_of(&Truth::of_points(&first, Some(&weights))?)))
         })
         .collect()

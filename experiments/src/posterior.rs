@@ -254,7 +254,9 @@ fn herd(pool: &Pool, count: usize) -> Result<Herded> {
     let improve = |t: usize| {
         let swapped = refiner.improve_rows(&rows[..t], &unwatched)?.rows;
         let points = pool.points().select(&rows[..t])?;
-        let weights = weights::optimal(&**pool.embedding(), &points, WeightRule::Simplex)?.weights;
+        let weights =
+            weights::optimal(&**pool.embedding(), &points, WeightRule::Simplex, &supersample::unwatched)?
+                .weights;
         Ok(ImprovedSet { t, swapped, weights })
     };
     let sets = IMPROVED.into_iter().filter(|&t| t <= count).map(improve).collect::<Result<_>>()?;

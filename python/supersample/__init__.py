@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from . import kernels as kernels
 from . import stein as stein
 from ._choose import herd, thin
 from ._evaluate import Evaluation, TypicalErrors, evaluate, mmd
@@ -76,6 +77,8 @@ def __getattr__(name: str) -> Any:
         from importlib import import_module
 
         return import_module(f".{name}", __name__)
+    if name in kernels.__all__:
+        return getattr(kernels, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

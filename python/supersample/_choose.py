@@ -60,12 +60,12 @@ def herd(
         How many rows to choose (not a step: `herd(x, 10)` chooses 10 rows, not every tenth); with `tol` or `worth` at
         most so many, and then by default as many as there are rows.
     kernel, bandwidth
-        A name (gaussian, laplace, matern12, matern32, matern52, imq, linear, energy) with a length or the median
+        A name (see `supersample.kernels`: gaussian, laplace, imq, energy and others) with a length or the median
         distance, or a kernel such as `Gaussian(1.5)`. Lengths are in the units of the scaled points. Several lengths
         are a mean of Gaussians, not one length for each column.
     scale
         Every column to unit variance (sd), uncorrelated as well (pca), by median and median absolute deviation, which a
-        few wild values do not move (mad), or as it is (none).
+        few wild values do not move (mad), to unit mean absolute deviation (aad), or as it is (none).
     weights
         Weights of the chosen rows: equal ones, or the best that are not negative and sum to one (simplex), or the
         best of either sign that sum to one (free).

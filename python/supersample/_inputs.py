@@ -296,7 +296,7 @@ def prepared(
             f"give scale='none', bandwidth=1; where the mean is meant give kernel=Gaussian({bandwidths})"
         )
     if not isinstance(scale, str):
-        raise TypeError(f"scale is {scale!r}; choose none, sd, mad, aad or pca")
+        raise TypeError(f"scale is {scale!r}; choose {', '.join(_native.SCALES)}")
     if not isinstance(precision, str):
         raise TypeError(f"precision is {precision!r}; choose mixed or double")
     embedding = as_embedding(embedding)

@@ -6,7 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "KERNELS",
     "MARGINALS",
+    "SCALES",
+    "STEIN_BASES",
     "VERSION",
     "Advice",
     "Chosen",
@@ -51,6 +54,9 @@ __all__ = [
 
 VERSION: str
 MARGINALS: float
+KERNELS: list[tuple[str, int, str]]
+STEIN_BASES: list[str]
+SCALES: dict[str, str]
 
 _Listener = Callable[[str, int, int], object] | None
 

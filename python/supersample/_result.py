@@ -21,13 +21,6 @@ else:
     # Type hints can be resolved without these packages.
     Axes = DataFrame = Any
 
-_SCALES = {
-    "none": "not scaled",
-    "sd": "scaled to unit sd",
-    "mad": "scaled to unit median deviation",
-    "aad": "scaled to unit mean deviation",
-    "pca": "whitened",
-}
 #: Rows that are remembered for plots.
 _BACKGROUND = 10_000
 
@@ -257,7 +250,7 @@ class Result:
     def _how(self) -> str:
         lengths = ", ".join(map(significant, self.kernel.bandwidths))
         bandwidth = f", bandwidth {lengths}" if lengths else ""
-        scale = f", columns {_SCALES[self.scale]}" if self.rows else ""
+        scale = f", columns {_native.SCALES[self.scale]}" if self.rows else ""
         return f"{self.kernel.name} kernel{bandwidth}{scale}"
 
     def plot_error(self, ax: Axes | None = None) -> Axes:

@@ -33,7 +33,7 @@ class SteinKernel(NamedTuple):
         if not isinstance(base, str):
             raise TypeError(f"kernel is {base!r}; a Stein kernel is made of 'imq' or 'gaussian'")
         if not isinstance(scale, str):
-            raise TypeError(f"scale is {scale!r}; choose none, sd, mad, aad or pca")
+            raise TypeError(f"scale is {scale!r}; choose {', '.join(_native.SCALES)}")
         length, name = None, given
         if isinstance(given, str):
             name = _ALIASES.get(given, given)

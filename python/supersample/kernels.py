@@ -1,26 +1,15 @@
-"""The kernels, as small frozen values.
+"""The kernels, as small frozen values that are made from the list of the native module.
 
-A bandwidth is always a length, in the units of the points as they are after scaling. With r the Euclidean distance of
-two points and |x-y| the sum of the absolute differences of their coordinates:
-
-==========  =======================================
-Gaussian    exp(-r^2/(2 l^2)), or a mean of several
-Laplace     exp(-\\|x-y\\|/l)
-Matern12    exp(-r/l)
-Matern32    (1 + sqrt(3) r/l) exp(-sqrt(3) r/l)
-Matern52    (1 + sqrt(5) r/l + 5r^2/(3 l^2)) exp(-sqrt(5) r/l)
-IMQ         (1 + r^2/l^2)^(-1/2)
-Linear      x . y, which matches means only
-Energy      -r, which has no length and sees far tails
-==========  =======================================
+A bandwidth is always a length, in the units of the points as they are after scaling. In the formulas r is the Euclidean
+distance of two points, |x-y| the sum of the absolute differences of their coordinates, and l the bandwidth.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import make_dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,19 +19,7 @@ from . import _native
 #: Kernel values that are computed between two looks for Ctrl-C.
 _BLOCK = 2_000_000
 
-__all__ = [
-    "IMQ",
-    "Energy",
-    "Gaussian",
-    "Kernel",
-    "Laplace",
-    "Linear",
-    "Matern12",
-    "Matern32",
-    "Matern52",
-    "SteinGaussian",
-    "SteinIMQ",
-]
+_Given = float | Sequence[float] | NDArray[Any]
 
 
 def _lengths(bandwidth: Any) -> list[float]:
@@ -69,6 +46,18 @@ class Kernel:
     """
 
     name: ClassVar[str]
+    #: How many lengths it takes at most: 0, 1, or 2 for any number.
+    _most: ClassVar[int]
+
+    if TYPE_CHECKING:
+
+        def __init__(self, bandwidth: _Given = ...) -> None: ...
+
+    def __post_init__(self) -> None:
+        if self._most:
+            lengths = _lengths(self.bandwidth)  # type: ignore[attr-defined]
+            object.__setattr__(self, "bandwidth", lengths[0] if len(lengths) == 1 else tuple(lengths))
+        _native.check_kernel(self.name, list(self.bandwidths))
 
     @property
     def bandwidths(self) -> tuple[float, ...]:
@@ -113,130 +102,6 @@ class Kernel:
         return values
 
 
-class _OneLength(Kernel):
-    """A kernel of one bandwidth, which is checked when it is made."""
-
-    bandwidth: float
-
-    def __post_init__(self) -> None:
-        lengths = _lengths(self.bandwidth)
-        if len(lengths) != 1:
-            raise ValueError(f"{self.name} takes one bandwidth, not {len(lengths)}; only gaussian takes several")
-        object.__setattr__(self, "bandwidth", lengths[0])
-        _native.check_kernel(self.name, list(self.bandwidths))
-
-
-@dataclass(frozen=True)
-class Gaussian(Kernel):
-    """exp(-r^2/(2 l^2)), the paper's kernel; with several bandwidths the mean of as many Gaussians.
-
-    >>> from supersample.kernels import Gaussian
-    >>> Gaussian(0.73)
-    Gaussian(bandwidth=0.73)
-    >>> Gaussian(0)
-    Traceback (most recent call last):
-    ...
-    ValueError: bandwidth 0 is not a positive finite number; a bandwidth is a length, in the units of the points
-    """
-
-    bandwidth: float | tuple[float, ...]
-    name: ClassVar[str] = "gaussian"
-
-    def __post_init__(self) -> None:
-        several = tuple(_lengths(self.bandwidth))
-        object.__setattr__(self, "bandwidth", several[0] if len(several) == 1 else several)
-        _native.check_kernel(self.name, list(several))
-
-
-@dataclass(frozen=True)
-class Laplace(_OneLength):
-    """exp(-|x-y|/l), with the sum of absolute differences.
-
-    >>> from supersample.kernels import Laplace
-    >>> Laplace(1.0)([[0.0, 0.0]], [[0.0, 0.0]])
-    array([[1.]])
-    """
-
-    bandwidth: float
-    name: ClassVar[str] = "laplace"
-
-
-@dataclass(frozen=True)
-class Matern12(_OneLength):
-    """exp(-r/l), the roughest of the Matern kernels.
-
-    >>> from supersample.kernels import Matern12
-    >>> round(float(Matern12(1.0)([[0.0]], [[1.0]])[0, 0]), 4)
-    0.3679
-    """
-
-    bandwidth: float
-    name: ClassVar[str] = "matern12"
-
-
-@dataclass(frozen=True)
-class Matern32(_OneLength):
-    """(1 + sqrt(3) r/l) exp(-sqrt(3) r/l).
-
-    >>> from supersample.kernels import Matern32
-    >>> round(float(Matern32(1.0)([[0.0]], [[1.0]])[0, 0]), 4)
-    0.4834
-    """
-
-    bandwidth: float
-    name: ClassVar[str] = "matern32"
-
-
-@dataclass(frozen=True)
-class Matern52(_OneLength):
-    """(1 + sqrt(5) r/l + 5r^2/(3 l^2)) exp(-sqrt(5) r/l).
-
-    >>> from supersample.kernels import Matern52
-    >>> round(float(Matern52(1.0)([[0.0]], [[1.0]])[0, 0]), 4)
-    0.524
-    """
-
-    bandwidth: float
-    name: ClassVar[str] = "matern52"
-
-
-@dataclass(frozen=True)
-class IMQ(_OneLength):
-    """(1 + r^2/l^2)^(-1/2), the inverse multiquadric, whose tails are heavy.
-
-    >>> from supersample.kernels import IMQ
-    >>> round(float(IMQ(1.0)([[0.0]], [[1.0]])[0, 0]), 4)
-    0.7071
-    """
-
-    bandwidth: float
-    name: ClassVar[str] = "imq"
-
-
-@dataclass(frozen=True)
-class Linear(Kernel):
-    """x . y: only means are matched.
-
-    >>> from supersample.kernels import Linear
-    >>> Linear()([[1.0, 2.0]], [[4.0, 6.0]])
-    array([[16.]])
-    """
-
-    name: ClassVar[str] = "linear"
-
-
-@dataclass(frozen=True)
-class Energy(Kernel):
-    """-r: the energy distance, whose best points are the support points of Mak and Joseph. Masses must be equal.
-
-    >>> from supersample.kernels import Energy
-    >>> Energy()([[0.0, 0.0]], [[3.0, 4.0]])
-    array([[-5.]])
-    """
-
-    name: ClassVar[str] = "energy"
-
-
 #: What is said where a Stein kernel would compare points without scores.
 _NEEDS_SCORES = "a Stein kernel is one of points and scores; use supersample.stein.ksd"
 
@@ -244,53 +109,73 @@ _NEEDS_SCORES = "a Stein kernel is one of points and scores; use supersample.ste
 class _Stein(Kernel):
     """A kernel of points and their scores, which only `supersample.stein` makes."""
 
+    def __post_init__(self) -> None:
+        """It has no length to check."""
+
     def __call__(self, x: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
         raise TypeError(_NEEDS_SCORES)
 
 
-@dataclass(frozen=True)
-class SteinIMQ(_Stein):
-    """The Stein kernel that is made of (1 + u)^(-1/2); results of `supersample.stein` have it.
-
-    >>> from supersample.kernels import SteinIMQ
-    >>> SteinIMQ().name, SteinIMQ().bandwidths
-    ('stein-imq', ())
-    """
-
-    name: ClassVar[str] = "stein-imq"
+def _made(name: str, most: int, about: str, base: type[Kernel]) -> type[Kernel]:
+    """The class of a kernel: IMQ for imq, SteinGaussian for stein-gaussian."""
+    title = "".join(word.upper() if len(word) < 4 else word.capitalize() for word in name.split("-"))
+    given, shown = ("1.0", "bandwidth=1.0") if most else ("", "")
+    example = f">>> from supersample.kernels import {title}\n>>> {title}({given})\n{title}({shown})\n"
+    namespace = {"name": name, "_most": most, "__doc__": f"{about}.\n\n{example}", "__module__": __name__}
+    fields = [("bandwidth", float | tuple[float, ...])] if most else []
+    return make_dataclass(title, fields, bases=(base,), namespace=namespace, frozen=True)
 
 
-@dataclass(frozen=True)
-class SteinGaussian(_Stein):
-    """The Stein kernel that is made of exp(-u/2); results of `supersample.stein` have it.
-
-    >>> from supersample.kernels import SteinGaussian
-    >>> SteinGaussian().name
-    'stein-gaussian'
-    """
-
-    name: ClassVar[str] = "stein-gaussian"
-
-
-BY_NAME: dict[str, type[Kernel]] = {
-    kind.name: kind for kind in (Gaussian, Laplace, Matern12, Matern32, Matern52, IMQ, Linear, Energy)
-}
-#: Those that have no bandwidth.
-_WITHOUT_LENGTH = (Linear.name, Energy.name)
+BY_NAME = {name: _made(name, most, formula, Kernel) for name, most, formula in _native.KERNELS}
 #: Those that cannot be asked for, only met.
-_STEIN: dict[str, type[Kernel]] = {kind.name: kind for kind in (SteinIMQ, SteinGaussian)}
+_STEIN = {
+    f"stein-{base}": _made(f"stein-{base}", 0, f"The Stein kernel of {base}, which results of `stein` have", _Stein)
+    for base in _native.STEIN_BASES
+}
+_CLASSES = {kind.__name__: kind for kind in (*BY_NAME.values(), *_STEIN.values())}
+globals().update(_CLASSES)
+__all__ = ["Kernel", *_CLASSES]
+
+if TYPE_CHECKING:
+    # Names and signatures for checkers and editors. A kernel that is not here is a `type[Kernel]` to them.
+    class _OneLength(Kernel):
+        bandwidth: float
+
+        def __init__(self, bandwidth: float) -> None: ...
+
+    class _NoLength(Kernel):
+        def __init__(self) -> None: ...
+
+    class Gaussian(Kernel):
+        bandwidth: float | tuple[float, ...]
+
+        def __init__(self, bandwidth: _Given) -> None: ...
+
+    class Laplace(_OneLength): ...
+
+    class Matern12(_OneLength): ...
+
+    class Matern32(_OneLength): ...
+
+    class Matern52(_OneLength): ...
+
+    class IMQ(_OneLength): ...
+
+    class Linear(_NoLength): ...
+
+    class Energy(_NoLength): ...
+
+    class SteinIMQ(_NoLength): ...
+
+    class SteinGaussian(_NoLength): ...
+
+    def __getattr__(name: str) -> type[Kernel]: ...
 
 
 def known_kernel(name: str, bandwidths: Sequence[float]) -> Kernel:
     """The kernel of this name with these bandwidths, as the native module reports them."""
-    if name in _STEIN:
-        return _STEIN[name]()
-    if name in _WITHOUT_LENGTH:
-        return BY_NAME[name]()
-    if name == Gaussian.name:
-        return Gaussian(tuple(bandwidths))
-    kind = BY_NAME[name]
-    return kind(bandwidths[0])  # type: ignore[call-arg]
+    kind = _STEIN.get(name) or BY_NAME[name]
+    return kind(tuple(bandwidths)) if kind._most else kind()
 
 
 def native_kernel(kernel: str | Kernel, bandwidth: object) -> tuple[str, list[float] | None]:
@@ -304,18 +189,9 @@ def native_kernel(kernel: str | Kernel, bandwidth: object) -> tuple[str, list[fl
         return kernel.name, list(kernel.bandwidths)
     if not isinstance(kernel, str):
         raise TypeError(f"kernel is {kernel!r}; give a name such as 'gaussian' or a kernel such as Gaussian(1.5)")
-    if kernel not in BY_NAME:
-        raise ValueError(f"kernel is '{kernel}'; choose one of {', '.join(BY_NAME)}")
-    if kernel in _WITHOUT_LENGTH:
-        if not is_median:
-            raise ValueError(f"bandwidth has no effect on the {kernel} kernel; leave it out")
-        return kernel, []
-    if is_median:
-        return kernel, None
-    if isinstance(bandwidth, str):
+    if isinstance(bandwidth, str) and not is_median:
         raise ValueError(f"bandwidth is '{bandwidth}'; give a number or the word 'median'")
-    several = _lengths(bandwidth)
-    if len(several) > 1 and kernel != Gaussian.name:
-        raise ValueError(f"{kernel} takes one bandwidth, not {len(several)}; only gaussian takes several")
-    _native.check_kernel(kernel, several)
-    return kernel, several
+    has_length = kernel not in BY_NAME or BY_NAME[kernel]._most > 0
+    lengths = _lengths(bandwidth) if not is_median else [1.0] if has_length else []
+    _native.check_kernel(kernel, lengths)
+    return kernel, None if is_median and has_length else lengths

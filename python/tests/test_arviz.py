@@ -139,7 +139,7 @@ def test_what_cannot_be_thinned_is_refused_in_words(posterior):
         ({"var_names": ["nu"]}, ValueError, "there is no variable 'nu' with draws; there are"),
         ({"group": "posteriors"}, ValueError, "there is no group 'posteriors'; there are"),
         ({"group": "observed_data"}, ValueError, "has no dimension 'chain'"),
-        ({"kernel": "rbf"}, ValueError, "choose one of"),
+        ({"kernel": "rbf"}, ValueError, "not a kernel; choose gaussian"),
         ({"bandwith": 1.0}, TypeError, "bandwith"),
     ]:
         with pytest.raises(kind, match=words):

@@ -16,6 +16,7 @@ import supersample.dask
 import supersample.kernels
 import supersample.sklearn
 import supersample.stein
+from supersample import _native
 
 matplotlib.use("Agg")
 
@@ -90,6 +91,12 @@ def test_everything_public_is_documented_with_an_example(name, item):
     assert ">>> " in text, f"{name} has no example"
 
 
+def test_the_reference_has_every_kernel():
+    page = (ROOT / "docs/reference.md").read_text(encoding="utf-8").replace("\\|", "|")
+    for name, _, formula in _native.KERNELS:
+        assert f"| `{supersample.kernels.BY_NAME[name].__name__}` | {name} | {formula} |" in page
+
+
 def test_the_functions_have_the_defaults_of_the_command_line():
     herd, thin = inspect.signature(ss.herd).parameters, inspect.signature(ss.thin).parameters
     for name, default in {
@@ -131,6 +138,9 @@ x = np.zeros((9, 2))
 first: int = int(ss.thin(x, 3).indices[0]) + int(ss.Herder(x).result().indices[0])
 placed = ss.sample(ss.GaussianMixture([1], [[0.0]], [[[1.0]]]), 3)
 assert placed.indices is None
+narrow: ss.Gaussian = ss.Gaussian(0.5)
+rough: float = ss.kernels.Laplace(1.0).bandwidth
+other: type[ss.Kernel] = ss.kernels.NotYetDeclared
 data, result = ss.arviz.thin({"mu": x}, 3, return_result=True)
 again: dict[str, object] = dict(ss.arviz.thin({"mu": x}, 3))
 ss.thin(x, 3, kernel="imq", scale="units")

@@ -1,7 +1,9 @@
 """What users have beyond plain arrays: frames of others, dicts, weights; and what rows are taken from."""
 
+import copy
 import pickle
 import re
+import typing
 
 import numpy as np
 import pandas as pd
@@ -10,6 +12,7 @@ import pyarrow as pa
 import pytest
 import supersample as ss
 import xarray as xr
+from supersample import _native, _types
 
 X = np.random.default_rng(0).normal(size=(60, 3)) * [1, 5, 0.2]
 NAMES = ["a", "b", "c"]
@@ -352,7 +355,7 @@ def test_the_words_of_refusals_are_those_of_python():
         (lambda: ss.Gaussian("wide"), TypeError, "bandwidth is 'wide'"),
         (lambda: ss.Laplace([1.0, 2.0]), ValueError, "laplace takes one bandwidth, not 2"),
         (lambda: ss.thin(X, 3, kernel="laplace", bandwidth=[1, 2]), ValueError, "laplace takes one bandwidth, not 2"),
-        (lambda: ss.thin(X, 3, scale=True), TypeError, "scale is True; choose none, sd, mad, aad or pca"),
+        (lambda: ss.thin(X, 3, scale=True), TypeError, "scale is True; choose none, sd, mad, aad, pca"),
         (lambda: ss.thin(X, 3, precision=True), TypeError, "precision is True; choose mixed or double"),
         (lambda: ss.thin(X, 3, bandwidth=None), TypeError, "bandwidth is None; give a number"),
         (lambda: ss.thin(X, 3, threads=-1), ValueError, "threads is -1; give at least 1, or None for all cores"),
@@ -367,3 +370,37 @@ def test_the_words_of_refusals_are_those_of_python():
     assert ss.Gaussian(np.array([1.0, 2.0])).bandwidths == (1.0, 2.0)
     assert ss.thin(X, 5, bandwidth=np.array([0.5, 1.0])).kernel == ss.Gaussian((0.5, 1.0))
     assert len(ss.thin(X, num_samples=5)) == len(ss.herd(X, num_samples=5)) == 5
+
+
+@pytest.mark.parametrize("name", [name for name, *_ in _native.KERNELS])
+def test_every_kernel_of_the_library_is_a_frozen_value(name):
+    most = {name: most for name, most, _ in _native.KERNELS}[name]
+    kind = ss.kernels.BY_NAME[name]
+    kernel = kind(0.7) if most else kind()
+    again = kind(bandwidth=0.7) if most else kind()
+    assert kernel == again and hash(kernel) == hash(again) and pickle.loads(pickle.dumps(kernel)) == kernel
+    assert copy.deepcopy(kernel) == kernel and kernel != "gaussian"
+    shown = "bandwidth=0.7" if most else ""
+    assert repr(kernel) == f"{kind.__name__}({shown})" and kind.__module__ == "supersample.kernels"
+    assert getattr(ss, kind.__name__) is getattr(ss.kernels, kind.__name__) is kind
+    assert kernel.name == name and kernel.bandwidths == ((0.7,) if most else ()) and isinstance(kernel, ss.Kernel)
+    with pytest.raises(AttributeError):
+        kernel.bandwidth = 2.0
+    with pytest.raises(TypeError):
+        kind() if most else kind(1.0)
+    if most:
+        assert kernel != kind(0.8) and kernel != ss.Linear()
+        with pytest.raises(ValueError, match="not a positive finite number"):
+            kind(0)
+    chosen = ss.herd(X, 3, kernel=name)
+    assert type(chosen.kernel) is kind and len(chosen.kernel.bandwidths) == min(most, 1)
+
+
+def test_a_word_of_python_is_one_of_the_library():
+    assert list(typing.get_args(_types.Scale)) == list(_native.SCALES)
+    with pytest.raises(ValueError, match="linear takes no bandwidth"):
+        ss.thin(X, 3, kernel="linear", bandwidth=1.0)
+    with pytest.raises(ValueError, match="a Stein kernel is one of points and scores"):
+        ss.thin(X, 3, kernel="stein-imq")
+    with pytest.raises(AttributeError):
+        ss.kernels.Cauchy  # noqa: B018

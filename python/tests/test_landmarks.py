@@ -70,7 +70,7 @@ def test_too_few_landmarks_are_warned_of():
 def test_what_has_no_effect_is_refused():
     with pytest.raises(ValueError, match="landmarks is 5; an exact embedding has none"):
         ss.herd(X, 2, embedding="exact", landmarks=5)
-    with pytest.raises(ValueError, match="the embedding 'nystrom' is not known; choose auto, exact or landmarks"):
+    with pytest.raises(ValueError, match="'nystrom' is not an embedding; choose auto, exact or landmarks"):
         ss.herd(X, 2, embedding="nystrom")
     with pytest.raises(TypeError, match="embedding is 3; choose"):
         ss.herd(X, 2, embedding=3)

@@ -159,10 +159,12 @@ INTERRUPTED = """
         ),
         ((150_000, 10), "pass", "ss.thin(x, 2000)", "print('still here')"),
         ((60_000, 10), "pass", "ss.mmd(x, x)", "print('still here')"),
+        # Weights of all rows, whose equations take most of the time.
+        ((4_900, 3), "pass", "ss.herd(x, 4_900, unique=True, weights='simplex')", "print('still here')"),
         # Few samples against many points: the time goes into the points among themselves.
         ((150_000, 10), "pass", "ss.mmd(x[:200], x)", "print('still here')"),
     ],
-    ids=["embedding", "picks", "thin", "mmd", "mmd of many"],
+    ids=["embedding", "picks", "thin", "mmd", "weights", "mmd of many"],
 )
 def test_ctrl_c_stops_and_leaves_the_herder_usable(shape, before, call, after):
     lines = run(INTERRUPTED.format(shape=shape, before=before, call=call, after=after)).splitlines()

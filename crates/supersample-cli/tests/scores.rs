@@ -64,7 +64,7 @@ fn a_file_columns_and_a_diagnostic_file_give_the_same_rows_without_the_burn_in()
     let (rows, told) = chosen(&desk, "thin draws.csv -n 20 --scores scores.csv");
     assert!(rows.len() == 20 && rows.iter().all(|&row| row >= 60), "{rows:?}");
     assert!(told.contains("KSD") && !told.contains("MMD"), "{told}");
-    assert!(told.contains("kernel stein-imq, columns scaled by aad"), "{told}");
+    assert!(told.contains("kernel stein-imq, columns scaled to unit mean deviation"), "{told}");
     assert!(told.contains("the scores: not used: c"), "{told}");
     assert!(told.contains("the rows are not draws of the density as they stand"), "{told}");
     let (by_prefix, _) = chosen(&desk, "thin both.csv -n 20 --score-prefix s_");

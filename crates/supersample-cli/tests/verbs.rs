@@ -212,7 +212,7 @@ fn precision_can_be_asked_for() {
 #[test]
 fn a_device_that_is_not_there_is_refused_before_anything_is_done() {
     if let Ok(device) = supersample::Device::gpu() {
-        return println!("skipped: this machine has {}", device.name());
+        return println!("skipped: this machine has {device}");
     }
     let desk = Desk::with_draws();
     let before = desk.files();

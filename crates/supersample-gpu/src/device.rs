@@ -139,7 +139,7 @@ impl Device {
     }
 
     /// A function for one shape of kernel.
-    pub(crate) fn for_shape(&self, shape: &Shape<'_>, name: &'static str) -> Result<CudaFunction> {
+    pub(crate) fn for_shape(&self, shape: &Shape, name: &'static str) -> Result<CudaFunction> {
         let (module, ptx): (_, &[u8]) = match shape {
             Shape::Gaussian { .. } => ("gaussian", &include_bytes!("../kernels/gaussian.ptx.gz")[..]),
             Shape::Gaussians { .. } => ("gaussians", &include_bytes!("../kernels/gaussians.ptx.gz")[..]),

@@ -293,7 +293,7 @@ impl Totals {
     }
 
     /// The totals as means of a kernel: of weights in this unit, or over so many points that count alike.
-    fn mean(self, shape: &Shape<'_>, weight_unit: Option<f64>, over: usize) -> Result<Mean> {
+    fn mean(self, shape: &Shape, weight_unit: Option<f64>, over: usize) -> Result<Mean> {
         let Totals { device, limbs, len, stride, two_limbs, scale } = self;
         let values = device.zeros(len.next_multiple_of(TILE))?;
         let args = [

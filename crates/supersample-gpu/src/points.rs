@@ -82,7 +82,7 @@ pub struct Plan {
 
 impl Plan {
     /// Coordinates of these points' own, f32 if that is asked for and safe, and products where they are right besides.
-    pub fn new(shape: Shape<'_>, points: Rows<'_>, precision: Precision) -> Plan {
+    pub fn new(shape: Shape, points: Rows<'_>, precision: Precision) -> Plan {
         let coordinates = Arc::new(Coordinates::new(shape, points));
         let mixed = precision == Precision::Mixed && coordinates.allow_mixed(points);
         let products = mixed && products::are_right(&coordinates, points);
@@ -117,7 +117,7 @@ impl Plan {
 
 impl Points {
     /// The points in coordinates of their own, in f32 if that is asked for and safe.
-    pub fn new(device: &Device, shape: Shape<'_>, points: Rows<'_>, precision: Precision) -> Result<Points> {
+    pub fn new(device: &Device, shape: Shape, points: Rows<'_>, precision: Precision) -> Result<Points> {
         Points::planned(device, &Plan::new(shape, points, precision), points)
     }
 
@@ -248,7 +248,7 @@ impl Points {
         &self.0.coordinates
     }
 
-    pub(crate) fn shape(&self) -> &Shape<'static> {
+    pub(crate) fn shape(&self) -> &Shape {
         self.0.coordinates.kernel()
     }
 

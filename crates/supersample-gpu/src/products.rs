@@ -39,7 +39,7 @@ pub(crate) fn kernel(width: usize) -> (&'static str, u32) {
 }
 
 /// Whether the kernel is a smooth function of the squared distance.
-fn is_smooth(shape: &Shape<'_>) -> bool {
+fn is_smooth(shape: &Shape) -> bool {
     matches!(
         shape,
         Shape::Gaussian { .. }

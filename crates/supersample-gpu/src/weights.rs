@@ -51,7 +51,7 @@ pub(crate) fn scale(coordinates: &Coordinates, reaches: [f64; 2], len: usize) ->
 }
 
 /// How many values are added up for each pair: of several Gaussians it is their sum that is summed, and divided at the end.
-pub(crate) fn values_a_pair(shape: &Shape<'_>) -> f64 {
+pub(crate) fn values_a_pair(shape: &Shape) -> f64 {
     match shape {
         Shape::Gaussians { lengths } => lengths.len() as f64,
         _ => 1.0,

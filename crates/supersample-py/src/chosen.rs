@@ -5,7 +5,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use supersample::task::{self, Advice, Ended, ErrorScale, HerdOptions, Problem, Stop, ThinOptions, Weighed};
 use supersample::weights::WeightRule;
-use supersample::{Error, Pick, RefineOptions, Refined, Result, Search};
+use supersample::{Error, Pick, RefineOptions, Refined, Result, Search, Watch};
 
 use crate::advice::Told;
 use crate::arrays::{Column, RowNumbers, counted};
@@ -18,7 +18,7 @@ pub(crate) fn rule_of(name: &str) -> PyResult<Option<WeightRule>> {
     match name {
         "equal" => Ok(None),
         "simplex" => Ok(Some(WeightRule::Simplex)),
-        "free" => Ok(Some(WeightRule::SumToOne)),
+        "free" => Ok(Some(WeightRule::Signed)),
         _ => Err(PyValueError::new_err(format!("weights is '{name}'; choose equal, simplex or free"))),
     }
 }
@@ -126,7 +126,7 @@ impl Chosen {
             worth: scale.worth(mmd),
             cdf: None,
             functions: None,
-            ended: ended.name(),
+            ended: ended.into(),
             missed: stop.is_some_and(|stop| stop.is_missed(ended, equal, &scale)),
             refinement: None,
             advice: Told(advice.into_iter().collect()),
@@ -151,13 +151,14 @@ impl Chosen {
         ended: Ended,
         rule: Option<WeightRule>,
         stop: Option<&Stop>,
+        watch: Watch,
     ) -> Result<Chosen> {
         if ended == Ended::Interrupted {
             // Python has raised the reason by now.
             return Err(Error::Interrupted);
         }
         let rows: Vec<usize> = trace.iter().filter_map(|pick| pick.index).collect();
-        let weighed = rule.map(|rule| problem.weigh(&rows, rule)).transpose()?;
+        let weighed = rule.map(|rule| problem.weigh(&rows, rule, watch)).transpose()?;
         let mut chosen = Chosen::new(trace, ended, weighed, problem.error_scale()?, stop)?;
         chosen.landmarks = problem.landmarks().map(|landmarks| landmarks.points().len());
         chosen.advice.0.splice(..0, problem.advice().iter().cloned());
@@ -192,7 +193,9 @@ pub(crate) fn herd(
     run(py, threads, size, progress.as_ref(), |watch| {
         let task::Chosen { trace, ended, advice, sampled_from, .. } =
             problem.herd(&stop, &HerdOptions::default().unique(unique), watch)?;
-        Ok(Chosen::of(problem, &trace, ended, rule, Some(&stop))?.advised(advice).sampled_from(sampled_from))
+        Ok(Chosen::of(problem, &trace, ended, rule, Some(&stop), watch)?
+            .advised(advice)
+            .sampled_from(sampled_from))
     })
 }
 
@@ -233,7 +236,7 @@ pub(crate) fn thin(
     run(py, threads, size, progress.as_ref(), |watch| {
         let task::Chosen { trace, ended, refined, advice, sampled_from, .. } =
             problem.thin(&stop, &options, watch)?;
-        let chosen = Chosen::of(problem, &trace, ended, rule, Some(&stop))?.advised(advice);
+        let chosen = Chosen::of(problem, &trace, ended, rule, Some(&stop), watch)?.advised(advice);
         let chosen = chosen.sampled_from(sampled_from);
         Ok(chosen.refined(refined.map(|refined| Refinement::of(refined, &stop))))
     })

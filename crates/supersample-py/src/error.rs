@@ -1,5 +1,7 @@
 //! Refusals of the library as Python exceptions, in sentences that name keywords.
 
+use std::str::FromStr;
+
 use pyo3::exceptions::{PyIsADirectoryError, PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
@@ -56,6 +58,11 @@ impl Refusal {
     fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyType>, (String,)) {
         (py.get_type::<PyString>(), (self.0.sentence(Style::Python, &Names::default()),))
     }
+}
+
+/// What a word of Python names.
+pub(crate) fn named<T: FromStr<Err: Into<Error>>>(word: &str) -> PyResult<T> {
+    word.parse().map_err(|error: T::Err| refused(error.into()))
 }
 
 /// An `OSError` of the kind that fits (`FileNotFoundError`, …), or a `ValueError` for what a file says.

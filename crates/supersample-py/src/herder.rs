@@ -152,11 +152,11 @@ impl Herder {
         let picks = self.read(|state| state.picks.len())?;
         self.write(py, picks, threads, progress, |state, problem, watch| {
             if !problem.is_projected() {
-                return Chosen::of(problem, &state.picks, Ended::Number, rule, None);
+                return Chosen::of(problem, &state.picks, Ended::Number, rule, None, watch);
             }
             // While picking, landmarks have stood for the mean embedding.
             let rows: Vec<usize> = state.picks.iter().filter_map(|pick| pick.index).collect();
-            Chosen::of(problem, &problem.trace_of(&rows, watch)?, Ended::Number, rule, None)
+            Chosen::of(problem, &problem.trace_of(&rows, watch)?, Ended::Number, rule, None, watch)
         })
     }
 }

@@ -8,11 +8,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use supersample::embedding::{self, Landmarks};
 use supersample::task::{Bandwidth, CONTROL_ROWS, KernelChoice, choose_controls, choose_landmarks};
-use supersample::{Kernel, MeanEmbedding, Points};
+use supersample::{MeanEmbedding, Points};
 
 use crate::arrays::{matrix, numbers, rows, vector};
-use crate::error::refused;
-use crate::samples::precision_of;
+use crate::error::{named, refused};
+use crate::kernel::kernel_of;
 use crate::work::run;
 
 /// Kernel sums at landmarks and control points, over rows that are given batch by batch.
@@ -58,9 +58,9 @@ impl LandmarkSums {
         bandwidths: Vec<f64>,
         precision: &str,
     ) -> PyResult<LandmarkSums> {
-        let kernel = Kernel::named(kernel, &bandwidths).map_err(refused)?;
+        let kernel = kernel_of(kernel, &bandwidths)?;
         let controls = controls.as_ref().map(points_of).transpose()?;
-        let precision = precision_of(precision)?;
+        let precision = named(precision)?;
         let sums = embedding::LandmarkSums::new(kernel, points_of(&landmarks)?, controls, precision);
         Ok(LandmarkSums::of(sums.map_err(refused)?))
     }
@@ -81,9 +81,9 @@ impl LandmarkSums {
         seed: u64,
         threads: Option<usize>,
     ) -> PyResult<LandmarkSums> {
-        let (points, weights, precision) = (points_of(&x)?, numbers(sample_weight), precision_of(precision)?);
+        let (points, weights, precision) = (points_of(&x)?, numbers(sample_weight), named(precision)?);
         let bandwidth = bandwidths.map_or(Bandwidth::Median, Bandwidth::Lengths);
-        let kernel = KernelChoice::Named { name: kernel.to_string(), bandwidth };
+        let kernel = KernelChoice::Named { family: named(kernel)?, bandwidth };
         let sums = run(py, threads, f64::INFINITY, None, |watch| {
             let shares = weights.as_deref();
             let (kernel, _) = kernel.for_points(&points, shares)?;

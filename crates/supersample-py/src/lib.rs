@@ -59,12 +59,12 @@ mod _native {
     #[pymodule_export]
     const MARGINALS: f64 = supersample::task::MARGINALS;
 
-    /// Refuses to be imported where the sums could not run.
+    /// Refuses to be imported where the sums could not run; and the lists of kernels and scales, whose words are the library's.
     #[pymodule_init]
-    fn init() -> pyo3::PyResult<()> {
+    fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
         supersample::check_instruction_set()
-            .map(|_| ())
-            .map_err(|error| pyo3::exceptions::PyImportError::new_err(error.to_string()))
+            .map_err(|error| pyo3::exceptions::PyImportError::new_err(error.to_string()))?;
+        crate::kernel::add_lists(module)
     }
 
     /// The vector instructions that the kernel sums use on this machine.

@@ -119,7 +119,7 @@ impl Mixture {
         let weights = numbers(weights);
         let size = points.len() as f64 * (points.len() + self.inner.len()) as f64;
         run(py, threads, size, None, |watch| {
-            let mu = ClosedForm::mixture(Kernel::named("gaussian", &bandwidths)?, self.inner.clone())?;
+            let mu = ClosedForm::mixture(Kernel::gaussians(&bandwidths)?, self.inner.clone())?;
             metrics::mmd_of_points(&mu, &points, weights.as_deref(), watch)
         })
     }
@@ -150,7 +150,7 @@ impl Mixture {
         let (coordinates, bandwidths, stuck, chosen) = run(py, threads, size, progress.as_ref(), |watch| {
             let starts = self.inner.sample(starts, seed)?;
             let bandwidths = bandwidths.unwrap_or_else(|| vec![bandwidth::median(&starts)]);
-            let mu = ClosedForm::mixture(Kernel::named("gaussian", &bandwidths)?, self.inner.clone())?;
+            let mu = ClosedForm::mixture(Kernel::gaussians(&bandwidths)?, self.inner.clone())?;
             let options = AscentOptions::default().climbs(climbs);
             let mut herder = Herder::new(mu.clone(), Domain::Ascent { starts, options })?;
             let seen = |pick: &Pick| watch(Progress::Herding { chosen: pick.t, size: n });
@@ -160,7 +160,7 @@ impl Mixture {
             }
             let (coordinates, scale) = (placed.coordinates(), ErrorScale::of(herder.pool()));
             let points = Points::from_rows(&coordinates, dim)?;
-            let weighed = rule.map(|rule| weigh(&mu, &points, rule)).transpose()?;
+            let weighed = rule.map(|rule| weigh(&mu, &points, rule, watch)).transpose()?;
             let chosen = Chosen::new(&placed.trace, placed.ended, weighed, scale, Some(&stop))?;
             let stuck = placed.trace.iter().filter(|pick| !pick.converged).count();
             Ok((coordinates, bandwidths, stuck, chosen))

@@ -1,18 +1,14 @@
 //! Samples: the problem of the library, made of Python's words and arrays.
 
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
-use supersample::scale::Scale;
-use supersample::task::{
-    Bandwidth, CONTROL_ROWS, EmbeddingChoice, FunctionValues, Problem, ProblemOptions, RowWeights,
-};
-use supersample::{Device, FunctionsUnit, Points, Precision, Result};
+use supersample::task::{Bandwidth, CONTROL_ROWS, FunctionValues, Problem, ProblemOptions, RowWeights};
+use supersample::{Device, Points, Result};
 
 use crate::advice::Told;
 use crate::arrays::{numbers, rows};
-use crate::error::refused;
+use crate::error::{named, refused};
 use crate::threads;
 
 /// The target of `herd`, `thin`, `evaluate` and `mmd`.
@@ -50,11 +46,11 @@ impl Samples {
     ) -> PyResult<Samples> {
         let mut options = options_of(kernel, bandwidths, scale, precision)?
             .marginals(marginals)
-            .embedding(EmbeddingChoice::named(embedding).map_err(refused)?)
+            .embedding(named(embedding)?)
             .seed(seed)
-            .device(Device::named(device).map_err(refused)?);
+            .device(named(device)?);
         options.landmarks = landmarks;
-        options.functions_unit = FunctionsUnit::named(functions_unit).map_err(refused)?;
+        options.functions_unit = named(functions_unit)?;
         if let Some(functions) = &functions {
             let (values, count) = rows(functions)?;
             options = options.functions(FunctionValues::new(values.to_vec(), count).weight(functions_weight));
@@ -88,10 +84,7 @@ impl Samples {
     /// The precision in use.
     #[getter]
     fn precision(&self) -> &'static str {
-        match self.problem.precision_in_use() {
-            Precision::Double => "double",
-            _ => "mixed",
-        }
+        self.problem.precision_in_use().into()
     }
 
     /// The weights of the rows, which sum to one; None where they are equal.
@@ -115,17 +108,8 @@ impl Samples {
 /// The name of the device that goes by this word, cpu or gpu; an error where there is none.
 #[pyfunction]
 pub(crate) fn device_name(py: Python<'_>, name: &str) -> PyResult<String> {
-    let device = py.detach(|| Device::named(name)).map_err(refused)?;
-    Ok(device.name().to_string())
-}
-
-/// The precision of this name.
-pub(crate) fn precision_of(name: &str) -> PyResult<Precision> {
-    match name {
-        "mixed" => Ok(Precision::Mixed),
-        "double" => Ok(Precision::Double),
-        _ => Err(PyValueError::new_err(format!("precision is '{name}'; choose mixed or double"))),
-    }
+    let device: Device = py.detach(|| name.parse()).map_err(refused)?;
+    Ok(device.to_string())
 }
 
 /// How rows are made ready, by Python's words.
@@ -136,9 +120,9 @@ pub(crate) fn options_of(
     precision: &str,
 ) -> PyResult<ProblemOptions> {
     Ok(ProblemOptions::default()
-        .scale(Scale::named(scale).map_err(refused)?)
-        .named_kernel(kernel, bandwidths.map_or(Bandwidth::Median, Bandwidth::Lengths))
-        .precision(precision_of(precision)?))
+        .scale(named(scale)?)
+        .family(named(kernel)?, bandwidths.map_or(Bandwidth::Median, Bandwidth::Lengths))
+        .precision(named(precision)?))
 }
 
 impl Samples {

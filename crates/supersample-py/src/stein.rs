@@ -8,19 +8,18 @@ use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use supersample::embedding::{LogDensityFunction, ScoreFunction};
-use supersample::scale::{Scale, Scaling};
+use supersample::scale::Scaling;
 use supersample::task::{
     Advice, Ended, ErrorScale, Problem, ProblemOptions, RowScores, Stop, herd_until, weigh,
 };
 use supersample::{
-    AscentOptions, Domain, Error, Herder, Pick, Points, Preconditioner, Progress, Result, SteinBase,
-    SteinTarget,
+    AscentOptions, Domain, Error, Herder, Pick, Points, Preconditioner, Progress, Result, SteinTarget,
 };
 
 use crate::advice::Told;
 use crate::arrays::{Matrix, numbers, rows};
 use crate::chosen::{Chosen, rule_of};
-use crate::error::refused;
+use crate::error::{named, refused};
 use crate::samples::Samples;
 use crate::threads;
 use crate::work::{run, run_until};
@@ -59,14 +58,14 @@ pub(crate) fn stein_samples(
     let (of_rows, score_dim) = rows(&scores)?;
     expect_dim(score_dim, dim).map_err(refused)?;
     let mut given =
-        RowScores::new(of_rows.to_vec()).kernel(base_of(base)?, preconditioner_of(preconditioner, length)?);
+        RowScores::new(of_rows.to_vec()).kernel(named(base)?, preconditioner_of(preconditioner, length)?);
     if let Some(log_density) = numbers(log_density) {
         given = given.regularised(log_density, regularisation);
     }
     if let Some(second) = &second_derivatives {
         given = given.second_derivatives(rows(second)?.0.to_vec());
     }
-    let options = ProblemOptions::default().scale(Scale::named(scale).map_err(refused)?).scores(given);
+    let options = ProblemOptions::default().scale(named(scale)?).scores(given);
     let pool = threads::pool(1)?;
     let problem = py.detach(|| pool.install(|| Problem::new(Points::from_rows(values, dim)?, options)));
     Ok(Samples { problem: problem.map_err(refused)? })
@@ -120,11 +119,11 @@ pub(crate) fn stein_place(
     threads: Option<usize>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<SteinPlaced> {
-    let (base, preconditioner) = (base_of(base)?, preconditioner_of(preconditioner, length)?);
+    let (base, preconditioner) = (named(base)?, preconditioner_of(preconditioner, length)?);
     let (stop, rule) = (Stop::new(Some(n), tol, None).map_err(refused)?, rule_of(weights)?);
     let ((values, dim), (of_starts, score_dim)) = (rows(&starts)?, rows(&start_scores)?);
     expect_dim(score_dim, dim).map_err(refused)?;
-    let scaling = Scaling::fit(Scale::named(scale).map_err(refused)?, values, dim, None).map_err(refused)?;
+    let scaling = Scaling::fit(named(scale)?, values, dim, None).map_err(refused)?;
     let Some(units) = scaling.units() else {
         return Err(PyValueError::new_err(
             "scale is 'pca', which points anywhere do not have; choose none, sd, mad or aad",
@@ -164,7 +163,7 @@ pub(crate) fn stein_place(
         }
         let chosen_rows =
             Points::from_vec(placed.coordinates(), starts.dim() * target_columns(&target, dim))?;
-        let weighed = rule.map(|rule| weigh(&target, &chosen_rows, rule)).transpose()?;
+        let weighed = rule.map(|rule| weigh(&target, &chosen_rows, rule, watch)).transpose()?;
         let chosen =
             Chosen::new(&placed.trace, placed.ended, weighed, ErrorScale::of(herder.pool()), Some(&stop))?;
         let points: Vec<f64> = placed
@@ -263,20 +262,10 @@ fn expect_dim(found: usize, expected: usize) -> Result<()> {
     Err(Error::DimensionMismatch { what: "a score", found, against: "its point", expected })
 }
 
-fn base_of(name: &str) -> PyResult<SteinBase> {
-    match name {
-        "imq" => Ok(SteinBase::Imq),
-        "gaussian" => Ok(SteinBase::Gaussian),
-        _ => Err(PyValueError::new_err(format!(
-            "kernel is '{name}'; a Stein kernel is made of imq or gaussian"
-        ))),
-    }
-}
-
 /// The preconditioner of this name, or of this length where one is given.
 fn preconditioner_of(name: &str, length: Option<f64>) -> PyResult<Preconditioner> {
     match length {
         Some(length) => Ok(Preconditioner::Length(length)),
-        None => Preconditioner::named(name).map_err(refused),
+        None => named(name),
     }
 }

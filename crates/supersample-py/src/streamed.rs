@@ -7,14 +7,14 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use supersample::task::{
-    self, CONTROL_ROWS, EmbeddingChoice, HerdOptions, MemoryEstimate, Problem, ProblemOptions, RowWeights,
-    Stop, ThinOptions, pool_rows_within,
+    self, CONTROL_ROWS, HerdOptions, MemoryEstimate, Problem, ProblemOptions, RowWeights, Stop, ThinOptions,
+    pool_rows_within,
 };
-use supersample::{FunctionsUnit, Points, RefineOptions};
+use supersample::{Points, RefineOptions};
 
 use crate::arrays::{RowNumbers, counted, matrix, numbers, rows, vector};
 use crate::chosen::{Chosen, Refinement};
-use crate::error::refused;
+use crate::error::{named, refused};
 use crate::evaluate::Evaluation;
 use crate::samples::{Samples, options_of};
 use crate::threads;
@@ -69,9 +69,7 @@ pub(crate) fn pool_rows_of_single(
     landmarks: Option<usize>,
     device: &str,
 ) -> PyResult<Option<usize>> {
-    let mut options = ProblemOptions::default()
-        .embedding(EmbeddingChoice::named(embedding).map_err(refused)?)
-        .device(supersample::Device::named(device).map_err(refused)?);
+    let mut options = ProblemOptions::default().embedding(named(embedding)?).device(named(device)?);
     options.landmarks = landmarks;
     Ok(options.pool_rows_of_single(rows, n))
 }
@@ -192,9 +190,9 @@ impl Gatherer {
         device: &str,
     ) -> PyResult<Samples> {
         let mut options = options_of(kernel, bandwidths, scale, precision)?.marginals(marginals).seed(seed);
-        options.device = supersample::Device::named(device).map_err(refused)?;
+        options.device = named(device)?;
         options.landmarks = landmarks;
-        options.functions_unit = FunctionsUnit::named(functions_unit).map_err(refused)?;
+        options.functions_unit = named(functions_unit)?;
         let gatherer = locked(&self.gatherer)?.take();
         let gatherer = gatherer.ok_or_else(over)?;
         let pool = threads::pool(threads::checked(None)?)?;
@@ -382,12 +380,12 @@ impl Unmeasured {
     ) -> PyResult<Chosen> {
         let problem = &samples.get().problem;
         let means = sums.map(|sums| sums.get().means()).transpose()?;
-        run(py, threads, f64::INFINITY, None, |_| {
+        run(py, threads, f64::INFINITY, None, |watch| {
             let chosen = match &means {
                 Some(means) => problem.restated(self.chosen.clone(), means)?,
                 None => self.chosen.clone(),
             };
-            let found = Chosen::of(problem, &chosen.trace, chosen.ended, None, Some(&self.stop))?;
+            let found = Chosen::of(problem, &chosen.trace, chosen.ended, None, Some(&self.stop), watch)?;
             let found = found.advised(chosen.advice);
             Ok(found.refined(chosen.refined.map(|refined| Refinement::of(refined, &self.stop))))
         })

@@ -20,8 +20,17 @@ const LOOK: Duration = Duration::from_millis(20);
 const SMALL: f64 = 4e6;
 
 /// The phases by the numbers that are kept of them.
-const PHASES: [&str; 8] =
-    ["comparing", "choosing", "swapping", "searching", "measuring", "evaluating", "landmarks", "projecting"];
+const PHASES: [&str; 9] = [
+    "comparing",
+    "choosing",
+    "swapping",
+    "searching",
+    "measuring",
+    "evaluating",
+    "landmarks",
+    "projecting",
+    "weighing",
+];
 
 /// Where the work is, and whether it is to stop. Written by the workers, read by the calling thread, and the other way.
 #[derive(Default)]
@@ -48,6 +57,7 @@ impl Outlook {
                 Some((2, visits as u64, visits.max(1).next_multiple_of(size) as u64))
             }
             Progress::Searching { visits, total } => Some((3, visits as u64, total as u64)),
+            Progress::Weighing { done, total } => Some((8, done as u64, total as u64)),
             Progress::Measuring { done, total } => Some((4, done as u64, total as u64)),
             Progress::Comparing { done, total } => Some((5, done as u64, total as u64)),
             _ => None,

@@ -14,7 +14,7 @@ use supersample_sum::{Packed, Precision, Rows, Scores, Shape, instruction_set};
 /// Pairs are some ten of these apart whatever the dimension.
 const LENGTH: f64 = 0.03;
 
-const KERNELS: [(&str, Shape<'static>); 9] = [
+const KERNELS: [(&str, Shape); 9] = [
     ("gaussian", Shape::Gaussian { length: LENGTH }),
     ("laplace", Shape::Laplace { length: LENGTH }),
     ("matern12", Shape::Matern12 { length: LENGTH }),
@@ -29,7 +29,7 @@ const KERNELS: [(&str, Shape<'static>); 9] = [
 /// What a benchmark is about.
 struct Case {
     name: &'static str,
-    kernel: Shape<'static>,
+    kernel: Shape,
     n: usize,
     dim: usize,
     precision: Precision,

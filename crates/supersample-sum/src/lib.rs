@@ -12,7 +12,7 @@
 //! Each loop is compiled for every kernel, precision and instruction set, which takes a minute, so it is compiled alone:
 //! nothing here changes when the library does. The crate takes plain data on trust, numbers ([`Rows`]) and the shape of
 //! a kernel with its lengths ([`Shape`]), both checked by the library, which also has the words: names, text, errors,
-//! phases of progress. The formula of a kernel stands here and nowhere else ([`Shape::value`] and its gradient),
+//! phases of progress; only its own two choices have their words here ([`words!`]). The formula of a kernel stands here and nowhere else ([`Shape::value`] and its gradient),
 //! because the loops are held against it. Nothing public is generic but [`argmax_by`], which has no vectors in it, so no
 //! loop is compiled a second time in a crate that calls it. The interface follows the needs of `supersample` and promises
 //! nothing to others.
@@ -35,6 +35,7 @@ mod shape;
 mod stein;
 mod tally;
 mod tile;
+mod word;
 
 pub use self::kernel_row::{KernelRow, KernelRowMut, add_scaled};
 #[doc(hidden)]
@@ -49,3 +50,4 @@ pub use self::scores::{Scores, argmax_by};
 pub use self::shape::{Distance, Shape, add_gradient_into};
 pub use self::stein::{Stein, SteinBase, SteinLayout};
 pub use self::tally::Watch;
+pub use self::word::{UnknownWord, either};

@@ -29,6 +29,8 @@ pub enum Precision {
     Double,
 }
 
+crate::words!(Precision, "a precision": Mixed "mixed", Double "double");
+
 impl Precision {
     /// Below this many samples f64 takes a fraction of a second, and f32 would save nothing that anybody notices.
     pub const MIXED_FROM: usize = 16_384;
@@ -43,7 +45,7 @@ pub struct Packed {
 
 impl Packed {
     /// The points in coordinates of their own, in f32 if that is asked for and safe.
-    pub fn new(kernel: Shape<'_>, points: Rows<'_>, precision: Precision) -> Packed {
+    pub fn new(kernel: Shape, points: Rows<'_>, precision: Precision) -> Packed {
         let coordinates = Coordinates::new(kernel, points);
         let panels = match precision {
             Precision::Mixed if coordinates.allow_mixed(points) => {
@@ -56,7 +58,7 @@ impl Packed {
 
     /// The points in coordinates of their own and in this precision, for sums of which nobody asks more; in f64 under kernels
     /// that have no loops in f32.
-    pub fn forced(kernel: Shape<'_>, points: Rows<'_>, precision: Precision) -> Packed {
+    pub fn forced(kernel: Shape, points: Rows<'_>, precision: Precision) -> Packed {
         Packed::in_coordinates(Arc::new(Coordinates::new(kernel, points)), points, precision)
     }
 

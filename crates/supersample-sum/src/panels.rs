@@ -19,21 +19,21 @@ const TOLERATED: f64 = 1e-5;
 /// Where packed coordinates are measured from, and in which unit of which kernel: (x − centre)·unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Coordinates {
-    kernel: Shape<'static>,
+    kernel: Shape,
     centre: Vec<f64>,
     unit: f64,
 }
 
 impl Coordinates {
     /// The coordinates for points under a kernel: centred on their mean, because digits spent on a common offset are lost.
-    pub fn new(kernel: Shape<'_>, points: Rows<'_>) -> Coordinates {
+    pub fn new(kernel: Shape, points: Rows<'_>) -> Coordinates {
         let mut centre = vec![0.0; points.dim()];
         // The linear kernel and the Stein kernels see where the origin is.
         if kernel.distance() != Distance::Dot {
             let parts: Vec<Vec<f64>> = in_parts(points).map(|rows| mean_part(rows, points.len())).collect();
             parts.iter().for_each(|part| centre.iter_mut().zip(part).for_each(|(c, part)| *c += part));
         }
-        Coordinates { unit: unit(&kernel), kernel: kernel.into_owned(), centre }
+        Coordinates { unit: unit(&kernel), kernel, centre }
     }
 
     pub(crate) fn dim(&self) -> usize {
@@ -41,7 +41,7 @@ impl Coordinates {
     }
 
     /// The kernel whose unit it is.
-    pub fn kernel(&self) -> &Shape<'static> {
+    pub fn kernel(&self) -> &Shape {
         &self.kernel
     }
 

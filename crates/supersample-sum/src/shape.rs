@@ -1,6 +1,6 @@
 //! Kernels as plain data, and their formulas: value, slope and gradient, one pair at a time in f64.
 
-use std::borrow::Cow;
+use std::sync::Arc;
 
 use crate::stein::Stein;
 
@@ -9,7 +9,7 @@ const SQRT_5: f64 = 2.236_067_977_499_79;
 
 /// The shape of a kernel with its lengths, which are positive and have a square that is a normal number.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Shape<'a> {
+pub enum Shape {
     /// exp(−r²/(2ℓ²))
     Gaussian {
         /// ℓ
@@ -18,7 +18,7 @@ pub enum Shape<'a> {
     /// The mean of several Gaussians, one for each length.
     Gaussians {
         /// ℓ₁, ℓ₂, …; at least one.
-        lengths: Cow<'a, [f64]>,
+        lengths: Arc<[f64]>,
     },
     /// exp(−|x−y|₁/ℓ)
     Laplace {
@@ -84,24 +84,7 @@ impl Distance {
     }
 }
 
-impl Shape<'_> {
-    /// The shape with lengths of its own.
-    pub(crate) fn into_owned(self) -> Shape<'static> {
-        match self {
-            Shape::Gaussian { length } => Shape::Gaussian { length },
-            Shape::Gaussians { lengths } => Shape::Gaussians { lengths: Cow::Owned(lengths.into_owned()) },
-            Shape::Laplace { length } => Shape::Laplace { length },
-            Shape::Matern12 { length } => Shape::Matern12 { length },
-            Shape::Matern32 { length } => Shape::Matern32 { length },
-            Shape::Matern52 { length } => Shape::Matern52 { length },
-            Shape::Imq { length } => Shape::Imq { length },
-            Shape::Linear => Shape::Linear,
-            Shape::Energy => Shape::Energy,
-            Shape::Manhattan { length } => Shape::Manhattan { length },
-            Shape::Stein(stein) => Shape::Stein(stein),
-        }
-    }
-
+impl Shape {
     /// The distance this kernel is a function of. A Stein kernel is one of several sums, and one of these is a product that
     /// sees where the origin is.
     pub fn distance(&self) -> Distance {
@@ -226,7 +209,7 @@ impl Shape<'_> {
 
 /// Σⱼ wⱼ k(x, yⱼ) over flat rows y, and its gradient times `scale` added to `gradient`.
 pub fn add_gradient_into(
-    kernel: &Shape<'_>,
+    kernel: &Shape,
     x: &[f64],
     rows: &[f64],
     weights: &[f64],

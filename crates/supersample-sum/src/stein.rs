@@ -29,6 +29,8 @@ pub enum SteinBase {
     Gaussian,
 }
 
+crate::words!(SteinBase, "the base of a Stein kernel": Imq "imq", Gaussian "gaussian");
+
 /// What a row holds for each coordinate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SteinLayout {

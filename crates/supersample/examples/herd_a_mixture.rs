@@ -22,7 +22,7 @@ pub(crate) fn main() -> Result<()> {
         println!("{:3}: {:8.4?} worth {:.0}", pick.t, pick.point, worth.unwrap_or_default());
         ControlFlow::Continue(())
     })?;
-    println!("{} points, ended by the rule of {}", chosen.trace.len(), chosen.ended.name());
+    println!("{} points, ended by the rule of {}", chosen.trace.len(), chosen.ended);
     assert_eq!(chosen.ended, Ended::Worth);
     Ok(())
 }

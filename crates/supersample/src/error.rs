@@ -1,7 +1,9 @@
 //! Every way the library can refuse its input: what is wrong, where, and what to do about it. Sentences that name options,
 //! columns or groups are in `words`.
 
-use supersample_sum::NoSuchInstructionSet;
+use supersample_sum::{NoSuchInstructionSet, UnknownWord};
+
+use crate::kernel::{self, Family};
 
 use crate::words::Opt;
 
@@ -15,12 +17,9 @@ pub enum Error {
     /// The environment asks for an instruction set that this machine lacks.
     #[error(transparent)]
     NoSuchInstructionSet(#[from] NoSuchInstructionSet),
-    /// A device was asked for by a word that names none.
-    #[error("'{name}' is not a device; choose cpu or gpu")]
-    UnknownDevice {
-        /// The word as given.
-        name: String,
-    },
+    /// A choice was asked for by a word that names none.
+    #[error(transparent)]
+    UnknownWord(#[from] UnknownWord),
     /// The device cannot be used, or has stopped working.
     #[error("{reason}")]
     Device {
@@ -36,18 +35,6 @@ pub enum Error {
         dim: usize,
         /// How many there may be.
         most: usize,
-    },
-    /// A scale was asked for by a word that names none.
-    #[error("'{name}' is not a scale; choose none, sd, mad, aad or pca")]
-    UnknownScale {
-        /// The word as given.
-        name: String,
-    },
-    /// A unit of functions was asked for by a word that names none.
-    #[error("'{name}' is not a unit of functions; choose each or common")]
-    UnknownFunctionsUnit {
-        /// The word as given.
-        name: String,
     },
     /// A set of points needs at least one row.
     #[error("there are no points; at least one row is needed")]
@@ -91,10 +78,16 @@ pub enum Error {
         /// The offending value.
         value: f64,
     },
+    /// A kernel has another number of lengths than its family takes.
+    #[error("{}", kernel::length_count(*family, *found))]
+    LengthCount {
+        /// The family.
+        family: Family,
+        /// How many lengths were given.
+        found: usize,
+    },
     /// A kernel was asked for by a text that names none.
-    #[error(
-        "'{text}' is not a kernel: {reason}; write for example gaussian(0.73), gaussian(0.5,1,2), laplace(1), matern12(1), matern32(1), matern52(1), imq(1), linear or energy"
-    )]
+    #[error("'{text}' is not a kernel: {reason}; write for example {}", kernel::examples())]
     UnknownKernel {
         /// The text as given.
         text: String,
@@ -246,12 +239,6 @@ pub enum Error {
         /// Why not.
         reason: &'static str,
     },
-    /// A preconditioner was asked for by a word that names none.
-    #[error("'{name}' is not a preconditioner; choose identity, median, scaled-median or covariance")]
-    UnknownPreconditioner {
-        /// The word as given.
-        name: String,
-    },
     /// Something was asked for that works without parts only.
     #[error(
         "{what} knows points but not their parts (marginals or functions); leave the parts out, or choose rows of the pool"
@@ -341,12 +328,6 @@ pub enum Error {
     Overflow {
         /// The largest k(x,x) met.
         value: f64,
-    },
-    /// No way to compute the mean embedding goes by this word.
-    #[error("the embedding '{name}' is not known; choose auto, exact or landmarks")]
-    UnknownEmbedding {
-        /// The word that was given.
-        name: String,
     },
     /// A mean was asked for before there was anything to take it of.
     #[error("no row that has a weight was added to the sums yet; add the rows first")]

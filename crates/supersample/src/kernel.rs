@@ -1,15 +1,129 @@
-//! Kernels: what each is called, what its bandwidth may be, and how it is written as text.
+//! Kernels: one list of families with their words, lengths and formulas, and kernels with lengths that are checked.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
 pub(crate) use supersample_sum::Distance;
 pub use supersample_sum::SteinBase;
-use supersample_sum::{Shape, Stein};
+use supersample_sum::{Shape, Stein, either, words};
 
 use crate::{Error, Points, Result};
+
+/// A kernel without its lengths.
+///
+/// ```
+/// use supersample::Family;
+/// let family: Family = "imq".parse()?;
+/// assert_eq!(family.kernel(&[2.0])?.to_string(), "imq(2)");
+/// assert!(!Family::Energy.has_length() && "cauchy".parse::<Family>().is_err());
+/// # Ok::<(), supersample::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Family {
+    /// exp(−r²/(2ℓ²)), the paper's kernel.
+    #[default]
+    Gaussian,
+    /// exp(−|x−y|₁/ℓ)
+    Laplace,
+    /// exp(−r/ℓ)
+    Matern12,
+    /// (1+√3 r/ℓ)·exp(−√3 r/ℓ)
+    Matern32,
+    /// (1+√5 r/ℓ+5r²/(3ℓ²))·exp(−√5 r/ℓ)
+    Matern52,
+    /// (1+r²/ℓ²)^(−1/2), the inverse multiquadric.
+    Imq,
+    /// x·y
+    Linear,
+    /// −r
+    Energy,
+}
+
+words!(
+    Family, "a kernel": Gaussian "gaussian", Laplace "laplace", Matern12 "matern12", Matern32 "matern32",
+    Matern52 "matern52", Imq "imq", Linear "linear", Energy "energy",
+);
+
+impl Family {
+    /// How many lengths it takes at most, and its formula in plain text.
+    const fn row(self) -> (usize, &'static str) {
+        match self {
+            Family::Gaussian => (usize::MAX, "exp(-r^2/(2 l^2)), or the mean of several"),
+            Family::Laplace => (1, "exp(-|x-y|/l), with the sum of absolute differences"),
+            Family::Matern12 => (1, "exp(-r/l), the roughest of the Matern kernels"),
+            Family::Matern32 => (1, "(1 + sqrt(3) r/l) exp(-sqrt(3) r/l)"),
+            Family::Matern52 => (1, "(1 + sqrt(5) r/l + 5r^2/(3 l^2)) exp(-sqrt(5) r/l)"),
+            Family::Imq => (1, "(1 + r^2/l^2)^(-1/2), the inverse multiquadric, whose tails are heavy"),
+            Family::Linear => (0, "x . y, which matches means only"),
+            Family::Energy => (0, "-r, the energy distance, which has no length and sees far tails"),
+        }
+    }
+
+    /// How many lengths it takes at most: 0, 1, or any number.
+    pub const fn most_lengths(self) -> usize {
+        self.row().0
+    }
+
+    /// Whether it has a length.
+    pub const fn has_length(self) -> bool {
+        self.most_lengths() > 0
+    }
+
+    /// Its formula in plain text: r is the Euclidean distance of x and y, l the length.
+    pub const fn formula(self) -> &'static str {
+        self.row().1
+    }
+
+    /// The kernel with these lengths.
+    pub fn kernel(self, lengths: &[f64]) -> Result<Kernel> {
+        let found = lengths.len();
+        if found > self.most_lengths() || (found == 0 && self.has_length()) {
+            return Err(Error::LengthCount { family: self, found });
+        }
+        // The square must be a normal number too, since the distance is divided by it.
+        let is_length = |length: f64| length > 0.0 && (length * length).is_normal();
+        if let Some(&value) = lengths.iter().find(|length| !is_length(**length)) {
+            return Err(Error::BadBandwidth { value });
+        }
+        let lengths: Arc<[f64]> = lengths.into();
+        let length = lengths.first().copied().unwrap_or(f64::NAN);
+        let shape = match self {
+            Family::Gaussian if found > 1 => Shape::Gaussians { lengths: lengths.clone() },
+            Family::Gaussian => Shape::Gaussian { length },
+            Family::Laplace => Shape::Laplace { length },
+            Family::Matern12 => Shape::Matern12 { length },
+            Family::Matern32 => Shape::Matern32 { length },
+            Family::Matern52 => Shape::Matern52 { length },
+            Family::Imq => Shape::Imq { length },
+            Family::Linear => Shape::Linear,
+            Family::Energy => Shape::Energy,
+        };
+        Ok(Kernel { name: self.into(), lengths, shape })
+    }
+}
+
+/// What is wrong with so many lengths for this family.
+pub(crate) fn length_count(family: Family, found: usize) -> String {
+    let several: Vec<&str> =
+        Family::ALL.into_iter().filter(|family| family.most_lengths() > 1).map(Into::into).collect();
+    match family.most_lengths() {
+        0 => format!("{family} takes no bandwidth; leave it out"),
+        _ if found == 0 => format!("{family} needs a bandwidth; write for example {family}(1)"),
+        _ => format!("{family} takes one bandwidth, not {found}; only {} takes several", either(&several)),
+    }
+}
+
+/// A text for each family, as [`Kernel`] reads it.
+pub(crate) fn examples() -> String {
+    let texts = Family::ALL.into_iter().flat_map(|family| match family.most_lengths() {
+        0 => vec![family.to_string()],
+        1 => vec![format!("{family}(1)")],
+        _ => vec![format!("{family}(0.73)"), format!("{family}(0.5,1,2)")],
+    });
+    either(&texts.collect::<Vec<_>>())
+}
 
 /// A positive definite kernel k(x, y), the inner product ⟨φ(x), φ(y)⟩ of eq. 6.
 ///
@@ -48,201 +162,92 @@ use crate::{Error, Points, Result};
 /// assert!(Kernel::gaussian(-1.0).is_err());
 /// # Ok::<(), supersample::Error>(())
 /// ```
-// The variants are non_exhaustive so that they can be matched everywhere but made only by the checked constructors.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Kernel {
-    /// exp(−r²/(2ℓ²))
-    #[non_exhaustive]
-    Gaussian {
-        /// ℓ
-        bandwidth: f64,
-    },
-    /// The mean of several Gaussians, one for each bandwidth.
-    #[non_exhaustive]
-    Gaussians {
-        /// ℓ₁, ℓ₂, …
-        bandwidths: Arc<[f64]>,
-    },
-    /// exp(−|x−y|₁/ℓ)
-    #[non_exhaustive]
-    Laplace {
-        /// ℓ
-        bandwidth: f64,
-    },
-    /// exp(−r/ℓ)
-    #[non_exhaustive]
-    Matern12 {
-        /// ℓ
-        bandwidth: f64,
-    },
-    /// (1+√3 r/ℓ)·exp(−√3 r/ℓ)
-    #[non_exhaustive]
-    Matern32 {
-        /// ℓ
-        bandwidth: f64,
-    },
-    /// (1+√5 r/ℓ+5r²/(3ℓ²))·exp(−√5 r/ℓ)
-    #[non_exhaustive]
-    Matern52 {
-        /// ℓ
-        bandwidth: f64,
-    },
-    /// (1+r²/ℓ²)^(−1/2)
-    #[non_exhaustive]
-    Imq {
-        /// ℓ
-        bandwidth: f64,
-    },
-    /// x·y
-    Linear,
-    /// −r
-    Energy,
-    /// A kernel whose mean under a density is zero, of rows that hold points and scores.
-    Stein(SteinKernel),
-}
-
-/// A Stein kernel with its numbers, for rows that a [`SteinTarget`](crate::SteinTarget) has made.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SteinKernel(pub(crate) Stein);
-
-impl SteinKernel {
-    /// The kernel that it is made of.
-    pub fn base(&self) -> SteinBase {
-        self.0.base
-    }
+pub struct Kernel {
+    name: &'static str,
+    lengths: Arc<[f64]>,
+    /// What sums take: without a name, its lengths checked. The formulas are there.
+    shape: Shape,
 }
 
 impl Kernel {
     /// exp(−r²/(2ℓ²)), the paper's kernel.
     pub fn gaussian(bandwidth: f64) -> Result<Kernel> {
-        Ok(Kernel::Gaussian { bandwidth: positive(bandwidth)? })
+        Family::Gaussian.kernel(&[bandwidth])
     }
 
     /// The mean of Gaussians of several bandwidths: sensitive to differences at each of these scales.
     pub fn gaussians(bandwidths: &[f64]) -> Result<Kernel> {
-        match bandwidths {
-            [] => Err(Error::BadBandwidth { value: f64::NAN }),
-            [one] => Kernel::gaussian(*one),
-            several => {
-                several.iter().try_for_each(|&b| positive(b).map(|_| ()))?;
-                Ok(Kernel::Gaussians { bandwidths: several.into() })
-            }
-        }
+        Family::Gaussian.kernel(bandwidths)
     }
 
     /// exp(−|x−y|₁/ℓ)
     pub fn laplace(bandwidth: f64) -> Result<Kernel> {
-        Ok(Kernel::Laplace { bandwidth: positive(bandwidth)? })
+        Family::Laplace.kernel(&[bandwidth])
     }
 
     /// exp(−r/ℓ)
     pub fn matern12(bandwidth: f64) -> Result<Kernel> {
-        Ok(Kernel::Matern12 { bandwidth: positive(bandwidth)? })
+        Family::Matern12.kernel(&[bandwidth])
     }
 
     /// (1+√3 r/ℓ)·exp(−√3 r/ℓ)
     pub fn matern32(bandwidth: f64) -> Result<Kernel> {
-        Ok(Kernel::Matern32 { bandwidth: positive(bandwidth)? })
+        Family::Matern32.kernel(&[bandwidth])
     }
 
     /// (1+√5 r/ℓ+5r²/(3ℓ²))·exp(−√5 r/ℓ)
     pub fn matern52(bandwidth: f64) -> Result<Kernel> {
-        Ok(Kernel::Matern52 { bandwidth: positive(bandwidth)? })
+        Family::Matern52.kernel(&[bandwidth])
     }
 
     /// (1+r²/ℓ²)^(−1/2), the inverse multiquadric.
     pub fn imq(bandwidth: f64) -> Result<Kernel> {
-        Ok(Kernel::Imq { bandwidth: positive(bandwidth)? })
+        Family::Imq.kernel(&[bandwidth])
     }
 
     /// x·y: matches means only.
     pub fn linear() -> Kernel {
-        Kernel::Linear
+        Family::Linear.kernel(&[]).expect("it takes no length")
     }
 
     /// −r, whose MMD is the energy distance: no bandwidth, and equal masses only.
     pub fn energy() -> Kernel {
-        Kernel::Energy
+        Family::Energy.kernel(&[]).expect("it takes no length")
     }
 
     /// The Stein kernel of rows with these numbers.
     pub(crate) fn stein(stein: Stein) -> Kernel {
-        Kernel::Stein(SteinKernel(stein))
+        let name = match stein.base {
+            SteinBase::Imq => "stein-imq",
+            SteinBase::Gaussian => "stein-gaussian",
+        };
+        Kernel { name, lengths: [].into(), shape: Shape::Stein(stein) }
     }
 
-    /// The names a kernel can be asked for by, in the order of the table above.
-    pub const NAMES: [&'static str; 8] =
-        ["gaussian", "laplace", "matern12", "matern32", "matern52", "imq", "linear", "energy"];
-
-    /// Whether the kernel of this name has a bandwidth.
-    pub fn takes_bandwidth(name: &str) -> bool {
-        Kernel::named(name, &[]).is_err()
-    }
-
-    /// The kernel of this name with these bandwidths: several for `gaussian`, none for `linear` and `energy`, one for
-    /// the others.
-    pub fn named(name: &str, bandwidths: &[f64]) -> Result<Kernel> {
-        let unknown = |reason| Error::UnknownKernel { text: name.to_string(), reason };
-        match (name, bandwidths) {
-            ("gaussian", [_, ..]) => Kernel::gaussians(bandwidths),
-            ("laplace", &[bandwidth]) => Kernel::laplace(bandwidth),
-            ("matern12", &[bandwidth]) => Kernel::matern12(bandwidth),
-            ("matern32", &[bandwidth]) => Kernel::matern32(bandwidth),
-            ("matern52", &[bandwidth]) => Kernel::matern52(bandwidth),
-            ("imq", &[bandwidth]) => Kernel::imq(bandwidth),
-            ("linear", []) => Ok(Kernel::Linear),
-            ("energy", []) => Ok(Kernel::Energy),
-            ("linear", _) => Err(unknown("linear takes no bandwidth")),
-            ("energy", _) => Err(unknown("energy takes no bandwidth")),
-            (known, []) if Kernel::NAMES.contains(&known) => Err(unknown("it needs a bandwidth")),
-            (known, _) if Kernel::NAMES.contains(&known) => {
-                Err(unknown("only gaussian takes several bandwidths"))
-            }
-            _ => Err(unknown("there is no kernel of that name")),
-        }
-    }
-
-    /// The kernel's name, without its bandwidth.
+    /// The kernel's name, without its bandwidth: the word of its family, or that of a Stein kernel.
     pub fn name(&self) -> &'static str {
-        match self {
-            Kernel::Gaussian { .. } | Kernel::Gaussians { .. } => "gaussian",
-            Kernel::Laplace { .. } => "laplace",
-            Kernel::Matern12 { .. } => "matern12",
-            Kernel::Matern32 { .. } => "matern32",
-            Kernel::Matern52 { .. } => "matern52",
-            Kernel::Imq { .. } => "imq",
-            Kernel::Linear => "linear",
-            Kernel::Energy => "energy",
-            Kernel::Stein(kernel) => match kernel.base() {
-                SteinBase::Imq => "stein-imq",
-                SteinBase::Gaussian => "stein-gaussian",
-            },
-        }
+        self.name
     }
 
     /// The bandwidths: one for most kernels, several for a sum of Gaussians, none for the linear, energy and Stein kernels.
     pub fn bandwidths(&self) -> &[f64] {
-        match self {
-            Kernel::Gaussian { bandwidth }
-            | Kernel::Laplace { bandwidth }
-            | Kernel::Matern12 { bandwidth }
-            | Kernel::Matern32 { bandwidth }
-            | Kernel::Matern52 { bandwidth }
-            | Kernel::Imq { bandwidth } => std::slice::from_ref(bandwidth),
-            Kernel::Gaussians { bandwidths } => bandwidths,
-            Kernel::Linear | Kernel::Energy | Kernel::Stein(_) => &[],
-        }
+        &self.lengths
+    }
+
+    /// Whether its rows hold points and scores.
+    pub fn is_stein(&self) -> bool {
+        matches!(self.shape, Shape::Stein(_))
     }
 
     /// k(x, y). Costs d.
     pub fn value(&self, x: &[f64], y: &[f64]) -> f64 {
-        self.shape().value(x, y)
+        self.shape.value(x, y)
     }
 
     /// k(x, x): 1 for every kernel but the linear one, the Stein kernels and `energy`, whose is 0.
     pub fn diagonal(&self, x: &[f64]) -> f64 {
-        self.shape().diagonal(x)
+        self.shape.diagonal(x)
     }
 
     /// Whether k(x, x) is the same for every x; where it is not, the greedy step needs the term −k(x, x)/2.
@@ -252,52 +257,32 @@ impl Kernel {
 
     /// k(x, x), where it is the same for every x.
     pub fn constant_diagonal(&self) -> Option<f64> {
-        self.shape().constant_diagonal()
+        self.shape.constant_diagonal()
     }
 
     /// Whether only distributions of equal mass can be compared: true for `energy`.
     pub fn needs_equal_masses(&self) -> bool {
-        matches!(self, Kernel::Energy)
+        self.shape == Shape::Energy
     }
 
     /// Adds `scale`·∇ₓk(x, y) to `gradient` and returns k(x, y). Costs d.
     pub fn add_gradient(&self, x: &[f64], y: &[f64], scale: f64, gradient: &mut [f64]) -> f64 {
-        self.shape().add_gradient(x, y, scale, gradient)
+        self.shape.add_gradient(x, y, scale, gradient)
     }
 
-    /// The kernel as kernel sums see it: without a name, its bandwidths checked. The formulas are there.
-    pub(crate) fn shape(&self) -> Shape<'_> {
-        match *self {
-            Kernel::Gaussian { bandwidth } => Shape::Gaussian { length: bandwidth },
-            Kernel::Gaussians { ref bandwidths } => Shape::Gaussians { lengths: Cow::Borrowed(bandwidths) },
-            Kernel::Laplace { bandwidth } => Shape::Laplace { length: bandwidth },
-            Kernel::Matern12 { bandwidth } => Shape::Matern12 { length: bandwidth },
-            Kernel::Matern32 { bandwidth } => Shape::Matern32 { length: bandwidth },
-            Kernel::Matern52 { bandwidth } => Shape::Matern52 { length: bandwidth },
-            Kernel::Imq { bandwidth } => Shape::Imq { length: bandwidth },
-            Kernel::Linear => Shape::Linear,
-            Kernel::Energy => Shape::Energy,
-            Kernel::Stein(ref kernel) => Shape::Stein(kernel.0),
-        }
+    /// The kernel as kernel sums see it.
+    pub(crate) fn shape(&self) -> &Shape {
+        &self.shape
     }
-}
-
-fn positive(bandwidth: f64) -> Result<f64> {
-    // The square must be a normal number too, since the distance is divided by it.
-    let square = bandwidth * bandwidth;
-    if bandwidth > 0.0 && square.is_normal() {
-        return Ok(bandwidth);
-    }
-    Err(Error::BadBandwidth { value: bandwidth })
 }
 
 impl fmt::Display for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())?;
-        for (i, bandwidth) in self.bandwidths().iter().enumerate() {
+        f.write_str(self.name)?;
+        for (i, bandwidth) in self.lengths.iter().enumerate() {
             write!(f, "{}{bandwidth}", if i == 0 { "(" } else { "," })?;
         }
-        if self.bandwidths().is_empty() { Ok(()) } else { f.write_str(")") }
+        if self.lengths.is_empty() { Ok(()) } else { f.write_str(")") }
     }
 }
 
@@ -308,7 +293,7 @@ impl FromStr for Kernel {
     fn from_str(text: &str) -> Result<Kernel> {
         let bad = |reason| Error::UnknownKernel { text: text.to_string(), reason };
         let lower = text.to_lowercase();
-        let (name, bandwidths) = match lower.trim().split_once('(') {
+        let (name, lengths) = match lower.trim().split_once('(') {
             None => (lower.trim(), Vec::new()),
             Some((name, rest)) => {
                 let inside =
@@ -318,10 +303,8 @@ impl FromStr for Kernel {
                 (name.trim(), numbers.map_err(|_| bad("the bandwidth is not a number"))?)
             }
         };
-        Kernel::named(name, &bandwidths).map_err(|error| match error {
-            Error::UnknownKernel { reason, .. } => bad(reason),
-            other => other,
-        })
+        let family: Family = name.parse().map_err(|_| bad("there is no kernel of that name"))?;
+        family.kernel(&lengths)
     }
 }
 
@@ -361,10 +344,29 @@ mod tests {
     }
 
     #[test]
+    fn every_family_has_a_kernel_a_formula_and_a_place_in_the_table() {
+        let source = include_str!("kernel.rs");
+        for family in Family::ALL {
+            let lengths = &[0.7, 1.5][..family.most_lengths().min(2)];
+            assert_eq!(family.kernel(lengths).unwrap().name(), family.to_string());
+            assert!(all().iter().any(|kernel| kernel.name() == family.to_string()), "{family}");
+            assert!(!family.formula().is_empty() && family.formula().is_ascii(), "{family}");
+            let row = if family.has_length() {
+                format!("/// | `{family}(ℓ)` |")
+            } else {
+                format!("/// | `{family}` |")
+            };
+            assert!(source.contains(&row), "{family}");
+        }
+        assert!("nonsense".parse::<Family>().is_err() && "stein-imq".parse::<Family>().is_err());
+    }
+
+    #[test]
     fn text_survives_a_round_trip() {
         for kernel in all() {
-            assert!(Kernel::NAMES.contains(&kernel.name()));
-            assert_eq!(Kernel::takes_bandwidth(kernel.name()), !kernel.bandwidths().is_empty());
+            let family: Family = kernel.name().parse().unwrap();
+            assert_eq!(family.has_length(), !kernel.bandwidths().is_empty());
+            assert_eq!(family.kernel(kernel.bandwidths()).unwrap(), kernel);
             assert_eq!(kernel.to_string().parse::<Kernel>().unwrap(), kernel);
         }
         assert_eq!(" Gaussian( 0.5 , 1 ) ".parse::<Kernel>().unwrap().to_string(), "gaussian(0.5,1)");
@@ -378,17 +380,21 @@ mod tests {
         }
         assert!(Kernel::gaussians(&[]).is_err());
         for (text, reason) in [
-            ("gauss(1)", "no kernel of that name"),
-            ("gaussian", "needs a bandwidth"),
-            ("laplace(1,2)", "only gaussian takes several"),
-            ("linear(1)", "takes no bandwidth"),
-            ("energy(1)", "takes no bandwidth"),
-            ("gaussian(1", "closing parenthesis"),
-            ("gaussian(x)", "not a number"),
-            ("", "no kernel of that name"),
+            (
+                "gauss(1)",
+                "no kernel of that name; write for example gaussian(0.73), gaussian(0.5,1,2), laplace(1), ",
+            ),
+            ("gaussian", "gaussian needs a bandwidth; write for example gaussian(1)"),
+            ("laplace(1,2)", "laplace takes one bandwidth, not 2; only gaussian takes several"),
+            ("linear(1)", "linear takes no bandwidth"),
+            ("energy(1)", "energy takes no bandwidth"),
+            ("gaussian(1", "closing parenthesis is missing; write for example"),
+            ("gaussian(x)", "not a number; write for example"),
+            ("stein-imq", "no kernel of that name"),
+            ("", "imq(1), linear or energy"),
         ] {
             let message = text.parse::<Kernel>().unwrap_err().to_string();
-            assert!(message.contains(reason) && message.contains("gaussian(0.73)"), "{text}: {message}");
+            assert!(message.contains(reason), "{text}: {message}");
         }
     }
 }

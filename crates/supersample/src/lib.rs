@@ -93,13 +93,14 @@ pub use embedding::{ClosedForm, Empirical, Gram, Landmarks, MeanEmbedding, Preco
 pub use error::{Error, Result};
 pub use expansion::KernelExpansion;
 pub use herder::{Herder, Pick};
-pub use kernel::{Kernel, SteinBase, SteinKernel};
+pub use kernel::{Family, Kernel, SteinBase};
 pub use part::{Functions, FunctionsUnit, Marginals, Part};
 pub use points::Points;
 pub use polish::{PolishOptions, Polished, polish};
 pub use pool::{Pool, Preference};
 pub use refine::{Fewest, Lowered, RefineOptions, Refined, Refiner, Search};
 pub use sum::{NoSuchInstructionSet, Precision, check_instruction_set, instruction_set};
+pub use supersample_sum::UnknownWord;
 pub use watch::{Progress, Watch, unwatched};
 
 /// The example of the repository's README is run as a test.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::embedding::{ErrorTerms, MeanEmbedding, Values, as_density, as_landmarks, as_samples};
 use crate::expansion::{KernelExpansion, as_expansion, expect_same_kernel};
-use crate::{Empirical, Error, Points, Result, Watch, points};
+use crate::{Empirical, Error, Points, Result, Watch, points, unwatched};
 
 /// The squared MMD ‖μ_p − μ_q‖² between any two of weighted points and targets, each given by its mean embedding.
 ///
@@ -105,18 +105,18 @@ pub fn inner_product(p: &dyn MeanEmbedding, q: &dyn MeanEmbedding) -> Result<f64
         return Err(Error::DimensionMismatch { what: "one target", found, against: "the other", expected });
     }
     if let Some(samples) = as_samples(p) {
-        return Ok(mean_over(samples, q));
+        return mean_over(samples, q);
     }
     if let Some(samples) = as_samples(q) {
-        return Ok(mean_over(samples, p));
+        return mean_over(samples, p);
     }
     // The mean of the other over the samples behind landmarks, or the sum of the other over the landmarks.
     for (one, other) in [(p, q), (q, p)] {
         if let Some(landmarks) = as_landmarks(one) {
             return Ok(match landmarks.samples() {
-                Some(samples) => mean_over(samples, other),
+                Some(samples) => mean_over(samples, other)?,
                 None => {
-                    let values = ErrorTerms::of(other).double_values(landmarks.points());
+                    let values = ErrorTerms::of(other).double_values(landmarks.points(), &unwatched)?;
                     values.iter().zip(landmarks.coefficients()).map(|(value, a)| value * a).sum()
                 }
             });
@@ -135,8 +135,8 @@ pub fn inner_product(p: &dyn MeanEmbedding, q: &dyn MeanEmbedding) -> Result<f64
     }
 }
 
-fn mean_over(samples: &Empirical, mu: &dyn MeanEmbedding) -> f64 {
-    samples.mean_of(&ErrorTerms::of(mu).double_values(samples.points()))
+fn mean_over(samples: &Empirical, mu: &dyn MeanEmbedding) -> Result<f64> {
+    Ok(samples.mean_of(&ErrorTerms::of(mu).double_values(samples.points(), &unwatched)?))
 }
 
 /// How many iid draws have the same expected squared MMD: (E k(x, x) − ‖μ‖²)/E². `None` for an error of zero, which

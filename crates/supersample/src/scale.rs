@@ -25,6 +25,12 @@ const MOST_FOR_PCA: usize = 2000;
 const NORMAL_MAD: f64 = 1.482_602_218_505_602;
 
 /// How columns are brought to a common scale.
+///
+/// ```
+/// use supersample::scale::Scale;
+/// assert_eq!("mad".parse(), Ok(Scale::Mad));
+/// assert!("iqr".parse::<Scale>().is_err());
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Scale {
@@ -44,32 +50,23 @@ pub enum Scale {
     Pca,
 }
 
-impl Scale {
-    /// All of them, plainest first.
-    pub const ALL: [Scale; 5] = [Scale::None, Scale::Sd, Scale::Mad, Scale::Aad, Scale::Pca];
+supersample_sum::words!(Scale, "a scale": None "none", Sd "sd", Mad "mad", Aad "aad", Pca "pca");
 
-    /// The word for it: none, sd, mad, aad or pca.
-    pub fn name(self) -> &'static str {
+impl Scale {
+    /// What it makes of columns, as a sentence goes on after the word *columns*.
+    pub const fn effect(self) -> &'static str {
         match self {
-            Scale::None => "none",
-            Scale::Sd => "sd",
-            Scale::Mad => "mad",
-            Scale::Aad => "aad",
-            Scale::Pca => "pca",
+            Scale::None => "not scaled",
+            Scale::Sd => "scaled to unit sd",
+            Scale::Mad => "scaled to unit median deviation",
+            Scale::Aad => "scaled to unit mean deviation",
+            Scale::Pca => "whitened",
         }
     }
 
-    /// The scale that goes by this word.
-    ///
-    /// ```
-    /// use supersample::scale::Scale;
-    /// assert_eq!(Scale::named("mad")?, Scale::Mad);
-    /// assert!(Scale::named("iqr").is_err());
-    /// # Ok::<(), supersample::Error>(())
-    /// ```
-    pub fn named(name: &str) -> Result<Scale> {
-        let found = Scale::ALL.into_iter().find(|scale| scale.name() == name);
-        found.ok_or_else(|| Error::UnknownScale { name: name.to_string() })
+    /// Whether means and standard deviations are all that it takes, so that rows may go by in batches.
+    pub const fn needs_moments_alone(self) -> bool {
+        matches!(self, Scale::None | Scale::Sd)
     }
 }
 

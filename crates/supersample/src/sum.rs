@@ -53,14 +53,14 @@ enum Place {
 impl Packed {
     /// The points in coordinates of their own, in f32 if that is asked for and safe.
     pub(crate) fn new(kernel: &Kernel, points: &Points, precision: Precision) -> Packed {
-        Packed::on_host(OnHost::new(kernel.shape(), points.view(), precision))
+        Packed::on_host(OnHost::new(kernel.shape().clone(), points.view(), precision))
     }
 
     /// What [`new`](Self::new) gives, on this device where the points are many enough for it.
     pub(crate) fn on(device: &Device, kernel: &Kernel, points: &Points, precision: Precision) -> Packed {
         let place = match device.gpu_for(points.len()) {
-            Some(gpu) => Place::Gpu(gpu.pack(kernel.shape(), points, precision)),
-            None => Place::Host(OnHost::new(kernel.shape(), points.view(), precision)),
+            Some(gpu) => Place::Gpu(gpu.pack(kernel.shape().clone(), points, precision)),
+            None => Place::Host(OnHost::new(kernel.shape().clone(), points.view(), precision)),
         };
         Packed { device: device.clone(), place }
     }
@@ -93,12 +93,12 @@ impl Packed {
 
     /// Views of rows under a kernel of a part, in exactly this precision: what is reported of parts has no kernel
     /// values in it.
-    pub(crate) fn forced(kernel: Shape<'_>, points: &Points, precision: Precision) -> Packed {
+    pub(crate) fn forced(kernel: Shape, points: &Points, precision: Precision) -> Packed {
         Packed::on_host(OnHost::forced(kernel, points.view(), precision))
     }
 
     /// What [`forced`](Self::forced) gives, where these points are.
-    pub(crate) fn forced_with(&self, kernel: Shape<'_>, points: &Points) -> Packed {
+    pub(crate) fn forced_with(&self, kernel: Shape, points: &Points) -> Packed {
         let Place::Gpu(_) = self.place else { return Packed::forced(kernel, points, self.precision()) };
         let place = match self.device.gpu_for(points.len()) {
             Some(gpu) => {
@@ -376,5 +376,5 @@ pub(crate) fn add_gradient_into(
     scale: f64,
     gradient: &mut [f64],
 ) -> f64 {
-    supersample_sum::add_gradient_into(&kernel.shape(), x, rows, weights, scale, gradient)
+    supersample_sum::add_gradient_into(kernel.shape(), x, rows, weights, scale, gradient)
 }

@@ -66,6 +66,13 @@ pub enum Progress {
         /// All visits of this round.
         total: usize,
     },
+    /// Weights of chosen points, in columns of their kernel matrix that are eliminated, or in points of positive weight.
+    Weighing {
+        /// Columns or points so far.
+        done: usize,
+        /// All of them.
+        total: usize,
+    },
     /// The MMD of given points.
     Measuring {
         /// Points so far.

@@ -14,7 +14,7 @@ use crate::embedding::{ErrorTerms, Values};
 use crate::kernel::distances_from_centre;
 use crate::linalg::Factor;
 use crate::sum::Precision;
-use crate::{Error, MeanEmbedding, Part, Points, Pool, Result, linalg};
+use crate::{Error, MeanEmbedding, Part, Points, Pool, Progress, Result, Watch, linalg};
 
 /// The smallest pivot, relative to the largest k(x, x), that is more than rounding noise.
 const SMALLEST_PIVOT: f64 = 1e-13;
@@ -26,13 +26,17 @@ const SMALLEST_JITTER: f64 = 1e-12;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WeightRule {
-    /// Any weights, of either sign: Bayesian quadrature. Best for integrals, of no use where a step needs a sample.
-    Free,
-    /// Any weights that sum to one, so that constants are integrated exactly.
-    SumToOne,
     /// Weights that are not negative and sum to one: a distribution. Some are 0.
     Simplex,
+    /// Weights of either sign that sum to one, so that constants are integrated exactly.
+    Signed,
+    /// Weights of either sign and any sum: Bayesian quadrature. Best for integrals, of no use where a step needs a sample.
+    Unconstrained,
 }
+
+supersample_sum::words!(
+    WeightRule, "a rule of weights": Simplex "simplex", Signed "signed", Unconstrained "unconstrained",
+);
 
 /// Weights for points, and how good they are.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,31 +60,42 @@ pub struct OptimalWeights {
 }
 
 /// The weights on `points` under which they match the target best, by the rule. Costs T² kernel values and memory, and
-/// T³/3 for a factorisation; for the simplex about as many steps as weights end up positive, of T·that many each.
+/// T³/3 for a factorisation; for the simplex about as many steps as weights end up positive, of T·that many each. Where
+/// `watch` ends it there is no result but [`Error::Interrupted`].
 ///
 /// ```
 /// use supersample::target::IndependentNormals;
 /// use supersample::weights::{WeightRule, optimal};
-/// use supersample::{ClosedForm, Kernel, Points};
+/// use supersample::{ClosedForm, Kernel, Points, unwatched};
 /// let normal = IndependentNormals::new(&[0.0], &[1.0])?;
 /// let mu = ClosedForm::normals(Kernel::gaussian(1.0)?, normal)?;
 /// let points = Points::from_rows(&[-1.5, 0.0, 1.5], 1)?;
-/// let best = optimal(&mu, &points, WeightRule::Simplex)?;
+/// let best = optimal(&mu, &points, WeightRule::Simplex, &unwatched)?;
 /// assert!(best.weights[1] > best.weights[0] && best.error < best.equal_error);
 /// # Ok::<(), supersample::Error>(())
 /// ```
-pub fn optimal(mu: &dyn MeanEmbedding, points: &Points, rule: WeightRule) -> Result<OptimalWeights> {
+pub fn optimal(
+    mu: &dyn MeanEmbedding,
+    points: &Points,
+    rule: WeightRule,
+    watch: Watch,
+) -> Result<OptimalWeights> {
     points.expect_dim("the points", "the target", mu.dim())?;
-    solve(mu, points, &[], rule)
+    solve(mu, points, &[], rule, watch)
 }
 
 /// The weights on rows of a pool under which they match the target best, its parts included. The errors are those of
 /// the joint part.
-pub fn optimal_of_rows(pool: &Pool, rows: &[usize], rule: WeightRule) -> Result<OptimalWeights> {
+pub fn optimal_of_rows(
+    pool: &Pool,
+    rows: &[usize],
+    rule: WeightRule,
+    watch: Watch,
+) -> Result<OptimalWeights> {
     let points = pool.points().select(rows)?;
     let select = |(part, factor): (&Part, f64)| Ok((part.select(rows)?, factor));
     let parts = pool.factored_parts().map(select).collect::<Result<Vec<_>>>()?;
-    solve(&**pool.embedding(), &points, &parts, rule)
+    solve(&**pool.embedding(), &points, &parts, rule, watch)
 }
 
 /// The best weights on points, with parts that have a view of each of them and a factor.
@@ -89,11 +104,12 @@ fn solve(
     points: &Points,
     parts: &[(Part, f64)],
     rule: WeightRule,
+    watch: Watch,
 ) -> Result<OptimalWeights> {
-    if Values::of(mu).needs_equal_masses() && rule == WeightRule::Free {
+    if Values::of(mu).needs_equal_masses() && rule == WeightRule::Unconstrained {
         return Err(Error::UnequalMasses {
             kernel: mu.kernel().to_string(),
-            what: "free weights sum to anything",
+            what: "unconstrained weights sum to anything",
             advice: "ask for weights that sum to one, or take another kernel",
         });
     }
@@ -101,10 +117,10 @@ fn solve(
     let mut copies = vec![0.0; distinct.len()];
     place.iter().for_each(|&at| copies[at] += 1.0);
     let points = &points.select(&distinct)?;
-    let mut matrix = KernelMatrix::new(Values::of(mu), points);
     let terms = ErrorTerms::of(mu);
-    let mut z = terms.double_values(points);
+    let mut z = terms.double_values(points, watch)?;
     terms.check_device()?;
+    let mut matrix = KernelMatrix::new(Values::of(mu), points);
     if Values::of(mu).needs_equal_masses() {
         // The energy of weights that sum to one is left as it was.
         matrix.complete(1.0, &distances_from_centre(points), &mut z);
@@ -120,35 +136,35 @@ fn solve(
         return Err(Error::SingularKernelMatrix { jitter: 0.0 });
     }
     let (weights, jitter, optimal) = match rule {
-        WeightRule::Free => {
-            let (factor, jitter) = matrix.factor()?;
+        WeightRule::Unconstrained => {
+            let (factor, jitter) = matrix.factor(watch)?;
             let mut weights = z.clone();
             factor.solve(&mut weights);
             (weights, jitter, true)
         }
-        WeightRule::SumToOne => {
-            let (factor, jitter) = matrix.factor()?;
+        WeightRule::Signed => {
+            let (factor, jitter) = matrix.factor(watch)?;
             (with_sum_one(&z, |b| factor.solve(b)), jitter, true)
         }
         WeightRule::Simplex => {
             // Always some: which points will be in the support is not known beforehand.
             let jitter = SMALLEST_JITTER * matrix.largest;
-            let (weights, optimal) = simplex::weights(&matrix, &z, jitter);
+            let (weights, optimal) = simplex::weights(&matrix, &z, jitter, watch)?;
             (weights, jitter, optimal)
         }
     };
     let equal: Vec<f64> = copies.iter().map(|copies| copies / place.len() as f64).collect();
     let (energy, equal_energy) = (matrix.energy(&weights, &z), matrix.energy(&equal, &z));
     // The jitter can cost a little, and then only where equal weights are optimal already.
-    let is_worse = rule != WeightRule::Free && energy > equal_energy;
+    let is_worse = rule != WeightRule::Unconstrained && energy > equal_energy;
     let weights = if is_worse { equal.clone() } else { weights };
     let energy = if is_worse { equal_energy } else { energy };
     let squared = |weights: &[f64], energy: f64| {
         let joint_energy = joint.as_ref().map_or(energy, |(matrix, z)| matrix.energy(weights, z));
-        terms.squared_error_of_energy(points, weights, joint_energy)
+        terms.squared_error_of_energy(points, weights, joint_energy, watch)
     };
-    let squared_error = squared(&weights, energy);
-    let equal_squared = squared(&equal, equal_energy);
+    let squared_error = squared(&weights, energy)?;
+    let equal_squared = squared(&equal, equal_energy)?;
     let root = |squared: f64| squared.max(0.0).sqrt();
     Ok(OptimalWeights {
         weights: place.iter().map(|&at| weights[at] / copies[at]).collect(),
@@ -236,12 +252,14 @@ impl KernelMatrix {
 
     /// The factor of K with the smallest jitter that makes it positive definite: 0, or the first of 1e-12, 1e-11, …
     /// times the largest k(x, x).
-    fn factor(&self) -> Result<(Factor, f64)> {
+    fn factor(&self, watch: Watch) -> Result<(Factor, f64)> {
         let growing = (0..=6).map(|power| self.largest * SMALLEST_JITTER * 10f64.powi(power));
         let jitters = std::iter::once(0.0).chain(growing);
         for jitter in jitters {
             let smallest_pivot = SMALLEST_PIVOT * self.largest;
-            if let Some(factor) = Factor::new(self.values.clone(), self.count, jitter, smallest_pivot) {
+            let goes_on = |done| watch(Progress::Weighing { done, total: self.count });
+            let values = self.values.clone();
+            if let Some(factor) = Factor::watched(values, self.count, jitter, smallest_pivot, goes_on)? {
                 return Ok((factor, jitter));
             }
         }
@@ -259,13 +277,16 @@ impl KernelMatrix {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::unwatched;
 
     #[test]
     fn the_jitter_is_the_first_that_is_enough_in_units_of_the_largest_value() {
         for unit in [2f64.powi(-30), 1.0, 2f64.powi(30)] {
             let jitter = |beside: f64| {
                 let values = [1.0, beside, beside, 1.0].map(|k| k * unit).to_vec();
-                KernelMatrix { values, count: 2, largest: unit }.factor().map(|(_, jitter)| jitter / unit)
+                KernelMatrix { values, count: 2, largest: unit }
+                    .factor(&unwatched)
+                    .map(|(_, jitter)| jitter / unit)
             };
             assert_eq!(jitter(0.5).unwrap(), 0.0);
             assert_eq!(jitter(1.0).unwrap(), 1e-12);

@@ -28,6 +28,7 @@ mod task_landmarks;
 mod task_parts;
 mod watch;
 mod weights;
+mod words;
 
 /// A file that is not among these modules would never be compiled, and nobody would miss it.
 #[test]

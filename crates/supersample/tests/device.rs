@@ -75,12 +75,12 @@ fn assert_as_good(gpu: &Chosen, cpu: &Chosen, target: &Target, what: &str) {
 
 #[test]
 fn a_device_is_named_and_what_is_missing_is_said_in_one_sentence() {
-    assert_eq!(Device::named("cpu").unwrap(), Device::cpu());
+    assert_eq!("cpu".parse::<Device>().unwrap(), Device::cpu());
     assert!(!Device::cpu().is_gpu() && Device::cpu().check().is_ok());
-    let unknown = Device::named("tpu").unwrap_err();
+    let unknown = "tpu".parse::<Device>().unwrap_err();
     assert_eq!(unknown.to_string(), "'tpu' is not a device; choose cpu or gpu");
-    match Device::named("gpu") {
-        Ok(device) => assert!(device.is_gpu() && device.name() != "cpu"),
+    match "gpu".parse::<Device>() {
+        Ok(device) => assert!(device.is_gpu() && device.to_string() != "cpu"),
         Err(error) => {
             let told = error.to_string();
             assert!(matches!(error, Error::Device { .. }) && told.starts_with("no GPU: "), "{told}");

@@ -8,8 +8,8 @@ use supersample::target::{IndependentNormals, UniformBox};
 use supersample::task::{Bandwidth, KernelChoice, Measure, Stop};
 use supersample::weights::{WeightRule, optimal};
 use supersample::{
-    ClosedForm, Domain, Empirical, Error, Herder, Kernel, MeanEmbedding, Points, Precision, RefineOptions,
-    Refiner, metrics, unwatched,
+    ClosedForm, Domain, Empirical, Error, Family, Herder, Kernel, MeanEmbedding, Points, Precision,
+    RefineOptions, Refiner, metrics, unwatched,
 };
 
 fn distance(x: &[f64], y: &[f64]) -> f64 {
@@ -112,10 +112,10 @@ fn masses_that_differ_are_refused_in_words() {
     let measured = metrics::mmd_of_points(&mu, &some, Some(&[0.5, 0.5, 0.5]), &unwatched);
     assert!(matches!(measured, Err(Error::UnequalMasses { .. })));
     assert!(metrics::mmd_of_points(&mu, &some, Some(&[0.5, 0.75, -0.25]), &unwatched).unwrap() > 0.0);
-    let free = optimal(&mu, &some, WeightRule::Free).unwrap_err().to_string();
+    let free = optimal(&mu, &some, WeightRule::Unconstrained, &unwatched).unwrap_err().to_string();
     assert!(free.starts_with("the kernel energy compares equal masses only"), "{free}");
-    for rule in [WeightRule::SumToOne, WeightRule::Simplex] {
-        let best = optimal(&mu, &some, rule).unwrap();
+    for rule in [WeightRule::Signed, WeightRule::Simplex] {
+        let best = optimal(&mu, &some, rule, &unwatched).unwrap();
         assert!((best.weights.iter().sum::<f64>() - 1.0).abs() < 1e-12);
         let told = metrics::mmd_of_points(&mu, &some, Some(&best.weights), &unwatched).unwrap();
         assert!((best.error.unwrap() - told).abs() < 1e-9 && best.error < best.equal_error);
@@ -123,7 +123,7 @@ fn masses_that_differ_are_refused_in_words() {
             let mut other = best.weights.clone();
             other[i] += step;
             other[(i + 1) % 3] -= step;
-            if rule == WeightRule::SumToOne || other.iter().all(|w| *w >= 0.0) {
+            if rule == WeightRule::Signed || other.iter().all(|w| *w >= 0.0) {
                 let changed = metrics::mmd_of_points(&mu, &some, Some(&other), &unwatched).unwrap();
                 assert!(changed > told - 1e-12, "{rule:?} {changed} {told}");
             }
@@ -135,7 +135,7 @@ fn masses_that_differ_are_refused_in_words() {
 fn a_problem_takes_it_by_name_without_a_bandwidth() {
     let mut rng = rng(5);
     let points = random_points(100, 2, &mut rng);
-    let energy = KernelChoice::Named { name: "energy".to_string(), bandwidth: Bandwidth::Median };
+    let energy = KernelChoice::Named { family: Family::Energy, bandwidth: Bandwidth::Median };
     let target = ready(points, plain().kernel(energy).marginals(0.4));
     assert_eq!((target.problem().kernel(), target.problem().median()), (&Kernel::energy(), None));
     let chosen = thin(&target, Stop::after(10).unwrap(), RefineOptions::default());

@@ -143,8 +143,8 @@ fn weights_errors_and_parts_are_those_of_the_points() {
     for seed in 0..8 {
         let case = case(200 + seed);
         let rows = [4, 9, 9, 17, 30];
-        for rule in [WeightRule::Free, WeightRule::SumToOne, WeightRule::Simplex] {
-            let of = |pool: &Pool| optimal_of_rows(pool, &rows, rule).unwrap();
+        for rule in [WeightRule::Unconstrained, WeightRule::Signed, WeightRule::Simplex] {
+            let of = |pool: &Pool| optimal_of_rows(pool, &rows, rule, &unwatched).unwrap();
             let (one, other) = (of(&case.points), of(&case.gram));
             // More points than the linear kernel has features: many weights are as good.
             let is_close = one.weights.iter().zip(&other.weights).all(|(a, b)| (a - b).abs() < 1e-6);

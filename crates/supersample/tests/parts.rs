@@ -310,16 +310,16 @@ fn weights_are_the_best_for_the_sum() {
             };
             rows.iter().map(slope).collect()
         };
-        for rule in [WeightRule::Free, WeightRule::SumToOne, WeightRule::Simplex] {
-            let found = optimal_of_rows(&case.pool, &rows, rule);
-            if kernel == "energy" && rule == WeightRule::Free {
+        for rule in [WeightRule::Unconstrained, WeightRule::Signed, WeightRule::Simplex] {
+            let found = optimal_of_rows(&case.pool, &rows, rule, &unwatched);
+            if kernel == "energy" && rule == WeightRule::Unconstrained {
                 assert!(matches!(found, Err(Error::UnequalMasses { .. })));
                 continue;
             }
             let found = found.unwrap();
             let slopes = slopes(&found.weights);
             let level = match rule {
-                WeightRule::Free => 0.0,
+                WeightRule::Unconstrained => 0.0,
                 _ => slopes.iter().zip(&found.weights).map(|(s, w)| s * w).sum(),
             };
             assert_eq!(found.weights[8], found.weights[9], "equal rows share their weight");

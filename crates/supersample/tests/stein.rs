@@ -222,8 +222,8 @@ fn swaps_weights_quotas_and_stop_rules_lower_the_ksd_of_the_formula() {
             assert!(ksd(&matrix, &other) >= after * (1.0 - 1e-12));
         }
     }
-    for rule in [WeightRule::Simplex, WeightRule::SumToOne] {
-        let weights = problem.weigh(&thinned.rows, rule).unwrap().weights.unwrap();
+    for rule in [WeightRule::Simplex, WeightRule::Signed] {
+        let weights = problem.weigh(&thinned.rows, rule, &unwatched).unwrap().weights.unwrap();
         let w = &weights.weights;
         assert!((w.iter().sum::<f64>() - 1.0).abs() < 1e-9);
         let rows = || thinned.rows.iter().zip(w);

@@ -15,7 +15,7 @@ use supersample::task::{
 };
 use supersample::weights::{WeightRule, optimal};
 use supersample::{
-    Domain, Empirical, Error, Herder, Kernel, MeanEmbedding, Pick, Points, Precision, Progress,
+    Domain, Empirical, Error, Family, Herder, Kernel, MeanEmbedding, Pick, Points, Precision, Progress,
     RefineOptions, Refiner, bandwidth, metrics, unwatched,
 };
 
@@ -88,7 +88,7 @@ fn a_problem_is_its_parts() {
         let median = problem.median().unwrap();
         assert_eq!(problem.kernel().bandwidths(), [median.length]);
     }
-    let imq = KernelChoice::Named { name: "imq".to_string(), bandwidth: Bandwidth::Lengths(vec![2.0]) };
+    let imq = KernelChoice::Named { family: Family::Imq, bandwidth: Bandwidth::Lengths(vec![2.0]) };
     let given = plain().scale(Scale::None).kernel(imq).precision(Precision::Double);
     let given = Problem::new(rows(), given).unwrap();
     assert!(given.points().is_same_as(given.rows()) && given.median().is_none());
@@ -349,10 +349,10 @@ fn random_rows_have_the_expected_error_of_theory() {
 fn weights_are_found_or_the_reason_is_told() {
     let target = target();
     let rows: Vec<usize> = (0..20).collect();
-    for rule in [WeightRule::Simplex, WeightRule::SumToOne] {
-        let found = target.weigh(&rows, rule).unwrap();
+    for rule in [WeightRule::Simplex, WeightRule::Signed] {
+        let found = target.weigh(&rows, rule, &unwatched).unwrap();
         let points = target.problem().points().select(&rows).unwrap();
-        let plain = optimal(&*target.embedding(), &points, rule).unwrap();
+        let plain = optimal(&*target.embedding(), &points, rule, &unwatched).unwrap();
         assert_eq!((found.weights.as_ref(), found.advice), (Some(&plain), None));
         let equal = continued(&target, &Choose::herd(20).unwrap(), &rows).unwrap();
         let chosen = continued(&target, &Choose::herd(20).unwrap().weighed(rule), &rows).unwrap();
@@ -381,13 +381,14 @@ fn weights_are_found_or_the_reason_is_told() {
     // A kernel that is 0 everywhere has no weights.
     let zeros = Points::from_vec(vec![0.0; 9], 1).unwrap();
     let flat = ready(zeros, plain().kernel(Kernel::linear()));
-    let found = flat.weigh(&[0, 1], WeightRule::Simplex).unwrap();
+    let found = flat.weigh(&[0, 1], WeightRule::Simplex, &unwatched).unwrap();
     assert!(found.weights.is_none() && matches!(found.advice, Some(Advice::NotWeighed { .. })));
     let many = Points::from_vec((0..5001).map(f64::from).collect(), 1).unwrap();
     let many = supersample::task::weigh(
         &Empirical::new(Kernel::gaussian(1.0).unwrap(), many.clone()).unwrap(),
         &many,
         WeightRule::Simplex,
+        &unwatched,
     );
     assert_eq!(many.unwrap().advice, Some(Advice::TooManyToWeigh { count: 5001, most: 5000 }));
 }
@@ -511,11 +512,9 @@ fn what_cannot_be_is_refused_by_number() {
     assert_eq!(of(RowWeights::Weights(&bad)), Some(Error::BadWeight { index: 17, value: -2.0 }));
     bad[17] = f64::NAN;
     assert!(matches!(of(RowWeights::Logs(&bad)), Some(Error::BadLogWeight { index: 17, .. })));
-    let named = |name: &str| {
-        plain().kernel(KernelChoice::Named { name: name.to_string(), bandwidth: Bandwidth::Median })
-    };
-    assert!(matches!(Problem::new(rows(), named("cosine")), Err(Error::UnknownKernel { .. })));
-    assert_eq!(Problem::new(rows(), named("linear")).unwrap().kernel(), &Kernel::linear());
+    assert!("cosine".parse::<Family>().is_err());
+    let linear = KernelChoice::Named { family: Family::Linear, bandwidth: Bandwidth::Median };
+    assert_eq!(Problem::new(rows(), plain().kernel(linear)).unwrap().kernel(), &Kernel::linear());
     assert_eq!(target().choose(&unwatched), Err(Error::NoStopRule));
     let missing = continued(&target(), &Choose::herd(3).unwrap(), &[ROWS]);
     assert_eq!(missing, Err(Error::NoSuchRow { index: ROWS, len: ROWS }));

@@ -69,7 +69,8 @@ fn every_error_of_a_run_is_exact_but_for_the_norm() {
             assert!(comparison.random_mean() > 2.0 * error);
             let plain = exact.compare(60, &unwatched).unwrap().unwrap();
             assert!((plain.random_mean() / comparison.random_mean() - 1.0).abs() < 1e-3);
-            let weighed = approximate.weigh(&chosen.rows, WeightRule::Simplex).unwrap().weights.unwrap();
+            let weighed =
+                approximate.weigh(&chosen.rows, WeightRule::Simplex, &unwatched).unwrap().weights.unwrap();
             assert!(weighed.error.unwrap() <= error * 1.001);
             assert!((weighed.equal_error.unwrap() / error - 1.0).abs() < 1e-3);
         }
@@ -324,8 +325,9 @@ fn a_sample_of_the_rows_is_chosen_from_and_all_of_them_are_matched() {
         let (told, known) = (told.comparison.unwrap(), known.comparison.unwrap());
         let pairs = told.random_mmds().into_iter().zip(known.random_mmds());
         assert!(pairs.into_iter().all(|(a, b)| (a - b).abs() < 1e-9));
-        let weighed =
-            |target: &Target| target.weigh(&thinned.rows, WeightRule::Simplex).unwrap().weights.unwrap();
+        let weighed = |target: &Target| {
+            target.weigh(&thinned.rows, WeightRule::Simplex, &unwatched).unwrap().weights.unwrap()
+        };
         assert!((weighed(&sampled).error.unwrap() - weighed(&all).error.unwrap()).abs() < 1e-9);
         // Rows that are not in the sample are taken from all of them.
         let other = (0..6000).find(|row| !chosen.rows.contains(row) && !thinned.rows.contains(row)).unwrap();

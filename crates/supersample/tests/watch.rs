@@ -3,6 +3,7 @@
 use std::ops::ControlFlow::{Break, Continue};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
+use supersample::weights::{WeightRule, optimal};
 use supersample::{
     Empirical, Error, Kernel, MeanEmbedding, Points, Progress, RefineOptions, Refiner, unwatched,
 };
@@ -127,4 +128,39 @@ fn values_of_an_earlier_run_are_taken_and_counted() {
         fresh().recall(vec![0.5; 299]),
         Err(Error::RecalledCount { found: 299, expected: 300 })
     ));
+}
+
+/// Each rule asks at every block of columns or at every point that joins, and where it is ended there is no result.
+#[test]
+fn weights_can_be_ended_at_any_time_and_are_the_same_when_watched() {
+    // In f32, and with more points than are summed at once, so that their means come in several parts.
+    let mu = Empirical::new(Kernel::gaussian(0.2).unwrap(), draws(20_000)).unwrap();
+    let points = draws(300);
+    mu.prepare(&unwatched).unwrap();
+    for rule in WeightRule::ALL {
+        let (calls, steps) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let counting = |progress: Progress| {
+            calls.fetch_add(1, Ordering::SeqCst);
+            if let Progress::Weighing { done, total } = progress {
+                assert!(done <= total && total == 300, "{rule}: {done} {total}");
+                steps.fetch_add(1, Ordering::SeqCst);
+            }
+            Continue(())
+        };
+        // First, since ‖μ‖² in f64 is asked for once.
+        let whole = optimal(&mu, &points, rule, &unwatched).unwrap();
+        assert_eq!(optimal(&mu, &points, rule, &counting).unwrap(), whole);
+        let (calls, steps) = (calls.into_inner(), steps.into_inner());
+        assert!(steps >= 300_usize.div_ceil(64) && calls > steps + 4, "{rule}: {calls} {steps}");
+        for last in [0, 1, 2, calls / 2, calls - 1] {
+            let left = AtomicUsize::new(last);
+            let ending = |_: Progress| match left
+                .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1))
+            {
+                Ok(_) => Continue(()),
+                Err(_) => Break(()),
+            };
+            assert_eq!(optimal(&mu, &points, rule, &ending), Err(Error::Interrupted), "{rule}: {last}");
+        }
+    }
 }

@@ -5,9 +5,9 @@ use crate::common;
 use common::naive::Naive;
 use supersample::target::GaussianMixture;
 use supersample::weights::{OptimalWeights, WeightRule, optimal};
-use supersample::{ClosedForm, Empirical, Kernel, MeanEmbedding, Points, bandwidth, metrics};
+use supersample::{ClosedForm, Empirical, Kernel, MeanEmbedding, Points, bandwidth, metrics, unwatched};
 
-const RULES: [WeightRule; 3] = [WeightRule::Free, WeightRule::SumToOne, WeightRule::Simplex];
+const RULES: [WeightRule; 3] = [WeightRule::Unconstrained, WeightRule::Signed, WeightRule::Simplex];
 
 /// The MMD of weighted points of any sign, as a double sum.
 fn direct_mmd(mu: &Empirical, points: &Points, weights: &[f64]) -> f64 {
@@ -41,7 +41,7 @@ fn simplex_weights_agree_with_an_independent_solver() {
                 let target = Points::from_vec(std::mem::take(&mut samples), dim).unwrap();
                 let points = Points::from_vec(std::mem::take(&mut points), dim).unwrap();
                 let mu = Empirical::new(kernel.clone().unwrap(), target).unwrap();
-                let got = optimal(&mu, &points, WeightRule::Simplex).unwrap();
+                let got = optimal(&mu, &points, WeightRule::Simplex, &unwatched).unwrap();
                 let want: Vec<f64> = numbers().collect();
                 assert!((got.error.unwrap() - want[0]).abs() < 1e-9, "{kernel:?} {got:?} {want:?}");
                 assert!((got.equal_error.unwrap() - want[1]).abs() < 1e-12);
@@ -61,15 +61,15 @@ fn free_weights_solve_the_normal_equations() {
     let (target, points) = (common::random_points(50, 2, rng), common::random_points(12, 2, rng));
     for text in &common::KERNELS[..7] {
         let mu = Empirical::new(text.parse().unwrap(), target.clone()).unwrap();
-        let free = optimal(&mu, &points, WeightRule::Free).unwrap();
+        let free = optimal(&mu, &points, WeightRule::Unconstrained, &unwatched).unwrap();
         let mut z = vec![0.0; 12];
         mu.values_into(&points, &mut z);
         for (x, z) in points.rows().zip(&z) {
             let row: f64 = points.rows().zip(&free.weights).map(|(y, w)| w * mu.kernel().value(x, y)).sum();
             assert!((row - z).abs() < 1e-10, "{text}");
         }
-        let one = optimal(&mu, &points, WeightRule::SumToOne).unwrap();
-        let simplex = optimal(&mu, &points, WeightRule::Simplex).unwrap();
+        let one = optimal(&mu, &points, WeightRule::Signed, &unwatched).unwrap();
+        let simplex = optimal(&mu, &points, WeightRule::Simplex, &unwatched).unwrap();
         assert!((one.weights.iter().sum::<f64>() - 1.0).abs() < 1e-10);
         let squared = |weights: &OptimalWeights| weights.squared_error.unwrap();
         assert!(
@@ -93,13 +93,13 @@ fn two_points_worked_by_hand() {
     // the free weights are (e⁻¹, 0); on the simplex w₀ − w₁ = e⁻¹.
     let line = |rows: &[f64]| Points::from_rows(rows, 1).unwrap();
     let mu = Empirical::new(Kernel::laplace(1.0).unwrap(), line(&[-1.0])).unwrap();
-    let free = optimal(&mu, &line(&[0.0, 1.0]), WeightRule::Free).unwrap();
+    let free = optimal(&mu, &line(&[0.0, 1.0]), WeightRule::Unconstrained, &unwatched).unwrap();
     assert!((free.weights[0] - (-1f64).exp()).abs() < 1e-15 && free.weights[1].abs() < 1e-15);
     assert!((free.squared_error.unwrap() - (1.0 - (-2f64).exp())).abs() < 1e-15);
-    let simplex = optimal(&mu, &line(&[0.0, 1.0]), WeightRule::Simplex).unwrap();
+    let simplex = optimal(&mu, &line(&[0.0, 1.0]), WeightRule::Simplex, &unwatched).unwrap();
     assert!((simplex.weights[0] - (1.0 + (-1f64).exp()) / 2.0).abs() < 1e-11);
     // The target itself among the points takes all of the weight.
-    let all = optimal(&mu, &line(&[0.0, -1.0, 1.0]), WeightRule::Simplex).unwrap();
+    let all = optimal(&mu, &line(&[0.0, -1.0, 1.0]), WeightRule::Simplex, &unwatched).unwrap();
     assert!(all.weights == [0.0, 1.0, 0.0] && all.error.unwrap() < 1e-8 && all.optimal, "{all:?}");
 }
 
@@ -108,7 +108,8 @@ fn a_mean_between_points_is_matched_though_their_matrix_is_singular() {
     // Three points of the plane under the linear kernel, whose matrix has rank two.
     let plane = |rows: &[f64]| Points::from_rows(rows, 2).unwrap();
     let mu = Empirical::new(Kernel::linear(), plane(&[0.9, 1.2, 1.1, 0.8])).unwrap();
-    let best = optimal(&mu, &plane(&[0.0, 1.0, 3.0, 0.0, 0.0, 4.0]), WeightRule::Simplex).unwrap();
+    let best =
+        optimal(&mu, &plane(&[0.0, 1.0, 3.0, 0.0, 0.0, 4.0]), WeightRule::Simplex, &unwatched).unwrap();
     // (1, 1) = 5/9·(0, 1) + 1/3·(3, 0) + 1/9·(0, 4)
     for (w, want) in best.weights.iter().zip([5.0 / 9.0, 1.0 / 3.0, 1.0 / 9.0]) {
         assert!((w - want).abs() < 1e-9, "{best:?}");
@@ -125,8 +126,10 @@ fn repeated_points_share_their_weight_and_nothing_is_nan() {
     for text in common::KERNELS {
         let mu = Empirical::new(text.parse().unwrap(), target.clone()).unwrap();
         for rule in RULES {
-            let (plain, doubled) =
-                (optimal(&mu, &few, rule).unwrap(), optimal(&mu, &repeated, rule).unwrap());
+            let (plain, doubled) = (
+                optimal(&mu, &few, rule, &unwatched).unwrap(),
+                optimal(&mu, &repeated, rule, &unwatched).unwrap(),
+            );
             assert!(doubled.weights.iter().all(|w| w.is_finite()), "{text} {rule:?}");
             assert_eq!(doubled.jitter, plain.jitter);
             let (a, b) = (plain.error.unwrap(), doubled.error.unwrap());
@@ -138,17 +141,19 @@ fn repeated_points_share_their_weight_and_nothing_is_nan() {
     let mu =
         Empirical::new(Kernel::gaussian(1.0).unwrap(), Points::from_rows(&[0.1, 0.9], 1).unwrap()).unwrap();
     for rule in RULES {
-        let weights = optimal(&mu, &same, rule).unwrap();
+        let weights = optimal(&mu, &same, rule, &unwatched).unwrap();
         assert!(weights.weights.iter().all(|w| *w == weights.weights[0]), "{rule:?}");
     }
-    let zeros = optimal(&mu, &Points::from_rows(&[0.0, -0.0], 1).unwrap(), WeightRule::Free).unwrap();
+    let zeros =
+        optimal(&mu, &Points::from_rows(&[0.0, -0.0], 1).unwrap(), WeightRule::Unconstrained, &unwatched)
+            .unwrap();
     assert!(
         zeros.weights[0] == zeros.weights[1] && zeros.jitter == 0.0,
         "both zeros are one point: {zeros:?}"
     );
     let origin = Points::from_rows(&[0.0, 0.0], 1).unwrap();
     let linear = Empirical::new(Kernel::linear(), same).unwrap();
-    assert!(RULES.iter().all(|rule| optimal(&linear, &origin, *rule).is_err()));
+    assert!(RULES.iter().all(|rule| optimal(&linear, &origin, *rule, &unwatched).is_err()));
 }
 
 #[test]
@@ -161,8 +166,8 @@ fn where_equal_weights_are_optimal_no_others_are_given_that_are_worse() {
             let angle = |i: usize| i as f64 / corners as f64 * std::f64::consts::TAU;
             let numbers = (0..corners).flat_map(|i| [angle(i).cos(), angle(i).sin()]).collect();
             let points = Points::from_vec(numbers, 2).unwrap();
-            for rule in [WeightRule::SumToOne, WeightRule::Simplex] {
-                let best = optimal(&mu, &points, rule).unwrap();
+            for rule in [WeightRule::Signed, WeightRule::Simplex] {
+                let best = optimal(&mu, &points, rule, &unwatched).unwrap();
                 assert!(best.error <= best.equal_error, "{text} {rule:?} {corners}: {best:?}");
                 assert!(best.weights.iter().all(|w| (w * corners as f64 - 1.0).abs() < 1e-3), "{best:?}");
             }
@@ -176,7 +181,7 @@ fn weights_on_many_points_fulfil_the_conditions_of_optimality() {
     let rng = &mut common::rng(6);
     let (target, points) = (common::random_points(100, 2, rng), common::random_points(700, 2, rng));
     let mu = Empirical::new(Kernel::laplace(0.7).unwrap(), target).unwrap();
-    let got = optimal(&mu, &points, WeightRule::Simplex).unwrap();
+    let got = optimal(&mu, &points, WeightRule::Simplex, &unwatched).unwrap();
     let mut z = vec![0.0; 700];
     mu.values_into(&points, &mut z);
     let support: Vec<(usize, f64)> =
@@ -205,7 +210,7 @@ fn simplex_weights_do_not_depend_on_the_unit_of_a_linear_kernel() {
             Points::from_vec(numbers, 2).unwrap()
         };
         let mu = Empirical::new(Kernel::linear(), scaled(&target, 2.0)).unwrap();
-        optimal(&mu, &scaled(&points, 0.0), WeightRule::Simplex).unwrap()
+        optimal(&mu, &scaled(&points, 0.0), WeightRule::Simplex, &unwatched).unwrap()
     };
     let plain = weights(1.0);
     assert!(plain.optimal && plain.weights.iter().filter(|w| **w > 0.0).count() == 2, "{plain:?}");
@@ -225,13 +230,13 @@ fn hundreds_of_close_points_stay_stable() {
     let points = mixture.sample(300, 1).unwrap();
     let kernel = Kernel::gaussian(bandwidth::median(&points)).unwrap();
     let exact = ClosedForm::mixture(kernel.clone(), mixture.clone()).unwrap();
-    let simplex = optimal(&exact, &points, WeightRule::Simplex).unwrap();
+    let simplex = optimal(&exact, &points, WeightRule::Simplex, &unwatched).unwrap();
     assert!(simplex.optimal && simplex.error.unwrap() < 0.1 * simplex.equal_error.unwrap(), "{simplex:?}");
     let weighted = Empirical::weighted(kernel.clone(), points.clone(), &simplex.weights).unwrap();
     let direct = metrics::mmd(&exact, &weighted).unwrap();
     assert!((direct - simplex.error.unwrap()).abs() < 1e-7, "{direct} {simplex:?}");
-    for rule in [WeightRule::Free, WeightRule::SumToOne] {
-        let free = optimal(&exact, &points, rule).unwrap();
+    for rule in [WeightRule::Unconstrained, WeightRule::Signed] {
+        let free = optimal(&exact, &points, rule, &unwatched).unwrap();
         assert!(free.squared_error.unwrap() <= simplex.squared_error.unwrap() + 1e-12, "{free:?}");
         assert!(free.squared_error.unwrap() > -1e-9, "{free:?}");
     }
@@ -240,6 +245,6 @@ fn hundreds_of_close_points_stay_stable() {
     let naive = Naive { kernel: &kernel, samples: &points, weights: equal, pool: &points };
     let own = Empirical::new(kernel.clone(), points.clone()).unwrap();
     let rows: Vec<usize> = (0..300).step_by(7).collect();
-    let some = optimal(&own, &points.select(&rows).unwrap(), WeightRule::Simplex).unwrap();
+    let some = optimal(&own, &points.select(&rows).unwrap(), WeightRule::Simplex, &unwatched).unwrap();
     assert!((some.equal_error.unwrap() - naive.squared_error(&rows).sqrt()).abs() < 1e-12);
 }

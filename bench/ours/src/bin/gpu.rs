@@ -21,7 +21,7 @@ fn main() -> Result<()> {
     let asked: Vec<String> = std::env::args().skip(1).collect();
     let wanted = |name: &str| asked.is_empty() || asked.iter().any(|word| word == name);
     let gpu = Device::gpu()?;
-    println!("{} and {}", gpu.name(), supersample::instruction_set());
+    println!("{gpu} and {}", supersample::instruction_set());
     if wanted("thin") {
         time_thin(&gpu)?;
     }

@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
 use supersample::scale::Scale;
 use supersample::task::EmbeddingChoice;
-use supersample::{Device, FunctionsUnit, Kernel, Preconditioner};
+use supersample::{Device, Family, FunctionsUnit, Precision, Preconditioner};
 use supersample_io::{Format, Shape};
 
 use super::lists::{NameList, QuotaList};
@@ -128,14 +128,12 @@ pub(crate) struct BalanceArgs {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Distances")]
 pub(crate) struct KernelArgs {
-    /// Columns to unit sd (sd), robustly (mad), to unit mean deviation (aad), uncorrelated too (pca), as is (none) [default: sd]
-    #[arg(long, value_name = "SCALE", hide_possible_values = true,
-          value_parser = PossibleValuesParser::new(Scale::ALL.map(Scale::name)))]
+    #[arg(long, value_name = "SCALE", hide_possible_values = true, help = scale_help(),
+          value_parser = PossibleValuesParser::new(Scale::NAMES))]
     pub(crate) scale: Option<String>,
 
-    /// gaussian, laplace, matern12, matern32, matern52, imq, linear or energy [default: gaussian]
-    #[arg(long, value_name = "NAME", hide_possible_values = true,
-          value_parser = PossibleValuesParser::new(Kernel::NAMES))]
+    #[arg(long, value_name = "NAME", hide_possible_values = true, help = kernel_help(),
+          value_parser = PossibleValuesParser::new(Family::NAMES))]
     pub(crate) kernel: Option<String>,
 
     /// The kernel's length: a number, or the median distance [default: median]
@@ -143,8 +141,9 @@ pub(crate) struct KernelArgs {
     pub(crate) bandwidth: Option<String>,
 
     /// Single where that is safe (mixed), or double throughout (double)
-    #[arg(long, value_enum, default_value_t = PrecisionArg::Mixed, hide_possible_values = true)]
-    pub(crate) precision: PrecisionArg,
+    #[arg(long, default_value_t = Precision::default().to_string(), hide_possible_values = true,
+          value_parser = PossibleValuesParser::new(Precision::NAMES))]
+    pub(crate) precision: String,
 
     /// Run long sums on the CPU (cpu) or on an NVIDIA GPU (gpu)
     #[arg(long, value_name = "DEVICE", default_value = "cpu", hide_possible_values = true,
@@ -186,7 +185,7 @@ pub(crate) struct RegularArgs {
 pub(crate) struct EmbeddingArgs {
     /// Compare all rows with each other (exact) or with landmarks (landmarks) [default: landmarks beyond 100,000 rows]
     #[arg(long, value_name = "WAY", default_value = "auto", hide_default_value = true, hide_possible_values = true,
-          value_parser = PossibleValuesParser::new(EmbeddingChoice::ALL.map(EmbeddingChoice::name)))]
+          value_parser = PossibleValuesParser::new(EmbeddingChoice::NAMES))]
     pub(crate) embedding: String,
 
     /// So many landmarks [default: twice the rows that are herded, four times those of thin]
@@ -285,9 +284,13 @@ pub(crate) enum WeightsArg {
     Free,
 }
 
-/// The precision of the kernel values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PrecisionArg {
-    Mixed,
-    Double,
+/// The help of `--kernel`: the families, and which is the default.
+fn kernel_help() -> String {
+    format!("{} [default: {}]", Family::NAMES.join(", "), Family::default())
+}
+
+/// The help of `--scale`: what becomes of columns, and which is the default.
+fn scale_help() -> String {
+    let each = Scale::ALL.map(|scale| format!("{} ({scale})", scale.effect().trim_start_matches("scaled ")));
+    format!("Columns {} [default: {}]", each.join(", "), Scale::default())
 }

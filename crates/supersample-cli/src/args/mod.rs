@@ -11,8 +11,8 @@ use clap::{Parser, Subcommand};
 use clap_complete::Shell;
 
 pub(crate) use self::groups::{
-    BalanceArgs, CommonArgs, EmbeddingArgs, InputArgs, KernelArgs, MatchArgs, PrecisionArg, ReadingArgs,
-    RegularArgs, ResultArgs, ScoreArgs, SizeArgs, WeightsArg,
+    BalanceArgs, CommonArgs, EmbeddingArgs, InputArgs, KernelArgs, MatchArgs, ReadingArgs, RegularArgs,
+    ResultArgs, ScoreArgs, SizeArgs, WeightsArg,
 };
 pub(crate) use self::lists::NameList;
 use self::values::whole_number;
@@ -262,7 +262,7 @@ pub(crate) struct InfoArgs {
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
-    use supersample::Kernel;
+    use supersample::Family;
     use supersample::task::Choose;
 
     use super::*;
@@ -315,9 +315,9 @@ mod tests {
                 assert!(help.contains(&default), "{default} is missing:\n{help}");
             }
             if verb != "sample" {
-                Kernel::NAMES
-                    .iter()
-                    .for_each(|name| assert!(help.contains(name), "{name} is missing:\n{help}"));
+                for family in Family::ALL {
+                    assert!(help.contains(&family.to_string()), "{family} is missing:\n{help}");
+                }
             }
         }
         assert!(command.render_help().to_string().lines().count() <= 24);

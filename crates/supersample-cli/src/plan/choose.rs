@@ -1,13 +1,11 @@
 //! Choice of a plan: the flags that say what is chosen and how, as the one value of the library.
 
 use anyhow::Result;
-use supersample::scale::Scale;
-use supersample::task::{Choose, EmbeddingChoice};
-use supersample::{Device, Precision};
+use supersample::task::Choose;
 
 use super::kernel::kernel_choice;
 use super::{DrawsPlan, matched};
-use crate::args::{EmbeddingArgs, KernelArgs, MatchArgs, PrecisionArg};
+use crate::args::{EmbeddingArgs, KernelArgs, MatchArgs};
 
 /// The choice with what is matched, which of `draws` knows the functions.
 pub(super) fn matching(mut choose: Choose, args: MatchArgs, draws: &DrawsPlan) -> Result<Choose> {
@@ -26,23 +24,20 @@ pub(super) fn measured(
     unit: Option<&str>,
     draws: &DrawsPlan,
 ) -> Result<Choose> {
-    choose.distance.scale = args.scale.as_deref().map(Scale::named).transpose()?;
+    choose.distance.scale = args.scale.as_deref().map(str::parse).transpose()?;
     if draws.scores.is_none() {
-        let name = args.kernel.unwrap_or_else(|| "gaussian".to_string());
-        choose = choose.kernel(kernel_choice(name, args.bandwidth.as_deref())?);
+        let family = args.kernel.as_deref().map(str::parse).transpose()?.unwrap_or_default();
+        choose = choose.kernel(kernel_choice(family, args.bandwidth.as_deref())?);
     }
     Ok(choose
         .functions_unit(matched::unit(unit, draws)?)
-        .precision(match args.precision {
-            PrecisionArg::Mixed => Precision::Mixed,
-            PrecisionArg::Double => Precision::Double,
-        })
-        .device(Device::named(&args.device)?))
+        .precision(args.precision.parse()?)
+        .device(args.device.parse()?))
 }
 
 /// The choice with the mean embedding computed in this way.
 pub(super) fn embedded(mut choose: Choose, args: EmbeddingArgs) -> Result<Choose> {
-    choose.compute.embedding = EmbeddingChoice::named(&args.embedding)?;
+    choose.compute.embedding = args.embedding.parse()?;
     choose.compute.landmarks = args.landmarks;
     Ok(choose)
 }

@@ -1,20 +1,18 @@
 //! Kernel of a plan: known, or known but for the bandwidth that the points will give.
 
 use anyhow::{Context, Result, ensure};
-use supersample::Kernel;
+use supersample::Family;
 use supersample::task::{Bandwidth, KernelChoice};
 
 /// The kernel of this name with a bandwidth as it was typed.
-pub(super) fn kernel_choice(name: String, bandwidth: Option<&str>) -> Result<KernelChoice> {
-    let takes_bandwidth = Kernel::takes_bandwidth(&name);
+pub(super) fn kernel_choice(family: Family, bandwidth: Option<&str>) -> Result<KernelChoice> {
     ensure!(
-        bandwidth.is_none() || takes_bandwidth,
-        "--bandwidth has no effect on the {name} kernel; leave it out or choose another kernel"
+        bandwidth.is_none() || family.has_length(),
+        "--bandwidth has no effect on the {family} kernel; leave it out or choose another kernel"
     );
     Ok(match bandwidth.and_then(length).transpose()? {
-        Some(length) => KernelChoice::Given(Kernel::named(&name, &[length])?),
-        None if takes_bandwidth => KernelChoice::Named { name, bandwidth: Bandwidth::Median },
-        None => KernelChoice::Given(Kernel::named(&name, &[])?),
+        Some(length) => KernelChoice::Given(family.kernel(&[length])?),
+        None => KernelChoice::Named { family, bandwidth: Bandwidth::Median },
     })
 }
 

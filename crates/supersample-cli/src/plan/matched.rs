@@ -23,7 +23,7 @@ pub(super) fn unit(name: Option<&str>, draws: &DrawsPlan) -> Result<FunctionsUni
         name.is_none() || draws.functions.are_asked_for(),
         "--functions-unit has no effect without functions; name them with --functions or --functions-file"
     );
-    Ok(name.map(FunctionsUnit::named).transpose()?.unwrap_or_default())
+    Ok(name.map(str::parse).transpose()?.unwrap_or_default())
 }
 
 /// Where the functions of the rows come from.

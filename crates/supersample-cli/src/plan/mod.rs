@@ -11,10 +11,10 @@ mod scores;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use supersample::AscentOptions;
 use supersample::task::{Choose, KernelChoice, MOST_WEIGHTED, Method};
 pub(crate) use supersample::task::{Ended, Stop};
 use supersample::weights::WeightRule;
+use supersample::{AscentOptions, Family};
 use supersample_io::Format;
 
 pub(crate) use self::balance::{Balance, Ranges};
@@ -177,7 +177,7 @@ impl SamplePlan {
         );
         Ok(SamplePlan {
             file: args.file,
-            kernel: kernel_choice("gaussian".to_string(), args.bandwidth.as_deref())?,
+            kernel: kernel_choice(Family::Gaussian, args.bandwidth.as_deref())?,
             climbs: args.climbs,
             starts: args.starts,
             seed: args.seed,
@@ -254,7 +254,7 @@ fn weight_rule(weights: WeightsArg, stop: &Stop, outputs: &Outputs) -> Result<Op
         WeightsArg::Equal => return Ok(None),
         WeightsArg::Simplex => WeightRule::Simplex,
         // Summing to one, so that they go on being weights wherever the file goes.
-        WeightsArg::Free => WeightRule::SumToOne,
+        WeightsArg::Free => WeightRule::Signed,
     };
     let most = count(MOST_WEIGHTED);
     if let (Some(number), false) = (stop.number, stop.has_goal()) {

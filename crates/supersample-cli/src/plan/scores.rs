@@ -62,15 +62,17 @@ impl Scores {
             }
         };
         let base = match kernel.kernel.as_deref() {
-            None | Some("imq") => SteinBase::Imq,
-            Some("gaussian") => SteinBase::Gaussian,
-            Some(name) => bail!("--kernel {name} makes no Stein kernel; with scores choose imq or gaussian"),
+            None => SteinBase::default(),
+            Some(name) => name.parse().ok().with_context(|| {
+                let known = SteinBase::NAMES.join(" or ");
+                format!("--kernel {name} makes no Stein kernel; with scores choose {known}")
+            })?,
         };
         let preconditioner = match (preconditioner, kernel.bandwidth.as_deref()) {
             (Some(_), Some(_)) => {
                 bail!("--bandwidth is a preconditioner too; leave it or --preconditioner out")
             }
-            (Some(name), None) => Preconditioner::named(&name)?,
+            (Some(name), None) => name.parse()?,
             (None, None) => Preconditioner::Identity,
             (None, Some(text)) => match length(text).transpose()? {
                 Some(length) => Preconditioner::Length(length),

@@ -2,7 +2,7 @@
 
 use clap::Parser;
 use supersample::scale::Scale;
-use supersample::{FunctionsUnit, Kernel};
+use supersample::{Family, FunctionsUnit, Kernel};
 use supersample_io::Selection;
 
 use supersample::task::{Bandwidth, KernelChoice};
@@ -35,10 +35,13 @@ fn the_defaults_are_those_of_the_help() {
 fn bandwidths_are_lengths_or_the_word_median() {
     let kernel = |flags: &str| plan(flags).unwrap().choose.distance.kernel;
     assert_eq!(kernel("-n 1 --bandwidth 2.5"), KernelChoice::Given(Kernel::gaussian(2.5).unwrap()));
-    assert_eq!(kernel("-n 1 --kernel linear"), KernelChoice::Given(Kernel::linear()));
+    assert_eq!(
+        kernel("-n 1 --kernel linear"),
+        KernelChoice::Named { family: Family::Linear, bandwidth: Bandwidth::Median }
+    );
     assert_eq!(
         kernel("-n 1 --kernel imq --bandwidth median"),
-        KernelChoice::Named { name: "imq".to_string(), bandwidth: Bandwidth::Median }
+        KernelChoice::Named { family: Family::Imq, bandwidth: Bandwidth::Median }
     );
     assert_eq!(refused("-n 1 --bandwidth abc"), "--bandwidth 'abc' is neither a number nor the word median");
     for length in ["0", "-1", "nan", "inf"] {

@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn weights_are_told_with_those_that_are_odd() {
-        let mut free = weighing(WeightRule::SumToOne, vec![1.5, -0.5, 0.0]);
+        let mut free = weighing(WeightRule::Signed, vec![1.5, -0.5, 0.0]);
         free.found.jitter = 1e-9;
         assert_eq!(
             free.in_words("row"),

@@ -29,7 +29,7 @@ impl Report<'_> {
                 "parameters": about.parameters,
                 "unused": about.unused,
                 "functions": parts.functions,
-                "functions_unit": (!parts.functions.is_empty()).then(|| parts.functions_unit.name()),
+                "functions_unit": (!parts.functions.is_empty()).then(|| parts.functions_unit.to_string()),
                 "warmup_left_out": about.warmup,
                 "mean_rows_left_out": about.mean_rows,
                 "missing_left_out": about.missing,
@@ -51,7 +51,7 @@ impl Report<'_> {
                 "residual": distances.landmarks.and_then(|landmarks| landmarks.residual),
                 "pool_rows": distances.landmarks.and_then(|landmarks| landmarks.pool_rows),
             })),
-            "scale": about.rows.map(|_| distances.scale.name()),
+            "scale": about.rows.map(|_| distances.scale.to_string()),
             "precision": precision_name(distances.precision),
             "instruction_set": distances.instruction_set,
             "device": distances.device,
@@ -61,7 +61,7 @@ impl Report<'_> {
                 "distinct": result.distinct,
                 "distinct_points": result.distinct_points,
                 "asked": { "number": run.stop.number, "tol": run.stop.tol, "worth": run.stop.worth },
-                "ended_by": run.ended.map(Ended::name),
+                "ended_by": run.ended.map(|ended| ended.to_string()),
                 "complete": run.ended != Some(Ended::Interrupted),
                 "goal_reached": run.stop.has_goal().then(|| !self.missed_its_goal()),
                 "mmd": result.mmd(),
@@ -183,7 +183,7 @@ mod tests {
     fn details() -> Details {
         let mut set = refined();
         (set.swept_error, set.searched, set.swaps, set.kernel_rows) = (Some(0.02), false, 40, 500);
-        let weighing = weighing(WeightRule::SumToOne, vec![1.5, -0.5]);
+        let weighing = weighing(WeightRule::Signed, vec![1.5, -0.5]);
         let groups = Some(("chain".to_string(), vec![("1".to_string(), 2)]));
         Details {
             refinement: Some(Refinement { is_herded: true, set }),

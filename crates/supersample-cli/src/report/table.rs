@@ -1,6 +1,5 @@
 //! Table of a report: the MMD of the result, its worth and its typical errors, beside those of other rows.
 
-use supersample::Kernel;
 use supersample::task::{Errors, Measure};
 
 use super::text::ROUNDING;
@@ -130,7 +129,7 @@ impl Report<'_> {
 
     /// The name of the error: the MMD of a Stein kernel is the kernel Stein discrepancy.
     pub(super) fn error_name(&self) -> &'static str {
-        if matches!(self.distances.kernel, Kernel::Stein(_)) { "KSD" } else { "MMD" }
+        if self.distances.kernel.is_stein() { "KSD" } else { "MMD" }
     }
 
     /// An MMD with its standard error, where it has one.

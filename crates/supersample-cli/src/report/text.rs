@@ -235,12 +235,10 @@ impl Report<'_> {
         };
         let scale = match self.distances.scale {
             _ if self.about.rows.is_none() => String::new(),
-            Scale::Sd => ", columns scaled to unit sd".to_string(),
             Scale::Pca => {
                 format!(", columns whitened to {}", counted(self.distances.coordinates, "direction"))
             }
-            Scale::None => ", columns not scaled".to_string(),
-            other => format!(", columns scaled by {}", other.name()),
+            scale => format!(", columns {}", scale.effect()),
         };
         let weights = match &self.about.weight_column {
             Some(name) => format!(", rows weighted by {name}"),

@@ -62,7 +62,7 @@ pub(super) fn hold<'a>(
         scale: problem.scale(),
         precision: target.precision(),
         instruction_set: supersample::instruction_set(),
-        device: problem.device().name().to_string(),
+        device: problem.device().to_string(),
         coordinates: problem.scaling().out_dim(),
         constant: problem.scaling().constant().to_vec(),
         landmarks: target.landmarks().map(|mu| Landmarks {

@@ -69,7 +69,7 @@ fn look(InfoPlan { draws: plan, choose, .. }: &InfoPlan) -> Result<Info> {
     Ok(Info {
         version: version().to_string(),
         instruction_set: supersample::instruction_set(),
-        device: choose.compute.device.name().to_string(),
+        device: choose.compute.device.to_string(),
         files: plan.files.iter().map(|file| file.display().to_string()).collect(),
         format: survey.format.to_string(),
         rows: survey.rows,

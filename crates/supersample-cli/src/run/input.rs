@@ -133,7 +133,7 @@ impl<'p> Input<'p> {
         print.numbers(&[problem.marginals()]);
         if let Some((functions, values, weight)) = problem.functions() {
             print.word(values.dim() as u64);
-            print.bytes(functions.unit().name().as_bytes());
+            print.bytes(functions.unit().to_string().as_bytes());
             print.numbers(&[weight]);
             print.numbers(values.as_slice());
         }

@@ -65,9 +65,19 @@ pub(crate) fn sample(plan: &SamplePlan) -> Result<Outcome> {
         let found = match plan.weigh {
             Some(rule) if chosen.ended != Ended::Interrupted => {
                 let _progress = Progress::phase(plan.quiet, "finding the weights");
-                let Weighed { weights, advice, .. } = supersample::task::weigh(&*mu, points, rule)?;
-                warnings.extend(advice.map(|advice| advice.sentence(Style::Command, &Names::default())));
-                weights.map(|found| (rule, found))
+                match supersample::task::weigh(&*mu, points, rule, &|_| interrupt::asked_to_end()) {
+                    Err(supersample::Error::Interrupted) => {
+                        warnings.push(NOT_WEIGHED.to_string());
+                        chosen.ended = Ended::Interrupted;
+                        None
+                    }
+                    found => {
+                        let Weighed { weights, advice, .. } = found?;
+                        warnings
+                            .extend(advice.map(|advice| advice.sentence(Style::Command, &Names::default())));
+                        weights.map(|found| (rule, found))
+                    }
+                }
             }
             Some(_) => {
                 warnings.push(NOT_WEIGHED.to_string());

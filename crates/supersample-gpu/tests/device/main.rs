@@ -24,7 +24,7 @@ fn device() -> Option<Device> {
     }
 }
 
-fn kernels() -> Vec<Shape<'static>> {
+fn kernels() -> Vec<Shape> {
     vec![
         Shape::Gaussian { length: 1.5 },
         Shape::Gaussians { lengths: vec![0.7, 1.5, 4.0].into() },
@@ -66,7 +66,7 @@ fn argmax(n: usize, score: impl Fn(usize) -> f64) -> Option<(usize, f64)> {
 }
 
 /// Views with a kernel of their own, times a factor.
-fn part(device: &Device, shape: Shape<'static>, views: Rows<'_>, precision: Precision, factor: f64) -> Part {
+fn part(device: &Device, shape: Shape, views: Rows<'_>, precision: Precision, factor: f64) -> Part {
     let plan = Plan::forced(Coordinates::new(shape, views).into(), precision);
     Part { views: Points::planned(device, &plan, views).unwrap(), factor }
 }

@@ -22,12 +22,12 @@ mod stein;
 /// The variable that names an instruction set.
 const VARIABLE: &str = "SUPERSAMPLE_ISA";
 
-fn gaussians(lengths: &[f64]) -> Shape<'static> {
+fn gaussians(lengths: &[f64]) -> Shape {
     Shape::Gaussians { lengths: lengths.to_vec().into() }
 }
 
 /// Every kernel, with a name for messages.
-fn kernels() -> Vec<(String, Shape<'static>)> {
+fn kernels() -> Vec<(String, Shape)> {
     let kernels = [
         Shape::Gaussian { length: 1.5 },
         gaussians(&[0.7, 1.5, 4.0]),
@@ -48,13 +48,13 @@ fn kernels() -> Vec<(String, Shape<'static>)> {
     kernels.into_iter().map(|kernel| (format!("{kernel:?}"), kernel)).collect()
 }
 
-fn stein(base: SteinBase, layout: SteinLayout) -> Shape<'static> {
+fn stein(base: SteinBase, layout: SteinLayout) -> Shape {
     Shape::Stein(Stein { base, layout, trace: 1.7 })
 }
 
 /// The kernels that rows of so many numbers can have.
-fn kernels_for(dim: usize) -> impl Iterator<Item = (String, Shape<'static>)> {
-    let fits = move |(_, kernel): &(String, Shape<'static>)| match kernel {
+fn kernels_for(dim: usize) -> impl Iterator<Item = (String, Shape)> {
+    let fits = move |(_, kernel): &(String, Shape)| match kernel {
         Shape::Stein(stein) => dim.is_multiple_of(stein.layout.columns()),
         _ => true,
     };

@@ -84,7 +84,7 @@ fn unpacked_points_are_the_rounded_ones_and_stay_as_they_are() {
 
 #[test]
 fn what_is_spread_wide_beside_the_length_is_double() {
-    let precision = |kernel: Shape<'static>, rows: &[f64], dim: usize| {
+    let precision = |kernel: Shape, rows: &[f64], dim: usize| {
         Packed::new(kernel, Rows::new(rows, dim), Precision::Mixed).precision()
     };
     let gaussian = |length: f64| Shape::Gaussian { length };

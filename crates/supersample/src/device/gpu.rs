@@ -56,7 +56,7 @@ impl Backend for Gpu {
         failure.clone().map_or(Ok(()), |error| Err(error.into()))
     }
 
-    fn pack(&self, kernel: Shape<'_>, points: &Points, precision: Precision) -> Arc<dyn Packing> {
+    fn pack(&self, kernel: Shape, points: &Points, precision: Precision) -> Arc<dyn Packing> {
         Packed::planned(self, Plan::new(kernel, points.view(), precision), points)
     }
 

@@ -13,13 +13,14 @@
 mod gpu;
 
 use std::any::Any;
-use std::fmt::Debug;
+use std::fmt::{self, Debug};
 use std::ops::ControlFlow;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use supersample_sum::{Coordinates, Precision, Shape, Watch};
 
-use crate::{Error, Points, Result};
+use crate::{Error, Points, Result, UnknownWord};
 
 /// Points from which on sums run on the GPU; fewer are done before they are there.
 const GPU_FROM: usize = 16_384;
@@ -28,9 +29,9 @@ const GPU_FROM: usize = 16_384;
 ///
 /// ```
 /// use supersample::Device;
-/// assert_eq!(Device::named("cpu")?.name(), "cpu");
-/// match Device::named("gpu") {
-///     Ok(gpu) => println!("sums run on {}", gpu.name()),
+/// assert_eq!("cpu".parse::<Device>()?.to_string(), "cpu");
+/// match "gpu".parse::<Device>() {
+///     Ok(gpu) => println!("sums run on {gpu}"),
 ///     Err(error) => println!("{error}"), // says in one sentence what is missing
 /// }
 /// # Ok::<(), supersample::Error>(())
@@ -73,20 +74,6 @@ impl Device {
         Err(Error::Device { reason: reason.to_string() })
     }
 
-    /// The device that goes by this word: cpu or gpu.
-    pub fn named(name: &str) -> Result<Device> {
-        match name {
-            "cpu" => Ok(Device::cpu()),
-            "gpu" => Device::gpu(),
-            _ => Err(Error::UnknownDevice { name: name.to_string() }),
-        }
-    }
-
-    /// Its name: `cpu`, or that of the GPU as its driver has it.
-    pub fn name(&self) -> &str {
-        self.0.as_ref().map_or("cpu", |backend| backend.name())
-    }
-
     /// Whether it is a GPU.
     pub fn is_gpu(&self) -> bool {
         self.0.is_some()
@@ -104,6 +91,26 @@ impl Device {
     }
 }
 
+/// `cpu`, or the name of the GPU as its driver has it.
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.0.as_ref().map_or("cpu", |backend| backend.name()))
+    }
+}
+
+/// `cpu` or `gpu`, which is opened.
+impl FromStr for Device {
+    type Err = Error;
+
+    fn from_str(word: &str) -> Result<Device> {
+        match word {
+            "cpu" => Ok(Device::cpu()),
+            "gpu" => Device::gpu(),
+            _ => Err(UnknownWord { what: "a device", word: word.to_string(), known: &Device::NAMES }.into()),
+        }
+    }
+}
+
 /// A device other than the CPU.
 pub(crate) trait Backend: Debug + Send + Sync {
     /// Its name as its driver has it.
@@ -113,7 +120,7 @@ pub(crate) trait Backend: Debug + Send + Sync {
     fn check(&self) -> Result<()>;
 
     /// Points in coordinates of their own, in f32 if that is asked for and safe.
-    fn pack(&self, kernel: Shape<'_>, points: &Points, precision: Precision) -> Arc<dyn Packing>;
+    fn pack(&self, kernel: Shape, points: &Points, precision: Precision) -> Arc<dyn Packing>;
 
     /// Points in these coordinates, in exactly this precision.
     fn pack_in(

@@ -38,6 +38,9 @@ const PROMISED: f64 = 500.0;
 /// Pairs that are summed between two looks at a watch, on the CPU and on a GPU: a few milliseconds.
 const PAIRS_AT_ONCE: [usize; 2] = [1 << 22, 1 << 31];
 
+/// Means at up to so many points are summed by several threads together, and rounded otherwise than those of more.
+const FEW: usize = 64;
+
 /// Where ‖μ‖² in f64 comes from, beside chosen points in f64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum NormFrom {
@@ -264,11 +267,15 @@ impl<'a> ErrorTerms<'a> {
         points: &Points,
         weights: &[f64],
         energy: f64,
-    ) -> Option<f64> {
-        match self.mixed {
-            // ‖μ‖² in f64 would cost all pairs of the samples once more.
-            Some(_) => self.squared_error(points, weights, &unwatched).ok(),
-            None => self.mu.squared_norm().map(|norm| norm + energy),
+        watch: Watch,
+    ) -> Result<Option<f64>> {
+        if self.mixed.is_none() {
+            return Ok(self.mu.squared_norm().map(|norm| norm + energy));
+        }
+        // ‖μ‖² in f64 would cost all pairs of the samples once more.
+        match self.squared_error(points, weights, watch) {
+            Err(Error::Interrupted) => Err(Error::Interrupted),
+            known => Ok(known.ok()),
         }
     }
 
@@ -280,14 +287,34 @@ impl<'a> ErrorTerms<'a> {
         }
     }
 
-    /// μ in f64 at any points, of the samples as they were given.
-    pub(crate) fn double_values(&self, points: &Points) -> Vec<f64> {
-        let mut values = vec![0.0; points.len()];
-        match self.mixed {
-            Some(samples) => samples.in_double().values_into(points, &mut values),
-            None => self.exact().values_into(points, &mut values),
+    /// μ in f64 at any points, of the samples as they were given; some points after the other, so that `watch` can end it.
+    pub(crate) fn double_values(&self, points: &Points, watch: Watch) -> Result<Vec<f64>> {
+        let double = self.mixed.map(Empirical::in_double);
+        let mu = double.as_ref().map_or(self.exact(), |samples| samples);
+        let (total, dim) = (points.len(), points.dim());
+        let at_once = match self.samples {
+            Some(samples) if !samples.is_on_gpu() => pairs_at_once(None) / samples.points().len(),
+            _ => total,
+        };
+        // Never a few alone, which are summed in another order.
+        let at_once = at_once.max(2 * FEW);
+        let mut values = vec![0.0; total];
+        let mut done = 0;
+        while done < total {
+            if watch(Progress::Measuring { done, total }).is_break() {
+                return Err(Error::Interrupted);
+            }
+            let end = if total - done <= at_once + FEW { total } else { done + at_once };
+            match end - done == total {
+                true => mu.values_into(points, &mut values),
+                false => {
+                    let some = Points::from_rows(&points.as_slice()[done * dim..end * dim], dim)?;
+                    mu.values_into(&some, &mut values[done..end]);
+                }
+            }
+            done = end;
         }
-        values
+        Ok(values)
     }
 }
 
@@ -344,5 +371,33 @@ impl Empirical {
 
     fn widen(&self, points: &Points) -> Packed {
         self.pack_beside(points).expect("points that were packed before can be packed again").widened()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::ControlFlow;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::Kernel;
+
+    /// Chosen weights depend on every bit of them.
+    #[test]
+    fn values_that_come_in_parts_are_those_that_come_at_once() {
+        let draws =
+            |n: usize| Points::from_vec((0..3 * n).map(|i| (i as f64 * 0.7).sin()).collect(), 3).unwrap();
+        let mu = Empirical::new(Kernel::gaussian(0.8).unwrap(), draws(30_000)).unwrap();
+        // Fewer than are summed at once, a part and a few more, and several parts with a few at the end.
+        for (count, wanted) in [(60, 1), (200, 1), (139 * 3 + 20, 3)] {
+            let (points, parts) = (draws(count), AtomicUsize::new(0));
+            let found = ErrorTerms::of(&mu).double_values(&points, &|_| {
+                parts.fetch_add(1, Ordering::SeqCst);
+                ControlFlow::Continue(())
+            });
+            let mut at_once = vec![0.0; count];
+            mu.in_double().values_into(&points, &mut at_once);
+            assert_eq!((found.unwrap(), parts.into_inner()), (at_once, wanted));
+        }
     }
 }

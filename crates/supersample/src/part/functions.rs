@@ -52,27 +52,7 @@ pub enum FunctionsUnit {
     Common,
 }
 
-impl FunctionsUnit {
-    /// The words that [`named`](Self::named) knows.
-    pub const NAMES: [&'static str; 2] = ["each", "common"];
-
-    /// The unit of this name.
-    pub fn named(name: &str) -> Result<FunctionsUnit> {
-        match name {
-            "each" => Ok(FunctionsUnit::Each),
-            "common" => Ok(FunctionsUnit::Common),
-            _ => Err(Error::UnknownFunctionsUnit { name: name.to_string() }),
-        }
-    }
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            FunctionsUnit::Each => "each",
-            FunctionsUnit::Common => "common",
-        }
-    }
-}
+supersample_sum::words!(FunctionsUnit, "a unit of functions": Each "each", Common "common");
 
 /// How a function is standardised.
 #[derive(Clone, Copy, Debug)]

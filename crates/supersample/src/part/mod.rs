@@ -122,7 +122,7 @@ impl Part {
     }
 
     /// Its kernel.
-    pub(crate) fn kernel(&self) -> Shape<'static> {
+    pub(crate) fn kernel(&self) -> Shape {
         match self.target {
             // The mean over the columns of −|u − v|/2.
             Target::Marginals(_) => Shape::Manhattan { length: 2.0 * self.view.dim() as f64 },

@@ -125,7 +125,7 @@ pub(super) fn of_rows(
 pub(super) fn of_gathered(gathered: &Gathered, scale: Scale, scaling: &Scaling) -> Vec<Advice> {
     let size = gathered.effective_size();
     let is_uneven = size < FEW && 2.0 * size < gathered.rows() as f64;
-    let is_by_sample = matches!(scale, Scale::Mad | Scale::Aad | Scale::Pca);
+    let is_by_sample = !scale.needs_moments_alone();
     let mut advice = of_rows(None, gathered.without_weight(), scaling, gathered.pool().dim());
     advice.extend(is_uneven.then_some(Advice::UnevenWeights { effective_size: size }));
     advice.extend(is_by_sample.then_some(Advice::ScaledBySample { rows: gathered.pool().len() }));
@@ -161,7 +161,7 @@ mod tests {
         let points = Points::from_vec((0..50).map(f64::from).collect(), 1).unwrap();
         for name in ["gaussian", "laplace", "matern12", "matern32", "matern52", "imq"] {
             let advice =
-                |bandwidth, points| of_kernel(&Kernel::named(name, &[bandwidth]).unwrap(), points, None);
+                |bandwidth, points| of_kernel(&format!("{name}({bandwidth})").parse().unwrap(), points, None);
             for bandwidth in [1e4, 1e7, 1e9, 1e100] {
                 let constant = Some(Advice::KernelNearlyConstant { bandwidth });
                 assert_eq!(advice(bandwidth, &points), constant, "{name}");

@@ -1,7 +1,7 @@
 //! Kernel of a choice: given, or named with a bandwidth that the rows may decide.
 
 use crate::bandwidth::MedianDistance;
-use crate::{Kernel, Points, Result};
+use crate::{Family, Kernel, Points, Result};
 
 /// Which kernel.
 #[derive(Clone, Debug, PartialEq)]
@@ -9,10 +9,10 @@ use crate::{Kernel, Points, Result};
 pub enum KernelChoice {
     /// This one, its bandwidth in the units of the scaled points.
     Given(Kernel),
-    /// The one of this name ([`Kernel::NAMES`]).
+    /// The one of this family.
     Named {
-        /// The name.
-        name: String,
+        /// The family.
+        family: Family,
         /// Its length; without effect on the linear and the energy kernel, which have none.
         bandwidth: Bandwidth,
     },
@@ -31,7 +31,7 @@ pub enum Bandwidth {
 
 impl Default for KernelChoice {
     fn default() -> KernelChoice {
-        KernelChoice::Named { name: "gaussian".to_string(), bandwidth: Bandwidth::Median }
+        KernelChoice::Named { family: Family::default(), bandwidth: Bandwidth::Median }
     }
 }
 
@@ -59,17 +59,13 @@ impl KernelChoice {
     ) -> Result<(Kernel, Option<MedianDistance>)> {
         match self {
             KernelChoice::Given(kernel) => Ok((kernel.clone(), None)),
-            KernelChoice::Named { name, bandwidth: Bandwidth::Lengths(lengths) } => {
-                Ok((Kernel::named(name, lengths)?, None))
+            KernelChoice::Named { family, bandwidth: Bandwidth::Lengths(lengths) } => {
+                Ok((family.kernel(lengths)?, None))
             }
-            KernelChoice::Named { name, .. } if !Kernel::takes_bandwidth(name) => {
-                Ok((Kernel::named(name, &[])?, None))
-            }
-            KernelChoice::Named { name, bandwidth: Bandwidth::Median } => {
-                // A name that is none is refused before the distances are taken.
-                Kernel::named(name, &[1.0])?;
+            KernelChoice::Named { family, .. } if !family.has_length() => Ok((family.kernel(&[])?, None)),
+            KernelChoice::Named { family, bandwidth: Bandwidth::Median } => {
                 let median = MedianDistance::of(points, weights)?;
-                Ok((Kernel::named(name, &[median.length])?, Some(median)))
+                Ok((family.kernel(&[median.length])?, Some(median)))
             }
         }
     }

@@ -38,33 +38,9 @@ pub enum EmbeddingChoice {
     Landmarks,
 }
 
+supersample_sum::words!(EmbeddingChoice, "an embedding": Auto "auto", Exact "exact", Landmarks "landmarks");
+
 impl EmbeddingChoice {
-    /// All of them, the default first.
-    pub const ALL: [EmbeddingChoice; 3] =
-        [EmbeddingChoice::Auto, EmbeddingChoice::Exact, EmbeddingChoice::Landmarks];
-
-    /// The word for it: auto, exact or landmarks.
-    pub fn name(self) -> &'static str {
-        match self {
-            EmbeddingChoice::Auto => "auto",
-            EmbeddingChoice::Exact => "exact",
-            EmbeddingChoice::Landmarks => "landmarks",
-        }
-    }
-
-    /// The choice that goes by this word.
-    ///
-    /// ```
-    /// use supersample::task::EmbeddingChoice;
-    /// assert_eq!(EmbeddingChoice::named("exact")?, EmbeddingChoice::Exact);
-    /// assert!(EmbeddingChoice::named("nystrom").is_err());
-    /// # Ok::<(), supersample::Error>(())
-    /// ```
-    pub fn named(name: &str) -> Result<EmbeddingChoice> {
-        let found = EmbeddingChoice::ALL.into_iter().find(|choice| choice.name() == name);
-        found.ok_or_else(|| Error::UnknownEmbedding { name: name.to_string() })
-    }
-
     /// Whether the mean embedding of so many rows is projected on landmarks, where so many of these are asked for. Never
     /// where all rows would be landmarks: to compare each with each other is the same, and exact.
     pub fn is_projected(self, rows: usize, landmarks: Option<usize>) -> bool {

@@ -122,18 +122,10 @@ impl Stop {
     }
 }
 
-impl Ended {
-    /// The word for it: number, tolerance, worth, exhausted or interrupt.
-    pub fn name(self) -> &'static str {
-        match self {
-            Ended::Number => "number",
-            Ended::Tolerance => "tolerance",
-            Ended::Worth => "worth",
-            Ended::Exhausted => "exhausted",
-            Ended::Interrupted => "interrupt",
-        }
-    }
-}
+supersample_sum::words!(
+    Ended, "an end": Number "number", Tolerance "tolerance", Worth "worth", Exhausted "exhausted",
+    Interrupted "interrupt",
+);
 
 impl ErrorScale {
     /// Of errors over this pool, or in space from these starts.

@@ -18,21 +18,22 @@ pub struct Weighed {
 }
 
 /// The best weights on these points by the rule. A run of hours should not end in an error over its last second, so
-/// points that have no weights, or are too many, are told of by [`Weighed::advice`].
+/// points that have no weights, or are too many, are told of by [`Weighed::advice`]. Where `watch` ends it there is no result
+/// but [`Error::Interrupted`].
 ///
 /// ```
 /// use supersample::task::weigh;
 /// use supersample::weights::WeightRule;
-/// use supersample::{Empirical, Kernel, Points};
+/// use supersample::{Empirical, Kernel, Points, unwatched};
 /// let draws = Points::from_vec((0..60).map(|i| (i as f64 * 0.7).sin()).collect(), 1)?;
 /// let mu = Empirical::new(Kernel::gaussian(0.5)?, draws.clone())?;
-/// let found = weigh(&mu, &draws.select(&[3, 14, 15, 40])?, WeightRule::Simplex)?;
+/// let found = weigh(&mu, &draws.select(&[3, 14, 15, 40])?, WeightRule::Simplex, &unwatched)?;
 /// let weights = found.weights.expect("these points have weights");
 /// assert!(weights.error < weights.equal_error && found.advice.is_none());
 /// # Ok::<(), supersample::Error>(())
 /// ```
-pub fn weigh(mu: &dyn MeanEmbedding, points: &Points, rule: WeightRule) -> Result<Weighed> {
-    weighed(points.len(), || optimal(mu, points, rule))
+pub fn weigh(mu: &dyn MeanEmbedding, points: &Points, rule: WeightRule, watch: Watch) -> Result<Weighed> {
+    weighed(points.len(), || optimal(mu, points, rule, watch))
 }
 
 fn weighed(count: usize, found: impl FnOnce() -> Result<OptimalWeights>) -> Result<Weighed> {
@@ -55,15 +56,15 @@ fn weighed(count: usize, found: impl FnOnce() -> Result<OptimalWeights>) -> Resu
 impl Target {
     /// The best weights on these rows by the rule, for all that is matched; see [`weigh`](weigh()). The errors are those of
     /// the joint part.
-    pub fn weigh(&self, rows: &[usize], rule: WeightRule) -> Result<Weighed> {
+    pub fn weigh(&self, rows: &[usize], rule: WeightRule, watch: Watch) -> Result<Weighed> {
         weighed(rows.len(), || {
-            optimal_of_rows(&self.pool_of(rows)?, &(0..rows.len()).collect::<Vec<_>>(), rule)
+            optimal_of_rows(&self.pool_of(rows)?, &(0..rows.len()).collect::<Vec<_>>(), rule, watch)
         })
     }
 
     /// What was chosen with the best weights; equal ones, with advice, where there are none to be had.
-    pub(super) fn weighed(&self, mut chosen: Chosen, rule: WeightRule, _watch: Watch) -> Result<Chosen> {
-        match self.weigh(&chosen.rows, rule) {
+    pub(super) fn weighed(&self, mut chosen: Chosen, rule: WeightRule, watch: Watch) -> Result<Chosen> {
+        match self.weigh(&chosen.rows, rule, watch) {
             Err(Error::Interrupted) => chosen.ended = Ended::Interrupted,
             found => {
                 let Weighed { weights, advice } = found?;

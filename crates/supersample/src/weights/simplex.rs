@@ -8,13 +8,18 @@
 use rayon::prelude::*;
 
 use super::{KernelMatrix, with_sum_one};
-use crate::linalg;
+use crate::{Error, Progress, Result, Watch, linalg};
 
 /// Steps at most, in numbers of points; less than one is usual.
 const MAX_ROUNDS: usize = 20;
 
 /// The weights, and whether no slope is left; if not, they are the last, and best, met.
-pub(super) fn weights(matrix: &KernelMatrix, z: &[f64], jitter: f64) -> (Vec<f64>, bool) {
+pub(super) fn weights(
+    matrix: &KernelMatrix,
+    z: &[f64],
+    jitter: f64,
+    watch: Watch,
+) -> Result<(Vec<f64>, bool)> {
     // Slopes are differences of sums of kernel values; the least squared error is missed by at most twice a slope.
     let floor = 1e-12 * matrix.largest;
     let mut support = Support::new(matrix, z, jitter);
@@ -22,11 +27,14 @@ pub(super) fn weights(matrix: &KernelMatrix, z: &[f64], jitter: f64) -> (Vec<f64
     // Points that joined and had to leave at once, which only rounding can bring about.
     let mut is_refused = vec![false; z.len()];
     for _ in 0..MAX_ROUNDS * z.len() {
+        if watch(Progress::Weighing { done: support.points.len(), total: z.len() }).is_break() {
+            return Err(Error::Interrupted);
+        }
         let level = support.slopes_into(&mut slopes);
         let outside = (0..z.len()).filter(|&i| !support.contains[i] && !is_refused[i]);
         let steepest = outside.reduce(|a, b| if slopes[b] < slopes[a] { b } else { a });
         let Some(next) = steepest.filter(|&i| slopes[i] < level - floor) else {
-            return (support.all_weights(), is_refused.iter().all(|refused| !refused));
+            return Ok((support.all_weights(), is_refused.iter().all(|refused| !refused)));
         };
         if support.join(next) && support.settle() && support.contains[next] {
             is_refused.fill(false);
@@ -34,7 +42,7 @@ pub(super) fn weights(matrix: &KernelMatrix, z: &[f64], jitter: f64) -> (Vec<f64
             is_refused[next] = true;
         }
     }
-    (support.all_weights(), false)
+    Ok((support.all_weights(), false))
 }
 
 /// Points with positive weights, and the Cholesky factor of their kernel matrix.
@@ -172,7 +180,7 @@ mod tests {
     use super::*;
     use crate::embedding::Values;
     use crate::linalg::Factor;
-    use crate::{Kernel, Points};
+    use crate::{Kernel, Points, unwatched};
 
     /// Wolfe's inner cycle with the matrix of the support written out and factorised anew at every step.
     fn settled(matrix: &KernelMatrix, z: &[f64], jitter: f64, support: &mut Vec<(usize, f64)>) {
@@ -246,8 +254,8 @@ mod tests {
         // Indefinite, as rounding alone could make a matrix. Beside the first point the slope is 1 − 0.9.
         let matrix = KernelMatrix { values: vec![1.0, 0.5, 0.5, 0.2], count: 2, largest: 1.0 };
         let jitter = 1e-12;
-        assert_eq!(weights(&matrix, &[0.9, 0.39], jitter), (vec![1.0, 0.0], true));
-        assert_eq!(weights(&matrix, &[0.9, 0.41], jitter), (vec![1.0, 0.0], false));
+        assert_eq!(weights(&matrix, &[0.9, 0.39], jitter, &unwatched), Ok((vec![1.0, 0.0], true)));
+        assert_eq!(weights(&matrix, &[0.9, 0.41], jitter, &unwatched), Ok((vec![1.0, 0.0], false)));
         let mut support = Support::new(&matrix, &[0.9, 0.41], jitter);
         assert!(!support.join(1));
         assert_eq!((support.points, support.contains, support.lower.len()), (vec![0], vec![true, false], 1));

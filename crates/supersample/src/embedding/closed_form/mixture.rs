@@ -1,6 +1,7 @@
 //! A Gaussian mixture under Gaussian kernels of one or several bandwidths.
 
 use rayon::prelude::*;
+use supersample_sum::Shape;
 
 use crate::linalg::{cholesky, cholesky_in_place, diagonal, dot, inverse_lower, solve_lower};
 use crate::target::GaussianMixture;
@@ -28,7 +29,7 @@ struct Bumps {
 impl MixtureEmbedding {
     pub(super) fn new(kernel: &Kernel, mixture: GaussianMixture) -> Result<MixtureEmbedding> {
         let dim = mixture.dim();
-        if !matches!(kernel, Kernel::Gaussian { .. } | Kernel::Gaussians { .. }) {
+        if !matches!(kernel.shape(), Shape::Gaussian { .. } | Shape::Gaussians { .. }) {
             return Err(Error::NoClosedForm {
                 what: "a Gaussian mixture",
                 kernel: kernel.to_string(),

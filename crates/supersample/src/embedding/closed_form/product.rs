@@ -1,5 +1,7 @@
 //! Targets with independent coordinates under kernels that are products over coordinates: products of line forms.
 
+use supersample_sum::Shape;
+
 use super::line::{LineKernel, Marginal};
 use crate::target::{GaussianMixture, IndependentNormals, UniformBox};
 use crate::{Error, Kernel, Points, Result};
@@ -30,21 +32,16 @@ impl ProductEmbedding {
         let refuse = |advice| {
             Err(Error::NoClosedForm { what, kernel: kernel.to_string(), dim: marginals.len(), advice })
         };
-        let kernels = match *kernel {
-            Kernel::Gaussian { .. } | Kernel::Gaussians { .. } => {
+        let kernels = match *kernel.shape() {
+            Shape::Gaussian { .. } | Shape::Gaussians { .. } => {
                 kernel.bandwidths().iter().map(|&bandwidth| LineKernel::Gaussian { bandwidth }).collect()
             }
-            Kernel::Laplace { bandwidth } => vec![LineKernel::matern12(bandwidth)],
+            Shape::Laplace { length } => vec![LineKernel::matern12(length)],
             // These are no products over coordinates.
-            Kernel::Matern12 { .. } | Kernel::Matern32 { .. } | Kernel::Matern52 { .. } | Kernel::Energy
-                if marginals.len() > 1 =>
-            {
-                return refuse("take gaussian or laplace, or draw samples from it and use Empirical");
-            }
-            Kernel::Matern12 { bandwidth } => vec![LineKernel::matern12(bandwidth)],
-            Kernel::Matern32 { bandwidth } => vec![LineKernel::matern32(bandwidth)],
-            Kernel::Matern52 { bandwidth } => vec![LineKernel::matern52(bandwidth)],
-            Kernel::Energy => vec![LineKernel::Energy],
+            Shape::Matern12 { length } if marginals.len() == 1 => vec![LineKernel::matern12(length)],
+            Shape::Matern32 { length } if marginals.len() == 1 => vec![LineKernel::matern32(length)],
+            Shape::Matern52 { length } if marginals.len() == 1 => vec![LineKernel::matern52(length)],
+            Shape::Energy if marginals.len() == 1 => vec![LineKernel::Energy],
             _ => return refuse("take gaussian or laplace, or draw samples from it and use Empirical"),
         };
         Ok(ProductEmbedding { kernels, marginals })

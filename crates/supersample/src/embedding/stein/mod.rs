@@ -10,7 +10,7 @@ mod space;
 
 use std::sync::Arc;
 
-use supersample_sum::{Stein, SteinLayout};
+use supersample_sum::{Shape, Stein, SteinLayout};
 
 use self::precondition::Precision;
 pub use self::precondition::Preconditioner;
@@ -113,8 +113,8 @@ impl SteinTarget {
 
     /// The length over which the base kernel falls.
     pub(crate) fn length(&self) -> f64 {
-        let Kernel::Stein(kernel) = &self.kernel else { unreachable!("the kernel of a Stein target") };
-        (self.centre.len() as f64 / kernel.0.trace).sqrt()
+        let Shape::Stein(kernel) = self.kernel.shape() else { unreachable!("the kernel of a Stein target") };
+        (self.centre.len() as f64 / kernel.trace).sqrt()
     }
 
     fn layout(&self) -> SteinLayout {

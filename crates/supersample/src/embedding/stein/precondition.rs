@@ -1,6 +1,9 @@
 //! Preconditioners: the matrix Γ that the base of a Stein kernel measures distances with, as points ask for it.
 
-use supersample_sum::SteinLayout;
+use std::fmt;
+use std::str::FromStr;
+
+use supersample_sum::{SteinLayout, UnknownWord};
 
 use crate::kernel::Distance;
 use crate::linalg::{cholesky, diagonal, dot, inverse_lower};
@@ -30,25 +33,48 @@ pub enum Preconditioner {
 impl Preconditioner {
     /// The words for those without a number, plainest first.
     pub const NAMES: [&'static str; 4] = ["identity", "median", "scaled-median", "covariance"];
+}
 
-    /// The preconditioner that goes by this word.
-    ///
-    /// ```
-    /// use supersample::Preconditioner;
-    /// assert_eq!(Preconditioner::named("scaled-median")?, Preconditioner::ScaledMedian);
-    /// assert!(Preconditioner::named("sclmed").is_err());
-    /// # Ok::<(), supersample::Error>(())
-    /// ```
-    pub fn named(name: &str) -> Result<Preconditioner> {
-        match name {
+/// The word, or the length.
+impl fmt::Display for Preconditioner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Preconditioner::Identity => f.pad("identity"),
+            Preconditioner::Median => f.pad("median"),
+            Preconditioner::ScaledMedian => f.pad("scaled-median"),
+            Preconditioner::Covariance => f.pad("covariance"),
+            Preconditioner::Length(length) => length.fmt(f),
+        }
+    }
+}
+
+/// A word, or a length as a number.
+///
+/// ```
+/// use supersample::Preconditioner;
+/// assert_eq!("scaled-median".parse(), Ok(Preconditioner::ScaledMedian));
+/// assert_eq!("2.5".parse(), Ok(Preconditioner::Length(2.5)));
+/// assert!("sclmed".parse::<Preconditioner>().is_err());
+/// ```
+impl FromStr for Preconditioner {
+    type Err = UnknownWord;
+
+    fn from_str(word: &str) -> std::result::Result<Preconditioner, UnknownWord> {
+        match word {
             "identity" => Ok(Preconditioner::Identity),
             "median" => Ok(Preconditioner::Median),
             "scaled-median" => Ok(Preconditioner::ScaledMedian),
             "covariance" => Ok(Preconditioner::Covariance),
-            _ => Err(Error::UnknownPreconditioner { name: name.to_string() }),
+            _ => word.parse().map(Preconditioner::Length).map_err(|_| UnknownWord {
+                what: "a preconditioner",
+                word: word.to_string(),
+                known: &Preconditioner::NAMES,
+            }),
         }
     }
+}
 
+impl Preconditioner {
     /// Whether a length is positive, and its square a number.
     pub(crate) fn check(self) -> Result<()> {
         match self {
