@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import stein as stein
 from ._choose import herd, thin
-from ._evaluate import Evaluation, TypicalErrors, evaluate, mmd
+from ._evaluate import Evaluation, evaluate, mmd
 from ._herder import Herder, Pick
 from ._landmarks import Landmarks
 from ._mixture import GaussianMixture, sample
@@ -54,7 +54,6 @@ __all__ = [
     "Result",
     "SuperSampler",
     "SupersampleWarning",
-    "TypicalErrors",
     "__version__",
     "evaluate",
     "herd",

@@ -12,9 +12,9 @@ mod herder;
 mod kernel;
 mod landmarks;
 mod mixture;
-mod samples;
+mod options;
+mod source;
 mod stein;
-mod streamed;
 mod threads;
 mod work;
 
@@ -22,7 +22,7 @@ mod work;
 #[pyo3::pymodule(gil_used = false)]
 mod _native {
     #[pymodule_export]
-    use crate::chosen::{Chosen, herd, thin};
+    use crate::chosen::{Chosen, Of, choose};
     #[pymodule_export]
     use crate::evaluate::{Evaluation, evaluate, mmd};
     #[pymodule_export]
@@ -34,22 +34,15 @@ mod _native {
     #[pymodule_export]
     use crate::mixture::{Mixture, Placed};
     #[pymodule_export]
-    use crate::samples::{Samples, device_name};
+    use crate::options::{check_in_batches, device_name, drawn_rows, goes_in_batches};
     #[pymodule_export]
-    use crate::stein::{SteinPlaced, ksd, stein_place, stein_samples};
+    use crate::source::{Gatherer, PassSums};
     #[pymodule_export]
-    use crate::streamed::{
-        Gatherer, PassSums, Unmeasured, choose_from_pool, compared_with, evaluate_measured, gathered,
-        landmark_sums, pool_points, pool_rows, pool_rows_of_single, project_on,
-    };
+    use crate::stein::stein_place;
 
     /// The version of the workspace in Cargo.toml.
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
-
-    /// How much marginals count where thinning is not told otherwise.
-    #[pymodule_export]
-    const MARGINALS: f64 = supersample::task::MARGINALS;
 
     /// Refuses to be imported where the sums could not run.
     #[pymodule_init]
