@@ -2,29 +2,28 @@
 //!
 //! `cargo run --release -p supersample --example resume`
 
-use supersample::target::GaussianMixture;
-use supersample::task::{HerdOptions, Problem, ProblemOptions, Stop};
-use supersample::{Points, Result, unwatched};
+use std::ops::ControlFlow;
 
-fn problem(draws: &Points) -> Result<Problem> {
-    Problem::new(draws.clone(), ProblemOptions::default())
-}
+use supersample::target::GaussianMixture;
+use supersample::task::{Choose, Continued, Problem};
+use supersample::{Result, unwatched};
 
 pub(crate) fn main() -> Result<()> {
     let draws = GaussianMixture::random(4, 3, 1)?.sample(3000, 7)?;
-    let options = HerdOptions::default().unique(true);
+    let problem = |n: usize| Problem::new(draws.clone(), Choose::herd(n)?.unique(true));
 
     // The first run: what a checkpoint keeps is μ on the rows, which took the time, and the rows so far.
-    let first = problem(&draws)?;
-    let chosen = first.herd(&Stop::after(100)?, &options, &unwatched)?;
-    let (mu, rows) = (first.recalled().expect("herding has computed it").to_vec(), chosen.rows);
+    let first = problem(100)?.prepare(&unwatched)?;
+    let rows = first.choose(&unwatched)?.rows;
+    let mu = first.recalled().to_vec();
 
     // The second, in another process perhaps, of the same draws with the same options.
-    let second = problem(&draws)?.recall(mu)?;
-    let more = second.herd(&Stop::after(150)?, &options.clone().earlier(&rows), &unwatched)?;
+    let second = problem(150)?.recall(mu, &unwatched)?;
+    let from = Continued { rows: &rows, seen: &mut |_| ControlFlow::Continue(()) };
+    let more = second.continued(second.problem().choose(), from, &unwatched)?;
     println!("rows 101 to 150: {:?}", &more.rows[100..]);
 
-    let unbroken = problem(&draws)?.herd(&Stop::after(150)?, &options, &unwatched)?;
+    let unbroken = problem(150)?.prepare(&unwatched)?.choose(&unwatched)?;
     assert_eq!(more.rows, unbroken.rows);
     Ok(())
 }

@@ -4,10 +4,8 @@ use std::ops::ControlFlow;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
-use supersample::task::{
-    Chosen, EmbeddingChoice, FunctionValues, Gatherer, HerdOptions, Problem, ProblemOptions, RowWeights,
-    Stop, ThinOptions,
-};
+use supersample::task::stream::{self, Each, Repeated};
+use supersample::task::{Choose, Chosen, EmbeddingChoice, Problem, RowWeights, Rows, Stop, Subset, Target};
 use supersample::{
     Device, Empirical, Error, Herder, Kernel, MeanEmbedding, Points, Pool, Precision, Progress,
     RefineOptions, unwatched,
@@ -21,6 +19,22 @@ fn gpu() -> Option<Device> {
             None
         }
     }
+}
+
+fn plain() -> Choose {
+    Choose::nothing(None)
+}
+
+fn ready(rows: impl Into<Rows>, choose: Choose) -> Target {
+    Problem::new(rows, choose).unwrap().prepare(&unwatched).unwrap()
+}
+
+fn thin(target: &Target, stop: Stop, refine: RefineOptions) -> Chosen {
+    target.choose_by(&Choose::thin_until(stop).unwrap().refine(refine), &unwatched).unwrap()
+}
+
+fn herd(target: &Target, stop: Stop) -> Chosen {
+    target.choose_by(&Choose::herd_until(stop).unwrap().unique(true), &unwatched).unwrap()
 }
 
 /// A skewed cloud whose columns hang together.
@@ -42,13 +56,13 @@ fn close(a: f64, b: f64, tolerance: f64) -> bool {
 }
 
 /// Asserts that what a GPU has chosen is as good as what the CPU has, and that its errors are what the CPU finds them to be.
-fn assert_as_good(gpu: &Chosen, cpu: &Chosen, problem: &Problem, what: &str) {
+fn assert_as_good(gpu: &Chosen, cpu: &Chosen, target: &Target, what: &str) {
     assert_eq!(gpu.rows.len(), cpu.rows.len(), "{what}");
     let (found, other) = (gpu.error().unwrap(), cpu.error().unwrap());
     let count = gpu.rows.len();
     let same = gpu.rows.iter().zip(&cpu.rows).take_while(|(a, b)| a == b).count();
     // The E_T of each prefix, found by the CPU for the very rows that the GPU has chosen.
-    let trace = problem.trace_of(&gpu.rows, &unwatched).unwrap();
+    let trace = target.trace_of(&gpu.rows, &unwatched).unwrap();
     let off = trace.iter().zip(&gpu.trace).map(|(a, b)| (a.error.unwrap() / b.error.unwrap() - 1.0).abs());
     let off = off.fold(0.0, f64::max);
     println!(
@@ -88,14 +102,14 @@ fn herding_agrees_under_every_kernel() {
         ("linear", Precision::Mixed),
         ("energy", Precision::Mixed),
     ] {
-        let options = ProblemOptions::default().kernel(text.parse().unwrap()).precision(precision);
-        let (stop, options_of_herding) = (Stop::after(100).unwrap(), HerdOptions::default().unique(true));
-        let on_cpu = Problem::new(draws.clone(), options.clone()).unwrap();
-        let cpu = on_cpu.herd(&stop, &options_of_herding, &unwatched).unwrap();
-        let on_gpu = Problem::new(draws.clone(), options.device(device.clone())).unwrap();
-        let gpu = on_gpu.herd(&stop, &options_of_herding, &unwatched).unwrap();
-        assert_eq!(on_gpu.precision_in_use(), on_cpu.precision_in_use(), "{text}");
-        if on_cpu.precision_in_use() == Precision::Double {
+        let options = plain().kernel(text.parse::<Kernel>().unwrap()).precision(precision);
+        let stop = Stop::after(100).unwrap();
+        let on_cpu = ready(draws.clone(), options.clone());
+        let cpu = herd(&on_cpu, stop);
+        let on_gpu = ready(draws.clone(), options.device(device.clone()));
+        let gpu = herd(&on_gpu, stop);
+        assert_eq!(on_gpu.precision(), on_cpu.precision(), "{text}");
+        if on_cpu.precision() == Precision::Double {
             assert_eq!(gpu.rows, cpu.rows, "{text}");
         }
         if text == "linear" {
@@ -103,7 +117,7 @@ fn herding_agrees_under_every_kernel() {
             continue;
         }
         assert_as_good(&gpu, &cpu, &on_cpu, text);
-        let again = on_gpu.herd(&stop, &options_of_herding, &unwatched).unwrap();
+        let again = herd(&on_gpu, stop);
         assert_eq!(again.rows, gpu.rows, "{text}: the same again");
     }
 }
@@ -113,11 +127,11 @@ fn herding_agrees_under_every_kernel() {
 fn small_errors_are_right_too() {
     let Some(device) = gpu() else { return };
     let draws = rows(40_000, 1, 2);
-    let options = ProblemOptions::default().kernel(Kernel::gaussian(1.0).unwrap());
-    let (stop, unique) = (Stop::after(1500).unwrap(), HerdOptions::default().unique(true));
-    let on_cpu = Problem::new(draws.clone(), options.clone().precision(Precision::Double)).unwrap();
-    let on_gpu = Problem::new(draws, options.device(device)).unwrap();
-    let gpu = on_gpu.herd(&stop, &unique, &unwatched).unwrap();
+    let options = plain().kernel(Kernel::gaussian(1.0).unwrap());
+    let stop = Stop::after(1500).unwrap();
+    let on_cpu = ready(draws.clone(), options.clone().precision(Precision::Double));
+    let on_gpu = ready(draws, options.device(device));
+    let gpu = herd(&on_gpu, stop);
     let trace = on_cpu.trace_of(&gpu.rows, &unwatched).unwrap();
     let mut compared = 0;
     for (double, mixed) in trace.iter().zip(&gpu.trace) {
@@ -136,29 +150,31 @@ fn thinning_agrees_with_parts_and_without() {
     let Some(device) = gpu() else { return };
     let draws = rows(20_000, 4, 3);
     let functions: Vec<f64> = draws.rows().flat_map(|row| [row[0] * row[1], row[2].exp()]).collect();
-    let with_functions = ProblemOptions::default().functions(FunctionValues::new(functions, 2));
     for (what, options) in [
-        ("plain", ProblemOptions::default()),
-        ("marginals", ProblemOptions::default().marginals(0.1)),
-        ("marginals and functions", with_functions.marginals(0.1)),
-        ("double", ProblemOptions::default().marginals(0.1).precision(Precision::Double)),
+        ("plain", plain()),
+        ("marginals", plain().marginals(0.1)),
+        ("marginals and functions", plain().marginals(0.1)),
+        ("double", plain().marginals(0.1).precision(Precision::Double)),
     ] {
-        let (stop, thin) =
-            (Stop::after(60).unwrap(), ThinOptions::default().refine(RefineOptions::default().search(10, 1)));
-        let on_cpu = Problem::new(draws.clone(), options.clone()).unwrap();
-        let on_gpu = Problem::new(draws.clone(), options.device(device.clone())).unwrap();
-        let cpu = on_cpu.thin(&stop, &thin, &unwatched).unwrap();
-        let gpu = on_gpu.thin(&stop, &thin, &unwatched).unwrap();
+        let (stop, search) = (Stop::after(60).unwrap(), RefineOptions::default().search(10, 1));
+        let rows = || match what {
+            "marginals and functions" => Rows::new(draws.clone()).functions(functions.clone(), 2).unwrap(),
+            _ => Rows::new(draws.clone()),
+        };
+        let on_cpu = ready(rows(), options.clone());
+        let on_gpu = ready(rows(), options.device(device.clone()));
+        let cpu = thin(&on_cpu, stop, search.clone());
+        let gpu = thin(&on_gpu, stop, search.clone());
         assert_as_good(&gpu, &cpu, &on_cpu, what);
         let (a, b) = (gpu.refined.as_ref().unwrap(), cpu.refined.as_ref().unwrap());
         assert!(a.converged && !a.interrupted && a.kernel_rows > 0, "{what}");
         if let (Some(a), Some(b)) = (a.lowered, b.lowered) {
             assert!(a.end <= 1.1 * b.end && a.end <= a.swept && a.swept <= a.start, "{what}: {a:?} {b:?}");
         }
-        assert_eq!(on_gpu.thin(&stop, &thin, &unwatched).unwrap().rows, gpu.rows, "{what}: the same again");
+        assert_eq!(thin(&on_gpu, stop, search).rows, gpu.rows, "{what}: the same again");
         if what == "double" {
             // The search is in f32 where that loses nothing by it; sweeps are not.
-            let swept = |problem: &Problem| problem.thin(&stop, &ThinOptions::default(), &unwatched).unwrap();
+            let swept = |target: &Target| thin(target, stop, RefineOptions::default());
             let (a, b) = (swept(&on_gpu), swept(&on_cpu));
             assert_eq!(a.rows, b.rows, "sweeps in double precision");
             let work = |set: &Chosen| set.refined.as_ref().map(|set| (set.sweeps, set.swaps)).unwrap();
@@ -172,23 +188,21 @@ fn sets_with_rows_in_and_out_repeats_weights_goals_and_groups() {
     let Some(device) = gpu() else { return };
     let draws = rows(20_000, 3, 4);
     let weights: Vec<f64> = (0..20_000).map(|i| f64::from(i % 5)).collect();
-    let options = ProblemOptions::default();
     let make = |device: Device| {
-        let options = options.clone().device(device);
-        Problem::weighted(draws.clone(), RowWeights::Weights(&weights), options).unwrap()
+        let rows = Rows::weighted(draws.clone(), RowWeights::Weights(&weights)).unwrap();
+        ready(rows, plain().device(device))
     };
     let (on_cpu, on_gpu) = (make(Device::cpu()), make(device));
     let groups: Vec<usize> = (0..20_000).map(|i| i / 5_000).collect();
-    let plain = RefineOptions::default;
+    let set = RefineOptions::default;
     for (what, refine, stop) in [
-        ("included and excluded", plain().include(&[7, 12]).exclude(&[3, 4]), Stop::after(40).unwrap()),
-        ("repeats", plain().repeats(true).search(4, 2), Stop::after(40).unwrap()),
-        ("groups", plain().groups(&groups, None).search(2, 2), Stop::after(40).unwrap()),
-        ("goal", plain(), Stop::at_error(0.02).unwrap()),
+        ("included and excluded", set().include(&[7, 12]).exclude(&[3, 4]), Stop::after(40).unwrap()),
+        ("repeats", set().repeats(true).search(4, 2), Stop::after(40).unwrap()),
+        ("groups", set().groups(&groups, None).search(2, 2), Stop::after(40).unwrap()),
+        ("goal", set(), Stop::at_error(0.02).unwrap()),
     ] {
-        let thin = ThinOptions::default().refine(refine);
-        let cpu = on_cpu.thin(&stop, &thin, &unwatched).unwrap();
-        let gpu = on_gpu.thin(&stop, &thin, &unwatched).unwrap();
+        let cpu = thin(&on_cpu, stop, refine.clone());
+        let gpu = thin(&on_gpu, stop, refine);
         assert!(gpu.rows.iter().all(|row| row % 5 > 0 || [7, 12].contains(row)), "{what}");
         if what == "goal" {
             assert!(gpu.rows.len().abs_diff(cpu.rows.len()) <= 1 && gpu.error() <= Some(0.02), "{what}");
@@ -206,45 +220,29 @@ fn sets_with_rows_in_and_out_repeats_weights_goals_and_groups() {
 fn landmarks_and_batches_agree() {
     let Some(device) = gpu() else { return };
     let draws = rows(60_000, 5, 5);
-    let options = ProblemOptions::default().embedding(EmbeddingChoice::Landmarks).marginals(0.1);
-    let (stop, thin) = (Stop::after(100).unwrap(), ThinOptions::default());
-    let on_cpu = Problem::new(draws.clone(), options.clone()).unwrap();
-    let on_gpu = Problem::new(draws.clone(), options.clone().device(device.clone())).unwrap();
-    let cpu = on_cpu.thin(&stop, &thin, &unwatched).unwrap();
-    let gpu = on_gpu.thin(&stop, &thin, &unwatched).unwrap();
-    let residual = |problem: &Problem| problem.landmarks().unwrap().residual().unwrap();
+    let choose = Choose::thin(100).unwrap().search(Some(0));
+    let on_landmarks = choose.clone().embedding(EmbeddingChoice::Landmarks);
+    let on_cpu = ready(draws.clone(), on_landmarks.clone());
+    let on_gpu = ready(draws.clone(), on_landmarks.device(device.clone()));
+    let (cpu, gpu) = (on_cpu.choose(&unwatched).unwrap(), on_gpu.choose(&unwatched).unwrap());
+    let residual = |target: &Target| target.landmarks().unwrap().residual().unwrap();
     println!("residuals {:e} {:e}", residual(&on_gpu), residual(&on_cpu));
     assert!(gpu.standard_error.is_some());
     assert_as_good(&gpu, &cpu, &on_cpu, "landmarks");
-    let exact = Problem::new(draws.clone(), ProblemOptions::default()).unwrap();
-    let subset = draws.select(&gpu.rows).unwrap();
+    let exact = ready(draws.clone(), plain());
     let (told, standard_error) = (gpu.error().unwrap(), gpu.standard_error.unwrap());
-    let truth = exact.mmd(&subset, None, &unwatched).unwrap();
+    let truth = exact.mmd(&Subset::of_rows(&gpu.rows), &unwatched).unwrap();
     assert!(
         (told - truth).abs() <= 5.0 * standard_error + 1e-3 * truth,
         "{told} ± {standard_error}, {truth}"
     );
 
-    let mut gatherer = Gatherer::new(5, 30_000, 0).unwrap();
-    let batches: Vec<&[f64]> = draws.as_slice().chunks(20_000 * 5).collect();
-    batches.iter().for_each(|batch| gatherer.update(batch, RowWeights::Equal).unwrap());
-    let streamed = ProblemOptions::default().device(device);
-    let problem = Problem::of_gathered(gatherer.finish().unwrap(), streamed).unwrap();
-    let mut sums = problem.landmark_sums(Some(100), &unwatched).unwrap();
-    for batch in &batches {
-        let (points, weights) = problem.batch(batch, RowWeights::Equal).unwrap();
-        sums.update(&points, weights.as_deref(), &unwatched).unwrap();
-    }
-    problem.project_on(&sums).unwrap();
-    let chosen = problem.thin(&stop, &thin, &unwatched).unwrap();
-    let mut at_chosen = problem.sums_at(&chosen.rows).unwrap();
-    for batch in &batches {
-        let (points, weights) = problem.batch(batch, RowWeights::Equal).unwrap();
-        at_chosen.update(&points, weights.as_deref(), &unwatched).unwrap();
-    }
-    let chosen = problem.restated(chosen, &at_chosen.means().unwrap()).unwrap();
-    let subset = problem.rows().select(&chosen.rows).unwrap();
-    let truth = exact.mmd(&subset, None, &unwatched).unwrap();
+    let mut source = Repeated::new(5, |each: Each<'_>| {
+        draws.as_slice().chunks(20_000 * 5).try_for_each(|batch| each(batch, RowWeights::Equal))
+    });
+    let streamed = choose.marginals(0.0).pool_rows(30_000).device(device);
+    let (_, chosen) = stream::choose(&mut source, streamed).unwrap();
+    let truth = exact.mmd(&Subset::of_rows(&chosen.rows), &unwatched).unwrap();
     assert!(close(chosen.error().unwrap(), truth, 0.02), "{:?} {truth}", chosen.error());
 }
 
@@ -252,16 +250,16 @@ fn landmarks_and_batches_agree() {
 fn evaluations_and_norms_agree() {
     let Some(device) = gpu() else { return };
     let draws = rows(30_000, 8, 6);
-    let on_cpu = Problem::new(draws.clone(), ProblemOptions::default()).unwrap();
-    let on_gpu = Problem::new(draws.clone(), ProblemOptions::default().device(device.clone())).unwrap();
+    let on_cpu = ready(draws.clone(), plain());
+    let on_gpu = ready(draws.clone(), plain().device(device.clone()));
     let subset = draws.select(&(0..30_000).step_by(100).collect::<Vec<_>>()).unwrap();
     let weights: Vec<f64> = (0..300).map(|i| f64::from(i % 3)).collect();
     for weights in [None, Some(&weights[..])] {
         let (cpu, gpu) = (
-            on_cpu.evaluate(&subset, weights, &unwatched).unwrap(),
-            on_gpu.evaluate(&subset, weights, &unwatched).unwrap(),
+            on_cpu.evaluate(&Subset::of_points(subset.clone()).weights(weights), &unwatched).unwrap(),
+            on_gpu.evaluate(&Subset::of_points(subset.clone()).weights(weights), &unwatched).unwrap(),
         );
-        assert!(close(gpu.error, cpu.error, 1e-3), "{} {}", gpu.error, cpu.error);
+        assert!(close(gpu.mmd(), cpu.mmd(), 1e-3), "{} {}", gpu.mmd(), cpu.mmd());
         let random = |found: &supersample::task::Evaluation| found.comparison.as_ref().unwrap().random_mean();
         assert!(close(random(&gpu), random(&cpu), 1e-3));
     }
@@ -286,21 +284,17 @@ fn evaluations_and_norms_agree() {
 fn work_on_a_gpu_is_watched_and_can_be_ended() {
     let Some(device) = gpu() else { return };
     let draws = rows(20_000, 3, 7);
-    let problem = Problem::new(draws, ProblemOptions::default().device(device)).unwrap();
-    assert_eq!(problem.prepare(&|_| ControlFlow::Break(())), Err(Error::Interrupted));
-    problem
-        .prepare(&|progress| {
-            assert!(matches!(progress, Progress::Embedding { done, total } if done <= total));
-            ControlFlow::Continue(())
-        })
-        .unwrap();
-    let search = ThinOptions::default().refine(RefineOptions::default().search(400, 1));
-    let stop = Stop::after(50).unwrap();
-    let ended = problem
-        .thin(&stop, &search, &|progress| match progress {
-            Progress::Searching { visits, .. } if visits > 0 => ControlFlow::Break(()),
-            _ => ControlFlow::Continue(()),
-        })
-        .unwrap();
+    let problem = Problem::new(draws, plain().device(device)).unwrap();
+    assert_eq!(problem.prepare(&|_| ControlFlow::Break(())).err(), Some(Error::Interrupted));
+    let target = problem.prepare(&|progress| {
+        assert!(matches!(progress, Progress::Embedding { done, total } if done <= total));
+        ControlFlow::Continue(())
+    });
+    let search = Choose::thin(50).unwrap().search(Some(400)).seed(1);
+    let ended = target.unwrap().choose_by(&search, &|progress| match progress {
+        Progress::Searching { visits, .. } if visits > 0 => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    let ended = ended.unwrap();
     assert!(ended.refined.unwrap().interrupted && ended.rows.len() == 50);
 }

@@ -2,9 +2,10 @@
 
 use crate::common;
 
+use common::{plain, ready, thin};
 use common::{random_points, rng};
 use supersample::target::{IndependentNormals, UniformBox};
-use supersample::task::{Bandwidth, Problem, ProblemOptions, Stop, ThinOptions};
+use supersample::task::{Bandwidth, KernelChoice, Measure, Stop};
 use supersample::weights::{WeightRule, optimal};
 use supersample::{
     ClosedForm, Domain, Empirical, Error, Herder, Kernel, KernelExpansion, MeanEmbedding, Points, Precision,
@@ -137,12 +138,12 @@ fn masses_that_differ_are_refused_in_words() {
 fn a_problem_takes_it_by_name_without_a_bandwidth() {
     let mut rng = rng(5);
     let points = random_points(100, 2, &mut rng);
-    let options = ProblemOptions::default().named_kernel("energy", Bandwidth::Median).marginals(0.4);
-    let problem = Problem::new(points, options).unwrap();
-    assert_eq!((problem.kernel(), problem.median()), (&Kernel::energy(), None));
-    let chosen = problem.thin(&Stop::after(10).unwrap(), &ThinOptions::default(), &unwatched).unwrap();
-    let found = problem.summarise(&chosen, None, &unwatched).unwrap();
-    let others = found.comparison.unwrap();
-    assert!(found.error < 0.5 * others.random_mean() && found.worth.unwrap() > 40.0);
-    assert!(found.cdf < others.random_errors.cdf);
+    let energy = KernelChoice::Named { name: "energy".to_string(), bandwidth: Bandwidth::Median };
+    let target = ready(points, plain().kernel(energy).marginals(0.4));
+    assert_eq!((target.problem().kernel(), target.problem().median()), (&Kernel::energy(), None));
+    let chosen = thin(&target, Stop::after(10).unwrap(), RefineOptions::default());
+    let found = target.summarise(&chosen, &unwatched).unwrap();
+    let others = found.comparison.as_ref().unwrap();
+    assert!(found.mmd() < 0.5 * others.random_mean() && found.errors.get(Measure::Worth).unwrap() > 40.0);
+    assert!(found.errors.get(Measure::Cdf) < others.random_errors().get(Measure::Cdf));
 }

@@ -4,13 +4,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::common::{continued, herd, plain, ready, thin};
 use rand::{RngExt, SeedableRng};
 use rand_distr::StandardNormal;
 use rand_pcg::Pcg64;
 use supersample::scale::Scale;
 use supersample::task::{
-    Advice, Ended, HerdOptions, Problem, ProblemOptions, RowScores, RowWeights, STEIN_SCALE, Stop,
-    ThinOptions,
+    Advice, Choose, Ended, Problem, RowScores, RowWeights, Rows, STEIN_SCALE, Stop, Subset, Target,
 };
 use supersample::weights::WeightRule;
 use supersample::{
@@ -45,7 +45,11 @@ impl Case {
     }
 
     fn problem(&self, scores: RowScores, scale: Scale) -> Problem {
-        Problem::new(self.rows(), ProblemOptions::default().scale(scale).scores(scores)).unwrap()
+        Problem::new(Rows::new(self.rows()).scores(scores), plain().scale(scale)).unwrap()
+    }
+
+    fn target(&self, scores: RowScores, scale: Scale) -> Target {
+        self.problem(scores, scale).prepare(&unwatched).unwrap()
     }
 
     fn scored(&self) -> RowScores {
@@ -159,9 +163,8 @@ fn rows_and_errors_are_those_of_the_formula_under_every_kernel() {
             }
             for (preconditioner, p) in kinds {
                 let matrix = case.matrix(&units, &scalar(p, dim), base);
-                let problem = case.problem(case.scored().kernel(base, preconditioner), STEIN_SCALE);
-                let chosen =
-                    problem.herd(&Stop::after(25).unwrap(), &HerdOptions::default(), &unwatched).unwrap();
+                let problem = case.target(case.scored().kernel(base, preconditioner), STEIN_SCALE);
+                let chosen = herd(&problem, Stop::after(25).unwrap(), false);
                 assert_eq!(
                     chosen.rows,
                     greedy(&matrix, 25, &|_| 0.0, &|_| 0.0),
@@ -171,15 +174,11 @@ fn rows_and_errors_are_those_of_the_formula_under_every_kernel() {
                     assert_near(pick.error.unwrap(), ksd(&matrix, &chosen.rows[..pick.t]), 1e-9);
                 }
                 let all: Vec<usize> = (0..150).collect();
-                let of_all = problem.ksd(
-                    &case.rows(),
-                    &Points::from_rows(&case.scores, dim).unwrap(),
-                    None,
-                    &unwatched,
-                );
+                let scores = Points::from_rows(&case.scores, dim).unwrap();
+                let of_all = problem.mmd(&Subset::of_points(case.rows()).scores(scores), &unwatched);
                 assert_near(of_all.unwrap(), ksd(&matrix, &all), 1e-9);
                 let mean = (0..150).map(|i| matrix[i][i]).sum::<f64>() / 150.0;
-                assert_near(problem.error_scale().unwrap().single_draw.unwrap(), mean, 1e-12);
+                assert_near(problem.error_scale().single_draw.unwrap(), mean, 1e-12);
             }
         }
     }
@@ -197,8 +196,8 @@ fn a_full_matrix_is_the_formula_too_and_is_not_the_same_as_whitening() {
     let p = vec![vec![c / det, -b / det], vec![-b / det, a / det]];
     for base in [SteinBase::Imq, SteinBase::Gaussian] {
         let matrix = case.matrix(&[1.0; 2], &p, base);
-        let problem = case.problem(case.scored().kernel(base, Preconditioner::Covariance), Scale::None);
-        let chosen = problem.herd(&Stop::after(20).unwrap(), &HerdOptions::default(), &unwatched).unwrap();
+        let problem = case.target(case.scored().kernel(base, Preconditioner::Covariance), Scale::None);
+        let chosen = herd(&problem, Stop::after(20).unwrap(), false);
         assert_eq!(chosen.rows, greedy(&matrix, 20, &|_| 0.0, &|_| 0.0));
         assert_near(chosen.error().unwrap(), ksd(&matrix, &chosen.rows), 1e-9);
     }
@@ -208,10 +207,9 @@ fn a_full_matrix_is_the_formula_too_and_is_not_the_same_as_whitening() {
 fn swaps_weights_quotas_and_stop_rules_lower_the_ksd_of_the_formula() {
     let case = Case::new(200, 2, 11);
     let matrix = case.matrix(&[1.0; 2], &scalar(1.0, 2), SteinBase::Imq);
-    let problem = case.problem(case.scored(), Scale::None);
-    let herded =
-        problem.herd(&Stop::after(12).unwrap(), &HerdOptions::default().unique(true), &unwatched).unwrap();
-    let thinned = problem.thin(&Stop::after(12).unwrap(), &ThinOptions::default(), &unwatched).unwrap();
+    let problem = case.target(case.scored(), Scale::None);
+    let herded = herd(&problem, Stop::after(12).unwrap(), true);
+    let thinned = thin(&problem, Stop::after(12).unwrap(), RefineOptions::default());
     let (before, after) = (ksd(&matrix, &herded.rows), ksd(&matrix, &thinned.rows));
     assert!(after < before, "{after} {before}");
     assert_near(thinned.error().unwrap(), after, 1e-9);
@@ -237,42 +235,40 @@ fn swaps_weights_quotas_and_stop_rules_lower_the_ksd_of_the_formula() {
     }
     let groups: Vec<usize> = (0..200).map(|row| row % 4).collect();
     let balanced = RefineOptions::default().groups(&groups, Some(&[3, 3, 3, 3]));
-    let balanced = problem
-        .thin(&Stop::after(12).unwrap(), &ThinOptions::default().refine(balanced), &unwatched)
-        .unwrap();
+    let balanced = thin(&problem, Stop::after(12).unwrap(), balanced);
     assert!((0..4).all(|group| balanced.rows.iter().filter(|row| *row % 4 == group).count() == 3));
-    let fewest =
-        problem.thin(&Stop::at_error(after * 1.5).unwrap(), &ThinOptions::default(), &unwatched).unwrap();
+    let fewest = thin(&problem, Stop::at_error(after * 1.5).unwrap(), RefineOptions::default());
     assert!(
         fewest.ended == Ended::Tolerance && fewest.rows.len() < 12 && fewest.error().unwrap() <= after * 1.5
     );
     // A run that is continued is the same run.
-    let (ten, twenty) = (HerdOptions::default(), Stop::after(20).unwrap());
-    let first = problem.herd(&Stop::after(10).unwrap(), &ten, &unwatched).unwrap();
-    let again =
-        case.problem(case.scored(), Scale::None).recall(problem.recalled().unwrap().to_vec()).unwrap();
-    let rest = again.herd(&twenty, &HerdOptions::default().earlier(&first.rows), &unwatched).unwrap();
-    assert_eq!(rest, problem.herd(&twenty, &ten, &unwatched).unwrap());
+    let twenty = Choose::herd(20).unwrap();
+    let first = herd(&problem, Stop::after(10).unwrap(), false);
+    let again = case.problem(case.scored(), Scale::None);
+    let again = again.recall(problem.recalled().to_vec(), &unwatched).unwrap();
+    let rest = continued(&again, &twenty, &first.rows).unwrap();
+    assert_eq!(rest, problem.choose_by(&twenty, &unwatched).unwrap());
 }
 
 #[test]
 fn evaluation_is_the_ksd_of_any_subset_beside_random_ones() {
     let case = Case::new(100, 2, 13);
-    let problem = case.problem(case.scored(), Scale::Sd);
+    let problem = case.target(case.scored(), Scale::Sd);
     let rows = [3, 14, 15, 92, 65];
-    let by_number = problem.evaluate_rows(&rows, None, &unwatched).unwrap();
+    let by_number = problem.evaluate(&Subset::of_rows(&rows), &unwatched).unwrap();
     let subset = case.rows().select(&rows).unwrap();
     let scores = Points::from_rows(&case.scores, 2).unwrap().select(&rows).unwrap();
-    let with_scores = problem.evaluate_with_scores(&subset, &scores, None, &unwatched).unwrap();
+    let scored = Subset::of_points(subset.clone()).scores(scores);
+    let with_scores = problem.evaluate(&scored, &unwatched).unwrap();
     assert_eq!(by_number, with_scores);
     assert_eq!(
         problem.pool().unwrap().mmd_of_rows(&rows).unwrap().map(|e| (e * 1e9).round()),
-        Some((by_number.error * 1e9).round())
+        Some((by_number.mmd() * 1e9).round())
     );
     assert_eq!(by_number.comparison.unwrap().random.len(), 20);
-    assert!(matches!(problem.evaluate(&subset, None, &unwatched), Err(Error::Scores { .. })));
-    let plain = Problem::new(case.rows(), ProblemOptions::default()).unwrap();
-    assert!(matches!(plain.ksd(&subset, &scores, None, &unwatched), Err(Error::Scores { .. })));
+    assert!(matches!(problem.evaluate(&Subset::of_points(subset), &unwatched), Err(Error::Scores { .. })));
+    let plain = ready(case.rows(), plain());
+    assert!(matches!(plain.mmd(&scored, &unwatched), Err(Error::Scores { .. })));
 }
 
 #[test]
@@ -296,14 +292,14 @@ fn a_regularised_choice_is_the_greedy_one_and_its_error_is_the_plain_ksd() {
         if with_second {
             scores = scores.second_derivatives(second.clone());
         }
-        let problem = case.problem(scores, Scale::None);
-        let chosen = problem.herd(&Stop::after(15).unwrap(), &HerdOptions::default(), &unwatched).unwrap();
+        let problem = case.target(scores, Scale::None);
+        let chosen = herd(&problem, Stop::after(15).unwrap(), false);
         assert_eq!(chosen.rows, want);
         for pick in &chosen.trace {
             assert_near(pick.error.unwrap(), ksd(&matrix, &want[..pick.t]), 1e-9);
         }
         // What swaps lower is the sum, and no single swap lowers it further.
-        let thinned = problem.thin(&Stop::after(8).unwrap(), &ThinOptions::default(), &unwatched).unwrap();
+        let thinned = thin(&problem, Stop::after(8).unwrap(), RefineOptions::default());
         let lowered = |rows: &[usize]| {
             let (size, second) = (rows.len() as f64, if with_second { 1.0 } else { 0.0 });
             let terms =
@@ -331,8 +327,8 @@ fn a_regularised_choice_is_the_greedy_one_and_its_error_is_the_plain_ksd() {
     let scaled = |case: &Case, by: f64| {
         let second = second.iter().map(|value| value * by).collect();
         let scores = case.scored().regularised(log_density.clone(), weight).second_derivatives(second);
-        let problem = case.problem(scores, Scale::Aad);
-        problem.herd(&Stop::after(15).unwrap(), &HerdOptions::default(), &unwatched).unwrap().rows
+        let problem = case.target(scores, Scale::Aad);
+        herd(&problem, Stop::after(15).unwrap(), false).rows
     };
     assert_eq!(scaled(&case, 1.0), scaled(&halved, 0.25));
 }
@@ -414,10 +410,11 @@ fn a_density_whose_score_is_a_function_has_points_anywhere() {
 #[test]
 fn scores_that_are_wrong_are_named() {
     let case = Case::new(300, 3, 23);
-    let refused = |scores: RowScores, options: ProblemOptions| {
-        Problem::new(case.rows(), options.scores(scores)).expect_err("it is refused")
+    let refused = |scores: RowScores, choose: Choose| {
+        Problem::new(Rows::new(case.rows()).scores(scores), choose).expect_err("it is refused")
     };
-    let plain = ProblemOptions::default;
+    // What thinning matches of its own accord goes without saying.
+    assert!(Problem::new(Rows::new(case.rows()).scores(case.scored()), Choose::thin(5).unwrap()).is_ok());
     let mut bad = case.scores.clone();
     bad[3 * 41 + 2] = f64::NAN;
     let error = refused(RowScores::new(bad), plain());
@@ -432,7 +429,8 @@ fn scores_that_are_wrong_are_named() {
     assert!(matches!(refused(case.scored(), plain().landmarks(10)), Error::NotWithScores { .. }));
     let uneven: Vec<f64> = (0..300).map(f64::from).collect();
     let weights = RowWeights::Weights(&uneven);
-    let weighted = Problem::weighted(case.rows(), weights, plain().scores(case.scored()));
+    let weighted = Rows::weighted(case.rows(), weights).unwrap().scores(case.scored());
+    let weighted = Problem::new(weighted, plain());
     assert!(matches!(weighted, Err(Error::NotWithScores { .. })));
     let huge = RowScores::new(vec![1e200; 900]);
     assert!(matches!(refused(huge, plain()), Error::Overflow { .. }));
@@ -458,8 +456,9 @@ fn a_wrong_sign_and_rows_that_are_no_draws_are_told_of() {
     let own: Vec<f64> = draws.iter().map(|x| -(x - 3.0) / 0.25).collect();
     let advice = |draws: &[f64], scores: Vec<f64>| {
         let rows = Points::from_rows(draws, 2).unwrap();
-        let options = ProblemOptions::default().scale(STEIN_SCALE).scores(RowScores::new(scores));
-        Problem::new(rows, options).unwrap().advice().to_vec()
+        let problem = Problem::new(Rows::new(rows).scores(RowScores::new(scores)), plain()).unwrap();
+        assert_eq!(problem.scale(), STEIN_SCALE);
+        problem.advice().to_vec()
     };
     assert_eq!(advice(&draws, own.clone()), []);
     let turned: Vec<f64> = own.iter().map(|s| -s).collect();

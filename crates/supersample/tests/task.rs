@@ -5,13 +5,13 @@ use crate::common;
 use std::ops::ControlFlow::{self, Break, Continue};
 
 use common::naive::Naive;
-use common::{random_points, rng};
+use common::{continued, herd, plain, random_points, ready, rng, thin, thinning};
 use rand::RngExt;
 use supersample::quality::{Reference, every_kth, quality, random_rows, systematic_rows};
 use supersample::scale::{Scale, Scaling};
 use supersample::task::{
-    Advice, Bandwidth, Chosen, Ended, ErrorScale, HerdOptions, Problem, ProblemOptions, RowWeights, Stop,
-    ThinOptions, TypicalErrors, herd_until,
+    Advice, Bandwidth, Choose, Chosen, Continued, Ended, ErrorScale, Errors, KernelChoice, Measure, Problem,
+    RowWeights, Rows, Stop, Subset, Target, herd_until,
 };
 use supersample::weights::{WeightRule, optimal};
 use supersample::{
@@ -33,12 +33,16 @@ fn weights() -> Vec<f64> {
     (0..ROWS).map(|i| if i % 7 == 3 { 0.0 } else { rng.random_range(0.2..3.0) }).collect()
 }
 
-fn problem() -> Problem {
-    Problem::new(rows(), ProblemOptions::default()).unwrap()
+fn target() -> Target {
+    ready(rows(), plain())
 }
 
-fn weighted() -> Problem {
-    Problem::weighted(rows(), RowWeights::Weights(&weights()), ProblemOptions::default()).unwrap()
+fn weighted() -> Target {
+    ready(of_weights(&weights()), plain())
+}
+
+fn of_weights(weights: &[f64]) -> Rows {
+    Rows::weighted(rows(), RowWeights::Weights(weights)).unwrap()
 }
 
 /// The parts of a problem, put together by hand.
@@ -62,64 +66,60 @@ fn after(number: usize) -> Stop {
     Stop::after(number).unwrap()
 }
 
-fn thinning(sweeps: usize) -> ThinOptions {
-    ThinOptions::default().refine(RefineOptions::default().search(sweeps, 5))
+fn searching(sweeps: usize) -> RefineOptions {
+    RefineOptions::default().search(sweeps, 5)
 }
 
 #[test]
 fn a_problem_is_its_parts() {
     for weights in [None, Some(weights())] {
         let (points, mu) = parts(weights.as_deref());
-        let problem = match &weights {
-            None => problem(),
+        let target = match &weights {
+            None => target(),
             Some(_) => weighted(),
         };
+        let problem = target.problem();
         assert_eq!((problem.points(), problem.kernel()), (&points, mu.kernel()));
-        assert!(problem.recalled().is_none());
-        let scale = problem.error_scale().unwrap();
+        let scale = target.error_scale();
         let single = mu.mean_diagonal().unwrap() - mu.squared_norm().unwrap();
         assert_eq!(scale.single_draw, Some(single));
         assert_eq!(scale.worth(0.1), metrics::worth(&mu, 0.1));
-        assert_eq!(problem.recalled().as_deref(), mu.recalled());
+        assert_eq!(Some(&*target.recalled()), mu.recalled());
         let median = problem.median().unwrap();
         assert_eq!(problem.kernel().bandwidths(), [median.length]);
     }
-    let given =
-        ProblemOptions::default().scale(Scale::None).named_kernel("imq", Bandwidth::Lengths(vec![2.0]));
-    let given = Problem::new(rows(), given.precision(Precision::Double)).unwrap();
+    let imq = KernelChoice::Named { name: "imq".to_string(), bandwidth: Bandwidth::Lengths(vec![2.0]) };
+    let given = plain().scale(Scale::None).kernel(imq).precision(Precision::Double);
+    let given = Problem::new(rows(), given).unwrap();
     assert!(given.points().is_same_as(given.rows()) && given.median().is_none());
     assert_eq!(given.kernel(), &Kernel::imq(2.0).unwrap());
 }
 
 #[test]
 fn logarithms_of_weights_make_the_same_problem() {
-    let plain = weights();
-    let logs: Vec<f64> = plain.iter().map(|weight| weight.ln() - 50_000.0).collect();
-    let by_logs = Problem::weighted(rows(), RowWeights::Logs(&logs), ProblemOptions::default()).unwrap();
+    let logs: Vec<f64> = weights().iter().map(|weight| weight.ln() - 50_000.0).collect();
+    let by_logs = ready(Rows::weighted(rows(), RowWeights::Logs(&logs)).unwrap(), plain());
     let by_weights = weighted();
-    for (a, b) in by_logs.shares().unwrap().iter().zip(by_weights.shares().unwrap()) {
+    let shares = |target: &Target| target.problem().shares().unwrap().to_vec();
+    for (a, b) in shares(&by_logs).iter().zip(shares(&by_weights)) {
         // The logarithms have lost some digits to their offset.
         assert!((a - b).abs() <= 1e-10 * b, "{a} {b}");
     }
-    assert_eq!(by_logs.without_weight(), by_weights.without_weight());
-    let rows =
-        |problem: &Problem| problem.herd(&after(10), &HerdOptions::default(), &unwatched).unwrap().rows;
+    assert_eq!(by_logs.problem().without_weight(), by_weights.problem().without_weight());
+    let rows = |target: &Target| herd(target, after(10), false).rows;
     assert_eq!(rows(&by_logs), rows(&by_weights));
 }
 
 #[test]
 fn the_first_rule_that_holds_ends_the_run() {
-    let problem = problem();
-    let run = |number, tol, worth| {
-        let stop = Stop::new(number, tol, worth).unwrap();
-        problem.herd(&stop, &HerdOptions::default().unique(true), &unwatched).unwrap()
-    };
+    let target = target();
+    let run = |number, tol, worth| herd(&target, Stop::new(number, tol, worth).unwrap(), true);
     let all = run(Some(60), None, None);
     let errors: Vec<f64> = all.trace.iter().map(|pick| pick.error.unwrap()).collect();
     let first = |tol: f64| 1 + errors.iter().position(|&error| error <= tol).unwrap();
     let by_tol = run(None, Some(0.05), None);
     assert_eq!((by_tol.rows.len(), by_tol.ended), (first(0.05), Ended::Tolerance));
-    let single = problem.error_scale().unwrap().single_draw.unwrap();
+    let single = target.error_scale().single_draw.unwrap();
     let by_worth = run(None, None, Some(200.0));
     assert_eq!((by_worth.rows.len(), by_worth.ended), (first((single / 200.0).sqrt()), Ended::Worth));
     let short = run(Some(2), Some(0.05), Some(200.0));
@@ -131,33 +131,33 @@ fn the_first_rule_that_holds_ends_the_run() {
 
 #[test]
 fn a_continued_run_is_the_unbroken_one() {
-    let problem = problem();
-    let options = HerdOptions::default().unique(true);
-    let whole = problem.herd(&after(20), &options, &unwatched).unwrap();
+    let target = target();
+    let whole = herd(&target, after(20), true);
     let again = |number, rows: &[usize]| {
-        problem.herd(&after(number), &options.clone().earlier(rows), &unwatched).unwrap()
+        continued(&target, &Choose::herd(number).unwrap().unique(true), rows).unwrap()
     };
-    let continued = again(20, &whole.rows[..7]);
-    assert_eq!((&continued.rows, continued.ended), (&whole.rows, whole.ended));
-    assert!((continued.error().unwrap() - whole.error().unwrap()).abs() < 1e-12);
+    let from_seven = again(20, &whole.rows[..7]);
+    assert_eq!((&from_seven.rows, from_seven.ended), (&whole.rows, whole.ended));
+    assert!((from_seven.error().unwrap() - whole.error().unwrap()).abs() < 1e-12);
     assert_eq!(again(5, &whole.rows[..7]).rows, whole.rows[..5]);
-    let thinned = problem.thin(&after(12), &thinning(3), &unwatched).unwrap();
-    let from = thinning(3).earlier(&whole.rows[..7]);
-    assert_eq!(problem.thin(&after(12), &from, &unwatched).unwrap(), thinned);
+    let twelve = thinning(after(12), searching(3));
+    let thinned = target.choose_by(&twelve, &unwatched).unwrap();
+    assert_eq!(continued(&target, &twelve, &whole.rows[..7]).unwrap(), thinned);
     // μ of the first run saves the second its comparison of all rows.
-    let recalled = self::problem().recall(problem.recalled().unwrap().to_vec()).unwrap();
-    assert_eq!(recalled.thin(&after(12), &from, &unwatched).unwrap(), thinned);
     let impatient = |progress: Progress| match progress {
         Progress::Embedding { .. } => panic!("nothing is left to compare"),
         _ => Continue(()),
     };
-    recalled.herd(&after(3), &options, &impatient).unwrap();
-    assert!(matches!(self::problem().recall(vec![0.5]), Err(Error::RecalledCount { .. })));
+    let problem = || Problem::new(rows(), plain()).unwrap();
+    let recalled = problem().recall(target.recalled().to_vec(), &impatient).unwrap();
+    assert_eq!(continued(&recalled, &twelve, &whole.rows[..7]).unwrap(), thinned);
+    recalled.choose_by(&Choose::herd(3).unwrap(), &impatient).unwrap();
+    assert!(matches!(problem().recall(vec![0.5], &unwatched), Err(Error::RecalledCount { .. })));
 }
 
 #[test]
 fn thinning_is_herding_and_then_the_refiner() {
-    for (weights, problem) in [(None, problem()), (Some(weights()), weighted())] {
+    for (weights, target) in [(None, target()), (Some(weights()), weighted())] {
         let (points, mu) = parts(weights.as_deref());
         let without: Vec<usize> = match &weights {
             None => Vec::new(),
@@ -173,7 +173,7 @@ fn thinning_is_herding_and_then_the_refiner() {
         // A number.
         let herded = herd_until(&mut herder, &[], &after(15), |_| Continue(())).unwrap();
         let set = refiner.improve_rows(&herded.rows, &unwatched).unwrap();
-        let thinned = problem.thin(&after(15), &thinning(3), &unwatched).unwrap();
+        let thinned = thin(&target, after(15), searching(3));
         assert_eq!(
             (&thinned.rows, &thinned.refined, thinned.ended),
             (&set.rows, &Some(set.clone()), Ended::Number)
@@ -184,14 +184,14 @@ fn thinning_is_herding_and_then_the_refiner() {
         assert_eq!(thinned.trace, trace);
         // An error.
         let fewest = refiner.fewest_of(0.05, ROWS - without.len(), &unwatched).unwrap();
-        let thinned = problem.thin(&Stop::at_error(0.05).unwrap(), &thinning(3), &unwatched).unwrap();
+        let thinned = thin(&target, Stop::at_error(0.05).unwrap(), searching(3));
         assert!(fewest.reached);
         assert_eq!((&thinned.rows, thinned.ended), (&fewest.set.rows, Ended::Tolerance));
         // An error that so few cannot have.
         let stop = Stop::new(Some(4), Some(1e-6), None).unwrap();
-        let missed = problem.thin(&stop, &thinning(3), &unwatched).unwrap();
+        let missed = thin(&target, stop, searching(3));
         assert_eq!((missed.rows.len(), missed.ended), (4, Ended::Number));
-        assert!(stop.is_missed(missed.ended, missed.error(), &problem.error_scale().unwrap()));
+        assert!(stop.is_missed(missed.ended, missed.error(), &target.error_scale()));
     }
 }
 
@@ -201,24 +201,25 @@ fn a_constrained_set_starts_from_its_own_rows() {
     let groups: Vec<usize> = (0..ROWS).map(|row| row % 3).collect();
     let options = RefineOptions::default().include(&[7, 8]).exclude(&[1]).groups(&groups, Some(&[2, 2, 5]));
     let set = Refiner::new(mu, points, options.clone()).unwrap().choose(9, &unwatched).unwrap();
-    let thinned = problem().thin(&after(9), &ThinOptions::default().refine(options), &unwatched).unwrap();
+    let thinned = thin(&target(), after(9), options);
     assert_eq!((thinned.rows, thinned.ended), (set.rows, Ended::Number));
     // Here a number is a demand.
     let few = RefineOptions::default().exclude(&(0..ROWS - 4).collect::<Vec<_>>());
-    let few = problem().thin(&after(5), &ThinOptions::default().refine(few), &unwatched);
+    let few = target().choose_by(&thinning(after(5), few), &unwatched);
     assert_eq!(few, Err(Error::TooFewRows { asked: 5, available: 4 }));
-    let all = problem().thin(&after(ROWS + 1), &ThinOptions::default(), &unwatched).unwrap();
+    let all = thin(&target(), after(ROWS + 1), RefineOptions::default());
     assert_eq!((all.rows.len(), all.ended, all.refined), (ROWS, Ended::Exhausted, None));
 }
 
 #[test]
 fn rows_of_no_weight_are_matched_and_not_chosen() {
-    let plain = weights();
-    let without: Vec<usize> = (0..ROWS).filter(|&row| plain[row] == 0.0).collect();
-    let problem = weighted();
+    let weights = weights();
+    let without: Vec<usize> = (0..ROWS).filter(|&row| weights[row] == 0.0).collect();
+    let target = weighted();
+    let problem = target.problem();
     assert_eq!(problem.without_weight(), without);
     assert_eq!(problem.advice(), [Advice::RowsWithoutWeight { count: without.len() }]);
-    let chosen = problem.herd(&after(30), &HerdOptions::default(), &unwatched).unwrap();
+    let chosen = herd(&target, after(30), false);
     let shares = problem.shares().unwrap().to_vec();
     let naive = Naive {
         kernel: problem.kernel(),
@@ -231,32 +232,31 @@ fn rows_of_no_weight_are_matched_and_not_chosen() {
         let scored = open.map(|i| (i, naive.score(&chosen.rows[..t], problem.points().row(i))));
         assert_eq!(scored.reduce(|a, b| if b.1 > a.1 { b } else { a }).unwrap().0, row);
     }
-    let all = problem.herd(&after(ROWS), &HerdOptions::default().unique(true), &unwatched).unwrap();
+    let all = herd(&target, after(ROWS), true);
     assert_eq!((all.rows.len(), all.ended), (ROWS - without.len(), Ended::Exhausted));
-    let all = problem.thin(&after(ROWS), &ThinOptions::default(), &unwatched).unwrap();
+    let all = thin(&target, after(ROWS), RefineOptions::default());
     assert_eq!((all.rows.len(), all.ended), (ROWS - without.len(), Ended::Exhausted));
     // One that must be in is in.
-    let included = ThinOptions::default().refine(RefineOptions::default().include(&without[..1]));
-    let included = problem.thin(&after(10), &included, &unwatched).unwrap();
+    let included = thin(&target, after(10), RefineOptions::default().include(&without[..1]));
     assert_eq!(included.rows.iter().filter(|row| without.contains(row)).collect::<Vec<_>>(), [&without[0]]);
     // All of them may be let in.
-    let options = ProblemOptions::default().pool_without_weight(true);
-    let open = Problem::weighted(rows(), RowWeights::Weights(&plain), options).unwrap();
-    assert_eq!((open.advice(), open.open_rows()), (&[][..], ROWS));
-    let all = open.herd(&after(ROWS), &HerdOptions::default().unique(true), &unwatched).unwrap();
+    let open = ready(of_weights(&weights), plain().pool_without_weight(true));
+    assert_eq!((open.problem().advice(), open.problem().open_rows()), (&[][..], ROWS));
+    let all = herd(&open, after(ROWS), true);
     assert_eq!((all.rows.len(), all.ended), (ROWS, Ended::Number));
 }
 
 #[test]
 fn an_evaluation_follows_the_plain_formulas() {
-    for (data_weights, problem) in [(None, problem()), (Some(weights()), weighted())] {
+    for (data_weights, target) in [(None, target()), (Some(weights()), weighted())] {
+        let problem = target.problem();
         let subset: Vec<usize> = (0..25).map(|i| i * 11).collect();
         let signed: Vec<f64> = (0..25).map(|i| if i % 6 == 0 { -0.02 } else { 0.05 }).collect();
         let (points, kernel) = (problem.points(), problem.kernel());
         let equal = vec![1.0 / ROWS as f64; ROWS];
         let shares = problem.shares().unwrap_or(&equal);
         for weights in [None, Some(&signed[..])] {
-            let found = problem.evaluate_rows(&subset, weights, &unwatched).unwrap();
+            let found = target.evaluate(&Subset::of_rows(&subset).weights(weights), &unwatched).unwrap();
             // ‖Σ a φ‖² over all rows with their shares and the subset with its weights, negated.
             let own = vec![1.0 / 25.0; 25];
             let own = weights.unwrap_or(&own);
@@ -267,64 +267,69 @@ fn an_evaluation_follows_the_plain_formulas() {
             let pairs = terms.iter().flat_map(|s| terms.iter().map(move |t| (s, t)));
             let squared: f64 =
                 pairs.map(|((i, a), (j, b))| a * b * kernel.value(points.row(*i), points.row(*j))).sum();
-            assert!((found.error - squared.sqrt()).abs() < 1e-9, "{} {}", found.error, squared.sqrt());
-            let scale = problem.error_scale().unwrap();
-            assert_eq!(found.worth, Some(scale.single_draw.unwrap() / (found.error * found.error)));
+            let mmd = found.mmd();
+            assert!((mmd - squared.sqrt()).abs() < 1e-9, "{mmd} {}", squared.sqrt());
+            let worth = target.error_scale().single_draw.unwrap() / (mmd * mmd);
+            assert_eq!(found.errors.get(Measure::Worth), Some(worth));
             let rows = problem.rows().select(&subset).unwrap();
             let columns = quality(problem.rows(), data_weights.as_deref(), &rows, weights).unwrap();
             assert_eq!(found.quality.columns.len(), 3);
             for (a, b) in found.quality.columns.iter().zip(&columns.columns) {
                 assert!((a.mean.unwrap() - b.mean.unwrap()).abs() < 1e-12);
             }
-            assert_eq!(found, problem.evaluate(&rows, weights, &unwatched).unwrap());
-            assert_eq!(found.error, problem.mmd(&rows, weights, &unwatched).unwrap());
+            let subset = Subset::of_points(rows).weights(weights);
+            assert_eq!(found, target.evaluate(&subset, &unwatched).unwrap());
+            assert_eq!(mmd, target.mmd(&subset, &unwatched).unwrap());
         }
         let thin = problem.rows().select(&[0, 1]).unwrap();
         let plane = Points::from_rows(&[0.0, 0.0], 2).unwrap();
-        assert!(matches!(problem.evaluate(&plane, None, &unwatched), Err(Error::DimensionMismatch { .. })));
-        assert!(matches!(problem.evaluate(&thin, Some(&[1.0]), &unwatched), Err(Error::WeightCount { .. })));
-        assert!(matches!(problem.evaluate_rows(&[ROWS], None, &unwatched), Err(Error::NoSuchRow { .. })));
+        let refused = |subset: Subset<'_>| target.evaluate(&subset, &unwatched);
+        assert!(matches!(refused(Subset::of_points(plane)), Err(Error::DimensionMismatch { .. })));
+        let one_weight = Subset::of_points(thin).weights(Some(&[1.0]));
+        assert!(matches!(refused(one_weight), Err(Error::WeightCount { .. })));
+        assert!(matches!(refused(Subset::of_rows(&[ROWS])), Err(Error::NoSuchRow { .. })));
     }
 }
 
 #[test]
 fn others_are_compared_by_their_own_errors() {
-    for (data_weights, problem) in [(None, problem()), (Some(weights()), weighted())] {
-        let data_weights = data_weights.as_deref();
+    for (data_weights, target) in [(None, target()), (Some(weights()), weighted())] {
+        let (data_weights, problem) = (data_weights.as_deref(), target.problem());
         let (_, mu) = parts(data_weights);
         let reference = Reference::new(problem.rows().as_slice(), 3, data_weights).unwrap();
         let of = |subset: &[usize]| {
             let points = problem.points().select(subset).unwrap();
             let rows = problem.rows().select(subset).unwrap();
             let quality = reference.quality(rows.as_slice(), None).unwrap();
-            (metrics::mmd_of_points(&mu, &points, None, &unwatched).unwrap(), TypicalErrors::of(&quality))
+            let mmd = metrics::mmd_of_points(&mu, &points, None, &unwatched).unwrap();
+            Errors::default().with(Measure::Mmd, mmd).with_quality(&quality)
         };
-        let found = problem.compare(20, &unwatched).unwrap().unwrap();
+        let close = |a: Errors, b: Errors| {
+            let known = b.iter().filter_map(|(measure, value)| Some((a.get(measure), value?)));
+            known.map(|(a, b)| (a.unwrap() - b).abs()).fold(0.0, f64::max) < 1e-9
+        };
+        let found = target.compare(20, &unwatched).unwrap().unwrap();
         assert_eq!(found.random.len(), 20);
         let mut others = Vec::new();
-        for (seed, error) in found.random.iter().enumerate() {
-            let (want, typical) = of(&random_rows(ROWS, data_weights, 20, seed as u64).unwrap());
-            assert!((error - want).abs() < 1e-9, "{error} {want}");
-            others.push(typical);
+        for (seed, errors) in found.random.iter().enumerate() {
+            let want = of(&random_rows(ROWS, data_weights, 20, seed as u64).unwrap());
+            assert!(close(*errors, want), "{errors:?} {want:?}");
+            others.push(want);
         }
-        let close = |a: TypicalErrors, b: TypicalErrors| {
-            let pairs =
-                [(a.mean, b.mean), (a.sd, b.sd), (a.quantile, b.quantile), (a.correlation, b.correlation)];
-            pairs.iter().all(|(a, b)| (a.unwrap() - b.unwrap()).abs() < 1e-12)
-        };
-        assert!(close(found.random_errors, TypicalErrors::mean_of(&others)));
-        let mean = found.random.iter().sum::<f64>() / 20.0;
-        let variance = found.random.iter().map(|error| (error - mean).powi(2)).sum::<f64>() / 19.0;
+        assert!(close(found.random_errors(), Errors::mean_of(&others)));
+        let mmds = found.random_mmds();
+        let mean = mmds.iter().sum::<f64>() / 20.0;
+        let variance = mmds.iter().map(|error| (error - mean).powi(2)).sum::<f64>() / 19.0;
         assert!(
             (found.random_mean() - mean).abs() < 1e-15 && (found.random_sd() - variance.sqrt()).abs() < 1e-15
         );
-        let (spaced, errors) = of(&match data_weights {
+        let spaced = of(&match data_weights {
             None => every_kth(ROWS, 20).unwrap(),
             Some(weights) => systematic_rows(weights, 20).unwrap(),
         });
-        assert!((found.spaced - spaced).abs() < 1e-9 && close(found.spaced_errors, errors));
+        assert!(close(found.spaced, spaced));
         for count in [0, ROWS, ROWS + 1] {
-            assert_eq!(problem.compare(count, &unwatched).unwrap(), None);
+            assert_eq!(target.compare(count, &unwatched).unwrap(), None);
         }
     }
 }
@@ -332,37 +337,50 @@ fn others_are_compared_by_their_own_errors() {
 #[test]
 fn random_rows_have_the_expected_error_of_theory() {
     // E of the squared MMD of T of n rows without replacement is (1 − ‖μ‖²)·(n − T)/(T·(n − 1)).
-    let (problem, t) = (problem(), 20);
-    let found = problem.compare(t, &unwatched).unwrap().unwrap();
-    let square = found.random.iter().map(|error| error * error).sum::<f64>() / 20.0;
-    let single = problem.error_scale().unwrap().single_draw.unwrap();
+    let (target, t) = (target(), 20);
+    let found = target.compare(t, &unwatched).unwrap().unwrap();
+    let square = found.random_mmds().iter().map(|error| error * error).sum::<f64>() / 20.0;
+    let single = target.error_scale().single_draw.unwrap();
     let expected = single * (ROWS - t) as f64 / (t * (ROWS - 1)) as f64;
     assert!((square / expected - 1.0).abs() < 0.3, "{square} {expected}");
 }
 
 #[test]
 fn weights_are_found_or_the_reason_is_told() {
-    let problem = problem();
+    let target = target();
     let rows: Vec<usize> = (0..20).collect();
     for rule in [WeightRule::Simplex, WeightRule::SumToOne] {
-        let found = problem.weigh(&rows, rule).unwrap();
-        let plain = optimal(&*problem.embedding(), &problem.points().select(&rows).unwrap(), rule).unwrap();
+        let found = target.weigh(&rows, rule).unwrap();
+        let points = target.problem().points().select(&rows).unwrap();
+        let plain = optimal(&*target.embedding(), &points, rule).unwrap();
         assert_eq!((found.weights.as_ref(), found.advice), (Some(&plain), None));
-        let chosen = problem.herd(&after(20), &HerdOptions::default().earlier(&rows), &unwatched).unwrap();
-        let told = problem.summarise(&chosen, found.weights.as_ref(), &unwatched).unwrap();
-        let direct = problem.evaluate_rows(&rows, Some(&plain.weights), &unwatched).unwrap();
-        assert!((told.error - direct.error).abs() < 1e-9 && told.quality == direct.quality);
+        let equal = continued(&target, &Choose::herd(20).unwrap(), &rows).unwrap();
+        let chosen = continued(&target, &Choose::herd(20).unwrap().weighed(rule), &rows).unwrap();
+        assert_eq!((chosen.weights.as_ref(), &chosen.rows), (Some(&plain), &equal.rows));
+        let told = target.summarise(&chosen, &unwatched).unwrap();
+        let direct = Subset::of_rows(&rows).weights(Some(&plain.weights));
+        let direct = target.evaluate(&direct, &unwatched).unwrap();
+        assert!((told.mmd() - direct.mmd()).abs() < 1e-9 && told.quality == direct.quality);
+        let cdf = |found: &Errors| found.get(Measure::Cdf).unwrap();
+        assert_eq!(cdf(&told.errors), cdf(&direct.errors));
         assert_eq!(told.comparison, direct.comparison);
         // All the rest can be had without the comparison.
-        let alone = problem.summarise_alone(&chosen, found.weights.as_ref()).unwrap();
+        let alone = target.summarise_alone(&chosen).unwrap();
         assert!(alone.comparison.is_none() && told.comparison.is_some());
-        assert_eq!((alone.error, alone.worth, &alone.quality), (told.error, told.worth, &told.quality));
-        let equal = problem.summarise(&chosen, None, &unwatched).unwrap();
-        assert!((equal.error - plain.equal_error.unwrap()).abs() < 1e-9 && told.error < equal.error);
+        assert_eq!((alone.errors, &alone.quality), (told.errors, &told.quality));
+        let equal = target.summarise(&equal, &unwatched).unwrap();
+        assert!((equal.mmd() - plain.equal_error.unwrap()).abs() < 1e-9 && told.mmd() < equal.mmd());
+        // The weights go with their rows, in whatever order.
+        let sorted = chosen.clone().sorted();
+        assert!(sorted.rows.is_sorted());
+        let weight = |chosen: &Chosen, row: usize| {
+            chosen.weights.as_ref().unwrap().weights[chosen.rows.iter().position(|&r| r == row).unwrap()]
+        };
+        assert!(rows.iter().all(|&row| weight(&sorted, row) == weight(&chosen, row)));
     }
     // A kernel that is 0 everywhere has no weights.
     let zeros = Points::from_vec(vec![0.0; 9], 1).unwrap();
-    let flat = Problem::new(zeros, ProblemOptions::default().kernel(Kernel::linear())).unwrap();
+    let flat = ready(zeros, plain().kernel(Kernel::linear()));
     let found = flat.weigh(&[0, 1], WeightRule::Simplex).unwrap();
     assert!(found.weights.is_none() && matches!(found.advice, Some(Advice::NotWeighed { .. })));
     let many = Points::from_vec((0..5001).map(f64::from).collect(), 1).unwrap();
@@ -375,90 +393,89 @@ fn weights_are_found_or_the_reason_is_told() {
 }
 
 /// Runs that are ended when the watch first sees this.
-fn ended_at(is_here: impl Fn(Progress) -> bool + Sync, stop: &Stop) -> supersample::Result<Chosen> {
+fn ended_at(is_here: impl Fn(Progress) -> bool + Sync, stop: Stop) -> supersample::Result<Chosen> {
     let watch =
         |progress: Progress| -> ControlFlow<()> { if is_here(progress) { Break(()) } else { Continue(()) } };
-    problem().thin(stop, &thinning(5), &watch)
+    let problem = Problem::new(rows(), plain()).unwrap();
+    problem.prepare(&watch)?.choose_by(&thinning(stop, searching(5)), &watch)
 }
 
 #[test]
 fn a_run_that_is_ended_gives_the_best_so_far() {
-    let whole = problem().thin(&after(12), &thinning(5), &unwatched).unwrap();
-    let herded = problem().herd(&after(12), &HerdOptions::default().unique(true), &unwatched).unwrap();
-    let comparing = ended_at(|progress| matches!(progress, Progress::Embedding { .. }), &after(12));
+    let whole = thin(&target(), after(12), searching(5));
+    let herded = herd(&target(), after(12), true);
+    let comparing = ended_at(|progress| matches!(progress, Progress::Embedding { .. }), after(12));
     assert_eq!(comparing, Err(Error::Interrupted));
     let herding =
-        ended_at(|progress| matches!(progress, Progress::Herding { chosen: 4, .. }), &after(12)).unwrap();
+        ended_at(|progress| matches!(progress, Progress::Herding { chosen: 4, .. }), after(12)).unwrap();
     assert_eq!(
         (herding.ended, &herding.rows[..], &herding.refined),
         (Ended::Interrupted, &herded.rows[..4], &None)
     );
     let sweeping =
-        ended_at(|progress| matches!(progress, Progress::Sweeping { visits: 3.., .. }), &after(12)).unwrap();
+        ended_at(|progress| matches!(progress, Progress::Sweeping { visits: 3.., .. }), after(12)).unwrap();
     assert_eq!((sweeping.ended, sweeping.rows.len()), (Ended::Interrupted, 12));
     let no_worse = |a: &Chosen, b: &Chosen| a.error().unwrap() <= b.error().unwrap() + 1e-12;
     assert!(no_worse(&sweeping, &herded) && sweeping.error() > whole.error());
     let searching =
-        ended_at(|progress| matches!(progress, Progress::Searching { visits: 7.., .. }), &after(12)).unwrap();
+        ended_at(|progress| matches!(progress, Progress::Searching { visits: 7.., .. }), after(12)).unwrap();
     assert_eq!((searching.ended, searching.rows.len()), (Ended::Interrupted, 12));
     assert!(no_worse(&searching, &sweeping) && no_worse(&whole, &searching));
     // The last pick was asked for anyway, and then it is the swaps that are ended.
     let last =
-        ended_at(|progress| matches!(progress, Progress::Herding { chosen: 12, .. }), &after(12)).unwrap();
+        ended_at(|progress| matches!(progress, Progress::Herding { chosen: 12, .. }), after(12)).unwrap();
     assert_eq!(last, whole);
     // While the fewest rows are looked for, the herded ones are there from the beginning.
     let goal = Stop::at_error(0.06).unwrap();
-    let enough = problem().herd(&goal, &HerdOptions::default().unique(true), &unwatched).unwrap();
-    let few = ended_at(|progress| matches!(progress, Progress::Sweeping { .. }), &goal).unwrap();
+    let enough = herd(&target(), goal, true);
+    let few = ended_at(|progress| matches!(progress, Progress::Sweeping { .. }), goal).unwrap();
     assert_eq!((few.ended, few.rows.len()), (Ended::Interrupted, enough.rows.len()));
     assert!(no_worse(&few, &enough));
-    let scale = problem().error_scale().unwrap();
+    let scale = target().error_scale();
     assert!(!goal.is_missed(few.ended, few.error(), &scale));
 }
 
 #[test]
 fn a_look_at_each_pick_sees_them_all_and_can_end_the_run() {
-    let problem = problem();
+    let target = target();
     let mut seen: Vec<Pick> = Vec::new();
-    let chosen = problem
-        .thin_seeing(
-            &after(8),
-            &thinning(2),
-            |pick| {
-                seen.push(pick.clone());
-                Continue(())
-            },
-            &unwatched,
-        )
-        .unwrap();
-    let herded = problem.herd(&after(8), &HerdOptions::default().unique(true), &unwatched).unwrap();
+    let mut see = |pick: &Pick| {
+        seen.push(pick.clone());
+        Continue(())
+    };
+    let from = Continued { rows: &[], seen: &mut see };
+    let chosen = target.continued(&thinning(after(8), searching(2)), from, &unwatched).unwrap();
+    let herded = herd(&target, after(8), true);
     assert_eq!((seen, chosen.rows.len()), (herded.trace, 8));
-    let stop_at_3 = |pick: &Pick| if pick.t == 3 { Break(()) } else { Continue(()) };
-    let options = HerdOptions::default();
-    let ended = problem.herd_seeing(&after(8), &options, stop_at_3, &unwatched).unwrap();
+    let mut stop_at_3 = |pick: &Pick| if pick.t == 3 { Break(()) } else { Continue(()) };
+    let mut run = |number: usize| {
+        let from = Continued { rows: &[], seen: &mut stop_at_3 };
+        target.continued(&Choose::herd(number).unwrap(), from, &unwatched).unwrap()
+    };
+    let ended = run(8);
     assert_eq!((ended.rows.len(), ended.ended), (3, Ended::Interrupted));
-    let last = problem.herd_seeing(&after(3), &options, stop_at_3, &unwatched).unwrap();
+    let last = run(3);
     assert_eq!((last.rows.len(), last.ended), (3, Ended::Number));
     let comparing = |progress: Progress| match progress {
         Progress::Comparing { done: 2.., .. } => Break(()),
         _ => Continue(()),
     };
-    assert_eq!(problem.summarise(&last, None, &comparing), Err(Error::Interrupted));
+    assert_eq!(target.summarise(&last, &comparing), Err(Error::Interrupted));
 }
 
 #[test]
 fn advice_is_given_of_rows_and_kernels() {
     let rows = rows();
-    let with = |options: ProblemOptions| Problem::new(rows.clone(), options).unwrap().advice().to_vec();
-    assert_eq!(with(ProblemOptions::default()), []);
+    let with = |options: Choose| Problem::new(rows.clone(), options).unwrap().advice().to_vec();
+    assert_eq!(with(plain()), []);
     for bandwidth in [1e7, 1e9] {
-        let long = ProblemOptions::default().kernel(Kernel::gaussian(bandwidth).unwrap());
+        let long = plain().kernel(Kernel::gaussian(bandwidth).unwrap());
         assert_eq!(with(long), [Advice::KernelNearlyConstant { bandwidth }]);
     }
-    let short = ProblemOptions::default().kernel(Kernel::gaussian(1e-9).unwrap());
+    let short = plain().kernel(Kernel::gaussian(1e-9).unwrap());
     assert_eq!(with(short), [Advice::KernelNearlyDiagonal { bandwidth: 1e-9 }]);
     let tiny = Points::from_vec(rows.as_slice().iter().map(|x| x * 1e-7).collect(), 3).unwrap();
-    let unscaled = ProblemOptions::default().scale(Scale::None).kernel(Kernel::gaussian(1.0).unwrap());
+    let unscaled = plain().scale(Scale::None).kernel(Kernel::gaussian(1.0).unwrap());
     let found = Problem::new(tiny, unscaled).unwrap();
     assert_eq!(found.advice(), [Advice::KernelNearlyConstant { bandwidth: 1.0 }]);
     // The third column is the sum of the others, the fourth is 1 in a few rows.
@@ -468,37 +485,39 @@ fn advice_is_given_of_rows_and_kernels() {
         .flat_map(|(i, x)| [x[0], x[1], x[0] + x[1], f64::from(u8::from(i % 50 == 0))])
         .collect();
     let linear = Points::from_vec(linear, 4).unwrap();
-    let with = |scale| {
-        Problem::new(linear.clone(), ProblemOptions::default().scale(scale)).unwrap().advice().to_vec()
-    };
+    let with = |scale| Problem::new(linear.clone(), plain().scale(scale)).unwrap().advice().to_vec();
     assert_eq!(with(Scale::Pca), [Advice::DirectionsDropped { dropped: 1, of: 4 }]);
     assert_eq!(with(Scale::Mad), [Advice::ScaledBySd { columns: vec![3] }]);
     let mut uneven = vec![1e-6; ROWS];
     uneven[0] = 1.0;
-    let uneven =
-        Problem::weighted(rows.clone(), RowWeights::Weights(&uneven), ProblemOptions::default()).unwrap();
+    let uneven = Problem::new(of_weights(&uneven), plain()).unwrap();
     assert!(matches!(uneven.advice()[0], Advice::UnevenWeights { effective_size } if effective_size < 1.01));
     let few = rows.select(&[0, 1, 2, 3]).unwrap();
-    let even = Problem::weighted(few, RowWeights::Weights(&[1.0, 2.0, 1.0, 2.0]), ProblemOptions::default());
-    assert!(!even.unwrap().advice().iter().any(|advice| matches!(advice, Advice::UnevenWeights { .. })));
+    let few = Rows::weighted(few, RowWeights::Weights(&[1.0, 2.0, 1.0, 2.0])).unwrap();
+    assert!(
+        !Problem::new(few, plain())
+            .unwrap()
+            .advice()
+            .iter()
+            .any(|advice| matches!(advice, Advice::UnevenWeights { .. }))
+    );
 }
 
 #[test]
 fn what_cannot_be_is_refused_by_number() {
-    let of = |weights: RowWeights| Problem::weighted(rows(), weights, ProblemOptions::default()).err();
+    let of = |weights: RowWeights| Rows::weighted(rows(), weights).err();
     let mut bad = vec![1.0; ROWS];
     bad[17] = -2.0;
     assert_eq!(of(RowWeights::Weights(&bad)), Some(Error::BadWeight { index: 17, value: -2.0 }));
     bad[17] = f64::NAN;
     assert!(matches!(of(RowWeights::Logs(&bad)), Some(Error::BadLogWeight { index: 17, .. })));
-    let unknown = ProblemOptions::default().named_kernel("cosine", Bandwidth::Median);
-    assert!(matches!(Problem::new(rows(), unknown), Err(Error::UnknownKernel { .. })));
-    let linear = ProblemOptions::default().named_kernel("linear", Bandwidth::Median);
-    assert_eq!(Problem::new(rows(), linear).unwrap().kernel(), &Kernel::linear());
-    let none = Stop::default();
-    assert_eq!(problem().thin(&none, &ThinOptions::default(), &unwatched), Err(Error::NoStopRule));
-    let earlier = HerdOptions::default().earlier(&[ROWS]);
-    let missing = problem().herd(&after(3), &earlier, &unwatched);
+    let named = |name: &str| {
+        plain().kernel(KernelChoice::Named { name: name.to_string(), bandwidth: Bandwidth::Median })
+    };
+    assert!(matches!(Problem::new(rows(), named("cosine")), Err(Error::UnknownKernel { .. })));
+    assert_eq!(Problem::new(rows(), named("linear")).unwrap().kernel(), &Kernel::linear());
+    assert_eq!(target().choose(&unwatched), Err(Error::NoStopRule));
+    let missing = continued(&target(), &Choose::herd(3).unwrap(), &[ROWS]);
     assert_eq!(missing, Err(Error::NoSuchRow { index: ROWS, len: ROWS }));
 }
 
@@ -506,18 +525,18 @@ fn what_cannot_be_is_refused_by_number() {
 fn large_rows_in_single_precision_are_measured_as_in_double() {
     let n = Precision::MIXED_FROM + 100;
     let rows = random_points(n, 2, &mut rng(9));
-    let of = |precision| Problem::new(rows.clone(), ProblemOptions::default().precision(precision)).unwrap();
+    let of = |precision| ready(rows.clone(), plain().precision(precision));
     let (mixed, double) = (of(Precision::Mixed), of(Precision::Double));
-    assert_eq!((mixed.precision_in_use(), double.precision_in_use()), (Precision::Mixed, Precision::Double));
+    assert_eq!((mixed.precision(), double.precision()), (Precision::Mixed, Precision::Double));
     let subset: Vec<usize> = (0..50).map(|i| i * 300).collect();
     let signed: Vec<f64> = (0..50).map(|i| if i % 7 == 0 { -0.01 } else { 0.025 }).collect();
     for weights in [None, Some(&signed[..])] {
-        let error =
-            |problem: &Problem| problem.mmd(&rows.select(&subset).unwrap(), weights, &unwatched).unwrap();
+        let subset = Subset::of_rows(&subset).weights(weights);
+        let error = |target: &Target| target.mmd(&subset, &unwatched).unwrap();
         assert!((error(&mixed) / error(&double) - 1.0).abs() < 1e-3);
     }
-    let chosen = mixed.thin(&after(30), &ThinOptions::default(), &unwatched).unwrap();
-    let told = double.mmd(&rows.select(&chosen.rows).unwrap(), None, &unwatched).unwrap();
+    let chosen = thin(&mixed, after(30), RefineOptions::default());
+    let told = double.mmd(&Subset::of_rows(&chosen.rows), &unwatched).unwrap();
     assert!((chosen.error().unwrap() / told - 1.0).abs() < 1e-3);
 }
 
@@ -535,7 +554,7 @@ fn herding_in_space_stops_by_the_same_rules() {
     let stop = Stop::new(Some(50), None, Some(30.0)).unwrap();
     let chosen = herd_until(&mut herder, &[], &stop, |_| Continue(())).unwrap();
     assert_eq!((chosen.ended, chosen.rows.len()), (Ended::Worth, 0));
-    assert_eq!(chosen.coordinates(), herder.chosen().unwrap().as_slice());
+    assert_eq!(chosen.points(), herder.chosen().unwrap().as_slice());
     let errors: Vec<f64> = chosen.trace.iter().map(|pick| pick.error.unwrap()).collect();
     let is_worth = |error: &f64| single / (error * error) >= 30.0;
     assert!(is_worth(errors.last().unwrap()) && !errors[..errors.len() - 1].iter().any(is_worth));

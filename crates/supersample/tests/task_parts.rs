@@ -2,10 +2,8 @@
 
 use crate::common;
 
-use common::{random_points, rng};
-use supersample::task::{
-    FUNCTIONS, FunctionValues, HerdOptions, MARGINALS, Problem, ProblemOptions, RowWeights, Stop, ThinOptions,
-};
+use common::{continued, herd, plain, random_points, ready, rng, thin};
+use supersample::task::{Choose, Errors, Measure, Problem, RowWeights, Rows, Stop, Subset, Target};
 use supersample::weights::WeightRule;
 use supersample::{Error, Functions, Marginals, Points, RefineOptions, unwatched};
 
@@ -22,18 +20,31 @@ fn functions() -> Vec<f64> {
     rows().rows().flat_map(|x| [x[0] * x[1], (5.0 * x[0]).sin()]).collect()
 }
 
-fn options() -> ProblemOptions {
-    ProblemOptions::default().marginals(MARGINALS).functions(FunctionValues::new(functions(), 2))
+/// Marginals and functions are matched too.
+fn parts() -> Choose {
+    plain().marginals(0.1)
 }
 
 fn weights() -> Vec<f64> {
     (0..N).map(|i| (i % 4) as f64).collect()
 }
 
-fn problem(weighted: bool, options: ProblemOptions) -> Problem {
+fn given(weighted: bool) -> Rows {
     let weights = weights();
     let weights = if weighted { RowWeights::Weights(&weights) } else { RowWeights::Equal };
-    Problem::weighted(rows(), weights, options).unwrap()
+    Rows::weighted(rows(), weights).unwrap()
+}
+
+fn with_functions(weighted: bool) -> Rows {
+    given(weighted).functions(functions(), 2).unwrap()
+}
+
+fn cdf(errors: &Errors) -> Option<f64> {
+    errors.get(Measure::Cdf)
+}
+
+fn of_functions(errors: &Errors) -> Option<f64> {
+    errors.get(Measure::Functions)
 }
 
 fn after(number: usize) -> Stop {
@@ -43,53 +54,62 @@ fn after(number: usize) -> Stop {
 #[test]
 fn matching_marginals_and_functions_lowers_their_errors_and_all_tell_the_same() {
     for weighted in [false, true] {
-        let (plain, parts) = (problem(weighted, ProblemOptions::default()), problem(weighted, options()));
-        assert_eq!((parts.marginals(), parts.functions().unwrap().2), (MARGINALS, FUNCTIONS));
-        let thin = |problem: &Problem| problem.thin(&after(15), &ThinOptions::default(), &unwatched).unwrap();
-        let (without, with) = (thin(&plain), thin(&parts));
-        assert!(with.cdf < without.cdf.map(|cdf| 0.8 * cdf), "{:?} {:?}", with.cdf, without.cdf);
-        assert_eq!((without.functions, without.refined.unwrap().lowered), (None, None));
-        let shares = parts.shares();
+        let (plain, parts) = (ready(given(weighted), plain()), ready(with_functions(weighted), parts()));
+        let problem = parts.problem();
+        assert_eq!((problem.marginals(), problem.functions().unwrap().2), (0.1, 1.0));
+        let choose = |target: &Target| thin(target, after(15), RefineOptions::default());
+        let (without, with) = (choose(&plain), choose(&parts));
+        let (cdf_without, cdf_with) = (cdf(&without.errors).unwrap(), cdf(&with.errors).unwrap());
+        assert!(cdf_with < 0.8 * cdf_without, "{cdf_with} {cdf_without}");
+        assert_eq!((of_functions(&without.errors), without.refined.unwrap().lowered), (None, None));
+        let shares = problem.shares();
         let of = Functions::new(&Points::from_vec(functions(), 2).unwrap(), shares).unwrap();
         let error =
             |rows: &[usize]| of.error(&Points::from_vec(functions(), 2).unwrap().select(rows).unwrap(), None);
-        assert!(with.functions.unwrap() < 0.8 * error(&without.rows).unwrap());
-        assert_eq!(with.functions.unwrap(), error(&with.rows).unwrap());
-        let cdf = |rows: &[usize], weights: Option<&[f64]>| {
-            let marginals = Marginals::new(&parts.rows().clone(), shares).unwrap().unwrap();
-            marginals.distance(&parts.rows().select(rows).unwrap(), weights).unwrap()
+        assert!(of_functions(&with.errors).unwrap() < 0.8 * error(&without.rows).unwrap());
+        assert_eq!(of_functions(&with.errors).unwrap(), error(&with.rows).unwrap());
+        let distance = |rows: &[usize], weights: Option<&[f64]>| {
+            let marginals = Marginals::new(problem.rows(), shares).unwrap().unwrap();
+            marginals.distance(&problem.rows().select(rows).unwrap(), weights).unwrap()
         };
-        assert!((with.cdf.unwrap() - cdf(&with.rows, None)).abs() < 1e-15);
-        let found = parts.summarise(&with, None, &unwatched).unwrap();
-        assert_eq!((found.cdf, found.functions, Some(found.error)), (with.cdf, with.functions, with.error()));
-        let evaluated = parts.evaluate_rows(&with.rows, None, &unwatched).unwrap();
-        assert_eq!((evaluated.cdf, evaluated.functions), (with.cdf, with.functions));
-        assert!((evaluated.error - found.error).abs() < 1e-12);
-        let (subset, of_subset) = (parts.rows().select(&with.rows).unwrap(), parts.functions().unwrap().1);
+        assert!((cdf_with - distance(&with.rows, None)).abs() < 1e-15);
+        let found = parts.summarise(&with, &unwatched).unwrap();
+        assert_eq!((found.mmd(), cdf(&found.errors)), (with.error().unwrap(), Some(cdf_with)));
+        assert_eq!(of_functions(&found.errors), of_functions(&with.errors));
+        let evaluated = parts.evaluate(&Subset::of_rows(&with.rows), &unwatched).unwrap();
+        assert_eq!(cdf(&evaluated.errors), Some(cdf_with));
+        assert_eq!(of_functions(&evaluated.errors), of_functions(&with.errors));
+        assert!((evaluated.mmd() - found.mmd()).abs() < 1e-12);
+        let (subset, of_subset) = (parts.select(&with.rows).unwrap(), problem.functions().unwrap().1);
         let of_subset = of_subset.select(&with.rows).unwrap();
-        let given = parts.evaluate_with_functions(&subset, &of_subset, None, &unwatched).unwrap();
-        assert_eq!(given, evaluated);
-        assert_eq!(parts.evaluate(&subset, None, &unwatched).unwrap().functions, None);
-        let others = found.comparison.unwrap();
-        assert!(found.cdf < others.random_errors.cdf && found.cdf < others.spaced_errors.cdf);
-        assert!(found.functions < others.random_errors.functions && others.spaced_errors.functions.is_some());
+        let given = Subset::of_points(subset.clone()).functions(of_subset);
+        assert_eq!(parts.evaluate(&given, &unwatched).unwrap(), evaluated);
+        let without_functions = parts.evaluate(&Subset::of_points(subset), &unwatched).unwrap();
+        assert_eq!(of_functions(&without_functions.errors), None);
+        let others = found.comparison.as_ref().unwrap();
+        let (random, spaced) = (others.random_errors(), others.spaced);
+        assert!(cdf(&found.errors) < cdf(&random) && cdf(&found.errors) < cdf(&spaced));
+        assert!(of_functions(&found.errors) < of_functions(&random) && of_functions(&spaced).is_some());
         // The MMD is that of the joint part, as without parts.
-        let same = plain.evaluate_rows(&with.rows, None, &unwatched).unwrap();
+        let same = plain.evaluate(&Subset::of_rows(&with.rows), &unwatched).unwrap();
+        let worth = |errors: &Errors| errors.get(Measure::Worth).unwrap();
         assert!(
-            (same.error - found.error).abs() < 1e-12
-                && (same.worth.unwrap() / found.worth.unwrap() - 1.0).abs() < 1e-9
+            (same.mmd() - found.mmd()).abs() < 1e-12
+                && (worth(&same.errors) / worth(&found.errors) - 1.0).abs() < 1e-9
         );
-        let weighed = parts.weigh(&with.rows, WeightRule::Simplex).unwrap().weights.unwrap();
-        let found = parts.summarise_alone(&with, Some(&weighed)).unwrap();
-        assert!((found.cdf.unwrap() - cdf(&with.rows, Some(&weighed.weights))).abs() < 1e-15);
-        assert_eq!(Some(found.error), weighed.error);
+        let weighed = Choose::thin(15).unwrap().search(Some(0)).weighed(WeightRule::Simplex);
+        let weighed = parts.choose_by(&weighed, &unwatched).unwrap();
+        let weights = &weighed.weights.as_ref().unwrap().weights;
+        let found = parts.summarise_alone(&weighed).unwrap();
+        assert!((cdf(&found.errors).unwrap() - distance(&weighed.rows, Some(weights))).abs() < 1e-15);
+        assert_eq!(Some(found.mmd()), weighed.weights.as_ref().unwrap().error);
     }
 }
 
 #[test]
 fn no_single_swap_lowers_what_thinning_has_lowered() {
-    let parts = problem(true, options());
-    let chosen = parts.thin(&after(12), &ThinOptions::default(), &unwatched).unwrap();
+    let parts = ready(with_functions(true), parts());
+    let chosen = thin(&parts, after(12), RefineOptions::default());
     let refined = chosen.refined.unwrap();
     assert!(refined.converged);
     let pool = parts.pool().unwrap();
@@ -107,59 +127,46 @@ fn no_single_swap_lowers_what_thinning_has_lowered() {
 
 #[test]
 fn runs_go_on_stop_and_are_recalled_with_parts() {
-    let parts = problem(false, options());
-    let whole = parts.herd(&after(30), &HerdOptions::default(), &unwatched).unwrap();
-    let values = parts.recalled().unwrap().to_vec();
-    let again = problem(false, options()).recall(values).unwrap();
-    let earlier = HerdOptions::default().earlier(&whole.rows[..12]);
-    assert_eq!(again.herd(&after(30), &earlier, &unwatched).unwrap(), whole);
+    let problem = Problem::new(with_functions(false), parts()).unwrap();
+    let parts = problem.prepare(&unwatched).unwrap();
+    let whole = herd(&parts, after(30), false);
+    let again = problem.recall(parts.recalled().to_vec(), &unwatched).unwrap();
+    assert_eq!(continued(&again, &Choose::herd(30).unwrap(), &whole.rows[..12]).unwrap(), whole);
     // A rule of errors is about the joint part.
-    let plain = problem(false, ProblemOptions::default());
-    let stopped = parts.thin(&Stop::at_error(0.05).unwrap(), &ThinOptions::default(), &unwatched).unwrap();
-    let error = plain.evaluate_rows(&stopped.rows, None, &unwatched).unwrap().error;
+    let plain = ready(given(false), plain());
+    let stopped = thin(&parts, Stop::at_error(0.05).unwrap(), RefineOptions::default());
+    let error = plain.mmd(&Subset::of_rows(&stopped.rows), &unwatched).unwrap();
     assert!(error <= 0.05 && (stopped.error().unwrap() - error).abs() < 1e-12);
     let groups: Vec<usize> = (0..N).map(|i| i % 3).collect();
-    let balanced = ThinOptions::default().refine(RefineOptions::default().groups(&groups, Some(&[2, 3, 4])));
-    let set = parts.thin(&after(9), &balanced, &unwatched).unwrap();
+    let set = thin(&parts, after(9), RefineOptions::default().groups(&groups, Some(&[2, 3, 4])));
     let counts: Vec<usize> =
         (0..3).map(|group| set.rows.iter().filter(|row| *row % 3 == group).count()).collect();
-    assert_eq!((counts, set.cdf.is_some()), (vec![2, 3, 4], true));
+    assert_eq!((counts, cdf(&set.errors).is_some()), (vec![2, 3, 4], true));
 }
 
 #[test]
 fn without_weight_for_parts_nothing_changes() {
-    let chosen = |options| {
-        let problem = problem(true, options);
-        problem.thin(&after(10), &ThinOptions::default(), &unwatched).unwrap()
-    };
-    assert_eq!(chosen(ProblemOptions::default()), chosen(ProblemOptions::default().marginals(0.0)));
+    let chosen = |choose| thin(&ready(given(true), choose), after(10), RefineOptions::default());
+    assert_eq!(chosen(plain()), chosen(plain().marginals(0.0)));
     // Columns that are all constant have no marginals.
     let constant = Points::from_vec(vec![3.0; 40], 2).unwrap();
-    let options = ProblemOptions::default().scale(supersample::scale::Scale::None).marginals(1.0);
-    let problem = Problem::new(constant, options.kernel(supersample::Kernel::gaussian(1.0).unwrap()));
-    let problem = problem.unwrap();
-    assert_eq!(problem.pool().unwrap().parts().count(), 0);
+    let choose = plain().scale(supersample::scale::Scale::None).marginals(1.0);
+    let target = ready(constant, choose.kernel(supersample::Kernel::gaussian(1.0).unwrap()));
+    assert_eq!(target.pool().unwrap().parts().count(), 0);
 }
 
 #[test]
 fn bad_weights_and_functions_are_refused_by_number() {
-    let of = |options: ProblemOptions| {
-        Problem::weighted(rows(), RowWeights::Weights(&weights()), options).unwrap_err()
-    };
-    let functions = |values: Vec<f64>, count: usize| {
-        of(ProblemOptions::default().functions(FunctionValues::new(values, count)))
-    };
+    let of = |rows: Rows, choose: Choose| Problem::new(rows, choose).unwrap_err();
     for weight in [-0.1, f64::NAN, f64::INFINITY] {
-        assert!(
-            matches!(of(ProblemOptions::default().marginals(weight)), Error::BadOption { .. }),
-            "{weight}"
-        );
-        let values = FunctionValues::new(self::functions(), 2).weight(weight);
-        assert!(
-            matches!(of(ProblemOptions::default().functions(values)), Error::BadOption { .. }),
-            "{weight}"
-        );
+        let refused = of(given(true), plain().marginals(weight));
+        assert!(matches!(refused, Error::BadOption { .. }), "{weight}");
+        let refused = of(with_functions(true), plain().functions_weight(weight));
+        assert!(matches!(refused, Error::BadOption { .. }), "{weight}");
     }
+    let functions = |values: Vec<f64>, count: usize| {
+        given(true).functions(values, count).and_then(|rows| Problem::new(rows, plain())).unwrap_err()
+    };
     let mut bad = self::functions();
     bad[2 * 17 + 1] = f64::NAN;
     assert!(matches!(functions(bad, 2), Error::NonFiniteFunction { row: 17, column: 1, .. }));
@@ -173,8 +180,7 @@ fn bad_weights_and_functions_are_refused_by_number() {
     assert_eq!(functions(vec![1.0, 2.0, 3.0], 1), Error::RowCount { what, found: 3, expected: N });
     assert_eq!(functions(vec![1.0, 2.0, 3.0], 2), Error::RaggedRows { len: 3, dim: 2 });
     assert_eq!(functions(vec![1.0], 0), Error::NoDimensions);
-    let plain = problem(false, ProblemOptions::default());
     let (subset, values) = (rows().select(&[1]).unwrap(), Points::from_rows(&[1.0, 2.0], 2).unwrap());
-    let found = plain.evaluate_with_functions(&subset, &values, None, &unwatched);
-    assert_eq!(found, Err(Error::NoFunctions));
+    let subset = Subset::of_points(subset).functions(values);
+    assert_eq!(ready(given(false), plain()).evaluate(&subset, &unwatched), Err(Error::NoFunctions));
 }

@@ -123,7 +123,8 @@ impl UniformSample {
     }
 
     pub(crate) fn write(&self, writer: &mut Writer) {
-        let (count, words) = (self.kept.len() as u64, [self.seed, self.capacity as u64, self.seen as u64]);
+        let (count, words) =
+            (self.kept.len() as u64, [self.seed, self.capacity as u64, self.first as u64, self.seen as u64]);
         words.into_iter().for_each(|word| writer.word(word));
         writer.word(u64::from(self.bound.is_some()));
         writer.word(self.bound.unwrap_or(0));
@@ -264,6 +265,20 @@ mod tests {
             sample.see(&[i as f64, 2.0 * i as f64], Some(&[0.5 * i as f64]));
         }
         sample
+    }
+
+    #[test]
+    fn parts_that_know_where_they_begin_draw_what_one_sample_draws() {
+        let whole = part(0..2000, 300, 5).finish();
+        let mut all = part(0..900, 300, 5);
+        for rows in [900..900, 900..1000, 1000..2000] {
+            let mut sample = UniformSample::new(300, 2, 5).from_row(rows.start);
+            for i in rows {
+                sample.see(&[i as f64, 2.0 * i as f64], Some(&[0.5 * i as f64]));
+            }
+            all.merge(sample, 300);
+        }
+        assert_eq!(all.finish(), whole);
     }
 
     #[test]

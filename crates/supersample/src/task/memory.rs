@@ -205,7 +205,8 @@ impl MemoryEstimate {
         MemoryEstimate { precision, ..self }
     }
 
-    /// On so many threads; by default those of the pool it is called in.
+    /// On this number of threads; by default those of the pool it is called in.
+    #[cfg(test)]
     fn threads(self, threads: usize) -> MemoryEstimate {
         MemoryEstimate { threads: threads as u64, ..self }
     }
@@ -216,7 +217,8 @@ impl MemoryEstimate {
         MemoryEstimate { set: Some(Set { size: size as u64, is_grouped, budget }), ..self }
     }
 
-    /// With so many bytes for kept kernel rows in place of those of the options; without effect without thinning.
+    /// With this number of bytes for kept kernel rows in place of those of the options; without effect without thinning.
+    #[cfg(test)]
     fn kept(self, bytes: usize) -> MemoryEstimate {
         MemoryEstimate { set: self.set.map(|set| Set { budget: bytes as u64, ..set }), ..self }
     }

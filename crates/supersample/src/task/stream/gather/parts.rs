@@ -182,7 +182,8 @@ impl Gatherer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::task::{Gathered, RowWeights};
+    use crate::task::RowWeights;
+    use crate::task::stream::Gathered;
 
     /// What becomes of so many weights of rows, given the number of a row.
     #[derive(Clone, Copy)]
@@ -203,11 +204,16 @@ mod tests {
         .unwrap();
     }
 
+    /// A part that does not know where it begins.
+    fn of_part(dim: usize, pool_rows: usize, seed: u64, share: f64, number: u64) -> Result<Gatherer> {
+        Gatherer::of_part(dim, pool_rows, seed, Part { number, share, first_row: None })
+    }
+
     const PARTS: [std::ops::Range<usize>; 5] = [0..0, 0..1200, 1200..1300, 1300..1300, 1300..3000];
 
     fn in_parts(kind: Kind, share: f64) -> Gathered {
         let part = |number: usize| {
-            let mut part = Gatherer::of_part(2, 500, share, 3, number as u64).unwrap();
+            let mut part = of_part(2, 500, 3, share, number as u64).unwrap();
             fed(&mut part, PARTS[number].clone(), kind);
             Gatherer::from_bytes(&part.to_bytes()).unwrap()
         };
@@ -256,7 +262,7 @@ mod tests {
 
     #[test]
     fn parts_keep_what_their_share_asks_for_and_no_more() {
-        let mut part = Gatherer::of_part(2, 500, 0.1, 3, 1).unwrap();
+        let mut part = of_part(2, 500, 3, 0.1, 1).unwrap();
         fed(&mut part, 0..3000, Kind::Equal);
         let expected = 50.0 + (6.0 * 50f64.sqrt()).ceil() + 16.0;
         assert_eq!(part.drawn() as f64, expected);
@@ -269,7 +275,7 @@ mod tests {
     #[test]
     fn what_does_not_go_together_is_refused() {
         let part = |dim: usize, weights: RowWeights| {
-            let mut part = Gatherer::of_part(dim, 5, 1.0, 0, 0).unwrap();
+            let mut part = of_part(dim, 5, 0, 1.0, 0).unwrap();
             part.update(&vec![1.0; 2 * dim], weights).unwrap();
             part
         };
@@ -281,7 +287,7 @@ mod tests {
         let mut weighted = part(1, RowWeights::Weights(&[1.0, 2.0]));
         let mixed = weighted.merge(part(1, RowWeights::Logs(&[1.0, 2.0])));
         assert_eq!(mixed, Err(Error::MixedWeights { first_row: 2 }));
-        assert!(Gatherer::of_part(1, 5, 0.0, 0, 0).is_err() && Gatherer::of_part(1, 5, 1.5, 0, 0).is_err());
+        assert!(of_part(1, 5, 0, 0.0, 0).is_err() && of_part(1, 5, 0, 1.5, 0).is_err());
         let bytes = plain.to_bytes();
         assert!(matches!(Gatherer::from_bytes(&bytes[1..]), Err(Error::BadBytes { .. })));
         assert!(matches!(Gatherer::from_bytes(&bytes[..40]), Err(Error::BadBytes { .. })));
