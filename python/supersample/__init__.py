@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from . import kernels as kernels
 from . import stein as stein
 from ._choose import herd, thin
-from ._evaluate import Evaluation, TypicalErrors, evaluate, mmd
+from ._evaluate import Evaluation, evaluate, mmd
 from ._herder import Herder, Pick
 from ._landmarks import Landmarks
 from ._mixture import GaussianMixture, sample
@@ -55,7 +55,6 @@ __all__ = [
     "Result",
     "SuperSampler",
     "SupersampleWarning",
-    "TypicalErrors",
     "__version__",
     "evaluate",
     "herd",

@@ -2,58 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _native
-from ._choice import Beside
-from ._functions import Matched, matching, named, split
-from ._inputs import Table, as_device, as_table, as_threads, as_vector, explained, matched, prepared, weighted
+from ._functions import named, refuse_without_functions, split, with_functions
+from ._inputs import OWN_WEIGHTS, Table, as_table, as_vector, explained, matched, weighted
 from ._mixture import GaussianMixture, as_mixture, gaussian_lengths
 from ._numbers import aligned, counted, is_all, ordinal, significant, with_error, with_spread
+from ._options import Judge, JudgeFunctions, Options, read, takes
 from ._progress import reporting
 from ._result import Result
-from ._types import Bandwidth, Device, Embedding, FunctionsUnit, Listener, Precision, Scale
 from ._warnings import warn
 from .kernels import Kernel, known_kernel
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 #: The quantiles that are compared.
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+#: Errors that the table shows otherwise: first, or column by column.
+_WITHOUT_COLUMN = ("mmd", "worth", "mean", "sd", "quantile", "correlation")
 
 
-def mmd(
-    x: Any,
-    y: Any,
-    *,
-    kernel: str | Kernel | None = None,
-    bandwidth: Bandwidth | None = None,
-    scale: Scale | None = None,
-    sample_weight: Any = None,
-    log_weight: Any = None,
-    weights: Any = None,
-    threads: int | None = None,
-    precision: Precision = "mixed",
-    embedding: Embedding = "auto",
-    landmarks: int | None = None,
-    device: Device = "cpu",
-    progress: bool | Listener | None = None,
-) -> float:
+@takes(Judge)
+def mmd(x: Any, y: Any, *, subset_weight: Any = None, **options: Unpack[Judge]) -> float:
     """The maximum mean discrepancy between `x` and `y`.
 
     `x` is what is to be matched: rows with `sample_weight` or `log_weight`, or a Gaussian mixture (under the Gaussian
-    kernel). `y` are points, with `weights` that are divided by their sum, or a `Result`, whose weights are used as they
-    are. Where both have names, columns are matched by name: their order does not matter, and more of them in `y` are
-    passed over, but for a column `weight` that only `y` has, which is its weights.
+    kernel). `y` are points, with a `subset_weight` each, divided by their sum, or a `Result`, whose weights are used as
+    they are. Where both have names, columns are matched by name: their order does not matter, and more of them in `y`
+    are passed over, but for a column `weight`, which is its weights.
 
     Kernel, bandwidth, scale and the weights of the rows are those by which a `Result` was chosen, unless they are
     given; for other points they are gaussian, median and sd. Scaling and the median bandwidth are taken from `x`, so
     `mmd(x, y)` is not `mmd(y, x)`: to compare several sets keep `x`, or give `scale="none"` and a bandwidth. A mixture
     is not scaled, and its median is that of `sample`. The rows of `x` are compared in single precision where that is
-    safe, which leaves the MMD right to one part in a thousand, unless `precision` is "double". `embedding`,
-    `landmarks` and `device` as in `herd`: more than 100,000 rows are compared with landmarks.
+    safe, which leaves the MMD right to one part in a thousand, unless `precision` is "double". The other keywords are
+    those of `herd`: more than 100,000 rows are compared with landmarks.
 
     >>> import numpy as np, supersample as ss
     >>> x = np.random.default_rng(0).normal(size=(500, 2))
@@ -63,46 +54,47 @@ def mmd(
     >>> round(ss.mmd(normal, [[-1.0], [0.0], [1.0]], bandwidth=1.0), 4)
     0.0683
     """
-    threads = as_threads(threads)
-    if isinstance(x, GaussianMixture) or hasattr(x, "covariance_type"):
-        if sample_weight is not None or log_weight is not None:
-            raise ValueError("sample_weight has no effect on a mixture; leave it out")
-        if device != "cpu":
+    is_mixture = isinstance(x, GaussianMixture) or hasattr(x, "covariance_type")
+    # Lengths of a result that was scaled are in other units than those of a mixture, which is not.
+    has_units = not is_mixture or (isinstance(y, Result) and y.scale == "none")
+    given = read(Judge, by_geometry(options, y) if has_units else options)
+    if is_mixture:
+        for what in ("sample_weight", "log_weight"):
+            if given[what] is not None:
+                raise ValueError(f"{what} has no effect on a mixture; leave it out")
+        if given.get("device", "cpu") != "cpu":
             raise ValueError("device has no effect on a mixture; leave it out")
         target = as_mixture(x)
-        points, shares = subset_of(y, weights, None, target.means.shape[1])
-        # Lengths of a result that was scaled are in other units than those of a mixture, which is not.
-        own = y if isinstance(y, Result) and y.scale == "none" else None
-        kernel, bandwidth, _ = geometry_of(own, kernel, bandwidth, scale)
-        lengths = gaussian_lengths(kernel, bandwidth) or [target._native.median(1000, 0)]
-        return target._native.mmd(lengths, points, shares, threads)
-    as_device(device)
-    table = _target(x, y, sample_weight, log_weight)
-    points, shares = subset_of(y, weights, table.names, table.values.shape[1])
-    kernel, bandwidth, scale = geometry_of(y, kernel, bandwidth, scale)
-    samples = prepared(
-        table, kernel, bandwidth, scale, precision, embedding=embedding, landmarks=landmarks, device=device
-    )
-    with reporting(progress) as listener, explained(table.names, "y"):
-        return _native.mmd(samples, points, shares, threads, listener)
+        points, weights = subset_of(y, subset_weight, None, target.means.shape[1])
+        lengths = gaussian_lengths(given) or [target._native.median(1000, 0)]
+        return target._native.mmd(lengths, points, weights, given["threads"])
+    table = _target(x, y, given)
+    points, weights = subset_of(y, subset_weight, table.names, table.values.shape[1])
+    with judging(given, table, len(points)) as given:
+        return _native.mmd(table.values, given, Options(points=points, weights=weights))
 
 
-def geometry_of(
-    y: Any, kernel: str | Kernel | None, bandwidth: Bandwidth | None, scale: Scale | None
-) -> tuple[str | Kernel, Bandwidth, Scale]:
-    """What is asked for, else what a result was chosen by, else the defaults of `herd`."""
-    if isinstance(y, Result):
-        if kernel is None:
-            kernel = y.kernel if bandwidth is None else y.kernel.name
-        scale = scale or y.scale  # type: ignore[assignment]
-    return kernel or "gaussian", "median" if bandwidth is None else bandwidth, scale or "sd"
+@contextmanager
+def judging(given: Options, table: Table, size: int) -> Iterator[Options]:
+    """The options by which a subset of this size of these rows is judged, while the native module is at work."""
+    given.doubt(table.values.shape[1])
+    with reporting(given["progress"]) as listener, explained(table):
+        yield given.also(n=size, progress=listener, **table.data())
 
 
-def _target(x: Any, y: Any, sample_weight: Any, log_weight: Any) -> Table:
+def by_geometry(options: Mapping[str, Any], y: Any) -> Mapping[str, Any]:
+    """The keywords with the kernel and the scale that a result was chosen by, where no others are given."""
+    if not isinstance(y, Result):
+        return options
+    own = y.kernel if options.get("bandwidth") is None else y.kernel.name
+    return {"kernel": own, "scale": y.scale, **{name: one for name, one in options.items() if one is not None}}
+
+
+def _target(x: Any, y: Any, given: Options) -> Table:
     """The rows to be matched, with the weights that a result was chosen by where none are given."""
-    table = weighted(as_table(x), sample_weight, log_weight)
+    table = weighted(as_table(x), given.pop("sample_weight", None), given.pop("log_weight", None))
     is_weighted = table.weights is not None or table.log_weights is not None
-    if is_weighted or not isinstance(y, Result) or not y.weighted or y.rows != len(table.values):
+    if is_weighted or not isinstance(y, Result) or not y.weighted or y.n_rows != len(table.values):
         return table
     if y._sample_weight is None:
         warn("the rows had weights when the result was chosen, which a pickle does not keep; give sample_weight")
@@ -111,57 +103,32 @@ def _target(x: Any, y: Any, sample_weight: Any, log_weight: Any) -> Table:
 
 
 def subset_of(
-    y: Any, weights: Any, names: tuple[str, ...] | None, columns: int
+    y: Any, subset_weight: Any, names: tuple[str, ...] | None, columns: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
     """Points by the columns of these names, or by so many columns where they have none, and weights unless equal."""
     if isinstance(y, Result):
-        if weights is not None:
-            raise ValueError("weights have no effect on a Result, which has its own; leave them out")
+        if subset_weight is not None:
+            raise ValueError("subset_weight has no effect on a Result, which has its own weights; leave it out")
         points = matched(Table(y.points, y.names), names, "the result").values
         return points, None if y._has_equal_weights() else y.weights
-    given = as_table(y, "y")
+    given = as_table(y, "y", keep_weights=True)
     # A column of weights as the command and `Result.to_frame` write it; other columns are not asked for.
-    own = next((name for name in ("supersample_weight", "weight") if name in (given.names or ())), None)
+    own = next((name for name in reversed(OWN_WEIGHTS) if name in (given.names or ())), None)
     if own is not None and own not in (names or ()) and (names is not None or given.values.shape[1] == columns + 1):
         assert given.names is not None
-        if weights is None:
-            weights = given.values[:, given.names.index(own)]
+        if subset_weight is None:
+            subset_weight = given.values[:, given.names.index(own)]
         given = matched(given, tuple(name for name in given.names if name != own), "y")
     points = matched(given, names, "y").values
-    if weights is None:
-        weights = given.weights
-    if weights is None:
+    if subset_weight is None:
+        subset_weight = given.weights
+    if subset_weight is None:
         return points, None
-    shares = as_vector(weights, "weights")
+    shares = as_vector(subset_weight, "subset_weight")
     total = shares.sum()
     if not (np.isfinite(total) and total > 0):
         raise ValueError(f"the weights sum to {total}; their sum must be positive")
     return points, shares / total
-
-
-@dataclass(frozen=True)
-class TypicalErrors:
-    """Errors in what people read from rows, each the root mean square over the columns, in sds of all rows.
-
-    >>> import numpy as np, supersample as ss
-    >>> x = np.random.default_rng(0).normal(size=(1000, 2))
-    >>> found = ss.evaluate(x, ss.thin(x, 20))
-    >>> found.typical.mean < found.random_typical.mean
-    True
-    """
-
-    cdf: float | None
-    """Of the distribution functions: their distance, not in sds; None, like the others, where there is none."""
-    mean: float | None
-    """Of the means."""
-    sd: float | None
-    """Of the standard deviations."""
-    quantile: float | None
-    """Of the quantiles."""
-    correlation: float | None
-    """Of the correlations, over the pairs of columns."""
-    functions: float | None
-    """Of the means of the functions that were given, in the sds of each, or in a common unit."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -178,24 +145,23 @@ class Evaluation:
     worst error, in sds of all rows: mean 0.00802 (x2), sd 0.0206 (x2), quantile 0.161 (x1, 5%)
     """
 
-    mmd: float
-    """The MMD of the subset."""
+    errors: Mapping[str, float | None]
+    """The errors of the subset by name: `mmd`, `worth`, `cdf`, `functions`, and over all columns, root mean square in
+    sds of all rows, `mean`, `sd`, `quantile` and `correlation`; None where one is not known or has no meaning."""
+    random_errors: Mapping[str, float | None] | None
+    """The means of those of random subsets of the same size; None where there are not more rows than that."""
+    spaced_errors: Mapping[str, float | None] | None
+    """Those of every k-th row, or of rows at equal steps of the summed weight."""
     mmd_error: float | None
-    """The standard error of the MMD, where landmarks stand for the mean embedding; None where it is exact."""
+    """The standard error of the MMD, where landmarks approximate the mean embedding; None where it is exact."""
     landmarks: int | None
     """How many landmarks there are; None where all rows were compared with each other."""
-    worth: float | None
-    """How many independent draws of these very rows have the same expected squared MMD; see `Result.worth`."""
     random: NDArray[np.float64] | None
     """The MMDs of 20 random subsets of the same size, fewer (at least 3) for subsets of more than 10,000; None where
     there are not more rows than that."""
-    spaced: float | None
-    """The MMD of every k-th row, or of rows at equal steps of the summed weight."""
-    spaced_worth: float | None
-    """Its worth."""
     size: int
     """How many rows the subset has."""
-    rows: int
+    n_rows: int
     """How many rows all the data have."""
     mean_error: NDArray[np.float64]
     """The error of the mean of each column; NaN for a constant column."""
@@ -203,26 +169,59 @@ class Evaluation:
     """The error of the standard deviation of each column; NaN where weights are negative, too."""
     quantile_error: NDArray[np.float64]
     """The error of the 5, 25, 50, 75 and 95 % quantiles (Hazen's, between the rows), one row for each column."""
-    correlation_rms: float | None
-    """The root mean square error of the correlations; None without a pair of columns that has one."""
-    cdf: float | None
-    """The distance of the columns' distribution functions from those of all rows, root mean square; independent draws
-    have 0.408/√T. None where every column is constant."""
-    functions: float | None
-    """The error of the means of the functions that were given, root mean square, in their units; None without any."""
-    typical: TypicalErrors
-    """The errors of the subset over all columns."""
-    random_typical: TypicalErrors | None
-    """The means of those of the random subsets."""
-    spaced_typical: TypicalErrors | None
-    """Those of the evenly spaced subset."""
     kernel: Kernel
     """The kernel, its bandwidth in the units of the scaled points."""
     names: tuple[str, ...]
     """The names of the columns, or x1, x2, …."""
 
+    @property
+    def mmd(self) -> float:
+        """The MMD of the subset.
+
+        >>> import supersample as ss
+        >>> ss.evaluate([[0.0], [1.0], [5.0]], [[0.0], [1.0], [5.0]]).mmd < 1e-7
+        True
+        """
+        found = self.errors["mmd"]
+        assert found is not None
+        return found
+
+    @property
+    def worth(self) -> float | None:
+        """How many independent draws of these very rows have the same expected squared MMD; see `Result.worth`.
+
+        >>> import numpy as np, supersample as ss
+        >>> x = np.random.default_rng(0).normal(size=(1000, 2))
+        >>> ss.evaluate(x, x[::50]).worth > 20
+        True
+        """
+        return self.errors["worth"]
+
+    @property
+    def cdf(self) -> float | None:
+        """The distance of the columns' distribution functions from those of all rows, root mean square; independent
+        draws have 0.408/√T. None where every column is constant.
+
+        >>> import numpy as np, supersample as ss
+        >>> x = np.random.default_rng(0).normal(size=(1000, 2))
+        >>> ss.evaluate(x, ss.thin(x, 20)).cdf < 0.408 / 20**0.5
+        True
+        """
+        return self.errors["cdf"]
+
+    @property
+    def functions(self) -> float | None:
+        """The error of the means of the functions that were given, root mean square, in their units; None without any.
+
+        >>> import numpy as np, supersample as ss
+        >>> x = np.random.default_rng(0).normal(size=(1000, 2))
+        >>> ss.evaluate(x, ss.thin(x, 20), functions=x**2).functions < 0.5
+        True
+        """
+        return self.errors["functions"]
+
     def __repr__(self) -> str:
-        header = self._header(f"worth in draws of these {counted(self.rows, 'row')}")
+        header = self._header(f"worth in draws of these {counted(self.n_rows, 'row')}")
         return f"{aligned([header, *self._lines()])}\n{self._worst()}"
 
     def _repr_html_(self) -> str:
@@ -230,34 +229,39 @@ class Evaluation:
 
         return evaluation_view(self)
 
+    def _others(self) -> list[str]:
+        """The errors that have a column of their own, beside the MMD and the worth."""
+        return [name for name, error in self.errors.items() if name not in _WITHOUT_COLUMN and error is not None]
+
     def _header(self, worth: str) -> tuple[str, ...]:
-        return ("", "MMD", worth, "cdf", "functions")[: 4 if self.functions is None else 5]
+        return ("", "MMD", worth, *self._others())
 
     def _lines(self) -> list[tuple[str, ...]]:
         """What, its MMD, its worth and its other errors: this subset, random ones, an evenly spaced one."""
 
-        def others(errors: TypicalErrors | None) -> tuple[str, ...]:
-            both = (None, None) if errors is None else (errors.cdf, errors.functions)
-            shown = tuple("" if error is None else significant(error) for error in both)
-            return shown[: 1 if self.functions is None else 2]
+        def others(errors: Mapping[str, float | None]) -> tuple[str, ...]:
+            found = (errors[name] for name in self._others())
+            return tuple("" if error is None else significant(error) for error in found)
 
-        size, own = f"this subset of {self.size:,}", others(self.typical)
         mmd = significant(self.mmd) if self.mmd_error is None else with_error(self.mmd, self.mmd_error)
-        lines = [(size, mmd, self._shown(self.worth), *own)]
-        if self.random is not None and self.spaced is not None:
+        lines = [(f"this subset of {self.size:,}", mmd, self._shown(self.worth), *others(self.errors))]
+        if self.random is not None and self.random_errors is not None and self.spaced_errors is not None:
             spread = with_spread(float(self.random.mean()), float(self.random.std(ddof=1)))
-            random, spaced = others(self.random_typical), others(self.spaced_typical)
+            random = others(self.random_errors)
             lines.append((f"random {counted(self.size, 'row')}", spread, f"{self.size:,}", *random))
-            lines.append((self._spacing(), significant(self.spaced), self._shown(self.spaced_worth), *spaced))
+            spaced = self.spaced_errors
+            mmd = significant(spaced["mmd"] or 0.0)
+            lines.append((self._spacing(), mmd, self._shown(spaced["worth"]), *others(spaced)))
         return lines
 
     def _shown(self, worth: float | None) -> str:
         if worth is None:
             return ""
-        return "as good as all" if is_all(worth, self.rows) else significant(worth)
+        return "as good as all" if is_all(worth, self.n_rows) else significant(worth)
 
     def _spacing(self) -> str:
-        return "evenly spaced rows" if self.rows % self.size else f"every {ordinal(self.rows // self.size)} row"
+        steps, rest = divmod(self.n_rows, self.size)
+        return "evenly spaced rows" if rest else f"every {ordinal(steps)} row"
 
     def _worst(self) -> str:
         def of(errors: NDArray[np.float64]) -> str:
@@ -274,32 +278,15 @@ class Evaluation:
         )
 
 
-def evaluate(
-    x: Any,
-    y: Any,
-    *,
-    kernel: str | Kernel | None = None,
-    bandwidth: Bandwidth | None = None,
-    scale: Scale | None = None,
-    sample_weight: Any = None,
-    log_weight: Any = None,
-    weights: Any = None,
-    functions: Any = None,
-    functions_unit: FunctionsUnit = "each",
-    threads: int | None = None,
-    precision: Precision = "mixed",
-    embedding: Embedding = "auto",
-    landmarks: int | None = None,
-    device: Device = "cpu",
-    progress: bool | Listener | None = None,
-) -> Evaluation:
-    """How good the subset `y` of the rows `x` is, whoever made it, beside random rows and every k-th row.
+@takes(JudgeFunctions)
+def evaluate(x: Any, y: Any, *, subset_weight: Any = None, **options: Unpack[JudgeFunctions]) -> Evaluation:
+    """How good the subset `y` of the rows `x` is, whoever made it, compared with random rows and every k-th row.
 
-    `y` are the rows themselves with `weights` that are divided by their sum, or a `Result`, whose weights are used as
-    they are; columns are matched and kernel, bandwidth, scale, precision and weights of rows are found as in `mmd`, and
-    `embedding`, `landmarks` and `device` are those of `herd`.
+    `y` are the rows themselves with a `subset_weight` each, divided by their sum, or a `Result`, whose weights are used
+    as they are; columns are matched and kernel, bandwidth, scale, precision and weights of rows are found as in `mmd`.
     `functions` are numbers, one row for each row of `x`, where `y` is a `Result`, or names of columns that both have;
     distances do not use them. Errors of their means are in the sds of each, or all in one unit (`functions_unit`).
+    The other keywords are those of `herd`.
 
     >>> import numpy as np, supersample as ss
     >>> x = np.random.default_rng(0).normal(size=(1000, 2))
@@ -307,70 +294,41 @@ def evaluate(
     >>> bool(found.mmd < found.random.min()), found.mean_error.shape, found.quantile_error.shape
     (True, (2,), (2, 5))
     """
-    as_device(device)
-    table = _target(x, y, sample_weight, log_weight)
-    table, what, of_subset = _with_functions(table, y, Beside(0.0, functions, None, functions_unit))
-    points, shares = subset_of(y, weights, table.names, table.values.shape[1])
-    kernel, bandwidth, scale = geometry_of(y, kernel, bandwidth, scale)
-    samples = prepared(
-        table,
-        kernel,
-        bandwidth,
-        scale,
-        precision,
-        matched=what,
-        embedding=embedding,
-        landmarks=landmarks,
-        device=device,
-    )
-    with reporting(progress) as listener, explained(table.names, "y"):
-        found = _native.evaluate(samples, points, shares, of_subset, as_threads(threads), listener)
-    return as_evaluation(found, samples, len(points), len(table.values), table.names)
+    given = read(JudgeFunctions, by_geometry(options, y))
+    refuse_without_functions(given)
+    functions = given.pop("functions", None)
+    table = with_functions(_target(x, y, given), functions)
+    of_subset = _functions_of(y, table, functions)
+    points, weights = subset_of(y, subset_weight, table.names, table.values.shape[1])
+    with judging(given, table, len(points)) as given:
+        subset = Options(points=points, weights=weights, functions=of_subset)
+        return as_evaluation(_native.evaluate(table.values, given, subset), len(points), table.names)
 
 
-def as_evaluation(
-    found: _native.Evaluation, samples: _native.Samples, size: int, rows: int, names: tuple[str, ...] | None
-) -> Evaluation:
+def as_evaluation(found: _native.Evaluation, size: int, names: tuple[str, ...] | None) -> Evaluation:
     """What the native module has found of a subset of so many rows."""
-    others = (found.random_typical, found.spaced_typical)
-    random_typical, spaced_typical = (None if errors is None else TypicalErrors(**errors) for errors in others)
+    same = "errors random_errors spaced_errors mmd_error random mean_error sd_error quantile_error"
     return Evaluation(
-        mmd=found.mmd,
-        mmd_error=found.mmd_error,
-        landmarks=found.landmarks,
-        worth=found.worth,
-        random=found.random,
-        spaced=found.spaced,
-        spaced_worth=found.spaced_worth,
+        **{name: getattr(found, name) for name in same.split()},
+        landmarks=found.of.landmarks,
         size=size,
-        rows=rows,
-        mean_error=found.mean_error,
-        sd_error=found.sd_error,
-        quantile_error=found.quantile_error,
-        correlation_rms=found.correlation_rms,
-        cdf=found.typical["cdf"],
-        functions=found.typical["functions"],
-        typical=TypicalErrors(**found.typical),
-        random_typical=random_typical,
-        spaced_typical=spaced_typical,
-        kernel=known_kernel(*samples.kernel),
+        n_rows=found.of.n_rows,
+        kernel=known_kernel(*found.of.kernel),
         names=names or tuple(f"x{j + 1}" for j in range(len(found.mean_error))),
     )
 
 
-def _with_functions(table: Table, y: Any, beside: Beside) -> tuple[Table, Matched, NDArray[np.float64] | None]:
-    """The rows without the columns that are functions, the functions, and those of the rows of `y`."""
-    names = named(beside.functions)
-    table, what = matching(table, beside)
-    own = what.functions
+def _functions_of(y: Any, table: Table, functions: Any) -> NDArray[np.float64] | None:
+    """The functions of the rows of `y`."""
+    own, names = table.functions, named(functions)
     if own is None:
-        return table, what, None
-    if isinstance(y, Result) and y.indices is not None and y.rows == len(table.values):
-        return table, what, np.ascontiguousarray(own.values[y.indices])
+        return None
+    if isinstance(y, Result) and y.indices is not None and y.n_rows == len(table.values):
+        return np.ascontiguousarray(own.values[y.indices])
     if names is None or isinstance(y, Result):
         raise ValueError(
             "the functions of y are not known; give y as a Result of these rows, or name columns that x and y both have"
         )
     _, of_subset = split(as_table(y, "y"), names, "y")
     # In the order of those of all rows.
-    return table, what, matched(of_subset, own.names, "y").values
+    return matched(of_subset, own.names, "y").values

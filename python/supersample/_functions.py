@@ -1,60 +1,41 @@
-"""What is matched beside the joint distribution: the columns' own distributions, and the means of functions."""
+"""Functions of the rows, whose means are matched in addition to the joint distribution."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._choice import Beside
 from ._inputs import Table, as_table
 from ._numbers import counted
 
 
-@dataclass(frozen=True)
-class Matched:
-    """How much each part counts beside the joint distribution, and the functions, one row for each row."""
-
-    marginals: float = 0.0
-    functions: Table | None = None
-    functions_weight: float = 1.0
-    functions_unit: str = "each"
-
-    def lowered(self, has_functions: bool = False) -> str:
-        """Joint + 0.1 × marginals: what choosing lowers; with functions where they are kept elsewhere."""
-        parts = ["joint"]
-        if self.marginals:
-            parts.append(f"{self.marginals:g} × marginals")
-        if has_functions or self.functions is not None:
-            unit = " in a common unit" if self.functions_unit == "common" else ""
-            parts.append(f"{self.functions_weight:g} × functions{unit}")
-        return " + ".join(parts)
+def refuse_without_functions(given: Mapping[str, Any]) -> None:
+    """Refuses what has no effect where there are no functions."""
+    for what, default in (("functions_weight", None), ("functions_unit", "each")):
+        if given.get("functions") is None and given.get(what, default) != default:
+            raise ValueError(f"{what} has no effect without functions; leave it out, or give functions")
 
 
-def matching(table: Table, beside: Beside) -> tuple[Table, Matched]:
-    """The rows without the columns that are named as functions, and what is matched beside their joint distribution."""
-    matched = counting(beside)
-    if beside.functions is None:
-        return table, matched
-    table, own = split(table, beside.functions)
-    return table, replace(matched, functions=own)
+def with_functions(table: Table, functions: Any, what: str = "x") -> Table:
+    """The rows with these functions: numbers, or names of columns, which are then no coordinates."""
+    if functions is None:
+        return table
+    table, own = split(table, functions, what)
+    return replace(table, functions=own)
 
 
-def counting(beside: Beside) -> Matched:
-    """How much each part counts, and in which unit; the functions are still to be had."""
-    marginals, weight, unit = as_weight(beside.marginals, "marginals"), beside.functions_weight, beside.functions_unit
-    if unit not in ("each", "common"):
-        raise ValueError(f"functions_unit is {unit!r}; choose each or common")
-    if beside.functions is None:
-        for what, is_given in (("functions_weight", weight is not None), ("functions_unit", unit != "each")):
-            if is_given:
-                raise ValueError(f"{what} has no effect without functions; leave it out, or give functions")
-    return Matched(marginals, None, 1.0 if weight is None else as_weight(weight, "functions_weight"), unit)
+def lowered(matched: tuple[float, float | None], unit: str | None) -> str:
+    """Joint + 0.1 × marginals: what choosing lowers, by the weights of marginals and functions."""
+    marginals, functions = matched
+    parts = ["joint"] + [f"{marginals:g} × marginals"] * (marginals > 0)
+    if functions is not None:
+        parts.append(f"{functions:g} × functions" + " in a common unit" * (unit == "common"))
+    return " + ".join(parts)
 
 
 def split(table: Table, functions: Any, what: str = "x") -> tuple[Table, Table]:
@@ -153,19 +134,3 @@ def _is_entry(name: str, vector: str) -> bool:
         return False
     rest = name[len(vector) :]
     return (rest[:1] == "[" and rest[-1:] == "]") or (rest[:1] == "." and rest[1:2].isdigit())
-
-
-def as_weight(value: Any, what: str) -> float:
-    # A truth is no weight: True would be ten times what `thin` takes by itself.
-    is_marginals = what == "marginals"
-    least = "a number of at least 0, of which 0 is not at all"
-    advice = f"give {least}" if is_marginals else "give a positive number, or leave the functions out"
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"{what} is {value!r}; {advice}") from None
-    if isinstance(value, (str, bool)):
-        raise TypeError(f"{what} is {value!r}; {advice}")
-    if not (math.isfinite(number) and (number > 0 or (is_marginals and number == 0))):
-        raise ValueError(f"{what} is {number:g}; {advice}")
-    return number

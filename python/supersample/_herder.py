@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _native
 from ._advice import tell
-from ._choice import Beside
-from ._choose import as_result
-from ._functions import Matched, matching
-from ._inputs import Table, as_count, as_device, as_rows, as_rule, as_table, as_threads, prepared, weighted
+from ._functions import lowered, refuse_without_functions, with_functions
+from ._inputs import Table, as_count, as_rows, as_rule, as_table, as_threads, explained, weighted
+from ._options import HerderKeywords, Listener, Options, Weights, read, takes
 from ._progress import reporting
-from ._result import PoolResult
-from ._types import Bandwidth, Device, Embedding, FunctionsUnit, Listener, Precision, Scale, Weights
-from .kernels import Kernel, known_kernel
+from ._result import PoolResult, result_of
+from .kernels import Kernel, known_kernel, native_kernel
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,7 +52,8 @@ def _owned(table: Table) -> Table:
     weights, logs = (None if given is None else given.copy() for given in (table.weights, table.log_weights))
     is_safe = table.is_copy or not table.values.flags.writeable
     values = table.values if is_safe else table.values.copy()
-    return replace(table, values=values, weights=weights, log_weights=logs)
+    functions = None if table.functions is None else _owned(table.functions)
+    return replace(table, values=values, weights=weights, log_weights=logs, functions=functions)
 
 
 class Herder:
@@ -74,53 +76,21 @@ class Herder:
     True
     """
 
-    def __init__(
-        self,
-        x: Any,
-        *,
-        kernel: str | Kernel = "gaussian",
-        bandwidth: Bandwidth = "median",
-        scale: Scale = "sd",
-        sample_weight: Any = None,
-        log_weight: Any = None,
-        marginals: float = 0.0,
-        functions: Any = None,
-        functions_weight: float | None = None,
-        functions_unit: FunctionsUnit = "each",
-        unique: bool = False,
-        threads: int | None = None,
-        precision: Precision = "mixed",
-        embedding: Embedding = "auto",
-        landmarks: int | None = None,
-        device: Device = "cpu",
-    ) -> None:
-        self._device = as_device(device)
-        table, matched = matching(
-            weighted(as_table(x), sample_weight, log_weight),
-            Beside(marginals, functions, functions_weight, functions_unit),
-        )
-        self._table = _owned(table)
-        own = None if matched.functions is None else _owned(matched.functions)
-        self._matched = replace(matched, functions=own)
-        self._scale: str = scale
-        self._asked_precision: str = precision
-        self._unique = bool(unique)
-        as_threads(threads)
-        self._threads = threads
+    @takes(HerderKeywords)
+    def __init__(self, x: Any, **options: Unpack[HerderKeywords]) -> None:
+        given = read(HerderKeywords, options)
+        refuse_without_functions(given)
+        table = weighted(as_table(x), given.pop("sample_weight", None), given.pop("log_weight", None))
+        self._table = _owned(with_functions(table, given.pop("functions", None)))
+        self._threads = options.get("threads")
         self._looked = False
-        self._embedding, self._landmarks = embedding, landmarks
-        self._samples = prepared(
-            self._table,
-            kernel,
-            bandwidth,
-            scale,
-            precision,
-            matched=self._matched,
-            embedding=embedding,
-            landmarks=landmarks,
-            device=self._device,
-        )
-        self._native = _native.Herder(self._samples, self._unique)
+        given.doubt(self._table.values.shape[1])
+        self._begin(given, None)
+
+    def _begin(self, given: Options, known: NDArray[np.float64] | None) -> None:
+        self._options = given
+        with explained(self._table):
+            self._native = _native.Herder(self._table.values, given.also(**self._table.data()), known)
 
     def __iter__(self) -> Herder:
         return self
@@ -199,7 +169,7 @@ class Herder:
         >>> ss.Herder([[0.0], [2.0]], scale="none").kernel
         Gaussian(bandwidth=2.0)
         """
-        return known_kernel(*self._samples.kernel)
+        return known_kernel(*self._native.kernel)
 
     def result(self, *, weights: Weights = "equal", progress: bool | Listener | None = None) -> PoolResult:
         """All picks so far as a result.
@@ -213,9 +183,12 @@ class Herder:
         if not len(self):
             raise ValueError("there are no picks yet; run(n) first")
         with reporting(progress) as listener:
-            chosen = self._native.chosen(as_rule(weights), as_threads(self._threads), listener)
-        tell(chosen.advice[len(self._samples.advice) :], self._table.names)
-        return as_result(self._table, self._samples, chosen, self._scale, self._matched)
+            asked = Options(weights=as_rule(weights), threads=as_threads(self._threads), progress=listener)
+            chosen = self._native.chosen(asked)
+        tell(chosen.advice[len(self._native.advice) :], self._table.names)
+        assert chosen.of is not None
+        what = lowered(chosen.of.matched, self._options["functions_unit"])
+        return result_of(chosen, self._table.names, self._table.unused, what)
 
     def __repr__(self) -> str:
         lengths = ", ".join(f"{bandwidth:.4g}" for bandwidth in self.kernel.bandwidths)
@@ -226,52 +199,24 @@ class Herder:
         """The picks as objects; with the first of all a warning of what makes them doubtful."""
         if not self._looked and picks.rows:
             self._looked = True
-            tell(self._samples.advice, self._table.names)
+            tell(self._native.advice, self._table.names)
         points = self._table.values[picks.rows]
         columns = (picks.t, picks.rows, points, picks.score, picks.error, picks.weight_norm, picks.margin)
         return [Pick(*pick) for pick in zip(*columns)]
 
     def __getstate__(self) -> dict[str, Any]:
-        name, bandwidths = self._samples.kernel
+        name, lengths = native_kernel(self.kernel, "median")
         return {
-            "values": self._table.values,
-            "names": self._table.names,
-            "unused": self._table.unused,
-            "kernel": (name, bandwidths),
-            "scale": self._scale,
-            "sample_weight": self._table.weights,
-            "log_weight": self._table.log_weights,
-            "precision": self._asked_precision,
-            "unique": self._unique,
+            "table": self._table,
+            "options": self._options.also(kernel=name, bandwidth=lengths),
             "threads": self._threads,
             "looked": self._looked,
-            "embedding": self._samples.known(),
-            "landmarks": (self._embedding, self._landmarks),
-            "device": self._device,
-            "matched": self._matched,
+            "known": self._native.known(),
             "indices": self.indices,
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        values = np.ascontiguousarray(state["values"])
-        self._table = Table(values, state["names"], state["unused"], state["sample_weight"], state["log_weight"])
-        self._scale, self._asked_precision, self._unique = state["scale"], state["precision"], state["unique"]
-        self._threads, self._looked = state["threads"], state["looked"]
-        self._matched = state.get("matched", Matched())
-        self._embedding, self._landmarks = state.get("landmarks", ("auto", None))
-        self._device = state.get("device", "cpu")
-        self._samples = prepared(
-            self._table,
-            known_kernel(*state["kernel"]),
-            "median",
-            self._scale,
-            self._asked_precision,
-            state["embedding"],
-            self._matched,
-            self._embedding,
-            self._landmarks,
-            device=self._device,
-        )
-        self._native = _native.Herder(self._samples, self._unique)
+        self._table, self._threads, self._looked = state["table"], state["threads"], state["looked"]
+        self._begin(state["options"], state["known"])
         if len(state["indices"]):
             self._native.replay(state["indices"], as_threads(self._threads))

@@ -21,12 +21,9 @@ def result_view(result: Result) -> str:
     """HTML that takes its colours from the page, so that it can be read on light and dark."""
     lines = [(result._error_name(), significant(result.mmd))]
     if result.worth is not None:
-        rows = 0 if result._is_stein() else result.rows
+        rows = 0 if result._is_stein() else result.n_rows
         lines.append(("worth", worth_shown(result.worth, rows).removeprefix("worth ")))
-    if result.cdf is not None:
-        lines.append(("cdf", significant(result.cdf)))
-    if result.functions is not None:
-        lines.append(("functions", significant(result.functions)))
+    lines += [(name, significant(error)) for name, error in result._others()]
     if result.lowered != "joint":
         lines.append(("lowered", result.lowered))
     if result.refinement is not None:
@@ -59,7 +56,7 @@ def evaluation_view(found: Evaluation) -> str:
         "<tr>" + "".join(f'<td style="{_CELL}">{escape(cell)}</td>' for cell in line) + "</tr>"
         for line in (header, *found._lines())
     )
-    note = f"worth: in draws of these {counted(found.rows, 'row')}; {found._worst()}"
+    note = f"worth: in draws of these {counted(found.n_rows, 'row')}; {found._worst()}"
     return (
         f'<table style="border-collapse:collapse;border:0">{rows}</table>'
         f'<div style="font-size:85%;opacity:.65">{escape(note)}</div>'

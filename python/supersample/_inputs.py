@@ -5,31 +5,29 @@ from __future__ import annotations
 import math
 import operator
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _native
-from ._warnings import warn
-from .kernels import Kernel, native_kernel
-
-if TYPE_CHECKING:
-    from ._functions import Matched
 
 _IDS = ("chain", "draw", "iteration", "row")
+#: Names of the weights that this package and the command write; the second where the first is taken.
+OWN_WEIGHTS = ("weight", "supersample_weight")
 #: More chains than that are hardly ever run.
 _MOST_CHAINS = 16
 #: More than the native module starts.
 _MOST_THREADS = 1024
+_UNITS = {"K": 10, "M": 20, "G": 30, "T": 40}
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of doubles, the names of their columns where they have some, and the weights that came with them."""
+    """Rows of doubles, the names of their columns where they have some, and what is known of each row."""
 
     values: NDArray[np.float64]
     names: tuple[str, ...] | None = None
@@ -40,10 +38,28 @@ class Table:
     log_weights: NDArray[np.float64] | None = None
     #: Whether the values were copied, so that nobody else can write to them.
     is_copy: bool = False
+    #: Functions of the rows, which distances do not use.
+    functions: Table | None = None
+
+    @property
+    def function_names(self) -> tuple[str, ...] | None:
+        """The names of the functions, where they have some."""
+        return None if self.functions is None else self.functions.names
+
+    def data(self) -> dict[str, Any]:
+        """What is known of each row, as the native module reads it."""
+        functions = None if self.functions is None else self.functions.values
+        return {"sample_weight": self.weights, "log_weight": self.log_weights, "functions": functions}
+
+    def wide(self) -> NDArray[np.float64]:
+        """The rows with their functions as the last columns."""
+        return self.values if self.functions is None else np.hstack([self.values, self.functions.values])
 
 
-def as_table(x: Any, what: str = "x") -> Table:
-    """The matrix behind any array or frame. A C-ordered array of doubles is used where it lies, without a copy."""
+def as_table(x: Any, what: str = "x", keep_weights: bool = False) -> Table:
+    """The matrix behind any array or frame. A C-ordered array of doubles is used where it lies, without a copy. Columns
+    of frames that are ids, or weights that this package writes, are passed over; with `keep_weights` ids alone."""
+    is_unused = is_id if keep_weights else is_no_coordinate
     if isinstance(x, Table):
         return x
     if isinstance(x, np.ndarray):
@@ -56,23 +72,21 @@ def as_table(x: Any, what: str = "x") -> Table:
         return _from_mapping(x, what)
     kinds = {base.__module__.partition(".")[0] for base in type(x).__mro__}
     if "pandas" in kinds and hasattr(x, "columns"):
-        return _from_pandas(x, what)
+        return _from_pandas(x, what, is_unused)
     if "polars" in kinds and hasattr(x, "collect"):
         x = x.collect()
     if "polars" in kinds and hasattr(x, "get_column"):
-        return _from_polars(x, what)
+        return _from_named(x.columns, lambda name: x.get_column(name).to_numpy(), what, is_unused)
     if kinds & {"pandas", "polars"} and hasattr(x, "to_frame") and hasattr(x, "dtype"):
         raise ValueError(f"{what} is a Series, but two dimensions are needed; for points on a line {what}.to_frame()")
     if hasattr(x, "getParamNames") and hasattr(x, "samples"):
         return _from_getdist(x, what)
     if hasattr(x, "columns") and hasattr(x, "compute"):
-        return as_table(x.compute(), what)
+        return as_table(x.compute(), what, keep_weights)
     if hasattr(x, "__arrow_c_stream__") and "xarray" not in kinds:
-        return _from_arrow(x, what)
+        return _from_arrow(x, what, is_unused)
     if hasattr(x, "columns") and hasattr(x, "__getitem__"):
-        names = [name for name in x.columns if not is_id(name)]
-        unused = [name for name in x.columns if is_id(name)]
-        return _from_columns([(name, np.asarray(x[name])) for name in names], what, unused)
+        return _from_named(x.columns, lambda name: np.asarray(x[name]), what, is_unused)
     if hasattr(x, "toarray") and hasattr(x, "nnz"):
         raise TypeError(f"{what} is a sparse matrix; give {what}.toarray() if it fits into memory")
     if isinstance(x, (list, tuple)) and x and all(np.ndim(item) == 2 for item in x):
@@ -121,20 +135,25 @@ def _doubles(x: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def is_id(name: Any) -> bool:
-    """Whether a column numbers chains and draws, or has no name, by the rule of the command line."""
+    """Whether a column numbers chains and draws, or has no name."""
     text = str(name)
     bare = text.removeprefix(".")
     return not bare or text.endswith("__") or bare.lower() in _IDS
 
 
-def _from_pandas(frame: Any, what: str) -> Table:
+def is_no_coordinate(name: Any) -> bool:
+    """Whether a column is an id or has weights that this package writes, by the rule of the command line."""
+    return is_id(name) or name in OWN_WEIGHTS
+
+
+def _from_pandas(frame: Any, what: str, is_unused: Callable[[Any], bool]) -> Table:
     # anesthetic keeps weights in the index, and puts a label for plots beside each name.
     weights = frame.get_weights() if hasattr(frame, "isweighted") and frame.isweighted() else None
     if hasattr(frame, "drop_labels"):
         frame = frame.drop_labels()
     columns, unused = [], []
     for place, name in enumerate(frame.columns):
-        if is_id(name):
+        if is_unused(name):
             unused.append(name)
             continue
         column = frame.iloc[:, place]
@@ -145,13 +164,14 @@ def _from_pandas(frame: Any, what: str) -> Table:
     return table if weights is None else replace(table, weights=as_vector(weights, f"the weights of {what}"))
 
 
-def _from_polars(frame: Any, what: str) -> Table:
-    names = [name for name in frame.columns if not is_id(name)]
-    unused = [name for name in frame.columns if is_id(name)]
-    return _from_columns([(name, frame.get_column(name).to_numpy()) for name in names], what, unused)
+def _from_named(
+    names: Sequence[Any], column: Callable[[Any], NDArray[Any]], what: str, is_unused: Callable[[Any], bool]
+) -> Table:
+    used = [name for name in names if not is_unused(name)]
+    return _from_columns([(name, column(name)) for name in used], what, [name for name in names if is_unused(name)])
 
 
-def _from_arrow(x: Any, what: str) -> Table:
+def _from_arrow(x: Any, what: str, is_unused: Callable[[Any], bool]) -> Table:
     try:
         import pyarrow as pa
     except ImportError:
@@ -159,7 +179,7 @@ def _from_arrow(x: Any, what: str) -> Table:
     table = pa.table(x)
     columns, unused = [], []
     for name, column in zip(table.column_names, table.columns):
-        if is_id(name):
+        if is_unused(name):
             unused.append(name)
             continue
         kind = column.type
@@ -255,81 +275,22 @@ def weighted(table: Table, sample_weight: Any, log_weight: Any) -> Table:
 
 
 @contextmanager
-def explained(
-    names: Sequence[str] | None,
-    what: str | None = "x",
-    labels: Sequence[Any] = (),
-    functions: Sequence[str] | None = None,
-) -> Iterator[None]:
-    """Has a refusal of the native module say what it cannot know: names of columns, functions and groups."""
+def explained(rows: Any, what: str | None = "x", labels: Sequence[Any] = ()) -> Iterator[None]:
+    """Has a refusal of the native module say what it cannot know: names of columns, functions and groups. Names are those
+    of `rows` when it is refused."""
     try:
         yield
     except ValueError as error:
         refusal = getattr(error, "refusal", None)
         if isinstance(refusal, _native.Refusal):
-            error.args = (refusal.sentence(what, names, functions, [str(label) for label in labels]),)
-            # Whoever is further out has names of something else.
+            groups = [str(label) for label in labels]
+            error.args = (refusal.sentence(what, rows.names, rows.function_names, groups),)
+            # Another caller further out has names of something else.
             del error.refusal  # type: ignore[attr-defined]
         raise
 
 
-def prepared(
-    table: Table,
-    kernel: str | Kernel,
-    bandwidth: object,
-    scale: str,
-    precision: str,
-    known: NDArray[np.float64] | None = None,
-    matched: Matched | None = None,
-    embedding: str = "auto",
-    landmarks: int | None = None,
-    seed: int = 0,
-    device: str = "cpu",
-) -> _native.Samples:
-    """The samples made ready by the native module."""
-    name, bandwidths = native_kernel(kernel, bandwidth)
-    columns = table.values.shape[1]
-    if not isinstance(kernel, Kernel) and bandwidths is not None and len(bandwidths) == columns > 1:
-        warn(
-            f"bandwidth has {columns} lengths, as many as there are columns, but it is not one for each column: the "
-            f"kernel is the mean of {columns} Gaussians. For a length for each column divide the columns by them and "
-            f"give scale='none', bandwidth=1; where the mean is meant give kernel=Gaussian({bandwidths})"
-        )
-    if not isinstance(scale, str):
-        raise TypeError(f"scale is {scale!r}; choose {', '.join(_native.SCALES)}")
-    if not isinstance(precision, str):
-        raise TypeError(f"precision is {precision!r}; choose mixed or double")
-    embedding = as_embedding(embedding)
-    functions = None if matched is None else matched.functions
-    with explained(table.names, functions=None if functions is None else functions.names):
-        return _native.Samples(
-            table.values,
-            kernel=name,
-            bandwidths=bandwidths,
-            scale=scale,
-            sample_weight=table.weights,
-            log_weight=table.log_weights,
-            precision=precision,
-            marginals=0.0 if matched is None else matched.marginals,
-            functions=None if functions is None else functions.values,
-            functions_weight=1.0 if matched is None else matched.functions_weight,
-            functions_unit="each" if matched is None else matched.functions_unit,
-            embedding=embedding,
-            landmarks=None if landmarks is None else as_count(landmarks, "landmarks", 1),
-            seed=seed,
-            device=device,
-            known=known,
-        )
-
-
-def as_embedding(embedding: object) -> str:
-    """The word for a way to the mean embedding."""
-    if not isinstance(embedding, str):
-        raise TypeError(f"embedding is {embedding!r}; choose auto, exact or landmarks")
-    return embedding
-
-
-def as_device(device: object) -> str:
+def as_device(device: object, what: str = "device") -> str:
     """The word for a device, which is there."""
     if not isinstance(device, str):
         raise TypeError(f"device is {device!r}; choose cpu or gpu")
@@ -347,13 +308,13 @@ def as_vector(x: Any, what: str) -> NDArray[np.float64]:
     return _doubles(values)
 
 
-def as_rows(x: Any, rows: int, what: str) -> NDArray[np.int64]:
-    """Row numbers from a list of them or from a mask."""
+def as_rows(x: Any, rows: int | None, what: str) -> NDArray[np.int64]:
+    """Row numbers from a list of them or from a mask, whose length is checked where the number of rows is known."""
     values = np.asarray([] if x is None else x)
     if values.size == 0:
         return np.empty(0, dtype=np.int64)
     if values.dtype.kind == "b":
-        if values.shape != (rows,):
+        if rows is not None and values.shape != (rows,):
             raise ValueError(f"{what} is a mask of shape {values.shape} for {rows} rows")
         values = np.nonzero(values)[0]
     if values.ndim != 1 or values.dtype.kind not in "iu":
@@ -374,35 +335,35 @@ def as_count(value: Any, what: str, least: float = 1) -> int:
     return number
 
 
-def as_size(n: Any, num_samples: Any) -> Any:
-    """How many are asked for, by either keyword."""
-    if num_samples is None:
-        return n
-    if n is not None:
-        raise ValueError("n and num_samples are the same thing; give one of them")
-    return num_samples
-
-
-def as_goal(value: Any, what: str) -> float | None:
-    """A number that ends the choosing, or None; the native module refuses what is not positive."""
-    if value is None:
-        return None
-    if isinstance(value, str):
-        raise TypeError(f"{what} is {value!r}; give a positive number")
+def as_number(value: Any, what: str) -> float:
+    """A number, which the native module may refuse. A truth is none: True would be ten times what `thin` takes."""
     try:
-        return float(value)
+        if not isinstance(value, (str, bool)):
+            return float(value)
     except (TypeError, ValueError):
-        raise TypeError(f"{what} is {value!r}; give a positive number") from None
+        pass
+    raise TypeError(f"{what} is {value!r}; give a number")
 
 
-def as_rule(weights: Any) -> str:
-    """The rule for the weights of chosen points."""
+def as_memory(value: Any, what: str) -> int:
+    """Bytes, from a number of them or a text such as 500M or 2G."""
+    if isinstance(value, str):
+        number, unit = value.strip().rstrip("iB").upper(), 0
+        if number and number[-1] in _UNITS:
+            number, unit = number[:-1], _UNITS[number[-1]]
+        try:
+            return as_count(int(float(number) * 2**unit), what)
+        except ValueError:
+            raise ValueError(f"{what} is {value!r}; give a number of bytes, or a text such as 500M or 2G") from None
+    return as_count(value, what)
+
+
+def as_rule(weights: Any, what: str = "weights") -> str:
+    """The word for the weights of chosen points."""
     if isinstance(weights, str):
-        if weights not in ("equal", "simplex", "free"):
-            raise ValueError(f"weights is '{weights}'; choose equal, simplex or free")
         return weights
     raise TypeError(
-        f"weights is of type {type(weights).__name__}, but it names the weights that chosen points get: equal, simplex "
+        f"{what} is of type {type(weights).__name__}, but it names the weights that chosen points get: equal, simplex "
         "or free; weights of the rows that are chosen from are sample_weight"
     )
 

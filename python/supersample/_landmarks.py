@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _native
-from ._inputs import as_count, as_table, as_threads, as_vector
-from ._types import Bandwidth, Precision
-from .kernels import Kernel, known_kernel, native_kernel
+from ._inputs import as_count, as_table, as_vector
+from ._options import Embed, read, takes
+from .kernels import Kernel, known_kernel
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class Landmarks:
@@ -37,27 +40,16 @@ class Landmarks:
     >>> first = first.partial_fit(rng.normal(size=(5000, 3)))
     >>> second = first.empty().partial_fit(rng.normal(size=(5000, 3)))  # on another machine
     >>> both = first.merge(pickle.loads(pickle.dumps(second)))
-    >>> both.rows
+    >>> both.n_rows
     10000
     >>> exact = (1 + 2 / 1.5**2) ** (-3 / 2)  # of a normal distribution
     >>> bool(abs(both.squared_norm - exact) < 0.01), both.squared_norm_error < 1e-4
     (True, True)
     """
 
-    def __init__(
-        self,
-        landmarks: Any,
-        *,
-        kernel: str | Kernel = "gaussian",
-        bandwidth: Bandwidth = "median",
-        controls: Any = None,
-        seed: int = 0,
-        precision: Precision = "mixed",
-        threads: int | None = None,
-    ) -> None:
-        self._kernel, self._bandwidths = native_kernel(kernel, bandwidth)
-        self._precision, self._threads = precision, as_threads(threads)
-        self._seed = as_count(seed, "seed", 0)
+    @takes(Embed)
+    def __init__(self, landmarks: Any, *, controls: Any = None, **options: Unpack[Embed]) -> None:
+        self._options = read(Embed, options)
         self._count: int | None = None
         self._sums: _native.LandmarkSums | None = None
         if np.ndim(landmarks) == 0 and not hasattr(landmarks, "columns"):
@@ -66,12 +58,10 @@ class Landmarks:
                 raise ValueError("controls have no effect where landmarks are chosen from a batch; give both or none")
             return
         points = as_table(landmarks, "landmarks").values
-        if self._bandwidths is None:
+        if self._options["bandwidth"] is None:
             raise ValueError("bandwidth is 'median', which landmarks that are given do not say; give a length")
         others = None if controls is None else as_table(controls, "controls").values
-        self._sums = _native.LandmarkSums(
-            points, others, kernel=self._kernel, bandwidths=self._bandwidths, precision=precision
-        )
+        self._sums = _native.LandmarkSums(points, others, self._options)
 
     def partial_fit(self, x: Any, y: Any = None, sample_weight: Any = None) -> Landmarks:
         """Adds a batch of rows, with a weight each or one.
@@ -79,23 +69,15 @@ class Landmarks:
         >>> import numpy as np, supersample as ss
         >>> x = np.random.default_rng(0).normal(size=(2000, 2))
         >>> mu = ss.Landmarks(50, bandwidth=1.5).partial_fit(x)
-        >>> mu.partial_fit(x, sample_weight=np.ones(2000)).rows
+        >>> mu.partial_fit(x, sample_weight=np.ones(2000)).n_rows
         4000
         """
         rows = as_table(x).values
         weights = None if sample_weight is None else as_vector(sample_weight, "sample_weight")
         if self._sums is None:
-            self._sums = _native.LandmarkSums.chosen_from(
-                rows,
-                min(self._count or 1, len(rows)),
-                kernel=self._kernel,
-                bandwidths=self._bandwidths,
-                sample_weight=weights,
-                precision=self._precision,
-                seed=self._seed,
-                threads=self._threads,
-            )
-        self._sums.update(rows, weights, self._threads)
+            options = self._options.also(sample_weight=weights)
+            self._sums = _native.LandmarkSums.chosen_from(rows, min(self._count or 1, len(rows)), options)
+        self._sums.update(rows, weights, self._options["threads"])
         return self
 
     def merge(self, other: Landmarks) -> Landmarks:
@@ -104,7 +86,7 @@ class Landmarks:
         >>> import numpy as np, supersample as ss
         >>> x = np.random.default_rng(0).normal(size=(2000, 2))
         >>> mu = ss.Landmarks(50, bandwidth=1.5).partial_fit(x)
-        >>> mu.merge(mu.empty().partial_fit(x)).rows
+        >>> mu.merge(mu.empty().partial_fit(x)).n_rows
         4000
         """
         self._known().merge(other._known())
@@ -116,7 +98,7 @@ class Landmarks:
         >>> import numpy as np, supersample as ss
         >>> x = np.random.default_rng(0).normal(size=(2000, 2))
         >>> mu = ss.Landmarks(50, bandwidth=1.5).partial_fit(x)
-        >>> mu.empty().rows
+        >>> mu.empty().n_rows
         0
         """
         other = Landmarks.__new__(Landmarks)
@@ -133,16 +115,16 @@ class Landmarks:
         >>> mu.values(x[:3]).shape
         (3,)
         """
-        return self._known().values(as_table(x).values, self._threads)
+        return self._known().values(as_table(x).values, self._options["threads"])
 
     @property
-    def rows(self) -> int:
+    def n_rows(self) -> int:
         """How many rows have been added.
 
         >>> import numpy as np, supersample as ss
         >>> x = np.random.default_rng(0).normal(size=(2000, 2))
         >>> mu = ss.Landmarks(50, bandwidth=1.5).partial_fit(x)
-        >>> mu.rows
+        >>> mu.n_rows
         2000
         """
         return 0 if self._sums is None else self._sums.rows
@@ -237,4 +219,4 @@ class Landmarks:
     def __repr__(self) -> str:
         if self._sums is None:
             return f"Landmarks({self._count})"
-        return f"Landmarks({len(self.landmarks)}, kernel={self.kernel!r}), {self.rows:,} rows"
+        return f"Landmarks({len(self.landmarks)}, kernel={self.kernel!r}), {self.n_rows:,} rows"

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _native
 from ._advice import missed, tell
-from ._inputs import as_count, as_goal, as_rule, as_table, as_threads, as_vector
+from ._inputs import as_count, as_table, as_vector
+from ._options import Options, Place, read, takes
 from ._progress import reporting
 from ._result import Result, placed_result
-from ._types import Bandwidth, Listener, Weights
 from ._warnings import warn
-from .kernels import Gaussian, Kernel, native_kernel
+from .kernels import Gaussian
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class GaussianMixture:
@@ -170,29 +173,17 @@ def as_mixture(mixture: Any) -> GaussianMixture:
     raise TypeError(f"mixture is of type {type(mixture).__name__}; give a GaussianMixture, ours or scikit-learn's")
 
 
-def gaussian_lengths(kernel: str | Kernel, bandwidth: object) -> list[float] | None:
+def gaussian_lengths(given: Options) -> list[float] | None:
     """The bandwidths of a Gaussian kernel, the only one with a closed form for a mixture."""
-    name, lengths = native_kernel(kernel, bandwidth)
-    if name != Gaussian.name:
+    name = given["kernel"]
+    if name not in (None, Gaussian.name):
         raise ValueError(f"a mixture has no closed form under the {name} kernel; use gaussian")
+    lengths: list[float] | None = given["bandwidth"]
     return lengths
 
 
-def sample(
-    mixture: Any,
-    n: int,
-    *,
-    kernel: str | Kernel = "gaussian",
-    bandwidth: Bandwidth = "median",
-    weights: Weights = "equal",
-    tol: float | None = None,
-    worth: float | None = None,
-    climbs: int = 1,
-    starts: int = 1000,
-    seed: int = 0,
-    threads: int | None = None,
-    progress: bool | Listener | None = None,
-) -> Result:
+@takes(Place)
+def sample(mixture: Any, n: int, *, climbs: int = 1, starts: int = 1000, **options: Unpack[Place]) -> Result:
     """Places `n` points for a Gaussian mixture anywhere in space, by gradient ascent: a quadrature rule.
 
     Parameters
@@ -200,15 +191,14 @@ def sample(
     mixture
         A `GaussianMixture`, ours or a fitted one of scikit-learn.
     n
-        How many; with `tol` or `worth` at most so many.
-    bandwidth
-        A length, or the median distance between draws of the mixture. Nothing is scaled.
+        How many; with `tol` or `worth` at most this number.
+    kernel, bandwidth
+        The Gaussian kernel, with a length or the median distance between draws of the mixture. Nothing is scaled.
     climbs
         From how many of the best starts to climb for each point.
     starts, seed
         How many draws of the mixture to start from, and their seed.
-
-    The other keywords are those of `herd`.
+    **options
 
     >>> import supersample as ss
     >>> normal = ss.GaussianMixture([1], [[0.0]], [[[1.0]]])
@@ -220,25 +210,15 @@ def sample(
     >>> result.indices is None
     True
     """
-    target, tol, worth = as_mixture(mixture), as_goal(tol, "tol"), as_goal(worth, "worth")
-    lengths = gaussian_lengths(kernel, bandwidth)
-    with reporting(progress) as listener:
-        placed = target._native.place(
-            as_count(n, "n"),
-            tol=tol,
-            worth=worth,
-            bandwidths=lengths,
-            climbs=as_count(climbs, "climbs"),
-            starts=as_count(starts, "starts"),
-            seed=as_count(seed, "seed", 0),
-            weights=as_rule(weights),
-            threads=as_threads(threads),
-            progress=listener,
-        )
+    target, given = as_mixture(mixture), read(Place, options)
+    lengths = gaussian_lengths(given)
+    with reporting(given["progress"]) as listener:
+        given = given.also(method="herd", n=as_count(n, "n"), bandwidth=lengths, progress=listener)
+        placed = target._native.place(given, as_count(climbs, "climbs"), as_count(starts, "starts"))
     chosen = placed.chosen
-    result = placed_result(chosen, placed.points, Gaussian(tuple(placed.bandwidths)), target.draw(2000))
+    result = placed_result(chosen, Gaussian(tuple(placed.bandwidths)), target.draw(2000))
     if placed.stuck:
         warn(f"{placed.stuck} of the climbs ended before the top; try more starts")
     tell(chosen.advice)
-    missed(chosen, len(result), None, tol, worth)
+    missed(chosen, len(result), None, given["tol"], given["worth"])
     return result

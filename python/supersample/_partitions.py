@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._batches import batch_table
-from ._functions import function_name, functions_table, named, split
-from ._inputs import as_table, as_vector, explained
+from ._functions import functions_table, named, with_functions
+from ._inputs import Table, as_table, as_vector, explained, weighted
 from ._numbers import counted
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What comes with the rows of every partition, beside the rows."""
+    """What comes with the rows of every partition."""
 
     #: What the weights are: sample_weight, log_weight, or None.
     weights: str | None = None
@@ -42,32 +42,6 @@ class Partitions:
 
 
 @dataclass(frozen=True)
-class Block:
-    """The numbers in one partition: coordinates first, then functions."""
-
-    values: NDArray[np.float64]
-    columns: Columns
-    weights: NDArray[np.float64] | None
-    log_weights: NDArray[np.float64] | None
-
-    def fingerprint(self) -> tuple[int, int]:
-        """How many rows there are, and a number that changes with any of theirs."""
-        mark = 0
-        for array in (self.values, self.weights, self.log_weights):
-            mark = mark if array is None else zlib.crc32(array.data, mark)
-        return len(self.values), mark
-
-    def coordinates(self) -> NDArray[np.float64]:
-        """The values without functions."""
-        count = self.values.shape[1] - self.columns.functions
-        return self.values if not self.columns.functions else np.ascontiguousarray(self.values[:, :count])
-
-    def nbytes(self) -> int:
-        """The bytes of all numbers."""
-        return sum(array.nbytes for array in (self.values, self.weights, self.log_weights) if array is not None)
-
-
-@dataclass(frozen=True)
 class Columns:
     """What the columns of a partition are; the same for all of them."""
 
@@ -78,6 +52,12 @@ class Columns:
     functions: int = 0
     function_names: tuple[str, ...] | None = None
 
+    @classmethod
+    def of(cls, block: Table) -> Columns:
+        """Those of one partition."""
+        functions = 0 if block.functions is None else block.functions.values.shape[1]
+        return cls(block.values.shape[1], block.names, block.unused, functions, block.function_names)
+
     def told(self) -> str:
         """In words."""
         if self.names is None:
@@ -85,13 +65,13 @@ class Columns:
         return f"the columns {', '.join(self.names)}"
 
 
-def as_partitions(data: Any, sample_weight: Any, log_weight: Any, functions: Any) -> Partitions:
+def as_partitions(x: Any, sample_weight: Any, log_weight: Any, functions: Any) -> Partitions:
     """The partitions of a Dask array or frame, or of a list of Delayed objects."""
     if sample_weight is not None and log_weight is not None:
         raise ValueError("give sample_weight or log_weight, not both")
-    rows, sizes = _pieces(data, "data", None, None)
+    rows, sizes = _pieces(x, "x", None, None)
     if not rows:
-        raise ValueError("data has no partitions; there must be rows to choose from")
+        raise ValueError("x has no partitions; there must be rows to choose from")
     pieces = [[piece] for piece in rows]
     names = None if functions is None else named(functions)
     layout = Layout(
@@ -122,7 +102,7 @@ def _beside(pieces: list[list[Any]], given: Any, what: str, sizes: tuple[int, ..
     others, _ = _pieces(given, what, len(pieces), sizes)
     if len(others) != len(pieces):
         raise ValueError(
-            f"{what} has {counted(len(others), 'partition')}, and data has {len(pieces)}; give one for each, with "
+            f"{what} has {counted(len(others), 'partition')}, and x has {len(pieces)}; give one for each, with "
             "as many rows"
         )
     for piece, other in zip(pieces, others):
@@ -135,7 +115,7 @@ def _pieces(
     """The lazy pieces of a collection, and how many rows each has where that is known."""
     if hasattr(x, "dask") and hasattr(x, "chunks") and hasattr(x, "ndim"):
         return _of_array(x, what, sizes)
-    if what == "data" and hasattr(x, "npartitions") and hasattr(x, "columns"):
+    if what == "x" and hasattr(x, "npartitions") and hasattr(x, "columns"):
         # Columns that are no numbers are refused before anything is read.
         as_table(x._meta, what)
     pieces = pieces_of(x)
@@ -145,11 +125,11 @@ def _pieces(
     if is_beside and sizes is not None and hasattr(x, "__array__"):
         array = np.asarray(x)
         if len(array) != sum(sizes):
-            raise ValueError(f"{what} has {counted(len(array), 'row')}, and data has {sum(sizes)}; give one each")
+            raise ValueError(f"{what} has {counted(len(array), 'row')}, and x has {sum(sizes)}; give one each")
         return np.split(array, np.cumsum(sizes)[:-1]), sizes
     advice = "a Dask array, frame or a list of Delayed batches"
     if is_beside:
-        advice += " with the partitions of data"
+        advice += " with the partitions of x"
     elif hasattr(x, "__array__") or hasattr(x, "columns"):
         advice += "; rows in memory are for supersample.thin, herd and evaluate"
     raise TypeError(f"{what} is of type {type(x).__name__}; give {advice}")
@@ -160,7 +140,7 @@ def _is_delayed(x: Any) -> bool:
 
 
 def _of_array(x: Any, what: str, sizes: tuple[int, ...] | None) -> tuple[list[Any], tuple[int, ...] | None]:
-    dims = (2,) if what == "data" else (1,) if what != "functions" else (1, 2)
+    dims = (2,) if what == "x" else (1,) if what != "functions" else (1, 2)
     if x.ndim not in dims:
         wanted = "two dimensions are needed" if dims == (2,) else f"give {' or '.join(map(str, dims))} dimensions"
         raise ValueError(f"{what} has shape {x.shape}; {wanted}, with one row for each point")
@@ -175,11 +155,11 @@ def _of_array(x: Any, what: str, sizes: tuple[int, ...] | None) -> tuple[list[An
 
 
 @contextmanager
-def in_partition(number: int, columns: Columns | None = None) -> Iterator[None]:
+def in_partition(number: int, block: Table | None = None) -> Iterator[None]:
     """Says of a refusal in which partition it is; its rows are counted from 0 there."""
-    names = None if columns is None else [*_names(columns), *_function_names(columns)]
+    named = Table(np.empty((0, 0))) if block is None else replace(block, names=_all_names(block))
     try:
-        with explained(names, None):
+        with explained(named, None):
             yield
     except (ValueError, TypeError) as error:
         text = str(error)
@@ -188,36 +168,41 @@ def in_partition(number: int, columns: Columns | None = None) -> Iterator[None]:
         raise type(error)(f"partition {number}: {text}") from error
 
 
-def _names(columns: Columns) -> Sequence[str]:
-    return columns.names or tuple(f"x{j + 1}" for j in range(columns.count))
+def _all_names(block: Table) -> tuple[str, ...]:
+    """The names of coordinates and functions, or what they are called without."""
+    functions = 0 if block.functions is None else block.functions.values.shape[1]
+    of_functions = block.function_names or tuple(f"f{j + 1}" for j in range(functions))
+    return (*(block.names or (f"x{j + 1}" for j in range(block.values.shape[1]))), *of_functions)
 
 
-def _function_names(columns: Columns) -> Sequence[str]:
-    return [function_name(columns.function_names, j) for j in range(columns.functions)]
-
-
-def as_block(number: int, layout: Layout, rows: Any, *others: Any) -> Block:
-    """The numbers in one partition."""
+def as_block(number: int, layout: Layout, rows: Any, *others: Any) -> Table:
+    """The numbers in one partition, with their weights and functions."""
     given = list(others)
     with in_partition(number):
-        table = batch_table(rows, f"partition {number}")
-        weights, log_weights = table.weights, None
+        what = f"partition {number}"
+        table = batch_table(rows, what)
         if layout.weights is not None:
             vector = as_vector(given.pop(0), layout.weights)
             if len(vector) != len(table.values):
                 raise ValueError(
-                    f"partition {number} has {counted(len(table.values), 'row')} and {len(vector)} of "
-                    f"{layout.weights}; give one each"
+                    f"{what} has {counted(len(table.values), 'row')} and {len(vector)} of {layout.weights}; give one "
+                    "each"
                 )
-            weights, log_weights = (vector, None) if layout.weights == "sample_weight" else (None, vector)
-        if layout.functions is None:
-            columns = Columns(table.values.shape[1], table.names, table.unused)
-            return Block(table.values, columns, weights, log_weights)
-        table, functions = split(
-            table,
-            functions_table(given.pop(0)) if layout.functions is True else list(layout.functions),  # type: ignore[arg-type]
-            f"partition {number}",
-        )
-        count = functions.values.shape[1]
-        columns = Columns(table.values.shape[1], table.names, table.unused, count, functions.names)
-        return Block(np.hstack([table.values, functions.values]), columns, weights, log_weights)
+            is_logs = layout.weights == "log_weight"
+            table = weighted(table, None if is_logs else vector, vector if is_logs else None)
+        if layout.functions is True:
+            return with_functions(table, functions_table(given.pop(0)), what)
+        return with_functions(table, layout.functions and list(layout.functions), what)
+
+
+def arrays_of(block: Table) -> list[NDArray[np.float64]]:
+    """All numbers of a partition."""
+    return [array for array in (block.wide(), block.weights, block.log_weights) if array is not None]
+
+
+def fingerprint(block: Table) -> tuple[int, int]:
+    """How many rows a partition has, and a number that changes with any of theirs."""
+    mark = 0
+    for array in arrays_of(block):
+        mark = zlib.crc32(array.data, mark)
+    return len(block.values), mark

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import builtins
 import queue
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -15,17 +17,13 @@ from numpy.typing import NDArray
 
 from . import _native
 from ._numbers import counted
-from ._partitions import Columns, Layout, Partitions, as_block, in_partition
-from ._types import Listener
+from ._options import Listener, Options
+from ._partitions import Columns, Layout, Partitions, arrays_of, as_block, fingerprint, in_partition
 
 #: So many results are merged by one task.
 _FAN = 8
 #: Seconds between two looks at whether anybody still wants the result.
 _LOOK = 0.2
-#: Rows that are chosen from, where nobody says how many and so much memory allows it.
-POOL_ROWS, POOL_BYTES, FEWEST_ROWS = 100_000, 128 << 20, 1000
-#: What each number of these rows takes in all: as it came, scaled, packed, and for its column's distribution.
-_BYTES = 64
 
 
 @dataclass(frozen=True)
@@ -108,23 +106,6 @@ class Work:
 
 
 @dataclass(frozen=True)
-class Draw:
-    """How many rows are drawn for the pool, and how."""
-
-    pool_rows: int | None
-    n: int | None
-    seed: int
-
-    def rows(self, columns: int) -> int:
-        """How many rows, of so many columns: 100,000, or as many as a little memory holds."""
-        if self.pool_rows is not None:
-            return self.pool_rows
-        # The same on every machine, so that the memory of none is asked for.
-        fits = POOL_BYTES // (_BYTES * max(columns, 1))
-        return max(min(POOL_ROWS, fits), FEWEST_ROWS, 2 * (self.n or 0))
-
-
-@dataclass(frozen=True)
 class Gathered:
     """What is known of partitions that follow each other."""
 
@@ -146,14 +127,22 @@ class Summed:
     reduced: int
 
 
-def gather(number: int, share: float, draw: Draw, layout: Layout, *pieces: Any) -> Gathered:
+def gather(number: int, share: float, first_row: int | None, given: Options, layout: Layout, *pieces: Any) -> Gathered:
     """The first pass, of one partition."""
     block = as_block(number, layout, *pieces)
-    with in_partition(number, block.columns):
-        width = block.values.shape[1]
-        part = _native.Gatherer.of_part(width, draw.rows(block.columns.count), share, draw.seed, number)
-        part.update(block.values, block.weights, block.log_weights, 1)
-    return _handed_on(Gathered(number, block.columns, part.to_bytes(), (block.fingerprint(),), block.nbytes(), 0))
+    columns, values = Columns.of(block), block.wide()
+    with in_partition(number, block):
+        part = _native.Gatherer(
+            values.shape[1], drawn(given, columns, layout), given["seed"] or 0, (number, share, first_row)
+        )
+        part.update(values, block.weights, block.log_weights, 1)
+    read = sum(array.nbytes for array in arrays_of(block))
+    return _handed_on(Gathered(number, columns, part.to_bytes(), (fingerprint(block),), read, 0))
+
+
+def drawn(given: Options, columns: Columns, layout: Layout) -> int:
+    """How many rows are drawn to choose from, the same on every machine."""
+    return _native.drawn_rows(given.also(threads=1), columns.count, columns.functions, layout.weights is not None)
 
 
 def merge(*parts: Gathered) -> Gathered:
@@ -182,28 +171,27 @@ def merge(*parts: Gathered) -> Gathered:
 
 def _handed_on(gathered: Gathered) -> Gathered:
     size = len(gathered.gatherer)
-    return Gathered(
-        gathered.first, gathered.columns, gathered.gatherer, gathered.marks, gathered.read, gathered.reduced + size
-    )
+    return replace(gathered, reduced=gathered.reduced + size)
 
 
 def sum_at(number: int, mark: tuple[int, int], passes: Sequence[bytes], layout: Layout, *pieces: Any) -> Summed:
     """A later pass, of one partition: its sums at the points of each of `passes`."""
     block = as_block(number, layout, *pieces)
-    found = block.fingerprint()
+    found = fingerprint(block)
     if found != mark:
         what = f"{found[0]} rows, and had {mark[0]}" if found[0] != mark[0] else "other numbers than"
         raise ValueError(
             f"partition {number} has {what} in the first pass; partitions must be the same each time they are "
             "computed, so give random ones a seed, or persist the data"
         )
-    rows, numbers = block.coordinates(), []
-    with in_partition(number, block.columns):
+    numbers = []
+    with in_partition(number, block):
         for one in passes:
             sums = _native.PassSums.from_bytes(one)
-            sums.update(rows, block.weights, block.log_weights, 1)
+            sums.update(block.values, block.weights, block.log_weights, 1)
             numbers.append(sums.numbers())
-    return Summed(tuple(numbers), block.nbytes(), sum(array.nbytes for array in numbers))
+    read = sum(array.nbytes for array in arrays_of(block))
+    return Summed(tuple(numbers), read, sum(array.nbytes for array in numbers))
 
 
 def add(*sums: Summed) -> Summed:
@@ -230,34 +218,65 @@ class Cancelled(RuntimeError):
 
 @dataclass
 class Run:
-    """Passes over some partitions, one after the other."""
+    """Passes over some partitions, one after the other: a source that the native module drives."""
 
     client: Any
     partitions: Partitions
     listener: Listener | None
+    given: Options
     passes: list[Pass] = field(default_factory=list)
     token: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
+    #: What the first pass has found.
+    columns: Columns = field(default_factory=lambda: Columns(0, None, ()))
+    marks: tuple[tuple[int, int], ...] = ()
 
-    def gather(self, draw: Draw) -> Gathered:
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """The names of the columns, once the first pass has been made."""
+        return self.columns.names
+
+    @property
+    def unused(self) -> tuple[str, ...]:
+        """The columns that are passed over."""
+        return self.columns.unused
+
+    @property
+    def function_names(self) -> tuple[str, ...] | None:
+        """The names of the functions."""
+        return self.columns.function_names
+
+    def gather(self) -> tuple[_native.Gatherer, int]:
         """The first pass; a second one where partitions are so uneven that the first has drawn too few rows."""
         sizes = self.partitions.sizes
-        # Twice what is expected of each where nobody knows their sizes.
-        shares = [min(1.0, 2 / len(self.partitions))] * len(self.partitions) if sizes is None else _shares(sizes)
-        found: Gathered = self._pass("gather", gather, merge, list(zip(shares)), (draw,), 0)
-        drawn = _native.Gatherer.from_bytes(found.gatherer).drawn
-        rows = [rows for rows, _ in found.marks]
-        if sizes is None and drawn < 0.9 * min(sum(rows), draw.rows(found.columns.count)):
-            found = self._pass("gather", gather, merge, list(zip(_shares(rows))), (draw,), 0)
+        found = self._gathered(sizes)
+        gatherer, rows = _native.Gatherer.from_bytes(found.gatherer), [rows for rows, _ in found.marks]
+        wanted = drawn(self.given, found.columns, self.partitions.layout)
+        if sizes is None and gatherer.drawn < 0.9 * min(sum(rows), wanted):
+            found = self._gathered(rows)
+            gatherer = _native.Gatherer.from_bytes(found.gatherer)
             for number, (was, now) in enumerate(zip(rows, found.marks)):
                 if was != now[0]:
                     raise ValueError(f"partition {number} has {now[0]} rows, and had {was} in the first pass")
+        self.columns, self.marks = found.columns, found.marks
+        return gatherer, found.columns.functions
+
+    def _gathered(self, sizes: Sequence[int] | None) -> Gathered:
+        count = len(self.partitions)
+        if sizes is None:
+            # Twice what is expected of each where nobody knows their sizes.
+            own: list[tuple[Any, ...]] = [(min(1.0, 2 / count), None)] * count
+        else:
+            own = list(zip(_shares(sizes), accumulate(sizes, initial=0)))
+        # Workers have no use for the listener, and devices of their own.
+        given = Options({name: self.given[name] for name in self.given if name not in ("progress", "device")})
+        found: Gathered = self._pass("gather", gather, merge, own, (given,), 0)
         return found
 
-    def sum_at(self, name: str, sums: Sequence[_native.PassSums], gathered: Gathered) -> None:
-        """A later pass, which adds all rows to these sums."""
+    def sum(self, name: str, sums: Sequence[_native.PassSums]) -> None:
+        """A later pass, which adds all rows to each of the sums."""
         passes = tuple(one.to_bytes() for one in sums)
-        sent = sum(map(len, passes))
-        found: Summed = self._pass(name, sum_at, add, [(mark,) for mark in gathered.marks], (passes,), sent)
+        sent = builtins.sum(map(len, passes))
+        found: Summed = self._pass(name, sum_at, add, [(mark,) for mark in self.marks], (passes,), sent)
         for one, numbers in zip(sums, found.numbers):
             one.add_numbers(numbers)
 

@@ -107,7 +107,7 @@ def plot_pairs(result: Result, data: Any, columns: Any) -> NDArray[np.object_]:
 
 
 def _whole(result: Result) -> str:
-    return "all rows" if result.rows else "the mixture"
+    return "all rows" if result.n_rows else "the mixture"
 
 
 def _distribution(

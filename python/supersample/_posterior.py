@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._inputs import as_rows, element_names, is_posterior
+from ._inputs import OWN_WEIGHTS, as_rows, element_names, is_posterior
 from ._result import Result
 
 #: The dimensions of draws: by chain, or stacked as `az.extract` does.
@@ -21,8 +21,6 @@ _STACKED = ("sample",)
 _PRIOR = ("prior", "prior_predictive", "sample_stats_prior")
 #: What attributes of ours begin with.
 PREFIX = "supersample_"
-#: The coordinate of weights, and its name where the first is taken.
-_WEIGHT = ("weight", "supersample_weight")
 
 
 class Posterior:
@@ -137,8 +135,8 @@ class Posterior:
         if isinstance(indices, Result):
             if indices.indices is None:
                 raise ValueError("points of sample are not draws of anything; use .points")
-            if indices.rows != self.size:
-                raise ValueError(f"the result was chosen from {indices.rows} draws, but there are {self.size}")
+            if indices.n_rows != self.size:
+                raise ValueError(f"the result was chosen from {indices.n_rows} draws, but there are {self.size}")
             indices = indices.indices
         given = np.asarray(indices)
         if given.dtype.kind == "b" and given.size:
@@ -210,7 +208,7 @@ class Posterior:
             dataset = dataset.drop_vars(stale)
         cut = _by_chain(dataset, rows) if self.dims == _CHAINS else dataset.isel(sample=rows)
         if weight is not None:
-            cut = cut.assign_coords({_WEIGHT[_WEIGHT[0] in dataset.variables]: (self.dims[-1], weight)})
+            cut = cut.assign_coords({OWN_WEIGHTS[OWN_WEIGHTS[0] in dataset.variables]: (self.dims[-1], weight)})
         cut.attrs = attributes
         return cut
 
@@ -313,7 +311,7 @@ def _weight_of(dataset: Any) -> str | None:
     """The coordinate with the weights of an earlier choice."""
     if f"{PREFIX}weights" not in dataset.attrs:
         return None
-    return next((name for name in reversed(_WEIGHT) if name in dataset.coords), None)
+    return next((name for name in reversed(OWN_WEIGHTS) if name in dataset.coords), None)
 
 
 def _by_chain(dataset: Any, rows: NDArray[np.int64]) -> Any:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from ._types import Listener
+from ._options import Listener
 from ._warnings import warn
 
 _WIDTH = 30
@@ -135,11 +135,11 @@ class Foresight:
 
 
 @contextmanager
-def reporting(progress: bool | Listener | None, rows: int = 0) -> Iterator[Listener | None]:
+def reporting(progress: bool | Listener | None, rows: int | None = 0) -> Iterator[Listener | None]:
     """The listener that `progress` asks for, which is told the end as ("done", total, total). Where nobody asks, and
-    there are many rows, one that warns of what will take long."""
+    there are many rows, or nobody knows how many, one that warns of what will take long."""
     if progress is None or progress is False:
-        yield Foresight() if rows > _FEW else None
+        yield Foresight() if rows is None or rows > _FEW else None
         return
     bar = _bar() if progress is True else None
     listener = bar or progress

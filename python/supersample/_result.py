@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from . import _native
 from ._inputs import is_posterior
 from ._numbers import counted, significant, with_error, worth_shown
+from ._options import SCALED
 from .kernels import Kernel, known_kernel
 
 if TYPE_CHECKING:
@@ -21,8 +22,8 @@ else:
     # Type hints can be resolved without these packages.
     Axes = DataFrame = Any
 
-#: Rows that are remembered for plots.
-_BACKGROUND = 10_000
+#: The errors that are told first, in words of their own.
+_FIRST = ("mmd", "worth")
 
 
 @dataclass(frozen=True)
@@ -100,17 +101,14 @@ class Result:
     """One weight for each point: 1/T, or the optimal ones that were asked for."""
     error: NDArray[np.float64]
     """E_T, the MMD of the first T points with equal weights, for every T. It does not fall at every step."""
-    mmd: float
-    """The MMD of all points with their weights; the KSD where `supersample.stein` has chosen them."""
-    worth: float | None
-    """How many independent draws of these very rows (or of the mixture) have the same expected squared MMD; None where
-    all rows are the same. The error that the rows themselves have as a sample of something else is not in it. Where the
-    MMD is rounding it is a bound."""
+    errors: Mapping[str, float | None]
+    """The errors of all points with their weights by name, `mmd`, `worth`, `cdf`, …; None where one is not known.
+    `evaluate` knows them all."""
     kernel: Kernel
     """The kernel, its bandwidth in the units of the scaled points."""
     ended: str
     """What ended the choosing: 'number', 'tolerance', 'worth' or 'exhausted'."""
-    rows: int
+    n_rows: int
     """How many rows there were to choose from; 0 for `sample`."""
     scale: str
     """How columns were scaled before distances were taken."""
@@ -124,13 +122,8 @@ class Result:
     """Whether the rows that were chosen from had weights."""
     refinement: Refinement | None = None
     """What swaps and search have gained; None where there were none."""
-    cdf: float | None = None
-    """The distance of the columns' distribution functions from those of all rows, root mean square; None for `sample`.
-    Independent draws have 0.408/√T."""
-    functions: float | None = None
-    """The error of the means of the functions that were given, root mean square, in their sds; None without any."""
     mmd_error: float | None = None
-    """The standard error of the MMD, where landmarks stand for the mean embedding; None where it is exact."""
+    """The standard error of the MMD, where landmarks approximate the mean embedding; None where it is exact."""
     landmarks: int | None = None
     """How many landmarks there are; None where all rows were compared with each other."""
     pool_rows: int | None = None
@@ -146,6 +139,52 @@ class Result:
         for array in (self.indices, self.points, self.weights, self.error):
             if array is not None:
                 array.setflags(write=False)
+
+    @property
+    def mmd(self) -> float:
+        """The MMD of all points with their weights; the KSD where `supersample.stein` has chosen them.
+
+        >>> import supersample as ss
+        >>> ss.thin([[0.0], [1.0], [5.0]], 3).mmd < 1e-7
+        True
+        """
+        found = self.errors["mmd"]
+        assert found is not None
+        return found
+
+    @property
+    def worth(self) -> float | None:
+        """How many independent draws of these very rows (or of the mixture) have the same expected squared MMD; None
+        where all rows are the same. The error that the rows themselves have as a sample of something else is not in it.
+        Where the MMD is rounding it is a bound.
+
+        >>> import numpy as np, supersample as ss
+        >>> ss.thin(np.random.default_rng(0).normal(size=(500, 2)), 20).worth > 100
+        True
+        """
+        return self.errors["worth"]
+
+    @property
+    def cdf(self) -> float | None:
+        """The distance of the columns' distribution functions from those of all rows, root mean square; None for
+        `sample`. Independent draws have 0.408/√T.
+
+        >>> import numpy as np, supersample as ss
+        >>> ss.thin(np.random.default_rng(0).normal(size=(500, 2)), 20).cdf < 0.408 / 20**0.5
+        True
+        """
+        return self.errors["cdf"]
+
+    @property
+    def functions(self) -> float | None:
+        """The error of the means of the functions that were given, root mean square, in their sds; None without any.
+
+        >>> import numpy as np, supersample as ss
+        >>> x = np.random.default_rng(0).normal(size=(500, 2))
+        >>> ss.thin(x, 20, functions=x**2).functions < 0.1
+        True
+        """
+        return self.errors["functions"]
 
     def __len__(self) -> int:
         return len(self.points)
@@ -182,7 +221,7 @@ class Result:
         """
         if self.indices is None:
             raise ValueError("points of sample are not rows of anything; use .points")
-        return _rows_of(x, self.indices, self.rows)
+        return _rows_of(x, self.indices, self.n_rows)
 
     def to_frame(self) -> DataFrame:
         """The points as a pandas frame, indexed by their rows, with a column `weight` where weights are unequal.
@@ -221,25 +260,25 @@ class Result:
             return f"{counted(len(self), 'point')} in {counted(self.points.shape[1], 'dimension')}"
         distinct = len(np.unique(self.indices))
         repeats = "" if distinct == len(self) else f" ({distinct:,} distinct)"
-        of = "times among" if len(self) > self.rows else "of"
-        return f"{len(self):,} {of} {counted(self.rows, 'row')}{repeats}"
+        of = "times among" if len(self) > self.n_rows else "of"
+        return f"{len(self):,} {of} {counted(self.n_rows, 'row')}{repeats}"
 
     def _has_equal_weights(self) -> bool:
         return bool(np.all(self.weights == self.weights[0]))
 
     def _how_good(self) -> str:
         # A KSD is compared with draws of the density, not of the rows.
-        rows = 0 if self._is_stein() else self.rows
+        rows = 0 if self._is_stein() else self.n_rows
         worth = "" if self.worth is None else f", {worth_shown(self.worth, rows)}"
-        others = "".join(
-            f", {name} {significant(error)}"
-            for name, error in (("cdf", self.cdf), ("functions", self.functions))
-            if error is not None
-        )
+        others = "".join(f", {name} {significant(error)}" for name, error in self._others())
         weights = "" if self._has_equal_weights() else " with unequal weights"
         mmd = significant(self.mmd) if self.mmd_error is None else with_error(self.mmd, self.mmd_error)
         landmarks = "" if self.landmarks is None else f" ({counted(self.landmarks, 'landmark')})"
         return f"{self._error_name()} {mmd}{landmarks}{weights}{worth}{others}"
+
+    def _others(self) -> list[tuple[str, float]]:
+        """The errors that are known beside the MMD and the worth."""
+        return [(name, error) for name, error in self.errors.items() if name not in _FIRST and error is not None]
 
     def _is_stein(self) -> bool:
         return self.kernel.name.startswith("stein-")
@@ -250,7 +289,7 @@ class Result:
     def _how(self) -> str:
         lengths = ", ".join(map(significant, self.kernel.bandwidths))
         bandwidth = f", bandwidth {lengths}" if lengths else ""
-        scale = f", columns {_native.SCALES[self.scale]}" if self.rows else ""
+        scale = f", columns {_native.SCALES[self.scale]}" if self.n_rows else ""
         return f"{self.kernel.name} kernel{bandwidth}{scale}"
 
     def plot_error(self, ax: Axes | None = None) -> Axes:
@@ -310,71 +349,71 @@ class PoolResult(Result):
 
 
 def result_of(
-    samples: _native.Samples,
-    chosen: _native.Chosen,
-    *,
-    kind: type[PoolResult] = PoolResult,
-    **more: Any,
+    chosen: _native.Chosen, names: tuple[str, ...] | None, unused: tuple[str, ...], lowered: str
 ) -> PoolResult:
-    """What the native module has chosen, with what it does not know: which rows these are, and of how many."""
-    refinement, count = chosen.refinement, len(chosen.rows)
-    more.setdefault("pool_rows", chosen.pool_rows)
-    return kind(
-        weights=equal_unless(chosen.weights, count),
-        error=chosen.error,
-        mmd=chosen.mmd,
-        mmd_error=chosen.mmd_error,
-        landmarks=chosen.landmarks,
-        worth=chosen.worth,
-        cdf=chosen.cdf,
-        functions=chosen.functions,
-        kernel=known_kernel(*samples.kernel),
-        ended=chosen.ended,
-        precision=samples.precision,
-        weighted=samples.shares is not None,
+    """What the native module has chosen from rows, with what it does not know: the names of their columns."""
+    of, refinement = chosen.of, chosen.refinement
+    assert of is not None
+    return PoolResult(
+        indices=chosen.rows,
+        **_common(chosen),
+        kernel=known_kernel(*of.kernel),
+        n_rows=of.n_rows,
+        scale=of.scale,
+        precision=of.precision,
+        names=names,
+        unused=unused,
+        weighted=of.is_weighted,
         refinement=None if refinement is None else Refinement(**refinement),
-        **more,
+        mmd_error=chosen.mmd_error,
+        landmarks=of.landmarks,
+        pool_rows=chosen.pool_rows,
+        lowered=lowered,
+        _data=_background(*of.background),
+        _sample_weight=of.shares,
+        _of_scores=_said_of_rows(chosen),
     )
 
 
 def placed_result(
     chosen: _native.Chosen,
-    points: NDArray[np.float64],
     kernel: Kernel,
     data: NDArray[np.float64],
     scale: str = "none",
     names: tuple[str, ...] | None = None,
 ) -> Result:
     """Points that were placed anywhere in space; `data` is what plots show behind them."""
-    return Result(
-        indices=None,
-        points=points,
-        weights=equal_unless(chosen.weights, len(points)),
-        error=chosen.error,
-        mmd=chosen.mmd,
-        worth=chosen.worth,
-        kernel=kernel,
-        ended=chosen.ended,
-        rows=0,
-        scale=scale,
-        precision="double",
-        names=names,
-        _data=data,
-    )
+    common = _common(chosen)
+    return Result(None, **common, kernel=kernel, n_rows=0, scale=scale, precision="double", names=names, _data=data)
 
 
-def equal_unless(weights: NDArray[np.float64] | None, count: int) -> NDArray[np.float64]:
-    """The weights that were found, or equal ones."""
-    return np.full(count, 1 / count) if weights is None else weights
+def _common(chosen: _native.Chosen) -> dict[str, Any]:
+    points, weights = chosen.points, chosen.weights
+    return {
+        "points": points,
+        "weights": np.full(len(points), 1 / len(points)) if weights is None else weights,
+        "error": chosen.error,
+        "errors": chosen.errors,
+        "ended": chosen.ended,
+    }
 
 
-def background(values: NDArray[np.float64], weights: NDArray[np.float64] | None) -> NDArray[np.float64]:
-    """A copy of some rows that look like all of them, whose weights sum to one: what plots show behind the points."""
+def _said_of_rows(chosen: _native.Chosen) -> str:
+    """What scores say of the rows in a sentence. It is no warning: burn-in is a reason to choose by scores."""
+    found = next((piece for piece in chosen.advice if piece["kind"] == "not_draws_of_density"), None)
+    if found is None:
+        return ""
+    mean = significant(found["mean"])
+    return f"the rows are no draws of the density as they stand: over pairs of them k(x, y) is {mean} of k(x, x), not 0"
+
+
+def _background(values: NDArray[np.float64], weights: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """Rows that look like all of them: what plots show behind the points."""
     if weights is None:
-        return values[:: -(-len(values) // _BACKGROUND)].copy()
+        return values
     # At equal steps of the summed weight.
-    steps = (np.arange(min(len(values), _BACKGROUND)) + 0.5) / min(len(values), _BACKGROUND)
-    reached = np.cumsum(weights)
+    steps = (np.arange(len(values)) + 0.5) / len(values)
+    reached = np.cumsum(weights / weights.sum())
     chosen: NDArray[np.float64] = values[np.searchsorted(reached, steps).clip(max=len(values) - 1)]
     return chosen
 

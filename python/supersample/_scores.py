@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import _native
-from ._inputs import Table, as_goal, as_table, as_vector, explained, matched
+from ._inputs import Table, as_table, as_vector, matched
+from ._options import Options
 
 #: The words of the package stein_thinning for the same things.
 _ALIASES = {"id": "identity", "med": "median", "sclmed": "scaled-median", "smpcov": "covariance"}
@@ -19,53 +19,33 @@ class Scored(NamedTuple):
     rows: Table
     scores: Table
 
-
-class SteinKernel(NamedTuple):
-    """The kernel of points and scores as its keywords describe it."""
-
-    base: Any
-    preconditioner: Any
-    scale: Any
-
-    def words(self) -> dict[str, Any]:
-        """What the native module is told of it."""
-        base, given, scale = self
-        if not isinstance(base, str):
-            raise TypeError(f"kernel is {base!r}; a Stein kernel is made of 'imq' or 'gaussian'")
-        if not isinstance(scale, str):
-            raise TypeError(f"scale is {scale!r}; choose {', '.join(_native.SCALES)}")
-        length, name = None, given
-        if isinstance(given, str):
-            name = _ALIASES.get(given, given)
-        elif isinstance(given, bool) or not np.isscalar(given):
-            raise TypeError(f"preconditioner is {given!r}; give a name such as 'median', or a length")
-        else:
-            length, name = float(given), "identity"  # type: ignore[arg-type]
-        return {"base": base, "preconditioner": name, "length": length, "scale": scale}
-
-
-class Regularised(NamedTuple):
-    """What a choice is regularised by."""
-
-    log_density: Any = None
-    regularise: Any = None
-    second_derivatives: Any = None
-
-    def words(self, limit: int | None, rows: Table) -> dict[str, Any]:
-        """What the native module is told of it, for so many rows at most."""
-        log_density, weight, second = self
+    def given(self, options: Options) -> Options:
+        """The options with the scores, and with what the choice is regularised by."""
+        log_density, weight, second = (options[name] for name in ("log_density", "regularise", "second_derivatives"))
         if log_density is None:
             for what, given in (("regularise", weight), ("second_derivatives", second)):
                 if given is not None:
                     raise ValueError(f"{what} has no effect without log_density; give the log-density of each row")
-            return {"log_density": None, "regularisation": 0.0, "second_derivatives": None}
-        if weight is None and limit is None:
+        elif weight is None and options["n"] is None:
             raise ValueError("say how much the log-density counts with regularise; 1/n is the default where n is given")
-        return {
-            "log_density": as_vector(log_density, "log_density"),
-            "regularisation": 1 / limit if weight is None and limit else as_goal(weight, "regularise"),
-            "second_derivatives": None if second is None else _beside(rows, second, "second_derivatives").values,
-        }
+        return with_preconditioner(options).also(
+            scores=self.scores.values,
+            log_density=None if log_density is None else as_vector(log_density, "log_density"),
+            regularise=1 / options["n"] if weight is None and options["n"] else weight,
+            second_derivatives=None if second is None else _beside(self.rows, second, "second_derivatives").values,
+        )
+
+
+def with_preconditioner(options: Options) -> Options:
+    """The options with the preconditioner as a length or in the words of the native module."""
+    given = options["preconditioner"]
+    if given is None:
+        return options
+    if isinstance(given, str):
+        return options.also(preconditioner=_ALIASES.get(given, given))
+    if isinstance(given, bool) or not np.isscalar(given):
+        raise TypeError(f"preconditioner is {given!r}; give a name such as 'median', or a length")
+    return options.also(preconditioner=float(given))  # type: ignore[arg-type]
 
 
 def as_scored(x: Any, scores: Any) -> Scored:
@@ -80,18 +60,6 @@ def as_scored(x: Any, scores: Any) -> Scored:
             "numbers alone, as an array"
         )
     return Scored(rows, _beside(rows, scores, "scores"))
-
-
-def scored_samples(given: Scored, kernel: SteinKernel, regularised: Regularised, limit: int | None) -> _native.Samples:
-    """Rows and scores made ready by the native module, for a choice of so many rows at most."""
-    words = {**kernel.words(), **regularised.words(limit, given.rows)}
-    with explained(given.rows.names):
-        return _native.stein_samples(given.rows.values, given.scores.values, **words)
-
-
-def said_of_rows(chosen: _native.Chosen) -> str:
-    """What scores say of the rows in a sentence. It is no warning: burn-in is a reason to choose by scores."""
-    return next((piece.sentence() for piece in chosen.advice if piece.is_expected), "")
 
 
 def _beside(rows: Table, given: Any, what: str) -> Table:

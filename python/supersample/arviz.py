@@ -7,8 +7,8 @@ imported before one of their objects is handed over.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, TypeVar, overload
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,14 @@ from ._evaluate import Evaluation
 from ._functions import functions_table, named
 from ._inputs import Table, as_rule, is_posterior
 from ._native import VERSION
+from ._options import HerdDraws, JudgeFunctions, ThinDraws, takes
 from ._posterior import PREFIX, Posterior
 from ._result import PoolResult, Result
 from ._warnings import warn
 from .kernels import known_kernel
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["evaluate", "herd", "matrix", "take", "thin"]
 
@@ -38,13 +42,9 @@ def thin(
     *,
     var_names: str | Sequence[str] | None = None,
     group: str = "posterior",
-    sample_weight: Any = None,
-    log_weight: Any = None,
-    functions: Any = None,
     scores: Any = None,
-    groups: Any = None,
     return_result: Literal[False] = False,
-    **options: Any,
+    **options: Unpack[ThinDraws],
 ) -> Data: ...
 
 
@@ -55,29 +55,22 @@ def thin(
     *,
     var_names: str | Sequence[str] | None = None,
     group: str = "posterior",
-    sample_weight: Any = None,
-    log_weight: Any = None,
-    functions: Any = None,
     scores: Any = None,
-    groups: Any = None,
     return_result: Literal[True],
-    **options: Any,
+    **options: Unpack[ThinDraws],
 ) -> tuple[Data, PoolResult]: ...
 
 
+@takes(ThinDraws)
 def thin(
     data: Any,
     n: int | None = None,
     *,
     var_names: str | Sequence[str] | None = None,
     group: str = "posterior",
-    sample_weight: Any = None,
-    log_weight: Any = None,
-    functions: Any = None,
     scores: Any = None,
-    groups: Any = None,
     return_result: bool = False,
-    **options: Any,
+    **options: Unpack[ThinDraws],
 ) -> Any:
     """The best `n` draws of a posterior as a set, with all groups cut to the same draws.
 
@@ -91,7 +84,7 @@ def thin(
         with the dimensions chain and draw, or sample as `az.extract` makes them, or a dict of arrays of shape (chain,
         draw, …). The result is of the same kind.
     n
-        How many draws (also `num_samples`); with `tol` or `worth` at most so many.
+        How many draws; with `tol` or `worth` at most this number.
     var_names
         The variables by which draws are chosen, by default all of the group; `"~name"` leaves one out. Name the
         parameters: what is computed from them counts again otherwise. All variables are kept in the result.
@@ -112,8 +105,8 @@ def thin(
         The word "chain" to take draws of all chains in equal parts; or a label for each draw, as in `supersample.thin`.
     return_result
         Return the `PoolResult` too, whose rows are the draws chain after chain.
-    **options
-        All other keywords of `supersample.thin`.
+
+    All other keywords are those of `supersample.thin`, and of `supersample.stein.thin` where there are scores.
 
     The result has one chain of `n` draws, in the order of choice, so that its first k draws are a good smaller set. The
     coordinates `source_chain` and `source_draw` say where each draw came from, also after a second thinning; with
@@ -141,10 +134,7 @@ def thin(
     >>> named.attrs["supersample_lowered"]
     'joint + 0.1 × marginals + 1 × functions'
     """
-    if groups is not None:
-        options["groups"] = groups
-    options |= {"functions": functions, "scores": scores}
-    return _chosen(_choose.thin, data, n, var_names, group, sample_weight, log_weight, return_result, options)
+    return _chosen("thin", data, n, var_names, group, scores, return_result, dict(options))
 
 
 @overload
@@ -154,13 +144,10 @@ def herd(
     *,
     var_names: str | Sequence[str] | None = None,
     group: str = "posterior",
-    sample_weight: Any = None,
-    log_weight: Any = None,
-    functions: Any = None,
     scores: Any = None,
     unique: bool = True,
     return_result: Literal[False] = False,
-    **options: Any,
+    **options: Unpack[HerdDraws],
 ) -> Data: ...
 
 
@@ -171,29 +158,24 @@ def herd(
     *,
     var_names: str | Sequence[str] | None = None,
     group: str = "posterior",
-    sample_weight: Any = None,
-    log_weight: Any = None,
-    functions: Any = None,
     scores: Any = None,
     unique: bool = True,
     return_result: Literal[True],
-    **options: Any,
+    **options: Unpack[HerdDraws],
 ) -> tuple[Data, PoolResult]: ...
 
 
+@takes(HerdDraws)
 def herd(
     data: Any,
     n: int | None = None,
     *,
     var_names: str | Sequence[str] | None = None,
     group: str = "posterior",
-    sample_weight: Any = None,
-    log_weight: Any = None,
-    functions: Any = None,
     scores: Any = None,
     unique: bool = True,
     return_result: bool = False,
-    **options: Any,
+    **options: Unpack[HerdDraws],
 ) -> Any:
     """As `thin`, but by herding alone: `n` draws one after the other, distinct ones unless `unique=False`.
 
@@ -207,8 +189,7 @@ def herd(
     >>> supersample.arviz.herd(posterior, 10)["mu"].shape
     (1, 10)
     """
-    options |= {"unique": unique, "functions": functions, "scores": scores}
-    return _chosen(_choose.herd, data, n, var_names, group, sample_weight, log_weight, return_result, options)
+    return _chosen("herd", data, n, var_names, group, scores, return_result, {"unique": unique, **options})
 
 
 def matrix(
@@ -247,22 +228,21 @@ def take(data: Data, indices: Any, *, group: str = "posterior") -> Data:
     return cut
 
 
+@takes(JudgeFunctions)
 def evaluate(
     data: Any,
     subset: Any,
     *,
     var_names: str | Sequence[str] | None = None,
     group: str = "posterior",
-    sample_weight: Any = None,
-    log_weight: Any = None,
-    functions: Any = None,
-    **options: Any,
+    subset_weight: Any = None,
+    **options: Unpack[JudgeFunctions],
 ) -> Evaluation:
-    """How good the draws of `subset` are, beside random draws and every k-th draw of `data`.
+    """How good the draws of `subset` are, compared with random draws and every k-th draw of `data`.
 
     `subset` is what `thin`, `herd` or `take` returned, or any posterior with the same variables, or a `Result`. Where
     it says by which variables, kernel and scale it was chosen, and with which weights, these are used unless others
-    are given. `functions` are names of variables, of which the subset has its own. `options` are the other keywords of
+    are given. `functions` are names of variables, of which the subset has its own. The other keywords are those of
     `supersample.evaluate`.
 
     >>> import numpy as np, xarray as xr
@@ -275,23 +255,24 @@ def evaluate(
     1.0
     """
     whole = Posterior(data, group)
-    sample_weight, log_weight = _weights(whole, sample_weight, log_weight)
+    keywords: dict[str, Any] = {**options}
+    functions = keywords.pop("functions", None)
+    keywords |= _weights(whole, keywords)
     own = _functions_of(whole, functions)
     if isinstance(subset, Result):
         table = Table(*whole.matrix(subset.names and _variables_of(whole, subset, var_names)))
-        options |= {"sample_weight": sample_weight, "log_weight": log_weight, "functions": own}
-        return _evaluate.evaluate(table, subset, **options)
+        return _evaluate.evaluate(table, subset, subset_weight=subset_weight, functions=own, **keywords)
     part = Posterior(subset, group)
     said = {name.removeprefix(PREFIX): value for name, value in part.dataset.attrs.items() if name.startswith(PREFIX)}
     if var_names is None and "var_names" in said:
         var_names = [str(name) for name in np.atleast_1d(said["var_names"])]
-    if "kernel" in said and not {"kernel", "bandwidth"} & set(options):
-        options["kernel"] = known_kernel(said["kernel"], [float(b) for b in np.atleast_1d(said.get("bandwidth", []))])
-        options.setdefault("scale", said["scale"])
-    if said.get("weighted") and sample_weight is None and log_weight is None:
+    if "kernel" in said and not {"kernel", "bandwidth"} & set(keywords):
+        keywords["kernel"] = known_kernel(said["kernel"], [float(b) for b in np.atleast_1d(said.get("bandwidth", []))])
+        keywords.setdefault("scale", said["scale"])
+    if said.get("weighted") and keywords["sample_weight"] is None and keywords["log_weight"] is None:
         warn("the draws had weights when the subset was chosen, which it does not keep; give sample_weight")
-    if part.weight() is not None:
-        options.setdefault("weights", part.weight())
+    if subset_weight is None:
+        subset_weight = part.weight()
     var_names = _parameters(whole, var_names, functions)
     table, points = Table(*whole.matrix(var_names)), Table(*part.matrix(var_names))
     if own is not None:
@@ -300,8 +281,8 @@ def evaluate(
         assert theirs is not None
         extra = tuple(f"function {j}" for j in range(own.values.shape[1]))
         table, points = _beside(table, own, extra), _beside(points, theirs, extra)
-        options["functions"] = list(extra)
-    return _evaluate.evaluate(table, points, sample_weight=sample_weight, log_weight=log_weight, **options)
+        keywords["functions"] = list(extra)
+    return _evaluate.evaluate(table, points, subset_weight=subset_weight, **keywords)
 
 
 def _beside(table: Table, functions: Table, names: tuple[str, ...]) -> Table:
@@ -317,31 +298,26 @@ def _variables_of(whole: Posterior, result: Result, var_names: Any) -> Any:
     return [name for name in whole.variables(None) if str(name) in used] or None
 
 
-def _weights(posterior: Posterior, sample_weight: Any, log_weight: Any) -> tuple[Any, Any]:
-    """Both in the order of the matrix; by default what an earlier choice has left."""
-    if sample_weight is None and log_weight is None:
-        return posterior.weight(), None
-    flat = [
-        None if value is None else posterior.flat(value, what)
-        for value, what in ((sample_weight, "sample_weight"), (log_weight, "log_weight"))
-    ]
-    return flat[0], flat[1]
+def _weights(posterior: Posterior, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The weights of the draws in the order of the matrix; by default what an earlier choice has left."""
+    given = {what: options.get(what) for what in ("sample_weight", "log_weight")}
+    if all(value is None for value in given.values()):
+        return {**given, "sample_weight": posterior.weight()}
+    return {what: None if value is None else posterior.flat(value, what) for what, value in given.items()}
 
 
 def _chosen(
-    choose: Callable[..., PoolResult],
+    method: str,
     data: Any,
     n: int | None,
     var_names: Any,
     group: str,
-    sample_weight: Any,
-    log_weight: Any,
+    scores: Any,
     return_result: bool,
     options: dict[str, Any],
 ) -> Any:
     posterior = Posterior(data, group)
-    functions, scores = options["functions"], options.pop("scores")
-    options["functions"] = _functions_of(posterior, functions)
+    functions = options.get("functions")
     values, names = posterior.matrix(_parameters(posterior, var_names, functions))
     rule = as_rule(options.get("weights", "equal"))
     if rule != "equal" and posterior.is_dict and not return_result:
@@ -354,26 +330,27 @@ def _chosen(
         given = options.get(what)
         if given is not None and (np.ndim(given) > 1 or hasattr(given, "dims")):
             options[what] = posterior.flat(given, what)
-    weight, logarithm = _weights(posterior, sample_weight, log_weight)
+    weights = _weights(posterior, options)
     if var_names is None:
         _look_at(posterior, values, functions)
     if scores is None:
-        result = choose(Table(values, names), n, sample_weight=weight, log_weight=logarithm, **options)
+        options |= {"functions": _functions_of(posterior, functions), **weights}
+        result: PoolResult = getattr(_choose, method)(Table(values, names), n, **options)
     else:
-        del options["functions"]
-        for what, given in (("functions", functions), ("sample_weight", weight), ("log_weight", logarithm)):
+        for what, given in {"functions": functions, **weights}.items():
+            options.pop(what, None)
             if given is not None:
                 raise ValueError(
                     f"{what} and scores do not go together: the density says what is matched; leave it out"
                 )
         if options.get("second_derivatives") is not None:
             options["second_derivatives"] = _scores_of(posterior, options["second_derivatives"], group, var_names)
-        by_score = stein.thin if choose is _choose.thin else stein.herd
-        result = by_score(Table(values, names), _scores_of(posterior, scores, group, var_names), n, **options)
+        by_score = _scores_of(posterior, scores, group, var_names)
+        result = getattr(stein, method)(Table(values, names), by_score, n, **options)
     said = {
         "mmd": result.mmd,
         "worth": result.worth,
-        "rows": result.rows,
+        "n_rows": result.n_rows,
         "kernel": result.kernel.name,
         "bandwidth": list(result.kernel.bandwidths) or None,
         "scale": result.scale,

@@ -15,33 +15,29 @@ sample of the rows to choose from, and sums.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _native
-from ._batches import pool_result, pool_samples, refuse
-from ._choice import Beside, Choice, Distances, Given, herding, thinning
-from ._evaluate import Evaluation, as_evaluation, geometry_of, subset_of
-from ._functions import Matched, counting
-from ._inputs import as_count, as_size, as_threads, explained
+from ._choose import asked, told
+from ._evaluate import Evaluation, as_evaluation, by_geometry, subset_of
+from ._inputs import as_table, explained
 from ._numbers import counted
-from ._partitions import Partitions, as_partitions, pieces_of
-from ._passes import Cancelled, Draw, Gathered, Pass, Run, Work, current_client
+from ._options import Herd, JudgeBatches, Options, Thin, read, takes
+from ._partitions import as_partitions, pieces_of
+from ._passes import Cancelled, Pass, Run, Work, current_client
 from ._progress import reporting
-from ._result import PoolResult
-from ._types import Bandwidth, FunctionsUnit, Listener, Precision, Scale, Weights
-from .kernels import Kernel, native_kernel
+from ._result import PoolResult, Result
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["Cancelled", "PartitionedResult", "Pass", "Work", "evaluate", "herd", "thin"]
-
-#: Bytes of kernel rows that are kept while rows are exchanged.
-_KEPT = 128 << 20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -109,31 +105,8 @@ def _rows_at(piece: Any, rows: NDArray[np.int64]) -> Any:
     return piece.iloc[rows] if hasattr(piece, "iloc") else np.asarray(piece)[rows]
 
 
-def herd(
-    data: Any,
-    n: int | None = None,
-    *,
-    kernel: str | Kernel = "gaussian",
-    bandwidth: Bandwidth = "median",
-    scale: Scale = "sd",
-    weights: Weights = "equal",
-    sample_weight: Any = None,
-    log_weight: Any = None,
-    marginals: float = 0.0,
-    functions: Any = None,
-    functions_weight: float | None = None,
-    functions_unit: FunctionsUnit = "each",
-    unique: bool = False,
-    tol: float | None = None,
-    worth: float | None = None,
-    num_samples: int | None = None,
-    seed: int = 0,
-    landmarks: int | None = None,
-    pool_rows: int | None = None,
-    threads: int | None = None,
-    precision: Precision = "mixed",
-    progress: bool | Listener | None = None,
-) -> PartitionedResult:
+@takes(Herd)
+def herd(x: Any, n: int | None = None, **options: Unpack[Herd]) -> PartitionedResult:
     """Chooses `n` rows of partitioned data one after the other by kernel herding: `supersample.herd` on a Dask cluster.
 
     Three passes over the partitions, or four where their sizes are not known and very uneven: how many rows there
@@ -143,83 +116,42 @@ def herd(
 
     Parameters
     ----------
-    data
+    x
         A Dask array of two dimensions, a Dask frame, of which ids are passed over, or a list of Delayed objects that
         each give a batch: an array, a frame, or a pair of either and its weights. Whatever client is current computes
         them; without one the threads of this process do. Partitions are computed once for each pass, so persist data
         that is expensive to make and fits into the memory of the cluster.
-    weights
-        Equal ones; others need all rows in memory.
     sample_weight, log_weight
-        Weights of the rows, or their logarithms: a Dask array or series with the partitions of `data`, or a list of
+        Weights of the rows, or their logarithms: a Dask array or series with the partitions of `x`, or a list of
         Delayed vectors.
-    functions, functions_weight, functions_unit
-        Names of columns of `data`, or a collection with the partitions of `data`.
-    seed
-        Of the rows that are drawn to choose from, of landmarks and of control rows.
-    landmarks
-        How many; by default twice the rows that are herded, and four times those of `thin`.
-    pool_rows
-        How many rows are drawn to choose from: by default 100,000, or fewer where rows have so many columns that these
-        would need more than 128 MB.
+    functions
+        Names of columns of `x`, or a collection with the partitions of `x`.
+    device
+        What this process chooses on; workers sum on their CPUs.
+    pool_rows, max_memory
+        How many rows are drawn to choose from, as in `supersample.herd`, and the memory of this process.
     threads
         Of this process, while it chooses. Tasks use one each.
     progress
         What the run will take is said on stderr before it begins; True shows a bar as well, False is silent, and a
-        function is told (phase, done, total), of the passes in partitions.
+        function gets (phase, done, total), of the passes in partitions.
 
     >>> import dask.array as da, supersample as ss
     >>> x = da.random.default_rng(0).normal(size=(8_000, 3), chunks=(1_000, 3))
     >>> result = ss.dask.herd(x, 10, pool_rows=2_000, progress=False)
-    >>> result.rows, result.mmd < 0.1, result.mmd_error < 0.01
+    >>> result.n_rows, result.mmd < 0.1, result.mmd_error < 0.01
     (8000, True, True)
     """
-    return _chosen(
-        herding(as_size(n, num_samples), tol, worth, weights, unique, threads, seed),
-        Given(data, sample_weight, log_weight),
-        Distances(kernel, bandwidth, scale, precision),
-        Beside(marginals, functions, functions_weight, functions_unit),
-        landmarks,
-        pool_rows,
-        progress,
-    )
+    return _chosen("herd", x, n, read(Herd, options))
 
 
-def thin(
-    data: Any,
-    n: int | None = None,
-    *,
-    kernel: str | Kernel = "gaussian",
-    bandwidth: Bandwidth = "median",
-    scale: Scale = "sd",
-    weights: Weights = "equal",
-    sample_weight: Any = None,
-    log_weight: Any = None,
-    marginals: float | None = None,
-    functions: Any = None,
-    functions_weight: float | None = None,
-    functions_unit: FunctionsUnit = "each",
-    repeats: bool = False,
-    tol: float | None = None,
-    worth: float | None = None,
-    num_samples: int | None = None,
-    search: int | None = None,
-    seed: int = 0,
-    landmarks: int | None = None,
-    pool_rows: int | None = None,
-    threads: int | None = None,
-    precision: Precision = "mixed",
-    progress: bool | Listener | None = None,
-) -> PartitionedResult:
+@takes(Thin)
+def thin(x: Any, n: int | None = None, **options: Unpack[Thin]) -> PartitionedResult:
     """Chooses the best `n` rows of partitioned data as a set: `supersample.thin` on a Dask cluster.
 
-    What is not described here is as in `supersample.dask.herd` and `supersample.thin`. Swaps and search are made by
-    this process, among the rows that were drawn; marginals are those of these rows.
-
-    Parameters
-    ----------
-    search, seed
-        Annealed sweeps that look beyond the nearest optimum, and the seed of that search and of all that is drawn.
+    The keywords are those of `supersample.dask.herd` and `supersample.thin`; what needs all rows in memory (`weights`,
+    `include`, `exclude`, `groups`) is refused. Swaps and search are made by this process, among the rows that were
+    drawn; marginals are those of these rows.
 
     >>> import dask.array as da, supersample as ss
     >>> x = da.random.default_rng(0).normal(size=(8_000, 3), chunks=(1_000, 3))
@@ -227,39 +159,16 @@ def thin(
     >>> thinned.mmd < ss.dask.herd(x, 10, pool_rows=2_000, progress=False).mmd
     True
     """
-    return _chosen(
-        thinning(as_size(n, num_samples), tol, worth, weights, repeats, threads, search, seed),
-        Given(data, sample_weight, log_weight),
-        Distances(kernel, bandwidth, scale, precision),
-        Beside(_native.MARGINALS if marginals is None else marginals, functions, functions_weight, functions_unit),
-        landmarks,
-        pool_rows,
-        progress,
-    )
+    return _chosen("thin", x, n, read(Thin, options))
 
 
-def evaluate(
-    data: Any,
-    y: Any,
-    *,
-    kernel: str | Kernel | None = None,
-    bandwidth: Bandwidth | None = None,
-    scale: Scale | None = None,
-    sample_weight: Any = None,
-    log_weight: Any = None,
-    weights: Any = None,
-    seed: int = 0,
-    landmarks: int | None = None,
-    pool_rows: int | None = None,
-    threads: int | None = None,
-    precision: Precision = "mixed",
-    progress: bool | Listener | None = None,
-) -> Evaluation:
+@takes(JudgeBatches)
+def evaluate(x: Any, y: Any, *, subset_weight: Any = None, **options: Unpack[JudgeBatches]) -> Evaluation:
     """How good the subset `y` of partitioned data is, whoever made it: `supersample.evaluate` on a Dask cluster.
 
     Two passes over the partitions, or three where they are very uneven. The MMD is that to all rows; distribution
     functions, quantiles and correlations are compared with those of the rows that were drawn, and other subsets are
-    drawn from these. `data`, weights of its rows, `seed`, `landmarks`, `pool_rows` and `progress` are as in
+    drawn from these. `x`, weights of its rows, `seed`, `landmarks`, `pool_rows` and `progress` are as in
     `supersample.dask.herd`, and all else as in `supersample.evaluate`.
 
     >>> import dask.array as da, supersample as ss
@@ -269,114 +178,49 @@ def evaluate(
     >>> abs(found.mmd / chosen.mmd - 1) < 0.01, bool(found.mmd < found.random.min())
     (True, True)
     """
-    partitions = as_partitions(data, sample_weight, log_weight, None)
-    distances = Distances(*geometry_of(y, kernel, bandwidth, scale), precision)
-    native_kernel(distances.kernel, distances.bandwidth)
-    seed, threads = as_count(seed, "seed", 0), as_threads(threads)
-    draw = Draw(None if pool_rows is None else as_count(pool_rows, "pool_rows"), None, seed)
-    compared = partial(_native.compared_with, n=None, landmarks=landmarks, thinning=False)
-    with _running(partitions, progress, "2 (at most 3)", compared) as run:
-        gathered = run.gather(draw)
-        names, columns = gathered.columns.names, gathered.columns.count
-        points, shares = subset_of(y, weights, names, columns)
-        rows = sum(rows for rows, _ in gathered.marks)
-        with explained(names, "data"):
-            samples = _samples(gathered, distances, Matched(), landmarks, seed)
-            if _native.gathered(samples) is None:
-                found = _native.evaluate(samples, points, shares, None, threads, run.watched())
-            else:
-                sums = _native.landmark_sums(samples, len(points), threads, thinning=False)
-                at_points = sums.at(samples, points)
-                run.sum_at("landmarks", [sums, at_points], gathered)
-                _native.project_on(samples, sums, threads)
-                found = _native.evaluate_measured(samples, points, shares, at_points, threads, run.watched())
-    return as_evaluation(found, samples, len(points), rows, names)
+    given = read(JudgeBatches, by_geometry(options, y))
+    size = len(y if isinstance(y, Result) else as_table(y, "y").values)
+    with _running(x, given.also(n=size), "2 (at most 3)") as run:
+
+        def subset() -> Options:
+            # By the columns of the rows, which are known after the first pass.
+            points, weights = subset_of(y, subset_weight, run.names, run.columns.count)
+            return Options(points=points, weights=weights)
+
+        found = _native.evaluate(run, run.given, subset)
+    return as_evaluation(found, size, run.names)
 
 
-def _chosen(
-    choice: Choice,
-    given: Given,
-    distances: Distances,
-    beside: Beside,
-    landmarks: int | None,
-    pool_rows: Any,
-    progress: bool | Listener | None,
-) -> PartitionedResult:
-    refuse(weights=None if choice.weights == "equal" else choice.weights)
-    matched = counting(beside)
-    native_kernel(distances.kernel, distances.bandwidth)
-    partitions = as_partitions(*given, beside.functions)
-    draw = Draw(None if pool_rows is None else as_count(pool_rows, "pool_rows"), choice.n, choice.seed)
-    compared = partial(_native.compared_with, n=choice.n, landmarks=landmarks, thinning=choice.thinning)
-    with _running(partitions, progress, "3 (at most 4)", compared) as run:
-        gathered = run.gather(draw)
-        columns = gathered.columns
-        with explained(columns.names, "data", functions=columns.function_names):
-            samples = _samples(gathered, distances, matched, landmarks, choice.seed)
-            chosen = _measured(run, gathered, samples, choice)
-    choice.tell(chosen, columns.names)
-    lowered = matched.lowered(bool(columns.functions))
-    sizes = np.array([rows for rows, _ in gathered.marks])
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    drawn = _native.gathered(samples)
-    indices = chosen.rows if drawn is None else drawn[1][chosen.rows]
-    number = np.searchsorted(starts, indices, side="right") - 1
-    result = pool_result(
-        samples,
-        chosen,
-        rows=int(starts[-1]),
-        names=columns.names,
-        unused=columns.unused,
-        scale=distances.scale,
-        lowered=lowered,
-        kind=PartitionedResult,
-        partitions=number,
-        partition_rows=indices - starts[number],
-        work=run.work(),
-    )
-    assert isinstance(result, PartitionedResult)
-    return result
-
-
-def _samples(gathered: Gathered, distances: Distances, matched: Matched, landmarks: Any, seed: int) -> _native.Samples:
-    gatherer = _native.Gatherer.from_bytes(gathered.gatherer)
-    return pool_samples(gatherer, distances, matched, landmarks, seed, gathered.columns.functions)
-
-
-def _measured(run: Run, gathered: Gathered, samples: _native.Samples, choice: Choice) -> _native.Chosen:
-    """The passes after the first, and the choice between them."""
-    is_whole = _native.gathered(samples) is None
-    if not is_whole:
-        sums = _native.landmark_sums(samples, choice.n, choice.threads, thinning=choice.thinning)
-        run.sum_at("landmarks", [sums], gathered)
-        _native.project_on(samples, sums, choice.threads)
-    unmeasured = choice.from_pool(samples, run.watched(), _KEPT)
-    at_chosen = None
-    if not is_whole:
-        at_chosen = unmeasured.sums(samples)
-        run.sum_at("measure", [at_chosen], gathered)
-    return unmeasured.measured(samples, at_chosen, choice.threads)
+def _chosen(method: str, x: Any, n: Any, given: Options) -> PartitionedResult:
+    given, _ = asked(method, n, given)
+    with _running(x, given, "3 (at most 4)") as run:
+        chosen = _native.choose(run, run.given)
+    result = told(chosen, run, run.given)
+    starts = np.concatenate([[0], np.cumsum([rows for rows, _ in run.marks])])
+    number = np.searchsorted(starts, result.indices, side="right") - 1
+    rows = result.indices - starts[number]
+    return PartitionedResult(**vars(result), partitions=number, partition_rows=rows, work=run.work())
 
 
 @contextmanager
-def _running(
-    partitions: Partitions, progress: bool | Listener | None, passes: str, compared: Callable[[int], int]
-) -> Iterator[Run]:
-    """A run on the current client, after it was said what it will take: with how many points each of so many rows is
-    compared."""
+def _running(x: Any, given: Options, passes: str) -> Iterator[Run]:
+    """A run on the current client, after it was said what it will take."""
+    progress, data = given.pop("progress", None), [given.pop(name, None) for name in _OF_ROWS]
+    _native.check_in_batches(given)
+    partitions = as_partitions(x, *data)
     with current_client() as client, reporting(progress) as listener:
         if progress is not False:
-            workers = len(client.nthreads())
+            rows = "" if partitions.sizes is None else f", {counted(sum(partitions.sizes), 'row')}"
+            workers = counted(len(client.nthreads()), "worker")
             print(
-                f"supersample: {passes} passes over {counted(len(partitions), 'partition')}, "
-                f"{_size(partitions.sizes, compared)}, on {counted(workers, 'worker')}",
+                f"supersample: {passes} passes over {counted(len(partitions), 'partition')}{rows}, on {workers}",
                 file=sys.stderr,
             )
-        yield Run(client, partitions, listener)
+        run = Run(client, partitions, listener, given)
+        run.given = given.also(progress=run.watched())
+        with explained(run):
+            yield run
 
 
-def _size(sizes: tuple[int, ...] | None, compared: Callable[[int], int]) -> str:
-    """1,000 rows compared with 1,600 points each."""
-    if sizes is None:
-        return f"each row compared with up to {counted(compared(sys.maxsize), 'point')}"
-    return f"{counted(sum(sizes), 'row')} compared with {counted(compared(sum(sizes)), 'point')} each"
+#: What there is of each row, in partitions as the rows are.
+_OF_ROWS = ("sample_weight", "log_weight", "functions")

@@ -5,29 +5,31 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 try:
-    from sklearn.base import BaseEstimator
+    from sklearn.base import BaseEstimator, OneToOneFeatureMixin
     from sklearn.utils import check_random_state
-    from sklearn.utils.validation import _check_feature_names_in, _check_sample_weight, check_is_fitted, validate_data
+    from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError as error:  # pragma: no cover
     raise ImportError("SuperSampler needs scikit-learn: pip install 'supersample[sklearn]'") from error
 
 from ._choose import herd, thin
 from ._evaluate import mmd
 from ._inputs import as_count
+from ._options import Estimate, defaults, takes
 from ._result import PoolResult
-from ._types import Bandwidth, Device, FunctionsUnit, Precision, Scale, Weights
-from .kernels import Kernel
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["SuperSampler"]
 
 
-class SuperSampler(BaseEstimator):  # type: ignore[misc]
+class SuperSampler(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[misc]
     """Chooses the rows that stand in for all of them.
 
     scikit-learn's transformers must keep every row, so this is no transformer: `fit` chooses, `sample_indices_` are the
@@ -46,13 +48,10 @@ class SuperSampler(BaseEstimator):  # type: ignore[misc]
         Take rows of every class of `y` in proportion.
     quotas
         Take as many rows of each class of `y` instead: one number for all, or a mapping from classes.
-    search, random_state
-        Of the search that `thin` ends with. The default seed is 0, so that results can be repeated; None draws one.
-    kernel, bandwidth, scale, weights, precision, device
-        As in `supersample.herd`.
-    marginals, functions_weight, functions_unit
-        How much each column's own distribution counts beside the joint one (None: 0.1 for `"thin"`, 0 for `"herd"`),
-        how much the means of the functions that `fit` is given, and in which unit.
+    random_state
+        The seed, by default 0, so that results can be repeated; None draws one.
+    kernel, bandwidth, scale, weights, marginals, functions_weight, functions_unit, search, precision, device
+        As in `supersample.thin`; functions are given to `fit`.
     n_jobs
         How many threads; -1 for all cores, -2 for all but one, None as in `supersample.herd`. The result does not
         depend on it.
@@ -86,6 +85,7 @@ class SuperSampler(BaseEstimator):  # type: ignore[misc]
     mmd_: float
     result_: PoolResult
 
+    @takes(Estimate)
     def __init__(
         self,
         n_samples: float = 100,
@@ -93,37 +93,20 @@ class SuperSampler(BaseEstimator):  # type: ignore[misc]
         method: str = "thin",
         stratify: bool = False,
         quotas: int | Mapping[Any, int] | None = None,
-        kernel: str | Kernel = "gaussian",
-        bandwidth: Bandwidth = "median",
-        scale: Scale = "sd",
-        weights: Weights = "equal",
-        marginals: float | None = None,
-        functions_weight: float | None = None,
-        functions_unit: FunctionsUnit = "each",
-        search: int | None = None,
         random_state: Any = 0,
         n_jobs: int | None = None,
-        precision: Precision = "mixed",
-        device: Device = "cpu",
         verbose: bool | int = False,
+        **options: Unpack[Estimate],
     ) -> None:
         self.n_samples = n_samples
         self.method = method
         self.stratify = stratify
         self.quotas = quotas
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.scale = scale
-        self.weights = weights
-        self.marginals = marginals
-        self.functions_weight = functions_weight
-        self.functions_unit = functions_unit
-        self.search = search
         self.random_state = random_state
         self.n_jobs = n_jobs
-        self.precision = precision
-        self.device = device
         self.verbose = verbose
+        for name, default in defaults(Estimate).items():
+            setattr(self, name, options.get(name, default))
 
     def fit(
         self,
@@ -149,27 +132,19 @@ class SuperSampler(BaseEstimator):  # type: ignore[misc]
         'joint + 1 × functions'
         """
         values = validate_data(self, X, dtype=np.float64, order="C")
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, values, dtype=np.float64)
-        options: dict[str, Any] = {
-            name: getattr(self, name) for name in ("kernel", "bandwidth", "scale", "weights", "precision", "device")
-        }
-        options |= {"sample_weight": sample_weight, "log_weight": log_weight}
-        # A weight or a unit that has no functions is that of an estimator which is given some elsewhere.
-        if functions is not None:
-            options |= {"functions": functions, "functions_weight": self.functions_weight}
-            options["functions_unit"] = self.functions_unit
-        if self.marginals is not None:
-            options["marginals"] = self.marginals
-        options |= {"threads": _threads(self.n_jobs), "progress": bool(self.verbose)}
+        options: dict[str, Any] = {name: getattr(self, name) for name in defaults(Estimate)}
+        if functions is None:
+            # A weight or a unit that has no functions is that of an estimator which is given some elsewhere.
+            options |= {"functions_weight": None, "functions_unit": None}
+        options |= {"sample_weight": _weights(sample_weight, values), "log_weight": log_weight, "functions": functions}
+        options |= {"threads": _threads(self.n_jobs), "progress": bool(self.verbose), "seed": self._seed()}
         size = self._size(len(values))
         if self.method == "herd":
-            for name, value in (("stratify", self.stratify), ("quotas", self.quotas is not None)):
-                if value:
-                    raise ValueError(f"{name} has no effect on method='herd'; use method='thin'")
-            for name, value in (("include", include), ("exclude", exclude)):
+            of_sets = {"stratify": self.stratify or None, "quotas": self.quotas, "include": include, "exclude": exclude}
+            for name, value in of_sets.items():
                 if value is not None:
                     raise ValueError(f"{name} has no effect on method='herd'; use method='thin'")
+            del options["search"]
             self.result_ = herd(values, size, unique=True, **options)
         elif self.method == "thin":
             groups = None
@@ -184,8 +159,6 @@ class SuperSampler(BaseEstimator):  # type: ignore[misc]
                 quotas=self.quotas,
                 include=include,
                 exclude=exclude,
-                search=self.search,
-                seed=self._seed(),
                 **options,
             )
         else:
@@ -240,23 +213,9 @@ class SuperSampler(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self, "sample_indices_")
         values = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, values, dtype=np.float64)
-        shares = None if self.weights == "equal" else self.weights_
-        points = self.result_.points
-        return -mmd(values, points, weights=shares, sample_weight=sample_weight, threads=_threads(self.n_jobs))
-
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """The names of the columns, which are those of `X`: rows are chosen, not columns.
-
-        >>> import numpy as np
-        >>> from supersample import SuperSampler
-        >>> SuperSampler(n_samples=2).fit(np.eye(3)).get_feature_names_out().tolist()
-        ['x0', 'x1', 'x2']
-        """
-        check_is_fitted(self, "sample_indices_")
-        names: NDArray[np.object_] = _check_feature_names_in(self, input_features)
-        return names
+        own = None if self.weights == "equal" else self.weights_
+        weights, threads = _weights(sample_weight, values), _threads(self.n_jobs)
+        return -mmd(values, self.result_.points, subset_weight=own, sample_weight=weights, threads=threads)
 
     def _seed(self) -> int:
         if isinstance(self.random_state, (int, np.integer)):
@@ -272,6 +231,11 @@ class SuperSampler(BaseEstimator):  # type: ignore[misc]
         if isinstance(size, (float, np.floating)) and 0 < size <= 1:
             return max(round(float(size) * rows), 1)
         raise ValueError(f"n_samples is {size!r}; give a whole number, or a fraction up to 1.0")
+
+
+def _weights(sample_weight: Any, rows: NDArray[np.float64]) -> Any:
+    """The weights of the rows; one number is that of each."""
+    return np.full(len(rows), sample_weight, dtype=np.float64) if np.isscalar(sample_weight) else sample_weight
 
 
 def _threads(n_jobs: Any) -> int | None:

@@ -15,51 +15,32 @@ matches them like any others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _native
 from ._advice import missed, tell
-from ._choice import Choice, herding, thinning
-from ._choose import as_result
-from ._functions import Matched
-from ._inputs import as_count, as_goal, as_rows, as_rule, as_size, as_table, as_threads, as_vector, explained
+from ._choose import asked, chosen_from
+from ._inputs import as_count, as_rows, as_table, as_vector, explained
+from ._options import Options, SteinHerd, SteinJudge, SteinPlace, SteinThin, read, takes
 from ._progress import reporting
 from ._result import PoolResult, Result, placed_result
-from ._scores import Regularised, Scored, SteinKernel, as_scored, said_of_rows, scored_samples
-from ._types import Listener, Scale, Weights
+from ._scores import as_scored, with_preconditioner
 from ._warnings import warn
 from .kernels import known_kernel
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 __all__ = ["herd", "ksd", "sample", "thin"]
 
-Base = Literal["imq", "gaussian"]
-Preconditioner = float | Literal["identity", "median", "scaled-median", "covariance", "id", "med", "sclmed", "smpcov"]
 
-
-def herd(
-    x: Any,
-    scores: Any,
-    n: int | None = None,
-    *,
-    kernel: Base = "imq",
-    preconditioner: Preconditioner = "identity",
-    scale: Scale = "aad",
-    weights: Weights = "equal",
-    log_density: Any = None,
-    regularise: float | None = None,
-    second_derivatives: Any = None,
-    unique: bool = False,
-    tol: float | None = None,
-    worth: float | None = None,
-    num_samples: int | None = None,
-    threads: int | None = None,
-    progress: bool | Listener | None = None,
-) -> PoolResult:
+@takes(SteinHerd)
+def herd(x: Any, scores: Any, n: int | None = None, **options: Unpack[SteinHerd]) -> PoolResult:
     """Chooses `n` rows of `x` one after the other, each lowering the KSD most; any prefix of them is good too.
 
     This is Stein thinning: with the defaults the rows are those of the package stein_thinning, whose words for the
@@ -73,8 +54,8 @@ def herd(
         The gradient of the log-density at each row, in the units of `x`: an array or a frame of the same shape. For
         parameters that were transformed, draws and scores are both those of the unconstrained space. A gradient of the
         potential, as in CmdStan's diagnostic files, has the other sign.
-    n, num_samples
-        How many rows to choose; with `tol` or `worth` at most so many.
+    n
+        How many rows to choose; with `tol` or `worth` at most this number.
     kernel, preconditioner
         The kernel that the Stein kernel is made of, (1 + u)^(-1/2) or exp(-u/2) of u = (x-y)' G^-1 (x-y), and G: the
         identity, the squared median distance of (at most 1,000) rows times the identity (median), that over the
@@ -82,17 +63,10 @@ def herd(
     scale
         Columns are divided by their mean absolute deviation (aad), as stein_thinning does, by their standard deviation
         (sd), or as in `supersample.herd`; scores are multiplied.
-    log_density, regularise, second_derivatives
-        Regularised Stein thinning, against two faults of the KSD: it does not see how much mass far modes have, and it
-        likes points of low density where the score is zero. With the log-density of each row (up to a constant),
-        regularise/T times its sum is taken from the squared KSD of T rows; by default `regularise` is 1/n. With the
-        second derivatives of the log-density by each column too, rows where their sum is positive are avoided.
-    unique
-        Choose no row twice. By default rows may repeat.
     tol, worth
-        Stop at the first KSD of at most `tol`, or when the points are worth so many independent draws of the density.
-    weights, threads, progress
-        As in `supersample.herd`.
+        Stop at the first KSD of at most `tol`, or when the points are worth this number of independent draws of the
+        density.
+    **options
 
     >>> import numpy as np, supersample as ss
     >>> x = np.random.default_rng(0).normal(size=(500, 3))
@@ -104,70 +78,29 @@ def herd(
     >>> bool(np.isclose(result.mmd, ss.stein.ksd(x, -x, result.indices)))
     True
     """
-    choice = herding(as_size(n, num_samples), tol, worth, weights, unique, threads)
-    stein = SteinKernel(kernel, preconditioner, scale)
-    regularised = Regularised(log_density, regularise, second_derivatives)
-    return _chosen(choice, as_scored(x, scores), stein, regularised, progress)
+    return _chosen("herd", x, scores, n, read(SteinHerd, options))
 
 
-def thin(
-    x: Any,
-    scores: Any,
-    n: int | None = None,
-    *,
-    kernel: Base = "imq",
-    preconditioner: Preconditioner = "identity",
-    scale: Scale = "aad",
-    weights: Weights = "equal",
-    log_density: Any = None,
-    regularise: float | None = None,
-    second_derivatives: Any = None,
-    repeats: bool = False,
-    tol: float | None = None,
-    worth: float | None = None,
-    num_samples: int | None = None,
-    search: int | None = None,
-    seed: int = 0,
-    include: Any = None,
-    exclude: Any = None,
-    groups: Any = None,
-    quotas: int | Sequence[int] | Mapping[Any, int] | None = None,
-    threads: int | None = None,
-    progress: bool | Listener | None = None,
-) -> PoolResult:
+@takes(SteinThin)
+def thin(x: Any, scores: Any, n: int | None = None, **options: Unpack[SteinThin]) -> PoolResult:
     """Chooses the best `n` distinct rows of `x` as a set: herding, then swaps until none lowers the KSD, then a search.
 
     What is not described here is as in `herd`, which gives the rows of the package stein_thinning; those of `thin` have
     a lower KSD.
 
-    Parameters
-    ----------
-    repeats, search, seed, include, exclude, groups, quotas
-        As in `supersample.thin`.
+    The keywords of sets, `repeats`, `search`, `seed`, `include`, `exclude`, `groups` and `quotas`, are those of
+    `supersample.thin`.
 
     >>> import numpy as np, supersample as ss
     >>> x = np.random.default_rng(0).normal(size=(500, 3))
     >>> ss.stein.thin(x, -x, 20).mmd < ss.stein.herd(x, -x, 20).mmd
     True
     """
-    goals = (as_size(n, num_samples), tol, worth, weights)
-    choice = thinning(*goals, repeats, threads, search, seed, include, exclude, groups, quotas)
-    stein = SteinKernel(kernel, preconditioner, scale)
-    regularised = Regularised(log_density, regularise, second_derivatives)
-    return _chosen(choice, as_scored(x, scores), stein, regularised, progress)
+    return _chosen("thin", x, scores, n, read(SteinThin, options))
 
 
-def ksd(
-    x: Any,
-    scores: Any,
-    indices: Any = None,
-    *,
-    weights: Any = None,
-    kernel: Base = "imq",
-    preconditioner: Preconditioner = "identity",
-    scale: Scale = "aad",
-    threads: int | None = None,
-) -> float:
+@takes(SteinJudge)
+def ksd(x: Any, scores: Any, indices: Any = None, *, subset_weight: Any = None, **options: Unpack[SteinJudge]) -> float:
     """The KSD of the rows of `x`, or of some of them: their distance from the density that the scores are of.
 
     Parameters
@@ -176,7 +109,7 @@ def ksd(
         As in `herd`. Scale and preconditioner are those of all rows of `x`, whichever are measured.
     indices
         The numbers of the rows that are measured, or a result; by default all rows, which takes their number squared.
-    weights
+    subset_weight
         A weight for each of these, used as they are; by default equal ones, or those of a result.
 
     >>> import numpy as np, supersample as ss
@@ -187,38 +120,34 @@ def ksd(
     >>> round(ss.stein.ksd(x, -0.5 * x), 2), round(all_rows, 2)  # half the score: N(0, 2), of which these are no draws
     (0.16, 0.04)
     """
-    given = as_scored(x, scores)
-    count = len(given.rows.values)
+    scored, given = as_scored(x, scores), read(SteinJudge, options)
+    count = len(scored.rows.values)
     if isinstance(indices, Result):
         if indices.indices is None:
             raise ValueError("the points of sample are no rows of x; their KSD is the mmd of the result")
-        if indices.rows != count:
-            raise ValueError(f"the result was chosen from {indices.rows} rows, but x has {count}")
-        if weights is None and not indices._has_equal_weights():
-            weights = indices.weights
+        if indices.n_rows != count:
+            raise ValueError(f"the result was chosen from {indices.n_rows} rows, but x has {count}")
+        if subset_weight is None and not indices._has_equal_weights():
+            subset_weight = indices.weights
         indices = indices.indices
-    samples = scored_samples(given, SteinKernel(kernel, preconditioner, scale), Regularised(), None)
     rows = slice(None) if indices is None else _row_numbers(indices, count)
-    points, of_points = (np.ascontiguousarray(table.values[rows]) for table in given)
-    shares = None if weights is None else as_vector(weights, "weights")
-    return _native.ksd(samples, points, of_points, shares, as_threads(threads))
+    points, of_points = (np.ascontiguousarray(table.values[rows]) for table in scored)
+    weights = None if subset_weight is None else as_vector(subset_weight, "subset_weight")
+    with explained(scored.rows):
+        subset = Options(points=points, scores=of_points, weights=weights)
+        return _native.mmd(scored.rows.values, scored.given(given), subset)
 
 
+@takes(SteinPlace)
 def sample(
     score: Callable[[NDArray[np.float64]], Any],
     n: int,
     starts: Any,
     *,
     log_density: Callable[[NDArray[np.float64]], float] | None = None,
-    kernel: Base = "imq",
-    preconditioner: Preconditioner = "identity",
-    scale: Scale = "aad",
-    weights: Weights = "equal",
-    tol: float | None = None,
     climbs: int = 3,
     max_evaluations: int = 1_000_000,
-    threads: int | None = None,
-    progress: bool | Listener | None = None,
+    **options: Unpack[SteinPlace],
 ) -> Result:
     """Places `n` points for a density anywhere in space ("Stein points"), from its score alone.
 
@@ -231,7 +160,7 @@ def sample(
         A function of one point, an array of its numbers, that returns the gradient of the log-density there. Where
         there is none, numbers that are not finite say so.
     n
-        How many; with `tol` at most so many.
+        How many; with `tol` at most this number.
     starts
         Some hundred points, one a row, spread over where the density is. Scale and preconditioner are theirs.
     log_density
@@ -240,7 +169,7 @@ def sample(
     climbs
         From how many of the best starts to climb for each point.
     max_evaluations
-        After so many evaluations of the score while climbing, climbs end where they are, with a warning.
+        After this number of evaluations of the score while climbing, climbs end where they are, with a warning.
 
     The other keywords are those of `herd`.
 
@@ -252,7 +181,7 @@ def sample(
     """
     if not callable(score):
         raise TypeError(f"score is of type {type(score).__name__}; give a function of one point")
-    table, tol, rule = as_table(starts, "starts"), as_goal(tol, "tol"), as_rule(weights)
+    table, given = as_table(starts, "starts"), with_preconditioner(read(SteinPlace, options))
 
     def checked(x: NDArray[np.float64]) -> NDArray[np.float64]:
         found = np.asarray(score(x)).reshape(-1)
@@ -269,43 +198,32 @@ def sample(
     for row, found in enumerate(first):
         if len(found) != dim:
             raise ValueError(f"score returns {len(found)} numbers for a point of {dim} (row {row} of starts)")
-    with reporting(progress) as listener, explained(table.names, "starts"):
+    with reporting(given["progress"]) as listener, explained(table, "starts"):
         placed = _native.stein_place(
             checked,
             None if log_density is None else lambda x: float(log_density(x)),
             values,
             np.ascontiguousarray(first),
-            as_count(n, "n"),
-            **SteinKernel(kernel, preconditioner, scale).words(),
-            tol=tol,
-            climbs=as_count(climbs, "climbs"),
-            max_evaluations=as_count(max_evaluations, "max_evaluations"),
-            weights=rule,
-            threads=as_threads(threads),
-            progress=listener,
+            given.also(method="herd", n=as_count(n, "n"), progress=listener),
+            as_count(climbs, "climbs"),
+            as_count(max_evaluations, "max_evaluations"),
         )
-    chosen, stein = placed.chosen, known_kernel(f"stein-{kernel}", ())
-    result = placed_result(chosen, placed.points, stein, values, scale, table.names)
+    chosen, kernel = placed.chosen, known_kernel(f"stein-{given.get('kernel', 'imq')}", ())
+    result = placed_result(chosen, kernel, values, given.get("scale", "aad"), table.names)
     if placed.evaluations >= max_evaluations:
         warn(f"the score was asked for {placed.evaluations:,} times, and {placed.stuck} climbs ended short of the top")
     elif placed.stuck:
         warn(f"{placed.stuck} of the climbs ended before the top; try more starts")
-    tell([*placed.advice, *chosen.advice], table.names)
-    missed(chosen, len(result), None, tol, None, error="KSD")
+    tell(chosen.advice, table.names)
+    missed(chosen, len(result), None, given["tol"], given["worth"], error="KSD")
     return result
 
 
-def _chosen(
-    choice: Choice, given: Scored, kernel: SteinKernel, regularised: Regularised, progress: bool | Listener | None
-) -> PoolResult:
-    rows, columns = given.rows.values.shape
-    samples = scored_samples(given, kernel, regularised, choice.n)
-    with reporting(progress) as listener, explained(given.rows.names, labels=choice.groups.labels):
-        chosen = choice.among(samples, rows, listener)
-    result = as_result(given.rows, samples, chosen, kernel.scale, Matched())
-    choice.tell(chosen, given.rows.names, columns, "KSD")
-    lowered = result.lowered if regularised.log_density is None else "KSD, regularised"
-    return replace(result, lowered=lowered, _of_scores=said_of_rows(chosen))
+def _chosen(method: str, x: Any, scores: Any, n: Any, given: Options) -> PoolResult:
+    scored = as_scored(x, scores)
+    given, labels = asked(method, n, given)
+    result = chosen_from(scored.rows, scored.given(given), labels, "KSD")
+    return result if given["log_density"] is None else replace(result, lowered="KSD, regularised")
 
 
 def _row_numbers(indices: Any, rows: int) -> NDArray[np.int64]:

@@ -5,6 +5,9 @@ use std::convert::Infallible;
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use supersample::Points;
+
+use crate::error::refused;
 
 /// Numbers that Python sees as a vector.
 pub(crate) struct Column(pub(crate) Vec<f64>);
@@ -62,8 +65,14 @@ pub(crate) fn counted(numbers: &PyReadonlyArray1<'_, i64>) -> Vec<usize> {
 }
 
 /// One number for each row, where there are any.
-pub(crate) fn numbers(values: Option<PyReadonlyArray1<'_, f64>>) -> Option<Vec<f64>> {
-    values.map(|values| values.as_array().to_vec())
+pub(crate) fn numbers(values: &Option<PyReadonlyArray1<'_, f64>>) -> Option<Vec<f64>> {
+    values.as_ref().map(|values| values.as_array().to_vec())
+}
+
+/// All rows of a C-contiguous array as points.
+pub(crate) fn points(x: &PyReadonlyArray2<'_, f64>) -> PyResult<Points> {
+    let (values, dim) = rows(x)?;
+    Points::from_rows(values, dim).map_err(refused)
 }
 
 /// All rows of a C-contiguous array, read where they are, and their dimension.

@@ -1,54 +1,106 @@
-//! Herding and thinning from Python, and all that is told of the rows they choose.
+//! Choosing from Python, and all there is to say of what was chosen.
 
-use numpy::PyReadonlyArray1;
-use pyo3::exceptions::PyValueError;
+use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
-use supersample::task::{self, Advice, Ended, ErrorScale, HerdOptions, Problem, Stop, ThinOptions, Weighed};
-use supersample::weights::WeightRule;
-use supersample::{Error, Pick, RefineOptions, Refined, Result, Search, Watch};
+use pyo3::types::PyDict;
+use supersample::task::{
+    self, Advice, CONTROL_ROWS, ErrorScale, Errors, Measure, Method, Problem, Stop, Target, Weighed, stream,
+};
+use supersample::{Error, Points, Precision, Refined, Search};
 
 use crate::advice::Told;
-use crate::arrays::{Column, RowNumbers, counted};
+use crate::arrays::{Column, Matrix, RowNumbers};
 use crate::error::refused;
-use crate::samples::Samples;
+use crate::options::Options;
+use crate::source::PySource;
 use crate::work::run;
 
-/// The rule of this name; `None` for equal weights.
-pub(crate) fn rule_of(name: &str) -> PyResult<Option<WeightRule>> {
-    match name {
-        "equal" => Ok(None),
-        "simplex" => Ok(Some(WeightRule::Simplex)),
-        "free" => Ok(Some(WeightRule::Signed)),
-        _ => Err(PyValueError::new_err(format!("weights is '{name}'; choose equal, simplex or free"))),
-    }
-}
+/// Rows that are kept for plots.
+const BACKGROUND: usize = 10_000;
 
 /// What was chosen, how good it is, and what to know of it.
 #[pyclass(frozen, get_all, module = "supersample._native")]
 pub(crate) struct Chosen {
     /// In the order of choice; none in space.
     rows: RowNumbers,
+    /// The rows themselves.
+    points: Matrix,
     /// E_T after each choice.
     error: Column,
     /// `None` where they are equal.
     weights: Option<Column>,
-    mmd: f64,
-    /// The standard error of it, where landmarks stand for the mean embedding.
+    /// The errors that are known.
+    errors: ErrorsByName,
+    /// The standard error of the MMD, where landmarks approximate the mean embedding.
     mmd_error: Option<f64>,
-    /// How many landmarks.
-    landmarks: Option<usize>,
-    /// How many rows, drawn at random, were chosen from.
-    pool_rows: Option<usize>,
-    worth: Option<f64>,
-    /// The distance of the distribution functions, with the weights; `None` in space.
-    cdf: Option<f64>,
-    /// The error of the means of the functions, with the weights; `None` where there are none.
-    functions: Option<f64>,
     ended: &'static str,
     /// Whether an error was asked for and not reached.
     missed: bool,
     refinement: Option<Refinement>,
     advice: Told,
+    /// How many rows, drawn at random, were chosen from.
+    pool_rows: Option<usize>,
+    /// What it was chosen from; `None` in space.
+    of: Option<Py<Of>>,
+}
+
+/// What was chosen from, or compared with.
+#[pyclass(frozen, get_all, module = "supersample._native")]
+pub(crate) struct Of {
+    n_rows: usize,
+    kernel: (&'static str, Vec<f64>),
+    scale: &'static str,
+    precision: &'static str,
+    landmarks: Option<usize>,
+    /// The weights of the rows, which sum to one; `None` where they are equal or not all in memory.
+    shares: Option<Column>,
+    is_weighted: bool,
+    /// The weights of marginals and of functions in what is matched.
+    matched: (f64, Option<f64>),
+    /// Some of the rows, at equal steps, and their weights.
+    background: (Matrix, Option<Column>),
+}
+
+impl Of {
+    pub(crate) fn new(target: &Target) -> Of {
+        let problem = target.problem();
+        let (rows, shares, gathered) = (problem.rows(), problem.shares(), problem.gathered());
+        let some: Vec<usize> = (0..rows.len()).step_by(rows.len().div_ceil(BACKGROUND)).collect();
+        let values = some.iter().flat_map(|&row| rows.row(row)).copied().collect();
+        let weights = shares.map(|shares| Column(some.iter().map(|&row| shares[row]).collect()));
+        Of {
+            n_rows: gathered.map_or(rows.len(), |gathered| gathered.rows()),
+            kernel: named_kernel(problem),
+            scale: problem.scale().name(),
+            precision: if target.precision() == Precision::Double { "double" } else { "mixed" },
+            landmarks: target.landmarks().map(|landmarks| landmarks.points().len()),
+            shares: shares.filter(|_| gathered.is_none()).map(|shares| Column(shares.to_vec())),
+            is_weighted: shares.is_some(),
+            matched: (problem.marginals(), problem.functions().map(|(.., weight)| weight)),
+            background: (Matrix(values, rows.dim()), weights),
+        }
+    }
+}
+
+/// The name of the kernel and its bandwidths, in the units of the scaled rows.
+pub(crate) fn named_kernel(problem: &Problem) -> (&'static str, Vec<f64>) {
+    (problem.kernel().name(), problem.kernel().bandwidths().to_vec())
+}
+
+/// Errors that Python sees as a dict, one entry for each measure.
+#[derive(Clone, Copy)]
+pub(crate) struct ErrorsByName(pub(crate) Errors);
+
+impl<'py> IntoPyObject<'py> for &ErrorsByName {
+    type Target = PyDict;
+    type Output = Bound<'py, PyDict>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
+        let dict = PyDict::new(py);
+        self.0.iter().try_for_each(|(measure, error)| dict.set_item(measure.key(), error))?;
+        Ok(dict)
+    }
 }
 
 /// What swaps and search have done; a dict for Python.
@@ -78,7 +130,7 @@ struct Stages {
 }
 
 impl Refinement {
-    pub(crate) fn of(refined: Refined, stop: &Stop) -> Refinement {
+    fn of(refined: Refined, has_goal: bool) -> Refinement {
         Refinement {
             mmd_before: refined.start_error,
             mmd_swapped: refined.swept_error,
@@ -88,7 +140,7 @@ impl Refinement {
                 swapped: lowered.swept,
                 searched: refined.searched.then_some(lowered.end),
             }),
-            herded: !stop.has_goal(),
+            herded: !has_goal,
             swaps: refined.swaps,
             sweeps: refined.sweeps,
             kernel_rows: refined.kernel_rows,
@@ -98,146 +150,105 @@ impl Refinement {
 }
 
 impl Chosen {
-    /// With what swaps and search have done.
-    pub(crate) fn refined(self, refinement: Option<Refinement>) -> Chosen {
-        Chosen { refinement, ..self }
+    /// Rows of a target, chosen by this rule.
+    pub(crate) fn of(py: Python<'_>, target: &Target, chosen: task::Chosen, stop: &Stop) -> PyResult<Chosen> {
+        let points = target.select(&chosen.rows).map_err(refused)?;
+        let mut found = Chosen::new(chosen, points, &target.error_scale(), stop)?;
+        found.advice.0.splice(..0, target.problem().advice().iter().cloned());
+        let drawn = target.problem().gathered().map(|gathered| gathered.pool().len());
+        found.pool_rows = found.pool_rows.or(drawn);
+        found.of = Some(Py::new(py, Of::new(target))?);
+        Ok(found)
     }
 
-    /// Picks, with the weights that were found for them if any were asked for.
-    pub(crate) fn new(
-        trace: &[Pick],
-        ended: Ended,
+    /// Points anywhere in space, with the weights that were found for them if any were asked for.
+    pub(crate) fn placed(
+        mut placed: task::Chosen,
+        points: Points,
         weighed: Option<Weighed>,
-        scale: ErrorScale,
-        stop: Option<&Stop>,
-    ) -> Result<Chosen> {
-        let error: Vec<f64> = trace.iter().filter_map(|pick| pick.error).collect();
+        scale: &ErrorScale,
+        stop: &Stop,
+    ) -> PyResult<Chosen> {
         let (weights, advice) = weighed.map_or((None, None), |found| (found.weights, found.advice));
-        let equal = error.last().copied();
-        let mmd = weights.as_ref().map_or(equal, |found| found.error).ok_or(Error::UnknownNorm)?;
+        let mmd = weights.as_ref().map_or(placed.error(), |found| found.error);
+        placed.errors = Errors::default().with(Measure::Mmd, mmd);
+        placed.errors = placed.errors.with(Measure::Worth, mmd.and_then(|mmd| scale.worth(mmd)));
+        (placed.weights, placed.rows) = (weights, Vec::new());
+        placed.advice.extend(advice);
+        Chosen::new(placed, points, scale, stop)
+    }
+
+    fn new(chosen: task::Chosen, points: Points, scale: &ErrorScale, stop: &Stop) -> PyResult<Chosen> {
+        chosen.mmd().ok_or(Error::UnknownNorm).map_err(refused)?;
         Ok(Chosen {
-            rows: RowNumbers(trace.iter().filter_map(|pick| pick.index).collect()),
-            error: Column(error),
-            weights: weights.map(|found| Column(found.weights)),
-            mmd,
-            mmd_error: scale.standard_error(mmd),
-            landmarks: None,
-            pool_rows: None,
-            worth: scale.worth(mmd),
-            cdf: None,
-            functions: None,
-            ended: ended.into(),
-            missed: stop.is_some_and(|stop| stop.is_missed(ended, equal, &scale)),
-            refinement: None,
-            advice: Told(advice.into_iter().collect()),
+            missed: stop.is_missed(chosen.ended, chosen.error(), scale),
+            error: Column(chosen.trace.iter().filter_map(|pick| pick.error).collect()),
+            rows: RowNumbers(chosen.rows),
+            points: Matrix(points.as_slice().to_vec(), points.dim()),
+            weights: chosen.weights.map(|found| Column(found.weights)),
+            errors: ErrorsByName(chosen.errors),
+            mmd_error: chosen.standard_error,
+            ended: chosen.ended.into(),
+            refinement: chosen.refined.map(|refined| Refinement::of(refined, stop.goal(scale).is_some())),
+            advice: Told(chosen.advice),
+            pool_rows: chosen.sampled_from,
+            of: None,
         })
     }
 
-    /// Chosen from so many rows that were drawn at random.
-    pub(crate) fn sampled_from(self, pool_rows: Option<usize>) -> Chosen {
-        Chosen { pool_rows, ..self }
-    }
-
-    /// With what the library has to say of this choice.
-    pub(crate) fn advised(mut self, advice: Option<Advice>) -> Chosen {
+    /// With more advice than that of the choice.
+    pub(crate) fn advised(mut self, advice: impl IntoIterator<Item = Advice>) -> Chosen {
         self.advice.0.extend(advice);
         self
     }
-
-    /// Rows of a problem, weighed by this rule.
-    pub(crate) fn of(
-        problem: &Problem,
-        trace: &[Pick],
-        ended: Ended,
-        rule: Option<WeightRule>,
-        stop: Option<&Stop>,
-        watch: Watch,
-    ) -> Result<Chosen> {
-        if ended == Ended::Interrupted {
-            // Python has raised the reason by now.
-            return Err(Error::Interrupted);
-        }
-        let rows: Vec<usize> = trace.iter().filter_map(|pick| pick.index).collect();
-        let weighed = rule.map(|rule| problem.weigh(&rows, rule, watch)).transpose()?;
-        let mut chosen = Chosen::new(trace, ended, weighed, problem.error_scale()?, stop)?;
-        chosen.landmarks = problem.landmarks().map(|landmarks| landmarks.points().len());
-        chosen.advice.0.splice(..0, problem.advice().iter().cloned());
-        if !rows.is_empty() {
-            let weights = chosen.weights.as_ref().map(|weights| weights.0.as_slice());
-            chosen.cdf = problem.cdf(&problem.rows().select(&rows)?, weights)?;
-            chosen.functions = problem.functions_error(&rows, weights)?;
-        }
-        Ok(chosen)
-    }
 }
 
-/// Rows one after the other by kernel herding, until a rule holds.
+/// Chooses rows of an array, or of a source of batches.
 #[pyfunction]
-#[pyo3(signature = (samples, n, *, tol, worth, unique, weights, threads, progress))]
-#[expect(clippy::too_many_arguments, reason = "one for each keyword of the Python function")]
-pub(crate) fn herd(
-    py: Python<'_>,
-    samples: &Bound<'_, Samples>,
-    n: Option<usize>,
-    tol: Option<f64>,
-    worth: Option<f64>,
-    unique: bool,
-    weights: &str,
-    threads: Option<usize>,
-    progress: Option<Py<PyAny>>,
-) -> PyResult<Chosen> {
-    let stop = Stop::new(n, tol, worth).map_err(refused)?;
-    let (rule, samples) = (rule_of(weights)?, samples.get());
-    let problem = &samples.problem;
-    let size = samples.cost() + samples.cost_of(n.unwrap_or(problem.open_rows()));
-    run(py, threads, size, progress.as_ref(), |watch| {
-        let task::Chosen { trace, ended, advice, sampled_from, .. } =
-            problem.herd(&stop, &HerdOptions::default().unique(unique), watch)?;
-        Ok(Chosen::of(problem, &trace, ended, rule, Some(&stop), watch)?
-            .advised(advice)
-            .sampled_from(sampled_from))
-    })
+pub(crate) fn choose(py: Python<'_>, x: &Bound<'_, PyAny>, options: Options<'_>) -> PyResult<Chosen> {
+    let choose = options.choose()?;
+    let stop = choose.stop;
+    let (target, chosen) = match x.extract::<PyReadonlyArray2<'_, f64>>() {
+        Ok(x) => {
+            let problem = options.problem(py, &x, choose)?;
+            run(py, options.threads, cost(&problem, picks(&problem)), options.progress.as_ref(), |watch| {
+                let target = problem.prepare(watch)?;
+                let chosen = target.choose(watch)?;
+                Ok((target, chosen))
+            })?
+        }
+        Err(_) => stream::choose(&mut PySource::new(x, &options), choose)?,
+    };
+    Chosen::of(py, &target, chosen, &stop)
 }
 
-/// The best rows as a set: herding, swaps, a search.
-#[pyfunction]
-#[pyo3(signature = (samples, n, *, tol, worth, repeats, search, seed, include, exclude, groups, quotas, weights, threads, progress))]
-#[expect(clippy::too_many_arguments, reason = "one for each keyword of the Python function")]
-pub(crate) fn thin(
-    py: Python<'_>,
-    samples: &Bound<'_, Samples>,
-    n: Option<usize>,
-    tol: Option<f64>,
-    worth: Option<f64>,
-    repeats: bool,
-    search: Option<usize>,
-    seed: u64,
-    include: PyReadonlyArray1<'_, i64>,
-    exclude: PyReadonlyArray1<'_, i64>,
-    groups: Option<PyReadonlyArray1<'_, i64>>,
-    quotas: Option<Vec<usize>>,
-    weights: &str,
-    threads: Option<usize>,
-    progress: Option<Py<PyAny>>,
-) -> PyResult<Chosen> {
-    let stop = Stop::new(n, tol, worth).map_err(refused)?;
-    let (rule, samples) = (rule_of(weights)?, samples.get());
-    let problem = &samples.problem;
-    let (include, exclude) = (counted(&include), counted(&exclude));
-    let mut refine = RefineOptions::default().repeats(repeats).include(&include).exclude(&exclude);
-    refine = refine.search_asked(search, seed);
-    (refine.groups, refine.quotas) = (groups.as_ref().map(counted), quotas);
-    let options = ThinOptions::default().refine(refine);
-    // A sweep visits every place once, and there are about ten of them beside those of the search.
+/// Coordinate differences that the mean embedding takes, and this number of kernel rows.
+pub(crate) fn cost(problem: &Problem, picks: usize) -> f64 {
+    let (rows, dim) = (problem.points().len() as f64, problem.points().dim() as f64);
+    let embedding = match (problem.stein(), problem.uses_landmarks()) {
+        // The mean of a Stein kernel is zero.
+        (Some(_), _) => 0.0,
+        (None, false) => 0.5 * rows * rows * dim,
+        // Sums at landmarks and control rows, and values from the landmarks; as many as there are by default.
+        (None, true) => {
+            let landmarks = problem.choose().compute.landmarks.unwrap_or(2000);
+            (2 * landmarks + CONTROL_ROWS) as f64 * rows * dim
+        }
+    };
+    embedding + picks as f64 * rows * dim
+}
+
+/// Kernel rows that the choice of a problem takes.
+fn picks(problem: &Problem) -> usize {
     let (rows, dim) = (problem.open_rows(), problem.points().dim());
-    let places = n.unwrap_or(rows);
-    let sweeps = search.unwrap_or_else(|| Search::sweeps_for(rows, places, dim));
-    let size = samples.cost() + samples.cost_of(places.saturating_mul(10 + sweeps));
-    run(py, threads, size, progress.as_ref(), |watch| {
-        let task::Chosen { trace, ended, refined, advice, sampled_from, .. } =
-            problem.thin(&stop, &options, watch)?;
-        let chosen = Chosen::of(problem, &trace, ended, rule, Some(&stop), watch)?.advised(advice);
-        let chosen = chosen.sampled_from(sampled_from);
-        Ok(chosen.refined(refined.map(|refined| Refinement::of(refined, &stop))))
-    })
+    let places = problem.choose().stop.number.unwrap_or(rows);
+    match &problem.choose().method {
+        Method::Thin(refine) => {
+            let by_size = || Search::sweeps_for(rows, places, dim);
+            let sweeps = refine.search.map_or(0, |search| search.sweeps.unwrap_or_else(by_size));
+            // A sweep visits every place once, and there are about ten of them before the search.
+            places.saturating_mul(10 + sweeps)
+        }
+        _ => places,
+    }
 }

@@ -2,137 +2,128 @@
 
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
-use supersample::Points;
 use supersample::quality::QUANTILES;
-use supersample::task::{self, ErrorScale, Problem, TypicalErrors};
+use supersample::task::stream::Source;
+use supersample::task::{self, Target, stream};
+use supersample::{Error, Points, Result, Watch};
 
-use crate::arrays::{Column, Matrix, numbers, rows};
-use crate::samples::Samples;
+use crate::arrays::{Column, Matrix, numbers, points, rows};
+use crate::chosen::{ErrorsByName, Of, cost};
+use crate::options::Options;
+use crate::source::PySource;
 use crate::work::run;
 
-/// The MMD between the samples and points with these weights, which are used as they are, or equal ones.
+/// Points that somebody has chosen, in the units of the rows, with weights that are used as they are for the MMD, or equal
+/// ones; with the functions or the scores of each where rows have some.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Subset<'py> {
+    points: PyReadonlyArray2<'py, f64>,
+    weights: Option<PyReadonlyArray1<'py, f64>>,
+    functions: Option<PyReadonlyArray2<'py, f64>>,
+    scores: Option<PyReadonlyArray2<'py, f64>>,
+}
+
+/// The MMD between the rows of an array and a subset; the KSD where the rows have scores.
 #[pyfunction]
-#[pyo3(signature = (samples, points, weights, threads=None, progress=None))]
-pub(crate) fn mmd(
-    py: Python<'_>,
-    samples: &Bound<'_, Samples>,
-    points: PyReadonlyArray2<'_, f64>,
-    weights: Option<PyReadonlyArray1<'_, f64>>,
-    threads: Option<usize>,
-    progress: Option<Py<PyAny>>,
-) -> PyResult<f64> {
-    let samples = samples.get();
-    let ((values, dim), weights) = (rows(&points)?, numbers(weights));
-    let size = samples.cost() + cost_of(samples, values.len() / dim.max(1), 1.0);
-    run(py, threads, size, progress.as_ref(), |watch| {
-        samples.problem.mmd(&Points::from_rows(values, dim)?, weights.as_deref(), watch)
+pub(crate) fn mmd(x: &Bound<'_, PyAny>, options: Options<'_>, subset: &Bound<'_, PyAny>) -> PyResult<f64> {
+    let look = |target: &Target, subset: &task::Subset<'_>, watch: Watch<'_>| target.mmd(subset, watch);
+    Ok(measured(x, &options, subset, 1, look)?.1)
+}
+
+/// All about a subset of the rows of an array, or of a source of batches. The subset may be a function that gives it after
+/// the first pass.
+#[pyfunction]
+pub(crate) fn evaluate(
+    x: &Bound<'_, PyAny>,
+    options: Options<'_>,
+    subset: &Bound<'_, PyAny>,
+) -> PyResult<Evaluation> {
+    let look = |target: &Target, subset: &task::Subset<'_>, watch: Watch<'_>| target.evaluate(subset, watch);
+    // Other subsets are about twenty.
+    let (target, found) = measured(x, &options, subset, 20, look)?;
+    let (columns, others) = (&found.quality.columns, found.comparison.as_ref());
+    let or_nan = |error: Option<f64>| error.unwrap_or(f64::NAN);
+    let quantiles = columns.iter().flat_map(|column| column.quantiles.map(or_nan)).collect();
+    Ok(Evaluation {
+        errors: ErrorsByName(found.errors),
+        random_errors: others.map(|others| ErrorsByName(others.random_errors())),
+        spaced_errors: others.map(|others| ErrorsByName(others.spaced)),
+        mmd_error: found.standard_error,
+        random: others.map(|others| Column(others.random_mmds())),
+        mean_error: Column(columns.iter().map(|column| or_nan(column.mean)).collect()),
+        sd_error: Column(columns.iter().map(|column| or_nan(column.sd)).collect()),
+        quantile_error: Matrix(quantiles, QUANTILES.len()),
+        of: Py::new(x.py(), Of::new(&target))?,
     })
 }
 
-/// Coordinate differences of so many points to the samples, and among themselves so many times.
-fn cost_of(samples: &Samples, points: usize, times: f64) -> f64 {
-    samples.cost_of(points) + times * (points as f64).powi(2) * samples.problem.points().dim() as f64
+/// Prepares the target of the rows, and looks at the subset by it; points are compared among themselves this number of times.
+fn measured<T: Send>(
+    x: &Bound<'_, PyAny>,
+    options: &Options<'_>,
+    subset: &Bound<'_, PyAny>,
+    times: usize,
+    look: impl Fn(&Target, &task::Subset<'_>, Watch<'_>) -> Result<T> + Send + Sync,
+) -> PyResult<(Target, T)> {
+    let (py, choose) = (x.py(), options.choose()?);
+    let source = &mut PySource::new(x, options);
+    let array = x.extract::<PyReadonlyArray2<'_, f64>>().ok();
+    let problem = match &array {
+        Some(x) => options.problem(py, x, choose)?,
+        None => stream::problem(source, choose)?,
+    };
+    let subset: Subset<'_> =
+        if subset.is_callable() { subset.call0()?.extract()? } else { subset.extract()? };
+    let given = points(&subset.points).inspect_err(|error| {
+        // So that the column that is refused is called one of y.
+        let _ = error.value(py).setattr("of", "y");
+    })?;
+    let (weights, functions) = (numbers(&subset.weights), subset.functions.as_ref().map(points).transpose()?);
+    let scores = subset.scores.as_ref().map(rows).transpose()?;
+    let subset_with = |means| -> Result<task::Subset<'_>> {
+        let mut subset = task::Subset::of_points(given.clone()).weights(weights.as_deref());
+        if let Some(functions) = &functions {
+            subset = subset.functions(functions.clone());
+        }
+        if let Some((values, dim)) = scores {
+            subset = subset.scores(scores_of(values, dim)?);
+        }
+        Ok(if let Some(means) = means { subset.means(means) } else { subset })
+    };
+    if array.is_none() {
+        let (target, means) = stream::prepare_at(source, &problem, Some(&given))?;
+        let found = source.work(|watch| look(&target, &subset_with(means.as_deref())?, watch))?;
+        return Ok((target, found));
+    }
+    let among = times as f64 * (given.len() as f64).powi(2) * problem.points().dim() as f64;
+    let size = cost(&problem, given.len()) + among;
+    run(py, options.threads, size, options.progress.as_ref(), |watch| {
+        let target = problem.prepare(watch)?;
+        let found = look(&target, &subset_with(None)?, watch)?;
+        Ok((target, found))
+    })
 }
 
-/// What `evaluate` tells; errors that are not known are NaN.
+/// The scores of points.
+pub(crate) fn scores_of(values: &[f64], dim: usize) -> Result<Points> {
+    Points::from_rows(values, dim).map_err(|error| match error {
+        Error::NonFinite { row, column, value } => Error::NonFiniteScore { row, column, value },
+        error => error,
+    })
+}
+
+/// What `evaluate` has found; errors of columns that are not known are NaN.
 #[pyclass(frozen, get_all, module = "supersample._native")]
 pub(crate) struct Evaluation {
-    mmd: f64,
+    errors: ErrorsByName,
+    random_errors: Option<ErrorsByName>,
+    spaced_errors: Option<ErrorsByName>,
     mmd_error: Option<f64>,
-    landmarks: Option<usize>,
-    worth: Option<f64>,
     random: Option<Column>,
-    spaced: Option<f64>,
-    spaced_worth: Option<f64>,
     mean_error: Column,
     sd_error: Column,
     /// One row for each column.
     quantile_error: Matrix,
-    correlation_rms: Option<f64>,
-    typical: Typical,
-    random_typical: Option<Typical>,
-    spaced_typical: Option<Typical>,
-}
-
-/// The errors that columns typically have; a dict for Python.
-#[derive(Clone, IntoPyObject)]
-struct Typical {
-    cdf: Option<f64>,
-    mean: Option<f64>,
-    sd: Option<f64>,
-    quantile: Option<f64>,
-    correlation: Option<f64>,
-    functions: Option<f64>,
-}
-
-impl Typical {
-    fn new(TypicalErrors { cdf, mean, sd, quantile, correlation, functions, .. }: TypicalErrors) -> Typical {
-        Typical { cdf, mean, sd, quantile, correlation, functions }
-    }
-}
-
-impl Evaluation {
-    /// What the problem has found.
-    pub(crate) fn of(problem: &Problem, found: task::Evaluation) -> supersample::Result<Evaluation> {
-        let landmarks = problem.landmarks().map(|landmarks| landmarks.points().len());
-        Ok(Evaluation { landmarks, ..Evaluation::new(found, problem.error_scale()?) })
-    }
-
-    fn new(found: task::Evaluation, scale: ErrorScale) -> Evaluation {
-        let (columns, others) = (&found.quality.columns, found.comparison.as_ref());
-        let or_nan = |error: Option<f64>| error.unwrap_or(f64::NAN);
-        let quantiles = columns.iter().flat_map(|column| column.quantiles.map(or_nan)).collect();
-        Evaluation {
-            mmd: found.error,
-            mmd_error: found.standard_error,
-            landmarks: None,
-            worth: found.worth,
-            random: others.map(|others| Column(others.random.clone())),
-            spaced: others.map(|others| others.spaced),
-            spaced_worth: others.and_then(|others| scale.worth(others.spaced)),
-            mean_error: Column(columns.iter().map(|column| or_nan(column.mean)).collect()),
-            sd_error: Column(columns.iter().map(|column| or_nan(column.sd)).collect()),
-            quantile_error: Matrix(quantiles, QUANTILES.len()),
-            correlation_rms: found.quality.correlation_rms,
-            typical: Typical {
-                cdf: found.cdf,
-                functions: found.functions,
-                ..Typical::new(TypicalErrors::of(&found.quality))
-            },
-            random_typical: others.map(|others| Typical::new(others.random_errors)),
-            spaced_typical: others.map(|others| Typical::new(others.spaced_errors)),
-        }
-    }
-}
-
-/// All about a subset with weights, which are used as they are for the MMD, or equal ones, and with the functions of its
-/// rows where the samples have some.
-#[pyfunction]
-#[pyo3(signature = (samples, points, weights, functions, threads=None, progress=None))]
-pub(crate) fn evaluate(
-    py: Python<'_>,
-    samples: &Bound<'_, Samples>,
-    points: PyReadonlyArray2<'_, f64>,
-    weights: Option<PyReadonlyArray1<'_, f64>>,
-    functions: Option<PyReadonlyArray2<'_, f64>>,
-    threads: Option<usize>,
-    progress: Option<Py<PyAny>>,
-) -> PyResult<Evaluation> {
-    let samples = samples.get();
-    let ((values, dim), weights) = (rows(&points)?, numbers(weights));
-    let functions = functions.as_ref().map(rows).transpose()?;
-    // Other subsets are about twenty.
-    let size = samples.cost() + cost_of(samples, values.len() / dim.max(1), 20.0);
-    run(py, threads, size, progress.as_ref(), |watch| {
-        let problem = &samples.problem;
-        let (points, weights) = (Points::from_rows(values, dim)?, weights.as_deref());
-        let found = match functions {
-            Some((values, count)) => {
-                let functions = Points::from_rows(values, count)?;
-                problem.evaluate_with_functions(&points, &functions, weights, watch)?
-            }
-            None => problem.evaluate(&points, weights, watch)?,
-        };
-        Evaluation::of(problem, found)
-    })
+    of: Py<Of>,
 }

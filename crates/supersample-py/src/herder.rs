@@ -2,21 +2,24 @@
 
 use std::sync::Mutex;
 
-use numpy::{PyArray1, PyReadonlyArray1};
+use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use supersample::task::{Ended, Problem, Stop, herd_until};
+use pyo3::types::PyList;
+use supersample::task::{Choose, Problem, Stop, Target, herd_until};
 use supersample::{Herder as Inner, Pick, Progress, Result, Watch};
 
-use crate::arrays::{RowNumbers, counted, vector};
-use crate::chosen::{Chosen, rule_of};
-use crate::samples::Samples;
+use crate::advice::Told;
+use crate::arrays::{RowNumbers, counted, numbers, vector};
+use crate::chosen::{Chosen, cost, named_kernel};
+use crate::error::refused;
+use crate::options::Options;
 use crate::work::run;
 
-/// Herding over the samples themselves.
+/// Herding over the rows of an array.
 #[pyclass(frozen, module = "supersample._native")]
 pub(crate) struct Herder {
-    samples: Py<Samples>,
+    problem: Problem,
     unique: bool,
     /// `None` while a thread is at work on it.
     state: Mutex<Option<State>>,
@@ -25,7 +28,9 @@ pub(crate) struct Herder {
 #[derive(Default)]
 struct State {
     /// Made when first needed, because the mean embedding takes the time.
-    herder: Option<Inner>,
+    prepared: Option<(Target, Inner)>,
+    /// The mean embedding as an earlier herder had computed it.
+    known: Option<Vec<f64>>,
     picks: Vec<Pick>,
 }
 
@@ -53,38 +58,45 @@ impl Picks {
     }
 }
 
-impl State {
-    fn herder(&mut self, problem: &Problem, unique: bool, watch: Watch) -> Result<&mut Inner> {
-        if self.herder.is_none() {
-            problem.prepare(watch)?;
-            self.herder = Some(problem.herder(unique)?);
-        }
-        Ok(self.herder.as_mut().expect("it was just made"))
-    }
-
-    /// So many more picks, fewer where all rows were picked or somebody has ended it.
-    fn advance(&mut self, problem: &Problem, unique: bool, n: usize, watch: Watch) -> Result<Picks> {
-        let before = self.picks.len();
-        let herder = self.herder(problem, unique, watch)?;
-        if n > 0 {
-            let seen = |pick: &Pick| watch(Progress::Herding { chosen: pick.t - before, size: n });
-            let chosen = herd_until(herder, &[], &Stop::after(n)?, seen)?;
-            problem.device().check()?;
-            self.picks.extend(chosen.trace);
-        }
-        Ok(Picks::of(&self.picks[before..]))
-    }
-}
-
 #[pymethods]
 impl Herder {
+    /// `known` are the values of the mean embedding on these very rows, computed earlier.
     #[new]
-    fn new(samples: Py<Samples>, unique: bool) -> Herder {
-        Herder { samples, unique, state: Mutex::new(Some(State::default())) }
+    #[pyo3(signature = (x, options, known=None))]
+    fn new(
+        py: Python<'_>,
+        x: PyReadonlyArray2<'_, f64>,
+        options: Options<'_>,
+        known: Option<PyReadonlyArray1<'_, f64>>,
+    ) -> PyResult<Herder> {
+        let problem = options.problem(py, &x, options.choose()?)?;
+        let state = State { known: numbers(&known), ..State::default() };
+        Ok(Herder { problem, unique: options.unique.unwrap_or_default(), state: Mutex::new(Some(state)) })
     }
 
     fn __len__(&self) -> PyResult<usize> {
         self.read(|state| state.picks.len())
+    }
+
+    /// The name of the kernel and its bandwidths, in the units of the scaled rows.
+    #[getter]
+    fn kernel(&self) -> (&'static str, Vec<f64>) {
+        named_kernel(&self.problem)
+    }
+
+    /// What to know of the rows and the kernel before believing any pick.
+    #[getter]
+    fn advice<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        (&Told(self.problem.advice().to_vec())).into_pyobject(py)
+    }
+
+    /// The mean embedding on the rows, where it has been computed.
+    fn known<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
+        let known = self.read(|state| match &state.prepared {
+            Some((target, _)) => Some(target.recalled().into_owned()),
+            None => state.known.clone(),
+        })?;
+        Ok(known.map(|values| vector(py, values)))
     }
 
     /// Picks `n` more, fewer where every row was picked.
@@ -96,8 +108,15 @@ impl Herder {
         threads: Option<usize>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Picks> {
-        self.write(py, n, threads, progress, |state, problem, watch| {
-            state.advance(problem, self.unique, n, watch)
+        self.write(py, n, threads, progress, |target, herder, picks, watch| {
+            let before = picks.len();
+            if n > 0 {
+                let seen = |pick: &Pick| watch(Progress::Herding { chosen: pick.t - before, size: n });
+                let chosen = herd_until(herder, &[], &Stop::after(n)?, seen)?;
+                target.problem().device().check()?;
+                picks.extend(chosen.trace);
+            }
+            Ok(Picks::of(&picks[before..]))
         })
     }
 
@@ -110,22 +129,21 @@ impl Herder {
         threads: Option<usize>,
     ) -> PyResult<Picks> {
         let rows = counted(&rows);
-        self.write(py, rows.len(), threads, None, |state, problem, watch| {
-            let before = state.picks.len();
-            let picks = state.herder(problem, self.unique, watch)?.replay(&rows)?;
-            problem.device().check()?;
-            state.picks.extend(picks);
-            Ok(Picks::of(&state.picks[before..]))
+        self.write(py, rows.len(), threads, None, |target, herder, picks, _| {
+            let before = picks.len();
+            let more = herder.replay(&rows)?;
+            target.problem().device().check()?;
+            picks.extend(more);
+            Ok(Picks::of(&picks[before..]))
         })
     }
 
     /// Forgets the picks and keeps the mean embedding.
-    fn restart(&self, py: Python<'_>) -> PyResult<()> {
-        self.write(py, 0, None, None, |state, _, _| {
-            state.herder = state.herder.take().map(Inner::restart);
-            state.picks.clear();
-            Ok(())
-        })
+    fn restart(&self) -> PyResult<()> {
+        let State { prepared, known, .. } = self.take()?;
+        let prepared = prepared.map(|(target, herder)| (target, herder.restart()));
+        self.put(State { prepared, known, picks: Vec::new() });
+        Ok(())
     }
 
     /// The rows picked so far.
@@ -139,25 +157,19 @@ impl Herder {
         Ok(vector(py, self.read(|state| state.picks.iter().filter_map(|pick| pick.error).collect())?))
     }
 
-    /// All picks so far, with weights by this rule.
-    #[pyo3(signature = (weights, threads=None, progress=None))]
-    fn chosen(
-        &self,
-        py: Python<'_>,
-        weights: &str,
-        threads: Option<usize>,
-        progress: Option<Py<PyAny>>,
-    ) -> PyResult<Chosen> {
-        let rule = rule_of(weights)?;
-        let picks = self.read(|state| state.picks.len())?;
-        self.write(py, picks, threads, progress, |state, problem, watch| {
-            if !problem.is_projected() {
-                return Chosen::of(problem, &state.picks, Ended::Number, rule, None, watch);
-            }
-            // While picking, landmarks have stood for the mean embedding.
-            let rows: Vec<usize> = state.picks.iter().filter_map(|pick| pick.index).collect();
-            Chosen::of(problem, &problem.trace_of(&rows, watch)?, Ended::Number, rule, None, watch)
-        })
+    /// All picks so far, with weights by the rule of these options.
+    fn chosen(&self, py: Python<'_>, options: Options<'_>) -> PyResult<Chosen> {
+        let count = self.read(|state| state.picks.len())?;
+        let mut choose = Choose::herd(count).map_err(refused)?;
+        choose.weights = options.rule()?;
+        let picked =
+            self.write(py, count, options.threads, options.progress, |target, _, picks, watch| {
+                target.picked(picks, &choose, watch)
+            })?;
+        self.read(|state| {
+            let (target, _) = state.prepared.as_ref().expect("it was just needed");
+            Chosen::of(py, target, picked, &choose.stop)
+        })?
     }
 }
 
@@ -167,28 +179,43 @@ impl Herder {
         state.as_ref().map(see).ok_or_else(busy)
     }
 
-    /// Takes the state out, works on it, and puts it back whatever has happened.
+    /// Takes the state out, prepares it if nobody has, works on it, and puts it back whatever has happened.
     fn write<T: Send>(
         &self,
         py: Python<'_>,
         picks: usize,
         threads: Option<usize>,
         progress: Option<Py<PyAny>>,
-        work: impl FnOnce(&mut State, &Problem, Watch) -> Result<T> + Send,
+        work: impl FnOnce(&Target, &mut Inner, &mut Vec<Pick>, Watch) -> Result<T> + Send,
     ) -> PyResult<T> {
-        let samples = self.samples.get();
         let mut state = self.take()?;
-        let is_new = state.herder.is_none();
-        let size = samples.cost_of(picks + 1) + if is_new { samples.cost() } else { 0.0 };
-        let done =
-            run(py, threads, size, progress.as_ref(), |watch| work(&mut state, &samples.problem, watch));
-        *self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(state);
+        let is_new = state.prepared.is_none() && state.known.is_none();
+        let points = self.problem.points();
+        let later = points.as_slice().len() as f64 * (picks + 1) as f64;
+        let size = if is_new { cost(&self.problem, picks + 1) } else { later };
+        let done = run(py, threads, size, progress.as_ref(), |watch| {
+            if state.prepared.is_none() {
+                let target = match &state.known {
+                    Some(values) => self.problem.recall(values.clone(), watch)?,
+                    None => self.problem.prepare(watch)?,
+                };
+                let herder = target.herder(self.unique)?;
+                (state.prepared, state.known) = (Some((target, herder)), None);
+            }
+            let (target, herder) = state.prepared.as_mut().expect("it was just made");
+            work(target, herder, &mut state.picks, watch)
+        });
+        self.put(state);
         done
     }
 
     fn take(&self) -> PyResult<State> {
         let mut state = self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         state.take().ok_or_else(busy)
+    }
+
+    fn put(&self, state: State) {
+        *self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(state);
     }
 }
 

@@ -1,18 +1,18 @@
 //! Landmark sums from Python: a mean embedding that is built from batches, merged and pickled.
 
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Mutex, MutexGuard};
 
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
-use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use supersample::MeanEmbedding;
 use supersample::embedding::{self, Landmarks};
-use supersample::task::{Bandwidth, CONTROL_ROWS, KernelChoice, choose_controls, choose_landmarks};
-use supersample::{MeanEmbedding, Points};
+use supersample::task::{CONTROL_ROWS, choose_controls, choose_landmarks};
 
-use crate::arrays::{matrix, numbers, rows, vector};
-use crate::error::{named, refused};
-use crate::kernel::kernel_of;
+use crate::arrays::{matrix, numbers, points, vector};
+use crate::error::refused;
+use crate::options::Options;
+use crate::source::locked;
 use crate::work::run;
 
 /// Kernel sums at landmarks and control points, over rows that are given batch by batch.
@@ -21,24 +21,13 @@ pub(crate) struct LandmarkSums {
     sums: Mutex<embedding::LandmarkSums>,
 }
 
-fn points_of(x: &PyReadonlyArray2<'_, f64>) -> PyResult<Points> {
-    let (values, dim) = rows(x)?;
-    Points::from_rows(values, dim).map_err(refused)
-}
-
 impl LandmarkSums {
     fn of(sums: embedding::LandmarkSums) -> LandmarkSums {
         LandmarkSums { sums: Mutex::new(sums) }
     }
 
     fn locked(&self) -> PyResult<MutexGuard<'_, embedding::LandmarkSums>> {
-        match self.sums.try_lock() {
-            Ok(guard) => Ok(guard),
-            Err(TryLockError::Poisoned(poisoned)) => Ok(PoisonError::into_inner(poisoned)),
-            Err(TryLockError::WouldBlock) => {
-                Err(PyRuntimeError::new_err("another thread is working on these landmarks; wait for it"))
-            }
-        }
+        locked(&self.sums)
     }
 
     fn solved(&self) -> PyResult<Landmarks> {
@@ -50,41 +39,31 @@ impl LandmarkSums {
 impl LandmarkSums {
     /// Sums without rows at these landmarks and control points.
     #[new]
-    #[pyo3(signature = (landmarks, controls, *, kernel, bandwidths, precision))]
     fn new(
         landmarks: PyReadonlyArray2<'_, f64>,
         controls: Option<PyReadonlyArray2<'_, f64>>,
-        kernel: &str,
-        bandwidths: Vec<f64>,
-        precision: &str,
+        options: Options<'_>,
     ) -> PyResult<LandmarkSums> {
-        let kernel = kernel_of(kernel, &bandwidths)?;
-        let controls = controls.as_ref().map(points_of).transpose()?;
-        let precision = named(precision)?;
-        let sums = embedding::LandmarkSums::new(kernel, points_of(&landmarks)?, controls, precision);
+        let (landmarks, controls) = (points(&landmarks)?, controls.as_ref().map(points).transpose()?);
+        let (kernel, precision) = (options.kernel(), options.precision()?);
+        let sums = kernel
+            .for_points(&landmarks, None)
+            .and_then(|(kernel, _)| embedding::LandmarkSums::new(kernel, landmarks, controls, precision));
         Ok(LandmarkSums::of(sums.map_err(refused)?))
     }
 
-    /// Sums without rows at so many landmarks, and at control points, that are chosen from these rows. `bandwidths` is None
-    /// for their median distance.
+    /// Sums without rows at this number of landmarks, and at control points, that are chosen from these rows.
     #[staticmethod]
-    #[pyo3(signature = (x, count, *, kernel, bandwidths, sample_weight, precision, seed, threads))]
-    #[expect(clippy::too_many_arguments, reason = "one for each keyword of the Python function")]
     fn chosen_from(
         py: Python<'_>,
         x: PyReadonlyArray2<'_, f64>,
         count: usize,
-        kernel: &str,
-        bandwidths: Option<Vec<f64>>,
-        sample_weight: Option<PyReadonlyArray1<'_, f64>>,
-        precision: &str,
-        seed: u64,
-        threads: Option<usize>,
+        options: Options<'_>,
     ) -> PyResult<LandmarkSums> {
-        let (points, weights, precision) = (points_of(&x)?, numbers(sample_weight), named(precision)?);
-        let bandwidth = bandwidths.map_or(Bandwidth::Median, Bandwidth::Lengths);
-        let kernel = KernelChoice::Named { family: named(kernel)?, bandwidth };
-        let sums = run(py, threads, f64::INFINITY, None, |watch| {
+        let (points, weights) = (points(&x)?, numbers(&options.sample_weight));
+        let (kernel, precision, seed) =
+            (options.kernel(), options.precision()?, options.seed.unwrap_or_default());
+        let sums = run(py, options.threads, f64::INFINITY, None, |watch| {
             let shares = weights.as_deref();
             let (kernel, _) = kernel.for_points(&points, shares)?;
             let landmarks = choose_landmarks(&kernel, &points, shares, count, precision, seed, watch)?;
@@ -113,7 +92,7 @@ impl LandmarkSums {
         sample_weight: Option<PyReadonlyArray1<'_, f64>>,
         threads: Option<usize>,
     ) -> PyResult<()> {
-        let (points, weights) = (points_of(&x)?, numbers(sample_weight));
+        let (points, weights) = (points(&x)?, numbers(&sample_weight));
         let mut sums = self.locked()?;
         let sums = &mut *sums;
         let size = points.as_slice().len() as f64 * sums.sums().points().len() as f64;
@@ -165,7 +144,7 @@ impl LandmarkSums {
         x: PyReadonlyArray2<'_, f64>,
         threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let (mu, points) = (self.solved()?, points_of(&x)?);
+        let (mu, points) = (self.solved()?, points(&x)?);
         let values = run(py, threads, f64::INFINITY, None, |_| {
             if points.dim() != mu.dim() {
                 let (found, expected) = (points.dim(), mu.dim());

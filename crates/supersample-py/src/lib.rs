@@ -1,8 +1,7 @@
 //! `supersample._native`: what the Python package needs of the library, and no more.
 //!
 //! Conversions, the release of Python's lock, threads, signals. What is chosen and how good it is are the library's
-//! business (`supersample::task`), and so are sentences and numbers as people read them (`supersample::words`); defaults and
-//! shapes of results are Python's (`python/supersample`).
+//! business (`supersample::task`); words, defaults and shapes of results are Python's (`python/supersample`).
 
 mod advice;
 mod arrays;
@@ -13,9 +12,9 @@ mod herder;
 mod kernel;
 mod landmarks;
 mod mixture;
-mod samples;
+mod options;
+mod source;
 mod stein;
-mod streamed;
 mod threads;
 mod words;
 mod work;
@@ -26,7 +25,7 @@ mod _native {
     #[pymodule_export]
     use crate::advice::Piece;
     #[pymodule_export]
-    use crate::chosen::{Chosen, herd, thin};
+    use crate::chosen::{Chosen, Of, choose};
     #[pymodule_export]
     use crate::error::Refusal;
     #[pymodule_export]
@@ -40,14 +39,11 @@ mod _native {
     #[pymodule_export]
     use crate::mixture::{Mixture, Placed};
     #[pymodule_export]
-    use crate::samples::{Samples, device_name};
+    use crate::options::{check_in_batches, device_name, drawn_rows, goes_in_batches};
     #[pymodule_export]
-    use crate::stein::{SteinPlaced, ksd, stein_place, stein_samples};
+    use crate::source::{Gatherer, PassSums};
     #[pymodule_export]
-    use crate::streamed::{
-        Gatherer, PassSums, Unmeasured, choose_from_pool, compared_with, evaluate_measured, gathered,
-        landmark_sums, pool_points, pool_rows, pool_rows_of_single, project_on,
-    };
+    use crate::stein::stein_place;
     #[pymodule_export]
     use crate::words::{counted, ordinal, significant, with_error, with_spread};
 
@@ -55,14 +51,11 @@ mod _native {
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-    /// How much marginals count where thinning is not told otherwise.
-    #[pymodule_export]
-    const MARGINALS: f64 = supersample::task::MARGINALS;
-
-    /// Refuses to be imported where the sums could not run; and the lists of kernels and scales, whose words are the library's.
+    /// Refuses to be imported where the sums could not run.
     #[pymodule_init]
     fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
         supersample::check_instruction_set()
+            .map(|_| ())
             .map_err(|error| pyo3::exceptions::PyImportError::new_err(error.to_string()))?;
         crate::kernel::add_lists(module)
     }

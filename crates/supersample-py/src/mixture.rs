@@ -1,19 +1,23 @@
 //! Gaussian mixtures from Python, and points placed for them.
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3};
 use pyo3::prelude::*;
 use supersample::target::GaussianMixture;
-use supersample::task::{Ended, ErrorScale, Stop, herd_until, weigh};
+use supersample::task::{self, Ended, ErrorScale, Stop, Weighed, herd_until, weigh};
+use supersample::weights::WeightRule;
 use supersample::{
-    AscentOptions, ClosedForm, Domain, Error, Herder, Kernel, Pick, Points, Progress, bandwidth, metrics,
+    AscentOptions, ClosedForm, Domain, Error, Herder, Kernel, MeanEmbedding, Pick, Points, Progress, Result,
+    bandwidth, metrics,
 };
 use supersample_io::mixture::{Format, read_path, to_text};
 
-use crate::arrays::{Matrix, matrix, numbers, rows, vector};
-use crate::chosen::{Chosen, rule_of};
+use crate::arrays::{matrix, numbers, points, rows, vector};
+use crate::chosen::Chosen;
 use crate::error::{refused, unreadable};
+use crate::options::Options;
 use crate::threads;
 use crate::work::run;
 
@@ -23,15 +27,40 @@ pub(crate) struct Mixture {
     pub(crate) inner: GaussianMixture,
 }
 
-/// Points that were placed for a mixture.
+/// Points that were placed anywhere in space.
 #[pyclass(frozen, get_all, module = "supersample._native")]
 pub(crate) struct Placed {
-    points: Matrix,
-    bandwidths: Vec<f64>,
+    /// What was chosen, and how good it is.
+    pub(crate) chosen: Py<Chosen>,
+    /// The bandwidths of the kernel; none of a Stein kernel.
+    pub(crate) bandwidths: Vec<f64>,
     /// How many climbs stopped short.
-    stuck: usize,
-    /// How good they are.
-    chosen: Py<Chosen>,
+    pub(crate) stuck: usize,
+    /// How often the score was asked for while climbing.
+    pub(crate) evaluations: u64,
+}
+
+/// Places points for a mean embedding by climbs from the best starts, and finds weights if any are asked for.
+pub(crate) fn place<M: MeanEmbedding + Clone + 'static>(
+    mu: &M,
+    (starts, climbs): (Points, usize),
+    stop: &Stop,
+    rule: Option<WeightRule>,
+    seen: impl FnMut(&Pick) -> ControlFlow<()>,
+) -> Result<(task::Chosen, Option<Weighed>, ErrorScale)> {
+    let (dim, options) = (starts.dim(), AscentOptions::default().climbs(climbs));
+    let mut herder = Herder::new(mu.clone(), Domain::Ascent { starts, options })?;
+    let placed = herd_until(&mut herder, &[], stop, seen)?;
+    if placed.ended == Ended::Interrupted {
+        return Err(Error::Interrupted);
+    }
+    let weighed = rule.map(|rule| weigh(mu, &Points::from_vec(placed.points(), dim)?, rule)).transpose()?;
+    Ok((placed, weighed, ErrorScale::of(herder.pool())))
+}
+
+/// How many climbs of a run stopped short.
+pub(crate) fn stuck(placed: &task::Chosen) -> usize {
+    placed.trace.iter().filter(|pick| !pick.converged).count()
 }
 
 #[pymethods]
@@ -42,8 +71,7 @@ impl Mixture {
         means: PyReadonlyArray2<'_, f64>,
         covariances: PyReadonlyArray3<'_, f64>,
     ) -> PyResult<Mixture> {
-        let (values, dim) = rows(&means)?;
-        let means = Points::from_rows(values, dim).map_err(refused)?;
+        let means = points(&means)?;
         let covariances: Vec<Vec<f64>> = covariances
             .as_array()
             .outer_iter()
@@ -116,7 +144,7 @@ impl Mixture {
         threads: Option<usize>,
     ) -> PyResult<f64> {
         let points = self.points(&points)?;
-        let weights = numbers(weights);
+        let weights = numbers(&weights);
         let size = points.len() as f64 * (points.len() + self.inner.len()) as f64;
         run(py, threads, size, None, |watch| {
             let mu = ClosedForm::mixture(Kernel::gaussians(&bandwidths)?, self.inner.clone())?;
@@ -125,47 +153,25 @@ impl Mixture {
     }
 
     /// Points for the mixture anywhere in space.
-    #[pyo3(signature = (n, *, tol, worth, bandwidths, climbs, starts, seed, weights, threads, progress))]
-    #[expect(clippy::too_many_arguments, reason = "one for each keyword of the Python function")]
-    fn place(
-        &self,
-        py: Python<'_>,
-        n: usize,
-        tol: Option<f64>,
-        worth: Option<f64>,
-        bandwidths: Option<Vec<f64>>,
-        climbs: usize,
-        starts: usize,
-        seed: u64,
-        weights: &str,
-        threads: Option<usize>,
-        progress: Option<Py<PyAny>>,
-    ) -> PyResult<Placed> {
-        let stop = Stop::new(Some(n), tol, worth).map_err(refused)?;
-        let rule = rule_of(weights)?;
-        let dim = self.inner.dim();
+    fn place(&self, py: Python<'_>, options: Options<'_>, climbs: usize, starts: usize) -> PyResult<Placed> {
+        let (choose, seed) = (options.choose()?, options.seed.unwrap_or_default());
+        let (stop, rule, dim) = (choose.stop, choose.weights, self.inner.dim());
         // A climb takes some twenty steps, each a look at every component and every point so far.
+        let n = stop.number.unwrap_or_default();
         let steps = 20.0 * (self.inner.len() * dim) as f64 + n as f64;
         let size = n as f64 * dim as f64 * (starts as f64 + climbs as f64 * steps);
-        let (coordinates, bandwidths, stuck, chosen) = run(py, threads, size, progress.as_ref(), |watch| {
+        let lengths = options.bandwidth;
+        let (bandwidths, found) = run(py, options.threads, size, options.progress.as_ref(), |watch| {
             let starts = self.inner.sample(starts, seed)?;
-            let bandwidths = bandwidths.unwrap_or_else(|| vec![bandwidth::median(&starts)]);
+            let bandwidths = lengths.unwrap_or_else(|| vec![bandwidth::median(&starts)]);
             let mu = ClosedForm::mixture(Kernel::gaussians(&bandwidths)?, self.inner.clone())?;
-            let options = AscentOptions::default().climbs(climbs);
-            let mut herder = Herder::new(mu.clone(), Domain::Ascent { starts, options })?;
             let seen = |pick: &Pick| watch(Progress::Herding { chosen: pick.t, size: n });
-            let placed = herd_until(&mut herder, &[], &stop, seen)?;
-            if placed.ended == Ended::Interrupted {
-                return Err(Error::Interrupted);
-            }
-            let (coordinates, scale) = (placed.coordinates(), ErrorScale::of(herder.pool()));
-            let points = Points::from_rows(&coordinates, dim)?;
-            let weighed = rule.map(|rule| weigh(&mu, &points, rule, watch)).transpose()?;
-            let chosen = Chosen::new(&placed.trace, placed.ended, weighed, scale, Some(&stop))?;
-            let stuck = placed.trace.iter().filter(|pick| !pick.converged).count();
-            Ok((coordinates, bandwidths, stuck, chosen))
+            Ok((bandwidths, place(&mu, (starts, climbs), &stop, rule, seen)?))
         })?;
-        Ok(Placed { points: Matrix(coordinates, dim), bandwidths, stuck, chosen: Py::new(py, chosen)? })
+        let (placed, weighed, scale) = found;
+        let (stuck, points) = (stuck(&placed), Points::from_vec(placed.points(), dim).map_err(refused)?);
+        let chosen = Py::new(py, Chosen::placed(placed, points, weighed, &scale, &stop)?)?;
+        Ok(Placed { chosen, bandwidths, stuck, evaluations: 0 })
     }
 }
 

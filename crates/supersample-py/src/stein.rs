@@ -1,4 +1,4 @@
-//! Scores from Python: rows whose density is matched, the KSD of any points, and points anywhere for a score that is a function.
+//! Points anywhere in space for a density whose score is a function of Python.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,121 +9,39 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use supersample::embedding::{LogDensityFunction, ScoreFunction};
 use supersample::scale::Scaling;
-use supersample::task::{
-    Advice, Ended, ErrorScale, Problem, ProblemOptions, RowScores, Stop, herd_until, weigh,
-};
-use supersample::{
-    AscentOptions, Domain, Error, Herder, Pick, Points, Preconditioner, Progress, Result, SteinTarget,
-};
+use supersample::task::{Advice, STEIN_SCALE};
+use supersample::{Error, Pick, Points, Progress, SteinTarget};
 
-use crate::advice::Told;
-use crate::arrays::{Matrix, numbers, rows};
-use crate::chosen::{Chosen, rule_of};
-use crate::error::{named, refused};
-use crate::samples::Samples;
-use crate::threads;
-use crate::work::{run, run_until};
-
-/// Points that were placed for a density.
-#[pyclass(frozen, get_all, module = "supersample._native")]
-pub(crate) struct SteinPlaced {
-    points: Matrix,
-    /// How many climbs stopped short.
-    stuck: usize,
-    /// How often the score was asked for while climbing.
-    evaluations: u64,
-    /// How good they are.
-    chosen: Py<Chosen>,
-    /// What to know of the scores at the starts.
-    advice: Told,
-}
-
-/// Rows with their scores, whose density is the target of `herd` and `thin`.
-#[pyfunction]
-#[pyo3(signature = (x, scores, *, base, preconditioner, length, scale, log_density, regularisation, second_derivatives))]
-#[expect(clippy::too_many_arguments, reason = "one for each keyword of the Python function")]
-pub(crate) fn stein_samples(
-    py: Python<'_>,
-    x: PyReadonlyArray2<'_, f64>,
-    scores: PyReadonlyArray2<'_, f64>,
-    base: &str,
-    preconditioner: &str,
-    length: Option<f64>,
-    scale: &str,
-    log_density: Option<PyReadonlyArray1<'_, f64>>,
-    regularisation: f64,
-    second_derivatives: Option<PyReadonlyArray2<'_, f64>>,
-) -> PyResult<Samples> {
-    let (values, dim) = rows(&x)?;
-    let (of_rows, score_dim) = rows(&scores)?;
-    expect_dim(score_dim, dim).map_err(refused)?;
-    let mut given =
-        RowScores::new(of_rows.to_vec()).kernel(named(base)?, preconditioner_of(preconditioner, length)?);
-    if let Some(log_density) = numbers(log_density) {
-        given = given.regularised(log_density, regularisation);
-    }
-    if let Some(second) = &second_derivatives {
-        given = given.second_derivatives(rows(second)?.0.to_vec());
-    }
-    let options = ProblemOptions::default().scale(named(scale)?).scores(given);
-    let pool = threads::pool(1)?;
-    let problem = py.detach(|| pool.install(|| Problem::new(Points::from_rows(values, dim)?, options)));
-    Ok(Samples { problem: problem.map_err(refused)? })
-}
-
-/// The KSD of points with their scores and weights, which are used as they are, or equal ones.
-#[pyfunction]
-#[pyo3(signature = (samples, points, scores, weights, threads=None))]
-pub(crate) fn ksd(
-    py: Python<'_>,
-    samples: &Bound<'_, Samples>,
-    points: PyReadonlyArray2<'_, f64>,
-    scores: PyReadonlyArray2<'_, f64>,
-    weights: Option<PyReadonlyArray1<'_, f64>>,
-    threads: Option<usize>,
-) -> PyResult<f64> {
-    let ((values, dim), (of_points, score_dim), weights) = (rows(&points)?, rows(&scores)?, numbers(weights));
-    let size = (values.len() / dim.max(1)) as f64 * values.len() as f64;
-    let problem = &samples.get().problem;
-    run(py, threads, size, None, |watch| {
-        expect_dim(score_dim, dim)?;
-        let (points, scores) = (Points::from_rows(values, dim)?, Points::from_rows(of_points, dim));
-        let scores = scores.map_err(|error| match error {
-            Error::NonFinite { row, column, value } => Error::NonFiniteScore { row, column, value },
-            error => error,
-        })?;
-        problem.ksd(&points, &scores, weights.as_deref(), watch)
-    })
-}
+use crate::arrays::rows;
+use crate::chosen::Chosen;
+use crate::error::refused;
+use crate::evaluate::scores_of;
+use crate::mixture::{Placed, place, stuck};
+use crate::options::Options;
+use crate::work::run_until;
 
 /// Points for a density anywhere in space, from starts whose scores are known. An exception of the functions ends it.
 #[pyfunction]
-#[pyo3(signature = (score, log_density, starts, start_scores, n, *, base, preconditioner, length, scale, tol, climbs,
-                    max_evaluations, weights, threads, progress))]
-#[expect(clippy::too_many_arguments, reason = "one for each keyword of the Python function")]
+#[expect(clippy::too_many_arguments, reason = "the functions, the starts, and how climbs end")]
 pub(crate) fn stein_place(
     py: Python<'_>,
     score: Py<PyAny>,
     log_density: Option<Py<PyAny>>,
     starts: PyReadonlyArray2<'_, f64>,
     start_scores: PyReadonlyArray2<'_, f64>,
-    n: usize,
-    base: &str,
-    preconditioner: &str,
-    length: Option<f64>,
-    scale: &str,
-    tol: Option<f64>,
+    options: Options<'_>,
     climbs: usize,
     max_evaluations: u64,
-    weights: &str,
-    threads: Option<usize>,
-    progress: Option<Py<PyAny>>,
-) -> PyResult<SteinPlaced> {
-    let (base, preconditioner) = (named(base)?, preconditioner_of(preconditioner, length)?);
-    let (stop, rule) = (Stop::new(Some(n), tol, None).map_err(refused)?, rule_of(weights)?);
+) -> PyResult<Placed> {
+    let ((base, preconditioner), choose) = (options.stein_kernel()?, options.choose()?);
+    let (stop, rule, n) = (choose.stop, choose.weights, choose.stop.number.unwrap_or_default());
     let ((values, dim), (of_starts, score_dim)) = (rows(&starts)?, rows(&start_scores)?);
-    expect_dim(score_dim, dim).map_err(refused)?;
-    let scaling = Scaling::fit(named(scale)?, values, dim, None).map_err(refused)?;
+    if score_dim != dim {
+        let (what, found, against) = ("a score", score_dim, "its point");
+        return Err(refused(Error::DimensionMismatch { what, found, against, expected: dim }));
+    }
+    let scale = choose.distance.scale.unwrap_or(STEIN_SCALE);
+    let scaling = Scaling::fit(scale, values, dim, None).map_err(refused)?;
     let Some(units) = scaling.units() else {
         return Err(PyValueError::new_err(
             "scale is 'pca', which points anywhere do not have; choose none, sd, mad or aad",
@@ -132,63 +50,41 @@ pub(crate) fn stein_place(
     let asked = Asked::default();
     let score = scaled_score(score, units, asked.clone());
     let log_density = log_density.map(|log_density| scaled_log_density(log_density, units, asked.clone()));
-    let placed = run_until(py, &asked.stop, threads, f64::INFINITY, progress.as_ref(), |watch| {
-        if watch(Progress::Herding { chosen: 0, size: n }).is_break() {
-            return Err(Error::Interrupted);
-        }
-        let by_units = |values: &[f64], scaled: fn(f64, f64) -> f64| {
-            let numbers = values.iter().enumerate().map(|(i, value)| scaled(*value, units[i % dim]));
-            Points::from_vec(numbers.collect(), dim)
-        };
-        let (starts, scores) =
-            (by_units(values, |x, unit| x / unit)?, by_units(of_starts, |s, unit| s * unit));
-        let scores = scores.map_err(|error| match error {
-            Error::NonFinite { row, column, value } => Error::NonFiniteScore { row, column, value },
-            error => error,
-        })?;
-        let target = SteinTarget::new(&starts, &scores, base, preconditioner)?;
-        let target = target.with_score(score, log_density, max_evaluations);
-        let domain = Domain::Ascent {
-            starts: target.rows(&starts, &scores)?,
-            options: AscentOptions::default().climbs(climbs),
-        };
-        let mut herder = Herder::new(target.clone(), domain)?;
-        let seen = |pick: &Pick| {
-            let watched = watch(Progress::Herding { chosen: pick.t, size: n });
-            if asked.is_over() { ControlFlow::Break(()) } else { watched }
-        };
-        let placed = herd_until(&mut herder, &[], &stop, seen)?;
-        if placed.ended == Ended::Interrupted || asked.is_over() {
-            return Err(Error::Interrupted);
-        }
-        let chosen_rows =
-            Points::from_vec(placed.coordinates(), starts.dim() * target_columns(&target, dim))?;
-        let weighed = rule.map(|rule| weigh(&target, &chosen_rows, rule, watch)).transpose()?;
-        let chosen =
-            Chosen::new(&placed.trace, placed.ended, weighed, ErrorScale::of(herder.pool()), Some(&stop))?;
-        let points: Vec<f64> = placed
-            .trace
-            .iter()
-            .flat_map(|pick| target.point(&pick.point))
-            .enumerate()
-            .map(|(i, x)| x * units[i % dim])
-            .collect();
-        // Starts need not be draws, but scores that are right lead from the outermost ones inwards.
-        let is_away = |advice: &Advice| matches!(advice, Advice::ScoresPointAway { .. });
-        let advice = Advice::on_scores(&starts, &scores).into_iter().filter(is_away).collect();
-        let stuck = placed.trace.iter().filter(|pick| !pick.converged).count();
-        Ok((points, stuck, target.evaluations(), chosen, Told(advice)))
-    });
+    let by_units = |values: &[f64], scaled: fn(f64, f64) -> f64| -> Vec<f64> {
+        values.iter().enumerate().map(|(i, value)| scaled(*value, units[i % dim])).collect()
+    };
+    let found =
+        run_until(py, &asked.stop, options.threads, f64::INFINITY, options.progress.as_ref(), |watch| {
+            if watch(Progress::Herding { chosen: 0, size: n }).is_break() {
+                return Err(Error::Interrupted);
+            }
+            let starts = Points::from_vec(by_units(values, |x, unit| x / unit), dim)?;
+            let scores = scores_of(&by_units(of_starts, |s, unit| s * unit), dim)?;
+            let target = SteinTarget::new(&starts, &scores, base, preconditioner)?;
+            let target = target.with_score(score, log_density, max_evaluations);
+            let seen = |pick: &Pick| {
+                let watched = watch(Progress::Herding { chosen: pick.t, size: n });
+                if asked.is_over() { ControlFlow::Break(()) } else { watched }
+            };
+            let placed = place(&target, (target.rows(&starts, &scores)?, climbs), &stop, rule, seen)?;
+            if asked.is_over() {
+                return Err(Error::Interrupted);
+            }
+            let points: Vec<f64> = placed.0.trace.iter().flat_map(|pick| target.point(&pick.point)).collect();
+            let points = Points::from_vec(by_units(&points, |x, unit| x * unit), dim)?;
+            // Starts need not be draws, but scores that are right lead from the outermost ones inwards.
+            let is_away = |advice: &Advice| matches!(advice, Advice::ScoresPointAway { .. });
+            let advice: Vec<Advice> =
+                Advice::on_scores(&starts, &scores).into_iter().filter(is_away).collect();
+            Ok((placed, points, target.evaluations(), advice))
+        });
     if let Some(error) = asked.raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
         return Err(error);
     }
-    let (points, stuck, evaluations, chosen, advice) = placed?;
-    Ok(SteinPlaced { points: Matrix(points, dim), stuck, evaluations, chosen: Py::new(py, chosen)?, advice })
-}
-
-/// How many numbers a row of the target has for each coordinate.
-fn target_columns(target: &SteinTarget, dim: usize) -> usize {
-    supersample::MeanEmbedding::dim(target) / dim
+    let ((placed, weighed, scale), points, evaluations, advice) = found?;
+    let stuck = stuck(&placed);
+    let chosen = Chosen::placed(placed, points, weighed, &scale, &stop)?.advised(advice);
+    Ok(Placed { chosen: Py::new(py, chosen)?, bandwidths: Vec::new(), stuck, evaluations })
 }
 
 /// Functions of Python that are asked while points are placed: the first exception of any of them, after which none is asked
@@ -253,19 +149,4 @@ fn scaled_log_density(log_density: Py<PyAny>, units: &[f64], asked: Asked) -> Lo
         });
         found.unwrap_or(f64::NAN)
     })
-}
-
-fn expect_dim(found: usize, expected: usize) -> Result<()> {
-    if found == expected {
-        return Ok(());
-    }
-    Err(Error::DimensionMismatch { what: "a score", found, against: "its point", expected })
-}
-
-/// The preconditioner of this name, or of this length where one is given.
-fn preconditioner_of(name: &str, length: Option<f64>) -> PyResult<Preconditioner> {
-    match length {
-        Some(length) => Ok(Preconditioner::Length(length)),
-        None => named(name),
-    }
 }

@@ -86,6 +86,17 @@ impl Target {
         self.finished(chosen, choose, watch)
     }
 
+    /// Picks of a herder over this target ([`herder`](Self::herder)) as a choice, with weights and errors as `choose` asks for.
+    pub fn picked(&self, picks: &[Pick], choose: &Choose, watch: Watch) -> Result<Chosen> {
+        let chosen = Chosen::new(picks.to_vec(), Ended::Number);
+        let trace = match self.landmarks() {
+            // While picking, landmarks have approximated the mean embedding.
+            Some(_) => self.trace_of(&chosen.rows, watch)?,
+            None => chosen.trace,
+        };
+        self.finished(Chosen { trace, ..chosen }, choose, watch)
+    }
+
     /// What was chosen with its weights and errors.
     fn finished(&self, chosen: Chosen, choose: &Choose, watch: Watch) -> Result<Chosen> {
         if chosen.rows.is_empty() {

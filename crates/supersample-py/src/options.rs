@@ -1,0 +1,242 @@
+//! Options as Python gives them: one mapping, which becomes the library's `Choose` and the rows that it is about.
+
+use std::str::FromStr;
+
+use numpy::{PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use supersample::task::{
+    Bandwidth, Choose, KernelChoice, Method, Problem, RowScores, RowWeights, Rows, Size, Stop,
+};
+use supersample::weights::WeightRule;
+use supersample::{Device, Error, Points, Precision, Preconditioner, SteinBase};
+
+use crate::arrays::{counted, numbers, rows};
+use crate::error::{named, refused};
+use crate::threads::{checked, pool};
+
+/// What Python was asked for; `None` is the default of the library. A new keyword is a field here and a line in
+/// [`choose`](Self::choose).
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Options<'py> {
+    /// herd, thin, or `None` where nothing is chosen.
+    method: Option<String>,
+    pub(crate) n: Option<usize>,
+    tol: Option<f64>,
+    worth: Option<f64>,
+    pub(crate) unique: Option<bool>,
+    repeats: Option<bool>,
+    search: Option<usize>,
+    pub(crate) seed: Option<u64>,
+    include: Option<PyReadonlyArray1<'py, i64>>,
+    exclude: Option<PyReadonlyArray1<'py, i64>>,
+    groups: Option<PyReadonlyArray1<'py, i64>>,
+    quotas: Option<Vec<usize>>,
+    weights: Option<String>,
+    marginals: Option<f64>,
+    functions: Option<PyReadonlyArray2<'py, f64>>,
+    functions_weight: Option<f64>,
+    functions_unit: Option<String>,
+    kernel: Option<String>,
+    /// The lengths; `None` is the median distance.
+    pub(crate) bandwidth: Option<Vec<f64>>,
+    pub(crate) scale: Option<String>,
+    precision: Option<String>,
+    embedding: Option<String>,
+    landmarks: Option<usize>,
+    pool_rows: Option<usize>,
+    max_memory: Option<u64>,
+    device: Option<String>,
+    pub(crate) sample_weight: Option<PyReadonlyArray1<'py, f64>>,
+    log_weight: Option<PyReadonlyArray1<'py, f64>>,
+    scores: Option<PyReadonlyArray2<'py, f64>>,
+    preconditioner: Option<GivenPreconditioner>,
+    log_density: Option<PyReadonlyArray1<'py, f64>>,
+    regularise: Option<f64>,
+    second_derivatives: Option<PyReadonlyArray2<'py, f64>>,
+    pub(crate) threads: Option<usize>,
+    pub(crate) progress: Option<Py<PyAny>>,
+}
+
+/// A length, or a name.
+#[derive(FromPyObject)]
+enum GivenPreconditioner {
+    Length(f64),
+    Named(String),
+}
+
+/// What a word names, where one was given.
+fn word<T: FromStr<Err: Into<Error>>>(word: &Option<String>) -> PyResult<Option<T>> {
+    word.as_deref().map(named).transpose()
+}
+
+impl Options<'_> {
+    /// The choice that was asked for.
+    pub(crate) fn choose(&self) -> PyResult<Choose> {
+        let stop = || Stop::new(self.n, self.tol, self.worth);
+        let chosen = match self.method.as_deref() {
+            Some("herd") => stop().and_then(Choose::herd_until),
+            Some("thin") => stop().and_then(Choose::thin_until).map(|thin| thin.search(self.search)),
+            _ => Ok(Choose::nothing(self.n)),
+        };
+        let mut choose = chosen.map_err(refused)?;
+        if let Some(unique) = self.unique.or(self.repeats.map(|repeats| !repeats)) {
+            choose = choose.unique(unique);
+        }
+        if let Method::Thin(refine) = &mut choose.method {
+            let listed = |rows: &Option<PyReadonlyArray1<'_, i64>>| rows.as_ref().map(counted);
+            refine.include = listed(&self.include).unwrap_or_default();
+            refine.exclude = listed(&self.exclude).unwrap_or_default();
+            (refine.groups, refine.quotas) = (listed(&self.groups), self.quotas.clone());
+        }
+        choose.weights = self.rule()?;
+        choose.objective.marginals = self.marginals;
+        choose.objective.functions = self.functions_weight.unwrap_or(choose.objective.functions);
+        choose.distance.scale = word(&self.scale)?;
+        choose.distance.kernel = self.kernel()?;
+        choose.distance.precision = self.precision()?;
+        choose.compute.landmarks = self.landmarks;
+        choose.compute.pool_rows = self.pool_rows;
+        choose.compute.max_memory = self.max_memory;
+        if let Some(unit) = word(&self.functions_unit)? {
+            choose = choose.functions_unit(unit);
+        }
+        if let Some(embedding) = word(&self.embedding)? {
+            choose = choose.embedding(embedding);
+        }
+        if let Some(device) = word(&self.device)? {
+            choose = choose.device(device);
+        }
+        Ok(choose.seed(self.seed.unwrap_or_default()))
+    }
+
+    /// The kernel, by default that of the library.
+    pub(crate) fn kernel(&self) -> PyResult<KernelChoice> {
+        match word(&self.kernel)? {
+            Some(family) if self.scores.is_none() => {
+                let bandwidth = self.bandwidth.clone().map_or(Bandwidth::Median, Bandwidth::Lengths);
+                Ok(KernelChoice::Named { family, bandwidth })
+            }
+            _ => Ok(KernelChoice::default()),
+        }
+    }
+
+    /// The precision, by default that of the library.
+    pub(crate) fn precision(&self) -> PyResult<Precision> {
+        Ok(word(&self.precision)?.unwrap_or_default())
+    }
+
+    /// The rule for the weights of chosen points; `None` for equal ones.
+    pub(crate) fn rule(&self) -> PyResult<Option<WeightRule>> {
+        match self.weights.as_deref() {
+            None | Some("equal") => Ok(None),
+            Some("simplex") => Ok(Some(WeightRule::Simplex)),
+            Some("free") => Ok(Some(WeightRule::Signed)),
+            Some(name) => {
+                Err(PyValueError::new_err(format!("weights is '{name}'; choose equal, simplex or free")))
+            }
+        }
+    }
+
+    /// The base of a Stein kernel and its preconditioner, by default those of the library.
+    pub(crate) fn stein_kernel(&self) -> PyResult<(SteinBase, Preconditioner)> {
+        let base = word(&self.kernel)?.unwrap_or_default();
+        let preconditioner = match &self.preconditioner {
+            None => Preconditioner::default(),
+            Some(GivenPreconditioner::Length(length)) => Preconditioner::Length(*length),
+            Some(GivenPreconditioner::Named(name)) => named(name)?,
+        };
+        Ok((base, preconditioner))
+    }
+
+    /// The problem of these rows, with the weights, functions and scores that were given. It takes milliseconds.
+    pub(crate) fn problem(
+        &self,
+        py: Python<'_>,
+        x: &PyReadonlyArray2<'_, f64>,
+        choose: Choose,
+    ) -> PyResult<Problem> {
+        let (values, dim) = rows(x)?;
+        let (weights, logs) = (numbers(&self.sample_weight), numbers(&self.log_weight));
+        let functions = self.functions.as_ref().map(rows).transpose()?;
+        let scores = self.scores()?;
+        // On a pool of ours, since the global one dies in a fork.
+        let pool = pool(1)?;
+        let made = py.detach(|| {
+            pool.install(|| {
+                let weights = weights_of(weights.as_deref(), logs.as_deref());
+                let mut given = Rows::weighted(Points::from_rows(values, dim)?, weights)?;
+                if let Some((values, count)) = functions {
+                    given = given.functions(values.to_vec(), count)?;
+                }
+                if let Some((scores, score_dim)) = scores {
+                    if score_dim != dim {
+                        let (what, found, against) = ("a score", score_dim, "its row");
+                        return Err(Error::DimensionMismatch { what, found, against, expected: dim });
+                    }
+                    given = given.scores(scores);
+                }
+                Problem::new(given, choose)
+            })
+        });
+        made.map_err(refused)
+    }
+
+    /// The scores that were given, and how many numbers each has.
+    fn scores(&self) -> PyResult<Option<(RowScores, usize)>> {
+        let Some(scores) = &self.scores else { return Ok(None) };
+        let (base, preconditioner) = self.stein_kernel()?;
+        let (values, dim) = rows(scores)?;
+        let mut given = RowScores::new(values.to_vec()).kernel(base, preconditioner);
+        if let Some(log_density) = numbers(&self.log_density) {
+            given = given.regularised(log_density, self.regularise.unwrap_or_default());
+        }
+        if let Some(second) = &self.second_derivatives {
+            given = given.second_derivatives(rows(second)?.0.to_vec());
+        }
+        Ok(Some((given, dim)))
+    }
+}
+
+/// The weights of rows, of which at most one kind was given.
+pub(crate) fn weights_of<'a>(weights: Option<&'a [f64]>, logs: Option<&'a [f64]>) -> RowWeights<'a> {
+    match (weights, logs) {
+        (None, None) => RowWeights::Equal,
+        (Some(weights), _) => RowWeights::Weights(weights),
+        (None, Some(logs)) => RowWeights::Logs(logs),
+    }
+}
+
+/// Whether rows in single precision are gone through in batches, so that they stay in it.
+#[pyfunction]
+pub(crate) fn goes_in_batches(options: Options<'_>, rows: usize) -> PyResult<bool> {
+    Ok(options.choose()?.goes_in_batches(rows))
+}
+
+/// How many rows are drawn to choose from, of rows in batches that have this number of columns and functions.
+#[pyfunction]
+pub(crate) fn drawn_rows(
+    options: Options<'_>,
+    columns: usize,
+    functions: usize,
+    is_weighted: bool,
+) -> PyResult<usize> {
+    let size = Size { columns, functions, is_weighted, ..Size::default() };
+    let (choose, pool) = (options.choose()?, pool(checked(options.threads)?)?);
+    pool.install(|| choose.drawn_rows(size)).map_err(refused)
+}
+
+/// Refuses what no rows in batches can be chosen with, before any are read.
+#[pyfunction]
+pub(crate) fn check_in_batches(options: Options<'_>) -> PyResult<()> {
+    let choose = options.choose()?;
+    choose.check().and_then(|()| choose.refuse_in_batches()).map_err(refused)
+}
+
+/// The name of the device that goes by this word, cpu or gpu; an error where there is none.
+#[pyfunction]
+pub(crate) fn device_name(py: Python<'_>, name: &str) -> PyResult<String> {
+    let device: Device = py.detach(|| name.parse()).map_err(refused)?;
+    Ok(device.to_string())
+}
