@@ -235,10 +235,16 @@ fn what_makes_no_sense_is_refused_in_the_words_of_the_flags() {
             "--marginals and scores do not go together",
         ),
         ("thin draws.csv -n 5 --scores scores.csv --functions b", "functions and scores do not go together"),
-        ("thin draws.csv -n 5 --scores scores.csv --weight-column b", "weights of the rows and scores"),
+        (
+            "thin draws.csv -n 5 --scores scores.csv --weight-column b",
+            "--log-weight-column) and scores do not go together",
+        ),
         ("thin draws.csv -n 5 --scores scores.csv --landmarks 10", "landmarks and scores do not go together"),
         ("thin draws.csv -n 5 --scores scores.csv --pool-rows 10", "--pool-rows and scores"),
-        ("thin draws.csv -n 5 --scores scores.csv --bandwidth -1", "a length is a positive number"),
+        (
+            "thin draws.csv -n 5 --scores scores.csv --bandwidth -1",
+            "--bandwidth is -1; give a positive length",
+        ),
         (
             "thin draws.csv -n 5 --scores scores.csv --bandwidth 1 --preconditioner median",
             "leave it or --preconditioner out",
