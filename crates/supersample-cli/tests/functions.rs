@@ -221,7 +221,7 @@ fn functions_that_cannot_be_are_refused_before_the_work() {
             "word.csv",
             "word.csv: row 6 (line 7), column 'y' is 'x', not a number; every function needs a number",
         ),
-        ("flat.csv", "function 'k' is the same number in every row that counts"),
+        ("flat.csv", "function 'k' is constant on the rows that count"),
         ("missing.csv", "missing.csv: the file cannot be read"),
         (
             "text.csv",

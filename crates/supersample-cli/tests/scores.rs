@@ -195,9 +195,12 @@ fn odd_scores_are_named_and_a_second_run_writes_the_same_file() {
     desk.write("one.csv", "a,b\n1,2\n");
     desk.write("one_score.csv", "b,a\n-0.5,1\n");
     let told = chosen(&desk, "thin draws.csv -n 5 --scores zero.csv").1;
-    assert!(told.contains("warning: the scores of a, b say next to nothing of where the rows are"), "{told}");
+    assert!(
+        told.contains("warning: the scores of columns a, b say next to nothing of where the rows are"),
+        "{told}"
+    );
     let told = chosen(&desk, "thin draws.csv -n 5 --scores other.csv").1;
-    assert!(told.contains("warning: the scores of a say next to nothing of where"), "{told}");
+    assert!(told.contains("warning: the scores of column a say next to nothing of where"), "{told}");
     assert_eq!(chosen(&desk, "thin draws.csv -n 5 --scores whole.csv").0.len(), 5);
     assert_eq!(chosen(&desk, "thin one.csv -n 1 --scores one_score.csv").0, [0]);
     let (all, told) = chosen(&desk, "thin draws.csv -n 1000 --scores scores.csv");
@@ -233,10 +236,16 @@ fn what_makes_no_sense_is_refused_in_the_words_of_the_flags() {
             "--marginals and scores do not go together",
         ),
         ("thin draws.csv -n 5 --scores scores.csv --functions b", "functions and scores do not go together"),
-        ("thin draws.csv -n 5 --scores scores.csv --weight-column b", "weights of the rows and scores"),
+        (
+            "thin draws.csv -n 5 --scores scores.csv --weight-column b",
+            "--log-weight-column) and scores do not go together",
+        ),
         ("thin draws.csv -n 5 --scores scores.csv --landmarks 10", "landmarks and scores do not go together"),
         ("thin draws.csv -n 5 --scores scores.csv --pool-rows 10", "--pool-rows and scores"),
-        ("thin draws.csv -n 5 --scores scores.csv --bandwidth -1", "a length is a positive number"),
+        (
+            "thin draws.csv -n 5 --scores scores.csv --bandwidth -1",
+            "--bandwidth is -1; give a positive length",
+        ),
         (
             "thin draws.csv -n 5 --scores scores.csv --bandwidth 1 --preconditioner median",
             "leave it or --preconditioner out",

@@ -106,7 +106,7 @@ pub(crate) struct HerdArgs {
     #[arg(long)]
     pub(crate) unique: bool,
 
-    /// Random seed of the landmarks, and of rows that are drawn to choose from
+    /// Random seed (landmarks, subsampling)
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
 
@@ -132,7 +132,7 @@ pub(crate) struct ThinArgs {
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole_number)]
     pub(crate) search: Option<usize>,
 
-    /// Random seed of the search, the landmarks, and rows that are drawn to choose from
+    /// Random seed (search, landmarks, subsampling)
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
 

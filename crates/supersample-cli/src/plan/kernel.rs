@@ -18,8 +18,8 @@ pub(super) fn kernel_choice(family: Family, bandwidth: Option<&str>) -> Result<K
 
 /// A bandwidth as it was typed; `None` for the median distance.
 pub(super) fn length(text: &str) -> Option<Result<f64>> {
-    let number = || text.trim().parse::<f64>();
     (text != "median").then(|| {
-        number().with_context(|| format!("--bandwidth '{text}' is neither a number nor the word median"))
+        let number = text.trim().parse().ok();
+        number.with_context(|| format!("--bandwidth '{text}' is neither a number nor the word median"))
     })
 }

@@ -28,9 +28,16 @@ pub(super) fn options_with(
     let exclude = balance.exclude.rows(numbers).context("--exclude-rows")?;
     let exclude = exclude.into_iter().filter_map(|number| draws.row_of_number(number));
     options = options.include(&include.collect::<Result<Vec<_>>>()?).exclude(&exclude.collect::<Vec<_>>());
-    if let Some(groups) = groups {
-        options = options.groups(&groups.of_row, quotas_of(balance, groups)?.as_deref());
-        check_values(balance, groups, stop.number)?;
+    if let (Some(groups), Some(column)) = (groups, &balance.per) {
+        match &balance.quotas {
+            Some(given) => {
+                options = options.groups(&groups.of_row, Some(&quotas_of(given, groups, column)?));
+            }
+            None => {
+                check_values(groups, column, stop.number)?;
+                options = options.groups(&groups.of_row, None);
+            }
+        }
     }
     let number_of = |row| draws.row_number(row);
     let labels = groups.iter().flat_map(|groups| groups.names.iter().map(String::as_str));
@@ -41,13 +48,12 @@ pub(super) fn options_with(
 }
 
 /// Refuses a column with more values than rows to share out, as one of numbers has.
-fn check_values(balance: &Balance, groups: &Groups, asked: Option<usize>) -> Result<()> {
+fn check_values(groups: &Groups, column: &str, asked: Option<usize>) -> Result<()> {
     let (rows, values) = (groups.of_row.len(), groups.names.len());
     ensure!(
-        balance.quotas.is_some() || values <= asked.unwrap_or(rows / 2).max(1),
-        "--per {}: the column has {} different values in {}, too many to share {} over; choose a column with fewer \
+        values <= asked.unwrap_or(rows / 2).max(1),
+        "--per {column}: the column has {} different values in {}, too many to share {} over; choose a column with fewer \
          values, or say how many of which with --quota",
-        balance.per.as_deref().unwrap_or_default(),
         count(values),
         counted(rows, "row"),
         asked.map_or("the rows".to_string(), |asked| counted(asked, "row"))
@@ -56,20 +62,18 @@ fn check_values(balance: &Balance, groups: &Groups, asked: Option<usize>) -> Res
 }
 
 /// One quota for each group, 0 for those that are not named.
-fn quotas_of(balance: &Balance, groups: &Groups) -> Result<Option<Vec<usize>>> {
-    let Some(given) = &balance.quotas else { return Ok(None) };
+fn quotas_of(given: &[(String, usize)], groups: &Groups, column: &str) -> Result<Vec<usize>> {
     let mut quotas = vec![0; groups.names.len()];
     for (name, quota) in given {
         let Some(place) = groups.names.iter().position(|other| other == name) else {
             bail!(
-                "--quota: column '{}' is never '{name}'; its values are {}",
-                balance.per.as_deref().unwrap_or_default(),
+                "--quota: column '{column}' is never '{name}'; its values are {}",
                 printable(&listed(&groups.names))
             );
         };
         quotas[place] = *quota;
     }
-    Ok(Some(quotas))
+    Ok(quotas)
 }
 
 /// What has become of the demands.
