@@ -51,7 +51,7 @@ fn parts(weights: Option<&[f64]>) -> (Points, Empirical) {
     let mu = match &shares {
         None => Empirical::new(Kernel::gaussian(bandwidth::median(&points)).unwrap(), points.clone()),
         Some(shares) => {
-            let length = bandwidth::weighted_median(&points, shares).unwrap();
+            let length = bandwidth::MedianDistance::of(&points, Some(shares)).unwrap().length;
             Empirical::weighted(Kernel::gaussian(length).unwrap(), points.clone(), shares)
         }
     };
@@ -88,7 +88,7 @@ fn a_problem_is_its_parts() {
         ProblemOptions::default().scale(Scale::None).family(Family::Imq, Bandwidth::Lengths(vec![2.0]));
     let given = Problem::new(rows(), given.precision(Precision::Double)).unwrap();
     assert!(given.points().is_same_as(given.rows()) && given.median().is_none());
-    assert_eq!(given.kernel(), &Kernel::imq(2.0).unwrap());
+    assert_eq!(given.kernel(), &Family::Imq.kernel(&[2.0]).unwrap());
 }
 
 #[test]
