@@ -88,11 +88,6 @@ pub fn median(points: &Points) -> f64 {
     of_equal(points).length
 }
 
-/// The median distance between two points that have weights; see [`MedianDistance`] for how it is found.
-pub fn weighted_median(points: &Points, weights: &[f64]) -> Result<f64> {
-    Ok(MedianDistance::of(points, Some(weights))?.length)
-}
-
 fn all_pairs(rows: usize) -> usize {
     rows.saturating_mul(rows - 1) / 2
 }
@@ -176,6 +171,10 @@ fn weighted_middle(values: &mut [(f64, f64)]) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::target::GaussianMixture;
+
+    fn weighted_median(points: &Points, weights: &[f64]) -> Result<f64> {
+        Ok(MedianDistance::of(points, Some(weights))?.length)
+    }
 
     /// All pairs, one after the other.
     fn naive(points: &Points) -> f64 {

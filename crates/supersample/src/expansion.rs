@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn norm_and_expectation_agree_with_direct_sums() {
-        let kernel = Kernel::imq(0.8).unwrap();
+        let kernel = crate::Family::Imq.kernel(&[0.8]).unwrap();
         let f = KernelExpansion::new(
             kernel.clone(),
             Points::from_rows(&[0.0, 1.0, 2.5], 1).unwrap(),

@@ -181,31 +181,6 @@ impl Kernel {
         Family::Gaussian.kernel(bandwidths)
     }
 
-    /// exp(−|x−y|₁/ℓ)
-    pub fn laplace(bandwidth: f64) -> Result<Kernel> {
-        Family::Laplace.kernel(&[bandwidth])
-    }
-
-    /// exp(−r/ℓ)
-    pub fn matern12(bandwidth: f64) -> Result<Kernel> {
-        Family::Matern12.kernel(&[bandwidth])
-    }
-
-    /// (1+√3 r/ℓ)·exp(−√3 r/ℓ)
-    pub fn matern32(bandwidth: f64) -> Result<Kernel> {
-        Family::Matern32.kernel(&[bandwidth])
-    }
-
-    /// (1+√5 r/ℓ+5r²/(3ℓ²))·exp(−√5 r/ℓ)
-    pub fn matern52(bandwidth: f64) -> Result<Kernel> {
-        Family::Matern52.kernel(&[bandwidth])
-    }
-
-    /// (1+r²/ℓ²)^(−1/2), the inverse multiquadric.
-    pub fn imq(bandwidth: f64) -> Result<Kernel> {
-        Family::Imq.kernel(&[bandwidth])
-    }
-
     /// x·y: matches means only.
     pub fn linear() -> Kernel {
         Family::Linear.kernel(&[]).expect("it takes no length")

@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn the_mmd_of_two_weighted_sets_is_the_double_sum() {
-        let kernel = Kernel::laplace(0.7).unwrap();
+        let kernel = crate::Family::Laplace.kernel(&[0.7]).unwrap();
         let (a, wa) = (line(&[0.0, 0.4, 1.0]), [1.0, 1.0, 2.0]);
         let (b, wb) = (line(&[0.2, 3.0]), [0.5, 0.5]);
         let p = Empirical::weighted(kernel.clone(), a.clone(), &wa).unwrap();
@@ -304,7 +304,7 @@ mod tests {
 
     #[test]
     fn the_koksma_hlawka_bound_holds_and_is_attained_by_the_witness() {
-        let kernel = Kernel::matern52(1.0).unwrap();
+        let kernel = crate::Family::Matern52.kernel(&[1.0]).unwrap();
         let p = Empirical::new(kernel.clone(), line(&[0.0, 1.0, 2.0, 5.0])).unwrap();
         let q = Empirical::new(kernel.clone(), line(&[0.5, 3.0])).unwrap();
         let gap = |f: &KernelExpansion| (f.expectation(&p).unwrap() - f.expectation(&q).unwrap()).abs();

@@ -24,10 +24,10 @@ const SUFFICIENT: f64 = 1e-4;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct PolishOptions {
-    /// Steps at most. Default 500.
-    pub max_steps: usize,
-    /// The descent ends where a step lowers E² by less than this part of it. Default 1e-7.
-    pub tolerance: f64,
+    /// Steps at most.
+    max_steps: usize,
+    /// The descent ends where a step lowers E² by less than this part of it.
+    tolerance: f64,
 }
 
 impl Default for PolishOptions {
@@ -37,12 +37,12 @@ impl Default for PolishOptions {
 }
 
 impl PolishOptions {
-    /// These options with at most so many steps.
+    /// At most this number of steps. Default 500.
     pub fn max_steps(self, max_steps: usize) -> PolishOptions {
         PolishOptions { max_steps, ..self }
     }
 
-    /// These options with this tolerance.
+    /// The descent ends where a step lowers E² by less than this part of it. Default 1e-7.
     pub fn tolerance(self, tolerance: f64) -> PolishOptions {
         PolishOptions { tolerance, ..self }
     }

@@ -4,11 +4,12 @@ use crate::common;
 
 use supersample::target::IndependentNormals;
 use supersample::{
-    ClosedForm, Domain, Empirical, Herder, Kernel, KernelExpansion, MeanEmbedding, Points, Pool, metrics,
+    ClosedForm, Domain, Empirical, Family, Herder, Kernel, KernelExpansion, MeanEmbedding, Points, Pool,
+    metrics,
 };
 
 fn samples() -> (Kernel, Points) {
-    (Kernel::matern52(1.1).unwrap(), common::random_points(60, 2, &mut common::rng(3)))
+    (Family::Matern52.kernel(&[1.1]).unwrap(), common::random_points(60, 2, &mut common::rng(3)))
 }
 
 fn expansion(kernel: &Kernel, points: &Points) -> KernelExpansion {

@@ -8,8 +8,8 @@ use common::KERNELS;
 use supersample::embedding::{KernelSums, LandmarkSums};
 use supersample::target::GaussianMixture;
 use supersample::{
-    Empirical, Error, Herder, Kernel, Landmarks, MeanEmbedding, Points, Pool, Precision, Progress, metrics,
-    unwatched,
+    Empirical, Error, Family, Herder, Kernel, Landmarks, MeanEmbedding, Points, Pool, Precision, Progress,
+    metrics, unwatched,
 };
 
 fn draws(n: usize, dim: usize) -> Points {
@@ -154,7 +154,7 @@ fn batches_and_merged_parts_are_one_sum_in_any_precision() {
     let (points, weights) = (draws(n, 3), uneven(n));
     let landmarks = first(&points, 70);
     let controls = first(&points, 200);
-    let kernel = Kernel::matern32(1.5).unwrap();
+    let kernel = Family::Matern32.kernel(&[1.5]).unwrap();
     for precision in [Precision::Mixed, Precision::Double] {
         for weights in [None, Some(&weights[..])] {
             let empty = || {
@@ -268,7 +268,7 @@ fn rows_that_are_spread_too_wide_are_summed_in_double_precision() {
     let mut numbers = draws(n, 2).as_slice().to_vec();
     (numbers[2 * n - 2], numbers[2 * n - 1]) = (1e7, -1e7);
     let points = Points::from_vec(numbers, 2).unwrap();
-    let kernel = Kernel::imq(1.0).unwrap();
+    let kernel = Family::Imq.kernel(&[1.0]).unwrap();
     let exact = samples(&kernel, &points, None);
     let near = first(&points, 40);
     let mut sums = KernelSums::new(kernel.clone(), near.clone(), Precision::Mixed);

@@ -55,7 +55,7 @@ fn parts(weights: Option<&[f64]>) -> (Points, Empirical) {
     let mu = match &shares {
         None => Empirical::new(Kernel::gaussian(bandwidth::median(&points)).unwrap(), points.clone()),
         Some(shares) => {
-            let length = bandwidth::weighted_median(&points, shares).unwrap();
+            let length = bandwidth::MedianDistance::of(&points, Some(shares)).unwrap().length;
             Empirical::weighted(Kernel::gaussian(length).unwrap(), points.clone(), shares)
         }
     };
@@ -92,7 +92,7 @@ fn a_problem_is_its_parts() {
     let given = plain().scale(Scale::None).kernel(imq).precision(Precision::Double);
     let given = Problem::new(rows(), given).unwrap();
     assert!(given.points().is_same_as(given.rows()) && given.median().is_none());
-    assert_eq!(given.kernel(), &Kernel::imq(2.0).unwrap());
+    assert_eq!(given.kernel(), &Family::Imq.kernel(&[2.0]).unwrap());
 }
 
 #[test]

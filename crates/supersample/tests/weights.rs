@@ -5,7 +5,9 @@ use crate::common;
 use common::naive::Naive;
 use supersample::target::GaussianMixture;
 use supersample::weights::{OptimalWeights, WeightRule, optimal};
-use supersample::{ClosedForm, Empirical, Kernel, MeanEmbedding, Points, bandwidth, metrics, unwatched};
+use supersample::{
+    ClosedForm, Empirical, Family, Kernel, MeanEmbedding, Points, bandwidth, metrics, unwatched,
+};
 
 const RULES: [WeightRule; 3] = [WeightRule::Unconstrained, WeightRule::Signed, WeightRule::Simplex];
 
@@ -92,7 +94,7 @@ fn two_points_worked_by_hand() {
     // K = [[1, e⁻¹], [e⁻¹, 1]] and z = (e⁻¹, e⁻²) for the target δ(−1), points 0 and 1, Laplace of bandwidth 1:
     // the free weights are (e⁻¹, 0); on the simplex w₀ − w₁ = e⁻¹.
     let line = |rows: &[f64]| Points::from_rows(rows, 1).unwrap();
-    let mu = Empirical::new(Kernel::laplace(1.0).unwrap(), line(&[-1.0])).unwrap();
+    let mu = Empirical::new(Family::Laplace.kernel(&[1.0]).unwrap(), line(&[-1.0])).unwrap();
     let free = optimal(&mu, &line(&[0.0, 1.0]), WeightRule::Unconstrained, &unwatched).unwrap();
     assert!((free.weights[0] - (-1f64).exp()).abs() < 1e-15 && free.weights[1].abs() < 1e-15);
     assert!((free.squared_error.unwrap() - (1.0 - (-2f64).exp())).abs() < 1e-15);
@@ -180,7 +182,7 @@ fn weights_on_many_points_fulfil_the_conditions_of_optimality() {
     // More points than one thread takes at once.
     let rng = &mut common::rng(6);
     let (target, points) = (common::random_points(100, 2, rng), common::random_points(700, 2, rng));
-    let mu = Empirical::new(Kernel::laplace(0.7).unwrap(), target).unwrap();
+    let mu = Empirical::new(Family::Laplace.kernel(&[0.7]).unwrap(), target).unwrap();
     let got = optimal(&mu, &points, WeightRule::Simplex, &unwatched).unwrap();
     let mut z = vec![0.0; 700];
     mu.values_into(&points, &mut z);

@@ -24,9 +24,9 @@ const BLOCK: usize = 64;
 /// where they are below 1e-100.
 ///
 /// ```
-/// use supersample::{Kernel, embedding::{ClosedForm, MeanEmbedding}, target::UniformBox};
+/// use supersample::{Family, embedding::{ClosedForm, MeanEmbedding}, target::UniformBox};
 /// let unit = UniformBox::new(&[0.0], &[1.0])?;
-/// let mu = ClosedForm::uniform_box(Kernel::laplace(1.0)?, unit)?;
+/// let mu = ClosedForm::uniform_box(Family::Laplace.kernel(&[1.0])?, unit)?;
 /// let mut gradient = [f64::NAN];
 /// let value = mu.gradient_into(&[0.5], &mut gradient);
 /// assert!((value - 2.0 * (1.0 - (-0.5f64).exp())).abs() < 1e-15);
