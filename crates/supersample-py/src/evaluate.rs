@@ -79,8 +79,7 @@ fn measured<T: Send>(
         // So that the column that is refused is called one of y.
         let _ = error.value(py).setattr("of", "y");
     })?;
-    let (weights, functions) =
-        (numbers(&subset.weights), subset.functions.as_ref().map(points).transpose()?);
+    let (weights, functions) = (numbers(&subset.weights), subset.functions.as_ref().map(points).transpose()?);
     let scores = subset.scores.as_ref().map(rows).transpose()?;
     let subset_with = |means| -> Result<task::Subset<'_>> {
         let mut subset = task::Subset::of_points(given.clone()).weights(weights.as_deref());

@@ -162,9 +162,10 @@ impl Herder {
         let count = self.read(|state| state.picks.len())?;
         let mut choose = Choose::herd(count).map_err(refused)?;
         choose.weights = options.rule()?;
-        let picked = self.write(py, count, options.threads, options.progress, |target, _, picks, watch| {
-            target.picked(picks, &choose, watch)
-        })?;
+        let picked =
+            self.write(py, count, options.threads, options.progress, |target, _, picks, watch| {
+                target.picked(picks, &choose, watch)
+            })?;
         self.read(|state| {
             let (target, _) = state.prepared.as_ref().expect("it was just needed");
             Chosen::of(py, target, picked, &choose.stop)

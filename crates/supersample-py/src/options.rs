@@ -5,7 +5,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use supersample::scale::Scale;
 use supersample::task::{
-    Bandwidth, Choose, EmbeddingChoice, KernelChoice, Method, Problem, RowScores, RowWeights, Rows, Size, Stop,
+    Bandwidth, Choose, EmbeddingChoice, KernelChoice, Method, Problem, RowScores, RowWeights, Rows, Size,
+    Stop,
 };
 use supersample::weights::WeightRule;
 use supersample::{Device, Error, FunctionsUnit, Points, Precision, Preconditioner, Result, SteinBase};

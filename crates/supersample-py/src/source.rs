@@ -95,9 +95,9 @@ pub(crate) fn locked<T>(cell: &Mutex<T>) -> PyResult<MutexGuard<'_, T>> {
 fn expect_columns(found: usize, columns: usize) -> PyResult<()> {
     match found == columns {
         true => Ok(()),
-        false => Err(PyValueError::new_err(format!(
-            "a batch has {found} columns, and those before had {columns}"
-        ))),
+        false => {
+            Err(PyValueError::new_err(format!("a batch has {found} columns, and those before had {columns}")))
+        }
     }
 }
 

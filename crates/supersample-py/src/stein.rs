@@ -53,29 +53,31 @@ pub(crate) fn stein_place(
     let by_units = |values: &[f64], scaled: fn(f64, f64) -> f64| -> Vec<f64> {
         values.iter().enumerate().map(|(i, value)| scaled(*value, units[i % dim])).collect()
     };
-    let found = run_until(py, &asked.stop, options.threads, f64::INFINITY, options.progress.as_ref(), |watch| {
-        if watch(Progress::Herding { chosen: 0, size: n }).is_break() {
-            return Err(Error::Interrupted);
-        }
-        let starts = Points::from_vec(by_units(values, |x, unit| x / unit), dim)?;
-        let scores = scores_of(&by_units(of_starts, |s, unit| s * unit), dim)?;
-        let target = SteinTarget::new(&starts, &scores, base, preconditioner)?;
-        let target = target.with_score(score, log_density, max_evaluations);
-        let seen = |pick: &Pick| {
-            let watched = watch(Progress::Herding { chosen: pick.t, size: n });
-            if asked.is_over() { ControlFlow::Break(()) } else { watched }
-        };
-        let placed = place(&target, (target.rows(&starts, &scores)?, climbs), &stop, rule, seen)?;
-        if asked.is_over() {
-            return Err(Error::Interrupted);
-        }
-        let points: Vec<f64> = placed.0.trace.iter().flat_map(|pick| target.point(&pick.point)).collect();
-        let points = Points::from_vec(by_units(&points, |x, unit| x * unit), dim)?;
-        // Starts need not be draws, but scores that are right lead from the outermost ones inwards.
-        let is_away = |advice: &Advice| matches!(advice, Advice::ScoresPointAway { .. });
-        let advice: Vec<Advice> = Advice::on_scores(&starts, &scores).into_iter().filter(is_away).collect();
-        Ok((placed, points, target.evaluations(), advice))
-    });
+    let found =
+        run_until(py, &asked.stop, options.threads, f64::INFINITY, options.progress.as_ref(), |watch| {
+            if watch(Progress::Herding { chosen: 0, size: n }).is_break() {
+                return Err(Error::Interrupted);
+            }
+            let starts = Points::from_vec(by_units(values, |x, unit| x / unit), dim)?;
+            let scores = scores_of(&by_units(of_starts, |s, unit| s * unit), dim)?;
+            let target = SteinTarget::new(&starts, &scores, base, preconditioner)?;
+            let target = target.with_score(score, log_density, max_evaluations);
+            let seen = |pick: &Pick| {
+                let watched = watch(Progress::Herding { chosen: pick.t, size: n });
+                if asked.is_over() { ControlFlow::Break(()) } else { watched }
+            };
+            let placed = place(&target, (target.rows(&starts, &scores)?, climbs), &stop, rule, seen)?;
+            if asked.is_over() {
+                return Err(Error::Interrupted);
+            }
+            let points: Vec<f64> = placed.0.trace.iter().flat_map(|pick| target.point(&pick.point)).collect();
+            let points = Points::from_vec(by_units(&points, |x, unit| x * unit), dim)?;
+            // Starts need not be draws, but scores that are right lead from the outermost ones inwards.
+            let is_away = |advice: &Advice| matches!(advice, Advice::ScoresPointAway { .. });
+            let advice: Vec<Advice> =
+                Advice::on_scores(&starts, &scores).into_iter().filter(is_away).collect();
+            Ok((placed, points, target.evaluations(), advice))
+        });
     if let Some(error) = asked.raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
         return Err(error);
     }
