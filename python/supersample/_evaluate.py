@@ -70,6 +70,7 @@ def mmd(x: Any, y: Any, *, subset_weight: Any = None, **options: Unpack[Judge]) 
         return target._native.mmd(lengths, points, weights, given["threads"])
     table = _target(x, y, given)
     points, weights = subset_of(y, subset_weight, table.names, table.values.shape[1])
+    given.doubt(table.values.shape[1])
     with judging(given, table, len(points)) as given:
         return _native.mmd(table.values, given, Options(points=points, weights=weights))
 
@@ -77,7 +78,6 @@ def mmd(x: Any, y: Any, *, subset_weight: Any = None, **options: Unpack[Judge]) 
 @contextmanager
 def judging(given: Options, table: Table, size: int) -> Iterator[Options]:
     """The options by which a subset of this size of these rows is judged, while the native module is at work."""
-    given.doubt(table.values.shape[1])
     with reporting(given["progress"]) as listener, explained(table):
         yield given.also(n=size, progress=listener, **table.data())
 
@@ -300,6 +300,7 @@ def evaluate(x: Any, y: Any, *, subset_weight: Any = None, **options: Unpack[Jud
     table = with_functions(_target(x, y, given), functions)
     of_subset = _functions_of(y, table, functions)
     points, weights = subset_of(y, subset_weight, table.names, table.values.shape[1])
+    given.doubt(table.values.shape[1])
     with judging(given, table, len(points)) as given:
         subset = Options(points=points, weights=weights, functions=of_subset)
         return as_evaluation(_native.evaluate(table.values, given, subset), len(points), table.names)

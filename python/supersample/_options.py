@@ -468,7 +468,15 @@ def takes(kind: Any) -> Callable[[Function], Function]:
 
 
 #: What other libraries call a keyword.
-_ELSEWHERE = {"num_samples": "n", "n_samples": "n", "size": "n", "random_state": "seed", "n_jobs": "threads"}
+_ELSEWHERE = {
+    "num_samples": "n",
+    "n_samples": "n",
+    "size": "n",
+    "random_state": "seed",
+    "n_jobs": "threads",
+    "weights": "subset_weight",
+    "data": "x",
+}
 
 
 def _documented(text: str, declared: Mapping[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -59,7 +60,7 @@ def as_scored(x: Any, scores: Any) -> Scored:
             "x has weights of its own, which do not go together with scores: the density weighs for itself; give the "
             "numbers alone, as an array"
         )
-    return Scored(rows, _beside(rows, scores, "scores"))
+    return Scored(replace(rows, weights=None), _beside(rows, scores, "scores"))
 
 
 def _beside(rows: Table, given: Any, what: str) -> Table:

@@ -213,7 +213,7 @@ def test_optimal_weights_are_kept_with_the_draws(posterior, tmp_path):
             np.testing.assert_array_equal(group(small, name)["weight"].values, result.weights)
         found = ssaz.evaluate(posterior, small)
         assert found.mmd == pytest.approx(result.mmd, rel=1e-6)
-        assert found.mmd < ssaz.evaluate(posterior, small, weights=np.ones(30)).mmd
+        assert found.mmd < ssaz.evaluate(posterior, small, subset_weight=np.ones(30)).mmd
     assert "weight" not in group(ssaz.thin(posterior, 30, var_names=BY), "posterior").coords
     # They are the weights of the draws when these are thinned again, and gone when draws are taken.
     simplex = ssaz.thin(posterior, 30, var_names=BY, weights="simplex")

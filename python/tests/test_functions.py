@@ -36,7 +36,7 @@ def cdf_error(rows):
 def test_thin_matches_marginals_by_default_and_herd_does_not():
     plain, alone = ss.thin(X, 30), ss.thin(X, 30, marginals=0)
     assert (plain.lowered, alone.lowered) == ("joint + 0.1 × marginals", "joint")
-    assert plain.indices.tolist() == ss.thin(X, 30, marginals=ss._native.MARGINALS).indices.tolist()
+    assert plain.indices.tolist() == ss.thin(X, 30, marginals=0.1).indices.tolist()
     assert plain.cdf < alone.cdf and alone.mmd < plain.mmd
     assert plain.cdf == pytest.approx(cdf_error(plain.indices), rel=1e-9)
     assert alone.refinement.lowered is None
@@ -101,10 +101,10 @@ def test_evaluate_shows_cdf_and_functions():
     result = ss.thin(X, 20, functions=F)
     found = ss.evaluate(X, result, functions=F)
     assert (found.cdf, found.functions) == pytest.approx((result.cdf, result.functions), rel=1e-9)
-    assert found.typical.functions == found.functions and found.random_typical.functions > found.functions
+    assert found.errors["functions"] == found.functions and found.random_errors["functions"] > found.functions
     assert " ".join(repr(found).splitlines()[0].split()) == "MMD worth in draws of these 400 rows cdf functions"
     plain = ss.evaluate(X, result)
-    assert plain.functions is None and plain.typical.functions is None and "functions" not in repr(plain)
+    assert plain.functions is None and plain.random_errors["functions"] is None and "functions" not in repr(plain)
     assert "functions" in found._repr_html_()
     subset = FRAME.iloc[result.indices][["y[1]", "c", "b", "y[0]", "a"]]
     by_name = ss.evaluate(FRAME, subset, functions="y")
@@ -163,9 +163,9 @@ def test_names_and_weights_that_cannot_be_are_refused():
     with pytest.raises(ValueError, match="function 'flat' is constant"):
         ss.thin(flat, 5, functions="flat")
     for value in (-1, np.nan, np.inf):
-        with pytest.raises(ValueError, match=r"marginals is .*; give a number of at least 0"):
+        with pytest.raises(ValueError, match=r"the weight of the marginals is .*; a weight is a positive number, or 0"):
             ss.thin(X, 5, marginals=value)
-        with pytest.raises(ValueError, match=r"functions_weight is .*; give a positive number"):
+        with pytest.raises(ValueError, match=r"the weight of the functions is .*; a weight is a positive number"):
             ss.thin(X, 5, functions=F, functions_weight=value)
     for value in ("x", True):
         with pytest.raises(TypeError, match=f"marginals is {value!r}; give a number"):
@@ -174,7 +174,7 @@ def test_names_and_weights_that_cannot_be_are_refused():
         ss.thin(X, 5, functions_weight=2)
     with pytest.raises(ValueError, match="functions_unit has no effect without functions"):
         ss.thin(X, 5, functions_unit="common")
-    with pytest.raises(ValueError, match="functions_unit is 'sd'; choose each or common"):
+    with pytest.raises(ValueError, match="'sd' is not a unit of functions; choose each or common"):
         ss.thin(X, 5, functions=F, functions_unit="sd")
 
 

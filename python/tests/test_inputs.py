@@ -217,7 +217,9 @@ OPTIONS = {
     "weights of rows, text": ({"sample_weight": ["a"] * 60}, TypeError, "not of real numbers"),
     "log-weights of rows, count": ({"log_weight": [1.0, 2.0]}, ValueError, "2 weights were given for 60 rows"),
     "log-weights of rows, shape": ({"log_weight": np.ones((60, 1))}, ValueError, "give one number for each row"),
-    "number twice": ({"num_samples": 3}, ValueError, "n and num_samples are the same thing"),
+    "a word of others": ({"num_samples": 3}, TypeError, "unexpected keyword argument 'num_samples'; did you mean 'n'?"),
+    "a slip": ({"bandwith": 3}, TypeError, "unexpected keyword argument 'bandwith'; did you mean 'bandwidth'?"),
+    "nothing like it": ({"zzz": 3}, TypeError, "unexpected keyword argument 'zzz'"),
     "progress": ({"progress": "yes"}, TypeError, "give True, False or a function"),
 }
 
@@ -256,9 +258,9 @@ def test_a_gpu_that_is_not_there_is_an_error_of_one_sentence_before_any_work():
     herder = ss.Herder(X, device="cpu")
     herder.run(3)
     state = herder.__getstate__()
-    assert state["device"] == "cpu"
+    assert state["options"]["device"] == "cpu"
     with pytest.raises(RuntimeError, match="no GPU: "):
-        ss.Herder.__new__(ss.Herder).__setstate__({**state, "device": "gpu"})
+        ss.Herder.__new__(ss.Herder).__setstate__({**state, "options": state["options"].also(device="gpu")})
     with pytest.raises(TypeError, match="device is 0; choose cpu or gpu"):
         ss.Herder(X, device=0)
 

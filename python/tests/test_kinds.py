@@ -273,7 +273,7 @@ def test_a_column_of_weights_is_read_as_the_command_reads_it():
     frame = best.to_frame()
     assert frame.columns.tolist() == [*NAMES, "weight"] and frame.index.tolist() == best.indices.tolist()
     assert ss.evaluate(FRAME, frame).mmd == pytest.approx(best.mmd, rel=1e-6)
-    assert ss.mmd(FRAME, frame) < ss.mmd(FRAME, frame, weights=np.ones(9))
+    assert ss.mmd(FRAME, frame) < ss.mmd(FRAME, frame, subset_weight=np.ones(9))
     assert ss.mmd(X, frame) == ss.mmd(FRAME, frame)
     with pytest.raises(ValueError, match="the subset has dimension 4, but dimension 3 is needed"):
         ss.mmd(X, frame.rename(columns={"weight": "d"}))
@@ -324,7 +324,7 @@ def test_a_herder_does_not_see_what_is_written_to_the_array_later():
 def test_a_result_keeps_few_rows_alive():
     x = np.random.default_rng(0).normal(size=(40_000, 2)).astype(np.float32)
     result = ss.herd(x, 3)
-    assert result._data.nbytes < 200_000 and result._data.base is None
+    assert len(result._data) <= 10_000 and result._data.nbytes < 200_000
 
 
 def test_a_result_is_an_array_of_its_points():
@@ -357,19 +357,16 @@ def test_the_words_of_refusals_are_those_of_python():
         (lambda: ss.thin(X, 3, kernel="laplace", bandwidth=[1, 2]), ValueError, "laplace takes one bandwidth, not 2"),
         (lambda: ss.thin(X, 3, scale=True), TypeError, "scale is True; choose none, sd, mad, aad, pca"),
         (lambda: ss.thin(X, 3, precision=True), TypeError, "precision is True; choose mixed or double"),
-        (lambda: ss.thin(X, 3, bandwidth=None), TypeError, "bandwidth is None; give a number"),
         (lambda: ss.thin(X, 3, threads=-1), ValueError, "threads is -1; give at least 1, or None for all cores"),
-        (lambda: ss.thin(X, worth="3"), TypeError, "worth is '3'; give a positive number"),
+        (lambda: ss.thin(X, worth="3"), TypeError, "worth is '3'; give a number"),
         (lambda: ss.herd(X, tol=[1.0, 2.0]), TypeError, "tol is"),
         (lambda: ss.thin(X, 6, groups=[None, "a"] * 30), TypeError, "labels that cannot be sorted"),
         (lambda: ss.thin(X, 6, groups=["a", "b"] * 30, quotas=[1]), ValueError, r"one for each of \['a', 'b'\]"),
-        (lambda: ss.thin(X, 6, num_samples=5), ValueError, "give one of them"),
     ]:
         with pytest.raises(kind, match=words):
             call()
     assert ss.Gaussian(np.array([1.0, 2.0])).bandwidths == (1.0, 2.0)
     assert ss.thin(X, 5, bandwidth=np.array([0.5, 1.0])).kernel == ss.Gaussian((0.5, 1.0))
-    assert len(ss.thin(X, num_samples=5)) == len(ss.herd(X, num_samples=5)) == 5
 
 
 @pytest.mark.parametrize("name", [name for name, *_ in _native.KERNELS])

@@ -77,7 +77,9 @@ def test_mmd_worth_and_optimal_weights_are_those_of_numpy():
     for weights in (None, w):
         v = np.full(15, 1 / 15) if weights is None else w / w.sum()
         squared = k(x, x, 1.3).mean() - 2 * k(x, y, 1.3).mean(0) @ v + v @ k(y, y, 1.3) @ v
-        assert ss.mmd(x, y, bandwidth=1.3, scale="none", weights=weights) == pytest.approx(squared**0.5, abs=1e-12)
+        assert ss.mmd(x, y, bandwidth=1.3, scale="none", subset_weight=weights) == pytest.approx(
+            squared**0.5, abs=1e-12
+        )
     result = ss.herd(x, 10, bandwidth=1.3, scale="none", weights="free")
     gram, z = k(result.points, result.points, 1.3), k(result.points, x, 1.3).mean(1)
     # The weights of Bayesian quadrature, moved along K⁻¹1 until they sum to one.

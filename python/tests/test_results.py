@@ -67,7 +67,7 @@ def test_a_refined_result_says_what_swaps_and_search_have_gained():
     assert str(story).startswith("herded 0.") and re.search(r"searched [\d.]+ \(\d+ swaps in \d+ sweeps\)", str(story))
     both = ss.thin(X, 30)
     start = both.refinement.mmd_before
-    assert start == pytest.approx(ss.herd(X, 30, unique=True, marginals=ss._native.MARGINALS).mmd, rel=1e-9)
+    assert start == pytest.approx(ss.herd(X, 30, unique=True, marginals=0.1).mmd, rel=1e-9)
     stages = list(both.refinement.lowered.values())
     assert stages == sorted(stages, reverse=True) and "; what was lowered: " in repr(both)
     plain = ss.thin(X, 30, search=0)
@@ -253,24 +253,24 @@ def test_evaluation_says_what_the_result_says():
     result = ss.thin(X, 25)
     found = ss.evaluate(X, result)
     assert found.mmd == pytest.approx(result.mmd, rel=1e-6) and found.worth == pytest.approx(result.worth, rel=1e-5)
-    assert found.random.shape == (20,) and found.mmd < found.random.min() and found.mmd < found.spaced
+    assert found.random.shape == (20,) and found.mmd < found.random.min() and found.mmd < found.spaced_errors["mmd"]
     np.testing.assert_allclose(found.mean_error, (result.points.mean(0) - X.mean(0)) / X.std(0), atol=1e-12)
     np.testing.assert_allclose(found.sd_error, result.points.std(0) / X.std(0) - 1, atol=1e-12)
-    assert found.spaced == pytest.approx(ss.mmd(X, X[::32]), rel=1e-9)
-    assert found.typical.mean == pytest.approx(np.sqrt(np.mean(found.mean_error**2)))
-    assert found.typical.correlation == found.correlation_rms < found.random_typical.correlation
-    assert found.spaced_typical.sd == pytest.approx(np.sqrt(np.mean((X[::32].std(0) / X.std(0) - 1) ** 2)))
+    assert found.spaced_errors["mmd"] == pytest.approx(ss.mmd(X, X[::32]), rel=1e-9)
+    assert found.errors["mean"] == pytest.approx(np.sqrt(np.mean(found.mean_error**2)))
+    assert found.errors["correlation"] < found.random_errors["correlation"]
+    assert found.spaced_errors["sd"] == pytest.approx(np.sqrt(np.mean((X[::32].std(0) / X.std(0) - 1) ** 2)))
     own = ss.evaluate(X, X)
-    assert own.mmd < 1e-7 and own.random is None and own.spaced is None and own.random_typical is None
+    assert own.mmd < 1e-7 and own.random is None and own.spaced_errors is None and own.random_errors is None
     assert np.abs(own.mean_error).max() < 1e-12
     free = ss.herd(X, 25, weights="free")
     assert ss.evaluate(X, free).mmd == pytest.approx(free.mmd, rel=1e-6)
     frame = pd.DataFrame(X, columns=["mu", "tau", "theta"])
     assert "(tau" in repr(ss.evaluate(frame, X[X[:, 1] > 0]))
-    with pytest.raises(ValueError, match="weights have no effect on a Result"):
-        ss.mmd(X, result, weights=np.ones(25))
+    with pytest.raises(ValueError, match="subset_weight has no effect on a Result"):
+        ss.mmd(X, result, subset_weight=np.ones(25))
     with pytest.raises(ValueError, match="their sum must be positive"):
-        ss.mmd(X, X[:2], weights=[1.0, -1.0])
+        ss.mmd(X, X[:2], subset_weight=[1.0, -1.0])
     with pytest.raises(ValueError, match="the subset has dimension 2, but dimension 3 is needed"):
         ss.evaluate(X, X[:, :2])
 

@@ -79,7 +79,7 @@ def test_the_ksd_is_that_of_the_formula(base):
         assert ss.stein.ksd(x, scores, some, **options) == pytest.approx(want, rel=1e-9)
         w = np.array([0.5, -0.1, 0.2, 0.3, 0.1])
         want = np.sqrt(w @ gram[np.ix_(some, some)] @ w)
-        assert ss.stein.ksd(x, scores, some, weights=w, **options) == pytest.approx(want, rel=1e-9)
+        assert ss.stein.ksd(x, scores, some, subset_weight=w, **options) == pytest.approx(want, rel=1e-9)
         chosen = ss.stein.thin(x, scores, 10, **options)
         rows = chosen.indices
         assert chosen.mmd == pytest.approx(np.sqrt(gram[np.ix_(rows, rows)].mean()), rel=1e-9)
@@ -197,7 +197,7 @@ def test_scores_that_are_wrong_are_named():
         ({"scores": -x[:99]}, ValueError, r"scores has shape \(99, 3\), but x has \(100, 3\)"),
         ({"scores": -x[:, :2]}, ValueError, "give one for each number of x"),
         ({"kernel": "laplace"}, ValueError, "not the base of a Stein kernel; choose imq or gaussian"),
-        ({"kernel": 3}, TypeError, "a Stein kernel is made of"),
+        ({"kernel": 3}, TypeError, "kernel is 3; choose imq or gaussian"),
         ({"preconditioner": "none"}, ValueError, "'none' is not a preconditioner"),
         ({"preconditioner": -1.0}, ValueError, "preconditioner is -1; give a positive length"),
         ({"preconditioner": True}, TypeError, "give a name such as 'median', or a length"),
