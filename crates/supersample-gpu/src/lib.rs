@@ -31,4 +31,5 @@ pub use self::error::{Error, Result};
 pub use self::means::Mean;
 pub use self::points::{Plan, Points};
 pub use self::scores::{Part, Pick, Scores};
-pub use self::set::{Noise, Outcome, Set, Visit};
+pub use self::set::{Noise, Set};
+pub use supersample_sum::{Outcome, Visit};

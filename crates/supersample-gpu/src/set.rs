@@ -7,7 +7,7 @@
 use std::fmt;
 
 use cudarc::driver::CudaSlice;
-use supersample_sum::Shape;
+use supersample_sum::{Outcome, Shape, Visit};
 
 use crate::device::Device;
 use crate::error::{Error, Result};
@@ -66,33 +66,6 @@ impl fmt::Debug for Set {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Set").field("points", &self.summed).field("chosen", &self.known.len()).finish()
     }
-}
-
-/// One visit: the best point by fit + `scale`·noise takes the place if that is more than `threshold` above the fit of the one there.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Visit {
-    /// Whose place.
-    pub position: usize,
-    /// Where in the noise it begins, and what that is multiplied by; without noise the best fit wins.
-    pub noise: Option<(usize, f64)>,
-    /// How much better it must be.
-    pub threshold: f64,
-    /// A point by which is known whether the visit is worth it: it is made only if this one may be put there and fits better by
-    /// more than the threshold.
-    pub rival: Option<usize>,
-}
-
-/// What came of a visit that was made.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Outcome {
-    /// The best point besides the one that was there; `None` where no other is open.
-    pub best: Option<usize>,
-    /// Its fit, noise not counted.
-    pub fit: f64,
-    /// The fit of the one that was there.
-    pub fit_here: f64,
-    /// Whether it took the place.
-    pub taken: bool,
 }
 
 /// What the kernel does at a position.
@@ -227,7 +200,8 @@ impl Set {
             let steps: Vec<Step> = visits.iter().copied().map(Step::Visit).collect();
             self.make(&steps, noise)?;
             let told = self.device().stream().clone_dtoh(&self.told.slice(..OUTCOME * visits.len()))?;
-            for (visit, outcome) in visits.iter().zip(told.chunks_exact(OUTCOME).map(outcome)) {
+            for (visit, numbers) in visits.iter().zip(told.chunks_exact(OUTCOME)) {
+                let outcome = outcome(numbers, self.known[visit.position]);
                 if let Some(Outcome { best: Some(best), taken: true, .. }) = outcome {
                     self.known[visit.position] = best;
                 }
@@ -322,7 +296,7 @@ fn numbers_of_parts(summed: &Summed) -> Result<Vec<u64>> {
 }
 
 /// As `visits.cuh` writes it.
-fn outcome(numbers: &[u64]) -> Option<Outcome> {
+fn outcome(numbers: &[u64], here: usize) -> Option<Outcome> {
     let index = numbers[2] as usize;
     let taken = match numbers[3] {
         0 => false,
@@ -331,6 +305,7 @@ fn outcome(numbers: &[u64]) -> Option<Outcome> {
     };
     Some(Outcome {
         best: (index != usize::MAX).then_some(index),
+        here,
         fit: f64::from_bits(numbers[0]),
         fit_here: f64::from_bits(numbers[1]),
         taken,

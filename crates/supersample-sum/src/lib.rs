@@ -35,6 +35,7 @@ mod shape;
 mod stein;
 mod tally;
 mod tile;
+mod visit;
 mod word;
 
 pub use self::kernel_row::{KernelRow, KernelRowMut, add_scaled};
@@ -50,4 +51,5 @@ pub use self::scores::{Scores, argmax_by};
 pub use self::shape::{Distance, Shape, add_gradient_into};
 pub use self::stein::{Stein, SteinBase, SteinLayout};
 pub use self::tally::Watch;
+pub use self::visit::{Outcome, Visit};
 pub use self::word::{UnknownWord, either};

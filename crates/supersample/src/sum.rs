@@ -12,7 +12,9 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 pub(crate) use self::table::{Table, row_of};
-pub(crate) use supersample_sum::{KernelRow, KernelRowMut, KernelRows, Scores, add_scaled, argmax_by};
+pub(crate) use supersample_sum::{
+    KernelRow, KernelRowMut, KernelRows, Outcome, Scores, Visit, add_scaled, argmax_by,
+};
 pub use supersample_sum::{NoSuchInstructionSet, Precision, instruction_set};
 
 use supersample_sum::{Coordinates, Packed as OnHost, Shape};

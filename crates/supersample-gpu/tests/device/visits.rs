@@ -55,7 +55,7 @@ impl Plain<'_> {
         let scores = |i: usize| if is_open(i) { score(i) } else { f64::NEG_INFINITY };
         let (best, highest) = argmax(self.sums.len(), scores).unwrap();
         let taken = highest > fit(here) + threshold;
-        let outcome = Outcome { best: Some(best), fit: fit(best), fit_here: fit(here), taken };
+        let outcome = Outcome { best: Some(best), here, fit: fit(best), fit_here: fit(here), taken };
         if taken {
             let coming = summed_row(self.points, self.parts, best);
             let going = std::mem::replace(&mut self.rows[position], coming);

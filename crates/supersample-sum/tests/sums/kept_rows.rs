@@ -103,3 +103,26 @@ fn a_row_that_was_not_added_is_not_there() {
     rows.add();
     let _ = rows.row(1);
 }
+
+#[test]
+fn a_row_that_was_computed_elsewhere_is_kept_as_it_is() {
+    let (values, w) = (numbers(700, 12.9898), numbers(700, 78.233));
+    let mut rows = KernelRows::in_double(700);
+    let number = rows.add();
+    rows.row_mut(number).copy_from(&values);
+    let row = rows.row(number);
+    assert!((0..700).all(|i| row.get(i) == values[i]));
+    let plain = (0..700).map(|i| (i, w[i] + values[i]));
+    assert_eq!(row.argmax_with(&w), plain.reduce(first_largest));
+}
+
+#[test]
+#[should_panic(expected = "a row of doubles")]
+fn doubles_are_not_kept_in_a_row_of_f32() {
+    let coordinates = numbers(20, 3.1);
+    let packed =
+        Packed::forced(Shape::Gaussian { length: 1.0 }, Rows::new(&coordinates, 1), Precision::Mixed);
+    let mut rows = packed.no_rows();
+    let number = rows.add();
+    rows.row_mut(number).copy_from(&coordinates);
+}

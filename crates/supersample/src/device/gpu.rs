@@ -5,9 +5,9 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use supersample_gpu::{self as there, Plan};
-use supersample_sum::{Coordinates, Precision, Rows, Shape, Watch};
+use supersample_sum::{Coordinates, Outcome, Precision, Rows, Shape, Visit, Watch};
 
-use super::{Backend, Choosing, Outcome, Packing, Side, Visit};
+use super::{Backend, Choosing, Packing, Side};
 use crate::{Error, Points, Result};
 
 /// The first GPU, and the first thing that went wrong on it. Clones are the same.
@@ -294,35 +294,14 @@ impl Choosing for Choice {
         Box::new(Noise(self.gpu.kept(|device| there::Noise::new(device, numbers))))
     }
 
-    fn visit(
-        &mut self,
-        visits: &[Visit],
-        noise: Option<&dyn Any>,
-        chosen: &mut [usize],
-    ) -> Vec<Option<Outcome>> {
+    fn visit(&mut self, visits: &[Visit], noise: Option<&dyn Any>) -> Vec<Option<Outcome>> {
         let State::Settled(set) = &mut self.state else { return Vec::new() };
         let noise = match noise.map(|noise| noise.downcast_ref().expect("noise of a GPU")) {
             Some(Noise(None)) => return Vec::new(),
             Some(Noise(numbers)) => numbers.as_ref(),
             None => None,
         };
-        let visit = |&Visit { position, noise, threshold, rival }: &Visit| there::Visit {
-            position,
-            noise,
-            threshold,
-            rival,
-        };
-        let visits: Vec<there::Visit> = visits.iter().map(visit).collect();
-        let outcomes = self.gpu.kept(|_| set.visit(&visits, noise)).unwrap_or_default();
-        let made = |(visit, outcome): (&there::Visit, Option<there::Outcome>)| {
-            let there::Outcome { best, fit, fit_here, taken } = outcome?;
-            let here = chosen[visit.position];
-            if let Some(best) = best.filter(|_| taken) {
-                chosen[visit.position] = best;
-            }
-            Some(Outcome { best, here, fit, fit_here, taken })
-        };
-        visits.iter().zip(outcomes).map(made).collect()
+        self.gpu.kept(|_| set.visit(visits, noise)).unwrap_or_default()
     }
 
     fn put(&mut self, places: &[(usize, usize)]) {

@@ -18,7 +18,7 @@ use std::ops::ControlFlow;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use supersample_sum::{Coordinates, Precision, Shape, Watch};
+use supersample_sum::{Coordinates, Outcome, Precision, Shape, Visit, Watch};
 
 use crate::{Error, Points, Result, UnknownWord};
 
@@ -196,42 +196,10 @@ pub(crate) trait Choosing: Send + Sync {
     /// These numbers on the device, for visits.
     fn noise(&self, numbers: &[f32]) -> Box<dyn Any + Send + Sync>;
 
-    /// Makes visits to positions one after the other; `None` for those that were not worth it. The chosen rows are brought
-    /// up to date. Fewer outcomes come back where something fails.
-    fn visit(
-        &mut self,
-        visits: &[Visit],
-        noise: Option<&dyn Any>,
-        chosen: &mut [usize],
-    ) -> Vec<Option<Outcome>>;
+    /// Makes visits to positions one after the other; `None` for those that were not worth it. Fewer outcomes come back where
+    /// something fails.
+    fn visit(&mut self, visits: &[Visit], noise: Option<&dyn Any>) -> Vec<Option<Outcome>>;
 
     /// Puts rows in the places of others: a position and a row each.
     fn put(&mut self, places: &[(usize, usize)]);
-}
-
-/// One visit to a position of a set: the row that fits best there, by its fit plus `scale`·noise, takes the place if that is more than
-/// `threshold` above the fit of the row there.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Visit {
-    pub(crate) position: usize,
-    /// Where in the noise it begins, and its scale.
-    pub(crate) noise: Option<(usize, f64)>,
-    pub(crate) threshold: f64,
-    /// It is made only where this row may take the place and fits better there by more than the threshold.
-    pub(crate) rival: Option<usize>,
-}
-
-/// What came of a visit that was made.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Outcome {
-    /// The row besides the one there that fits best; `None` where no other is open.
-    pub(crate) best: Option<usize>,
-    /// The row that was there.
-    pub(crate) here: usize,
-    /// The fit of the best, noise not counted.
-    pub(crate) fit: f64,
-    /// The fit of the row that was there.
-    pub(crate) fit_here: f64,
-    /// Whether it took the place.
-    pub(crate) taken: bool,
 }

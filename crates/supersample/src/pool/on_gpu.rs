@@ -6,8 +6,8 @@
 use std::any::Any;
 
 use super::{Pool, PoolScores};
-use crate::device::{Choosing, Outcome, Visit};
-use crate::sum;
+use crate::device::Choosing;
+use crate::sum::{self, Outcome, Visit};
 
 /// The scores of a pool that is on the GPU.
 pub(super) struct OnGpu(Box<dyn Choosing>);
@@ -116,8 +116,13 @@ impl PoolScores {
             Noise::There(numbers) => Some(&**numbers as &dyn Any),
             Noise::Here(_) => None,
         });
-        let outcomes = choice.visit(visits, noise, &mut self.chosen);
-        self.kernel_rows += outcomes.iter().flatten().filter(|outcome| outcome.taken).count() as u64;
+        let outcomes = choice.visit(visits, noise);
+        for (visit, outcome) in visits.iter().zip(&outcomes) {
+            if let Some(Outcome { best: Some(best), taken: true, .. }) = *outcome {
+                self.chosen[visit.position] = best;
+                self.kernel_rows += 1;
+            }
+        }
         outcomes
     }
 

@@ -11,8 +11,7 @@ use super::PoolScores;
 use super::on_gpu::Noise;
 use super::scores::ON_THE_CPU;
 use crate::Result;
-use crate::device::{Outcome, Visit};
-use crate::sum::{self, KernelRow};
+use crate::sum::{self, KernelRow, Outcome, Visit};
 
 /// What swaps need beside the scores.
 #[derive(Clone, Default)]

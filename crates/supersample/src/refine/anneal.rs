@@ -11,8 +11,8 @@ use rand::RngExt;
 use rand_pcg::Pcg64;
 
 use super::constraints::Constraints;
-use crate::device::{Outcome, Visit};
 use crate::pool::PoolScores;
+use crate::sum::{Outcome, Visit};
 use crate::watch::{Progress, Watch};
 
 /// The first and last temperature, in units of the energy per coordinate T²E²/(T·d) of the set it starts from. Found by

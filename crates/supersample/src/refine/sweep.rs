@@ -6,8 +6,8 @@
 //! there are none. Most swaps after the first sweep are found so, and two or three sweeps take the place of six.
 
 use super::constraints::Constraints;
-use crate::device::{Outcome, Visit};
 use crate::pool::PoolScores;
+use crate::sum::{Outcome, Visit};
 use crate::watch::{Progress, Watch};
 
 /// What the sweeps did.
