@@ -13,10 +13,11 @@ pub use self::batches::Batch;
 pub use self::groups::Groups;
 use self::sieve::Sieve;
 pub use self::survey::{ColumnSurvey, Survey};
+use crate::error::refused;
 use crate::format::{Format, refuse_foreign};
 use crate::origin::Origin;
 use crate::reading::{Choice, Missing};
-use crate::source::{ExpectedSize, Part, Sink, Source, codec};
+use crate::source::{ExpectedSize, Part, Sink, Source};
 use crate::{Error, Note, Reading, Result, Use};
 
 /// One of the files the draws came from.
@@ -155,9 +156,13 @@ impl Draws {
                 Some(draws) => draws.append(path, part, left_out),
             }
         }
-        let mut draws = draws.ok_or(Error::NoFiles)?;
+        let mut draws = draws
+            .ok_or_else(|| refused!("there is no input; name at least one file, or - for standard input"))?;
         if draws.len() == 0 {
-            let error = Error::OnlyMissing { rows: draws.dropped };
+            let error = refused!(
+                "all {} rows have a missing value in a used column, so that --drop-na leaves none; leave out the columns with many of them with --exclude",
+                draws.dropped
+            );
             return Err(error.in_file(&draws.files[0].path));
         }
         if reading.group_column.is_some() {
@@ -176,8 +181,7 @@ impl Draws {
                 return None;
             }
             let origin = Origin::open(path).ok()?;
-            let codec = codec(format_of(path, &origin, reading).ok()?).ok()?;
-            (codec.expected)(&origin, reading).ok().flatten()
+            (format_of(path, &origin, reading).ok()?.codec().expected)(&origin, reading).ok().flatten()
         };
         let both = |a: ExpectedSize, b: ExpectedSize| ExpectedSize {
             rows: a.rows.saturating_add(b.rows),
@@ -429,7 +433,7 @@ fn read_file(
 ) -> Result<Part> {
     if let Some(packing) = origin.packing().filter(|_| format != Format::Text) {
         let reason = format!("it is packed by {packing}, which only text may be; unpack it first");
-        return Err(Error::Malformed { format: format.title(), reason });
+        return Err(Error::Malformed { format: format.codec().title, reason });
     }
-    (codec(format)?.read)(origin, reading, missing, sink)
+    (format.codec().read)(origin, reading, missing, sink)
 }

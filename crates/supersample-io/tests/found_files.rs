@@ -26,7 +26,6 @@ fn a_variational_run_of_cmdstan() {
     assert_eq!(draws.values()[..2], [6.3868675, 6.1920085]);
 }
 
-#[cfg(feature = "arrow")]
 #[test]
 fn an_arrow_file_with_a_forged_length() {
     let Some(path) = found("crash.arrow") else { return };

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::sieve::Sieve;
 use super::{Draws, format_of, read_file};
+use crate::error::refused;
 use crate::origin::Origin;
 use crate::reading::{Choice, Missing};
 use crate::source::Sink;
@@ -99,7 +100,10 @@ impl Draws {
         for path in paths.iter().map(AsRef::as_ref).filter(|path| path.is_file()) {
             let Ok(origin) = Origin::open(path) else { continue };
             if format_of(path, &origin, reading).ok() == Some(Format::Npz) {
-                return Err(Error::NoBatches.in_file(path));
+                let error = refused!(
+                    "an .npz holds its columns one after the other and cannot be read in batches; save it as .npy or Parquet, or allow more memory"
+                );
+                return Err(error.in_file(path));
             }
         }
         Ok(())
