@@ -70,19 +70,19 @@ pub enum Use {
 
 impl fmt::Display for Use {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Use::Parameter => f.write_str("parameter"),
-            Use::Function => f.write_str("function"),
-            Use::Weight => f.write_str("weights"),
-            Use::Group => f.write_str("groups"),
-            Use::Id => f.write_str("id"),
-            Use::Index => f.write_str("index of a pandas table"),
-            Use::OwnWeight => f.write_str("weights of a subset"),
-            Use::Text => f.write_str("text"),
-            Use::NotNumbers(kind) => f.write_str(kind),
-            Use::Empty => f.write_str("empty"),
-            Use::NotAsked => f.write_str("not asked for"),
-        }
+        f.write_str(match self {
+            Use::Parameter => "parameter",
+            Use::Function => "function",
+            Use::Weight => "weights",
+            Use::Group => "groups",
+            Use::Id => "id",
+            Use::Index => "index of a pandas table",
+            Use::OwnWeight => "weights of a subset",
+            Use::Text => "text",
+            Use::NotNumbers(kind) => kind,
+            Use::Empty => "empty",
+            Use::NotAsked => "not asked for",
+        })
     }
 }
 

@@ -1,20 +1,18 @@
 //! What a format is made of: a way to the numbers of a file, a way back to its rows, and what it can hold.
 
+use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
 
 use crate::cells::{is_number, is_text, is_time};
 use crate::format::Format;
 use crate::frame::{Column, Frame};
-use crate::npy::NpySource;
-use crate::npz::NpzSource;
 use crate::origin::Origin;
 use crate::reading::Choice;
-use crate::text::TextSource;
 use crate::{Note, Result};
 
 /// The way back to the rows of one file.
-pub(crate) trait Source: fmt::Debug + Send + Sync {
+pub(crate) trait Source: Any + fmt::Debug + Send + Sync {
     fn format(&self) -> Format;
 
     /// The bytes of the file, to be gone through once more.
@@ -27,18 +25,6 @@ pub(crate) trait Source: fmt::Debug + Send + Sync {
     /// What the file says of itself beside its columns, for an output of the same family.
     fn remarks(&self) -> HashMap<String, String> {
         HashMap::new()
-    }
-
-    fn as_text(&self) -> Option<&TextSource> {
-        None
-    }
-
-    fn as_npy(&self) -> Option<&NpySource> {
-        None
-    }
-
-    fn as_npz(&self) -> Option<&NpzSource> {
-        None
     }
 }
 

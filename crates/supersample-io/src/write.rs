@@ -18,11 +18,6 @@ impl Frame {
         packed(output, out, |out| self.write_dressed(output.format, &dress, out))
     }
 
-    /// Writes the columns in this format.
-    pub fn write(self, format: Format, separator: Option<u8>, out: &mut dyn Write) -> Result<()> {
-        self.write_dressed(format, &Dress { separator, ..Dress::default() }, out)
-    }
-
     pub(crate) fn write_dressed(self, format: Format, dress: &Dress, out: &mut dyn Write) -> Result<()> {
         let codec = format.codec();
         let held = |(name, column): (String, Column)| match (codec.holds)(&column) {

@@ -26,7 +26,7 @@ fn bytes_of(format: Format) -> Vec<u8> {
         frame.columns.truncate(3);
     }
     let mut bytes = Vec::new();
-    frame.write(format, None, &mut bytes).unwrap();
+    frame.write_as(OutputFormat::plain(format), &mut bytes).unwrap();
     bytes
 }
 

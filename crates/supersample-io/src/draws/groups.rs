@@ -30,7 +30,7 @@ impl Draws {
     /// [`group_column`](crate::Reading::group_column); `None` where none was. A file without a column `chain` has its
     /// own chains: the file, or what it says.
     pub fn groups(&self) -> Result<Option<Groups>> {
-        self.group_column.as_ref().map(|column| self.grouped_by(column.position)).transpose()
+        self.group_column.map(|position| self.grouped_by(position)).transpose()
     }
 
     /// The rows by chain: by a column of that name where there is one, else by the chains that the files are.

@@ -5,6 +5,8 @@ use std::io::Write;
 use super::{Draws, File};
 use crate::format::{Format, OutputFormat};
 use crate::frame::{Column, Frame, Gathered};
+use crate::npy::NpySource;
+use crate::npz::NpzSource;
 use crate::selection::{OWN_WEIGHTS, id_name};
 use crate::source::Dress;
 use crate::text::{TextSource, quoted};
@@ -21,10 +23,10 @@ impl Draws {
     pub(super) fn columns(&self, positions: &[usize], rows: &[usize]) -> Result<Frame> {
         let mut gathered = Gathered::new(rows);
         for file in &self.files {
-            gathered.add(file.first_row..file.first_row + file.rows, |places| {
+            gathered.add(file.first_row..file.first_row + file.rows(), |places| {
                 let own: Vec<usize> =
                     places.iter().map(|&place| file.own_row(file.first_row + place)).collect();
-                let frame = file.source.frame(self.names(), positions, &own);
+                let frame = file.source().frame(self.names(), positions, &own);
                 frame.map_err(|error| error.in_file(&file.path))
             })?;
         }
@@ -38,7 +40,9 @@ impl Draws {
         // Text goes out as it is, and arrays keep their types among themselves.
         let is_kept = format == Format::Npy
             || self.same_text(output).is_some()
-            || format == Format::Npz && self.files.len() == 1 && self.files[0].source.as_npz().is_some();
+            || format == Format::Npz
+                && self.files.len() == 1
+                && self.files[0].source_as::<NpzSource>().is_some();
         if is_kept {
             return Ok(Vec::new());
         }
@@ -91,9 +95,9 @@ impl Draws {
                 Some(descr) => self.write_arrays(rows, descr, out),
                 None => npy::write_numbers(&self.columns(&self.choice.columns, rows)?, out),
             },
-            (Format::Npz, [file]) if file.source.as_npz().is_some() => {
+            (Format::Npz, [file]) if file.source_as::<NpzSource>().is_some() => {
                 let own: Vec<usize> = rows.iter().map(|&row| file.own_row(row)).collect();
-                let npz = file.source.as_npz().expect("asked before");
+                let npz = file.source_as::<NpzSource>().expect("asked before");
                 npz.write_rows(&own, &added, out).map_err(|error| error.in_file(&file.path))
             }
             (format, files) => {
@@ -101,8 +105,8 @@ impl Draws {
                 frame.columns.extend(added);
                 let dress = Dress {
                     separator: output.separator,
-                    is_untyped: files.iter().any(|file| file.source.as_text().is_some()),
-                    remarks: files[0].source.remarks(),
+                    is_untyped: files.iter().any(|file| file.source_as::<TextSource>().is_some()),
+                    remarks: files[0].source().remarks(),
                 };
                 frame.write_dressed(format, &dress, out)
             }
@@ -112,7 +116,7 @@ impl Draws {
     /// The files of text that can go out as they came in; `None` where they cannot.
     fn same_text(&self, output: OutputFormat) -> Option<Vec<(&File, &TextSource)>> {
         let texts: Option<Vec<_>> =
-            self.files.iter().map(|file| Some((file, file.source.as_text()?))).collect();
+            self.files.iter().map(|file| Some((file, file.source_as::<TextSource>()?))).collect();
         let texts = texts.filter(|_| output.format == Format::Text)?;
         let first = texts[0].1.separator();
         let same = texts.iter().all(|(_, text)| text.separator() == first);
@@ -121,8 +125,8 @@ impl Draws {
 
     /// The type of arrays that can go out as they came in; `None` where they cannot.
     fn same_arrays(&self) -> Option<&str> {
-        let first = self.files[0].source.as_npy()?.descr()?;
-        let same = |file: &File| file.source.as_npy().and_then(|npy| npy.descr()) == Some(first);
+        let first = self.files[0].source_as::<NpySource>()?.descr()?;
+        let same = |file: &File| file.source_as::<NpySource>().and_then(|npy| npy.descr()) == Some(first);
         self.files.iter().all(same).then_some(first)
     }
 
@@ -130,7 +134,7 @@ impl Draws {
         out.write_all(&npy::header(descr, &[rows.len(), self.choice.columns.len()]))?;
         for &row in rows {
             let file = self.file_of(row);
-            let npy = file.source.as_npy().ok_or(Error::Changed)?;
+            let npy = file.source_as::<NpySource>().ok_or(Error::Changed)?;
             let bytes = npy.cells(&[file.own_row(row)], &self.choice.columns);
             out.write_all(&bytes.map_err(|error| error.in_file(&file.path))?)?;
         }
@@ -172,7 +176,7 @@ impl Draws {
         out.write_all(first.line_break())?;
         let mut records: Vec<Vec<u8>> = vec![Vec::new(); rows.len()];
         for (file, text) in texts {
-            let range = file.first_row..file.first_row + file.rows;
+            let range = file.first_row..file.first_row + file.rows();
             let here: Vec<usize> = (0..rows.len()).filter(|&i| range.contains(&rows[i])).collect();
             let local: Vec<usize> = here.iter().map(|&i| file.own_row(rows[i])).collect();
             let found = text.records(&local, &mut |at, record| records[here[at]] = record.to_vec());

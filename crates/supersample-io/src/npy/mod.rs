@@ -190,10 +190,6 @@ impl Source for NpySource {
         }
         Ok(Frame { columns })
     }
-
-    fn as_npy(&self) -> Option<&NpySource> {
-        Some(self)
-    }
 }
 
 /// The head of an .npy of this type (as Python writes it, in quotes) and shape, padded as NumPy does so that the entries

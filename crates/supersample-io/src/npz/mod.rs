@@ -186,10 +186,6 @@ impl Source for NpzSource {
         }
         Ok(Frame { columns })
     }
-
-    fn as_npz(&self) -> Option<&NpzSource> {
-        Some(self)
-    }
 }
 
 impl Array {

@@ -84,10 +84,6 @@ impl Source for TextSource {
         &self.origin
     }
 
-    fn as_text(&self) -> Option<&TextSource> {
-        Some(self)
-    }
-
     fn frame(&self, names: &[String], columns: &[usize], rows: &[usize]) -> Result<Frame> {
         let mut cells: Vec<Vec<Option<String>>> = vec![vec![None; rows.len()]; columns.len()];
         self.records(rows, &mut |row, record| {
