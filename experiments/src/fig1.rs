@@ -6,7 +6,6 @@ use supersample::linalg::{cholesky, solve_lower};
 use supersample::target::GaussianMixture;
 
 use crate::densities::{PLANE_BANDWIDTH, PLANE_SEED, STARTS_SEED, herd, plane};
-use crate::plot::{Axis, Figure, GREY, Mark, PURPLE, Panel, RED, Shape, contour};
 use crate::report::{Finding, Report, Table};
 
 const COUNT: usize = 20;
@@ -56,8 +55,7 @@ pub(crate) fn run() -> Result<Report> {
             "20 components in the plane (seed {PLANE_SEED}), Gaussian kernel of bandwidth {PLANE_BANDWIDTH}, ascent from \
              the best of {STARTS} draws (seed {STARTS_SEED}); independent draws: seed {DRAWS_SEED}."
         ),
-        figure: picture(&mixture, &herded, &random),
-        table,
+        tables: vec![("", table), ("_mixture", components(&mixture))],
         findings,
     })
 }
@@ -76,21 +74,15 @@ fn missed_modes(mixture: &GaussianMixture, points: &Points) -> usize {
     (0..mixture.len()).filter(|&i| mixture.weights()[i] > HEAVY).filter(is_missed).count()
 }
 
-fn picture(mixture: &GaussianMixture, herded: &Points, random: &Points) -> Figure {
-    let range = (-6.5, 6.5);
-    let highest = mixture.means().rows().map(|m| mixture.density(m)).fold(0.0, f64::max);
-    // Equal steps of the logarithm down to 1 % of the summit.
-    let levels: Vec<f64> = (0..7).map(|k| highest * 0.8 * 10f64.powf(-f64::from(k) / 3.2)).collect();
-    let lines = contour(|x, y| mixture.density(&[x, y]), range, range, 180, &levels);
-    let mut marks: Vec<Mark> =
-        lines.into_iter().map(|segments| Mark::segments(segments, 0.55, GREY)).collect();
-    let pairs = |points: &Points| points.rows().map(|x| (x[0], x[1])).collect();
-    marks.push(Mark::dots(pairs(random), Shape::Circle, PURPLE).named("20 independent draws"));
-    marks.push(Mark::dots(pairs(herded), Shape::Square, RED).named("first 20 super-samples"));
-    let axis = |label| Axis::linear(label).range(range.0, range.1);
-    let panel =
-        Panel { title: String::new(), x: axis("first coordinate"), y: axis("second coordinate"), marks };
-    Figure { panels: vec![panel], columns: 1, panel_size: (600.0, 580.0) }
+/// Weight, mean and covariance of each component, for the contours.
+fn components(mixture: &GaussianMixture) -> Table {
+    let mut table = Table::new(["weight", "x", "y", "xx", "xy", "yy"]);
+    for i in 0..mixture.len() {
+        let (mean, covariance) = (mixture.means().row(i), mixture.covariance(i));
+        let row = [mixture.weights()[i], mean[0], mean[1], covariance[0], covariance[1], covariance[3]];
+        table.push(row.map(Some));
+    }
+    table
 }
 
 #[cfg(test)]

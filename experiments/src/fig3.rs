@@ -11,7 +11,6 @@ use crate::convergence::{envelope_slope, log_grid, mean_and_sd};
 use crate::densities::{SPACE_BANDWIDTH, SPACE_SEED, STARTS_SEED, herd, space};
 use crate::functions::{NAMES, TITLES, Truth};
 use crate::halton;
-use crate::plot::{Axis, BLUE, Figure, GREEN, Mark, ORANGE, PURPLE, Panel, RED, Shape};
 use crate::report::{Finding, Report, Table};
 
 /// Independent sets, and the seed of the first.
@@ -48,17 +47,6 @@ impl IidErrors {
             }
         }
         Ok(errors)
-    }
-
-    /// The mean and the band of one standard deviation about it, as marks.
-    pub(crate) fn marks(&self, f: usize, grid: &[usize]) -> [Mark; 2] {
-        let points = grid.iter().zip(self.mean[f].iter().zip(&self.sd[f]));
-        let band = points.map(|(&t, (mean, sd))| (t as f64, mean - sd, mean + sd)).collect();
-        let line = grid.iter().zip(&self.mean[f]).map(|(&t, &mean)| (t as f64, mean)).collect();
-        [
-            Mark::band(band, ORANGE).named("± 1 sd"),
-            Mark::line(line, ORANGE).named(&format!("independent draws, mean of {SETS} sets")),
-        ]
     }
 }
 
@@ -157,33 +145,15 @@ pub(crate) fn run(size: Size) -> Result<Report> {
         table.push(row.into_iter().map(Some));
     }
 
-    let mut panels: Vec<Panel> = (0..4)
-        .map(|f| {
-            let curve = |errors: &[f64]| grid.iter().map(|&t| (t as f64, errors[t - 1])).collect::<Vec<_>>();
-            let mut marks = Vec::from(iid.marks(f, &grid));
-            marks.push(Mark::line(curve(&halton_errors[f]), GREEN).width(1.1).named("Halton set"));
-            marks.push(Mark::line(curve(&errors[f]), BLUE).named("herding"));
-            let dots = weighted.iter().map(|(t, errors)| (*t as f64, errors[f])).collect();
-            marks.push(Mark::dots(dots, Shape::Circle, PURPLE).named("with simplex weights"));
-            Panel {
-                title: format!("{}: slope {:.2}, iid {:.2}", TITLES[f], slopes[f], iid_slopes[f]),
-                x: Axis::log("T"),
-                y: Axis::log("error"),
-                marks,
-            }
-        })
-        .collect();
-    panels.push(bandwidth_panel(&gains));
-    panels.push(Panel {
-        title: "E_T, the MMD".into(),
-        x: Axis::log("T"),
-        y: Axis::log("E_T"),
-        marks: vec![
-            Mark::line(grid.iter().map(|&t| (t as f64, iid_mmd(t))).collect(), ORANGE),
-            Mark::line(halton_mmd, GREEN).width(1.1),
-            Mark::line(grid.iter().map(|&t| (t as f64, mmd[t - 1])).collect(), BLUE),
-        ],
-    });
+    let named = |first: &str| Table::new(std::iter::once(first).chain(NAMES));
+    let mut weights = named("t");
+    weighted.iter().for_each(|(t, errors)| weights.push(std::iter::once(*t as f64).chain(*errors).map(Some)));
+    let mut bandwidths = named("bandwidth");
+    for (bandwidth, gains) in BANDWIDTHS.iter().zip(&gains) {
+        bandwidths.push(std::iter::once(*bandwidth).chain(*gains).map(Some));
+    }
+    let mut halton = Table::new(["t", "mmd"]);
+    halton_mmd.into_iter().for_each(|(t, mmd)| halton.push([t, mmd].map(Some)));
     Ok(Report {
         name: "fig3",
         title: "Errors of four expectations, herding on the density itself",
@@ -194,8 +164,7 @@ pub(crate) fn run(size: Size) -> Result<Report> {
              from the best of {starts} draws (seed {STARTS_SEED}), T to {count}; {SETS} independent sets (seeds from \
              {FIRST_SET_SEED}). Slopes: upper envelope from T = 10 to half of the run."
         ),
-        figure: Figure { panels, columns: 2, panel_size: (440.0, 300.0) },
-        table,
+        tables: vec![("", table), ("_weighted", weights), ("_bandwidth", bandwidths), ("_halton", halton)],
         findings,
     })
 }
@@ -252,20 +221,4 @@ fn prefix_mmds(mixture: &GaussianMixture, points: &Points, grid: &[usize]) -> Re
             Ok((t as f64, supersample::metrics::mmd(&mu, &Empirical::new(kernel.clone(), prefix)?)?))
         })
         .collect()
-}
-
-fn bandwidth_panel(gains: &[[f64; 4]]) -> Panel {
-    let curve = |f: usize| BANDWIDTHS.iter().zip(gains).map(|(&l, gain)| (l, gain[f])).collect::<Vec<_>>();
-    let ends = (BANDWIDTHS[0] / 1.1, BANDWIDTHS[BANDWIDTHS.len() - 1] * 1.1);
-    let colours = [BLUE, PURPLE, RED, GREEN];
-    let mut marks = vec![Mark::line(vec![(ends.0, 1.0), (2.2 * ends.1, 1.0)], ORANGE).dashed()];
-    for f in 0..4 {
-        marks.push(Mark::line(curve(f), colours[f]).labelled(TITLES[f]));
-    }
-    Panel {
-        title: format!("gain over independent draws, T = {COMPARED}"),
-        x: Axis::log("bandwidth").range(ends.0, 2.2 * ends.1),
-        y: Axis::log("error of iid / error of herding"),
-        marks,
-    }
 }

@@ -8,7 +8,6 @@ use crate::convergence::{envelope_slope, log_grid, upper_envelope};
 use crate::densities::{SPACE_BANDWIDTH, SPACE_SEED, space};
 use crate::fig3::IidErrors;
 use crate::functions::{NAMES, TITLES, Truth};
-use crate::plot::{Axis, BLUE, Figure, GREY, Mark, Panel, RED};
 use crate::report::{Finding, Report, Table};
 
 const DRAWS_SEED: u64 = 400;
@@ -74,16 +73,6 @@ pub(crate) fn run(size: Size) -> Result<Report> {
         }
         table.push(row.into_iter().map(Some));
     }
-    let panel = |f: usize| {
-        let curve = |errors: &[f64]| grid.iter().map(|&t| (t as f64, errors[t - 1])).collect::<Vec<_>>();
-        let mut marks = Vec::from(iid.marks(f, &grid));
-        marks.push(Mark::line(curve(&on_density[f]), RED).named("herding on D, error against p"));
-        marks.push(Mark::line(curve(&on_set[f]), BLUE).named("herding on D, error against D"));
-        let level = vec![(1.0, own_errors[f]), (count as f64, own_errors[f])];
-        marks.push(Mark::line(level, GREY).dashed().named("error of D itself"));
-        let title = format!("{}: slope {:.2}", TITLES[f], slopes[f]);
-        Panel { title, x: Axis::log("T"), y: Axis::log("error"), marks }
-    };
     Ok(Report {
         name: "fig4",
         title: "Herding on a set D of draws: errors against D and against the density p",
@@ -93,8 +82,7 @@ pub(crate) fn run(size: Size) -> Result<Report> {
             "{draws} draws (seed {DRAWS_SEED}) of the mixture of figure 3 (seed {SPACE_SEED}), their own pool, Gaussian \
              kernel of bandwidth {SPACE_BANDWIDTH}, with repeats, T to {count}."
         ),
-        figure: Figure { panels: (0..4).map(panel).collect(), columns: 2, panel_size: (440.0, 300.0) },
-        table,
+        tables: vec![("", table)],
         findings,
     })
 }

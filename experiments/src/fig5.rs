@@ -4,11 +4,8 @@ use anyhow::Result;
 
 use crate::Size;
 use crate::convergence::{log_grid, log_log_slope, mean_and_sd, upper_envelope};
-use crate::plot::{Axis, BLUE, CYAN, Figure, GREEN, GREY, Mark, ORANGE, PURPLE, Panel, RED, Shape};
 use crate::posterior::{Improved, Posterior, SUBSETS};
 use crate::report::{Finding, Report, Table};
-
-const DARK: &str = "#1b1f24";
 
 pub(crate) fn run(size: Size, posterior: &Posterior) -> Result<Report> {
     let count = posterior.sizes.count;
@@ -128,33 +125,6 @@ pub(crate) fn run(size: Size, posterior: &Posterior) -> Result<Report> {
             posterior.named_elsewhere.rmse.get(i).copied(),
         ]);
     }
-    let curve = |errors: &[f64]| {
-        grid.iter().filter_map(|&t| Some((t as f64, *errors.get(t - 1)?))).collect::<Vec<_>>()
-    };
-    let dots = |value: fn(&Improved) -> f64| {
-        posterior.improved.iter().map(|improved| (improved.t as f64, value(improved))).collect::<Vec<_>>()
-    };
-    let level = |height: f64| vec![(1.0, height), (count as f64, height)];
-    let panel = Panel {
-        title: "RMSE of the predicted probability".into(),
-        x: Axis::log("T"),
-        y: Axis::log("RMSE"),
-        marks: vec![
-            Mark::line(level(posterior.set_error), RED).width(1.2).dashed().named("D against the larger set"),
-            Mark::line(level(posterior.std_line), GREY).dashed().named("std line of D"),
-            Mark::line(curve(&random), ORANGE)
-                .named(&format!("random subsets against D (mean of {SUBSETS})")),
-            Mark::line(curve(&posterior.herding.rmse_reference), RED).named("herding against the larger set"),
-            Mark::line(curve(&posterior.herding.rmse), BLUE).named("herding against D"),
-            Mark::line(curve(&posterior.named_elsewhere.rmse), CYAN)
-                .width(0.9)
-                .named("with predictions of other messages named"),
-            Mark::line(curve(&posterior.named.rmse), DARK).named("with these predictions named"),
-            Mark::dots(dots(|improved| improved.weighted), Shape::Circle, GREEN)
-                .named("with simplex weights"),
-            Mark::dots(dots(|improved| improved.swapped), Shape::Square, PURPLE).named("with swap sweeps"),
-        ],
-    };
     Ok(Report {
         name: "fig5",
         title: "Predictions of a logistic regression by T super-samples of its posterior",
@@ -162,8 +132,7 @@ pub(crate) fn run(size: Size, posterior: &Posterior) -> Result<Report> {
                 draws about 7000 super-samples bring it under the standard deviation of D's own prediction; against a much \
                 larger set it levels off at D's own error from about 3000.",
         method: posterior.method(),
-        figure: Figure { panels: vec![panel], columns: 1, panel_size: (680.0, 460.0) },
-        table,
+        tables: vec![("", table)],
         findings,
     })
 }

@@ -3,11 +3,9 @@
 use anyhow::Result;
 
 use crate::convergence::log_grid;
-use crate::plot::{Axis, CYAN, Figure, Mark, PURPLE, Panel, RED};
 use crate::posterior::{Posterior, SUBSETS};
 use crate::report::{Finding, Report, Table};
 
-const DARK: &str = "#1b1f24";
 /// The claim starts here.
 const FROM: usize = 60;
 /// How far an accuracy may be from D's.
@@ -68,34 +66,12 @@ pub(crate) fn run(posterior: &Posterior) -> Result<Report> {
         let named = posterior.named.accuracy.get(t - 1).copied();
         table.push(row.into_iter().chain([named]).chain(random));
     }
-    let curve = |accuracy: &[f64]| {
-        grid.iter().filter_map(|&t| Some((t as f64, *accuracy.get(t - 1)?))).collect::<Vec<_>>()
-    };
-    let mut marks: Vec<Mark> = posterior
-        .random
-        .iter()
-        .map(|trace| {
-            Mark::line(curve(&trace.accuracy), CYAN).width(0.9).named(&format!("{SUBSETS} random subsets"))
-        })
-        .collect();
-    let level = vec![(1.0, posterior.accuracy), (count as f64, posterior.accuracy)];
-    marks.push(Mark::line(level, RED).named("all of D"));
-    marks.push(Mark::line(curve(&posterior.named.accuracy), PURPLE).named("with the predictions named"));
-    marks.push(Mark::line(curve(&posterior.herding.accuracy), DARK).named("herding"));
-    let span = (posterior.accuracy - 0.015, posterior.accuracy + 0.008);
-    let panel = Panel {
-        title: "Accuracy on 1601 test messages".into(),
-        x: Axis::log("T"),
-        y: Axis::linear("accuracy").range(span.0, span.1),
-        marks,
-    };
     Ok(Report {
         name: "fig6",
         title: "Test accuracy by T super-samples",
         paper: "About 20 super-samples reach the accuracy of D, where random subsets need about 200 and fluctuate strongly.",
         method: posterior.method(),
-        figure: Figure { panels: vec![panel], columns: 1, panel_size: (680.0, 440.0) },
-        table,
+        tables: vec![("", table)],
         findings,
     })
 }

@@ -13,7 +13,6 @@ mod halton;
 mod logistic;
 mod metropolis;
 mod normal;
-mod plot;
 mod posterior;
 mod report;
 mod sine;
@@ -46,7 +45,7 @@ struct Arguments {
     /// Another variance of the prior on each weight of the regression, for figures 5 and 6.
     #[arg(long, value_name = "VARIANCE")]
     prior: Option<f64>,
-    /// Where figN.svg, figN.csv and index.html go.
+    /// Where figN.csv goes; `experiments/plot.py` draws the figures from it.
     #[arg(long, value_name = "DIR", default_value = "out")]
     out: PathBuf,
 }
@@ -124,15 +123,8 @@ fn run(arguments: &Arguments) -> Result<bool> {
         println!("{}  made in {:.0} s\n", report.summary(), start.elapsed().as_secs_f64());
         reports.push(report);
     }
-    let mut options = if arguments.quick { " --quick".to_owned() } else { String::new() };
-    if let Some(split) = arguments.split {
-        options += &format!(" --split {split}");
-    }
-    if let Some(prior) = arguments.prior {
-        options += &format!(" --prior {prior}");
-    }
-    report::write_index(&arguments.out, &reports, &options)?;
-    println!("see {}", arguments.out.join("index.html").display());
+    let out = arguments.out.display();
+    println!("the numbers are in {out}; python experiments/plot.py {out} draws them");
     Ok(reports.iter().all(Report::holds))
 }
 

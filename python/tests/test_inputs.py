@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 import supersample as ss
 import xarray as xr
+from required import skipped
 
 X = np.random.default_rng(0).normal(size=(60, 3)) * [1, 5, 0.2]
 EXPECTED = ss.herd(X, 8).indices.tolist()
@@ -269,7 +270,7 @@ def test_a_herder_on_a_gpu_picks_as_herd_does_and_goes_on_from_a_pickle():
     try:
         ss._native.device_name("gpu")
     except RuntimeError as refusal:
-        pytest.skip(str(refusal))
+        skipped("gpu", refusal)
     x = np.random.default_rng(3).normal(size=(20_000, 4))
     herder = ss.Herder(x, unique=True, device="gpu")
     first = herder.run(20)

@@ -1,22 +1,22 @@
 //! Our side of `bench/peers/speed.py`: herds through the public API and prints what it took as one line of JSON.
 
 mod ceilings;
-mod npy;
 mod process;
 
 use std::fs;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use clap::{Parser, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 use supersample::{
     Domain, Empirical, Herder, Kernel, Pick, Points, Precision, Progress, RefineOptions, Refiner,
     instruction_set,
 };
+use supersample_io::{Draws, Reading};
 
 use crate::process::{cpu_seconds, peak_bytes};
 
@@ -78,7 +78,7 @@ enum Arithmetic {
 fn main() -> Result<()> {
     let result = match Args::parse().verb {
         Verb::Herd { file, bandwidth, number, precision, rows, picks } => {
-            let points = npy::read(&file, rows)?;
+            let points = read(&file, rows)?;
             let precision = match precision {
                 Arithmetic::Mixed => Precision::Mixed,
                 Arithmetic::Double => Precision::Double,
@@ -93,10 +93,10 @@ fn main() -> Result<()> {
         Verb::Thin { file, bandwidth, number, search, memory } => {
             let options = RefineOptions::default();
             let memory = memory.unwrap_or(options.memory);
-            thin(npy::read(&file, None)?, bandwidth, number, options.memory(memory), search)?
+            thin(read(&file, None)?, bandwidth, number, options.memory(memory), search)?
         }
         Verb::Norm { file, bandwidth } => {
-            let mu = Empirical::new(Kernel::gaussian(bandwidth)?, npy::read(&file, None)?)?;
+            let mu = Empirical::new(Kernel::gaussian(bandwidth)?, read(&file, None)?)?;
             json!({ "squared_norm": mu.double_squared_norm() })
         }
         Verb::Ceilings => ceilings::measure(),
@@ -204,4 +204,13 @@ impl Lap {
         let wall = clock.elapsed().as_secs_f64();
         Lap { wall, cpu: cpu_seconds().zip(cpu).map(|(now, then)| now - then) }
     }
+}
+
+/// The points of a file, or the first `rows` of them.
+fn read(path: &Path, rows: Option<usize>) -> Result<Points> {
+    let mut draws = Draws::read(&[path], &Reading::default())?;
+    let (len, dim, mut values) = (draws.len(), draws.dim(), draws.take_values());
+    ensure!(rows.is_none_or(|rows| rows <= len), "{} has {len} rows", path.display());
+    values.truncate(rows.unwrap_or(len) * dim);
+    Ok(Points::from_vec(values, dim)?)
 }

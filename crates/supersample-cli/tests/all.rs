@@ -2,7 +2,6 @@
 //! `cargo test -p supersample-cli --test all snapshots::` runs those of one file.
 
 mod batches;
-mod crate_map;
 mod desk;
 mod documents;
 mod eval;

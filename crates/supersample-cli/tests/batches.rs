@@ -88,7 +88,7 @@ fn many(desk: &Desk, name: &str, is_single: bool) {
     let column = |step: f64| {
         let cells = (0..210_000).map(|i| wave(i, step));
         match is_single {
-            true => Column::Single(cells.map(Some).collect()),
+            true => cells.map(Some).collect::<Vec<_>>().into(),
             false => Column::doubles(cells.map(f64::from)),
         }
     };

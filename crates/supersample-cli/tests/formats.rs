@@ -12,13 +12,13 @@ use crate::desk::Desk;
 /// 40 rows of two parameters, an id and a text column, as a frame.
 fn frame() -> Frame {
     let x = |i: usize| (i as f64 * 2.399_963).cos() * (1.0 + i as f64 / 40.0);
-    let texts = (0..40).map(|i| Some(format!("say \"{i}\", ok"))).collect();
+    let texts: Vec<Option<String>> = (0..40).map(|i| Some(format!("say \"{i}\", ok"))).collect();
     Frame {
         columns: vec![
             ("mu".to_string(), Column::doubles((0..40).map(x))),
-            ("tau".to_string(), Column::Single((0..40).map(|i| Some(x(i + 7) as f32)).collect())),
+            ("tau".to_string(), (0..40).map(|i| Some(x(i + 7) as f32)).collect::<Vec<_>>().into()),
             ("chain".to_string(), Column::integers((0..40).map(|i| 1 + i / 10))),
-            ("note".to_string(), Column::Text(texts)),
+            ("note".to_string(), texts.into()),
         ],
     }
 }
@@ -56,12 +56,7 @@ fn every_format_goes_to_every_format_with_the_same_rows() {
                 assert!((tau.1.number(t).unwrap() - original.columns[1].1.number(row).unwrap()).abs() < 1e-7);
                 assert_eq!(chain.1.number(t), Some((1 + row / 10) as f64), "{from} to {to}");
                 assert_eq!((draw.1.number(t), own.1.number(t)), (Some((row + 1) as f64), Some(row as f64)));
-                let Column::Text(notes) = &note.1 else { panic!("{from} to {to}: {:?}", note.1) };
-                assert_eq!(
-                    notes[t].as_deref(),
-                    Some(format!("say \"{row}\", ok").as_str()),
-                    "{from} to {to}"
-                );
+                assert_eq!(note.1.text(t), format!("say \"{row}\", ok"), "{from} to {to}");
             }
         }
     }
@@ -235,8 +230,9 @@ fn a_missing_value_is_named_in_every_format() {
     let desk = Desk::new();
     for ending in ENDINGS {
         let mut holed = frame();
-        let Column::Double(cells) = &mut holed.columns[0].1 else { unreachable!() };
-        cells[11] = None;
+        let cells: Vec<Option<f64>> =
+            (0..40).map(|i| holed.columns[0].1.number(i).filter(|_| i != 11)).collect();
+        holed.columns[0].1 = cells.into();
         write(&desk, &format!("holed.{ending}"), holed);
         let message = desk.refused(&format!("holed.{ending} -n 3 --exclude note"));
         assert!(message.starts_with(&format!("holed.{ending}: row 12")), "{message}");

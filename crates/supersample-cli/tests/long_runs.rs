@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Command;
 use std::time::Duration;
 
-use crate::desk::{Desk, json, numbers, posterior, signal, spawn, wait_for};
+use crate::desk::{Desk, json, numbers, posterior, signal, skipped, spawn, wait_for};
 
 #[test]
 fn a_run_goes_on_from_its_checkpoint_to_the_same_rows() {
@@ -174,8 +174,7 @@ fn a_full_disk_is_an_error_and_leaves_the_old_file() {
         .arg(desk.path("small"))
         .output();
     if !mount.is_ok_and(|output| output.status.success()) {
-        eprintln!("skipped the small disk: a tmpfs cannot be mounted here");
-        return;
+        return skipped("mount", "a tmpfs cannot be mounted here");
     }
     desk.write("small/o.csv", "precious\n");
     let message = desk.refused("d.csv -n 300 -q -o small/o.csv");
@@ -203,7 +202,7 @@ fn files_without_permission_are_named() {
     shut("d.csv", 0o000);
     // The administrator may read everything, and containers often run as one.
     if fs::File::open(desk.path("d.csv")).is_ok() {
-        eprintln!("skipped the unreadable file: this user may read everything");
+        skipped("user", "this user may read everything");
     } else {
         assert!(desk.refused("d.csv -n 2").starts_with("d.csv: the file cannot be read: Permission denied"));
     }

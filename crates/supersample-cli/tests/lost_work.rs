@@ -6,7 +6,7 @@ use std::process::{Child, Command, Output, Stdio};
 
 use assert_cmd::cargo::cargo_bin;
 
-use crate::desk::{Desk, json, numbers, posterior, signal, spawn, wait_for};
+use crate::desk::{Desk, json, numbers, posterior, signal, skipped, spawn, wait_for};
 
 /// A run that chooses for days; it has begun when its checkpoint is there.
 const LONG: &str = "herd d.csv -n 3000000 -o o.csv --indices i.txt --json s.json";
@@ -444,8 +444,7 @@ fn contents_are_on_the_disk_before_their_name_is() {
         .current_dir(desk.folder())
         .output();
     if !traced.is_ok_and(|output| output.status.success()) {
-        eprintln!("skipped: no strace that may look at processes");
-        return;
+        return skipped("strace", "there is no strace that may look at processes");
     }
     let calls = desk.read("calls");
     let calls: Vec<&str> = calls.lines().collect();

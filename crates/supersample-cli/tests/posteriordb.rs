@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::desk::Desk;
+use crate::desk::{Desk, skipped};
 
 /// The MMD by its definition: every pair, in double precision, one after the other.
 fn double_sum(rows: &[Vec<f64>], chosen: &[usize], bandwidth: f64) -> f64 {
@@ -35,8 +35,7 @@ fn double_sum(rows: &[Vec<f64>], chosen: &[usize], bandwidth: f64) -> f64 {
 fn the_reported_mmd_is_the_double_sum() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/posteriordb");
     let Ok(entries) = fs::read_dir(&folder) else {
-        eprintln!("skipped: there is no {}", folder.display());
-        return;
+        return skipped("files", format!("there is no {}", folder.display()));
     };
     let desk = Desk::new();
     let mut checked = 0;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use supersample::task::{Choose, Problem, RowScores, Rows};
 use supersample::{Points, unwatched};
 
-use crate::desk::{Desk, numbers};
+use crate::desk::{Desk, numbers, skipped};
 
 /// Normal-looking draws of a (mean 2) and b (sd 10), the first fifth of a far out, and their scores.
 fn rows() -> Vec<[f64; 4]> {
@@ -268,8 +268,7 @@ fn a_real_diagnostic_file_is_read_as_it_is() {
     let folder = std::env::var_os("SUPERSAMPLE_FOUND").map_or(beside, PathBuf::from);
     let file = folder.join("cmdstan-diagnostic.csv");
     let Ok(text) = std::fs::read(&file) else {
-        println!("skipped: there is no {}", file.display());
-        return;
+        return skipped("files", format!("there is no {}", file.display()));
     };
     let desk = Desk::new();
     desk.write("diagnostic.csv", text);

@@ -7,16 +7,18 @@ mod sieve;
 mod survey;
 mod suspects;
 
+use std::any::Any;
 use std::path::{Path, PathBuf};
 
 pub use self::batches::Batch;
 pub use self::groups::Groups;
 use self::sieve::Sieve;
 pub use self::survey::{ColumnSurvey, Survey};
+use crate::error::refused;
 use crate::format::{Format, refuse_foreign};
 use crate::origin::Origin;
 use crate::reading::{Choice, Missing};
-use crate::source::{ExpectedSize, Part, Sink, Source, codec};
+use crate::source::{ExpectedSize, Part, Sink, Source};
 use crate::{Error, Note, Reading, Result, Use};
 
 /// One of the files the draws came from.
@@ -25,21 +27,39 @@ struct File {
     path: PathBuf,
     /// Its first row among those that are used.
     first_row: usize,
-    /// How many of its rows are used.
-    rows: usize,
     /// The number of its first row, where all rows count.
     first_number: usize,
     /// The rows that are not used, ascending.
     left_out: Vec<usize>,
     /// The number of its first chain, from 1.
     first_chain: usize,
-    /// Of all rows.
-    draws_per_chain: usize,
-    all_rows: usize,
-    source: Box<dyn Source>,
+    part: Part,
 }
 
 impl File {
+    /// How many of its rows are used.
+    fn rows(&self) -> usize {
+        self.part.rows - self.left_out.len()
+    }
+
+    /// Of all rows.
+    fn draws_per_chain(&self) -> usize {
+        self.part.draws_per_chain.unwrap_or(self.part.rows)
+    }
+
+    fn chains(&self) -> usize {
+        self.part.rows.div_ceil(self.draws_per_chain())
+    }
+
+    fn source(&self) -> &dyn Source {
+        &*self.part.source
+    }
+
+    /// The way back to its rows, if it is one of this format.
+    fn source_as<T: Source>(&self) -> Option<&T> {
+        (self.source() as &dyn Any).downcast_ref()
+    }
+
     /// The row of the file that is this one of those used.
     fn own_row(&self, row: usize) -> usize {
         let within = row - self.first_row;
@@ -79,20 +99,10 @@ pub struct Draws {
     values: Vec<f64>,
     functions: Vec<f64>,
     weights: Option<Vec<f64>>,
-    warmup: usize,
-    has_warmup: bool,
-    mean_rows: usize,
-    dropped: usize,
     files: Vec<File>,
     notes: Vec<Note>,
-    /// The column that rows are grouped by, where that was asked for.
-    group_column: Option<GroupColumn>,
-}
-
-/// A column to group by: its place, or none for the chains that the files are.
-#[derive(Debug, Clone, Copy)]
-struct GroupColumn {
-    position: Option<usize>,
+    /// Where that was asked for, the place of the column that rows are grouped by, or none for the chains that the files are.
+    group_column: Option<Option<usize>>,
 }
 
 /// Where parameters and functions are in a row of numbers.
@@ -151,7 +161,7 @@ impl Draws {
         sink: &mut dyn Sink,
     ) -> Result<Draws> {
         let mut sieve = Sieve::new(sink, missing, paths.len());
-        let mut draws: Option<Draws> = None;
+        let mut files: Vec<File> = Vec::new();
         for path in paths {
             let path = path.as_ref();
             let part = Origin::open(path).and_then(|origin| {
@@ -160,25 +170,41 @@ impl Draws {
                 read_file(origin, format, reading, missing, &mut sieve)
             });
             let part = part.map_err(|error| error.in_file(path))?;
-            let left_out = sieve.take_left_out();
-            match &mut draws {
-                None => {
-                    let mut first = Draws::empty(part.choice.clone());
-                    first.append(path, part, left_out);
-                    sieve.expect_columns(path, &first.choice);
-                    draws = Some(first);
-                }
-                Some(draws) => draws.append(path, part, left_out),
+            let (first_row, first_number, first_chain) = files.last().map_or((0, 0, 1), |last| {
+                (
+                    last.first_row + last.rows(),
+                    last.first_number + last.part.rows,
+                    last.first_chain + last.chains(),
+                )
+            });
+            if files.is_empty() {
+                sieve.expect_columns(path, &part.choice);
+            }
+            let (path, left_out) = (path.to_path_buf(), sieve.take_left_out());
+            files.push(File { path, first_row, first_number, left_out, first_chain, part });
+        }
+        let Some(first) = files.first() else {
+            return Err(refused!("there is no input; name at least one file, or - for standard input"));
+        };
+        let mut notes: Vec<Note> = Vec::new();
+        for note in files.iter().flat_map(|file| &file.part.notes) {
+            if !notes.contains(note) {
+                notes.push(note.clone());
             }
         }
-        let mut draws = draws.ok_or(Error::NoFiles)?;
+        let choice = first.part.choice.clone();
+        let (values, functions, weights) = (Vec::new(), Vec::new(), None);
+        let mut draws = Draws { choice, values, functions, weights, files, notes, group_column: None };
         if draws.len() == 0 {
-            let error = Error::OnlyMissing { rows: draws.dropped };
+            let error = refused!(
+                "all {} rows have a missing value in a used column, so that --drop-na leaves none; leave out the columns with many of them with --exclude",
+                draws.dropped_na()
+            );
             return Err(error.in_file(&draws.files[0].path));
         }
         if reading.group_column.is_some() {
             // Known to be there, or to be the chains, since the files were read.
-            draws.group_column = Some(GroupColumn { position: reading.group_position(draws.names())? });
+            draws.group_column = Some(reading.group_position(draws.names())?);
         }
         draws.add_notes(reading, &sieve.counting());
         Ok(draws)
@@ -192,8 +218,7 @@ impl Draws {
                 return None;
             }
             let origin = Origin::open(path).ok()?;
-            let codec = codec(format_of(path, &origin, reading).ok()?).ok()?;
-            (codec.expected)(&origin, reading).ok().flatten()
+            (format_of(path, &origin, reading).ok()?.codec().expected)(&origin, reading).ok().flatten()
         };
         let both = |a: ExpectedSize, b: ExpectedSize| ExpectedSize {
             rows: a.rows.saturating_add(b.rows),
@@ -204,58 +229,10 @@ impl Draws {
         sizes?.into_iter().reduce(both)
     }
 
-    fn empty(choice: Choice) -> Draws {
-        Draws {
-            weights: None,
-            choice,
-            values: Vec::new(),
-            functions: Vec::new(),
-            warmup: 0,
-            has_warmup: false,
-            mean_rows: 0,
-            dropped: 0,
-            files: Vec::new(),
-            notes: Vec::new(),
-            group_column: None,
-        }
-    }
-
-    fn append(&mut self, path: &Path, part: Part, left_out: Vec<usize>) {
-        let (first_row, first_number, first_chain) = match self.files.last() {
-            None => (0, 0, 1),
-            Some(last) => (
-                last.first_row + last.rows,
-                last.first_number + last.all_rows,
-                last.first_chain + last.all_rows.div_ceil(last.draws_per_chain),
-            ),
-        };
-        let all_rows = part.rows;
-        self.dropped += left_out.len();
-        self.files.push(File {
-            path: path.to_path_buf(),
-            first_row,
-            rows: all_rows - left_out.len(),
-            first_number,
-            left_out,
-            first_chain,
-            draws_per_chain: part.draws_per_chain.unwrap_or(all_rows),
-            all_rows,
-            source: part.source,
-        });
-        self.warmup += part.warmup;
-        self.has_warmup |= part.has_warmup;
-        self.mean_rows += part.mean_rows;
-        for note in part.notes {
-            if !self.notes.contains(&note) {
-                self.notes.push(note);
-            }
-        }
-    }
-
     /// How many rows there are; at least 1.
     #[expect(clippy::len_without_is_empty, reason = "files without rows are refused")]
     pub fn len(&self) -> usize {
-        self.files.iter().map(|file| file.rows).sum()
+        self.files.iter().map(File::rows).sum()
     }
 
     /// How many parameter columns there are; at least 1.
@@ -328,18 +305,18 @@ impl Draws {
 
     /// How many warm-up rows of CmdStan files were left out.
     pub fn warmup(&self) -> usize {
-        self.warmup
+        self.files.iter().map(|file| file.part.warmup).sum()
     }
 
     /// How many rows were left out because they are the mean of an approximation, which CmdStan's method `variational`
     /// writes above its draws.
     pub fn mean_rows(&self) -> usize {
-        self.mean_rows
+        self.files.iter().map(|file| file.part.mean_rows).sum()
     }
 
     /// How many rows were left out for a missing value in a used column; see [`Reading::drop_na`].
     pub fn dropped_na(&self) -> usize {
-        self.dropped
+        self.files.iter().map(|file| file.left_out.len()).sum()
     }
 
     /// What was assumed about the files.
@@ -350,7 +327,7 @@ impl Draws {
     /// How many chains there are; each file is one unless it holds several.
     pub fn chains(&self) -> usize {
         let last = self.files.last().expect("there is a first file");
-        last.first_chain - 1 + last.all_rows.div_ceil(last.draws_per_chain)
+        last.first_chain - 1 + last.chains()
     }
 
     /// The number of a row, from 0, where rows that were left out for a missing value count as well.
@@ -363,29 +340,29 @@ impl Draws {
     pub fn row_of_number(&self, number: usize) -> Option<usize> {
         let file = &self.files[self.files.partition_point(|file| file.first_number <= number) - 1];
         let own = number - file.first_number;
-        let left_out = file.left_out.binary_search(&own).err().filter(|_| own < file.all_rows)?;
+        let left_out = file.left_out.binary_search(&own).err().filter(|_| own < file.part.rows)?;
         Some(file.first_row + own - left_out)
     }
 
     /// Whether the files have warm-up rows, left out or not.
     pub fn has_warmup(&self) -> bool {
-        self.has_warmup
+        self.files.iter().any(|file| file.part.has_warmup)
     }
 
     /// The format of the first file.
     pub fn format(&self) -> Format {
-        self.files[0].source.format()
+        self.files[0].source().format()
     }
 
     /// The chain of a row and its draw in that chain, both from 1. Each file is a chain unless it holds several.
     pub fn chain_and_draw(&self, row: usize) -> (usize, usize) {
         let file = self.file_of(row);
         let within = file.own_row(row);
-        (file.first_chain + within / file.draws_per_chain, 1 + within % file.draws_per_chain)
+        (file.first_chain + within / file.draws_per_chain(), 1 + within % file.draws_per_chain())
     }
 
     fn file_of(&self, row: usize) -> &File {
-        &self.files[self.files.partition_point(|file| file.first_row + file.rows <= row)]
+        &self.files[self.files.partition_point(|file| file.first_row + file.rows() <= row)]
     }
 }
 
@@ -445,7 +422,7 @@ fn read_file(
 ) -> Result<Part> {
     if let Some(packing) = origin.packing().filter(|_| format != Format::Text) {
         let reason = format!("it is packed by {packing}, which only text may be; unpack it first");
-        return Err(Error::Malformed { format: format.title(), reason });
+        return Err(Error::Malformed { format: format.codec().title, reason });
     }
-    (codec(format)?.read)(origin, reading, missing, sink)
+    (format.codec().read)(origin, reading, missing, sink)
 }

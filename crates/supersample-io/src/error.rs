@@ -3,7 +3,6 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::reading::Missing;
 use crate::words::{as_typed, listed, meant, shown};
 
 /// Where in a table: the data row counted from 1, the line of the file counted from 1, and the column's name.
@@ -49,11 +48,6 @@ pub enum Error {
     /// Whoever took the rows in batches wanted no more of them.
     #[error("the reading was ended")]
     Ended,
-    /// An .npz cannot be gone through in batches.
-    #[error(
-        "an .npz holds its columns one after the other and cannot be read in batches; save it as .npy or Parquet, or allow more memory"
-    )]
-    NoBatches,
     /// A binary file is not what its format should be.
     #[error("the file is not a sound {format} file: {reason}; write it again, or convert it to CSV")]
     Malformed {
@@ -61,14 +55,6 @@ pub enum Error {
         format: &'static str,
         /// What was met.
         reason: String,
-    },
-    /// This build cannot read or write the format.
-    #[error("this build knows no {format}; build it with the feature {feature}, or convert the file to CSV")]
-    NotBuilt {
-        /// The format by name.
-        format: &'static str,
-        /// The cargo feature it needs.
-        feature: &'static str,
     },
     /// The file is of a kind that this crate knows by sight, but does not read.
     #[error("this is {kind}; {remedy}")]
@@ -88,83 +74,6 @@ pub enum Error {
         column: String,
         /// What it holds.
         kind: String,
-    },
-    /// Every row has a missing value in a used column.
-    #[error(
-        "all {rows} rows have a missing value in a used column, so that --drop-na leaves none; leave out the columns with many of them with --exclude"
-    )]
-    OnlyMissing {
-        /// How many rows there are.
-        rows: usize,
-    },
-    /// A CmdStan file that ends within a line.
-    #[error(
-        "the file ends in the middle of line {line}, so the run that wrote it was stopped; delete that line to use the rows above"
-    )]
-    CutShort {
-        /// The line, from 1.
-        line: usize,
-    },
-    /// All rows of a CmdStan file are warm-up.
-    #[error("all {rows} rows are warm-up, as the settings in the file say; use them with --warmup")]
-    OnlyWarmup {
-        /// How many there are.
-        rows: usize,
-    },
-    /// Files that are to be chains of one run have different columns.
-    #[error("the columns are not those of {}: {difference}; chains of one run have the same columns", first.display())]
-    DifferentColumns {
-        /// The first file.
-        first: PathBuf,
-        /// What differs.
-        difference: String,
-    },
-    /// The weight column is also listed as a parameter.
-    #[error(
-        "column '{}' holds the weights and cannot be a parameter as well; list it as one of the two",
-        shown(name)
-    )]
-    WeightIsParameter {
-        /// The column.
-        name: String,
-    },
-    /// The weight column is also listed as a function.
-    #[error(
-        "column '{}' holds the weights and cannot be a function as well; list it as one of the two",
-        shown(name)
-    )]
-    WeightIsFunction {
-        /// The column.
-        name: String,
-    },
-    /// A function is also listed as a parameter.
-    #[error(
-        "column '{}' is a function, which distances do not use, and cannot be a parameter as well; list it as one of the two",
-        shown(name)
-    )]
-    FunctionIsParameter {
-        /// The column.
-        name: String,
-    },
-    /// Every function is excluded.
-    #[error("every function is also excluded; exclude fewer, or name no functions")]
-    NoFunctions,
-    /// A cell of the column that rows are grouped by is empty.
-    #[error("{place} is empty; every row needs a value there, so that rows can be grouped by it")]
-    MissingLabel {
-        /// Where it is.
-        place: Place,
-    },
-    /// No file was named.
-    #[error("there is no input; name at least one file, or - for standard input")]
-    NoFiles,
-    /// The rows cannot be written in this format.
-    #[error("column '{}' holds text, which {format} cannot; choose another ending", shown(column))]
-    TextInArray {
-        /// The column.
-        column: String,
-        /// The format by name.
-        format: &'static str,
     },
     /// The system would not take what was written.
     #[error(transparent)]
@@ -187,35 +96,6 @@ pub enum Error {
     NotUtf8 {
         /// The line with the first bad byte, from 1.
         line: usize,
-    },
-    /// The first line holds numbers where names are expected.
-    #[error(
-        "the first line holds numbers ('{}', …), not column names; put a header line above it",
-        shown(example)
-    )]
-    NoHeader {
-        /// The first of them.
-        example: String,
-    },
-    /// Two columns have the same name.
-    #[error("two columns are named '{}'; give every column a name of its own", shown(name))]
-    DuplicateHeader {
-        /// The name.
-        name: String,
-    },
-    /// A row has more or fewer fields than the header.
-    #[error(
-        "row {row} (line {line}) has {found} fields, but the header has {expected}; fix that line or quote fields that contain the separator"
-    )]
-    Ragged {
-        /// The data row, from 1.
-        row: usize,
-        /// Its line, from 1.
-        line: usize,
-        /// How many fields it has.
-        found: usize,
-        /// How many the header has.
-        expected: usize,
     },
     /// A quote is opened and the file ends before it is closed.
     #[error(
@@ -262,12 +142,6 @@ pub enum Error {
         /// What is there.
         text: String,
     },
-    /// Not one column holds numbers to choose by.
-    #[error("no column is left to choose by: {reason}")]
-    NoNumericColumns {
-        /// Why each column was passed over.
-        reason: String,
-    },
     /// A name in a list of columns is not in the file.
     #[error(
         "there is no column '{}'; {}the columns are {}",
@@ -281,127 +155,19 @@ pub enum Error {
         /// The names there are.
         known: Vec<String>,
     },
-    /// A name stands twice in a list of columns.
-    #[error("column '{}' is listed twice; list each of these once: {}", shown(name), listed(known))]
-    RepeatedColumn {
-        /// The name given twice.
-        name: String,
-        /// The names there are.
-        known: Vec<String>,
-    },
-    /// A mixture file is not what its format or its keys should be.
-    #[error(
-        "line {line}, column {column}: {message}; a mixture file has one [[component]] after another, each with weight, mean and covariance"
-    )]
-    MixtureSyntax {
-        /// The line, from 1.
-        line: usize,
-        /// The column, from 1.
-        column: usize,
-        /// What the parser met there.
-        message: String,
-    },
-    /// A mixture file without components.
-    #[error(
-        "the mixture has no components; write at least one [[component]] with weight, mean and covariance"
-    )]
-    NoComponents,
-    /// A mean has no numbers.
-    #[error("component {component} (counted from 0): the mean is empty; give one number for each dimension")]
-    EmptyMean {
-        /// Which component, from 0.
-        component: usize,
-    },
-    /// Components of different dimension.
-    #[error(
-        "component {component} (counted from 0): the mean has {found} numbers, but that of component 0 has {expected}; all components must have one dimension"
-    )]
-    MeanLength {
-        /// Which component, from 0.
-        component: usize,
-        /// How many numbers its mean has.
-        found: usize,
-        /// How many the first one has.
-        expected: usize,
-    },
-    /// A covariance that does not fit its mean.
-    #[error(
-        "component {component} (counted from 0): the covariance has {rows} rows and its row {row} has {columns} numbers, but the mean has {dim}; write {dim} rows of {dim} numbers"
-    )]
-    CovarianceShape {
-        /// Which component, from 0.
-        component: usize,
-        /// How many rows the covariance has.
-        rows: usize,
-        /// The row shown, from 0: the first of the wrong length, or 0.
-        row: usize,
-        /// How many numbers that row has.
-        columns: usize,
-        /// The length of the mean.
-        dim: usize,
-    },
-    /// A number of a mixture is NaN or infinite.
-    #[error("component {component} (counted from 0): {what} contains {value}; every number must be finite")]
-    NonFiniteMixture {
-        /// Which component, from 0.
-        component: usize,
-        /// Where in it.
-        what: &'static str,
-        /// The offending value.
-        value: f64,
-    },
     /// The numbers are well-formed but describe no mixture.
     #[error(transparent)]
     Mixture(#[from] supersample::Error),
+    /// Anything else that cannot be used: what is wrong, where, and what to do.
+    #[error("{0}")]
+    Refused(String),
 }
 
-/// What a cell that should hold a number can hold instead.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum BadCell {
-    Text,
-    Missing,
-    NonFinite,
+/// A refusal in words that are written where it is met.
+macro_rules! refused {
+    ($($text:tt)*) => { $crate::Error::Refused(format!($($text)*)) };
 }
-
-impl BadCell {
-    /// Whether a cell of text is to be kept as NaN.
-    pub(crate) fn is_kept(self, text: &str, missing: Missing) -> bool {
-        let is_missing = self == BadCell::Missing || text.parse::<f64>().is_ok_and(f64::is_nan);
-        match missing {
-            Missing::Refused => false,
-            Missing::Kept => is_missing,
-            Missing::AnyKept => true,
-        }
-    }
-
-    pub(crate) fn refused(self, place: Place, text: String, is_weight: bool) -> Error {
-        match self {
-            _ if is_weight => Error::BadWeightCell { place, text },
-            BadCell::Text => Error::TextCell { place, text },
-            BadCell::Missing => Error::MissingCell { place, text },
-            BadCell::NonFinite => Error::NonFiniteCell { place, text },
-        }
-    }
-}
-
-/// A number as it is to be used (a weight may be −∞, the logarithm of none; a missing value may be kept as NaN), or the
-/// error that names it. `None` is a missing value.
-pub(crate) fn cell(
-    value: Option<f64>,
-    missing: Missing,
-    is_weight: bool,
-    place: impl FnOnce() -> Place,
-) -> Result<f64> {
-    let (bad, text) = match value {
-        Some(value) if value.is_finite() || is_weight && value == f64::NEG_INFINITY => return Ok(value),
-        _ if missing == Missing::AnyKept => return Ok(f64::NAN),
-        Some(value) if value.is_nan() && missing == Missing::Kept => return Ok(value),
-        None if missing == Missing::Kept => return Ok(f64::NAN),
-        Some(value) => (BadCell::NonFinite, value.to_string()),
-        None => (BadCell::Missing, String::new()),
-    };
-    Err(bad.refused(place(), text, is_weight))
-}
+pub(crate) use refused;
 
 /// A result whose error is this crate's [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;

@@ -1,10 +1,15 @@
-//! Formats of files: told by the first bytes where they say so, else by the ending of the name.
+//! Formats of files, one row of a table for each; recognised by their first bytes, else by the ending of the name.
 
 use std::fmt;
+use std::io::Write;
 use std::path::Path;
 use std::str::FromStr;
 
-use crate::Error;
+use crate::frame::{Column, Frame};
+use crate::origin::Origin;
+use crate::reading::Missing;
+use crate::source::{Dress, ExpectedSize, Holds, Part, Sink};
+use crate::{Error, Reading, Result, arrow, npy, npz, parquet, text};
 
 /// How draws are written down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,47 +27,105 @@ pub enum Format {
     Arrow,
 }
 
+/// All that is known of a format.
+pub(crate) struct Codec {
+    pub(crate) format: Format,
+    /// Its name in a sentence.
+    pub(crate) title: &'static str,
+    /// The words for it; the first is the one it is shown by.
+    names: &'static [&'static str],
+    endings: &'static [&'static str],
+    /// Whether a file begins like one.
+    has_magic: fn(&[u8]) -> bool,
+    pub(crate) read: fn(Origin, &Reading<'_>, Missing, &mut dyn Sink) -> Result<Part>,
+    /// From the head of the file; `None` where that does not say.
+    pub(crate) expected: fn(&Origin, &Reading<'_>) -> Result<Option<ExpectedSize>>,
+    /// Whether a column can be held, and how.
+    pub(crate) holds: fn(&Column) -> Holds,
+    /// Columns that can be held.
+    pub(crate) write: fn(&Frame, &Dress, &mut dyn Write) -> Result<()>,
+}
+
+const CODECS: [Codec; 5] = [
+    Codec {
+        format: Format::Text,
+        title: "CSV",
+        names: &["csv", "tsv", "stan"],
+        endings: &["csv", "tsv", "txt", "dat"],
+        has_magic: |_| false,
+        read: text::read,
+        expected: text::expected,
+        holds: Holds::in_text,
+        write: text::write_frame,
+    },
+    Codec {
+        format: Format::Npy,
+        title: "npy",
+        names: &["npy"],
+        endings: &["npy"],
+        has_magic: |start| start.starts_with(b"\x93NUMPY"),
+        read: npy::read,
+        expected: npy::expected,
+        holds: |_| Holds::AsItIs,
+        write: npy::write_frame,
+    },
+    Codec {
+        format: Format::Npz,
+        title: "npz",
+        names: &["npz"],
+        endings: &["npz"],
+        has_magic: |start| start.starts_with(b"PK\x03\x04"),
+        read: npz::read,
+        expected: |_, _| Ok(None),
+        holds: Holds::in_text,
+        write: npz::write_frame,
+    },
+    Codec {
+        format: Format::Parquet,
+        title: "Parquet",
+        names: &["parquet"],
+        endings: &["parquet", "pq"],
+        has_magic: |start| start.starts_with(b"PAR1"),
+        read: parquet::read,
+        expected: parquet::expected,
+        holds: parquet::holds,
+        write: parquet::write_frame,
+    },
+    Codec {
+        format: Format::Arrow,
+        title: "Arrow IPC",
+        names: &["arrow"],
+        endings: &["arrow", "arrows", "feather", "ipc"],
+        // A stream begins with the mark of a message and its length, which is small.
+        has_magic: |start| {
+            matches!(
+                start,
+                [b'A', b'R', b'R', b'O', b'W', b'1', ..] | [0xff, 0xff, 0xff, 0xff, _, _, _, 0, ..]
+            )
+        },
+        read: arrow::read,
+        expected: arrow::expected,
+        holds: |_| Holds::AsItIs,
+        write: arrow::write_frame,
+    },
+];
+
 impl Format {
     /// The words [`FromStr`] knows.
     pub const NAMES: [&'static str; 7] = ["csv", "tsv", "stan", "npy", "npz", "parquet", "arrow"];
 
+    pub(crate) fn codec(self) -> &'static Codec {
+        CODECS.iter().find(|codec| codec.format == self).expect("every format has a row")
+    }
+
     /// The format the first bytes of a file give away; `None` for text, and for nothing at all.
     pub(crate) fn of_magic(start: &[u8]) -> Option<Format> {
-        match start {
-            [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Some(Format::Npy),
-            [b'P', b'K', 3, 4, ..] => Some(Format::Npz),
-            [b'P', b'A', b'R', b'1', ..] => Some(Format::Parquet),
-            [b'A', b'R', b'R', b'O', b'W', b'1', ..] => Some(Format::Arrow),
-            // A stream begins with the mark of a message and its length, which is small.
-            [0xff, 0xff, 0xff, 0xff, _, _, _, 0, ..] => Some(Format::Arrow),
-            _ => None,
-        }
+        CODECS.iter().find(|codec| (codec.has_magic)(start)).map(|codec| codec.format)
     }
 
     /// The format the ending of a name stands for, with or without `.gz` or `.zst` after it.
     pub fn of_path(path: &Path) -> Option<Format> {
-        let name = path.file_name()?.to_str()?.to_ascii_lowercase();
-        let (name, _) = Packing::split(&name);
-        let (_, ending) = name.rsplit_once('.')?;
-        match ending {
-            "csv" | "tsv" | "txt" | "dat" => Some(Format::Text),
-            "npy" => Some(Format::Npy),
-            "npz" => Some(Format::Npz),
-            "parquet" | "pq" => Some(Format::Parquet),
-            "arrow" | "arrows" | "feather" | "ipc" => Some(Format::Arrow),
-            _ => None,
-        }
-    }
-
-    /// Its name in a sentence.
-    pub(crate) fn title(self) -> &'static str {
-        match self {
-            Format::Text => "CSV",
-            Format::Npy => "npy",
-            Format::Npz => "npz",
-            Format::Parquet => "Parquet",
-            Format::Arrow => "Arrow IPC",
-        }
+        OutputFormat::of_path(path).map(|output| output.format)
     }
 
     /// Whether a terminal can show it.
@@ -73,28 +136,16 @@ impl Format {
 
 impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Format::Text => "csv",
-            Format::Npy => "npy",
-            Format::Npz => "npz",
-            Format::Parquet => "parquet",
-            Format::Arrow => "arrow",
-        })
+        f.write_str(self.codec().names[0])
     }
 }
 
 impl FromStr for Format {
     type Err = &'static str;
 
-    fn from_str(text: &str) -> Result<Format, Self::Err> {
-        match text {
-            "csv" | "tsv" | "stan" => Ok(Format::Text),
-            "npy" => Ok(Format::Npy),
-            "npz" => Ok(Format::Npz),
-            "parquet" => Ok(Format::Parquet),
-            "arrow" => Ok(Format::Arrow),
-            _ => Err("the formats are csv, tsv, stan, npy, npz, parquet and arrow"),
-        }
+    fn from_str(text: &str) -> std::result::Result<Format, Self::Err> {
+        let found = CODECS.iter().find(|codec| codec.names.contains(&text));
+        found.map(|codec| codec.format).ok_or("the formats are csv, tsv, stan, npy, npz, parquet and arrow")
     }
 }
 
@@ -109,16 +160,6 @@ pub enum Packing {
 }
 
 impl Packing {
-    const ENDINGS: [(&'static str, Packing); 2] = [(".gz", Packing::Gzip), (".zst", Packing::Zstd)];
-
-    /// A name in lower case without the ending of a packed file, and what that ending stands for.
-    fn split(name: &str) -> (&str, Option<Packing>) {
-        let found = Packing::ENDINGS
-            .into_iter()
-            .find_map(|(ending, packing)| Some((name.strip_suffix(ending)?, packing)));
-        found.map_or((name, None), |(name, packing)| (name, Some(packing)))
-    }
-
     /// What the first bytes of a file give away.
     pub(crate) fn of_magic(start: &[u8]) -> Option<Packing> {
         match start {
@@ -152,11 +193,15 @@ pub struct OutputFormat {
 impl OutputFormat {
     /// What the ending of a name asks for; `None` where it says nothing.
     pub fn of_path(path: &Path) -> Option<OutputFormat> {
-        let format = Format::of_path(path)?;
         let name = path.file_name()?.to_str()?.to_ascii_lowercase();
-        let (name, packing) = Packing::split(&name);
-        let separator = name.ends_with(".tsv").then_some(b'\t');
-        Some(OutputFormat { format, separator, packing })
+        let endings = [(".gz", Packing::Gzip), (".zst", Packing::Zstd)];
+        let packed = endings
+            .into_iter()
+            .find_map(|(ending, packing)| Some((name.strip_suffix(ending)?, Some(packing))));
+        let (name, packing) = packed.unwrap_or((&name, None));
+        let (_, ending) = name.rsplit_once('.')?;
+        let format = CODECS.iter().find(|codec| codec.endings.contains(&ending))?.format;
+        Some(OutputFormat { format, separator: (ending == "tsv").then_some(b'\t'), packing })
     }
 
     /// The format as it is, not packed.
@@ -166,28 +211,23 @@ impl OutputFormat {
 }
 
 /// Refuses files of kinds that are known by their first bytes and not read, each with what to do.
-pub(crate) fn refuse_foreign(start: &[u8]) -> crate::Result<()> {
+pub(crate) fn refuse_foreign(start: &[u8]) -> Result<()> {
     let unpack = "unpack it first (gzip and Zstandard are read as they are)";
     let export = "save it as CSV, Parquet or .npz";
+    let load = "load it in Python and save the draws as .npz, Parquet or CSV";
+    let xarray = "read it with ArviZ, xarray or h5py and save the draws as .npz, Parquet or CSV";
     let (kind, remedy) = match start {
         [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => ("an xz archive", unpack),
         [b'B', b'Z', b'h', b'1'..=b'9', 0x31 | 0x17, ..] => ("a bzip2 archive", unpack),
         [b'7', b'z', 0xbc, 0xaf, ..] => ("a 7z archive", unpack),
         [0x04, 0x22, 0x4d, 0x18, ..] => ("an LZ4 archive", unpack),
-        [0x89, b'H', b'D', b'F', b'\r', b'\n', ..] => (
-            "an HDF5 or NetCDF file",
-            "read it with ArviZ, xarray or h5py and save the draws as .npz, Parquet or CSV",
-        ),
-        [b'C', b'D', b'F', 1 | 2 | 5, ..] => {
-            ("a NetCDF file", "read it with ArviZ or xarray and save the draws as .npz, Parquet or CSV")
-        }
+        [0x89, b'H', b'D', b'F', b'\r', b'\n', ..] => ("an HDF5 or NetCDF file", xarray),
+        [b'C', b'D', b'F', 1 | 2 | 5, ..] => ("a NetCDF file", xarray),
         [b'F', b'E', b'A', b'1', ..] => (
             "a Feather file of version 1",
             "write it again as version 2 (any pyarrow since 0.17, pandas since 1.1), or as Parquet",
         ),
-        [0x80, 2..=5, b'c' | b'}' | b']' | 0x8a..=0x95, ..] => {
-            ("a Python pickle", "load it in Python and save the draws as .npz, Parquet or CSV")
-        }
+        [0x80, 2..=5, b'c' | b'}' | b']' | 0x8a..=0x95, ..] => ("a Python pickle", load),
         [0xd0, 0xcf, 0x11, 0xe0, ..] => ("an Excel workbook", export),
         [b'O', b'b', b'j', 1, ..] => ("an Avro file", export),
         [b'O', b'R', b'C', 0..=31, ..] => ("an ORC file", export),

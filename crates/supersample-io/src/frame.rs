@@ -1,7 +1,19 @@
-//! Frames: a few rows with all their columns, in memory, on their way from one format to another.
+//! Frames: a few rows with all their columns, as Arrow arrays on their way from one format to another.
 
-#[cfg(feature = "arrow")]
-pub use crate::carried::Carried;
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, Float32Array, Float64Array, Int64Array, RecordBatch, StringArray,
+    UInt64Array,
+};
+use arrow_schema::{DataType, Field, FieldRef};
+use arrow_select::concat::concat;
+use arrow_select::take::take;
+
+use crate::cells;
+use crate::{Error, Result};
 
 /// Named columns of equal length.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -10,47 +22,52 @@ pub struct Frame {
     pub columns: Vec<(String, Column)>,
 }
 
-/// The cells of a column; a missing cell is `None`.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub enum Column {
-    /// 64-bit floating point.
-    Double(Vec<Option<f64>>),
-    /// 32-bit floating point.
-    Single(Vec<Option<f32>>),
-    /// Whole numbers.
-    Integer(Vec<Option<i64>>),
-    /// Yes or no.
-    Boolean(Vec<Option<bool>>),
-    /// Text, or anything as written.
-    Text(Vec<Option<String>>),
-    /// Cells of another type of Arrow or Parquet (whole numbers of other sizes, times, decimals, lists, …), kept as they are.
-    #[cfg(feature = "arrow")]
-    Other(Carried),
+/// The cells of a column, some of which may be missing, in the type that their file has them in. A column is made of
+/// doubles, of integers, or of a list of `Option`s.
+#[derive(Debug, Clone)]
+pub struct Column {
+    array: ArrayRef,
+    /// What a file of Arrow or Parquet says of the column.
+    field: FieldRef,
 }
 
+impl PartialEq for Column {
+    fn eq(&self, other: &Column) -> bool {
+        self.array.as_ref() == other.array.as_ref()
+    }
+}
+
+macro_rules! column_of {
+    ($($cell:ty => $array:ty),*) => {
+        $(impl From<Vec<Option<$cell>>> for Column {
+            fn from(cells: Vec<Option<$cell>>) -> Column {
+                Column::of(Arc::new(<$array>::from(cells)))
+            }
+        })*
+    };
+}
+
+column_of!(f64 => Float64Array, f32 => Float32Array, i64 => Int64Array, bool => BooleanArray, String => StringArray);
+
 impl Column {
+    fn of(array: ArrayRef) -> Column {
+        let field = Arc::new(Field::new("", array.data_type().clone(), true));
+        Column { array, field }
+    }
+
     /// Whole numbers, none missing.
     pub fn integers(values: impl IntoIterator<Item = usize>) -> Column {
-        Column::Integer(values.into_iter().map(|value| i64::try_from(value).ok()).collect())
+        values.into_iter().map(|value| i64::try_from(value).ok()).collect::<Vec<_>>().into()
     }
 
     /// Numbers, none missing.
     pub fn doubles(values: impl IntoIterator<Item = f64>) -> Column {
-        Column::Double(values.into_iter().map(Some).collect())
+        values.into_iter().map(Some).collect::<Vec<_>>().into()
     }
 
     /// How many cells there are.
     pub fn len(&self) -> usize {
-        match self {
-            Column::Double(cells) => cells.len(),
-            Column::Single(cells) => cells.len(),
-            Column::Integer(cells) => cells.len(),
-            Column::Boolean(cells) => cells.len(),
-            Column::Text(cells) => cells.len(),
-            #[cfg(feature = "arrow")]
-            Column::Other(carried) => carried.len(),
-        }
+        self.array.len()
     }
 
     /// Whether there are no cells.
@@ -58,85 +75,98 @@ impl Column {
         self.len() == 0
     }
 
+    pub(crate) fn array(&self) -> &ArrayRef {
+        &self.array
+    }
+
+    pub(crate) fn kind(&self) -> &DataType {
+        self.array.data_type()
+    }
+
+    /// What a table says of the column where it has this name.
+    pub(crate) fn field(&self, name: &str) -> Field {
+        self.field.as_ref().clone().with_name(name).with_nullable(true)
+    }
+
     /// The cells of these positions, in this order.
     pub(crate) fn pick(&self, positions: &[usize]) -> Column {
-        fn picked<T: Clone>(cells: &[Option<T>], positions: &[usize]) -> Vec<Option<T>> {
-            positions.iter().map(|&at| cells[at].clone()).collect()
+        let positions = UInt64Array::from_iter_values(positions.iter().map(|&at| at as u64));
+        let array = take(&self.array, &positions, None).expect("the positions are those of cells");
+        Column { array, field: self.field.clone() }
+    }
+
+    /// The cells of all these columns. Where the types differ (a whole number in one file, a fraction in another) they
+    /// become text, and are typed again.
+    fn joined(columns: &[Column]) -> Column {
+        let arrays: Vec<&dyn Array> = columns.iter().map(|column| column.array.as_ref()).collect();
+        match concat(&arrays) {
+            Ok(array) => Column { array, field: columns[0].field.clone() },
+            Err(_) => {
+                let texts =
+                    columns.iter().flat_map(|column| (0..column.len()).map(|at| column.cell_text(at)));
+                Column::from(texts.collect::<Vec<_>>()).typed()
+            }
         }
-        match self {
-            Column::Double(cells) => Column::Double(picked(cells, positions)),
-            Column::Single(cells) => Column::Single(picked(cells, positions)),
-            Column::Integer(cells) => Column::Integer(picked(cells, positions)),
-            Column::Boolean(cells) => Column::Boolean(picked(cells, positions)),
-            Column::Text(cells) => Column::Text(picked(cells, positions)),
-            #[cfg(feature = "arrow")]
-            Column::Other(carried) => Column::Other(carried.pick(positions)),
-        }
+    }
+
+    /// All cells as numbers; `None` where one is missing or is not one.
+    pub(crate) fn numbers(&self) -> Vec<Option<f64>> {
+        let parsed = |at| cells::text(&self.array, at)?.trim().parse().ok();
+        cells::numbers(&self.array).unwrap_or_else(|| (0..self.len()).map(parsed).collect())
     }
 
     /// The cell as a number; `None` where it is missing or is not one.
     pub fn number(&self, at: usize) -> Option<f64> {
-        match self {
-            Column::Double(cells) => cells[at],
-            Column::Single(cells) => cells[at].map(f64::from),
-            Column::Integer(cells) => cells[at].map(|value| value as f64),
-            Column::Boolean(cells) => cells[at].map(|value| f64::from(u8::from(value))),
-            Column::Text(cells) => cells[at].as_ref().and_then(|text| text.trim().parse().ok()),
-            #[cfg(feature = "arrow")]
-            Column::Other(carried) => carried.number(at),
-        }
+        self.pick(&[at]).numbers()[0]
     }
 
-    /// The cell as text; empty where it is missing. Debug keeps every digit of a number and, unlike Display, is short
-    /// for tiny ones.
+    /// The cell as text; empty where it is missing.
     pub fn text(&self, at: usize) -> String {
-        match self {
-            Column::Double(cells) => cells[at].map(|value| format!("{value:?}")).unwrap_or_default(),
-            Column::Single(cells) => cells[at].map(|value| format!("{value:?}")).unwrap_or_default(),
-            Column::Integer(cells) => cells[at].map(|value| value.to_string()).unwrap_or_default(),
-            Column::Boolean(cells) => cells[at].map(|value| value.to_string()).unwrap_or_default(),
-            Column::Text(cells) => cells[at].clone().unwrap_or_default(),
-            #[cfg(feature = "arrow")]
-            Column::Other(carried) => carried.text(at).unwrap_or_default(),
-        }
+        cells::text(&self.array, at).unwrap_or_default()
+    }
+
+    fn cell_text(&self, at: usize) -> Option<String> {
+        Some(self.text(at)).filter(|text| !text.is_empty())
     }
 
     /// The cells as text; an empty one is missing.
     pub(crate) fn as_text(&self) -> Column {
-        let cell = |at| Some(self.text(at)).filter(|text| !text.is_empty());
-        Column::Text((0..self.len()).map(cell).collect())
+        (0..self.len()).map(|at| self.cell_text(at)).collect::<Vec<_>>().into()
     }
 
     /// Text that is numbers throughout, as numbers: a file of text has no types, and other formats want them. Empty
     /// cells are missing. Whole numbers stay whole, and a column of nothing stays text, as do whole numbers that are too
     /// long for any type.
     pub(crate) fn typed(self) -> Column {
-        let Column::Text(cells) = self else { return self };
-        fn all<T>(cells: &[Option<String>], parse: impl Fn(&str) -> Option<T>) -> Option<Vec<Option<T>>> {
-            let mut found = false;
-            let mut typed = Vec::with_capacity(cells.len());
-            for cell in cells {
-                match cell.as_deref().map(str::trim).filter(|text| !text.is_empty()) {
-                    Some(text) => typed.push(Some(parse(text)?)),
-                    None => typed.push(None),
-                }
-                found |= typed.last().is_some_and(Option::is_some);
-            }
-            found.then_some(typed)
+        let Some(texts) = self.array.as_string_opt::<i32>() else { return self };
+        fn all<T: std::str::FromStr>(texts: &StringArray) -> Option<Vec<Option<T>>> {
+            let cells = texts.iter().map(|cell| cell.map(str::trim).filter(|text| !text.is_empty()));
+            let typed: Option<Vec<Option<T>>> = cells
+                .map(|cell| cell.map(|text| text.parse().ok()).map_or(Some(None), |value| value.map(Some)))
+                .collect();
+            typed.filter(|typed| typed.iter().any(Option::is_some))
         }
-        if let Some(integers) = all(&cells, |text| text.parse().ok()) {
-            return Column::Integer(integers);
+        if let Some(integers) = all::<i64>(texts) {
+            return integers.into();
         }
-        match all(&cells, |text| text.parse().ok()) {
-            Some(doubles) if all::<i128>(&cells, |text| text.parse().ok()).is_none() => {
-                Column::Double(doubles)
-            }
-            _ => Column::Text(cells),
+        match all::<f64>(texts) {
+            Some(doubles) if all::<i128>(texts).is_none() => doubles.into(),
+            _ => self,
         }
     }
 }
 
 impl Frame {
+    /// The columns of a table.
+    pub(crate) fn of(batch: &RecordBatch) -> Frame {
+        let schema = batch.schema();
+        let columns = schema.fields().iter().zip(batch.columns());
+        let column = |(field, array): (&FieldRef, &ArrayRef)| {
+            (field.name().clone(), Column { array: array.clone(), field: field.clone() })
+        };
+        Frame { columns: columns.map(column).collect() }
+    }
+
     /// How many rows there are.
     pub fn len(&self) -> usize {
         self.columns.first().map_or(0, |(_, column)| column.len())
@@ -147,34 +177,63 @@ impl Frame {
         self.len() == 0
     }
 
-    /// The rows of the other after those of this one; the columns must be the same. Where the types differ between the
-    /// two (a whole number in one file, a fraction in the other) the column becomes text and is typed again.
-    pub(crate) fn append(&mut self, other: Frame) {
-        if self.columns.is_empty() {
-            *self = other;
-            return;
+    /// These rows, in this order.
+    pub(crate) fn pick(&self, rows: &[usize]) -> Frame {
+        let columns = self.columns.iter().map(|(name, column)| (name.clone(), column.pick(rows)));
+        Frame { columns: columns.collect() }
+    }
+
+    /// The rows of all these frames, which must have the same columns.
+    fn joined(frames: &[Frame]) -> Frame {
+        let Some(first) = frames.first() else { return Frame::default() };
+        let column = |(at, (name, _)): (usize, &(String, Column))| {
+            let parts: Vec<Column> = frames.iter().map(|frame| frame.columns[at].1.clone()).collect();
+            (name.clone(), Column::joined(&parts))
+        };
+        Frame { columns: first.columns.iter().enumerate().map(column).collect() }
+    }
+}
+
+/// Rows found part by part, in batches or files, and put in the order in which they were asked for.
+pub(crate) struct Gathered<'a> {
+    rows: &'a [usize],
+    /// Positions in that list, in the order of the parts.
+    order: Vec<usize>,
+    /// How many have been found.
+    found: usize,
+    parts: Vec<Frame>,
+}
+
+impl<'a> Gathered<'a> {
+    pub(crate) fn new(rows: &'a [usize]) -> Gathered<'a> {
+        let mut order: Vec<usize> = (0..rows.len()).collect();
+        order.sort_by_key(|&at| rows[at]);
+        Gathered { rows, order, found: 0, parts: Vec::new() }
+    }
+
+    /// Adds the wanted rows of the next part, which has the rows of this range: `find` gets their places in it.
+    pub(crate) fn add(
+        &mut self,
+        range: Range<usize>,
+        find: impl FnOnce(&[usize]) -> Result<Frame>,
+    ) -> Result<()> {
+        let end = self.order.partition_point(|&at| self.rows[at] < range.end);
+        let places: Vec<usize> =
+            self.order[self.found..end].iter().map(|&at| self.rows[at] - range.start).collect();
+        if !places.is_empty() {
+            self.parts.push(find(&places)?);
+            self.found = end;
         }
-        for ((_, column), (_, more)) in self.columns.iter_mut().zip(other.columns) {
-            match (&mut *column, more) {
-                (Column::Double(cells), Column::Double(more)) => cells.extend(more),
-                (Column::Single(cells), Column::Single(more)) => cells.extend(more),
-                (Column::Integer(cells), Column::Integer(more)) => cells.extend(more),
-                (Column::Boolean(cells), Column::Boolean(more)) => cells.extend(more),
-                (Column::Text(cells), Column::Text(more)) => cells.extend(more),
-                #[cfg(feature = "arrow")]
-                (Column::Other(cells), Column::Other(more)) if cells.joins(&more) => {
-                    *cells = cells.joined(&more)
-                }
-                (column, more) => {
-                    let (Column::Text(mut joined), Column::Text(more)) = (column.as_text(), more.as_text())
-                    else {
-                        unreachable!("both are text now")
-                    };
-                    joined.extend(more);
-                    *column = Column::Text(joined).typed();
-                }
-            }
+        Ok(())
+    }
+
+    pub(crate) fn finish(self) -> Result<Frame> {
+        if self.found != self.rows.len() {
+            return Err(Error::Changed);
         }
+        let mut places = vec![0; self.rows.len()];
+        self.order.iter().enumerate().for_each(|(place, &at)| places[at] = place);
+        Ok(Frame::joined(&self.parts).pick(&places))
     }
 }
 
@@ -183,12 +242,12 @@ mod tests {
     use super::*;
 
     fn texts(cells: &[&str]) -> Column {
-        Column::Text(cells.iter().map(|cell| Some(cell.to_string())).collect())
+        cells.iter().map(|cell| Some(cell.to_string())).collect::<Vec<_>>().into()
     }
 
     #[test]
     fn text_becomes_what_all_its_cells_are() {
-        assert_eq!(texts(&["1", " 2", ""]).typed(), Column::Integer(vec![Some(1), Some(2), None]));
+        assert_eq!(texts(&["1", " 2", ""]).typed(), vec![Some(1_i64), Some(2), None].into());
         assert_eq!(texts(&["1", "0.5"]).typed(), Column::doubles([1.0, 0.5]));
         assert_eq!(texts(&["1", "x"]).typed(), texts(&["1", "x"]));
         assert_eq!(texts(&["", ""]).typed(), texts(&["", ""]));
@@ -197,10 +256,17 @@ mod tests {
     }
 
     #[test]
-    fn files_of_different_types_can_be_joined() {
-        let frame = |column| Frame { columns: vec![("a".to_string(), column)] };
-        let mut joined = frame(Column::integers([1, 2]));
-        joined.append(frame(Column::doubles([0.1])));
-        assert_eq!(joined, frame(Column::doubles([1.0, 2.0, 0.1])));
+    fn rows_of_several_parts_come_in_the_order_asked_for() {
+        let parts = [Column::integers([10, 11]), Column::doubles([0.5]), Column::integers([12])];
+        let rows = [3, 0, 2, 3];
+        let (mut gathered, mut first) = (Gathered::new(&rows), 0);
+        for column in parts {
+            let frame = Frame { columns: vec![("a".to_string(), column)] };
+            gathered.add(first..first + frame.len(), |places| Ok(frame.pick(places))).unwrap();
+            first += frame.len();
+        }
+        // Whole numbers and fractions make fractions.
+        assert_eq!(gathered.finish().unwrap().columns[0].1, Column::doubles([12.0, 10.0, 0.5, 12.0]));
+        assert!(matches!(Gathered::new(&rows).finish(), Err(Error::Changed)));
     }
 }

@@ -3,40 +3,55 @@
 //! Each format is one module that reads a file into numbers and finds the chosen rows again; nothing outside this crate
 //! knows which one it was.
 
-#[cfg(feature = "arrow")]
-mod arrow;
-#[cfg(feature = "arrow")]
-mod carried;
-mod draws;
 mod error;
-mod format;
-mod frame;
-#[cfg(feature = "arrow")]
-mod guard;
 pub mod mixture;
-mod note;
-mod npy;
-mod npz;
-mod origin;
-#[cfg(feature = "parquet")]
-mod parquet;
-mod reading;
-mod selection;
-mod source;
-#[cfg(feature = "arrow")]
-mod table;
-mod text;
 mod words;
+
+#[cfg(feature = "draws")]
+mod arrow;
+#[cfg(feature = "draws")]
+mod cells;
+#[cfg(feature = "draws")]
+mod draws;
+#[cfg(feature = "draws")]
+mod format;
+#[cfg(feature = "draws")]
+mod frame;
+#[cfg(feature = "draws")]
+mod guard;
+#[cfg(feature = "draws")]
+mod note;
+#[cfg(feature = "draws")]
+mod npy;
+#[cfg(feature = "draws")]
+mod npz;
+#[cfg(feature = "draws")]
+mod origin;
+#[cfg(feature = "draws")]
+mod parquet;
+#[cfg(feature = "draws")]
+mod reading;
+#[cfg(feature = "draws")]
+mod selection;
+#[cfg(feature = "draws")]
+mod source;
+#[cfg(feature = "draws")]
+mod table;
+#[cfg(feature = "draws")]
+mod text;
+#[cfg(feature = "draws")]
 mod write;
 
-pub use draws::{Batch, ColumnSurvey, Draws, Groups, Survey};
 pub use error::{Error, Place, Result};
-pub use format::{Format, OutputFormat, Packing};
-#[cfg(feature = "arrow")]
-pub use frame::Carried;
-pub use frame::{Column, Frame};
-pub use note::Note;
-pub use npy::Shape;
-pub use reading::Reading;
-pub use selection::{Selection, Use};
-pub use source::ExpectedSize;
+
+#[cfg(feature = "draws")]
+pub use self::{
+    draws::{Batch, ColumnSurvey, Draws, Groups, Survey},
+    format::{Format, OutputFormat, Packing},
+    frame::{Column, Frame},
+    note::Note,
+    npy::Shape,
+    reading::Reading,
+    selection::{Selection, Use},
+    source::ExpectedSize,
+};

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use supersample::Points;
 use supersample::target::GaussianMixture;
 
-use crate::error::{read_file, utf8};
+use crate::error::{read_file, refused, utf8};
 use crate::{Error, Result};
 
 /// How a mixture is written down.
@@ -76,15 +76,14 @@ pub fn from_text(text: &str, format: Format) -> Result<GaussianMixture> {
     let file: MixtureFile = match format {
         Format::Toml => toml::from_str(text).map_err(|error| {
             let (line, column) = line_and_column(text, error.span().map_or(0, |span| span.start));
-            Error::MixtureSyntax { line, column, message: error.message().replace('\n', ", ") }
+            misspelt(line, column, &error.message().replace('\n', ", "))
         })?,
         Format::Json => serde_json::from_str(text).map_err(|error| {
             let (line, column) = (error.line(), error.column());
             // The place is a field of its own; serde_json also ends its text with it.
             let place = format!(" at line {line} column {column}");
             let message = error.to_string();
-            let message = message.strip_suffix(&place).unwrap_or(&message).to_string();
-            Error::MixtureSyntax { line, column, message }
+            misspelt(line, column, message.strip_suffix(&place).unwrap_or(&message))
         })?,
     };
     mixture(&file.component)
@@ -106,11 +105,21 @@ pub fn to_text(mixture: &GaussianMixture, format: Format) -> String {
     }
 }
 
+fn misspelt(line: usize, column: usize, message: &str) -> Error {
+    refused!(
+        "line {line}, column {column}: {message}; a mixture file has one [[component]] after another, each with weight, mean and covariance"
+    )
+}
+
 fn mixture(components: &[Component]) -> Result<GaussianMixture> {
-    let Some(first) = components.first() else { return Err(Error::NoComponents) };
-    let dim = first.mean.len();
+    let dim = components.first().map_or(0, |first| first.mean.len());
+    if components.is_empty() {
+        return Err(refused!(
+            "the mixture has no components; write at least one [[component]] with weight, mean and covariance"
+        ));
+    }
     for (i, component) in components.iter().enumerate() {
-        check(component, i, dim)?;
+        check(component, dim).map_err(|problem| refused!("component {i} (counted from 0): {problem}"))?;
     }
     let weights: Vec<f64> = components.iter().map(|component| component.weight).collect();
     let means = components.iter().flat_map(|component| component.mean.iter().copied()).collect();
@@ -120,28 +129,32 @@ fn mixture(components: &[Component]) -> Result<GaussianMixture> {
 }
 
 /// The shapes, which the library would see only after the rows have been joined, and then could not name.
-fn check(component: &Component, i: usize, dim: usize) -> Result<()> {
-    let Component { mean, covariance, .. } = component;
-    if mean.is_empty() {
-        return Err(Error::EmptyMean { component: i });
+fn check(component: &Component, dim: usize) -> std::result::Result<(), String> {
+    let Component { weight, mean, covariance } = component;
+    let found = mean.len();
+    if found == 0 {
+        return Err("the mean is empty; give one number for each dimension".to_string());
     }
-    if mean.len() != dim {
-        return Err(Error::MeanLength { component: i, found: mean.len(), expected: dim });
+    if found != dim {
+        return Err(format!(
+            "the mean has {found} numbers, but that of component 0 has {dim}; all components must have one dimension"
+        ));
     }
     let wrong_row = covariance.iter().position(|row| row.len() != dim);
     if wrong_row.is_some() || covariance.len() != dim {
-        let row = wrong_row.unwrap_or(0);
+        let (rows, row) = (covariance.len(), wrong_row.unwrap_or(0));
         let columns = covariance.get(row).map_or(0, Vec::len);
-        return Err(Error::CovarianceShape { component: i, rows: covariance.len(), row, columns, dim });
+        return Err(format!(
+            "the covariance has {rows} rows and its row {row} has {columns} numbers, but the mean has {dim}; write {dim} rows of {dim} numbers"
+        ));
     }
     // JSON cannot say NaN, but TOML can.
-    let not_finite = |what, values: &[f64]| {
-        let value = values.iter().copied().find(|value| !value.is_finite());
-        value.map_or(Ok(()), |value| Err(Error::NonFiniteMixture { component: i, what, value }))
-    };
-    not_finite("the weight", &[component.weight])?;
-    not_finite("the mean", mean)?;
-    covariance.iter().try_for_each(|row| not_finite("the covariance", row))
+    for (what, values) in [("weight", &[*weight][..]), ("mean", mean), ("covariance", &covariance.concat())] {
+        if let Some(value) = values.iter().find(|value| !value.is_finite()) {
+            return Err(format!("the {what} contains {value}; every number must be finite"));
+        }
+    }
+    Ok(())
 }
 
 fn line_and_column(text: &str, at: usize) -> (usize, usize) {

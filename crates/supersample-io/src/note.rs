@@ -78,14 +78,18 @@ pub enum Note {
     },
 }
 
+/// "column 'x' is", "columns x, y are".
+fn are(what: &str, names: &[String]) -> String {
+    match names {
+        [name] => format!("{what} '{}' is", shown(name)),
+        names => format!("{what}s {} are", listed(names)),
+    }
+}
+
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let are = |columns: &[String]| if columns.len() == 1 { "is" } else { "are" };
-        let named = |columns: &[String]| match columns {
-            [column] => format!("column '{}'", shown(column)),
-            columns => format!("columns {}", listed(columns)),
-        };
-        match self {
+        let look = |columns: &[String]| if columns.len() == 1 { "looks" } else { "look" };
+        let text = match self {
             Note::Axes { shape, sizes } => {
                 let sizes: Vec<String> = sizes.iter().map(usize::to_string).collect();
                 let (axes, others) = match shape {
@@ -93,75 +97,59 @@ impl fmt::Display for Note {
                     Shape::ChainDraw => ("chain, then draw", "draw,chain or rows"),
                     Shape::DrawChain => ("draw, then chain", "chain,draw or rows"),
                 };
-                write!(
-                    f,
-                    "arrays of shape {} are read as {axes}; --shape {others} says otherwise",
-                    sizes.join(" × ")
+                let sizes = sizes.join(" × ");
+                format!("arrays of shape {sizes} are read as {axes}; --shape {others} says otherwise")
+            }
+            Note::CountedHeader { first } => {
+                let second = first + 1;
+                format!(
+                    "the first line counts {first}, {second}, … and is taken for the names of the columns, not for a draw"
                 )
             }
-            Note::CountedHeader { first } => write!(
-                f,
-                "the first line counts {first}, {}, … and is taken for the names of the columns, not for a draw",
-                first + 1
-            ),
-            Note::MeanRows { rows: 1 } => f.write_str(
-                "the first row is the mean of the variational approximation, not a draw, and is left out",
-            ),
-            Note::MeanRows { rows } => write!(
-                f,
-                "the first row of {rows} files is the mean of the variational approximation, not a draw, and is left out"
-            ),
+            Note::MeanRows { rows } => {
+                let of = if *rows == 1 { String::new() } else { format!(" of {rows} files") };
+                format!(
+                    "the first row{of} is the mean of the variational approximation, not a draw, and is left out"
+                )
+            }
             Note::MissingRows { rows, of } => {
                 let (have, are) = if *rows == 1 { ("has", "is") } else { ("have", "are") };
-                write!(f, "{rows} of {of} rows {have} a missing value in a used column and {are} left out")
+                format!("{rows} of {of} rows {have} a missing value in a used column and {are} left out")
             }
-            Note::LookLikeIds { columns } => write!(
-                f,
-                "{} {} used, but {} like an id, not a parameter; leave out with --exclude {}",
-                named(columns),
-                are(columns),
-                if columns.len() == 1 { "looks" } else { "look" },
-                exclusion(columns)
-            ),
-            Note::LookLikeWeights { columns } => write!(
-                f,
-                "{} {} used as coordinates, but {} like weights or log-densities; leave out with --exclude {}, or use one with \
-                 --weight-column or --log-weight-column",
-                named(columns),
-                are(columns),
-                if columns.len() == 1 { "looks" } else { "look" },
-                exclusion(columns)
-            ),
-            Note::WeightsNotUsed { column } => write!(
-                f,
-                "column '{0}' is not used; --weight-column {1} takes it as weights",
-                shown(column),
-                as_typed(column)
-            ),
-            Note::NotNumbers { columns } => {
-                write!(f, "{} {} not used, for want of numbers", named(columns), are(columns))
-            }
-            Note::MembersLeftOut { members, rows } => write!(
-                f,
-                "{} {} not used, for want of one entry for each of the {rows} rows",
-                match &members[..] {
-                    [member] => format!("array '{}'", shown(member)),
-                    members => format!("arrays {}", listed(members)),
-                },
-                are(members)
-            ),
-            Note::WrittenAsText { columns, format } => {
-                write!(f, "{} {} written to {format} as text", named(columns), are(columns))
-            }
-            Note::NotWritten { columns, format } => {
-                write!(
-                    f,
-                    "{} {} not written, since {format} cannot hold such cells",
-                    named(columns),
-                    are(columns)
+            Note::LookLikeIds { columns } => {
+                let (are, look, exclusion) = (are("column", columns), look(columns), exclusion(columns));
+                format!(
+                    "{are} used, but {look} like an id, not a parameter; leave out with --exclude {exclusion}"
                 )
             }
-        }
+            Note::LookLikeWeights { columns } => {
+                let (are, look, exclusion) = (are("column", columns), look(columns), exclusion(columns));
+                format!(
+                    "{are} used as coordinates, but {look} like weights or log-densities; leave out with --exclude {exclusion}, \
+                     or use one with --weight-column or --log-weight-column"
+                )
+            }
+            Note::WeightsNotUsed { column } => {
+                let (shown, typed) = (shown(column), as_typed(column));
+                format!("column '{shown}' is not used; --weight-column {typed} takes it as weights")
+            }
+            Note::NotNumbers { columns } => {
+                format!("{} not used, for want of numbers", are("column", columns))
+            }
+            Note::MembersLeftOut { members, rows } => {
+                format!(
+                    "{} not used, for want of one entry for each of the {rows} rows",
+                    are("array", members)
+                )
+            }
+            Note::WrittenAsText { columns, format } => {
+                format!("{} written to {format} as text", are("column", columns))
+            }
+            Note::NotWritten { columns, format } => {
+                format!("{} not written, since {format} cannot hold such cells", are("column", columns))
+            }
+        };
+        f.write_str(&text)
     }
 }
 

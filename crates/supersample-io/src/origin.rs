@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
 use flate2::read::MultiGzDecoder;
+use rawzip::ReaderAt;
 
 use crate::format::Packing;
 use crate::{Error, Result};
@@ -84,10 +85,7 @@ impl Origin {
         let file = Handle { counter: Some(self.unpacked.clone()), ..self.file()? };
         match packing {
             Packing::Gzip => Ok(Box::new(MultiGzDecoder::new(BufReader::with_capacity(1 << 16, file)))),
-            #[cfg(feature = "zstd")]
             Packing::Zstd => Ok(Box::new(zstd::Decoder::new(file).map_err(Error::Unreadable)?)),
-            #[cfg(not(feature = "zstd"))]
-            Packing::Zstd => Err(Error::NotBuilt { format: "Zstandard", feature: "zstd" }),
         }
     }
 
@@ -146,18 +144,23 @@ impl Handle {
         Handle { file, at: 0, counter: None }
     }
 
-    #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "only Parquet asks for it"))]
     pub(crate) fn size(&self) -> io::Result<u64> {
         self.file.metadata().map(|metadata| metadata.len())
     }
 }
 
+impl ReaderAt for Handle {
+    fn read_at(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+        #[cfg(unix)]
+        return std::os::unix::fs::FileExt::read_at(&*self.file, buffer, at);
+        #[cfg(windows)]
+        return std::os::windows::fs::FileExt::seek_read(&*self.file, buffer, at);
+    }
+}
+
 impl Read for Handle {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        #[cfg(unix)]
-        let got = std::os::unix::fs::FileExt::read_at(&*self.file, buffer, self.at)?;
-        #[cfg(windows)]
-        let got = std::os::windows::fs::FileExt::seek_read(&*self.file, buffer, self.at)?;
+        let got = self.read_at(buffer, self.at)?;
         self.at += got as u64;
         if let Some(counter) = &self.counter {
             counter.fetch_add(got as u64, Ordering::Relaxed);

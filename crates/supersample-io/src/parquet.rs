@@ -1,13 +1,13 @@
 //! Apache Parquet, read and written as Arrow arrays.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io::{BufReader, Read, Seek, SeekFrom, Write};
 use std::sync::Arc;
 
 use arrow_schema::{Schema, SchemaRef};
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use parquet::arrow::{ArrowSchemaConverter, ArrowWriter, ProjectionMask};
+use parquet::arrow::{ArrowWriter, ProjectionMask};
 use parquet::basic::{Compression, Type as Physical};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
@@ -131,33 +131,32 @@ impl Source for ParquetSource {
         &self.origin
     }
 
-    fn column(&self, position: usize, _: usize) -> Result<Column> {
+    fn frame(&self, _: &[String], columns: &[usize], rows: &[usize]) -> Result<Frame> {
         guarded(TITLE, || {
             let builder = open(&self.origin)?;
-            let mask = ProjectionMask::roots(builder.parquet_schema(), [position]);
-            table::whole_column(batches(builder.with_projection(mask))?, 0)
-        })
-    }
-
-    fn frame(&self, _: &[String], rows: &[usize]) -> Result<Frame> {
-        guarded(TITLE, || {
-            let builder = open(&self.origin)?;
+            let mask = ProjectionMask::roots(builder.parquet_schema(), columns.iter().copied());
             // Whole row groups are read: where a page is damaged, skipping rows within one may never end.
-            let (mut groups, mut places, mut first, mut before) =
-                (Vec::new(), vec![0; rows.len()], 0_usize, 0);
-            for (group, about) in builder.metadata().row_groups().iter().enumerate() {
-                let count = usize::try_from(about.num_rows()).unwrap_or(0);
-                let here: Vec<usize> = (0..rows.len())
-                    .filter(|&i| (first..first.saturating_add(count)).contains(&rows[i]))
-                    .collect();
-                if !here.is_empty() {
-                    here.into_iter().for_each(|i| places[i] = before + rows[i] - first);
-                    groups.push(group);
-                    before += count;
-                }
-                first = first.saturating_add(count);
+            let (mut ends, mut first) = (Vec::new(), 0_usize);
+            for group in builder.metadata().row_groups() {
+                first = first.saturating_add(usize::try_from(group.num_rows()).unwrap_or(0));
+                ends.push(first);
             }
-            table::frame(batches(builder.with_row_groups(groups))?, &self.schema, &places)
+            let group_of = |row: usize| ends.partition_point(|&end| end <= row);
+            let groups = Vec::from_iter(BTreeSet::from_iter(rows.iter().map(|&row| group_of(row))));
+            // Where the rows of each of these groups begin in the file, and where among what is read.
+            let (mut begins, mut read) = (HashMap::new(), 0);
+            for &group in &groups {
+                let begin = group.checked_sub(1).map_or(0, |before| ends[before]);
+                begins.insert(group, (begin, read));
+                read += ends.get(group).ok_or(Error::Changed)? - begin;
+            }
+            let place = |&row: &usize| {
+                let (begin, read) = begins[&group_of(row)];
+                row - begin + read
+            };
+            let places: Vec<usize> = rows.iter().map(place).collect();
+            let builder = builder.with_projection(mask).with_row_groups(groups);
+            table::frame(batches(builder)?, &places)
         })
     }
 
@@ -168,15 +167,9 @@ impl Source for ParquetSource {
 
 /// A few types of Arrow have no place in Parquet.
 pub(crate) fn holds(column: &Column) -> Holds {
-    let Column::Other(carried) = column else { return Holds::AsItIs };
-    let schema = Schema::new(vec![carried.field().as_ref().clone()]);
-    let can = guarded(TITLE, || ArrowSchemaConverter::new().convert(&schema).map_err(malformed)).is_ok()
-        && guarded(TITLE, || ArrowWriter::try_new(Vec::new(), Arc::new(schema), None).map_err(malformed))
-            .is_ok();
-    match can {
-        true => Holds::AsItIs,
-        false => carried.held_as_text(),
-    }
+    let schema = Arc::new(Schema::new(vec![column.field("")]));
+    let writer = guarded(TITLE, || ArrowWriter::try_new(Vec::new(), schema, None).map_err(malformed));
+    writer.map_or_else(|_| Holds::in_text(column), |_| Holds::AsItIs)
 }
 
 /// One row group, Snappy as most tools write it.

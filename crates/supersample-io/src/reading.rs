@@ -2,10 +2,12 @@
 
 use std::collections::HashSet;
 
+use crate::error::refused;
 use crate::format::Format;
 use crate::npy::Shape;
 use crate::selection::id_name;
-use crate::{Error, Result, Selection, Use};
+use crate::words::shown;
+use crate::{Error, Place, Result, Selection, Use};
 
 /// How draws are to be read.
 #[derive(Debug, Clone, Default)]
@@ -81,21 +83,27 @@ impl Reading<'_> {
     pub(crate) fn choose(&self, names: Vec<String>, found: &[Option<Use>]) -> Result<Choice> {
         let mut seen = HashSet::new();
         if let Some(name) = names.iter().find(|name| !seen.insert(name.as_str())) {
-            return Err(Error::DuplicateHeader { name: name.clone() });
+            return Err(refused!(
+                "two columns are named '{}'; give every column a name of its own",
+                shown(name)
+            ));
         }
         let mut uses = self.selection.uses(&names, found, &self.functions)?;
         let weight = self.weight_position(&names)?;
         if let Some(weight) = weight {
-            if self.selection.only().is_some() && uses[weight] == Use::Parameter {
-                return Err(Error::WeightIsParameter { name: names[weight].clone() });
-            }
-            if uses[weight] == Use::Function {
-                return Err(Error::WeightIsFunction { name: names[weight].clone() });
+            let is_listed = self.selection.only().is_some() && uses[weight] == Use::Parameter;
+            if is_listed || uses[weight] == Use::Function {
+                return Err(refused!(
+                    "column '{}' holds the weights and cannot be a {} as well; list it as one of the two",
+                    shown(&names[weight]),
+                    uses[weight]
+                ));
             }
             uses[weight] = Use::Weight;
             if !uses.contains(&Use::Parameter) {
-                let reason = "the only column that is left holds the weights".to_string();
-                return Err(Error::NoNumericColumns { reason });
+                return Err(refused!(
+                    "no column is left to choose by: the only column that is left holds the weights"
+                ));
             }
         }
         if let Some(group) = self.group_position(&names)? {
@@ -105,8 +113,9 @@ impl Reading<'_> {
             }
         }
         if !uses.contains(&Use::Parameter) {
-            let reason = "the only column that is left holds the groups".to_string();
-            return Err(Error::NoNumericColumns { reason });
+            return Err(refused!(
+                "no column is left to choose by: the only column that is left holds the groups"
+            ));
         }
         let is_number = |i: &usize| matches!(uses[*i], Use::Parameter | Use::Function);
         let columns = (0..names.len()).filter(is_number).collect();
@@ -132,4 +141,52 @@ impl Reading<'_> {
         let unknown = || Error::UnknownColumn { name: wanted.to_string(), known: names.to_vec() };
         position.ok_or_else(unknown).map(Some)
     }
+}
+
+/// What a cell that should hold a number can hold instead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BadCell {
+    Text,
+    Missing,
+    NonFinite,
+}
+
+impl BadCell {
+    /// Whether a cell of text is to be kept as NaN.
+    pub(crate) fn is_kept(self, text: &str, missing: Missing) -> bool {
+        let is_missing = self == BadCell::Missing || text.parse::<f64>().is_ok_and(f64::is_nan);
+        match missing {
+            Missing::Refused => false,
+            Missing::Kept => is_missing,
+            Missing::AnyKept => true,
+        }
+    }
+
+    pub(crate) fn refused(self, place: Place, text: String, is_weight: bool) -> Error {
+        match self {
+            _ if is_weight => Error::BadWeightCell { place, text },
+            BadCell::Text => Error::TextCell { place, text },
+            BadCell::Missing => Error::MissingCell { place, text },
+            BadCell::NonFinite => Error::NonFiniteCell { place, text },
+        }
+    }
+}
+
+/// A number as it is to be used (a weight may be −∞, the logarithm of none; a missing value may be kept as NaN), or the
+/// error that names it. `None` is a missing value.
+pub(crate) fn cell(
+    value: Option<f64>,
+    missing: Missing,
+    is_weight: bool,
+    place: impl FnOnce() -> Place,
+) -> Result<f64> {
+    let (bad, text) = match value {
+        Some(value) if value.is_finite() || is_weight && value == f64::NEG_INFINITY => return Ok(value),
+        _ if missing == Missing::AnyKept => return Ok(f64::NAN),
+        Some(value) if value.is_nan() && missing == Missing::Kept => return Ok(value),
+        None if missing == Missing::Kept => return Ok(f64::NAN),
+        Some(value) => (BadCell::NonFinite, value.to_string()),
+        None => (BadCell::Missing, String::new()),
+    };
+    Err(bad.refused(place(), text, is_weight))
 }

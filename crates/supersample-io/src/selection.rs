@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
+use crate::error::refused;
 use crate::words::shown;
 use crate::{Error, Result};
 
@@ -11,47 +12,11 @@ const ID_NAMES: [&str; 4] = ["chain", "draw", "iteration", "row"];
 /// Names of the weights that this project writes; the second where the first is taken.
 pub(crate) const OWN_WEIGHTS: [&str; 2] = ["weight", "supersample_weight"];
 /// Names that other tools give to ids, in lower case.
-const ID_LIKE: [&str; 14] = [
-    "id",
-    "idx",
-    "index",
-    "iter",
-    "iterations",
-    "sample",
-    "sample_id",
-    "samples",
-    "rownum",
-    "row_number",
-    "rowid",
-    "step",
-    "walker",
-    "nsamp",
-];
+const ID_LIKE: &str = "id idx index iter iterations sample sample_id samples rownum row_number rowid step walker \
+    nsamp";
 /// Names that other tools give to weights and log-densities, in lower case.
-const WEIGHT_LIKE: [&str; 22] = [
-    "weights",
-    "wt",
-    "wts",
-    "w",
-    "log_weight",
-    "log_weights",
-    "logweight",
-    "logweights",
-    "log_wt",
-    "logwt",
-    "logw",
-    "lnw",
-    "lp",
-    "logp",
-    "lnprob",
-    "log_prob",
-    "log_likelihood",
-    "loglikelihood",
-    "loglike",
-    "logl",
-    "log_posterior",
-    "log_density",
-];
+const WEIGHT_LIKE: &str = "weights wt wts w log_weight log_weights logweight logweights log_wt logwt logw lnw lp \
+    logp lnprob log_prob log_likelihood loglikelihood loglike logl log_posterior log_density";
 
 /// Which columns of a file to choose rows by.
 ///
@@ -105,19 +70,19 @@ pub enum Use {
 
 impl fmt::Display for Use {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Use::Parameter => f.write_str("parameter"),
-            Use::Function => f.write_str("function"),
-            Use::Weight => f.write_str("weights"),
-            Use::Group => f.write_str("groups"),
-            Use::Id => f.write_str("id"),
-            Use::Index => f.write_str("index of a pandas table"),
-            Use::OwnWeight => f.write_str("weights of a subset"),
-            Use::Text => f.write_str("text"),
-            Use::NotNumbers(kind) => f.write_str(kind),
-            Use::Empty => f.write_str("empty"),
-            Use::NotAsked => f.write_str("not asked for"),
-        }
+        f.write_str(match self {
+            Use::Parameter => "parameter",
+            Use::Function => "function",
+            Use::Weight => "weights",
+            Use::Group => "groups",
+            Use::Id => "id",
+            Use::Index => "index of a pandas table",
+            Use::OwnWeight => "weights of a subset",
+            Use::Text => "text",
+            Use::NotNumbers(kind) => kind,
+            Use::Empty => "empty",
+            Use::NotAsked => "not asked for",
+        })
     }
 }
 
@@ -161,10 +126,13 @@ impl Selection {
         let functions = positions_of(functions, names)?;
         let both = |i: &usize| functions.contains(i) && only.as_ref().is_some_and(|only| only.contains(i));
         if let Some(both) = (0..names.len()).filter(|i| !except.contains(i)).find(both) {
-            return Err(Error::FunctionIsParameter { name: names[both].clone() });
+            return Err(refused!(
+                "column '{}' is a function, which distances do not use, and cannot be a parameter as well; list it as one of the two",
+                shown(&names[both])
+            ));
         }
         if !functions.is_empty() && functions.is_subset(&except) {
-            return Err(Error::NoFunctions);
+            return Err(refused!("every function is also excluded; exclude fewer, or name no functions"));
         }
         let one = |i: usize| match &only {
             _ if except.contains(&i) => Use::NotAsked,
@@ -178,7 +146,7 @@ impl Selection {
         let uses: Vec<Use> = (0..names.len()).map(one).collect();
         match uses.contains(&Use::Parameter) {
             true => Ok(uses),
-            false => Err(Error::NoNumericColumns { reason: self.none_left(&uses, names) }),
+            false => Err(refused!("no column is left to choose by: {}", self.none_left(&uses, names))),
         }
     }
 
@@ -214,13 +182,13 @@ fn is_id(name: &str) -> bool {
 /// Whether a column of this name is likely to be an id, though it is used as a parameter.
 pub(crate) fn is_id_like(name: &str) -> bool {
     let bare = name.trim_start_matches('.').to_lowercase();
-    ID_LIKE.contains(&bare.as_str()) || bare.starts_with("unnamed: ")
+    ID_LIKE.split(' ').any(|word| word == bare) || bare.starts_with("unnamed: ")
 }
 
 /// Whether a column of this name is likely to hold weights or log-densities, though it is used as a parameter.
 pub(crate) fn is_weight_like(name: &str) -> bool {
     let bare = name.trim_start_matches('.').to_lowercase();
-    WEIGHT_LIKE.contains(&bare.as_str())
+    WEIGHT_LIKE.split(' ').any(|word| word == bare)
 }
 
 /// Where the listed names are. Every name must be in the file, and be listed once: anything else is a slip of the pen.
@@ -230,12 +198,16 @@ fn positions_of(listed: &[String], names: &[String]) -> Result<HashSet<usize>> {
     let mut positions = HashSet::new();
     for name in listed {
         if !seen.insert(name) {
-            return Err(Error::RepeatedColumn { name: name.clone(), known: names.to_vec() });
+            let known = crate::words::listed(names);
+            return Err(refused!(
+                "column '{}' is listed twice; list each of these once: {known}",
+                shown(name)
+            ));
         }
         let found: Vec<usize> = match places.get(name.as_str()) {
             Some(&place) => vec![place],
             None if name.contains(['*', '?']) => {
-                (0..names.len()).filter(|&i| matches(name.as_bytes(), names[i].as_bytes())).collect()
+                (0..names.len()).filter(|&i| matches(name, &names[i])).collect()
             }
             None => (0..names.len()).filter(|&i| is_entry_of(&names[i], name)).collect(),
         };
@@ -256,35 +228,23 @@ fn is_entry_of(column: &str, name: &str) -> bool {
     }
 }
 
-/// Whether the pattern stands for the name. A star is tried as short as can be, and longer only when the rest does not fit.
-fn matches(pattern: &[u8], name: &[u8]) -> bool {
-    let (mut p, mut n) = (0, 0);
-    let mut star: Option<(usize, usize)> = None;
-    while n < name.len() {
-        match pattern.get(p) {
-            Some(b'*') => {
-                star = Some((p, n));
-                p += 1;
-            }
-            // One character may be several bytes, all but the first of which are of this form.
-            Some(b'?') => {
-                p += 1;
-                n += 1;
-                while name.get(n).is_some_and(|byte| byte & 0xc0 == 0x80) {
-                    n += 1;
-                }
-            }
-            Some(byte) if *byte == name[n] => (p, n) = (p + 1, n + 1),
-            _ => match star {
-                Some((at, taken)) => {
-                    star = Some((at, taken + 1));
-                    (p, n) = (at + 1, taken + 1);
-                }
-                None => return false,
-            },
+/// Whether the pattern fits the name: a star is any characters, a question mark one.
+fn matches(pattern: &str, name: &str) -> bool {
+    let name: Vec<char> = name.chars().collect();
+    // Whether what has been seen of the pattern fits the first characters of the name, for each number of them.
+    let mut fits = vec![false; name.len() + 1];
+    fits[0] = true;
+    for character in pattern.chars() {
+        if character == '*' {
+            (0..name.len()).for_each(|i| fits[i + 1] |= fits[i]);
+        } else {
+            (0..name.len())
+                .rev()
+                .for_each(|i| fits[i + 1] = fits[i] && (character == '?' || character == name[i]));
+            fits[0] = false;
         }
     }
-    pattern[p..].iter().all(|byte| *byte == b'*')
+    fits[name.len()]
 }
 
 #[cfg(test)]

@@ -1,46 +1,30 @@
-//! The formats, one row of a table for each: how a file is read, how its rows are found again, how columns are written.
+//! What a format is made of: a way to the numbers of a file, a way back to its rows, and what it can hold.
 
+use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
-use std::io::Write;
 
+use crate::cells::{is_number, is_text, is_time};
 use crate::format::Format;
 use crate::frame::{Column, Frame};
-use crate::npy::NpySource;
-use crate::npz::NpzSource;
 use crate::origin::Origin;
-use crate::reading::{Choice, Missing};
-use crate::text::TextSource;
-use crate::{Error, Note, Reading, Result, npy, npz, text};
+use crate::reading::Choice;
+use crate::{Note, Result};
 
 /// The way back to the rows of one file.
-pub(crate) trait Source: fmt::Debug + Send + Sync {
+pub(crate) trait Source: Any + fmt::Debug + Send + Sync {
     fn format(&self) -> Format;
 
     /// The bytes of the file, to be gone through once more.
     fn origin(&self) -> &Origin;
 
-    /// All cells of one column.
-    fn column(&self, position: usize, rows: usize) -> Result<Column>;
-
-    /// These rows of the file with all their columns.
-    fn frame(&self, names: &[String], rows: &[usize]) -> Result<Frame>;
+    /// The columns of these positions in these rows of the file; `names` are those of all columns. What is neither numbers
+    /// nor text may be left out.
+    fn frame(&self, names: &[String], columns: &[usize], rows: &[usize]) -> Result<Frame>;
 
     /// What the file says of itself beside its columns, for an output of the same family.
     fn remarks(&self) -> HashMap<String, String> {
         HashMap::new()
-    }
-
-    fn as_text(&self) -> Option<&TextSource> {
-        None
-    }
-
-    fn as_npy(&self) -> Option<&NpySource> {
-        None
-    }
-
-    fn as_npz(&self) -> Option<&NpzSource> {
-        None
     }
 }
 
@@ -98,7 +82,6 @@ pub(crate) struct Dress {
     /// Whether the cells came from text, which has no types.
     pub(crate) is_untyped: bool,
     /// What the input says of itself; only formats that came from say it again.
-    #[cfg_attr(not(feature = "arrow"), expect(dead_code, reason = "only tables of Arrow say anything"))]
     pub(crate) remarks: HashMap<String, String>,
 }
 
@@ -114,94 +97,22 @@ pub struct ExpectedSize {
     pub is_single: bool,
 }
 
-/// How one format is read and written.
-pub(crate) struct Codec {
-    pub(crate) format: Format,
-    pub(crate) read: fn(Origin, &Reading<'_>, Missing, &mut dyn Sink) -> Result<Part>,
-    /// From the head of the file; `None` where that does not say.
-    pub(crate) expected: fn(&Origin, &Reading<'_>) -> Result<Option<ExpectedSize>>,
-    /// Whether a column of this kind can be held, and how.
-    pub(crate) holds: fn(&Column) -> Holds,
-    /// Columns that can be held, typed.
-    pub(crate) write: fn(&Frame, &Dress, &mut dyn Write) -> Result<()>,
-}
-
 /// How a format holds a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(not(feature = "arrow"), expect(dead_code, reason = "only Arrow has other types"))]
 pub(crate) enum Holds {
     AsItIs,
-    /// As numbers of another type.
-    AsNumbers,
-    /// As the words it holds.
-    AsWords,
-    /// As a text that stands for something else: a time, a list.
+    /// As a text that says something else: a time.
     AsText,
     Not,
 }
 
 impl Holds {
-    /// In a format of numbers and text: what has a text goes out as that.
-    pub(crate) fn with_text(column: &Column) -> Holds {
-        match column {
-            #[cfg(feature = "arrow")]
-            Column::Other(carried) => carried.held_as_text(),
-            _ => Holds::AsItIs,
+    /// In a format of numbers and text.
+    pub(crate) fn in_text(column: &Column) -> Holds {
+        match column.kind() {
+            kind if is_number(kind) || is_text(kind) || kind.is_null() => Holds::AsItIs,
+            kind if is_time(kind) => Holds::AsText,
+            _ => Holds::Not,
         }
     }
-}
-
-fn unforeseen(_: &Origin, _: &Reading<'_>) -> Result<Option<ExpectedSize>> {
-    Ok(None)
-}
-
-/// All formats of this build.
-const CODECS: &[Codec] = &[
-    Codec {
-        format: Format::Text,
-        read: text::read,
-        expected: text::expected,
-        holds: Holds::with_text,
-        write: text::write_frame,
-    },
-    Codec {
-        format: Format::Npy,
-        read: npy::read,
-        expected: npy::expected,
-        holds: npy::holds,
-        write: npy::write_frame,
-    },
-    Codec {
-        format: Format::Npz,
-        read: npz::read,
-        expected: unforeseen,
-        holds: Holds::with_text,
-        write: npz::write_frame,
-    },
-    #[cfg(feature = "arrow")]
-    Codec {
-        format: Format::Arrow,
-        read: crate::arrow::read,
-        expected: crate::arrow::expected,
-        holds: |_| Holds::AsItIs,
-        write: crate::arrow::write_frame,
-    },
-    #[cfg(feature = "parquet")]
-    Codec {
-        format: Format::Parquet,
-        read: crate::parquet::read,
-        expected: crate::parquet::expected,
-        holds: crate::parquet::holds,
-        write: crate::parquet::write_frame,
-    },
-];
-
-/// How this format is read and written, or that this build cannot.
-pub(crate) fn codec(format: Format) -> Result<&'static Codec> {
-    let feature = match format {
-        Format::Parquet => "parquet",
-        _ => "arrow",
-    };
-    let found = CODECS.iter().find(|codec| codec.format == format);
-    found.ok_or_else(|| Error::NotBuilt { format: format.title(), feature })
 }

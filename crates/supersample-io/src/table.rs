@@ -5,15 +5,12 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type};
-use arrow_array::{
-    Array, ArrayRef, BooleanArray, Float32Array, Float64Array, Int64Array, RecordBatch, StringArray,
-};
-use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::{ArrowError, DataType, Field, Schema};
 
-use crate::carried::{column, is_number, kind_in_words, numbers};
-use crate::error::cell;
-use crate::frame::{Column, Frame};
-use crate::reading::{Choice, Missing};
+use crate::cells::{is_number, kind_in_words, numbers};
+use crate::frame::{Frame, Gathered};
+use crate::reading::{Choice, Missing, cell};
 use crate::source::{ExpectedSize, Sink};
 use crate::{Error, Place, Reading, Result, Use};
 
@@ -96,13 +93,8 @@ pub(crate) fn read(
             if !is_weight && fill_from_floats(&mut values[slot..], dim, array) {
                 continue;
             }
-            let cells = match array.data_type() {
-                DataType::Null => vec![None; array.len()],
-                kind => numbers(array).ok_or_else(|| Error::NotNumbers {
-                    column: name.clone(),
-                    kind: kind_in_words(kind).to_string(),
-                })?,
-            };
+            // Types without numbers have been refused; what is left without any is a column of nothing.
+            let cells = numbers(array).unwrap_or_else(|| vec![None; array.len()]);
             for (row, value) in cells.into_iter().enumerate() {
                 let place = || Place { row: rows + row + 1, line: None, column: name.clone() };
                 let value = cell(value, missing, is_weight, place)?;
@@ -146,42 +138,16 @@ fn fill_from_floats(places: &mut [f64], dim: usize, array: &ArrayRef) -> bool {
     }
 }
 
-/// All cells of the only column of the batches.
-pub(crate) fn whole_column(batches: Batches, position: usize) -> Result<Column> {
-    let mut joined = Frame::default();
-    for batch in batches {
-        let batch = batch?;
-        let cells = column(batch.column(position), &batch.schema().fields()[position]);
-        joined.append(Frame { columns: vec![(String::new(), cells)] });
-    }
-    Ok(joined.columns.pop().ok_or(Error::NoRows)?.1)
-}
-
 /// The chosen rows of the batches, in the order given.
-pub(crate) fn frame(batches: Batches, schema: &SchemaRef, rows: &[usize]) -> Result<Frame> {
-    let mut joined = Frame::default();
-    let (mut first, mut order) = (0, Vec::new());
+pub(crate) fn frame(batches: Batches, rows: &[usize]) -> Result<Frame> {
+    let (mut gathered, mut first) = (Gathered::new(rows), 0);
     for batch in batches {
         let batch = batch?;
         let range = first..first + batch.num_rows();
-        let here: Vec<usize> = (0..rows.len()).filter(|&i| range.contains(&rows[i])).collect();
-        if !here.is_empty() {
-            let local: Vec<usize> = here.iter().map(|&i| rows[i] - first).collect();
-            let fields = schema.fields().iter().zip(batch.columns());
-            let columns =
-                fields.map(|(field, array)| (field.name().clone(), column(array, field).pick(&local)));
-            joined.append(Frame { columns: columns.collect() });
-            order.extend(here);
-        }
-        first += batch.num_rows();
+        first = range.end;
+        gathered.add(range, |places| Ok(Frame::of(&batch).pick(places)))?;
     }
-    if order.len() != rows.len() {
-        return Err(Error::Changed);
-    }
-    let mut positions = vec![0; rows.len()];
-    order.iter().enumerate().for_each(|(at, &i)| positions[i] = at);
-    joined.columns.iter_mut().for_each(|(_, column)| *column = column.pick(&positions));
-    Ok(joined)
+    gathered.finish()
 }
 
 /// The columns as one batch, with these remarks.
@@ -189,21 +155,7 @@ pub(crate) fn batch(
     frame: &Frame,
     remarks: &HashMap<String, String>,
 ) -> std::result::Result<RecordBatch, ArrowError> {
-    let array = |column: &Column| -> ArrayRef {
-        match column {
-            Column::Double(cells) => Arc::new(Float64Array::from(cells.clone())),
-            Column::Single(cells) => Arc::new(Float32Array::from(cells.clone())),
-            Column::Integer(cells) => Arc::new(Int64Array::from(cells.clone())),
-            Column::Boolean(cells) => Arc::new(BooleanArray::from(cells.clone())),
-            Column::Text(cells) => Arc::new(StringArray::from(cells.clone())),
-            Column::Other(carried) => carried.array().clone(),
-        }
-    };
-    let field = |(name, column): &(String, Column)| match column {
-        Column::Other(carried) => carried.field().as_ref().clone().with_name(name).with_nullable(true),
-        column => Field::new(name, array(column).data_type().clone(), true),
-    };
-    let fields: Vec<Field> = frame.columns.iter().map(field).collect();
+    let fields: Vec<Field> = frame.columns.iter().map(|(name, column)| column.field(name)).collect();
     let schema = Arc::new(Schema::new_with_metadata(fields, remarks.clone()));
-    RecordBatch::try_new(schema, frame.columns.iter().map(|(_, column)| array(column)).collect())
+    RecordBatch::try_new(schema, frame.columns.iter().map(|(_, column)| column.array().clone()).collect())
 }

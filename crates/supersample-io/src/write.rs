@@ -7,7 +7,7 @@ use flate2::write::GzEncoder;
 
 use crate::format::{Format, OutputFormat, Packing};
 use crate::frame::{Column, Frame};
-use crate::source::{Dress, Holds, codec};
+use crate::source::{Dress, Holds};
 use crate::{Note, Result};
 
 impl Frame {
@@ -18,38 +18,27 @@ impl Frame {
         packed(output, out, |out| self.write_dressed(output.format, &dress, out))
     }
 
-    /// Writes the columns in this format.
-    pub fn write(self, format: Format, separator: Option<u8>, out: &mut dyn Write) -> Result<()> {
-        self.write_dressed(format, &Dress { separator, ..Dress::default() }, out)
-    }
-
     pub(crate) fn write_dressed(self, format: Format, dress: &Dress, out: &mut dyn Write) -> Result<()> {
-        let codec = codec(format)?;
-        let mut columns = Vec::with_capacity(self.columns.len());
-        for (name, column) in self.columns {
-            let is_text = format == Format::Text;
-            match (codec.holds)(&column) {
-                Holds::AsItIs if dress.is_untyped && !is_text => columns.push((name, column.typed())),
-                Holds::AsItIs => columns.push((name, column)),
-                Holds::AsNumbers if !is_text => columns.push((name, column.as_text().typed())),
-                Holds::AsNumbers | Holds::AsWords | Holds::AsText => columns.push((name, column.as_text())),
-                Holds::Not => {}
-            }
-        }
-        (codec.write)(&Frame { columns }, dress, out)
+        let codec = format.codec();
+        let held = |(name, column): (String, Column)| match (codec.holds)(&column) {
+            Holds::AsItIs if dress.is_untyped && format != Format::Text => Some((name, column.typed())),
+            Holds::AsItIs => Some((name, column)),
+            Holds::AsText => Some((name, column.as_text())),
+            Holds::Not => None,
+        };
+        (codec.write)(&Frame { columns: self.columns.into_iter().filter_map(held).collect() }, dress, out)
     }
 
     /// Which columns would not go out as they are.
-    pub(crate) fn notes_for(&self, format: Format) -> Result<Vec<Note>> {
-        let codec = codec(format)?;
+    pub(crate) fn notes_for(&self, format: Format) -> Vec<Note> {
         let such = |holds: Holds| -> Vec<String> {
-            let of = |(_, column): &&(String, Column)| (codec.holds)(column) == holds;
+            let of = |(_, column): &&(String, Column)| (format.codec().holds)(column) == holds;
             self.columns.iter().filter(of).map(|(name, _)| name.clone()).collect()
         };
         let (as_text, left_out) = (such(Holds::AsText), such(Holds::Not));
         let as_text = (!as_text.is_empty()).then_some(Note::WrittenAsText { columns: as_text, format });
         let left_out = (!left_out.is_empty()).then_some(Note::NotWritten { columns: left_out, format });
-        Ok(as_text.into_iter().chain(left_out).collect())
+        as_text.into_iter().chain(left_out).collect()
     }
 }
 
@@ -67,14 +56,11 @@ pub(crate) fn packed(
             packer.finish()?;
             Ok(())
         }
-        #[cfg(feature = "zstd")]
         Some(Packing::Zstd) => {
             let mut packer = zstd::Encoder::new(out, 0)?;
             write(&mut packer)?;
             packer.finish()?;
             Ok(())
         }
-        #[cfg(not(feature = "zstd"))]
-        Some(Packing::Zstd) => Err(crate::Error::NotBuilt { format: "Zstandard", feature: "zstd" }),
     }
 }

@@ -14,20 +14,14 @@ fn frame(missing: bool) -> Frame {
     Frame {
         columns: vec![
             ("iter".to_string(), Column::integers((0..ROWS).map(|i| i % 3001))),
-            ("mu".to_string(), Column::Double((0..ROWS).map(cell).collect())),
-            ("tau".to_string(), Column::Single((0..ROWS).map(|i| Some(wave(i + 5) as f32)).collect())),
+            ("mu".to_string(), (0..ROWS).map(cell).collect::<Vec<_>>().into()),
+            ("tau".to_string(), (0..ROWS).map(|i| Some(wave(i + 5) as f32)).collect::<Vec<_>>().into()),
             ("w".to_string(), Column::doubles((0..ROWS).map(|i| (i % 7) as f64))),
         ],
     }
 }
 
-fn endings() -> Vec<&'static str> {
-    let mut endings = vec!["csv", "tsv", "csv.gz", "npy"];
-    endings.extend(cfg!(feature = "zstd").then_some("csv.zst"));
-    endings.extend(cfg!(feature = "parquet").then_some("parquet"));
-    endings.extend(cfg!(feature = "arrow").then_some("arrow"));
-    endings
-}
+const ENDINGS: [&str; 7] = ["csv", "tsv", "csv.gz", "csv.zst", "npy", "parquet", "arrow"];
 
 fn written(folder: &Path, name: &str, frame: &Frame) -> PathBuf {
     let path = folder.join(name);
@@ -46,7 +40,7 @@ fn single_precision_is_foreseen_in_tables() {
         frame.columns.retain(|(name, _)| names.contains(&name.as_str()));
         frame
     };
-    for ending in endings() {
+    for ending in ENDINGS {
         let is_single = |names: &[&str], reading: &Reading<'_>| {
             let path = written(folder.path(), &format!("d.{ending}"), &of(names));
             Draws::expected_size(&[path], reading).map(|size| size.is_single)
@@ -65,15 +59,13 @@ fn single_precision_is_foreseen_in_tables() {
         }
     }
     // One file of double precision among them is enough.
-    if cfg!(feature = "parquet") {
-        let single = written(folder.path(), "a.parquet", &of(&["tau"]));
-        let mut doubles = of(&["mu"]);
-        doubles.columns[0].0 = "tau".to_string();
-        let double = written(folder.path(), "b.parquet", &doubles);
-        let size = Draws::expected_size(&[single.clone(), single.clone()], &Reading::default()).unwrap();
-        assert_eq!((size.rows, size.columns, size.is_single), (2 * ROWS, 1, true));
-        assert!(!Draws::expected_size(&[single, double], &Reading::default()).unwrap().is_single);
-    }
+    let single = written(folder.path(), "a.parquet", &of(&["tau"]));
+    let mut doubles = of(&["mu"]);
+    doubles.columns[0].0 = "tau".to_string();
+    let double = written(folder.path(), "b.parquet", &doubles);
+    let size = Draws::expected_size(&[single.clone(), single.clone()], &Reading::default()).unwrap();
+    assert_eq!((size.rows, size.columns, size.is_single), (2 * ROWS, 1, true));
+    assert!(!Draws::expected_size(&[single, double], &Reading::default()).unwrap().is_single);
 }
 
 /// Everything that came in batches, and how it came.
@@ -142,7 +134,7 @@ fn check(paths: &[PathBuf], reading: &Reading<'_>) -> Draws {
 #[test]
 fn batches_of_every_format_are_the_whole_file() {
     let folder = tempfile::tempdir().unwrap();
-    for ending in endings() {
+    for ending in ENDINGS {
         let path = written(folder.path(), &format!("d.{ending}"), &frame(false));
         let whole = check(&[path.clone(), path.clone()], &Reading::default());
         assert_eq!((whole.len(), whole.dim()), (2 * ROWS, 4), "{ending}");
@@ -161,7 +153,7 @@ fn batches_of_every_format_are_the_whole_file() {
 #[test]
 fn rows_with_missing_values_are_left_out_of_batches_too() {
     let folder = tempfile::tempdir().unwrap();
-    for ending in endings() {
+    for ending in ENDINGS {
         let path = written(folder.path(), &format!("d.{ending}"), &frame(true));
         let reading = Reading { drop_na: true, ..Reading::default() };
         let whole = check(&[path.clone(), path.clone()], &reading);

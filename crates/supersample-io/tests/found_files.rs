@@ -4,13 +4,17 @@ use std::path::{Path, PathBuf};
 
 use supersample_io::{Draws, Reading};
 
+#[path = "../../supersample-cli/tests/desk/required.rs"]
+mod required;
+use required::skipped;
+
 /// The folder that the variable SUPERSAMPLE_FOUND names, or the one beside the checkout.
 fn found(name: &str) -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/found");
     let folder = std::env::var_os("SUPERSAMPLE_FOUND").map_or(beside, PathBuf::from);
     let path = folder.join(name);
     if !path.is_file() {
-        eprintln!("skipped: there is no {}", path.display());
+        skipped("files", format!("there is no {}", path.display()));
         return None;
     }
     Some(path)
@@ -26,7 +30,6 @@ fn a_variational_run_of_cmdstan() {
     assert_eq!(draws.values()[..2], [6.3868675, 6.1920085]);
 }
 
-#[cfg(feature = "arrow")]
 #[test]
 fn an_arrow_file_with_a_forged_length() {
     let Some(path) = found("crash.arrow") else { return };

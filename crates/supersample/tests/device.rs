@@ -11,11 +11,14 @@ use supersample::{
     RefineOptions, unwatched,
 };
 
+#[path = "../../supersample-cli/tests/desk/required.rs"]
+mod required;
+
 fn gpu() -> Option<Device> {
     match Device::gpu() {
         Ok(device) => Some(device),
         Err(error) => {
-            println!("skipped: {error}");
+            required::skipped("gpu", error);
             None
         }
     }

@@ -23,7 +23,7 @@ fn refused(flags: &str) -> String {
 }
 
 #[test]
-fn the_defaults_are_those_of_the_help() {
+fn a_plan_without_flags_has_the_defaults() {
     let plan = plan("-n 3").unwrap();
     assert_eq!(plan.choose, Choose::herd(3).unwrap());
     assert_eq!(plan.draws.selection, Selection::Default);

@@ -1,6 +1,8 @@
 //! A folder for each test, and the command run inside it.
 #![allow(dead_code, reason = "each test file uses its part of this")]
 
+mod required;
+
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
@@ -8,6 +10,8 @@ use std::time::{Duration, Instant};
 
 use assert_cmd::cargo::{cargo_bin, cargo_bin_cmd};
 use tempfile::TempDir;
+
+pub(crate) use self::required::skipped;
 
 /// A folder of its own for each test; commands run inside it, so that messages name files without their path.
 pub(crate) struct Desk(TempDir);

@@ -2,6 +2,8 @@
 
 mod choosing;
 mod means;
+#[path = "../../../supersample-cli/tests/desk/required.rs"]
+mod required;
 #[path = "../../../supersample-sum/tests/sums/scalar.rs"]
 mod scalar;
 mod visits;
@@ -17,7 +19,7 @@ fn device() -> Option<Device> {
     match Device::open() {
         Ok(device) => Some(device),
         Err(error @ (Error::NoDriver | Error::NoDevice { .. })) => {
-            println!("skipped: {error}");
+            required::skipped("gpu", error);
             None
         }
         Err(error) => panic!("{error}"),

@@ -10,7 +10,7 @@ use arrow_ipc::writer::FileWriter;
 use arrow_schema::{ArrowError, SchemaRef};
 
 use crate::format::Format;
-use crate::frame::{Column, Frame};
+use crate::frame::Frame;
 use crate::guard::guarded;
 use crate::origin::Origin;
 use crate::reading::Missing;
@@ -20,7 +20,7 @@ use crate::{Error, Reading, Result};
 
 const TITLE: &str = "Arrow IPC";
 
-fn malformed(error: &ArrowError) -> Error {
+fn malformed(error: impl std::fmt::Display) -> Error {
     Error::Malformed { format: TITLE, reason: error.to_string() }
 }
 
@@ -31,15 +31,15 @@ struct ArrowSource {
     schema: SchemaRef,
 }
 
-/// The types of the columns, and the batches of a file or stream one after the other.
-fn batches(origin: &Origin) -> Result<(SchemaRef, Batches)> {
-    let file = BufReader::new(origin.file()?);
-    if origin.start(6)? == b"ARROW1" {
-        let reader = FileReader::try_new(file, None).map_err(|error| malformed(&error))?;
-        return Ok((reader.schema(), Box::new(reader.map(|batch| batch.map_err(|error| malformed(&error))))));
+/// The types of the columns, and the batches of a file or stream one after the other, with these columns or all.
+fn batches(origin: &Origin, columns: Option<&[usize]>) -> Result<(SchemaRef, Batches)> {
+    let (file, columns) = (BufReader::new(origin.file()?), columns.map(<[usize]>::to_vec));
+    if check::is_file(origin)? {
+        let reader = FileReader::try_new(file, columns).map_err(malformed)?;
+        return Ok((reader.schema(), Box::new(reader.map(|batch| batch.map_err(malformed)))));
     }
-    let reader = StreamReader::try_new(file, None).map_err(|error| malformed(&error))?;
-    Ok((reader.schema(), Box::new(reader.map(|batch| batch.map_err(|error| malformed(&error))))))
+    let reader = StreamReader::try_new(file, columns).map_err(malformed)?;
+    Ok((reader.schema(), Box::new(reader.map(|batch| batch.map_err(malformed)))))
 }
 
 /// Reads a file or stream of Arrow, a batch of its own at a time.
@@ -51,7 +51,7 @@ pub(crate) fn read(
 ) -> Result<Part> {
     guarded(TITLE, || {
         let all = check::check(&origin)?;
-        let (schema, batches) = batches(&origin)?;
+        let (schema, batches) = batches(&origin, None)?;
         let choice = table::choose(&schema, reading)?;
         let rows = table::read(batches, &choice, missing, |position| position, all, sink)?;
         Ok(Part::plain(choice, rows, Box::new(ArrowSource { origin, schema })))
@@ -61,9 +61,8 @@ pub(crate) fn read(
 /// What the heads of the batches promise.
 pub(crate) fn expected(origin: &Origin, reading: &Reading<'_>) -> Result<Option<ExpectedSize>> {
     guarded(TITLE, || {
-        let rows = check::check(origin)?;
-        let rows = usize::try_from(rows).unwrap_or(usize::MAX);
-        table::expected(rows, &batches(origin)?.0, reading).map(Some)
+        let rows = usize::try_from(check::check(origin)?).unwrap_or(usize::MAX);
+        table::expected(rows, &batches(origin, None)?.0, reading).map(Some)
     })
 }
 
@@ -76,12 +75,8 @@ impl Source for ArrowSource {
         &self.origin
     }
 
-    fn column(&self, position: usize, _: usize) -> Result<Column> {
-        guarded(TITLE, || table::whole_column(batches(&self.origin)?.1, position))
-    }
-
-    fn frame(&self, _: &[String], rows: &[usize]) -> Result<Frame> {
-        guarded(TITLE, || table::frame(batches(&self.origin)?.1, &self.schema, rows))
+    fn frame(&self, _: &[String], columns: &[usize], rows: &[usize]) -> Result<Frame> {
+        guarded(TITLE, || table::frame(batches(&self.origin, Some(columns))?.1, rows))
     }
 
     fn remarks(&self) -> HashMap<String, String> {
@@ -92,12 +87,12 @@ impl Source for ArrowSource {
 /// One batch, in the file format.
 pub(crate) fn write_frame(frame: &Frame, dress: &Dress, out: &mut dyn Write) -> Result<()> {
     let mut bytes = Vec::new();
-    let write = |bytes: &mut Vec<u8>| {
+    let write = |bytes: &mut Vec<u8>| -> std::result::Result<(), ArrowError> {
         let batch = table::batch(frame, &dress.remarks)?;
         let mut writer = FileWriter::try_new(bytes, &batch.schema())?;
         writer.write(&batch)?;
         writer.finish()
     };
-    write(&mut bytes).map_err(|error| malformed(&error))?;
+    write(&mut bytes).map_err(malformed)?;
     Ok(out.write_all(&bytes)?)
 }

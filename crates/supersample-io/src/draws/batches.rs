@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::sieve::Sieve;
 use super::{Draws, Slots, format_of, read_file};
+use crate::error::refused;
 use crate::origin::Origin;
 use crate::reading::{Choice, Missing};
 use crate::source::Sink;
@@ -83,10 +84,10 @@ impl Draws {
         let mut sieve = Sieve::new(&mut regrouped, missing, self.files.len());
         for file in &self.files {
             sieve.next_file();
-            let (origin, format) = (file.source.origin().clone(), file.source.format());
+            let (origin, format) = (file.source().origin().clone(), file.source().format());
             let part = read_file(origin, format, reading, missing, &mut sieve);
             let left_out = sieve.take_left_out();
-            let part = part.and_then(|part| match part.rows == file.all_rows && left_out == file.left_out {
+            let part = part.and_then(|part| match part.rows == file.part.rows && left_out == file.left_out {
                 true => Ok(part),
                 false => Err(Error::Changed),
             });
@@ -101,7 +102,10 @@ impl Draws {
         for path in paths.iter().map(AsRef::as_ref).filter(|path| path.is_file()) {
             let Ok(origin) = Origin::open(path) else { continue };
             if format_of(path, &origin, reading).ok() == Some(Format::Npz) {
-                return Err(Error::NoBatches.in_file(path));
+                let error = refused!(
+                    "an .npz holds its columns one after the other and cannot be read in batches; save it as .npy or Parquet, or allow more memory"
+                );
+                return Err(error.in_file(path));
             }
         }
         Ok(())

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::Draws;
+use crate::error::refused;
 use crate::selection::id_name;
 use crate::{Error, Place, Result};
 
@@ -29,7 +30,7 @@ impl Draws {
     /// [`group_column`](crate::Reading::group_column); `None` where none was. A file without a column `chain` has its
     /// own chains: the file, or what it says.
     pub fn groups(&self) -> Result<Option<Groups>> {
-        self.group_column.as_ref().map(|column| self.grouped_by(column.position)).transpose()
+        self.group_column.map(|position| self.grouped_by(position)).transpose()
     }
 
     /// The rows by chain: by a column of that name where there is one, else by the chains that the files are.
@@ -53,22 +54,22 @@ impl Draws {
             return Ok(Groups { names, of_row });
         };
         let name = &self.names()[position];
-        for file in &self.files {
-            let cells = file.source.column(position, file.all_rows).and_then(|cells| {
-                let rows = |row| file.own_row(file.first_row + row);
-                let missing =
-                    (0..file.rows).map(rows).find(|&row| row < cells.len() && cells.text(row).is_empty());
-                match missing {
-                    Some(row) => {
-                        let place = Place { row: row + 1, line: None, column: name.clone() };
-                        Err(Error::MissingLabel { place })
-                    }
-                    None if cells.len() != file.all_rows => Err(Error::Changed),
-                    None => Ok(cells),
-                }
-            });
-            let cells = cells.map_err(|error| error.in_file(&file.path))?;
-            (0..file.rows).for_each(|row| add(label(cells.text(file.own_row(file.first_row + row)))));
+        let frame = self.columns(&[position], &Vec::from_iter(0..self.len()))?;
+        let Some((_, cells)) = frame.columns.first() else {
+            let kind = "neither numbers nor text".to_string();
+            return Err(Error::NotNumbers { column: name.clone(), kind });
+        };
+        for row in 0..self.len() {
+            let text = cells.text(row);
+            if text.is_empty() {
+                let file = self.file_of(row);
+                let place = Place { row: file.own_row(row) + 1, line: None, column: name.clone() };
+                let error = refused!(
+                    "{place} is empty; every row needs a value there, so that rows can be grouped by it"
+                );
+                return Err(error.in_file(&file.path));
+            }
+            add(label(text));
         }
         Ok(Groups { names, of_row })
     }
@@ -91,7 +92,7 @@ mod tests {
         Frame {
             columns: vec![
                 ("x".to_string(), Column::doubles([0.0, 1.0, 2.0, 4.0])),
-                ("kind".to_string(), Column::Text(kinds)),
+                ("kind".to_string(), kinds.into()),
                 ("class".to_string(), Column::doubles([2.0, 2.0, 7.0, 0.5])),
             ],
         }
@@ -126,10 +127,7 @@ mod tests {
     #[test]
     fn every_format_gives_the_same_groups() {
         let folder = tempfile::tempdir().unwrap();
-        let mut endings = vec!["csv", "csv.gz", "npz"];
-        endings.extend(cfg!(feature = "parquet").then_some("parquet"));
-        endings.extend(cfg!(feature = "arrow").then_some("arrow"));
-        for ending in endings {
+        for ending in ["csv", "csv.gz", "npz", "parquet", "arrow"] {
             let path = folder.path().join(format!("d.{ending}"));
             let mut bytes = Vec::new();
             frame().write_as(OutputFormat::of_path(&path).unwrap(), &mut bytes).unwrap();

@@ -4,9 +4,11 @@ use std::io::Write;
 
 use super::{Draws, File};
 use crate::format::{Format, OutputFormat};
-use crate::frame::{Column, Frame};
+use crate::frame::{Column, Frame, Gathered};
+use crate::npy::NpySource;
+use crate::npz::NpzSource;
 use crate::selection::{OWN_WEIGHTS, id_name};
-use crate::source::{Dress, codec};
+use crate::source::Dress;
 use crate::text::{TextSource, quoted};
 use crate::write::packed;
 use crate::{Error, Note, Result, npy};
@@ -14,40 +16,38 @@ use crate::{Error, Note, Result, npy};
 impl Draws {
     /// These rows (counted from 0 over all files) with all their columns, in the order given.
     pub fn frame(&self, rows: &[usize]) -> Result<Frame> {
-        // Each file is visited once, and its rows are put back in their places afterwards.
-        let mut joined = Frame::default();
-        let mut order = Vec::with_capacity(rows.len());
+        self.columns(&Vec::from_iter(0..self.names().len()), rows)
+    }
+
+    /// The columns of these positions, in these rows.
+    pub(super) fn columns(&self, positions: &[usize], rows: &[usize]) -> Result<Frame> {
+        let mut gathered = Gathered::new(rows);
         for file in &self.files {
-            let range = file.first_row..file.first_row + file.rows;
-            let here: Vec<usize> = (0..rows.len()).filter(|&i| range.contains(&rows[i])).collect();
-            if here.is_empty() {
-                continue;
-            }
-            let local: Vec<usize> = here.iter().map(|&i| file.own_row(rows[i])).collect();
-            let frame = file.source.frame(self.names(), &local).map_err(|error| error.in_file(&file.path))?;
-            joined.append(frame);
-            order.extend(here);
+            gathered.add(file.first_row..file.first_row + file.rows(), |places| {
+                let own: Vec<usize> =
+                    places.iter().map(|&place| file.own_row(file.first_row + place)).collect();
+                let frame = file.source().frame(self.names(), positions, &own);
+                frame.map_err(|error| error.in_file(&file.path))
+            })?;
         }
-        let mut positions = vec![0; rows.len()];
-        order.iter().enumerate().for_each(|(at, &i)| positions[i] = at);
-        joined.columns.iter_mut().for_each(|(_, column)| *column = column.pick(&positions));
-        Ok(joined)
+        gathered.finish()
     }
 
     /// What writing rows in this format will not do as one might expect: columns it writes as text, or not at all. An error
     /// is what [`write_rows`](Self::write_rows) would fail with, so that it can be had before the work is done.
     pub fn check_output(&self, output: OutputFormat) -> Result<Vec<Note>> {
         let format = output.format;
-        codec(format)?;
         // Text goes out as it is, and arrays keep their types among themselves.
         let is_kept = format == Format::Npy
             || self.same_text(output).is_some()
-            || format == Format::Npz && self.files.len() == 1 && self.files[0].source.as_npz().is_some();
+            || format == Format::Npz
+                && self.files.len() == 1
+                && self.files[0].source_as::<NpzSource>().is_some();
         if is_kept {
             return Ok(Vec::new());
         }
         let frame = self.frame(&[0])?;
-        let mut notes = frame.notes_for(format)?;
+        let mut notes = frame.notes_for(format);
         let is_there = |name: &String| frame.columns.iter().any(|(other, _)| other == name);
         let columns: Vec<String> = self.names().iter().filter(|name| !is_there(name)).cloned().collect();
         if !columns.is_empty() {
@@ -93,16 +93,11 @@ impl Draws {
         match (output.format, &self.files[..]) {
             (Format::Npy, _) => match self.same_arrays() {
                 Some(descr) => self.write_arrays(rows, descr, out),
-                None => {
-                    let frame = self.frame(rows)?;
-                    let is_number = |(position, _): &(usize, _)| self.choice.columns.contains(position);
-                    let columns = frame.columns.into_iter().enumerate().filter(is_number);
-                    npy::write_numbers(columns.map(|(_, (_, column))| column).collect(), out)
-                }
+                None => npy::write_numbers(&self.columns(&self.choice.columns, rows)?, out),
             },
-            (Format::Npz, [file]) if file.source.as_npz().is_some() => {
+            (Format::Npz, [file]) if file.source_as::<NpzSource>().is_some() => {
                 let own: Vec<usize> = rows.iter().map(|&row| file.own_row(row)).collect();
-                let npz = file.source.as_npz().expect("asked before");
+                let npz = file.source_as::<NpzSource>().expect("asked before");
                 npz.write_rows(&own, &added, out).map_err(|error| error.in_file(&file.path))
             }
             (format, files) => {
@@ -110,8 +105,8 @@ impl Draws {
                 frame.columns.extend(added);
                 let dress = Dress {
                     separator: output.separator,
-                    is_untyped: files.iter().any(|file| file.source.as_text().is_some()),
-                    remarks: files[0].source.remarks(),
+                    is_untyped: files.iter().any(|file| file.source_as::<TextSource>().is_some()),
+                    remarks: files[0].source().remarks(),
                 };
                 frame.write_dressed(format, &dress, out)
             }
@@ -121,7 +116,7 @@ impl Draws {
     /// The files of text that can go out as they came in; `None` where they cannot.
     fn same_text(&self, output: OutputFormat) -> Option<Vec<(&File, &TextSource)>> {
         let texts: Option<Vec<_>> =
-            self.files.iter().map(|file| Some((file, file.source.as_text()?))).collect();
+            self.files.iter().map(|file| Some((file, file.source_as::<TextSource>()?))).collect();
         let texts = texts.filter(|_| output.format == Format::Text)?;
         let first = texts[0].1.separator();
         let same = texts.iter().all(|(_, text)| text.separator() == first);
@@ -130,8 +125,8 @@ impl Draws {
 
     /// The type of arrays that can go out as they came in; `None` where they cannot.
     fn same_arrays(&self) -> Option<&str> {
-        let first = self.files[0].source.as_npy()?.descr()?;
-        let same = |file: &File| file.source.as_npy().and_then(|npy| npy.descr()) == Some(first);
+        let first = self.files[0].source_as::<NpySource>()?.descr()?;
+        let same = |file: &File| file.source_as::<NpySource>().and_then(|npy| npy.descr()) == Some(first);
         self.files.iter().all(same).then_some(first)
     }
 
@@ -139,8 +134,8 @@ impl Draws {
         out.write_all(&npy::header(descr, &[rows.len(), self.choice.columns.len()]))?;
         for &row in rows {
             let file = self.file_of(row);
-            let npy = file.source.as_npy().ok_or(Error::Changed)?;
-            let bytes = npy.raw_rows(&[file.own_row(row)], &self.choice.columns);
+            let npy = file.source_as::<NpySource>().ok_or(Error::Changed)?;
+            let bytes = npy.cells(&[file.own_row(row)], &self.choice.columns);
             out.write_all(&bytes.map_err(|error| error.in_file(&file.path))?)?;
         }
         Ok(())
@@ -181,11 +176,11 @@ impl Draws {
         out.write_all(first.line_break())?;
         let mut records: Vec<Vec<u8>> = vec![Vec::new(); rows.len()];
         for (file, text) in texts {
-            let range = file.first_row..file.first_row + file.rows;
+            let range = file.first_row..file.first_row + file.rows();
             let here: Vec<usize> = (0..rows.len()).filter(|&i| range.contains(&rows[i])).collect();
             let local: Vec<usize> = here.iter().map(|&i| file.own_row(rows[i])).collect();
-            let found = text.records(&local).map_err(|error| error.in_file(&file.path))?;
-            here.into_iter().zip(found).for_each(|(i, record)| records[i] = record);
+            let found = text.records(&local, &mut |at, record| records[here[at]] = record.to_vec());
+            found.map_err(|error| error.in_file(&file.path))?;
         }
         for (i, record) in records.iter().enumerate() {
             out.write_all(record)?;

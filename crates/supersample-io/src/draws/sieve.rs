@@ -4,9 +4,10 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::suspects::Counting;
+use crate::Result;
+use crate::error::refused;
 use crate::reading::{Choice, Missing};
 use crate::source::Sink;
-use crate::{Error, Result};
 
 /// Hands on the rows of one file after the other.
 pub(super) struct Sieve<'a> {
@@ -113,7 +114,10 @@ fn check_columns(path: &Path, first: &Choice, other: &Choice) -> Result<()> {
         Some(i) => format!("'{}' holds numbers in only one of them", crate::words::shown(&first.names[i])),
         None => return Ok(()),
     };
-    Err(Error::DifferentColumns { first: path.to_path_buf(), difference })
+    let first = path.display();
+    Err(refused!(
+        "the columns are not those of {first}: {difference}; chains of one run have the same columns"
+    ))
 }
 
 /// In what two lists of names differ, in a few words.

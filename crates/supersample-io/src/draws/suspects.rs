@@ -12,50 +12,35 @@ const MOST_CHAINS: usize = 10_000;
 impl Draws {
     /// Notes on what was left out and on columns that may not be what they are used as.
     pub(super) fn add_notes(&mut self, reading: &Reading<'_>, counting: &Counting) {
+        let (mean_rows, dropped) = (self.mean_rows(), self.dropped_na());
         let mut notes = Vec::new();
-        if self.mean_rows > 0 {
-            notes.push(Note::MeanRows { rows: self.mean_rows });
-        }
-        if self.dropped > 0 {
-            notes.push(Note::MissingRows { rows: self.dropped, of: self.len() + self.dropped });
-        }
-        // Whoever lists the columns to use has looked at them.
+        notes.extend((mean_rows > 0).then_some(Note::MeanRows { rows: mean_rows }));
+        notes.extend((dropped > 0).then_some(Note::MissingRows { rows: dropped, of: self.len() + dropped }));
+        // Columns that were listed by name are meant.
         if reading.selection.only().is_none() {
-            let named = |positions: Vec<usize>| {
-                positions.into_iter().map(|i| self.names()[i].clone()).collect::<Vec<_>>()
+            let such = |of: &dyn Fn(usize, &Use) -> bool| -> Option<Vec<String>> {
+                let positions = (0..self.names().len()).filter(|&i| of(i, &self.uses()[i]));
+                let columns: Vec<String> = positions.map(|i| self.names()[i].clone()).collect();
+                (!columns.is_empty()).then_some(columns)
             };
-            let such = |of: &dyn Fn(&Use) -> bool| {
-                named((0..self.names().len()).filter(|&i| of(&self.uses()[i])).collect())
-            };
-            let not_numbers = such(&|one| matches!(one, Use::Text | Use::Empty | Use::NotNumbers(_)));
-            if !not_numbers.is_empty() {
-                notes.push(Note::NotNumbers { columns: not_numbers });
-            }
-            let own = such(&|one| *one == Use::OwnWeight).into_iter().next();
+            let not_numbers = such(&|_, one| matches!(one, Use::Text | Use::Empty | Use::NotNumbers(_)));
+            notes.extend(not_numbers.map(|columns| Note::NotNumbers { columns }));
+            let own = such(&|_, one| *one == Use::OwnWeight).and_then(|mut columns| columns.drain(..).next());
             notes.extend(own.map(|column| Note::WeightsNotUsed { column }));
-            let suspects = |is_one: &dyn Fn(usize, &str) -> bool| {
-                let columns = self.choice.columns.iter().copied().enumerate();
-                let parameters = columns.filter(|&(_, i)| self.uses()[i] == Use::Parameter);
-                named(
-                    parameters.filter(|&(slot, i)| is_one(slot, &self.names()[i])).map(|(_, i)| i).collect(),
-                )
-            };
-            let ids = suspects(&|slot, name| is_id_like(name) || self.counts(slot, counting));
-            if !ids.is_empty() {
-                notes.push(Note::LookLikeIds { columns: ids });
-            }
-            let weights = suspects(&|_, name| is_weight_like(name));
-            if !weights.is_empty() {
-                notes.push(Note::LookLikeWeights { columns: weights });
-            }
+            let is_id = |i: usize| is_id_like(&self.names()[i]) || self.counts(i, counting);
+            let ids = such(&|i, one| *one == Use::Parameter && is_id(i));
+            notes.extend(ids.map(|columns| Note::LookLikeIds { columns }));
+            let weights = such(&|i, one| *one == Use::Parameter && is_weight_like(&self.names()[i]));
+            notes.extend(weights.map(|columns| Note::LookLikeWeights { columns }));
         }
         self.notes.extend(notes);
     }
 
-    /// Whether a parameter counts 0, 1, 2, … or 1, 2, 3, …: in the whole, in each file, or in each chain. Slots are those of
-    /// all numbers, functions among them.
-    fn counts(&self, slot: usize, counting: &Counting) -> bool {
-        let column = counting.columns.iter().flatten().find(|column| column.slot == slot);
+    /// Whether a parameter counts 0, 1, 2, … or 1, 2, 3, …: in the whole, in each file, or in each chain.
+    fn counts(&self, position: usize, counting: &Counting) -> bool {
+        // Slots are those of all numbers, functions among them.
+        let slot = self.choice.columns.binary_search(&position).ok();
+        let column = counting.columns.iter().flatten().find(|column| Some(column.slot) == slot);
         self.len() >= FEWEST_COUNTED
             && column.is_some_and(|column| column.starts.iter().all(|&row| self.chain_and_draw(row).1 == 1))
     }

@@ -2,9 +2,14 @@
 
 use std::io::Read;
 
-use super::literal::{DEEPEST_TYPE, Literal};
+use arrow_array::types::{ArrowPrimitiveType, Float16Type};
+use serde_json::Value;
+
+use super::literal::{numbers, parse, written};
 use crate::frame::Column;
 use crate::{Error, Result};
+
+type Half = <Float16Type as ArrowPrimitiveType>::Native;
 
 /// No header is longer; NumPy itself refuses to parse one of more than 10,000 bytes.
 const LONGEST_HEADER: usize = 1 << 20;
@@ -83,22 +88,15 @@ impl Header {
             return Err(malformed("its header is too long"));
         }
         let text = String::from_utf8(read(length)?).map_err(|_| malformed("its header is not text"))?;
-        let dictionary = Literal::parse(&text).ok_or_else(|| malformed("its header is no dictionary"))?;
-        let value = |key: &str| match &dictionary {
-            Literal::Pairs(pairs) => pairs.iter().find(|(name, _)| name == key).map(|(_, value)| value),
-            _ => None,
-        };
-        let descr = value("descr").ok_or_else(|| malformed("its type is not given"))?;
+        let dictionary = parse(&text).ok_or_else(|| malformed("its header is no dictionary"))?;
+        let descr = dictionary.get("descr").ok_or_else(|| malformed("its type is not given"))?;
         let (mut fields, mut size) = (Vec::new(), 0);
-        add_fields(descr, "", &[], &mut size, &mut fields, 0)?;
-        let fortran_order = match value("fortran_order") {
-            Some(Literal::Word(word)) if word == "True" => true,
-            Some(Literal::Word(word)) if word == "False" => false,
-            _ => return Err(malformed("its order is not given")),
-        };
-        let shape = value("shape").and_then(Literal::numbers);
+        add_fields(descr, None, &[], &mut size, &mut fields)?;
+        let fortran_order = dictionary.get("fortran_order").and_then(Value::as_bool);
+        let fortran_order = fortran_order.ok_or_else(|| malformed("its order is not given"))?;
+        let shape = dictionary.get("shape").and_then(numbers);
         let shape = shape.ok_or_else(|| malformed("its shape is not given"))?;
-        Ok(Header { descr: descr.written(), fields, size, fortran_order, shape, start: start + length })
+        Ok(Header { descr: written(descr, false), fields, size, fortran_order, shape, start: start + length })
     }
 
     /// How many entries there are.
@@ -135,52 +133,47 @@ impl Header {
     }
 }
 
-/// The fields of a type behind those there are.
+/// The fields of a type behind those there are; a plain type has one without a name.
 fn add_fields(
-    descr: &Literal,
-    name: &str,
+    descr: &Value,
+    name: Option<&str>,
     shape: &[usize],
     size: &mut usize,
     fields: &mut Vec<Field>,
-    depth: usize,
 ) -> Result<()> {
     let impossible = || malformed("its type is impossible");
     match descr {
-        Literal::Text(text) => {
+        Value::String(text) => {
             let entry = Entry::of(text)?;
             let count = shape.iter().try_fold(1_usize, |count, &n| count.checked_mul(n));
             let bytes =
                 count.and_then(|count| count.checked_mul(entry.size)).filter(|&bytes| bytes < 1 << 40);
             // NumPy fills gaps with fields without a name.
-            if !(entry.kind == Kind::Opaque && name.is_empty() && depth > 0) {
-                fields.push(Field { name: name.to_string(), entry, offset: *size, shape: shape.to_vec() });
+            if !(entry.kind == Kind::Opaque && name == Some("")) {
+                fields.push(Field {
+                    name: name.unwrap_or_default().to_string(),
+                    entry,
+                    offset: *size,
+                    shape: shape.to_vec(),
+                });
             }
             *size = size.checked_add(bytes.ok_or_else(impossible)?).ok_or_else(impossible)?;
             Ok(())
         }
-        Literal::List(parts) if depth < DEEPEST_TYPE && shape.is_empty() => {
+        Value::Array(parts) if shape.is_empty() => {
             parts.iter().try_for_each(|part| {
-                let Literal::List(part) = part else { return Err(impossible()) };
-                let (inner_name, inner, shape) = match &part[..] {
+                let (inner_name, inner, shape) = match part.as_array().map_or(&[][..], Vec::as_slice) {
                     [name, inner] => (name, inner, Vec::new()),
-                    [name, inner, shape] => (name, inner, shape.numbers().ok_or_else(impossible)?),
+                    [name, inner, shape] => (name, inner, numbers(shape).ok_or_else(impossible)?),
                     _ => return Err(impossible()),
                 };
                 // A title may stand before the name.
-                let inner_name = match inner_name {
-                    Literal::Text(text) => text,
-                    Literal::List(pair) => match &pair[..] {
-                        [_, Literal::Text(text)] => text,
-                        _ => return Err(impossible()),
-                    },
-                    _ => return Err(impossible()),
+                let inner_name = inner_name.get(1).unwrap_or(inner_name).as_str().ok_or_else(impossible)?;
+                let full = match name.unwrap_or_default() {
+                    outer if outer.is_empty() || inner_name.is_empty() => inner_name.to_string(),
+                    outer => format!("{outer}.{inner_name}"),
                 };
-                let full = match (name, inner_name.as_str()) {
-                    ("", inner) => inner.to_string(),
-                    (_, "") => String::new(),
-                    (outer, inner) => format!("{outer}.{inner}"),
-                };
-                add_fields(inner, &full, &shape, size, fields, depth + 1)
+                add_fields(inner, Some(&full), &shape, size, fields)
             })
         }
         _ => Err(malformed(
@@ -247,7 +240,7 @@ impl Entry {
     /// The entry as a number; NaN for what is not one.
     pub(crate) fn number(self, bytes: &[u8]) -> f64 {
         match (self.kind, self.size) {
-            (Kind::Float, 2) => f64::from(half(self.bits(bytes) as u16)),
+            (Kind::Float, 2) => Half::from_bits(self.bits(bytes) as u16).to_f64(),
             (Kind::Float, 4) => f64::from(f32::from_bits(self.bits(bytes) as u32)),
             (Kind::Float, _) => f64::from_bits(self.bits(bytes)),
             (Kind::Signed, _) => self.integer(bytes) as f64,
@@ -285,37 +278,30 @@ impl Entry {
     /// Entries as a column of the type that holds them best; `None` for what is neither number nor text.
     pub(crate) fn column<'a>(self, entries: impl Iterator<Item = &'a [u8]>) -> Option<Column> {
         Some(match (self.kind, self.size) {
-            (Kind::Float, 2) => Column::Single(entries.map(|e| Some(half(self.bits(e) as u16))).collect()),
-            (Kind::Float, 4) => {
-                Column::Single(entries.map(|e| Some(f32::from_bits(self.bits(e) as u32))).collect())
+            (Kind::Float, 8) => Column::doubles(entries.map(|entry| self.number(entry))),
+            // Exact, since half and single precision are doubles too.
+            (Kind::Float, _) => {
+                entries.map(|entry| Some(self.number(entry) as f32)).collect::<Vec<_>>().into()
             }
-            (Kind::Float, _) => Column::Double(entries.map(|e| Some(self.number(e))).collect()),
-            (Kind::Signed, _) => Column::Integer(entries.map(|e| Some(self.integer(e))).collect()),
             (Kind::Unsigned, 8) => {
-                let whole: Vec<u64> = entries.map(|e| self.bits(e)).collect();
-                match whole.iter().map(|&value| i64::try_from(value).ok().map(Some)).collect() {
-                    Some(cells) => Column::Integer(cells),
+                let cells: Vec<u64> = entries.map(|entry| self.bits(entry)).collect();
+                match cells.iter().map(|&cell| i64::try_from(cell).ok().map(Some)).collect::<Option<Vec<_>>>()
+                {
+                    Some(cells) => cells.into(),
                     // Text keeps every digit; a float would not.
-                    None => Column::Text(whole.iter().map(|value| Some(value.to_string())).collect()),
+                    None => cells.iter().map(|cell| Some(cell.to_string())).collect::<Vec<_>>().into(),
                 }
             }
-            (Kind::Unsigned, _) => Column::Integer(entries.map(|e| Some(self.bits(e) as i64)).collect()),
-            (Kind::Boolean, _) => Column::Boolean(entries.map(|e| Some(e[0] != 0)).collect()),
-            (Kind::Unicode | Kind::Bytes, _) => Column::Text(entries.map(|e| Some(self.text(e))).collect()),
+            (Kind::Unsigned, _) => {
+                entries.map(|entry| Some(self.bits(entry) as i64)).collect::<Vec<_>>().into()
+            }
+            (Kind::Signed, _) => entries.map(|entry| Some(self.integer(entry))).collect::<Vec<_>>().into(),
+            (Kind::Boolean, _) => entries.map(|entry| Some(entry[0] != 0)).collect::<Vec<_>>().into(),
+            (Kind::Unicode | Kind::Bytes, _) => {
+                entries.map(|entry| Some(self.text(entry))).collect::<Vec<_>>().into()
+            }
             (Kind::Opaque | Kind::Object, _) => return None,
         })
-    }
-}
-
-/// A number of half precision: a sign, five bits of exponent, ten of fraction.
-fn half(bits: u16) -> f32 {
-    let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
-    let (exponent, fraction) = (i32::from(bits >> 10 & 31), f32::from(bits & 1023));
-    sign * match exponent {
-        0 => fraction * 2_f32.powi(-24),
-        31 if fraction == 0.0 => f32::INFINITY,
-        31 => f32::NAN,
-        _ => (1.0 + fraction / 1024.0) * 2_f32.powi(exponent - 15),
     }
 }
 
@@ -349,19 +335,5 @@ mod tests {
         {
             assert!(header(bad).is_err(), "{bad}");
         }
-    }
-
-    #[test]
-    fn half_precision_is_read_exactly() {
-        for (bits, value) in [
-            (0x3c00, 1.0),
-            (0xc000, -2.0),
-            (0x3555, 0.333_251_95),
-            (0x0001, 5.960_464_5e-8),
-            (0x7bff, 65504.0),
-        ] {
-            assert_eq!(half(bits), value);
-        }
-        assert!(half(0x7e00).is_nan() && half(0xfc00) == f32::NEG_INFINITY);
     }
 }

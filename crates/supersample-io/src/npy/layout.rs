@@ -20,6 +20,7 @@ pub enum Shape {
 impl Shape {
     /// The words [`FromStr`] knows.
     pub const NAMES: [&'static str; 3] = ["rows", "chain,draw", "draw,chain"];
+    const ALL: [Shape; 3] = [Shape::Rows, Shape::ChainDraw, Shape::DrawChain];
 
     /// How many axes it speaks of.
     pub(crate) fn axes(self) -> usize {
@@ -29,11 +30,7 @@ impl Shape {
 
 impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Shape::Rows => "rows",
-            Shape::ChainDraw => "chain,draw",
-            Shape::DrawChain => "draw,chain",
-        })
+        f.write_str(Shape::NAMES[*self as usize])
     }
 }
 
@@ -41,12 +38,8 @@ impl FromStr for Shape {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Shape, Self::Err> {
-        match text {
-            "rows" => Ok(Shape::Rows),
-            "chain,draw" => Ok(Shape::ChainDraw),
-            "draw,chain" => Ok(Shape::DrawChain),
-            _ => Err("the shapes are rows, chain,draw and draw,chain"),
-        }
+        let found = Shape::ALL.into_iter().find(|shape| Shape::NAMES[*shape as usize] == text);
+        found.ok_or("the shapes are rows, chain,draw and draw,chain")
     }
 }
 
@@ -79,38 +72,32 @@ impl Layout {
         if header.shape.len() < shape.axes() || header.shape.contains(&0) || header.size == 0 {
             return None;
         }
-        let (leading, rest) = header.shape.split_at(shape.axes());
-        let (chains, draws) = match (shape, leading) {
-            (Shape::ChainDraw, &[chains, draws]) | (Shape::DrawChain, &[draws, chains]) => (chains, draws),
-            (_, leading) => (1, leading[0]),
+        let (sizes, size) = (&header.shape, header.size);
+        // Bytes from one entry to the next, for each axis.
+        let mut strides = vec![size; sizes.len()];
+        match header.fortran_order {
+            true => (1..sizes.len()).for_each(|i| strides[i] = strides[i - 1] * sizes[i - 1]),
+            false => (1..sizes.len()).rev().for_each(|i| strides[i - 1] = strides[i] * sizes[i]),
+        }
+        let (chains, chain_stride, draw_axis) = match shape {
+            Shape::Rows => (1, 0, 0),
+            Shape::ChainDraw => (sizes[0], strides[0], 1),
+            Shape::DrawChain => (sizes[1], strides[1], 0),
         };
-        let (rows, width) = (leading.iter().product::<usize>(), rest.iter().product::<usize>());
-        let size = header.size;
-        // Bytes from one entry of the first axis to the next, and of the second.
-        let (first, second) = match (header.fortran_order, leading) {
-            (false, &[_, second]) => (second * width * size, width * size),
-            (false, _) => (width * size, 0),
-            (true, _) => (size, leading[0] * size),
-        };
-        let (chain_stride, draw_stride) = match shape {
-            Shape::Rows => (0, first),
-            Shape::ChainDraw => (first, second),
-            Shape::DrawChain => (second, first),
-        };
+        let (draws, draw_stride) = (sizes[draw_axis], strides[draw_axis]);
+        let (rest, rest_strides) = (&sizes[shape.axes()..], &strides[shape.axes()..]);
+        let width = rest.iter().product::<usize>();
         let mut slots = Vec::new();
         for j in 0..width {
             let indices = indices_of(j, rest);
-            let at = match header.fortran_order {
-                false => j,
-                true => rows * indices.iter().zip(rest).rev().fold(0, |sum, (index, n)| sum * n + index),
-            };
+            let at: usize = indices.iter().zip(rest_strides).map(|(index, stride)| index * stride).sum();
             for field in &header.fields {
                 for k in 0..field.shape.iter().product::<usize>() {
                     let inner = indices_of(k, &field.shape);
                     slots.push(Slot {
                         name: column_name(name, &field.name, &indices, &inner),
                         entry: field.entry,
-                        offset: at * size + field.offset + k * field.entry.size,
+                        offset: at + field.offset + k * field.entry.size,
                     });
                 }
             }
@@ -135,11 +122,10 @@ impl Layout {
         row / self.draws * self.chain_stride + row % self.draws * self.draw_stride
     }
 
-    /// The bytes of a row, where all rows lie one behind the other.
-    pub(crate) fn row_in_one_piece(&self) -> Option<usize> {
-        let by_draws = self.draw_stride == self.row_bytes;
-        let by_chains = self.chains <= 1 || self.chain_stride == self.draws * self.draw_stride;
-        (by_draws && by_chains).then_some(self.row_bytes)
+    /// Whether all rows lie one behind the other.
+    pub(crate) fn is_in_one_piece(&self) -> bool {
+        self.draw_stride == self.row_bytes
+            && (self.chains <= 1 || self.chain_stride == self.draws * self.draw_stride)
     }
 
     /// Bytes of the entries of one row.

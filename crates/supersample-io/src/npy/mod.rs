@@ -11,12 +11,14 @@ pub(crate) use self::header::{Header, Kind, malformed};
 pub(crate) use self::layout::Layout;
 pub use self::layout::Shape;
 use self::stretch::{Blocks, Stretch};
-use crate::error::cell;
+use crate::cells::is_number;
+use crate::error::refused;
 use crate::format::Format;
-use crate::frame::{Column, Frame};
+use crate::frame::Frame;
 use crate::origin::Origin;
-use crate::reading::{Choice, Missing};
-use crate::source::{Dress, ExpectedSize, Holds, Part, Sink, Source};
+use crate::reading::{Choice, Missing, cell};
+use crate::source::{Dress, ExpectedSize, Part, Sink, Source};
+use crate::words::shown;
 use crate::{Error, Note, Place, Reading, Result, Use};
 
 /// An .npy file after its first pass.
@@ -147,7 +149,7 @@ pub(crate) fn expected(origin: &Origin, reading: &Reading<'_>) -> Result<Option<
 
 impl NpySource {
     /// The bytes of these cells, row after row.
-    fn cells(&self, rows: &[usize], columns: &[usize]) -> Result<Vec<u8>> {
+    pub(crate) fn cells(&self, rows: &[usize], columns: &[usize]) -> Result<Vec<u8>> {
         let mut file = self.origin.file()?;
         let mut bytes = Vec::new();
         for &row in rows {
@@ -168,17 +170,6 @@ impl NpySource {
     pub(crate) fn descr(&self) -> Option<&str> {
         self.header.is_plain().then_some(self.header.descr.as_str())
     }
-
-    /// The chosen columns of these rows, as bytes of the type of the array.
-    pub(crate) fn raw_rows(&self, rows: &[usize], columns: &[usize]) -> Result<Vec<u8>> {
-        self.cells(rows, columns)
-    }
-
-    fn cells_of(&self, column: usize, rows: &[usize]) -> Result<Option<Column>> {
-        let bytes = self.cells(rows, &[column])?;
-        let entry = self.layout.slots[column].entry;
-        Ok(entry.column(bytes.chunks_exact(entry.size)))
-    }
 }
 
 impl Source for NpySource {
@@ -190,21 +181,14 @@ impl Source for NpySource {
         &self.origin
     }
 
-    fn column(&self, position: usize, rows: usize) -> Result<Column> {
-        let column = self.cells_of(position, &(0..rows).collect::<Vec<_>>())?;
-        column.ok_or_else(|| malformed("its cells are neither numbers nor text"))
-    }
-
-    fn frame(&self, names: &[String], rows: &[usize]) -> Result<Frame> {
-        let mut columns = Vec::with_capacity(names.len());
-        for (position, name) in names.iter().enumerate() {
-            columns.extend(self.cells_of(position, rows)?.map(|column| (name.clone(), column)));
+    fn frame(&self, names: &[String], wanted: &[usize], rows: &[usize]) -> Result<Frame> {
+        let mut columns = Vec::with_capacity(wanted.len());
+        for &position in wanted {
+            let (bytes, entry) = (self.cells(rows, &[position])?, self.layout.slots[position].entry);
+            let column = entry.column(bytes.chunks_exact(entry.size));
+            columns.extend(column.map(|column| (names[position].clone(), column)));
         }
         Ok(Frame { columns })
-    }
-
-    fn as_npy(&self) -> Option<&NpySource> {
-        Some(self)
     }
 }
 
@@ -227,34 +211,21 @@ pub(crate) fn header(descr: &str, shape: &[usize]) -> Vec<u8> {
     bytes
 }
 
-/// Columns of numbers side by side.
-pub(crate) fn write_numbers(columns: Vec<Column>, out: &mut dyn Write) -> Result<()> {
-    let rows = columns.first().map_or(0, Column::len);
-    out.write_all(&header("'<f8'", &[rows, columns.len()]))?;
-    for row in 0..rows {
-        for column in &columns {
-            out.write_all(&column.number(row).unwrap_or(f64::NAN).to_le_bytes())?;
-        }
-    }
-    Ok(())
-}
-
-pub(crate) fn holds(column: &Column) -> Holds {
-    match Holds::with_text(column) {
-        Holds::AsWords | Holds::AsText => Holds::Not,
-        holds => holds,
-    }
-}
-
 /// All columns side by side; they must be numbers. A missing one is NaN, NumPy's own word for it.
 pub(crate) fn write_frame(frame: &Frame, _: &Dress, out: &mut dyn Write) -> Result<()> {
-    if let Some((name, _)) = frame.columns.iter().find(|(_, column)| matches!(column, Column::Text(_))) {
-        return Err(Error::TextInArray { column: name.clone(), format: "npy" });
+    if let Some((name, _)) = frame.columns.iter().find(|(_, column)| !is_number(column.kind())) {
+        return Err(refused!("column '{}' holds text, which npy cannot; choose another ending", shown(name)));
     }
-    out.write_all(&header("'<f8'", &[frame.len(), frame.columns.len()]))?;
+    write_numbers(frame, out)
+}
+
+/// All columns side by side, whatever the numbers are written as.
+pub(crate) fn write_numbers(frame: &Frame, out: &mut dyn Write) -> Result<()> {
+    let columns: Vec<_> = frame.columns.iter().map(|(_, column)| column.numbers()).collect();
+    out.write_all(&header("'<f8'", &[frame.len(), columns.len()]))?;
     for row in 0..frame.len() {
-        for (_, column) in &frame.columns {
-            out.write_all(&column.number(row).unwrap_or(f64::NAN).to_le_bytes())?;
+        for column in &columns {
+            out.write_all(&column[row].unwrap_or(f64::NAN).to_le_bytes())?;
         }
     }
     Ok(())

@@ -22,15 +22,15 @@ impl Default for Blocks {
     }
 }
 
-/// How the bytes of some rows are had.
+/// How the bytes of some rows are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
-    /// In one piece.
-    Together,
-    /// Row by row, each in one piece.
-    ByRows,
+    /// With the whole array.
+    Whole,
+    /// Row by row, or many at once where they lie one behind the other.
+    Rows,
     /// Column by column, with those of other chains in between where there are several.
-    ByColumns,
+    Columns,
 }
 
 /// Some rows of an array: the bytes of the wanted cells.
@@ -46,11 +46,9 @@ pub(super) struct Stretch<'a> {
     way: Way,
     /// Rows at a time.
     rows: usize,
-    /// Whether the rows of one stretch may be of several chains.
-    crosses_chains: bool,
     first: usize,
     bytes: Vec<u8>,
-    /// Bytes from one row, or one column, to the next.
+    /// Bytes from one column to the next, where they are read one by one.
     step: usize,
 }
 
@@ -61,8 +59,6 @@ impl<'a> Stretch<'a> {
         wanted: &[(usize, bool)],
         blocks: Blocks,
     ) -> Stretch<'a> {
-        let is_in_one_piece = layout.row_in_one_piece().is_some();
-        let is_small = layout.rows() * layout.row_bytes() <= blocks.whole;
         let mut runs: Vec<Range<usize>> = Vec::new();
         let follows = |at: usize| {
             let ((last, last_is_weight), (this, is_weight)) = (wanted[at - 1], wanted[at]);
@@ -78,38 +74,34 @@ impl<'a> Stretch<'a> {
         }
         let wanted: Vec<usize> = wanted.iter().map(|&(position, _)| position).collect();
         let (way, row) = match header.fortran_order {
-            _ if is_in_one_piece => (Way::Together, layout.row_bytes()),
-            _ if is_small => (Way::Together, 0),
-            false => (Way::ByRows, layout.row_bytes()),
-            true => (Way::ByColumns, layout.draw_stride() * wanted.len()),
+            _ if layout.is_in_one_piece() => (Way::Rows, layout.row_bytes()),
+            _ if layout.rows() * layout.row_bytes() <= blocks.whole => (Way::Whole, 0),
+            false => (Way::Rows, layout.row_bytes()),
+            true => (Way::Columns, layout.draw_stride() * wanted.len()),
         };
         let rows = blocks.bytes.checked_div(row).unwrap_or(usize::MAX).max(1);
-        let crosses_chains = way != Way::ByColumns;
-        let (start, bytes) = (header.start, Vec::new());
-        Stretch { layout, start, wanted, runs, way, rows, crosses_chains, first: 0, bytes, step: 0 }
+        Stretch { layout, start: header.start, wanted, runs, way, rows, first: 0, bytes: Vec::new(), step: 0 }
     }
 
     /// Reads rows from this one on, and gives the first that it has not read.
     pub(super) fn read(&mut self, file: &mut Handle, first: usize) -> Result<usize> {
         let layout = self.layout;
-        let reach =
-            if self.crosses_chains { layout.rows() } else { (first / layout.draws + 1) * layout.draws };
+        let reach = match self.way {
+            Way::Columns => (first / layout.draws + 1) * layout.draws,
+            _ => layout.rows(),
+        };
         let end = first.saturating_add(self.rows).min(reach);
         self.first = first;
         self.bytes.clear();
         match self.way {
-            // What lies among the rows is read with them; where they are not in one piece, that is all of the array.
-            Way::Together if layout.row_in_one_piece().is_some() => {
+            Way::Whole => self.append(file, 0, layout.rows() * layout.row_bytes())?,
+            Way::Rows if layout.is_in_one_piece() => {
                 self.append(file, layout.start(first), (end - first) * layout.row_bytes())?;
             }
-            Way::Together => self.append(file, 0, layout.rows() * layout.row_bytes())?,
-            Way::ByRows => {
-                self.step = layout.row_bytes();
-                for row in first..end {
-                    self.append(file, layout.start(row), layout.row_bytes())?;
-                }
+            Way::Rows => {
+                (first..end).try_for_each(|row| self.append(file, layout.start(row), layout.row_bytes()))?;
             }
-            Way::ByColumns => {
+            Way::Columns => {
                 let stride = (end - first - 1) * layout.draw_stride();
                 let widest = self.wanted.iter().map(|&slot| layout.slots[slot].entry.size).max().unwrap_or(0);
                 self.step = stride + widest;
@@ -132,12 +124,9 @@ impl<'a> Stretch<'a> {
     pub(super) fn cells(&self, row: usize, run: Range<usize>) -> &[u8] {
         let (layout, at, slot) = (self.layout, run.start, self.wanted[run.start]);
         let from = match self.way {
-            Way::Together if layout.row_in_one_piece().is_some() => {
-                layout.place(row, slot) - layout.start(self.first)
-            }
-            Way::Together => layout.place(row, slot),
-            Way::ByRows => (row - self.first) * self.step + layout.place(row, slot) - layout.start(row),
-            Way::ByColumns => at * self.step + (row - self.first) * layout.draw_stride(),
+            Way::Whole => layout.place(row, slot),
+            Way::Rows => (row - self.first) * layout.row_bytes() + layout.slots[slot].offset,
+            Way::Columns => at * self.step + (row - self.first) * layout.draw_stride(),
         };
         &self.bytes[from..from + run.len() * layout.slots[slot].entry.size]
     }

@@ -3,14 +3,19 @@
 mod zip;
 
 use std::io::Write;
+use std::iter::repeat_n;
 
-use self::zip::{Archive, Array, Member, malformed, members};
-use crate::error::cell;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float32Type, Int64Type};
+use arrow_schema::DataType;
+
+use self::zip::{Archive, Array, Member, archive};
+use crate::cells::is_number;
 use crate::format::Format;
 use crate::frame::{Column, Frame};
 use crate::npy::{self, Header, Layout, Shape};
 use crate::origin::Origin;
-use crate::reading::Missing;
+use crate::reading::{Missing, cell};
 use crate::source::{Dress, Part, Sink, Source};
 use crate::{Error, Note, Place, Reading, Result};
 
@@ -82,16 +87,14 @@ pub(crate) fn read(
     missing: Missing,
     sink: &mut dyn Sink,
 ) -> Result<Part> {
-    let mut file = origin.file()?;
-    let all = members(&mut file, origin.len())?;
-    let headers: Vec<Option<Header>> = all
-        .iter()
-        .map(|member| member.header(&mut file, origin.len()).ok().filter(|header| header.count().is_ok()))
-        .collect();
+    let zip = Archive::open(&origin)?;
+    let all = zip.members()?;
+    let header = |member: &Member| zip.header(member).ok().filter(|header| header.count().is_ok());
+    let headers: Vec<Option<Header>> = all.iter().map(header).collect();
     let with_numbers: Vec<&Header> = headers.iter().flatten().filter(|header| header.has_numbers()).collect();
     let Some(axes) = Axes::of(&with_numbers, reading.shape) else {
         // Nothing but scalars, or headers that cannot be read: the first one says why.
-        all[0].load(&mut file, origin.len())?;
+        zip.load(&all[0])?;
         return Err(Error::NoRows);
     };
     let (mut members, mut left_out) = (Vec::new(), Vec::new());
@@ -104,7 +107,7 @@ pub(crate) fn read(
             continue;
         }
         // Its columns are counted only once its bytes are known to be there.
-        let array = member.load(&mut file, origin.len())?;
+        let array = zip.load(&member)?;
         match Layout::new(&array.header, Some(&member.name), axes.shape) {
             Some(layout) => members.push((member, layout)),
             None => left_out.push(member.name),
@@ -131,7 +134,7 @@ pub(crate) fn read(
             continue;
         }
         // A second time, so that no more than one array is in memory beside the numbers.
-        let array = member.load(&mut file, origin.len())?;
+        let array = zip.load(member)?;
         for (at, (position, is_weight)) in wanted {
             let slot = position - range.start;
             for row in 0..rows {
@@ -165,42 +168,31 @@ impl Source for NpzSource {
         &self.origin
     }
 
-    fn column(&self, position: usize, rows: usize) -> Result<Column> {
-        let (mut file, mut first) = (self.origin.file()?, 0);
+    fn frame(&self, names: &[String], wanted: &[usize], rows: &[usize]) -> Result<Frame> {
+        let (zip, mut columns, mut first) = (Archive::open(&self.origin)?, Vec::new(), 0);
         for (member, layout) in &self.members {
-            if position < first + layout.slots.len() {
-                let array = member.load(&mut file, self.origin.len())?;
-                let column = array.column(layout, position - first, 0..rows);
-                return column.ok_or_else(|| malformed("its cells are neither numbers nor text"));
+            let range = first..first + layout.slots.len();
+            first = range.end;
+            let here: Vec<usize> =
+                wanted.iter().copied().filter(|position| range.contains(position)).collect();
+            if here.is_empty() {
+                continue;
             }
-            first += layout.slots.len();
-        }
-        Err(Error::Changed)
-    }
-
-    fn frame(&self, names: &[String], rows: &[usize]) -> Result<Frame> {
-        let mut file = self.origin.file()?;
-        let (mut columns, mut names) = (Vec::with_capacity(names.len()), names.iter());
-        for (member, layout) in &self.members {
-            let array = member.load(&mut file, self.origin.len())?;
-            for slot in 0..layout.slots.len() {
-                let name = names.next().ok_or(Error::Changed)?;
-                let column = array.column(layout, slot, rows.iter().copied());
-                columns.extend(column.map(|column| (name.clone(), column)));
+            let array = zip.load(member)?;
+            for position in here {
+                let column = array.column(layout, position - range.start, rows);
+                columns.extend(column.map(|column| (names[position].clone(), column)));
             }
         }
         Ok(Frame { columns })
-    }
-
-    fn as_npz(&self) -> Option<&NpzSource> {
-        Some(self)
     }
 }
 
 impl Array {
     /// The cells of these rows in one column.
-    fn column(&self, layout: &Layout, slot: usize, rows: impl Iterator<Item = usize>) -> Option<Column> {
-        layout.slots[slot].entry.column(rows.map(|row| layout.cell(slot, &self.bytes[layout.start(row)..])))
+    fn column(&self, layout: &Layout, slot: usize, rows: &[usize]) -> Option<Column> {
+        let cells = rows.iter().map(|&row| layout.cell(slot, &self.bytes[layout.start(row)..]));
+        layout.slots[slot].entry.column(cells)
     }
 }
 
@@ -212,10 +204,9 @@ impl NpzSource {
         added: &[(String, Column)],
         out: &mut dyn Write,
     ) -> Result<()> {
-        let mut file = self.origin.file()?;
-        let mut archive = Archive::default();
+        let (zip, mut arrays) = (Archive::open(&self.origin)?, Vec::new());
         for (member, layout) in &self.members {
-            let array = member.load(&mut file, self.origin.len())?;
+            let array = zip.load(member)?;
             let shape: Vec<usize> = std::iter::once(rows.len())
                 .chain(array.header.shape[self.shape.axes()..].iter().copied())
                 .collect();
@@ -228,18 +219,17 @@ impl NpzSource {
                     bytes.extend_from_slice(&array.bytes[at..at + size]);
                 }
             }
-            archive.add(&member.name, &bytes);
+            arrays.push((member.name.clone(), bytes));
         }
-        added.iter().for_each(|(name, column)| archive.add(name, &array_of(column)));
-        Ok(out.write_all(&archive.finish())?)
+        arrays.extend(added.iter().map(|(name, column)| (name.clone(), array_of(column))));
+        Ok(out.write_all(&archive(arrays))?)
     }
 }
 
 /// Each column as an array of its own.
 pub(crate) fn write_frame(frame: &Frame, _: &Dress, out: &mut dyn Write) -> Result<()> {
-    let mut archive = Archive::default();
-    frame.columns.iter().for_each(|(name, column)| archive.add(name, &array_of(column)));
-    Ok(out.write_all(&archive.finish())?)
+    let arrays = frame.columns.iter().map(|(name, column)| (name.clone(), array_of(column)));
+    Ok(out.write_all(&archive(arrays))?)
 }
 
 /// Whole numbers up to here are floats too.
@@ -248,46 +238,47 @@ const LARGEST_EXACT: u64 = 1 << 53;
 /// A column as an .npy file. NumPy has no missing whole numbers, so a column that has some becomes floats with NaN, or text
 /// where a float would lose digits.
 fn array_of(column: &Column) -> Vec<u8> {
-    let rows = column.len();
-    let doubles = || {
-        let mut bytes = npy::header("'<f8'", &[rows]);
-        (0..rows).for_each(|row| bytes.extend(column.number(row).unwrap_or(f64::NAN).to_le_bytes()));
-        bytes
+    let array = column.array();
+    let has_all = array.null_count() == 0;
+    let (descr, cells): (&str, Vec<u8>) = match column.kind() {
+        DataType::Float32 => {
+            let cells = array.as_primitive::<Float32Type>().iter();
+            ("'<f4'", cells.flat_map(|cell| cell.unwrap_or(f32::NAN).to_le_bytes()).collect())
+        }
+        DataType::Int64 if has_all => {
+            let cells = array.as_primitive::<Int64Type>().values().iter();
+            ("'<i8'", cells.flat_map(|cell| cell.to_le_bytes()).collect())
+        }
+        DataType::Boolean if has_all => {
+            ("'|b1'", array.as_boolean().iter().map(|cell| u8::from(cell == Some(true))).collect())
+        }
+        DataType::Int64
+            if array
+                .as_primitive::<Int64Type>()
+                .iter()
+                .flatten()
+                .any(|cell| cell.unsigned_abs() > LARGEST_EXACT) =>
+        {
+            return array_of(&column.as_text());
+        }
+        DataType::Float64 | DataType::Int64 | DataType::Boolean => {
+            let cells = column.numbers().into_iter();
+            ("'<f8'", cells.flat_map(|cell| cell.unwrap_or(f64::NAN).to_le_bytes()).collect())
+        }
+        DataType::Utf8 => {
+            let cells = || array.as_string::<i32>().iter().map(Option::unwrap_or_default);
+            let width = cells().map(|text| text.chars().count()).max().unwrap_or(0).max(1);
+            let codes = |text: &'_ str| {
+                let codes: Vec<u32> =
+                    text.chars().map(u32::from).chain(repeat_n(0, width)).take(width).collect();
+                codes.into_iter().flat_map(u32::to_le_bytes)
+            };
+            (&format!("'<U{width}'"), cells().flat_map(codes).collect())
+        }
+        kind if is_number(kind) => return array_of(&column.as_text().typed()),
+        _ => return array_of(&column.as_text()),
     };
-    match column {
-        Column::Single(cells) => {
-            let mut bytes = npy::header("'<f4'", &[rows]);
-            cells.iter().for_each(|cell| bytes.extend(cell.unwrap_or(f32::NAN).to_le_bytes()));
-            bytes
-        }
-        Column::Integer(cells) if cells.iter().all(Option::is_some) => {
-            let mut bytes = npy::header("'<i8'", &[rows]);
-            cells.iter().flatten().for_each(|cell| bytes.extend(cell.to_le_bytes()));
-            bytes
-        }
-        Column::Integer(cells) if cells.iter().flatten().any(|cell| cell.unsigned_abs() > LARGEST_EXACT) => {
-            array_of(&column.as_text())
-        }
-        Column::Boolean(cells) if cells.iter().all(Option::is_some) => {
-            let mut bytes = npy::header("'|b1'", &[rows]);
-            cells.iter().flatten().for_each(|&cell| bytes.push(u8::from(cell)));
-            bytes
-        }
-        Column::Text(cells) => {
-            let length = |cell: &Option<String>| cell.as_ref().map_or(0, |text| text.chars().count());
-            let width = cells.iter().map(length).max().unwrap_or(0).max(1);
-            let mut bytes = npy::header(&format!("'<U{width}'"), &[rows]);
-            for cell in cells {
-                let codes = cell.iter().flat_map(|text| text.chars()).map(u32::from);
-                codes
-                    .chain(std::iter::repeat(0))
-                    .take(width)
-                    .for_each(|code| bytes.extend(code.to_le_bytes()));
-            }
-            bytes
-        }
-        _ => doubles(),
-    }
+    [npy::header(descr, &[column.len()]), cells].concat()
 }
 
 #[cfg(test)]

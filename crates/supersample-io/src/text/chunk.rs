@@ -4,8 +4,7 @@ use memchr::{memchr, memchr2};
 
 use super::records::{Dialect, End};
 use crate::Use;
-use crate::error::BadCell;
-use crate::reading::Missing;
+use crate::reading::{BadCell, Missing};
 
 /// Of so many rows the place of one is remembered, so that any row is found again by reading a few lines.
 pub(crate) const MARK_EVERY: usize = 64;

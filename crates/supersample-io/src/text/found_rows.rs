@@ -6,7 +6,7 @@ use memchr::memchr;
 
 use super::records::{Dialect, End, without_break};
 use crate::format::Format;
-use crate::frame::{Column, Frame};
+use crate::frame::Frame;
 use crate::origin::Origin;
 use crate::source::Source;
 use crate::{Error, Result};
@@ -38,35 +38,30 @@ impl TextSource {
         self.line_break
     }
 
-    /// The records of these rows as written, without their line breaks, in the order given.
-    pub(crate) fn records(&self, rows: &[usize]) -> Result<Vec<Vec<u8>>> {
+    /// Goes through the records of these rows, in the order of the file: `each` gets the place of a row in the list, and
+    /// its record as written, without the line break.
+    pub(crate) fn records(&self, rows: &[usize], each: &mut dyn FnMut(usize, &[u8])) -> Result<()> {
         let mut order: Vec<usize> = (0..rows.len()).collect();
         order.sort_by_key(|&i| rows[i]);
-        let mut found: Vec<Vec<u8>> = vec![Vec::new(); rows.len()];
-        let mut cursor: Option<Cursor> = None;
-        for (k, &i) in order.iter().enumerate() {
-            if k > 0 && rows[order[k - 1]] == rows[i] {
-                found[i] = found[order[k - 1]].clone();
-                continue;
-            }
+        let mut last: Option<(Cursor, Vec<u8>)> = None;
+        for i in order {
             let row = (rows[i] + self.skipped) as u64;
             let mark = self.marks[self.marks.partition_point(|&(marked, _)| marked <= row) - 1];
-            // Go on from where the last row was, unless a mark is closer.
-            let mut here = match cursor.take() {
-                Some(cursor)
-                    if cursor.row <= row && (self.origin.packing().is_some() || cursor.row >= mark.0) =>
-                {
-                    cursor
+            let (mut cursor, mut record) = match last.take() {
+                // Go on from where the last row was, unless a mark is closer.
+                Some((cursor, record)) if self.origin.packing().is_some() || cursor.row >= mark.0 => {
+                    (cursor, record)
                 }
-                _ => self.cursor_at(mark)?,
+                _ => (self.cursor_at(mark)?, Vec::new()),
             };
-            while here.row < row {
-                here.next(self.dialect)?;
+            // A row that is asked for twice is still there.
+            while cursor.row <= row {
+                record = cursor.next(self.dialect)?;
             }
-            found[i] = without_break(&here.next(self.dialect)?).to_vec();
-            cursor = Some(here);
+            each(i, without_break(&record));
+            last = Some((cursor, record));
         }
-        Ok(found)
+        Ok(())
     }
 
     fn cursor_at(&self, (row, offset): (u64, u64)) -> Result<Cursor> {
@@ -89,34 +84,16 @@ impl Source for TextSource {
         &self.origin
     }
 
-    fn as_text(&self) -> Option<&TextSource> {
-        Some(self)
-    }
-
-    fn column(&self, position: usize, rows: usize) -> Result<Column> {
-        let mut cursor = self.cursor_at(*self.marks.first().ok_or(Error::Changed)?)?;
-        for _ in 0..self.skipped {
-            cursor.next(self.dialect)?;
-        }
-        let mut cells = Vec::with_capacity(rows);
-        for _ in 0..rows {
-            let record = cursor.next(self.dialect)?;
-            let fields = self.dialect.fields(&record);
-            cells.push(fields.get(position).map(|field| field.lossy_text()));
-        }
-        Ok(Column::Text(cells))
-    }
-
-    fn frame(&self, names: &[String], rows: &[usize]) -> Result<Frame> {
-        let mut cells: Vec<Vec<Option<String>>> = vec![Vec::with_capacity(rows.len()); names.len()];
-        for record in self.records(rows)? {
-            let fields = self.dialect.fields(&record);
-            for (column, cells) in cells.iter_mut().enumerate() {
-                cells.push(fields.get(column).map(|field| field.lossy_text()));
+    fn frame(&self, names: &[String], columns: &[usize], rows: &[usize]) -> Result<Frame> {
+        let mut cells: Vec<Vec<Option<String>>> = vec![vec![None; rows.len()]; columns.len()];
+        self.records(rows, &mut |row, record| {
+            let fields = self.dialect.fields(record);
+            for (cells, &column) in cells.iter_mut().zip(columns) {
+                cells[row] = fields.get(column).map(|field| field.lossy_text());
             }
-        }
-        let columns = names.iter().cloned().zip(cells.into_iter().map(Column::Text)).collect();
-        Ok(Frame { columns })
+        })?;
+        let columns = columns.iter().zip(cells).map(|(&column, cells)| (names[column].clone(), cells.into()));
+        Ok(Frame { columns: columns.collect() })
     }
 }
 

@@ -1,13 +1,12 @@
 //! Heads of files of text: remarks, the names, and how the file is laid out.
 
-use std::collections::HashSet;
-
 use memchr::memchr;
 
 use super::records::{Dialect, End, without_break};
 use super::stan::StanRun;
 use super::{Blocks, LONGEST_RECORD};
-use crate::error::utf8;
+use crate::error::{refused, utf8};
+use crate::words::shown;
 use crate::{Error, Reading, Result};
 
 /// What stands above the first row.
@@ -96,14 +95,13 @@ fn separator_of(header: &[u8], rest: &[u8], terminator: u8) -> u8 {
 }
 
 fn check_names(names: &[String]) -> Result<()> {
-    let mut seen = HashSet::new();
-    if let Some(name) = names.iter().find(|name| !seen.insert(name.as_str())) {
-        return Err(Error::DuplicateHeader { name: name.clone() });
-    }
     // pandas names the columns of a bare array 0, 1, 2, …; any other numbers are the first draw of a file without names.
     let are_numbers = names.iter().all(|name| name.parse::<f64>().is_ok());
     if are_numbers && !are_counted(names) {
-        return Err(Error::NoHeader { example: names[0].clone() });
+        return Err(refused!(
+            "the first line holds numbers ('{}', …), not column names; put a header line above it",
+            shown(&names[0])
+        ));
     }
     Ok(())
 }

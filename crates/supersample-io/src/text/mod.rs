@@ -20,6 +20,7 @@ pub(crate) use self::found_rows::TextSource;
 use self::head::Head;
 pub(crate) use self::records::quoted;
 use self::records::{Dialect, End};
+use crate::error::refused;
 use crate::frame::Frame;
 use crate::origin::Origin;
 use crate::reading::{Choice, Missing};
@@ -116,10 +117,16 @@ pub(crate) fn read(
     let skipped = warmup + mean_rows;
     // CmdStan ends every line; a file that ends within one was cut, and its last number may be wrong.
     if stan.is_some() && block.last().is_some_and(|&byte| byte != dialect.terminator) {
-        return Err(Error::CutShort { line: read.lines + usize::from(read.rows == 0) });
+        let line = read.lines + usize::from(read.rows == 0);
+        return Err(refused!(
+            "the file ends in the middle of line {line}, so the run that wrote it was stopped; delete that line to use the rows above"
+        ));
     }
     if read.rows == skipped {
-        return Err(if warmup == 0 { Error::NoRows } else { Error::OnlyWarmup { rows: warmup } });
+        let all_warmup = refused!(
+            "all {warmup} rows are warm-up, as the settings in the file say; use them with --warmup"
+        );
+        return Err(if warmup == 0 { Error::NoRows } else { all_warmup });
     }
     let source = TextSource { header, line_break, origin, dialect, marks: read.marks, skipped };
     Ok(Part {
@@ -150,12 +157,11 @@ fn choose(names: Vec<String>, rows: &[u8], dialect: Dialect, reading: &Reading<'
         (false, 1) => "if another character separates the columns, name it with --separator",
         _ => "a table of draws has one number in each cell",
     };
-    let reason = format!(
-        "not one cell is a number (the first of column '{}' is '{}'); {remedy}",
+    Err(refused!(
+        "no column is left to choose by: not one cell is a number (the first of column '{}' is '{}'); {remedy}",
         shown(&names[column]),
         shown(&text)
-    );
-    Err(Error::NoNumericColumns { reason })
+    ))
 }
 
 /// The fields of the first record among these bytes; none where there is no record.
@@ -292,7 +298,10 @@ impl Rows {
     fn explain(&self, trouble: Trouble, choice: &Choice) -> Error {
         let (row, line) = (self.rows + trouble.row + 1, self.lines + trouble.line + 1);
         match trouble.kind {
-            TroubleKind::Ragged { found } => Error::Ragged { row, line, found, expected: choice.names.len() },
+            TroubleKind::Ragged { found } => refused!(
+                "row {row} (line {line}) has {found} fields, but the header has {}; fix that line or quote fields that contain the separator",
+                choice.names.len()
+            ),
             TroubleKind::NotUtf8 => Error::NotUtf8 { line },
             TroubleKind::UnclosedQuote => Error::UnclosedQuote { row, line },
             TroubleKind::Cell { column, cell, text } => {

@@ -207,7 +207,9 @@ fn rows_with_missing_values_can_be_left_out() {
     assert_eq!(out, b"mu,tau,note,chain,draw,row\n8,9,e,1,6,5\n2,3,,1,2,1\n");
     assert_eq!((draws.row_number(1), draws.row_of_number(3), draws.row_of_number(2)), (3, Some(1), None));
     assert_eq!(draws.row_of_number(6), None);
-    assert!(matches!(read_with(b"mu,tau\n1,NA\nNA,2\n", &reading), Err(Error::OnlyMissing { rows: 2 })));
+    assert!(
+        matches!(read_with(b"mu,tau\n1,NA\nNA,2\n", &reading), Err(error) if error.to_string().contains("all 2 rows have a missing value"))
+    );
     // A word or an infinity is not a missing value.
     assert!(read_with(b"mu\n1\nx\n", &reading).is_err());
     assert!(read_with(b"mu\n1\ninf\n", &reading).is_err());
@@ -250,9 +252,13 @@ fn weights_are_read_beside_the_parameters() {
     }
     assert!(read_with(b"mu\n-inf\n", &Reading::default()).is_err());
     assert!(matches!(read_with(b"mu\n1\n", &reading), Err(Error::UnknownColumn { .. })));
-    assert!(matches!(read_with(b"w\n1\n", &reading), Err(Error::NoNumericColumns { .. })));
+    assert!(
+        matches!(read_with(b"w\n1\n", &reading), Err(error) if error.to_string().contains("holds the weights"))
+    );
     let both = Reading { selection: Selection::Only(vec!["w".to_string()]), ..reading };
-    assert!(matches!(read_with(b"w,mu\n1,1\n", &both), Err(Error::WeightIsParameter { .. })));
+    assert!(
+        matches!(read_with(b"w,mu\n1,1\n", &both), Err(error) if error.to_string().contains("cannot be a parameter as well"))
+    );
 }
 
 #[test]
@@ -278,7 +284,9 @@ fn functions_are_read_beside_the_parameters_and_dropped_with_them() {
          column with --exclude y2"
     );
     let weights = Reading { functions: functions(&["w"]), ..strict };
-    assert!(matches!(read_with(text, &weights), Err(Error::WeightIsFunction { .. })));
+    assert!(
+        matches!(read_with(text, &weights), Err(error) if error.to_string().contains("cannot be a function as well"))
+    );
 }
 
 /// Many blocks and pieces, quoted and not, must give what one small piece gives.
@@ -321,9 +329,7 @@ fn packed_text_is_text() {
     let draws = read_with(&packed.finish().unwrap(), &Reading::default()).unwrap();
     assert_eq!(draws.values(), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
     assert_eq!(written(&draws, &[2, 0]), "a,b\n5,6\n1,2\n");
-    let mut packings = vec![Packing::Gzip];
-    packings.extend(cfg!(feature = "zstd").then_some(Packing::Zstd));
-    for packing in packings {
+    for packing in [Packing::Gzip, Packing::Zstd] {
         let mut again = Vec::new();
         let output = OutputFormat { packing: Some(packing), ..OutputFormat::plain(Format::Text) };
         draws.write_rows(&[1, 2], None, output, &mut again).unwrap();
@@ -414,9 +420,9 @@ fn a_cmdstan_run_that_was_stopped_is_noticed() {
         refused(&STAN[..cut + 12])
     );
     let row_end = STAN[cut..].find('\n').unwrap() + cut;
-    assert!(matches!(read(&STAN[..row_end]).unwrap_err(), Error::CutShort { .. }));
+    assert!(read(&STAN[..row_end]).unwrap_err().to_string().contains("the file ends in the middle of line"));
     let warmup_only = &STAN[..STAN.find("# Adaptation").unwrap()];
-    assert!(matches!(read(warmup_only).unwrap_err(), Error::OnlyWarmup { rows: 3 }));
+    assert!(read(warmup_only).unwrap_err().to_string().contains("all 3 rows are warm-up"));
 }
 
 #[test]
