@@ -26,15 +26,6 @@ SteinBase = Literal["imq", "gaussian"]
 Preconditioner = float | Literal["identity", "median", "scaled-median", "covariance", "id", "med", "sclmed", "smpcov"]
 #: A function of (phase, done, total).
 Listener = Callable[[str, int, int], object]
-#: How each scale is said of columns.
-SCALED = {
-    "none": "not scaled",
-    "sd": "scaled to unit sd",
-    "mad": "scaled to unit median deviation",
-    "aad": "scaled to unit mean deviation",
-    "pca": "whitened",
-}
-
 
 def _as_given(value: Any, what: str) -> Any:
     return value

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from . import _native
 from ._inputs import is_posterior
 from ._numbers import counted, significant, with_error, worth_shown
-from ._options import SCALED
 from .kernels import Kernel, known_kernel
 
 if TYPE_CHECKING:
@@ -400,11 +399,7 @@ def _common(chosen: _native.Chosen) -> dict[str, Any]:
 
 def _said_of_rows(chosen: _native.Chosen) -> str:
     """What scores say of the rows in a sentence. It is no warning: burn-in is a reason to choose by scores."""
-    found = next((piece for piece in chosen.advice if piece["kind"] == "not_draws_of_density"), None)
-    if found is None:
-        return ""
-    mean = significant(found["mean"])
-    return f"the rows are no draws of the density as they stand: over pairs of them k(x, y) is {mean} of k(x, x), not 0"
+    return next((piece.sentence() for piece in chosen.advice if piece.is_of_scores), "")
 
 
 def _background(values: NDArray[np.float64], weights: NDArray[np.float64] | None) -> NDArray[np.float64]:

@@ -30,6 +30,12 @@ impl Piece {
         matches!(self.0, Advice::RowsWithoutWeight { .. } | Advice::NotDrawsOfDensity { .. })
     }
 
+    /// Whether it is what scores say of the rows.
+    #[getter]
+    fn is_of_scores(&self) -> bool {
+        matches!(self.0, Advice::NotDrawsOfDensity { .. })
+    }
+
     /// What it says, with these names of the columns.
     #[pyo3(signature = (columns=None))]
     fn sentence(&self, columns: Option<Vec<String>>) -> String {

@@ -71,7 +71,7 @@ impl Of {
         Of {
             n_rows: gathered.map_or(rows.len(), |gathered| gathered.rows()),
             kernel: named_kernel(problem),
-            scale: problem.scale().name(),
+            scale: problem.scale().into(),
             precision: if target.precision() == Precision::Double { "double" } else { "mixed" },
             landmarks: target.landmarks().map(|landmarks| landmarks.points().len()),
             shares: shares.filter(|_| gathered.is_none()).map(|shares| Column(shares.to_vec())),

@@ -45,7 +45,7 @@ impl LandmarkSums {
         options: Options<'_>,
     ) -> PyResult<LandmarkSums> {
         let (landmarks, controls) = (points(&landmarks)?, controls.as_ref().map(points).transpose()?);
-        let (kernel, precision) = (options.kernel(), options.precision()?);
+        let (kernel, precision) = (options.kernel()?, options.precision()?);
         let sums = kernel
             .for_points(&landmarks, None)
             .and_then(|(kernel, _)| embedding::LandmarkSums::new(kernel, landmarks, controls, precision));
@@ -62,7 +62,7 @@ impl LandmarkSums {
     ) -> PyResult<LandmarkSums> {
         let (points, weights) = (points(&x)?, numbers(&options.sample_weight));
         let (kernel, precision, seed) =
-            (options.kernel(), options.precision()?, options.seed.unwrap_or_default());
+            (options.kernel()?, options.precision()?, options.seed.unwrap_or_default());
         let sums = run(py, options.threads, f64::INFINITY, None, |watch| {
             let shares = weights.as_deref();
             let (kernel, _) = kernel.for_points(&points, shares)?;

@@ -10,7 +10,7 @@ use supersample::task::{self, Ended, ErrorScale, Stop, Weighed, herd_until, weig
 use supersample::weights::WeightRule;
 use supersample::{
     AscentOptions, ClosedForm, Domain, Error, Herder, Kernel, MeanEmbedding, Pick, Points, Progress, Result,
-    bandwidth, metrics,
+    Watch, bandwidth, metrics,
 };
 use supersample_io::mixture::{Format, read_path, to_text};
 
@@ -47,6 +47,7 @@ pub(crate) fn place<M: MeanEmbedding + Clone + 'static>(
     stop: &Stop,
     rule: Option<WeightRule>,
     seen: impl FnMut(&Pick) -> ControlFlow<()>,
+    watch: Watch<'_>,
 ) -> Result<(task::Chosen, Option<Weighed>, ErrorScale)> {
     let (dim, options) = (starts.dim(), AscentOptions::default().climbs(climbs));
     let mut herder = Herder::new(mu.clone(), Domain::Ascent { starts, options })?;
@@ -54,7 +55,8 @@ pub(crate) fn place<M: MeanEmbedding + Clone + 'static>(
     if placed.ended == Ended::Interrupted {
         return Err(Error::Interrupted);
     }
-    let weighed = rule.map(|rule| weigh(mu, &Points::from_vec(placed.points(), dim)?, rule)).transpose()?;
+    let weighed =
+        rule.map(|rule| weigh(mu, &Points::from_vec(placed.points(), dim)?, rule, watch)).transpose()?;
     Ok((placed, weighed, ErrorScale::of(herder.pool())))
 }
 
@@ -166,7 +168,7 @@ impl Mixture {
             let bandwidths = lengths.unwrap_or_else(|| vec![bandwidth::median(&starts)]);
             let mu = ClosedForm::mixture(Kernel::gaussians(&bandwidths)?, self.inner.clone())?;
             let seen = |pick: &Pick| watch(Progress::Herding { chosen: pick.t, size: n });
-            Ok((bandwidths, place(&mu, (starts, climbs), &stop, rule, seen)?))
+            Ok((bandwidths, place(&mu, (starts, climbs), &stop, rule, seen, watch)?))
         })?;
         let (placed, weighed, scale) = found;
         let (stuck, points) = (stuck(&placed), Points::from_vec(placed.points(), dim).map_err(refused)?);

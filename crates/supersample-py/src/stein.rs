@@ -66,7 +66,7 @@ pub(crate) fn stein_place(
                 let watched = watch(Progress::Herding { chosen: pick.t, size: n });
                 if asked.is_over() { ControlFlow::Break(()) } else { watched }
             };
-            let placed = place(&target, (target.rows(&starts, &scores)?, climbs), &stop, rule, seen)?;
+            let placed = place(&target, (target.rows(&starts, &scores)?, climbs), &stop, rule, seen, watch)?;
             if asked.is_over() {
                 return Err(Error::Interrupted);
             }
