@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 import supersample as ss
 import xarray as xr
-from supersample import _native, _types
+from supersample import _native, _options
 
 X = np.random.default_rng(0).normal(size=(60, 3)) * [1, 5, 0.2]
 NAMES = ["a", "b", "c"]
@@ -394,7 +394,7 @@ def test_every_kernel_of_the_library_is_a_frozen_value(name):
 
 
 def test_a_word_of_python_is_one_of_the_library():
-    assert list(typing.get_args(_types.Scale)) == list(_native.SCALES)
+    assert list(typing.get_args(_options.Scale)) == list(_native.SCALES)
     with pytest.raises(ValueError, match="linear takes no bandwidth"):
         ss.thin(X, 3, kernel="linear", bandwidth=1.0)
     with pytest.raises(ValueError, match="a Stein kernel is one of points and scores"):
