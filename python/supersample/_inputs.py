@@ -284,7 +284,8 @@ def explained(rows: Any, what: str | None = "x", labels: Sequence[Any] = ()) -> 
         refusal = getattr(error, "refusal", None)
         if isinstance(refusal, _native.Refusal):
             groups = [str(label) for label in labels]
-            error.args = (refusal.sentence(what, rows.names, rows.function_names, groups),)
+            of = getattr(error, "of", what)
+            error.args = (refusal.sentence(of, rows.names, rows.function_names, groups),)
             # Another caller further out has names of something else.
             del error.refusal  # type: ignore[attr-defined]
         raise

@@ -282,7 +282,10 @@ def test_options_reach_the_choice(client):
     some = {name: value for name, value in SOME.items() if name != "search"}
     herded = ss.dask.herd(x, 30, **some)
     assert herded.refinement is None and herded.lowered == "joint"
-    unique = ss.dask.herd(x, 30, unique=True, kernel="laplace", bandwidth=2.0, scale="pca", precision="double", **some)
+    with pytest.warns(ss.SupersampleWarning, match="scaled by the 3,000 rows that were drawn"):
+        unique = ss.dask.herd(
+            x, 30, unique=True, kernel="laplace", bandwidth=2.0, scale="pca", precision="double", **some
+        )
     assert unique.kernel == ss.Laplace(2.0) and unique.scale == "pca" and unique.precision == "double"
     assert ss.dask.thin(x, tol=0.1, marginals=0, **SOME).ended == "tolerance"
     worthy = ss.dask.thin(x, worth=50, repeats=True, scale="mad", threads=1, **SOME)
@@ -361,7 +364,7 @@ X = da.ones((10, 2), chunks=(5, 2))
         (X, {"pool_rows": 0}, ValueError, "pool_rows is 0"),
         (X, {"n": None}, ValueError, "say how many"),
         (X, {"seed": -1}, ValueError, "seed is -1"),
-        (X, {"marginals": -1}, ValueError, "the weight of the marginals is -1"),
+        (X, {"marginals": -1}, ValueError, "marginals is -1; give a number of at least 0"),
         (X, {"kernel": "cosine"}, ValueError, "cosine"),
         ([], {}, TypeError, "x is of type list"),
     ],

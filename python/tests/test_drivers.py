@@ -79,5 +79,5 @@ def test_weights_and_functions_go_through_the_passes_too(rows, client):
     assert named.lowered == "joint + 0.1 × marginals + 1 × functions"
     with pytest.raises(ValueError, match="functions has 5 rows, but x has 30,000 rows"):
         ss.thin(rows, functions=values[:5], **options)
-    with pytest.raises(ValueError, match=r"function 0 is constant.* \(function 0 is 'one'\)"):
+    with pytest.raises(ValueError, match="function 'one' is constant"):
         ss.thin({"a": rows[:, 0], "one": np.ones(len(rows))}, functions="one", **options)

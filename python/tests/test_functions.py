@@ -163,7 +163,7 @@ def test_names_and_weights_that_cannot_be_are_refused():
     with pytest.raises(ValueError, match="function 'flat' is constant"):
         ss.thin(flat, 5, functions="flat")
     for value in (-1, np.nan, np.inf):
-        with pytest.raises(ValueError, match=r"the weight of the marginals is .*; a weight is a positive number, or 0"):
+        with pytest.raises(ValueError, match=r"marginals is .*; give a number of at least 0"):
             ss.thin(X, 5, marginals=value)
         with pytest.raises(ValueError, match=r"the weight of the functions is .*; a weight is a positive number"):
             ss.thin(X, 5, functions=F, functions_weight=value)

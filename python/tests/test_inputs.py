@@ -201,7 +201,7 @@ OPTIONS = {
     "kernel of another type": ({"kernel": 3}, TypeError, "give a name such as 'gaussian'"),
     "bandwidth": ({"bandwidth": 0.0}, ValueError, "bandwidth is 0; give a positive length in the units of the scaled columns"),
     "bandwidth word": ({"bandwidth": "auto"}, ValueError, "the word 'median'"),
-    "bandwidth of linear": ({"kernel": "linear", "bandwidth": 1.0}, ValueError, "no effect on the linear kernel"),
+    "bandwidth of linear": ({"kernel": "linear", "bandwidth": 1.0}, ValueError, "linear takes no bandwidth; leave it out"),
     "bandwidth twice": ({"kernel": ss.IMQ(1.0), "bandwidth": 1.0}, ValueError, "which has its own"),
     "several bandwidths": ({"kernel": "imq", "bandwidth": (1.0, 2.0)}, ValueError, "only gaussian takes several"),
     "scale": ({"scale": "unit"}, ValueError, "'unit' is not a scale; choose none, sd, mad, aad or pca"),

@@ -201,7 +201,7 @@ def test_scores_that_are_wrong_are_named():
         ({"preconditioner": "none"}, ValueError, "'none' is not a preconditioner"),
         ({"preconditioner": -1.0}, ValueError, "preconditioner is -1; give a positive length"),
         ({"preconditioner": True}, TypeError, "give a name such as 'median', or a length"),
-        ({"scale": 1}, TypeError, "choose none, sd, mad, aad, pca"),
+        ({"scale": 1}, TypeError, "choose none, sd, mad, aad or pca"),
         ({"regularise": 0.1}, ValueError, "regularise has no effect without log_density"),
         ({"second_derivatives": x}, ValueError, "second_derivatives has no effect without log_density"),
         ({"log_density": np.zeros(5)}, ValueError, "the log-densities"),

@@ -214,7 +214,7 @@ fn functions_are_matched_in_batches_by_their_means_over_all_rows() {
     let constant: String = posterior(3000).lines().skip(1).map(|line| format!("{line},7\n")).collect();
     desk.write("c.csv", format!("mu,tau,theta.1,theta.2,y\n{constant}"));
     let refused = desk.refused("c.csv -n 9 --pool-rows 2000 --functions y");
-    assert!(refused.starts_with("function 'y' is the same number in every row that counts"), "{refused}");
+    assert!(refused.starts_with("function 'y' is constant on the rows that count"), "{refused}");
 }
 
 #[test]

@@ -29,14 +29,14 @@
 //!
 //! ```
 //! use supersample::{Points, unwatched};
-//! use supersample::task::{Problem, ProblemOptions, Stop, ThinOptions};
+//! use supersample::task::{Choose, Problem};
 //!
 //! # let rows: Vec<f64> = (0..600).map(|i| (i as f64 * 0.7).sin()).collect();
 //! let draws = Points::from_rows(&rows, 2)?;
-//! let problem = Problem::new(draws, ProblemOptions::default())?;
-//! let chosen = problem.thin(&Stop::after(20)?, &ThinOptions::default(), &unwatched)?;
-//! println!("rows {:?} with an MMD of {:?}", chosen.rows, chosen.error());
-//! # assert!(chosen.rows.len() == 20 && chosen.error() < Some(0.05));
+//! let target = Problem::new(draws, Choose::thin(20)?)?.prepare(&unwatched)?;
+//! let chosen = target.choose(&unwatched)?;
+//! println!("rows {:?} with an MMD of {:?}", chosen.rows, chosen.mmd());
+//! # assert!(chosen.rows.len() == 20 && chosen.mmd() < Some(0.05));
 //! # Ok::<(), supersample::Error>(())
 //! ```
 //!

@@ -227,7 +227,8 @@ fn the_pool_is_as_large_as_the_memory_allows() {
         // No more than it takes, where it is known how many are to be chosen.
         for (chosen, most) in [(100, 200_000), (15_000, 300_000)] {
             let drawn = Choose::herd(chosen).unwrap().max_memory(limit).drawn_rows(size(0));
-            assert!(drawn.is_ok_and(|drawn| drawn <= most && (limit < 1 << 40 || drawn == most)));
+            let is_right = |drawn: usize| drawn <= most && (limit < 1 << 40 || drawn == most);
+            assert!(drawn.as_ref().is_ok_and(|drawn| is_right(*drawn)), "{limit} {chosen}: {drawn:?}");
         }
     }
     let little = Choose::herd(100).unwrap().max_memory(1 << 20).drawn_rows(size(0));

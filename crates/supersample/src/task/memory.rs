@@ -6,7 +6,7 @@ use crate::scale::Scale;
 use crate::{Error, Precision, RefineOptions, Result};
 
 /// Code, buffers of files, and what else does not grow with the rows.
-const BASE: u64 = 24 << 20;
+const BASE: u64 = 26 << 20;
 
 /// Memory for batches and the buffers of readers: at most this, and no more than a quarter of what is allowed.
 const READING_BYTES: u64 = 96 << 20;
