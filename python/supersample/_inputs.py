@@ -276,8 +276,9 @@ def weighted(table: Table, sample_weight: Any, log_weight: Any) -> Table:
 
 @contextmanager
 def explained(rows: Any, what: str | None = "x", labels: Sequence[Any] = ()) -> Iterator[None]:
-    """Has a refusal of the native module say what it cannot know: names of columns, functions and groups. Names are those
-    of `rows` when it is refused."""
+    """Has a refusal of the native module say what it cannot know: names of columns, functions and groups.
+
+    Names are those of `rows` when it is refused."""
     try:
         yield
     except ValueError as error:

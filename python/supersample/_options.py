@@ -27,6 +27,7 @@ Preconditioner = float | Literal["identity", "median", "scaled-median", "covaria
 #: A function of (phase, done, total).
 Listener = Callable[[str, int, int], object]
 
+
 def _as_given(value: Any, what: str) -> Any:
     return value
 

@@ -331,7 +331,7 @@ impl Choose {
         self.distance.scale.unwrap_or_default()
     }
 
-    /// The same with the defaults that go with scores.
+    /// The choice with the defaults that go with scores.
     pub(super) fn with_scores(mut self) -> Choose {
         self.objective.marginals.get_or_insert(0.0);
         self.distance.scale.get_or_insert(STEIN_SCALE);
