@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @takes(Herd)
-def herd(x: Any, n: int | None = None, **options: Unpack[Herd]) -> PoolResult:
+def herd(x: Any = None, n: int | None = None, **options: Unpack[Herd]) -> PoolResult:
     """Chooses `n` rows of `x` one after the other by kernel herding; any prefix of them is good too.
 
     Rows may repeat, as in the paper, unless `unique` is set; `thin`, `supersample.arviz.herd` and `SuperSampler` choose
@@ -54,7 +54,7 @@ def herd(x: Any, n: int | None = None, **options: Unpack[Herd]) -> PoolResult:
 
 
 @takes(Thin)
-def thin(x: Any, n: int | None = None, **options: Unpack[Thin]) -> PoolResult:
+def thin(x: Any = None, n: int | None = None, **options: Unpack[Thin]) -> PoolResult:
     """Chooses the best `n` rows of `x` as a set: herding, then swaps until none helps, then a search.
 
     `n` is how many rows are kept, NOT a step as in other libraries' `thin`: `thin(x, 10)` keeps 10 rows. The rows come
@@ -86,7 +86,12 @@ def thin(x: Any, n: int | None = None, **options: Unpack[Thin]) -> PoolResult:
 
 def chosen_rows(method: str, x: Any, n: Any, given: Options) -> PoolResult:
     """Rows chosen from all that are in memory, or from some that were drawn in passes over batches."""
+    gram = given.pop("gram", None)
     given, labels = asked(method, n, given)
+    if gram is not None:
+        return _chosen_by_values(gram, x, given, labels)
+    if x is None:
+        raise TypeError("give x, the rows to choose from, or gram, the kernel values between them")
     data = {name: given.pop(name, None) for name in ("sample_weight", "log_weight", "functions")}
     rows: Table | Batches
     in_batches = _in_batches(x, given, data)
@@ -102,12 +107,28 @@ def chosen_rows(method: str, x: Any, n: Any, given: Options) -> PoolResult:
 def asked(method: str, n: Any, given: Options) -> tuple[Options, Sequence[Any]]:
     """The options of a choice of this number of rows, and the labels of the groups that they come from."""
     refuse_without_functions(given)
+    if given["gram"] is not None:
+        raise ValueError("gram is a matrix in memory; supersample.herd and supersample.thin take it")
     groups, labels, quotas = _grouped(given.pop("groups", None), given.pop("quotas", None))
     n = sum(quotas) if n is None and quotas is not None else n
     if n is None and given["tol"] is None and given["worth"] is None:
         raise ValueError("say how many: a number n, an error tol, or a number of independent draws worth")
     n = None if n is None else as_count(n, "n")
     return given.also(method=method, n=n, groups=groups, quotas=quotas), labels
+
+
+def _chosen_by_values(gram: Any, x: Any, given: Options, labels: Sequence[Any]) -> PoolResult:
+    """Rows chosen by the kernel values between them."""
+    if x is not None:
+        raise TypeError("x and gram were both given; kernel values take the place of the rows, so leave one out")
+    if given["max_memory"] is not None or given["kernel"] != "gaussian" or given["bandwidth"] is not None:
+        raise ValueError("kernel, bandwidth and max_memory have no effect with gram; leave them out")
+    values = as_table(gram, "gram").values
+    if values.shape[0] != values.shape[1]:
+        raise ValueError(f"gram has shape {values.shape}; give one row and one column for each row to choose from")
+    data = {name: given.pop(name, None) for name in ("sample_weight", "log_weight", "functions")}
+    table = weighted(Table(values), data["sample_weight"], data["log_weight"])
+    return chosen_from(with_functions(table, data["functions"]), given.also(gram=True), labels)
 
 
 def _in_batches(x: Any, given: Options, data: Mapping[str, Any]) -> Any:

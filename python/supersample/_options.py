@@ -271,6 +271,16 @@ class ProgressKeywords(TypedDict, total=False):
     progress: Annotated[bool | Listener | None, Keyword()]
 
 
+class GramKeywords(TypedDict, total=False):
+    """
+    gram
+        Kernel values between the rows, in place of `x`: a square, symmetric matrix of a kernel of your own, of texts,
+        graphs or molecules. What needs coordinates (marginals, a scale, landmarks, batches, a GPU) is refused.
+    """
+
+    gram: Annotated[Any, Keyword()]
+
+
 class RunKeywords(SeedKeywords, DeviceKeywords, ThreadKeywords, ProgressKeywords, total=False):
     """Of every function that computes long."""
 
@@ -287,11 +297,11 @@ class ChoiceKeywords(ObjectiveKeywords, GoalKeywords, BatchKeywords, RunKeywords
     """Of every function that chooses rows to match rows."""
 
 
-class Herd(ChoiceKeywords, UniqueKeywords, total=False):
+class Herd(ChoiceKeywords, UniqueKeywords, GramKeywords, total=False):
     """Of `herd`."""
 
 
-class Thin(ChoiceKeywords, SetKeywords, total=False):
+class Thin(ChoiceKeywords, SetKeywords, GramKeywords, total=False):
     """Of `thin`."""
 
 

@@ -116,6 +116,16 @@ class _Stein(Kernel):
         raise TypeError(_NEEDS_SCORES)
 
 
+class _Matrix(Kernel):
+    """Kernel values that were given, between the rows that were chosen from and nowhere else."""
+
+    def __post_init__(self) -> None:
+        """It has no length to check."""
+
+    def __call__(self, x: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
+        raise TypeError("the kernel values were given as a matrix; between other points there are none")
+
+
 def _made(name: str, most: int, about: str, base: type[Kernel]) -> type[Kernel]:
     """The class of a kernel: IMQ for imq, SteinGaussian for stein-gaussian."""
     title = "".join(word.upper() if len(word) < 4 else word.capitalize() for word in name.split("-"))
@@ -132,7 +142,9 @@ _STEIN = {
     f"stein-{base}": _made(f"stein-{base}", 0, f"The Stein kernel of {base}, which results of `stein` have", _Stein)
     for base in _native.STEIN_BASES
 }
-_CLASSES = {kind.__name__: kind for kind in (*BY_NAME.values(), *_STEIN.values())}
+#: The kernel of results whose kernel values were given.
+_PRECOMPUTED = _made("precomputed", 0, "Kernel values that were given as a matrix (`gram=`)", _Matrix)
+_CLASSES = {kind.__name__: kind for kind in (*BY_NAME.values(), *_STEIN.values(), _PRECOMPUTED)}
 globals().update(_CLASSES)
 __all__ = ["Kernel", *_CLASSES]
 
@@ -174,7 +186,7 @@ if TYPE_CHECKING:
 
 def known_kernel(name: str, bandwidths: Sequence[float]) -> Kernel:
     """The kernel of this name with these bandwidths, as the native module reports them."""
-    kind = _STEIN.get(name) or BY_NAME[name]
+    kind = _PRECOMPUTED if name == "precomputed" else _STEIN.get(name) or BY_NAME[name]
     return kind(tuple(bandwidths)) if kind._most else kind()
 
 

@@ -84,7 +84,10 @@ impl Of {
 
 /// The name of the kernel and its bandwidths, in the units of the scaled rows.
 pub(crate) fn named_kernel(problem: &Problem) -> (&'static str, Vec<f64>) {
-    (problem.kernel().name(), problem.kernel().bandwidths().to_vec())
+    match problem.is_gram() {
+        true => ("precomputed", Vec::new()),
+        false => (problem.kernel().name(), problem.kernel().bandwidths().to_vec()),
+    }
 }
 
 /// Errors that Python sees as a dict, one entry for each measure.

@@ -9,7 +9,7 @@ use supersample::task::{
     Bandwidth, Choose, KernelChoice, Method, Problem, RowScores, RowWeights, Rows, Size, Stop,
 };
 use supersample::weights::WeightRule;
-use supersample::{Device, Error, Points, Precision, Preconditioner, SteinBase};
+use supersample::{Device, Error, Gram, Points, Precision, Preconditioner, SteinBase};
 
 use crate::arrays::{counted, numbers, rows};
 use crate::error::{named, refused};
@@ -55,6 +55,8 @@ pub(crate) struct Options<'py> {
     log_density: Option<PyReadonlyArray1<'py, f64>>,
     regularise: Option<f64>,
     second_derivatives: Option<PyReadonlyArray2<'py, f64>>,
+    /// Whether the array holds kernel values between rows, and not the rows.
+    gram: Option<bool>,
     pub(crate) threads: Option<usize>,
     pub(crate) progress: Option<Py<PyAny>>,
 }
@@ -160,13 +162,16 @@ impl Options<'_> {
         let (values, dim) = rows(x)?;
         let (weights, logs) = (numbers(&self.sample_weight), numbers(&self.log_weight));
         let functions = self.functions.as_ref().map(rows).transpose()?;
-        let scores = self.scores()?;
+        let (scores, is_gram) = (self.scores()?, self.gram.unwrap_or_default());
         // On a pool of ours, since the global one dies in a fork.
         let pool = pool(1)?;
         let made = py.detach(|| {
             pool.install(|| {
                 let weights = weights_of(weights.as_deref(), logs.as_deref());
-                let mut given = Rows::weighted(Points::from_rows(values, dim)?, weights)?;
+                let mut given = match is_gram {
+                    true => of_gram(values, dim, weights)?,
+                    false => Rows::weighted(Points::from_rows(values, dim)?, weights)?,
+                };
                 if let Some((values, count)) = functions {
                     given = given.functions(values.to_vec(), count)?;
                 }
@@ -197,6 +202,15 @@ impl Options<'_> {
         }
         Ok(Some((given, dim)))
     }
+}
+
+/// Rows that are known by their kernel values alone.
+fn of_gram(values: &[f64], rows: usize, weights: RowWeights<'_>) -> supersample::Result<Rows> {
+    let matrix = values.to_vec();
+    Ok(Rows::of_gram(match weights.shares(rows)? {
+        None => Gram::new(matrix, rows)?,
+        Some(shares) => Gram::weighted(matrix, rows, &shares)?,
+    }))
 }
 
 /// The weights of rows, of which at most one kind was given.

@@ -225,6 +225,14 @@ pub enum Error {
         /// What to do.
         advice: &'static str,
     },
+    /// Something was asked for that has no meaning where rows are known by their kernel values alone.
+    #[error("{}", self.plain())]
+    GramOption {
+        /// What was asked for.
+        option: Opt,
+        /// What to do.
+        advice: &'static str,
+    },
     /// Points of a density that is known by its scores were given without theirs, or scores where there is no such density.
     #[error("{what}; {advice}")]
     Scores {

@@ -338,6 +338,27 @@ impl Choose {
         self
     }
 
+    /// The choice with the defaults of rows that are known by their kernel values alone; what needs coordinates is refused.
+    pub(super) fn with_gram(mut self) -> Result<Choose> {
+        let Compute { embedding, landmarks, pool_rows, device, .. } = &self.compute;
+        let (no_columns, no_distances) =
+            ("rows have no columns then; leave it out", "all values are given; leave it out");
+        let refused = [
+            (self.objective.marginals.is_some_and(|weight| weight > 0.0), Opt::Marginals, no_columns),
+            (self.distance.scale.is_some_and(|scale| scale != Scale::None), Opt::Scale, no_columns),
+            (landmarks.is_some(), Opt::Landmarks, no_distances),
+            (*embedding == EmbeddingChoice::Landmarks, Opt::Embedding, no_distances),
+            (pool_rows.is_some(), Opt::PoolRows, no_distances),
+            (device.is_gpu(), Opt::Device, "the matrix stays on the CPU; leave it out"),
+        ];
+        if let Some((_, option, advice)) = refused.into_iter().find(|(is_asked, ..)| *is_asked) {
+            return Err(Error::GramOption { option, advice });
+        }
+        self.objective.marginals = Some(0.0);
+        self.distance.scale = Some(Scale::None);
+        Ok(self)
+    }
+
     /// How many landmarks this number of rows in memory is compared with; `None` where they are compared with each other.
     pub fn landmarks_of(&self, rows: usize) -> Option<usize> {
         let Compute { embedding, landmarks, .. } = self.compute;

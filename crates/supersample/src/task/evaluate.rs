@@ -199,6 +199,10 @@ impl Target {
 
     fn cdfs(&self, subsets: &[(&Points, Option<&[f64]>)]) -> Result<Vec<Option<f64>>> {
         let problem = self.problem();
+        if problem.is_gram() {
+            // Rows without columns have no distribution functions.
+            return Ok(vec![None; subsets.len()]);
+        }
         // Distances from a sample would leave out how far the sample is from all rows.
         let sampled = problem.gathered().map_or(0.0, |gathered| {
             let count = problem.rows().len() as f64;

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use super::problem::{Kind, Problem};
 use super::{landmarks, stream};
 use crate::embedding::{ErrorTerms, LandmarkSums, Landmarks};
-use crate::{Empirical, Error, MeanEmbedding, Points, Precision, Result, SteinTarget, Watch, unwatched};
+use crate::{
+    Empirical, Error, Gram, MeanEmbedding, Points, Precision, Result, SteinTarget, Watch, unwatched,
+};
 
 /// The mean embedding of a target, computed.
 #[derive(Clone)]
@@ -17,6 +19,8 @@ pub(super) enum Mean {
     Landmarks(Arc<Landmarks>),
     /// Of a density that is known by its score: zero.
     Density(Arc<SteinTarget>),
+    /// Of rows that are known by their kernel values alone.
+    Gram(Arc<Gram>),
 }
 
 /// When the errors of chosen rows are known.
@@ -45,6 +49,7 @@ impl Mean {
             }
             Kind::Batches(_) => Err(Error::NotProjected),
             Kind::Density(stein) => Ok(Mean::Density(stein.target.clone())),
+            Kind::Gram(gram) => Ok(Mean::Gram(gram.clone())),
         }
     }
 
@@ -62,8 +67,8 @@ impl Mean {
                 let sums = stream::recalled_sums(problem, gathered, &numbers)?;
                 Mean::of_pass(&sums, &unwatched)
             }
-            Kind::Density(stein) => match numbers.len() {
-                0 => Ok(Mean::Density(stein.target.clone())),
+            Kind::Density(_) | Kind::Gram(_) => match numbers.len() {
+                0 => Mean::of_rows(problem, &unwatched),
                 found => Err(Error::RecalledCount { found, expected: 0 }),
             },
         }
@@ -75,7 +80,7 @@ impl Mean {
             Mean::Exact(samples) => Cow::Borrowed(samples.recalled().unwrap_or_default()),
             Mean::Landmarks(landmarks) if landmarks.samples().is_some() => Cow::Owned(landmarks.recalled()),
             Mean::Landmarks(landmarks) => Cow::Owned(landmarks.sums().numbers()),
-            Mean::Density(_) => Cow::Borrowed(&[]),
+            Mean::Density(_) | Mean::Gram(_) => Cow::Borrowed(&[]),
         }
     }
 
@@ -85,6 +90,7 @@ impl Mean {
             Mean::Exact(samples) => samples.clone(),
             Mean::Landmarks(landmarks) => landmarks.clone(),
             Mean::Density(target) => target.clone(),
+            Mean::Gram(gram) => gram.clone(),
         }
     }
 
@@ -103,7 +109,7 @@ impl Mean {
                 Some(samples) => samples.precision_in_use(),
                 None => landmarks.sums().sums().precision(),
             },
-            Mean::Density(_) => Precision::Double,
+            Mean::Density(_) | Mean::Gram(_) => Precision::Double,
         }
     }
 

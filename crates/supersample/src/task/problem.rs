@@ -11,7 +11,8 @@ use crate::bandwidth::MedianDistance;
 use crate::points::normalised;
 use crate::scale::{Scale, Scaling};
 use crate::{
-    Device, Empirical, Error, Functions, Kernel, MeanEmbedding, Points, Precision, Result, SteinTarget, Watch,
+    Device, Empirical, Error, Functions, Gram, Kernel, MeanEmbedding, Points, Precision, Result, SteinTarget,
+    Watch,
 };
 
 /// Rows made ready to be matched: scaled, with a kernel. Nothing has been compared yet; that is what
@@ -44,13 +45,19 @@ pub(super) enum Kind {
     Batches(Arc<Gathered>),
     /// The density that the rows are of.
     Density(scores::OfRows),
+    /// All rows, which are known by their kernel values alone.
+    Gram(Arc<Gram>),
 }
 
 impl Problem {
     /// The problem of choosing these rows so. Refuses what [`Scaling`] and [`Kernel`] refuse.
     pub fn new(rows: impl Into<Rows>, choose: Choose) -> Result<Problem> {
-        let Rows { points, shares, functions, scores } = rows.into();
-        let choose = if scores.is_some() { choose.with_scores() } else { choose };
+        let Rows { points, shares, functions, scores, gram } = rows.into();
+        let choose = match (&scores, &gram) {
+            (Some(_), _) => choose.with_scores(),
+            (None, Some(_)) => choose.with_gram()?,
+            (None, None) => choose,
+        };
         choose.check()?;
         let scaling =
             Scaling::fit(choose.scale_in_use(), points.as_slice(), points.dim(), shares.as_deref())?;
@@ -67,6 +74,7 @@ impl Problem {
                     &scaling,
                 )?)
             }
+            None if gram.is_some() => Kind::Gram(Arc::new(gram.expect("it was just seen"))),
             None if is_projected => Kind::Landmarks,
             None => Kind::Exact,
         };
@@ -121,6 +129,8 @@ impl Problem {
                 advice.extend(stein.advice.iter().cloned());
                 (stein.target.kernel().clone(), None, stein.points.clone())
             }
+            // Distances are never taken: the values are in the matrix.
+            Kind::Gram(_) => (Kernel::linear(), None, rows.clone()),
             _ => {
                 let points = scaled(&scaling, &choose, &rows)?;
                 let (kernel, median) = choose.distance.kernel.for_points(&points, weighed)?;
@@ -250,6 +260,11 @@ impl Problem {
             Kind::Density(stein) => Some(&stein.target),
             _ => None,
         }
+    }
+
+    /// Whether the rows are known by their kernel values alone; then they have no coordinates and no kernel.
+    pub fn is_gram(&self) -> bool {
+        matches!(self.kind, Kind::Gram(_))
     }
 
     /// What long sums run on.

@@ -2,7 +2,7 @@
 
 use super::RowScores;
 use crate::points::{expect_rows, normalised};
-use crate::{Error, Points, Result};
+use crate::{Error, Gram, Points, Result};
 
 /// Rows in memory, in their own units, and what is known of each.
 ///
@@ -21,12 +21,13 @@ pub struct Rows {
     pub(super) shares: Option<Vec<f64>>,
     pub(super) functions: Option<Points>,
     pub(super) scores: Option<RowScores>,
+    pub(super) gram: Option<Gram>,
 }
 
 impl Rows {
     /// Rows of equal weight.
     pub fn new(points: Points) -> Rows {
-        Rows { points, shares: None, functions: None, scores: None }
+        Rows { points, shares: None, functions: None, scores: None, gram: None }
     }
 
     /// Rows with weights. Rows of weight zero add nothing to the target and are not chosen, unless
@@ -34,6 +35,23 @@ impl Rows {
     pub fn weighted(points: Points, weights: RowWeights<'_>) -> Result<Rows> {
         let shares = weights.shares(points.len())?;
         Ok(Rows { shares, ..Rows::new(points) })
+    }
+
+    /// Rows that are known by their kernel values alone, with the weights that the matrix was given.
+    ///
+    /// ```
+    /// use supersample::task::{Choose, Problem, Rows};
+    /// use supersample::{Gram, unwatched};
+    /// let x: Vec<f64> = (0..50).map(|i| (f64::from(i) * 0.7).sin()).collect();
+    /// let matrix = x.iter().flat_map(|a| x.iter().map(move |b| (-(a - b).powi(2)).exp())).collect();
+    /// let rows = Rows::of_gram(Gram::new(matrix, 50)?);
+    /// let target = Problem::new(rows, Choose::thin(5)?)?.prepare(&unwatched)?;
+    /// assert!(target.choose(&unwatched)?.mmd() < Some(0.1));
+    /// # Ok::<(), supersample::Error>(())
+    /// ```
+    pub fn of_gram(gram: Gram) -> Rows {
+        let shares = gram.weights().map(<[f64]>::to_vec);
+        Rows { shares, gram: Some(gram.clone()), ..Rows::new(gram.rows().clone()) }
     }
 
     /// Functions of the rows whose means are to be matched, in their own units: predictions, generated quantities, costs. All

@@ -60,6 +60,10 @@ options! {
     Preconditioner: "preconditioner", "--bandwidth", "preconditioner";
     /// Whether the mean embedding is exact or projected on landmarks.
     Embedding: "embedding", "--embedding", "embedding";
+    /// How columns are scaled.
+    Scale: "scale", "--scale", "scale";
+    /// What long sums run on.
+    Device: "device", "--device", "device";
     /// How many landmarks.
     Landmarks: "landmarks", "--landmarks", "landmarks";
     /// The weight of the marginals.

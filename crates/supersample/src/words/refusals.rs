@@ -23,6 +23,9 @@ impl Error {
             Error::NotWithScores { option, advice } => {
                 format!("{} and scores do not go together; {advice}", spelled(*option))
             }
+            Error::GramOption { option, advice } => {
+                format!("{} and a Gram matrix do not go together; {advice}", spelled(*option))
+            }
             Error::NoStopRule => format!(
                 "say how many: {} (a number of rows), {} (an error) or {} (a number of independent draws)",
                 spelled(Opt::Number),
