@@ -63,7 +63,7 @@ impl UniformSample {
 
     /// A sample of a part of the rows that begins with this row of all: merged with the other parts, it draws what one sample of
     /// all rows does.
-    pub(crate) fn from_row(self, first: usize) -> UniformSample {
+    pub(crate) fn starting_at(self, first: usize) -> UniformSample {
         UniformSample { first, ..self }
     }
 
@@ -272,7 +272,7 @@ mod tests {
         let whole = part(0..2000, 300, 5).finish();
         let mut all = part(0..900, 300, 5);
         for rows in [900..900, 900..1000, 1000..2000] {
-            let mut sample = UniformSample::new(300, 2, 5).from_row(rows.start);
+            let mut sample = UniformSample::new(300, 2, 5).starting_at(rows.start);
             for i in rows {
                 sample.see(&[i as f64, 2.0 * i as f64], Some(&[0.5 * i as f64]));
             }

@@ -70,7 +70,7 @@ pub struct Objective {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Distance {
-    /// How columns are brought to a common scale. Default: [`Scale::Sd`], and [`STEIN_SCALE`](super::STEIN_SCALE) where rows have
+    /// How columns are brought to a common scale. Default: [`Scale::Sd`], and [`STEIN_SCALE`] where rows have
     /// scores.
     pub scale: Option<Scale>,
     /// The kernel. Default: gaussian, with the median distance as its bandwidth. Without effect where rows have scores, which

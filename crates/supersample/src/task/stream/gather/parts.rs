@@ -66,7 +66,7 @@ impl Gatherer {
         let sample = |size: usize, salt: u64| {
             let size = kept_by(share, size);
             match first_row {
-                Some(first) => UniformSample::new(size, dim, seed ^ salt).from_row(first),
+                Some(first) => UniformSample::new(size, dim, seed ^ salt).starting_at(first),
                 None => UniformSample::new(size, dim, own ^ salt),
             }
         };
