@@ -228,7 +228,10 @@ fn the_pool_is_as_large_as_the_memory_allows() {
         for (chosen, most) in [(100, 200_000), (15_000, 300_000)] {
             let drawn = Choose::herd(chosen).unwrap().max_memory(limit).drawn_rows(size(0));
             let is_right = |drawn: usize| drawn <= most && (limit < 1 << 40 || drawn == most);
-            assert!(drawn.as_ref().is_ok_and(|drawn| is_right(*drawn)), "{limit} {chosen}: {drawn:?}");
+            // The landmarks of 15,000 rows alone take 800 MB.
+            let is_too_little = chosen == 15_000 && limit < 1 << 30;
+            assert_eq!(drawn.is_err(), is_too_little, "{limit} {chosen}: {drawn:?}");
+            assert!(drawn.as_ref().is_ok_and(|drawn| is_right(*drawn)) || is_too_little, "{drawn:?}");
         }
     }
     let little = Choose::herd(100).unwrap().max_memory(1 << 20).drawn_rows(size(0));
