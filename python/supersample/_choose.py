@@ -90,8 +90,6 @@ def chosen_rows(method: str, x: Any, n: Any, given: Options) -> PoolResult:
     given, labels = asked(method, n, given)
     if gram is not None:
         return _chosen_by_values(gram, x, given, labels)
-    if x is None:
-        raise TypeError("give x, the rows to choose from, or gram, the kernel values between them")
     data = {name: given.pop(name, None) for name in ("sample_weight", "log_weight", "functions")}
     rows: Table | Batches
     in_batches = _in_batches(x, given, data)
@@ -121,7 +119,7 @@ def _chosen_by_values(gram: Any, x: Any, given: Options, labels: Sequence[Any]) 
     """Rows chosen by the kernel values between them."""
     if x is not None:
         raise TypeError("x and gram were both given; kernel values take the place of the rows, so leave one out")
-    if given["max_memory"] is not None or given["kernel"] != "gaussian" or given["bandwidth"] is not None:
+    if given["max_memory"] is not None or given["kernel"] not in (None, "gaussian") or given["bandwidth"] is not None:
         raise ValueError("kernel, bandwidth and max_memory have no effect with gram; leave them out")
     values = as_table(gram, "gram").values
     if values.shape[0] != values.shape[1]:

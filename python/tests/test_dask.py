@@ -288,7 +288,8 @@ def test_options_reach_the_choice(client):
         )
     assert unique.kernel == ss.Laplace(2.0) and unique.scale == "pca" and unique.precision == "double"
     assert ss.dask.thin(x, tol=0.1, marginals=0, **SOME).ended == "tolerance"
-    worthy = ss.dask.thin(x, worth=50, repeats=True, scale="mad", threads=1, **SOME)
+    with pytest.warns(ss.SupersampleWarning, match="scaled by the 3,000 rows that were drawn"):
+        worthy = ss.dask.thin(x, worth=50, repeats=True, scale="mad", threads=1, **SOME)
     assert worthy.ended == "worth" and worthy.worth >= 50 and worthy.scale == "mad"
 
 

@@ -165,7 +165,7 @@ def test_names_and_weights_that_cannot_be_are_refused():
     for value in (-1, np.nan, np.inf):
         with pytest.raises(ValueError, match=r"marginals is .*; give a number of at least 0"):
             ss.thin(X, 5, marginals=value)
-        with pytest.raises(ValueError, match=r"the weight of the functions is .*; a weight is a positive number"):
+        with pytest.raises(ValueError, match=r"functions_weight is .*; give a positive number"):
             ss.thin(X, 5, functions=F, functions_weight=value)
     for value in ("x", True):
         with pytest.raises(TypeError, match=f"marginals is {value!r}; give a number"):
