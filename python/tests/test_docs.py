@@ -5,6 +5,7 @@ import inspect
 import re
 import subprocess
 import sys
+import textwrap
 import typing
 from pathlib import Path
 
@@ -23,7 +24,7 @@ matplotlib.use("Agg")
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Blocks of Python, after the package that one needs beyond those that are installed for the tests.
-PYTHON = re.compile(r"^(?:<!-- needs (\w+) -->\n)?```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+PYTHON = re.compile(r"^(?:<!-- needs (\w+) -->\n)? *```python\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
 
 
 #: Every page that shows Python; the gallery has tests of its own.
@@ -51,7 +52,7 @@ def test_every_block_of_python_runs(page):
 def run(page, block, names):
     # As many blank lines as there are above it, so that a traceback names the line of the page.
     line = block.string[: block.start(2)].count("\n")
-    exec(compile("\n" * line + block.group(2), str(ROOT / page), "exec"), names)
+    exec(compile("\n" * line + textwrap.dedent(block.group(2)), str(ROOT / page), "exec"), names)
 
 
 @pytest.mark.filterwarnings("default")
