@@ -46,7 +46,8 @@ class Keywords(griffe.Extension):
 def stub(names: dict[str, Any]) -> str:
     """A function with these keywords, for the parser."""
     listed = ", ".join(f"{one.name}: {one.annotation} = {one.default}" for one in names.values())
-    return f"def stub(*, {listed}): ..."
+    # With the import, the words of a Literal are words and not names.
+    return f"from typing import Literal\n\ndef stub(*, {listed}): ..."
 
 
 def resolved(annotation: Any, func: griffe.Function) -> Any:
