@@ -121,7 +121,7 @@ def short_table(results):
         lines.append(f"| {shape['n']:,} × {shape['d']}, {shape['T']:,}{note} | " + " | ".join(cells) + " |")
     versions = machine["versions"]
     lines += ["", f"`herd` with all pairs of rows compared, {machine['threads']} threads of an {machine['cpu']}; coreax "
-              f"{versions['coreax']}, NumPy {versions['numpy']}. All reach the same level of MMD."]
+              f"{versions['coreax']}, NumPy {versions['numpy']}. All reach about the same MMD."]
     return "\n".join(lines) + "\n"
 
 

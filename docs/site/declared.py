@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import re
-import textwrap
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -98,4 +97,4 @@ def documented(text: str, names: dict[str, Keyword]) -> str:
         known = [name for name in heads if name in names and name not in own]
         if known:
             added.append(f"{', '.join(known)}\n{said}")
-    return re.sub(r"^\*\*options\n", lambda _: textwrap.dedent("\n".join([*added, ""])), text, count=1, flags=re.MULTILINE)
+    return text.replace("**options\n", "\n".join([*added, ""]))
