@@ -1,4 +1,9 @@
-//! The herder of Python: picks one by one or many at a time, and keeps what it has when it is interrupted.
+//! Herder of Python: picks one by one or many at a time, and keeps its picks when it is interrupted.
+//!
+//! The herder is taken out of its cell while a thread works on it, so that a second thread gets an error and not a
+//! deadlock. It is put back with its picks, however the work ended. μ is computed with the first pick, not in the
+//! constructor, so that an interrupted herder exists. A pickle holds the rows, the picks and μ; replaying the picks
+//! restores the state exactly.
 
 use std::sync::Mutex;
 
