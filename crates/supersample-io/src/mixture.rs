@@ -1,4 +1,5 @@
-//! Gaussian mixtures as files: TOML with one `[[component]]` after another, or the same keys in JSON.
+//! Gaussian mixtures as files: TOML with one `[[component]]` for each component, or the same keys in JSON. They are
+//! read and written here, so that the library needs no serde.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
 //! Instruction set of the sums: the best of the machine, or the one in SUPERSAMPLE_ISA. A name that the machine does
-//! not have is an error, never another set.
+//! not have is an error, never another set. The vectors are those of `fearless_simd`, so that no `unsafe` is needed.
 
 use std::sync::LazyLock;
 

@@ -1,5 +1,4 @@
-//! Mean embedding μ of a target under a kernel: the public trait of the library, and the table of exact (target,
-//! kernel) pairs.
+//! Mean embedding μ of a target under a kernel: the trait of targets, and the table of exact (target, kernel) pairs.
 //!
 //! | target | kernels | |
 //! |---|---|---|

@@ -1,5 +1,6 @@
 //! Mean embedding of a target: one arm for each kind of target. An arm gives the embedding that rows are chosen by, its
-//! precision, the numbers that a checkpoint keeps, and when errors are known.
+//! precision, the numbers that a checkpoint keeps, and when errors are known. An enum and not a trait, so that the
+//! short arms can be read together.
 
 use std::borrow::Cow;
 use std::sync::Arc;
