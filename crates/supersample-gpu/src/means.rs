@@ -48,7 +48,7 @@ impl Mean {
 }
 
 impl Points {
-    /// Σⱼ wⱼ k(xᵢ, xⱼ) over the points themselves, each pair visited once; equal weights 1/n where none are given.
+    /// Σⱼ wⱼ k(xᵢ, xⱼ) over the points themselves, each pair visited once; equal weights 1/n if none are given.
     /// `Break` if `watch` breaks.
     pub fn own_mean(
         &self,
@@ -68,7 +68,7 @@ impl Points {
         Ok(ControlFlow::Continue(totals.mean(self.shape(), weights.map(|_| unit), self.len())?))
     }
 
-    /// Σⱼ wⱼ k(xᵢ, yⱼ) at every point x over the samples y, with equal weights 1/n where none are given. Always by
+    /// Σⱼ wⱼ k(xᵢ, yⱼ) at every point x over the samples y, with equal weights 1/n if none are given. Always by
     /// differences: projections and errors must not have the bias of products.
     ///
     /// # Panics

@@ -336,7 +336,7 @@ impl Draws {
         file.first_number + file.own_row(row)
     }
 
-    /// The row of this number; `None` if there is none, or where it was left out.
+    /// The row of this number; `None` if there is none, or if it was left out.
     pub fn row_of_number(&self, number: usize) -> Option<usize> {
         let file = &self.files[self.files.partition_point(|file| file.first_number <= number) - 1];
         let own = number - file.first_number;

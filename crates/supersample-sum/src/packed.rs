@@ -130,7 +130,7 @@ impl Packed {
         }
     }
 
-    /// `out[i]` = Σⱼ wⱼ k(xᵢ, yⱼ) over the samples y, with equal weights 1/n where none are given.
+    /// `out[i]` = Σⱼ wⱼ k(xᵢ, yⱼ) over the samples y, with equal weights 1/n if none are given.
     ///
     /// # Panics
     /// If the two were not packed in equal coordinates, under one kernel, and in one precision.

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 pub(crate) struct Balance {
     /// The column of the groups.
     pub(crate) stratify: Option<String>,
-    /// How many from each group; in proportion to the groups where none are given.
+    /// How many from each group; in proportion to the groups if none are given.
     pub(crate) quotas: Option<Vec<(String, usize)>>,
     pub(crate) include: Ranges,
     pub(crate) exclude: Ranges,

@@ -20,7 +20,7 @@ pub(crate) struct Figures<'a> {
     pub(crate) is_in_order: bool,
     /// Each parameter in its own units; `None` for a constant one.
     pub(crate) summaries: Vec<Option<ComparedColumn>>,
-    /// The chains that the rows are of; empty if there is one, or where it is not known.
+    /// The chains that the rows are of; empty if there is one, or if it is not known.
     pub(crate) chains: Vec<ChainShare>,
 }
 

@@ -94,7 +94,7 @@ impl Table {
         scores.argmax(sums)
     }
 
-    /// `out[i]` = Σⱼ wⱼ k(xᵢ, yⱼ) at the rows `at` over these rows y, with equal weights 1/n where none are given.
+    /// `out[i]` = Σⱼ wⱼ k(xᵢ, yⱼ) at the rows `at` over these rows y, with equal weights 1/n if none are given.
     pub(crate) fn mean_at(&self, at: &Table, weights: Option<&[f64]>, out: &mut [f64]) {
         let equal = 1.0 / self.len() as f64;
         let mean = |(i, out): (usize, &mut f64)| {
