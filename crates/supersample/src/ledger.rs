@@ -155,7 +155,7 @@ impl Ledger {
         self.restated = Some(from);
     }
 
-    /// Σ aⱼ k(x, zⱼ) over what is chosen, in f64, the points rounded to f32 if they were.
+    /// Σ aⱼ k(x, zⱼ) over what is chosen, in f64, the points rounded to f32 if f32 is in use.
     fn precise_sum_at(&self, x: &[f64]) -> f64 {
         let precise = self.precise.as_ref().expect("the products are in f64");
         ErrorTerms::of(&*self.mu).sum_over(precise, &self.masses, x)

@@ -123,7 +123,7 @@ impl<'a> ErrorTerms<'a> {
         }
     }
 
-    /// ‖μ‖² in f64, of the samples rounded to f32 if they were.
+    /// ‖μ‖² in f64, of the samples, rounded to f32 if f32 is in use.
     pub(crate) fn squared_norm(&self, from: NormFrom) -> Option<f64> {
         match self.mixed {
             None => self.mu.squared_norm(),
@@ -135,7 +135,7 @@ impl<'a> ErrorTerms<'a> {
         }
     }
 
-    /// μ in f64 at points that go with the samples, rounded to f32 if they were.
+    /// μ in f64 at points that go with the samples, rounded to f32 if f32 is in use.
     pub(crate) fn values(&self, points: &Points) -> Vec<f64> {
         let mut values = vec![0.0; points.len()];
         match self.mixed {
@@ -169,7 +169,7 @@ impl<'a> ErrorTerms<'a> {
         self.samples.map_or(self.mu, |samples| samples)
     }
 
-    /// These points packed in f64, rounded to f32 if they were: for [`sum_over`](Self::sum_over).
+    /// These points packed in f64, rounded to f32 if f32 is in use: for [`sum_over`](Self::sum_over).
     pub(crate) fn precise(&self, points: &Points) -> Packed {
         match self.mixed {
             // On the host, for any number: more points are added one by one.
@@ -197,7 +197,7 @@ impl<'a> ErrorTerms<'a> {
         sum[0]
     }
 
-    /// Σⱼ aⱼ k(xᵢ, zⱼ) in f64 at each point x, the points rounded to f32 if they were.
+    /// Σⱼ aⱼ k(xᵢ, zⱼ) in f64 at each point x, the points rounded to f32 if f32 is in use.
     pub(crate) fn sums(&self, at: &Points, points: &Points, weights: &[f64]) -> Vec<f64> {
         let mut sums = vec![0.0; at.len()];
         let packed = self.precise(points);
