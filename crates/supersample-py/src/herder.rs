@@ -184,7 +184,7 @@ impl Herder {
         state.as_ref().map(see).ok_or_else(busy)
     }
 
-    /// Takes the state out, prepares it if nobody has, works on it, and puts it back whatever has happened.
+    /// Takes the state out, prepares it if needed, works on it, and puts it back however the work ended.
     fn write<T: Send>(
         &self,
         py: Python<'_>,

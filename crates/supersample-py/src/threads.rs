@@ -12,7 +12,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 /// More threads than any machine has cores; beyond some number the system starts to kill us instead of refusing.
 const MOST_THREADS: usize = 1024;
-/// Pools that are kept; whoever asks for more sizes than that pays for a new pool each time.
+/// Largest number of kept pools; for more sizes a new pool is created each time.
 const KEPT: usize = 8;
 
 /// The process that made the pools, and each pool with its number of threads.

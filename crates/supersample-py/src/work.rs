@@ -16,8 +16,8 @@ use crate::threads::{checked, pool};
 /// How often the calling thread looks up.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Work of at most so many coordinate differences is done (within about 10 ms) before anyone could want to stop it, and
-/// is not worth waking several threads.
+/// Work of at most this number of coordinate differences takes about 10 ms: it runs at once, on one thread, without a
+/// check for signals.
 const SMALL: f64 = 4e6;
 
 /// The phases by the numbers that are kept of them.
