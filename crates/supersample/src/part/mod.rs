@@ -14,8 +14,8 @@
 //! but not a reported number. Points that are not rows of the pool have no view: herding in space, the polish and
 //! starts from given points take no parts.
 //!
-//! The kernel of a part may be positive definite only on differences of equal mass, like the energy kernel: adding g(x)
-//! + g(y) to k(x, y) changes no choice and no distance.
+//! The kernel of a part may be positive definite only on differences of equal mass, like the energy kernel: adding
+//! g(x) + g(y) to k(x, y) changes no choice and no distance.
 
 mod axes;
 mod functions;

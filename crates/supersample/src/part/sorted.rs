@@ -1,8 +1,8 @@
 //! Columns in ascending order, a few at a time: the distances of subsets from very many rows.
 //!
 //! Between two values of a subset F_S is a constant c. Over the step of a value of mass m, from F = a to F = b, the
-//! integral of (c − F)² over u is m/2·((c − a)² + (c − b)²), because F jumps in the middle, and that is ∫ₐᵇ (c − t)² dt
-//! + m³/6. So all steps between two values of the subset add up to a difference of cubes and to the cubes of their
+//! integral of (c − F)² over u is m/2·((c − a)² + (c − b)²), because F jumps in the middle, and that is
+//! ∫ₐᵇ (c − t)² dt + m³/6. So all steps between two values of the subset add up to a difference of cubes and to the cubes of their
 //! masses: a subset needs only its positions among the sorted values, no pass over them.
 
 use std::borrow::Cow;
