@@ -3,8 +3,9 @@
     python docs/gallery/figures.py             all five pages, in about a minute
     python docs/gallery/figures.py nested      one of them
 
-Runs the blocks of Python of a page, writes what they print into the page, and draws NAME.svg and a small NAME_small.svg for the
-overview. Needs the package with NumPy, matplotlib, scikit-learn and pyarrow. Colours are readable on light and on dark pages.
+Runs the blocks of Python of a page, writes what they print into the page, and draws NAME.svg and, for the overview,
+NAME_small.svg. Needs the package with NumPy, matplotlib, pandas, scikit-learn and pyarrow. Colours are readable on
+light and on dark pages.
 """
 
 import contextlib
@@ -86,7 +87,7 @@ def bare(axes: Axes) -> None:
 
 def cloud(axes: Axes, points: np.ndarray, colour: str, size: float, alpha: float = 1, above: float = 1) -> None:
     """Points as one path of dots, which is short in a file; `size` is their diameter."""
-    ends = np.stack([points, points + [1e-3, 0]], axis=1).reshape(-1, 2)
+    ends = np.stack([points, points + np.array([1e-3, 0])], axis=1).reshape(-1, 2)
     dots = Path(ends, np.tile([Path.MOVETO, Path.LINETO], len(points)))
     look = {"edgecolor": colour, "alpha": alpha, "linewidth": size, "capstyle": "round", "zorder": above}
     axes.add_patch(PathPatch(dots, fill=False, **look))
@@ -181,16 +182,22 @@ def spread(axes: Axes, values: np.ndarray, place: float, colour: str) -> None:
 def digits(names: Names) -> Figure:
     """The chosen images, and how well each way does."""
     figure = Figure(figsize=(7.4, 2.5), layout="constrained")
+    figure.get_layout_engine().set(wspace=0.06)
     left, middle, right = figure.subplots(1, 3, width_ratios=[1.7, 1, 1])
     mosaic(left, names, 10)
     left.set_title("50 chosen images, by digit", color=CHOSEN)
     ways = [("at_random", "random", RANDOM), ("thinned", "ss.thin", CHOSEN), ("medoids", "medoids", OTHER)]
     values = {name: np.array(names["results"][name]) for name, _, _ in ways}
-    for axes, column, title in [(middle, 0, "accuracy,\nnearest neighbour"), (right, 2, "error of class shares,\npercentage points")]:
+    for axes, column, title in [
+        (middle, 0, "accuracy,\nnearest neighbour"),
+        (right, 2, "error of class shares,\npercentage points"),
+    ]:
         for place, (name, label, colour) in enumerate(ways):
             spread(axes, values[name][:, column], place, colour)
             if axes is middle:
-                axes.text(-0.05, place, label, color=colour, ha="right", va="center", transform=axes.get_yaxis_transform())
+                axes.text(
+                    -0.05, place, label, color=colour, ha="right", va="center", transform=axes.get_yaxis_transform()
+                )
         axes.set_title(title, fontweight="normal", fontsize=9)
         axes.set(ylim=(2.5, -0.5), yticks=[])
         axes.spines.left.set_visible(False)
@@ -263,12 +270,14 @@ def parquet(names: Names) -> Figure:
     errors, chosen = names["errors"], names["errors"](names["chosen"].points)
     at_random = np.array([errors(x) for x in names["sets"]])
     for place, label in enumerate(("mean", "sd", "quantiles")):
-        spread(right, at_random[:, place], place - 0.15, RANDOM)
-        spread(right, np.array([chosen[place]]), place + 0.15, CHOSEN)
+        spread(right, at_random[:, place], place, RANDOM)
+        spread(right, np.array([chosen[place]]), place, CHOSEN)
         right.text(1.02, place, label, va="center", transform=right.get_yaxis_transform())
-    right.set(xscale="log", ylim=(2.6, -0.75), yticks=[], xlabel="error, in standard deviations")
-    right.text(at_random[:, 0].mean(), -0.45, "random", color=RANDOM, ha="center")
-    right.text(chosen[0], -0.25, "chosen", color=CHOSEN, ha="center")
+    right.set(xscale="log", xlim=(8e-4, 0.3), ylim=(2.5, -0.75), yticks=[], xlabel="error, in standard deviations")
+    right.set_xticks([0.001, 0.01, 0.1], ["0.001", "0.01", "0.1"])
+    right.minorticks_off()
+    right.text(at_random[:, 0].mean(), -0.3, "random", color=RANDOM, ha="center")
+    right.text(chosen[0], -0.3, "chosen", color=CHOSEN, ha="center")
     right.spines.left.set_visible(False)
     return figure
 
@@ -304,9 +313,11 @@ def draw(page: str, names: Names, folder: pathlib.Path) -> None:
 
 def tidy(svg: str) -> str:
     """The same picture in fewer bytes: two decimals, dots as lines of no length, fonts of the reader's system."""
-    svg = re.sub(r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}".rstrip("0").rstrip("."), svg)
+    svg = re.sub(r"\d+\.\d{4,}", lambda number: f"{float(number[0]):.2f}".rstrip("0").rstrip("."), svg)
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = DOT.sub(lambda line: f"M{line[1]} {line[2]}h0\n" if abs(float(line[3]) - float(line[1])) < 0.1 else line[0], svg)
+    svg = DOT.sub(
+        lambda line: f"M{line[1]} {line[2]}h0\n" if abs(float(line[3]) - float(line[1])) < 0.1 else line[0], svg
+    )
     svg = svg.replace("'DejaVu Sans'", FONTS)
     return re.sub(r"[ \t]*\n\s*", "\n", svg)
 
