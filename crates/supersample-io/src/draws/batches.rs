@@ -84,8 +84,7 @@ impl Draws {
         let mut sieve = Sieve::new(&mut regrouped, missing, self.files.len());
         for file in &self.files {
             sieve.next_file();
-            let (origin, format) = (file.source().origin().clone(), file.source().format());
-            let part = read_file(origin, format, reading, missing, &mut sieve);
+            let part = read_file(file.origin.clone(), file.format, reading, missing, &mut sieve);
             let left_out = sieve.take_left_out();
             let part = part.and_then(|part| match part.rows == file.part.rows && left_out == file.left_out {
                 true => Ok(part),

@@ -12,8 +12,6 @@ use crate::{Format, Note, Reading, Result, Use};
 pub struct Survey {
     /// The format of the first file.
     pub format: Format,
-    /// How many files there are.
-    pub files: usize,
     /// How many rows there are, those with missing values among them.
     pub rows: usize,
     /// How many rows have a cell in a used column that is no finite number.
@@ -43,13 +41,6 @@ pub struct ColumnSurvey {
     /// The smallest and the largest of its numbers; `None` where it is not used as numbers or has none. A constant column
     /// has the two alike.
     pub range: Option<(f64, f64)>,
-}
-
-impl ColumnSurvey {
-    /// The only number that the column holds; `None` where there are several, or none.
-    pub fn constant(&self) -> Option<f64> {
-        self.range.filter(|(least, most)| least == most).map(|(value, _)| value)
-    }
 }
 
 impl Survey {
@@ -84,7 +75,6 @@ impl Survey {
         };
         Ok(Survey {
             format: draws.format(),
-            files: draws.files(),
             rows,
             incomplete_rows: (0..rows).filter(|&row| !is_whole(row)).count(),
             chains: draws.chains(),
@@ -108,11 +98,12 @@ mod tests {
         let reading = Reading { weight_column: Some("w"), ..Reading::default() };
         assert!(Draws::read(&[&path], &reading).is_err());
         let survey = Survey::read(&[&path, &path], &reading).unwrap();
-        assert_eq!((survey.rows, survey.incomplete_rows, survey.files, survey.chains), (6, 6, 2, 2));
+        assert_eq!((survey.rows, survey.incomplete_rows, survey.chains), (6, 6, 2));
+        let constant = |(least, most): (f64, f64)| (least == most).then_some(least);
         let columns: Vec<(&str, &Use, usize, Option<f64>)> = survey
             .columns
             .iter()
-            .map(|column| (column.name.as_str(), &column.used_as, column.missing, column.constant()))
+            .map(|column| (column.name.as_str(), &column.used_as, column.missing, column.range.and_then(constant)))
             .collect();
         assert_eq!(
             columns,
