@@ -103,7 +103,9 @@ mod tests {
         let columns: Vec<(&str, &Use, usize, Option<f64>)> = survey
             .columns
             .iter()
-            .map(|column| (column.name.as_str(), &column.used_as, column.missing, column.range.and_then(constant)))
+            .map(|column| {
+                (column.name.as_str(), &column.used_as, column.missing, column.range.and_then(constant))
+            })
             .collect();
         assert_eq!(
             columns,

@@ -111,8 +111,10 @@ impl Choose {
         let Size { rows, columns, functions, is_weighted, has_scores } = size;
         let landmarks = self.landmarks_of(rows).filter(|_| !has_scores);
         let number = self.stop.number.unwrap_or(MANY) as u64;
-        let set = |refine: &RefineOptions| {
-            Set { size: number, is_grouped: refine.groups.is_some(), budget: refine.memory as u64 }
+        let set = |refine: &RefineOptions| Set {
+            size: number,
+            is_grouped: refine.groups.is_some(),
+            budget: refine.memory as u64,
         };
         let has_marginals = !has_scores && self.marginals_weight() > 0.0;
         MemoryEstimate {
@@ -126,7 +128,7 @@ impl Choose {
             set: self.method.refine().map(set),
             weighed: if self.weights.is_some() { number } else { 0 },
             landmarks: landmarks.unwrap_or(0) as u64,
-            parts: Parts {
+            parts: MatchedColumns {
                 marginals: if has_marginals { columns as u64 } else { 0 },
                 // Scores, and the scaled rows with their scores.
                 functions: if has_scores { 2 * columns } else { functions } as u64,
@@ -177,12 +179,12 @@ struct MemoryEstimate {
     /// How many points are given weights.
     weighed: u64,
     landmarks: u64,
-    parts: Parts,
+    parts: MatchedColumns,
 }
 
 /// Columns whose distribution functions are matched, and functions whose means are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Parts {
+struct MatchedColumns {
     marginals: u64,
     functions: u64,
 }
@@ -240,7 +242,7 @@ impl MemoryEstimate {
         each += (taken_out * 8 + weighted).max(self.threads.min(20) * 8);
         // Of each column its values and what is reached with them, its view and that packed; of each function its value,
         // its view and that packed; of the sum the mean and k(x, x).
-        let Parts { marginals, functions } = self.parts;
+        let MatchedColumns { marginals, functions } = self.parts;
         let parts = marginals
             .saturating_mul(16 + 8 + number)
             .saturating_add(functions.saturating_mul(8 + 8 + number))
@@ -293,7 +295,7 @@ mod tests {
             set: None,
             weighed: 0,
             landmarks: 0,
-            parts: Parts { marginals: 0, functions: 0 },
+            parts: MatchedColumns { marginals: 0, functions: 0 },
         }
     }
 
@@ -316,7 +318,7 @@ mod tests {
         assert_eq!(more(MemoryEstimate { weighed: 1000, ..plain }), 16_000_000);
         assert_eq!(more(MemoryEstimate { landmarks: 1000, ..plain }), 8_000_000 + 2000 * 10 * 40);
         assert_eq!(more(MemoryEstimate { is_weighted: true, ..plain }), 100_000 * (32 + 64));
-        let parts = Parts { marginals: 10, functions: 3 };
+        let parts = MatchedColumns { marginals: 10, functions: 3 };
         assert_eq!(more(MemoryEstimate { parts, ..plain }), 100_000 * (10 * 28 + 3 * 20 + 144));
         let budget = RefineOptions::default().memory as u64;
         // A hundred rows of 400,000 bytes are kept, or as many as the options allow.
