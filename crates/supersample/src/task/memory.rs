@@ -1,42 +1,43 @@
-//! Memory: what a run will take, counted before it begins, and kept kernel rows cut to what is allowed.
+//! Memory of a run, estimated before it starts. One rule for the size of the pool, and kept kernel rows cut to the
+//! limit.
 
 use super::{CONTROL_ROWS, Choose, Method, POOL_ROWS};
 use crate::columns;
 use crate::scale::Scale;
 use crate::{Error, Precision, RefineOptions, Result};
 
-/// Code, buffers of files, and what else does not grow with the rows.
+/// Memory that does not grow with the rows: code, file buffers.
 const BASE: u64 = 26 << 20;
 
-/// Memory for batches and the buffers of readers: at most this, and no more than a quarter of what is allowed.
+/// Memory for batches and reader buffers: at most this, and at most a quarter of the limit.
 const READING_BYTES: u64 = 96 << 20;
 
-/// What rows that come in batches may take where no limit is given.
+/// Memory limit of rows in batches if none is given.
 const UNLIMITED: u64 = 8 << 30;
 
-/// A pool of fewer rows than this is not worth choosing from.
+/// Smallest useful pool.
 const FEWEST_POOL_ROWS: usize = 1000;
 
-/// A set of more rows than this is rare where no number is given.
+/// Assumed size of a set if no number is given.
 const MANY: usize = 10_000;
 
-/// The size of rows, as far as memory depends on it.
+/// Size of the rows, as far as memory depends on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Size {
-    /// How many rows.
+    /// Number of rows.
     pub rows: usize,
-    /// How many columns they are chosen by.
+    /// Number of columns used as coordinates.
     pub columns: usize,
-    /// How many functions of interest they have.
+    /// Number of functions of interest.
     pub functions: usize,
-    /// Whether they have weights.
+    /// Whether the rows have weights.
     pub is_weighted: bool,
-    /// Whether they have scores.
+    /// Whether the rows have scores.
     pub has_scores: bool,
 }
 
 impl Choose {
-    /// About how many bytes a run on rows of this size takes, all of them in memory.
+    /// Estimates the memory in bytes of a run with all rows of this size in memory.
     ///
     /// ```
     /// use supersample::task::{Choose, Size};
@@ -48,7 +49,7 @@ impl Choose {
         self.estimate(size).needed()
     }
 
-    /// Refuses a run on rows of this size, all of them in memory, that takes more than is allowed even if it keeps no kernel rows.
+    /// Checks that a run with all rows of this size in memory fits the limit, if it keeps no kernel rows.
     pub fn check_memory(&self, size: Size) -> Result<()> {
         match self.compute.max_memory {
             Some(limit) => self.estimate(size).kept_within(limit).map(drop),
@@ -56,17 +57,19 @@ impl Choose {
         }
     }
 
-    /// Whether rows of this size are gone through in batches: they do not fit into the memory that is allowed, and a sample of
-    /// them takes less.
+    /// Whether rows of this size are processed in batches: they do not fit into the limit, and a sample of them takes
+    /// less.
     pub fn needs_batches(&self, size: Size) -> bool {
         let is_less = |drawn: usize| drawn < size.rows;
         self.check_memory(size).is_err()
             && self.drawn_rows(size).map_or(size.rows > FEWEST_POOL_ROWS, is_less)
     }
 
-    /// How many rows are drawn to choose from, of rows of this size that come in batches: what was asked for, or 200,000, or
-    /// twenty for each row that is to be chosen, and no more than fit into the memory that is allowed, or into 8 GiB. At least
-    /// 1,000, and twice as many as are to be chosen, or [`Error::TooLittleMemory`]. The number of rows in `size` has no effect.
+    /// Number of candidates for rows of this size that come in batches.
+    ///
+    /// It is the given number, or 200,000, or 20 for each row to choose, and no more than fit into the memory limit or
+    /// 8 GiB. If fewer than 1,000, or than twice the rows to choose, would fit: [`Error::TooLittleMemory`]. The number
+    /// of rows in `size` has no effect.
     ///
     /// ```
     /// use supersample::task::{Choose, Size};
@@ -98,7 +101,7 @@ impl Choose {
         })
     }
 
-    /// The choice with as many kept kernel rows as fit into the memory that is allowed.
+    /// Returns the choice with as many kept kernel rows as fit into the memory limit.
     pub(super) fn within_memory(self, size: Size) -> Result<Choose> {
         let Some(limit) = self.compute.max_memory else { return Ok(self) };
         let kept = self.estimate(size).kept_within(limit)?;
@@ -137,7 +140,7 @@ impl Choose {
     }
 }
 
-/// The most rows of a pool for which what `needs` counts stays within `limit` bytes.
+/// Largest number of pool rows for which `needs` stays within `limit` bytes.
 fn rows_within(
     limit: u64,
     chosen: Option<usize>,
@@ -147,7 +150,7 @@ fn rows_within(
     let fewest = chosen.map_or(0, |chosen| chosen.saturating_mul(2)).max(FEWEST_POOL_ROWS);
     let fits = |rows: usize| needs(rows).needed() <= limit;
     if !fits(fewest) {
-        // Kernel rows that are kept give way before the run does.
+        // Kept kernel rows are reduced before the run is refused.
         needs(fewest).kept_within(limit)?;
         return Ok(fewest);
     }
@@ -165,7 +168,7 @@ fn rows_within(
     Ok(low)
 }
 
-/// An estimate of the memory of a run.
+/// Estimate of the memory of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct MemoryEstimate {
     rows: u64,
@@ -176,7 +179,7 @@ struct MemoryEstimate {
     threads: u64,
     /// For a set.
     set: Option<Set>,
-    /// How many points are given weights.
+    /// Number of points with optimised weights.
     weighed: u64,
     landmarks: u64,
     parts: MatchedColumns,
@@ -198,13 +201,13 @@ struct Set {
 }
 
 impl MemoryEstimate {
-    /// About how many bytes the run takes.
+    /// Estimated memory in bytes.
     fn needed(&self) -> u64 {
         self.without_kept_rows().saturating_add(self.set.map_or(0, |set| self.kept_rows(set)))
     }
 
-    /// What [`RefineOptions::memory`] may be so that the run stays within `limit` bytes: as many kernel rows as fit, and
-    /// no more than the options have asked for. An error where the run does not fit even without any.
+    /// Largest [`RefineOptions::memory`], up to the given one, with which the run stays within `limit` bytes. An error
+    /// if it does not fit without kept rows.
     fn kept_within(&self, limit: u64) -> Result<usize> {
         let needed = self.without_kept_rows();
         if needed > limit {
@@ -223,7 +226,7 @@ impl MemoryEstimate {
             .saturating_mul(8)
             .saturating_mul(1 + u64::from(self.is_scaled))
             .saturating_add(packed.saturating_mul(number))
-            // Once an error is too small for single precision, its points are taken in double, too.
+            // When an error is too small for single precision, its points are packed in double too.
             .saturating_add(if number == 4 { packed.saturating_mul(8) } else { 0 });
         // μ twice (known and in the pool), the sums of two herders, k(x, x) where it varies.
         let mut each = 40;
@@ -231,7 +234,7 @@ impl MemoryEstimate {
             each += 32;
         }
         if let Some(set) = self.set {
-            // μ, w and how often each row is chosen, the kernel row at hand, k(x, x), and who may be chosen.
+            // μ, w and how often each row is chosen, the current kernel row, k(x, x), and which rows may be chosen.
             each += 8 + 8 + 4 + number + 8 + 9 + if set.is_grouped { 24 } else { 0 };
         }
         // Columns are sorted for their quantiles and distribution functions, with weights one on each thread, and random rows
