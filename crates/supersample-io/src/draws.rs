@@ -25,6 +25,8 @@ use crate::{Error, Note, Reading, Result, Use};
 #[derive(Debug)]
 struct File {
     path: PathBuf,
+    origin: Origin,
+    format: Format,
     /// Its first row among those that are used.
     first_row: usize,
     /// The number of its first row, where all rows count.
@@ -167,9 +169,10 @@ impl Draws {
             let read = Origin::open(path).and_then(|origin| {
                 let format = format_of(path, &origin, reading)?;
                 sieve.next_file();
-                read_file(origin, format, reading, missing, &mut sieve)
+                let read = read_file(origin.clone(), format, reading, missing, &mut sieve)?;
+                Ok((origin, format, read))
             });
-            let read = read.map_err(|error| error.in_file(path))?;
+            let (origin, format, read) = read.map_err(|error| error.in_file(path))?;
             let (first_row, first_number, first_chain) = files.last().map_or((0, 0, 1), |last| {
                 (
                     last.first_row + last.rows(),
@@ -181,7 +184,7 @@ impl Draws {
                 sieve.expect_columns(path, &read.choice);
             }
             let (path, left_out) = (path.to_path_buf(), sieve.take_left_out());
-            files.push(File { path, first_row, first_number, left_out, first_chain, read });
+            files.push(File { path, origin, format, first_row, first_number, left_out, first_chain, read });
         }
         let Some(first) = files.first() else {
             return Err(refused!("there is no input; name at least one file, or - for standard input"));
@@ -238,11 +241,6 @@ impl Draws {
     /// Number of parameter columns; at least 1.
     pub fn dim(&self) -> usize {
         self.choice.used_as(&Use::Parameter).len()
-    }
-
-    /// Number of files.
-    pub fn files(&self) -> usize {
-        self.files.len()
     }
 
     /// The names of all columns, in the order of the file.
@@ -351,7 +349,7 @@ impl Draws {
 
     /// The format of the first file.
     pub fn format(&self) -> Format {
-        self.files[0].source().format()
+        self.files[0].format
     }
 
     /// The chain of a row and its draw in that chain, both from 1. Each file is a chain unless it holds several.

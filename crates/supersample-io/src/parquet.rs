@@ -13,7 +13,6 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{ChunkReader, Length};
 
-use crate::format::Format;
 use crate::frame::{Column, Frame};
 use crate::guard::guarded;
 use crate::origin::{Handle, Origin};
@@ -123,14 +122,6 @@ pub(crate) fn expected(origin: &Origin, reading: &Reading<'_>) -> Result<Option<
 }
 
 impl Source for ParquetSource {
-    fn format(&self) -> Format {
-        Format::Parquet
-    }
-
-    fn origin(&self) -> &Origin {
-        &self.origin
-    }
-
     fn frame(&self, _: &[String], columns: &[usize], rows: &[usize]) -> Result<Frame> {
         guarded(TITLE, || {
             let builder = open(&self.origin)?;

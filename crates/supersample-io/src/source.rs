@@ -5,19 +5,12 @@ use std::collections::HashMap;
 use std::fmt;
 
 use crate::cells::{is_number, is_text, is_time};
-use crate::format::Format;
 use crate::frame::{Column, Frame};
-use crate::origin::Origin;
 use crate::reading::Choice;
 use crate::{Note, Result};
 
 /// The way back to the rows of one file.
 pub(crate) trait Source: Any + fmt::Debug + Send + Sync {
-    fn format(&self) -> Format;
-
-    /// The bytes of the file.
-    fn origin(&self) -> &Origin;
-
     /// The columns of these positions in these rows of the file; `names` are those of all columns. Columns that are
     /// neither numbers nor text may be left out.
     fn frame(&self, names: &[String], columns: &[usize], rows: &[usize]) -> Result<Frame>;

@@ -9,7 +9,6 @@ use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_ipc::writer::FileWriter;
 use arrow_schema::{ArrowError, SchemaRef};
 
-use crate::format::Format;
 use crate::frame::Frame;
 use crate::guard::guarded;
 use crate::origin::Origin;
@@ -67,14 +66,6 @@ pub(crate) fn expected(origin: &Origin, reading: &Reading<'_>) -> Result<Option<
 }
 
 impl Source for ArrowSource {
-    fn format(&self) -> Format {
-        Format::Arrow
-    }
-
-    fn origin(&self) -> &Origin {
-        &self.origin
-    }
-
     fn frame(&self, _: &[String], columns: &[usize], rows: &[usize]) -> Result<Frame> {
         guarded(TITLE, || table::frame(batches(&self.origin, Some(columns))?.1, rows))
     }

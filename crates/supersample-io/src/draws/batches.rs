@@ -85,8 +85,7 @@ impl Draws {
         let mut sieve = Sieve::new(&mut regrouped, missing, self.files.len());
         for file in &self.files {
             sieve.next_file();
-            let (origin, format) = (file.source().origin().clone(), file.source().format());
-            let read = read_file(origin, format, reading, missing, &mut sieve);
+            let read = read_file(file.origin.clone(), file.format, reading, missing, &mut sieve);
             let left_out = sieve.take_left_out();
             let read = read.and_then(|read| match read.rows == file.read.rows && left_out == file.left_out {
                 true => Ok(read),

@@ -16,15 +16,6 @@ pub struct Groups {
     pub of_row: Vec<usize>,
 }
 
-impl Groups {
-    /// Number of rows of each group.
-    pub fn sizes(&self) -> Vec<usize> {
-        let mut sizes = vec![0; self.names.len()];
-        self.of_row.iter().for_each(|&group| sizes[group] += 1);
-        sizes
-    }
-}
-
 impl Draws {
     /// The rows by the values of the column that was asked for as [`group_column`](crate::Reading::group_column);
     /// `None` if none was. A file without a column `chain` has its own chains.
@@ -101,7 +92,7 @@ mod tests {
         let reading = Reading { group_column: Some(column), ..Reading::default() };
         let draws = Draws::read(paths, &reading).map_err(|error| error.to_string()).unwrap();
         let groups = draws.groups().unwrap().unwrap();
-        assert_eq!(groups.sizes().iter().sum::<usize>(), draws.len());
+        assert_eq!(groups.of_row.len(), draws.len());
         (groups.names, groups.of_row)
     }
 

@@ -13,8 +13,6 @@ use crate::{Format, Note, Reading, Result, Use};
 pub struct Survey {
     /// The format of the first file.
     pub format: Format,
-    /// Number of files.
-    pub files: usize,
     /// Number of rows, including those with missing values.
     pub rows: usize,
     /// Number of rows with a cell in a used column that is not a finite number.
@@ -44,13 +42,6 @@ pub struct ColumnSurvey {
     /// The smallest and the largest of its numbers; `None` if it is not used as numbers or has none. Both are equal
     /// for a constant column.
     pub range: Option<(f64, f64)>,
-}
-
-impl ColumnSurvey {
-    /// The only number that the column holds; `None` if there are several, or none.
-    pub fn constant(&self) -> Option<f64> {
-        self.range.filter(|(least, most)| least == most).map(|(value, _)| value)
-    }
 }
 
 impl Survey {
@@ -85,7 +76,6 @@ impl Survey {
         };
         Ok(Survey {
             format: draws.format(),
-            files: draws.files(),
             rows,
             incomplete_rows: (0..rows).filter(|&row| !is_whole(row)).count(),
             chains: draws.chains(),
@@ -109,11 +99,14 @@ mod tests {
         let reading = Reading { weight_column: Some("w"), ..Reading::default() };
         assert!(Draws::read(&[&path], &reading).is_err());
         let survey = Survey::read(&[&path, &path], &reading).unwrap();
-        assert_eq!((survey.rows, survey.incomplete_rows, survey.files, survey.chains), (6, 6, 2, 2));
+        assert_eq!((survey.rows, survey.incomplete_rows, survey.chains), (6, 6, 2));
+        let constant = |(least, most): (f64, f64)| (least == most).then_some(least);
         let columns: Vec<(&str, &Use, usize, Option<f64>)> = survey
             .columns
             .iter()
-            .map(|column| (column.name.as_str(), &column.used_as, column.missing, column.constant()))
+            .map(|column| {
+                (column.name.as_str(), &column.used_as, column.missing, column.range.and_then(constant))
+            })
             .collect();
         assert_eq!(
             columns,

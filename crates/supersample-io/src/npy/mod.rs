@@ -13,7 +13,6 @@ pub use self::layout::Shape;
 use self::stretch::{Blocks, Stretch};
 use crate::cells::is_number;
 use crate::error::refused;
-use crate::format::Format;
 use crate::frame::Frame;
 use crate::origin::Origin;
 use crate::reading::{Choice, Missing, cell};
@@ -173,14 +172,6 @@ impl NpySource {
 }
 
 impl Source for NpySource {
-    fn format(&self) -> Format {
-        Format::Npy
-    }
-
-    fn origin(&self) -> &Origin {
-        &self.origin
-    }
-
     fn frame(&self, names: &[String], wanted: &[usize], rows: &[usize]) -> Result<Frame> {
         let mut columns = Vec::with_capacity(wanted.len());
         for &position in wanted {

@@ -11,7 +11,6 @@ use arrow_schema::DataType;
 
 use self::zip::{Archive, Array, Member, archive};
 use crate::cells::is_number;
-use crate::format::Format;
 use crate::frame::{Column, Frame};
 use crate::npy::{self, Header, Layout, Shape};
 use crate::origin::Origin;
@@ -160,14 +159,6 @@ pub(crate) fn read(
 }
 
 impl Source for NpzSource {
-    fn format(&self) -> Format {
-        Format::Npz
-    }
-
-    fn origin(&self) -> &Origin {
-        &self.origin
-    }
-
     fn frame(&self, names: &[String], wanted: &[usize], rows: &[usize]) -> Result<Frame> {
         let (zip, mut columns, mut first) = (Archive::open(&self.origin)?, Vec::new(), 0);
         for (member, layout) in &self.members {

@@ -7,7 +7,7 @@ use flate2::write::DeflateEncoder;
 use rawzip::{CompressionMethod, Crc32Option, ZipArchiveWriter};
 
 use super::*;
-use crate::Draws;
+use crate::{Draws, Format};
 
 fn read(bytes: &[u8]) -> Result<Draws> {
     read_as(bytes, None)

@@ -5,7 +5,6 @@ use std::io::Read;
 use memchr::memchr;
 
 use super::records::{Dialect, End, without_break};
-use crate::format::Format;
 use crate::frame::Frame;
 use crate::origin::Origin;
 use crate::source::Source;
@@ -76,14 +75,6 @@ impl TextSource {
 }
 
 impl Source for TextSource {
-    fn format(&self) -> Format {
-        Format::Text
-    }
-
-    fn origin(&self) -> &Origin {
-        &self.origin
-    }
-
     fn frame(&self, names: &[String], columns: &[usize], rows: &[usize]) -> Result<Frame> {
         let mut cells: Vec<Vec<Option<String>>> = vec![vec![None; rows.len()]; columns.len()];
         self.records(rows, &mut |row, record| {

@@ -88,7 +88,10 @@ impl Choose {
             Some(_) => self.pool_size(),
             None => Some(self.pool_size().unwrap_or(POOL_ROWS)),
         };
-        let needs = |rows: usize| self.estimate(Size { rows, ..size }).landmarks(self.landmark_count(rows));
+        let needs = |rows: usize| MemoryEstimate {
+            landmarks: self.landmark_count(rows) as u64,
+            ..self.estimate(Size { rows, ..size })
+        };
         rows_within(limit.saturating_sub(reading), self.stop.number, most, needs).map_err(|error| match error
         {
             Error::TooLittleMemory { needed, .. } => {
@@ -110,17 +113,30 @@ impl Choose {
     fn estimate(&self, size: Size) -> MemoryEstimate {
         let Size { rows, columns, functions, is_weighted, has_scores } = size;
         let landmarks = self.landmarks_of(rows).filter(|_| !has_scores);
-        let number = self.stop.number.unwrap_or(MANY);
-        let plain = MemoryEstimate::of(rows, columns)
-            .landmarks(landmarks.unwrap_or(0))
-            .scale(self.scale_in_use())
-            .precision(if has_scores { Precision::Double } else { self.distance.precision })
-            .weighted(is_weighted)
-            .marginals(!has_scores && self.marginals_weight() > 0.0)
-            // Scores, and the scaled rows with their scores.
-            .functions(if has_scores { 2 * columns } else { functions });
-        let set = self.method.refine().map_or(plain, |refine| plain.thinning(number, refine));
-        if self.weights.is_some() { set.weighing(number) } else { set }
+        let number = self.stop.number.unwrap_or(MANY) as u64;
+        let set = |refine: &RefineOptions| Set {
+            size: number,
+            is_grouped: refine.groups.is_some(),
+            budget: refine.memory as u64,
+        };
+        let has_marginals = !has_scores && self.marginals_weight() > 0.0;
+        MemoryEstimate {
+            rows: rows as u64,
+            dim: columns as u64,
+            // Unscaled columns are not copied.
+            is_scaled: self.scale_in_use() != Scale::None,
+            is_weighted,
+            precision: if has_scores { Precision::Double } else { self.distance.precision },
+            threads: rayon::current_num_threads() as u64,
+            set: self.method.refine().map(set),
+            weighed: if self.weights.is_some() { number } else { 0 },
+            landmarks: landmarks.unwrap_or(0) as u64,
+            parts: MatchedColumns {
+                marginals: if has_marginals { columns as u64 } else { 0 },
+                // Scores, and the scaled rows with their scores.
+                functions: if has_scores { 2 * columns } else { functions } as u64,
+            },
+        }
     }
 }
 
@@ -185,78 +201,6 @@ struct Set {
 }
 
 impl MemoryEstimate {
-    /// Estimate for herding or evaluating `rows` rows of `dim` columns, scaled and in mixed precision.
-    fn of(rows: usize, dim: usize) -> MemoryEstimate {
-        MemoryEstimate {
-            rows: rows as u64,
-            dim: dim as u64,
-            is_scaled: true,
-            is_weighted: false,
-            precision: Precision::Mixed,
-            threads: rayon::current_num_threads() as u64,
-            set: None,
-            weighed: 0,
-            landmarks: 0,
-            parts: MatchedColumns { marginals: 0, functions: 0 },
-        }
-    }
-
-    /// Sets the scale; unscaled columns are not copied.
-    fn scale(self, scale: Scale) -> MemoryEstimate {
-        MemoryEstimate { is_scaled: scale != Scale::None, ..self }
-    }
-
-    /// Sets whether rows have weights.
-    fn weighted(self, is_weighted: bool) -> MemoryEstimate {
-        MemoryEstimate { is_weighted, ..self }
-    }
-
-    /// Sets the precision of kernel values.
-    fn precision(self, precision: Precision) -> MemoryEstimate {
-        MemoryEstimate { precision, ..self }
-    }
-
-    /// Sets the number of threads; by default that of the calling pool.
-    #[cfg(test)]
-    fn threads(self, threads: usize) -> MemoryEstimate {
-        MemoryEstimate { threads: threads as u64, ..self }
-    }
-
-    /// Sets thinning to at most `size` rows with these options.
-    fn thinning(self, size: usize, options: &RefineOptions) -> MemoryEstimate {
-        let (is_grouped, budget) = (options.groups.is_some(), options.memory as u64);
-        MemoryEstimate { set: Some(Set { size: size as u64, is_grouped, budget }), ..self }
-    }
-
-    /// Sets the memory for kept kernel rows; no effect without thinning.
-    #[cfg(test)]
-    fn kept(self, bytes: usize) -> MemoryEstimate {
-        MemoryEstimate { set: self.set.map(|set| Set { budget: bytes as u64, ..set }), ..self }
-    }
-
-    /// Sets the number of chosen points with optimised weights.
-    fn weighing(self, size: usize) -> MemoryEstimate {
-        MemoryEstimate { weighed: size as u64, ..self }
-    }
-
-    /// Sets the number of landmarks.
-    fn landmarks(self, count: usize) -> MemoryEstimate {
-        MemoryEstimate { landmarks: count as u64, ..self }
-    }
-
-    /// Sets whether the marginals are matched.
-    fn marginals(self, matched: bool) -> MemoryEstimate {
-        MemoryEstimate {
-            parts: MatchedColumns { marginals: if matched { self.dim } else { 0 }, ..self.parts },
-            ..self
-        }
-    }
-
-    /// Sets the number of functions whose means are matched.
-    fn functions(self, count: usize) -> MemoryEstimate {
-        MemoryEstimate { parts: MatchedColumns { functions: count as u64, ..self.parts }, ..self }
-    }
-
     /// Estimated memory in bytes.
     fn needed(&self) -> u64 {
         self.without_kept_rows().saturating_add(self.set.map_or(0, |set| self.kept_rows(set)))
@@ -342,8 +286,24 @@ impl MemoryEstimate {
 mod tests {
     use super::*;
 
+    /// Herding or evaluating rows, scaled and in mixed precision, on two threads.
     fn of(rows: usize, dim: usize) -> MemoryEstimate {
-        MemoryEstimate::of(rows, dim).threads(2)
+        MemoryEstimate {
+            rows: rows as u64,
+            dim: dim as u64,
+            is_scaled: true,
+            is_weighted: false,
+            precision: Precision::Mixed,
+            threads: 2,
+            set: None,
+            weighed: 0,
+            landmarks: 0,
+            parts: MatchedColumns { marginals: 0, functions: 0 },
+        }
+    }
+
+    fn thinning(plain: MemoryEstimate, size: u64, budget: u64) -> MemoryEstimate {
+        MemoryEstimate { set: Some(Set { size, is_grouped: false, budget }), ..plain }
     }
 
     #[test]
@@ -354,27 +314,27 @@ mod tests {
         // As read, scaled, packed in f32 and in f64; or as read, scaled and packed in f64.
         assert_eq!(plain.needed(), 3 * values + values / 2 + 100_000 * (40 + 64) + BASE);
         assert_eq!(small.needed(), 2 * 80_000 + 8 * 1008 * 10 + 1000 * (40 + 64) + BASE);
-        assert_eq!(plain.needed() - plain.scale(Scale::None).needed(), values);
-        assert_eq!(plain.needed() - plain.precision(Precision::Double).needed(), values / 2);
-        assert_eq!(plain.weighing(1000).needed() - plain.needed(), 16_000_000);
-        assert_eq!(plain.landmarks(1000).needed() - plain.needed(), 8_000_000 + 2000 * 10 * 40);
-        assert_eq!(plain.weighted(true).needed() - plain.needed(), 100_000 * (32 + 64));
-        let matching = plain.marginals(true).functions(3);
-        assert_eq!(matching.needed() - plain.needed(), 100_000 * (10 * 28 + 3 * 20 + 144));
-        assert_eq!(plain.marginals(false), plain);
-        let options = RefineOptions::default();
+        assert_eq!(plain.needed() - MemoryEstimate { is_scaled: false, ..plain }.needed(), values);
+        let more = |estimate: MemoryEstimate| estimate.needed() - plain.needed();
+        let double = MemoryEstimate { precision: Precision::Double, ..plain };
+        assert_eq!(plain.needed() - double.needed(), values / 2);
+        assert_eq!(more(MemoryEstimate { weighed: 1000, ..plain }), 16_000_000);
+        assert_eq!(more(MemoryEstimate { landmarks: 1000, ..plain }), 8_000_000 + 2000 * 10 * 40);
+        assert_eq!(more(MemoryEstimate { is_weighted: true, ..plain }), 100_000 * (32 + 64));
+        let parts = MatchedColumns { marginals: 10, functions: 3 };
+        assert_eq!(more(MemoryEstimate { parts, ..plain }), 100_000 * (10 * 28 + 3 * 20 + 144));
+        let budget = RefineOptions::default().memory as u64;
         // A hundred rows of 400,000 bytes are kept, or as many as the options allow.
-        let (many, few) =
-            (plain.thinning(100, &options), plain.thinning(100, &options.clone().memory(1_000_000)));
+        let (many, few) = (thinning(plain, 100, budget), thinning(plain, 100, 1_000_000));
         assert_eq!(many.needed() - few.needed(), 98 * 400_000);
-        assert_eq!(plain.thinning(1_000_000, &options).needed() - few.needed(), (1342 - 2) * 400_000);
+        assert_eq!(thinning(plain, 1_000_000, budget).needed() - few.needed(), (1342 - 2) * 400_000);
     }
 
     #[test]
     fn kept_rows_give_way_and_only_then_is_a_run_refused() {
-        let thinning = of(100_000, 10).thinning(1000, &RefineOptions::default());
+        let bare = thinning(of(100_000, 10), 1000, 0).needed();
+        let thinning = thinning(of(100_000, 10), 1000, RefineOptions::default().memory as u64);
         assert_eq!(thinning.kept_within(1 << 40).unwrap(), 512 << 20);
-        let bare = thinning.kept(0).needed();
         assert_eq!(thinning.kept_within(bare).unwrap(), 0);
         assert_eq!(thinning.kept_within(bare + 5).unwrap(), 5);
         assert_eq!(
@@ -383,6 +343,6 @@ mod tests {
         );
         // Herding keeps none.
         assert_eq!(of(100_000, 10).kept_within(1 << 40).unwrap(), 0);
-        assert_eq!(MemoryEstimate::of(usize::MAX, usize::MAX).needed(), u64::MAX);
+        assert_eq!(of(usize::MAX, usize::MAX).needed(), u64::MAX);
     }
 }
