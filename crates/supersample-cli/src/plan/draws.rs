@@ -8,7 +8,7 @@ use supersample_io::{Format, Reading, Selection, Shape};
 
 use super::matched::Functions;
 use super::scores::Scores;
-use crate::args::{NameList, ReadingArgs};
+use crate::args::{FunctionArgs, NameList, ReadingArgs};
 
 /// The draws and how they are read.
 #[derive(Debug)]
@@ -40,10 +40,11 @@ impl DrawsPlan {
     pub(super) fn new(
         files: Vec<PathBuf>,
         reading: ReadingArgs,
+        functions: FunctionArgs,
         scores: Option<Scores>,
         stratify: Option<String>,
     ) -> Result<DrawsPlan> {
-        let functions_file = reading.functions_file;
+        let functions_file = functions.functions_file;
         let score_file = scores.as_ref().and_then(Scores::file);
         let stdins = files
             .iter()
@@ -58,7 +59,7 @@ impl DrawsPlan {
         };
         let selection = Selection::new(joined(reading.columns), joined(reading.exclude));
         let functions =
-            Functions { columns: joined(reading.functions).unwrap_or_default(), file: functions_file };
+            Functions { columns: joined(functions.functions).unwrap_or_default(), file: functions_file };
         let weights = match (reading.weight_column, reading.log_weight_column) {
             (Some(name), _) => WeightsPlan::Column(name),
             (None, Some(name)) => WeightsPlan::LogColumn(name),
