@@ -109,7 +109,7 @@ def test_what_cannot_be_is_refused(draws: NDArray[np.float64], keywords: dict[st
 
 
 def test_columns_that_are_scaled_by_the_sample_are_warned_of(draws: NDArray[np.float64]) -> None:
-    with pytest.warns(ss.SupersampleWarning, match="scaled by the 2,000 rows that were drawn, not by all rows"):
+    with pytest.warns(ss.SupersampleWarning, match="scaled by the 2,000 rows of the sample, not by all rows"):
         ss.thin(batches(draws), 5, pool_rows=POOL, scale="mad")
 
 

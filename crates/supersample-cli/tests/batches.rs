@@ -35,7 +35,8 @@ fn every_format_gives_the_same_rows_and_the_error_to_all_of_them() {
         for ending in ENDINGS {
             let words = format!("{verb} d.{ending} -n 20 --pool-rows 2000 --indices i.txt --json s.json");
             let (_, told) = desk.ran(&format!("{words} -o o.{ending}"));
-            let note = "\nnote: reading 6,000 rows in batches: the pool is 2,000 rows drawn with seed 0\n";
+            let note =
+                "\nnote: 6,000 rows are read in batches; rows are chosen from 2,000 rows drawn with seed 0\n";
             assert!(told.contains(note) && told.matches("in batches").count() == 1, "{told}");
             assert!(told.contains("landmarks, chosen from 2,000 drawn at random\n"), "{told}");
             assert_eq!(json(&desk, "s.json")["embedding"]["pool_rows"].as_u64(), Some(2000));
@@ -248,7 +249,10 @@ fn an_interrupted_run_in_batches_writes_what_it_has() {
     let output = child.wait_with_output().unwrap();
     let told = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(130), "{told}");
-    assert!(told.contains("the MMD is that to the landmarks, since the run was interrupted"), "{told}");
+    assert!(
+        told.contains("the MMD is the distance to the landmarks, because the run was interrupted"),
+        "{told}"
+    );
     assert!(!numbers(&desk.read("i.txt")).is_empty());
 }
 

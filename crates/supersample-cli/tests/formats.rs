@@ -142,7 +142,8 @@ fn stan_chain(id: usize, warmup: usize) -> String {
         format!("-{}.5,0.9,0.7,{x},{},{}\n", i % 9, x * 2.0 + (i as f64).cos(), (i as f64 * 0.3).cos())
     };
     (0..warmup).for_each(|i| text += &row(i, 100.0));
-    text += "# Adaptation terminated\n# Step size = 0.7\n# Diagonal elements of inverse mass matrix:\n# 1.1, 0.9, 1.0\n";
+    text += "# Adaptation terminated\n# Step size = 0.7\n# Diagonal elements of inverse mass matrix:\n# 1.1, 0.9, \
+             1.0\n";
     (0..50).for_each(|i| text += &row(i, 0.0));
     text + "# \n#  Elapsed Time: 0.1 seconds (Warm-up)\n#                0.2 seconds (Sampling)\n# \n"
 }
@@ -180,7 +181,8 @@ fn four_cmdstan_chains_are_one_run() {
     desk.write("out_3.csv", stan_chain(3, 0).replace("theta.1.2", "theta.2.1"));
     assert_eq!(
         desk.refused(&format!("{files} -n 3")),
-        "out_3.csv: the columns are not those of out_1.csv: 'theta.1.2' is missing; chains of one run have the same columns"
+        "out_3.csv: the columns are not those of out_1.csv: 'theta.1.2' is missing; chains of one run have the same \
+         columns"
     );
 }
 
@@ -189,7 +191,7 @@ fn warm_up_flags_without_effect_are_refused() {
     let desk = Desk::with_draws();
     assert_eq!(
         desk.refused("draws.csv -n 1 --columns mu --warmup"),
-        "--warmup has no effect: the files say nothing of warm-up rows; leave it out"
+        "--warmup has no effect: the files do not mark warm-up rows; leave it out"
     );
     write(&desk, "d.npz", frame());
     assert!(desk.refused("d.npz -n 1 --exclude note --separator ;").contains("has no effect on npz files"));
@@ -271,7 +273,7 @@ fn standard_input_is_a_file_like_any_other() {
         assert!(output.status.success());
         assert_eq!(output.stdout, expected, "{name}");
     }
-    assert_eq!(desk.refused("- - -n 1"), "- stands for stdin, which can be read only once");
+    assert_eq!(desk.refused("- - -n 1"), "- is stdin, which can be read only once");
 }
 
 #[test]

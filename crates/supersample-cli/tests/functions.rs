@@ -291,7 +291,7 @@ fn info_and_the_page_tell_of_functions() {
     let desk = with_functions();
     let (told, _) = desk.ran("info draws.csv --exclude w --functions-file functions.csv");
     let told = String::from_utf8(told).unwrap();
-    assert!(told.contains("\nmatched by their means: 2 functions (y.1, y.2)\n"), "{told}");
+    assert!(told.contains("\nfunctions: 2 functions (y.1, y.2)\n"), "{told}");
     let (told, _) = desk.ran("info all.csv --exclude w --functions y --json -");
     let told: Value = serde_json::from_str(&String::from_utf8(told).unwrap()).unwrap();
     assert_eq!(

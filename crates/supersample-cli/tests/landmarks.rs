@@ -90,7 +90,7 @@ fn a_run_on_landmarks_goes_on_from_its_checkpoint() {
 fn too_few_landmarks_are_warned_of() {
     let desk = with_posterior();
     let (_, told) = desk.ran("thin draws.csv -n 200 --search 0 --bandwidth 0.5 --landmarks 10 -o o.csv");
-    let expected = "warning: 10 landmarks leave ";
+    let expected = "warning: 10 landmarks are too few: ";
     assert!(told.contains(expected) && told.contains("try more --landmarks, --embedding exact"), "{told}");
 }
 

@@ -15,9 +15,9 @@ use super::values::{memory_size, number, whole_number};
 #[derive(clap::Args)]
 #[command(next_help_heading = "Size")]
 pub(crate) struct SizeArgs {
-    /// Number of rows to select
+    /// Number of rows to select, or of points to place
     ///
-    /// With --tol or --equivalent-draws it is the largest number allowed [default then: all rows].
+    /// With --tol or --equivalent-draws it is the largest number allowed, by default all rows.
     #[arg(short, long, alias = "n", value_name = "T", allow_negative_numbers = true, value_parser = whole_number)]
     pub(crate) number: Option<usize>,
 
@@ -116,9 +116,9 @@ pub(crate) struct KernelArgs {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Distance")]
 pub(crate) struct EmbeddingArgs {
-    /// Compare all pairs of rows (exact), or rows with landmarks (landmarks) [default: by the number of rows]
+    /// Compare all pairs of rows (exact), or rows with landmarks (landmarks) [default: auto]
     ///
-    /// The default is exact up to 100,000 rows and landmarks above. Landmarks are much faster for many rows, and the MMD then
+    /// The default is exact up to 100,000 rows, and landmarks above. Landmarks are much faster for many rows, and the MMD then
     /// has a small standard error.
     #[arg(long, value_name = "WAY", default_value = "auto", hide_default_value = true, hide_possible_values = true,
           hide_short_help = true, value_parser = PossibleValuesParser::new(EmbeddingChoice::NAMES))]

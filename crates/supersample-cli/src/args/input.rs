@@ -129,7 +129,9 @@ pub(crate) struct ScoreArgs {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Stein thinning")]
 pub(crate) struct RegularArgs {
-    /// Column with log p(x), for example lp__: prefer rows of high density (regularised Stein thinning)
+    /// Column with log p(x), for example lp__ (regularised Stein thinning)
+    ///
+    /// Rows of high density are preferred.
     #[arg(long, value_name = "COLUMN", hide_short_help = true)]
     pub(crate) log_density: Option<String>,
 

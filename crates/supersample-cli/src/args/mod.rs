@@ -39,7 +39,7 @@ Examples:
   12 rows of each of four CmdStan chains, with weights:
     supersample thin chain_*.csv -n 48 --stratify chain --weights simplex -o best.csv
   The smallest subset that is as accurate as 1,000 independent draws of mu and tau:
-    supersample thin draws.csv --equivalent-draws 1000 --columns mu,tau -o chosen.csv --report chosen.html";
+    supersample thin draws.csv --equivalent-draws 1000 --columns mu,tau -o chosen.csv";
 
 const HERD_EXAMPLE: &str = "\
 Example: 100 draws of four CmdStan chains, in an order in which any first part is a good subset
@@ -182,8 +182,13 @@ pub(crate) struct SampleArgs {
     pub(crate) size: SizeArgs,
 
     /// Length of the kernel: a number, or the median distance between draws of the mixture [default: median]
-    #[arg(long, value_name = "median|NUM", allow_negative_numbers = true, help_heading = "Distance",
-          hide_short_help = true)]
+    #[arg(
+        long,
+        value_name = "median|NUM",
+        allow_negative_numbers = true,
+        help_heading = "Distance",
+        hide_short_help = true
+    )]
     pub(crate) bandwidth: Option<String>,
 
     /// Number of starts to climb from for each point: the best ones
@@ -235,7 +240,9 @@ pub(crate) struct SampleArgs {
     pub(crate) trace: Option<PathBuf>,
 }
 
-/// Measure how well a subset matches all draws, compared with random rows and every k-th row
+/// Measure how well a subset matches all draws
+///
+/// The errors are compared with those of random rows and of every k-th row.
 #[derive(clap::Args)]
 #[command(after_help = MORE, after_long_help = EVAL_EXAMPLE, override_usage = eval_usage())]
 pub(crate) struct EvalArgs {
@@ -277,7 +284,7 @@ pub(crate) struct EvalArgs {
     pub(crate) report: Option<PathBuf>,
 }
 
-/// Show what files contain, which columns a run would use, and the time and memory it would take
+/// Show what files contain, and estimate the time and memory of a run
 #[derive(clap::Args)]
 #[command(after_help = MORE, after_long_help = INFO_EXAMPLE)]
 pub(crate) struct InfoArgs {

@@ -50,7 +50,7 @@ impl Ranges {
     pub(crate) fn rows(&self, len: usize) -> Result<BTreeSet<usize>> {
         // Looked at before it is spelled out: a slip of the pen must not fill the memory.
         if let Some((_, last)) = self.0.iter().find(|(_, last)| *last >= len) {
-            bail!("there is no row {last}; the rows are counted from 0 to {}", len - 1);
+            bail!("there is no row {last}; rows are counted from 0 to {}", len - 1);
         }
         Ok(self.0.iter().flat_map(|&(first, last)| first..=last).collect())
     }

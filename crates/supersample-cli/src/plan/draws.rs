@@ -52,7 +52,7 @@ impl DrawsPlan {
             .chain(score_file)
             .filter(|file| file.as_os_str() == "-")
             .count();
-        ensure!(stdins <= 1, "- stands for stdin, which can be read only once");
+        ensure!(stdins <= 1, "- is stdin, which can be read only once");
         // A flag given twice is one longer list.
         let joined = |lists: Option<Vec<NameList>>| {
             lists.map(|lists| lists.into_iter().flat_map(|list| list.0).collect::<Vec<_>>())

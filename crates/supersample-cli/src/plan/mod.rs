@@ -171,10 +171,7 @@ impl SamplePlan {
         let outputs = Outputs::new(args.output, None, args.trace, args.json, None)?;
         check_distinct(&[&args.file], &outputs.named())?;
         let stop = stop(args.size)?;
-        ensure!(
-            stop.number.is_some(),
-            "-n is needed: in space there is no end of points; say how many at most"
-        );
+        ensure!(stop.number.is_some(), "-n is needed: give the largest number of points");
         Ok(SamplePlan {
             file: args.file,
             kernel: kernel_choice(Family::Gaussian, args.bandwidth.as_deref())?,
@@ -204,7 +201,8 @@ pub(crate) struct InfoPlan {
 impl InfoPlan {
     pub(crate) fn new(args: InfoArgs) -> Result<InfoPlan> {
         let InfoArgs { input: InputArgs { files, reading }, functions, kernel, json, threads } = args;
-        let inputs: Vec<&Path> = files.iter().chain(&functions.functions_file).map(PathBuf::as_path).collect();
+        let inputs: Vec<&Path> =
+            files.iter().chain(&functions.functions_file).map(PathBuf::as_path).collect();
         check_distinct(&inputs, &[("--json", json.as_deref().filter(|path| path.as_os_str() != "-"))])?;
         let unit = functions.functions_unit.clone();
         let draws = DrawsPlan::new(files, reading, functions, None, None)?;
@@ -221,7 +219,7 @@ impl EvalPlan {
         let inputs =
             || files.iter().chain(&args.functions.functions_file).chain(&args.scores.scores).chain([&subset]);
         let stdins = inputs().filter(|file| file.as_os_str() == "-").count();
-        ensure!(stdins <= 1, "- stands for stdin, which can be read only once");
+        ensure!(stdins <= 1, "- is stdin, which can be read only once");
         let outputs = Outputs::without_rows(args.json, args.report)?;
         let inputs: Vec<&Path> = inputs().map(PathBuf::as_path).collect();
         check_distinct(&inputs, &outputs.named())?;
@@ -260,7 +258,7 @@ fn weight_rule(weights: WeightsArg, stop: &Stop, outputs: &Outputs) -> Result<Op
     if let (Some(number), false) = (stop.number, stop.has_goal()) {
         ensure!(
             number <= MOST_WEIGHTED,
-            "--weights takes at most {most} points, and -n is {}",
+            "--weights supports at most {most} points, but -n is {}",
             count(number)
         );
     }
@@ -274,7 +272,7 @@ fn weight_rule(weights: WeightsArg, stop: &Stop, outputs: &Outputs) -> Result<Op
 pub(crate) fn check_room_for_weights(format: Format) -> Result<()> {
     ensure!(
         format != Format::Npy,
-        "an .npy file has no room for --weights; write another format with -o, such as .npz or .csv"
+        "an .npy file cannot store --weights; write another format with -o, such as .npz or .csv"
     );
     Ok(())
 }

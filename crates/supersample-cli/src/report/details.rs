@@ -70,8 +70,10 @@ impl Refinement {
             ("swaps", set.swept_error),
             ("search", self.searched_error()),
         ];
-        let stages: Vec<String> =
-            stages.iter().filter_map(|(stage, error)| Some(format!("{} ({stage})", mmd((*error)?)))).collect();
+        let stages: Vec<String> = stages
+            .iter()
+            .filter_map(|(stage, error)| Some(format!("{} ({stage})", mmd((*error)?))))
+            .collect();
         format!("{name} {}", stages.join(" → "))
     }
 
@@ -160,9 +162,10 @@ impl Balanced {
 impl Polishing {
     /// `polished in 90 steps: MMD 0.0589 → 0.0194`.
     pub(super) fn in_words(&self, error: Option<f64>) -> String {
-        let errors = self.start_error.zip(error).map(|(before, after)| {
-            format!(": MMD {} → {}", significant(before), significant(after))
-        });
+        let errors = self
+            .start_error
+            .zip(error)
+            .map(|(before, after)| format!(": MMD {} → {}", significant(before), significant(after)));
         let short = if self.converged { "" } else { " (not converged)" };
         format!("polished in {}{short}{}", counted(self.steps, "step"), errors.unwrap_or_default())
     }

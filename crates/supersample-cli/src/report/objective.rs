@@ -66,7 +66,10 @@ mod tests {
             let functions = names.iter().map(|name| name.to_string()).collect();
             ObjectiveTerms { functions, objective, ..ObjectiveTerms::default() }
         };
-        assert_eq!((terms(0.0, 0.0, &[]).in_words(), terms(0.0, 0.0, &[]).functions_in_words()), (None, None));
+        assert_eq!(
+            (terms(0.0, 0.0, &[]).in_words(), terms(0.0, 0.0, &[]).functions_in_words()),
+            (None, None)
+        );
         let words = terms(0.4, 0.0, &[]).in_words();
         assert_eq!(words.unwrap(), "objective: joint MMD + 0.4 × marginals");
         let both = terms(0.5, 2.0, &["y.1", "y.2"]);

@@ -73,7 +73,9 @@ impl Report<'_> {
         let is_kept = |&measure: &Measure| is_of_all(measure) || is_known(measure);
         let kept: Vec<Measure> = Measure::ALL.into_iter().filter(is_kept).collect();
         if kept.contains(&Measure::Cdf) {
-            notes.push("cdf: error of the distribution functions, root mean square over the columns".to_string());
+            notes.push(
+                "cdf: error of the distribution functions, root mean square over the columns".to_string(),
+            );
         }
         if kept.iter().any(|&measure| !is_of_all(measure) && measure != Measure::Cdf) {
             notes.push("other errors: root mean square over the columns, in sds of all rows".to_string());

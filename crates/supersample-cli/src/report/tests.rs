@@ -197,9 +197,7 @@ fn goals_chains_weights_and_warnings_are_told() {
     assert!(!met.missed_its_goal() && met.to_text().contains("the tolerance was reached with 100 rows\n"));
     let mut cut = run;
     (cut.run.ended, cut.run.stop) = (Some(Ended::Interrupted), Stop::default());
-    assert!(
-        cut.to_text().contains("interrupted: these are the first 100 rows, a valid shorter result\n")
-    );
+    assert!(cut.to_text().contains("interrupted: these are the first 100 rows, a valid shorter result\n"));
 }
 
 #[test]
@@ -238,7 +236,10 @@ fn rules_are_about_equal_weights_and_the_first_that_holds_ends() {
     run.run.stop = Stop::new(Some(100), Some(0.03), Some(2000.0)).unwrap();
     run.run.ended = Some(Ended::EquivalentDraws);
     let text = run.to_text();
-    assert!(text.contains("the number of equivalent draws was reached with 100 rows, before the tolerance\n"), "{text}");
+    assert!(
+        text.contains("the number of equivalent draws was reached with 100 rows, before the tolerance\n"),
+        "{text}"
+    );
     run.run.stop = Stop::new(Some(100), Some(0.03), None).unwrap();
     run.run.ended = Some(Ended::Number);
     run.result.set_mmd(0.0298);
@@ -248,12 +249,7 @@ fn rules_are_about_equal_weights_and_the_first_that_holds_ends() {
     run.details.weighing = Some(simplex);
     let text = run.to_text();
     assert!(text.contains("an MMD of 0.03 was not reached with 100 rows with equal weights (MMD 0.0311; 0.0298 with the computed weights); allow"), "{text}");
-    assert!(
-        text.contains(
-            "simplex weights: 69 of 100 are 0 (drop these rows, or select fewer)\n"
-        ),
-        "{text}"
-    );
+    assert!(text.contains("simplex weights: 69 of 100 are 0 (drop these rows, or select fewer)\n"), "{text}");
 }
 
 #[test]

@@ -103,7 +103,8 @@ impl Report<'_> {
         let mut lines = match self.table() {
             Some(table) => {
                 let text = aligned(&table.lines);
-                let table_and_legend = [Line { kind: Kind::Table(table.lines), text }, Line::detail(table.legend)];
+                let table_and_legend =
+                    [Line { kind: Kind::Table(table.lines), text }, Line::detail(table.legend)];
                 table_and_legend.into_iter().filter(|line| !line.text.is_empty()).collect()
             }
             None => vec![Line::note("the MMD is not known for this target".to_string())],

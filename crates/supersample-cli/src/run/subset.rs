@@ -160,7 +160,7 @@ impl Subset {
             let is_row = number >= 0.0 && number.fract() == 0.0 && number < numbered as f64;
             ensure!(
                 is_row,
-                "entry {} is {number}, which is no row of the draws; they are counted from 0 to {}",
+                "entry {} is {number}, which is not a row of the draws; rows are counted from 0 to {}",
                 at + 1,
                 numbered - 1
             );
@@ -279,7 +279,7 @@ mod tests {
         let refused = |text: &str, column| format!("{:#}", read(text, column).unwrap_err());
         assert_eq!(
             refused("3\n", None),
-            "the subset: entry 1 is 3, which is no row of the draws; they are counted from 0 to 2"
+            "the subset: entry 1 is 3, which is not a row of the draws; rows are counted from 0 to 2"
         );
         assert!(refused("i\n0.5\n", Some("i")).contains("column 'i': entry 1 is 0.5, which is no row"));
         assert!(refused("c\n0.5\n", None).contains("there is no column 'a'"));
@@ -289,7 +289,7 @@ mod tests {
         {
             let message = refused(text, None);
             assert!(
-                message.contains(&format!("entry 3 is {entry}, which is no row of the draws")),
+                message.contains(&format!("entry 3 is {entry}, which is not a row of the draws")),
                 "{message}"
             );
             assert!(message.starts_with("the subset: column '"), "{message}");

@@ -101,7 +101,9 @@ pub fn listed(names: &[impl AsRef<str>]) -> String {
 pub fn folded(names: &[impl AsRef<str>]) -> Vec<String> {
     const SHORTEST: usize = 4;
     let mut shown = Vec::new();
-    for run in names.chunk_by(|a, b| vector_of(a.as_ref()).is_some() && vector_of(a.as_ref()) == vector_of(b.as_ref())) {
+    for run in names
+        .chunk_by(|a, b| vector_of(a.as_ref()).is_some() && vector_of(a.as_ref()) == vector_of(b.as_ref()))
+    {
         let ends = [run.first(), run.last()].map(|name| name.map_or("", AsRef::as_ref).to_string());
         match (run.len() < SHORTEST, ends) {
             (true, _) => shown.extend(run.iter().map(|name| name.as_ref().to_string())),

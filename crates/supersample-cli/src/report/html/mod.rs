@@ -126,7 +126,12 @@ fn title(report: &Report<'_>) -> String {
     let (verb, chosen) = (subject.verb(), report.result.count);
     let title = match (subject, rows) {
         (Subject::Subset { file, .. }, Some(rows)) => {
-            format!("{} of {} compared with {} of {of}", counted(chosen, "row"), short(file), counted(*rows, "row"))
+            format!(
+                "{} of {} compared with {} of {of}",
+                counted(chosen, "row"),
+                short(file),
+                counted(*rows, "row")
+            )
         }
         (_, Some(rows)) => format!("{} of {} of {of}", count(chosen), counted(*rows, "row")),
         (_, None) => format!("{} for {of}", counted(chosen, subject.noun())),

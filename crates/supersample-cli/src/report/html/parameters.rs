@@ -38,7 +38,10 @@ pub(super) fn write_intervals(out: &mut String, report: &Report<'_>, figures: &F
     }
     let left_out = match more {
         0 => String::new(),
-        more => format!(" Only the {MOST_LISTED} with the largest errors are listed; {} more are not.", count(more)),
+        more => format!(
+            " Only the {MOST_LISTED} with the largest errors are listed; {} more are not.",
+            count(more)
+        ),
     };
     writeln!(
         out,
@@ -128,8 +131,9 @@ pub(super) fn write_pairs(out: &mut String, report: &Report<'_>, figures: &Figur
     writeln!(out, "<div class=\"grid pairs\">")?;
     for (i, j, error) in pairs {
         let (x, y) = (&parameters[i], &parameters[j]);
-        let off =
-            error.map(|error| format!("; error of the correlation {}", significant(error))).unwrap_or_default();
+        let off = error
+            .map(|error| format!("; error of the correlation {}", significant(error)))
+            .unwrap_or_default();
         writeln!(
             out,
             "<figure>{}<figcaption><b>{}</b> (horizontal) and <b>{}</b> (vertical){off}</figcaption></figure>",
