@@ -1,26 +1,26 @@
-//! The objective: the joint distribution, what was matched in addition to it, and the weight of each.
+//! Terms of the objective in addition to the joint distribution, with their weights.
 
 use supersample::FunctionsUnit;
 
 use crate::words::listed;
 
-/// What is matched in addition to the joint distribution.
+/// Terms of the objective in addition to the joint distribution.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ObjectiveTerms {
     /// The names of the functions whose means are compared.
     pub(crate) functions: Vec<String>,
     /// The unit of their errors.
     pub(crate) functions_unit: FunctionsUnit,
-    /// `None` where nothing was chosen.
+    /// `None` if nothing was chosen.
     pub(crate) objective: Option<ObjectiveWeights>,
 }
 
-/// The weight of each part, relative to the joint distribution, whose weight is 1; 0 is not at all.
+/// Weight of each term relative to the joint distribution, which has weight 1; 0 for none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct ObjectiveWeights {
     pub(crate) marginals: f64,
     pub(crate) functions: f64,
-    /// The log-density that is preferred to be large, relative to the squared KSD of scores.
+    /// Weight of the log-density, relative to the squared KSD.
     pub(crate) log_density: f64,
 }
 

@@ -31,7 +31,7 @@ struct ArrowSource {
     schema: SchemaRef,
 }
 
-/// The types of the columns, and the batches of a file or stream one after the other, with these columns or all.
+/// Types of the columns, and an iterator over the batches of a file or stream, with these columns or all.
 fn batches(origin: &Origin, columns: Option<&[usize]>) -> Result<(SchemaRef, Batches)> {
     let (file, columns) = (BufReader::new(origin.file()?), columns.map(<[usize]>::to_vec));
     if check::is_file(origin)? {
@@ -58,7 +58,7 @@ pub(crate) fn read(
     })
 }
 
-/// What the heads of the batches promise.
+/// Size that the heads of the batches give.
 pub(crate) fn expected(origin: &Origin, reading: &Reading<'_>) -> Result<Option<ExpectedSize>> {
     guarded(TITLE, || {
         let rows = usize::try_from(check::check(origin)?).unwrap_or(usize::MAX);

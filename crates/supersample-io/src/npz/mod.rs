@@ -19,7 +19,7 @@ use crate::reading::{Missing, cell};
 use crate::source::{Dress, FileRead, Sink, Source};
 use crate::{Error, Note, Place, Reading, Result};
 
-/// What the first axes of the arrays count, how many rows that gives, and whether it could be something else.
+/// Meaning of the first axes of the arrays, the number of rows, and whether it is ambiguous.
 struct Axes {
     shape: Shape,
     rows: usize,
@@ -133,7 +133,7 @@ pub(crate) fn read(
         if wanted.is_empty() {
             continue;
         }
-        // A second time, so that no more than one array is in memory beside the numbers.
+        // A second time, so that only one array is in memory in addition to the numbers.
         let array = zip.load(member)?;
         for (at, (position, is_weight)) in wanted {
             let slot = position - range.start;

@@ -48,7 +48,7 @@ impl TextSource {
             let row = (rows[i] + self.skipped) as u64;
             let mark = self.marks[self.marks.partition_point(|&(marked, _)| marked <= row) - 1];
             let (mut cursor, mut record) = match last.take() {
-                // Go on from where the last row was, unless a mark is closer.
+                // Continue from the last row, unless a mark is closer.
                 Some((cursor, record)) if self.origin.packing().is_some() || cursor.row >= mark.0 => {
                     (cursor, record)
                 }
@@ -97,7 +97,7 @@ impl Source for TextSource {
     }
 }
 
-/// The second pass: records one after the other from some row on.
+/// Second pass: records in order from some row on.
 struct Cursor {
     row: u64,
     stream: Box<dyn Read + Send>,
