@@ -41,7 +41,7 @@ fn what_is_assumed_is_said_in_all_reports() {
     desk.write("days.npy", npy_of("[('mu', '<f8'), ('day', '<M8[D]')]", "(10,)", days));
     let (_, summary) = desk.ran("herd days.npy -n 2 -o o2.csv");
     assert!(
-        summary.contains("\nnote: column 'day' is not written, since csv cannot hold such cells\n"),
+        summary.contains("\nnote: column 'day' is not written, because csv cannot store such cells\n"),
         "{summary}"
     );
     let (_, summary) = desk.ran("eval holes.csv o.csv --drop-na --weight-column w");

@@ -132,16 +132,16 @@ impl fmt::Display for Note {
                 format!("column '{shown}' is not used; use it as weights with --weight-column {typed}")
             }
             Note::NotNumbers { columns } => {
-                format!("{} not used: no numbers", are("column", columns))
+                format!("{} not used: not numeric", are("column", columns))
             }
             Note::MembersLeftOut { members, rows } => {
-                format!("{} not used: not one entry for each of the {rows} rows", are("array", members))
+                format!("{} not used: there must be one entry for each of the {rows} rows", are("array", members))
             }
             Note::WrittenAsText { columns, format } => {
                 format!("{} written to {format} as text", are("column", columns))
             }
             Note::NotWritten { columns, format } => {
-                format!("{} not written, since {format} cannot hold such cells", are("column", columns))
+                format!("{} not written, because {format} cannot store such cells", are("column", columns))
             }
         };
         f.write_str(&text)
@@ -163,7 +163,7 @@ mod tests {
         for (note, text) in [
             (
                 Note::Axes { shape: Shape::ChainDraw, sizes: vec![4, 75, 3] },
-                "arrays of shape 4 × 75 × 3 are read as chain, then draw; --shape draw,chain or rows says otherwise",
+                "arrays of shape 4 × 75 × 3 are read as chain, then draw; if that is wrong, set --shape draw,chain or rows",
             ),
             (
                 Note::LookLikeIds { columns: owned(&["iter"]) },
@@ -176,11 +176,11 @@ mod tests {
             ),
             (
                 Note::MembersLeftOut { members: owned(&["logz"]), rows: 7 },
-                "array 'logz' is not used: not one entry for each of the 7 rows",
+                "array 'logz' is not used: there must be one entry for each of the 7 rows",
             ),
             (
                 Note::NotWritten { columns: owned(&["blob"]), format: Format::Text },
-                "column 'blob' is not written, since csv cannot hold such cells",
+                "column 'blob' is not written, because csv cannot store such cells",
             ),
             (
                 Note::CountedHeader { first: 0 },
