@@ -271,7 +271,7 @@ def test_odd_rows_and_scores_are_taken_or_told_of():
         (scores * [1, 0, 1], "column 1"),
     ):
         with pytest.warns(
-            ss.SupersampleWarning, match=f"the scores of {columns} say next to nothing of where the rows"
+            ss.SupersampleWarning, match=f"the scores of {columns} are unrelated to the rows"
         ):
             ss.stein.thin(x, of_x, 6)
     with pytest.warns(ss.SupersampleWarning, match="300 rows were asked for, but there are only 200 rows"):

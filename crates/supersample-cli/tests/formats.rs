@@ -218,7 +218,7 @@ fn a_file_cut_in_a_row_is_refused_with_the_row() {
         desk.write(&format!("cut.{ending}"), &bytes[..bytes.len() * 2 / 3]);
         let message = desk.refused(&format!("cut.{ending} -n 1"));
         assert!(message.starts_with(&format!("cut.{ending}: ")), "{message}");
-        assert!(message.contains("the file is not a sound"), "{message}");
+        assert!(message.contains("the file is not a valid"), "{message}");
     }
     let mut packed = GzEncoder::new(Vec::new(), Compression::default());
     packed.write_all("a,b\n1,2\n".repeat(9999).as_bytes()).unwrap();
@@ -252,7 +252,7 @@ fn content_decides_the_format_and_can_be_overruled() {
     assert!(desk.read("out.csv").starts_with("mu,tau,chain,note,draw,row\n"));
     assert!(desk.refused("a.csv -n 3 --format csv").starts_with("a.csv: "));
     desk.write("b.parquet", "x\n1\n2\n");
-    assert!(desk.refused("b.parquet -n 1").contains("not a sound Parquet file"));
+    assert!(desk.refused("b.parquet -n 1").contains("not a valid Parquet file"));
     desk.done("b.parquet -n 1 --format csv -q -o out.csv");
     desk.write("colon.txt", "a:b\n1:2\n3:5\n");
     desk.done("colon.txt -n 1 --separator : -q -o out.csv");
@@ -290,5 +290,5 @@ fn rows_go_out_in_the_format_they_came_in() {
         assert_eq!(out.unwrap().format(), format);
     }
     desk.write("old.npy.gz", "x");
-    assert!(desk.refused("d.npz -n 1 --columns mu -o new.npy.gz").contains("only text is gzipped"));
+    assert!(desk.refused("d.npz -n 1 --columns mu -o new.npy.gz").contains("only text can be gzipped"));
 }

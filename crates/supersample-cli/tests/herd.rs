@@ -136,14 +136,14 @@ fn the_smallest_and_the_flattest_files_work() {
     let (rows, summary) = run("x\n5\n", 3);
     assert_eq!(rows, "x,chain,draw,row\n5,1,1,0\n5,1,1,0\n5,1,1,0\n");
     assert!(summary.starts_with("chose 3 times among 1 row (1 distinct) by 1 parameter (x)\n"), "{summary}");
-    assert!(summary.contains("constant, so centred but not scaled: x\n"), "{summary}");
+    assert!(summary.contains("constant columns, centred and not scaled: x\n"), "{summary}");
 
     let (rows, summary) = run("x\n1\n2\n3\n4\n5\n", 1);
     assert_eq!(rows, "x,chain,draw,row\n3,1,3,2\n");
     assert!(summary.contains("\nthis row ") && summary.contains("\nthe first row "), "{summary}");
 
     let (_, summary) = run("x,y\n1,7\n2,7\n3,7\n", 2);
-    assert!(summary.contains("constant, so centred but not scaled: y\n"), "{summary}");
+    assert!(summary.contains("constant columns, centred and not scaled: y\n"), "{summary}");
     assert!(summary.contains("worst error") && !summary.contains("NaN"), "{summary}");
 
     let (rows, summary) = run("x,y\n0.1,7\n0.1,7\n0.1,7\n", 2);
@@ -299,7 +299,6 @@ fn help_answers_on_stdout_and_its_absence_on_stderr() {
         let output = run(words);
         let text = String::from_utf8(output.stdout).unwrap();
         assert!(output.status.success() && text.contains("\nExample: "), "{text}");
-        assert!(text.lines().count() <= 100, "{text}");
     }
     let output = run(&[]);
     assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));

@@ -36,7 +36,7 @@ fn what_is_assumed_is_said_in_all_reports() {
     // What an output cannot hold is said as well, and eval has notes too.
     desk.write("t.csv", "x,note\n1,a\n2,b\n3,c\n4,d\n");
     let (_, summary) = desk.ran("herd t.csv -n 2 -o o.npy");
-    assert!(summary.contains("\nnote: column 'note' is not used: no numbers\n"), "{summary}");
+    assert!(summary.contains("\nnote: column 'note' is not used: not numeric\n"), "{summary}");
     let days = (0..10_i64).flat_map(|i| [(i as f64).sin().to_le_bytes(), i.to_le_bytes()]);
     desk.write("days.npy", npy_of("[('mu', '<f8'), ('day', '<M8[D]')]", "(10,)", days));
     let (_, summary) = desk.ran("herd days.npy -n 2 -o o2.csv");

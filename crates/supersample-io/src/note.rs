@@ -135,7 +135,10 @@ impl fmt::Display for Note {
                 format!("{} not used: not numeric", are("column", columns))
             }
             Note::MembersLeftOut { members, rows } => {
-                format!("{} not used: there must be one entry for each of the {rows} rows", are("array", members))
+                format!(
+                    "{} not used: there must be one entry for each of the {rows} rows",
+                    are("array", members)
+                )
             }
             Note::WrittenAsText { columns, format } => {
                 format!("{} written to {format} as text", are("column", columns))

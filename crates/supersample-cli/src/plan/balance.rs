@@ -80,7 +80,7 @@ mod tests {
         }
         assert_eq!(
             rows("7-30").unwrap_err().to_string(),
-            "there is no row 30; the rows are counted from 0 to 29"
+            "there is no row 30; rows are counted from 0 to 29"
         );
     }
 }

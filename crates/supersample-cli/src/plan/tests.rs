@@ -85,7 +85,7 @@ fn outputs_must_be_files_of_their_own() {
     assert!(plan("-n 1 --checkpoint c --resume c").is_ok());
     assert!(refused("-n 1 --indices -").starts_with("the rows and --indices would both go to stdout"));
     assert!(plan("-n 1 -o - --indices a --trace b").unwrap().outputs.rows.is_none());
-    assert!(refused("-n 1 -o x.npy.gz").contains("only text is gzipped"));
+    assert!(refused("-n 1 -o x.npy.gz").contains("only text can be gzipped"));
 }
 
 #[test]
@@ -157,11 +157,11 @@ fn what_the_library_refuses_is_refused_before_any_file_is_read() {
         ("--scores s.csv --landmarks 9", "--landmarks cannot be used with scores; "),
         (
             "--scores s.csv --weight-column w",
-            "--weight-column (or --log-weight-column) and scores do not go ",
+            "--weight-column (or --log-weight-column) cannot be used with scores; ",
         ),
         (
             "--scores s.csv --log-weight-column w",
-            "--weight-column (or --log-weight-column) and scores do not go ",
+            "--weight-column (or --log-weight-column) cannot be used with scores; ",
         ),
         ("--scores s.csv --bandwidth -1", "--bandwidth is -1; give a positive length "),
         ("--scores s.csv --bandwidth x", "--bandwidth 'x' is neither a number nor the word median"),

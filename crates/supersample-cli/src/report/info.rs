@@ -257,7 +257,7 @@ pub(super) mod tests {
     #[test]
     fn files_are_told_with_what_a_run_would_do() {
         let expected = "\
-d.csv (csv): 4,000 rows in 4 chains; 1 row of warm-up is left out
+d.csv (csv): 4,000 rows in 4 chains; 1 row of warm-up is dropped
 used: 2 parameters (mu\\u{1b}, flat)
 not used: chain (id), (no name) (text)
 constant: flat = 5

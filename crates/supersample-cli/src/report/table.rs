@@ -107,7 +107,8 @@ impl Report<'_> {
 
     /// What to know where there are more equivalent draws than the file has.
     pub(super) fn caveat(&self) -> Option<String> {
-        let rows = self.about.rows.filter(|_| self.exceeds_the_file())?;
+        let is_of_file = self.exceeds_the_file() && !self.distances.kernel.is_stein();
+        let rows = self.about.rows.filter(|_| is_of_file)?;
         let most = match self.about.effective_size {
             Some(size) => format!("the effective sample size of {}", significant(size)),
             None => format!("the {}", counted(rows, "row")),

@@ -129,7 +129,7 @@ mod tests {
         );
         let balance = Balance { exclude: rows("0-2"), ..Balance::default() };
         assert!(refused(&balance, 4).starts_with("4 distinct rows are asked for, but only 3 may be chosen;"));
-        assert!(refused(&quota("d=1"), 1).contains("column 'kind' is never 'd'; its values are a, b, c"));
+        assert!(refused(&quota("d=1"), 1).contains("column 'kind' has no value 'd'; its values are a, b, c"));
         assert!(
             refused(&quota("b=3"), 3)
                 .starts_with("--quota: 3 rows of kind 'b' are asked for, but only 2 may be chosen;")

@@ -281,7 +281,7 @@ mod tests {
             refused("3\n", None),
             "the subset: entry 1 is 3, which is not a row of the draws; rows are counted from 0 to 2"
         );
-        assert!(refused("i\n0.5\n", Some("i")).contains("column 'i': entry 1 is 0.5, which is no row"));
+        assert!(refused("i\n0.5\n", Some("i")).contains("column 'i': entry 1 is 0.5, which is not a row"));
         assert!(refused("c\n0.5\n", None).contains("there is no column 'a'"));
         assert!(refused("row,weight\n1,-1\n", None).contains("column 'weight': the weights do not have"));
         for (entry, text) in
@@ -294,7 +294,7 @@ mod tests {
             );
             assert!(message.starts_with("the subset: column '"), "{message}");
         }
-        assert!(refused("c\n1\n7\n", None).contains("column 'c': entry 2 is 7, which is no row"));
+        assert!(refused("c\n1\n7\n", None).contains("column 'c': entry 2 is 7, which is not a row"));
         let found = read("c\n2\n0\n", None).unwrap();
         assert_eq!((found.values, found.is_by_number), (vec![3.0, 30.0, 1.0, 10.0], true));
         let more = read("a,b\n1,10\n2,20\n0,0\n3,30\n", None).unwrap();

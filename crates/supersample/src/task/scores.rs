@@ -185,7 +185,7 @@ fn checked(values: Vec<f64>, rows: &Points) -> Result<Points> {
 fn laplacians(values: &[f64], rows: &Points, scaling: &Scaling) -> Result<Vec<f64>> {
     let Some(units) = scaling.units() else {
         return Err(Error::Scores {
-            what: "second derivatives do not go together with scale pca",
+            what: "second derivatives cannot be used with scale pca",
             advice: "take another scale; a rotation needs the mixed derivatives too",
         });
     };

@@ -197,7 +197,8 @@ mod tests {
         // One curve, the intervals, four marginals twice (the fifth parameter is constant) and the six pairs of four.
         assert_eq!(text.matches("<svg ").count(), 1 + 1 + 4 * 2 + 6);
         assert!(
-            text.contains("The band is where 20 random subsets lie") && text.contains("class=\"band all\"")
+            text.contains("The band is the range of 20 random subsets")
+                && text.contains("class=\"band all\"")
         );
         assert!(
             text.contains("<div class=\"arrival\" hidden data-errors=\"1:0.5 10:0.05 100:0.00712\">"),
@@ -252,9 +253,13 @@ mod tests {
         about.about.subject =
             Subject::Subset { file: "x/best.csv".to_string(), is_by_number: false, weight_column: None };
         let text = about.to_html();
-        assert!(text.contains("class=\"ring chosen\"") && text.contains("The ring is the result"), "{text}");
-        assert!(text.contains("dots whose area is their weight; rows of weight 0 have none"), "{text}");
-        let title = "<h1>eval: 100 rows of best.csv beside 4,000 rows of 1.csv and 1 more file <small>";
+        assert!(
+            text.contains("class=\"ring chosen\"") && text.contains("The ring is the final subset"),
+            "{text}"
+        );
+        assert!(text.contains("dots (area: weight; rows of weight 0 are not shown)"), "{text}");
+        let title =
+            "<h1>eval: 100 rows of best.csv compared with 4,000 rows of 1.csv and 1 more file <small>";
         assert!(text.contains(title), "{text}");
         assert!(text.contains("aria-label=\"weights of the rows, the largest first\""), "{text}");
         assert!(text.contains("<th scope=\"row\">2</th><td>50.0 %</td><td>60.0 %</td><td>6</td>"), "{text}");
