@@ -105,10 +105,10 @@ pub use sum::{NoSuchInstructionSet, Precision, check_instruction_set, instructio
 pub use supersample_sum::UnknownWord;
 pub use watch::{Progress, Watch, unwatched};
 
-/// The example of the repository's README is run as a test.
+/// The examples of the site's page on Rust are run as tests.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;
+#[doc = include_str!("../../../docs/rust.md")]
+struct SitePage;
 
 /// The example of this crate's README is run as a test.
 #[cfg(doctest)]
