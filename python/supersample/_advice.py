@@ -31,7 +31,7 @@ def missed(
     ] * (equivalent_draws is not None)
     if chosen.missed:
         what = goals[0] + " was not" if len(goals) == 1 else f"neither {goals[0]} nor {goals[1]} was"
-        warn(f"{what} reached with {count} points; allow more with n, or ask for less")
+        warn(f"{what} reached with {count} points; allow more with n, or relax the goal")
     elif chosen.ended == "exhausted" and not goals and limit is not None:
         transposed = f"; with {columns:,} columns, is it transposed?" if columns > count else ""
         warn(f"{limit:,} rows were asked for, but there are only {counted(count, 'row')} to choose from{transposed}")

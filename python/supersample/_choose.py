@@ -110,7 +110,7 @@ def asked(method: str, n: Any, given: Options) -> tuple[Options, Sequence[Any]]:
     groups, labels, quotas = _grouped(given.pop("groups", None), given.pop("quotas", None))
     n = sum(quotas) if n is None and quotas is not None else n
     if n is None and given["tol"] is None and given["equivalent_draws"] is None:
-        raise ValueError("say how many: a number n, an error tol, or a number of independent draws equivalent_draws")
+        raise ValueError("give the size: a number n, an error tol, or a number of independent draws equivalent_draws")
     n = None if n is None else as_count(n, "n")
     return given.also(method=method, n=n, groups=groups, quotas=quotas), labels
 

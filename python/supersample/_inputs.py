@@ -234,7 +234,7 @@ def element_names(name: str, labels: Sequence[Sequence[Any]]) -> list[str]:
 
 def _from_columns(columns: Sequence[tuple[Any, NDArray[Any]]], what: str, unused: Sequence[Any]) -> Table:
     if not columns:
-        raise ValueError(f"{what} has no column to choose by (ids such as chain and draw do not count)")
+        raise ValueError(f"{what} has no column to use (ids such as chain and draw are not used)")
     values = np.empty((len(columns[0][1]), len(columns)), dtype=np.float64)
     for j, (name, column) in enumerate(columns):
         if column.dtype.kind not in "fiub":

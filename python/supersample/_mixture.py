@@ -218,7 +218,7 @@ def sample(mixture: Any, n: int, *, climbs: int = 1, starts: int = 1000, **optio
     chosen = placed.chosen
     result = placed_result(chosen, Gaussian(tuple(placed.bandwidths)), target.draw(2000))
     if placed.stuck:
-        warn(f"{placed.stuck} of the climbs ended before the top; try more starts")
+        warn(f"{placed.stuck} of the climbs did not converge; try more starts")
     tell(chosen.advice)
     missed(chosen, len(result), None, given["tol"], given["equivalent_draws"])
     return result

@@ -50,7 +50,7 @@ class Posterior:
         """One row for each draw, one column for each number, and the names of the columns."""
         wanted = self.variables(var_names)
         if not wanted:
-            raise ValueError(f"the group '{self.group}' has no variable to choose by")
+            raise ValueError(f"the group '{self.group}' has no variable to use")
         return self._columns([(self.dataset, name) for name in wanted], "leave it out with var_names=['~{name}']")
 
     def functions(self, names: Sequence[str]) -> tuple[NDArray[np.float64], tuple[str, ...]]:
@@ -155,7 +155,7 @@ class Posterior:
             return np.repeat(np.arange(self.sizes[0]), self.sizes[1])
         if "chain" not in self.dataset.coords:
             raise ValueError(
-                f"the group '{self.group}' does not say of which chain its draws are; give a label for each"
+                f"the group '{self.group}' does not name the chain of each draw; give a label for each draw"
             )
         return np.asarray(self.dataset["chain"].values)
 

@@ -58,21 +58,21 @@ class Refinement:
     swaps: int
     """Swaps that were made, those of the search not counted."""
     sweeps: int
-    """In so many sweeps over the chosen rows."""
+    """Number of sweeps over the chosen rows."""
     kernel_rows: int
     """Rows of kernel values that were computed over all rows: the cost."""
     converged: bool
     """Whether no single swap can lower the MMD, or the objective, any more."""
 
     def __str__(self) -> str:
-        stages = [("herded" if self.herded else "began at", self.mmd_before), ("swapped", self.mmd_swapped)]
+        stages = [("herding" if self.herded else "start", self.mmd_before), ("swaps", self.mmd_swapped)]
         if self.mmd_searched is not None:
-            stages.append(("searched", self.mmd_searched))
-        shown = ", ".join(f"{stage} {significant(mmd)}" for stage, mmd in stages)
+            stages.append(("search", self.mmd_searched))
+        shown = " → ".join(f"{significant(mmd)} ({stage})" for stage, mmd in stages)
         if self.objective is not None:
             ends = (significant(end) for end in self.objective.values() if end is not None)
-            shown += f"; objective: {', '.join(ends)}"
-        return f"{shown} ({counted(self.swaps, 'swap')} in {counted(self.sweeps, 'sweep')})"
+            shown += f"; objective {' → '.join(ends)}"
+        return f"{shown}; {counted(self.swaps, 'swap')} in {counted(self.sweeps, 'sweep')}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -28,7 +28,7 @@ class Scored(NamedTuple):
                 if given is not None:
                     raise ValueError(f"{what} has no effect without log_density; give the log-density of each row")
         elif weight is None and options["n"] is None:
-            raise ValueError("say how much the log-density counts with regularise; 1/n is the default where n is given")
+            raise ValueError("give the weight of the log-density with regularise; the default, 1/n, needs n")
         return with_preconditioner(options).also(
             scores=self.scores.values,
             log_density=None if log_density is None else as_vector(log_density, "log_density"),
@@ -57,8 +57,8 @@ def as_scored(x: Any, scores: Any) -> Scored:
     rows = as_table(x)
     if rows.weights is not None and np.ptp(rows.weights) > 0:
         raise ValueError(
-            "x has weights of its own, which do not go together with scores: the density weighs for itself; give the "
-            "numbers alone, as an array"
+            "x has weights, which cannot be used with scores: the density needs no weights; give the numbers alone, as an "
+            "array"
         )
     return Scored(replace(rows, weights=None), _beside(rows, scores, "scores"))
 

@@ -321,7 +321,7 @@ def _chosen(
     values, names = posterior.matrix(_parameters(posterior, var_names, functions))
     rule = as_rule(options.get("weights", "equal"))
     if rule != "equal" and posterior.is_dict and not return_result:
-        raise ValueError("a dict has no place for the weights; ask for them with return_result=True")
+        raise ValueError("a dict cannot store the weights; ask for them with return_result=True")
     if isinstance(options.get("groups"), str):
         if options["groups"] != "chain":
             raise ValueError(f"groups is '{options['groups']}'; give the word 'chain' or a label for each draw")
@@ -341,7 +341,7 @@ def _chosen(
             options.pop(what, None)
             if given is not None:
                 raise ValueError(
-                    f"{what} and scores do not go together: the density says what is matched; leave it out"
+                    f"{what} cannot be used with scores: the density says what is matched; leave it out"
                 )
         if options.get("second_derivatives") is not None:
             options["second_derivatives"] = _scores_of(posterior, options["second_derivatives"], group, var_names)

@@ -211,9 +211,9 @@ def sample(
     chosen, kernel = placed.chosen, known_kernel(f"stein-{given.get('kernel', 'imq')}", ())
     result = placed_result(chosen, kernel, values, given.get("scale", "aad"), table.names)
     if placed.evaluations >= max_evaluations:
-        warn(f"the score was asked for {placed.evaluations:,} times, and {placed.stuck} climbs ended short of the top")
+        warn(f"the score was asked for {placed.evaluations:,} times, and {placed.stuck} climbs did not converge")
     elif placed.stuck:
-        warn(f"{placed.stuck} of the climbs ended before the top; try more starts")
+        warn(f"{placed.stuck} of the climbs did not converge; try more starts")
     tell(chosen.advice, table.names)
     missed(chosen, len(result), None, given["tol"], given["equivalent_draws"], error="KSD")
     return replace(result, objective="KSD")

@@ -205,7 +205,7 @@ def test_scores_that_are_wrong_are_named():
         ({"regularise": 0.1}, ValueError, "regularise has no effect without log_density"),
         ({"second_derivatives": x}, ValueError, "second_derivatives has no effect without log_density"),
         ({"log_density": np.zeros(5)}, ValueError, "the log-densities"),
-        ({"n": None, "tol": 0.1, "log_density": np.zeros(100)}, ValueError, "say how much the log-density counts"),
+        ({"n": None, "tol": 0.1, "log_density": np.zeros(100)}, ValueError, "give the weight of the log-density"),
     ]
     for given, kind, message in cases:
         options = {"scores": -x, "n": 5, **given}
@@ -271,7 +271,7 @@ def test_odd_rows_and_scores_are_taken_or_told_of():
         (scores * [1, 0, 1], "column 1"),
     ):
         with pytest.warns(
-            ss.SupersampleWarning, match=f"the scores of {columns} say next to nothing of where the rows"
+            ss.SupersampleWarning, match=f"the scores of {columns} are unrelated to the rows"
         ):
             ss.stein.thin(x, of_x, 6)
     with pytest.warns(ss.SupersampleWarning, match="300 rows were asked for, but there are only 200 rows"):
@@ -300,7 +300,7 @@ def test_results_of_scores_are_not_measured_without_them():
     x[:40] += 9
     burnt = ss.stein.thin(x, -x, 10)
     for text in (repr(burnt), burnt._repr_html_()):
-        assert "the rows are not draws of the density as they stand: over pairs of rows the mean of its kernel" in text
+        assert "the rows are not draws of the density: the mean of the Stein kernel over pairs of rows is" in text
 
 
 def test_weights_of_a_frame_are_refused_beside_scores():
@@ -316,7 +316,7 @@ def test_weights_of_a_frame_are_refused_beside_scores():
     chains = Chains()
     assert len(ss.stein.thin(chains, -chains.samples, 5)) == 5
     chains.weights = np.arange(1.0, 51.0)
-    with pytest.raises(ValueError, match="x has weights of its own, which do not go together with scores"):
+    with pytest.raises(ValueError, match="x has weights, which cannot be used with scores"):
         ss.stein.thin(chains, -chains.samples, 5)
 
 
@@ -378,5 +378,5 @@ def test_a_posterior_is_thinned_by_its_scores():
     assert result.indices.tolist() == want and result.objective == "KSD, regularised"
     with pytest.raises(ValueError, match="log_density has the dimensions"):
         ss.arviz.thin(data, 20, scores=-data, log_density=data["theta"])
-    with pytest.raises(ValueError, match="functions and scores do not go together"):
+    with pytest.raises(ValueError, match="functions cannot be used with scores"):
         ss.arviz.thin(data, 20, scores=-data, functions=["mu"])

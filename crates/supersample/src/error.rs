@@ -12,7 +12,7 @@ use crate::words::Opt;
 #[non_exhaustive]
 pub enum Error {
     /// The watch ended a long computation.
-    #[error("the computation was ended before it had a result")]
+    #[error("the computation was interrupted before it had a result")]
     Interrupted,
     /// The environment asks for an instruction set that this machine does not have.
     #[error(transparent)]
@@ -27,9 +27,7 @@ pub enum Error {
         reason: String,
     },
     /// Too many columns for whitening.
-    #[error(
-        "whitening (scale pca) takes at most {most} columns, and there are {dim}; choose fewer columns, or scale sd"
-    )]
+    #[error("scale pca supports at most {most} columns, but there are {dim}; use fewer columns, or scale sd")]
     TooManyColumns {
         /// Number of columns.
         dim: usize,
@@ -43,7 +41,9 @@ pub enum Error {
     #[error("the points have no coordinates; at least one column is needed")]
     NoDimensions,
     /// The numbers do not fill whole rows.
-    #[error("{len} numbers do not make whole rows of {dim}; check the dimension or the length of the data")]
+    #[error(
+        "{len} numbers cannot be split into rows of {dim}; check the dimension or the length of the data"
+    )]
     RaggedRows {
         /// Number of numbers given.
         len: usize,
@@ -105,7 +105,10 @@ pub enum Error {
         expected: usize,
     },
     /// The recalled mean embedding is not that of these samples.
-    #[error("{found} values of the mean embedding were given for {expected} samples; they belong to others")]
+    #[error(
+        "{found} values of the mean embedding were given for {expected} samples; give the values that were \
+             computed for these samples"
+    )]
     RecalledCount {
         /// Number of values given.
         found: usize,
@@ -133,14 +136,14 @@ pub enum Error {
     NoLogWeights,
     /// An option needs all rows in memory.
     #[error(
-        "{what} needs all rows in memory, and only a sample of them is there; leave it out, or allow more memory"
+        "{what} needs all rows in memory, but only a sample of them is in memory; leave it out, or allow more memory"
     )]
     NotInMemory {
         /// What was asked for.
         what: &'static str,
     },
     /// A pass over batches had a different number of rows from the one before.
-    #[error("{found} rows were summed, and there are {expected}; give the same rows in every pass")]
+    #[error("{found} rows were summed, but there are {expected}; give the same rows in every pass")]
     RowsSummed {
         /// Number of rows in this pass.
         found: usize,
@@ -148,11 +151,12 @@ pub enum Error {
         expected: usize,
     },
     /// Rows cannot be chosen from a sample before all rows have been summed.
-    #[error("the rows behind the sample have not been summed at landmarks yet; do that first")]
+    #[error("the sums of all rows at the landmarks are missing; compute them first")]
     NotProjected,
     /// Batches of rows do not all have weights of one kind.
     #[error(
-        "the rows from {first_row} on have weights of another kind than those before; give all of them weights, or none"
+        "the rows from {first_row} on have weights of another kind than those before; give all of them weights, or \
+         none"
     )]
     MixedWeights {
         /// The first row of the batch, from 0.
@@ -160,7 +164,8 @@ pub enum Error {
     },
     /// A uniform sample of weighted rows has only rows of weight zero.
     #[error(
-        "none of the {drawn} rows that were drawn from {rows} weighs anything, so that nothing can be chosen from them; draw more, or leave out the rows without weight"
+        "all {drawn} rows that were drawn from {rows} have weight 0, so none can be chosen; draw more rows, or drop \
+         the rows of weight 0"
     )]
     WeightlessPool {
         /// Number of drawn rows.
@@ -249,7 +254,7 @@ pub enum Error {
     },
     /// A call does not support parts.
     #[error(
-        "{what} knows points but not their parts (marginals or functions); leave the parts out, or choose rows of the pool"
+        "{what} has points without marginals or functions; leave these parts out, or choose rows of the pool"
     )]
     NotWithParts {
         /// What was asked for.
@@ -280,7 +285,8 @@ pub enum Error {
     },
     /// A covariance is not symmetric.
     #[error(
-        "component {component}: the covariance is not symmetric at ({row}, {column}); entries ({row}, {column}) and ({column}, {row}) must be equal"
+        "component {component}: the covariance is not symmetric at ({row}, {column}); entries ({row}, {column}) and \
+         ({column}, {row}) must be equal"
     )]
     NotSymmetric {
         /// Which mixture component, from 0.
@@ -292,7 +298,8 @@ pub enum Error {
     },
     /// A covariance is not positive definite.
     #[error(
-        "component {component}: the covariance is not positive definite; add a small number to its diagonal or remove the linearly dependent coordinates"
+        "component {component}: the covariance is not positive definite; add a small number to its diagonal or \
+         remove the linearly dependent coordinates"
     )]
     NotPositiveDefinite {
         /// Which mixture component, from 0.
@@ -329,7 +336,7 @@ pub enum Error {
         right: String,
     },
     /// The squared norm of an embedding is not known, so no MMD can be formed from it.
-    #[error("the squared norm of the mean embedding is not known, so its distance to anything is not either")]
+    #[error("the squared norm of the mean embedding is not known, so no distance to it can be computed")]
     UnknownNorm,
     /// Kernel values are so large that sums would overflow.
     #[error("kernel values up to {value:e} are too large to be summed; centre and scale the points first")]
@@ -338,21 +345,21 @@ pub enum Error {
         value: f64,
     },
     /// A mean was asked for before any rows were added.
-    #[error("no row that has a weight was added to the sums yet; add the rows first")]
+    #[error("no row with a positive weight was added to the sums; add the rows first")]
     NothingSummed,
     /// Sums at different points, or in different precision, cannot be added.
     #[error(
-        "the two were summed at different landmarks or control points, or in different precision; only sums at the same ones can be merged"
+        "the two sums differ in landmarks, control points or precision; only sums with the same ones can be merged"
     )]
     OtherLandmarks,
     /// The bytes are not landmark sums.
-    #[error("these bytes are not the sums of landmarks: {reason}; make them again")]
+    #[error("these bytes are not the sums of landmarks: {reason}; create them again")]
     BadLandmarks {
         /// Why not.
         reason: &'static str,
     },
     /// The bytes are not of the expected kind.
-    #[error("these bytes are not {what}: {reason}; make them again")]
+    #[error("these bytes are not {what}: {reason}; create them again")]
     BadBytes {
         /// What they should be.
         what: &'static str,
@@ -368,7 +375,7 @@ pub enum Error {
         len: usize,
     },
     /// A row was given twice where rows must be distinct.
-    #[error("row {index} is given twice, but the picks are to be unique")]
+    #[error("row {index} is given twice, but the rows must be distinct")]
     RepeatedRow {
         /// The row given twice.
         index: usize,
@@ -494,14 +501,15 @@ pub enum Error {
     },
     /// The kernel matrix is not positive definite, even with jitter.
     #[error(
-        "the kernel matrix of the points is not positive definite even with {jitter:e} on its diagonal; scale the points, or drop those that repeat"
+        "the kernel matrix of the points is not positive definite even with {jitter:e} on its diagonal; scale the \
+         points, or drop those that repeat"
     )]
     SingularKernelMatrix {
         /// The largest jitter that was tried.
         jitter: f64,
     },
     /// The Gram matrix is not square.
-    #[error("{len} numbers do not make a Gram matrix of {rows} rows; it has a number for each pair of rows")]
+    #[error("{len} numbers are not a Gram matrix of {rows} rows, which has one number for each pair of rows")]
     GramShape {
         /// Number of numbers given.
         len: usize,
@@ -522,7 +530,8 @@ pub enum Error {
     },
     /// Two entries of a symmetric matrix differ by more than rounding.
     #[error(
-        "row {row}, column {column} of the Gram matrix is {value}, and row {column}, column {row} is {mirrored}; k(x, y) is k(y, x), so pass a symmetric matrix"
+        "row {row}, column {column} of the Gram matrix is {value}, and row {column}, column {row} is {mirrored}; \
+         k(x, y) is k(y, x), so pass a symmetric matrix"
     )]
     GramAsymmetric {
         /// The row, from 0.
@@ -536,7 +545,8 @@ pub enum Error {
     },
     /// The matrix gives a negative squared error, so it is not positive definite.
     #[error(
-        "the Gram matrix is not positive definite: it gives a squared error of {squared_error}; pass the values of a positive definite kernel, or set the negative eigenvalues of the matrix to 0"
+        "the Gram matrix is not positive definite: it gives a squared error of {squared_error}; pass the values of \
+         a positive definite kernel, or set the negative eigenvalues of the matrix to 0"
     )]
     GramIndefinite {
         /// The squared error, which is never negative but for rounding.

@@ -45,11 +45,12 @@ impl Scores {
             (None, Some(prefix)) => {
                 ensure!(
                     !prefix.is_empty(),
-                    "--score-prefix is empty; say what the names of scores begin with, as g_"
+                    "--score-prefix is empty; give the letters that the names of the scores begin with, for example \
+                     g_"
                 );
                 ensure!(
                     !prefix.contains(['*', '?', ',']),
-                    "--score-prefix is '{prefix}'; give the letters that stand before the names of the parameters"
+                    "--score-prefix is '{prefix}'; give the letters before the names of the parameters"
                 );
                 ScoreSource::Prefix(prefix)
             }
@@ -65,7 +66,7 @@ impl Scores {
             None => SteinBase::default(),
             Some(name) => name.parse().ok().with_context(|| {
                 let known = SteinBase::NAMES.join(" or ");
-                format!("--kernel {name} makes no Stein kernel; with scores choose {known}")
+                format!("--kernel {name} has no Stein kernel; with scores use {known}")
             })?,
         };
         let preconditioner = match (preconditioner, kernel.bandwidth.as_deref()) {
@@ -107,7 +108,7 @@ impl Scores {
             (Some(column), None) => {
                 let number = number.filter(|&number| number > 0);
                 let number = number.context(
-                    "say how much the log-density counts with --regularise; 1/T is the default where -n is given",
+                    "give the weight of the log-density with --regularise; the default, 1/T, needs -n",
                 )?;
                 Some(Regularised { column, weight: 1.0 / number as f64 })
             }

@@ -40,7 +40,8 @@ pub(crate) fn eval(plan: &EvalPlan) -> Result<Outcome> {
         notes.append(&mut subset.notes);
         if may_be_swapped {
             warnings.push(format!(
-                "{} has more rows than the draws and all of theirs; the files may be swapped: first all draws, then the subset",
+                "{} has more rows than the draws, and all of theirs; the files may be swapped (first all draws, \
+                 then the subset)",
                 plan.subset.display()
             ));
         }

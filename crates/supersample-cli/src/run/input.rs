@@ -176,7 +176,7 @@ impl<'p> Input<'p> {
 /// The draws, unless a flag has no effect on them.
 pub(super) fn checked(plan: &DrawsPlan, draws: Draws) -> Result<Draws> {
     if plan.warmup && !draws.has_warmup() {
-        bail!("--warmup has no effect: the files say nothing of warm-up rows; leave it out");
+        bail!("--warmup has no effect: the files do not mark warm-up rows; leave it out");
     }
     if plan.separator.is_some() && !draws.format().is_text() {
         bail!("--separator has no effect on {} files; leave it out", draws.format());

@@ -13,7 +13,8 @@ use crate::words::{listed, printable};
 const MOMENTUM: &str = "p_";
 const GRADIENT: &str = "g_";
 /// Note about such a file.
-const OF_POTENTIAL: &str = "the g_ columns of a CmdStan diagnostic file are the gradient of the potential; scores are their negative";
+const OF_POTENTIAL: &str = "the g_ columns of a CmdStan diagnostic file are the gradient of the potential; scores \
+                            are their negative";
 
 /// Where the score of each parameter is among some columns.
 #[derive(Clone, Debug)]
@@ -123,9 +124,10 @@ impl ScoreTable {
 /// Numbers of one column of the draws that is not a parameter.
 fn log_density(column: &str, draws: &Draws) -> Result<Vec<f64>> {
     let names = draws.function_names();
-    let at = names.iter().position(|name| *name == column).with_context(|| {
-        format!("'{}' may stand for several columns; give the name of one", printable(column))
-    })?;
+    let at = names
+        .iter()
+        .position(|name| *name == column)
+        .with_context(|| format!("'{}' matches several columns; give the name of one", printable(column)))?;
     Ok(draws.functions().iter().skip(at).step_by(names.len()).copied().collect())
 }
 

@@ -160,7 +160,7 @@ impl Subset {
             let is_row = number >= 0.0 && number.fract() == 0.0 && number < numbered as f64;
             ensure!(
                 is_row,
-                "entry {} is {number}, which is no row of the draws; they are counted from 0 to {}",
+                "entry {} is {number}, which is not a row of the draws; rows are counted from 0 to {}",
                 at + 1,
                 numbered - 1
             );
@@ -279,9 +279,9 @@ mod tests {
         let refused = |text: &str, column| format!("{:#}", read(text, column).unwrap_err());
         assert_eq!(
             refused("3\n", None),
-            "the subset: entry 1 is 3, which is no row of the draws; they are counted from 0 to 2"
+            "the subset: entry 1 is 3, which is not a row of the draws; rows are counted from 0 to 2"
         );
-        assert!(refused("i\n0.5\n", Some("i")).contains("column 'i': entry 1 is 0.5, which is no row"));
+        assert!(refused("i\n0.5\n", Some("i")).contains("column 'i': entry 1 is 0.5, which is not a row"));
         assert!(refused("c\n0.5\n", None).contains("there is no column 'a'"));
         assert!(refused("row,weight\n1,-1\n", None).contains("column 'weight': the weights do not have"));
         for (entry, text) in
@@ -289,12 +289,12 @@ mod tests {
         {
             let message = refused(text, None);
             assert!(
-                message.contains(&format!("entry 3 is {entry}, which is no row of the draws")),
+                message.contains(&format!("entry 3 is {entry}, which is not a row of the draws")),
                 "{message}"
             );
             assert!(message.starts_with("the subset: column '"), "{message}");
         }
-        assert!(refused("c\n1\n7\n", None).contains("column 'c': entry 2 is 7, which is no row"));
+        assert!(refused("c\n1\n7\n", None).contains("column 'c': entry 2 is 7, which is not a row"));
         let found = read("c\n2\n0\n", None).unwrap();
         assert_eq!((found.values, found.is_by_number), (vec![3.0, 30.0, 1.0, 10.0], true));
         let more = read("a,b\n1,10\n2,20\n0,0\n3,30\n", None).unwrap();

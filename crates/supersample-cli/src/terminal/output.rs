@@ -58,7 +58,7 @@ impl Output {
             return made(name, false, Sink::Direct(device(name)?));
         }
         let names_folder = name.as_os_str().to_string_lossy().ends_with(std::path::is_separator);
-        ensure!(!names_folder, "{}: the name is that of a folder; name a file in it", cannot_write(name));
+        ensure!(!names_folder, "{}: this is the name of a directory; name a file in it", cannot_write(name));
         // A link is followed, so that the file it leads to is replaced or made, and not the link.
         let path = followed(name);
         let old = fs::metadata(&path).ok();
@@ -167,7 +167,7 @@ fn put_beside_old(mut file: NamedTempFile, old: &Path) -> Result<PathBuf> {
             Err(refusal) => bail!(refusal.error),
         }
     }
-    bail!("there are too many partial results beside it; remove some")
+    bail!("there are too many partial results in its directory; remove some")
 }
 
 /// The name of a file that holds a part of what belongs under this name; the ending keeps its meaning.

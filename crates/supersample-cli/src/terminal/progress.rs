@@ -106,11 +106,11 @@ impl Progress {
             Library::Sweeping { visits, swaps, size } => {
                 let sweep = visits / size.max(1) + 1;
                 self.turn_to(SPINNER, "swapping", None);
-                self.bar.set_message(format!("swapping rows while that helps: sweep {sweep}, {swaps} swaps"));
+                self.bar.set_message(format!("swapping rows: sweep {sweep}, {swaps} swaps"));
                 self.bar.tick();
             }
             Library::Searching { visits, total } => {
-                self.turn_to(PERCENT, "searching for a better set", Some(total));
+                self.turn_to(PERCENT, "searching for a better subset", Some(total));
                 self.reached(visits);
             }
             Library::Polishing { steps, most } => {
@@ -172,9 +172,9 @@ mod tests {
         progress.show(Library::Measuring { done: 2, total: 7 });
         assert_eq!((progress.bar.position(), progress.bar.length()), (2, Some(7)));
         progress.show(Library::Sweeping { visits: 15, swaps: 4, size: 7 });
-        assert_eq!(progress.bar.message(), "swapping rows while that helps: sweep 3, 4 swaps");
+        assert_eq!(progress.bar.message(), "swapping rows: sweep 3, 4 swaps");
         progress.show(Library::Searching { visits: 5, total: 20 });
         assert_eq!((progress.bar.position(), progress.bar.length()), (5, Some(20)));
-        assert_eq!(progress.bar.message(), "searching for a better set");
+        assert_eq!(progress.bar.message(), "searching for a better subset");
     }
 }

@@ -296,11 +296,7 @@ impl Choose {
         }
         let (marginals, functions) = (self.marginals_weight(), self.objective.functions);
         if !(marginals >= 0.0 && marginals.is_finite()) {
-            return refuse(
-                Opt::Marginals,
-                marginals,
-                "give a number of at least 0, of which 0 is not at all",
-            );
+            return refuse(Opt::Marginals, marginals, "give a number of at least 0; 0 turns it off");
         }
         if !(functions > 0.0 && functions.is_finite()) {
             let advice = "give a positive number, or leave the functions out";

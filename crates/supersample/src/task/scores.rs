@@ -154,10 +154,10 @@ impl Choose {
         }
         let landmarks =
             self.compute.landmarks.is_some() || self.compute.embedding == EmbeddingChoice::Landmarks;
-        let kept = "they are those of the rows, faults and all; leave them out";
+        let kept = "they describe the rows and not the density; leave them out";
         let refused = [
             (self.compute.pool_rows.is_some(), Opt::PoolRows, "all rows are read; leave it out"),
-            (is_weighted, Opt::RowWeights, "the density weighs for itself; leave them out"),
+            (is_weighted, Opt::RowWeights, "the density needs no weights; leave them out"),
             (self.objective.marginals.is_some_and(|weight| weight > 0.0), Opt::Marginals, kept),
             (has_functions, Opt::Functions, kept),
             (landmarks, Opt::Landmarks, "no mean over the rows is needed; leave them out"),
@@ -185,7 +185,7 @@ fn checked(values: Vec<f64>, rows: &Points) -> Result<Points> {
 fn laplacians(values: &[f64], rows: &Points, scaling: &Scaling) -> Result<Vec<f64>> {
     let Some(units) = scaling.units() else {
         return Err(Error::Scores {
-            what: "second derivatives do not go together with scale pca",
+            what: "second derivatives cannot be used with scale pca",
             advice: "take another scale; a rotation needs the mixed derivatives too",
         });
     };

@@ -22,13 +22,13 @@ impl Error {
                 format!("{} is {}; {advice}", spelled(*option), exact(*value))
             }
             Error::NotWithScores { option, advice } => {
-                format!("{} and scores do not go together; {advice}", spelled(*option))
+                format!("{} cannot be used with scores; {advice}", spelled(*option))
             }
             Error::GramOption { option, advice } => {
-                format!("{} and a Gram matrix do not go together; {advice}", spelled(*option))
+                format!("{} cannot be used with a Gram matrix; {advice}", spelled(*option))
             }
             Error::NoStopRule => format!(
-                "say how many: {} (a number of rows), {} (an error) or {} (a number of independent draws)",
+                "give the size: {} (a number of rows), {} (an error) or {} (a number of independent draws)",
                 spelled(Opt::Number),
                 spelled(Opt::Tol),
                 spelled(Opt::EquivalentDraws)
@@ -36,7 +36,7 @@ impl Error {
             Error::EmptySet => format!("{} is 0; ask for at least 1", spelled(Opt::Number)),
             Error::BadBandwidth { value } => {
                 let is_length = *value > 0.0 && value.is_finite();
-                let reason = if is_length { ", whose square no number can hold" } else { "" };
+                let reason = if is_length { ", whose square is out of range" } else { "" };
                 format!(
                     "{} is {}{reason}; give a positive length in the units of the scaled columns",
                     spelled(Opt::Bandwidth),
@@ -44,7 +44,7 @@ impl Error {
                 )
             }
             Error::TooLittleMemory { needed, limit } => format!(
-                "the run needs about {}, and {} allows {}; choose by fewer {}, or allow more",
+                "the run needs about {}, and {} allows {}; use fewer {}, or allow more",
                 in_units(*needed),
                 spelled(Opt::MaxMemory),
                 in_units(*limit),
@@ -68,7 +68,7 @@ impl Error {
                 names.row(*row, style)
             ),
             Error::ConstantFunction { column } => format!(
-                "{} is constant on the rows that count, so its mean is matched by any of them; leave it out",
+                "{} is constant on all rows of positive weight, so any subset matches its mean; leave it out",
                 names.function(*column)
             ),
             Error::BadWeight { index, value } => {
@@ -86,16 +86,16 @@ impl Error {
                 if names.weight(0, style).1 { logarithms(style) } else { String::new() }
             ),
             Error::BadLogWeight { index, value } => format!(
-                "{}log-{} is {value}; logarithms of weights must be below +inf, and -inf is no weight",
+                "{}log-{} is {value}; logarithms of weights must be below +inf; -inf means weight 0",
                 names.in_weight_column(),
                 names.weight(*index, style).0
             ),
             Error::NoLogWeights => format!(
-                "{}every log-weight is -inf; at least one row must have a weight",
+                "{}every log-weight is -inf; at least one row must have a positive weight",
                 names.in_weight_column()
             ),
             Error::IncludedAndExcluded { index } => format!(
-                "row {} is in both {} and {}; take it out of one of them",
+                "row {} is in both {} and {}; remove it from one of them",
                 names.number(*index),
                 spelled(Opt::Include),
                 spelled(Opt::Exclude)
@@ -184,13 +184,15 @@ mod tests {
             (bad(Opt::PartWeight, 1e300), "the weight of a part is 1e300; advice", ""),
             (
                 Error::NotWithScores { option: Opt::Marginals, advice: "advice" },
-                "--marginals and scores do not go together; advice",
-                "marginals and scores do not go together; advice",
+                "--marginals cannot be used with scores; advice",
+                "marginals cannot be used with scores; advice",
             ),
             (
                 Error::NoStopRule,
-                "say how many: -n (a number of rows), --tol (an error) or --equivalent-draws (a number of independent draws)",
-                "say how many: n (a number of rows), tol (an error) or equivalent_draws (a number of independent draws)",
+                "give the size: -n (a number of rows), --tol (an error) or --equivalent-draws (a number of \
+                 independent draws)",
+                "give the size: n (a number of rows), tol (an error) or equivalent_draws (a number of independent \
+                 draws)",
             ),
             (Error::EmptySet, "-n is 0; ask for at least 1", "n is 0; ask for at least 1"),
             (
@@ -200,13 +202,13 @@ mod tests {
             ),
             (
                 Error::BadBandwidth { value: 1e300 },
-                "--bandwidth is 1e300, whose square no number can hold; ",
+                "--bandwidth is 1e300, whose square is out of range; ",
                 "",
             ),
             (
                 Error::TooLittleMemory { needed: 3 << 29, limit: 1 << 30 },
-                "the run needs about 1.50 GiB, and --max-memory allows 1.00 GiB; choose by fewer --columns, or allow more",
-                "the run needs about 1.50 GiB, and max_memory allows 1.00 GiB; choose by fewer columns, or allow more",
+                "the run needs about 1.50 GiB, and --max-memory allows 1.00 GiB; use fewer --columns, or allow more",
+                "the run needs about 1.50 GiB, and max_memory allows 1.00 GiB; use fewer columns, or allow more",
             ),
             (
                 Error::NonFinite { row: 7, column: 1, value: f64::NAN },
@@ -248,8 +250,8 @@ mod tests {
             (Error::NoLogWeights, "column 'w': every log-weight is -inf; ", "every log-weight is -inf; "),
             (
                 Error::IncludedAndExcluded { index: 3 },
-                "row 13 is in both --include-rows and --exclude-rows; take it out of one of them",
-                "row 3 is in both include and exclude; take it out of one of them",
+                "row 13 is in both --include-rows and --exclude-rows; remove it from one of them",
+                "row 3 is in both include and exclude; remove it from one of them",
             ),
             (
                 Error::TooManyIncluded { included: 1000, asked: 1 },
@@ -258,8 +260,10 @@ mod tests {
             ),
             (
                 Error::TooFewRows { asked: 1, available: 0 },
-                "1 distinct row is asked for, but only 0 may be chosen; ask for fewer, exclude fewer, or allow --repeats",
-                "1 distinct row is asked for, but only 0 may be chosen; ask for fewer, exclude fewer, or allow repeats",
+                "1 distinct row is asked for, but only 0 may be chosen; ask for fewer, exclude fewer, or allow \
+                 --repeats",
+                "1 distinct row is asked for, but only 0 may be chosen; ask for fewer, exclude fewer, or allow \
+                 repeats",
             ),
             (
                 Error::FixedQuotas,
