@@ -1,4 +1,4 @@
-"""What to know before believing a result, as warnings."""
+"""Warnings about doubtful results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ._warnings import warn
 
 
 def tell(advice: Sequence[_native.Advice], names: Sequence[str] | None = None) -> None:
-    """Warns of each piece but those that follow from what was asked for."""
+    """Warns, except about consequences of the given options."""
     for piece in advice:
         if not piece.is_expected:
             warn(piece.sentence(names))
@@ -25,7 +25,7 @@ def missed(
     columns: int = 0,
     error: str = "MMD",
 ) -> None:
-    """Warns where an error was asked for and not reached, or more rows than there are."""
+    """Warns if a goal was not reached, or if more rows were asked for than there are."""
     goals = [f"{'an' if error == 'MMD' else 'a'} {error} of {tol}"] * (tol is not None) + [
         f"a goal of {equivalent_draws} equivalent draws"
     ] * (equivalent_draws is not None)

@@ -397,7 +397,7 @@ def test_a_word_of_python_is_one_of_the_library():
     assert list(typing.get_args(_options.Scale)) == list(_native.SCALES)
     with pytest.raises(ValueError, match="linear takes no bandwidth"):
         ss.thin(X, 3, kernel="linear", bandwidth=1.0)
-    with pytest.raises(ValueError, match="a Stein kernel is one of points and scores"):
+    with pytest.raises(ValueError, match="a Stein kernel needs the scores"):
         ss.thin(X, 3, kernel="stein-imq")
     with pytest.raises(AttributeError):
         ss.kernels.Cauchy  # noqa: B018

@@ -363,7 +363,7 @@ def test_mixtures(tmp_path):
     ]:
         with pytest.raises(ValueError, match=words):
             ss.GaussianMixture(*arguments)
-    with pytest.raises(ValueError, match="no closed form under the imq kernel"):
+    with pytest.raises(ValueError, match="no closed form with the imq kernel"):
         ss.sample(mixture, 3, kernel="imq")
     with pytest.raises(TypeError, match="give a GaussianMixture"):
         ss.sample(X, 3)

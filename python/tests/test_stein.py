@@ -195,7 +195,7 @@ def test_scores_that_are_wrong_are_named():
     cases = [
         ({"scores": bad}, ValueError, "the score of row 41, column 2 is NaN"),
         ({"scores": -x[:99]}, ValueError, r"scores has shape \(99, 3\), but x has \(100, 3\)"),
-        ({"scores": -x[:, :2]}, ValueError, "give one for each number of x"),
+        ({"scores": -x[:, :2]}, ValueError, "give one number for each number of x"),
         ({"kernel": "laplace"}, ValueError, "not the base of a Stein kernel; choose imq or gaussian"),
         ({"kernel": 3}, TypeError, "kernel is 3; choose imq or gaussian"),
         ({"preconditioner": "none"}, ValueError, "'none' is not a preconditioner"),
@@ -205,7 +205,11 @@ def test_scores_that_are_wrong_are_named():
         ({"regularise": 0.1}, ValueError, "regularise has no effect without log_density"),
         ({"second_derivatives": x}, ValueError, "second_derivatives has no effect without log_density"),
         ({"log_density": np.zeros(5)}, ValueError, "the log-densities"),
-        ({"n": None, "tol": 0.1, "log_density": np.zeros(100)}, ValueError, "say how much the log-density counts"),
+        (
+            {"n": None, "tol": 0.1, "log_density": np.zeros(100)},
+            ValueError,
+            "give regularise, the weight of the log-density",
+        ),
     ]
     for given, kind, message in cases:
         options = {"scores": -x, "n": 5, **given}
@@ -232,7 +236,7 @@ def test_names_of_columns_put_scores_in_order():
     for of_x, message in (
         (scores.add_prefix("g_"), "scores has no column 'a'; its columns are g_b, g_a"),
         (scores[["a"]], "scores has no column 'b'"),
-        (scores.sample(frac=1, random_state=1), "in another order, as their indexes say; give scores.loc"),
+        (scores.sample(frac=1, random_state=1), "another order than that of x; give scores.loc"),
         (scores[:99], r"scores has shape \(99, 2\), but x has \(100, 2\)"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -289,13 +293,13 @@ def test_results_of_scores_are_not_measured_without_them():
     chosen = ss.stein.thin(x, -x, 10)
     assert chosen._of_scores == "" and "<th" in chosen._repr_html_() and "KSD" in chosen._repr_html_()
     for measure in (ss.mmd, ss.evaluate):
-        with pytest.raises(ValueError, match="a Stein kernel is one of points and scores"):
+        with pytest.raises(ValueError, match="a Stein kernel needs the scores"):
             measure(x, chosen)
         assert measure(x, chosen, kernel="gaussian")
     with pytest.raises(ValueError, match="chosen from 200 rows, but x has 100"):
         ss.stein.ksd(x[:100], -x[:100], chosen)
     placed = ss.stein.sample(lambda z: -z, 3, x)
-    with pytest.raises(ValueError, match="no rows of x; their KSD is the mmd of the result"):
+    with pytest.raises(ValueError, match="not rows of x; their KSD is the mmd of the result"):
         ss.stein.ksd(x, -x, placed)
     x[:40] += 9
     burnt = ss.stein.thin(x, -x, 10)
