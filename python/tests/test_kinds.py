@@ -242,9 +242,9 @@ def test_weights_that_make_no_sense_are_refused():
         with pytest.raises(ValueError, match=words):
             ss.thin(X, 5, **options)
     for function in (ss.herd, ss.thin):
-        with pytest.raises(TypeError, match="are sample_weight"):
+        with pytest.raises(TypeError, match="use sample_weight"):
             function(X, 5, weights=np.ones(60))
-    with pytest.raises(TypeError, match="are sample_weight"):
+    with pytest.raises(TypeError, match="use sample_weight"):
         ss.sample(ss.GaussianMixture([1], [[0.0]], [[[1.0]]]), 3, weights=[1.0, 2.0, 3.0])
 
 

@@ -145,7 +145,7 @@ def test_points_anywhere_have_a_lower_ksd_than_rows():
     assert (half.points[:, 0] > 0).all()
     with pytest.raises(ValueError, match="give starts where the density is"):
         ss.stein.sample(lambda x: -x, 10, starts, log_density=lambda x: -np.inf)
-    with pytest.warns(ss.SupersampleWarning, match="the score was asked for"):
+    with pytest.warns(ss.SupersampleWarning, match="the score was evaluated"):
         ss.stein.sample(lambda x: -x, 10, starts, max_evaluations=50)
 
 
@@ -267,7 +267,7 @@ def test_odd_rows_and_scores_are_taken_or_told_of():
         ss.stein.thin(x, scores * 1e155, 6)
     with pytest.raises(ValueError, match=r"scores has shape \(3, 200\), .*; is it transposed\?"):
         ss.stein.thin(x, scores.T, 6)
-    with pytest.raises(TypeError, match="scores is a function; give what it returns"):
+    with pytest.raises(TypeError, match="scores is a function; give its values"):
         ss.stein.thin(x, lambda x: -x, 6)
     for of_x, columns in (
         (0 * x, "columns 0, 1, 2"),
@@ -320,7 +320,7 @@ def test_weights_of_a_frame_are_refused_beside_scores():
     chains = Chains()
     assert len(ss.stein.thin(chains, -chains.samples, 5)) == 5
     chains.weights = np.arange(1.0, 51.0)
-    with pytest.raises(ValueError, match="x has weights of its own, which do not go together with scores"):
+    with pytest.raises(ValueError, match="x has weights, which have no effect with scores"):
         ss.stein.thin(chains, -chains.samples, 5)
 
 
@@ -382,5 +382,5 @@ def test_a_posterior_is_thinned_by_its_scores():
     assert result.indices.tolist() == want and result.objective == "KSD, regularised"
     with pytest.raises(ValueError, match="log_density has the dimensions"):
         ss.arviz.thin(data, 20, scores=-data, log_density=data["theta"])
-    with pytest.raises(ValueError, match="functions and scores do not go together"):
+    with pytest.raises(ValueError, match="functions has no effect with scores"):
         ss.arviz.thin(data, 20, scores=-data, functions=["mu"])
