@@ -107,8 +107,6 @@ def asked(method: str, n: Any, given: Options) -> tuple[Options, Sequence[Any]]:
         raise ValueError("gram is a matrix in memory; use supersample.herd or supersample.thin")
     groups, labels, quotas = _grouped(given.pop("groups", None), given.pop("quotas", None))
     n = sum(quotas) if n is None and quotas is not None else n
-    if n is None and given["tol"] is None and given["equivalent_draws"] is None:
-        raise ValueError("give the size of the subset: n, or a goal (tol or equivalent_draws)")
     n = None if n is None else as_count(n, "n")
     return given.also(method=method, n=n, groups=groups, quotas=quotas), labels
 
@@ -145,7 +143,7 @@ def _numbered(given: Options, rows: int | None) -> Options:
     return given.also(**named)
 
 
-def chosen_from(rows: Table | Batches, given: Options, labels: Sequence[Any] = (), error: str = "MMD") -> PoolResult:
+def chosen_from(rows: Table | Batches, given: Options, labels: Sequence[Any] = ()) -> PoolResult:
     """The result of choosing from rows in memory or in batches."""
     progress = given.pop("progress", None)
     count = len(rows.values) if isinstance(rows, Table) else rows.rows
@@ -157,15 +155,15 @@ def chosen_from(rows: Table | Batches, given: Options, labels: Sequence[Any] = (
         else:
             rows.given = given
             chosen = _native.choose(rows, given)
-    return reported(chosen, rows, given, error)
+    return reported(chosen, rows, given)
 
 
-def reported(chosen: _native.Chosen, rows: Any, given: Options, error: str = "MMD") -> PoolResult:
+def reported(chosen: _native.Chosen, rows: Any, given: Options) -> PoolResult:
     """The result, after warnings about what makes it doubtful."""
     assert chosen.of is not None
     result = result_of(chosen, rows.names, rows.unused, objective_of(chosen.of.matched, given["functions_unit"]))
     tell(chosen.advice, rows.names)
-    missed(chosen, len(result), given["n"], given["tol"], given["equivalent_draws"], result.points.shape[1], error)
+    missed(chosen, len(result), given["n"], result.points.shape[1])
     return result
 
 

@@ -225,5 +225,5 @@ def sample(mixture: Any, n: int, *, climbs: int = 1, starts: int = 1000, **optio
     if placed.stuck:
         warn(f"{placed.stuck} of the gradient ascents did not reach a maximum; try more starts")
     tell(chosen.advice)
-    missed(chosen, len(result), None, given["tol"], given["equivalent_draws"])
+    missed(chosen, len(result))
     return result

@@ -106,7 +106,7 @@ class Result:
     kernel: Kernel
     """The kernel, its bandwidth in the units of the scaled points."""
     ended: str
-    """Why the choice ended: 'number', 'tolerance', 'equivalent_draws' or 'exhausted'."""
+    """Why the choice ended: 'number', 'exhausted', or the goal that was reached ('tolerance', 'equivalent_draws')."""
     n_rows: int
     """The number of rows to choose from; 0 for `sample`."""
     scale: str

@@ -220,14 +220,14 @@ def sample(
     elif placed.stuck:
         warn(f"{placed.stuck} of the gradient ascents did not reach a maximum; try more starts")
     tell(chosen.advice, table.names)
-    missed(chosen, len(result), None, given["tol"], given["equivalent_draws"], error="KSD")
+    missed(chosen, len(result))
     return replace(result, objective="KSD")
 
 
 def _chosen(method: str, x: Any, scores: Any, n: Any, given: Options) -> PoolResult:
     scored = as_scored(x, scores)
     given, labels = asked(method, n, given)
-    result = chosen_from(scored.rows, scored.given(given), labels, "KSD")
+    result = chosen_from(scored.rows, scored.given(given), labels)
     return replace(result, objective="KSD" + ", regularised" * (given["log_density"] is not None))
 
 

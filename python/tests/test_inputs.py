@@ -194,7 +194,7 @@ OPTIONS = {
     "n 0": ({"n": 0}, ValueError, "n is 0; give at least 1"),
     "n negative": ({"n": -3}, ValueError, "n is -3"),
     "n fractional": ({"n": 2.5}, TypeError, "n is 2.5; give a whole number"),
-    "n missing": ({"n": None}, ValueError, "give the size of the subset"),
+    "n missing": ({"n": None}, ValueError, "say how many"),
     "tol": ({"tol": -1.0}, ValueError, "tol is -1; an error is a positive number"),
     "equivalent_draws": ({"equivalent_draws": float("nan")}, ValueError, "equivalent_draws is NaN"),
     "kernel": ({"kernel": "rbf"}, ValueError, "'rbf' is not a kernel; choose gaussian, laplace"),

@@ -280,7 +280,7 @@ def test_odd_rows_and_scores_are_taken_or_told_of():
             ss.stein.thin(x, of_x, 6)
     with pytest.warns(ss.SupersampleWarning, match="300 rows were asked for, but there are only 200 rows"):
         assert len(ss.stein.thin(x, scores, 300)) == 200
-    with pytest.warns(ss.SupersampleWarning, match="a KSD of 1e-09 was not reached with 6 points"):
+    with pytest.warns(ss.SupersampleWarning, match="a KSD of 1e-9 was not reached with 6 points"):
         ss.stein.thin(x, scores, 6, tol=1e-9)
     with pytest.warns(ss.SupersampleWarning, match="the scores of columns 0, 1, 2 point away"):
         ss.stein.sample(lambda z: z / sd**2, 2, x)

@@ -243,7 +243,7 @@ fn rules_are_about_equal_weights_and_the_first_that_holds_ends() {
     run.run.stop = Stop::new(Some(100), Some(0.03), Some(2000.0)).unwrap();
     run.run.ended = Some(Ended::EquivalentDraws);
     let text = run.to_text();
-    assert!(text.contains("the number of equivalent draws was reached with 100 rows, before the tolerance: the first of the two ends the run\n"), "{text}");
+    assert!(text.contains("the number of equivalent draws was reached with 100 rows, before the tolerance: the first goal that is met ends the run\n"), "{text}");
     run.run.stop = Stop::new(Some(100), Some(0.03), None).unwrap();
     run.run.ended = Some(Ended::Number);
     run.result.set_mmd(0.0298);

@@ -2,6 +2,7 @@
 
 use super::{Names, Opt, Style, are, count, counted, exact, in_units};
 use crate::Error;
+use crate::task::Stop;
 
 impl Error {
     /// The refusal as one sentence, with options as `style` spells them and rows, columns, functions and groups by `names`.
@@ -26,12 +27,11 @@ impl Error {
             Error::GramOption { option, advice } => {
                 format!("{} and a Gram matrix do not go together; {advice}", spelled(*option))
             }
-            Error::NoStopRule => format!(
-                "say how many: {} (a number of rows), {} (an error) or {} (a number of independent draws)",
-                spelled(Opt::Number),
-                spelled(Opt::Tol),
-                spelled(Opt::EquivalentDraws)
-            ),
+            Error::NoStopRule => {
+                let goals = Stop::default().goals();
+                let goals = goals.map(|goal| format!("{} ({})", spelled(goal.option), goal.meaning));
+                format!("say how many: {} (a number of rows), {}", spelled(Opt::Number), goals.join(" or "))
+            }
             Error::EmptySet => format!("{} is 0; ask for at least 1", spelled(Opt::Number)),
             Error::BadBandwidth { value } => {
                 let is_length = *value > 0.0 && value.is_finite();
@@ -114,10 +114,9 @@ impl Error {
                 spelled(Opt::Repeats)
             ),
             Error::FixedQuotas => format!(
-                "the number of rows is fixed by {}; leave out {} and {}, or the quotas",
+                "the number of rows is fixed by {}; leave out {}, or the quotas",
                 spelled(Opt::Quotas),
-                spelled(Opt::Tol),
-                spelled(Opt::EquivalentDraws)
+                Stop::default().goals().map(|goal| spelled(goal.option)).join(" and ")
             ),
             Error::QuotaTotal { total, asked } => format!(
                 "the quotas add up to {}, but {} is {}; make the two agree",
