@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 
 use clap::{Parser, Subcommand};
 use clap_complete::Shell;
+use supersample::task::Choose;
 
 pub(crate) use self::groups::{
     BalanceArgs, CommonArgs, EmbeddingArgs, InputArgs, KernelArgs, MatchArgs, ReadingArgs, RegularArgs,
@@ -124,23 +125,37 @@ pub(crate) struct ThinArgs {
     #[command(flatten)]
     pub(crate) size: SizeArgs,
 
-    /// Allow a row to be chosen more than once [default: distinct rows]
-    #[arg(long)]
-    pub(crate) repeats: bool,
-
-    /// Annealed sweeps beyond the nearest optimum; 0 is none [default: up to 400, fewer for more rows and larger sets]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole_number)]
-    pub(crate) search: Option<usize>,
-
-    /// Random seed (search, landmarks, subsampling)
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) seed: u64,
+    #[command(flatten)]
+    pub(crate) set: SetArgs,
 
     #[command(flatten)]
     pub(crate) balance: BalanceArgs,
 
     #[command(flatten)]
     pub(crate) common: CommonArgs,
+}
+
+// What `thin` alone has. No doc comment: it would become its help.
+#[derive(clap::Args)]
+pub(crate) struct SetArgs {
+    /// Allow a row to be chosen more than once [default: distinct rows]
+    #[arg(long)]
+    repeats: bool,
+
+    /// Annealed sweeps beyond the nearest optimum; 0 is none [default: up to 400, fewer for more rows and larger sets]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole_number)]
+    search: Option<usize>,
+
+    /// Random seed (search, landmarks, subsampling)
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+}
+
+impl SetArgs {
+    /// The choice of a set with what these flags say.
+    pub(crate) fn of(self, choose: Choose) -> Choose {
+        choose.unique(!self.repeats).search(self.search).seed(self.seed)
+    }
 }
 
 /// Place points for a Gaussian mixture, anywhere in space

@@ -1,5 +1,7 @@
 //! What is asked of a refined set: its rows, its groups, and how long to look for it.
 
+use crate::{Error, Result};
+
 /// How the rows of a set are chosen, refined and ordered.
 ///
 /// ```
@@ -146,5 +148,13 @@ impl RefineOptions {
     /// Grants so many bytes for kept kernel rows.
     pub fn memory(self, bytes: usize) -> RefineOptions {
         RefineOptions { memory: bytes, ..self }
+    }
+
+    /// Refuses options that make no sense whatever the rows are, of a set of `size` rows or of the fewest that reach a goal
+    /// (`None`): quotas that do not add up to the size, and any quotas of the fewest rows.
+    pub fn check_asked(&self, size: Option<usize>) -> Result<()> {
+        let Some(quotas) = &self.quotas else { return Ok(()) };
+        let (total, asked) = (quotas.iter().sum(), size.ok_or(Error::FixedQuotas)?);
+        if total == asked { Ok(()) } else { Err(Error::QuotaTotal { total, asked }) }
     }
 }

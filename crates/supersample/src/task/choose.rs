@@ -307,7 +307,8 @@ impl Choose {
             let advice = "give a positive number, or leave the functions out";
             return refuse(Opt::FunctionsWeight, functions, advice);
         }
-        Ok(())
+        let size = self.stop.number.filter(|_| !self.stop.has_goal());
+        self.method.refine().map_or(Ok(()), |refine| refine.check_asked(size))
     }
 
     /// Whether every row may be chosen only once.
