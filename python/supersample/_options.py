@@ -54,9 +54,9 @@ class KernelKeywords(TypedDict, total=False):
     """Distance.
 
     kernel, bandwidth
-        A kernel such as `Gaussian(1.5)`, or its name (gaussian, laplace, matern12, matern32,
-        matern52, imq, linear, energy) and a length in units of the scaled columns, or "median", the
-        median distance. Several lengths mean an average of Gaussians, not one length per column.
+        A kernel such as `Gaussian(1.5)`, or its name (gaussian, imq, energy; `supersample.kernels`
+        lists all) and a length in units of the scaled columns, or "median", the median distance.
+        Several lengths mean an average of Gaussians, not one length per column.
     """
 
     kernel: Annotated[str | Kernel, Keyword("gaussian")]

@@ -217,19 +217,13 @@ pub enum Error {
         /// The offending value.
         value: f64,
     },
-    /// Something was asked for that has no meaning where scores say what is to be matched.
+    /// An option has no meaning for this kind of target.
     #[error("{}", self.plain())]
-    NotWithScores {
-        /// What was asked for.
+    NotTogether {
+        /// The option.
         option: Opt,
-        /// What to do.
-        advice: &'static str,
-    },
-    /// Something was asked for that has no meaning where rows are known by their kernel values alone.
-    #[error("{}", self.plain())]
-    GramOption {
-        /// What was asked for.
-        option: Opt,
+        /// What was given in addition: "scores", "a Gram matrix".
+        with: &'static str,
         /// What to do.
         advice: &'static str,
     },

@@ -353,7 +353,7 @@ impl Choose {
             (device.is_gpu(), Opt::Device, "the matrix stays on the CPU; leave it out"),
         ];
         if let Some((_, option, advice)) = refused.into_iter().find(|(is_asked, ..)| *is_asked) {
-            return Err(Error::GramOption { option, advice });
+            return Err(Error::NotTogether { option, with: "a Gram matrix", advice });
         }
         self.objective.marginals = Some(0.0);
         self.distance.scale = Some(Scale::None);

@@ -21,11 +21,8 @@ impl Error {
             Error::BadOption { option, value, advice } => {
                 format!("{} is {}; {advice}", spelled(*option), exact(*value))
             }
-            Error::NotWithScores { option, advice } => {
-                format!("{} and scores do not go together; {advice}", spelled(*option))
-            }
-            Error::GramOption { option, advice } => {
-                format!("{} and a Gram matrix do not go together; {advice}", spelled(*option))
+            Error::NotTogether { option, with, advice } => {
+                format!("{} and {with} do not go together; {advice}", spelled(*option))
             }
             Error::NoStopRule => {
                 let goals = Stop::default().goals();
@@ -181,7 +178,7 @@ mod tests {
             (bad(Opt::Tol, -1.0), "--tol is -1; advice", "tol is -1; advice"),
             (bad(Opt::PartWeight, 1e300), "the weight of a part is 1e300; advice", ""),
             (
-                Error::NotWithScores { option: Opt::Marginals, advice: "advice" },
+                Error::NotTogether { option: Opt::Marginals, with: "scores", advice: "advice" },
                 "--marginals and scores do not go together; advice",
                 "marginals and scores do not go together; advice",
             ),
