@@ -1,4 +1,4 @@
-//! Options as Python gives them: one mapping, which becomes the library's `Choose` and the rows that it is about.
+//! Options of Python: one mapping, which becomes the library's `Choose` and its rows.
 
 use std::str::FromStr;
 
@@ -163,7 +163,7 @@ impl Options<'_> {
         let (weights, logs) = (numbers(&self.sample_weight), numbers(&self.log_weight));
         let functions = self.functions.as_ref().map(rows).transpose()?;
         let (scores, is_gram) = (self.scores()?, self.gram.unwrap_or_default());
-        // On a pool of ours, since the global one dies in a fork.
+        // On our own pool, because the global one does not survive a fork.
         let pool = pool(1)?;
         let made = py.detach(|| {
             pool.install(|| {

@@ -1,4 +1,4 @@
-//! Table of a report: the MMD of the result, its equivalent draws and its typical errors, beside those of other rows.
+//! Table of a report: MMD, equivalent draws and typical errors of the result, compared with those of other rows.
 
 use supersample::task::{Errors, Measure};
 
@@ -26,7 +26,7 @@ pub(super) fn aligned(lines: &[Vec<String>]) -> String {
 }
 
 impl Report<'_> {
-    /// `None` where the MMD is not known.
+    /// `None` if the MMD is not known.
     pub(super) fn table(&self) -> Option<Table> {
         let result = &self.result;
         result.mmd()?;

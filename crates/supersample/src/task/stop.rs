@@ -1,17 +1,17 @@
-//! Stop rules, why a run ended, and the scale that its errors are read on.
+//! Stop rules, why a run ended, and the scale of its errors.
 
 use crate::words::{Opt, exact};
 use crate::{Error, Pool, Result};
 
-/// When to stop choosing: the first rule that holds ends it.
+/// Stop rules of a choice: the first rule that holds ends it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Stop {
-    /// At most so many points.
+    /// Largest number of points.
     pub number: Option<usize>,
-    /// At the first error of at most this.
+    /// Largest error: choosing stops at the first error of at most this.
     pub tol: Option<f64>,
-    /// At the first error that so many independent draws would have.
+    /// Equivalent draws: choosing stops at the first error that this number of independent draws would have.
     pub equivalent_draws: Option<f64>,
 }
 
@@ -37,44 +37,44 @@ pub struct Goal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Ended {
-    /// There are as many points as were asked for.
+    /// The number of points was reached.
     Number,
     /// The error is small enough.
     Tolerance,
     /// The points are as accurate as enough independent draws.
     EquivalentDraws,
-    /// Every row that may be chosen was chosen once.
+    /// Every row that may be chosen has been chosen.
     Exhausted,
     /// The caller ended it.
     Interrupted,
 }
 
-/// What an error is measured against.
+/// Scale of errors.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ErrorScale {
-    /// The expected squared error of one independent draw, E k(x, x) − ‖μ‖²; `None` where it is not known.
+    /// Expected squared error of one independent draw, E k(x, x) − ‖μ‖²; `None` if not known.
     pub single_draw: Option<f64>,
-    /// Errors up to this are rounding.
+    /// Floor: errors up to this are rounding.
     pub floor: f64,
     /// The standard error of ‖μ‖², where that is an estimate.
     pub norm_error: Option<f64>,
 }
 
 impl Stop {
-    /// These rules, of which there must be one; [`check`](Self::check) says what they may be.
+    /// Creates stop rules; at least one is needed. Returns the errors of [`check`](Self::check).
     pub fn new(number: Option<usize>, tol: Option<f64>, equivalent_draws: Option<f64>) -> Result<Stop> {
         let stop = Stop { number, tol, equivalent_draws };
         stop.check()?;
         Ok(stop)
     }
 
-    /// After so many points.
+    /// Stops after `number` points.
     pub fn after(number: usize) -> Result<Stop> {
         Stop::new(Some(number), None, None)
     }
 
-    /// At an error of at most this.
+    /// Stops at an error of at most this.
     pub fn at_error(tol: f64) -> Result<Stop> {
         Stop::new(None, Some(tol), None)
     }
@@ -84,7 +84,8 @@ impl Stop {
         Stop::new(None, None, Some(draws))
     }
 
-    /// Whether there is a rule, the number is not 0, and error and equivalent draws are positive and finite.
+    /// Checks that there is a rule, that the number is not 0, and that error and equivalent draws are positive and
+    /// finite.
     pub fn check(&self) -> Result<()> {
         if self.number == Some(0) {
             return Err(Error::EmptySet);
@@ -100,8 +101,8 @@ impl Stop {
         Ok(())
     }
 
-    /// All goals that there are, with the values that were asked for. A new goal is a line here, in [`goal`](Self::goal) and
-    /// in [`met_by`](Self::met_by).
+    /// Returns all goals that exist, with the values that were asked for. A new goal needs an entry here, and a line in
+    /// [`goal`](Self::goal) and [`met_by`](Self::met_by).
     pub fn goals(&self) -> [Goal; 2] {
         [
             Goal {
@@ -123,12 +124,12 @@ impl Stop {
         ]
     }
 
-    /// Whether a goal was asked for, which may or may not be reached.
+    /// Whether there is a rule about the error, which may or may not be reached.
     pub fn has_goal(&self) -> bool {
         self.goals().iter().any(|goal| goal.value.is_some())
     }
 
-    /// The error that is enough and the rule that says so; of two rules the easier.
+    /// Returns the error to reach and its rule; of two rules the easier.
     pub fn goal(&self, scale: &ErrorScale) -> Option<(f64, Ended)> {
         let tolerance = self.tol.map(|tol| (tol, Ended::Tolerance));
         let draws = self.equivalent_draws.zip(scale.single_draw);
@@ -136,7 +137,7 @@ impl Stop {
         [tolerance, draws].into_iter().flatten().max_by(|(a, _), (b, _)| a.total_cmp(b))
     }
 
-    /// The goals that a run has missed, in words: "an MMD of 0.01 was not", "neither … nor … was"; the error is an MMD or a
+    /// Returns the missed goals in words: "an MMD of 0.01 was not", "neither … nor … was"; the error is an MMD or a
     /// KSD.
     pub fn missed_in_words(&self, error: &str) -> String {
         let asked = self.goals().into_iter().filter_map(|goal| Some(goal.in_words(goal.value?, error)));
@@ -146,20 +147,21 @@ impl Stop {
         }
     }
 
-    /// The rule that this error meets.
+    /// Returns the rule that this error fulfils.
     pub fn met_by(&self, error: Option<f64>, scale: &ErrorScale) -> Option<Ended> {
         let error = error?;
         if self.tol.is_some_and(|tol| error <= tol) {
             return Some(Ended::Tolerance);
         }
-        // Multiplied out, so that an error of 0 needs no special word.
+        // Multiplied out, so that an error of 0 needs no special case.
         let is_enough = |draws: f64| scale.single_draw.is_some_and(|single| draws * error * error <= single);
         self.equivalent_draws.is_some_and(is_enough).then_some(Ended::EquivalentDraws)
     }
 
-    /// Whether an error was asked for and not reached by a run that ended so, at this error of equal weights.
+    /// Whether a rule about the error was not reached by a run that ended in this way, at this error with equal
+    /// weights.
     pub fn is_missed(&self, ended: Ended, error: Option<f64>, scale: &ErrorScale) -> bool {
-        // A set can be good enough before it is as small as it could be.
+        // An interrupted set can be good enough without being the smallest.
         let is_met = ended == Ended::Interrupted && self.met_by(error, scale).is_some();
         self.has_goal() && !is_met && !ended.is_goal()
     }
@@ -189,16 +191,16 @@ supersample_sum::words!(
 );
 
 impl ErrorScale {
-    /// Of errors over this pool, or in space from these starts.
+    /// Returns the scale of errors over this pool, or in space from these starts.
     pub fn of(pool: &Pool) -> ErrorScale {
         let mu = pool.embedding();
         let (single_draw, norm_error) = (mu.single_draw(), mu.squared_norm_error());
         ErrorScale { single_draw, floor: pool.error_floor(), norm_error }
     }
 
-    /// The standard error of this error, whose square has that of ‖μ‖²; `None` where ‖μ‖² is exact.
+    /// Standard error of an error, from that of ‖μ‖²; `None` if ‖μ‖² is exact.
     pub fn standard_error(&self, error: f64) -> Option<f64> {
-        // E² ± s: ± s/(2E), and ± √s where E is no more than that.
+        // E² ± s gives ± s/(2E), or ± √s if E is not larger than that.
         self.norm_error.map(|s| if s > 0.0 { s / (2.0 * error).max(s.sqrt()) } else { 0.0 })
     }
 
@@ -207,9 +209,9 @@ impl ErrorScale {
         error <= self.floor
     }
 
-    /// How many independent draws have this expected squared error, a bound where it is rounding. `None` where that is
-    /// not known, and where even the floor is equivalent to less than one draw: then the spread of the rows is itself
-    /// rounding.
+    /// Returns the number of independent draws with this expected squared error, a bound if it is rounding. `None` if
+    /// that is not known, or if even the floor is equivalent to less than one draw: then the spread of the rows is
+    /// itself rounding.
     pub fn equivalent_draws(&self, error: f64) -> Option<f64> {
         let draws = self.single_draw? / error.max(self.floor).powi(2);
         (draws.is_finite() && !(self.is_noise(error) && draws < 1.0)).then_some(draws)
@@ -285,7 +287,7 @@ mod tests {
         assert!((SCALE.equivalent_draws(0.1).unwrap() - 50.0).abs() < 1e-9);
         assert_eq!(SCALE.equivalent_draws(1e-9), SCALE.equivalent_draws(1e-7));
         assert!(SCALE.is_noise(1e-9) && !SCALE.is_noise(2e-7));
-        // The rows are nearly the same: their spread is below the floor.
+        // The rows are nearly equal: their spread is below the floor.
         let flat = ErrorScale { single_draw: Some(1e-16), ..SCALE };
         assert_eq!(flat.equivalent_draws(1e-8), None);
         let exact = ErrorScale { floor: 0.0, ..SCALE };

@@ -1,4 +1,4 @@
-//! Thinning: the best rows as a set, herded first, then swapped and searched.
+//! Thinning: the best set of rows, by herding, swaps and a search.
 
 use super::candidates::Candidates;
 use super::target::{Continued, is_final};
@@ -6,8 +6,8 @@ use super::{Choose, Chosen, Ended, Target};
 use crate::{Error, Fewest, Herder, RefineOptions, Refined, Refiner, Result, Watch};
 
 impl Target {
-    /// The best rows as a set: herding, then swaps until none helps, then the search if one is asked for; the fewest rows where
-    /// an error or equivalent draws are asked for.
+    /// Chooses the best set of rows: herding, swaps until none helps, then the search if asked; the fewest rows if a
+    /// stop rule is about the error.
     pub(super) fn thin(
         &self,
         choose: &Choose,
@@ -23,7 +23,7 @@ impl Target {
         let refiner = Refiner::over(candidates.pool.clone(), candidates.options(refine))?;
         let limit = stop.limit(self.problem().open_rows());
         let goal = stop.goal(&self.error_scale());
-        // Herded rows need not be balanced, so a constrained set starts from its own.
+        // Herded rows may not fulfil the constraints, so a constrained set starts from its own.
         if is_constrained {
             return self.constrained(candidates, &refiner, limit, goal, watch);
         }
@@ -45,7 +45,7 @@ impl Target {
             None => refiner.improve(herder, watch).map(|set| (candidates.set(set), herded.ended)),
         };
         match refined {
-            // Ended before there was a set: the herded rows are what there is.
+            // Ended before there was a set: the result is the herded rows.
             Err(Error::Interrupted) => {
                 self.with_exact_means(Chosen { ended: Ended::Interrupted, ..herded }, watch)
             }
@@ -56,8 +56,8 @@ impl Target {
         }
     }
 
-    /// The fewest rows whose error is at most `tolerance`, measured. What landmarks do not see is known only of rows that
-    /// are chosen, so a set that falls short of the error is looked for once more, with the difference allowed for.
+    /// Chooses the fewest rows with a measured error of at most `tolerance`. The residual of the landmarks is known
+    /// only for chosen rows, so a set that misses the error is searched for once more, with the difference added.
     fn reaching(
         &self,
         tolerance: f64,
@@ -80,7 +80,7 @@ impl Target {
         Ok(Fewest { reached, ..again })
     }
 
-    /// A set with rows in or out, or balanced over groups.
+    /// Chooses a set with included rows, excluded rows or groups.
     fn constrained(
         &self,
         candidates: &Candidates,
