@@ -1,6 +1,6 @@
-"""Draws in xarray objects and dicts: which numbers they hold, and how they are cut to some of them.
+"""Draws in xarray objects and dicts: their numbers, and the same object with some of the draws.
 
-Neither ArviZ nor xarray is imported before one of their objects, or a dict, is handed over.
+ArviZ and xarray are imported only when one of their objects, or a dict, is given.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from ._result import Result
 _CHAINS = ("chain", "draw")
 _STACKED = ("sample",)
 _PRIOR = ("prior", "prior_predictive", "sample_stats_prior")
-#: What attributes of ours begin with.
+#: The prefix of our attributes.
 PREFIX = "supersample_"
 
 
 class Posterior:
-    """The group of `data` by which draws are chosen."""
+    """The group of `data` whose draws are compared."""
 
     def __init__(self, data: Any, group: str) -> None:
         self.data, self.group, self.is_dict = data, group, _is_dict(data)
@@ -134,7 +134,7 @@ class Posterior:
         """Draws by their numbers, by a mask, or by a result."""
         if isinstance(indices, Result):
             if indices.indices is None:
-                raise ValueError("points of sample are not draws of anything; use .points")
+                raise ValueError("points of sample are not draws; use .points")
             if indices.n_rows != self.size:
                 raise ValueError(f"the result was chosen from {indices.n_rows} draws, but there are {self.size}")
             indices = indices.indices

@@ -39,6 +39,9 @@ def test_what_has_no_meaning_is_refused():
         ({"gram": gram, "landmarks": 20}, ValueError, "landmarks cannot be used with a Gram matrix"),
         ({"gram": gram, "pool_rows": 50}, ValueError, "pool_rows cannot be used with a Gram matrix"),
         ({"gram": gram, "kernel": "imq"}, ValueError, "no effect with gram"),
+        ({"gram": gram, "kernel": "gaussian"}, ValueError, "no effect with gram"),
+        ({"gram": gram, "bandwidth": 1.3}, ValueError, "no effect with gram"),
+        ({"gram": gram, "max_memory": "1G"}, ValueError, "no effect with gram"),
     ]
     for given, kind, message in cases:
         with pytest.raises(kind, match=message):

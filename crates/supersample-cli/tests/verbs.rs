@@ -78,9 +78,7 @@ fn stop_rules_end_the_run_or_say_that_they_did_not() {
     assert_eq!((missed.status.code(), desk.read("o.csv").lines().count()), (Some(1), 6));
     let text = String::from_utf8(missed.stderr).unwrap();
     assert!(
-        text.contains(
-            "an MMD of 0.000001 was not reached with 5 rows; allow more with -n, or relax the goal\n"
-        ),
+        text.contains("an MMD of 1e-6 was not reached with 5 rows; allow more with -n, or relax the goal\n"),
         "{text}"
     );
     assert_eq!(json(&desk, "s.json")["result"]["goal_reached"], false);

@@ -83,7 +83,7 @@ pub(crate) fn stein_place(
     }
     let ((placed, weighed, scale), points, evaluations, advice) = found?;
     let stuck = stuck(&placed);
-    let chosen = Chosen::placed(placed, points, weighed, &scale, &stop)?.advised(advice);
+    let chosen = Chosen::placed(placed, points, weighed, &scale, &stop, "KSD")?.advised(advice);
     Ok(Placed { chosen: Py::new(py, chosen)?, bandwidths: Vec::new(), stuck, evaluations })
 }
 

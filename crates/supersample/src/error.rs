@@ -222,19 +222,13 @@ pub enum Error {
         /// The offending value.
         value: f64,
     },
-    /// An option cannot be used with scores.
+    /// An option cannot be used with this kind of target.
     #[error("{}", self.plain())]
-    NotWithScores {
-        /// What was asked for.
+    NotTogether {
+        /// The option.
         option: Opt,
-        /// What to do.
-        advice: &'static str,
-    },
-    /// An option cannot be used with a Gram matrix.
-    #[error("{}", self.plain())]
-    GramOption {
-        /// What was asked for.
-        option: Opt,
+        /// What was given in addition: "scores", "a Gram matrix".
+        with: &'static str,
         /// What to do.
         advice: &'static str,
     },

@@ -10,6 +10,7 @@ use std::sync::LazyLock;
 
 use clap::{Parser, Subcommand};
 use clap_complete::Shell;
+use supersample::task::Choose;
 
 pub(crate) use self::groups::{
     BalanceArgs, CommonArgs, EmbeddingArgs, KernelArgs, MatchArgs, ResultArgs, SizeArgs, WeightsArg,
@@ -120,26 +121,14 @@ pub(crate) struct ThinArgs {
     #[command(flatten)]
     pub(crate) size: SizeArgs,
 
-    /// Allow a row to be selected more than once [default: distinct rows]
-    #[arg(long, hide_short_help = true)]
-    pub(crate) repeats: bool,
-
     #[command(flatten)]
     pub(crate) balance: BalanceArgs,
 
     #[command(flatten)]
     pub(crate) common: CommonArgs,
 
-    /// Simulated-annealing sweeps after the swaps; 0 turns the search off
-    ///
-    /// The default is up to 400, fewer for more rows and for larger subsets.
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole_number, hide_short_help = true,
-          help_heading = "Run options")]
-    pub(crate) search: Option<usize>,
-
-    /// Random seed (search, landmarks, subsampling)
-    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Run options")]
-    pub(crate) seed: u64,
+    #[command(flatten)]
+    pub(crate) set: SetArgs,
 }
 
 /// Select a sequence of rows by kernel herding; any first part is a good subset too
@@ -165,6 +154,32 @@ pub(crate) struct HerdArgs {
     /// Random seed (landmarks, subsampling)
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Run options")]
     pub(crate) seed: u64,
+}
+
+// What `thin` alone has. No doc comment: it would become its help.
+#[derive(clap::Args)]
+pub(crate) struct SetArgs {
+    /// Allow a row to be selected more than once [default: distinct rows]
+    #[arg(long, hide_short_help = true, help_heading = "Size")]
+    repeats: bool,
+
+    /// Simulated-annealing sweeps after the swaps; 0 turns the search off
+    ///
+    /// The default is up to 400, fewer for more rows and for larger subsets.
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole_number, hide_short_help = true,
+          help_heading = "Run options")]
+    search: Option<usize>,
+
+    /// Random seed (search, landmarks, subsampling)
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Run options")]
+    seed: u64,
+}
+
+impl SetArgs {
+    /// The choice of a set with what these flags say.
+    pub(crate) fn of(self, choose: Choose) -> Choose {
+        choose.unique(!self.repeats).search(self.search).seed(self.seed)
+    }
 }
 
 /// Place points for a Gaussian mixture, anywhere in space

@@ -89,7 +89,7 @@ impl ChoosePlan {
     }
 
     pub(crate) fn thin(args: ThinArgs) -> Result<ChoosePlan> {
-        let ThinArgs { input, mut size, repeats, search, seed, balance, common } = args;
+        let ThinArgs { input, mut size, set, balance, common } = args;
         // Lists of rows behind an @.
         let lists: Vec<PathBuf> = [&balance.include_rows, &balance.exclude_rows]
             .into_iter()
@@ -108,11 +108,11 @@ impl ChoosePlan {
         if let Some(quotas) = &quotas {
             size.number.get_or_insert(quotas.iter().sum());
         }
-        let choose = Choose::thin_until(stop(size)?)?.unique(!repeats).search(search).seed(seed);
+        let choose = set.of(Choose::thin_until(stop(size)?)?);
         if let (Method::Thin(refine), Some(_)) = (&choose.method, &quotas) {
             let mut refine = refine.clone();
             refine.quotas = quotas;
-            refine.check_quotas(choose.stop.number.filter(|_| !choose.stop.has_goal()))?;
+            refine.check_asked(choose.stop.number.filter(|_| !choose.stop.has_goal()))?;
         }
         let plan = ChoosePlan::new(choose, input, balance, common)?;
         let mut written = plan.outputs.named();

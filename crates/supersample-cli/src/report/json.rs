@@ -6,7 +6,7 @@ use supersample::quality::{ColumnErrors, QUANTILES};
 use supersample::task::{Errors, Measure};
 
 use super::{ObjectiveWeights, Polishing, Refinement, Report, Subject, Worst};
-use crate::plan::Ended;
+use crate::plan::{Ended, Stop};
 
 /// Raised whenever a key changes its meaning or goes.
 pub(super) const SCHEMA: u32 = 5;
@@ -60,7 +60,7 @@ impl Report<'_> {
                 "count": result.count,
                 "distinct": result.distinct,
                 "distinct_points": result.distinct_points,
-                "asked": { "number": run.stop.number, "tol": run.stop.tol, "equivalent_draws": run.stop.equivalent_draws },
+                "asked": asked(&run.stop),
                 "ended_by": run.ended.map(|ended| ended.to_string()),
                 "complete": run.ended != Some(Ended::Interrupted),
                 "goal_reached": run.stop.has_goal().then(|| !self.missed_its_goal()),
@@ -153,6 +153,12 @@ fn refinement(refinement: &Refinement) -> Value {
         "kernel_rows": set.kernel_rows,
         "converged": set.converged,
     })
+}
+
+/// The number of rows and the goals that were asked for.
+fn asked(stop: &Stop) -> Value {
+    let goals = stop.goals().map(|goal| (goal.option.to_string(), json!(goal.value)));
+    [("number".to_string(), json!(stop.number))].into_iter().chain(goals).collect()
 }
 
 /// All errors but those of the rows as a whole.

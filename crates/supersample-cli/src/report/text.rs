@@ -141,34 +141,24 @@ impl Report<'_> {
                     None => format!("all rows that can be chosen were chosen ({all})"),
                 });
             }
-            Some(ended @ (Ended::Tolerance | Ended::EquivalentDraws)) => {
-                let (met, other) = match ended {
-                    Ended::Tolerance => ("tolerance", "number of equivalent draws"),
-                    _ => ("number of equivalent draws", "tolerance"),
-                };
-                let first = match (self.run.stop.tol, self.run.stop.equivalent_draws) {
-                    (Some(_), Some(_)) => {
-                        format!(", before the {other}")
-                    }
-                    _ => String::new(),
+            Some(ended) if ended.is_goal() => {
+                let goals = self.run.stop.goals();
+                let met = goals.iter().filter(|goal| goal.ended == ended).map(|goal| goal.name);
+                let others = goals.iter().filter(|goal| goal.ended != ended && goal.value.is_some());
+                let others: Vec<&str> = others.map(|goal| goal.name).collect();
+                let first = match others.is_empty() {
+                    true => String::new(),
+                    false => format!(", before the {}", others.join(" and the ")),
                 };
                 let equal = if self.details.weighing.is_some() { " with equal weights" } else { "" };
+                let met = met.collect::<String>();
                 lines.push(format!("the {met} was reached with {chosen}{equal}{first}"));
             }
             _ => {}
         }
         if self.missed_its_goal() && self.run.ended != Some(Ended::Interrupted) {
             let name = self.error_name();
-            let article = if name == "MMD" { "an" } else { "a" };
-            let what = match (self.run.stop.tol, self.run.stop.equivalent_draws) {
-                (Some(tol), None) => format!("{article} {name} of {tol}"),
-                (None, Some(draws)) => format!("a goal of {draws} equivalent draws"),
-                (Some(tol), Some(draws)) => {
-                    format!("neither {article} {name} of {tol} nor a goal of {draws} equivalent draws")
-                }
-                (None, None) => unreachable!("no goal can be missed"),
-            };
-            let was = if what.starts_with("neither") { "was" } else { "was not" };
+            let missed = self.run.stop.missed_in_words(name);
             let equal = match (self.equal_error(), self.result.mmd(), &self.details.weighing) {
                 (Some(equal), Some(weighted), Some(_)) => format!(
                     " with equal weights ({name} {}; {} with the computed weights)",
@@ -178,7 +168,7 @@ impl Report<'_> {
                 _ => String::new(),
             };
             lines.push(format!(
-                "{what} {was} reached with {chosen}{equal}; allow more with -n, or relax the goal"
+                "{missed} reached with {chosen}{equal}; allow more with -n, or relax the goal"
             ));
         }
         lines

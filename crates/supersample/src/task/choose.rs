@@ -302,7 +302,8 @@ impl Choose {
             let advice = "give a positive number, or leave the functions out";
             return refuse(Opt::FunctionsWeight, functions, advice);
         }
-        Ok(())
+        let size = self.stop.number.filter(|_| !self.stop.has_goal());
+        self.method.refine().map_or(Ok(()), |refine| refine.check_asked(size))
     }
 
     /// Whether every row may be chosen only once.
@@ -347,7 +348,7 @@ impl Choose {
             (device.is_gpu(), Opt::Device, "the matrix stays on the CPU; leave it out"),
         ];
         if let Some((_, option, advice)) = refused.into_iter().find(|(is_asked, ..)| *is_asked) {
-            return Err(Error::GramOption { option, advice });
+            return Err(Error::NotTogether { option, with: "a Gram matrix", advice });
         }
         self.objective.marginals = Some(0.0);
         self.distance.scale = Some(Scale::None);

@@ -66,6 +66,6 @@ pub use memory::Size;
 pub use problem::Problem;
 pub use rows::{RowWeights, Rows};
 pub use scores::{RowScores, STEIN_SCALE};
-pub use stop::{Ended, ErrorScale, Stop};
+pub use stop::{Ended, ErrorScale, Goal, Stop};
 pub use target::{Continued, Target};
 pub use weigh::{MOST_WEIGHTED, Weighed, weigh};

@@ -163,7 +163,7 @@ impl Choose {
             (landmarks, Opt::Landmarks, "no mean over the rows is needed; leave them out"),
         ];
         match refused.into_iter().find(|(is_asked, ..)| *is_asked) {
-            Some((_, option, advice)) => Err(Error::NotWithScores { option, advice }),
+            Some((_, option, advice)) => Err(Error::NotTogether { option, with: "scores", advice }),
             None => Ok(()),
         }
     }

@@ -2,6 +2,7 @@
 
 use super::{Names, Opt, Style, are, count, counted, exact, in_units};
 use crate::Error;
+use crate::task::Stop;
 
 impl Error {
     /// Returns the error as one sentence, with options spelled in `style` and rows, columns, functions and groups named
@@ -21,18 +22,14 @@ impl Error {
             Error::BadOption { option, value, advice } => {
                 format!("{} is {}; {advice}", spelled(*option), exact(*value))
             }
-            Error::NotWithScores { option, advice } => {
-                format!("{} cannot be used with scores; {advice}", spelled(*option))
+            Error::NotTogether { option, with, advice } => {
+                format!("{} cannot be used with {with}; {advice}", spelled(*option))
             }
-            Error::GramOption { option, advice } => {
-                format!("{} cannot be used with a Gram matrix; {advice}", spelled(*option))
+            Error::NoStopRule => {
+                let goals = Stop::default().goals();
+                let goals = goals.map(|goal| format!("{} ({})", spelled(goal.option), goal.meaning));
+                format!("give the size: {} (a number of rows), {}", spelled(Opt::Number), goals.join(" or "))
             }
-            Error::NoStopRule => format!(
-                "give the size: {} (a number of rows), {} (an error) or {} (a number of independent draws)",
-                spelled(Opt::Number),
-                spelled(Opt::Tol),
-                spelled(Opt::EquivalentDraws)
-            ),
             Error::EmptySet => format!("{} is 0; ask for at least 1", spelled(Opt::Number)),
             Error::BadBandwidth { value } => {
                 let is_length = *value > 0.0 && value.is_finite();
@@ -115,10 +112,9 @@ impl Error {
                 spelled(Opt::Repeats)
             ),
             Error::FixedQuotas => format!(
-                "the number of rows is fixed by {}; leave out {} and {}, or the quotas",
+                "the number of rows is fixed by {}; leave out {}, or the quotas",
                 spelled(Opt::Quotas),
-                spelled(Opt::Tol),
-                spelled(Opt::EquivalentDraws)
+                Stop::default().goals().map(|goal| spelled(goal.option)).join(" and ")
             ),
             Error::QuotaTotal { total, asked } => format!(
                 "the quotas add up to {}, but {} is {}; make the two agree",
@@ -183,7 +179,7 @@ mod tests {
             (bad(Opt::Tol, -1.0), "--tol is -1; advice", "tol is -1; advice"),
             (bad(Opt::PartWeight, 1e300), "the weight of a part is 1e300; advice", ""),
             (
-                Error::NotWithScores { option: Opt::Marginals, advice: "advice" },
+                Error::NotTogether { option: Opt::Marginals, with: "scores", advice: "advice" },
                 "--marginals cannot be used with scores; advice",
                 "marginals cannot be used with scores; advice",
             ),
