@@ -81,9 +81,9 @@ def as_partitions(x: Any, sample_weight: Any, log_weight: Any, functions: Any) -
     given = log_weight if sample_weight is None else sample_weight
     if given is not None:
         assert layout.weights is not None
-        _beside(pieces, given, layout.weights, sizes)
+        _attach(pieces, given, layout.weights, sizes)
     if layout.functions is True:
-        _beside(pieces, functions, "functions", sizes)
+        _attach(pieces, functions, "functions", sizes)
     return Partitions(pieces, layout, sizes)
 
 
@@ -98,7 +98,7 @@ def pieces_of(x: Any) -> list[Any] | None:
     return [x] if _is_delayed(x) else None
 
 
-def _beside(pieces: list[list[Any]], given: Any, what: str, sizes: tuple[int, ...] | None) -> None:
+def _attach(pieces: list[list[Any]], given: Any, what: str, sizes: tuple[int, ...] | None) -> None:
     others, _ = _pieces(given, what, len(pieces), sizes)
     if len(others) != len(pieces):
         raise ValueError(
@@ -121,14 +121,14 @@ def _pieces(
     pieces = pieces_of(x)
     if pieces is not None:
         return pieces, None
-    is_beside = count is not None
-    if is_beside and sizes is not None and hasattr(x, "__array__"):
+    is_extra = count is not None
+    if is_extra and sizes is not None and hasattr(x, "__array__"):
         array = np.asarray(x)
         if len(array) != sum(sizes):
             raise ValueError(f"{what} has {counted(len(array), 'row')}, and x has {sum(sizes)}; give one each")
         return np.split(array, np.cumsum(sizes)[:-1]), sizes
     advice = "a Dask array, frame or a list of Delayed batches"
-    if is_beside:
+    if is_extra:
         advice += " with the partitions of x"
     elif hasattr(x, "__array__") or hasattr(x, "columns"):
         advice += "; rows in memory are for supersample.thin, herd and evaluate"

@@ -119,18 +119,18 @@ class Foresight:
         self.clock = clock
         self.phase = ""
         self.start = 0.0
-        self.is_told = False
+        self.has_warned = False
 
     def __call__(self, phase: str, done: int, total: int) -> None:
         now = self.clock()
         if phase != self.phase:
             self.phase, self.start = phase, now
         passed = now - self.start
-        if self.is_told or passed < _SEEN or not 0 < done < total:
+        if self.has_warned or passed < _SEEN or not 0 < done < total:
             return
         left = passed * (total - done) / done
         if left > LONG:
-            self.is_told = True
+            self.has_warned = True
             warn(f"{phase} will take about {duration(left)} more; progress=True shows a progress bar")
 
 

@@ -36,9 +36,7 @@ def test_stop_rules():
     assert (len(everything), everything.ended) == (20, "exhausted")
     with pytest.warns(ss.SupersampleWarning, match="an MMD of 0.001 was not reached with 5 points"):
         assert ss.herd(X, 5, tol=0.001).ended == "number"
-    with pytest.warns(
-        ss.SupersampleWarning, match="neither an MMD of 0.0001 nor a goal of 1e9 equivalent draws"
-    ):
+    with pytest.warns(ss.SupersampleWarning, match="neither an MMD of 0.0001 nor a goal of 1e9 equivalent draws"):
         ss.herd(X, 5, tol=0.0001, equivalent_draws=1e9)
 
 
