@@ -57,6 +57,7 @@
 mod ascent;
 pub mod bandwidth;
 mod bytes;
+mod chains;
 mod columns;
 mod device;
 mod domain;
@@ -87,6 +88,7 @@ pub mod weights;
 pub mod words;
 
 pub use ascent::AscentOptions;
+pub use chains::Chains;
 pub use device::Device;
 pub use domain::Domain;
 pub use embedding::{ClosedForm, Empirical, Gram, Landmarks, MeanEmbedding, Preconditioner, SteinTarget};
@@ -98,6 +100,7 @@ pub use part::{Functions, FunctionsUnit, Marginals, Part};
 pub use points::Points;
 pub use polish::{PolishOptions, Polished, polish};
 pub use pool::{Pool, Preference};
+pub(crate) use refine::Goal;
 pub use refine::{Fewest, Lowered, RefineOptions, Refined, Refiner, Search};
 pub use sum::{NoSuchInstructionSet, Precision, check_instruction_set, instruction_set};
 pub use supersample_sum::UnknownWord;

@@ -295,6 +295,13 @@ impl Choose {
         if pool_rows == Some(0) {
             return refuse(Opt::PoolRows, 0.0, "there must be rows to choose from");
         }
+        if self.stop.add.is_some() {
+            let refine = self
+                .method
+                .refine()
+                .ok_or(Error::AutoSize { what: "a herded sequence", advice: "thin chooses sets" })?;
+            refine.check_quotas(None)?;
+        }
         let (marginals, functions) = (self.marginals_weight(), self.objective.functions);
         if !(marginals >= 0.0 && marginals.is_finite()) {
             return refuse(
@@ -353,6 +360,12 @@ impl Choose {
         ];
         if let Some((_, option, advice)) = refused.into_iter().find(|(is_asked, ..)| *is_asked) {
             return Err(Error::GramOption { option, advice });
+        }
+        if self.stop.add.is_some() {
+            return Err(Error::AutoSize {
+                what: "a Gram matrix",
+                advice: "its rows have no columns; give a number",
+            });
         }
         self.objective.marginals = Some(0.0);
         self.distance.scale = Some(Scale::None);

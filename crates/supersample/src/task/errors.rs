@@ -10,6 +10,9 @@ pub enum Measure {
     Mmd,
     /// How many independent draws have the same expected squared MMD; a bound where the MMD is rounding.
     Worth,
+    /// How many independent draws of what the rows were drawn from are as accurate: the number above, with the error that the
+    /// rows have themselves ([`Diagnosis`](super::Diagnosis)).
+    PosteriorDraws,
     /// The distance between the distribution functions of the columns, root mean square over the columns; about 0.408/√T
     /// for T independent draws.
     Cdf,
@@ -27,9 +30,10 @@ pub enum Measure {
 
 impl Measure {
     /// All of them, in the order of tables.
-    pub const ALL: [Measure; 8] = [
+    pub const ALL: [Measure; 9] = [
         Measure::Mmd,
         Measure::Worth,
+        Measure::PosteriorDraws,
         Measure::Cdf,
         Measure::Mean,
         Measure::Sd,
@@ -38,11 +42,17 @@ impl Measure {
         Measure::Functions,
     ];
 
+    /// Whether it is of the rows as a whole, and not of their columns or functions.
+    pub fn is_of_all(self) -> bool {
+        matches!(self, Measure::Mmd | Measure::Worth | Measure::PosteriorDraws)
+    }
+
     /// The word for it in JSON and Python.
     pub fn key(self) -> &'static str {
         match self {
             Measure::Mmd => "mmd",
             Measure::Worth => "worth",
+            Measure::PosteriorDraws => "posterior_draws",
             Measure::Cdf => "cdf",
             Measure::Functions => "functions",
             Measure::Mean => "mean",

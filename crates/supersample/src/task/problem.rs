@@ -11,8 +11,8 @@ use crate::bandwidth::MedianDistance;
 use crate::points::normalised;
 use crate::scale::{Scale, Scaling};
 use crate::{
-    Device, Empirical, Error, Functions, Gram, Kernel, MeanEmbedding, Points, Precision, Result, SteinTarget,
-    Watch,
+    Chains, Device, Empirical, Error, Functions, Gram, Kernel, MeanEmbedding, Points, Precision, Result,
+    SteinTarget, Watch,
 };
 
 /// Rows made ready to be matched: scaled, with a kernel. Nothing has been compared yet; that is what
@@ -23,6 +23,8 @@ pub struct Problem {
     /// In their own units.
     pub(super) rows: Points,
     pub(super) shares: Option<Vec<f64>>,
+    /// `None` where nothing is known of them.
+    pub(super) chains: Option<Chains>,
     scaling: Scaling,
     median: Option<MedianDistance>,
     /// The scaled rows, with the kernel.
@@ -52,7 +54,7 @@ pub(super) enum Kind {
 impl Problem {
     /// The problem of choosing these rows so. Refuses what [`Scaling`] and [`Kernel`] refuse.
     pub fn new(rows: impl Into<Rows>, choose: Choose) -> Result<Problem> {
-        let Rows { points, shares, functions, scores, gram } = rows.into();
+        let Rows { points, shares, functions, scores, gram, chains } = rows.into();
         let choose = match (&scores, &gram) {
             (Some(_), _) => choose.with_scores(),
             (None, Some(_)) => choose.with_gram()?,
@@ -78,7 +80,8 @@ impl Problem {
             None if is_projected => Kind::Landmarks,
             None => Kind::Exact,
         };
-        Problem::ready(points, shares, scaling, functions, kind, choose)
+        let problem = Problem::ready(points, shares, scaling, functions, kind, choose)?;
+        Ok(Problem { chains, ..problem })
     }
 
     /// The problem of choosing from the rows that were drawn, to match all that were gathered. Columns are scaled by the
@@ -154,6 +157,7 @@ impl Problem {
         Ok(Problem {
             rows,
             shares,
+            chains: None,
             scaling,
             median,
             samples: Arc::new(samples),
@@ -265,6 +269,11 @@ impl Problem {
     /// Whether the rows are known by their kernel values alone; then they have no coordinates and no kernel.
     pub fn is_gram(&self) -> bool {
         matches!(self.kind, Kind::Gram(_))
+    }
+
+    /// Whether all rows that weigh anything are one and the same.
+    pub(super) fn has_one_row(&self) -> bool {
+        has_one_row(&self.rows, self.shares())
     }
 
     /// What long sums run on.

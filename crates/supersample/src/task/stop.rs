@@ -3,6 +3,9 @@
 use crate::words::Opt;
 use crate::{Error, Pool, Result};
 
+/// What points may add to the errors of the draws, where no other part is asked for.
+const ADDED: f64 = 0.1;
+
 /// When to stop choosing: the first rule that holds ends it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
@@ -13,6 +16,9 @@ pub struct Stop {
     pub tol: Option<f64>,
     /// At the first error that so many independent draws would have.
     pub worth: Option<f64>,
+    /// At the fewest points that add at most this part to each error that the draws have themselves; instead of the other
+    /// rules, and for sets of rows alone.
+    pub add: Option<f64>,
 }
 
 /// Why choosing ended.
@@ -25,6 +31,8 @@ pub enum Ended {
     Tolerance,
     /// The points are worth enough independent draws.
     Worth,
+    /// The points add little to the errors that the draws have themselves.
+    Enough,
     /// Every row that may be chosen was chosen once.
     Exhausted,
     /// The caller ended it.
@@ -46,7 +54,7 @@ pub struct ErrorScale {
 impl Stop {
     /// These rules, of which there must be one; [`check`](Self::check) says what they may be.
     pub fn new(number: Option<usize>, tol: Option<f64>, worth: Option<f64>) -> Result<Stop> {
-        let stop = Stop { number, tol, worth };
+        let stop = Stop { number, tol, worth, add: None };
         stop.check()?;
         Ok(stop)
     }
@@ -66,6 +74,24 @@ impl Stop {
         Stop::new(None, None, Some(draws))
     }
 
+    /// At the fewest points that add at most the part `add` to each error that the draws have themselves, 0.1 by default: to the
+    /// MMD, to the means, standard deviations and distribution functions of the columns, and to the means of functions.
+    ///
+    /// ```
+    /// use supersample::task::{Choose, Ended, Problem, Stop};
+    /// use supersample::{Points, unwatched};
+    /// let rows = (0..600).map(|i| (f64::from(i * i) * 0.7).sin()).collect();
+    /// let problem = Problem::new(Points::from_vec(rows, 2)?, Choose::thin_until(Stop::auto(None)?)?)?;
+    /// let chosen = problem.prepare(&unwatched)?.choose(&unwatched)?;
+    /// assert!(chosen.ended == Ended::Enough && chosen.rows.len() < 300);
+    /// # Ok::<(), supersample::Error>(())
+    /// ```
+    pub fn auto(add: Option<f64>) -> Result<Stop> {
+        let stop = Stop { add: Some(add.unwrap_or(ADDED)), ..Stop::default() };
+        stop.check()?;
+        Ok(stop)
+    }
+
     /// Whether there is a rule, the number is not 0, and error and worth are positive and finite.
     pub fn check(&self) -> Result<()> {
         if self.number == Some(0) {
@@ -77,6 +103,7 @@ impl Stop {
         let rules = [
             (Opt::Tol, self.tol, "an error is a positive number"),
             (Opt::Worth, self.worth, "give a positive number of draws"),
+            (Opt::Add, self.add, "give a positive part of the error, such as 0.1"),
         ];
         for (option, value, advice) in rules {
             if let Some(value) = value.filter(|value| !(*value > 0.0 && value.is_finite())) {
@@ -88,7 +115,7 @@ impl Stop {
 
     /// Whether an error was asked for, which may or may not be reached.
     pub fn has_goal(&self) -> bool {
-        self.tol.is_some() || self.worth.is_some()
+        self.tol.is_some() || self.worth.is_some() || self.add.is_some()
     }
 
     /// The error that is enough and the rule that says so; of two rules the easier.
@@ -113,7 +140,7 @@ impl Stop {
     /// Whether an error was asked for and not reached by a run that ended so, at this error of equal weights.
     pub fn is_missed(&self, ended: Ended, error: Option<f64>, scale: &ErrorScale) -> bool {
         let reached = match ended {
-            Ended::Tolerance | Ended::Worth => true,
+            Ended::Tolerance | Ended::Worth | Ended::Enough => true,
             // A set can be good enough before it is as small as it could be.
             Ended::Interrupted => self.met_by(error, scale).is_some(),
             Ended::Number | Ended::Exhausted => false,
@@ -123,7 +150,7 @@ impl Stop {
 }
 
 supersample_sum::words!(
-    Ended, "an end": Number "number", Tolerance "tolerance", Worth "worth", Exhausted "exhausted",
+    Ended, "an end": Number "number", Tolerance "tolerance", Worth "worth", Enough "enough", Exhausted "exhausted",
     Interrupted "interrupt",
 );
 

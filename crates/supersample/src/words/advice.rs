@@ -84,6 +84,16 @@ impl Advice {
                  0 for draws, is {} of k(x, x)",
                 significant(*mean)
             ),
+            Advice::ChainsDisagree { disagreement, chains: 1 } => format!(
+                "the two halves of the chain disagree: they differ {} times as much as those of a chain that has mixed, and the \
+                 rows represent a chain that has not",
+                significant(*disagreement)
+            ),
+            Advice::ChainsDisagree { disagreement, chains } => format!(
+                "the {chains} chains disagree: they differ {} times as much as chains that have mixed, and the rows \
+                 represent chains that have not",
+                significant(*disagreement)
+            ),
             Advice::WeightsNotOptimal => {
                 "the best weights were not found to the last digit; these are the best met".to_string()
             }
@@ -159,6 +169,16 @@ mod tests {
                 "the scores of column 0 say next to nothing",
             ),
             (Advice::NotDrawsOfDensity { mean: 0.3 }, "which is 0 for draws, is 0.300 of k(x, x)", ""),
+            (
+                Advice::ChainsDisagree { disagreement: 21.64, chains: 4 },
+                "the 4 chains disagree: they differ 21.6 times as much as chains that have mixed",
+                "",
+            ),
+            (
+                Advice::ChainsDisagree { disagreement: 3.0, chains: 1 },
+                "the two halves of the chain disagree",
+                "",
+            ),
             (Advice::WeightsNotOptimal, "these are the best met", ""),
         ];
         for (advice, command, python) in cases {

@@ -26,6 +26,10 @@ impl Error {
             Error::GramOption { option, advice } => {
                 format!("{} and a Gram matrix do not go together; {advice}", spelled(*option))
             }
+            Error::AutoSize { what, advice } => {
+                let auto = Opt::Number.set(style, "auto");
+                format!("{auto} and {what} do not go together; {advice}")
+            }
             Error::NoStopRule => format!(
                 "say how many: {} (a number of rows), {} (an error) or {} (a number of independent draws)",
                 spelled(Opt::Number),
