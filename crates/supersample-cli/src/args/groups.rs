@@ -10,7 +10,7 @@ use supersample::{Device, Family, FunctionsUnit, Precision, Preconditioner};
 use supersample_io::{Format, Shape};
 
 use super::lists::{NameList, QuotaList};
-use super::values::{memory_size, number, separator, whole_number};
+use super::values::{Count, count, memory_size, number, separator, whole_number};
 
 #[derive(clap::Args)]
 pub(crate) struct InputArgs {
@@ -92,9 +92,10 @@ pub(crate) struct MatchArgs {
 #[derive(clap::Args)]
 #[command(next_help_heading = "How many")]
 pub(crate) struct SizeArgs {
-    /// How many; with --tol or --worth at most so many [default then: all rows]
-    #[arg(short, long, alias = "n", value_name = "T", allow_negative_numbers = true, value_parser = whole_number)]
-    pub(crate) number: Option<usize>,
+    /// How many, or auto (thin): the fewest that are nearly as accurate as all draws; with --tol or --worth at most so many
+    /// [default then: all rows]
+    #[arg(short, long, alias = "n", value_name = "T", allow_negative_numbers = true, value_parser = count)]
+    pub(crate) number: Option<Count>,
 
     /// The fewest with an MMD of at most this, with equal weights
     #[arg(long, value_name = "E", allow_negative_numbers = true, value_parser = number)]

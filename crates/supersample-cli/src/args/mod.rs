@@ -15,7 +15,8 @@ pub(crate) use self::groups::{
     ResultArgs, ScoreArgs, SizeArgs, WeightsArg,
 };
 pub(crate) use self::lists::NameList;
-use self::values::whole_number;
+pub(crate) use self::values::Count;
+use self::values::{number, whole_number};
 
 const EXAMPLE: &str = "\
 Example: keep the 100 posterior draws that lose least
@@ -123,6 +124,10 @@ pub(crate) struct ThinArgs {
 
     #[command(flatten)]
     pub(crate) size: SizeArgs,
+
+    /// With -n auto: the part that choosing may add to each error of the draws [default: 0.1]
+    #[arg(long, value_name = "A", allow_negative_numbers = true, value_parser = number)]
+    pub(crate) add: Option<f64>,
 
     /// Allow a row to be chosen more than once [default: distinct rows]
     #[arg(long)]

@@ -25,7 +25,7 @@ use self::outputs::check_distinct;
 pub(crate) use self::outputs::{Outputs, followed, is_stdout};
 pub(crate) use self::scores::{ScoreSource, Scores};
 use crate::args::{
-    CommonArgs, EvalArgs, HerdArgs, InfoArgs, InputArgs, ResultArgs, SampleArgs, SizeArgs, ThinArgs,
+    CommonArgs, Count, EvalArgs, HerdArgs, InfoArgs, InputArgs, ResultArgs, SampleArgs, SizeArgs, ThinArgs,
     WeightsArg,
 };
 use crate::words::count;
@@ -84,12 +84,12 @@ pub(crate) struct EvalPlan {
 impl ChoosePlan {
     pub(crate) fn herd(args: HerdArgs) -> Result<ChoosePlan> {
         let HerdArgs { input, size, unique, seed, common } = args;
-        let choose = Choose::herd_until(stop(size)?)?.unique(unique).seed(seed);
+        let choose = Choose::herd_until(stop(size, None)?)?.unique(unique).seed(seed);
         ChoosePlan::new(choose, input, Balance::default(), common)
     }
 
     pub(crate) fn thin(args: ThinArgs) -> Result<ChoosePlan> {
-        let ThinArgs { input, mut size, repeats, search, seed, balance, common } = args;
+        let ThinArgs { input, mut size, add, repeats, search, seed, balance, common } = args;
         // Lists of rows behind an @.
         let lists: Vec<PathBuf> = [&balance.include_rows, &balance.exclude_rows]
             .into_iter()
@@ -106,9 +106,9 @@ impl ChoosePlan {
         let quotas =
             balance.quotas.as_ref().map(|all| all.iter().map(|(_, quota)| *quota).collect::<Vec<_>>());
         if let Some(quotas) = &quotas {
-            size.number.get_or_insert(quotas.iter().sum());
+            size.number.get_or_insert(Count::Number(quotas.iter().sum()));
         }
-        let choose = Choose::thin_until(stop(size)?)?.unique(!repeats).search(search).seed(seed);
+        let choose = Choose::thin_until(stop(size, add)?)?.unique(!repeats).search(search).seed(seed);
         if let (Method::Thin(refine), Some(_)) = (&choose.method, &quotas) {
             let mut refine = refine.clone();
             refine.quotas = quotas;
@@ -170,7 +170,7 @@ impl SamplePlan {
         ensure!(args.starts > 0, "--starts is 0; at least one draw of the mixture is needed");
         let outputs = Outputs::new(args.output, None, args.trace, args.json, None)?;
         check_distinct(&[&args.file], &outputs.named())?;
-        let stop = stop(args.size)?;
+        let stop = stop(args.size, None)?;
         ensure!(
             stop.number.is_some(),
             "-n is needed: in space there is no end of points; say how many at most"
@@ -243,9 +243,21 @@ impl EvalPlan {
     }
 }
 
-/// The rules that `-n`, `--tol` and `--worth` say.
-fn stop(size: SizeArgs) -> Result<Stop> {
-    Ok(Stop::new(size.number, size.tol, size.worth)?)
+/// The rules that `-n`, `--add`, `--tol` and `--worth` say.
+fn stop(SizeArgs { number, tol, worth }: SizeArgs, add: Option<f64>) -> Result<Stop> {
+    let number = match number {
+        Some(Count::Auto) => {
+            ensure!(
+                tol.is_none() && worth.is_none(),
+                "-n auto says itself when rows are enough; leave out --tol and --worth"
+            );
+            return Ok(Stop::auto(add)?);
+        }
+        Some(Count::Number(number)) => Some(number),
+        None => None,
+    };
+    ensure!(add.is_none(), "--add has no effect without -n auto; leave it out");
+    Ok(Stop::new(number, tol, worth)?)
 }
 
 /// The rule of the weights to be found, where any are; what cannot be done or kept is refused here.

@@ -1,7 +1,7 @@
 //! Details of a run that not every run has: swaps, weights, balance, the joint descent of points.
 
 use supersample::Refined;
-use supersample::task::{ErrorScale, Errors, Measure};
+use supersample::task::{Diagnosis, ErrorScale, Errors, Measure};
 use supersample::weights::{OptimalWeights, WeightRule};
 
 use crate::words::{are, count, counted, listed, significant};
@@ -91,9 +91,12 @@ impl Weighing {
         found: OptimalWeights,
         equal: Errors,
         scale: &ErrorScale,
+        draws: Option<Diagnosis>,
     ) -> Weighing {
         let worth = found.equal_error.and_then(|error| scale.worth(error));
+        let of_posterior = draws.zip(worth).map(|(found, worth)| found.of_posterior(worth));
         let equal = equal.with(Measure::Mmd, found.equal_error).with(Measure::Worth, worth);
+        let equal = equal.with(Measure::PosteriorDraws, of_posterior);
         Weighing { rule, found, equal }
     }
 

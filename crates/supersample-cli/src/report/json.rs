@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use supersample::Precision;
 use supersample::quality::{ColumnErrors, QUANTILES};
-use supersample::task::{Errors, Measure};
+use supersample::task::{Diagnosis, Errors, Measure};
 
 use super::{Lowered, Polishing, Refinement, Report, Subject, Worst};
 use crate::plan::Ended;
@@ -51,6 +51,7 @@ impl Report<'_> {
                 "residual": distances.landmarks.and_then(|landmarks| landmarks.residual),
                 "pool_rows": distances.landmarks.and_then(|landmarks| landmarks.pool_rows),
             })),
+            "draws": self.draws.map(draws),
             "scale": about.rows.map(|_| distances.scale.to_string()),
             "precision": precision_name(distances.precision),
             "instruction_set": distances.instruction_set,
@@ -60,7 +61,7 @@ impl Report<'_> {
                 "count": result.count,
                 "distinct": result.distinct,
                 "distinct_points": result.distinct_points,
-                "asked": { "number": run.stop.number, "tol": run.stop.tol, "worth": run.stop.worth },
+                "asked": { "number": run.stop.number, "tol": run.stop.tol, "worth": run.stop.worth, "add": run.stop.add },
                 "ended_by": run.ended.map(|ended| ended.to_string()),
                 "complete": run.ended != Some(Ended::Interrupted),
                 "goal_reached": run.stop.has_goal().then(|| !self.missed_its_goal()),
@@ -68,6 +69,7 @@ impl Report<'_> {
                 "mmd_error": result.mmd().and_then(|mmd| result.scale.standard_error(mmd)),
                 "mmd_floor": result.scale.floor,
                 "worth": result.errors.get(Measure::Worth),
+                "posterior_draws": result.errors.get(Measure::PosteriorDraws),
                 "errors": result.quality.as_ref().map(|_| of_columns(&result.errors)),
                 "weights": details.weighing.as_ref().map(|weighing| json!({
                     "rule": weighing.rule_name(),
@@ -80,6 +82,7 @@ impl Report<'_> {
                 "equal_weights": details.weighing.as_ref().map(|weighing| json!({
                     "mmd": weighing.equal.get(Measure::Mmd),
                     "worth": weighing.equal.get(Measure::Worth),
+                    "posterior_draws": weighing.equal.get(Measure::PosteriorDraws),
                     "errors": result.quality.as_ref().map(|_| of_columns(&weighing.equal)),
                 })),
                 "refinement": details.refinement.as_ref().map(refinement),
@@ -111,6 +114,7 @@ impl Report<'_> {
                 "mmd": c.spaced_mmd(),
                 "mmd_error": c.standard_errors.map(|(_, spaced)| spaced),
                 "worth": c.spaced.get(Measure::Worth),
+                "posterior_draws": c.spaced.get(Measure::PosteriorDraws),
                 "errors": of_columns(&c.spaced),
             })),
             "worst": result.quality.as_ref().map(|_| {
@@ -128,6 +132,17 @@ impl Report<'_> {
         });
         serde_json::to_string_pretty(&value).expect("numbers and text can be written as JSON") + "\n"
     }
+}
+
+/// How accurate draws are themselves.
+pub(super) fn draws(found: Diagnosis) -> Value {
+    json!({
+        "count": found.draws,
+        "chains": found.chains,
+        "chains_assumed": found.is_assumed,
+        "kernel_ess": found.kernel_ess,
+        "disagreement": found.disagreement,
+    })
 }
 
 fn precision_name(precision: Precision) -> &'static str {
@@ -157,7 +172,7 @@ fn refinement(refinement: &Refinement) -> Value {
 
 /// All errors but those of the rows as a whole.
 fn of_columns(errors: &Errors) -> Value {
-    let all = errors.iter().filter(|(measure, _)| !matches!(measure, Measure::Mmd | Measure::Worth));
+    let all = errors.iter().filter(|(measure, _)| !measure.is_of_all());
     all.map(|(measure, error)| (measure.key(), error)).collect()
 }
 

@@ -113,7 +113,8 @@ pub(super) fn report() -> Report<'static> {
     let (details, parts, comparison, figures) =
         (Details::default(), Parts::default(), Some(comparison), None);
     let (notes, warnings) = (Vec::new(), Vec::new());
-    Report { about, run, distances, parts, result, comparison, details, figures, notes, warnings }
+    let draws = None;
+    Report { about, run, distances, parts, result, draws, comparison, details, figures, notes, warnings }
 }
 
 #[test]

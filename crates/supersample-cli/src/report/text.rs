@@ -74,6 +74,7 @@ impl Report<'_> {
         facts.extend(refined.map(|refined| refined.in_words(self.error_name(), |error| self.mmd(error))));
         facts.extend(details.polishing.map(|polishing| polishing.in_words(self.equal_error())));
         facts.extend(details.weighing.as_ref().map(|weighing| weighing.in_words(self.about.subject.noun())));
+        facts.extend(self.draws.map(|draws| draws.sentence()));
         facts.extend(self.how_it_ended());
         if !self.distances.constant.is_empty() {
             let names: Vec<&String> =
@@ -132,6 +133,12 @@ impl Report<'_> {
                     counted(self.result.distinct, "row")
                 ));
             }
+            Some(Ended::Enough) => {
+                let added = percent(self.run.stop.add);
+                lines.push(format!(
+                    "{chosen} are enough: choosing them adds at most {added} to each error that the draws have themselves"
+                ));
+            }
             Some(ended @ (Ended::Tolerance | Ended::Worth)) => {
                 let (met, other) = match ended {
                     Ended::Tolerance => ("tolerance", "worth asked for"),
@@ -157,7 +164,7 @@ impl Report<'_> {
                 (Some(tol), Some(worth)) => {
                     format!("neither {article} {name} of {tol} nor a worth of {worth}")
                 }
-                (None, None) => unreachable!("no goal can be missed"),
+                (None, None) => format!("an added error of at most {}", percent(self.run.stop.add)),
             };
             let was = if what.starts_with("neither") { "was" } else { "was not" };
             let equal = match (self.equal_error(), self.result.mmd(), &self.details.weighing) {
@@ -274,4 +281,9 @@ impl Report<'_> {
         }
         text
     }
+}
+
+/// A part in hundredths: `10 %`.
+fn percent(part: Option<f64>) -> String {
+    format!("{} %", part.unwrap_or_default() * 100.0)
 }

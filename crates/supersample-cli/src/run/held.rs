@@ -116,7 +116,8 @@ pub(super) fn hold<'a>(
     };
     let figures = Some(Figures { all, subset, curve, is_in_order, summaries, chains });
     let comparison = found.comparison;
-    Ok(Report { about, run, distances, parts, result, comparison, details, figures, notes, warnings })
+    let draws = target.diagnosed();
+    Ok(Report { about, run, distances, parts, result, draws, comparison, details, figures, notes, warnings })
 }
 
 fn distinct_points(rows: &Rows<'_>) -> usize {

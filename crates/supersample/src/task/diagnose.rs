@@ -63,7 +63,7 @@ impl Diagnosis {
     }
 
     /// What to mind: known chains that disagree.
-    pub(super) fn advice(&self) -> Option<Advice> {
+    pub fn advice(&self) -> Option<Advice> {
         let disagreement = self.disagreement.filter(|_| self.disagrees() && !self.is_assumed)?;
         Some(Advice::ChainsDisagree { disagreement, chains: self.chains })
     }
@@ -93,8 +93,8 @@ impl Problem {
         })
     }
 
-    /// Refuses rows whose errors as draws are not known.
-    fn check_diagnosed(&self) -> Result<()> {
+    /// Refuses rows whose errors as draws are not known, before [`diagnose`](Self::diagnose) does.
+    pub fn check_diagnosed(&self) -> Result<()> {
         let why = match self.kind {
             Kind::Batches(_) => "only a sample of the rows is in memory, in which no row has its successor",
             Kind::Density(_) => "a density is matched, and the rows may be draws of another",

@@ -118,8 +118,9 @@ impl Error {
                 spelled(Opt::Repeats)
             ),
             Error::FixedQuotas => format!(
-                "the number of rows is fixed by {}; leave out {} and {}, or the quotas",
+                "the number of rows is fixed by {}; leave out {}, {} and {}, or the quotas",
                 spelled(Opt::Quotas),
+                Opt::Number.set(style, "auto"),
                 spelled(Opt::Tol),
                 spelled(Opt::Worth)
             ),
@@ -265,9 +266,14 @@ mod tests {
                 "1 distinct row is asked for, but only 0 may be chosen; ask for fewer, exclude fewer, or allow repeats",
             ),
             (
+                Error::AutoSize { what: "a herded sequence", advice: "thin chooses sets" },
+                "-n auto and a herded sequence do not go together; thin chooses sets",
+                "n='auto' and a herded sequence do not go together; thin chooses sets",
+            ),
+            (
                 Error::FixedQuotas,
-                "the number of rows is fixed by --quota; leave out --tol and --worth, or the quotas",
-                "the number of rows is fixed by quotas; leave out tol and worth, or the quotas",
+                "the number of rows is fixed by --quota; leave out -n auto, --tol and --worth, or the quotas",
+                "the number of rows is fixed by quotas; leave out n='auto', tol and worth, or the quotas",
             ),
             (
                 Error::QuotaTotal { total: 3, asked: 9 },
