@@ -101,7 +101,7 @@ pub use points::Points;
 pub use polish::{PolishOptions, Polished, polish};
 pub use pool::{Pool, Preference};
 pub(crate) use refine::Goal;
-pub use refine::{Fewest, Lowered, RefineOptions, Refined, Refiner, Search};
+pub use refine::{Fewest, ObjectiveStages, RefineOptions, Refined, Refiner, Search};
 pub use sum::{NoSuchInstructionSet, Precision, check_instruction_set, instruction_set};
 pub use supersample_sum::UnknownWord;
 pub use watch::{Progress, Watch, unwatched};

@@ -296,8 +296,10 @@ fn equivalent_draws_of_the_posterior_add_the_errors_up() {
     let target = ready(of_chains(4), Choose::thin(50).unwrap());
     let chosen = target.choose(&unwatched).unwrap();
     let found = target.diagnosed().unwrap();
-    let (file, posterior) =
-        (chosen.errors.get(Measure::Worth).unwrap(), chosen.errors.get(Measure::PosteriorDraws).unwrap());
+    let (file, posterior) = (
+        chosen.errors.get(Measure::EquivalentDraws).unwrap(),
+        chosen.errors.get(Measure::PosteriorDraws).unwrap(),
+    );
     assert!((1.0 / posterior - 1.0 / file - 1.0 / found.kernel_ess).abs() < 1e-12);
     assert!(posterior < found.kernel_ess && found.kernel_ess < 700.0, "{found:?}");
     let summary = target.summarise(&chosen, &unwatched).unwrap();
@@ -358,7 +360,7 @@ fn the_number_of_rows_follows_from_the_errors_of_the_draws() {
         let chosen = target.choose(&unwatched).unwrap();
         assert_eq!(chosen.ended, Ended::Enough);
         let ess = target.diagnosed().unwrap().kernel_ess;
-        let worth = chosen.errors.get(Measure::Worth).unwrap();
+        let worth = chosen.errors.get(Measure::EquivalentDraws).unwrap();
         assert!(worth >= ess / ((1.0 + add).powi(2) - 1.0) * 0.999, "{worth} {ess}");
         // The distribution functions of independent draws have 0.408/√n.
         let cdf = chosen.errors.get(Measure::Cdf).unwrap();

@@ -1,9 +1,9 @@
-//! Table of a report: the MMD of the result, its worth and its typical errors, beside those of other rows.
+//! Table of a report: the MMD of the result, its equivalent draws and its typical errors, beside those of other rows.
 
 use supersample::task::{Errors, Measure};
 
 use super::text::ROUNDING;
-use super::{Landmarks, Report, Subject};
+use super::{LandmarkReport, Report, Subject};
 use crate::words::{count, counted, ordinal, significant, with_error, with_spread};
 
 /// The cells of a table, the head first, and what to know about them.
@@ -30,15 +30,16 @@ impl Report<'_> {
     pub(super) fn table(&self) -> Option<Table> {
         let result = &self.result;
         result.mmd()?;
-        // A label, the MMD and the worth in words, and all errors.
+        // A label, the MMD and the equivalent draws in words, and all errors.
         let measured = |label: String, errors: Errors| {
             let mmd = errors.get(Measure::Mmd).unwrap_or(f64::NAN);
             let bound = if result.scale.is_noise(mmd) { "> " } else { "" };
             // Empty where all rows are the same, since then any number of draws is as good as one.
-            let worth = errors.get(Measure::Worth).map(|worth| format!("{bound}{}", significant(worth)));
-            (label, self.estimated(mmd), worth.unwrap_or_default(), errors)
+            let draws = errors.get(Measure::EquivalentDraws);
+            let draws = draws.map(|draws| format!("{bound}{}", significant(draws)));
+            (label, self.estimated(mmd), draws.unwrap_or_default(), errors)
         };
-        // Worth as many as they are, by the meaning of the word.
+        // Random rows are independent draws themselves.
         let random = |mmd: String, errors: Errors| {
             let of_posterior = self.draws.map(|draws| draws.of_posterior(result.count as f64));
             let errors = errors.with(Measure::PosteriorDraws, of_posterior);
@@ -50,8 +51,8 @@ impl Report<'_> {
         if let Some(errors) = equal.filter(|errors| errors.get(Measure::Mmd).is_some()) {
             lines.push(measured("with equal weights".to_string(), errors));
         }
-        let mut notes = vec![self.what_worth_is()];
-        if let Some(Landmarks { count: landmarks, .. }) = self.distances.landmarks {
+        let mut notes = vec![self.what_equivalent_draws_are()];
+        if let Some(LandmarkReport { count: landmarks, .. }) = self.distances.landmarks {
             notes.insert(0, format!("MMD: ± its standard error ({})", counted(landmarks, "landmark")));
         }
         if let Some(comparison) = &self.comparison {
@@ -72,7 +73,7 @@ impl Report<'_> {
         }
         // A column that has nothing to say in any line is left out.
         let is_known = |measure| lines.iter().any(|(.., errors)| errors.get(measure).is_some());
-        let is_always = |measure| matches!(measure, Measure::Mmd | Measure::Worth);
+        let is_always = |measure| matches!(measure, Measure::Mmd | Measure::EquivalentDraws);
         let is_kept = |&measure: &Measure| is_always(measure) || is_known(measure);
         let kept: Vec<Measure> = Measure::ALL.into_iter().filter(is_kept).collect();
         if kept.contains(&Measure::PosteriorDraws) {
@@ -90,10 +91,10 @@ impl Report<'_> {
             measure => measure.key().to_string(),
         };
         let head = std::iter::once(String::new()).chain(kept.iter().map(name)).collect();
-        let cells = |(label, mmd, worth, errors): &(String, String, String, Errors)| {
+        let cells = |(label, mmd, draws, errors): &(String, String, String, Errors)| {
             let cell = |&measure: &Measure| match measure {
                 Measure::Mmd => mmd.clone(),
-                Measure::Worth => worth.clone(),
+                Measure::EquivalentDraws => draws.clone(),
                 Measure::PosteriorDraws => errors.get(measure).map(significant).unwrap_or_default(),
                 measure => errors.get(measure).map(shown).unwrap_or_default(),
             };
@@ -111,11 +112,11 @@ impl Report<'_> {
         }
     }
 
-    fn what_worth_is(&self) -> String {
-        let plain = "worth: in independent draws".to_string();
-        let Some(rows) = self.about.rows.filter(|_| self.is_worth_more_than_the_file()) else { return plain };
+    fn what_equivalent_draws_are(&self) -> String {
+        let plain = "equivalent draws: independent draws".to_string();
+        let Some(rows) = self.about.rows.filter(|_| self.exceeds_the_file()) else { return plain };
         let weighted = match self.about.effective_size {
-            Some(size) => format!(", which their weights make worth {}", significant(size)),
+            Some(size) => format!(", with an effective sample size of {}", significant(size)),
             None => String::new(),
         };
         format!("{plain} of these {}{weighted} (the file, not what it was drawn from)", counted(rows, "row"))

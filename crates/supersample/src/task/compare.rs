@@ -33,9 +33,9 @@ impl Comparison {
         self.random.iter().filter_map(|errors| errors.get(Measure::Mmd)).collect()
     }
 
-    /// The means of the errors of random rows; their worth is by definition about the number of rows, and is left out.
+    /// The means of the errors of random rows; their equivalent draws are by definition about the number of rows, and are left out.
     pub fn random_errors(&self) -> Errors {
-        Errors::mean_of(&self.random).with(Measure::Worth, None).with(Measure::PosteriorDraws, None)
+        Errors::mean_of(&self.random).with(Measure::EquivalentDraws, None).with(Measure::PosteriorDraws, None)
     }
 
     /// The mean MMD of random rows.
@@ -77,7 +77,7 @@ impl Target {
             let mmd = self.mmd_by_pool(places)?;
             let rows = problem.rows().select(places)?;
             let errors = Errors::default()
-                .with(Measure::Functions, self.functions_error_at(places, None)?)
+                .with(Measure::FunctionsError, self.functions_error_at(places, None)?)
                 .with_quality(&reference.quality(rows.as_slice(), None)?);
             Ok(self.with_equivalents(errors.with(Measure::Mmd, mmd), &scale))
         };

@@ -49,7 +49,7 @@ impl Target {
             .with(Measure::Cdf, marginals.as_ref().map(|(_, view)| own.of_marginals(view)))
             // Views are divided by the root of their number.
             .with(
-                Measure::Functions,
+                Measure::FunctionsError,
                 functions.as_ref().map(|view| own.of_products(view, |f| f) * root(view)),
             );
         let part = ((1.0 + add).powi(2) - 1.0).sqrt();
@@ -92,7 +92,7 @@ impl Enough {
         }
         self.functions.as_ref().is_none_or(|view| {
             let mean = |j: usize| rows.iter().map(|&row| view.row(row)[j]).sum::<f64>() / count;
-            is_allowed(Measure::Functions, (0..view.dim()).map(|j| mean(j).powi(2)).sum::<f64>().sqrt())
+            is_allowed(Measure::FunctionsError, (0..view.dim()).map(|j| mean(j).powi(2)).sum::<f64>().sqrt())
         })
     }
 }

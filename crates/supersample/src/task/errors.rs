@@ -9,7 +9,7 @@ pub enum Measure {
     /// The MMD: the distance from the target as the kernel sees it.
     Mmd,
     /// How many independent draws have the same expected squared MMD; a bound where the MMD is rounding.
-    Worth,
+    EquivalentDraws,
     /// How many independent draws of what the rows were drawn from are as accurate: the number above, with the error that the
     /// rows have themselves ([`Diagnosis`](super::Diagnosis)).
     PosteriorDraws,
@@ -25,36 +25,36 @@ pub enum Measure {
     /// The error of the correlations, root mean square over the pairs of columns.
     Correlation,
     /// The error of the means of the functions of interest, root mean square, in their units.
-    Functions,
+    FunctionsError,
 }
 
 impl Measure {
     /// All of them, in the order of tables.
     pub const ALL: [Measure; 9] = [
         Measure::Mmd,
-        Measure::Worth,
+        Measure::EquivalentDraws,
         Measure::PosteriorDraws,
         Measure::Cdf,
         Measure::Mean,
         Measure::Sd,
         Measure::Quantile,
         Measure::Correlation,
-        Measure::Functions,
+        Measure::FunctionsError,
     ];
 
     /// Whether it is of the rows as a whole, and not of their columns or functions.
     pub fn is_of_all(self) -> bool {
-        matches!(self, Measure::Mmd | Measure::Worth | Measure::PosteriorDraws)
+        matches!(self, Measure::Mmd | Measure::EquivalentDraws | Measure::PosteriorDraws)
     }
 
     /// The word for it in JSON and Python.
     pub fn key(self) -> &'static str {
         match self {
             Measure::Mmd => "mmd",
-            Measure::Worth => "worth",
+            Measure::EquivalentDraws => "equivalent_draws",
             Measure::PosteriorDraws => "posterior_draws",
             Measure::Cdf => "cdf",
-            Measure::Functions => "functions",
+            Measure::FunctionsError => "functions_error",
             Measure::Mean => "mean",
             Measure::Sd => "sd",
             Measure::Quantile => "quantile",

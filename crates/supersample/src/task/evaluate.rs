@@ -102,7 +102,7 @@ impl Target {
         };
         let errors = Errors::default()
             .with(Measure::Cdf, self.cdfs(&[(&points, weights)])?[0])
-            .with(Measure::Functions, functions);
+            .with(Measure::FunctionsError, functions);
         let scale = self.error_scale();
         match self.diagnosis(watch) {
             Err(Error::Interrupted) => return Err(Error::Interrupted),
@@ -163,7 +163,7 @@ impl Target {
         let quality = self.quality(&self.select(rows)?, None)?;
         Ok(Errors::default()
             .with(Measure::Cdf, self.cdf_of_rows(rows, None)?)
-            .with(Measure::Functions, self.functions_error(rows, None)?)
+            .with(Measure::FunctionsError, self.functions_error(rows, None)?)
             .with_quality(&quality))
     }
 
