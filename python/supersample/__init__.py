@@ -9,7 +9,7 @@
 True
 
 `sample` places points for a `GaussianMixture`, `supersample.stein` chooses by the score of any density, `Herder` picks
-one by one, `evaluate` says how good any subset is, `supersample.arviz` thins posteriors with all their groups,
+one by one, `evaluate` says how good any subset is, `diagnose` how accurate draws are themselves, `supersample.arviz` thins posteriors with all their groups,
 `supersample.dask` works where rows lie on many machines, and `SuperSampler` is the estimator for scikit-learn.
 """
 
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from . import kernels as kernels
 from . import stein as stein
 from ._choose import herd, thin
+from ._diagnose import Diagnosis, diagnose
 from ._evaluate import Evaluation, evaluate, mmd
 from ._herder import Herder, Pick
 from ._landmarks import Landmarks
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "IMQ",
+    "Diagnosis",
     "Energy",
     "Evaluation",
     "Gaussian",
@@ -56,6 +58,7 @@ __all__ = [
     "SuperSampler",
     "SupersampleWarning",
     "__version__",
+    "diagnose",
     "evaluate",
     "herd",
     "instruction_set",

@@ -29,7 +29,9 @@ def missed(
     goals = [f"{'an' if error == 'MMD' else 'a'} {error} of {tol}"] * (tol is not None) + [
         f"a goal of {equivalent_draws} equivalent draws"
     ] * (equivalent_draws is not None)
-    if chosen.missed:
+    if chosen.missed and not goals:
+        warn(f"{count} points add more than was allowed to the errors of the draws, and more cannot be chosen; ask for less")
+    elif chosen.missed:
         what = goals[0] + " was not" if len(goals) == 1 else f"neither {goals[0]} nor {goals[1]} was"
         warn(f"{what} reached with {count} points; allow more with n, or ask for less")
     elif chosen.ended == "exhausted" and not goals and limit is not None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from . import _native
 from ._advice import missed, tell
 from ._batches import Batches, as_batches, as_single, is_stream
 from ._functions import objective_of, refuse_without_functions, with_functions
-from ._inputs import Table, as_count, as_rows, as_table, explained, weighted
+from ._inputs import Table, as_chains, as_count, as_rows, as_table, explained, weighted
 from ._options import Herd, Options, Thin, read, takes
 from ._progress import reporting
 from ._result import PoolResult, result_of
@@ -54,7 +55,7 @@ def herd(x: Any = None, n: int | None = None, **options: Unpack[Herd]) -> PoolRe
 
 
 @takes(Thin)
-def thin(x: Any = None, n: int | None = None, **options: Unpack[Thin]) -> PoolResult:
+def thin(x: Any = None, n: int | Literal["auto"] | None = None, **options: Unpack[Thin]) -> PoolResult:
     """Chooses the best `n` rows of `x` as a set: herding, then swaps until none helps, then a search.
 
     `n` is how many rows are kept, NOT a step as in other libraries' `thin`: `thin(x, 10)` keeps 10 rows. The rows come
@@ -66,6 +67,8 @@ def thin(x: Any = None, n: int | None = None, **options: Unpack[Thin]) -> PoolRe
         One row for each point, as in `herd`.
     n
         How many; with `tol` or `equivalent_draws` at most this number, and the fewest that reach it are looked for.
+        `"auto"` is the fewest rows that are nearly as accurate as all draws: choosing them adds at most a tenth
+        (`add`) to each error that the draws have themselves.
     **options
 
     >>> import numpy as np, supersample as ss
@@ -76,6 +79,9 @@ def thin(x: Any = None, n: int | None = None, **options: Unpack[Thin]) -> PoolRe
     >>> chosen = ss.thin(draws, groups=label, quotas={False: 5, True: 5})
     >>> int(label[chosen.indices].sum())
     5
+    >>> enough = ss.thin(draws, "auto", chains=4)
+    >>> len(enough) < 400, enough.ended
+    (True, 'enough')
     >>> predicted = np.exp(draws)
     >>> named, plain = ss.thin(draws, 50, functions=predicted), ss.thin(draws, 50)
     >>> named.functions_error < ss.evaluate(draws, plain, functions=predicted).functions_error
@@ -86,19 +92,25 @@ def thin(x: Any = None, n: int | None = None, **options: Unpack[Thin]) -> PoolRe
 
 def chosen_rows(method: str, x: Any, n: Any, given: Options) -> PoolResult:
     """Rows chosen from all that are in memory, or from some that were drawn in passes over batches."""
-    gram = given.pop("gram", None)
+    gram, chains = given.pop("gram", None), given.pop("chains", None)
     given, labels = asked(method, n, given)
     if gram is not None:
+        if chains is not None:
+            raise ValueError("chains has no effect with gram; leave it out")
         return _chosen_by_values(gram, x, given, labels)
     data = {name: given.pop(name, None) for name in ("sample_weight", "log_weight", "functions")}
     rows: Table | Batches
     in_batches = _in_batches(x, given, data)
     if in_batches is not None:
+        if chains is not None:
+            raise ValueError("chains needs all rows in memory, and they come in batches; leave it out")
         _native.check_in_batches(_numbered(given, None))
         rows = as_batches(in_batches, **data)
     else:
         table = weighted(as_table(x), data["sample_weight"], data["log_weight"])
         rows = with_functions(table, data["functions"])
+        if chains is not None:
+            rows = replace(rows, chains=as_chains(chains, len(rows.values)))
     return chosen_from(rows, given, labels)
 
 
@@ -107,7 +119,15 @@ def asked(method: str, n: Any, given: Options) -> tuple[Options, Sequence[Any]]:
     refuse_without_functions(given)
     if given["gram"] is not None:
         raise ValueError("gram is a matrix in memory; supersample.herd and supersample.thin take it")
+    if given["chains"] is not None:
+        raise ValueError("chains needs all rows in memory; leave it out")
     groups, labels, quotas = _grouped(given.pop("groups", None), given.pop("quotas", None))
+    if isinstance(n, str) and n == "auto":
+        if given["tol"] is not None or given["equivalent_draws"] is not None:
+            raise ValueError("n='auto' says itself when rows are enough; leave out tol and equivalent_draws")
+        return given.also(method=method, n=None, auto=True, groups=groups, quotas=quotas), labels
+    if given["add"] is not None:
+        raise ValueError("add has no effect without n='auto'; leave it out")
     n = sum(quotas) if n is None and quotas is not None else n
     if n is None and given["tol"] is None and given["equivalent_draws"] is None:
         raise ValueError("say how many: a number n, an error tol, or a number of independent draws equivalent_draws")

@@ -153,6 +153,12 @@ pub enum Error {
         /// What to do.
         advice: &'static str,
     },
+    /// A number of rows was to follow from the errors of the draws, which are not known.
+    #[error("{}", self.plain())]
+    AutoUnknown {
+        /// Why not.
+        why: &'static str,
+    },
     /// Rows that do not make this number of chains of equal length.
     #[error(
         "{rows} rows do not make {chains} chains of equal length; give the length of each chain, or a label for each row"

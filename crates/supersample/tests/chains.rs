@@ -391,7 +391,7 @@ fn a_number_that_cannot_follow_is_refused() {
     assert_eq!(refused(some(), thin.clone().refine(quotas)), Error::FixedQuotas);
     let gram = Rows::of_gram(Gram::new(vec![1.0], 1).unwrap());
     assert!(matches!(refused(gram, thin.clone()), Error::AutoSize { .. }));
-    assert!(matches!(refused(rows(vec![2.0; 20], 1), thin.clone()), Error::NotDiagnosed { .. }));
-    assert!(matches!(refused(rows(vec![2.0], 1), thin.clone()), Error::NotDiagnosed { .. }));
+    assert!(matches!(refused(rows(vec![2.0; 20], 1), thin.clone()), Error::AutoUnknown { .. }));
+    assert!(matches!(refused(rows(vec![2.0], 1), thin.clone()), Error::AutoUnknown { .. }));
     assert!(matches!(thin.refuse_in_batches(), Err(Error::NotInMemory { .. })));
 }

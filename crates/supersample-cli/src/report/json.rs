@@ -42,8 +42,8 @@ impl Report<'_> {
                 "bandwidth_rule": rule,
                 "median_pairs": distances.median_pairs,
             },
-            "objective": terms.objective.map(|ObjectiveWeights { marginals, functions, log_density }| json!({
-                "joint": 1.0, "marginals": marginals, "functions": functions, "log_density": log_density,
+            "objective": terms.objective.map(|ObjectiveWeights { marginals, functions, moments, log_density }| json!({
+                "joint": 1.0, "marginals": marginals, "functions": functions, "moments": moments, "log_density": log_density,
             })),
             "embedding": about.rows.map(|_| json!({
                 "kind": if distances.landmarks.is_some() { "landmarks" } else { "exact" },
@@ -191,7 +191,7 @@ mod tests {
 
     use super::*;
     use crate::report::info::tests::info;
-    use crate::report::tests::{refined, report, weighing};
+    use crate::report::tests::{diagnosis, refined, report, weighing};
     use crate::report::{Balanced, Details};
 
     /// With every detail that a run can have.
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn the_keys_are_those_of_the_document() {
-        let text = Report { details: details(), ..report() }.to_json();
+        let text = Report { details: details(), draws: Some(diagnosis()), ..report() }.to_json();
         let value: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(value["result"]["rows"], json!([5, 7]));
         assert!(value["worst"]["quantile"]["level"].is_number());

@@ -20,6 +20,8 @@ pub(crate) struct ObjectiveTerms {
 pub(crate) struct ObjectiveWeights {
     pub(crate) marginals: f64,
     pub(crate) functions: f64,
+    /// Of the means and sds of the columns.
+    pub(crate) moments: f64,
     /// The log-density that is preferred to be large, beside the squared KSD of scores.
     pub(crate) log_density: f64,
 }
@@ -27,9 +29,9 @@ pub(crate) struct ObjectiveWeights {
 impl ObjectiveTerms {
     /// Whether the objective is more than the MMD.
     pub(super) fn has_terms(&self) -> bool {
-        let counts =
-            |objective: ObjectiveWeights| [objective.marginals, objective.functions, objective.log_density];
-        self.objective.is_some_and(|objective| counts(objective).into_iter().any(|weight| weight > 0.0))
+        self.objective.is_some_and(|ObjectiveWeights { marginals, functions, moments, log_density }| {
+            [marginals, functions, moments, log_density].into_iter().any(|weight| weight > 0.0)
+        })
     }
 
     /// `objective: joint MMD + 0.1 × marginals + 1 × functions`, and which functions; nothing where the MMD is all there is.
@@ -40,9 +42,9 @@ impl ObjectiveTerms {
             objective.filter(|objective| objective.log_density > 0.0)
         {
             lines.push(format!("objective: KSD, regularised by {log_density} × log-density"));
-        } else if let Some(ObjectiveWeights { marginals, functions, .. }) = objective {
-            let parts =
-                [(marginals, "marginals"), (functions, "functions")].into_iter().filter(|part| part.0 > 0.0);
+        } else if let Some(ObjectiveWeights { marginals, functions, moments, .. }) = objective {
+            let parts = [(marginals, "marginals"), (functions, "functions"), (moments, "means and sds")];
+            let parts = parts.into_iter().filter(|part| part.0 > 0.0);
             let parts: String = parts.map(|(weight, name)| format!(" + {weight} × {name}")).collect();
             lines.push(format!("objective: joint MMD{parts}"));
         }
@@ -64,7 +66,7 @@ mod tests {
     #[test]
     fn the_objective_is_reported_as_a_sum() {
         let told = |marginals, functions, names: &[&str]| {
-            let objective = Some(ObjectiveWeights { marginals, functions, log_density: 0.0 });
+            let objective = Some(ObjectiveWeights { marginals, functions, moments: 0.0, log_density: 0.0 });
             let functions = names.iter().map(|name| name.to_string()).collect();
             ObjectiveTerms { functions, objective, ..ObjectiveTerms::default() }.in_words()
         };
@@ -75,7 +77,8 @@ mod tests {
             ["objective: joint MMD + 0.5 × marginals + 2 × functions", "functions: y.1, y.2"]
         );
         assert_eq!(told(0.0, 0.0, &["y"]), ["functions: y"]);
-        let objective = Some(ObjectiveWeights { marginals: 0.0, functions: 0.0, log_density: 0.05 });
+        let objective =
+            Some(ObjectiveWeights { marginals: 0.0, functions: 0.0, moments: 0.0, log_density: 0.05 });
         let regularised = ObjectiveTerms { objective, ..ObjectiveTerms::default() };
         assert_eq!(regularised.in_words(), ["objective: KSD, regularised by 0.05 × log-density"]);
         let subset = ObjectiveTerms { functions: vec!["y".to_string()], ..ObjectiveTerms::default() };

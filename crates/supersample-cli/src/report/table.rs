@@ -88,7 +88,7 @@ impl Report<'_> {
         let name = |&measure: &Measure| match measure {
             Measure::Mmd => self.error_name().to_string(),
             Measure::PosteriorDraws => "of the posterior".to_string(),
-            measure => measure.key().to_string(),
+            measure => measure.key().replace('_', " "),
         };
         let head = std::iter::once(String::new()).chain(kept.iter().map(name)).collect();
         let cells = |(label, mmd, draws, errors): &(String, String, String, Errors)| {

@@ -112,6 +112,7 @@ pub(super) fn hold<'a>(
         objective: chosen.map(|_| ObjectiveWeights {
             marginals: choose.marginals_weight(),
             functions: problem.functions().map_or(0.0, |(_, _, weight)| weight),
+            moments: problem.moments(),
             log_density: input.regularisation(),
         }),
     };

@@ -76,7 +76,7 @@ fn look(InfoPlan { draws: plan, choose, .. }: &InfoPlan) -> Result<Info> {
         files: plan.files.iter().map(|file| file.display().to_string()).collect(),
         format: survey.format.to_string(),
         rows: survey.rows,
-        chains: survey.chains,
+        chains: draws.flatten().filter(|draws| !draws.is_assumed).map_or(survey.chains, |draws| draws.chains),
         warmup: survey.warmup,
         mean_rows: survey.mean_rows,
         incomplete: survey.incomplete_rows,

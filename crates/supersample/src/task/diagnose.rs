@@ -18,9 +18,6 @@ const COMPARED: usize = 8192;
 /// Rows that approximate the mean embedding of more weighted rows than that.
 const APPROXIMATING: usize = 2048;
 
-/// Between chains that have mixed the disagreement is about 1, and rarely more than this.
-const MOST: f64 = 2.0;
-
 /// How far draws are from what they were drawn from.
 ///
 /// ```
@@ -46,14 +43,20 @@ pub struct Diagnosis {
     /// are of.
     pub kernel_ess: f64,
     /// How much chains differ (the two halves, where there is one), over what is expected of chains that have mixed: about 1, and
-    /// rarely more than 2. `None` where there are too few draws in each.
+    /// rarely more than 2, or 4 for two chains or halves. `None` where there are too few draws in each.
     pub disagreement: Option<f64>,
 }
 
 impl Diagnosis {
     /// Whether the chains differ by more than chains that have mixed.
     pub fn disagrees(&self) -> bool {
-        self.disagreement.is_some_and(|disagreement| disagreement > MOST)
+        self.disagreement.is_some_and(|disagreement| disagreement > self.most())
+    }
+
+    /// What chains that have mixed rarely exceed: 2, and more for three or two chains, or the halves of one, whose difference varies
+    /// more.
+    fn most(&self) -> f64 {
+        (1.0 + 3.0 / (self.chains.max(2) - 1) as f64).max(2.0)
     }
 
     /// How many independent draws of what the draws are of are as accurate as rows that are equivalent to this number of draws of

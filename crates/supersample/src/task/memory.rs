@@ -106,6 +106,8 @@ impl Choose {
 
     fn estimate(&self, size: Size) -> MemoryEstimate {
         let Size { rows, columns, functions, is_weighted, has_scores } = size;
+        // What -n auto aims at in addition, and what it measures rows by.
+        let moments = if self.stop.add.is_some() { 4 * columns } else { 0 };
         let landmarks = self.landmarks_of(rows).filter(|_| !has_scores);
         let number = self.stop.number.unwrap_or(MANY);
         let plain = MemoryEstimate::of(rows, columns)
@@ -115,7 +117,7 @@ impl Choose {
             .weighted(is_weighted)
             .marginals(!has_scores && self.marginals_weight() > 0.0)
             // Scores, and the scaled rows with their scores.
-            .functions(if has_scores { 2 * columns } else { functions });
+            .functions(if has_scores { 2 * columns } else { functions + moments });
         let set = self.method.refine().map_or(plain, |refine| plain.thinning(number, refine));
         if self.weights.is_some() { set.weighing(number) } else { set }
     }

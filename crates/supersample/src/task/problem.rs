@@ -15,6 +15,9 @@ use crate::{
     SteinTarget, Watch,
 };
 
+/// The weight of the means and standard deviations of the columns, where they are matched.
+const MOMENTS: f64 = 0.1;
+
 /// Rows made ready to be matched: scaled, with a kernel. Nothing has been compared yet; that is what
 /// [`prepare`](Self::prepare) does, which gives the [`Target`].
 #[derive(Clone)]
@@ -147,6 +150,9 @@ impl Problem {
         };
         let samples = samples.precision(choose.distance.precision).on(choose.compute.device.clone());
         let marginals = if has_one_row(&rows, weighed) { 0.0 } else { choose.marginals_weight() };
+        // Where rows are to be as good as all draws in these, they are aimed at.
+        let is_aimed_at = choose.stop.add.is_some() && matches!(kind, Kind::Exact | Kind::Landmarks);
+        let moments = if is_aimed_at && !has_one_row(&rows, weighed) { MOMENTS } else { 0.0 };
         let choose = choose.within_memory(Size {
             rows: rows.len(),
             columns: rows.dim(),
@@ -161,7 +167,7 @@ impl Problem {
             scaling,
             median,
             samples: Arc::new(samples),
-            matched: Matched { marginals, functions },
+            matched: Matched { marginals, functions, moments },
             kind,
             closed,
             advice,
@@ -294,6 +300,12 @@ impl Problem {
     /// The weight of the marginals in what is matched; 0 where they are not.
     pub fn marginals(&self) -> f64 {
         self.matched.marginals
+    }
+
+    /// The weight of the means and standard deviations of the columns in what is matched: 0 but where the number of rows follows from
+    /// the errors of the draws.
+    pub fn moments(&self) -> f64 {
+        self.matched.moments
     }
 
     /// The functions whose means are matched, their values at every row, and their weight.

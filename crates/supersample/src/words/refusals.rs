@@ -30,6 +30,10 @@ impl Error {
                 let auto = Opt::Number.set(style, "auto");
                 format!("{auto} and {what} do not go together; {advice}")
             }
+            Error::AutoUnknown { why } => {
+                let auto = Opt::Number.set(style, "auto");
+                format!("{auto} needs the errors of the draws, which are not known: {why}; give a number")
+            }
             Error::NoStopRule => format!(
                 "say how many: {} (a number of rows), {} (an error) or {} (a number of independent draws)",
                 spelled(Opt::Number),
@@ -269,6 +273,11 @@ mod tests {
                 Error::AutoSize { what: "a herded sequence", advice: "thin chooses sets" },
                 "-n auto and a herded sequence do not go together; thin chooses sets",
                 "n='auto' and a herded sequence do not go together; thin chooses sets",
+            ),
+            (
+                Error::AutoUnknown { why: "all rows are the same" },
+                "-n auto needs the errors of the draws, which are not known: all rows are the same; give a number",
+                "n='auto' needs the errors of the draws, which are not known: all rows are the same; give a number",
             ),
             (
                 Error::FixedQuotas,
