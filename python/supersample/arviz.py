@@ -133,8 +133,8 @@ def thin(
     >>> small.attrs["supersample_mmd"] == result.mmd
     True
     >>> named = supersample.arviz.thin(posterior, 50, functions=["theta"])  # chosen by mu, the means of theta matched
-    >>> named.attrs["supersample_lowered"]
-    'joint + 0.1 × marginals + 1 × functions'
+    >>> named.attrs["supersample_objective"]
+    'joint MMD + 0.1 × marginals + 1 × functions'
     """
     return _chosen("thin", data, n, var_names, group, scores, return_result, dict(options))
 

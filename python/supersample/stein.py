@@ -73,7 +73,7 @@ def herd(x: Any, scores: Any, n: int | None = None, **options: Unpack[SteinHerd]
     >>> result = ss.stein.herd(x, -x, 20)
     >>> result.indices[:5]
     array([357, 271,  64, 219, 207])
-    >>> str(result).splitlines()[1][:34]
+    >>> str(result).splitlines()[1][:42]
     '  KSD 0.333, equivalent to 43.6 iid draws,'
     >>> bool(np.isclose(result.mmd, ss.stein.ksd(x, -x, result.indices)))
     True

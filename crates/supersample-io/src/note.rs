@@ -1,4 +1,4 @@
-//! Notes: what was assumed about a file, or will not be as in the file, in words a user should see.
+//! Notes for the user: assumptions about a file, and differences of an output.
 
 use std::fmt;
 
@@ -6,14 +6,14 @@ use crate::Format;
 use crate::npy::Shape;
 use crate::words::{as_typed, listed, shown};
 
-/// One thing that was assumed about the files, or that an output will not hold. Its [`Display`](fmt::Display) is a sentence
+/// Assumption about the files, or something that an output will not hold. Its [`Display`](fmt::Display) is a sentence
 /// without a full stop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Note {
-    /// What the axes of arrays were taken for, where they could have been something else.
+    /// The meaning of the axes of arrays was assumed.
     Axes {
-        /// What they were taken for.
+        /// Assumed meaning.
         shape: Shape,
         /// The sizes of the axes.
         sizes: Vec<usize>,
@@ -25,14 +25,14 @@ pub enum Note {
     },
     /// Rows that are the mean of a variational approximation were left out.
     MeanRows {
-        /// How many.
+        /// Count.
         rows: usize,
     },
     /// Rows with a missing value in a used column were left out.
     MissingRows {
-        /// How many.
+        /// Count.
         rows: usize,
-        /// How many rows the files have.
+        /// Number of rows in the files.
         of: usize,
     },
     /// Columns are used as parameters but look like ids.
@@ -50,26 +50,26 @@ pub enum Note {
         /// The column.
         column: String,
     },
-    /// Columns were passed over because they do not hold numbers.
+    /// Columns are not used because they do not hold numbers.
     NotNumbers {
         /// The columns.
         columns: Vec<String>,
     },
-    /// Arrays of an .npz are not used, since they do not have an entry for each row.
+    /// Arrays of an .npz are not used, because they do not have an entry for each row.
     MembersLeftOut {
         /// The arrays.
         members: Vec<String>,
         /// The rows that the others have.
         rows: usize,
     },
-    /// Columns go out as text, since the format has no type of theirs.
+    /// Columns are written as text, because the format does not have their type.
     WrittenAsText {
         /// The columns.
         columns: Vec<String>,
         /// The format.
         format: Format,
     },
-    /// Columns do not go out, since the format cannot hold them.
+    /// Columns are not written, because the format cannot hold them.
     NotWritten {
         /// The columns.
         columns: Vec<String>,

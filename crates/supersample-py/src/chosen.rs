@@ -1,4 +1,4 @@
-//! Choosing from Python, and all there is to say of what was chosen.
+//! Choosing from Python, and the result.
 
 use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;

@@ -1,4 +1,4 @@
-//! How good any subset is: its MMD, its errors column by column, and those of other subsets.
+//! Evaluation of any subset: its MMD, its errors by column, and those of other subsets.
 
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;

@@ -1,4 +1,4 @@
-//! Options as Python gives them: one mapping, which becomes the library's `Choose` and the rows that it is about.
+//! Options of Python: one mapping, which becomes the library's `Choose` and its rows.
 
 use std::str::FromStr;
 
@@ -190,7 +190,7 @@ impl Options<'_> {
         let chains = self.chains.as_ref().map(|chains| chains.of(values.len() / dim.max(1)));
         let chains = chains.transpose().map_err(refused)?;
         let (scores, is_gram) = (self.scores()?, self.gram.unwrap_or_default());
-        // On a pool of ours, since the global one dies in a fork.
+        // On our own pool, because the global one does not survive a fork.
         let pool = pool(1)?;
         let made = py.detach(|| {
             pool.install(|| {

@@ -1,4 +1,5 @@
-//! Rows that come in batches from Python: its objects gather and sum them, the library drives the passes.
+//! Rows in batches from Python: its objects gather and sum them, the library drives the passes. They are called on the
+//! thread that Python called from.
 
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 

@@ -1,4 +1,4 @@
-//! Points anywhere in space for a density whose score is a function of Python.
+//! Points anywhere in space for a density whose score is a Python function.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};

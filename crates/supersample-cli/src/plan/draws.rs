@@ -22,7 +22,7 @@ pub(crate) struct DrawsPlan {
     pub(crate) warmup: bool,
     pub(crate) weights: WeightsPlan,
     pub(crate) functions: Functions,
-    /// The scores of the density that is matched in place of the rows.
+    /// The scores, if a density is matched instead of the rows.
     pub(crate) scores: Option<Scores>,
     /// The column that choices are balanced over.
     pub(crate) stratify: Option<String>,
@@ -91,7 +91,7 @@ impl DrawsPlan {
         }
     }
 
-    /// Refuses, before any row is read, what no rows could be chosen with.
+    /// Checks the options before any row is read.
     pub(super) fn check(&self, choose: &Choose) -> Result<()> {
         choose.check()?;
         if let Some(scores) = &self.scores {
@@ -101,13 +101,13 @@ impl DrawsPlan {
         Ok(())
     }
 
-    /// The size of so many rows, as far as memory depends on it.
+    /// Size of the rows, as far as memory depends on it.
     pub(crate) fn size(&self, rows: usize, columns: usize, functions: usize) -> Size {
         let is_weighted = self.weights != WeightsPlan::Equal;
         Size { rows, columns, functions, is_weighted, has_scores: self.scores.is_some() }
     }
 
-    /// What each row counts, of which these numbers are the column.
+    /// Weights of the rows, from the numbers of their column.
     pub(crate) fn row_weights<'a>(&self, column: Option<&'a [f64]>) -> RowWeights<'a> {
         match (&self.weights, column) {
             (WeightsPlan::Column(_), Some(weights)) => RowWeights::Weights(weights),

@@ -1,4 +1,4 @@
-//! Plans: what will be done, checked before anything is. After this folder no flag is consulted again.
+//! Plans: the work to do, checked before it starts. After this folder no flag is read again.
 
 mod balance;
 mod choose;
@@ -30,7 +30,7 @@ use crate::args::{
 };
 use crate::words::count;
 
-/// More threads than any machine has cores; beyond some number the system starts to kill us instead of refusing.
+/// Largest number of threads; with too many the system kills the process instead of returning an error.
 const MOST_THREADS: usize = 1024;
 
 /// One run of `herd` or `thin`.
@@ -260,12 +260,12 @@ fn stop(SizeArgs { number, tol, equivalent_draws }: SizeArgs, add: Option<f64>) 
     Ok(Stop::new(number, tol, equivalent_draws)?)
 }
 
-/// The rule of the weights to be found, where any are; what cannot be done or kept is refused here.
+/// The rule of the weights, if any; what is not possible is refused here.
 fn weight_rule(weights: WeightsArg, stop: &Stop, outputs: &Outputs) -> Result<Option<WeightRule>> {
     let rule = match weights {
         WeightsArg::Equal => return Ok(None),
         WeightsArg::Simplex => WeightRule::Simplex,
-        // Summing to one, so that they go on being weights wherever the file goes.
+        // Summing to one, so that they can be used as weights elsewhere.
         WeightsArg::Signed => WeightRule::Signed,
     };
     let most = count(MOST_WEIGHTED);

@@ -126,7 +126,7 @@ pub(crate) fn followed(path: &Path) -> PathBuf {
     resolved(&path)
 }
 
-/// The ending of this name, where it stands for a format that rows are not written in.
+/// The ending of this name, if rows are not written in its format.
 fn foreign_ending(path: &Path) -> Option<String> {
     let ending = path.extension()?.to_str()?.to_ascii_lowercase();
     FOREIGN.contains(&ending.as_str()).then_some(ending)

@@ -23,7 +23,7 @@ pub(crate) struct Scores {
 pub(crate) struct Regularised {
     /// The column of the draws that has the log-density.
     pub(crate) column: String,
-    /// How much it counts beside the squared KSD.
+    /// Weight relative to the squared KSD.
     pub(crate) weight: f64,
 }
 
@@ -37,7 +37,7 @@ pub(crate) enum ScoreSource {
 }
 
 impl Scores {
-    /// What the flags say; `None` where they name no scores.
+    /// What the flags say; `None` if they name no scores.
     pub(super) fn new(args: ScoreArgs, kernel: &KernelArgs) -> Result<Option<Scores>> {
         let ScoreArgs { scores, score_prefix, preconditioner } = args;
         let source = match (scores, score_prefix) {
@@ -82,7 +82,7 @@ impl Scores {
         Ok(Some(Scores { source, base, preconditioner, regularised: None }))
     }
 
-    /// These scores with a choice of at most so many rows that prefers those of high density, where that is asked for.
+    /// Adds the preference for rows of high density to these scores, if asked for.
     pub(super) fn regularised(
         scores: Option<Scores>,
         args: RegularArgs,

@@ -6,19 +6,19 @@ use supersample::weights::{OptimalWeights, WeightRule};
 
 use crate::words::{are, count, counted, listed, significant};
 
-/// What else was done and asked for.
+/// Other results of the run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Details {
-    /// What swaps and the search have gained.
+    /// Gain of swaps and search.
     pub(crate) refinement: Option<Refinement>,
     /// The weights that were found for the result; `None` for equal ones.
     pub(crate) weighing: Option<Weighing>,
-    /// What else was asked of the rows.
+    /// Constraints on the rows.
     pub(crate) balanced: Option<Balanced>,
     pub(crate) polishing: Option<Polishing>,
 }
 
-/// How a set was made better.
+/// Improvement of a set by swaps and search.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Refinement {
     /// Whether the swaps began with herded rows. A search for the fewest rows may have begun with rows of a larger set.
@@ -27,7 +27,7 @@ pub(crate) struct Refinement {
     pub(crate) set: Refined,
 }
 
-/// The weights that were found, and the errors without them.
+/// Optimal weights, and the errors without them.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Weighing {
     pub(crate) rule: WeightRule,
@@ -37,7 +37,7 @@ pub(crate) struct Weighing {
     pub(crate) equal: Errors,
 }
 
-/// What was asked of the rows beside being good, as it was met.
+/// Constraints on the rows, as fulfilled.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Balanced {
     /// The column, and how many rows were chosen of each of its values.
@@ -46,7 +46,7 @@ pub(crate) struct Balanced {
     pub(crate) excluded: usize,
 }
 
-/// What the joint descent of all points has done.
+/// Outcome of the polish.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Polishing {
     /// The MMD before it.
@@ -56,7 +56,7 @@ pub(crate) struct Polishing {
 }
 
 impl Refinement {
-    /// The MMD after the search; `None` where there was none.
+    /// The MMD after the search; `None` if there was none.
     pub(super) fn searched_error(&self) -> Option<f64> {
         self.set.error.filter(|_| self.set.searched)
     }
@@ -126,7 +126,7 @@ impl Weighing {
                 ));
             }
         }
-        // The simplex always has a little, which says nothing of the points.
+        // The simplex always has a little jitter.
         if self.rule != WeightRule::Simplex && self.found.jitter > 0.0 {
             remarks.push(format!(
                 "{} added to the diagonal of the kernel matrix",

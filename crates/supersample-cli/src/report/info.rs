@@ -5,7 +5,7 @@ use supersample::task::Diagnosis;
 
 use crate::words::{Names, Style, are, count, counted, in_units, listed, printable, significant};
 
-/// All that `info` says.
+/// Result of `info`.
 #[derive(Clone, Debug)]
 pub(crate) struct Info {
     pub(crate) version: String,
@@ -26,7 +26,7 @@ pub(crate) struct Info {
     pub(crate) functions: Vec<String>,
     /// Bytes that herding takes.
     pub(crate) memory: u64,
-    /// `None` where a run would be refused, and for stdin.
+    /// `None` if a run would be refused, and for stdin.
     pub(crate) rate: Option<Rate>,
     /// How accurate the draws are; `None` where that is not known.
     pub(crate) draws: Option<Diagnosis>,
@@ -44,7 +44,7 @@ pub(crate) struct ColumnInfo {
     pub(crate) range: Option<(f64, f64)>,
 }
 
-/// How fast kernel values were found on these very rows.
+/// Speed of kernel values on these rows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rate {
     pub(crate) pairs_per_second: f64,
@@ -52,7 +52,7 @@ pub(crate) struct Rate {
     pub(crate) timed: f64,
     /// Pairs of rows that are compared before the first is chosen, all of them or, of very many rows, those with landmarks.
     pub(crate) pairs: f64,
-    /// How many landmarks stand for all rows; `None` where every row is compared with every other.
+    /// Number of landmarks; `None` if all pairs are compared.
     pub(crate) landmarks: Option<usize>,
     /// Rows that each chosen one is compared with: those that may be chosen, and with landmarks all of them once.
     pub(crate) rows: f64,

@@ -1,21 +1,21 @@
-//! The objective: what was matched beside the joint distribution, and how much each counted.
+//! Terms of the objective in addition to the joint distribution, with their weights.
 
 use supersample::FunctionsUnit;
 
 use crate::words::listed;
 
-/// What is matched beside the joint distribution.
+/// Terms of the objective in addition to the joint distribution.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ObjectiveTerms {
     /// The names of the functions whose means are compared.
     pub(crate) functions: Vec<String>,
     /// The unit of their errors.
     pub(crate) functions_unit: FunctionsUnit,
-    /// `None` where nothing was chosen.
+    /// `None` if nothing was chosen.
     pub(crate) objective: Option<ObjectiveWeights>,
 }
 
-/// How much each part counted beside the joint distribution, which counts 1; 0 is not at all.
+/// Weight of each term relative to the joint distribution, which has weight 1; 0 for none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct ObjectiveWeights {
     pub(crate) marginals: f64,
@@ -34,7 +34,8 @@ impl ObjectiveTerms {
         })
     }
 
-    /// `objective: joint MMD + 0.1 × marginals + 1 × functions`, and which functions; nothing where the MMD is all there is.
+    /// `objective: joint MMD + 0.1 × marginals + 1 × functions`, and which functions; nothing if the objective is the
+    /// MMD.
     pub(super) fn in_words(&self) -> Vec<String> {
         let mut lines = Vec::new();
         let objective = self.objective.filter(|_| self.has_terms());

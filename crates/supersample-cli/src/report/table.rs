@@ -1,4 +1,4 @@
-//! Table of a report: the MMD of the result, its equivalent draws and its typical errors, beside those of other rows.
+//! Table of a report: MMD, equivalent draws and typical errors of the result, compared with those of other rows.
 
 use supersample::task::{Errors, Measure};
 
@@ -26,7 +26,7 @@ pub(super) fn aligned(lines: &[Vec<String>]) -> String {
 }
 
 impl Report<'_> {
-    /// `None` where the MMD is not known.
+    /// `None` if the MMD is not known.
     pub(super) fn table(&self) -> Option<Table> {
         let result = &self.result;
         result.mmd()?;
@@ -77,7 +77,8 @@ impl Report<'_> {
         let is_kept = |&measure: &Measure| is_always(measure) || is_known(measure);
         let kept: Vec<Measure> = Measure::ALL.into_iter().filter(is_kept).collect();
         if kept.contains(&Measure::PosteriorDraws) {
-            notes.insert(1, "of the posterior: with the error that the draws have themselves".to_string());
+            let at = if self.distances.landmarks.is_some() { 2 } else { 1 };
+            notes.insert(at, "of the posterior: with the error that the draws have themselves".to_string());
         }
         if kept.contains(&Measure::Cdf) {
             notes.push("cdf: distance of the distribution functions, root mean square".to_string());

@@ -301,8 +301,8 @@ fn errors_at_the_floor_are_bounds() {
     let text = run.to_text();
     assert!(text.starts_with("chose 30 of 4,000 rows (7 distinct) by"), "{text}");
     assert!(text.contains("kernel gaussian, bandwidth 3.98123, columns not scaled\n"), "{text}");
-    assert!(text.contains("these 30 rows        < 1.00e-8         > 5.00e15   0.0123"), "{text}");
-    assert!(text.contains("evenly spaced rows   0.0675            110         0.0240"), "{text}");
+    assert!(text.contains("these 30 rows        < 1.00e-8         > 5.00e15          0.0123"), "{text}");
+    assert!(text.contains("evenly spaced rows   0.0675            110                0.0240"), "{text}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Balance of the rows that `thin` chooses: the demands of the plan held against the draws, and what became of them.
+//! Constraints of `thin`: the plan applied to the draws, and the outcome.
 
 use anyhow::{Context, Result, bail, ensure};
 use supersample::RefineOptions;
@@ -8,7 +8,7 @@ use crate::plan::{Balance, Stop};
 use crate::report::Balanced;
 use crate::words::{Names, count, counted, listed, printable, refused};
 
-/// The options with all of the demands, found to be possible for these draws before they are compared.
+/// Adds the constraints to the options, and checks that these draws can fulfil them before rows are compared.
 pub(super) fn options_with(
     balance: &Balance,
     mut options: RefineOptions,
@@ -76,7 +76,7 @@ fn quotas_of(given: &[(String, usize)], groups: &Groups, column: &str) -> Result
     Ok(quotas)
 }
 
-/// What has become of the demands.
+/// Outcome of the constraints.
 pub(super) fn balanced(
     balance: &Balance,
     options: &RefineOptions,

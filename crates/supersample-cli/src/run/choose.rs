@@ -101,8 +101,7 @@ fn format_of_rows(plan: &ChoosePlan, input: &Input<'_>) -> Result<OutputFormat> 
     Ok(target)
 }
 
-/// The fingerprint of this run, where it is needed, and what an earlier run has left in its checkpoint: μ, and the rows that it
-/// had chosen.
+/// The fingerprint of this run, if needed, and the checkpoint of an earlier run: μ and its rows.
 fn earlier(plan: &ChoosePlan, input: &Input<'_>, problem: &Problem) -> Result<(u64, Option<Checkpoint>)> {
     if plan.resume.is_none() && plan.checkpoint.is_none() {
         return Ok((0, None));
@@ -120,8 +119,8 @@ fn earlier(plan: &ChoosePlan, input: &Input<'_>, problem: &Problem) -> Result<(u
     Ok((fingerprint, longest))
 }
 
-/// Chooses the rows, with a checkpoint where one is kept; `earlier` rows come first. With them comes whether the checkpoint could
-/// be written.
+/// Chooses the rows, with a checkpoint where one is kept; `earlier` rows come first. Also returns whether the
+/// checkpoint could be written.
 fn find(
     target: &Target,
     earlier: &[usize],
@@ -154,7 +153,7 @@ fn find(
     Ok((chosen?, kept))
 }
 
-/// What was chosen with its error to all rows, which may take one more pass over the files. An interrupted run leaves that out.
+/// Measures the error to all rows, which may take another pass over the files. Skipped if the run was interrupted.
 fn measured(input: &mut Input<'_>, target: &Target, chosen: Chosen) -> Result<Chosen> {
     let mut unmeasured = chosen.clone();
     let found = match stream::measure(input, target, chosen) {
@@ -192,7 +191,7 @@ fn report_on<'a>(
         _ => None,
     };
     let progress = Progress::phase(plan.quiet, "comparing with other subsets");
-    // A comparison that nobody will see is not made.
+    // The comparison is made only if it is shown.
     let is_seen = !plan.quiet || plan.outputs.json.is_some() || plan.outputs.report.is_some();
     let (found, ended) = match is_seen.then(|| target.summarise(chosen, &|_| interrupt::asked_to_end())) {
         Some(Err(supersample::Error::Interrupted)) => (target.summarise_alone(chosen)?, Ended::Interrupted),

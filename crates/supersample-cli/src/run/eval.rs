@@ -1,4 +1,4 @@
-//! Verb `eval`: how good a subset is, whoever made it.
+//! Verb `eval`: the errors of any subset.
 
 use anyhow::{Context, Result};
 use supersample::task::{self, Problem, stream};

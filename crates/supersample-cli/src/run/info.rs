@@ -16,9 +16,9 @@ use crate::plan::{DrawsPlan, InfoPlan};
 use crate::report::{ColumnInfo, Info, Rate};
 use crate::terminal::output::{Output, to_stdout};
 
-/// So many kernel values are timed: a few hundredths of a second.
+/// Number of timed kernel values: a few hundredths of a second.
 const TIMED: usize = 20_000_000;
-/// Of very many rows so many are read for it: a kernel value then costs no more for those that follow.
+/// Largest number of rows read for it: with more, a kernel value does not cost more.
 const TIMED_ROWS: usize = 100_000;
 
 /// Carries out a plan of `info`.
@@ -136,7 +136,7 @@ fn first_rows(plan: &DrawsPlan) -> Result<Points> {
         values.extend_from_slice(batch.values);
         ControlFlow::Break(())
     });
-    // Whoever ends it early is told that it was ended.
+    // An early end is an error only if there are no rows.
     if values.is_empty() {
         read?;
     }

@@ -1,4 +1,4 @@
-//! Input of a run: the files as they were read, with all that is known of their rows but the numbers.
+//! Input of a run: the files, with everything about their rows except the numbers.
 
 use anyhow::{Error, Result, bail};
 use supersample::task::{Advice, Bandwidth, Choose, KernelChoice, Problem, Rows};
@@ -60,7 +60,7 @@ impl<'p> Input<'p> {
     pub(super) fn read(&mut self) -> Result<Rows> {
         let (plan, reading) = (self.plan, self.plan.reading());
         let check = |rows, columns, functions| self.choose.check_memory(plan.size(rows, columns, functions));
-        // Asked first of the heads and sizes of the files, so that no one waits for a refusal.
+        // First estimated from the heads and sizes of the files, so that an error comes early.
         let limit = self.choose.compute.max_memory;
         if let Some(size) = limit.and_then(|_| Draws::expected_size(&plan.files, &reading)) {
             check(size.rows, size.columns, 0)?;
@@ -102,7 +102,7 @@ impl<'p> Input<'p> {
         Problem::new(rows, choose).map_err(|error| self.refused(error))
     }
 
-    /// What was assumed about the files, and what the user should know before believing the result.
+    /// Assumptions about the files, and warnings about the result.
     pub(super) fn notes_and_warnings(&self, problem: &Problem) -> (Vec<String>, Vec<String>) {
         let (draws, names) = (self.draws(), Names::default().columns(self.draws().parameter_names()));
         let (notes, warnings): (Vec<&Advice>, Vec<&Advice>) =
@@ -163,7 +163,7 @@ impl<'p> Input<'p> {
         print.finish()
     }
 
-    /// What the library refuses, in the words of the flags and the files.
+    /// Errors of the library in terms of flags and files.
     pub(super) fn refused(&self, error: supersample::Error) -> Error {
         let kernel = &self.choose.distance.kernel;
         let is_median = matches!(kernel, KernelChoice::Named { bandwidth: Bandwidth::Median, .. });

@@ -1,4 +1,4 @@
-//! Verb `sample`: points for a density that is known, off any pool.
+//! Verb `sample`: points for a known density, anywhere in space.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;

@@ -9,10 +9,10 @@ use super::functions::{expect_rows, of_used_rows};
 use crate::plan::{DrawsPlan, ScoreSource, Scores};
 use crate::words::{listed, printable};
 
-/// What stands before the names in CmdStan's diagnostic files: momenta, and the gradient of the potential.
+/// Prefixes of names in CmdStan's diagnostic files: momenta, and the gradient of the potential.
 const MOMENTUM: &str = "p_";
 const GRADIENT: &str = "g_";
-/// What is said of such a file.
+/// Note about such a file.
 const OF_POTENTIAL: &str = "the g_ columns of a CmdStan diagnostic file are the gradient of the potential; scores are their negative";
 
 /// Where the score of each parameter is among some columns.
@@ -24,7 +24,7 @@ pub(super) struct ScorePlaces {
 }
 
 impl ScorePlaces {
-    /// Scores in the order of the parameters from rows of so many columns.
+    /// Scores in the order of the parameters, from rows of `columns` columns.
     pub(super) fn taken(&self, values: &[f64], columns: usize) -> Vec<f64> {
         let of_row = |row: &[f64]| self.places.iter().map(|&at| self.sign * row[at]).collect::<Vec<_>>();
         values.chunks_exact(columns.max(1)).flat_map(of_row).collect()
@@ -41,8 +41,7 @@ pub(super) struct ScoreTable {
     pub(super) log_density: Option<Vec<f64>>,
 }
 
-/// The draws, read once more without the momenta of a CmdStan diagnostic file where nobody has said which columns are
-/// meant.
+/// Reads the draws again without the momenta of a CmdStan diagnostic file, if no columns were named.
 pub(super) fn without_momenta(plan: &DrawsPlan, draws: Draws) -> Result<Draws> {
     let Some(ScoreSource::Prefix(prefix)) = plan.scores.as_ref().map(|scores| &scores.source) else {
         return Ok(draws);
@@ -59,7 +58,7 @@ pub(super) fn without_momenta(plan: &DrawsPlan, draws: Draws) -> Result<Draws> {
 }
 
 impl ScoreTable {
-    /// The scores of the rows of these draws, which give up those they hold.
+    /// Reads the scores of these draws, and takes them out of the draws.
     pub(super) fn read(plan: &DrawsPlan, scores: &Scores, draws: &mut Draws) -> Result<ScoreTable> {
         let log_density = match &scores.regularised {
             Some(regularised) => Some(log_density(&regularised.column, draws).context("--log-density")?),
@@ -121,7 +120,7 @@ impl ScoreTable {
     }
 }
 
-/// The numbers of one column that the draws hold beside the parameters.
+/// Numbers of one column of the draws that is not a parameter.
 fn log_density(column: &str, draws: &Draws) -> Result<Vec<f64>> {
     let names = draws.function_names();
     let at = names.iter().position(|name| *name == column).with_context(|| {

@@ -13,7 +13,7 @@ const ROWS: [&str; 4] = ["row", ".row", "Row", "ROW"];
 /// A list of row numbers is a short file.
 const LONGEST_LIST: u64 = 1 << 30;
 
-/// What is known of rows by their numbers only, since it is in another file than they are.
+/// Data that need row numbers, because they are in another file than the subset.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Needed {
     Functions,
@@ -21,7 +21,7 @@ pub(super) enum Needed {
 }
 
 impl Needed {
-    /// What is said of rows for which it cannot be found.
+    /// Message for rows without numbers.
     fn unnumbered(self) -> String {
         let (what, flag) = match self {
             Needed::Functions => ("functions", "--functions-file"),
@@ -37,10 +37,10 @@ impl Needed {
 /// The name of a column of weights, and its weights divided by their sum.
 type NamedWeights = (String, Vec<f64>);
 
-/// Some rows, whoever chose them.
+/// Some rows.
 #[derive(Debug)]
 pub(super) struct Subset {
-    /// The parameters in the order of the draws, row after row.
+    /// The parameters in the order of the draws, row by row.
     pub(super) values: Vec<f64>,
     /// Weights that sum to one, of either sign, and the column they came from.
     pub(super) weights: Option<NamedWeights>,
@@ -48,9 +48,9 @@ pub(super) struct Subset {
     pub(super) is_by_number: bool,
     /// The rows of the draws that these are, where the file gave their numbers.
     pub(super) rows: Option<Vec<usize>>,
-    /// The functions in the order of the draws, row after row, where the file has them.
+    /// The functions in the order of the draws, row by row, where the file has them.
     pub(super) functions: Vec<f64>,
-    /// What was assumed about the file.
+    /// Assumptions about the file.
     pub(super) notes: Vec<String>,
 }
 

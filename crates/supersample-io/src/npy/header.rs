@@ -99,7 +99,7 @@ impl Header {
         Ok(Header { descr: written(descr, false), fields, size, fortran_order, shape, start: start + length })
     }
 
-    /// How many entries there are.
+    /// Number of entries.
     pub(crate) fn count(&self) -> Result<usize> {
         let product = self.shape.iter().try_fold(1_usize, |product, &n| product.checked_mul(n));
         product

@@ -7,7 +7,7 @@ use flate2::write::DeflateEncoder;
 use rawzip::{CompressionMethod, Crc32Option, ZipArchiveWriter};
 
 use super::*;
-use crate::Draws;
+use crate::{Draws, Format};
 
 fn read(bytes: &[u8]) -> Result<Draws> {
     read_as(bytes, None)
@@ -93,7 +93,7 @@ fn arrays_of_chains_by_draws_are_told_from_rows() {
     let draws = read_as(&chains, Some(Shape::DrawChain)).unwrap();
     assert_eq!((draws.len(), draws.chains(), draws.values()[3..6].to_vec()), (6, 3, vec![6.0, 16.0, 17.0]));
 
-    // One matrix, a vector beside matrices, and more rows than columns are rows.
+    // One matrix, a vector with matrices, and more rows than columns are rows.
     for (arrays, rows, dim, notes) in [
         (archive_of(&[("arr_0", "'<f8'", &[3, 2], doubles(0..6))]), 3, 2, 0),
         (

@@ -1,4 +1,4 @@
-//! Stop rules: the fewest rows whose error is small enough, or that are as accurate as enough random draws.
+//! Stop rules: the fewest rows whose error is small enough, or that are as accurate as enough independent draws.
 
 use super::{Refined, Refiner, UnorderedSet, with_included};
 use crate::watch::{Progress, Watch};
@@ -28,20 +28,20 @@ impl Goal<'_> {
 pub struct Fewest {
     /// The set.
     pub set: Refined,
-    /// The error that was asked for.
+    /// The given error.
     pub tolerance: f64,
-    /// Whether it was reached; where not, the set is the largest that could be chosen.
+    /// Whether it was reached. If not, the set is the largest possible.
     pub reached: bool,
-    /// How many points herding alone needs; `None` where it does not get there.
+    /// Number of points that herding alone needs; `None` if it does not reach the error.
     pub herded: Option<usize>,
 }
 
 impl Refiner {
-    /// The fewest rows with an error of at most `tolerance`, as far as can be found.
+    /// Chooses the fewest rows with an error of at most `tolerance` that it can find.
     ///
-    /// The herded curve says how many rows are enough; from there the refined set is shrunk by bisection, each trial
-    /// starting from the best rows of the last set that was good enough. The error does not fall with every row, so
-    /// a smaller set may exist. Each trial costs about as much as [`choose`](Self::choose).
+    /// Herding shows how many rows are enough. From there the refined set is reduced by bisection; each trial starts
+    /// from the best rows of the last set that was good enough. The error does not fall with every row, so a smaller
+    /// set may exist. Each trial costs about as much as [`choose`](Self::choose).
     pub fn fewest(&self, tolerance: f64, watch: Watch) -> Result<Fewest> {
         self.fewest_of(tolerance, self.pool.points().len(), watch)
     }
@@ -57,7 +57,7 @@ impl Refiner {
         self.fewest((single_draw / draws).sqrt(), watch)
     }
 
-    /// The fewest rows, but at most `limit`, with an error of at most `tolerance`.
+    /// Chooses the fewest rows, at most `limit`, with an error of at most `tolerance`.
     pub fn fewest_of(&self, tolerance: f64, limit: usize, watch: Watch) -> Result<Fewest> {
         self.fewest_that(Goal::error(tolerance), limit, watch)
     }
@@ -83,8 +83,10 @@ impl Refiner {
         self.shrunk(herder, reached, goal, limit, watch)
     }
 
-    /// The fewest rows, but at most `limit`, with an error of at most `tolerance`, from the picks of this herder over the
-    /// pool of the refiner: as many as reached that error, or as there may be.
+    /// Chooses the fewest rows, at most `limit`, with an error of at most `tolerance`, starting from the picks of a
+    /// herder over the same pool.
+    ///
+    /// The herder has as many picks as reached that error, or as are possible.
     pub fn fewest_from(&self, herder: Herder, tolerance: f64, limit: usize, watch: Watch) -> Result<Fewest> {
         self.fewest_that_from(herder, Goal::error(tolerance), limit, watch)
     }
@@ -112,8 +114,8 @@ impl Refiner {
         Ok(limit.min(self.largest_size()).max(self.options.include.len()).max(1))
     }
 
-    /// The refined picks, shrunk by bisection while their error stays at most `tolerance`; grown, up to `limit`, where it
-    /// is not.
+    /// Refines the picks, then reduces their number by bisection while the error stays at most `tolerance`, or raises
+    /// it up to `limit` if it is larger.
     fn shrunk(
         &self,
         herder: Herder,
@@ -127,7 +129,7 @@ impl Refiner {
             set.squared.is_some_and(|squared| squared <= tolerance * tolerance) && and(&set.rows)
         };
         let herded = reached.then(|| herder.indices().len());
-        // Groups were not looked at: herd again within their quotas.
+        // The herder ignored groups: herd again within their quotas.
         let mut best = match self.options.groups {
             None => self.refine_herded(herder, watch)?,
             Some(_) => self.refine_size(herder.indices().len(), watch)?,
@@ -135,7 +137,7 @@ impl Refiner {
         let mut kernel_rows = best.kernel_rows;
         // Every size up to `short` is taken to be too small.
         let mut short = self.options.include.len().max(1) - 1;
-        // Quotas can cost what herding without them had reached: grow until it is enough again.
+        // Quotas can make the error larger than herding without them: add rows until it is small enough again.
         while !is_good(&best) && !best.swept.interrupted && best.rows.len() < limit {
             short = best.rows.len();
             best = self.refine_size(limit.min(short + short / 4 + 1), watch)?;
@@ -176,7 +178,7 @@ impl Refiner {
         Ok(Fewest { set, tolerance, reached, herded })
     }
 
-    /// The most rows that may be chosen.
+    /// Largest number of rows that may be chosen.
     fn largest_size(&self) -> usize {
         if self.options.repeats {
             return self.pool.points().len();

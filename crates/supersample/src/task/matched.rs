@@ -1,11 +1,11 @@
-//! Values of what is matched in addition to the joint distribution: marginals, and functions of interest.
+//! Terms of the objective in addition to the joint distribution: marginals, and functions of interest.
 
 use super::enough::moments;
 use super::stream::GatheredFunctions;
 use super::{Choose, Objective};
 use crate::{Functions, Marginals, Part, Points, Result};
 
-/// What a problem matches in addition to the joint distribution.
+/// Terms of a problem's objective in addition to the joint distribution.
 #[derive(Clone)]
 pub(super) struct Matched {
     /// The weight of the marginals, 0 where they are not matched.
@@ -30,7 +30,7 @@ impl FunctionsOfRows {
         Ok(FunctionsOfRows { functions, values, weight })
     }
 
-    /// The functions of rows that are a sample of more, standardised by the moments of all of these.
+    /// Functions of rows that are a sample of more, standardised by the moments of all rows.
     pub(super) fn of_gathered(gathered: &GatheredFunctions, choose: &Choose) -> Result<FunctionsOfRows> {
         let Objective { functions: weight, functions_unit, .. } = choose.objective;
         let functions = Functions::of_moments(&gathered.moments, gathered.values.row(0), functions_unit)?;
@@ -39,7 +39,7 @@ impl FunctionsOfRows {
 }
 
 impl Matched {
-    /// The parts of a pool of these of the rows, or of all. Columns that are all constant have no marginals to match.
+    /// Parts of a pool of some rows, or of all. If all columns are constant there are no marginals to match.
     pub(super) fn parts(
         &self,
         rows: &Points,

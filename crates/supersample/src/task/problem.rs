@@ -1,4 +1,4 @@
-//! Rows made ready: scaled, with a kernel and all that is known before anything takes long.
+//! Problem: scaled rows with a kernel and everything known before the long work.
 
 use std::sync::Arc;
 
@@ -39,23 +39,23 @@ pub struct Problem {
     advice: Vec<Advice>,
 }
 
-/// What the target will be.
+/// Kind of target.
 #[derive(Clone)]
 pub(super) enum Kind {
-    /// All rows, each compared with every other.
+    /// All rows, all pairs compared.
     Exact,
     /// All rows, compared with landmarks.
     Landmarks,
-    /// Rows that are gone through in batches, of which those at hand are a sample.
+    /// Rows in batches; those in memory are a sample.
     Batches(Arc<Gathered>),
-    /// The density that the rows are of.
+    /// The density of the rows' scores.
     Density(scores::OfRows),
-    /// All rows, which are known by their kernel values alone.
+    /// All rows, known only by their kernel values.
     Gram(Arc<Gram>),
 }
 
 impl Problem {
-    /// The problem of choosing these rows so. Refuses what [`Scaling`] and [`Kernel`] refuse.
+    /// Creates a problem: scales the rows and chooses the kernel. Returns the errors of [`Scaling`] and [`Kernel`].
     pub fn new(rows: impl Into<Rows>, choose: Choose) -> Result<Problem> {
         let Rows { points, shares, functions, scores, gram, chains } = rows.into();
         let choose = match (&scores, &gram) {
@@ -87,9 +87,10 @@ impl Problem {
         Ok(Problem { chains, ..problem })
     }
 
-    /// The problem of choosing from the rows that were drawn, to match all that were gathered. Columns are scaled by the
-    /// standard deviations of all rows; by the sample where medians or whole matrices are asked for, which the advice
-    /// says. Where the sample has all rows it is the problem of these.
+    /// Creates a problem whose candidates are the drawn rows and whose target is all gathered rows.
+    ///
+    /// Columns are scaled by the standard deviations of all rows; by the sample if the scale needs medians or whole
+    /// matrices (see the advice). If the sample holds all rows, it is the problem of these.
     pub fn of_gathered(gathered: Gathered, choose: Choose) -> Result<Problem> {
         choose.check()?;
         if gathered.is_whole() {
@@ -175,32 +176,33 @@ impl Problem {
         })
     }
 
-    /// The long part: compares every row with every other, n²/2 kernel values, or with landmarks, watched.
-    /// [`Break`](std::ops::ControlFlow::Break) ends it with [`Error::Interrupted`]. Rows in batches need a pass over these:
-    /// [`stream::prepare`](super::stream::prepare).
+    /// Compares every row with every other (n²/2 kernel values) or with landmarks, and returns the target.
+    ///
+    /// This takes most of the time. [`Break`](std::ops::ControlFlow::Break) ends it with [`Error::Interrupted`]. Rows
+    /// in batches need a pass: [`stream::prepare`](super::stream::prepare).
     pub fn prepare(&self, watch: Watch) -> Result<Target> {
         let mean = Mean::of_rows(self, watch)?;
         Target::new(self.clone(), mean, watch)
     }
 
-    /// The target with μ as an earlier run of this very problem had computed it ([`Target::recalled`]), which saves the
-    /// comparison of all rows. The numbers are taken on trust: wrong ones give wrong choices.
+    /// Returns the target with μ from an earlier run of the same problem ([`Target::recalled`]), without comparing rows
+    /// again. The numbers are not checked: wrong ones give wrong choices.
     pub fn recall(&self, numbers: Vec<f64>, watch: Watch) -> Result<Target> {
         let mean = Mean::recalled(self, numbers)?;
         Target::new(self.clone(), mean, watch)
     }
 
-    /// What is chosen and how. Where memory is limited, it keeps fewer kernel rows than was asked for.
+    /// Options of the choice. With a memory limit, fewer kernel rows may be kept than was asked for.
     pub fn choose(&self) -> &Choose {
         &self.choose
     }
 
-    /// The rows at hand, in their own units.
+    /// Rows in memory, in their own units.
     pub fn rows(&self) -> &Points {
         &self.rows
     }
 
-    /// The scaled rows, whose distances count; each with its score where a density is matched.
+    /// Scaled rows, on which distances are taken; with scores, each row has its score appended.
     pub fn points(&self) -> &Points {
         self.samples.points()
     }
@@ -210,23 +212,23 @@ impl Problem {
         self.shares.as_deref()
     }
 
-    /// How many equal rows estimate a mean as well as these weighted ones; `None` for equal weights.
+    /// Effective sample size of the weights; `None` for equal weights.
     pub fn effective_size(&self) -> Option<f64> {
         let shares = self.shares()?;
         Some(self.gathered().map_or_else(|| effective_size(shares), Gathered::effective_size))
     }
 
-    /// The rows that are not chosen because they have no weight, in ascending order.
+    /// Rows of weight zero, which are not chosen, in ascending order.
     pub fn without_weight(&self) -> &[usize] {
         &self.closed
     }
 
-    /// How many rows may be chosen.
+    /// Number of rows that may be chosen.
     pub fn open_rows(&self) -> usize {
         self.rows.len() - self.closed.len()
     }
 
-    /// How the rows were scaled.
+    /// Scaling of the rows.
     pub fn scaling(&self) -> &Scaling {
         &self.scaling
     }
@@ -241,12 +243,12 @@ impl Problem {
         self.samples.kernel()
     }
 
-    /// The median distance, where it is the bandwidth.
+    /// Median distance, if it is the bandwidth.
     pub fn median(&self) -> Option<MedianDistance> {
         self.median
     }
 
-    /// The scaled rows as samples with an exact mean embedding, whatever choices are made by.
+    /// Scaled rows as samples with an exact mean embedding, also when rows are chosen with landmarks.
     pub fn samples(&self) -> &Arc<Empirical> {
         &self.samples
     }
@@ -256,7 +258,7 @@ impl Problem {
         matches!(self.kind, Kind::Landmarks | Kind::Batches(_))
     }
 
-    /// What is known of all rows, where those at hand are a sample of them.
+    /// Results of the first pass over all rows, if those in memory are a sample.
     pub fn gathered(&self) -> Option<&Gathered> {
         match &self.kind {
             Kind::Batches(gathered) => Some(gathered),
@@ -264,7 +266,7 @@ impl Problem {
         }
     }
 
-    /// The density that is matched in place of the rows, where their scores were given.
+    /// The density that is matched instead of the rows, if scores were given.
     pub fn stein(&self) -> Option<&SteinTarget> {
         match &self.kind {
             Kind::Density(stein) => Some(&stein.target),
@@ -272,7 +274,7 @@ impl Problem {
         }
     }
 
-    /// Whether the rows are known by their kernel values alone; then they have no coordinates and no kernel.
+    /// Whether the rows are known only by their kernel values; they then have no coordinates and no kernel.
     pub fn is_gram(&self) -> bool {
         matches!(self.kind, Kind::Gram(_))
     }
@@ -287,17 +289,17 @@ impl Problem {
         self.samples.device()
     }
 
-    /// The precision that was asked for.
+    /// The asked precision.
     pub fn precision(&self) -> Precision {
         self.choose.distance.precision
     }
 
-    /// What to know of these rows and this kernel before believing any result.
+    /// Warnings and notes about these rows and this kernel.
     pub fn advice(&self) -> &[Advice] {
         &self.advice
     }
 
-    /// The weight of the marginals in what is matched; 0 where they are not.
+    /// Weight of the marginals in the objective; 0 if they are not matched.
     pub fn marginals(&self) -> f64 {
         self.matched.marginals
     }
@@ -314,7 +316,7 @@ impl Problem {
         all.map(|FunctionsOfRows { functions, values, weight }| (functions, values, *weight))
     }
 
-    /// Rows like those of the problem, in their own units, as points among the scaled ones.
+    /// Scales rows that are in the units of the problem's rows.
     pub fn scaled(&self, rows: &Points) -> Result<Points> {
         rows.expect_dim("the subset", "the data", self.rows.dim())?;
         if let Kind::Density(_) = self.kind {
@@ -340,7 +342,7 @@ impl std::fmt::Debug for Problem {
     }
 }
 
-/// Whether all rows that weigh anything are one and the same, which leaves no marginals to match.
+/// Whether all rows with weight are equal, so that there are no marginals to match.
 fn has_one_row(rows: &Points, shares: Option<&[f64]>) -> bool {
     let mut weighed = (0..rows.len()).filter(|&row| shares.is_none_or(|shares| shares[row] > 0.0));
     let first = weighed.next();
@@ -349,7 +351,7 @@ fn has_one_row(rows: &Points, shares: Option<&[f64]>) -> bool {
 
 fn scaled(scaling: &Scaling, choose: &Choose, rows: &Points) -> Result<Points> {
     match choose.scale_in_use() {
-        // The same numbers, and no second copy of them.
+        // No copy is needed.
         Scale::None => Ok(rows.clone()),
         _ => Points::from_vec(scaling.apply(rows.as_slice()), scaling.out_dim()),
     }

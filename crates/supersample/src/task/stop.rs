@@ -1,4 +1,4 @@
-//! Stop rules, why a run ended, and the scale that its errors are read on.
+//! Stop rules, why a run ended, and the scale of its errors.
 
 use crate::words::Opt;
 use crate::{Error, Pool, Result};
@@ -10,11 +10,11 @@ const ADDED: f64 = 0.1;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Stop {
-    /// At most so many points.
+    /// Largest number of points.
     pub number: Option<usize>,
-    /// At the first error of at most this.
+    /// Largest error: choosing stops at the first error of at most this.
     pub tol: Option<f64>,
-    /// At the first error that so many independent draws would have.
+    /// Equivalent draws: choosing stops at the first error that this number of independent draws would have.
     pub equivalent_draws: Option<f64>,
     /// At the fewest points that add at most this part to each error that the draws have themselves; instead of the other
     /// rules, and for sets of rows alone.
@@ -25,7 +25,7 @@ pub struct Stop {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Ended {
-    /// There are as many points as were asked for.
+    /// The number of points was reached.
     Number,
     /// The error is small enough.
     Tolerance,
@@ -39,32 +39,32 @@ pub enum Ended {
     Interrupted,
 }
 
-/// What an error is measured against.
+/// Scale of errors.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ErrorScale {
-    /// The expected squared error of one independent draw, E k(x, x) − ‖μ‖²; `None` where it is not known.
+    /// Expected squared error of one independent draw, E k(x, x) − ‖μ‖²; `None` if not known.
     pub single_draw: Option<f64>,
-    /// Errors up to this are rounding.
+    /// Floor: errors up to this are rounding.
     pub floor: f64,
     /// The standard error of ‖μ‖², where that is an estimate.
     pub norm_error: Option<f64>,
 }
 
 impl Stop {
-    /// These rules, of which there must be one; [`check`](Self::check) says what they may be.
+    /// Creates stop rules; at least one is needed. Returns the errors of [`check`](Self::check).
     pub fn new(number: Option<usize>, tol: Option<f64>, equivalent_draws: Option<f64>) -> Result<Stop> {
         let stop = Stop { number, tol, equivalent_draws, add: None };
         stop.check()?;
         Ok(stop)
     }
 
-    /// After so many points.
+    /// Stops after `number` points.
     pub fn after(number: usize) -> Result<Stop> {
         Stop::new(Some(number), None, None)
     }
 
-    /// At an error of at most this.
+    /// Stops at an error of at most this.
     pub fn at_error(tol: f64) -> Result<Stop> {
         Stop::new(None, Some(tol), None)
     }
@@ -113,12 +113,12 @@ impl Stop {
         Ok(())
     }
 
-    /// Whether an error was asked for, which may or may not be reached.
+    /// Whether there is a rule about the error, which may or may not be reached.
     pub fn has_goal(&self) -> bool {
         self.tol.is_some() || self.equivalent_draws.is_some() || self.add.is_some()
     }
 
-    /// The error that is enough and the rule that says so; of two rules the easier.
+    /// Returns the error to reach and its rule; of two rules the easier.
     pub fn goal(&self, scale: &ErrorScale) -> Option<(f64, Ended)> {
         let tolerance = self.tol.map(|tol| (tol, Ended::Tolerance));
         let draws = self.equivalent_draws.zip(scale.single_draw);
@@ -126,18 +126,19 @@ impl Stop {
         [tolerance, draws].into_iter().flatten().max_by(|(a, _), (b, _)| a.total_cmp(b))
     }
 
-    /// The rule that this error meets.
+    /// Returns the rule that this error fulfils.
     pub fn met_by(&self, error: Option<f64>, scale: &ErrorScale) -> Option<Ended> {
         let error = error?;
         if self.tol.is_some_and(|tol| error <= tol) {
             return Some(Ended::Tolerance);
         }
-        // Multiplied out, so that an error of 0 needs no special word.
+        // Multiplied out, so that an error of 0 needs no special case.
         let is_enough = |draws: f64| scale.single_draw.is_some_and(|single| draws * error * error <= single);
         self.equivalent_draws.is_some_and(is_enough).then_some(Ended::EquivalentDraws)
     }
 
-    /// Whether an error was asked for and not reached by a run that ended so, at this error of equal weights.
+    /// Whether a rule about the error was not reached by a run that ended in this way, at this error with equal
+    /// weights.
     pub fn is_missed(&self, ended: Ended, error: Option<f64>, scale: &ErrorScale) -> bool {
         let reached = match ended {
             Ended::Tolerance | Ended::EquivalentDraws | Ended::Enough => true,
@@ -155,16 +156,16 @@ supersample_sum::words!(
 );
 
 impl ErrorScale {
-    /// Of errors over this pool, or in space from these starts.
+    /// Returns the scale of errors over this pool, or in space from these starts.
     pub fn of(pool: &Pool) -> ErrorScale {
         let mu = pool.embedding();
         let (single_draw, norm_error) = (mu.single_draw(), mu.squared_norm_error());
         ErrorScale { single_draw, floor: pool.error_floor(), norm_error }
     }
 
-    /// The standard error of this error, whose square has that of ‖μ‖²; `None` where ‖μ‖² is exact.
+    /// Standard error of an error, from that of ‖μ‖²; `None` if ‖μ‖² is exact.
     pub fn standard_error(&self, error: f64) -> Option<f64> {
-        // E² ± s: ± s/(2E), and ± √s where E is no more than that.
+        // E² ± s gives ± s/(2E), or ± √s if E is not larger than that.
         self.norm_error.map(|s| if s > 0.0 { s / (2.0 * error).max(s.sqrt()) } else { 0.0 })
     }
 
@@ -173,9 +174,9 @@ impl ErrorScale {
         error <= self.floor
     }
 
-    /// How many independent draws have this expected squared error, a bound where it is rounding. `None` where that is
-    /// not known, and where even the floor is equivalent to less than one draw: then the spread of the rows is itself
-    /// rounding.
+    /// Returns the number of independent draws with this expected squared error, a bound if it is rounding. `None` if
+    /// that is not known, or if even the floor is equivalent to less than one draw: then the spread of the rows is
+    /// itself rounding.
     pub fn equivalent_draws(&self, error: f64) -> Option<f64> {
         let draws = self.single_draw? / error.max(self.floor).powi(2);
         (draws.is_finite() && !(self.is_noise(error) && draws < 1.0)).then_some(draws)
@@ -240,7 +241,7 @@ mod tests {
         assert!((SCALE.equivalent_draws(0.1).unwrap() - 50.0).abs() < 1e-9);
         assert_eq!(SCALE.equivalent_draws(1e-9), SCALE.equivalent_draws(1e-7));
         assert!(SCALE.is_noise(1e-9) && !SCALE.is_noise(2e-7));
-        // The rows are nearly the same: their spread is below the floor.
+        // The rows are nearly equal: their spread is below the floor.
         let flat = ErrorScale { single_draw: Some(1e-16), ..SCALE };
         assert_eq!(flat.equivalent_draws(1e-8), None);
         let exact = ErrorScale { floor: 0.0, ..SCALE };

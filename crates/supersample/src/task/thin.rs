@@ -1,4 +1,4 @@
-//! Thinning: the best rows as a set, herded first, then swapped and searched.
+//! Thinning: the best set of rows, by herding, swaps and a search.
 
 use super::candidates::Candidates;
 use super::target::{Continued, is_final};
@@ -9,8 +9,8 @@ use crate::{Error, Fewest, Goal, Herder, RefineOptions, Refined, Refiner, Result
 const COARSE: usize = 50;
 
 impl Target {
-    /// The best rows as a set: herding, then swaps until none helps, then the search if one is asked for; the fewest rows where
-    /// an error or equivalent draws are asked for.
+    /// Chooses the best set of rows: herding, swaps until none helps, then the search if asked; the fewest rows if a
+    /// stop rule is about the error.
     pub(super) fn thin(
         &self,
         choose: &Choose,
@@ -57,7 +57,7 @@ impl Target {
             None => refiner.improve(herder, watch).map(|set| (candidates.set(set), herded.ended)),
         };
         match refined {
-            // Ended before there was a set: the herded rows are what there is.
+            // Ended before there was a set: the result is the herded rows.
             Err(Error::Interrupted) => {
                 self.with_exact_means(Chosen { ended: Ended::Interrupted, ..herded }, watch)
             }
@@ -92,7 +92,7 @@ impl Target {
         Ok(Fewest { reached, ..again })
     }
 
-    /// A set with rows in or out, or balanced over groups.
+    /// Chooses a set with included rows, excluded rows or groups.
     fn constrained(
         &self,
         candidates: &Candidates,

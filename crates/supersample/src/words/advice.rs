@@ -1,10 +1,10 @@
-//! Sentences of advice.
+//! Sentences for [`Advice`].
 
 use super::{Names, Opt, Style, count, counted, significant};
 use crate::task::Advice;
 
 impl Advice {
-    /// Whether it says what was done, and not what to mind.
+    /// Whether this is a note about what was done, and not a warning.
     pub fn is_note(&self) -> bool {
         matches!(
             self,
@@ -14,7 +14,7 @@ impl Advice {
         )
     }
 
-    /// The advice as one sentence, with options as `style` spells them and columns by `names`.
+    /// Returns the advice as one sentence, with options spelled in `style` and columns named by `names`.
     pub fn sentence(&self, style: Style, names: &Names<'_>) -> String {
         match self {
             Advice::UnevenWeights { effective_size } => format!(

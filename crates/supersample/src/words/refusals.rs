@@ -1,10 +1,11 @@
-//! Sentences of refusals that name an option, or something that has a name.
+//! Sentences for errors that name an option, a row, a column, a function or a group.
 
 use super::{Names, Opt, Style, are, count, counted, exact, in_units};
 use crate::Error;
 
 impl Error {
-    /// The refusal as one sentence, with options as `style` spells them and rows, columns, functions and groups by `names`.
+    /// Returns the error as one sentence, with options spelled in `style` and rows, columns, functions and groups named
+    /// by `names`.
     ///
     /// ```
     /// use supersample::task::Stop;
@@ -157,18 +158,18 @@ impl Error {
                 are(*found),
                 count(*quota)
             ),
-            // What has no option and no name is the same for everybody.
+            // Errors without an option or a name are the same in every style.
             error => error.to_string(),
         }
     }
 
-    /// The sentence of the library itself.
+    /// The sentence in the style of the library.
     pub(crate) fn plain(&self) -> String {
         self.sentence(Style::Rust, &Names::default())
     }
 }
 
-/// A hint for those who have logarithms of weights.
+/// Hint about log-weights.
 fn logarithms(style: Style) -> String {
     format!(" (logarithms of weights go to {})", Opt::LogWeights.spelled(style))
 }

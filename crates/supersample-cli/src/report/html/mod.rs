@@ -111,7 +111,7 @@ fn write_table(out: &mut String, lines: &[Vec<String>]) -> std::fmt::Result {
     writeln!(out, "</table></div>")
 }
 
-/// `herd: 100 of 4,000 rows of draws.csv`, so that pages of several runs can be told apart.
+/// `herd: 100 of 4,000 rows of draws.csv`, so that pages of several runs can be distinguished.
 fn title(report: &Report<'_>) -> String {
     let About { subject, files, rows, .. } = &report.about;
     let short = |path: &str| {
@@ -158,7 +158,7 @@ mod tests {
     use crate::report::{ChainShare, ComparedColumn, Figures, Rows};
     use crate::words::significant;
 
-    /// Of rows that were chosen one after the other, with the errors that the report has.
+    /// Figures of rows that were chosen in sequence, with the errors of the report.
     fn figures(
         all: Rows<'static>,
         subset: Rows<'static>,

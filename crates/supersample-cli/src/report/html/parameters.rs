@@ -11,10 +11,10 @@ use crate::report::errors::largest;
 use crate::report::{ChainShare, ComparedColumn, Figures, Report, Rows, Summary};
 use crate::words::{count, significant, to_unit};
 
-/// So many parameters are paired with each other where no correlation is known.
+/// Number of parameters that are paired with each other if no correlation is known.
 const PAIRED: usize = 4;
 
-/// Pixels across for one marginal, with the space beside it.
+/// Width in pixels of one marginal, with its margin.
 const WIDEST_MARGINAL: usize = 290;
 
 /// Parameters in the table and the plot of intervals; of more the worst matched are shown.
@@ -142,7 +142,7 @@ pub(super) fn write_pairs(out: &mut String, report: &Report<'_>, figures: &Figur
     Ok(())
 }
 
-/// The slider that lets the points arrive one after the other; without a script there is none.
+/// The slider that shows the points in sequence; without a script there is none.
 fn write_arrival(out: &mut String, figures: &Figures<'_>) -> Result {
     let (Some(curve), true) = (&figures.curve, figures.is_in_order) else { return Ok(()) };
     let count = figures.subset.len();
