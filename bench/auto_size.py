@@ -1,4 +1,4 @@
-"""Whether n="auto" keeps what it says: python bench/auto_size.py [runs]
+"""Whether n="auto" keeps what it says: python bench/auto_size.py [runs] [number of a case, from 0]
 
 Five chains with a known truth, 4 × 1,000 draws each, and a weighted sample. For each run the rows that n="auto" chooses are held
 against the truth: errors of means, sds (both in true sds) and of the distribution functions (root mean square over the draws'
@@ -127,7 +127,8 @@ def main() -> None:
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 20
     print(f"{runs} runs; total error of the rows of n='auto' over that of all draws\n")
     print("                 kernel ESS   rows   mean    sd      cdf")
-    for case in cases():
+    some = cases()
+    for case in some if len(sys.argv) < 3 else [some[int(sys.argv[2])]]:
         ours, all_draws, sizes, ess = [], [], [], []
         for seed in range(runs):
             x = case.draw(np.random.default_rng(seed))
