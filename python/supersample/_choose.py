@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from . import _native
 from ._advice import missed, tell
 from ._batches import Batches, as_batches, as_single, is_stream
 from ._functions import objective_of, refuse_without_functions, with_functions
-from ._inputs import Table, as_count, as_rows, as_table, explained, weighted
+from ._inputs import Table, as_chains, as_count, as_rows, as_table, explained, weighted
 from ._options import Herd, Options, Thin, read, takes
 from ._progress import reporting
 from ._result import PoolResult, result_of
@@ -57,7 +58,7 @@ def herd(x: Any = None, n: int | None = None, **options: Unpack[Herd]) -> PoolRe
 
 
 @takes(Thin)
-def thin(x: Any = None, n: int | None = None, **options: Unpack[Thin]) -> PoolResult:
+def thin(x: Any = None, n: int | Literal["auto"] | None = None, **options: Unpack[Thin]) -> PoolResult:
     """Returns the `n` distinct rows of `x` that represent all rows best, as a set.
 
     The rows are chosen by herding, then swapped until no swap helps, then improved by a search.
@@ -69,6 +70,7 @@ def thin(x: Any = None, n: int | None = None, **options: Unpack[Thin]) -> PoolRe
         One row per point: an array, a frame, a dict of arrays, or rows in batches (see `herd`).
     n
         Number of rows to keep, NOT a step as in other libraries: `thin(x, 10)` keeps 10 rows.
+        `"auto"`: the fewest rows that are nearly as accurate as all draws (see `add`).
     **options
 
     >>> import numpy as np, supersample as ss
@@ -78,25 +80,34 @@ def thin(x: Any = None, n: int | None = None, **options: Unpack[Thin]) -> PoolRe
     >>> chosen = ss.thin(draws, groups=draws[:, 0] > 1, quotas={False: 5, True: 5})
     >>> int((chosen.points[:, 0] > 1).sum())
     5
+    >>> enough = ss.thin(draws, "auto", chains=4)
+    >>> len(enough) < 400, enough.ended
+    (True, 'enough')
     """
     return chosen_rows("thin", x, n, read(Thin, options))
 
 
 def chosen_rows(method: str, x: Any, n: Any, given: Options) -> PoolResult:
     """Rows chosen from an array in memory, or from a sample drawn in passes over batches."""
-    gram = given.pop("gram", None)
+    gram, chains = given.pop("gram", None), given.pop("chains", None)
     given, labels = asked(method, n, given)
     if gram is not None:
+        if chains is not None:
+            raise ValueError("chains has no effect with gram; leave it out")
         return _chosen_by_values(gram, x, given, labels)
     data = {name: given.pop(name, None) for name in ("sample_weight", "log_weight", "functions")}
     rows: Table | Batches
     in_batches = _in_batches(x, given, data)
     if in_batches is not None:
+        if chains is not None:
+            raise ValueError("chains needs all rows in memory, and they come in batches; leave it out")
         _native.check_in_batches(_numbered(given, None))
         rows = as_batches(in_batches, **data)
     else:
         table = weighted(as_table(x), data["sample_weight"], data["log_weight"])
         rows = with_functions(table, data["functions"])
+        if chains is not None:
+            rows = replace(rows, chains=as_chains(chains, len(rows.values)))
     return chosen_from(rows, given, labels)
 
 
@@ -105,7 +116,15 @@ def asked(method: str, n: Any, given: Options) -> tuple[Options, Sequence[Any]]:
     refuse_without_functions(given)
     if given["gram"] is not None:
         raise ValueError("gram is a matrix in memory; use supersample.herd or supersample.thin")
+    if given["chains"] is not None:
+        raise ValueError("chains needs all rows in memory; leave it out")
     groups, labels, quotas = _grouped(given.pop("groups", None), given.pop("quotas", None))
+    if isinstance(n, str) and n == "auto":
+        if given["tol"] is not None or given["equivalent_draws"] is not None:
+            raise ValueError("n='auto' says itself when rows are enough; leave out tol and equivalent_draws")
+        return given.also(method=method, n=None, auto=True, groups=groups, quotas=quotas), labels
+    if given["add"] is not None:
+        raise ValueError("add has no effect without n='auto'; leave it out")
     n = sum(quotas) if n is None and quotas is not None else n
     n = None if n is None else as_count(n, "n")
     return given.also(method=method, n=n, groups=groups, quotas=quotas), labels

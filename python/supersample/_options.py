@@ -168,6 +168,27 @@ class GoalKeywords(WeightKeywords, total=False):
     equivalent_draws: Annotated[float | None, Keyword(None, as_number)]
 
 
+class AutoKeywords(TypedDict, total=False):
+    """
+    add
+        With n="auto": the part that choosing may add to each error that the draws have themselves, by default 0.1: to
+        the MMD, to the means, sds and distribution functions of the columns, and to the means of functions.
+    """
+
+    add: Annotated[float | None, Keyword(None, as_number)]
+
+
+class ChainKeywords(TypedDict, total=False):
+    """
+    chains
+        Which rows are successive draws of one chain: a number of chains of equal length, one after the other, the
+        length of each, or a label for each row. By default the column `chain` of a frame, or else all rows as one chain
+        in their order; as many chains as rows are independent draws. It says how accurate the draws are (`draws`).
+    """
+
+    chains: Annotated[Any, Keyword()]
+
+
 class UniqueKeywords(TypedDict, total=False):
     """Strata and constraints.
 
@@ -311,11 +332,11 @@ class ChoiceKeywords(ObjectiveKeywords, GoalKeywords, BatchKeywords, RunKeywords
     """Of every function that chooses rows to match other rows."""
 
 
-class Herd(ChoiceKeywords, UniqueKeywords, GramKeywords, total=False):
+class Herd(ChoiceKeywords, UniqueKeywords, GramKeywords, ChainKeywords, total=False):
     """Of `herd`."""
 
 
-class Thin(ChoiceKeywords, SetKeywords, GramKeywords, total=False):
+class Thin(ChoiceKeywords, SetKeywords, GramKeywords, ChainKeywords, AutoKeywords, total=False):
     """Of `thin`."""
 
 
@@ -331,8 +352,14 @@ class JudgeBatches(Judge, BatchKeywords, total=False):
     """Of `dask.evaluate`."""
 
 
-class JudgeFunctions(Judge, FunctionKeywords, UnitKeywords, total=False):
+class JudgeFunctions(Judge, FunctionKeywords, UnitKeywords, ChainKeywords, total=False):
     """Of `evaluate`."""
+
+
+class Diagnose(
+    KernelKeywords, ScaleKeywords, RowKeywords, PrecisionKeywords, ChainKeywords, ThreadKeywords, ProgressKeywords, total=False
+):
+    """Of `diagnose`."""
 
 
 class SteinHerd(
@@ -363,7 +390,7 @@ class Embed(KernelKeywords, PrecisionKeywords, SeedKeywords, ThreadKeywords, tot
     """Of `Landmarks`."""
 
 
-class HerdDraws(ChoiceKeywords, PreconditionerKeywords, DensityKeywords, total=False):
+class HerdDraws(ChoiceKeywords, ChainKeywords, PreconditionerKeywords, DensityKeywords, total=False):
     """Of `arviz.herd`."""
 
 

@@ -149,6 +149,12 @@ class Posterior:
             raise ValueError(f"draw {beyond[0]} is not there; {self.size} draws are numbered from 0")
         return rows
 
+    def knows_chains(self) -> bool:
+        """Whether it is known which draws are of one chain. Draws that were chosen have no order of sampling."""
+        if "source_draw" in self.dataset.coords:
+            return False
+        return self.dims == _CHAINS or "chain" in self.dataset.coords
+
     def chain_of_each(self) -> NDArray[Any]:
         """The chain of each draw."""
         if self.dims == _CHAINS:

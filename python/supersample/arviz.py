@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _choose, _evaluate, stein
+from . import _choose, _diagnose, _evaluate, stein
+from ._diagnose import Diagnosis
 from ._evaluate import Evaluation
 from ._functions import functions_table, named
 from ._inputs import Table, as_rule, is_posterior
 from ._native import VERSION
-from ._options import HerdDraws, JudgeFunctions, ThinDraws, takes
+from ._options import Diagnose, HerdDraws, JudgeFunctions, ThinDraws, takes
 from ._posterior import PREFIX, Posterior
 from ._result import PoolResult, Result
 from ._warnings import warn
@@ -27,7 +28,7 @@ from .kernels import known_kernel
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["evaluate", "herd", "matrix", "take", "thin"]
+__all__ = ["diagnose", "evaluate", "herd", "matrix", "take", "thin"]
 
 Data = TypeVar("Data")
 
@@ -38,7 +39,7 @@ _MANY = 100
 @overload
 def thin(
     data: Data,
-    n: int | None = None,
+    n: int | Literal["auto"] | None = None,
     *,
     var_names: str | Sequence[str] | None = None,
     group: str = "posterior",
@@ -51,7 +52,7 @@ def thin(
 @overload
 def thin(
     data: Data,
-    n: int | None = None,
+    n: int | Literal["auto"] | None = None,
     *,
     var_names: str | Sequence[str] | None = None,
     group: str = "posterior",
@@ -64,7 +65,7 @@ def thin(
 @takes(ThinDraws)
 def thin(
     data: Any,
-    n: int | None = None,
+    n: int | Literal["auto"] | None = None,
     *,
     var_names: str | Sequence[str] | None = None,
     group: str = "posterior",
@@ -84,7 +85,8 @@ def thin(
         DataArray with the dimensions chain and draw, or sample, as from `az.extract`; or a dict of
         arrays of shape (chain, draw, …). The result is of the same kind.
     n
-        Number of draws; with `tol` or `equivalent_draws`, the maximum.
+        Number of draws; with `tol` or `equivalent_draws`, the maximum. `"auto"`: as few as are nearly as accurate as all
+        draws.
     var_names
         The variables that distances use, by default all of the group; `"~name"` leaves one out. Name
         the parameters, because quantities computed from them would count twice. The result keeps all
@@ -262,6 +264,7 @@ def evaluate(
     keywords: dict[str, Any] = {**options}
     functions = keywords.pop("functions", None)
     keywords |= _weights(whole, keywords)
+    keywords["chains"] = _chains(whole, keywords)
     own = _functions_of(whole, functions)
     if isinstance(subset, Result):
         table = Table(*whole.matrix(subset.names and _variables_of(whole, subset, var_names)))
@@ -287,6 +290,38 @@ def evaluate(
         table, points = _joined(table, own, extra), _joined(points, theirs, extra)
         keywords["functions"] = list(extra)
     return _evaluate.evaluate(table, points, subset_weight=subset_weight, **keywords)
+
+
+@takes(Diagnose)
+def diagnose(
+    data: Any,
+    *,
+    var_names: str | Sequence[str] | None = None,
+    group: str = "posterior",
+    **options: Unpack[Diagnose],
+) -> Diagnosis:
+    """How accurate the draws of a posterior are, and whether its chains agree; see `supersample.diagnose`.
+
+    `chains` are those of the dimensions chain and draw; the other keywords are those of `supersample.diagnose`.
+
+    >>> import numpy as np, xarray as xr
+    >>> import supersample.arviz
+    >>> draws = np.random.default_rng(0).normal(size=(4, 500))
+    >>> supersample.arviz.diagnose(xr.Dataset({"mu": (("chain", "draw"), draws)}))
+    all 2,000 draws are as accurate as 2,020 independent ones (kernel ESS); the 4 chains agree
+    """
+    posterior = Posterior(data, group)
+    keywords: dict[str, Any] = {**options}
+    keywords |= {"chains": _chains(posterior, keywords), **_weights(posterior, keywords)}
+    return _diagnose.diagnose(Table(*posterior.matrix(var_names)), **keywords)
+
+
+def _chains(posterior: Posterior, options: Mapping[str, Any]) -> Any:
+    """The chain of each draw in the order of the matrix; None where the draws do not say it."""
+    given = options.get("chains")
+    if given is not None:
+        return posterior.flat(given, "chains") if np.ndim(given) > 1 or hasattr(given, "dims") else given
+    return posterior.chain_of_each() if posterior.knows_chains() else None
 
 
 def _joined(table: Table, functions: Table, names: tuple[str, ...]) -> Table:
@@ -338,10 +373,10 @@ def _chosen(
     if var_names is None:
         _look_at(posterior, values, functions)
     if scores is None:
-        options |= {"functions": _functions_of(posterior, functions), **weights}
+        options |= {"functions": _functions_of(posterior, functions), "chains": _chains(posterior, options), **weights}
         result: PoolResult = getattr(_choose, method)(Table(values, names), n, **options)
     else:
-        for what, given in {"functions": functions, **weights}.items():
+        for what, given in {"functions": functions, "chains": options.get("chains"), **weights}.items():
             options.pop(what, None)
             if given is not None:
                 raise ValueError(
@@ -354,6 +389,8 @@ def _chosen(
     said = {
         "mmd": result.mmd,
         "equivalent_draws": result.equivalent_draws,
+        "posterior_draws": result.posterior_draws,
+        "kernel_ess": None if result.draws is None else result.draws.kernel_ess,
         "n_rows": result.n_rows,
         "kernel": result.kernel.name,
         "bandwidth": list(result.kernel.bandwidths) or None,

@@ -10,6 +10,7 @@ use supersample::{Error, Points, Precision, Refined, Search};
 
 use crate::advice::AdviceList;
 use crate::arrays::{Column, Matrix, RowNumbers};
+use crate::diagnose::Diagnosis;
 use crate::error::refused;
 use crate::options::Options;
 use crate::source::PySource;
@@ -40,6 +41,8 @@ pub(crate) struct Chosen {
     advice: AdviceList,
     /// How many rows, drawn at random, were chosen from.
     pool_rows: Option<usize>,
+    /// How accurate the draws are that it was chosen from; `None` where that is not known.
+    draws: Option<Py<Diagnosis>>,
     /// What it was chosen from; `None` in space.
     of: Option<Py<Of>>,
 }
@@ -55,8 +58,8 @@ pub(crate) struct Of {
     /// The weights of the rows, which sum to one; `None` where they are equal or not all in memory.
     shares: Option<Column>,
     is_weighted: bool,
-    /// The weights of marginals and of functions in what is matched.
-    matched: (f64, Option<f64>),
+    /// The weights of marginals, of functions and of moments in what is matched.
+    matched: (f64, Option<f64>, f64),
     /// Some of the rows, at equal steps, and their weights.
     background: (Matrix, Option<Column>),
 }
@@ -76,7 +79,7 @@ impl Of {
             landmarks: target.landmarks().map(|landmarks| landmarks.points().len()),
             shares: shares.filter(|_| gathered.is_none()).map(|shares| Column(shares.to_vec())),
             is_weighted: shares.is_some(),
-            matched: (problem.marginals(), problem.functions().map(|(.., weight)| weight)),
+            matched: (problem.marginals(), problem.functions().map(|(.., weight)| weight), problem.moments()),
             background: (Matrix(values, rows.dim()), weights),
         }
     }
@@ -162,6 +165,7 @@ impl Chosen {
         let drawn = target.problem().gathered().map(|gathered| gathered.pool().len());
         found.pool_rows = found.pool_rows.or(drawn);
         found.of = Some(Py::new(py, Of::new(target))?);
+        found.draws = Diagnosis::of(py, target)?;
         Ok(found)
     }
 
@@ -204,6 +208,7 @@ impl Chosen {
             refinement: chosen.refined.map(|refined| Refinement::of(refined, stop.goal(scale).is_some())),
             advice: AdviceList(chosen.advice),
             pool_rows: chosen.sampled_from,
+            draws: None,
             of: None,
         })
     }

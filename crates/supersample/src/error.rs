@@ -142,6 +142,52 @@ pub enum Error {
         /// What was asked for.
         what: &'static str,
     },
+    /// How far draws are from what they were drawn from cannot be said.
+    #[error("how accurate the draws themselves are is not known: {why}")]
+    NotDiagnosed {
+        /// Why not.
+        why: &'static str,
+    },
+    /// A number of rows that follows from the errors of the draws was asked for where these are not known or not aimed at.
+    #[error("{}", self.plain())]
+    AutoSize {
+        /// What it does not go together with.
+        what: &'static str,
+        /// What to do.
+        advice: &'static str,
+    },
+    /// A number of rows was to follow from the errors of the draws, which are not known.
+    #[error("{}", self.plain())]
+    AutoUnknown {
+        /// Why not.
+        why: &'static str,
+    },
+    /// Rows that do not make this number of chains of equal length.
+    #[error(
+        "{rows} rows do not make {chains} chains of equal length; give the length of each chain, or a label for each row"
+    )]
+    UnequalChains {
+        /// How many chains were asked for.
+        chains: usize,
+        /// How many rows there are.
+        rows: usize,
+    },
+    /// A chain without draws.
+    #[error("chain {chain}, counted from 0, has no draws; leave it out")]
+    EmptyChain {
+        /// Which, from 0.
+        chain: usize,
+    },
+    /// Chains that do not make up all rows.
+    #[error(
+        "the chains have {found} draws together, and there are {expected} rows; give every row its chain"
+    )]
+    ChainLengths {
+        /// How many draws they have.
+        found: usize,
+        /// How many rows there are.
+        expected: usize,
+    },
     /// A pass over batches had a different number of rows from the one before.
     #[error("{found} rows were summed, but there are {expected}; give the same rows in every pass")]
     RowsSummed {

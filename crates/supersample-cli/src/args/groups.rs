@@ -10,16 +10,17 @@ use supersample::{Device, Family, Precision};
 
 use super::input::{FunctionArgs, RegularArgs, ScoreArgs};
 use super::lists::QuotaList;
-use super::values::{memory_size, number, whole_number};
+use super::values::{Count, count, memory_size, number, whole_number};
 
 #[derive(clap::Args)]
 #[command(next_help_heading = "Size")]
 pub(crate) struct SizeArgs {
-    /// Number of rows to select, or of points to place
+    /// Number of rows to select, or of points to place; auto lets thin choose the number
     ///
-    /// With --tol or --equivalent-draws it is the largest number allowed, by default all rows.
-    #[arg(short, long, alias = "n", value_name = "T", allow_negative_numbers = true, value_parser = whole_number)]
-    pub(crate) number: Option<usize>,
+    /// With --tol or --equivalent-draws it is the largest number allowed, by default all rows. With auto, thin selects the
+    /// smallest subset that is nearly as accurate as all draws (see --add).
+    #[arg(short, long, alias = "n", value_name = "T", allow_negative_numbers = true, value_parser = count)]
+    pub(crate) number: Option<Count>,
 
     /// Smallest subset whose MMD is at most E
     ///

@@ -17,7 +17,8 @@ pub(crate) use self::groups::{
 };
 pub(crate) use self::input::{FunctionArgs, InputArgs, ReadingArgs, RegularArgs, ScoreArgs};
 pub(crate) use self::lists::NameList;
-use self::values::whole_number;
+pub(crate) use self::values::Count;
+use self::values::{number, whole_number};
 
 const MORE: &str = "--help shows all options, with explanations and examples.";
 
@@ -159,6 +160,13 @@ pub(crate) struct HerdArgs {
 // What `thin` alone has. No doc comment: it would become its help.
 #[derive(clap::Args)]
 pub(crate) struct SetArgs {
+    /// With -n auto: how much the selection may add to each error of the draws [default: 0.1]
+    ///
+    /// 0.1 allows total errors that are 10 % larger than those of all draws.
+    #[arg(long, value_name = "A", allow_negative_numbers = true, value_parser = number, hide_short_help = true,
+          help_heading = "Size")]
+    pub(crate) add: Option<f64>,
+
     /// Allow a row to be selected more than once [default: distinct rows]
     #[arg(long, hide_short_help = true, help_heading = "Size")]
     repeats: bool,

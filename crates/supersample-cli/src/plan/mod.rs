@@ -25,7 +25,7 @@ use self::outputs::check_distinct;
 pub(crate) use self::outputs::{Outputs, followed, is_stdout};
 pub(crate) use self::scores::{ScoreSource, Scores};
 use crate::args::{
-    CommonArgs, EvalArgs, HerdArgs, InfoArgs, InputArgs, ResultArgs, SampleArgs, SizeArgs, ThinArgs,
+    CommonArgs, Count, EvalArgs, HerdArgs, InfoArgs, InputArgs, ResultArgs, SampleArgs, SizeArgs, ThinArgs,
     WeightsArg,
 };
 use crate::words::count;
@@ -84,7 +84,7 @@ pub(crate) struct EvalPlan {
 impl ChoosePlan {
     pub(crate) fn herd(args: HerdArgs) -> Result<ChoosePlan> {
         let HerdArgs { input, size, unique, seed, common } = args;
-        let choose = Choose::herd_until(stop(size)?)?.unique(unique).seed(seed);
+        let choose = Choose::herd_until(stop(size, None)?)?.unique(unique).seed(seed);
         ChoosePlan::new(choose, input, Balance::default(), common)
     }
 
@@ -106,9 +106,10 @@ impl ChoosePlan {
         let quotas =
             balance.quotas.as_ref().map(|all| all.iter().map(|(_, quota)| *quota).collect::<Vec<_>>());
         if let Some(quotas) = &quotas {
-            size.number.get_or_insert(quotas.iter().sum());
+            size.number.get_or_insert(Count::Number(quotas.iter().sum()));
         }
-        let choose = set.of(Choose::thin_until(stop(size)?)?);
+        let choose = Choose::thin_until(stop(size, set.add)?)?;
+        let choose = set.of(choose);
         if let (Method::Thin(refine), Some(_)) = (&choose.method, &quotas) {
             let mut refine = refine.clone();
             refine.quotas = quotas;
@@ -170,7 +171,7 @@ impl SamplePlan {
         ensure!(args.starts > 0, "--starts is 0; at least one draw of the mixture is needed");
         let outputs = Outputs::new(args.output, None, args.trace, args.json, None)?;
         check_distinct(&[&args.file], &outputs.named())?;
-        let stop = stop(args.size)?;
+        let stop = stop(args.size, None)?;
         ensure!(stop.number.is_some(), "-n is needed: give the largest number of points");
         Ok(SamplePlan {
             file: args.file,
@@ -241,9 +242,21 @@ impl EvalPlan {
     }
 }
 
-/// The stop rules of `-n`, `--tol` and `--equivalent-draws`.
-fn stop(size: SizeArgs) -> Result<Stop> {
-    Ok(Stop::new(size.number, size.tol, size.equivalent_draws)?)
+/// The rules that `-n`, `--add`, `--tol` and `--equivalent-draws` say.
+fn stop(SizeArgs { number, tol, equivalent_draws }: SizeArgs, add: Option<f64>) -> Result<Stop> {
+    let number = match number {
+        Some(Count::Auto) => {
+            ensure!(
+                tol.is_none() && equivalent_draws.is_none(),
+                "-n auto says itself when rows are enough; leave out --tol and --equivalent-draws"
+            );
+            return Ok(Stop::auto(add)?);
+        }
+        Some(Count::Number(number)) => Some(number),
+        None => None,
+    };
+    ensure!(add.is_none(), "--add has no effect without -n auto; leave it out");
+    Ok(Stop::new(number, tol, equivalent_draws)?)
 }
 
 /// The rule of the weights, if any; what is not possible is refused here.

@@ -1,7 +1,7 @@
 //! Details of a run that not every run has: swaps, weights, balance, the joint descent of points.
 
 use supersample::Refined;
-use supersample::task::{ErrorScale, Errors, Measure};
+use supersample::task::{Diagnosis, ErrorScale, Errors, Measure};
 use supersample::weights::{OptimalWeights, WeightRule};
 
 use crate::words::{are, count, counted, listed, significant};
@@ -98,9 +98,12 @@ impl Weighing {
         found: OptimalWeights,
         equal: Errors,
         scale: &ErrorScale,
+        draws: Option<Diagnosis>,
     ) -> Weighing {
-        let draws = found.equal_error.and_then(|error| scale.equivalent_draws(error));
-        let equal = equal.with(Measure::Mmd, found.equal_error).with(Measure::EquivalentDraws, draws);
+        let equivalent = found.equal_error.and_then(|error| scale.equivalent_draws(error));
+        let of_posterior = draws.zip(equivalent).map(|(found, draws)| found.of_posterior(draws));
+        let equal = equal.with(Measure::Mmd, found.equal_error).with(Measure::EquivalentDraws, equivalent);
+        let equal = equal.with(Measure::PosteriorDraws, of_posterior);
         Weighing { rule, found, equal }
     }
 

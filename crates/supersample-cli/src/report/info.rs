@@ -1,8 +1,9 @@
 //! What files hold, how they would be used and what a run would take, in words and as JSON.
 
 use serde_json::{Value, json};
+use supersample::task::Diagnosis;
 
-use crate::words::{are, count, counted, in_units, listed, printable, significant};
+use crate::words::{Names, Style, are, count, counted, in_units, listed, printable, significant};
 
 /// Result of `info`.
 #[derive(Clone, Debug)]
@@ -27,6 +28,8 @@ pub(crate) struct Info {
     pub(crate) memory: u64,
     /// `None` if a run would be refused, and for stdin.
     pub(crate) rate: Option<Rate>,
+    /// How accurate the draws are; `None` where that is not known.
+    pub(crate) draws: Option<Diagnosis>,
     pub(crate) notes: Vec<String>,
 }
 
@@ -106,6 +109,11 @@ impl Info {
                 counted(self.incomplete, "row")
             ));
         }
+        lines.extend(self.draws.map(|draws| draws.sentence()));
+        let advice = self.draws.and_then(|draws| draws.advice());
+        lines.extend(
+            advice.map(|one| format!("warning: {}", one.sentence(Style::Command, &Names::default()))),
+        );
         lines.extend(self.notes.iter().map(|note| format!("note: {note}")));
         if self.device != "cpu" {
             lines.push(format!("device: {}", self.device));
@@ -186,6 +194,7 @@ impl Info {
             "functions": self.functions,
             "columns": self.columns.iter().map(column).collect::<Vec<_>>(),
             "memory_bytes": self.memory,
+            "draws": self.draws.map(super::json::draws),
             "estimate": self.rate.map(rate),
             "notes": self.notes,
         });
@@ -250,6 +259,7 @@ pub(super) mod tests {
             functions: Vec::new(),
             memory: 3 << 29,
             rate: Some(Rate { pairs_per_second: 1e9, timed: 2e7, pairs: 5e11, landmarks: None, rows: 1e6 }),
+            draws: None,
             notes: vec!["mind the gap".to_string()],
         }
     }

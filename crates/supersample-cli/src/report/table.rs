@@ -41,6 +41,8 @@ impl Report<'_> {
         };
         // Random rows are independent draws themselves.
         let random = |mmd: String, errors: Errors| {
+            let of_posterior = self.draws.map(|draws| draws.of_posterior(result.count as f64));
+            let errors = errors.with(Measure::PosteriorDraws, of_posterior);
             let label = format!("random {}", counted(result.count, self.about.subject.noun()));
             (label, mmd, count(result.count), errors)
         };
@@ -70,18 +72,24 @@ impl Report<'_> {
         }
         // A column that has nothing to say in any line is left out.
         let is_known = |measure| lines.iter().any(|(.., errors)| errors.get(measure).is_some());
-        let is_kept = |&measure: &Measure| is_of_all(measure) || is_known(measure);
+        let is_always = |measure| matches!(measure, Measure::Mmd | Measure::EquivalentDraws);
+        let is_kept = |&measure: &Measure| is_always(measure) || is_known(measure);
         let kept: Vec<Measure> = Measure::ALL.into_iter().filter(is_kept).collect();
+        if kept.contains(&Measure::PosteriorDraws) {
+            let at = if self.distances.landmarks.is_some() { 2 } else { 1 };
+            notes.insert(at, "of the posterior: with the error that the draws have themselves".to_string());
+        }
         if kept.contains(&Measure::Cdf) {
             notes.push(
                 "cdf: error of the distribution functions, root mean square over the columns".to_string(),
             );
         }
-        if kept.iter().any(|&measure| !is_of_all(measure) && measure != Measure::Cdf) {
+        if kept.iter().any(|&measure| !measure.is_of_all() && measure != Measure::Cdf) {
             notes.push("other errors: root mean square over the columns, in sds of all rows".to_string());
         }
         let name = |&measure: &Measure| match measure {
             Measure::Mmd => self.error_name().to_string(),
+            Measure::PosteriorDraws => "of the posterior".to_string(),
             measure => measure.key().replace('_', " "),
         };
         let head = std::iter::once(String::new()).chain(kept.iter().map(name)).collect();
@@ -89,6 +97,7 @@ impl Report<'_> {
             let cell = |&measure: &Measure| match measure {
                 Measure::Mmd => mmd.clone(),
                 Measure::EquivalentDraws => draws.clone(),
+                Measure::PosteriorDraws => errors.get(measure).map(significant).unwrap_or_default(),
                 measure => errors.get(measure).map(shown).unwrap_or_default(),
             };
             std::iter::once(label.clone()).chain(kept.iter().map(cell)).collect()
@@ -152,11 +161,6 @@ impl Report<'_> {
             false => significant(error),
         }
     }
-}
-
-/// Whether a measure is of the rows as a whole, and so in every table.
-fn is_of_all(measure: Measure) -> bool {
-    matches!(measure, Measure::Mmd | Measure::EquivalentDraws)
 }
 
 /// An error, as a bound where it is rounding.

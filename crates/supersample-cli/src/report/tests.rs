@@ -14,6 +14,16 @@ fn chosen() -> Chosen {
     Problem::new(points, choose).unwrap().prepare(&unwatched).unwrap().choose(&unwatched).unwrap()
 }
 
+/// Draws that are nearly independent, with numbers of their own.
+pub(super) fn diagnosis() -> Diagnosis {
+    let points = Points::from_vec((0..60).map(|i| f64::from(i * i % 37)).collect(), 1).unwrap();
+    let problem = Problem::new(points, Choose::nothing(None)).unwrap();
+    let mut found = problem.diagnose(&unwatched).unwrap();
+    (found.draws, found.chains, found.is_assumed) = (4000, 4, false);
+    (found.kernel_ess, found.disagreement) = (1150.0, Some(0.9));
+    found
+}
+
 pub(super) fn refined() -> Refined {
     chosen().refined.unwrap()
 }
@@ -113,7 +123,27 @@ pub(super) fn report() -> Report<'static> {
     let (details, terms, comparison, figures) =
         (Details::default(), ObjectiveTerms::default(), Some(comparison), None);
     let (notes, warnings) = (Vec::new(), Vec::new());
-    Report { about, run, distances, terms, result, comparison, details, figures, notes, warnings }
+    let draws = None;
+    Report { about, run, distances, terms, result, draws, comparison, details, figures, notes, warnings }
+}
+
+#[test]
+fn the_error_of_the_draws_is_in_the_summary_and_the_table() {
+    let mut run = Report { draws: Some(diagnosis()), ..report() };
+    run.result.errors = run.result.errors.with(Measure::PosteriorDraws, 1029.0);
+    let text = run.to_text();
+    let line =
+        "\nall 4,000 draws are as accurate as 1,150 independent ones (kernel ESS); the 4 chains agree\n";
+    assert!(text.contains(line) && text.contains("equivalent draws   of the posterior   cdf"), "{text}");
+    // 1/(1/100 + 1/1150) for random rows.
+    assert!(text.contains("1,030") && text.contains("100                92.0"), "{text}");
+    let page = run.to_html();
+    assert!(page.contains("All 4,000 draws are as accurate as 1,150 independent ones"), "{page}");
+    run.run.stop = Stop::auto(Some(0.25)).unwrap();
+    run.run.ended = Some(Ended::Enough);
+    assert!(run.to_text().contains("100 rows are enough: choosing them adds at most 25 % to each error"));
+    run.run.ended = Some(Ended::Number);
+    assert!(run.to_text().contains("an added error of at most 25 % was not reached with 100 rows"));
 }
 
 #[test]
@@ -271,7 +301,7 @@ fn parts_are_told_in_a_line_and_functions_in_a_column() {
     let mut run = report();
     run.terms = ObjectiveTerms {
         functions: vec!["y.1".to_string(), "y.2".to_string()],
-        objective: Some(ObjectiveWeights { marginals: 0.4, functions: 1.0, log_density: 0.0 }),
+        objective: Some(ObjectiveWeights { marginals: 0.4, functions: 1.0, moments: 0.1, log_density: 0.0 }),
         ..ObjectiveTerms::default()
     };
     run.result.errors = run.result.errors.with(Measure::FunctionsError, 0.00123);

@@ -84,6 +84,7 @@ impl Report<'_> {
         facts.extend((!objective.is_empty()).then(|| objective.join("; ")));
         facts.extend(details.polishing.map(|polishing| polishing.in_words(self.equal_error())));
         facts.extend(details.weighing.as_ref().map(|weighing| weighing.in_words(self.about.subject.noun())));
+        facts.extend(self.draws.map(|draws| draws.sentence()));
         facts.extend(self.how_it_ended());
         if !self.distances.constant.is_empty() {
             let names: Vec<&String> =
@@ -140,6 +141,12 @@ impl Report<'_> {
                     Some(asked) => format!("asked for {}, but only {all} can be chosen", count(asked)),
                     None => format!("all rows that can be chosen were chosen ({all})"),
                 });
+            }
+            Some(Ended::Enough) => {
+                let added = percent(self.run.stop.add);
+                lines.push(format!(
+                    "{chosen} are enough: they add at most {added} to each error of the draws"
+                ));
             }
             Some(ended) if ended.is_goal() => {
                 let goals = self.run.stop.goals();
@@ -274,4 +281,9 @@ impl Report<'_> {
         }
         text
     }
+}
+
+/// A part in hundredths: `10 %`.
+fn percent(part: Option<f64>) -> String {
+    format!("{} %", part.unwrap_or_default() * 100.0)
 }

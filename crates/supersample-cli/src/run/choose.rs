@@ -32,6 +32,9 @@ pub(crate) fn choose(plan: &ChoosePlan) -> Result<Outcome> {
         clock.did("read");
         let (mut notes, warnings) = input.notes_and_warnings(&problem);
         notes.extend(batches::note(plan, &problem));
+        if let (Some(_), Err(why)) = (problem.gathered(), problem.check_diagnosed()) {
+            notes.push(why.to_string());
+        }
         if plan.choose.compute.max_memory.is_some() && !plan.quiet {
             let size = plan.draws.size(problem.rows().len(), problem.rows().dim(), input.functions.len());
             say(&format!("the run needs about {} of memory\n", in_units(problem.choose().memory(size))));
@@ -187,7 +190,7 @@ fn report_on<'a>(
     let weighing = match (plan.choose.weights, &chosen.weights) {
         (Some(rule), Some(found)) => {
             let equal = target.errors_of_rows(&chosen.rows)?;
-            Some(Weighing::new(rule, found.clone(), equal, &target.error_scale()))
+            Some(Weighing::new(rule, found.clone(), equal, &target.error_scale(), target.diagnosed()))
         }
         _ => None,
     };

@@ -112,12 +112,14 @@ pub(super) fn hold<'a>(
         objective: chosen.map(|_| ObjectiveWeights {
             marginals: choose.marginals_weight(),
             functions: problem.functions().map_or(0.0, |(_, _, weight)| weight),
+            moments: problem.moments(),
             log_density: input.regularisation(),
         }),
     };
     let figures = Some(Figures { all, subset, curve, is_in_order, summaries, chains });
     let comparison = found.comparison;
-    Ok(Report { about, run, distances, terms, result, comparison, details, figures, notes, warnings })
+    let draws = target.diagnosed();
+    Ok(Report { about, run, distances, terms, result, draws, comparison, details, figures, notes, warnings })
 }
 
 fn distinct_points(rows: &Rows<'_>) -> usize {

@@ -2,7 +2,7 @@
 
 use anyhow::{Error, Result, bail};
 use supersample::task::{Advice, Bandwidth, Choose, KernelChoice, Problem, Rows};
-use supersample::{Points, Precision};
+use supersample::{Chains, Points, Precision};
 use supersample_io::{Draws, Format, Groups};
 
 use super::checkpoint::Fingerprint;
@@ -78,9 +78,15 @@ impl<'p> Input<'p> {
         let draws = self.draws.insert(draws);
         let rows = Rows::weighted(points, plan.row_weights(draws.weights()));
         let mut rows = rows.map_err(|error| self.refused(error))?;
+        let (chains, note) = chains_of(self.draws());
+        if let Some(chains) = chains {
+            rows = rows.chains(chains)?;
+        }
+        self.notes.extend(note);
         if let Some(FunctionTable { names, values, notes }) = functions {
             rows = rows.functions(values, names.len())?;
-            (self.functions, self.notes) = (names, notes);
+            self.functions = names;
+            self.notes.extend(notes);
         }
         if let Some((plan, ScoreTable { values, notes, places, log_density })) = scores {
             let mut scores = plan.options();
@@ -131,6 +137,9 @@ impl<'p> Input<'p> {
         print.numbers(problem.shares().unwrap_or_default());
         print.word(problem.gathered().map_or(0, |gathered| gathered.rows() as u64));
         print.numbers(&[problem.marginals()]);
+        if problem.moments() > 0.0 {
+            print.numbers(&[problem.moments()]);
+        }
         if let Some((functions, values, weight)) = problem.functions() {
             print.word(values.dim() as u64);
             print.bytes(functions.unit().to_string().as_bytes());
@@ -170,6 +179,17 @@ impl<'p> Input<'p> {
             true => refusal.context("the median distance cannot be used; give --bandwidth"),
             false => refusal,
         }
+    }
+}
+
+/// The chains of the rows, where there is a column of them or files hold several; a note where the column cannot be used.
+pub(super) fn chains_of(draws: &Draws) -> (Option<Chains>, Option<String>) {
+    match draws.by_chain() {
+        Ok(groups) if groups.names.len() > 1 || draws.has_chain_column() => {
+            (Some(Chains::of_labels(&groups.of_row)), None)
+        }
+        Ok(_) => (None, None),
+        Err(error) => (None, Some(format!("the rows are taken as one chain: {error}"))),
     }
 }
 

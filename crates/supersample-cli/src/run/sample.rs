@@ -131,11 +131,12 @@ pub(crate) fn sample(plan: &SamplePlan) -> Result<Outcome> {
         let weights = found.as_ref().map(|(_, found)| &found.weights[..]);
         let weighing = found
             .as_ref()
-            .map(|(rule, found)| Weighing::new(*rule, found.clone(), Errors::default(), &scale));
+            .map(|(rule, found)| Weighing::new(*rule, found.clone(), Errors::default(), &scale, None));
         files.is_partial = chosen.ended == Ended::Interrupted;
         let frame = points_frame(points, weights);
         files.write_rows(|out| Ok(frame.write_as(target, out)?));
         let report = Report {
+            draws: None,
             about,
             run: this_run(plan.stop, Some(chosen.ended)),
             distances,

@@ -96,7 +96,14 @@ pub enum Advice {
         /// The mean of the kernel over pairs of different rows, in units of its mean over pairs of a row with itself.
         mean: f64,
     },
-    /// The optimal weights were not reached to the last digit; these are the best met.
+    /// Chains differ by more than chains that have mixed, so that the chosen rows represent chains that have not.
+    ChainsDisagree {
+        /// The difference over what is expected of chains that have mixed.
+        disagreement: f64,
+        /// How many chains there are.
+        chains: usize,
+    },
+    /// The best weights were not found to the last digit; these are the best met.
     WeightsNotOptimal,
 }
 

@@ -294,6 +294,12 @@ impl Choose {
         if pool_rows == Some(0) {
             return refuse(Opt::PoolRows, 0.0, "there must be rows to choose from");
         }
+        if self.stop.add.is_some() && self.method.refine().is_none() {
+            return Err(Error::AutoSize {
+                what: "a herded sequence",
+                advice: "use thin, which chooses sets",
+            });
+        }
         let (marginals, functions) = (self.marginals_weight(), self.objective.functions);
         if !(marginals >= 0.0 && marginals.is_finite()) {
             return refuse(Opt::Marginals, marginals, "give a number of at least 0; 0 turns it off");
@@ -349,6 +355,12 @@ impl Choose {
         ];
         if let Some((_, option, advice)) = refused.into_iter().find(|(is_asked, ..)| *is_asked) {
             return Err(Error::NotTogether { option, with: "a Gram matrix", advice });
+        }
+        if self.stop.add.is_some() {
+            return Err(Error::AutoSize {
+                what: "a Gram matrix",
+                advice: "its rows have no columns; give a number",
+            });
         }
         self.objective.marginals = Some(0.0);
         self.distance.scale = Some(Scale::None);

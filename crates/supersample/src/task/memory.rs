@@ -112,6 +112,8 @@ impl Choose {
 
     fn estimate(&self, size: Size) -> MemoryEstimate {
         let Size { rows, columns, functions, is_weighted, has_scores } = size;
+        // What -n auto aims at in addition, and what it measures rows by.
+        let moments = if self.stop.add.is_some() { 4 * columns } else { 0 };
         let landmarks = self.landmarks_of(rows).filter(|_| !has_scores);
         let number = self.stop.number.unwrap_or(MANY) as u64;
         let set = |refine: &RefineOptions| Set {
@@ -134,7 +136,7 @@ impl Choose {
             parts: MatchedColumns {
                 marginals: if has_marginals { columns as u64 } else { 0 },
                 // Scores, and the scaled rows with their scores.
-                functions: if has_scores { 2 * columns } else { functions } as u64,
+                functions: if has_scores { 2 * columns } else { functions + moments } as u64,
             },
         }
     }

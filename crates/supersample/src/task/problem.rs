@@ -11,18 +11,23 @@ use crate::bandwidth::MedianDistance;
 use crate::points::normalised;
 use crate::scale::{Scale, Scaling};
 use crate::{
-    Device, Empirical, Error, Functions, Gram, Kernel, MeanEmbedding, Points, Precision, Result, SteinTarget,
-    Watch,
+    Chains, Device, Empirical, Error, Functions, Gram, Kernel, MeanEmbedding, Points, Precision, Result,
+    SteinTarget, Watch,
 };
 
-/// Scaled rows with a kernel, before any rows are compared. [`prepare`](Self::prepare) compares them and returns the
-/// [`Target`].
+/// The weight of the means and standard deviations of the columns, where they are matched.
+const MOMENTS: f64 = 0.1;
+
+/// Rows made ready to be matched: scaled, with a kernel. Nothing has been compared yet; that is what
+/// [`prepare`](Self::prepare) does, which gives the [`Target`].
 #[derive(Clone)]
 pub struct Problem {
     pub(super) choose: Choose,
     /// In their own units.
     pub(super) rows: Points,
     pub(super) shares: Option<Vec<f64>>,
+    /// `None` where nothing is known of them.
+    pub(super) chains: Option<Chains>,
     scaling: Scaling,
     median: Option<MedianDistance>,
     /// The scaled rows, with the kernel.
@@ -52,7 +57,7 @@ pub(super) enum Kind {
 impl Problem {
     /// Creates a problem: scales the rows and chooses the kernel. Returns the errors of [`Scaling`] and [`Kernel`].
     pub fn new(rows: impl Into<Rows>, choose: Choose) -> Result<Problem> {
-        let Rows { points, shares, functions, scores, gram } = rows.into();
+        let Rows { points, shares, functions, scores, gram, chains } = rows.into();
         let choose = match (&scores, &gram) {
             (Some(_), _) => choose.with_scores(),
             (None, Some(_)) => choose.with_gram()?,
@@ -78,7 +83,8 @@ impl Problem {
             None if uses_landmarks => Kind::Landmarks,
             None => Kind::Exact,
         };
-        Problem::ready(points, shares, scaling, functions, kind, choose)
+        let problem = Problem::ready(points, shares, scaling, functions, kind, choose)?;
+        Ok(Problem { chains, ..problem })
     }
 
     /// Creates a problem whose candidates are the drawn rows and whose target is all gathered rows.
@@ -145,6 +151,9 @@ impl Problem {
         };
         let samples = samples.precision(choose.distance.precision).on(choose.compute.device.clone());
         let marginals = if has_one_row(&rows, weighed) { 0.0 } else { choose.marginals_weight() };
+        // Where rows are to be as good as all draws in these, they are aimed at.
+        let is_aimed_at = choose.stop.add.is_some() && matches!(kind, Kind::Exact | Kind::Landmarks);
+        let moments = if is_aimed_at && !has_one_row(&rows, weighed) { MOMENTS } else { 0.0 };
         let choose = choose.within_memory(Size {
             rows: rows.len(),
             columns: rows.dim(),
@@ -155,10 +164,11 @@ impl Problem {
         Ok(Problem {
             rows,
             shares,
+            chains: None,
             scaling,
             median,
             samples: Arc::new(samples),
-            matched: Matched { marginals, functions },
+            matched: Matched { marginals, functions, moments },
             kind,
             closed,
             advice,
@@ -269,7 +279,12 @@ impl Problem {
         matches!(self.kind, Kind::Gram(_))
     }
 
-    /// Device for long sums.
+    /// Whether all rows that weigh anything are one and the same.
+    pub(super) fn has_one_row(&self) -> bool {
+        has_one_row(&self.rows, self.shares())
+    }
+
+    /// What long sums run on.
     pub fn device(&self) -> &Device {
         self.samples.device()
     }
@@ -287,6 +302,12 @@ impl Problem {
     /// Weight of the marginals in the objective; 0 if they are not matched.
     pub fn marginals(&self) -> f64 {
         self.matched.marginals
+    }
+
+    /// The weight of the means and standard deviations of the columns in what is matched: 0 but where the number of rows follows from
+    /// the errors of the draws.
+    pub fn moments(&self) -> f64 {
+        self.matched.moments
     }
 
     /// The functions whose means are matched, their values at every row, and their weight.

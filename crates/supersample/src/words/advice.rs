@@ -84,6 +84,16 @@ impl Advice {
                  k(x, x), and for draws it is 0",
                 significant(*mean)
             ),
+            Advice::ChainsDisagree { disagreement, chains: 1 } => format!(
+                "the two halves of the chain disagree: they differ {} times as much as those of a chain that has mixed, and the \
+                 rows represent a chain that has not",
+                significant(*disagreement)
+            ),
+            Advice::ChainsDisagree { disagreement, chains } => format!(
+                "the {chains} chains disagree: they differ {} times as much as chains that have mixed, and the rows \
+                 represent chains that have not",
+                significant(*disagreement)
+            ),
             Advice::WeightsNotOptimal => {
                 "the weights did not converge to full precision; these are the best that were found"
                     .to_string()
@@ -162,6 +172,16 @@ mod tests {
             (
                 Advice::NotDrawsOfDensity { mean: 0.3 },
                 "over pairs of rows is 0.300 of k(x, x), and for draws it is 0",
+                "",
+            ),
+            (
+                Advice::ChainsDisagree { disagreement: 21.64, chains: 4 },
+                "the 4 chains disagree: they differ 21.6 times as much as chains that have mixed",
+                "",
+            ),
+            (
+                Advice::ChainsDisagree { disagreement: 3.0, chains: 1 },
+                "the two halves of the chain disagree",
                 "",
             ),
             (Advice::WeightsNotOptimal, "these are the best that were found", ""),

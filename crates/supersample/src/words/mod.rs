@@ -5,6 +5,7 @@
 //! [`Advice::sentence`](crate::task::Advice::sentence).
 
 mod advice;
+mod diagnosis;
 mod names;
 mod numbers;
 mod options;

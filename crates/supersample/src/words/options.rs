@@ -54,6 +54,8 @@ options! {
     Tol: "tol", "--tol", "tol";
     /// Number of equivalent draws.
     EquivalentDraws: "equivalent_draws", "--equivalent-draws", "equivalent_draws";
+    /// How much chosen rows may add to the errors of the draws.
+    Add: "add", "--add", "add";
     /// The length of the kernel.
     Bandwidth: "bandwidth", "--bandwidth", "bandwidth";
     /// The length of a Stein kernel.

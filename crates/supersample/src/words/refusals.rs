@@ -26,9 +26,19 @@ impl Error {
                 format!("{} cannot be used with {with}; {advice}", spelled(*option))
             }
             Error::NoStopRule => {
-                let goals = Stop::default().goals();
+                // How much may be added goes with a number, auto.
+                let goals = Stop::default().goals().into_iter().filter(|goal| goal.option != Opt::Add);
                 let goals = goals.map(|goal| format!("{} ({})", spelled(goal.option), goal.meaning));
-                format!("give the size: {} (a number of rows), {}", spelled(Opt::Number), goals.join(" or "))
+                let goals = goals.collect::<Vec<_>>().join(" or ");
+                format!("give the size: {} (a number of rows, or auto), {goals}", spelled(Opt::Number))
+            }
+            Error::AutoSize { what, advice } => {
+                let auto = Opt::Number.set(style, "auto");
+                format!("{auto} cannot be used with {what}; {advice}")
+            }
+            Error::AutoUnknown { why } => {
+                let auto = Opt::Number.set(style, "auto");
+                format!("{auto} needs the errors of the draws, which are not known: {why}; give a number")
             }
             Error::EmptySet => format!("{} is 0; ask for at least 1", spelled(Opt::Number)),
             Error::BadBandwidth { value } => {
@@ -112,9 +122,11 @@ impl Error {
                 spelled(Opt::Repeats)
             ),
             Error::FixedQuotas => format!(
-                "the number of rows is fixed by {}; leave out {}, or the quotas",
+                "the number of rows is fixed by {}; leave out {}, {} and {}, or the quotas",
                 spelled(Opt::Quotas),
-                Stop::default().goals().map(|goal| spelled(goal.option)).join(" and ")
+                Opt::Number.set(style, "auto"),
+                spelled(Opt::Tol),
+                spelled(Opt::EquivalentDraws)
             ),
             Error::QuotaTotal { total, asked } => format!(
                 "the quotas add up to {}, but {} is {}; make the two agree",
@@ -262,9 +274,19 @@ mod tests {
                  repeats",
             ),
             (
+                Error::AutoSize { what: "a herded sequence", advice: "thin chooses sets" },
+                "-n auto cannot be used with a herded sequence; thin chooses sets",
+                "n='auto' cannot be used with a herded sequence; thin chooses sets",
+            ),
+            (
+                Error::AutoUnknown { why: "all rows are the same" },
+                "-n auto needs the errors of the draws, which are not known: all rows are the same; give a number",
+                "n='auto' needs the errors of the draws, which are not known: all rows are the same; give a number",
+            ),
+            (
                 Error::FixedQuotas,
-                "the number of rows is fixed by --quota; leave out --tol and --equivalent-draws, or the quotas",
-                "the number of rows is fixed by quotas; leave out tol and equivalent_draws, or the quotas",
+                "the number of rows is fixed by --quota; leave out -n auto, --tol and --equivalent-draws, or the quotas",
+                "the number of rows is fixed by quotas; leave out n='auto', tol and equivalent_draws, or the quotas",
             ),
             (
                 Error::QuotaTotal { total: 3, asked: 9 },
