@@ -300,8 +300,8 @@ fn info_and_the_page_tell_of_functions() {
     desk.ran("thin all.csv -n 10 --exclude w --functions y -o o.csv --report r.html");
     let page = desk.read("r.html");
     for part in [
-        "Objective: joint MMD + 0.1 × marginals + 1 × functions.",
-        "What is reported",
+        "Objective: joint MMD + 0.1 × marginals + 1 × functions; MMD 0.",
+        "Means, standard deviations and quantiles",
         "distribution function of a",
         "data-t=\"10\"",
     ] {

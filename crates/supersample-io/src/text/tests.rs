@@ -245,8 +245,8 @@ fn weights_are_read_beside_the_parameters() {
         assert_eq!(
             read_with(format!("w,mu\n{bad},1\n").as_bytes(), &reading).unwrap_err().to_string(),
             format!(
-                "row 1 (line 2), column 'w' is the weight '{bad}'; every row needs a finite number as its weight, or \
-                 -inf as the logarithm of none"
+                "row 1 (line 2), column 'w': the weight is '{bad}'; every weight must be a finite number (a log-weight may \
+                 also be -inf: weight 0)"
             )
         );
     }

@@ -226,14 +226,14 @@ mod tests {
         let (error, a, b) = about.result.quality.as_ref().unwrap().correlation_worst.unwrap();
         let parameters = &about.about.parameters;
         let first = format!(
-            "<b>{}</b> across, <b>{}</b> up; correlation off by {}<",
+            "<b>{}</b> (horizontal) and <b>{}</b> (vertical); error of the correlation {}<",
             parameters[a],
             parameters[b],
             significant(error)
         );
-        let at = text.find(" across, ").unwrap();
+        let at = text.find(" (horizontal) and ").unwrap();
         assert!(text[at - 40..].contains(&first), "{first} in {text}");
-        assert!(!text.contains("class=\"ring") && !text.contains("area is their weight"));
+        assert!(!text.contains("class=\"ring") && !text.contains("(area: weight"));
     }
 
     #[test]
