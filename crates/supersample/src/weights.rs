@@ -4,6 +4,7 @@
 //! each of them. Its minimum is K w = z without constraints, the weights of Bayesian quadrature. Where parts are matched
 //! beside the joint distribution, K and z are those of the sum, and the errors that are reported those of the joint part.
 
+pub(crate) mod balance;
 mod simplex;
 
 use std::collections::HashMap;

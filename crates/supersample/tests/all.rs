@@ -3,6 +3,7 @@
 
 mod common;
 mod continuous;
+mod corrected;
 mod determinism;
 mod embeddings;
 mod energy;

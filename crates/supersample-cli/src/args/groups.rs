@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
 use supersample::scale::Scale;
-use supersample::task::EmbeddingChoice;
+use supersample::task::{EmbeddingChoice, TargetChoice};
 use supersample::{Device, Family, FunctionsUnit, Precision, Preconditioner};
 use supersample_io::{Format, Shape};
 
@@ -152,26 +152,30 @@ pub(crate) struct KernelArgs {
 }
 
 #[derive(clap::Args)]
-#[command(next_help_heading = "A density in place of the rows")]
+#[command(next_help_heading = "Scores")]
 pub(crate) struct ScoreArgs {
-    /// Match the density whose scores (gradients of its log) this file has, a row for each row of the draws
+    /// Scores (gradients of the log-density) of the draws, a row for each row of them: rows are matched to the draws as scores correct them
     #[arg(long, value_name = "FILE", conflicts_with = "score_prefix")]
     pub(crate) scores: Option<PathBuf>,
 
-    /// Its scores are columns of the draws: this and the name of the parameter, as g_ in CmdStan's diagnostic files
+    /// Scores are columns of the draws: this and the name of the parameter, as g_ in CmdStan's diagnostic files
     #[arg(long, value_name = "PREFIX")]
     pub(crate) score_prefix: Option<String>,
 
-    /// Distances of its kernel (imq or gaussian): identity, median, scaled-median or covariance [default: identity]
+    #[arg(long, value_name = "WHAT", hide_possible_values = true, help = target_help(),
+          value_parser = PossibleValuesParser::new(TargetChoice::NAMES))]
+    pub(crate) target: Option<String>,
+
+    /// Target density: distances of its kernel (imq or gaussian): identity, median, scaled-median or covariance [default: identity]
     #[arg(long, value_name = "NAME", hide_possible_values = true,
           value_parser = PossibleValuesParser::new(Preconditioner::NAMES))]
     pub(crate) preconditioner: Option<String>,
 }
 
 #[derive(clap::Args)]
-#[command(next_help_heading = "A density in place of the rows")]
+#[command(next_help_heading = "Scores")]
 pub(crate) struct RegularArgs {
-    /// Prefer rows where this column of the draws, its log, is large: lp__
+    /// Target density: prefer rows where this column of the draws, its log, is large: lp__
     #[arg(long, value_name = "COLUMN")]
     pub(crate) log_density: Option<String>,
 
@@ -282,6 +286,18 @@ pub(crate) enum WeightsArg {
     Equal,
     Simplex,
     Free,
+}
+
+/// The help of `--target`: what is matched, and which is the default.
+fn target_help() -> String {
+    format!(
+        "Match the draws as scores correct them ({}), the draws as they are ({}), or the density alone, for draws that are \
+         not of it ({}) [default: {} with scores]",
+        TargetChoice::Corrected,
+        TargetChoice::Rows,
+        TargetChoice::Density,
+        TargetChoice::Corrected
+    )
 }
 
 /// The help of `--kernel`: the families, and which is the default.

@@ -22,7 +22,7 @@ pub(crate) struct DrawsPlan {
     pub(crate) warmup: bool,
     pub(crate) weights: WeightsPlan,
     pub(crate) functions: Functions,
-    /// The scores of the density that is matched in place of the rows.
+    /// The scores of the rows.
     pub(crate) scores: Option<Scores>,
     /// The column that choices are balanced over.
     pub(crate) per: Option<String>,
@@ -83,6 +83,11 @@ impl DrawsPlan {
         })
     }
 
+    /// Whether the density behind the scores is matched in place of the rows.
+    pub(crate) fn is_density(&self) -> bool {
+        self.scores.as_ref().is_some_and(Scores::are_of_density)
+    }
+
     /// The column that the rows are weighted by.
     pub(crate) fn weight_column(&self) -> Option<&str> {
         match &self.weights {
@@ -120,10 +125,13 @@ impl DrawsPlan {
     pub(crate) fn reading(&self) -> Reading<'_> {
         Reading {
             selection: self.selection.clone(),
-            functions: match &self.scores {
-                Some(scores) => scores.columns_of_draws(),
-                None => self.functions.columns.clone(),
-            },
+            functions: self
+                .functions
+                .columns
+                .iter()
+                .cloned()
+                .chain(self.scores.iter().flat_map(Scores::columns_of_draws))
+                .collect(),
             weight_column: self.weight_column(),
             group_column: self.per.as_deref(),
             format: self.format,

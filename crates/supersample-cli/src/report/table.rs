@@ -60,7 +60,7 @@ impl Report<'_> {
             };
             lines.push(random(mmd, comparison.random_errors()));
             lines.push(measured(self.spacing(), comparison.spaced));
-            let by_weight = if self.about.weight_column.is_some() { " by weight" } else { "" };
+            let by_weight = if self.about.effective_size.is_some() { " by weight" } else { "" };
             notes.push(format!("random: mean ± sd of {} draws{by_weight}", comparison.random.len()));
         } else if let (Subject::Placed { .. }, Some(single)) = (&self.about.subject, result.scale.single_draw)
         {
@@ -114,7 +114,7 @@ impl Report<'_> {
     }
 
     fn spacing(&self) -> String {
-        if self.about.weight_column.is_some() {
+        if self.about.effective_size.is_some() {
             return "evenly spaced by weight".to_string();
         }
         match self.about.rows {

@@ -1,7 +1,8 @@
 //! Input of a run: the files as they were read, with all that is known of their rows but the numbers.
 
 use anyhow::{Error, Result, bail};
-use supersample::task::{Advice, Bandwidth, Choose, KernelChoice, Problem, Rows};
+use supersample::task::stream::Source;
+use supersample::task::{Advice, Bandwidth, Choose, KernelChoice, Problem, Rows, TargetChoice};
 use supersample::{Points, Precision};
 use supersample_io::{Draws, Format, Groups};
 
@@ -69,11 +70,12 @@ impl<'p> Input<'p> {
         let mut draws = without_momenta(plan, draws)?;
         check(draws.len(), draws.dim(), draws.function_names().len())?;
         self.groups = draws.groups()?;
-        let functions = FunctionTable::read(plan, &mut draws)?;
-        let scores = match &plan.scores {
+        let mut scores = match &plan.scores {
             Some(scores) => Some((scores, ScoreTable::read(plan, scores, &mut draws)?)),
             None => None,
         };
+        let held = scores.as_mut().and_then(|(_, table)| table.functions.take());
+        let functions = FunctionTable::read(plan, &mut draws, held)?;
         let points = Points::from_vec(draws.take_values(), draws.dim())?;
         let draws = self.draws.insert(draws);
         let rows = Rows::weighted(points, plan.row_weights(draws.weights()));
@@ -82,7 +84,7 @@ impl<'p> Input<'p> {
             rows = rows.functions(values, names.len())?;
             (self.functions, self.notes) = (names, notes);
         }
-        if let Some((plan, ScoreTable { values, notes, places, log_density })) = scores {
+        if let Some((plan, ScoreTable { values, notes, places, log_density, .. })) = scores {
             let mut scores = plan.options();
             (scores.values, scores.log_density) = (values, log_density.clone());
             rows = rows.scores(scores);
@@ -92,7 +94,10 @@ impl<'p> Input<'p> {
     }
 
     /// The problem of rows that were read.
-    pub(super) fn problem(&self, rows: Rows, choose: Choose) -> Result<Problem> {
+    pub(super) fn problem(&mut self, rows: Rows, choose: Choose) -> Result<Problem> {
+        if choose.target == Some(TargetChoice::Corrected) {
+            return self.work(|watch| Problem::watched(rows, choose, watch));
+        }
         Problem::new(rows, choose).map_err(|error| self.refused(error))
     }
 

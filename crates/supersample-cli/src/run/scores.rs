@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use supersample_io::{Draws, Format, Reading, Selection};
 
-use super::functions::{expect_rows, of_used_rows};
+use super::functions::{FunctionTable, expect_rows, of_used_rows};
 use crate::plan::{DrawsPlan, ScoreSource, Scores};
 use crate::words::{listed, printable};
 
@@ -39,6 +39,8 @@ pub(super) struct ScoreTable {
     pub(super) places: Option<ScorePlaces>,
     /// The log-density of each row, where rows of high density are preferred.
     pub(super) log_density: Option<Vec<f64>>,
+    /// The function columns of the draws that hold no scores, where scores were among them.
+    pub(super) functions: Option<FunctionTable>,
 }
 
 /// The draws, read once more without the momenta of a CmdStan diagnostic file where nobody has said which columns are
@@ -79,10 +81,17 @@ impl ScoreTable {
         let names: Vec<String> = parameters.iter().map(|name| format!("{prefix}{name}")).collect();
         let places = places(&names, &columns, &parameters)?;
         let places = ScorePlaces { places, sign: if is_diagnostic { -1.0 } else { 1.0 } };
-        let count = columns.len();
-        let values = places.taken(&draws.take_functions(), count);
+        let (count, all) = (columns.len(), columns.iter().map(|name| name.to_string()).collect::<Vec<_>>());
+        let others: Vec<usize> = (0..count).filter(|&at| !all[at].starts_with(prefix)).collect();
+        let held = draws.take_functions();
+        let values = places.taken(&held, count);
+        let functions = FunctionTable {
+            names: others.iter().map(|&at| all[at].clone()).collect(),
+            values: ScorePlaces { places: others, sign: 1.0 }.taken(&held, count),
+            notes: Vec::new(),
+        };
         let notes = if is_diagnostic { vec![OF_POTENTIAL.to_string()] } else { Vec::new() };
-        Ok(ScoreTable { values, notes, places: Some(places), log_density: None })
+        Ok(ScoreTable { values, notes, places: Some(places), log_density: None, functions: Some(functions) })
     }
 
     /// Columns of a file of their own: of the same names as the parameters, or those of a CmdStan diagnostic file, or, of
@@ -117,7 +126,7 @@ impl ScoreTable {
         };
         let all = places.taken(table.values(), columns.len());
         let values = of_used_rows(all, parameters.len(), draws);
-        Ok(ScoreTable { values, notes, places: None, log_density: None })
+        Ok(ScoreTable { values, notes, places: None, log_density: None, functions: None })
     }
 }
 

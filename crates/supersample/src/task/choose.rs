@@ -32,13 +32,32 @@ pub struct Choose {
     pub method: Method,
     /// The weights that the chosen rows get; `None` for equal ones.
     pub weights: Option<WeightRule>,
-    /// What is matched.
+    /// What is matched where rows have scores: the density behind them by corrected weights, the rows, or the density alone. Default:
+    /// [`TargetChoice::Corrected`] with scores, the rows without.
+    pub target: Option<TargetChoice>,
+    /// How much of what is matched counts.
     pub objective: Objective,
     /// How distances between rows are taken.
     pub distance: Distance,
     /// How and where it is computed.
     pub compute: Compute,
 }
+
+/// What is to be matched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TargetChoice {
+    /// The rows as they are, with the weights that they are given.
+    Rows,
+    /// The rows with weights that take out what scores can tell of their error ([`Corrected`](super::Corrected)).
+    Corrected,
+    /// The density that the scores are of, whatever the rows are: Stein thinning.
+    Density,
+}
+
+supersample_sum::words!(
+    TargetChoice, "a target": Rows "rows", Corrected "corrected", Density "density",
+);
 
 /// How rows are chosen.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,7 +77,7 @@ pub enum Method {
 #[non_exhaustive]
 pub struct Objective {
     /// The weight of the distribution functions of the columns (see [`Part`](crate::Part)); 0 for none. Default: 0.1 for a set,
-    /// none for a herded sequence and where a density is matched.
+    /// none for a herded sequence and with the target density.
     pub marginals: Option<f64>,
     /// The weight of the functions of interest, where the rows have some ([`Rows::functions`](super::Rows::functions)).
     pub functions: f64,
@@ -70,11 +89,10 @@ pub struct Objective {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Distance {
-    /// How columns are brought to a common scale. Default: [`Scale::Sd`], and [`STEIN_SCALE`] where rows have
-    /// scores.
+    /// How columns are brought to a common scale. Default: [`Scale::Sd`], and [`STEIN_SCALE`] with the target density.
     pub scale: Option<Scale>,
-    /// The kernel. Default: gaussian, with the median distance as its bandwidth. Without effect where rows have scores, which
-    /// come with a Stein kernel.
+    /// The kernel. Default: gaussian, with the median distance as its bandwidth. Without effect with the target density, which
+    /// comes with a Stein kernel.
     pub kernel: KernelChoice,
     /// The arithmetic of kernel values.
     pub precision: Precision,
@@ -160,6 +178,7 @@ impl Choose {
             stop,
             method: Method::Herd { unique: false },
             weights: None,
+            target: None,
             objective: Objective::default(),
             distance: Distance::default(),
             compute: Compute::default(),
@@ -206,6 +225,11 @@ impl Choose {
     /// Unequal weights for the chosen rows, by this rule.
     pub fn weighed(self, rule: WeightRule) -> Choose {
         Choose { weights: Some(rule), ..self }
+    }
+
+    /// This target; it needs scores unless it is the rows.
+    pub fn target(self, target: TargetChoice) -> Choose {
+        Choose { target: Some(target), ..self }
     }
 
     /// The weight of the marginals; 0 for none.
@@ -326,13 +350,18 @@ impl Choose {
         })
     }
 
+    /// The target of rows with scores, or without.
+    pub fn target_in_use(&self, has_scores: bool) -> TargetChoice {
+        self.target.unwrap_or(if has_scores { TargetChoice::Corrected } else { TargetChoice::Rows })
+    }
+
     /// The scale of the columns.
     pub fn scale_in_use(&self) -> Scale {
         self.distance.scale.unwrap_or_default()
     }
 
-    /// The choice with the defaults that go with scores.
-    pub(super) fn with_scores(mut self) -> Choose {
+    /// The choice with the defaults that go with a density.
+    pub(super) fn with_density(mut self) -> Choose {
         self.objective.marginals.get_or_insert(0.0);
         self.distance.scale.get_or_insert(STEIN_SCALE);
         self

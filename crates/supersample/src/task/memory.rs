@@ -1,6 +1,6 @@
 //! Memory: what a run will take, counted before it begins, and kept kernel rows cut to what is allowed.
 
-use super::{CONTROL_ROWS, Choose, Method, POOL_ROWS};
+use super::{CONTROL_ROWS, Choose, Method, POOL_ROWS, TargetChoice};
 use crate::columns;
 use crate::scale::Scale;
 use crate::{Error, Precision, RefineOptions, Result};
@@ -106,16 +106,20 @@ impl Choose {
 
     fn estimate(&self, size: Size) -> MemoryEstimate {
         let Size { rows, columns, functions, is_weighted, has_scores } = size;
-        let landmarks = self.landmarks_of(rows).filter(|_| !has_scores);
+        let target = self.target_in_use(has_scores);
+        let (is_density, is_corrected) =
+            (has_scores && target == TargetChoice::Density, has_scores && target == TargetChoice::Corrected);
+        let landmarks = self.landmarks_of(rows).filter(|_| !is_density);
         let number = self.stop.number.unwrap_or(MANY);
         let plain = MemoryEstimate::of(rows, columns)
             .landmarks(landmarks.unwrap_or(0))
             .scale(self.scale_in_use())
-            .precision(if has_scores { Precision::Double } else { self.distance.precision })
-            .weighted(is_weighted)
-            .marginals(!has_scores && self.marginals_weight() > 0.0)
+            .precision(if is_density { Precision::Double } else { self.distance.precision })
+            .weighted(is_weighted || is_corrected)
+            .corrected(is_corrected)
+            .marginals(!is_density && self.marginals_weight() > 0.0)
             // Scores, and the scaled rows with their scores.
-            .functions(if has_scores { 2 * columns } else { functions });
+            .functions(if is_density { 2 * columns } else { functions });
         let set = self.method.refine().map_or(plain, |refine| plain.thinning(number, refine));
         if self.weights.is_some() { set.weighing(number) } else { set }
     }
@@ -164,6 +168,8 @@ struct MemoryEstimate {
     weighed: u64,
     landmarks: u64,
     parts: Parts,
+    /// Whether the rows are corrected by their scores.
+    is_corrected: bool,
 }
 
 /// Columns whose distribution functions are matched, and functions whose means are.
@@ -195,6 +201,7 @@ impl MemoryEstimate {
             weighed: 0,
             landmarks: 0,
             parts: Parts { marginals: 0, functions: 0 },
+            is_corrected: false,
         }
     }
 
@@ -254,6 +261,11 @@ impl MemoryEstimate {
         MemoryEstimate { parts: Parts { functions: count as u64, ..self.parts }, ..self }
     }
 
+    /// With rows that are corrected by their scores, or not.
+    fn corrected(self, is_corrected: bool) -> MemoryEstimate {
+        MemoryEstimate { is_corrected, ..self }
+    }
+
     /// About how many bytes the run takes.
     fn needed(&self) -> u64 {
         self.without_kept_rows().saturating_add(self.set.map_or(0, |set| self.kept_rows(set)))
@@ -311,7 +323,13 @@ impl MemoryEstimate {
         let points = if self.landmarks > 0 { self.landmarks.saturating_add(CONTROL_ROWS as u64) } else { 0 };
         let landmarks = self.landmarks.saturating_mul(self.landmarks).saturating_mul(8);
         let landmarks = landmarks.saturating_add(points.saturating_mul(self.dim).saturating_mul(40));
+        // Scores as they are given, and rows and scores in standard units.
+        let corrected = match self.is_corrected {
+            true => values.saturating_mul(24).saturating_add(super::corrected::bytes(self.rows, self.dim)),
+            false => 0,
+        };
         coordinates
+            .saturating_add(corrected)
             .saturating_add(parts)
             .saturating_add(landmarks)
             .saturating_add(self.rows.saturating_mul(each))
@@ -359,6 +377,8 @@ mod tests {
         let matching = plain.marginals(true).functions(3);
         assert_eq!(matching.needed() - plain.needed(), 100_000 * (10 * 28 + 3 * 20 + 144));
         assert_eq!(plain.marginals(false), plain);
+        // 65 features, a constant and 40 functions.
+        assert_eq!(plain.corrected(true).needed() - plain.needed(), 3 * values + 9 * 8 * 106 * 106);
         let options = RefineOptions::default();
         // A hundred rows of 400,000 bytes are kept, or as many as the options allow.
         let (many, few) =

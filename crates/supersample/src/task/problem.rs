@@ -6,13 +6,16 @@ use super::matched::{FunctionsOfRows, Matched};
 use super::mean::Mean;
 use super::rows::effective_size;
 use super::stream::Gathered;
-use super::{Advice, Choose, EmbeddingChoice, Rows, Size, Target, advice, scores};
+use super::{
+    Advice, Choose, Corrected, EmbeddingChoice, Rows, Size, Target, TargetChoice, advice, corrected, scores,
+};
 use crate::bandwidth::MedianDistance;
 use crate::points::normalised;
 use crate::scale::{Scale, Scaling};
+use crate::words::Opt;
 use crate::{
     Device, Empirical, Error, Functions, Gram, Kernel, MeanEmbedding, Points, Precision, Result, SteinTarget,
-    Watch,
+    Watch, unwatched,
 };
 
 /// Rows made ready to be matched: scaled, with a kernel. Nothing has been compared yet; that is what
@@ -32,6 +35,8 @@ pub struct Problem {
     /// The rows that must not be chosen because they have no weight, in ascending order.
     pub(super) closed: Vec<usize>,
     advice: Vec<Advice>,
+    /// How the rows were corrected by their scores.
+    corrected: Option<Corrected>,
 }
 
 /// What the target will be.
@@ -52,9 +57,37 @@ pub(super) enum Kind {
 impl Problem {
     /// The problem of choosing these rows so. Refuses what [`Scaling`] and [`Kernel`] refuse.
     pub fn new(rows: impl Into<Rows>, choose: Choose) -> Result<Problem> {
-        let Rows { points, shares, functions, scores, gram } = rows.into();
+        Problem::watched(rows, choose, &unwatched)
+    }
+
+    /// [`new`](Self::new), watched: rows that are corrected by their scores take a while.
+    pub fn watched(rows: impl Into<Rows>, choose: Choose, watch: Watch) -> Result<Problem> {
+        let Rows { points, mut shares, functions, scores, gram } = rows.into();
+        let target = choose.target_in_use(scores.is_some());
+        if scores.is_none() && target != TargetChoice::Rows {
+            return Err(Error::NoScores { target });
+        }
+        if gram.is_some() && scores.is_some() {
+            let advice = "rows have no coordinates then; leave them out";
+            return Err(Error::GramOption { option: Opt::Scores, advice });
+        }
+        if let Some(scores) = &scores {
+            choose.check_scores(scores, shares.is_some(), functions.is_some())?;
+        }
+        let (mut corrected, mut told) = (None, Vec::new());
+        let scores = match (target, scores) {
+            (TargetChoice::Corrected, Some(scores)) => {
+                choose.check()?;
+                let found = corrected::correct(&points, shares.take(), scores, watch)?;
+                (shares, told) = (found.shares, found.advice);
+                corrected = Some(found.record);
+                None
+            }
+            (TargetChoice::Density, scores) => scores,
+            _ => None,
+        };
         let choose = match (&scores, &gram) {
-            (Some(_), _) => choose.with_scores(),
+            (Some(_), _) => choose.with_density(),
             (None, Some(_)) => choose.with_gram()?,
             (None, None) => choose,
         };
@@ -65,20 +98,19 @@ impl Problem {
             functions.map(|values| FunctionsOfRows::new(values, shares.as_deref(), &choose)).transpose()?;
         let is_projected = choose.compute.embedding.is_projected(points.len(), choose.compute.landmarks);
         let kind = match scores {
-            Some(scores) => {
-                choose.check_scores(&scores, shares.is_some(), functions.is_some())?;
-                Kind::Density(scores::OfRows::new(
-                    scores,
-                    &points,
-                    &scaled(&scaling, &choose, &points)?,
-                    &scaling,
-                )?)
-            }
+            Some(scores) => Kind::Density(scores::OfRows::new(
+                scores,
+                &points,
+                &scaled(&scaling, &choose, &points)?,
+                &scaling,
+            )?),
             None if gram.is_some() => Kind::Gram(Arc::new(gram.expect("it was just seen"))),
             None if is_projected => Kind::Landmarks,
             None => Kind::Exact,
         };
-        Problem::ready(points, shares, scaling, functions, kind, choose)
+        let mut problem = Problem::ready(points, shares, scaling, functions, kind, choose)?;
+        problem.advice.extend(told);
+        Ok(Problem { corrected, ..problem })
     }
 
     /// The problem of choosing from the rows that were drawn, to match all that were gathered. Columns are scaled by the
@@ -149,6 +181,7 @@ impl Problem {
             columns: rows.dim(),
             functions: functions.as_ref().map_or(0, |functions| functions.values.dim()),
             is_weighted: shares.is_some(),
+            // Rows that were corrected have done with their scores.
             has_scores: matches!(kind, Kind::Density(_)),
         })?;
         Ok(Problem {
@@ -162,6 +195,7 @@ impl Problem {
             closed,
             advice,
             choose,
+            corrected: None,
         })
     }
 
@@ -260,6 +294,11 @@ impl Problem {
             Kind::Density(stein) => Some(&stein.target),
             _ => None,
         }
+    }
+
+    /// How the rows were corrected by their scores, where they were.
+    pub fn corrected(&self) -> Option<&Corrected> {
+        self.corrected.as_ref()
     }
 
     /// Whether the rows are known by their kernel values alone; then they have no coordinates and no kernel.

@@ -65,7 +65,8 @@ impl Rows {
         Ok(Rows { functions: Some(values), ..self })
     }
 
-    /// Scores of the rows: the density that they are of is matched, in place of the rows themselves.
+    /// Scores of the rows, the gradients of the log-density that they are draws of: [`Choose::target`](super::Choose::target) says what
+    /// is made of them.
     pub fn scores(self, scores: RowScores) -> Rows {
         Rows { scores: Some(scores), ..self }
     }

@@ -54,6 +54,12 @@ options! {
     Tol: "tol", "--tol", "tol";
     /// How many independent draws the points are to be worth.
     Worth: "worth", "--worth", "worth";
+    /// What is matched.
+    Target: "target", "--target", "target";
+    /// The scores of the rows.
+    Scores: "scores", "--scores (or --score-prefix)", "scores";
+    /// The log-density of the rows.
+    LogDensity: "log_density", "--log-density", "log_density";
     /// The length of the kernel.
     Bandwidth: "bandwidth", "--bandwidth", "bandwidth";
     /// The length of a Stein kernel.

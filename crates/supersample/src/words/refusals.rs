@@ -1,7 +1,8 @@
 //! Sentences of refusals that name an option, or something that has a name.
 
-use super::{Names, Opt, Style, are, count, counted, exact, in_units};
+use super::{Names, Opt, Style, are, count, counted, exact, in_units, significant};
 use crate::Error;
+use crate::task::ScoreFault;
 
 impl Error {
     /// The refusal as one sentence, with options as `style` spells them and rows, columns, functions and groups by `names`.
@@ -20,9 +21,30 @@ impl Error {
             Error::BadOption { option, value, advice } => {
                 format!("{} is {}; {advice}", spelled(*option), exact(*value))
             }
-            Error::NotWithScores { option, advice } => {
-                format!("{} and scores do not go together; {advice}", spelled(*option))
+            Error::NotWithTarget { option, target, advice } => {
+                let target = Opt::Target.set(style, (*target).into());
+                format!("{} and {target} do not go together; {advice}", spelled(*option))
             }
+            Error::NoScores { target } => format!(
+                "{} needs the scores of the rows, the gradients of their log-density; give them with {}",
+                Opt::Target.set(style, (*target).into()),
+                spelled(Opt::Scores)
+            ),
+            Error::WrongScores { column, mean, fault } => format!(
+                "the scores of {} are not those of its rows: the mean of (x - mean) * score is {}, and -1 over draws of a \
+                 density; {}{}",
+                names.column(*column),
+                significant(*mean),
+                fault_in_words(*fault, names),
+                if *fault == ScoreFault::Scale {
+                    format!(
+                        ", or draws of another density: {} chooses by the scores alone",
+                        Opt::Target.set(style, "density")
+                    )
+                } else {
+                    String::new()
+                }
+            ),
             Error::GramOption { option, advice } => {
                 format!("{} and a Gram matrix do not go together; {advice}", spelled(*option))
             }
@@ -159,6 +181,24 @@ impl Error {
     }
 }
 
+/// What is wrong with scores, and what to do.
+fn fault_in_words(fault: ScoreFault, names: &Names<'_>) -> String {
+    match fault {
+        ScoreFault::Zero => "all of them are 0".to_string(),
+        ScoreFault::Sign => {
+            "they have the sign of a potential, -log p; give the gradient of log p".to_string()
+        }
+        ScoreFault::OtherColumn(other) => format!("they are those of {}", names.column(other)),
+        ScoreFault::Unrelated { everywhere: true } => {
+            "it is so in every column: are they in the order of the rows?".to_string()
+        }
+        ScoreFault::Unrelated { everywhere: false } => {
+            "are they those of this column, with the Jacobian of its transformation?".to_string()
+        }
+        ScoreFault::Scale => "they are of another scale".to_string(),
+    }
+}
+
 /// A hint for those who have logarithms of weights.
 fn logarithms(style: Style) -> String {
     format!(" (logarithms of weights go to {})", Opt::LogWeights.spelled(style))
@@ -167,6 +207,7 @@ fn logarithms(style: Style) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::task::TargetChoice;
 
     #[test]
     fn each_front_end_reads_its_own_options_and_names() {
@@ -178,14 +219,39 @@ mod tests {
             .weight_column(Some("w"))
             .numbered(&number_of);
         let bad = |option, value| Error::BadOption { option, value, advice: "advice" };
+        let wrong = |fault, mean| Error::WrongScores { column: 1, mean, fault };
         let cases = [
             (bad(Opt::Tol, -1.0), "--tol is -1; advice", "tol is -1; advice"),
             (bad(Opt::PartWeight, 1e300), "the weight of a part is 1e300; advice", ""),
             (
-                Error::NotWithScores { option: Opt::Marginals, advice: "advice" },
-                "--marginals and scores do not go together; advice",
-                "marginals and scores do not go together; advice",
+                Error::NotWithTarget {
+                    option: Opt::Marginals,
+                    target: TargetChoice::Density,
+                    advice: "advice",
+                },
+                "--marginals and --target density do not go together; advice",
+                "marginals and target='density' do not go together; advice",
             ),
+            (
+                Error::NoScores { target: TargetChoice::Corrected },
+                "--target corrected needs the scores of the rows, the gradients of their log-density; give them with \
+                 --scores (or --score-prefix)",
+                "target='corrected' needs the scores of the rows, ",
+            ),
+            (
+                wrong(ScoreFault::Sign, 1.01),
+                "the scores of column 'tau' are not those of its rows: the mean of (x - mean) * score is 1.01, and -1 over \
+                 draws of a density; they have the sign of a potential, -log p; give the gradient of log p",
+                "the scores of column 1 are not those of its rows: ",
+            ),
+            (wrong(ScoreFault::Zero, 0.0), "the scores of column 'tau' are not ", ""),
+            (wrong(ScoreFault::OtherColumn(0), 0.01), "the scores of column 'tau' are not ", ""),
+            (
+                wrong(ScoreFault::Unrelated { everywhere: true }, 0.01),
+                "the scores of column 'tau' are not ",
+                "",
+            ),
+            (wrong(ScoreFault::Scale, -9.0), "the scores of column 'tau' are not ", ""),
             (
                 Error::NoStopRule,
                 "say how many: -n (a number of rows), --tol (an error) or --worth (a number of independent draws)",
