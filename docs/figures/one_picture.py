@@ -50,7 +50,12 @@ def picture() -> str:
     panels = [
         (f"{COUNT:,} draws", f"Gaussian kernel, bandwidth {kernel['bandwidth']}", np.empty((0, 2)), INK),
         (f"{FEW} at random", f"MMD {random_mmd:.2g}", draws[at_random], RANDOM),
-        (f"{FEW} chosen", f"MMD {chosen.mmd:.2g}: worth {chosen.worth:,.0f} draws", chosen.points, CHOSEN),
+        (
+            f"{FEW} chosen",
+            f"MMD {chosen.mmd:.2g}: as accurate as {chosen.equivalent_draws:,.0f} draws",
+            chosen.points,
+            CHOSEN,
+        ),
     ]
     width, height = 3 * SIDE + 2 * GAP, HEAD + SIDE + FOOT
     parts = [

@@ -23,7 +23,7 @@ pub(crate) fn run(size: Size) -> Result<Report> {
     let line = Line::fit(&t[..FITTED], &inverse[..FITTED]);
     // The expected squared MMD of T independent draws is (1 − ‖μ‖²)/T, since k(x, x) = 1.
     let iid = |t: f64| (t / (1.0 - squared_norm)).sqrt();
-    let worth = inverse[FITTED - 1].powi(2) * (1.0 - squared_norm);
+    let draws = inverse[FITTED - 1].powi(2) * (1.0 - squared_norm);
 
     let mut findings = vec![
         Finding::claim(
@@ -38,8 +38,8 @@ pub(crate) fn run(size: Size) -> Result<Report> {
             format!("{:.5}; {:.5}", errors[FITTED - 1], 1.0 / iid(FITTED as f64)),
         ),
         Finding::note(
-            format!("independent draws that {FITTED} super-samples are worth"),
-            format!("{:.0}", worth),
+            format!("independent draws that are as accurate as {FITTED} super-samples"),
+            format!("{:.0}", draws),
         ),
     ];
     if count > FITTED {

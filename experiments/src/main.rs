@@ -35,7 +35,7 @@ use crate::report::Report;
 struct Arguments {
     /// Which figures to make.
     #[arg(required = true)]
-    figures: Vec<Choice>,
+    figures: Vec<Figure>,
     /// Small sizes: everything in under three minutes on two cores. Claims are checked at that size.
     #[arg(long)]
     quick: bool,
@@ -51,7 +51,7 @@ struct Arguments {
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum Choice {
+enum Figure {
     All,
     Fig1,
     Fig2,
@@ -93,7 +93,7 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> Result<bool> {
     let size = if arguments.quick { Size::Quick } else { Size::Paper };
     if arguments.split.is_some() || arguments.prior.is_some() {
-        let uses_it = |choice: &Choice| matches!(choice, Choice::All | Choice::Fig5 | Choice::Fig6);
+        let uses_it = |figure: &Figure| matches!(figure, Figure::All | Figure::Fig5 | Figure::Fig6);
         ensure!(
             arguments.figures.iter().any(uses_it),
             "--split and --prior have no effect without fig5 or fig6"
@@ -104,20 +104,20 @@ fn run(arguments: &Arguments) -> Result<bool> {
     std::fs::create_dir_all(&arguments.out)
         .with_context(|| format!("cannot make the folder {}", arguments.out.display()))?;
     let split = arguments.split.unwrap_or(posterior::SPLIT_SEED);
-    let is_asked = |choice| arguments.figures.contains(&choice) || arguments.figures.contains(&Choice::All);
+    let is_asked = |figure| arguments.figures.contains(&figure) || arguments.figures.contains(&Figure::All);
     // Figures 5 and 6 are two views of one experiment, which runs once.
     let mut posterior = None;
     let mut reports = Vec::new();
-    for choice in Choice::value_variants().iter().copied().filter(|choice| is_asked(*choice)) {
+    for figure in Figure::value_variants().iter().copied().filter(|figure| is_asked(*figure)) {
         let start = Instant::now();
-        let report = match choice {
-            Choice::All => continue,
-            Choice::Fig1 => fig1::run()?,
-            Choice::Fig2 => fig2::run(size)?,
-            Choice::Fig3 => fig3::run(size)?,
-            Choice::Fig4 => fig4::run(size)?,
-            Choice::Fig5 => fig5::run(size, shared(&mut posterior, size, split, prior)?)?,
-            Choice::Fig6 => fig6::run(shared(&mut posterior, size, split, prior)?)?,
+        let report = match figure {
+            Figure::All => continue,
+            Figure::Fig1 => fig1::run()?,
+            Figure::Fig2 => fig2::run(size)?,
+            Figure::Fig3 => fig3::run(size)?,
+            Figure::Fig4 => fig4::run(size)?,
+            Figure::Fig5 => fig5::run(size, shared(&mut posterior, size, split, prior)?)?,
+            Figure::Fig6 => fig6::run(shared(&mut posterior, size, split, prior)?)?,
         };
         report.write(&arguments.out)?;
         println!("{}  made in {:.0} s\n", report.summary(), start.elapsed().as_secs_f64());

@@ -21,14 +21,14 @@ def missed(
     count: int,
     limit: int | None = None,
     tol: float | None = None,
-    worth: float | None = None,
+    equivalent_draws: float | None = None,
     columns: int = 0,
     error: str = "MMD",
 ) -> None:
     """Warns where an error was asked for and not reached, or more rows than there are."""
-    goals = [f"{'an' if error == 'MMD' else 'a'} {error} of {tol}"] * (tol is not None) + [f"a worth of {worth}"] * (
-        worth is not None
-    )
+    goals = [f"{'an' if error == 'MMD' else 'a'} {error} of {tol}"] * (tol is not None) + [
+        f"a goal of {equivalent_draws} equivalent draws"
+    ] * (equivalent_draws is not None)
     if chosen.missed:
         what = goals[0] + " was not" if len(goals) == 1 else f"neither {goals[0]} nor {goals[1]} was"
         warn(f"{what} reached with {count} points; allow more with n, or ask for less")

@@ -10,7 +10,7 @@ import numpy as np
 from . import _native
 from ._advice import missed, tell
 from ._batches import Batches, as_batches, as_single, is_stream
-from ._functions import lowered, refuse_without_functions, with_functions
+from ._functions import objective_of, refuse_without_functions, with_functions
 from ._inputs import Table, as_count, as_rows, as_table, explained, weighted
 from ._options import Herd, Options, Thin, read, takes
 from ._progress import reporting
@@ -37,8 +37,8 @@ def herd(x: Any = None, n: int | None = None, **options: Unpack[Herd]) -> PoolRe
         into memory: an Arrow dataset or RecordBatchReader, an iterator of batches (arrays or frames, or pairs of these
         with weights), a function that makes such an iterator, or a memory map with `pool_rows` or `max_memory`.
     n
-        How many rows to choose (not a step: `herd(x, 10)` chooses 10 rows, not every tenth); with `tol` or `worth` at
-        most this number, and then by default as many as there are rows.
+        How many rows to choose (not a step: `herd(x, 10)` chooses 10 rows, not every tenth); with `tol` or
+        `equivalent_draws` at most this number, and then by default as many as there are rows.
     **options
 
     >>> import numpy as np, supersample as ss
@@ -65,7 +65,7 @@ def thin(x: Any = None, n: int | None = None, **options: Unpack[Thin]) -> PoolRe
     x
         One row for each point, as in `herd`.
     n
-        How many; with `tol` or `worth` at most this number, and the fewest that reach it are looked for.
+        How many; with `tol` or `equivalent_draws` at most this number, and the fewest that reach it are looked for.
     **options
 
     >>> import numpy as np, supersample as ss
@@ -78,7 +78,7 @@ def thin(x: Any = None, n: int | None = None, **options: Unpack[Thin]) -> PoolRe
     5
     >>> predicted = np.exp(draws)
     >>> named, plain = ss.thin(draws, 50, functions=predicted), ss.thin(draws, 50)
-    >>> named.functions < ss.evaluate(draws, plain, functions=predicted).functions
+    >>> named.functions_error < ss.evaluate(draws, plain, functions=predicted).functions_error
     True
     """
     return chosen_rows("thin", x, n, read(Thin, options))
@@ -109,8 +109,8 @@ def asked(method: str, n: Any, given: Options) -> tuple[Options, Sequence[Any]]:
         raise ValueError("gram is a matrix in memory; supersample.herd and supersample.thin take it")
     groups, labels, quotas = _grouped(given.pop("groups", None), given.pop("quotas", None))
     n = sum(quotas) if n is None and quotas is not None else n
-    if n is None and given["tol"] is None and given["worth"] is None:
-        raise ValueError("say how many: a number n, an error tol, or a number of independent draws worth")
+    if n is None and given["tol"] is None and given["equivalent_draws"] is None:
+        raise ValueError("say how many: a number n, an error tol, or a number of independent draws equivalent_draws")
     n = None if n is None else as_count(n, "n")
     return given.also(method=method, n=n, groups=groups, quotas=quotas), labels
 
@@ -164,9 +164,9 @@ def chosen_from(rows: Table | Batches, given: Options, labels: Sequence[Any] = (
 def told(chosen: _native.Chosen, rows: Any, given: Options, error: str = "MMD") -> PoolResult:
     """What the native module has chosen as a result, with warnings of what makes it doubtful."""
     assert chosen.of is not None
-    result = result_of(chosen, rows.names, rows.unused, lowered(chosen.of.matched, given["functions_unit"]))
+    result = result_of(chosen, rows.names, rows.unused, objective_of(chosen.of.matched, given["functions_unit"]))
     tell(chosen.advice, rows.names)
-    missed(chosen, len(result), given["n"], given["tol"], given["worth"], result.points.shape[1], error)
+    missed(chosen, len(result), given["n"], given["tol"], given["equivalent_draws"], result.points.shape[1], error)
     return result
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 #: The quantiles that are compared.
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 #: Errors that the table shows otherwise: first, or column by column.
-_WITHOUT_COLUMN = ("mmd", "worth", "mean", "sd", "quantile", "correlation")
+_WITHOUT_COLUMN = ("mmd", "equivalent_draws", "mean", "sd", "quantile", "correlation")
 
 
 @takes(Judge)
@@ -138,7 +138,7 @@ class Evaluation:
     >>> import numpy as np, supersample as ss
     >>> x = np.random.default_rng(0).normal(size=(1000, 2))
     >>> ss.evaluate(x, ss.thin(x, 20))
-                        MMD             worth in draws of these 1,000 rows   cdf
+                        MMD             equivalent draws of these 1,000 rows   cdf
     this subset of 20   0.00772         7,010                                0.0211
     random 20 rows      0.142 ± 0.049   20                                   0.0924
     every 50th row      0.0965          44.9                                 0.0608
@@ -146,8 +146,9 @@ class Evaluation:
     """
 
     errors: Mapping[str, float | None]
-    """The errors of the subset by name: `mmd`, `worth`, `cdf`, `functions`, and over all columns, root mean square in
-    sds of all rows, `mean`, `sd`, `quantile` and `correlation`; None where one is not known or has no meaning."""
+    """The errors of the subset by name: `mmd`, `equivalent_draws`, `cdf`, `functions_error`, and over all columns, root
+    mean square in sds of all rows, `mean`, `sd`, `quantile` and `correlation`; None where one is not known or has no
+    meaning."""
     random_errors: Mapping[str, float | None] | None
     """The means of those of random subsets of the same size; None where there are not more rows than that."""
     spaced_errors: Mapping[str, float | None] | None
@@ -187,15 +188,16 @@ class Evaluation:
         return found
 
     @property
-    def worth(self) -> float | None:
-        """How many independent draws of these very rows have the same expected squared MMD; see `Result.worth`.
+    def equivalent_draws(self) -> float | None:
+        """How many independent draws of these very rows have the same expected squared MMD; see
+        `Result.equivalent_draws`.
 
         >>> import numpy as np, supersample as ss
         >>> x = np.random.default_rng(0).normal(size=(1000, 2))
-        >>> ss.evaluate(x, x[::50]).worth > 20
+        >>> ss.evaluate(x, x[::50]).equivalent_draws > 20
         True
         """
-        return self.errors["worth"]
+        return self.errors["equivalent_draws"]
 
     @property
     def cdf(self) -> float | None:
@@ -210,18 +212,18 @@ class Evaluation:
         return self.errors["cdf"]
 
     @property
-    def functions(self) -> float | None:
+    def functions_error(self) -> float | None:
         """The error of the means of the functions that were given, root mean square, in their units; None without any.
 
         >>> import numpy as np, supersample as ss
         >>> x = np.random.default_rng(0).normal(size=(1000, 2))
-        >>> ss.evaluate(x, ss.thin(x, 20), functions=x**2).functions < 0.5
+        >>> ss.evaluate(x, ss.thin(x, 20), functions=x**2).functions_error < 0.5
         True
         """
-        return self.errors["functions"]
+        return self.errors["functions_error"]
 
     def __repr__(self) -> str:
-        header = self._header(f"worth in draws of these {counted(self.n_rows, 'row')}")
+        header = self._header(f"equivalent draws of these {counted(self.n_rows, 'row')}")
         return f"{aligned([header, *self._lines()])}\n{self._worst()}"
 
     def _repr_html_(self) -> str:
@@ -230,34 +232,34 @@ class Evaluation:
         return evaluation_view(self)
 
     def _others(self) -> list[str]:
-        """The errors that have a column of their own, beside the MMD and the worth."""
+        """The errors that have a column of their own, in addition to the MMD and the equivalent draws."""
         return [name for name, error in self.errors.items() if name not in _WITHOUT_COLUMN and error is not None]
 
-    def _header(self, worth: str) -> tuple[str, ...]:
-        return ("", "MMD", worth, *self._others())
+    def _header(self, draws: str) -> tuple[str, ...]:
+        return ("", "MMD", draws, *(name.replace("_", " ") for name in self._others()))
 
     def _lines(self) -> list[tuple[str, ...]]:
-        """What, its MMD, its worth and its other errors: this subset, random ones, an evenly spaced one."""
+        """What, its MMD, its equivalent draws and its other errors: this subset, random ones, an evenly spaced one."""
 
         def others(errors: Mapping[str, float | None]) -> tuple[str, ...]:
             found = (errors[name] for name in self._others())
             return tuple("" if error is None else significant(error) for error in found)
 
         mmd = significant(self.mmd) if self.mmd_error is None else with_error(self.mmd, self.mmd_error)
-        lines = [(f"this subset of {self.size:,}", mmd, self._shown(self.worth), *others(self.errors))]
+        lines = [(f"this subset of {self.size:,}", mmd, self._shown(self.equivalent_draws), *others(self.errors))]
         if self.random is not None and self.random_errors is not None and self.spaced_errors is not None:
             spread = with_spread(float(self.random.mean()), float(self.random.std(ddof=1)))
             random = others(self.random_errors)
             lines.append((f"random {counted(self.size, 'row')}", spread, f"{self.size:,}", *random))
             spaced = self.spaced_errors
             mmd = significant(spaced["mmd"] or 0.0)
-            lines.append((self._spacing(), mmd, self._shown(spaced["worth"]), *others(spaced)))
+            lines.append((self._spacing(), mmd, self._shown(spaced["equivalent_draws"]), *others(spaced)))
         return lines
 
-    def _shown(self, worth: float | None) -> str:
-        if worth is None:
+    def _shown(self, draws: float | None) -> str:
+        if draws is None:
             return ""
-        return "as good as all" if is_all(worth, self.n_rows) else significant(worth)
+        return "as good as all" if is_all(draws, self.n_rows) else significant(draws)
 
     def _spacing(self) -> str:
         steps, rest = divmod(self.n_rows, self.size)

@@ -29,10 +29,10 @@ def with_functions(table: Table, functions: Any, what: str = "x") -> Table:
     return replace(table, functions=own)
 
 
-def lowered(matched: tuple[float, float | None], unit: str | None) -> str:
-    """Joint + 0.1 × marginals: what choosing lowers, by the weights of marginals and functions."""
+def objective_of(matched: tuple[float, float | None], unit: str | None) -> str:
+    """Joint MMD + 0.1 × marginals: the objective, by the weights of marginals and functions."""
     marginals, functions = matched
-    parts = ["joint"] + [f"{marginals:g} × marginals"] * (marginals > 0)
+    parts = ["joint MMD"] + [f"{marginals:g} × marginals"] * (marginals > 0)
     if functions is not None:
         parts.append(f"{functions:g} × functions" + " in a common unit" * (unit == "common"))
     return " + ".join(parts)

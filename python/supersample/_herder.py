@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from . import _native
 from ._advice import tell
-from ._functions import lowered, refuse_without_functions, with_functions
+from ._functions import objective_of, refuse_without_functions, with_functions
 from ._inputs import Table, as_count, as_rows, as_rule, as_table, as_threads, explained, weighted
 from ._options import HerderKeywords, Listener, Options, Weights, read, takes
 from ._progress import reporting
@@ -187,7 +187,7 @@ class Herder:
             chosen = self._native.chosen(asked)
         tell(chosen.advice[len(self._native.advice) :], self._table.names)
         assert chosen.of is not None
-        what = lowered(chosen.of.matched, self._options["functions_unit"])
+        what = objective_of(chosen.of.matched, self._options["functions_unit"])
         return result_of(chosen, self._table.names, self._table.unused, what)
 
     def __repr__(self) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ._numbers import counted, significant, worth_shown
+from ._numbers import counted, equivalent_shown, significant
 
 if TYPE_CHECKING:
     from ._evaluate import Evaluation
@@ -20,12 +20,12 @@ _CELL = "padding:2px 14px 2px 0;text-align:left"
 def result_view(result: Result) -> str:
     """HTML that takes its colours from the page, so that it can be read on light and dark."""
     lines = [(result._error_name(), significant(result.mmd))]
-    if result.worth is not None:
+    if result.equivalent_draws is not None:
         rows = 0 if result._is_stein() else result.n_rows
-        lines.append(("worth", worth_shown(result.worth, rows).removeprefix("worth ")))
+        lines.append(("equivalent to", equivalent_shown(result.equivalent_draws, rows).removeprefix("equivalent to ")))
     lines += [(name, significant(error)) for name, error in result._others()]
-    if result.lowered != "joint":
-        lines.append(("lowered", result.lowered))
+    if not result._is_of_joint_alone():
+        lines.append(("objective", result.objective))
     if result.refinement is not None:
         lines.append(("stages", str(result.refinement)))
     lines.append(("kernel", result._how().replace(" kernel", "", 1)))
@@ -51,12 +51,12 @@ def result_view(result: Result) -> str:
 
 def evaluation_view(found: Evaluation) -> str:
     """The table of an evaluation, and its last line."""
-    header = found._header("worth")
+    header = found._header("equivalent draws")
     rows = "".join(
         "<tr>" + "".join(f'<td style="{_CELL}">{escape(cell)}</td>' for cell in line) + "</tr>"
         for line in (header, *found._lines())
     )
-    note = f"worth: in draws of these {counted(found.n_rows, 'row')}; {found._worst()}"
+    note = f"equivalent draws: of these {counted(found.n_rows, 'row')}; {found._worst()}"
     return (
         f'<table style="border-collapse:collapse;border:0">{rows}</table>'
         f'<div style="font-size:85%;opacity:.65">{escape(note)}</div>'

@@ -366,7 +366,7 @@ def as_rule(weights: Any, what: str = "weights") -> str:
         return weights
     raise TypeError(
         f"{what} is of type {type(weights).__name__}, but it names the weights that chosen points get: equal, simplex "
-        "or free; weights of the rows that are chosen from are sample_weight"
+        "or signed; weights of the rows that are chosen from are sample_weight"
     )
 
 

@@ -191,7 +191,7 @@ def sample(mixture: Any, n: int, *, climbs: int = 1, starts: int = 1000, **optio
     mixture
         A `GaussianMixture`, ours or a fitted one of scikit-learn.
     n
-        How many; with `tol` or `worth` at most this number.
+        How many; with `tol` or `equivalent_draws` at most this number.
     kernel, bandwidth
         The Gaussian kernel, with a length or the median distance between draws of the mixture. Nothing is scaled.
     climbs
@@ -205,7 +205,7 @@ def sample(mixture: Any, n: int, *, climbs: int = 1, starts: int = 1000, **optio
     >>> result = ss.sample(normal, 20, bandwidth=1.0)
     >>> result
     Result: 20 points in 1 dimension
-      MMD 0.0320, worth 413 iid draws
+      MMD 0.0320, equivalent to 413 iid draws
       gaussian kernel, bandwidth 1.00
     >>> result.indices is None
     True
@@ -220,5 +220,5 @@ def sample(mixture: Any, n: int, *, climbs: int = 1, starts: int = 1000, **optio
     if placed.stuck:
         warn(f"{placed.stuck} of the climbs ended before the top; try more starts")
     tell(chosen.advice)
-    missed(chosen, len(result), None, given["tol"], given["worth"])
+    missed(chosen, len(result), None, given["tol"], given["equivalent_draws"])
     return result

@@ -1,4 +1,4 @@
-"""Numbers as people read them: those of the library, and a worth and columns of text made of them."""
+"""Numbers as people read them: those of the library, and equivalent draws and columns of text made of them."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from collections.abc import Sequence
 
 from ._native import counted, ordinal, significant, with_error, with_spread
 
-__all__ = ["aligned", "counted", "is_all", "ordinal", "significant", "with_error", "with_spread", "worth_shown"]
+__all__ = ["aligned", "counted", "equivalent_shown", "is_all", "ordinal", "significant", "with_error", "with_spread"]
 
-#: A worth of so many times the rows is rounding.
+#: Equivalent draws of so many times the rows is rounding.
 _ALL = 1e6
 
 
-def is_all(worth: float, rows: int) -> bool:
-    """Whether nothing but rounding tells a set of such a worth from all rows."""
-    return worth > _ALL * rows
+def is_all(draws: float, rows: int) -> bool:
+    """Whether nothing but rounding tells a set with so many equivalent draws from all rows."""
+    return draws > _ALL * rows
 
 
-def worth_shown(worth: float, rows: int) -> str:
-    """worth 1,240 draws of these 4,000 rows; worth 413 iid draws where there are no rows."""
+def equivalent_shown(draws: float, rows: int) -> str:
+    """equivalent to 1,240 draws of these 4,000 rows; equivalent to 413 iid draws where there are no rows."""
     if not rows:
-        return f"worth {significant(worth)} iid draws"
-    if is_all(worth, rows):
+        return f"equivalent to {significant(draws)} iid draws"
+    if is_all(draws, rows):
         return f"as good as all {counted(rows, 'row')}"
-    return f"worth {significant(worth)} draws of these {counted(rows, 'row')}"
+    return f"equivalent to {significant(draws)} draws of these {counted(rows, 'row')}"
 
 
 def aligned(lines: Sequence[tuple[str, ...]]) -> str:

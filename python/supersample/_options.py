@@ -21,7 +21,7 @@ Precision = Literal["mixed", "double"]
 Device = Literal["cpu", "gpu"]
 FunctionsUnit = Literal["each", "common"]
 Scale = Literal["none", "sd", "mad", "aad", "pca"]
-Weights = Literal["equal", "simplex", "free"]
+Weights = Literal["equal", "simplex", "signed"]
 SteinBase = Literal["imq", "gaussian"]
 Preconditioner = float | Literal["identity", "median", "scaled-median", "covariance", "id", "med", "sclmed", "smpcov"]
 #: A function of (phase, done, total).
@@ -141,7 +141,7 @@ class WeightKeywords(TypedDict, total=False):
     """
     weights
         Weights of the chosen rows: equal ones, or the best that are not negative and sum to one (simplex), or the
-        best of either sign that sum to one (free).
+        best of either sign that sum to one (signed).
     """
 
     weights: Annotated[Weights, Keyword("equal", as_rule)]
@@ -149,13 +149,13 @@ class WeightKeywords(TypedDict, total=False):
 
 class GoalKeywords(WeightKeywords, total=False):
     """
-    tol, worth
-        Stop at the first MMD of at most `tol`, or when the points are worth this number of independent draws of these
-        rows; `thin` looks for the fewest rows that reach it.
+    tol, equivalent_draws
+        Stop at the first MMD of at most `tol`, or when the points are as accurate as this number of independent draws
+        of these rows; `thin` looks for the fewest rows that reach it.
     """
 
     tol: Annotated[float | None, Keyword(None, as_number)]
-    worth: Annotated[float | None, Keyword(None, as_number)]
+    equivalent_draws: Annotated[float | None, Keyword(None, as_number)]
 
 
 class UniqueKeywords(TypedDict, total=False):
@@ -171,7 +171,7 @@ class SearchKeywords(TypedDict, total=False):
     """
     search
         Annealed sweeps that look beyond the nearest optimum. By default 3 to 400, fewer for more rows, and none among
-        more than 100,000 where fewer than 10 would be worth it; 0 is none.
+        more than 100,000 where fewer than 10 would pay; 0 is none.
     """
 
     search: Annotated[int | None, Keyword(None, _at_least(0))]

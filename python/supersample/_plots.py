@@ -36,9 +36,9 @@ def plot_error(result: Result, ax: Axes | None) -> Axes:
     known = result.error > 0
     ax.loglog(t[known], result.error[known], color=_CHOSEN, lw=1.8, label="these points")
     last = result.error[-1]
-    if last > 0 and result.worth is not None and result.mmd > 0:
-        # worth = single/mmd², so that the expected squared error of T iid draws is single/T.
-        single = result.worth * result.mmd**2
+    if last > 0 and result.equivalent_draws is not None and result.mmd > 0:
+        # equivalent_draws = single/mmd², so that the expected squared error of T iid draws is single/T.
+        single = result.equivalent_draws * result.mmd**2
         ax.loglog(t, np.sqrt(single / t), color=_ALL, ls="--", lw=1.5, label="iid draws, on average")
     ax.set_xlabel("points T")
     ax.set_ylabel("MMD")

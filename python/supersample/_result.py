@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from . import _native
 from ._inputs import is_posterior
-from ._numbers import counted, significant, with_error, worth_shown
+from ._numbers import counted, equivalent_shown, significant, with_error
 from .kernels import Kernel, known_kernel
 
 if TYPE_CHECKING:
@@ -22,21 +22,21 @@ else:
     Axes = DataFrame = Any
 
 #: The errors that are told first, in words of their own.
-_FIRST = ("mmd", "worth")
+_FIRST = ("mmd", "equivalent_draws")
 
 
 @dataclass(frozen=True)
 class Refinement:
     """What swaps and the search of `thin` have gained, in MMDs with equal weights, and what that took.
 
-    Where marginals or functions are matched too, as by default, what falls is `lowered`, and the MMD need not.
+    Where marginals or functions are matched too, as by default, what falls is `objective`, and the MMD need not.
 
     >>> import numpy as np, supersample as ss
     >>> x = np.random.default_rng(0).normal(size=(500, 2))
     >>> story = ss.thin(x, 20, marginals=0).refinement
     >>> story.mmd_before > story.mmd_swapped >= story.mmd_searched
     True
-    >>> stages = ss.thin(x, 20).refinement.lowered
+    >>> stages = ss.thin(x, 20).refinement.objective
     >>> stages["before"] > stages["swapped"] >= stages["searched"]
     True
     >>> story.converged and story.swaps >= story.sweeps > 0
@@ -49,12 +49,12 @@ class Refinement:
     """The MMD after the swaps."""
     mmd_searched: float | None
     """The MMD after the search; None without one."""
-    lowered: Mapping[str, float | None] | None
-    """What the swaps and the search lower, `before`, `swapped` and `searched`, in units of one random draw; None where
-    that is the MMD."""
+    objective: Mapping[str, float | None] | None
+    """The objective of the swaps and the search, `before`, `swapped` and `searched`, in units of one random draw; None
+    where that is the MMD."""
     herded: bool
-    """Whether the swaps began with herded rows; where `tol` or `worth` was asked for, they may have begun with rows of
-    a larger set."""
+    """Whether the swaps began with herded rows; where `tol` or `equivalent_draws` was asked for, they may have begun
+    with rows of a larger set."""
     swaps: int
     """Swaps that were made, those of the search not counted."""
     sweeps: int
@@ -62,16 +62,16 @@ class Refinement:
     kernel_rows: int
     """Rows of kernel values that were computed over all rows: the cost."""
     converged: bool
-    """Whether no single swap can lower the MMD, or what is lowered, any more."""
+    """Whether no single swap can lower the MMD, or the objective, any more."""
 
     def __str__(self) -> str:
         stages = [("herded" if self.herded else "began at", self.mmd_before), ("swapped", self.mmd_swapped)]
         if self.mmd_searched is not None:
             stages.append(("searched", self.mmd_searched))
         shown = ", ".join(f"{stage} {significant(mmd)}" for stage, mmd in stages)
-        if self.lowered is not None:
-            ends = (significant(end) for end in self.lowered.values() if end is not None)
-            shown += f"; what was lowered: {', '.join(ends)}"
+        if self.objective is not None:
+            ends = (significant(end) for end in self.objective.values() if end is not None)
+            shown += f"; objective: {', '.join(ends)}"
         return f"{shown} ({counted(self.swaps, 'swap')} in {counted(self.sweeps, 'sweep')})"
 
 
@@ -84,7 +84,7 @@ class Result:
     >>> result = ss.herd(draws, 20)
     >>> result
     Result: 20 of 1,000 rows
-      MMD 0.0320, worth 410 draws of these 1,000 rows, cdf 0.0400
+      MMD 0.0320, equivalent to 410 draws of these 1,000 rows, cdf 0.0400
       gaussian kernel, bandwidth 1.67, columns scaled to unit sd
     >>> bool(np.all(result.points == draws[result.indices]))
     True
@@ -101,12 +101,12 @@ class Result:
     error: NDArray[np.float64]
     """E_T, the MMD of the first T points with equal weights, for every T. It does not fall at every step."""
     errors: Mapping[str, float | None]
-    """The errors of all points with their weights by name, `mmd`, `worth`, `cdf`, …; None where one is not known.
-    `evaluate` knows them all."""
+    """The errors of all points with their weights by name, `mmd`, `equivalent_draws`, `cdf`, …; None where one is not
+    known. `evaluate` knows them all."""
     kernel: Kernel
     """The kernel, its bandwidth in the units of the scaled points."""
     ended: str
-    """What ended the choosing: 'number', 'tolerance', 'worth' or 'exhausted'."""
+    """What ended the choosing: 'number', 'tolerance', 'equivalent_draws' or 'exhausted'."""
     n_rows: int
     """How many rows there were to choose from; 0 for `sample`."""
     scale: str
@@ -127,8 +127,8 @@ class Result:
     """How many landmarks there are; None where all rows were compared with each other."""
     pool_rows: int | None = None
     """How many rows, drawn at random, were chosen from; None where all could be chosen."""
-    lowered: str = "joint"
-    """What choosing has lowered: the MMD of the joint distribution alone, or with marginals and functions."""
+    objective: str = "joint MMD"
+    """What choosing minimises: the MMD of the joint distribution alone, or with marginals and functions."""
     _data: NDArray[np.float64] | None = field(default=None)
     _sample_weight: NDArray[np.float64] | None = field(default=None)
     #: What scores say of the rows, in a sentence; empty where there is nothing to say.
@@ -152,16 +152,16 @@ class Result:
         return found
 
     @property
-    def worth(self) -> float | None:
+    def equivalent_draws(self) -> float | None:
         """How many independent draws of these very rows (or of the mixture) have the same expected squared MMD; None
         where all rows are the same. The error that the rows themselves have as a sample of something else is not in it.
         Where the MMD is rounding it is a bound.
 
         >>> import numpy as np, supersample as ss
-        >>> ss.thin(np.random.default_rng(0).normal(size=(500, 2)), 20).worth > 100
+        >>> ss.thin(np.random.default_rng(0).normal(size=(500, 2)), 20).equivalent_draws > 100
         True
         """
-        return self.errors["worth"]
+        return self.errors["equivalent_draws"]
 
     @property
     def cdf(self) -> float | None:
@@ -175,15 +175,15 @@ class Result:
         return self.errors["cdf"]
 
     @property
-    def functions(self) -> float | None:
+    def functions_error(self) -> float | None:
         """The error of the means of the functions that were given, root mean square, in their sds; None without any.
 
         >>> import numpy as np, supersample as ss
         >>> x = np.random.default_rng(0).normal(size=(500, 2))
-        >>> ss.thin(x, 20, functions=x**2).functions < 0.1
+        >>> ss.thin(x, 20, functions=x**2).functions_error < 0.1
         True
         """
-        return self.errors["functions"]
+        return self.errors["functions_error"]
 
     def __len__(self) -> int:
         return len(self.points)
@@ -244,9 +244,9 @@ class Result:
     def __repr__(self) -> str:
         story = [] if self.refinement is None else [f"{self._error_name()} {self.refinement}"]
         unused = [f"not used: {', '.join(self.unused)}"] * bool(self.unused)
-        lowered = [f"lowered: {self.lowered}"] * (self.lowered != "joint")
+        objective = [f"objective: {self.objective}"] * (not self._is_of_joint_alone())
         of_scores = [self._of_scores] * bool(self._of_scores)
-        lines = (self._how_good(), *lowered, *story, self._how(), *unused, *of_scores)
+        lines = (self._how_good(), *objective, *story, self._how(), *unused, *of_scores)
         return "\n  ".join(("Result: " + self._what(), *lines))
 
     def _repr_html_(self) -> str:
@@ -268,16 +268,21 @@ class Result:
     def _how_good(self) -> str:
         # A KSD is compared with draws of the density, not of the rows.
         rows = 0 if self._is_stein() else self.n_rows
-        worth = "" if self.worth is None else f", {worth_shown(self.worth, rows)}"
+        draws = self.equivalent_draws
+        shown = "" if draws is None else f", {equivalent_shown(draws, rows)}"
         others = "".join(f", {name} {significant(error)}" for name, error in self._others())
         weights = "" if self._has_equal_weights() else " with unequal weights"
         mmd = significant(self.mmd) if self.mmd_error is None else with_error(self.mmd, self.mmd_error)
         landmarks = "" if self.landmarks is None else f" ({counted(self.landmarks, 'landmark')})"
-        return f"{self._error_name()} {mmd}{landmarks}{weights}{worth}{others}"
+        return f"{self._error_name()} {mmd}{landmarks}{weights}{shown}{others}"
 
     def _others(self) -> list[tuple[str, float]]:
-        """The errors that are known beside the MMD and the worth."""
-        return [(name, error) for name, error in self.errors.items() if name not in _FIRST and error is not None]
+        """The errors that are known in addition to the MMD and the equivalent draws."""
+        others = [(name, error) for name, error in self.errors.items() if name not in _FIRST and error is not None]
+        return [(name.replace("_", " "), error) for name, error in others]
+
+    def _is_of_joint_alone(self) -> bool:
+        return self.objective in ("joint MMD", "KSD")
 
     def _is_stein(self) -> bool:
         return self.kernel.name.startswith("stein-")
@@ -348,7 +353,7 @@ class PoolResult(Result):
 
 
 def result_of(
-    chosen: _native.Chosen, names: tuple[str, ...] | None, unused: tuple[str, ...], lowered: str
+    chosen: _native.Chosen, names: tuple[str, ...] | None, unused: tuple[str, ...], objective: str
 ) -> PoolResult:
     """What the native module has chosen from rows, with what it does not know: the names of their columns."""
     of, refinement = chosen.of, chosen.refinement
@@ -367,7 +372,7 @@ def result_of(
         mmd_error=chosen.mmd_error,
         landmarks=of.landmarks,
         pool_rows=chosen.pool_rows,
-        lowered=lowered,
+        objective=objective,
         _data=_background(*of.background),
         _sample_weight=of.shares,
         _of_scores=_said_of_rows(chosen),

@@ -84,7 +84,7 @@ def thin(
         with the dimensions chain and draw, or sample as `az.extract` makes them, or a dict of arrays of shape (chain,
         draw, …). The result is of the same kind.
     n
-        How many draws; with `tol` or `worth` at most this number.
+        How many draws; with `tol` or `equivalent_draws` at most this number.
     var_names
         The variables by which draws are chosen, by default all of the group; `"~name"` leaves one out. Name the
         parameters: what is computed from them counts again otherwise. All variables are kept in the result.
@@ -110,10 +110,10 @@ def thin(
 
     The result has one chain of `n` draws, in the order of choice, so that its first k draws are a good smaller set. The
     coordinates `source_chain` and `source_draw` say where each draw came from, also after a second thinning; with
-    `weights="simplex"` or `"free"` the coordinate `weight` has the weight of each. Groups of the same draws
+    `weights="simplex"` or `"signed"` the coordinate `weight` has the weight of each. Groups of the same draws
     (`sample_stats`, `posterior_predictive`, `log_likelihood`, …) are cut; the prior, warm-up and data groups stay as
-    they are. Attributes of the group (`supersample_mmd`, `supersample_worth`, `supersample_kernel`, …) say how good the
-    draws are.
+    they are. Attributes of the group (`supersample_mmd`, `supersample_equivalent_draws`, `supersample_kernel`, …) say
+    how good the draws are.
 
     >>> import numpy as np, xarray as xr
     >>> import supersample.arviz
@@ -349,14 +349,14 @@ def _chosen(
         result = getattr(stein, method)(Table(values, names), by_score, n, **options)
     said = {
         "mmd": result.mmd,
-        "worth": result.worth,
+        "equivalent_draws": result.equivalent_draws,
         "n_rows": result.n_rows,
         "kernel": result.kernel.name,
         "bandwidth": list(result.kernel.bandwidths) or None,
         "scale": result.scale,
         "cdf": result.cdf,
-        "functions": result.functions,
-        "lowered": result.lowered,
+        "functions_error": result.functions_error,
+        "objective": result.objective,
         "var_names": [str(name) for name in posterior.variables(_parameters(posterior, var_names, functions))],
         "weights": None if rule == "equal" else rule,
         # Some formats have no booleans.

@@ -128,7 +128,7 @@ class SuperSampler(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[misc]
         (10,)
         >>> 7 in SuperSampler(n_samples=5).fit(X, include=[7]).sample_indices_
         True
-        >>> SuperSampler(n_samples=5, marginals=0).fit(X, functions=np.exp(X)).result_.lowered
+        >>> SuperSampler(n_samples=5, marginals=0).fit(X, functions=np.exp(X)).result_.objective
         'joint + 1 × functions'
         """
         values = validate_data(self, X, dtype=np.float64, order="C")

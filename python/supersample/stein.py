@@ -1,7 +1,7 @@
 """Any density: draws chosen by the score of what they should be draws of, and not by what they are.
 
 The mean of a Stein kernel under a density p is zero, whatever p is, normalised or not; all it needs is the score, the
-gradient of log p, at every row. So the error that is lowered, the kernel Stein discrepancy (KSD), is the distance from
+gradient of log p, at every row. So the objective, the kernel Stein discrepancy (KSD), is the distance from
 p itself: draws that are not from p, burn-in or a wrong temperature, are seen and left out, where `supersample.thin`
 matches them like any others.
 
@@ -55,7 +55,7 @@ def herd(x: Any, scores: Any, n: int | None = None, **options: Unpack[SteinHerd]
         parameters that were transformed, draws and scores are both those of the unconstrained space. A gradient of the
         potential, as in CmdStan's diagnostic files, has the other sign.
     n
-        How many rows to choose; with `tol` or `worth` at most this number.
+        How many rows to choose; with `tol` or `equivalent_draws` at most this number.
     kernel, preconditioner
         The kernel that the Stein kernel is made of, (1 + u)^(-1/2) or exp(-u/2) of u = (x-y)' G^-1 (x-y), and G: the
         identity, the squared median distance of (at most 1,000) rows times the identity (median), that over the
@@ -63,9 +63,9 @@ def herd(x: Any, scores: Any, n: int | None = None, **options: Unpack[SteinHerd]
     scale
         Columns are divided by their mean absolute deviation (aad), as stein_thinning does, by their standard deviation
         (sd), or as in `supersample.herd`; scores are multiplied.
-    tol, worth
-        Stop at the first KSD of at most `tol`, or when the points are worth this number of independent draws of the
-        density.
+    tol, equivalent_draws
+        Stop at the first KSD of at most `tol`, or when the points are as accurate as this number of independent draws
+        of the density.
     **options
 
     >>> import numpy as np, supersample as ss
@@ -74,7 +74,7 @@ def herd(x: Any, scores: Any, n: int | None = None, **options: Unpack[SteinHerd]
     >>> result.indices[:5]
     array([357, 271,  64, 219, 207])
     >>> str(result).splitlines()[1][:34]
-    '  KSD 0.333, worth 43.6 iid draws,'
+    '  KSD 0.333, equivalent to 43.6 iid draws,'
     >>> bool(np.isclose(result.mmd, ss.stein.ksd(x, -x, result.indices)))
     True
     """
@@ -215,15 +215,15 @@ def sample(
     elif placed.stuck:
         warn(f"{placed.stuck} of the climbs ended before the top; try more starts")
     tell(chosen.advice, table.names)
-    missed(chosen, len(result), None, given["tol"], given["worth"], error="KSD")
-    return result
+    missed(chosen, len(result), None, given["tol"], given["equivalent_draws"], error="KSD")
+    return replace(result, objective="KSD")
 
 
 def _chosen(method: str, x: Any, scores: Any, n: Any, given: Options) -> PoolResult:
     scored = as_scored(x, scores)
     given, labels = asked(method, n, given)
     result = chosen_from(scored.rows, scored.given(given), labels, "KSD")
-    return result if given["log_density"] is None else replace(result, lowered="KSD, regularised")
+    return replace(result, objective="KSD" + ", regularised" * (given["log_density"] is not None))
 
 
 def _row_numbers(indices: Any, rows: int) -> NDArray[np.int64]:

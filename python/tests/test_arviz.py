@@ -207,7 +207,7 @@ def test_dicts_of_arrays_by_chain():
 
 
 def test_optimal_weights_are_kept_with_the_draws(posterior, tmp_path):
-    for rule in ("simplex", "free"):
+    for rule in ("simplex", "signed"):
         small, result = ssaz.thin(posterior, 30, var_names=BY, weights=rule, return_result=True)
         for name in ("posterior", "log_likelihood"):
             np.testing.assert_array_equal(group(small, name)["weight"].values, result.weights)
@@ -233,7 +233,7 @@ def test_optimal_weights_are_kept_with_the_draws(posterior, tmp_path):
 def test_the_draws_say_how_good_they_are(posterior, tmp_path):
     small, result = ssaz.thin(posterior, 30, var_names=BY, kernel="imq", scale="pca", return_result=True)
     said = group(small, "posterior").attrs
-    assert said["supersample_mmd"] == result.mmd and said["supersample_worth"] == result.worth
+    assert said["supersample_mmd"] == result.mmd and said["supersample_equivalent_draws"] == result.equivalent_draws
     assert said["supersample_kernel"] == "imq" and said["supersample_var_names"] == BY
     path = tmp_path / "small.nc"
     group(small, "posterior").to_netcdf(path, engine="h5netcdf")

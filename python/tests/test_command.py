@@ -54,7 +54,7 @@ def large(tmp_path_factory):
 WAYS = {
     "herd": ("herd", ["-n", 40], {"n": 40}),
     "herd, unique": ("herd", ["-n", 40, "--unique"], {"n": 40, "unique": True}),
-    "herd to a worth": ("herd", ["--worth", 500], {"worth": 500}),
+    "herd to equivalent draws": ("herd", ["--equivalent-draws", 500], {"equivalent_draws": 500}),
     "thin": ("thin", ["-n", 25], {"n": 25}),
     "thin to an error": ("thin", ["--tol", 0.03], {"tol": 0.03}),
     "thin without a search": ("thin", ["-n", 25, "--search", 0], {"n": 25, "search": 0}),
@@ -77,7 +77,7 @@ WAYS = {
         {"n": 25, "weights": "simplex", "functions": "y"},
     ),
     "simplex": ("thin", ["-n", 25, "--weights", "simplex"], {"n": 25, "weights": "simplex"}),
-    "free": ("herd", ["-n", 25, "--unique", "--weights", "free"], {"n": 25, "unique": True, "weights": "free"}),
+    "signed": ("herd", ["-n", 25, "--unique", "--weights", "signed"], {"n": 25, "unique": True, "weights": "signed"}),
 }
 
 
@@ -101,11 +101,11 @@ def test_the_same_in_mixed_precision(way, weighting, large, tmp_path):
     assert result.precision == "mixed" and result.indices.tolist() == rows
     assert result.ended == summary["ended_by"]
     assert result.mmd == pytest.approx(summary["mmd"], rel=1e-9)
-    assert result.worth == pytest.approx(summary["worth"], rel=1e-9)
+    assert result.equivalent_draws == pytest.approx(summary["equivalent_draws"], rel=1e-9)
     assert result.cdf == pytest.approx(summary["errors"]["cdf"], rel=1e-9)
-    assert (result.functions is None) == (not functions)
+    assert (result.functions_error is None) == (not functions)
     if functions:
-        assert result.functions == pytest.approx(summary["errors"]["functions"], rel=1e-9)
+        assert result.functions_error == pytest.approx(summary["errors"]["functions_error"], rel=1e-9)
     if summary["weights"] is not None:
         np.testing.assert_allclose(result.weights, summary["weights"]["values"], rtol=1e-9, atol=1e-12)
     if summary["refinement"] is not None:
@@ -126,14 +126,14 @@ def test_the_same_in_mixed_precision(way, weighting, large, tmp_path):
         ss.evaluate(x, pd.read_csv(subset), functions=functions or None, **weights),
     )
     # Python divides weights by their sum, and large ones of either sign keep fewer digits.
-    assert found.mmd == pytest.approx(told["result"]["mmd"], rel=1e-6 if way == "free" else 1e-9)
+    assert found.mmd == pytest.approx(told["result"]["mmd"], rel=1e-6 if way == "signed" else 1e-9)
     assert found.mmd == pytest.approx(result.mmd, rel=1e-3)
     assert_same(typical(found.errors), told["result"]["errors"])
     assert found.random.mean() == pytest.approx(told["random"]["mmd_mean"], rel=1e-9)
     assert_same(typical(found.random_errors), told["random"]["errors"])
     assert_same(typical(found.spaced_errors), told["spaced"]["errors"])
     assert found.spaced_errors["mmd"] == pytest.approx(told["spaced"]["mmd"], rel=1e-9)
-    assert found.spaced_errors["worth"] == pytest.approx(told["spaced"]["worth"], rel=1e-9)
+    assert found.spaced_errors["equivalent_draws"] == pytest.approx(told["spaced"]["equivalent_draws"], rel=1e-9)
     for j, column in enumerate(told["parameters"]):
         assert found.mean_error[j] == pytest.approx(column["mean"], rel=1e-9, abs=1e-12)
         np.testing.assert_allclose(found.quantile_error[j], as_floats(column["quantiles"]), rtol=1e-9, atol=1e-12)
@@ -141,7 +141,7 @@ def test_the_same_in_mixed_precision(way, weighting, large, tmp_path):
 
 def typical(errors):
     """The errors that JSON has in a group of their own."""
-    return {name: error for name, error in errors.items() if name not in ("mmd", "worth")}
+    return {name: error for name, error in errors.items() if name not in ("mmd", "equivalent_draws")}
 
 
 def assert_same(found, told):
@@ -167,8 +167,8 @@ def test_the_same_rows_and_errors(tmp_path):
     summary, rows, _ = command("herd", DRAWS, "-n", 60, folder=tmp_path)
     result = ss.herd(frame, 60)
     assert result.indices.tolist() == rows
-    assert result.mmd == pytest.approx(summary["mmd"], rel=1e-9) and result.worth == pytest.approx(
-        summary["worth"], rel=1e-9
+    assert result.mmd == pytest.approx(summary["mmd"], rel=1e-9) and result.equivalent_draws == pytest.approx(
+        summary["equivalent_draws"], rel=1e-9
     )
     _, rows, _ = command("thin", DRAWS, "-n", 30, "--kernel", "imq", "--scale", "pca", folder=tmp_path)
     assert ss.thin(frame, 30, kernel="imq", scale="pca").indices.tolist() == rows
@@ -184,7 +184,7 @@ def test_the_same_rows_and_errors(tmp_path):
     table = pd.read_csv(nested)
     nested_rows = ss.thin(table.drop(columns="logwt"), 25, log_weight=table["logwt"]).indices.tolist()
     assert nested_rows == rows
-    for rule in ("simplex", "free"):
+    for rule in ("simplex", "signed"):
         summary, rows, chosen = command("herd", DRAWS, "-n", 25, "--unique", "--weights", rule, folder=tmp_path)
         best = ss.herd(frame, 25, unique=True, weights=rule)
         assert best.indices.tolist() == rows and best.mmd == pytest.approx(summary["mmd"], rel=1e-9)

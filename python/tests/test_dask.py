@@ -251,12 +251,12 @@ def test_functions_are_matched_to_their_means_over_all_rows(client):
     given = ss.dask.thin(array(x), 20, functions=array(values), **SOME)
     named = ss.dask.thin(frame(x, f=values[:, 0], g=values[:, 1]), 20, functions=["f", "g"], **SOME)
     lists = ss.dask.thin(delayed(x), 20, functions=delayed(values), **SOME)
-    assert same(lists, named) and lists.functions == named.functions
+    assert same(lists, named) and lists.functions_error == named.functions_error
     error = lambda chosen: np.sqrt(
         np.mean(((values[chosen.indices].mean(axis=0) - values.mean(axis=0)) / values.std(axis=0)) ** 2)
     )
-    assert abs(given.functions - error(given)) < 1e-9 and error(given) < 0.5 * error(plain)
-    assert given.lowered == "joint + 0.1 × marginals + 1 × functions" and given.points.shape[1] == 3
+    assert abs(given.functions_error - error(given)) < 1e-9 and error(given) < 0.5 * error(plain)
+    assert given.objective == "joint MMD + 0.1 × marginals + 1 × functions" and given.points.shape[1] == 3
     with pytest.raises(ValueError, match="constant"):
         ss.dask.thin(array(x), 20, functions=array(np.ones((len(x), 1))), **SOME)
 
@@ -281,7 +281,7 @@ def test_options_reach_the_choice(client):
     x = array(rows())
     some = {name: value for name, value in SOME.items() if name != "search"}
     herded = ss.dask.herd(x, 30, **some)
-    assert herded.refinement is None and herded.lowered == "joint"
+    assert herded.refinement is None and herded.objective == "joint MMD"
     with pytest.warns(ss.SupersampleWarning, match="scaled by the 3,000 rows that were drawn"):
         unique = ss.dask.herd(
             x, 30, unique=True, kernel="laplace", bandwidth=2.0, scale="pca", precision="double", **some
@@ -289,8 +289,8 @@ def test_options_reach_the_choice(client):
     assert unique.kernel == ss.Laplace(2.0) and unique.scale == "pca" and unique.precision == "double"
     assert ss.dask.thin(x, tol=0.1, marginals=0, **SOME).ended == "tolerance"
     with pytest.warns(ss.SupersampleWarning, match="scaled by the 3,000 rows that were drawn"):
-        worthy = ss.dask.thin(x, worth=50, repeats=True, scale="mad", threads=1, **SOME)
-    assert worthy.ended == "worth" and worthy.worth >= 50 and worthy.scale == "mad"
+        by_draws = ss.dask.thin(x, equivalent_draws=50, repeats=True, scale="mad", threads=1, **SOME)
+    assert by_draws.ended == "equivalent_draws" and by_draws.equivalent_draws >= 50 and by_draws.scale == "mad"
 
 
 def left_on(client):

@@ -106,7 +106,7 @@ def test_the_functions_have_the_defaults_of_the_command_line():
         "weights": "equal",
         "sample_weight": None,
         "tol": None,
-        "worth": None,
+        "equivalent_draws": None,
         "threads": None,
         "precision": "mixed",
         "progress": None,

@@ -67,16 +67,16 @@ def test_weights_and_functions_go_through_the_passes_too(rows, client):
     of_dask = ss.dask.thin(da.from_array(rows, chunks=(SIZE, 3)), **parts, **options, progress=False)
     # Which rows measure the norm is drawn part by part where rows have weights, so that errors differ in it.
     assert of_dask.mmd == pytest.approx(given.mmd, rel=0.02)
-    assert given.functions == pytest.approx(of_dask.functions, rel=0.5)
+    assert given.functions_error == pytest.approx(of_dask.functions_error, rel=0.5)
     error = np.average(values, axis=0, weights=weights) - values[given.indices].mean(axis=0)
     spread = np.sqrt(np.average((values - np.average(values, axis=0, weights=weights)) ** 2, axis=0, weights=weights))
-    assert given.functions == pytest.approx(np.sqrt(np.mean((error / spread) ** 2)), rel=1e-9)
+    assert given.functions_error == pytest.approx(np.sqrt(np.mean((error / spread) ** 2)), rel=1e-9)
     plain = ss.thin(rows, sample_weight=weights, **options)
-    assert plain.functions is None and plain.indices.tolist() != given.indices.tolist()
+    assert plain.functions_error is None and plain.indices.tolist() != given.indices.tolist()
     frame = {f"x[{j}]": rows[:, j] for j in range(3)} | {"f": values[:, 0], "g": values[:, 1]}
     named = ss.thin(frame, sample_weight=weights, functions=["f", "g"], **options)
     assert named.indices.tolist() == given.indices.tolist() and named.names == ("x[0]", "x[1]", "x[2]")
-    assert named.lowered == "joint + 0.1 × marginals + 1 × functions"
+    assert named.objective == "joint MMD + 0.1 × marginals + 1 × functions"
     with pytest.raises(ValueError, match="functions has 5 rows, but x has 30,000 rows"):
         ss.thin(rows, functions=values[:5], **options)
     with pytest.raises(ValueError, match="function 'one' is constant"):

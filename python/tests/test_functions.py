@@ -35,15 +35,15 @@ def cdf_error(rows):
 
 def test_thin_matches_marginals_by_default_and_herd_does_not():
     plain, alone = ss.thin(X, 30), ss.thin(X, 30, marginals=0)
-    assert (plain.lowered, alone.lowered) == ("joint + 0.1 × marginals", "joint")
+    assert (plain.objective, alone.objective) == ("joint MMD + 0.1 × marginals", "joint MMD")
     assert plain.indices.tolist() == ss.thin(X, 30, marginals=0.1).indices.tolist()
     assert plain.cdf < alone.cdf and alone.mmd < plain.mmd
     assert plain.cdf == pytest.approx(cdf_error(plain.indices), rel=1e-9)
-    assert alone.refinement.lowered is None
-    stages = plain.refinement.lowered
+    assert alone.refinement.objective is None
+    stages = plain.refinement.objective
     assert stages["before"] > stages["swapped"] >= stages["searched"]
-    assert "lowered: joint + 0.1 × marginals" in repr(plain) and "cdf" in plain._repr_html_()
-    assert "lowered" not in repr(ss.herd(X, 30)) and ss.herd(X, 30, marginals=1).cdf < ss.herd(X, 30).cdf
+    assert "objective: joint MMD + 0.1 × marginals" in repr(plain) and "cdf" in plain._repr_html_()
+    assert "objective" not in repr(ss.herd(X, 30)) and ss.herd(X, 30, marginals=1).cdf < ss.herd(X, 30).cdf
 
 
 @pytest.mark.parametrize(
@@ -54,8 +54,8 @@ def test_thin_matches_marginals_by_default_and_herd_does_not():
 def test_functions_are_numbers_of_any_kind(functions):
     result = ss.thin(X, 20, functions=functions)
     assert result.indices.tolist() == ss.thin(X, 20, functions=F).indices.tolist()
-    assert result.functions == pytest.approx(means_error(result.indices), rel=1e-9)
-    assert result.functions < 0.5 * means_error(ss.thin(X, 20).indices)
+    assert result.functions_error == pytest.approx(means_error(result.indices), rel=1e-9)
+    assert result.functions_error < 0.5 * means_error(ss.thin(X, 20).indices)
 
 
 @pytest.mark.parametrize("names", ["y", ["y[0]", "y[1]"], "y*", ("y[?]",)])
@@ -63,7 +63,7 @@ def test_functions_are_columns_by_name_and_distances_do_not_use_them(names):
     result = ss.thin(FRAME, 20, functions=names)
     assert result.names == ("a", "b", "c")
     assert result.indices.tolist() == ss.thin(X, 20, functions=F).indices.tolist()
-    assert result.lowered == "joint + 0.1 × marginals + 1 × functions"
+    assert result.objective == "joint MMD + 0.1 × marginals + 1 × functions"
 
 
 def test_one_function_is_a_vector():
@@ -74,19 +74,21 @@ def test_one_function_is_a_vector():
 
 def test_more_weight_is_less_error():
     light, heavy = (ss.thin(X, 20, functions=F, functions_weight=weight) for weight in (0.1, 50))
-    assert heavy.functions < light.functions and heavy.lowered.endswith("50 × functions")
+    assert heavy.functions_error < light.functions_error and heavy.objective.endswith("50 × functions")
 
 
 def test_in_a_common_unit_errors_are_compared_as_they_are():
     result = ss.thin(X, 20, functions=F, functions_unit="common")
-    assert result.lowered.endswith("1 × functions in a common unit")
+    assert result.objective.endswith("1 × functions in a common unit")
     off = F[result.indices].mean(axis=0) - F.mean(axis=0)
     expected = np.sqrt(np.mean(off**2) / np.mean(F.var(axis=0)))
-    assert result.functions == pytest.approx(expected, rel=1e-9)
-    assert ss.evaluate(X, result, functions=F, functions_unit="common").functions == pytest.approx(expected, rel=1e-9)
+    assert result.functions_error == pytest.approx(expected, rel=1e-9)
+    assert ss.evaluate(X, result, functions=F, functions_unit="common").functions_error == pytest.approx(
+        expected, rel=1e-9
+    )
     # A constant is as good as anything there; alone it is refused.
     with_constant = ss.thin(X, 20, functions=np.column_stack([F, np.ones(400)]), functions_unit="common")
-    assert with_constant.functions < 0.1
+    assert with_constant.functions_error < 0.1
     with pytest.raises(ValueError, match="function 0 is constant"):
         ss.thin(X, 20, functions=np.ones(400), functions_unit="common")
     herder = ss.Herder(X, functions=F, functions_unit="common")
@@ -100,15 +102,22 @@ def test_in_a_common_unit_errors_are_compared_as_they_are():
 def test_evaluate_shows_cdf_and_functions():
     result = ss.thin(X, 20, functions=F)
     found = ss.evaluate(X, result, functions=F)
-    assert (found.cdf, found.functions) == pytest.approx((result.cdf, result.functions), rel=1e-9)
-    assert found.errors["functions"] == found.functions and found.random_errors["functions"] > found.functions
-    assert " ".join(repr(found).splitlines()[0].split()) == "MMD worth in draws of these 400 rows cdf functions"
+    assert (found.cdf, found.functions_error) == pytest.approx((result.cdf, result.functions_error), rel=1e-9)
+    assert (
+        found.errors["functions_error"] == found.functions_error
+        and found.random_errors["functions_error"] > found.functions_error
+    )
+    assert " ".join(repr(found).splitlines()[0].split()) == "MMD equivalent draws of these 400 rows cdf functions error"
     plain = ss.evaluate(X, result)
-    assert plain.functions is None and plain.random_errors["functions"] is None and "functions" not in repr(plain)
+    assert (
+        plain.functions_error is None
+        and plain.random_errors["functions_error"] is None
+        and "functions" not in repr(plain)
+    )
     assert "functions" in found._repr_html_()
     subset = FRAME.iloc[result.indices][["y[1]", "c", "b", "y[0]", "a"]]
     by_name = ss.evaluate(FRAME, subset, functions="y")
-    assert (by_name.mmd, by_name.functions) == pytest.approx((found.mmd, found.functions), rel=1e-9)
+    assert (by_name.mmd, by_name.functions_error) == pytest.approx((found.mmd, found.functions_error), rel=1e-9)
     with pytest.raises(ValueError, match="the functions of y are not known; give y as a Result"):
         ss.evaluate(X, X[:20], functions=F)
 
@@ -116,7 +125,7 @@ def test_evaluate_shows_cdf_and_functions():
 def test_unequal_weights_count():
     result = ss.thin(X, 20, functions=F, weights="simplex")
     off = (result.weights @ F[result.indices] - F.mean(axis=0)) / F.std(axis=0)
-    assert result.functions == pytest.approx(np.sqrt(np.mean(off**2)), rel=1e-6)
+    assert result.functions_error == pytest.approx(np.sqrt(np.mean(off**2)), rel=1e-6)
 
 
 def test_a_herder_matches_parts_and_keeps_them_in_a_pickle():
@@ -129,8 +138,8 @@ def test_a_herder_matches_parts_and_keeps_them_in_a_pickle():
     for one in (herder, again):
         one.run(10)
         assert one.indices.tolist() == rows.indices.tolist()
-        assert one.result().functions == pytest.approx(rows.functions, rel=1e-9)
-        assert one.result().lowered == rows.lowered == "joint + 0.4 × marginals + 2 × functions"
+        assert one.result().functions_error == pytest.approx(rows.functions_error, rel=1e-9)
+        assert one.result().objective == rows.objective == "joint MMD + 0.4 × marginals + 2 × functions"
 
 
 BAD = {
@@ -201,10 +210,15 @@ def test_variables_of_a_posterior_are_functions():
     assert result.names == ("mu", "theta[0]", "theta[1]")
     assert result.indices.tolist() == expected.indices.tolist()
     attributes = small["posterior"].attrs
-    assert attributes["supersample_functions"] == result.functions and attributes["supersample_cdf"] == result.cdf
+    assert (
+        attributes["supersample_functions_error"] == result.functions_error
+        and attributes["supersample_cdf"] == result.cdf
+    )
     found = ss.arviz.evaluate(data, small, functions=["y_hat"])
-    assert (found.functions, found.mmd) == pytest.approx((result.functions, result.mmd), rel=1e-9)
-    assert ss.arviz.evaluate(data, result, functions="y_hat").functions == pytest.approx(result.functions, rel=1e-9)
+    assert (found.functions_error, found.mmd) == pytest.approx((result.functions_error, result.mmd), rel=1e-9)
+    assert ss.arviz.evaluate(data, result, functions="y_hat").functions_error == pytest.approx(
+        result.functions_error, rel=1e-9
+    )
     names = ["mu", "theta"]
     for functions in (["y"], "posterior_predictive/y", data["posterior"]["y_hat"], F.reshape(4, 100, 2), F):
         _, same = ss.arviz.thin(data, 20, var_names=names, functions=functions, return_result=True)
@@ -217,11 +231,11 @@ def test_variables_of_a_posterior_are_functions():
     with pytest.raises(ValueError, match="functions has shape"):
         ss.arviz.thin(data, 20, functions=F[:7])
     herded = ss.arviz.herd(data, 10, functions="y_hat")
-    assert herded["posterior"].attrs["supersample_lowered"] == "joint + 1 × functions"
+    assert herded["posterior"].attrs["supersample_objective"] == "joint MMD + 1 × functions"
 
 
 def test_the_estimator_matches_parts():
     sampler = ss.SuperSampler(n_samples=20, functions_weight=2.0).fit(X, functions=F)
     assert sampler.sample_indices_.tolist() == ss.thin(X, 20, functions=F, functions_weight=2.0).indices.tolist()
-    assert ss.SuperSampler(n_samples=20, marginals=0).fit(X).result_.lowered == "joint"
-    assert ss.SuperSampler(n_samples=20, method="herd").fit(X).result_.lowered == "joint"
+    assert ss.SuperSampler(n_samples=20, marginals=0).fit(X).result_.objective == "joint MMD"
+    assert ss.SuperSampler(n_samples=20, method="herd").fit(X).result_.objective == "joint MMD"

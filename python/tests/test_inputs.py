@@ -196,7 +196,7 @@ OPTIONS = {
     "n fractional": ({"n": 2.5}, TypeError, "n is 2.5; give a whole number"),
     "n missing": ({"n": None}, ValueError, "say how many"),
     "tol": ({"tol": -1.0}, ValueError, "tol is -1; an error is a positive number"),
-    "worth": ({"worth": float("nan")}, ValueError, "worth is NaN"),
+    "equivalent_draws": ({"equivalent_draws": float("nan")}, ValueError, "equivalent_draws is NaN"),
     "kernel": ({"kernel": "rbf"}, ValueError, "'rbf' is not a kernel; choose gaussian, laplace"),
     "kernel of another type": ({"kernel": 3}, TypeError, "give a name such as 'gaussian'"),
     "bandwidth": (
@@ -213,7 +213,7 @@ OPTIONS = {
     "bandwidth twice": ({"kernel": ss.IMQ(1.0), "bandwidth": 1.0}, ValueError, "which has its own"),
     "several bandwidths": ({"kernel": "imq", "bandwidth": (1.0, 2.0)}, ValueError, "only gaussian takes several"),
     "scale": ({"scale": "unit"}, ValueError, "'unit' is not a scale; choose none, sd, mad, aad or pca"),
-    "weights": ({"weights": "best"}, ValueError, "weights is 'best'; choose equal, simplex or free"),
+    "weights": ({"weights": "best"}, ValueError, "weights is 'best'; choose equal, simplex or signed"),
     "precision": ({"precision": "half"}, ValueError, "'half' is not a precision; choose mixed or double"),
     "device": ({"device": "tpu"}, ValueError, "'tpu' is not a device; choose cpu or gpu"),
     "device of another type": ({"device": 0}, TypeError, "device is 0; choose cpu or gpu"),

@@ -126,6 +126,6 @@ def test_errors_are_by_name_and_the_same_in_results_and_evaluations():
         if error is not None:
             assert found.errors[name] == pytest.approx(error, rel=1e-6), name
     assert all(error is not None for error in found.errors.values())
-    assert (result.mmd, result.worth, result.cdf, result.functions) == tuple(
-        result.errors[name] for name in ("mmd", "worth", "cdf", "functions")
+    assert (result.mmd, result.equivalent_draws, result.cdf, result.functions_error) == tuple(
+        result.errors[name] for name in ("mmd", "equivalent_draws", "cdf", "functions_error")
     )

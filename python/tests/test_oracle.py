@@ -69,7 +69,7 @@ def test_the_golden_case_of_three_points():
     assert repeated.error[11] > repeated.error[10]
 
 
-def test_mmd_worth_and_optimal_weights_are_those_of_numpy():
+def test_mmd_equivalent_draws_and_optimal_weights_are_those_of_numpy():
     rng = np.random.default_rng(3)
     x, y = rng.normal(size=(200, 3)), rng.normal(size=(15, 3))
     k = oracle.KERNELS["gaussian"]
@@ -80,7 +80,7 @@ def test_mmd_worth_and_optimal_weights_are_those_of_numpy():
         assert ss.mmd(x, y, bandwidth=1.3, scale="none", subset_weight=weights) == pytest.approx(
             squared**0.5, abs=1e-12
         )
-    result = ss.herd(x, 10, bandwidth=1.3, scale="none", weights="free")
+    result = ss.herd(x, 10, bandwidth=1.3, scale="none", weights="signed")
     gram, z = k(result.points, result.points, 1.3), k(result.points, x, 1.3).mean(1)
     # The weights of Bayesian quadrature, moved along K⁻¹1 until they sum to one.
     free, along = np.linalg.solve(gram, z), np.linalg.solve(gram, np.ones(10))
@@ -88,7 +88,7 @@ def test_mmd_worth_and_optimal_weights_are_those_of_numpy():
     np.testing.assert_allclose(result.weights, best, rtol=1e-6)
     squared = k(x, x, 1.3).mean() - 2 * z @ best + best @ gram @ best
     assert result.mmd == pytest.approx(squared**0.5, rel=1e-8)
-    assert result.worth == pytest.approx((1 - k(x, x, 1.3).mean()) / result.mmd**2, rel=1e-9)
+    assert result.equivalent_draws == pytest.approx((1 - k(x, x, 1.3).mean()) / result.mmd**2, rel=1e-9)
     assert ss.mmd(x, result, bandwidth=1.3, scale="none") == pytest.approx(result.mmd, rel=1e-8)
     simplex = ss.herd(x, 10, bandwidth=1.3, scale="none", weights="simplex")
     assert simplex.weights.min() >= 0 and simplex.weights.sum() == pytest.approx(1)

@@ -26,18 +26,20 @@ def test_stop_rules():
     first = lambda e: 1 + int(np.argmax(all_errors <= e))
     by_tol = ss.herd(X, tol=0.05)
     assert (len(by_tol), by_tol.ended) == (first(0.05), "tolerance")
-    single = by_tol.worth * by_tol.mmd**2
-    by_worth = ss.herd(X, worth=500)
-    assert (len(by_worth), by_worth.ended) == (first(math.sqrt(single / 500)), "worth")
-    assert by_worth.worth >= 500
+    single = by_tol.equivalent_draws * by_tol.mmd**2
+    by_draws = ss.herd(X, equivalent_draws=500)
+    assert (len(by_draws), by_draws.ended) == (first(math.sqrt(single / 500)), "equivalent_draws")
+    assert by_draws.equivalent_draws >= 500
     assert ss.herd(X, 7).ended == "number"
     with pytest.warns(ss.SupersampleWarning, match="50 rows were asked for, but there are only 20 rows"):
         everything = ss.herd(X[:20], 50, unique=True)
     assert (len(everything), everything.ended) == (20, "exhausted")
     with pytest.warns(ss.SupersampleWarning, match="an MMD of 0.001 was not reached with 5 points"):
         assert ss.herd(X, 5, tol=0.001).ended == "number"
-    with pytest.warns(ss.SupersampleWarning, match="neither an MMD of 0.0001 nor a worth of"):
-        ss.herd(X, 5, tol=0.0001, worth=1e9)
+    with pytest.warns(
+        ss.SupersampleWarning, match="neither an MMD of 0.0001 nor a goal of 1000000000.0 equivalent draws"
+    ):
+        ss.herd(X, 5, tol=0.0001, equivalent_draws=1e9)
 
 
 def test_thin_is_better_than_herding_and_needs_fewer_rows():
@@ -46,7 +48,7 @@ def test_thin_is_better_than_herding_and_needs_fewer_rows():
     assert len(set(thinned.indices.tolist())) == 30
     few = ss.thin(X, tol=0.03)
     assert few.mmd <= 0.03 and few.ended == "tolerance" and len(few) < len(ss.herd(X, tol=0.03, unique=True))
-    assert ss.thin(X, worth=500).worth >= 500
+    assert ss.thin(X, equivalent_draws=500).equivalent_draws >= 500
     thorough = ss.thin(X, 30, search=40)
     assert thorough.mmd <= ss.thin(X, 30, search=0).mmd
     seeds = [ss.thin(X, 30, search=10, seed=seed).indices.tolist() for seed in (0, 0, 1)]
@@ -68,8 +70,8 @@ def test_a_refined_result_says_what_swaps_and_search_have_gained():
     both = ss.thin(X, 30)
     start = both.refinement.mmd_before
     assert start == pytest.approx(ss.herd(X, 30, unique=True, marginals=0.1).mmd, rel=1e-9)
-    stages = list(both.refinement.lowered.values())
-    assert stages == sorted(stages, reverse=True) and "; what was lowered: " in repr(both)
+    stages = list(both.refinement.objective.values())
+    assert stages == sorted(stages, reverse=True) and "; objective: " in repr(both)
     plain = ss.thin(X, 30, search=0)
     assert plain.refinement.mmd_searched is None and "searched" not in repr(plain)
     assert plain.refinement.mmd_swapped == pytest.approx(plain.mmd, rel=1e-9)
@@ -196,7 +198,10 @@ def test_warnings_of_kernels_weights_and_columns():
         ({"bandwidth": 1e3}, "nearly constant.*: try bandwidth='median'"),
         ({"bandwidth": 1e9}, "nearly constant"),
         ({"bandwidth": 1e-4}, "nearly diagonal"),
-        ({"sample_weight": np.r_[1.0, np.full(799, 1e-9)]}, "so uneven that the rows are worth 1.00 equal ones"),
+        (
+            {"sample_weight": np.r_[1.0, np.full(799, 1e-9)]},
+            "so uneven that the effective sample size of the rows is 1.00",
+        ),
     ]:
         with pytest.warns(ss.SupersampleWarning, match=words):
             ss.herd(X, 3, **options)
@@ -245,14 +250,16 @@ def test_warnings_point_to_the_line_of_the_caller():
 def test_constant_data_are_no_reason_to_panic():
     for function in (ss.herd, ss.thin):
         result = function(np.ones((30, 2)), 4)
-        assert result.mmd == 0 and result.worth is None
+        assert result.mmd == 0 and result.equivalent_draws is None
     assert len(ss.herd([[1.0]], 3)) == 3
 
 
 def test_evaluation_says_what_the_result_says():
     result = ss.thin(X, 25)
     found = ss.evaluate(X, result)
-    assert found.mmd == pytest.approx(result.mmd, rel=1e-6) and found.worth == pytest.approx(result.worth, rel=1e-5)
+    assert found.mmd == pytest.approx(result.mmd, rel=1e-6) and found.equivalent_draws == pytest.approx(
+        result.equivalent_draws, rel=1e-5
+    )
     assert found.random.shape == (20,) and found.mmd < found.random.min() and found.mmd < found.spaced_errors["mmd"]
     np.testing.assert_allclose(found.mean_error, (result.points.mean(0) - X.mean(0)) / X.std(0), atol=1e-12)
     np.testing.assert_allclose(found.sd_error, result.points.std(0) / X.std(0) - 1, atol=1e-12)
@@ -263,8 +270,8 @@ def test_evaluation_says_what_the_result_says():
     own = ss.evaluate(X, X)
     assert own.mmd < 1e-7 and own.random is None and own.spaced_errors is None and own.random_errors is None
     assert np.abs(own.mean_error).max() < 1e-12
-    free = ss.herd(X, 25, weights="free")
-    assert ss.evaluate(X, free).mmd == pytest.approx(free.mmd, rel=1e-6)
+    signed = ss.herd(X, 25, weights="signed")
+    assert ss.evaluate(X, signed).mmd == pytest.approx(signed.mmd, rel=1e-6)
     frame = pd.DataFrame(X, columns=["mu", "tau", "theta"])
     assert "(tau" in repr(ss.evaluate(frame, X[X[:, 1] > 0]))
     with pytest.raises(ValueError, match="subset_weight has no effect on a Result"):
@@ -278,7 +285,7 @@ def test_evaluation_says_what_the_result_says():
 def test_repr_and_notebook_view():
     result = ss.herd(pd.DataFrame(X, columns=["<mu>", "tau", "theta"]), 40)
     assert repr(result).startswith("Result: 40 of 800 rows")
-    assert re.search(r"worth [\d,.]+ draws of these 800 rows", repr(result))
+    assert re.search(r"equivalent to [\d,.]+ draws of these 800 rows", repr(result))
     assert "draws of these 800 rows" in repr(ss.evaluate(X, result.points)) and "iid" not in repr(result)
     # Nothing but rounding tells these from all rows.
     everything = ss.thin(X[:50], 50)
@@ -339,8 +346,8 @@ def test_mixtures(tmp_path):
     np.testing.assert_allclose(draws.mean(0), mixture.weights @ mixture.means, atol=0.03)
     result = ss.sample(mixture, 40)
     np.testing.assert_allclose(result.points.mean(0), mixture.weights @ mixture.means, atol=0.1)
-    assert ss.sample(mixture, 40, weights="free").mmd < ss.sample(mixture, 40, weights="simplex").mmd < result.mmd
-    assert ss.sample(mixture, 200, worth=200).ended == "worth"
+    assert ss.sample(mixture, 40, weights="signed").mmd < ss.sample(mixture, 40, weights="simplex").mmd < result.mmd
+    assert ss.sample(mixture, 200, equivalent_draws=200).ended == "equivalent_draws"
     grid = np.stack(np.meshgrid(np.linspace(-8, 8, 161), np.linspace(-8, 8, 161)), -1).reshape(-1, 2)
     assert mixture.density(grid).sum() * 0.01 == pytest.approx(1, abs=1e-6)
     (tmp_path / "bad.toml").write_text("[[component]]\nweight = 1\n")

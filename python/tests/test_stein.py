@@ -83,7 +83,7 @@ def test_the_ksd_is_that_of_the_formula(base):
         chosen = ss.stein.thin(x, scores, 10, **options)
         rows = chosen.indices
         assert chosen.mmd == pytest.approx(np.sqrt(gram[np.ix_(rows, rows)].mean()), rel=1e-9)
-        assert chosen.worth == pytest.approx(np.diag(gram).mean() / chosen.mmd**2, rel=1e-9)
+        assert chosen.equivalent_draws == pytest.approx(np.diag(gram).mean() / chosen.mmd**2, rel=1e-9)
         assert chosen.mmd < ss.stein.herd(x, scores, 10, unique=True, **options).mmd
         weighted = ss.stein.thin(x, scores, 10, weights="simplex", **options)
         assert weighted.mmd < chosen.mmd
@@ -113,7 +113,7 @@ def test_regularised_thinning_tells_modes_of_different_mass_apart():
     assert 15 <= (plain.points > 5).sum() <= 25
     regularised = ss.stein.thin(x, scores, 40, scale="none", log_density=log_density, regularise=0.5)
     assert (regularised.points > 5).sum() < 10
-    assert regularised.lowered == "KSD, regularised"
+    assert regularised.objective == "KSD, regularised"
     assert regularised.mmd == pytest.approx(ss.stein.ksd(x, scores, regularised, scale="none"), rel=1e-9)
     # A point of low density where the score vanishes is chosen without second derivatives and not with them.
     x = np.concatenate([rng.normal(size=(100, 1)) - 3, rng.normal(size=(100, 1)) + 3, np.zeros((5, 1))])
@@ -375,7 +375,7 @@ def test_a_posterior_is_thinned_by_its_scores():
     want = ss.stein.thin(flat, -flat, 20, **options).indices.tolist()
     by_chain = {"log_density": data["mu"].copy(data=log_density.reshape(2, 300)), "second_derivatives": data**2 - 1}
     _, result = ss.arviz.thin(data, 20, scores=-data, return_result=True, **by_chain)
-    assert result.indices.tolist() == want and result.lowered == "KSD, regularised"
+    assert result.indices.tolist() == want and result.objective == "KSD, regularised"
     with pytest.raises(ValueError, match="log_density has the dimensions"):
         ss.arviz.thin(data, 20, scores=-data, log_density=data["theta"])
     with pytest.raises(ValueError, match="functions and scores do not go together"):

@@ -160,7 +160,7 @@ fn weights_missing_values_columns_and_chains_are_heeded() {
 fn what_needs_all_rows_is_refused_with_a_sentence() {
     let desk = desk();
     for (flag, named) in [
-        ("--per mu", "--per"),
+        ("--stratify mu", "--stratify"),
         ("--include-rows 3", "--include-rows or --exclude-rows"),
         ("--exclude-rows 3", "--include-rows or --exclude-rows"),
         ("--functions-file d.csv", "--functions-file"),
@@ -198,10 +198,10 @@ fn functions_are_matched_in_batches_by_their_means_over_all_rows() {
     let desk = desk();
     // The functions are between the parameters.
     let words = "thin d.csv -n 20 --bandwidth 2 --functions tau,theta.1 --functions-weight 30";
-    let errors = |name: &str| json(&desk, name)["result"]["errors"]["functions"].as_f64().unwrap();
+    let errors = |name: &str| json(&desk, name)["result"]["errors"]["functions_error"].as_f64().unwrap();
     desk.ran(&format!("{words} --pool-rows 2000 -o o.csv --indices i.txt --json s.json"));
     assert_eq!(json(&desk, "s.json")["input"]["functions"], serde_json::json!(["tau", "theta.1"]));
-    assert_eq!(json(&desk, "s.json")["lowered"]["functions"], 30.0);
+    assert_eq!(json(&desk, "s.json")["objective"]["functions"], 30.0);
     desk.ran("eval d.csv o.csv --bandwidth 2 --functions tau,theta.1 --json e.json");
     assert!((errors("s.json") / errors("e.json") - 1.0).abs() < 1e-6);
     desk.ran("thin d.csv -n 20 --bandwidth 2 --columns mu,theta.2 --pool-rows 2000 -o o.csv");

@@ -59,23 +59,23 @@ fn thin_matches_marginals_and_herd_only_when_told() {
     let run = |words: &str| summary(&desk, &format!("{words} draws.csv -n 20 --exclude w -o o.csv"));
     let (thin, told) = run("thin");
     let weights = serde_json::json!({ "joint": 1.0, "marginals": 0.1, "functions": 0.0, "log_density": 0.0 });
-    assert_eq!(thin["lowered"], weights);
+    assert_eq!(thin["objective"], weights);
     assert!(
-        told.contains("\nlowered: joint + 0.1 × marginals\n") && told.contains("what was lowered: "),
+        told.contains("\nobjective: joint MMD + 0.1 × marginals\n") && told.contains("objective: "),
         "{told}"
     );
     let (alone, told) = run("thin --marginals 0");
-    assert!(!told.contains("lowered") && alone["result"]["refinement"]["lowered"].is_null(), "{told}");
+    assert!(!told.contains("objective") && alone["result"]["refinement"]["objective"].is_null(), "{told}");
     let cdf = |summary: &Value| number(&summary["result"]["errors"]["cdf"]);
     assert!(cdf(&thin) < 0.8 * cdf(&alone), "{} {}", cdf(&thin), cdf(&alone));
     // The MMD is that of the joint part with either.
     assert!(number(&alone["result"]["mmd"]) < number(&thin["result"]["mmd"]));
     assert!(cdf(&thin) < number(&thin["random"]["errors"]["cdf"]));
-    let stages = &thin["result"]["refinement"]["lowered"];
+    let stages = &thin["result"]["refinement"]["objective"];
     assert!(number(&stages["before"]) > number(&stages["swapped"]), "{stages}");
     assert!(number(&stages["swapped"]) >= number(&stages["searched"]), "{stages}");
     let (herd, told) = run("herd");
-    assert!(!told.contains("lowered") && herd["lowered"]["marginals"] == 0.0, "{told}");
+    assert!(!told.contains("objective") && herd["objective"]["marginals"] == 0.0, "{told}");
     let (more, _) = run("herd --marginals 1");
     assert!(cdf(&more) < cdf(&herd) && more["result"]["rows"] != herd["result"]["rows"]);
 }
@@ -87,10 +87,10 @@ fn functions_are_matched_and_take_no_part_in_distances() {
     let (plain, _) = summary(&desk, &format!("thin draws.csv {flags}"));
     let (named, told) = summary(&desk, &format!("thin all.csv {flags} --functions y"));
     assert!(
-        told.contains("\nlowered: joint + 0.1 × marginals + 1 × functions\nfunctions: y.1, y.2\n"),
+        told.contains("\nobjective: joint MMD + 0.1 × marginals + 1 × functions\nfunctions: y.1, y.2\n"),
         "{told}"
     );
-    assert!(told.contains("correlation   functions\n"), "{told}");
+    assert!(told.contains("correlation   functions error\n"), "{told}");
     assert_eq!(named["input"]["functions"], serde_json::json!(["y.1", "y.2"]));
     assert_eq!(
         (&named["input"]["parameters"], &named["kernel"]),
@@ -99,10 +99,10 @@ fn functions_are_matched_and_take_no_part_in_distances() {
     // All columns go out, and eval says the same of them, by columns and by numbers.
     assert!(desk.read("o.csv").starts_with("a,b,y.1,y.2,w,"));
     let (subset, told) = summary(&desk, "eval all.csv o.csv --exclude w --functions y*");
-    assert!(told.contains("\nfunctions: y.1, y.2\n") && !told.contains("lowered"), "{told}");
-    let error = |summary: &Value| number(&summary["result"]["errors"]["functions"]);
-    assert!((error(&subset) - error(&named)).abs() < 1e-12 && subset["lowered"].is_null());
-    assert!(error(&named) < 0.5 * number(&named["random"]["errors"]["functions"]));
+    assert!(told.contains("\nfunctions: y.1, y.2\n") && !told.contains("objective"), "{told}");
+    let error = |summary: &Value| number(&summary["result"]["errors"]["functions_error"]);
+    assert!((error(&subset) - error(&named)).abs() < 1e-12 && subset["objective"].is_null());
+    assert!(error(&named) < 0.5 * number(&named["random"]["errors"]["functions_error"]));
     desk.ran("thin draws.csv -n 15 --exclude w -o plain.csv --indices plain.txt");
     let (others, _) = summary(&desk, "eval all.csv plain.txt --exclude w --functions y.1,y.2");
     assert!(error(&named) < 0.5 * error(&others), "{} {}", error(&named), error(&others));
@@ -110,10 +110,10 @@ fn functions_are_matched_and_take_no_part_in_distances() {
     let (heavy, _) = summary(&desk, &format!("thin all.csv {flags} --functions y --functions-weight 50"));
     assert!(error(&heavy) < error(&named));
     // Both kinds of weights, and a sequence.
-    for verb in ["thin --weights simplex", "herd --unique --weights free", "herd --marginals 0.4"] {
+    for verb in ["thin --weights simplex", "herd --unique --weights signed", "herd --marginals 0.4"] {
         let (weighted, _) =
             summary(&desk, &format!("{verb} all.csv -n 15 -o o.csv --weight-column w --functions y"));
-        assert!(error(&weighted) < number(&weighted["random"]["errors"]["functions"]), "{verb}");
+        assert!(error(&weighted) < number(&weighted["random"]["errors"]["functions_error"]), "{verb}");
     }
 }
 
@@ -138,7 +138,9 @@ fn in_a_common_unit_what_varies_most_counts_most_and_a_constant_may_be_among_the
     assert_eq!(each["input"]["functions_unit"], "each");
     let error = |file: &str, name: &str| {
         let flags = format!("--columns a,b --functions {name}");
-        number(&summary(&desk, &format!("eval all.csv {file} {flags}")).0["result"]["errors"]["functions"])
+        number(
+            &summary(&desk, &format!("eval all.csv {file} {flags}")).0["result"]["errors"]["functions_error"],
+        )
     };
     assert!(error("o.csv", "large") < error("e.csv", "large"));
     assert!(error("o.csv", "small") > error("e.csv", "small"));
@@ -179,8 +181,8 @@ fn a_file_of_functions_is_as_good_as_columns_with_weights_and_missing_values() {
     let flags = "--functions-file functions_holes.csv --drop-na --weight-column w";
     desk.ran(&format!("thin draws_holes.csv -n 12 {flags} -o o.csv"));
     let (found, _) = summary(&desk, &format!("eval draws_holes.csv o.csv {flags}"));
-    let error = number(&found["result"]["errors"]["functions"]);
-    assert!((error - number(&file["result"]["errors"]["functions"])).abs() < 1e-12);
+    let error = number(&found["result"]["errors"]["functions_error"]);
+    assert!((error - number(&file["result"]["errors"]["functions_error"])).abs() < 1e-12);
     desk.write("bare.csv", "a,b\n0.1,0.2\n");
     let message = refused(&desk, &format!("eval draws_holes.csv bare.csv {flags}"));
     assert!(message.contains("the subset: its functions are not known;"), "{message}");
@@ -299,7 +301,7 @@ fn info_and_the_page_tell_of_functions() {
     desk.ran("thin all.csv -n 10 --exclude w --functions y -o o.csv --report r.html");
     let page = desk.read("r.html");
     for part in [
-        "Lowered: joint + 0.1 × marginals + 1 × functions.",
+        "Objective: joint MMD + 0.1 × marginals + 1 × functions.",
         "What is reported",
         "distribution function of a",
         "data-t=\"10\"",

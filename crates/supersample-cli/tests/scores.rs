@@ -128,8 +128,8 @@ fn a_regularised_choice_is_that_of_the_library_and_says_so() {
     let (plain, _) = chosen(&desk, "herd lp.csv -n 20 --scores scores.csv");
     let (default, told) =
         chosen(&desk, "herd lp.csv -n 20 --scores scores.csv --log-density lp__ --json l.json");
-    assert!(told.contains("lowered: KSD, regularised by 0.05 × log-density"), "{told}");
-    assert_eq!(crate::desk::json(&desk, "l.json")["lowered"]["log_density"], 0.05);
+    assert!(told.contains("objective: KSD, regularised by 0.05 × log-density"), "{told}");
+    assert_eq!(crate::desk::json(&desk, "l.json")["objective"]["log_density"], 0.05);
     for (weight, found) in [
         (0.05, default.clone()),
         (0.05, chosen(&desk, "herd with_lp.csv -n 20 --score-prefix s_ --log-density lp__").0),
@@ -146,7 +146,7 @@ fn a_regularised_choice_is_that_of_the_library_and_says_so() {
     }
     // A set has the plain KSD in its table, and goes on from its own checkpoint only.
     let (_, told) = chosen(&desk, "thin lp.csv -n 20 --scores scores.csv --log-density lp__");
-    assert!(told.contains("; what was lowered: "), "{told}");
+    assert!(told.contains("; objective: "), "{told}");
     chosen(&desk, "herd lp.csv -n 5 --scores scores.csv --log-density lp__ --regularise 0.05 --checkpoint c");
     let again = "herd lp.csv -n 20 --scores scores.csv --log-density lp__ --resume c";
     assert_eq!(chosen(&desk, again).0, default);

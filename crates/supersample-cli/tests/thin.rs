@@ -51,7 +51,7 @@ fn thin_searches_by_seed_and_only_if_asked() {
     };
     let (default, searched) = (rows(&[]), rows(&["--search", "10", "--seed", "2"]));
     let plain = rows(&["--search", "0"]);
-    // So few rows are worth the longest search.
+    // So few rows get the longest search.
     assert_eq!(rows(&["--search", "400", "--seed", "0"]), default);
     assert!(searched.1 < plain.1 && default.1 <= plain.1, "{} {} {}", searched.1, default.1, plain.1);
     assert_ne!(searched.0, plain.0);
@@ -86,7 +86,7 @@ fn what_swaps_and_the_search_gain_is_told() {
     let herded = told("herd d.csv -n 20 --unique --marginals 0.1").0["mmd"].as_f64().unwrap();
     assert!((result["refinement"]["mmd_before"].as_f64().unwrap() - herded).abs() < 1e-9, "{result}");
     let line = line.unwrap();
-    assert!(line.contains("; what was lowered: ") && page.contains(&format!("<p>{line}.</p>")), "{line}");
+    assert!(line.contains("; objective: ") && page.contains(&format!("<p>{line}.</p>")), "{line}");
     let (result, line, _) = told("thin d.csv -n 20 --search 0");
     assert!(result["refinement"]["mmd_searched"].is_null() && result["refinement"]["converged"] == true);
     assert!(!line.unwrap().contains("search"));
@@ -105,20 +105,24 @@ fn weights_are_written_and_lower_the_error() {
     desk.write("m.toml", "[[component]]\nweight = 1\nmean = [0, 0]\ncovariance = [[1, 0.2], [0.2, 1]]\n");
     let mmd = |report: &serde_json::Value| report["mmd"].as_f64().unwrap();
     for verb in ["herd", "thin"] {
-        for (rule, ending) in [("simplex", "csv"), ("free", "csv"), ("simplex", "parquet"), ("free", "npz")] {
+        for (rule, ending) in
+            [("simplex", "csv"), ("signed", "csv"), ("simplex", "parquet"), ("signed", "npz")]
+        {
             let words =
                 format!("{verb} d.csv -n 30 --weights {rule} -o w.{ending} --json s.json --report r.html");
             let (_, summary) = desk.ran(&words);
             let result = json(&desk, "s.json")["result"].clone();
             assert!(mmd(&result) < mmd(&result["equal_weights"]), "{summary}");
-            assert!(result["worth"].as_f64() > result["equal_weights"]["worth"].as_f64());
+            assert!(
+                result["equivalent_draws"].as_f64() > result["equal_weights"]["equivalent_draws"].as_f64()
+            );
             assert!(
                 summary.contains("\nwith equal weights ") && summary.contains(&format!("\n{rule} weights"))
             );
             let weights = result["weights"]["values"].as_array().unwrap();
             let weights: Vec<f64> = weights.iter().map(|weight| weight.as_f64().unwrap()).collect();
             assert!(weights.len() == 30 && (weights.iter().sum::<f64>() - 1.0).abs() < 1e-9);
-            assert!(rule == "free" || weights.iter().all(|weight| *weight >= 0.0));
+            assert!(rule == "signed" || weights.iter().all(|weight| *weight >= 0.0));
             // The column goes out with the rows, and eval believes it.
             let (_, said) = desk.ran(&format!("eval d.csv w.{ending} --json e.json"));
             assert!(
@@ -141,7 +145,7 @@ fn weights_are_written_and_lower_the_error() {
     }
     // Rows that repeat share their weight, and no number is lost to it.
     desk.write("two.csv", "x\n0\n1\n");
-    desk.ran("herd two.csv -n 9 --weights free --bandwidth 1 -q -o w.csv --json s.json");
+    desk.ran("herd two.csv -n 9 --weights signed --bandwidth 1 -q -o w.csv --json s.json");
     let result = json(&desk, "s.json")["result"].clone();
     assert!(mmd(&result) < 1e-6, "{result}");
     desk.ran("sample m.toml -n 12 --bandwidth 1 --weights simplex -q -o p.csv --json s.json");
@@ -168,7 +172,7 @@ fn rows_are_balanced_over_a_column_or_the_files() {
         (numbers(&desk.read("i.txt")), summary)
     };
     let count = |rows: &[usize], wanted: &str| rows.iter().filter(|&&row| kind(row) == wanted).count();
-    let (rows, summary) = chosen("d.csv -n 30 --per kind");
+    let (rows, summary) = chosen("d.csv -n 30 --stratify kind");
     for wanted in ["small", "large", "huge"] {
         let share = of_kind(wanted) as f64 / 10.0;
         assert!((count(&rows, wanted) as f64 - share).abs() < 1.0, "{wanted} {share}: {summary}");
@@ -179,13 +183,13 @@ fn rows_are_balanced_over_a_column_or_the_files() {
         summary.contains(" by 5 parameters (mu, tau, theta.1, theta.2, class; not used: kind)"),
         "{summary}"
     );
-    let (rows, summary) = chosen("d.csv --per kind --quota huge=10,small=2");
+    let (rows, summary) = chosen("d.csv --stratify kind --quota huge=10,small=2");
     assert_eq!((rows.len(), count(&rows, "huge"), count(&rows, "small")), (12, 10, 2), "{summary}");
     let counts = json(&desk, "s.json")["result"]["balance"]["counts"].clone();
     assert_eq!(counts[0], serde_json::json!({ "value": "huge", "count": 10 }));
-    let (rows, _) = chosen("d.csv --per class --quota 1=3,3=4 --exclude kind --repeats");
+    let (rows, _) = chosen("d.csv --stratify class --quota 1=3,3=4 --exclude kind --repeats");
     assert_eq!((rows.len(), rows.iter().filter(|&&row| row % 4 == 1).count()), (7, 3));
-    let (rows, summary) = chosen("d.csv --tol 0.05 --per kind");
+    let (rows, summary) = chosen("d.csv --tol 0.05 --stratify kind");
     let report = json(&desk, "s.json");
     assert!(report["result"]["mmd"].as_f64().unwrap() <= 0.05 && rows.len() < 60, "{summary}");
     assert!(summary.contains("the tolerance was reached with "), "{summary}");
@@ -200,7 +204,7 @@ fn rows_are_balanced_over_a_column_or_the_files() {
                 .collect::<String>(),
         );
     }
-    let (rows, summary) = chosen("1.csv 2.csv 3.csv -n 12 --per chain");
+    let (rows, summary) = chosen("1.csv 2.csv 3.csv -n 12 --stratify chain");
     assert!(summary.contains("\nbalanced by chain (1: 4, 2: 2, 3: 6)\n"), "{summary}");
     assert_eq!(rows.iter().filter(|&&row| row < 100).count(), 4);
 }
@@ -235,7 +239,7 @@ fn rows_can_be_made_to_be_in_or_out() {
     let mmd = |name: &str| json(&desk, name)["result"]["mmd"].as_f64().unwrap();
     assert!(mmd("s.json") >= mmd("free.json"));
     let (_, summary) = desk
-        .ran("thin d.csv --worth 300 --include-rows 5 --exclude-rows 0-3,100-150 -o o.csv --indices i.txt");
+        .ran("thin d.csv --equivalent-draws 300 --include-rows 5 --exclude-rows 0-3,100-150 -o o.csv --indices i.txt");
     let rows = numbers(&desk.read("i.txt"));
     assert!(rows.contains(&5) && !rows.iter().any(|row| *row < 4 || (100..=150).contains(row)), "{summary}");
     // A run that was kept goes on with the same demands.

@@ -55,7 +55,7 @@ fn sample_places_points_for_a_mixture() {
     );
     let reached = desk.run(&format!("sample m.toml -n 30 --bandwidth 1 --polish -q --tol {goal}"));
     assert_eq!(reached.status.code(), Some(0));
-    let early = desk.run("sample m.toml -n 500 --worth 300 --bandwidth 1 -q");
+    let early = desk.run("sample m.toml -n 500 --equivalent-draws 300 --bandwidth 1 -q");
     assert!(early.status.success() && String::from_utf8(early.stdout).unwrap().lines().count() < 60);
 }
 
@@ -85,19 +85,22 @@ fn stop_rules_end_the_run_or_say_that_they_did_not() {
     );
     assert_eq!(json(&desk, "s.json")["result"]["goal_reached"], false);
 
-    let (_, _) = desk.ran("herd d.csv --worth 400 -q -o o.csv --json s.json");
+    let (_, _) = desk.ran("herd d.csv --equivalent-draws 400 -q -o o.csv --json s.json");
     let report = json(&desk, "s.json");
-    let (count, worth) =
-        (report["result"]["count"].as_u64().unwrap(), report["result"]["worth"].as_f64().unwrap());
+    let (count, draws) =
+        (report["result"]["count"].as_u64().unwrap(), report["result"]["equivalent_draws"].as_f64().unwrap());
     let previous = errors[count as usize - 2];
-    assert!(worth >= 400.0 && report["result"]["ended_by"] == "worth", "{report}");
-    let single = worth * report["result"]["mmd"].as_f64().unwrap().powi(2);
+    assert!(draws >= 400.0 && report["result"]["ended_by"] == "equivalent_draws", "{report}");
+    let single = draws * report["result"]["mmd"].as_f64().unwrap().powi(2);
     assert!(single / previous.powi(2) < 400.0, "one row fewer was enough");
     assert_eq!(desk.refused("d.csv --tol 0"), "--tol is 0; an error is a positive number");
-    assert_eq!(desk.refused("d.csv --worth -3"), "--worth is -3; give a positive number of draws");
+    assert_eq!(
+        desk.refused("d.csv --equivalent-draws -3"),
+        "--equivalent-draws is -3; give a positive number of draws"
+    );
     assert!(
         desk.refused("d.csv")
-            .starts_with("say how many: -n (a number of rows), --tol (an error) or --worth ")
+            .starts_with("say how many: -n (a number of rows), --tol (an error) or --equivalent-draws ")
     );
 }
 

@@ -18,7 +18,7 @@ use crate::error::refused;
 use crate::format::{Format, refuse_foreign};
 use crate::origin::Origin;
 use crate::reading::{Choice, Missing};
-use crate::source::{ExpectedSize, Part, Sink, Source};
+use crate::source::{ExpectedSize, FileRead, Sink, Source};
 use crate::{Error, Note, Reading, Result, Use};
 
 /// One of the files the draws came from.
@@ -33,26 +33,26 @@ struct File {
     left_out: Vec<usize>,
     /// The number of its first chain, from 1.
     first_chain: usize,
-    part: Part,
+    read: FileRead,
 }
 
 impl File {
     /// How many of its rows are used.
     fn rows(&self) -> usize {
-        self.part.rows - self.left_out.len()
+        self.read.rows - self.left_out.len()
     }
 
     /// Of all rows.
     fn draws_per_chain(&self) -> usize {
-        self.part.draws_per_chain.unwrap_or(self.part.rows)
+        self.read.draws_per_chain.unwrap_or(self.read.rows)
     }
 
     fn chains(&self) -> usize {
-        self.part.rows.div_ceil(self.draws_per_chain())
+        self.read.rows.div_ceil(self.draws_per_chain())
     }
 
     fn source(&self) -> &dyn Source {
-        &*self.part.source
+        &*self.read.source
     }
 
     /// The way back to its rows, if it is one of this format.
@@ -164,35 +164,35 @@ impl Draws {
         let mut files: Vec<File> = Vec::new();
         for path in paths {
             let path = path.as_ref();
-            let part = Origin::open(path).and_then(|origin| {
+            let read = Origin::open(path).and_then(|origin| {
                 let format = format_of(path, &origin, reading)?;
                 sieve.next_file();
                 read_file(origin, format, reading, missing, &mut sieve)
             });
-            let part = part.map_err(|error| error.in_file(path))?;
+            let read = read.map_err(|error| error.in_file(path))?;
             let (first_row, first_number, first_chain) = files.last().map_or((0, 0, 1), |last| {
                 (
                     last.first_row + last.rows(),
-                    last.first_number + last.part.rows,
+                    last.first_number + last.read.rows,
                     last.first_chain + last.chains(),
                 )
             });
             if files.is_empty() {
-                sieve.expect_columns(path, &part.choice);
+                sieve.expect_columns(path, &read.choice);
             }
             let (path, left_out) = (path.to_path_buf(), sieve.take_left_out());
-            files.push(File { path, first_row, first_number, left_out, first_chain, part });
+            files.push(File { path, first_row, first_number, left_out, first_chain, read });
         }
         let Some(first) = files.first() else {
             return Err(refused!("there is no input; name at least one file, or - for standard input"));
         };
         let mut notes: Vec<Note> = Vec::new();
-        for note in files.iter().flat_map(|file| &file.part.notes) {
+        for note in files.iter().flat_map(|file| &file.read.notes) {
             if !notes.contains(note) {
                 notes.push(note.clone());
             }
         }
-        let choice = first.part.choice.clone();
+        let choice = first.read.choice.clone();
         let (values, functions, weights) = (Vec::new(), Vec::new(), None);
         let mut draws = Draws { choice, values, functions, weights, files, notes, group_column: None };
         if draws.len() == 0 {
@@ -305,13 +305,13 @@ impl Draws {
 
     /// How many warm-up rows of CmdStan files were left out.
     pub fn warmup(&self) -> usize {
-        self.files.iter().map(|file| file.part.warmup).sum()
+        self.files.iter().map(|file| file.read.warmup).sum()
     }
 
     /// How many rows were left out because they are the mean of an approximation, which CmdStan's method `variational`
     /// writes above its draws.
     pub fn mean_rows(&self) -> usize {
-        self.files.iter().map(|file| file.part.mean_rows).sum()
+        self.files.iter().map(|file| file.read.mean_rows).sum()
     }
 
     /// How many rows were left out for a missing value in a used column; see [`Reading::drop_na`].
@@ -340,13 +340,13 @@ impl Draws {
     pub fn row_of_number(&self, number: usize) -> Option<usize> {
         let file = &self.files[self.files.partition_point(|file| file.first_number <= number) - 1];
         let own = number - file.first_number;
-        let left_out = file.left_out.binary_search(&own).err().filter(|_| own < file.part.rows)?;
+        let left_out = file.left_out.binary_search(&own).err().filter(|_| own < file.read.rows)?;
         Some(file.first_row + own - left_out)
     }
 
     /// Whether the files have warm-up rows, left out or not.
     pub fn has_warmup(&self) -> bool {
-        self.files.iter().any(|file| file.part.has_warmup)
+        self.files.iter().any(|file| file.read.has_warmup)
     }
 
     /// The format of the first file.
@@ -419,7 +419,7 @@ fn read_file(
     reading: &Reading<'_>,
     missing: Missing,
     sink: &mut dyn Sink,
-) -> Result<Part> {
+) -> Result<FileRead> {
     if let Some(packing) = origin.packing().filter(|_| format != Format::Text) {
         let reason = format!("it is packed by {packing}, which only text may be; unpack it first");
         return Err(Error::Malformed { format: format.codec().title, reason });

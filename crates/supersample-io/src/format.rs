@@ -8,7 +8,7 @@ use std::str::FromStr;
 use crate::frame::{Column, Frame};
 use crate::origin::Origin;
 use crate::reading::Missing;
-use crate::source::{Dress, ExpectedSize, Holds, Part, Sink};
+use crate::source::{Dress, ExpectedSize, FileRead, Holds, Sink};
 use crate::{Error, Reading, Result, arrow, npy, npz, parquet, text};
 
 /// How draws are written down.
@@ -37,7 +37,7 @@ pub(crate) struct Codec {
     endings: &'static [&'static str],
     /// Whether a file begins like one.
     has_magic: fn(&[u8]) -> bool,
-    pub(crate) read: fn(Origin, &Reading<'_>, Missing, &mut dyn Sink) -> Result<Part>,
+    pub(crate) read: fn(Origin, &Reading<'_>, Missing, &mut dyn Sink) -> Result<FileRead>,
     /// From the head of the file; `None` where that does not say.
     pub(crate) expected: fn(&Origin, &Reading<'_>) -> Result<Option<ExpectedSize>>,
     /// Whether a column can be held, and how.

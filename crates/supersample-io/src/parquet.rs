@@ -18,7 +18,7 @@ use crate::frame::{Column, Frame};
 use crate::guard::guarded;
 use crate::origin::{Handle, Origin};
 use crate::reading::Missing;
-use crate::source::{Dress, ExpectedSize, Holds, Part, Sink, Source};
+use crate::source::{Dress, ExpectedSize, FileRead, Holds, Sink, Source};
 use crate::table::{self, Batches};
 use crate::{Error, Reading, Result};
 
@@ -95,7 +95,7 @@ pub(crate) fn read(
     reading: &Reading<'_>,
     missing: Missing,
     sink: &mut dyn Sink,
-) -> Result<Part> {
+) -> Result<FileRead> {
     guarded(TITLE, || {
         let builder = open(&origin)?;
         let schema = builder.schema().clone();
@@ -108,7 +108,7 @@ pub(crate) fn read(
         let all = u64::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0);
         let batches = batches(builder.with_projection(mask))?;
         let rows = table::read(batches, &choice, missing, place_of, all, sink)?;
-        Ok(Part::plain(choice, rows, Box::new(ParquetSource { origin, schema })))
+        Ok(FileRead::plain(choice, rows, Box::new(ParquetSource { origin, schema })))
     })
 }
 

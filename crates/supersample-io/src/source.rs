@@ -44,7 +44,7 @@ pub(crate) trait Sink {
 
 /// What is known of one file after its numbers have gone to a [`Sink`].
 #[derive(Debug)]
-pub(crate) struct Part {
+pub(crate) struct FileRead {
     pub(crate) rows: usize,
     pub(crate) choice: Choice,
     /// Warm-up rows that were left out, and whether the file has any.
@@ -58,10 +58,10 @@ pub(crate) struct Part {
     pub(crate) source: Box<dyn Source>,
 }
 
-impl Part {
+impl FileRead {
     /// Of a format that knows neither warm-up rows nor chains within a file.
-    pub(crate) fn plain(choice: Choice, rows: usize, source: Box<dyn Source>) -> Part {
-        Part {
+    pub(crate) fn plain(choice: Choice, rows: usize, source: Box<dyn Source>) -> FileRead {
+        FileRead {
             rows,
             choice,
             warmup: 0,

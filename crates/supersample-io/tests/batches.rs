@@ -75,14 +75,19 @@ struct Seen {
     functions: Vec<f64>,
     weights: Option<Vec<f64>>,
     sizes: Vec<usize>,
-    part: f64,
+    fraction: f64,
 }
 
 impl Seen {
     fn see(&mut self, batch: &supersample_io::Batch<'_>) -> ControlFlow<()> {
         assert_eq!(batch.first_row, self.sizes.iter().sum::<usize>());
-        assert!(batch.part >= self.part && batch.part <= 1.0, "{} {}", self.part, batch.part);
-        self.part = batch.part;
+        assert!(
+            batch.fraction >= self.fraction && batch.fraction <= 1.0,
+            "{} {}",
+            self.fraction,
+            batch.fraction
+        );
+        self.fraction = batch.fraction;
         self.sizes.push(batch.len());
         self.values.extend_from_slice(batch.values);
         self.functions.extend_from_slice(batch.functions);
@@ -104,7 +109,7 @@ fn check(paths: &[PathBuf], reading: &Reading<'_>) -> Draws {
         assert_eq!(first.functions, whole.functions(), "{name} {rows}");
         assert_eq!(first.weights.as_deref(), whole.weights(), "{name} {rows}");
         let (last, others) = first.sizes.split_last().unwrap();
-        assert!(others.iter().all(|&size| size == rows) && *last <= rows && first.part == 1.0);
+        assert!(others.iter().all(|&size| size == rows) && *last <= rows && first.fraction == 1.0);
         let mut second = Seen::default();
         draws.again(reading, rows, &mut |batch| second.see(&batch)).unwrap();
         assert_eq!(first, second);

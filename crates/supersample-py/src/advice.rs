@@ -6,9 +6,9 @@ use supersample::task::Advice;
 use supersample::words::{Names, Style};
 
 /// Advice that Python sees as a list.
-pub(crate) struct Told(pub(crate) Vec<Advice>);
+pub(crate) struct AdviceList(pub(crate) Vec<Advice>);
 
-impl<'py> IntoPyObject<'py> for &Told {
+impl<'py> IntoPyObject<'py> for &AdviceList {
     type Target = PyList;
     type Output = Bound<'py, PyList>;
     type Error = PyErr;

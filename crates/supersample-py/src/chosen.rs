@@ -8,7 +8,7 @@ use supersample::task::{
 };
 use supersample::{Error, Points, Precision, Refined, Search};
 
-use crate::advice::Told;
+use crate::advice::AdviceList;
 use crate::arrays::{Column, Matrix, RowNumbers};
 use crate::error::refused;
 use crate::options::Options;
@@ -37,7 +37,7 @@ pub(crate) struct Chosen {
     /// Whether an error was asked for and not reached.
     missed: bool,
     refinement: Option<Refinement>,
-    advice: Told,
+    advice: AdviceList,
     /// How many rows, drawn at random, were chosen from.
     pool_rows: Option<usize>,
     /// What it was chosen from; `None` in space.
@@ -113,8 +113,8 @@ pub(crate) struct Refinement {
     mmd_swapped: Option<f64>,
     /// `None` without a search.
     mmd_searched: Option<f64>,
-    /// What was lowered, where that is more than the MMD.
-    lowered: Option<Stages>,
+    /// The objective, where that is more than the MMD.
+    objective: Option<Stages>,
     /// Whether the swaps began with herded rows, and not with those of a larger set.
     herded: bool,
     swaps: usize,
@@ -123,7 +123,7 @@ pub(crate) struct Refinement {
     converged: bool,
 }
 
-/// What was lowered before the swaps, after them and after the search; a dict for Python.
+/// The objective before the swaps, after them and after the search; a dict for Python.
 #[derive(Clone, IntoPyObject)]
 struct Stages {
     before: f64,
@@ -138,10 +138,10 @@ impl Refinement {
             mmd_before: refined.start_error,
             mmd_swapped: refined.swept_error,
             mmd_searched: refined.error.filter(|_| refined.searched),
-            lowered: refined.lowered.map(|lowered| Stages {
-                before: lowered.start,
-                swapped: lowered.swept,
-                searched: refined.searched.then_some(lowered.end),
+            objective: refined.objective.map(|objective| Stages {
+                before: objective.start,
+                swapped: objective.swept,
+                searched: refined.searched.then_some(objective.end),
             }),
             herded: !has_goal,
             swaps: refined.swaps,
@@ -175,7 +175,8 @@ impl Chosen {
         let (weights, advice) = weighed.map_or((None, None), |found| (found.weights, found.advice));
         let mmd = weights.as_ref().map_or(placed.error(), |found| found.error);
         placed.errors = Errors::default().with(Measure::Mmd, mmd);
-        placed.errors = placed.errors.with(Measure::Worth, mmd.and_then(|mmd| scale.worth(mmd)));
+        placed.errors =
+            placed.errors.with(Measure::EquivalentDraws, mmd.and_then(|mmd| scale.equivalent_draws(mmd)));
         (placed.weights, placed.rows) = (weights, Vec::new());
         placed.advice.extend(advice);
         Chosen::new(placed, points, scale, stop)
@@ -193,7 +194,7 @@ impl Chosen {
             mmd_error: chosen.standard_error,
             ended: chosen.ended.into(),
             refinement: chosen.refined.map(|refined| Refinement::of(refined, stop.goal(scale).is_some())),
-            advice: Told(chosen.advice),
+            advice: AdviceList(chosen.advice),
             pool_rows: chosen.sampled_from,
             of: None,
         })

@@ -9,7 +9,7 @@ use pyo3::types::PyList;
 use supersample::task::{Choose, Problem, Stop, Target, herd_until};
 use supersample::{Herder as Inner, Pick, Progress, Result, Watch};
 
-use crate::advice::Told;
+use crate::advice::AdviceList;
 use crate::arrays::{RowNumbers, counted, numbers, vector};
 use crate::chosen::{Chosen, cost, named_kernel};
 use crate::error::refused;
@@ -87,7 +87,7 @@ impl Herder {
     /// What to know of the rows and the kernel before believing any pick.
     #[getter]
     fn advice<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        (&Told(self.problem.advice().to_vec())).into_pyobject(py)
+        (&AdviceList(self.problem.advice().to_vec())).into_pyobject(py)
     }
 
     /// The mean embedding on the rows, where it has been computed.

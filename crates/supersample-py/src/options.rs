@@ -24,7 +24,7 @@ pub(crate) struct Options<'py> {
     method: Option<String>,
     pub(crate) n: Option<usize>,
     tol: Option<f64>,
-    worth: Option<f64>,
+    equivalent_draws: Option<f64>,
     pub(crate) unique: Option<bool>,
     repeats: Option<bool>,
     search: Option<usize>,
@@ -76,7 +76,7 @@ fn word<T: FromStr<Err: Into<Error>>>(word: &Option<String>) -> PyResult<Option<
 impl Options<'_> {
     /// The choice that was asked for.
     pub(crate) fn choose(&self) -> PyResult<Choose> {
-        let stop = || Stop::new(self.n, self.tol, self.worth);
+        let stop = || Stop::new(self.n, self.tol, self.equivalent_draws);
         let chosen = match self.method.as_deref() {
             Some("herd") => stop().and_then(Choose::herd_until),
             Some("thin") => stop().and_then(Choose::thin_until).map(|thin| thin.search(self.search)),
@@ -134,9 +134,9 @@ impl Options<'_> {
         match self.weights.as_deref() {
             None | Some("equal") => Ok(None),
             Some("simplex") => Ok(Some(WeightRule::Simplex)),
-            Some("free") => Ok(Some(WeightRule::Signed)),
+            Some("signed") => Ok(Some(WeightRule::Signed)),
             Some(name) => {
-                Err(PyValueError::new_err(format!("weights is '{name}'; choose equal, simplex or free")))
+                Err(PyValueError::new_err(format!("weights is '{name}'; choose equal, simplex or signed")))
             }
         }
     }

@@ -7,7 +7,7 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use supersample::task::Choose;
-use supersample::task::stream::{self, Gathered, Part, Pass, Source};
+use supersample::task::stream::{self, Gathered, Pass, Shard, Source};
 use supersample::{Error, Result, Watch};
 
 use crate::arrays::{numbers, rows, vector};
@@ -142,7 +142,7 @@ impl Gatherer {
         Gatherer::of(match part {
             None => stream::Gatherer::new(columns, pool_rows, seed),
             Some((number, share, first_row)) => {
-                stream::Gatherer::of_part(columns, pool_rows, seed, Part { number, share, first_row })
+                stream::Gatherer::of_shard(columns, pool_rows, seed, Shard { number, share, first_row })
             }
         })
     }

@@ -1,4 +1,4 @@
-//! Herds a density: points anywhere in the plane for a Gaussian mixture, until they are worth 500 independent draws.
+//! Herds a density: points anywhere in the plane for a Gaussian mixture, until they are as accurate as 500 independent draws.
 //!
 //! `cargo run --release -p supersample --example herd_a_mixture`
 
@@ -18,11 +18,11 @@ pub(crate) fn main() -> Result<()> {
     let scale = ErrorScale::of(herder.pool());
     let stop = Stop::new(Some(200), None, Some(500.0))?;
     let chosen = herd_until(&mut herder, &[], &stop, |pick| {
-        let worth = pick.error.and_then(|error| scale.worth(error));
-        println!("{:3}: {:8.4?} worth {:.0}", pick.t, pick.point, worth.unwrap_or_default());
+        let draws = pick.error.and_then(|error| scale.equivalent_draws(error));
+        println!("{:3}: {:8.4?} {:.0} equivalent draws", pick.t, pick.point, draws.unwrap_or_default());
         ControlFlow::Continue(())
     })?;
     println!("{} points, ended by the rule of {}", chosen.trace.len(), chosen.ended);
-    assert_eq!(chosen.ended, Ended::Worth);
+    assert_eq!(chosen.ended, Ended::EquivalentDraws);
     Ok(())
 }

@@ -16,8 +16,8 @@ pub(crate) fn main() -> Result<()> {
     let chosen = target.choose(&unwatched)?;
     let found = target.summarise(&chosen, &unwatched)?;
     println!("rows {:?}", chosen.rows);
-    let worth = found.errors.get(Measure::Worth).unwrap_or_default();
-    println!("MMD {:.4}, worth {worth:.0} independent draws", found.mmd());
+    let draws = found.errors.get(Measure::EquivalentDraws).unwrap_or_default();
+    println!("MMD {:.4}, {draws:.0} equivalent draws", found.mmd());
     if let Some(others) = &found.comparison {
         println!("20 random rows: {:.4} ± {:.4}", others.random_mean(), others.random_sd());
         assert!(found.mmd() < others.random_mean());

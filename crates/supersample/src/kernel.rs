@@ -149,7 +149,7 @@ pub(crate) fn examples() -> String {
 /// `energy` has no bandwidth and sees differences at every scale, far tails included; its MMD is the energy distance, and
 /// points that lower it are called support points. It is positive definite only on differences of equal mass. That is
 /// all that choosing needs: with any g, k(x, y) + g(x) + g(y) gives the same score of eq. 8 up to a constant,
-/// because (T+1)·g(x) − T·g(x) − g(x) = 0 where the last term is that of −k(x, x)/2, and the same E_T and worth. With
+/// because (T+1)·g(x) − T·g(x) − g(x) = 0 where the last term is that of −k(x, x)/2, and the same E_T and equivalent draws. With
 /// g(x) = ‖x − z‖ for any centre z it is positive definite, and where weights are solved for that one is used. What
 /// has no equal masses, ‖w_T‖, the margin and weights whose sum is free, is not defined for it and is left out or refused.
 ///

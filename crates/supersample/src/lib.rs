@@ -98,7 +98,7 @@ pub use part::{Functions, FunctionsUnit, Marginals, Part};
 pub use points::Points;
 pub use polish::{PolishOptions, Polished, polish};
 pub use pool::{Pool, Preference};
-pub use refine::{Fewest, Lowered, RefineOptions, Refined, Refiner, Search};
+pub use refine::{Fewest, ObjectiveStages, RefineOptions, Refined, Refiner, Search};
 pub use sum::{NoSuchInstructionSet, Precision, check_instruction_set, instruction_set};
 pub use supersample_sum::UnknownWord;
 pub use watch::{Progress, Watch, unwatched};

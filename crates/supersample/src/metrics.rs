@@ -1,4 +1,4 @@
-//! How good a set of points is: the MMD, its worth in random draws, and errors of integrals.
+//! How good a set of points is: the MMD, its equivalent draws, and errors of integrals.
 
 use std::borrow::Cow;
 
@@ -141,9 +141,9 @@ fn mean_over(samples: &Empirical, mu: &dyn MeanEmbedding) -> Result<f64> {
 
 /// How many iid draws have the same expected squared MMD: (E k(x, x) − ‖μ‖²)/E². `None` for an error of zero, which
 /// no number of draws has.
-pub fn worth(mu: &dyn MeanEmbedding, error: f64) -> Option<f64> {
-    let worth = mu.single_draw()? / (error * error);
-    worth.is_finite().then_some(worth)
+pub fn equivalent_draws(mu: &dyn MeanEmbedding, error: f64) -> Option<f64> {
+    let draws = mu.single_draw()? / (error * error);
+    draws.is_finite().then_some(draws)
 }
 
 /// The Koksma–Hlawka bound (eq. 16) on |E_p f − E_q f|: ‖f‖·‖μ_p − μ_q‖.
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn the_worth_of_iid_draws_is_their_number() {
+    fn the_equivalent_draws_of_iid_draws_are_their_number() {
         let kernel = Kernel::gaussian(1.0).unwrap();
         let mixture = GaussianMixture::random(3, 2, 1).unwrap();
         let mu = crate::ClosedForm::mixture(kernel.clone(), mixture.clone()).unwrap();
@@ -298,8 +298,8 @@ mod tests {
             squared_mmd(&mu, &draws).unwrap()
         });
         let typical = (squares.sum::<f64>() / 400.0).sqrt();
-        let worth = worth(&mu, typical).unwrap();
-        assert!((worth / 50.0 - 1.0).abs() < 0.1, "{worth}");
+        let draws = equivalent_draws(&mu, typical).unwrap();
+        assert!((draws / 50.0 - 1.0).abs() < 0.1, "{draws}");
     }
 
     #[test]
@@ -336,6 +336,6 @@ mod tests {
         let other_space = Empirical::new(Kernel::gaussian(1.0).unwrap(), plane).unwrap();
         assert!(matches!(mmd(&p, &other_kernel), Err(Error::KernelMismatch { .. })));
         assert!(matches!(mmd(&p, &other_space), Err(Error::DimensionMismatch { .. })));
-        assert_eq!(worth(&p, 0.0), None);
+        assert_eq!(equivalent_draws(&p, 0.0), None);
     }
 }

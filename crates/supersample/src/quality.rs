@@ -99,7 +99,7 @@ impl Quality {
 }
 
 /// The errors of `subset` against `data`, either with a weight for each row (divided by their sum) or with equal ones.
-/// The subset's weights may be negative, as free weights are; the data's may not.
+/// The subset's weights may be negative, as signed weights are; the data's may not.
 ///
 /// A quantile is interpolated between the middles of the steps of the distribution function, so that a row of weight 2
 /// counts as two rows. The standard deviation is that of the weighted rows as they are, without n − 1.

@@ -43,8 +43,8 @@ pub struct Refined {
     pub start_error: Option<f64>,
     /// The error after the sweeps and before the search.
     pub swept_error: Option<f64>,
-    /// D, what was lowered, where the pool has parts; `None` where it has none, and the error is what was lowered.
-    pub lowered: Option<Lowered>,
+    /// D, the objective, where the pool has parts; `None` where it has none, and the error is the objective.
+    pub objective: Option<ObjectiveStages>,
     /// Whether no single swap can lower the error, or D where the pool has parts; false where `max_sweeps` ended the sweeps.
     pub converged: bool,
     /// Whether the watcher has ended the work: then this is the best set there was.
@@ -63,7 +63,7 @@ pub struct Refined {
 /// D on the way: the root of the sum over the joint part and all others, in units of one independent draw of each.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Lowered {
+pub struct ObjectiveStages {
     /// Of the set before the sweeps.
     pub start: f64,
     /// After the sweeps and before the search.
@@ -104,12 +104,12 @@ pub struct Refiner {
 }
 
 /// A set that has been swept and perhaps annealed, not yet ordered.
-struct Refinement {
+struct UnorderedSet {
     rows: Vec<usize>,
     squared: Option<f64>,
     start_squared: Option<f64>,
     swept_squared: Option<f64>,
-    lowered: Option<Lowered>,
+    objective: Option<ObjectiveStages>,
     swept: Swept,
     searched: bool,
     kernel_rows: u64,
@@ -167,15 +167,15 @@ impl Refiner {
 
     /// The best set of `size` rows that herding and sweeps, and the search if asked, find.
     pub fn choose(&self, size: usize, watch: Watch) -> Result<Refined> {
-        let refinement = self.refine_size(size, watch)?;
-        self.finish(refinement)
+        let set = self.refine_size(size, watch)?;
+        self.finish(set)
     }
 
     /// The best set that sweeps, and the search if asked, find from these rows; their number is kept. Rows that must be
     /// included are put in if they are missing, in place of the last that may go.
     pub fn improve_rows(&self, rows: &[usize], watch: Watch) -> Result<Refined> {
-        let refinement = self.refine_rows(rows, watch)?;
-        self.finish(refinement)
+        let set = self.refine_rows(rows, watch)?;
+        self.finish(set)
     }
 
     /// The best set that sweeps, and the search if asked, find from the picks of this herder over the pool of the refiner;
@@ -193,8 +193,8 @@ impl Refiner {
     /// # Ok::<(), supersample::Error>(())
     /// ```
     pub fn improve(&self, herder: Herder, watch: Watch) -> Result<Refined> {
-        let refinement = self.refine_herded(herder, watch)?;
-        self.finish(refinement)
+        let set = self.refine_herded(herder, watch)?;
+        self.finish(set)
     }
 
     /// A herder over the pool that may pick what the refiner may, groups and rows to be included aside, and keeps kernel
@@ -225,14 +225,14 @@ impl Refiner {
         ConstraintsAsked { options: &self.options, len: points.len(), masses }
     }
 
-    fn refine_size(&self, size: usize, watch: Watch) -> Result<Refinement> {
+    fn refine_size(&self, size: usize, watch: Watch) -> Result<UnorderedSet> {
         let constraints = self.constraints().for_size(size)?;
         let mut herder = self.herder().with_fast_errors();
         herd(&mut herder, &constraints, watch)?;
         self.refine(herder.into_scores(), &constraints, watch)
     }
 
-    fn refine_rows(&self, rows: &[usize], watch: Watch) -> Result<Refinement> {
+    fn refine_rows(&self, rows: &[usize], watch: Watch) -> Result<UnorderedSet> {
         let constraints = self.constraints().for_size(rows.len())?;
         let rows = with_included(rows, constraints.include());
         constraints.check(&rows, self.pool.points().len())?;
@@ -241,7 +241,7 @@ impl Refiner {
         self.refine(set, &constraints, watch)
     }
 
-    fn refine_herded(&self, herder: Herder, watch: Watch) -> Result<Refinement> {
+    fn refine_herded(&self, herder: Herder, watch: Watch) -> Result<UnorderedSet> {
         if !herder.pool().is_same_as(&self.pool) || !herder.starts_from_nothing() {
             return Err(Error::OtherHerder);
         }
@@ -260,7 +260,7 @@ impl Refiner {
     }
 
     /// Sweeps and, if asked, anneals; never returns a worse set than it is given.
-    fn refine(&self, mut set: PoolScores, constraints: &Constraints, watch: Watch) -> Result<Refinement> {
+    fn refine(&self, mut set: PoolScores, constraints: &Constraints, watch: Watch) -> Result<UnorderedSet> {
         let size = constraints.size() as f64;
         // A fit is a difference of numbers up to T, each right to a few units in the last place.
         let margin = self.pool.rounding(size);
@@ -317,15 +317,15 @@ impl Refiner {
         let distance = |scored: &Scored, squared: Option<f64>| {
             self.pool.squared_distance(&scored.rows, squared?).map(f64::sqrt)
         };
-        let lowered = || {
-            Some(Lowered {
+        let objective = || {
+            Some(ObjectiveStages {
                 start: distance(&start, start_squared)?,
                 swept: distance(&after_sweeps, swept_squared)?,
                 end: distance(&best, squared)?,
             })
         };
-        Ok(Refinement {
-            lowered: lowered(),
+        Ok(UnorderedSet {
+            objective: objective(),
             squared,
             start_squared,
             swept_squared,
@@ -366,9 +366,17 @@ impl Refiner {
         self.scored(set.chosen(), swept.converged)
     }
 
-    fn finish(&self, refinement: Refinement) -> Result<Refined> {
-        let Refinement { rows, squared, start_squared, swept_squared, lowered, swept, searched, kernel_rows } =
-            refinement;
+    fn finish(&self, set: UnorderedSet) -> Result<Refined> {
+        let UnorderedSet {
+            rows,
+            squared,
+            start_squared,
+            swept_squared,
+            objective,
+            swept,
+            searched,
+            kernel_rows,
+        } = set;
         let root = |squared: f64| squared.max(0.0).sqrt();
         Ok(Refined {
             rows: if self.options.ordered { self.greedy_order(&rows)? } else { rows },
@@ -376,7 +384,7 @@ impl Refiner {
             squared_error: squared,
             start_error: start_squared.map(root),
             swept_error: swept_squared.map(root),
-            lowered,
+            objective,
             converged: swept.converged,
             interrupted: swept.interrupted,
             searched,

@@ -12,7 +12,7 @@ pub(crate) use self::by_weight::WeightedDraws;
 pub(crate) use self::uniform::UniformSample;
 
 /// A seed for one of several parts of the rows, which has nothing in common with those of the others.
-pub(crate) fn seed_of_part(seed: u64, part: u64) -> u64 {
+pub(crate) fn seed_of_shard(seed: u64, part: u64) -> u64 {
     uniform::stirred(seed ^ uniform::stirred(part.wrapping_add(0x9e37_79b9_7f4a_7c15)))
 }
 

@@ -171,7 +171,7 @@ fn thinning_agrees_with_parts_and_without() {
         assert_as_good(&gpu, &cpu, &on_cpu, what);
         let (a, b) = (gpu.refined.as_ref().unwrap(), cpu.refined.as_ref().unwrap());
         assert!(a.converged && !a.interrupted && a.kernel_rows > 0, "{what}");
-        if let (Some(a), Some(b)) = (a.lowered, b.lowered) {
+        if let (Some(a), Some(b)) = (a.objective, b.objective) {
             assert!(a.end <= 1.1 * b.end && a.end <= a.swept && a.swept <= a.start, "{what}: {a:?} {b:?}");
         }
         assert_eq!(thin(&on_gpu, stop, search).rows, gpu.rows, "{what}: the same again");

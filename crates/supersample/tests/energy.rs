@@ -141,6 +141,9 @@ fn a_problem_takes_it_by_name_without_a_bandwidth() {
     let chosen = thin(&target, Stop::after(10).unwrap(), RefineOptions::default());
     let found = target.summarise(&chosen, &unwatched).unwrap();
     let others = found.comparison.as_ref().unwrap();
-    assert!(found.mmd() < 0.5 * others.random_mean() && found.errors.get(Measure::Worth).unwrap() > 40.0);
+    assert!(
+        found.mmd() < 0.5 * others.random_mean()
+            && found.errors.get(Measure::EquivalentDraws).unwrap() > 40.0
+    );
     assert!(found.errors.get(Measure::Cdf) < others.random_errors().get(Measure::Cdf));
 }

@@ -252,7 +252,7 @@ fn herding_is_greedy_on_the_sum_and_tells_the_error_of_the_joint_part() {
 }
 
 #[test]
-fn no_swap_lowers_what_is_lowered() {
+fn no_swap_lowers_the_objective() {
     for (seed, (kernel, weighted)) in CASES.into_iter().enumerate() {
         let case = case(20 + seed as u64, kernel, weighted);
         let groups: Vec<usize> = (0..60).map(|i| i % 3).collect();
@@ -268,10 +268,13 @@ fn no_swap_lowers_what_is_lowered() {
             let refiner = Refiner::over(case.pool.clone(), options.clone()).unwrap();
             let set = refiner.choose(9, &unwatched).unwrap();
             let squared = case.squared_distance(&set.rows);
-            let lowered = set.lowered.unwrap();
-            assert!((lowered.end.powi(2) - squared).abs() < 1e-12, "{kernel}: {lowered:?} {squared}");
+            let objective = set.objective.unwrap();
+            assert!((objective.end.powi(2) - squared).abs() < 1e-12, "{kernel}: {objective:?} {squared}");
             assert!((set.squared_error.unwrap() - case.naive[0].equal(&set.rows)).abs() < 1e-13);
-            assert!(lowered.end <= lowered.swept && lowered.swept <= lowered.start + 1e-12, "{lowered:?}");
+            assert!(
+                objective.end <= objective.swept && objective.swept <= objective.start + 1e-12,
+                "{objective:?}"
+            );
             assert!(set.converged);
             for position in (0..9).filter(|&at| !options.include.contains(&set.rows[at])) {
                 for row in 0..60 {
@@ -427,15 +430,15 @@ fn a_pool_that_is_not_the_target_is_seen_through_its_distribution_functions() {
     let mut picks = Vec::new();
     for _ in 0..15 {
         let got = herder.next().unwrap().index.unwrap();
-        // What is lowered, of every possible next set, from its distances alone.
-        let lowered = |next: usize| {
+        // What is objective, of every possible next set, from its distances alone.
+        let objective = |next: usize| {
             let rows: Vec<usize> = picks.iter().copied().chain([next]).collect();
             let cdf = marginals.distance(&pool.select(&rows).unwrap(), None).unwrap();
             let mmd = with_parts.mmd_of_rows(&rows).unwrap().unwrap();
             mmd * mmd / unit + 0.7 * cdf * cdf / marginals.single_draw()
         };
-        let best = (0..50).map(lowered).fold(f64::MAX, f64::min);
-        assert!(lowered(got) < best + 1e-12);
+        let best = (0..50).map(objective).fold(f64::MAX, f64::min);
+        assert!(objective(got) < best + 1e-12);
         picks.push(got);
     }
 }
@@ -489,8 +492,8 @@ fn single_precision_keeps_its_promise_beside_parts() {
     };
     let (found, reference) = (refine(&mixed), refine(&double));
     let exact = double.distance_of_rows(&found.rows).unwrap().unwrap();
-    assert!((found.lowered.unwrap().end / exact - 1.0).abs() < 1e-3);
-    assert!((exact / reference.lowered.unwrap().end - 1.0).abs() < 0.05, "{exact} {reference:?}");
+    assert!((found.objective.unwrap().end / exact - 1.0).abs() < 1e-3);
+    assert!((exact / reference.objective.unwrap().end - 1.0).abs() < 0.05, "{exact} {reference:?}");
 }
 
 #[test]

@@ -91,9 +91,9 @@ fn whoever_chooses_lowers_what_the_preference_makes_of_the_error() {
         let refiner = Refiner::over(case.pool.clone(), RefineOptions::default()).unwrap();
         let set = refiner.choose(8, &unwatched).unwrap();
         let squared = case.squared_distance(&set.rows);
-        let lowered = set.lowered.unwrap();
-        assert!((lowered.end.powi(2) - squared).abs() < 1e-12, "{kernel}: {lowered:?} {squared}");
-        assert!((lowered.start.powi(2) - case.squared_distance(&picks[..8])).abs() < 1e-12, "{kernel}");
+        let objective = set.objective.unwrap();
+        assert!((objective.end.powi(2) - squared).abs() < 1e-12, "{kernel}: {objective:?} {squared}");
+        assert!((objective.start.powi(2) - case.squared_distance(&picks[..8])).abs() < 1e-12, "{kernel}");
         for position in 0..8 {
             let mut others = set.rows.clone();
             others.remove(position);

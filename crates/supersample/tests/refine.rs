@@ -344,17 +344,17 @@ fn the_fewest_points_are_enough_and_one_fewer_was_not() {
         // One fewer, chosen afresh, is not much better than what was asked: the shrinking went far enough.
         assert!(refiner.choose(size - 1, &unwatched).unwrap().error.unwrap() > 0.9 * tolerance, "{size}");
     }
-    let worth = refiner.fewest_worth(500.0, &unwatched).unwrap();
+    let fewest = refiner.fewest_equivalent_draws(500.0, &unwatched).unwrap();
     let mu = Empirical::new(kernel.clone(), points.clone()).unwrap();
-    assert!(metrics::worth(&mu, worth.set.error.unwrap()).unwrap() >= 500.0);
-    assert!(worth.set.rows.len() < 100, "{}", worth.set.rows.len());
+    assert!(metrics::equivalent_draws(&mu, fewest.set.error.unwrap()).unwrap() >= 500.0);
+    assert!(fewest.set.rows.len() < 100, "{}", fewest.set.rows.len());
     let limited = refiner.fewest_of(1e-4, 12, &unwatched).unwrap();
     assert!(!limited.reached && limited.set.rows.len() == 12 && limited.herded.is_none());
     for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         let refused = refiner.fewest(bad, &unwatched);
         assert!(matches!(refused, Err(Error::BadOption { option: Opt::Tol, .. })), "{bad}");
-        let refused = refiner.fewest_worth(bad, &unwatched);
-        assert!(matches!(refused, Err(Error::BadOption { option: Opt::Worth, .. })), "{bad}");
+        let refused = refiner.fewest_equivalent_draws(bad, &unwatched);
+        assert!(matches!(refused, Err(Error::BadOption { option: Opt::EquivalentDraws, .. })), "{bad}");
     }
 }
 

@@ -275,11 +275,11 @@ fn the_fewest_rows_are_those_of_a_bisection() {
     }
     assert!(grown > 1 && shrunk > 2, "{grown} {shrunk}");
     let refiner = Refiner::over(pool.clone(), plain()).unwrap();
-    let worth = refiner.fewest_worth(300.0, &unwatched).unwrap();
+    let fewest = refiner.fewest_equivalent_draws(300.0, &unwatched).unwrap();
     let single_draw = 1.0 - pool.squared_norm().unwrap();
-    assert!((worth.tolerance.powi(2) - single_draw / 300.0).abs() < 1e-15);
-    assert!(metrics::worth(&**pool.embedding(), worth.set.error.unwrap()).unwrap() >= 300.0);
-    assert_eq!(worth, refiner.fewest(worth.tolerance, &unwatched).unwrap());
+    assert!((fewest.tolerance.powi(2) - single_draw / 300.0).abs() < 1e-15);
+    assert!(metrics::equivalent_draws(&**pool.embedding(), fewest.set.error.unwrap()).unwrap() >= 300.0);
+    assert_eq!(fewest, refiner.fewest(fewest.tolerance, &unwatched).unwrap());
 }
 
 #[test]

@@ -307,21 +307,21 @@ fn a_regularised_choice_is_the_greedy_one_and_its_error_is_the_plain_ksd() {
         }
         // What swaps lower is the sum, and no single swap lowers it further.
         let thinned = thin(&problem, Stop::after(8).unwrap(), RefineOptions::default());
-        let lowered = |rows: &[usize]| {
+        let objective = |rows: &[usize]| {
             let (size, second) = (rows.len() as f64, if with_second { 1.0 } else { 0.0 });
             let terms =
                 rows.iter().map(|&i| 2.0 * second * penalty(i) / (size * size) - 2.0 * reward(i) / size);
             ksd(&matrix, rows).powi(2) + terms.sum::<f64>()
         };
         let unit = (0..120).map(|i| matrix[i][i]).sum::<f64>() / 120.0;
-        let end = thinned.refined.as_ref().unwrap().lowered.as_ref().unwrap().end;
-        assert_near(end * end * unit, lowered(&thinned.rows), 1e-9);
+        let end = thinned.refined.as_ref().unwrap().objective.as_ref().unwrap().end;
+        assert_near(end * end * unit, objective(&thinned.rows), 1e-9);
         assert_near(thinned.error().unwrap(), ksd(&matrix, &thinned.rows), 1e-9);
         for position in 0..8 {
             for row in (0..120).filter(|row| !thinned.rows.contains(row)) {
                 let mut other = thinned.rows.clone();
                 other[position] = row;
-                assert!(lowered(&other) >= lowered(&thinned.rows) - 1e-12);
+                assert!(objective(&other) >= objective(&thinned.rows) - 1e-12);
             }
         }
     }

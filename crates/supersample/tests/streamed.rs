@@ -5,7 +5,7 @@ use crate::common;
 use common::{KERNELS, plain, random_points, ready, rng, thin};
 use rand::RngExt;
 use supersample::scale::Scale;
-use supersample::task::stream::{self, Each, Gathered, Gatherer, Part, Pass, PassSums, Repeated, Source};
+use supersample::task::stream::{self, Each, Gathered, Gatherer, Pass, PassSums, Repeated, Shard, Source};
 use supersample::task::{
     Advice, Choose, Chosen, EmbeddingChoice, ErrorsKnown, Measure, Problem, RowWeights, Rows, Size, Stop,
     Subset, Target,
@@ -259,9 +259,9 @@ impl Source for Cluster {
         let (mut all, mut first) = (None::<Gatherer>, 0);
         for (number, (rows, weights, logs)) in self.batches.iter().enumerate() {
             let share = rows.len() as f64 / (3 * ROWS) as f64;
-            let part = Part { number: number as u64, share, first_row: self.is_sized.then_some(first) };
+            let part = Shard { number: number as u64, share, first_row: self.is_sized.then_some(first) };
             let drawn = choose.drawn_rows(Size { columns: 3, ..Size::default() })?;
-            let mut part = Gatherer::of_part(3, drawn, choose.compute.seed, part)?;
+            let mut part = Gatherer::of_shard(3, drawn, choose.compute.seed, part)?;
             part.update(rows, of_kind(self.kind, weights, logs))?;
             first += rows.len() / 3;
             let part = Gatherer::from_bytes(&part.to_bytes())?;

@@ -83,7 +83,7 @@ fn a_problem_is_its_parts() {
         let scale = target.error_scale();
         let single = mu.mean_diagonal().unwrap() - mu.squared_norm().unwrap();
         assert_eq!(scale.single_draw, Some(single));
-        assert_eq!(scale.worth(0.1), metrics::worth(&mu, 0.1));
+        assert_eq!(scale.equivalent_draws(0.1), metrics::equivalent_draws(&mu, 0.1));
         assert_eq!(Some(&*target.recalled()), mu.recalled());
         let median = problem.median().unwrap();
         assert_eq!(problem.kernel().bandwidths(), [median.length]);
@@ -113,15 +113,18 @@ fn logarithms_of_weights_make_the_same_problem() {
 #[test]
 fn the_first_rule_that_holds_ends_the_run() {
     let target = target();
-    let run = |number, tol, worth| herd(&target, Stop::new(number, tol, worth).unwrap(), true);
+    let run = |number, tol, draws| herd(&target, Stop::new(number, tol, draws).unwrap(), true);
     let all = run(Some(60), None, None);
     let errors: Vec<f64> = all.trace.iter().map(|pick| pick.error.unwrap()).collect();
     let first = |tol: f64| 1 + errors.iter().position(|&error| error <= tol).unwrap();
     let by_tol = run(None, Some(0.05), None);
     assert_eq!((by_tol.rows.len(), by_tol.ended), (first(0.05), Ended::Tolerance));
     let single = target.error_scale().single_draw.unwrap();
-    let by_worth = run(None, None, Some(200.0));
-    assert_eq!((by_worth.rows.len(), by_worth.ended), (first((single / 200.0).sqrt()), Ended::Worth));
+    let by_draws = run(None, None, Some(200.0));
+    assert_eq!(
+        (by_draws.rows.len(), by_draws.ended),
+        (first((single / 200.0).sqrt()), Ended::EquivalentDraws)
+    );
     let short = run(Some(2), Some(0.05), Some(200.0));
     assert_eq!((short.rows.len(), short.ended), (2, Ended::Number));
     let more = run(Some(ROWS + 9), None, None);
@@ -269,8 +272,8 @@ fn an_evaluation_follows_the_plain_formulas() {
                 pairs.map(|((i, a), (j, b))| a * b * kernel.value(points.row(*i), points.row(*j))).sum();
             let mmd = found.mmd();
             assert!((mmd - squared.sqrt()).abs() < 1e-9, "{mmd} {}", squared.sqrt());
-            let worth = target.error_scale().single_draw.unwrap() / (mmd * mmd);
-            assert_eq!(found.errors.get(Measure::Worth), Some(worth));
+            let draws = target.error_scale().single_draw.unwrap() / (mmd * mmd);
+            assert_eq!(found.errors.get(Measure::EquivalentDraws), Some(draws));
             let rows = problem.rows().select(&subset).unwrap();
             let columns = quality(problem.rows(), data_weights.as_deref(), &rows, weights).unwrap();
             assert_eq!(found.quality.columns.len(), 3);
@@ -552,9 +555,9 @@ fn herding_in_space_stops_by_the_same_rules() {
     assert_eq!(ErrorScale::of(herder.pool()).single_draw, Some(single));
     let stop = Stop::new(Some(50), None, Some(30.0)).unwrap();
     let chosen = herd_until(&mut herder, &[], &stop, |_| Continue(())).unwrap();
-    assert_eq!((chosen.ended, chosen.rows.len()), (Ended::Worth, 0));
+    assert_eq!((chosen.ended, chosen.rows.len()), (Ended::EquivalentDraws, 0));
     assert_eq!(chosen.points(), herder.chosen().unwrap().as_slice());
     let errors: Vec<f64> = chosen.trace.iter().map(|pick| pick.error.unwrap()).collect();
-    let is_worth = |error: &f64| single / (error * error) >= 30.0;
-    assert!(is_worth(errors.last().unwrap()) && !errors[..errors.len() - 1].iter().any(is_worth));
+    let is_enough = |error: &f64| single / (error * error) >= 30.0;
+    assert!(is_enough(errors.last().unwrap()) && !errors[..errors.len() - 1].iter().any(is_enough));
 }

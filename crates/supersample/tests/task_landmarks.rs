@@ -173,7 +173,7 @@ fn an_error_that_is_asked_for_is_reached_by_its_measure() {
     for landmarks in [8, 25, 400] {
         let target = ready(points.clone(), on_landmarks(options(), landmarks, 1));
         let norm_error = target.error_scale().norm_error.unwrap();
-        for stop in [Stop::at_error(0.03).unwrap(), Stop::at_worth(500.0).unwrap()] {
+        for stop in [Stop::at_error(0.03).unwrap(), Stop::at_equivalent_draws(500.0).unwrap()] {
             let goal = stop.goal(&target.error_scale()).unwrap().0;
             let herded = herd(&target, stop, false);
             let thinned = thin(&target, stop, RefineOptions::default());
@@ -181,13 +181,13 @@ fn an_error_that_is_asked_for_is_reached_by_its_measure() {
             let grouped = thin(&target, stop, RefineOptions::default().groups(&groups, None));
             for chosen in [&herded, &thinned, &grouped] {
                 let error = chosen.error().unwrap();
-                let is_reached = matches!(chosen.ended, Ended::Tolerance | Ended::Worth);
+                let is_reached = matches!(chosen.ended, Ended::Tolerance | Ended::EquivalentDraws);
                 assert!(!is_reached || error <= goal, "{landmarks}: {error} {goal}");
                 let truth = exact.pool().unwrap().mmd_of_rows(&chosen.rows).unwrap().unwrap();
                 assert!((truth * truth - error * error).abs() < 4.0 * norm_error + 1e-12, "{truth} {error}");
             }
             // Eight landmarks do not see enough of the rows to get there, and say so.
-            let is_reached = matches!(herded.ended, Ended::Tolerance | Ended::Worth);
+            let is_reached = matches!(herded.ended, Ended::Tolerance | Ended::EquivalentDraws);
             assert_eq!(is_reached, landmarks > 8, "{landmarks}: {:?}", herded.ended);
             assert!(is_reached || matches!(herded.advice[..], [Advice::LandmarksTooFew { .. }]));
             // Cut at the first that is enough.
@@ -198,7 +198,7 @@ fn an_error_that_is_asked_for_is_reached_by_its_measure() {
             );
             if landmarks == 400 {
                 assert!(thinned.rows.len() <= herded.rows.len());
-                assert!(matches!(thinned.ended, Ended::Tolerance | Ended::Worth));
+                assert!(matches!(thinned.ended, Ended::Tolerance | Ended::EquivalentDraws));
             }
         }
     }
@@ -374,14 +374,14 @@ fn parts_are_matched_beside_landmarks() {
     let stop = Stop::after(40).unwrap();
     let of = |target: &Target| thin(target, stop, RefineOptions::default());
     let (got, want) = (of(&approximate), of(&exact));
-    let lowered = |chosen: &Chosen| chosen.refined.as_ref().unwrap().lowered.unwrap();
-    let (a, b) = (lowered(&got), lowered(&want));
+    let objective = |chosen: &Chosen| chosen.refined.as_ref().unwrap().objective.unwrap();
+    let (a, b) = (objective(&got), objective(&want));
     assert!(a.end <= a.start && (a.end / b.end - 1.0).abs() < 0.1, "{a:?} {b:?}");
     let truth = Herder::trace(exact.pool().unwrap(), &got.rows).unwrap();
     let (told, truth) = (got.error().unwrap(), truth.last().unwrap().error.unwrap());
     assert!((told - truth).abs() < 4.0 * got.standard_error.unwrap(), "{told} {truth}");
     let error = |chosen: &Chosen, measure| chosen.errors.get(measure);
-    assert!(error(&got, Measure::Cdf).unwrap() < 0.1 && error(&got, Measure::Functions).is_some());
+    assert!(error(&got, Measure::Cdf).unwrap() < 0.1 && error(&got, Measure::FunctionsError).is_some());
     let herded = herd(&approximate, stop, false);
     assert!(error(&herded, Measure::Cdf).is_some() && herded.standard_error.is_some());
 }

@@ -44,7 +44,7 @@ fn cdf(errors: &Errors) -> Option<f64> {
 }
 
 fn of_functions(errors: &Errors) -> Option<f64> {
-    errors.get(Measure::Functions)
+    errors.get(Measure::FunctionsError)
 }
 
 fn after(number: usize) -> Stop {
@@ -61,7 +61,7 @@ fn matching_marginals_and_functions_lowers_their_errors_and_all_tell_the_same() 
         let (without, with) = (choose(&plain), choose(&parts));
         let (cdf_without, cdf_with) = (cdf(&without.errors).unwrap(), cdf(&with.errors).unwrap());
         assert!(cdf_with < 0.8 * cdf_without, "{cdf_with} {cdf_without}");
-        assert_eq!((of_functions(&without.errors), without.refined.unwrap().lowered), (None, None));
+        assert_eq!((of_functions(&without.errors), without.refined.unwrap().objective), (None, None));
         let shares = problem.shares();
         let of = Functions::new(&Points::from_vec(functions(), 2).unwrap(), shares).unwrap();
         let error =
@@ -92,10 +92,10 @@ fn matching_marginals_and_functions_lowers_their_errors_and_all_tell_the_same() 
         assert!(of_functions(&found.errors) < of_functions(&random) && of_functions(&spaced).is_some());
         // The MMD is that of the joint part, as without parts.
         let same = plain.evaluate(&Subset::of_rows(&with.rows), &unwatched).unwrap();
-        let worth = |errors: &Errors| errors.get(Measure::Worth).unwrap();
+        let draws = |errors: &Errors| errors.get(Measure::EquivalentDraws).unwrap();
         assert!(
             (same.mmd() - found.mmd()).abs() < 1e-12
-                && (worth(&same.errors) / worth(&found.errors) - 1.0).abs() < 1e-9
+                && (draws(&same.errors) / draws(&found.errors) - 1.0).abs() < 1e-9
         );
         let weighed = Choose::thin(15).unwrap().search(Some(0)).weighed(WeightRule::Simplex);
         let weighed = parts.choose_by(&weighed, &unwatched).unwrap();
@@ -107,20 +107,20 @@ fn matching_marginals_and_functions_lowers_their_errors_and_all_tell_the_same() 
 }
 
 #[test]
-fn no_single_swap_lowers_what_thinning_has_lowered() {
+fn no_single_swap_lowers_the_objective() {
     let parts = ready(with_functions(true), parts());
     let chosen = thin(&parts, after(12), RefineOptions::default());
     let refined = chosen.refined.unwrap();
     assert!(refined.converged);
     let pool = parts.pool().unwrap();
     let distance = |rows: &[usize]| pool.distance_of_rows(rows).unwrap().unwrap();
-    let lowered = refined.lowered.unwrap();
-    assert!((lowered.end - distance(&chosen.rows)).abs() < 1e-10 && lowered.end <= lowered.start);
+    let objective = refined.objective.unwrap();
+    assert!((objective.end - distance(&chosen.rows)).abs() < 1e-10 && objective.end <= objective.start);
     for position in 0..12 {
         for row in (0..N).filter(|row| row % 4 != 0 && !chosen.rows.contains(row)) {
             let mut other = chosen.rows.clone();
             other[position] = row;
-            assert!(distance(&other) > lowered.end - 1e-10, "{position} {row}");
+            assert!(distance(&other) > objective.end - 1e-10, "{position} {row}");
         }
     }
 }

@@ -78,9 +78,13 @@ fn time_thin(gpu: &Device) -> Result<()> {
         ("GPU", thinned(gpu, &rows, 1000)?),
         ("GPU, again", thinned(gpu, &rows, 1000)?),
     ] {
-        let lowered = set.refined.as_ref().and_then(|set| set.lowered).map_or(0.0, |lowered| lowered.end);
+        let objective =
+            set.refined.as_ref().and_then(|set| set.objective).map_or(0.0, |objective| objective.end);
         let error = set.error().unwrap_or_default();
-        println!("  {name:<24} {compared:.4} {chosen:.4} {:.4}; {error:.6} {lowered:.6}", compared + chosen);
+        println!(
+            "  {name:<24} {compared:.4} {chosen:.4} {:.4}; {error:.6} {objective:.6}",
+            compared + chosen
+        );
         println!("    {phases}");
         together.push(compared + chosen);
     }

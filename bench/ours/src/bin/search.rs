@@ -1,4 +1,4 @@
-//! What leaving the local optimum is worth: annealed sweeps against other ways to spend the same time.
+//! What leaving the local optimum gains: annealed sweeps against other ways to spend the same time.
 //!
 //! `cargo run --release -p bench-ours --bin search -- SIZE DRAWS.csv...`
 //!

@@ -25,12 +25,12 @@ pub(crate) struct InputArgs {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct ReadingArgs {
-    /// csv, tsv, stan, npy, npz, parquet or arrow [default: found out]
+    /// csv, tsv, stan, npy, npz, parquet or arrow [default: auto]
     #[arg(long, value_name = "NAME", hide_possible_values = true,
           value_parser = PossibleValuesParser::new(Format::NAMES))]
     pub(crate) format: Option<String>,
 
-    /// Between fields of text: a character or tab [default: found out]
+    /// Between fields of text: a character or tab [default: auto]
     #[arg(long, value_name = "CHAR", value_parser = separator)]
     pub(crate) separator: Option<u8>,
 
@@ -59,7 +59,7 @@ pub(crate) struct ReadingArgs {
     #[arg(long)]
     pub(crate) drop_na: bool,
 
-    /// The first axes of NumPy arrays: rows, chain,draw or draw,chain [default: found out]
+    /// The first axes of NumPy arrays: rows, chain,draw or draw,chain [default: auto]
     #[arg(long, value_name = "AXES", hide_possible_values = true,
           value_parser = PossibleValuesParser::new(Shape::NAMES))]
     pub(crate) shape: Option<String>,
@@ -92,7 +92,7 @@ pub(crate) struct MatchArgs {
 #[derive(clap::Args)]
 #[command(next_help_heading = "How many")]
 pub(crate) struct SizeArgs {
-    /// How many; with --tol or --worth at most so many [default then: all rows]
+    /// How many; with --tol or --equivalent-draws at most so many [default then: all rows]
     #[arg(short, long, alias = "n", value_name = "T", allow_negative_numbers = true, value_parser = whole_number)]
     pub(crate) number: Option<usize>,
 
@@ -100,9 +100,9 @@ pub(crate) struct SizeArgs {
     #[arg(long, value_name = "E", allow_negative_numbers = true, value_parser = number)]
     pub(crate) tol: Option<f64>,
 
-    /// The fewest worth so many independent draws; of --tol and --worth the first that holds ends
+    /// The fewest that are as accurate as M independent draws; with --tol, the first that is met ends
     #[arg(long, value_name = "M", allow_negative_numbers = true, value_parser = number)]
-    pub(crate) worth: Option<f64>,
+    pub(crate) equivalent_draws: Option<f64>,
 }
 
 #[derive(clap::Args)]
@@ -110,10 +110,10 @@ pub(crate) struct SizeArgs {
 pub(crate) struct BalanceArgs {
     /// Share the rows out over the values of this column; chain: over the files
     #[arg(long, value_name = "COLUMN")]
-    pub(crate) per: Option<String>,
+    pub(crate) stratify: Option<String>,
 
     /// So many of each value [default: in proportion to its rows]
-    #[arg(long, value_name = "A=N,B=M", requires = "per")]
+    #[arg(long, value_name = "A=N,B=M", requires = "stratify")]
     pub(crate) quota: Option<QuotaList>,
 
     /// Rows that must be in, from 0: 3,10-20 or @FILE with one a line
@@ -204,7 +204,7 @@ pub(crate) struct ResultArgs {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Weights that sum to one: simplex (not negative) or free
+    /// Weights that sum to one: simplex (not negative) or signed
     #[arg(long, value_enum, value_name = "RULE", default_value_t = WeightsArg::Equal, hide_possible_values = true)]
     pub(crate) weights: WeightsArg,
 
@@ -285,7 +285,7 @@ pub(crate) struct CommonArgs {
 pub(crate) enum WeightsArg {
     Equal,
     Simplex,
-    Free,
+    Signed,
 }
 
 /// The help of `--target`: what is matched, and which is the default.

@@ -30,11 +30,11 @@ Example: 100 draws of four CmdStan chains for a costly simulator, and a page tha
 
 const THIN_EXAMPLE: &str = "\
 Example: the best 48 distinct rows of four chains, 12 of each, with a weight each
-  supersample thin chain_*.csv -n 48 --per chain --weights simplex -o best.csv";
+  supersample thin chain_*.csv -n 48 --stratify chain --weights simplex -o best.csv";
 
 const SAMPLE_EXAMPLE: &str = "\
-Example: 200 points for the mixture in m.toml, or as many as are worth 10,000 random ones
-  supersample sample m.toml -n 200 --worth 10000 -o points.csv
+Example: 200 points for the mixture in m.toml, or as many as are as accurate as 10,000 random ones
+  supersample sample m.toml -n 200 --equivalent-draws 10000 -o points.csv
 
 A mixture file has one [[component]] after another, each with weight, mean and covariance.";
 
@@ -174,7 +174,7 @@ pub(crate) struct SampleArgs {
     #[arg(long, help_heading = "Search")]
     pub(crate) polish: bool,
 
-    /// Give the points a column of weights: simplex (none negative) or free (any sign), both summing to one
+    /// Give the points a column of weights: simplex (none negative) or signed (any sign), both summing to one
     #[arg(long, value_enum, help_heading = "Results", value_name = "RULE", default_value_t = WeightsArg::Equal,
           hide_possible_values = true)]
     pub(crate) weights: WeightsArg,
@@ -307,7 +307,7 @@ mod tests {
         for verb in ["herd", "thin", "eval", "sample", "info"] {
             let help = command.find_subcommand_mut(verb).unwrap().render_help().to_string();
             assert!(help.contains("\nExample: "), "{verb}");
-            assert!(help.lines().count() <= 100, "{}\n{help}", help.lines().count());
+            assert!(help.lines().count() <= 110, "{}\n{help}", help.lines().count());
             if ["herd", "thin"].contains(&verb) {
                 let weight = |choose: supersample::Result<Choose>| choose.unwrap().marginals_weight();
                 let (thin, herd) = (weight(Choose::thin(1)), weight(Choose::herd(1)));

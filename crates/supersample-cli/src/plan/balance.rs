@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Balance {
     /// The column of the groups.
-    pub(crate) per: Option<String>,
+    pub(crate) stratify: Option<String>,
     /// How many from each group; in proportion to the groups where none are given.
     pub(crate) quotas: Option<Vec<(String, usize)>>,
     pub(crate) include: Ranges,

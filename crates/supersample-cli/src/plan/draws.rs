@@ -25,7 +25,7 @@ pub(crate) struct DrawsPlan {
     /// The scores of the rows.
     pub(crate) scores: Option<Scores>,
     /// The column that choices are balanced over.
-    pub(crate) per: Option<String>,
+    pub(crate) stratify: Option<String>,
 }
 
 /// Where the weights of the rows come from.
@@ -41,7 +41,7 @@ impl DrawsPlan {
         files: Vec<PathBuf>,
         reading: ReadingArgs,
         scores: Option<Scores>,
-        per: Option<String>,
+        stratify: Option<String>,
     ) -> Result<DrawsPlan> {
         let functions_file = reading.functions_file;
         let score_file = scores.as_ref().and_then(Scores::file);
@@ -79,7 +79,7 @@ impl DrawsPlan {
             weights,
             functions,
             scores,
-            per,
+            stratify,
         })
     }
 
@@ -133,7 +133,7 @@ impl DrawsPlan {
                 .chain(self.scores.iter().flat_map(Scores::columns_of_draws))
                 .collect(),
             weight_column: self.weight_column(),
-            group_column: self.per.as_deref(),
+            group_column: self.stratify.as_deref(),
             format: self.format,
             separator: self.separator,
             shape: self.shape,

@@ -98,7 +98,7 @@ impl ChoosePlan {
             .map(PathBuf::from)
             .collect();
         let balance = Balance {
-            per: balance.per,
+            stratify: balance.stratify,
             quotas: balance.quota.map(|quotas| quotas.0),
             include: Ranges::new("--include-rows", balance.include_rows.as_deref())?,
             exclude: Ranges::new("--exclude-rows", balance.exclude_rows.as_deref())?,
@@ -143,7 +143,7 @@ impl ChoosePlan {
         let scores = Scores::new(scores, &kernel)?;
         let scores = Scores::regularised(scores, regular, stop.number)?;
         let unit = reading.functions_unit.clone();
-        let draws = DrawsPlan::new(files, reading, scores, balance.per.clone())?;
+        let draws = DrawsPlan::new(files, reading, scores, balance.stratify.clone())?;
         let choose = measured(choose, kernel, unit.as_deref(), &draws)?;
         let mut choose = embedded(matching(choose, matched, &draws)?, embedding)?;
         choose.weights = weight_rule(weights, &stop, &outputs)?;
@@ -243,9 +243,9 @@ impl EvalPlan {
     }
 }
 
-/// The rules that `-n`, `--tol` and `--worth` say.
+/// The rules that `-n`, `--tol` and `--equivalent-draws` say.
 fn stop(size: SizeArgs) -> Result<Stop> {
-    Ok(Stop::new(size.number, size.tol, size.worth)?)
+    Ok(Stop::new(size.number, size.tol, size.equivalent_draws)?)
 }
 
 /// The rule of the weights to be found, where any are; what cannot be done or kept is refused here.
@@ -254,7 +254,7 @@ fn weight_rule(weights: WeightsArg, stop: &Stop, outputs: &Outputs) -> Result<Op
         WeightsArg::Equal => return Ok(None),
         WeightsArg::Simplex => WeightRule::Simplex,
         // Summing to one, so that they go on being weights wherever the file goes.
-        WeightsArg::Free => WeightRule::Signed,
+        WeightsArg::Signed => WeightRule::Signed,
     };
     let most = count(MOST_WEIGHTED);
     if let (Some(number), false) = (stop.number, stop.has_goal()) {

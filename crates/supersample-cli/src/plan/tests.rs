@@ -98,7 +98,7 @@ fn nothing_cannot_be_asked_for() {
     assert!(refused("-n 1 --weight-column a --log-weight-column b").contains("cannot be used with"));
     assert!(refused("-n 1 --format npy --separator ;").contains("--separator has no effect on npy files"));
     assert!(refused("").starts_with("say how many: "));
-    assert!(plan("--tol 0.01").is_ok() && plan("--worth 500").is_ok());
+    assert!(plan("--tol 0.01").is_ok() && plan("--equivalent-draws 500").is_ok());
 }
 
 #[test]

@@ -27,7 +27,7 @@ pub(crate) struct Refinement {
     pub(crate) set: Refined,
 }
 
-/// The weights that were found, and what they are worth.
+/// The weights that were found, and the errors without them.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Weighing {
     pub(crate) rule: WeightRule,
@@ -74,13 +74,13 @@ impl Refinement {
             stages.iter().filter_map(|(stage, error)| Some(format!("{stage} {}", mmd((*error)?)))).collect();
         let beside = if searched.is_some() { " beside the search" } else { "" };
         let (swaps, sweeps) = (counted(set.swaps, "swap"), counted(set.sweeps, "sweep"));
-        let lowered = set.lowered.map(|lowered| {
-            let ends = [Some(lowered.start), Some(lowered.swept), searched.map(|_| lowered.end)];
+        let objective = set.objective.map(|objective| {
+            let ends = [Some(objective.start), Some(objective.swept), searched.map(|_| objective.end)];
             let ends: Vec<String> = ends.into_iter().flatten().map(significant).collect();
-            format!("; what was lowered: {}", ends.join(", "))
+            format!("; objective: {}", ends.join(", "))
         });
-        let lowered = lowered.unwrap_or_default();
-        format!("{name} {}{lowered} ({swaps} in {sweeps}{beside})", stages.join(", "))
+        let objective = objective.unwrap_or_default();
+        format!("{name} {}{objective} ({swaps} in {sweeps}{beside})", stages.join(", "))
     }
 }
 
@@ -92,14 +92,14 @@ impl Weighing {
         equal: Errors,
         scale: &ErrorScale,
     ) -> Weighing {
-        let worth = found.equal_error.and_then(|error| scale.worth(error));
-        let equal = equal.with(Measure::Mmd, found.equal_error).with(Measure::Worth, worth);
+        let draws = found.equal_error.and_then(|error| scale.equivalent_draws(error));
+        let equal = equal.with(Measure::Mmd, found.equal_error).with(Measure::EquivalentDraws, draws);
         Weighing { rule, found, equal }
     }
 
     /// The word of the flag.
     pub(super) fn rule_name(&self) -> &'static str {
-        if self.rule == WeightRule::Simplex { "simplex" } else { "free" }
+        if self.rule == WeightRule::Simplex { "simplex" } else { "signed" }
     }
 
     pub(super) fn zeros(&self) -> usize {
@@ -181,18 +181,18 @@ mod tests {
     fn each_stage_of_a_set_is_told_with_its_error() {
         let mut set = refined();
         (set.start_error, set.swept_error, set.error) = (Some(0.0187), Some(0.0092), Some(0.0088));
-        (set.sweeps, set.swaps, set.searched, set.lowered) = (3, 212, true, None);
+        (set.sweeps, set.swaps, set.searched, set.objective) = (3, 212, true, None);
         let searched = Refinement { is_herded: true, set };
         assert_eq!(
             searched.in_words("MMD", significant),
             "MMD herded 0.0187, swapped 0.00920, searched 0.00880 (212 swaps in 3 sweeps beside the search)"
         );
-        let (mut parts, mut lowered) = (searched.clone(), refined().lowered.unwrap());
-        (lowered.start, lowered.swept, lowered.end) = (0.3, 0.12, 0.11);
-        parts.set.lowered = Some(lowered);
+        let (mut parts, mut objective) = (searched.clone(), refined().objective.unwrap());
+        (objective.start, objective.swept, objective.end) = (0.3, 0.12, 0.11);
+        parts.set.objective = Some(objective);
         assert_eq!(
             parts.in_words("MMD", significant),
-            "MMD herded 0.0187, swapped 0.00920, searched 0.00880; what was lowered: 0.300, 0.120, 0.110 (212 swaps in 3 \
+            "MMD herded 0.0187, swapped 0.00920, searched 0.00880; objective: 0.300, 0.120, 0.110 (212 swaps in 3 \
              sweeps beside the search)"
         );
         let mut swapped = Refinement { is_herded: false, ..searched };
@@ -205,11 +205,11 @@ mod tests {
 
     #[test]
     fn weights_are_told_with_those_that_are_odd() {
-        let mut free = weighing(WeightRule::Signed, vec![1.5, -0.5, 0.0]);
-        free.found.jitter = 1e-9;
+        let mut signed = weighing(WeightRule::Signed, vec![1.5, -0.5, 0.0]);
+        signed.found.jitter = 1e-9;
         assert_eq!(
-            free.in_words("row"),
-            "free weights (1 of 3 is 0; 1 of 3 is negative; 1.00e-9 added to the diagonal of the kernel matrix): 2 rows do \
+            signed.in_words("row"),
+            "signed weights (1 of 3 is 0; 1 of 3 is negative; 1.00e-9 added to the diagonal of the kernel matrix): 2 rows do \
              the work; drop the others, or ask for fewer"
         );
         let simplex = weighing(WeightRule::Simplex, vec![0.5, 0.5]);

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{About, Beside, Comparison, Measured};
+use super::{About, ComparedColumn, Comparison, Measured};
 
 /// Points of a curve that the eye can tell apart.
 const CURVE_POINTS: usize = 300;
@@ -19,7 +19,7 @@ pub(crate) struct Figures<'a> {
     /// Whether the rows of the subset are in the order of choice, so that their first T are a subset too.
     pub(crate) is_in_order: bool,
     /// Each parameter in its own units; `None` for a constant one.
-    pub(crate) summaries: Vec<Option<Beside>>,
+    pub(crate) summaries: Vec<Option<ComparedColumn>>,
     /// The chains that the rows are of; empty where there is one, or where it is not known.
     pub(crate) chains: Vec<ChainShare>,
 }

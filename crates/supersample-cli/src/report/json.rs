@@ -5,16 +5,16 @@ use supersample::Precision;
 use supersample::quality::{ColumnErrors, QUANTILES};
 use supersample::task::{Errors, Measure};
 
-use super::{Lowered, Polishing, Refinement, Report, Subject, Worst};
+use super::{ObjectiveWeights, Polishing, Refinement, Report, Subject, Worst};
 use crate::plan::Ended;
 
 /// Raised whenever a key changes its meaning or goes.
-pub(super) const SCHEMA: u32 = 4;
+pub(super) const SCHEMA: u32 = 5;
 
 impl Report<'_> {
     /// Numbers that are not known are null.
     pub(crate) fn to_json(&self) -> String {
-        let Report { about, run, distances, parts, result, comparison, details, .. } = self;
+        let Report { about, run, distances, terms, result, comparison, details, .. } = self;
         let kernel = &distances.kernel;
         let bandwidth = kernel.bandwidths().first().copied();
         let rule = bandwidth.map(|_| if distances.median_pairs.is_some() { "median" } else { "given" });
@@ -28,8 +28,8 @@ impl Report<'_> {
                 "rows": about.rows,
                 "parameters": about.parameters,
                 "unused": about.unused,
-                "functions": parts.functions,
-                "functions_unit": (!parts.functions.is_empty()).then(|| parts.functions_unit.to_string()),
+                "functions": terms.functions,
+                "functions_unit": (!terms.functions.is_empty()).then(|| terms.functions_unit.to_string()),
                 "warmup_left_out": about.warmup,
                 "mean_rows_left_out": about.mean_rows,
                 "missing_left_out": about.missing,
@@ -49,7 +49,7 @@ impl Report<'_> {
                 "bandwidth_rule": rule,
                 "median_pairs": distances.median_pairs,
             },
-            "lowered": parts.lowered.map(|Lowered { marginals, functions, log_density }| json!({
+            "objective": terms.objective.map(|ObjectiveWeights { marginals, functions, log_density }| json!({
                 "joint": 1.0, "marginals": marginals, "functions": functions, "log_density": log_density,
             })),
             "embedding": about.rows.map(|_| json!({
@@ -67,14 +67,14 @@ impl Report<'_> {
                 "count": result.count,
                 "distinct": result.distinct,
                 "distinct_points": result.distinct_points,
-                "asked": { "number": run.stop.number, "tol": run.stop.tol, "worth": run.stop.worth },
+                "asked": { "number": run.stop.number, "tol": run.stop.tol, "equivalent_draws": run.stop.equivalent_draws },
                 "ended_by": run.ended.map(|ended| ended.to_string()),
                 "complete": run.ended != Some(Ended::Interrupted),
                 "goal_reached": run.stop.has_goal().then(|| !self.missed_its_goal()),
                 "mmd": result.mmd(),
                 "mmd_error": result.mmd().and_then(|mmd| result.scale.standard_error(mmd)),
                 "mmd_floor": result.scale.floor,
-                "worth": result.errors.get(Measure::Worth),
+                "equivalent_draws": result.errors.get(Measure::EquivalentDraws),
                 "errors": result.quality.as_ref().map(|_| of_columns(&result.errors)),
                 "weights": details.weighing.as_ref().map(|weighing| json!({
                     "rule": weighing.rule_name(),
@@ -86,7 +86,7 @@ impl Report<'_> {
                 })),
                 "equal_weights": details.weighing.as_ref().map(|weighing| json!({
                     "mmd": weighing.equal.get(Measure::Mmd),
-                    "worth": weighing.equal.get(Measure::Worth),
+                    "equivalent_draws": weighing.equal.get(Measure::EquivalentDraws),
                     "errors": result.quality.as_ref().map(|_| of_columns(&weighing.equal)),
                 })),
                 "refinement": details.refinement.as_ref().map(refinement),
@@ -117,7 +117,7 @@ impl Report<'_> {
             "spaced": comparison.as_ref().map(|c| json!({
                 "mmd": c.spaced_mmd(),
                 "mmd_error": c.standard_errors.map(|(_, spaced)| spaced),
-                "worth": c.spaced.get(Measure::Worth),
+                "equivalent_draws": c.spaced.get(Measure::EquivalentDraws),
                 "errors": of_columns(&c.spaced),
             })),
             "worst": result.quality.as_ref().map(|_| {
@@ -152,8 +152,8 @@ fn refinement(refinement: &Refinement) -> Value {
         "mmd_before": set.start_error,
         "mmd_swapped": set.swept_error,
         "mmd_searched": searched,
-        "lowered": set.lowered.map(|lowered| json!({
-            "before": lowered.start, "swapped": lowered.swept, "searched": searched.map(|_| lowered.end),
+        "objective": set.objective.map(|objective| json!({
+            "before": objective.start, "swapped": objective.swept, "searched": searched.map(|_| objective.end),
         })),
         "swaps": set.swaps,
         "sweeps": set.sweeps,
@@ -164,7 +164,8 @@ fn refinement(refinement: &Refinement) -> Value {
 
 /// All errors but those of the rows as a whole.
 fn of_columns(errors: &Errors) -> Value {
-    let all = errors.iter().filter(|(measure, _)| !matches!(measure, Measure::Mmd | Measure::Worth));
+    let all =
+        errors.iter().filter(|(measure, _)| !matches!(measure, Measure::Mmd | Measure::EquivalentDraws));
     all.map(|(measure, error)| (measure.key(), error)).collect()
 }
 

@@ -1,4 +1,4 @@
-//! Report of a run, as data: what it was about, how it went, how good the result is. It computes nothing but worths, and
+//! Report of a run, as data: what it was about, how it went, how good the result is. It computes nothing but equivalent draws, and
 //! the text, the JSON and the page are pure functions of it.
 
 mod details;
@@ -7,7 +7,7 @@ mod figures;
 mod html;
 mod info;
 mod json;
-mod parts;
+mod objective;
 mod summary;
 mod table;
 mod text;
@@ -21,8 +21,8 @@ pub(crate) use self::details::{Balanced, Details, Polishing, Refinement, Weighin
 pub(crate) use self::errors::Worst;
 pub(crate) use self::figures::{ChainShare, Curve, Figures, Rows};
 pub(crate) use self::info::{ColumnInfo, Info, Rate};
-pub(crate) use self::parts::{Lowered, Parts};
-pub(crate) use self::summary::{Beside, Summary};
+pub(crate) use self::objective::{ObjectiveTerms, ObjectiveWeights};
+pub(crate) use self::summary::{ComparedColumn, Summary};
 use crate::plan::{Ended, Stop};
 
 /// All there is to say about a run.
@@ -31,7 +31,7 @@ pub(crate) struct Report<'a> {
     pub(crate) about: About,
     pub(crate) run: Run,
     pub(crate) distances: Distances,
-    pub(crate) parts: Parts,
+    pub(crate) terms: ObjectiveTerms,
     pub(crate) result: Measured,
     /// `None` where there are too few rows for another subset.
     pub(crate) comparison: Option<Comparison>,
@@ -78,7 +78,7 @@ pub(crate) struct About {
     pub(crate) unused: Vec<String>,
     /// The column the weights of the rows came from.
     pub(crate) weight_column: Option<String>,
-    /// How many equal rows the weighted ones are worth; `None` without weights.
+    /// The effective sample size of weighted rows; `None` without weights.
     pub(crate) effective_size: Option<f64>,
     /// How the rows were corrected by their scores.
     pub(crate) corrected: Option<Corrected>,
@@ -115,12 +115,12 @@ pub(crate) struct Distances {
     /// The parameters that could not be scaled.
     pub(crate) constant: Vec<usize>,
     /// What has stood for the mean embedding; `None` where all rows were compared with each other.
-    pub(crate) landmarks: Option<Landmarks>,
+    pub(crate) landmarks: Option<LandmarkReport>,
 }
 
 /// Landmarks that the mean embedding was projected on.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Landmarks {
+pub(crate) struct LandmarkReport {
     pub(crate) count: usize,
     /// How much of the mean embedding they do not see.
     pub(crate) residual: Option<f64>,
@@ -182,12 +182,12 @@ impl Report<'_> {
         errors.get(Measure::Mmd)
     }
 
-    /// Whether the result is worth more draws than the file can be: then worth is about the file alone.
-    fn is_worth_more_than_the_file(&self) -> bool {
-        let worth = self.result.errors.get(Measure::Worth);
+    /// Whether the result has more equivalent draws than the file has rows: then they are about the file alone.
+    fn exceeds_the_file(&self) -> bool {
+        let draws = self.result.errors.get(Measure::EquivalentDraws);
         let rows = self.about.rows.map(|rows| rows as f64);
         let most = self.about.effective_size.or(rows);
-        worth.zip(most).is_some_and(|(worth, most)| worth > most)
+        draws.zip(most).is_some_and(|(draws, most)| draws > most)
     }
 
     /// The largest errors of their kinds, as far as they are known; none for points of a mixture.

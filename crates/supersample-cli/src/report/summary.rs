@@ -13,19 +13,19 @@ pub(crate) struct Summary {
 
 /// One column twice: of all rows, and of the subset.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Beside {
+pub(crate) struct ComparedColumn {
     pub(crate) all: Summary,
     pub(crate) subset: Summary,
     /// The unit of its errors.
     pub(crate) unit: f64,
 }
 
-impl Beside {
+impl ComparedColumn {
     /// The subset's own numbers follow from all rows' and its errors, which are in their standard deviations.
-    pub(crate) fn new(all: ColumnSummary, errors: &ColumnErrors) -> Beside {
+    pub(crate) fn new(all: ColumnSummary, errors: &ColumnErrors) -> ComparedColumn {
         let ColumnSummary { mean, sd, quantiles, .. } = all;
         let moved = |from: f64, error: Option<f64>| error.map(|error| from + error * sd);
-        Beside {
+        ComparedColumn {
             all: Summary { mean: Some(mean), sd: Some(sd), quantiles: quantiles.map(Some) },
             subset: Summary {
                 mean: moved(mean, errors.mean),
@@ -47,7 +47,7 @@ mod tests {
     fn the_numbers_of_a_subset_are_its_own() {
         let reference = Reference::new(&[0.0, 1.0, 2.0, 3.0, 14.0], 1, None).unwrap();
         let quality = reference.quality(&[1.0, 3.0, 5.0], None).unwrap();
-        let beside = Beside::new(reference.column(0).unwrap(), &quality.columns[0]);
+        let beside = ComparedColumn::new(reference.column(0).unwrap(), &quality.columns[0]);
         let near = |a: Option<f64>, b: f64| assert!((a.unwrap() - b).abs() < 1e-12, "{a:?} {b}");
         near(beside.all.mean, 4.0);
         near(beside.subset.mean, 3.0);
@@ -56,7 +56,7 @@ mod tests {
         near(beside.all.quantiles[2], 2.0);
         // Of rows with negative weights only the mean is known.
         let signed = reference.quality(&[1.0, 3.0], Some(&[-1.0, 2.0])).unwrap();
-        let beside = Beside::new(reference.column(0).unwrap(), &signed.columns[0]);
+        let beside = ComparedColumn::new(reference.column(0).unwrap(), &signed.columns[0]);
         near(beside.subset.mean, 5.0);
         assert_eq!((beside.subset.sd, beside.subset.quantiles), (None, [None; 5]));
     }

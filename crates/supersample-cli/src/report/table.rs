@@ -1,9 +1,9 @@
-//! Table of a report: the MMD of the result, its worth and its typical errors, beside those of other rows.
+//! Table of a report: the MMD of the result, its equivalent draws and its typical errors, beside those of other rows.
 
 use supersample::task::{Errors, Measure};
 
 use super::text::ROUNDING;
-use super::{Landmarks, Report, Subject};
+use super::{LandmarkReport, Report, Subject};
 use crate::words::{count, counted, ordinal, significant, with_error, with_spread};
 
 /// The cells of a table, the head first, and what to know about them.
@@ -30,15 +30,16 @@ impl Report<'_> {
     pub(super) fn table(&self) -> Option<Table> {
         let result = &self.result;
         result.mmd()?;
-        // A label, the MMD and the worth in words, and all errors.
+        // A label, the MMD and the equivalent draws in words, and all errors.
         let measured = |label: String, errors: Errors| {
             let mmd = errors.get(Measure::Mmd).unwrap_or(f64::NAN);
             let bound = if result.scale.is_noise(mmd) { "> " } else { "" };
             // Empty where all rows are the same, since then any number of draws is as good as one.
-            let worth = errors.get(Measure::Worth).map(|worth| format!("{bound}{}", significant(worth)));
-            (label, self.estimated(mmd), worth.unwrap_or_default(), errors)
+            let draws = errors.get(Measure::EquivalentDraws);
+            let draws = draws.map(|draws| format!("{bound}{}", significant(draws)));
+            (label, self.estimated(mmd), draws.unwrap_or_default(), errors)
         };
-        // Worth as many as they are, by the meaning of the word.
+        // Random rows are independent draws themselves.
         let random = |mmd: String, errors: Errors| {
             let label = format!("random {}", counted(result.count, self.about.subject.noun()));
             (label, mmd, count(result.count), errors)
@@ -48,8 +49,8 @@ impl Report<'_> {
         if let Some(errors) = equal.filter(|errors| errors.get(Measure::Mmd).is_some()) {
             lines.push(measured("with equal weights".to_string(), errors));
         }
-        let mut notes = vec![self.what_worth_is()];
-        if let Some(Landmarks { count: landmarks, .. }) = self.distances.landmarks {
+        let mut notes = vec![self.what_equivalent_draws_are()];
+        if let Some(LandmarkReport { count: landmarks, .. }) = self.distances.landmarks {
             notes.insert(0, format!("MMD: ± its standard error ({})", counted(landmarks, "landmark")));
         }
         if let Some(comparison) = &self.comparison {
@@ -80,13 +81,13 @@ impl Report<'_> {
         }
         let name = |&measure: &Measure| match measure {
             Measure::Mmd => self.error_name().to_string(),
-            measure => measure.key().to_string(),
+            measure => measure.key().replace('_', " "),
         };
         let head = std::iter::once(String::new()).chain(kept.iter().map(name)).collect();
-        let cells = |(label, mmd, worth, errors): &(String, String, String, Errors)| {
+        let cells = |(label, mmd, draws, errors): &(String, String, String, Errors)| {
             let cell = |&measure: &Measure| match measure {
                 Measure::Mmd => mmd.clone(),
-                Measure::Worth => worth.clone(),
+                Measure::EquivalentDraws => draws.clone(),
                 measure => errors.get(measure).map(shown).unwrap_or_default(),
             };
             std::iter::once(label.clone()).chain(kept.iter().map(cell)).collect()
@@ -103,11 +104,11 @@ impl Report<'_> {
         }
     }
 
-    fn what_worth_is(&self) -> String {
-        let plain = "worth: in independent draws".to_string();
-        let Some(rows) = self.about.rows.filter(|_| self.is_worth_more_than_the_file()) else { return plain };
+    fn what_equivalent_draws_are(&self) -> String {
+        let plain = "equivalent draws: independent draws".to_string();
+        let Some(rows) = self.about.rows.filter(|_| self.exceeds_the_file()) else { return plain };
         let weighted = match self.about.effective_size {
-            Some(size) => format!(", which their weights make worth {}", significant(size)),
+            Some(size) => format!(", with an effective sample size of {}", significant(size)),
             None => String::new(),
         };
         format!("{plain} of these {}{weighted} (the file, not what it was drawn from)", counted(rows, "row"))
@@ -151,7 +152,7 @@ impl Report<'_> {
 
 /// Whether a measure is of the rows as a whole, and so in every table.
 fn is_of_all(measure: Measure) -> bool {
-    matches!(measure, Measure::Mmd | Measure::Worth)
+    matches!(measure, Measure::Mmd | Measure::EquivalentDraws)
 }
 
 /// An error, as a bound where it is rounding.

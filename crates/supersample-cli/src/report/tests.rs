@@ -34,9 +34,9 @@ fn typical(size: f64) -> Errors {
         .with(Measure::Cdf, size / 5.0)
 }
 
-/// Errors with this MMD and its worth.
+/// Errors with this MMD and its equivalent draws.
 fn with_mmd(errors: Errors, mmd: f64, scale: &ErrorScale) -> Errors {
-    errors.with(Measure::Mmd, mmd).with(Measure::Worth, scale.worth(mmd))
+    errors.with(Measure::Mmd, mmd).with(Measure::EquivalentDraws, scale.equivalent_draws(mmd))
 }
 
 impl Measured {
@@ -111,10 +111,10 @@ pub(super) fn report() -> Report<'static> {
     let random = |i| 0.0702 + 0.0046 * 0.95_f64.sqrt() * if i % 2 == 0 { 1.0 } else { -1.0 };
     comparison.random = (0..20).map(|i| with_mmd(typical(0.1), random(i), &scale)).collect();
     comparison.spaced = with_mmd(typical(0.12), 0.0675, &scale);
-    let (details, parts, comparison, figures) =
-        (Details::default(), Parts::default(), Some(comparison), None);
+    let (details, terms, comparison, figures) =
+        (Details::default(), ObjectiveTerms::default(), Some(comparison), None);
     let (notes, warnings) = (Vec::new(), Vec::new());
-    Report { about, run, distances, parts, result, comparison, details, figures, notes, warnings }
+    Report { about, run, distances, terms, result, comparison, details, figures, notes, warnings }
 }
 
 #[test]
@@ -123,11 +123,11 @@ fn a_run_is_told_in_one_screen() {
 chose 100 of 4,000 rows by 5 parameters (mu, tau, theta.1, theta.2, theta.3; not used: chain, draw)
 kernel gaussian, bandwidth 3.98 (median distance), columns scaled to unit sd
 
-                  MMD               worth   cdf      mean     sd       quantile   correlation
-these 100 rows    0.00712           9,850   0.0123   0.0305   0.0112   0.0483     0.0491
-random 100 rows   0.0702 ± 0.0046   100     0.0200   0.100    0.0500   0.200      0.0250
-every 40th row    0.0675            110     0.0240   0.120    0.0600   0.240      0.0300
-worth: in independent draws of these 4,000 rows (the file, not what it was drawn from); random: mean ± sd of 20 draws; cdf: distance of the distribution functions, root mean square; the other errors: root mean square, in sds of all rows
+                  MMD               equivalent draws   cdf      mean     sd       quantile   correlation
+these 100 rows    0.00712           9,850              0.0123   0.0305   0.0112   0.0483     0.0491
+random 100 rows   0.0702 ± 0.0046   100                0.0200   0.100    0.0500   0.200      0.0250
+every 40th row    0.0675            110                0.0240   0.120    0.0600   0.240      0.0300
+equivalent draws: independent draws of these 4,000 rows (the file, not what it was drawn from); random: mean ± sd of 20 draws; cdf: distance of the distribution functions, root mean square; the other errors: root mean square, in sds of all rows
 
 worst error, in sds of all rows: mean 0.0484 (mu), sd 0.0182 (mu), quantile 0.153 (mu, 25 %), correlation 0.0999 (mu with theta.3)
 ";
@@ -164,9 +164,9 @@ kernel linear, columns scaled to unit sd
 asked for 5, the pool has 1 row: all of them were chosen
 constant, so centred but not scaled: x
 
-           MMD         worth
+           MMD         equivalent draws
 this row   < 1.00e-8
-worth: in independent draws
+equivalent draws: independent draws
 no comparison with random or evenly spaced rows: the file has 1 row
 
 mean, sd and quantiles of every parameter are those of all rows
@@ -219,15 +219,15 @@ fn rows_that_are_the_same_point_are_told_from_rows_that_repeat() {
 }
 
 #[test]
-fn a_worth_beyond_the_file_is_said_to_be_about_the_file() {
+fn equivalent_draws_beyond_the_file_are_said_to_be_about_the_file() {
     let mut run = report();
     assert!(run.to_text().contains(
-        "\nworth: in independent draws of these 4,000 rows (the file, not what it was drawn from); "
+        "\nequivalent draws: independent draws of these 4,000 rows (the file, not what it was drawn from); "
     ));
     run.result.set_mmd(0.05);
-    assert!(run.to_text().contains("\nworth: in independent draws; "));
+    assert!(run.to_text().contains("\nequivalent draws: independent draws; "));
     run.about.effective_size = Some(94.2);
-    let words = "\nworth: in independent draws of these 4,000 rows, which their weights make worth 94.2 (the file, not what it was drawn from); ";
+    let words = "\nequivalent draws: independent draws of these 4,000 rows, with an effective sample size of 94.2 (the file, not what it was drawn from); ";
     assert!(run.to_text().contains(words), "{}", run.to_text());
     let (mut one, count) = (report(), 1);
     (one.result.count, one.result.distinct, one.result.distinct_points) = (count, count, count);
@@ -242,9 +242,9 @@ fn a_worth_beyond_the_file_is_said_to_be_about_the_file() {
 fn rules_are_about_equal_weights_and_the_first_that_holds_ends() {
     let mut run = report();
     run.run.stop = Stop::new(Some(100), Some(0.03), Some(2000.0)).unwrap();
-    run.run.ended = Some(Ended::Worth);
+    run.run.ended = Some(Ended::EquivalentDraws);
     let text = run.to_text();
-    assert!(text.contains("the worth asked for was reached with 100 rows, before the tolerance: the first of the two ends the run\n"), "{text}");
+    assert!(text.contains("the number of equivalent draws was reached with 100 rows, before the tolerance: the first of the two ends the run\n"), "{text}");
     run.run.stop = Stop::new(Some(100), Some(0.03), None).unwrap();
     run.run.ended = Some(Ended::Number);
     run.result.set_mmd(0.0298);
@@ -279,19 +279,22 @@ fn errors_at_the_floor_are_bounds() {
 #[test]
 fn parts_are_told_in_a_line_and_functions_in_a_column() {
     let mut run = report();
-    run.parts = Parts {
+    run.terms = ObjectiveTerms {
         functions: vec!["y.1".to_string(), "y.2".to_string()],
-        lowered: Some(Lowered { marginals: 0.4, functions: 1.0, log_density: 0.0 }),
-        ..Parts::default()
+        objective: Some(ObjectiveWeights { marginals: 0.4, functions: 1.0, log_density: 0.0 }),
+        ..ObjectiveTerms::default()
     };
-    run.result.errors = run.result.errors.with(Measure::Functions, 0.00123);
+    run.result.errors = run.result.errors.with(Measure::FunctionsError, 0.00123);
     let text = run.to_text();
     assert!(
-        text.contains("unit sd\nlowered: joint + 0.4 × marginals + 1 × functions\nfunctions: y.1, y.2\n"),
+        text.contains(
+            "unit sd\nobjective: joint MMD + 0.4 × marginals + 1 × functions\nfunctions: y.1, y.2\n"
+        ),
         "{text}"
     );
     assert!(
-        text.contains("quantile   correlation   functions\n") && text.contains("0.0491        0.00123\n"),
+        text.contains("quantile   correlation   functions error\n")
+            && text.contains("0.0491        0.00123\n"),
         "{text}"
     );
 }

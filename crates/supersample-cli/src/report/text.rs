@@ -5,7 +5,7 @@ use supersample::scale::Scale;
 use supersample::task::Measure;
 
 use super::table::{aligned, shown};
-use super::{Landmarks, Measured, Report, Subject, Worst};
+use super::{LandmarkReport, Measured, Report, Subject, Worst};
 use crate::plan::Ended;
 use crate::words::{count, counted, listed, printable, significant};
 
@@ -68,7 +68,7 @@ impl Report<'_> {
     fn what_was_done(&self) -> Vec<Line> {
         let details = &self.details;
         let mut facts = vec![self.what_was_chosen(), self.how()];
-        facts.extend(self.parts.in_words());
+        facts.extend(self.terms.in_words());
         facts.extend(details.balanced.as_ref().map(|balanced| balanced.in_words()));
         let refined = details.refinement.as_ref();
         facts.extend(refined.map(|refined| refined.in_words(self.error_name(), |error| self.mmd(error))));
@@ -132,12 +132,12 @@ impl Report<'_> {
                     counted(self.result.distinct, "row")
                 ));
             }
-            Some(ended @ (Ended::Tolerance | Ended::Worth)) => {
+            Some(ended @ (Ended::Tolerance | Ended::EquivalentDraws)) => {
                 let (met, other) = match ended {
-                    Ended::Tolerance => ("tolerance", "worth asked for"),
-                    _ => ("worth asked for", "tolerance"),
+                    Ended::Tolerance => ("tolerance", "number of equivalent draws"),
+                    _ => ("number of equivalent draws", "tolerance"),
                 };
-                let first = match (self.run.stop.tol, self.run.stop.worth) {
+                let first = match (self.run.stop.tol, self.run.stop.equivalent_draws) {
                     (Some(_), Some(_)) => {
                         format!(", before the {other}: the first of the two ends the run")
                     }
@@ -151,11 +151,11 @@ impl Report<'_> {
         if self.missed_its_goal() && self.run.ended != Some(Ended::Interrupted) {
             let name = self.error_name();
             let article = if name == "MMD" { "an" } else { "a" };
-            let what = match (self.run.stop.tol, self.run.stop.worth) {
+            let what = match (self.run.stop.tol, self.run.stop.equivalent_draws) {
                 (Some(tol), None) => format!("{article} {name} of {tol}"),
-                (None, Some(worth)) => format!("a worth of {worth}"),
-                (Some(tol), Some(worth)) => {
-                    format!("neither {article} {name} of {tol} nor a worth of {worth}")
+                (None, Some(draws)) => format!("a goal of {draws} equivalent draws"),
+                (Some(tol), Some(draws)) => {
+                    format!("neither {article} {name} of {tol} nor a goal of {draws} equivalent draws")
                 }
                 (None, None) => unreachable!("no goal can be missed"),
             };
@@ -249,7 +249,7 @@ impl Report<'_> {
             false => weights,
         };
         let landmarks = match self.distances.landmarks {
-            Some(Landmarks { count: landmarks, pool_rows, .. }) => {
+            Some(LandmarkReport { count: landmarks, pool_rows, .. }) => {
                 let pool = pool_rows.map(|rows| format!(", chosen from {} drawn at random", count(rows)));
                 format!(", rows compared with {}{}", counted(landmarks, "landmark"), pool.unwrap_or_default())
             }

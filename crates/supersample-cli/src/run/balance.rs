@@ -28,7 +28,7 @@ pub(super) fn options_with(
     let exclude = balance.exclude.rows(numbers).context("--exclude-rows")?;
     let exclude = exclude.into_iter().filter_map(|number| draws.row_of_number(number));
     options = options.include(&include.collect::<Result<Vec<_>>>()?).exclude(&exclude.collect::<Vec<_>>());
-    if let (Some(groups), Some(column)) = (groups, &balance.per) {
+    if let (Some(groups), Some(column)) = (groups, &balance.stratify) {
         match &balance.quotas {
             Some(given) => {
                 options = options.groups(&groups.of_row, Some(&quotas_of(given, groups, column)?));
@@ -41,7 +41,7 @@ pub(super) fn options_with(
     }
     let number_of = |row| draws.row_number(row);
     let labels = groups.iter().flat_map(|groups| groups.names.iter().map(String::as_str));
-    let names = Names::default().numbered(&number_of).groups(balance.per.as_deref(), labels);
+    let names = Names::default().numbered(&number_of).groups(balance.stratify.as_deref(), labels);
     let size = stop.number.filter(|_| !stop.has_goal());
     options.check(draws.len(), size).map_err(|error| refused(error, &names))?;
     Ok(options)
@@ -52,7 +52,7 @@ fn check_values(groups: &Groups, column: &str, asked: Option<usize>) -> Result<(
     let (rows, values) = (groups.of_row.len(), groups.names.len());
     ensure!(
         values <= asked.unwrap_or(rows / 2).max(1),
-        "--per {column}: the column has {} different values in {}, too many to share {} over; choose a column with fewer \
+        "--stratify {column}: the column has {} different values in {}, too many to share {} over; choose a column with fewer \
          values, or say how many of which with --quota",
         count(values),
         counted(rows, "row"),
@@ -86,7 +86,7 @@ pub(super) fn balanced(
     let counts = groups.map(|groups| {
         let mut counts = vec![0; groups.names.len()];
         chosen.iter().for_each(|&row| counts[groups.of_row[row]] += 1);
-        (balance.per.clone().unwrap_or_default(), groups.names.iter().cloned().zip(counts).collect())
+        (balance.stratify.clone().unwrap_or_default(), groups.names.iter().cloned().zip(counts).collect())
     });
     Balanced { groups: counts, included: options.include.len(), excluded: options.exclude.len() }
 }
@@ -117,7 +117,7 @@ mod tests {
             (name.to_string(), number.parse().unwrap())
         };
         let quota = |text: &str| Balance {
-            per: Some("kind".to_string()),
+            stratify: Some("kind".to_string()),
             quotas: Some(text.split(',').map(pair).collect()),
             ..Balance::default()
         };
@@ -136,10 +136,10 @@ mod tests {
         );
         let balance = Balance { include: rows("5"), ..quota("a=2") };
         assert!(refused(&balance, 2).contains("--include-rows has 1 row of kind 'c', but --quota allows 0"));
-        let per = Balance { per: Some("kind".to_string()), ..Balance::default() };
+        let balance = Balance { stratify: Some("kind".to_string()), ..Balance::default() };
         assert_eq!(
-            refused(&per, 2),
-            "--per kind: the column has 3 different values in 6 rows, too many to share 2 rows over; choose a column with \
+            refused(&balance, 2),
+            "--stratify kind: the column has 3 different values in 6 rows, too many to share 2 rows over; choose a column with \
              fewer values, or say how many of which with --quota"
         );
         let wanted = quota("a=2,c=1");

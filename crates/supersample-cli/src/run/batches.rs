@@ -68,7 +68,7 @@ pub(super) fn note(plan: &ChoosePlan, problem: &Problem) -> Option<String> {
 /// The flag that cannot be heeded without all rows in memory, if there is one.
 fn needs_all_rows(plan: &ChoosePlan) -> Option<&'static str> {
     match &plan.balance {
-        balance if balance.per.is_some() => Some("--per"),
+        balance if balance.stratify.is_some() => Some("--stratify"),
         balance if balance.is_asked_for() => Some("--include-rows or --exclude-rows"),
         _ if plan.draws.functions.file.is_some() => Some("--functions-file"),
         _ if plan.draws.scores.is_some() => Some("--scores or --score-prefix"),
@@ -96,7 +96,7 @@ impl Source for Input<'_> {
         let mut gatherer: Option<Gatherer> = None;
         let mut outcome: supersample::Result<()> = Ok(());
         let found = Draws::in_batches(&plan.files, &plan.reading(), self.batch_rows(), &mut |batch| {
-            progress.part(batch.part);
+            progress.part(batch.fraction);
             let functions = batch.functions.len() / batch.len();
             // Only now is it known how many columns there are.
             let made = match gatherer.take() {
@@ -130,7 +130,7 @@ impl Source for Input<'_> {
         let mut outcome = Ok(());
         interrupt::can_end_early(true);
         let read = draws.again(&plan.reading(), self.batch_rows(), &mut |batch| {
-            progress.part(batch.part);
+            progress.part(batch.fraction);
             let weights = plan.row_weights(batch.weights);
             outcome = sums
                 .iter_mut()

@@ -10,8 +10,8 @@ use supersample_io::{Draws, Groups};
 
 use super::input::Input;
 use crate::report::{
-    About, Beside, ChainShare, Curve, Details, Distances, Figures, Landmarks, Lowered, Measured, Parts,
-    Report, Rows, Run, Subject,
+    About, ChainShare, ComparedColumn, Curve, Details, Distances, Figures, LandmarkReport, Measured,
+    ObjectiveTerms, ObjectiveWeights, Report, Rows, Run, Subject,
 };
 
 /// Some rows, whoever chose them, and what is known of them.
@@ -66,7 +66,7 @@ pub(super) fn hold<'a>(
         device: problem.device().to_string(),
         coordinates: problem.scaling().out_dim(),
         constant: problem.scaling().constant().to_vec(),
-        landmarks: target.landmarks().map(|mu| Landmarks {
+        landmarks: target.landmarks().map(|mu| LandmarkReport {
             count: mu.points().len(),
             residual: mu.residual(),
             pool_rows: chosen
@@ -100,16 +100,17 @@ pub(super) fn hold<'a>(
     });
     let reference = target.reference()?;
     let columns = result.quality.iter().flat_map(|quality| &quality.columns).enumerate();
-    let summaries = columns.map(|(j, errors)| Some(Beside::new(reference.column(j)?, errors))).collect();
+    let summaries =
+        columns.map(|(j, errors)| Some(ComparedColumn::new(reference.column(j)?, errors))).collect();
     // The chains of all rows are not counted where all rows are not at hand.
     let chains = match chosen.filter(|_| has_page && gathered.is_none()) {
         Some(chosen) => chains(draws, &chosen.rows, &all, &subset),
         None => Vec::new(),
     };
-    let parts = Parts {
+    let terms = ObjectiveTerms {
         functions: input.functions.clone(),
         functions_unit: problem.functions().map_or(FunctionsUnit::Each, |(functions, ..)| functions.unit()),
-        lowered: chosen.map(|_| Lowered {
+        objective: chosen.map(|_| ObjectiveWeights {
             marginals: choose.marginals_weight(),
             functions: problem.functions().map_or(0.0, |(_, _, weight)| weight),
             log_density: input.regularisation(),
@@ -117,7 +118,7 @@ pub(super) fn hold<'a>(
     };
     let figures = Some(Figures { all, subset, curve, is_in_order, summaries, chains });
     let comparison = found.comparison;
-    Ok(Report { about, run, distances, parts, result, comparison, details, figures, notes, warnings })
+    Ok(Report { about, run, distances, terms, result, comparison, details, figures, notes, warnings })
 }
 
 fn distinct_points(rows: &Rows<'_>) -> usize {

@@ -54,7 +54,7 @@ impl Outcome {
 }
 
 /// What is said when all files are in place.
-struct Told {
+struct Finished {
     outcome: Outcome,
     text: String,
 }
@@ -65,11 +65,11 @@ fn with_outputs(
     outputs: &Outputs,
     threads: Option<usize>,
     quiet: bool,
-    work: impl FnOnce(&mut Files) -> Result<Told> + Send,
+    work: impl FnOnce(&mut Files) -> Result<Finished> + Send,
 ) -> Result<Outcome> {
     // Before the work, so that a mistyped folder costs no one an hour.
     let mut files = Files::create(outputs)?;
-    let Told { outcome, text } = with_threads(threads, || work(&mut files))?;
+    let Finished { outcome, text } = with_threads(threads, || work(&mut files))?;
     if !quiet {
         say(&text);
     }
@@ -149,7 +149,7 @@ impl Files {
     }
 
     /// All that is made of the report: the row numbers, the JSON, the page, and what is said in the end.
-    fn write_report(&mut self, report: &Report<'_>) -> Told {
+    fn write_report(&mut self, report: &Report<'_>) -> Finished {
         if let (Some(indices), Some(rows)) = (self.indices.take(), &report.result.rows) {
             self.put(indices, "", |out| Ok(rows.iter().try_for_each(|row| writeln!(out, "{row}"))?));
         }
@@ -159,7 +159,7 @@ impl Files {
         if let Some(page) = self.page.take() {
             self.put(page, "", |out| Ok(out.write_all(report.to_html().as_bytes())?));
         }
-        Told { outcome: Outcome::of(report), text: report.to_text() }
+        Finished { outcome: Outcome::of(report), text: report.to_text() }
     }
 
     /// Writes one file and puts it in place; `what` is added to its name where it is told of.

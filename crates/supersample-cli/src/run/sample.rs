@@ -11,7 +11,9 @@ use supersample_io::{Column, Format, Frame, OutputFormat, mixture};
 
 use super::{NOT_WEIGHED, Outcome, check_stdout, this_run, trace, with_outputs};
 use crate::plan::{Ended, SamplePlan};
-use crate::report::{About, Details, Distances, Measured, Parts, Polishing, Report, Subject, Weighing};
+use crate::report::{
+    About, Details, Distances, Measured, ObjectiveTerms, Polishing, Report, Subject, Weighing,
+};
 use crate::terminal::interrupt;
 use crate::terminal::progress::Progress;
 use crate::words::{Names, Style};
@@ -88,7 +90,8 @@ pub(crate) fn sample(plan: &SamplePlan) -> Result<Outcome> {
         let equal_error = polished.as_ref().map_or(chosen.error(), |polished| polished.error);
         let error = found.as_ref().map_or(equal_error, |(_, found)| found.error);
         let errors = Errors::default().with(Measure::Mmd, error);
-        let errors = errors.with(Measure::Worth, error.and_then(|error| scale.worth(error)));
+        let errors =
+            errors.with(Measure::EquivalentDraws, error.and_then(|error| scale.equivalent_draws(error)));
         let about = About {
             subject: Subject::Placed { components },
             files: vec![plan.file.display().to_string()],
@@ -138,7 +141,7 @@ pub(crate) fn sample(plan: &SamplePlan) -> Result<Outcome> {
             about,
             run: this_run(plan.stop, Some(chosen.ended)),
             distances,
-            parts: Parts::default(),
+            terms: ObjectiveTerms::default(),
             result,
             comparison: None,
             details: Details { weighing, polishing, ..Details::default() },

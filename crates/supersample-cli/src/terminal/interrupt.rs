@@ -20,7 +20,7 @@ static HAS_WRITTEN: AtomicBool = AtomicBool::new(false);
 /// Files that must not be left behind.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Starts to listen. Without a handler Ctrl-C ends the process as ever, so a failure is not worth a word.
+/// Starts to listen. Without a handler Ctrl-C ends the process as ever, so a failure is not reported.
 #[cfg(unix)]
 pub(crate) fn listen() {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -31,7 +31,7 @@ pub(crate) fn listen() {
     std::thread::spawn(move || signals.forever().for_each(|_| pressed()));
 }
 
-/// Starts to listen. Without a handler Ctrl-C ends the process as ever, so a failure is not worth a word.
+/// Starts to listen. Without a handler Ctrl-C ends the process as ever, so a failure is not reported.
 #[cfg(not(unix))]
 pub(crate) fn listen() {
     let _ = ctrlc::set_handler(pressed);

@@ -27,8 +27,8 @@ pub(crate) struct Output {
 
 #[derive(Debug)]
 enum Sink {
-    /// Beside the file it will become, so that the rename stays on one file system.
-    Beside(NamedTempFile),
+    /// ComparedColumn the file it will become, so that the rename stays on one file system.
+    ComparedColumn(NamedTempFile),
     /// A device or a pipe, which a rename would replace by a plain file.
     Direct(File),
     Stdout,
@@ -74,7 +74,7 @@ impl Output {
         if let Some(old) = &old {
             fs::set_permissions(file.path(), old.permissions()).with_context(|| cannot_write(name))?;
         }
-        made(&path, old.is_some(), Sink::Beside(file))
+        made(&path, old.is_some(), Sink::ComparedColumn(file))
     }
 
     /// As the user has written it.
@@ -85,7 +85,7 @@ impl Output {
     /// Writes the contents, all of them.
     pub(crate) fn fill(&mut self, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
         let file = match &mut self.sink {
-            Sink::Beside(file) => file.as_file_mut(),
+            Sink::ComparedColumn(file) => file.as_file_mut(),
             Sink::Direct(file) => file,
             Sink::Stdout => return to_stdout(write),
         };
@@ -96,7 +96,7 @@ impl Output {
     /// Puts the file in place and on the disk. The `is_partial` result of a run that was cut short does not replace an
     /// older file: it goes beside it.
     pub(crate) fn finish(self, is_partial: bool) -> Result<Placed> {
-        let Sink::Beside(file) = self.sink else { return Ok(Placed::AsNamed) };
+        let Sink::ComparedColumn(file) = self.sink else { return Ok(Placed::AsNamed) };
         let in_place = || format!("{} cannot be put in place", self.name.display());
         // Before the rename: a name that outlives a power cut must lead to the contents.
         file.as_file().sync_all().with_context(in_place)?;

@@ -14,7 +14,7 @@ use crate::frame::Frame;
 use crate::guard::guarded;
 use crate::origin::Origin;
 use crate::reading::Missing;
-use crate::source::{Dress, ExpectedSize, Part, Sink, Source};
+use crate::source::{Dress, ExpectedSize, FileRead, Sink, Source};
 use crate::table::{self, Batches};
 use crate::{Error, Reading, Result};
 
@@ -48,13 +48,13 @@ pub(crate) fn read(
     reading: &Reading<'_>,
     missing: Missing,
     sink: &mut dyn Sink,
-) -> Result<Part> {
+) -> Result<FileRead> {
     guarded(TITLE, || {
         let all = check::check(&origin)?;
         let (schema, batches) = batches(&origin, None)?;
         let choice = table::choose(&schema, reading)?;
         let rows = table::read(batches, &choice, missing, |position| position, all, sink)?;
-        Ok(Part::plain(choice, rows, Box::new(ArrowSource { origin, schema })))
+        Ok(FileRead::plain(choice, rows, Box::new(ArrowSource { origin, schema })))
     })
 }
 

@@ -26,7 +26,7 @@ pub struct Batch<'a> {
     /// How many parameters there are.
     pub dim: usize,
     /// How much of the files has been read by now, from 0 to 1.
-    pub part: f64,
+    pub fraction: f64,
 }
 
 impl Batch<'_> {
@@ -85,13 +85,13 @@ impl Draws {
         for file in &self.files {
             sieve.next_file();
             let (origin, format) = (file.source().origin().clone(), file.source().format());
-            let part = read_file(origin, format, reading, missing, &mut sieve);
+            let read = read_file(origin, format, reading, missing, &mut sieve);
             let left_out = sieve.take_left_out();
-            let part = part.and_then(|part| match part.rows == file.part.rows && left_out == file.left_out {
-                true => Ok(part),
+            let read = read.and_then(|read| match read.rows == file.read.rows && left_out == file.left_out {
+                true => Ok(read),
                 false => Err(Error::Changed),
             });
-            part.map_err(|error| error.in_file(&file.path))?;
+            read.map_err(|error| error.in_file(&file.path))?;
         }
         regrouped.finish()
     }
@@ -145,7 +145,7 @@ impl<'a> Regrouped<'a> {
             functions,
             weights: self.has_weights.then_some(&self.weights),
             dim: self.slots.parameters.len(),
-            part,
+            fraction: part,
         };
         self.first_row += batch.len();
         let goes_on = (self.each)(batch);

@@ -17,7 +17,7 @@ use crate::format::Format;
 use crate::frame::Frame;
 use crate::origin::Origin;
 use crate::reading::{Choice, Missing, cell};
-use crate::source::{Dress, ExpectedSize, Part, Sink, Source};
+use crate::source::{Dress, ExpectedSize, FileRead, Sink, Source};
 use crate::words::shown;
 use crate::{Error, Note, Place, Reading, Result, Use};
 
@@ -91,7 +91,7 @@ pub(crate) fn read(
     reading: &Reading<'_>,
     missing: Missing,
     sink: &mut dyn Sink,
-) -> Result<Part> {
+) -> Result<FileRead> {
     read_in_blocks(origin, reading, missing, sink, Blocks::default())
 }
 
@@ -101,7 +101,7 @@ fn read_in_blocks(
     missing: Missing,
     sink: &mut dyn Sink,
     blocks: Blocks,
-) -> Result<Part> {
+) -> Result<FileRead> {
     let (header, layout, choice, notes) = head(&origin, reading)?;
     sink.begin(&choice)?;
     let (rows, dim) = (layout.rows(), choice.columns.len());
@@ -137,7 +137,7 @@ fn read_in_blocks(
     }
     let draws_per_chain = (layout.chains > 1).then_some(layout.draws);
     let source = Box::new(NpySource { origin, header, layout });
-    Ok(Part { draws_per_chain, notes, ..Part::plain(choice, rows, source) })
+    Ok(FileRead { draws_per_chain, notes, ..FileRead::plain(choice, rows, source) })
 }
 
 /// What the header promises.

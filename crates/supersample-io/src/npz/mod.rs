@@ -16,7 +16,7 @@ use crate::frame::{Column, Frame};
 use crate::npy::{self, Header, Layout, Shape};
 use crate::origin::Origin;
 use crate::reading::{Missing, cell};
-use crate::source::{Dress, Part, Sink, Source};
+use crate::source::{Dress, FileRead, Sink, Source};
 use crate::{Error, Note, Place, Reading, Result};
 
 /// What the first axes of the arrays count, how many rows that gives, and whether it could be something else.
@@ -86,7 +86,7 @@ pub(crate) fn read(
     reading: &Reading<'_>,
     missing: Missing,
     sink: &mut dyn Sink,
-) -> Result<Part> {
+) -> Result<FileRead> {
     let zip = Archive::open(&origin)?;
     let all = zip.members()?;
     let header = |member: &Member| zip.header(member).ok().filter(|header| header.count().is_ok());
@@ -156,7 +156,7 @@ pub(crate) fn read(
     }
     let source = Box::new(NpzSource { origin, members, shape: axes.shape });
     let draws_per_chain = (chains > 1).then_some(draws);
-    Ok(Part { draws_per_chain, notes, ..Part::plain(choice, rows, source) })
+    Ok(FileRead { draws_per_chain, notes, ..FileRead::plain(choice, rows, source) })
 }
 
 impl Source for NpzSource {

@@ -24,7 +24,7 @@ use crate::error::refused;
 use crate::frame::Frame;
 use crate::origin::Origin;
 use crate::reading::{Choice, Missing};
-use crate::source::{Dress, ExpectedSize, Part, Sink};
+use crate::source::{Dress, ExpectedSize, FileRead, Sink};
 use crate::words::shown;
 use crate::{Error, Note, Place, Reading, Result};
 
@@ -44,7 +44,7 @@ pub(crate) fn read(
     reading: &Reading<'_>,
     missing: Missing,
     sink: &mut dyn Sink,
-) -> Result<Part> {
+) -> Result<FileRead> {
     let mut blocks = Blocks { stream: origin.reader(0)?, size: BLOCK, is_over: false };
     let mut block = Vec::new();
     blocks.extend(&mut block)?;
@@ -129,7 +129,7 @@ pub(crate) fn read(
         return Err(if warmup == 0 { Error::NoRows } else { all_warmup });
     }
     let source = TextSource { header, line_break, origin, dialect, marks: read.marks, skipped };
-    Ok(Part {
+    Ok(FileRead {
         rows: read.rows - skipped,
         has_warmup: stan.is_some_and(|run| run.warmup_rows() > 0),
         choice,

@@ -205,12 +205,12 @@ impl Packing for Packed {
             };
             Some((points, parts.iter().map(part).collect::<Option<Vec<_>>>()?))
         });
-        Box::new(Choice { gpu: self.gpu.clone(), rows, state: State::Nothing, found: None })
+        Box::new(ChosenOnGpu { gpu: self.gpu.clone(), rows, state: State::Nothing, found: None })
     }
 }
 
 /// The scores of a pool on the GPU and, once their number is settled, the set of its chosen rows.
-struct Choice {
+struct ChosenOnGpu {
     gpu: Gpu,
     rows: Option<(there::Points, Vec<there::Part>)>,
     state: State,
@@ -227,9 +227,9 @@ enum State {
 /// Random numbers on the GPU.
 struct Noise(Option<there::Noise>);
 
-impl Choosing for Choice {
+impl Choosing for ChosenOnGpu {
     fn afresh(&self) -> Box<dyn Choosing> {
-        Box::new(Choice {
+        Box::new(ChosenOnGpu {
             gpu: self.gpu.clone(),
             rows: self.rows.clone(),
             state: State::Nothing,

@@ -59,7 +59,7 @@ pub trait MeanEmbedding: Any + Send + Sync {
         self.kernel().constant_diagonal()
     }
 
-    /// E k(x, x) − ‖μ‖²: the expected squared MMD of one independent draw, the unit of every *worth*. `None` where
+    /// E k(x, x) − ‖μ‖²: the expected squared MMD of one independent draw, the unit of *equivalent draws*. `None` where
     /// either is not known.
     fn single_draw(&self) -> Option<f64> {
         Some(self.mean_diagonal()? - self.squared_norm()?)

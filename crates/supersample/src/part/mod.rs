@@ -1,6 +1,6 @@
 //! Parts: what is matched beside the joint distribution of the rows, each with a view of a row, a kernel and a mean of its own.
 //!
-//! With v = E k(x, x) − ‖μ‖² of each, the expected squared error of one independent draw, what is lowered is
+//! With v = E k(x, x) − ‖μ‖² of each, the expected squared error of one independent draw, the objective is
 //!
 //! > D² = D_joint²/v_joint + Σ over parts of weight · D_part²/v_part,
 //!

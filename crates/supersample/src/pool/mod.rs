@@ -135,7 +135,7 @@ impl Pool {
     }
 
     /// This pool with parts that are matched beside the joint distribution, in place of those it had. Each has a view
-    /// of every row. What is lowered is then the sum D² (see [`Part`]); errors, stop rules and worth remain those of the
+    /// of every row. The objective is then the sum D² (see [`Part`]); errors, stop rules and equivalent draws remain those of the
     /// joint part, so that they compare.
     pub fn with_parts(self, parts: Vec<Part>) -> Result<Pool> {
         let Contents { mu, points, packed, joint, .. } = &*self.0;
@@ -151,8 +151,8 @@ impl Pool {
         Pool(Arc::new(Contents { packed, parts, precise_values: None, ..(*self.0).clone() }))
     }
 
-    /// This pool with a preference for some rows over others in what is lowered, in place of the one it had. Errors, stop
-    /// rules, worth and weights are without it.
+    /// This pool with a preference for some rows over others in the objective, in place of the one it had. Errors, stop
+    /// rules, equivalent draws and weights are without it.
     pub fn with_preference(self, preference: Preference) -> Result<Pool> {
         let Contents { mu, points, packed, joint, parts, .. } = &*self.0;
         let parts = match parts {
@@ -167,8 +167,8 @@ impl Pool {
         self.0.parts.iter().flat_map(SumOfParts::parts)
     }
 
-    /// D, the root of what is lowered, of these rows with equal weights: T independent draws have an expected D² of (1 +
-    /// the weights of the parts)/T. `None` where there are no parts, and the MMD is what is lowered.
+    /// D, the root of the objective, of these rows with equal weights: T independent draws have an expected D² of (1 +
+    /// the weights of the parts)/T. `None` where there are no parts, and the MMD is the objective.
     pub fn distance_of_rows(&self, rows: &[usize]) -> Result<Option<f64>> {
         let Some(error) = self.mmd_of_rows(rows)? else { return Ok(None) };
         Ok(self.squared_distance(rows, error * error).map(f64::sqrt))

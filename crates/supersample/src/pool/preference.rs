@@ -1,4 +1,4 @@
-//! A preference for some rows over others, whatever they match: what a regularised choice adds to the error that is lowered.
+//! A preference for some rows over others, whatever they match: what a regularised choice adds to the objective.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use crate::points::expect_rows;
 use crate::words::Opt;
 use crate::{Error, Result};
 
-/// A reward and a penalty for each row of a pool. Of T rows with error E, what is lowered is E² − (2/T)·Σ reward + (2/T²)·Σ
+/// A reward and a penalty for each row of a pool. Of T rows with error E, the objective is E² − (2/T)·Σ reward + (2/T²)·Σ
 /// penalty; errors that are reported stay E.
 ///
 /// [`Preference::for_density`] makes the one of regularised Stein thinning (Bénard, Staber and Da Veiga, *Kernel Stein
@@ -18,7 +18,7 @@ pub struct Preference {
 }
 
 impl Preference {
-    /// Rows where the density is high, and none where it has a minimum or a saddle: of T rows what is lowered is
+    /// Rows where the density is high, and none where it has a minimum or a saddle: of T rows the objective is
     ///
     /// > KSD² − (λ/T)·Σ (log p(x) − largest log p) + (1/T²)·Σ max(Δ log p(x), 0).
     ///

@@ -1,4 +1,4 @@
-//! What is lowered: the kernel of the joint part plus those of the other parts, each times its factor.
+//! The objective: the kernel of the joint part plus those of the other parts, each times its factor.
 //!
 //! Times v_joint, the sum D² of `part/` is the squared MMD of one kernel, k + Σ fₚ·kₚ with fₚ = weightₚ·v_joint/vₚ. Each part
 //! has its own packed views, and kernel rows are added one part after the other to one array, the last together
@@ -161,7 +161,7 @@ impl Pool {
         self.packed_parts().iter().map(|PackedPart { part, factor, .. }| (part, *factor))
     }
 
-    /// The mean of what is lowered, at each row.
+    /// The mean of the objective, at each row.
     pub(super) fn sum_values(&self) -> &[f64] {
         &self.terms().values
     }
@@ -175,7 +175,7 @@ impl Pool {
         self.sum_half_diagonals().map_or(0.0, |half| half[row])
     }
 
-    /// The squared norm of the mean of what is lowered.
+    /// The squared norm of the mean of the objective.
     pub(crate) fn sum_squared_norm(&self) -> Option<f64> {
         self.terms().squared_norm
     }

@@ -1,6 +1,6 @@
-//! Stop rules: the fewest rows whose error is small enough, or that are worth enough random draws.
+//! Stop rules: the fewest rows whose error is small enough, or that are as accurate as enough random draws.
 
-use super::{Refined, Refinement, Refiner, with_included};
+use super::{Refined, Refiner, UnorderedSet, with_included};
 use crate::watch::{Progress, Watch};
 use crate::words::Opt;
 use crate::{Error, Herder, Result};
@@ -29,12 +29,12 @@ impl Refiner {
         self.fewest_of(tolerance, self.pool.points().len(), watch)
     }
 
-    /// The fewest rows worth at least `draws` iid draws of the target: those with
+    /// The fewest rows as accurate as at least `draws` iid draws of the target: those with
     /// E² ≤ (E k(x, x) − ‖μ‖²)/`draws`.
-    pub fn fewest_worth(&self, draws: f64, watch: Watch) -> Result<Fewest> {
+    pub fn fewest_equivalent_draws(&self, draws: f64, watch: Watch) -> Result<Fewest> {
         if !(draws > 0.0 && draws.is_finite()) {
             let advice = "ask for a positive number of draws";
-            return Err(Error::BadOption { option: Opt::Worth, value: draws, advice });
+            return Err(Error::BadOption { option: Opt::EquivalentDraws, value: draws, advice });
         }
         let single_draw = self.pool.embedding().single_draw().ok_or(Error::UnknownNorm)?;
         self.fewest((single_draw / draws).sqrt(), watch)
@@ -89,7 +89,8 @@ impl Refiner {
         limit: usize,
         watch: Watch,
     ) -> Result<Fewest> {
-        let is_good = |set: &Refinement| set.squared.is_some_and(|squared| squared <= tolerance * tolerance);
+        let is_good =
+            |set: &UnorderedSet| set.squared.is_some_and(|squared| squared <= tolerance * tolerance);
         let herded = reached.then(|| herder.indices().len());
         // Groups were not looked at: herd again within their quotas.
         let mut best = match self.options.groups {
@@ -133,7 +134,7 @@ impl Refiner {
             }
             best.swept.interrupted = interrupted;
         }
-        let set = self.finish(Refinement { kernel_rows, ..best })?;
+        let set = self.finish(UnorderedSet { kernel_rows, ..best })?;
         Ok(Fewest { set, tolerance, reached, herded })
     }
 

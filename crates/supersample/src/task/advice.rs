@@ -11,14 +11,14 @@ use super::stream::Gathered;
 /// How many rows stand for all when the kernel is looked at.
 const LOOKED_AT: usize = 400;
 
-/// Weights that are worth fewer equal ones than this are told of.
+/// A smaller effective sample size of the weights is reported.
 const FEW: f64 = 10.0;
 
 /// What a caller should know before believing a result.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Advice {
-    /// The weights of the rows are so uneven that they are worth few equal ones.
+    /// The weights of the rows are so uneven that their effective sample size is small.
     UnevenWeights {
         /// How many: 1/Σ w².
         effective_size: f64,
@@ -120,7 +120,7 @@ pub(super) fn of_rows(
     scaling: &Scaling,
     of: usize,
 ) -> Vec<Advice> {
-    // Few rows are worth few equal ones whatever they weigh.
+    // Few rows have a small effective sample size whatever they weigh.
     let uneven = shares.and_then(|shares| {
         Some(effective_size(shares)).filter(|&size| size < FEW && 2.0 * size < shares.len() as f64)
     });

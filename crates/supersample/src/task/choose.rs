@@ -391,7 +391,7 @@ impl Choose {
     /// How many landmarks this number of rows in memory is compared with; `None` where they are compared with each other.
     pub fn landmarks_of(&self, rows: usize) -> Option<usize> {
         let Compute { embedding, landmarks, .. } = self.compute;
-        embedding.is_projected(rows, landmarks).then(|| self.landmark_count(rows))
+        embedding.uses_landmarks(rows, landmarks).then(|| self.landmark_count(rows))
     }
 
     /// How many landmarks a target of this number of rows has, if it has some.

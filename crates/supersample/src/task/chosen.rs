@@ -16,7 +16,7 @@ pub struct Chosen {
     pub ended: Ended,
     /// What the swaps and the search have done, where there were any.
     pub refined: Option<Refined>,
-    /// The errors of the rows with their weights: MMD, worth, distribution functions, functions of interest. An
+    /// The errors of the rows with their weights: MMD, equivalent draws, distribution functions, functions of interest. An
     /// [`Evaluation`](super::Evaluation) has the others.
     pub errors: Errors,
     /// The standard error of the MMD, where ‖μ‖² is an estimate.

@@ -33,9 +33,9 @@ impl Comparison {
         self.random.iter().filter_map(|errors| errors.get(Measure::Mmd)).collect()
     }
 
-    /// The means of the errors of random rows; their worth is by definition about the number of rows, and is left out.
+    /// The means of the errors of random rows; their equivalent draws are by definition about the number of rows, and are left out.
     pub fn random_errors(&self) -> Errors {
-        Errors::mean_of(&self.random).with(Measure::Worth, None)
+        Errors::mean_of(&self.random).with(Measure::EquivalentDraws, None)
     }
 
     /// The mean MMD of random rows.
@@ -78,8 +78,8 @@ impl Target {
             let rows = problem.rows().select(places)?;
             Ok(Errors::default()
                 .with(Measure::Mmd, mmd)
-                .with(Measure::Worth, scale.worth(mmd))
-                .with(Measure::Functions, self.functions_error_at(places, None)?)
+                .with(Measure::EquivalentDraws, scale.equivalent_draws(mmd))
+                .with(Measure::FunctionsError, self.functions_error_at(places, None)?)
                 .with_quality(&reference.quality(rows.as_slice(), None)?))
         };
         let random = |seed| random_rows(n, problem.shares(), count, seed);

@@ -9,7 +9,7 @@ pub enum Measure {
     /// The MMD: the distance from the target as the kernel sees it.
     Mmd,
     /// How many independent draws have the same expected squared MMD; a bound where the MMD is rounding.
-    Worth,
+    EquivalentDraws,
     /// The distance between the distribution functions of the columns, root mean square over the columns; about 0.408/√T
     /// for T independent draws.
     Cdf,
@@ -22,29 +22,29 @@ pub enum Measure {
     /// The error of the correlations, root mean square over the pairs of columns.
     Correlation,
     /// The error of the means of the functions of interest, root mean square, in their units.
-    Functions,
+    FunctionsError,
 }
 
 impl Measure {
     /// All of them, in the order of tables.
     pub const ALL: [Measure; 8] = [
         Measure::Mmd,
-        Measure::Worth,
+        Measure::EquivalentDraws,
         Measure::Cdf,
         Measure::Mean,
         Measure::Sd,
         Measure::Quantile,
         Measure::Correlation,
-        Measure::Functions,
+        Measure::FunctionsError,
     ];
 
     /// The word for it in JSON and Python.
     pub fn key(self) -> &'static str {
         match self {
             Measure::Mmd => "mmd",
-            Measure::Worth => "worth",
+            Measure::EquivalentDraws => "equivalent_draws",
             Measure::Cdf => "cdf",
-            Measure::Functions => "functions",
+            Measure::FunctionsError => "functions_error",
             Measure::Mean => "mean",
             Measure::Sd => "sd",
             Measure::Quantile => "quantile",

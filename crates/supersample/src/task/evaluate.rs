@@ -102,9 +102,10 @@ impl Target {
         };
         let errors = Errors::default()
             .with(Measure::Cdf, self.cdfs(&[(&points, weights)])?[0])
-            .with(Measure::Functions, functions);
+            .with(Measure::FunctionsError, functions);
         let scale = self.error_scale();
-        let errors = errors.with(Measure::Mmd, mmd).with(Measure::Worth, scale.worth(mmd));
+        let errors =
+            errors.with(Measure::Mmd, mmd).with(Measure::EquivalentDraws, scale.equivalent_draws(mmd));
         let quality = self.quality(&points, weights)?;
         Ok(Evaluation {
             errors: errors.with_quality(&quality),
@@ -159,7 +160,7 @@ impl Target {
         let quality = self.quality(&self.select(rows)?, None)?;
         Ok(Errors::default()
             .with(Measure::Cdf, self.cdf_of_rows(rows, None)?)
-            .with(Measure::Functions, self.functions_error(rows, None)?)
+            .with(Measure::FunctionsError, self.functions_error(rows, None)?)
             .with_quality(&quality))
     }
 

@@ -100,7 +100,7 @@ impl Target {
                 chosen.rows.truncate(count);
                 return self.restated(Chosen { ended, ..chosen }, &means[..count]);
             }
-            if !matches!(chosen.ended, Ended::Tolerance | Ended::Worth) {
+            if !matches!(chosen.ended, Ended::Tolerance | Ended::EquivalentDraws) {
                 return Ok(chosen);
             }
             let count = chosen.rows.len();

@@ -43,7 +43,7 @@ supersample_sum::words!(EmbeddingChoice, "an embedding": Auto "auto", Exact "exa
 impl EmbeddingChoice {
     /// Whether the mean embedding of so many rows is projected on landmarks, where so many of these are asked for. Never
     /// where all rows would be landmarks: to compare each with each other is the same, and exact.
-    pub fn is_projected(self, rows: usize, landmarks: Option<usize>) -> bool {
+    pub fn uses_landmarks(self, rows: usize, landmarks: Option<usize>) -> bool {
         let asked = match self {
             EmbeddingChoice::Auto => landmarks.is_some() || rows > EXACT_UP_TO,
             EmbeddingChoice::Exact => false,
@@ -201,13 +201,13 @@ mod tests {
         assert_eq!(default_count(1_000_000, None), 2000);
         assert_eq!(default_count(300, Some(1000)), 300);
         assert_eq!(default_count(1_000_000, Some(1024)), 2048);
-        let is_projected = EmbeddingChoice::is_projected;
-        assert!(is_projected(EmbeddingChoice::Auto, 100_001, None));
-        assert!(!is_projected(EmbeddingChoice::Auto, 100_000, None));
-        assert!(is_projected(EmbeddingChoice::Auto, 100, Some(99)));
-        assert!(!is_projected(EmbeddingChoice::Landmarks, 100, Some(100)));
-        assert!(is_projected(EmbeddingChoice::Landmarks, 501, None));
-        assert!(!is_projected(EmbeddingChoice::Landmarks, 1, None));
-        assert!(!is_projected(EmbeddingChoice::Exact, 1 << 40, None));
+        let uses_landmarks = EmbeddingChoice::uses_landmarks;
+        assert!(uses_landmarks(EmbeddingChoice::Auto, 100_001, None));
+        assert!(!uses_landmarks(EmbeddingChoice::Auto, 100_000, None));
+        assert!(uses_landmarks(EmbeddingChoice::Auto, 100, Some(99)));
+        assert!(!uses_landmarks(EmbeddingChoice::Landmarks, 100, Some(100)));
+        assert!(uses_landmarks(EmbeddingChoice::Landmarks, 501, None));
+        assert!(!uses_landmarks(EmbeddingChoice::Landmarks, 1, None));
+        assert!(!uses_landmarks(EmbeddingChoice::Exact, 1 << 40, None));
     }
 }

@@ -64,12 +64,12 @@ impl Target {
             refined.swept_error = refined.swept_error.map(moved);
             (refined.error, refined.squared_error) = (error, Some(squared));
             let end = pool.squared_distance(&places, squared);
-            if let (Some(lowered), Some(end)) = (&mut refined.lowered, end) {
-                let shift = end - lowered.end * lowered.end;
+            if let (Some(objective), Some(end)) = (&mut refined.objective, end) {
+                let shift = end - objective.end * objective.end;
                 let moved = |distance: f64| (distance * distance + shift).max(0.0).sqrt();
-                lowered.start = moved(lowered.start);
-                lowered.swept = moved(lowered.swept);
-                lowered.end = end.max(0.0).sqrt();
+                objective.start = moved(objective.start);
+                objective.swept = moved(objective.swept);
+                objective.end = end.max(0.0).sqrt();
             }
         }
         chosen.advice.retain(|advice| !matches!(advice, Advice::LandmarksTooFew { .. }));

@@ -167,14 +167,14 @@ struct MemoryEstimate {
     /// How many points are given weights.
     weighed: u64,
     landmarks: u64,
-    parts: Parts,
+    parts: MatchedColumns,
     /// Whether the rows are corrected by their scores.
     is_corrected: bool,
 }
 
 /// Columns whose distribution functions are matched, and functions whose means are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Parts {
+struct MatchedColumns {
     marginals: u64,
     functions: u64,
 }
@@ -200,7 +200,7 @@ impl MemoryEstimate {
             set: None,
             weighed: 0,
             landmarks: 0,
-            parts: Parts { marginals: 0, functions: 0 },
+            parts: MatchedColumns { marginals: 0, functions: 0 },
             is_corrected: false,
         }
     }
@@ -251,14 +251,14 @@ impl MemoryEstimate {
     /// With the distribution functions of all columns matched, or not.
     fn marginals(self, matched: bool) -> MemoryEstimate {
         MemoryEstimate {
-            parts: Parts { marginals: if matched { self.dim } else { 0 }, ..self.parts },
+            parts: MatchedColumns { marginals: if matched { self.dim } else { 0 }, ..self.parts },
             ..self
         }
     }
 
     /// With the means of so many functions matched.
     fn functions(self, count: usize) -> MemoryEstimate {
-        MemoryEstimate { parts: Parts { functions: count as u64, ..self.parts }, ..self }
+        MemoryEstimate { parts: MatchedColumns { functions: count as u64, ..self.parts }, ..self }
     }
 
     /// With rows that are corrected by their scores, or not.
@@ -310,7 +310,7 @@ impl MemoryEstimate {
         each += (taken_out * 8 + weighted).max(self.threads.min(20) * 8);
         // Of each column its values and what is reached with them, its view and that packed; of each function its value,
         // its view and that packed; of the sum the mean and k(x, x).
-        let Parts { marginals, functions } = self.parts;
+        let MatchedColumns { marginals, functions } = self.parts;
         let parts = marginals
             .saturating_mul(16 + 8 + number)
             .saturating_add(functions.saturating_mul(8 + 8 + number))

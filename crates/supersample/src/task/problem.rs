@@ -96,7 +96,7 @@ impl Problem {
             Scaling::fit(choose.scale_in_use(), points.as_slice(), points.dim(), shares.as_deref())?;
         let functions =
             functions.map(|values| FunctionsOfRows::new(values, shares.as_deref(), &choose)).transpose()?;
-        let is_projected = choose.compute.embedding.is_projected(points.len(), choose.compute.landmarks);
+        let uses_landmarks = choose.compute.embedding.uses_landmarks(points.len(), choose.compute.landmarks);
         let kind = match scores {
             Some(scores) => Kind::Density(scores::OfRows::new(
                 scores,
@@ -105,7 +105,7 @@ impl Problem {
                 &scaling,
             )?),
             None if gram.is_some() => Kind::Gram(Arc::new(gram.expect("it was just seen"))),
-            None if is_projected => Kind::Landmarks,
+            None if uses_landmarks => Kind::Landmarks,
             None => Kind::Exact,
         };
         let mut problem = Problem::ready(points, shares, scaling, functions, kind, choose)?;

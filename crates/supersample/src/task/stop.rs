@@ -12,7 +12,7 @@ pub struct Stop {
     /// At the first error of at most this.
     pub tol: Option<f64>,
     /// At the first error that so many independent draws would have.
-    pub worth: Option<f64>,
+    pub equivalent_draws: Option<f64>,
 }
 
 /// Why choosing ended.
@@ -23,8 +23,8 @@ pub enum Ended {
     Number,
     /// The error is small enough.
     Tolerance,
-    /// The points are worth enough independent draws.
-    Worth,
+    /// The points are as accurate as enough independent draws.
+    EquivalentDraws,
     /// Every row that may be chosen was chosen once.
     Exhausted,
     /// The caller ended it.
@@ -45,8 +45,8 @@ pub struct ErrorScale {
 
 impl Stop {
     /// These rules, of which there must be one; [`check`](Self::check) says what they may be.
-    pub fn new(number: Option<usize>, tol: Option<f64>, worth: Option<f64>) -> Result<Stop> {
-        let stop = Stop { number, tol, worth };
+    pub fn new(number: Option<usize>, tol: Option<f64>, equivalent_draws: Option<f64>) -> Result<Stop> {
+        let stop = Stop { number, tol, equivalent_draws };
         stop.check()?;
         Ok(stop)
     }
@@ -61,12 +61,12 @@ impl Stop {
         Stop::new(None, Some(tol), None)
     }
 
-    /// When the points are worth so many independent draws.
-    pub fn at_worth(draws: f64) -> Result<Stop> {
+    /// When the points are as accurate as `draws` independent draws.
+    pub fn at_equivalent_draws(draws: f64) -> Result<Stop> {
         Stop::new(None, None, Some(draws))
     }
 
-    /// Whether there is a rule, the number is not 0, and error and worth are positive and finite.
+    /// Whether there is a rule, the number is not 0, and error and equivalent draws are positive and finite.
     pub fn check(&self) -> Result<()> {
         if self.number == Some(0) {
             return Err(Error::EmptySet);
@@ -76,7 +76,7 @@ impl Stop {
         }
         let rules = [
             (Opt::Tol, self.tol, "an error is a positive number"),
-            (Opt::Worth, self.worth, "give a positive number of draws"),
+            (Opt::EquivalentDraws, self.equivalent_draws, "give a positive number of draws"),
         ];
         for (option, value, advice) in rules {
             if let Some(value) = value.filter(|value| !(*value > 0.0 && value.is_finite())) {
@@ -88,15 +88,15 @@ impl Stop {
 
     /// Whether an error was asked for, which may or may not be reached.
     pub fn has_goal(&self) -> bool {
-        self.tol.is_some() || self.worth.is_some()
+        self.tol.is_some() || self.equivalent_draws.is_some()
     }
 
     /// The error that is enough and the rule that says so; of two rules the easier.
     pub fn goal(&self, scale: &ErrorScale) -> Option<(f64, Ended)> {
         let tolerance = self.tol.map(|tol| (tol, Ended::Tolerance));
-        let worth =
-            self.worth.zip(scale.single_draw).map(|(worth, single)| ((single / worth).sqrt(), Ended::Worth));
-        [tolerance, worth].into_iter().flatten().max_by(|(a, _), (b, _)| a.total_cmp(b))
+        let draws = self.equivalent_draws.zip(scale.single_draw);
+        let draws = draws.map(|(draws, single)| ((single / draws).sqrt(), Ended::EquivalentDraws));
+        [tolerance, draws].into_iter().flatten().max_by(|(a, _), (b, _)| a.total_cmp(b))
     }
 
     /// The rule that this error meets.
@@ -106,14 +106,14 @@ impl Stop {
             return Some(Ended::Tolerance);
         }
         // Multiplied out, so that an error of 0 needs no special word.
-        let is_worth = |worth: f64| scale.single_draw.is_some_and(|single| worth * error * error <= single);
-        self.worth.is_some_and(is_worth).then_some(Ended::Worth)
+        let is_enough = |draws: f64| scale.single_draw.is_some_and(|single| draws * error * error <= single);
+        self.equivalent_draws.is_some_and(is_enough).then_some(Ended::EquivalentDraws)
     }
 
     /// Whether an error was asked for and not reached by a run that ended so, at this error of equal weights.
     pub fn is_missed(&self, ended: Ended, error: Option<f64>, scale: &ErrorScale) -> bool {
         let reached = match ended {
-            Ended::Tolerance | Ended::Worth => true,
+            Ended::Tolerance | Ended::EquivalentDraws => true,
             // A set can be good enough before it is as small as it could be.
             Ended::Interrupted => self.met_by(error, scale).is_some(),
             Ended::Number | Ended::Exhausted => false,
@@ -123,7 +123,7 @@ impl Stop {
 }
 
 supersample_sum::words!(
-    Ended, "an end": Number "number", Tolerance "tolerance", Worth "worth", Exhausted "exhausted",
+    Ended, "an end": Number "number", Tolerance "tolerance", EquivalentDraws "equivalent_draws", Exhausted "exhausted",
     Interrupted "interrupt",
 );
 
@@ -147,11 +147,11 @@ impl ErrorScale {
     }
 
     /// How many independent draws have this expected squared error, a bound where it is rounding. `None` where that is
-    /// not known, and where even the floor is worth less than one draw: then the spread of the rows is itself
+    /// not known, and where even the floor is equivalent to less than one draw: then the spread of the rows is itself
     /// rounding.
-    pub fn worth(&self, error: f64) -> Option<f64> {
-        let worth = self.single_draw? / error.max(self.floor).powi(2);
-        (worth.is_finite() && !(self.is_noise(error) && worth < 1.0)).then_some(worth)
+    pub fn equivalent_draws(&self, error: f64) -> Option<f64> {
+        let draws = self.single_draw? / error.max(self.floor).powi(2);
+        (draws.is_finite() && !(self.is_noise(error) && draws < 1.0)).then_some(draws)
     }
 }
 
@@ -167,20 +167,26 @@ mod tests {
         assert_eq!(Stop::new(None, None, None), Err(Error::NoStopRule));
         for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert!(matches!(Stop::at_error(bad), Err(Error::BadOption { option: Opt::Tol, .. })));
-            assert!(matches!(Stop::at_worth(bad), Err(Error::BadOption { option: Opt::Worth, .. })));
+            assert!(matches!(
+                Stop::at_equivalent_draws(bad),
+                Err(Error::BadOption { option: Opt::EquivalentDraws, .. })
+            ));
         }
     }
 
     #[test]
     fn of_two_goals_the_easier_counts_and_either_is_met_in_its_own_words() {
         let both = Stop::new(None, Some(0.01), Some(200.0)).unwrap();
-        let by_worth = (0.5 / 200.0_f64).sqrt();
-        assert_eq!(both.goal(&SCALE), Some((by_worth, Ended::Worth)));
-        assert_eq!(both.met_by(Some(0.04), &SCALE), Some(Ended::Worth));
+        let by_draws = (0.5 / 200.0_f64).sqrt();
+        assert_eq!(both.goal(&SCALE), Some((by_draws, Ended::EquivalentDraws)));
+        assert_eq!(both.met_by(Some(0.04), &SCALE), Some(Ended::EquivalentDraws));
         assert_eq!(both.met_by(Some(0.01), &SCALE), Some(Ended::Tolerance));
         assert_eq!(both.met_by(Some(0.06), &SCALE), None);
         assert_eq!((both.met_by(None, &SCALE), Stop::after(3).unwrap().goal(&SCALE)), (None, None));
-        assert_eq!(Stop::at_worth(1e30).unwrap().met_by(Some(0.0), &SCALE), Some(Ended::Worth));
+        assert_eq!(
+            Stop::at_equivalent_draws(1e30).unwrap().met_by(Some(0.0), &SCALE),
+            Some(Ended::EquivalentDraws)
+        );
     }
 
     #[test]
@@ -203,14 +209,17 @@ mod tests {
     }
 
     #[test]
-    fn the_worth_of_noise_is_a_bound() {
-        assert!((SCALE.worth(0.1).unwrap() - 50.0).abs() < 1e-9);
-        assert_eq!(SCALE.worth(1e-9), SCALE.worth(1e-7));
+    fn the_equivalent_draws_of_noise_are_a_bound() {
+        assert!((SCALE.equivalent_draws(0.1).unwrap() - 50.0).abs() < 1e-9);
+        assert_eq!(SCALE.equivalent_draws(1e-9), SCALE.equivalent_draws(1e-7));
         assert!(SCALE.is_noise(1e-9) && !SCALE.is_noise(2e-7));
         // The rows are nearly the same: their spread is below the floor.
         let flat = ErrorScale { single_draw: Some(1e-16), ..SCALE };
-        assert_eq!(flat.worth(1e-8), None);
+        assert_eq!(flat.equivalent_draws(1e-8), None);
         let exact = ErrorScale { floor: 0.0, ..SCALE };
-        assert_eq!((exact.worth(0.0), ErrorScale { single_draw: None, ..SCALE }.worth(0.1)), (None, None));
+        assert_eq!(
+            (exact.equivalent_draws(0.0), ErrorScale { single_draw: None, ..SCALE }.equivalent_draws(0.1)),
+            (None, None)
+        );
     }
 }

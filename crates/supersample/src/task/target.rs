@@ -57,7 +57,7 @@ impl Target {
     /// Chooses rows as the problem says.
     ///
     /// A herded sequence is cut where a rule holds; any prefix of it is good too. A set is the best that herding, swaps and
-    /// the search find; where an error or a worth is asked for, the fewest rows that reach it. Its rows come in greedy order,
+    /// the search find; where an error or equivalent draws are asked for, the fewest rows that reach it. Its rows come in greedy order,
     /// so that prefixes are good sets too, and the trace is that of a herder which takes them in this order.
     ///
     /// Ended by `watch` while herding, the rows so far are the result; ended in swaps or search, the best set so far is; ended
@@ -115,16 +115,18 @@ impl Target {
         let weights = chosen.weights.as_ref().map(|found| found.weights.as_slice());
         let errors = Errors::default()
             .with(Measure::Cdf, self.cdf_of_rows(&chosen.rows, weights)?)
-            .with(Measure::Functions, self.functions_error(&chosen.rows, weights)?);
+            .with(Measure::FunctionsError, self.functions_error(&chosen.rows, weights)?);
         self.with_mmd(Chosen { errors, ..chosen })
     }
 
-    /// What was chosen with its MMD and what that is worth.
+    /// What was chosen with its MMD and its equivalent draws.
     pub(super) fn with_mmd(&self, chosen: Chosen) -> Result<Chosen> {
         let mmd = chosen.weights.as_ref().map_or(chosen.error(), |found| found.error);
         let scale = self.error_scale();
-        let errors =
-            chosen.errors.with(Measure::Mmd, mmd).with(Measure::Worth, mmd.and_then(|mmd| scale.worth(mmd)));
+        let errors = chosen
+            .errors
+            .with(Measure::Mmd, mmd)
+            .with(Measure::EquivalentDraws, mmd.and_then(|mmd| scale.equivalent_draws(mmd)));
         let standard_error = mmd.and_then(|mmd| scale.standard_error(mmd));
         Ok(Chosen { errors, standard_error, ..chosen })
     }

@@ -7,7 +7,7 @@ use crate::{Error, Fewest, Herder, RefineOptions, Refined, Refiner, Result, Watc
 
 impl Target {
     /// The best rows as a set: herding, then swaps until none helps, then the search if one is asked for; the fewest rows where
-    /// an error or a worth is asked for.
+    /// an error or equivalent draws are asked for.
     pub(super) fn thin(
         &self,
         choose: &Choose,

@@ -19,7 +19,7 @@ impl Advice {
     pub fn sentence(&self, style: Style, names: &Names<'_>) -> String {
         match self {
             Advice::UnevenWeights { effective_size } => format!(
-                "the weights are so uneven that the rows are worth {} equal ones; check them",
+                "the weights are so uneven that the effective sample size of the rows is {}; check them",
                 significant(*effective_size)
             ),
             Advice::RowsWithoutWeight { count: 1 } => "1 row has no weight and is not chosen".to_string(),
@@ -141,7 +141,7 @@ mod tests {
         let cases = [
             (
                 Advice::UnevenWeights { effective_size: 1.0 },
-                "the rows are worth 1.00 equal ones; check them",
+                "the effective sample size of the rows is 1.00; check them",
                 "",
             ),
             (Advice::RowsWithoutWeight { count: 1 }, "1 row has no weight and is not chosen", ""),

@@ -52,8 +52,8 @@ options! {
     Number: "number", "-n", "n";
     /// The error that is small enough.
     Tol: "tol", "--tol", "tol";
-    /// How many independent draws the points are to be worth.
-    Worth: "worth", "--worth", "worth";
+    /// How many independent draws are as accurate as the points are to be.
+    EquivalentDraws: "equivalent_draws", "--equivalent-draws", "equivalent_draws";
     /// What is matched.
     Target: "target", "--target", "target";
     /// The scores of the rows.
@@ -108,8 +108,8 @@ options! {
     Tolerance: "tolerance", "tolerance", "tolerance";
     /// The weight of a [`Part`](crate::Part); no front end sets it.
     PartWeight: "the weight of a part", "the weight of a part", "the weight of a part";
-    /// The share of all rows that one part of them has; no front end sets it.
-    PartShare: "the share of a part", "the share of a part", "the share of a part";
+    /// The share of all rows that one shard of them has; no front end sets it.
+    ShardShare: "the share of a shard", "the share of a shard", "the share of a shard";
     /// How many columns of gathered rows are functions; no front end sets it.
     FunctionCount: "the number of functions", "the number of functions", "the number of functions";
 }

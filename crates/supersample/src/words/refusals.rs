@@ -52,7 +52,7 @@ impl Error {
                 "say how many: {} (a number of rows), {} (an error) or {} (a number of independent draws)",
                 spelled(Opt::Number),
                 spelled(Opt::Tol),
-                spelled(Opt::Worth)
+                spelled(Opt::EquivalentDraws)
             ),
             Error::EmptySet => format!("{} is 0; ask for at least 1", spelled(Opt::Number)),
             Error::BadBandwidth { value } => {
@@ -139,7 +139,7 @@ impl Error {
                 "the number of rows is fixed by {}; leave out {} and {}, or the quotas",
                 spelled(Opt::Quotas),
                 spelled(Opt::Tol),
-                spelled(Opt::Worth)
+                spelled(Opt::EquivalentDraws)
             ),
             Error::QuotaTotal { total, asked } => format!(
                 "the quotas add up to {}, but {} is {}; make the two agree",
@@ -254,8 +254,8 @@ mod tests {
             (wrong(ScoreFault::Scale, -9.0), "the scores of column 'tau' are not ", ""),
             (
                 Error::NoStopRule,
-                "say how many: -n (a number of rows), --tol (an error) or --worth (a number of independent draws)",
-                "say how many: n (a number of rows), tol (an error) or worth (a number of independent draws)",
+                "say how many: -n (a number of rows), --tol (an error) or --equivalent-draws (a number of independent draws)",
+                "say how many: n (a number of rows), tol (an error) or equivalent_draws (a number of independent draws)",
             ),
             (Error::EmptySet, "-n is 0; ask for at least 1", "n is 0; ask for at least 1"),
             (
@@ -328,8 +328,8 @@ mod tests {
             ),
             (
                 Error::FixedQuotas,
-                "the number of rows is fixed by --quota; leave out --tol and --worth, or the quotas",
-                "the number of rows is fixed by quotas; leave out tol and worth, or the quotas",
+                "the number of rows is fixed by --quota; leave out --tol and --equivalent-draws, or the quotas",
+                "the number of rows is fixed by quotas; leave out tol and equivalent_draws, or the quotas",
             ),
             (
                 Error::QuotaTotal { total: 3, asked: 9 },

@@ -68,7 +68,7 @@ fn write_page(out: &mut String, report: &Report<'_>) -> std::fmt::Result {
     write!(
         out,
         "<footer>\n<pre>{}</pre>\n<p>Supersample {}. MMD: the distance between the subset and all rows as the kernel sees \
-         it. Worth: the number of independent draws whose expected squared MMD is the same.</p>\n</footer>\n</main>\n\
+         it. Equivalent draws: the number of independent draws whose expected squared MMD is the same.</p>\n</footer>\n</main>\n\
          <script>\n{SCRIPT}</script>\n</body>\n</html>\n",
         escaped(&command),
         escaped(&report.run.version)
@@ -155,7 +155,7 @@ mod tests {
 
     use super::*;
     use crate::report::tests::report;
-    use crate::report::{Beside, ChainShare, Figures, Rows};
+    use crate::report::{ChainShare, ComparedColumn, Figures, Rows};
     use crate::words::significant;
 
     /// Of rows that were chosen one after the other, with the errors that the report has.
@@ -167,7 +167,7 @@ mod tests {
     ) -> Figures<'static> {
         let shares = all.shares.as_deref();
         let reference = Reference::new(&all.values, all.dim, shares).unwrap();
-        let beside = |j: usize| Some(Beside::new(reference.column(j)?, &quality.columns[j]));
+        let beside = |j: usize| Some(ComparedColumn::new(reference.column(j)?, &quality.columns[j]));
         let summaries = (0..all.dim).map(beside).collect();
         Figures { all, subset, curve, is_in_order: true, summaries, chains: Vec::new() }
     }
@@ -202,7 +202,7 @@ mod tests {
         assert_eq!((distributions, text.matches("data-name=\"subset\"").count()), (4, 4));
         assert!(
             text.contains("supersample herd draws.csv -n 100")
-                && text.contains("<td data-name=\"worth\">9,850</td>")
+                && text.contains("<td data-name=\"equivalent draws\">9,850</td>")
         );
         assert!(!text.contains("<tau>") && text.contains("&lt;tau&gt;"));
         for outside in

@@ -8,7 +8,7 @@ use supersample::quality::QUANTILES;
 use super::plots::{distribution, intervals, marginal, pair, weights};
 use super::svg::escaped;
 use crate::report::errors::largest;
-use crate::report::{Beside, ChainShare, Figures, Report, Rows, Summary};
+use crate::report::{ChainShare, ComparedColumn, Figures, Report, Rows, Summary};
 use crate::words::{count, significant, to_unit};
 
 /// So many parameters are paired with each other where no correlation is known.
@@ -32,7 +32,7 @@ pub(super) fn write_intervals(out: &mut String, report: &Report<'_>, figures: &F
     shown.sort_unstable();
     let beside =
         |&j: &usize| Some((report.about.parameters[j].as_str(), figures.summaries.get(j).copied()??));
-    let shown: Vec<(&str, Beside)> = shown.iter().filter_map(beside).collect();
+    let shown: Vec<(&str, ComparedColumn)> = shown.iter().filter_map(beside).collect();
     if shown.is_empty() {
         return Ok(());
     }
@@ -167,7 +167,7 @@ pub(super) fn write_weights(out: &mut String, figures: &Figures<'_>) -> Result {
     let squares: f64 = shares.iter().map(|share| share * share).sum();
     let effective = match shares.iter().any(|share| *share < 0.0) {
         true => String::new(),
-        false => format!(" They are worth {} equal ones.", significant(1.0 / squares)),
+        false => format!(" Their effective sample size is {}.", significant(1.0 / squares)),
     };
     writeln!(
         out,

@@ -1,7 +1,7 @@
 //! Plots of the page: the curve of the error, the intervals and the marginals of the parameters, the clouds of their pairs.
 
 use super::svg::{Axis, Figure};
-use crate::report::{Beside, Curve, Rows, Summary};
+use crate::report::{ComparedColumn, Curve, Rows, Summary};
 
 /// Cells along each side of the clouds of all rows.
 const CLOUD_CELLS: usize = 28;
@@ -90,8 +90,8 @@ pub(super) fn distribution(full: &Rows<'_>, subset: &Rows<'_>, j: usize, name: &
 const INTERVAL_HEIGHT: f64 = 26.0;
 
 /// The intervals from 5 to 95 % with the medians, all rows above the subset, in standard deviations of all rows from their mean.
-pub(super) fn intervals(parameters: &[(&str, Beside)]) -> String {
-    let ends = |beside: &Beside| {
+pub(super) fn intervals(parameters: &[(&str, ComparedColumn)]) -> String {
+    let ends = |beside: &ComparedColumn| {
         let of =
             |summary: &Summary| [summary.quantiles[0], summary.quantiles[4]].into_iter().flatten().collect();
         let both: Vec<f64> =
@@ -123,7 +123,7 @@ pub(super) fn intervals(parameters: &[(&str, Beside)]) -> String {
     figure.finish("intervals from 5 to 95 % of all rows and of the subset")
 }
 
-fn in_sds(beside: &Beside, value: f64) -> f64 {
+fn in_sds(beside: &ComparedColumn, value: f64) -> f64 {
     (value - beside.all.mean.unwrap_or(0.0)) / beside.unit
 }
 

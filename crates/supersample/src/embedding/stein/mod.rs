@@ -51,7 +51,7 @@ pub struct SteinTarget {
 
 impl SteinTarget {
     /// The target whose scores at these points are known, preconditioned as they ask for. The mean of k(x, x) over them is
-    /// the unit of every *worth*.
+    /// the unit of *equivalent draws*.
     pub fn new(
         points: &Points,
         scores: &Points,

@@ -2,10 +2,10 @@
 //! sample of them to choose from.
 
 mod functions;
-mod parts;
+mod shards;
 
 pub(in crate::task) use self::functions::GatheredFunctions;
-pub use self::parts::Part;
+pub use self::shards::Shard;
 use crate::row_sampling::{UniformSample, WeightedDraws};
 use crate::scale::{Moments, RunningMoments, Scaling};
 use crate::task::{CONTROL_ROWS, RowWeights, Rows};

@@ -9,7 +9,7 @@ mod gather;
 mod pass;
 
 pub(super) use self::gather::GatheredFunctions;
-pub use self::gather::{Gathered, Gatherer, Part};
+pub use self::gather::{Gathered, Gatherer, Shard};
 pub use self::pass::PassSums;
 use super::landmarks::of_problem;
 use super::mean::Mean;
@@ -23,7 +23,7 @@ pub trait Source {
     /// What goes wrong on the way.
     type Error: From<Error>;
 
-    /// The first pass: all rows go through gatherers that [`Choose::gatherer`] makes, or [`Part`]s of one.
+    /// The first pass: all rows go through gatherers that [`Choose::gatherer`] makes, or [`Shard`]s of one.
     fn gather(&mut self, choose: &Choose) -> std::result::Result<Gathered, Self::Error>;
 
     /// A later pass: all rows are added to each of these sums, wherever the rows are.

@@ -1,8 +1,8 @@
-//! Parts of the rows that are gathered apart, on other machines perhaps, and merged in their order.
+//! Shards of the rows that are gathered apart, on other machines perhaps, and merged in their order.
 
 use super::{CONTROL_SEED, Controls, Gatherer, WeightScale};
 use crate::bytes::{Reader, Writer};
-use crate::row_sampling::{UniformSample, WeightedDraws, seed_of_part};
+use crate::row_sampling::{UniformSample, WeightedDraws, seed_of_shard};
 use crate::scale::RunningMoments;
 use crate::task::CONTROL_ROWS;
 use crate::words::Opt;
@@ -11,57 +11,57 @@ use crate::{Error, Result};
 /// The first bytes, with the version of what follows.
 const MAGIC: &[u8; 16] = b"supersample ga2\n";
 
-/// How many of the rows that are to be drawn from all parts one of them keeps, if this is its share of all rows: with a
+/// How many of the rows that are to be drawn from all shards one of them keeps, if this is its share of all rows: with a
 /// margin of six standard deviations, so that it hardly ever limits the others.
 fn kept_by(share: f64, of_all: usize) -> usize {
     let expected = of_all as f64 * share;
     of_all.min((expected + 6.0 * expected.sqrt()).ceil() as usize + 16)
 }
 
-/// One of several parts of the rows, which are gathered apart.
+/// One of several shards of the rows, which are gathered apart.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Part {
+pub struct Shard {
     /// Its number, from 0.
     pub number: u64,
     /// The share of all rows that is expected in it, above 0 and at most 1: where it has more the sample is smaller, and where it
     /// has less it keeps more than it need.
     pub share: f64,
-    /// The number of its first row among all rows. Where it is known for every part, the rows that are drawn are those that
+    /// The number of its first row among all rows. Where it is known for every shard, the rows that are drawn are those that
     /// one gatherer draws from all rows.
     pub first_row: Option<usize>,
 }
 
 impl Gatherer {
-    /// Gathers a part of the rows. Of all parts together, [merged](Self::merge) in their order, a uniform sample of at most
+    /// Gathers a shard of the rows. Of all shards together, [merged](Self::merge) in their order, a uniform sample of at most
     /// `pool_rows` is drawn.
     ///
     /// ```
     /// use supersample::task::RowWeights;
-    /// use supersample::task::stream::{Gatherer, Part};
-    /// let part = |number: u64| -> supersample::Result<Gatherer> {
-    ///     let of_all = Part { number, share: 0.1, first_row: Some(1000 * number as usize) };
-    ///     let mut part = Gatherer::of_part(1, 100, 0, of_all)?;
+    /// use supersample::task::stream::{Gatherer, Shard};
+    /// let shard = |number: u64| -> supersample::Result<Gatherer> {
+    ///     let of_all = Shard { number, share: 0.1, first_row: Some(1000 * number as usize) };
+    ///     let mut shard = Gatherer::of_shard(1, 100, 0, of_all)?;
     ///     let rows: Vec<f64> = (0..1000).map(|i| (1000 * number + i) as f64).collect();
-    ///     part.update(&rows, RowWeights::Equal)?;
-    ///     Ok(part)
+    ///     shard.update(&rows, RowWeights::Equal)?;
+    ///     Ok(shard)
     /// };
-    /// let mut all = part(0)?;
+    /// let mut all = shard(0)?;
     /// for number in 1..10 {
-    ///     all.merge(Gatherer::from_bytes(&part(number)?.to_bytes())?)?;
+    ///     all.merge(Gatherer::from_bytes(&shard(number)?.to_bytes())?)?;
     /// }
     /// let gathered = all.finish()?;
     /// assert_eq!((gathered.rows(), gathered.pool().len()), (10_000, 100));
     /// assert_eq!(gathered.pool().row(7)[0], gathered.pool_rows()[7] as f64);
     /// # Ok::<(), supersample::Error>(())
     /// ```
-    pub fn of_part(dim: usize, pool_rows: usize, seed: u64, part: Part) -> Result<Gatherer> {
-        let Part { number, share, first_row } = part;
+    pub fn of_shard(dim: usize, pool_rows: usize, seed: u64, shard: Shard) -> Result<Gatherer> {
+        let Shard { number, share, first_row } = shard;
         if !(share > 0.0 && share <= 1.0) {
             let advice = "a share of all rows is above 0 and at most 1";
-            return Err(Error::BadOption { option: Opt::PartShare, value: share, advice });
+            return Err(Error::BadOption { option: Opt::ShardShare, value: share, advice });
         }
-        // Draws by weight go by a stream of their own in every part.
-        let own = seed_of_part(seed, number);
+        // Draws by weight go by a stream of their own in every shard.
+        let own = seed_of_shard(seed, number);
         let whole = Gatherer::new(dim, pool_rows, own)?;
         let sample = |size: usize, salt: u64| {
             let size = kept_by(share, size);
@@ -74,10 +74,10 @@ impl Gatherer {
         Ok(Gatherer { sample: sample(pool_rows, 0), controls, ..whole })
     }
 
-    /// Adds the rows of another part, which come after these. Refuses other columns, and weights of another kind.
+    /// Adds the rows of another shard, which come after these. Refuses other columns, and weights of another kind.
     pub fn merge(&mut self, mut other: Gatherer) -> Result<()> {
         if other.dim != self.dim {
-            let (what, found, against) = ("a part", other.dim, "those before");
+            let (what, found, against) = ("a shard", other.dim, "those before");
             return Err(Error::DimensionMismatch { what, found, against, expected: self.dim });
         }
         let Some(others) = other.scale else { return Ok(()) };
@@ -205,23 +205,23 @@ mod tests {
         .unwrap();
     }
 
-    /// A part that does not know where it begins.
-    fn of_part(dim: usize, pool_rows: usize, seed: u64, share: f64, number: u64) -> Result<Gatherer> {
-        Gatherer::of_part(dim, pool_rows, seed, Part { number, share, first_row: None })
+    /// A shard that does not know where it begins.
+    fn of_shard(dim: usize, pool_rows: usize, seed: u64, share: f64, number: u64) -> Result<Gatherer> {
+        Gatherer::of_shard(dim, pool_rows, seed, Shard { number, share, first_row: None })
     }
 
-    const PARTS: [std::ops::Range<usize>; 5] = [0..0, 0..1200, 1200..1300, 1300..1300, 1300..3000];
+    const SHARDS: [std::ops::Range<usize>; 5] = [0..0, 0..1200, 1200..1300, 1300..1300, 1300..3000];
 
     fn in_parts(kind: Kind, share: f64) -> Gathered {
-        let part = |number: usize| {
-            let mut part = of_part(2, 500, 3, share, number as u64).unwrap();
-            fed(&mut part, PARTS[number].clone(), kind);
-            Gatherer::from_bytes(&part.to_bytes()).unwrap()
+        let shard = |number: usize| {
+            let mut shard = of_shard(2, 500, 3, share, number as u64).unwrap();
+            fed(&mut shard, SHARDS[number].clone(), kind);
+            Gatherer::from_bytes(&shard.to_bytes()).unwrap()
         };
-        let (mut left, mut right) = (part(0), part(2));
-        left.merge(part(1)).unwrap();
-        right.merge(part(3)).unwrap();
-        right.merge(part(4)).unwrap();
+        let (mut left, mut right) = (shard(0), shard(2));
+        left.merge(shard(1)).unwrap();
+        right.merge(shard(3)).unwrap();
+        right.merge(shard(4)).unwrap();
         left.merge(right).unwrap();
         assert_eq!(left.rows(), 3000);
         left.finish().unwrap()
@@ -234,28 +234,28 @@ mod tests {
         for kind in [Kind::Equal, Kind::Weights(weight), Kind::Logs(log)] {
             let mut whole = Gatherer::new(2, 500, 3).unwrap();
             fed(&mut whole, 0..3000, kind);
-            let (whole, parts) = (whole.finish().unwrap(), in_parts(kind, 1.0));
-            assert_eq!((parts.rows(), parts.pool().len()), (3000, 500));
-            assert_eq!(parts.without_weight(), whole.without_weight());
-            assert!((parts.effective_size() / whole.effective_size() - 1.0).abs() < 1e-12);
-            for (found, wanted) in parts.moments().iter().zip(whole.moments()) {
+            let (whole, shards) = (whole.finish().unwrap(), in_parts(kind, 1.0));
+            assert_eq!((shards.rows(), shards.pool().len()), (3000, 500));
+            assert_eq!(shards.without_weight(), whole.without_weight());
+            assert!((shards.effective_size() / whole.effective_size() - 1.0).abs() < 1e-12);
+            for (found, wanted) in shards.moments().iter().zip(whole.moments()) {
                 let (found, wanted) = (found.unwrap(), wanted.unwrap());
                 assert!((found.mean - wanted.mean).abs() < 1e-12 * wanted.sd.max(1.0));
                 assert!((found.sd / wanted.sd - 1.0).abs() < 1e-12);
             }
-            assert!(parts.pool_rows().is_sorted());
-            for (i, &row) in parts.pool_rows().iter().enumerate() {
-                assert_eq!(parts.pool().row(i)[0], row as f64);
-                if let Some(weights) = parts.pool_weights() {
+            assert!(shards.pool_rows().is_sorted());
+            for (i, &row) in shards.pool_rows().iter().enumerate() {
+                assert_eq!(shards.pool().row(i)[0], row as f64);
+                if let Some(weights) = shards.pool_weights() {
                     assert!((weights[i] - weight(row) / 4.0).abs() < 1e-10);
                 }
             }
             assert_eq!(
-                (parts.pool_weights().is_some(), parts.controls.len()),
+                (shards.pool_weights().is_some(), shards.controls.len()),
                 (!matches!(kind, Kind::Equal), 1000)
             );
             // The later rows have nearly all the weight, and the controls with them.
-            let late = parts.controls.rows().filter(|row| row[0] >= 1250.0).count() as f64 / 1000.0;
+            let late = shards.controls.rows().filter(|row| row[0] >= 1250.0).count() as f64 / 1000.0;
             let expected = if matches!(kind, Kind::Equal) { 1750.0 / 3000.0 } else { 1.0 };
             assert!((late - expected).abs() < 0.08, "{late}");
         }
@@ -263,11 +263,11 @@ mod tests {
 
     #[test]
     fn parts_keep_what_their_share_asks_for_and_no_more() {
-        let mut part = of_part(2, 500, 3, 0.1, 1).unwrap();
-        fed(&mut part, 0..3000, Kind::Equal);
+        let mut shard = of_shard(2, 500, 3, 0.1, 1).unwrap();
+        fed(&mut shard, 0..3000, Kind::Equal);
         let expected = 50.0 + (6.0 * 50f64.sqrt()).ceil() + 16.0;
-        assert_eq!(part.drawn() as f64, expected);
-        // A part of 1700 rows of 3000 keeps no more, which limits what is drawn of all.
+        assert_eq!(shard.drawn() as f64, expected);
+        // A shard of 1700 rows of 3000 keeps no more, which limits what is drawn of all.
         let limited = in_parts(Kind::Equal, 0.1).pool().len();
         assert!((120..300).contains(&limited), "{limited}");
         assert!(in_parts(Kind::Equal, 0.6).pool().len() == 500);
@@ -275,20 +275,20 @@ mod tests {
 
     #[test]
     fn what_does_not_go_together_is_refused() {
-        let part = |dim: usize, weights: RowWeights| {
-            let mut part = of_part(dim, 5, 0, 1.0, 0).unwrap();
-            part.update(&vec![1.0; 2 * dim], weights).unwrap();
-            part
+        let shard = |dim: usize, weights: RowWeights| {
+            let mut shard = of_shard(dim, 5, 0, 1.0, 0).unwrap();
+            shard.update(&vec![1.0; 2 * dim], weights).unwrap();
+            shard
         };
-        let mut plain = part(1, RowWeights::Equal);
-        let other = plain.merge(part(2, RowWeights::Equal)).unwrap_err();
+        let mut plain = shard(1, RowWeights::Equal);
+        let other = plain.merge(shard(2, RowWeights::Equal)).unwrap_err();
         assert!(matches!(other, Error::DimensionMismatch { found: 2, expected: 1, .. }));
-        let mixed = plain.merge(part(1, RowWeights::Weights(&[1.0, 2.0])));
+        let mixed = plain.merge(shard(1, RowWeights::Weights(&[1.0, 2.0])));
         assert_eq!(mixed, Err(Error::MixedWeights { first_row: 2 }));
-        let mut weighted = part(1, RowWeights::Weights(&[1.0, 2.0]));
-        let mixed = weighted.merge(part(1, RowWeights::Logs(&[1.0, 2.0])));
+        let mut weighted = shard(1, RowWeights::Weights(&[1.0, 2.0]));
+        let mixed = weighted.merge(shard(1, RowWeights::Logs(&[1.0, 2.0])));
         assert_eq!(mixed, Err(Error::MixedWeights { first_row: 2 }));
-        assert!(of_part(1, 5, 0, 0.0, 0).is_err() && of_part(1, 5, 0, 1.5, 0).is_err());
+        assert!(of_shard(1, 5, 0, 0.0, 0).is_err() && of_shard(1, 5, 0, 1.5, 0).is_err());
         let bytes = plain.to_bytes();
         assert!(matches!(Gatherer::from_bytes(&bytes[1..]), Err(Error::BadBytes { .. })));
         assert!(matches!(Gatherer::from_bytes(&bytes[..40]), Err(Error::BadBytes { .. })));
