@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -214,3 +216,173 @@ def _sample(density: Density, seed: int, replicates: int, file: Path) -> None:
         many = nuts(density, 250, 4000, 1000 + seed).reshape(-1, density.dim)
     with file.open("wb") as out:
         np.savez(out, draws=draws, scores=scores.reshape(draws.shape), **summary(many))
+
+
+@dataclass(frozen=True)
+class Found:
+    """Root mean squares over the replicates, by way, size and measure, over those of all draws."""
+
+    random: dict[int, Array]
+    rows: dict[int, Array]
+    corrected: dict[int, Array]
+    weighted: Array
+    effective: float
+    features: str
+
+
+def replicate(task: tuple[Case, int]) -> tuple[dict[str, Array], float, str]:
+    """The squared errors of one replicate, by way: a row for each size."""
+    import supersample as ss
+
+    case, number = task
+    x, g = case.draws[number], case.scores[number]
+    rng = np.random.default_rng(number)
+
+    def at_random(size: int) -> Array:
+        return np.mean([case.errors(x[rng.choice(len(x), size, replace=False)]) for _ in range(10)], axis=0)
+
+    plain = [ss.thin(x, size, threads=1) for size in SIZES]
+    corrected = [ss.thin(x, size, scores=g, threads=1) for size in SIZES]
+    record, weights = corrected[0].corrected, corrected[0]._sample_weight
+    assert record is not None
+    squares = {
+        "all": case.errors(x),
+        "weighted": case.errors(x, weights),
+        "random": np.array([at_random(size) for size in SIZES]),
+        "rows": np.array([case.errors(result.points) for result in plain]),
+        "corrected": np.array([case.errors(result.points) for result in corrected]),
+    }
+    return squares, record["effective_share"], str(record["features"])
+
+
+def compared(case: Case) -> Found:
+    """The errors of rows against the truth, as parts of the errors of all draws."""
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        done = list(pool.map(replicate, [(case, number) for number in range(len(case.draws))]))
+    mean = {way: np.mean([squares[way] for squares, _, _ in done], axis=0) for way in done[0][0]}
+    ratio = {way: np.sqrt(found / mean["all"]) for way, found in mean.items()}
+    by_size = {way: dict(zip(SIZES, ratio[way])) for way in ("random", "rows", "corrected")}
+    features = [kind for _, _, kind in done]
+    return Found(
+        **by_size,
+        weighted=ratio["weighted"],
+        effective=float(np.mean([share for _, share, _ in done])),
+        features=max(set(features), key=features.count),
+    )
+
+
+def geometric(found: list[Array]) -> Array:
+    """The geometric mean over the densities."""
+    return np.exp(np.mean(np.log(found), axis=0))
+
+
+def tables(names: list[str], found: list[Found]) -> str:
+    """The tables of docs/truth.md."""
+    lines = [
+        "Geometric means over the densities:",
+        "",
+        "| | means | sds | quantiles |",
+        "| --- | --- | --- | --- |",
+        "| all 4,000 draws | 1 | 1 | 1 |",
+        _line("all draws, with the corrected weights", geometric([one.weighted for one in found])),
+    ]
+    for size in SIZES:
+        for way, label in (("random", "at random"), ("rows", "that match the draws"), ("corrected", "corrected")):
+            means = geometric([getattr(one, way)[size] for one in found])
+            lines.append(_line(f"{size} rows {label}", means))
+    lines += [
+        "",
+        "Each density, means / sds / quantiles:",
+        "",
+        "| | features, effective size | all draws, weighted | 100 rows that match the draws | 100 corrected "
+        "| 400 that match the draws | 400 corrected |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for name, one in zip(names, found):
+        cells = [one.weighted, one.rows[100], one.corrected[100], one.rows[400], one.corrected[400]]
+        shown = " | ".join(" / ".join(f"{number:.2f}" for number in cell) for cell in cells)
+        lines.append(f"| {name} | {one.features}, {one.effective:.2f} | {shown} |")
+    return "\n".join(lines)
+
+
+def _line(label: str, numbers: Array) -> str:
+    return f"| {label} | " + " | ".join(f"{number:.2f}" for number in numbers) + " |"
+
+
+def figure(found: list[Found]) -> str:
+    """Error over the number of rows, a panel for each measure, both axes logarithmic."""
+    side, gap, left, top, bottom = 250, 34, 46, 34, 46
+    ink, colours = "#808a94", {"random": "#8fa3b5", "rows": "#3f87d9", "corrected": "#e4572e"}
+    labels = {"random": "at random", "rows": "matching the draws", "corrected": "corrected by scores"}
+    low, high = 0.2, 10.0
+    width, height = left + 3 * side + 2 * gap + 8, top + side + bottom + 26
+
+    def across(size: float) -> float:
+        return float(np.log(size / SIZES[0]) / np.log(SIZES[-1] / SIZES[0]) * (side - 20) + 10)
+
+    def down(ratio: float) -> float:
+        return float((1 - np.log(ratio / low) / np.log(high / low)) * side)
+
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+        f'font-size="13" fill="{ink}" '
+        "font-family=\"system-ui, 'Segoe UI', Helvetica, Arial, 'DejaVu Sans', sans-serif\">",
+        "<title>Error against the density over the number of rows, as a part of the error of all draws</title>",
+    ]
+    for place, measure in enumerate(("means", "standard deviations", "quantiles")):
+        parts.append(f'<g transform="translate({left + place * (side + gap)} {top})">')
+        parts.append(f'<text x="{side / 2}" y="-12" font-size="16" text-anchor="middle">{measure}</text>')
+        parts.append(f'<rect width="{side}" height="{side}" fill="none" stroke="{ink}" stroke-opacity=".35"/>')
+        for ratio in (0.2, 0.5, 1, 2, 5, 10):
+            at = down(ratio)
+            dashed = 'stroke-opacity="1" stroke-dasharray="5 4"' if ratio == 1 else 'stroke-opacity=".15"'
+            parts.append(f'<path d="M0 {at:.1f}h{side}" stroke="{ink}" {dashed}/>')
+            if place == 0:
+                parts.append(f'<text x="-8" y="{at + 4:.1f}" text-anchor="end">{ratio:g}</text>')
+        parts.append(f'<text x="{side - 6}" y="{down(1) - 5:.1f}" font-size="12" text-anchor="end">all draws</text>')
+        for size in SIZES:
+            parts.append(f'<text x="{across(size):.1f}" y="{side + 18}" text-anchor="middle">{size}</text>')
+        for way, colour in colours.items():
+            ratios = [geometric([getattr(one, way)[size] for one in found])[place] for size in SIZES]
+            points = [(across(size), down(ratio)) for size, ratio in zip(SIZES, ratios)]
+            path = "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
+            parts.append(f'<path d="M{path}" fill="none" stroke="{colour}" stroke-width="2.5"/>')
+            parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{colour}"/>' for x, y in points]
+        parts.append("</g>")
+    parts.append(f'<text x="{left + 1.5 * side + gap}" y="{top + side + 40}" text-anchor="middle">number of rows</text>')
+    for place, (way, colour) in enumerate(colours.items()):
+        x, y = left + place * (side + gap), height - 8
+        parts.append(f'<path d="M{x} {y - 4}h24" stroke="{colour}" stroke-width="2.5"/>')
+        parts.append(f'<text x="{x + 32}" y="{y}">{labels[way]}</text>')
+    return "\n".join([*parts, "</svg>", ""])
+
+
+BEGIN, END = "<!-- truth:begin (written by bench/truth.py --write-docs) -->", "<!-- truth:end -->"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--cache", type=Path, default=Path("bench/out/truth"))
+    parser.add_argument("--replicates", type=int, default=20)
+    parser.add_argument("--write-docs", action="store_true")
+    asked = parser.parse_args()
+    all_cases = cases(asked.cache, asked.replicates)
+    found = []
+    for case in all_cases:
+        found.append(compared(case))
+        print(f"{case.name}: compared", flush=True)
+    text = tables([case.name for case in all_cases], found)
+    print(text)
+    if asked.write_docs:
+        docs = Path(__file__).parents[1] / "docs"
+        (docs / "figures" / "truth.svg").write_text(figure(found), encoding="utf-8")
+        page = (docs / "truth.md").read_text(encoding="utf-8")
+        before, after = page.split(BEGIN)[0], page.split(END)[1]
+        (docs / "truth.md").write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    import jax
+
+    jax.config.update("jax_enable_x64", True)
+    main()

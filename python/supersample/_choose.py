@@ -12,9 +12,10 @@ from ._advice import missed, tell
 from ._batches import Batches, as_batches, as_single, is_stream
 from ._functions import objective_of, refuse_without_functions, with_functions
 from ._inputs import Table, as_count, as_rows, as_table, explained, weighted
-from ._options import Herd, Options, Thin, read, takes
+from ._options import Herd, Options, SteinHerd, SteinThin, Thin, defaults, read, takes
 from ._progress import reporting
 from ._result import PoolResult, result_of
+from ._scores import as_scores
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -50,6 +51,8 @@ def herd(x: Any = None, n: int | None = None, **options: Unpack[Herd]) -> PoolRe
     >>> few.ended, few.mmd <= 0.05
     ('tolerance', True)
     """
+    if is_density(options):
+        return of_density("herd", x, n, options)
     return chosen_rows("herd", x, n, read(Herd, options))
 
 
@@ -81,17 +84,27 @@ def thin(x: Any = None, n: int | None = None, **options: Unpack[Thin]) -> PoolRe
     >>> named.functions_error < ss.evaluate(draws, plain, functions=predicted).functions_error
     True
     """
+    if is_density(options):
+        return of_density("thin", x, n, options)
     return chosen_rows("thin", x, n, read(Thin, options))
 
 
 def chosen_rows(method: str, x: Any, n: Any, given: Options) -> PoolResult:
     """Rows chosen from all that are in memory, or from some that were drawn in passes over batches."""
-    gram = given.pop("gram", None)
+    gram, scores = given.pop("gram", None), given.pop("scores", None)
     given, labels = asked(method, n, given)
     if gram is not None:
+        if scores is not None:
+            raise ValueError("scores and gram do not go together: rows have no coordinates then; leave one out")
         return _chosen_by_values(gram, x, given, labels)
     data = {name: given.pop(name, None) for name in ("sample_weight", "log_weight", "functions")}
     rows: Table | Batches
+    if scores is not None:
+        if is_stream(x) or given["pool_rows"] is not None:
+            raise ValueError("scores and rows in batches do not go together; give all rows in memory")
+        table = weighted(as_table(x), data["sample_weight"], data["log_weight"])
+        given = given.also(scores=as_scores(x, table, scores).values)
+        return chosen_from(with_functions(table, data["functions"]), given, labels)
     in_batches = _in_batches(x, given, data)
     if in_batches is not None:
         _native.check_in_batches(_numbered(given, None))
@@ -102,11 +115,31 @@ def chosen_rows(method: str, x: Any, n: Any, given: Options) -> PoolResult:
     return chosen_from(rows, given, labels)
 
 
+def is_density(options: Mapping[str, Any]) -> bool:
+    """Whether the density behind scores is to be matched itself."""
+    return options.get("target") == "density" and options.get("scores") is not None
+
+
+def of_density(method: str, x: Any, n: Any, options: Mapping[str, Any]) -> PoolResult:
+    """Rows chosen by `supersample.stein`, which takes fewer keywords."""
+    from . import stein
+
+    takes_them = defaults(SteinHerd if method == "herd" else SteinThin)
+    given = {name: value for name, value in options.items() if value is not None and name not in ("scores", "target")}
+    for name in given:
+        if name not in takes_them:
+            raise ValueError(f"{name} and target='density' do not go together; leave it out")
+    result: PoolResult = getattr(stein, method)(x, options["scores"], n, **given)
+    return result
+
+
 def asked(method: str, n: Any, given: Options) -> tuple[Options, Sequence[Any]]:
     """The options of a choice of this number of rows, and the labels of the groups that they come from."""
     refuse_without_functions(given)
     if given["gram"] is not None:
         raise ValueError("gram is a matrix in memory; supersample.herd and supersample.thin take it")
+    if given["scores"] is not None:
+        raise ValueError("scores need all rows in memory; supersample.herd and supersample.thin take them")
     groups, labels, quotas = _grouped(given.pop("groups", None), given.pop("quotas", None))
     n = sum(quotas) if n is None and quotas is not None else n
     if n is None and given["tol"] is None and given["equivalent_draws"] is None:

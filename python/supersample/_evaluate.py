@@ -15,9 +15,10 @@ from ._functions import named, refuse_without_functions, split, with_functions
 from ._inputs import OWN_WEIGHTS, Table, as_table, as_vector, explained, matched, weighted
 from ._mixture import GaussianMixture, as_mixture, gaussian_lengths
 from ._numbers import aligned, counted, is_all, ordinal, significant, with_error, with_spread
-from ._options import Judge, JudgeFunctions, Options, read, takes
+from ._options import Judge, JudgeScored, Options, read, takes
 from ._progress import reporting
 from ._result import Result
+from ._scores import as_scores
 from ._warnings import warn
 from .kernels import Kernel, known_kernel
 
@@ -280,15 +281,16 @@ class Evaluation:
         )
 
 
-@takes(JudgeFunctions)
-def evaluate(x: Any, y: Any, *, subset_weight: Any = None, **options: Unpack[JudgeFunctions]) -> Evaluation:
+@takes(JudgeScored)
+def evaluate(x: Any, y: Any, *, subset_weight: Any = None, **options: Unpack[JudgeScored]) -> Evaluation:
     """How good the subset `y` of the rows `x` is, whoever made it, compared with random rows and every k-th row.
 
     `y` are the rows themselves with a `subset_weight` each, divided by their sum, or a `Result`, whose weights are used
     as they are; columns are matched and kernel, bandwidth, scale, precision and weights of rows are found as in `mmd`.
     `functions` are numbers, one row for each row of `x`, where `y` is a `Result`, or names of columns that both have;
     distances do not use them. Errors of their means are in the sds of each, or all in one unit (`functions_unit`).
-    The other keywords are those of `herd`.
+    With `scores` errors are those from the draws as scores correct them, and so they are without where a `Result` was
+    chosen so. The other keywords are those of `herd`.
 
     >>> import numpy as np, supersample as ss
     >>> x = np.random.default_rng(0).normal(size=(1000, 2))
@@ -296,10 +298,18 @@ def evaluate(x: Any, y: Any, *, subset_weight: Any = None, **options: Unpack[Jud
     >>> bool(found.mmd < found.random.min()), found.mean_error.shape, found.quantile_error.shape
     (True, (2,), (2, 5))
     """
-    given = read(JudgeFunctions, by_geometry(options, y))
+    given = read(JudgeScored, by_geometry(options, y))
+    if given["target"] == "density":
+        raise ValueError("the distance from a density is its KSD; supersample.stein.ksd gives it")
     refuse_without_functions(given)
     functions = given.pop("functions", None)
-    table = with_functions(_target(x, y, given), functions)
+    scores = given.pop("scores", None)
+    if scores is None:
+        table = with_functions(_target(x, y, given), functions)
+    else:
+        table = weighted(as_table(x), given.pop("sample_weight", None), given.pop("log_weight", None))
+        given = given.also(scores=as_scores(x, table, scores).values)
+        table = with_functions(table, functions)
     of_subset = _functions_of(y, table, functions)
     points, weights = subset_of(y, subset_weight, table.names, table.values.shape[1])
     given.doubt(table.values.shape[1])

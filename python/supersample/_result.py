@@ -129,6 +129,10 @@ class Result:
     """How many rows, drawn at random, were chosen from; None where all could be chosen."""
     objective: str = "joint MMD"
     """What choosing minimises: the MMD of the joint distribution alone, or with marginals and functions."""
+    corrected: Mapping[str, Any] | None = None
+    """How scores have corrected the rows, where they were given: the kind of Stein `features` whose means are zero (None
+    where none help), their `count`, those that were `tried`, the `effective_share` of the weights, and the part of the
+    variance of held-out rows that is left, `variance_left`."""
     _data: NDArray[np.float64] | None = field(default=None)
     _sample_weight: NDArray[np.float64] | None = field(default=None)
     #: What scores say of the rows, in a sentence; empty where there is nothing to say.
@@ -373,6 +377,7 @@ def result_of(
         landmarks=of.landmarks,
         pool_rows=chosen.pool_rows,
         objective=objective,
+        corrected=of.corrected,
         _data=_background(*of.background),
         _sample_weight=of.shares,
         _of_scores=_said_of_rows(chosen),

@@ -30,6 +30,7 @@ class Scored(NamedTuple):
         elif weight is None and options["n"] is None:
             raise ValueError("say how much the log-density counts with regularise; 1/n is the default where n is given")
         return with_preconditioner(options).also(
+            target="density",
             scores=self.scores.values,
             log_density=None if log_density is None else as_vector(log_density, "log_density"),
             regularise=1 / options["n"] if weight is None and options["n"] else weight,
@@ -49,18 +50,24 @@ def with_preconditioner(options: Options) -> Options:
     return options.also(preconditioner=float(given))  # type: ignore[arg-type]
 
 
-def as_scored(x: Any, scores: Any) -> Scored:
-    """Rows and their scores, which go together row by row and column by column."""
+def as_scores(x: Any, rows: Table, scores: Any) -> Table:
+    """Scores that go together with the rows, row by row and column by column."""
     if callable(scores) and not hasattr(scores, "__array__") and not hasattr(scores, "columns"):
         raise TypeError("scores is a function; give what it returns for the rows, an array of the shape of x")
     _expect_same_order(x, scores)
+    return _beside(rows, scores, "scores")
+
+
+def as_scored(x: Any, scores: Any) -> Scored:
+    """Rows without weights and their scores."""
     rows = as_table(x)
+    found = as_scores(x, rows, scores)
     if rows.weights is not None and np.ptp(rows.weights) > 0:
         raise ValueError(
             "x has weights of its own, which do not go together with scores: the density weighs for itself; give the "
             "numbers alone, as an array"
         )
-    return Scored(replace(rows, weights=None), _beside(rows, scores, "scores"))
+    return Scored(replace(rows, weights=None), found)
 
 
 def _beside(rows: Table, given: Any, what: str) -> Table:

@@ -30,6 +30,7 @@ pub(crate) fn eval(plan: &EvalPlan) -> Result<Outcome> {
             index_column: plan.index_column.as_deref(),
             drop_na: plan.draws.drop_na,
             needed: match (&plan.draws.functions.file, of_density.and_then(Scores::file)) {
+                (None, _) if input.is_unconstrained => Some(Needed::Parameters),
                 (None, None) => None,
                 (None, Some(_)) => Some(Needed::Scores),
                 (Some(_), _) => Some(Needed::Functions),

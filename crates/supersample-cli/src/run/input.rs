@@ -28,6 +28,8 @@ pub(super) struct Input<'p> {
     pub(super) functions: Vec<String>,
     /// Where scores are among the columns of the draws, if they are there.
     pub(super) score_places: Option<ScorePlaces>,
+    /// Whether rows are matched by unconstrained parameters that the draws do not have.
+    pub(super) is_unconstrained: bool,
     /// The log-density of each row, where rows of high density are preferred.
     log_density: Option<Vec<f64>>,
     /// What was assumed about the files, and about those of scores.
@@ -46,6 +48,7 @@ impl<'p> Input<'p> {
             groups: None,
             functions: Vec::new(),
             score_places: None,
+            is_unconstrained: false,
             log_density: None,
             notes: Vec::new(),
             score_notes: Vec::new(),
@@ -76,7 +79,9 @@ impl<'p> Input<'p> {
         };
         let held = scores.as_mut().and_then(|(_, table)| table.functions.take());
         let functions = FunctionTable::read(plan, &mut draws, held)?;
-        let points = Points::from_vec(draws.take_values(), draws.dim())?;
+        let unconstrained = scores.as_mut().and_then(|(_, table)| table.points.take());
+        self.is_unconstrained = unconstrained.is_some();
+        let points = Points::from_vec(unconstrained.unwrap_or_else(|| draws.take_values()), draws.dim())?;
         let draws = self.draws.insert(draws);
         let rows = Rows::weighted(points, plan.row_weights(draws.weights()));
         let mut rows = rows.map_err(|error| self.refused(error))?;

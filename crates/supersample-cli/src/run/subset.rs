@@ -18,6 +18,8 @@ const LONGEST_LIST: u64 = 1 << 30;
 pub(super) enum Needed {
     Functions,
     Scores,
+    /// Unconstrained parameters, in the file of the scores.
+    Parameters,
 }
 
 impl Needed {
@@ -26,6 +28,7 @@ impl Needed {
         let (what, flag) = match self {
             Needed::Functions => ("functions", "--functions-file"),
             Needed::Scores => ("scores", "--scores"),
+            Needed::Parameters => ("unconstrained parameters", "--scores"),
         };
         format!(
             "its {what} are not known; {flag} has a row for each row of the draws, so the subset must say which rows it has, in a \
