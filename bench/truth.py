@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 QUANTILES = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
-SIZES = (25, 50, 100, 200, 400)
+SIZES = (25, 100, 400)
 CHAINS, DRAWS, WARMUP = 4, 1000, 1000
 MEASURES = ("mean", "sd", "quantile")
 

@@ -6,6 +6,12 @@ whatever has the constrained ones.
 
     small = ss.arviz.thin(idata, 100, scores=ss.scores.pymc(model, idata))
 
+>>> import numpy as np, supersample as ss
+>>> x = np.random.default_rng(0).normal(size=(1000, 2))
+>>> plain, corrected = ss.thin(x, 50), ss.thin(x, 50, scores=-x)  # -x is the score of N(0, 1)
+>>> bool(np.abs(corrected.points.mean(0)).max() < np.abs(plain.points.mean(0)).max())
+True
+
 Neither PyMC nor NumPyro is imported before one of their models is handed over.
 """
 
@@ -69,7 +75,7 @@ def pymc(model: Any, idata: Any, *, group: str = "posterior") -> Scored:
         points = [unconstrain(*draw) for draw in zip(*constrained)]
     else:
         points = list(zip(*(_draws_of(posterior, value.name, value.type.dtype) for value in values)))
-    gradient = model.compile_dlogp(vars=values)
+    gradient = model.compile_dlogp()
     names = [value.name for value in values]
     draws = np.array([np.concatenate([np.ravel(part) for part in point]) for point in points])
     scores = np.array([gradient(dict(zip(names, point))) for point in points])

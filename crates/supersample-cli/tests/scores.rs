@@ -142,11 +142,11 @@ fn draws_are_corrected_by_their_scores_as_the_library_does_it() {
     let (rows, told) = chosen(&desk, "thin draws.csv -n 20 --scores scores.csv --json c.json");
     assert!(told.contains("MMD") && told.contains(", corrected by scores"), "{told}");
     assert!(
-        told.contains("corrected by the scores and their products with the columns: 5 features"),
+        told.contains("corrected by the scores and their products with their own columns: 4 features"),
         "{told}"
     );
     let found = &crate::desk::json(&desk, "c.json")["corrected"];
-    assert_eq!((found["features"].as_str(), found["count"].as_u64()), (Some("products"), Some(5)));
+    assert_eq!((found["features"].as_str(), found["count"].as_u64()), (Some("squares"), Some(4)));
     assert!(found["effective_share"].as_f64().unwrap() > 0.9, "{found}");
     let good = &self::rows()[60..];
     let points = Points::from_vec(good.iter().flat_map(|row| [row[0], row[1]]).collect(), 2).unwrap();
@@ -204,10 +204,7 @@ fn corrected_runs_are_kept_continued_and_evaluated() {
     for (words, message) in [
         ("thin draws.csv -n 5 --target corrected", "--target corrected needs the scores of the rows"),
         ("thin draws.csv -n 5 --target density", "--target density needs the scores of the rows"),
-        (
-            "thin draws.csv -n 5 --scores turned.csv",
-            "error: the scores of column 'a' are not those of its rows: ",
-        ),
+        ("thin draws.csv -n 5 --scores turned.csv", "the scores of column 'a' are not those of its rows: "),
         ("thin draws.csv -n 5 --scores turned.csv", "; they have the sign of a potential, -log p"),
         (
             "thin draws.csv -n 5 --scores scores.csv --pool-rows 50",
@@ -348,7 +345,8 @@ fn odd_scores_are_named_and_a_second_run_writes_the_same_file() {
     assert!(all.len() == 300 && told.contains("300"), "{told}");
     for (file, message) in [
         ("holes.csv", "holes.csv: "),
-        ("huge.csv", "too large to be summed"),
+        ("huge.csv --target density", "too large to be summed"),
+        ("huge.csv", "; they are of another scale, or draws of another density: --target density "),
         ("turned_over.csv", "there are 2 rows, but the draws have 300 rows"),
     ] {
         let told = refused(&desk, &format!("thin draws.csv -n 5 --scores {file} -o kept.csv"));

@@ -198,10 +198,19 @@ fn the_target_rows_is_that_of_rows_without_scores() {
     let told = ready(case.scored(), choose().target(TargetChoice::Rows));
     assert_eq!(plain.choose(&unwatched).unwrap(), told.choose(&unwatched).unwrap());
     assert!(told.problem().corrected().is_none() && told.problem().shares().is_none());
-    // And the corrected target is that of rows with the weights that were found.
+    // And the corrected target is that of rows with the weights that were found, with means and variances as functions.
     let corrected = ready(case.scored(), choose());
     let shares = corrected.problem().shares().unwrap();
-    let weighted = ready(Rows::weighted(case.rows(), RowWeights::Weights(shares)).unwrap(), choose());
+    let (mean, covariance) = moments(&case, shares);
+    let standard = |row: &[f64]| {
+        let z = |j: usize| (row[j] - mean[j]) / covariance[3 * j].sqrt();
+        [z(0), z(1), z(0).powi(2), z(1).powi(2)]
+    };
+    let functions = case.rows().rows().flat_map(standard).collect();
+    let weighted =
+        Rows::weighted(case.rows(), RowWeights::Weights(shares)).unwrap().functions(functions, 4).unwrap();
+    let weighted = ready(weighted, choose().functions_weight(0.1));
+    assert_eq!(corrected.problem().moments(), 0.1);
     let chosen = corrected.choose(&unwatched).unwrap();
     assert_eq!(chosen.rows, weighted.choose(&unwatched).unwrap().rows);
     let of_points =

@@ -49,8 +49,8 @@ impl Report<'_> {
                 "bandwidth_rule": rule,
                 "median_pairs": distances.median_pairs,
             },
-            "objective": terms.objective.map(|ObjectiveWeights { marginals, functions, log_density }| json!({
-                "joint": 1.0, "marginals": marginals, "functions": functions, "log_density": log_density,
+            "objective": terms.objective.map(|ObjectiveWeights { marginals, functions, log_density, moments }| json!({
+                "joint": 1.0, "marginals": marginals, "functions": functions, "log_density": log_density, "moments": moments,
             })),
             "embedding": about.rows.map(|_| json!({
                 "kind": if distances.landmarks.is_some() { "landmarks" } else { "exact" },

@@ -22,13 +22,14 @@ pub(crate) struct ObjectiveWeights {
     pub(crate) functions: f64,
     /// The log-density that is preferred to be large, beside the squared KSD of scores.
     pub(crate) log_density: f64,
+    /// The means and variances of the columns, where rows are corrected by scores.
+    pub(crate) moments: f64,
 }
 
 impl ObjectiveTerms {
     /// Whether the objective is more than the MMD.
     pub(super) fn has_terms(&self) -> bool {
-        let counts =
-            |objective: ObjectiveWeights| [objective.marginals, objective.functions, objective.log_density];
+        let counts = |of: ObjectiveWeights| [of.marginals, of.functions, of.log_density, of.moments];
         self.objective.is_some_and(|objective| counts(objective).into_iter().any(|weight| weight > 0.0))
     }
 
@@ -40,9 +41,9 @@ impl ObjectiveTerms {
             objective.filter(|objective| objective.log_density > 0.0)
         {
             lines.push(format!("objective: KSD, regularised by {log_density} × log-density"));
-        } else if let Some(ObjectiveWeights { marginals, functions, .. }) = objective {
-            let parts =
-                [(marginals, "marginals"), (functions, "functions")].into_iter().filter(|part| part.0 > 0.0);
+        } else if let Some(ObjectiveWeights { marginals, functions, moments, .. }) = objective {
+            let parts = [(marginals, "marginals"), (functions, "functions"), (moments, "moments")];
+            let parts = parts.into_iter().filter(|part| part.0 > 0.0);
             let parts: String = parts.map(|(weight, name)| format!(" + {weight} × {name}")).collect();
             lines.push(format!("objective: joint MMD{parts}"));
         }
@@ -64,18 +65,22 @@ mod tests {
     #[test]
     fn the_objective_is_reported_as_a_sum() {
         let told = |marginals, functions, names: &[&str]| {
-            let objective = Some(ObjectiveWeights { marginals, functions, log_density: 0.0 });
+            let objective = Some(ObjectiveWeights { marginals, functions, log_density: 0.0, moments: 0.0 });
             let functions = names.iter().map(|name| name.to_string()).collect();
             ObjectiveTerms { functions, objective, ..ObjectiveTerms::default() }.in_words()
         };
         assert_eq!(told(0.0, 0.0, &[]), Vec::<String>::new());
         assert_eq!(told(0.4, 0.0, &[]), ["objective: joint MMD + 0.4 × marginals"]);
+        let corrected = ObjectiveWeights { marginals: 0.1, functions: 0.0, log_density: 0.0, moments: 0.04 };
+        let corrected = ObjectiveTerms { objective: Some(corrected), ..ObjectiveTerms::default() };
+        assert_eq!(corrected.in_words(), ["objective: joint MMD + 0.1 × marginals + 0.04 × moments"]);
         assert_eq!(
             told(0.5, 2.0, &["y.1", "y.2"]),
             ["objective: joint MMD + 0.5 × marginals + 2 × functions", "functions: y.1, y.2"]
         );
         assert_eq!(told(0.0, 0.0, &["y"]), ["functions: y"]);
-        let objective = Some(ObjectiveWeights { marginals: 0.0, functions: 0.0, log_density: 0.05 });
+        let objective =
+            Some(ObjectiveWeights { marginals: 0.0, functions: 0.0, log_density: 0.05, moments: 0.0 });
         let regularised = ObjectiveTerms { objective, ..ObjectiveTerms::default() };
         assert_eq!(regularised.in_words(), ["objective: KSD, regularised by 0.05 × log-density"]);
         let subset = ObjectiveTerms { functions: vec!["y".to_string()], ..ObjectiveTerms::default() };

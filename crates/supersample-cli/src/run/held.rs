@@ -114,6 +114,7 @@ pub(super) fn hold<'a>(
             marginals: choose.marginals_weight(),
             functions: problem.functions().map_or(0.0, |(_, _, weight)| weight),
             log_density: input.regularisation(),
+            moments: problem.moments(),
         }),
     };
     let figures = Some(Figures { all, subset, curve, is_in_order, summaries, chains });

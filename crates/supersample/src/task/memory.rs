@@ -323,9 +323,11 @@ impl MemoryEstimate {
         let points = if self.landmarks > 0 { self.landmarks.saturating_add(CONTROL_ROWS as u64) } else { 0 };
         let landmarks = self.landmarks.saturating_mul(self.landmarks).saturating_mul(8);
         let landmarks = landmarks.saturating_add(points.saturating_mul(self.dim).saturating_mul(40));
-        // Scores as they are given, and rows and scores in standard units.
+        // Scores as they are given, rows and scores in standard units, and two functions of each column.
         let corrected = match self.is_corrected {
-            true => values.saturating_mul(24).saturating_add(super::corrected::bytes(self.rows, self.dim)),
+            true => values
+                .saturating_mul(24 + 2 * (16 + number))
+                .saturating_add(super::corrected::bytes(self.rows, self.dim)),
             false => 0,
         };
         coordinates
@@ -378,7 +380,7 @@ mod tests {
         assert_eq!(matching.needed() - plain.needed(), 100_000 * (10 * 28 + 3 * 20 + 144));
         assert_eq!(plain.marginals(false), plain);
         // 65 features, a constant and 40 functions.
-        assert_eq!(plain.corrected(true).needed() - plain.needed(), 3 * values + 9 * 8 * 106 * 106);
+        assert_eq!(plain.corrected(true).needed() - plain.needed(), 8 * values + 9 * 8 * 106 * 106);
         let options = RefineOptions::default();
         // A hundred rows of 400,000 bytes are kept, or as many as the options allow.
         let (many, few) =

@@ -110,6 +110,12 @@ impl Problem {
         };
         let mut problem = Problem::ready(points, shares, scaling, functions, kind, choose)?;
         problem.advice.extend(told);
+        if corrected.is_some_and(|corrected: Corrected| corrected.features.is_some()) {
+            let weight = corrected::moments_weight(&problem.choose);
+            if weight > 0.0 {
+                problem.matched.moments = FunctionsOfRows::moments(&problem.rows, problem.shares(), weight);
+            }
+        }
         Ok(Problem { corrected, ..problem })
     }
 
@@ -190,7 +196,7 @@ impl Problem {
             scaling,
             median,
             samples: Arc::new(samples),
-            matched: Matched { marginals, functions },
+            matched: Matched { marginals, functions, moments: None },
             kind,
             closed,
             advice,
@@ -324,6 +330,11 @@ impl Problem {
     /// The weight of the marginals in what is matched; 0 where they are not.
     pub fn marginals(&self) -> f64 {
         self.matched.marginals
+    }
+
+    /// The weight of the means and variances of the columns in what is matched; 0 where they are not matched by themselves.
+    pub fn moments(&self) -> f64 {
+        self.matched.moments.as_ref().map_or(0.0, |moments| moments.weight)
     }
 
     /// The functions whose means are matched, their values at every row, and their weight.

@@ -10,6 +10,8 @@ const FEWEST: usize = 20;
 const STRETCHES: usize = 25;
 /// The mean is not −1 by chance where it is off by this number of standard errors.
 const SURE: f64 = 6.0;
+/// Below this the mean is refused whatever its standard error: draws that are that far out are not of the density.
+const FAR: f64 = -20.0;
 /// Means within these are told of, and others are refused.
 const BELIEVED: std::ops::RangeInclusive<f64> = -2.0..=-0.5;
 /// Means within these are not even told of.
@@ -47,7 +49,10 @@ pub(super) fn check(rows: &Points, scores: &Points, shares: Option<&[f64]>) -> R
         |i: usize, j: usize| moments[i].map(|of| mean_product(rows, scores, shares, (i, of.mean), j));
     let found: Vec<Option<(f64, f64)>> = (0..rows.dim()).map(|j| product(j, j)).collect();
     let is_off = |(mean, error): (f64, f64)| (mean + 1.0).abs() > SURE * error;
-    let is_wrong = |found: (f64, f64)| is_off(found) && !BELIEVED.contains(&found.0);
+    // Written so that what is not finite is wrong too.
+    let is_wrong = |found: (f64, f64)| {
+        !(found.0 >= FAR && found.0.is_finite()) || (is_off(found) && !BELIEVED.contains(&found.0))
+    };
     let wrong: Vec<(usize, (f64, f64))> = found
         .iter()
         .enumerate()
