@@ -22,10 +22,10 @@ const JUDGES: usize = 4;
 /// Rows whose weights have an effective size below this part are not draws of the density.
 const NOT_DRAWS: f64 = 0.5;
 
-/// The weight of means and variances in what a set of T rows matches is this over T², and no more than that of the marginals. Few rows are
+/// The weight of means and variances in what a set of T rows matches is this over T², and no more than the next. Few rows are
 /// too narrow, which the correction cannot help; of many rows the quantiles would lose by it.
 const MOMENTS: f64 = 400.0;
-const MOST_MOMENTS: f64 = 0.1;
+const MOST_MOMENTS: f64 = 0.04;
 
 /// The Stein features whose means are made zero; each kind has those before it too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
