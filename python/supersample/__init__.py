@@ -19,6 +19,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import kernels as kernels
+from . import scores as scores
 from . import stein as stein
 from ._choose import herd, thin
 from ._diagnose import Diagnosis, diagnose
@@ -65,6 +66,7 @@ __all__ = [
     "instruction_set",
     "mmd",
     "sample",
+    "scores",
     "stein",
     "thin",
 ]

@@ -13,9 +13,10 @@ from ._advice import missed, tell
 from ._batches import Batches, as_batches, as_single, is_stream
 from ._functions import objective_of, refuse_without_functions, with_functions
 from ._inputs import Table, as_chains, as_count, as_rows, as_table, explained, weighted
-from ._options import Herd, Options, Thin, read, takes
+from ._options import Herd, Options, SteinHerd, SteinThin, Thin, defaults, read, takes
 from ._progress import reporting
 from ._result import PoolResult, result_of
+from ._scores import as_scores
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -54,6 +55,8 @@ def herd(x: Any = None, n: int | None = None, **options: Unpack[Herd]) -> PoolRe
     >>> few.ended, few.mmd <= 0.05
     ('tolerance', True)
     """
+    if is_density(options):
+        return of_density("herd", x, n, options)
     return chosen_rows("herd", x, n, read(Herd, options))
 
 
@@ -84,19 +87,32 @@ def thin(x: Any = None, n: int | Literal["auto"] | None = None, **options: Unpac
     >>> len(enough) < 400, enough.ended
     (True, 'enough')
     """
+    if is_density(options):
+        return of_density("thin", x, n, options)
     return chosen_rows("thin", x, n, read(Thin, options))
 
 
 def chosen_rows(method: str, x: Any, n: Any, given: Options) -> PoolResult:
     """Rows chosen from an array in memory, or from a sample drawn in passes over batches."""
-    gram, chains = given.pop("gram", None), given.pop("chains", None)
+    gram, chains, scores = given.pop("gram", None), given.pop("chains", None), given.pop("scores", None)
     given, labels = asked(method, n, given)
     if gram is not None:
         if chains is not None:
             raise ValueError("chains has no effect with gram; leave it out")
+        if scores is not None:
+            raise ValueError("scores cannot be used with gram: rows have no coordinates then; leave one out")
         return _chosen_by_values(gram, x, given, labels)
     data = {name: given.pop(name, None) for name in ("sample_weight", "log_weight", "functions")}
     rows: Table | Batches
+    if scores is not None:
+        if is_stream(x) or given["pool_rows"] is not None:
+            raise ValueError("scores cannot be used with rows in batches; give all rows in memory")
+        table = weighted(as_table(x), data["sample_weight"], data["log_weight"])
+        given = given.also(scores=as_scores(x, table, scores).values)
+        rows = with_functions(table, data["functions"])
+        if chains is not None:
+            rows = replace(rows, chains=as_chains(chains, len(rows.values)))
+        return chosen_from(rows, given, labels)
     in_batches = _in_batches(x, given, data)
     if in_batches is not None:
         if chains is not None:
@@ -111,6 +127,24 @@ def chosen_rows(method: str, x: Any, n: Any, given: Options) -> PoolResult:
     return chosen_from(rows, given, labels)
 
 
+def is_density(options: Mapping[str, Any]) -> bool:
+    """Whether the density behind scores is to be matched itself."""
+    return options.get("target") == "density" and options.get("scores") is not None
+
+
+def of_density(method: str, x: Any, n: Any, options: Mapping[str, Any]) -> PoolResult:
+    """Rows chosen by `supersample.stein`, which takes fewer keywords."""
+    from . import stein
+
+    takes_them = defaults(SteinHerd if method == "herd" else SteinThin)
+    given = {name: value for name, value in options.items() if value is not None and name not in ("scores", "target")}
+    for name in given:
+        if name not in takes_them:
+            raise ValueError(f"{name} cannot be used with target='density'; leave it out")
+    result: PoolResult = getattr(stein, method)(x, options["scores"], n, **given)
+    return result
+
+
 def asked(method: str, n: Any, given: Options) -> tuple[Options, Sequence[Any]]:
     """The options of a choice of `n` rows, and the labels of the groups."""
     refuse_without_functions(given)
@@ -118,6 +152,8 @@ def asked(method: str, n: Any, given: Options) -> tuple[Options, Sequence[Any]]:
         raise ValueError("gram is a matrix in memory; use supersample.herd or supersample.thin")
     if given["chains"] is not None:
         raise ValueError("chains needs all rows in memory; leave it out")
+    if given["scores"] is not None:
+        raise ValueError("scores need all rows in memory; use supersample.herd or supersample.thin")
     groups, labels, quotas = _grouped(given.pop("groups", None), given.pop("quotas", None))
     if isinstance(n, str) and n == "auto":
         if given["tol"] is not None or given["equivalent_draws"] is not None:

@@ -16,9 +16,10 @@ from ._functions import named, refuse_without_functions, split, with_functions
 from ._inputs import OWN_WEIGHTS, Table, as_chains, as_table, as_vector, explained, matched, weighted
 from ._mixture import GaussianMixture, as_mixture, gaussian_lengths
 from ._numbers import aligned, counted, is_all, ordinal, significant, with_error, with_spread
-from ._options import Judge, JudgeFunctions, Options, read, takes
+from ._options import Judge, JudgeScored, Options, read, takes
 from ._progress import reporting
 from ._result import Result
+from ._scores import as_scores
 from ._warnings import warn
 from .kernels import Kernel, known_kernel
 
@@ -306,16 +307,17 @@ class Evaluation:
         )
 
 
-@takes(JudgeFunctions)
-def evaluate(x: Any, y: Any, *, subset_weight: Any = None, **options: Unpack[JudgeFunctions]) -> Evaluation:
+@takes(JudgeScored)
+def evaluate(x: Any, y: Any, *, subset_weight: Any = None, **options: Unpack[JudgeScored]) -> Evaluation:
     """Returns the errors of any subset `y` of the rows `x`, compared with random rows and every k-th row.
 
     `y` is a set of rows with weights `subset_weight` (divided by their sum), or a `Result`, whose weights
     are used unchanged. Columns are matched, and kernel, bandwidth, scale and weights of the rows are
     found, as in `mmd`. `functions` are names of columns that both have, or, where `y` is a `Result`,
     numbers with one row per row of `x`; distances do not use them. The errors of their means are in
-    standard deviations of each function, or in one common unit (`functions_unit`). The other keywords
-    are those of `herd`.
+    standard deviations of each function, or in one common unit (`functions_unit`). With `scores`, or for
+    a `Result` chosen with scores, errors are relative to the corrected draws. The other keywords are
+    those of `herd`.
 
     >>> import numpy as np, supersample as ss
     >>> x = np.random.default_rng(0).normal(size=(1000, 2))
@@ -323,10 +325,17 @@ def evaluate(x: Any, y: Any, *, subset_weight: Any = None, **options: Unpack[Jud
     >>> bool(found.mmd < found.random.min()), found.mean_error.shape, found.quantile_error.shape
     (True, (2,), (2, 5))
     """
-    given = read(JudgeFunctions, by_geometry(options, y))
+    given = read(JudgeScored, by_geometry(options, y))
+    if given["target"] == "density":
+        raise ValueError("the distance from a density is its KSD; supersample.stein.ksd gives it")
     refuse_without_functions(given)
-    functions, chains = given.pop("functions", None), given.pop("chains", None)
-    table = with_functions(_target(x, y, given), functions)
+    functions, chains, scores = (given.pop(name, None) for name in ("functions", "chains", "scores"))
+    if scores is None:
+        table = with_functions(_target(x, y, given), functions)
+    else:
+        table = weighted(as_table(x), given.pop("sample_weight", None), given.pop("log_weight", None))
+        given = given.also(scores=as_scores(x, table, scores).values)
+        table = with_functions(table, functions)
     if chains is not None:
         table = replace(table, chains=as_chains(chains, len(table.values)))
     of_subset = _functions_of(y, table, functions)

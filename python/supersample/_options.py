@@ -25,6 +25,7 @@ Device = Literal["cpu", "gpu"]
 FunctionsUnit = Literal["each", "common"]
 Scale = Literal["none", "sd", "mad", "aad", "pca"]
 Weights = Literal["equal", "simplex", "signed"]
+Target = Literal["rows", "corrected", "density"]
 SteinBase = Literal["imq", "gaussian"]
 Preconditioner = float | Literal["identity", "median", "scaled-median", "covariance", "id", "med", "sclmed", "smpcov"]
 #: A function of (phase, done, total).
@@ -113,6 +114,19 @@ class RowKeywords(TypedDict, total=False):
 
     sample_weight: Annotated[Any, Keyword()]
     log_weight: Annotated[Any, Keyword()]
+
+
+class ScoreKeywords(TypedDict, total=False):
+    """
+    scores, target
+        The scores of the rows, the gradient of the log-density that they are draws of at each row, in the shape of `x`
+        (`supersample.scores` takes them from PyMC and NumPyro). With them the rows are matched to the draws as scores
+        correct them (corrected), which is nearer to the density than the draws are; to the draws as they are (rows);
+        or to the density alone (density), as `supersample.stein` does, for draws that are not of it.
+    """
+
+    scores: Annotated[Any, Keyword()]
+    target: Annotated[Target | None, Keyword()]
 
 
 class FunctionKeywords(TypedDict, total=False):
@@ -332,11 +346,11 @@ class ChoiceKeywords(ObjectiveKeywords, GoalKeywords, BatchKeywords, RunKeywords
     """Of every function that chooses rows to match other rows."""
 
 
-class Herd(ChoiceKeywords, UniqueKeywords, GramKeywords, ChainKeywords, total=False):
+class Herd(ChoiceKeywords, ScoreKeywords, UniqueKeywords, GramKeywords, ChainKeywords, total=False):
     """Of `herd`."""
 
 
-class Thin(ChoiceKeywords, SetKeywords, GramKeywords, ChainKeywords, AutoKeywords, total=False):
+class Thin(ChoiceKeywords, ScoreKeywords, SetKeywords, GramKeywords, ChainKeywords, AutoKeywords, total=False):
     """Of `thin`."""
 
 
@@ -353,6 +367,10 @@ class JudgeBatches(Judge, BatchKeywords, total=False):
 
 
 class JudgeFunctions(Judge, FunctionKeywords, UnitKeywords, ChainKeywords, total=False):
+    """Of `arviz.evaluate`."""
+
+
+class JudgeScored(JudgeFunctions, ScoreKeywords, total=False):
     """Of `evaluate`."""
 
 
@@ -390,11 +408,19 @@ class Embed(KernelKeywords, PrecisionKeywords, SeedKeywords, ThreadKeywords, tot
     """Of `Landmarks`."""
 
 
-class HerdDraws(ChoiceKeywords, ChainKeywords, PreconditionerKeywords, DensityKeywords, total=False):
+class TargetKeyword(TypedDict, total=False):
+    """Documented with `scores`."""
+
+    target: Annotated[Target | None, Keyword()]
+
+
+class HerdDraws(ChoiceKeywords, ChainKeywords, TargetKeyword, PreconditionerKeywords, DensityKeywords, total=False):
     """Of `arviz.herd`."""
 
 
-class ThinDraws(Thin, PreconditionerKeywords, DensityKeywords, total=False):
+class ThinDraws(
+    ChoiceKeywords, ChainKeywords, AutoKeywords, TargetKeyword, SetKeywords, PreconditionerKeywords, DensityKeywords, total=False
+):
     """Of `arviz.thin`."""
 
 
@@ -404,6 +430,7 @@ class Estimate(
     WeightKeywords,
     UnitKeywords,
     PartKeywords,
+    TargetKeyword,
     SearchKeywords,
     PrecisionKeywords,
     DeviceKeywords,

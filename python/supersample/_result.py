@@ -133,6 +133,10 @@ class Result:
     draws: Diagnosis | None = None
     """The accuracy of the rows as draws in chains; None where it is not known: for `sample`, scores, a Gram matrix and
     rows in batches."""
+    corrected: Mapping[str, Any] | None = None
+    """How scores corrected the rows, where they were given: the kind of Stein `features` whose means are zero (None if
+    none help), their `count`, the kind that was `tried`, the `effective_share` of the weights, and `variance_left`, the
+    share of the variance of held-out rows that the features do not explain."""
     _data: NDArray[np.float64] | None = field(default=None)
     _sample_weight: NDArray[np.float64] | None = field(default=None)
     #: A sentence about the scores of the rows; empty where there is nothing to report.
@@ -395,6 +399,7 @@ def result_of(
         pool_rows=chosen.pool_rows,
         draws=None if chosen.draws is None else diagnosed(chosen.draws),
         objective=objective,
+        corrected=of.corrected,
         _data=_background(*of.background),
         _sample_weight=of.shares,
         _of_scores=_said_of_rows(chosen),

@@ -24,6 +24,7 @@ from ._posterior import PREFIX, Posterior
 from ._result import PoolResult, Result
 from ._warnings import warn
 from .kernels import known_kernel
+from .scores import Scored
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -100,18 +101,21 @@ def thin(
         which are looked up in the group, then in `posterior_predictive`, then in other groups with the
         same draws (`"log_likelihood/y"` names the group), or an array of shape (chain, draw, …).
     scores
-        The gradient of the log-density at each draw. The density is then matched in place of the
-        draws (`supersample.stein`). Data like `data` with the same variables, or an array of shape
-        (chain, draw, number of parameters). The options are then those of `supersample.stein.thin`;
-        `log_density` may have the shape (chain, draw). Draws and scores must both be those of the
-        unconstrained parameters, or of parameters without constraints.
+        The gradient of the log-density at each draw: the result of `supersample.scores.pymc` or
+        `numpyro`, data like `data` with the same variables, or an array of shape (chain, draw, number
+        of parameters). Draws and scores must both be those of the unconstrained parameters, or of
+        parameters without constraints.
+    target
+        With scores, `"corrected"` (the default), `"rows"` or `"density"`, as in `supersample.thin`. The
+        options of the last are those of `supersample.stein.thin`; `log_density` may have the shape
+        (chain, draw).
     groups
         "chain" for the same number of draws from each chain, or a label for each draw as in
         `supersample.thin`.
     return_result
         Also return the `PoolResult`, whose rows are the draws, chain after chain.
 
-    All other keywords are those of `supersample.thin`, or of `supersample.stein.thin` with scores.
+    All other keywords are those of `supersample.thin`, or of `supersample.stein.thin` with target="density".
 
     The result has one chain of `n` draws in the order of choice, so its first k draws are a good smaller
     subset. The coordinates `source_chain` and `source_draw` tell the origin of each draw, also after a
@@ -357,7 +361,14 @@ def _chosen(
 ) -> Any:
     posterior = Posterior(data, group)
     functions = options.get("functions")
-    values, names = posterior.matrix(_parameters(posterior, var_names, functions))
+    if isinstance(scores, Scored):
+        if var_names is not None:
+            raise ValueError("var_names has no effect with scores of all parameters; leave it out")
+        values, names = scores.draws, scores.names
+        if len(values) != posterior.size:
+            raise ValueError(f"scores has {len(values):,} draws, but the data have {posterior.size:,}")
+    else:
+        values, names = posterior.matrix(_parameters(posterior, var_names, functions))
     rule = as_rule(options.get("weights", "equal"))
     if rule != "equal" and posterior.is_dict and not return_result:
         raise ValueError("a dict cannot store the weights; ask for them with return_result=True")
@@ -370,31 +381,34 @@ def _chosen(
         if given is not None and (np.ndim(given) > 1 or hasattr(given, "dims")):
             options[what] = posterior.flat(given, what)
     weights = _weights(posterior, options)
-    if var_names is None:
+    if var_names is None and not isinstance(scores, Scored):
         _look_at(posterior, values, functions)
-    if scores is None:
-        options |= {"functions": _functions_of(posterior, functions), "chains": _chains(posterior, options), **weights}
-        result: PoolResult = getattr(_choose, method)(Table(values, names), n, **options)
+    if isinstance(scores, Scored):
+        by_score: Table | None = Table(scores.scores, names)
     else:
-        for what, given in {"functions": functions, "chains": options.get("chains"), **weights}.items():
-            options.pop(what, None)
-            if given is not None:
-                raise ValueError(
-                    f"{what} cannot be used with scores: the density says what is matched; leave it out"
-                )
+        by_score = None if scores is None else _scores_of(posterior, scores, group, var_names)
+    if by_score is not None and options.get("target") == "density":
         if options.get("second_derivatives") is not None:
             options["second_derivatives"] = _scores_of(posterior, options["second_derivatives"], group, var_names)
-        by_score = _scores_of(posterior, scores, group, var_names)
-        result = getattr(stein, method)(Table(values, names), by_score, n, **options)
+        result = _chosen_by_density(method, Table(values, names), by_score, n, options, weights)
+    else:
+        for what in ("log_density", "regularise", "second_derivatives", "preconditioner"):
+            if options.pop(what, None) is not None:
+                raise ValueError(f"{what} has no effect without scores and target='density'; leave it out")
+        options |= {"functions": _functions_of(posterior, functions), "chains": _chains(posterior, options), **weights}
+        result = getattr(_choose, method)(Table(values, names), n, scores=by_score, **options)
+    is_elsewhere = isinstance(scores, Scored)
     said = {
         "mmd": result.mmd,
         "equivalent_draws": result.equivalent_draws,
         "posterior_draws": result.posterior_draws,
         "kernel_ess": None if result.draws is None else result.draws.kernel_ess,
         "n_rows": result.n_rows,
-        "kernel": result.kernel.name,
-        "bandwidth": list(result.kernel.bandwidths) or None,
-        "scale": result.scale,
+        # Distances between unconstrained parameters say nothing of those of the variables.
+        "kernel": None if is_elsewhere else result.kernel.name,
+        "bandwidth": None if is_elsewhere else list(result.kernel.bandwidths) or None,
+        "scale": None if is_elsewhere else result.scale,
+        "corrected_by": None if result.corrected is None else result.corrected["features"],
         "cdf": result.cdf,
         "functions_error": result.functions_error,
         "objective": result.objective,
@@ -407,6 +421,19 @@ def _chosen(
     attributes = {PREFIX + name: value for name, value in said.items() if value is not None}
     cut = posterior.cut(result.indices, None if rule == "equal" else result.weights, attributes)
     return (cut, result) if return_result else cut
+
+
+def _chosen_by_density(
+    method: str, rows: Table, scores: Table, n: int | None, options: dict[str, Any], weights: dict[str, Any]
+) -> PoolResult:
+    """Draws chosen by their scores alone."""
+    for what, given in {"functions": options.get("functions"), "chains": options.get("chains"), **weights}.items():
+        options.pop(what, None)
+        if given is not None:
+            raise ValueError(f"{what} cannot be used with target='density'; leave it out")
+    del options["target"]
+    result: PoolResult = getattr(stein, method)(rows, scores, n, **options)
+    return result
 
 
 def _scores_of(posterior: Posterior, scores: Any, group: str, var_names: Any) -> Table:

@@ -363,20 +363,20 @@ def test_a_posterior_is_thinned_by_its_scores():
     flat = np.concatenate([mu.reshape(600, 1), theta.reshape(600, 2)], axis=1)
     want = ss.stein.thin(flat, -flat, 20)
     for scores in (-data, -flat, -flat.reshape(2, 300, 3)):
-        small, result = ss.arviz.thin(data, 20, scores=scores, return_result=True)
+        small, result = ss.arviz.thin(data, 20, scores=scores, target="density", return_result=True)
         assert result.indices.tolist() == want.indices.tolist()
         assert dict(small.sizes)["draw"] == 20 and small.attrs["supersample_kernel"] == "stein-imq"
     assert not ((want.indices < 100).any())
-    _, result = ss.arviz.herd(data, 10, scores=-data, return_result=True)
+    _, result = ss.arviz.herd(data, 10, scores=-data, target="density", return_result=True)
     assert result.indices.tolist() == ss.stein.herd(flat, -flat, 10, unique=True).indices.tolist()
     # A log-density comes as ArviZ has it.
     log_density = -0.5 * (flat**2).sum(1)
     options = {"log_density": log_density, "second_derivatives": flat**2 - 1}
     want = ss.stein.thin(flat, -flat, 20, **options).indices.tolist()
     by_chain = {"log_density": data["mu"].copy(data=log_density.reshape(2, 300)), "second_derivatives": data**2 - 1}
-    _, result = ss.arviz.thin(data, 20, scores=-data, return_result=True, **by_chain)
+    _, result = ss.arviz.thin(data, 20, scores=-data, target="density", return_result=True, **by_chain)
     assert result.indices.tolist() == want and result.objective == "KSD, regularised"
     with pytest.raises(ValueError, match="log_density has the dimensions"):
-        ss.arviz.thin(data, 20, scores=-data, log_density=data["theta"])
-    with pytest.raises(ValueError, match="functions cannot be used with scores"):
-        ss.arviz.thin(data, 20, scores=-data, functions=["mu"])
+        ss.arviz.thin(data, 20, scores=-data, target="density", log_density=data["theta"])
+    with pytest.raises(ValueError, match="functions cannot be used with target='density'"):
+        ss.arviz.thin(data, 20, scores=-data, target="density", functions=["mu"])

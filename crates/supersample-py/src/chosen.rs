@@ -4,7 +4,8 @@ use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use supersample::task::{
-    self, Advice, CONTROL_ROWS, ErrorScale, Errors, Measure, Method, Problem, Stop, Target, Weighed, stream,
+    self, Advice, CONTROL_ROWS, Corrected, ErrorScale, Errors, Measure, Method, Problem, Stop, Target,
+    Weighed, stream,
 };
 use supersample::{Error, Points, Precision, Refined, Search};
 
@@ -60,6 +61,8 @@ pub(crate) struct Of {
     is_weighted: bool,
     /// The weights of marginals, of functions and of moments in what is matched.
     matched: (f64, Option<f64>, f64),
+    /// How scores have corrected the rows.
+    corrected: Option<CorrectedRows>,
     /// Some of the rows, at equal steps, and their weights.
     background: (Matrix, Option<Column>),
 }
@@ -80,7 +83,30 @@ impl Of {
             shares: shares.filter(|_| gathered.is_none()).map(|shares| Column(shares.to_vec())),
             is_weighted: shares.is_some(),
             matched: (problem.marginals(), problem.functions().map(|(.., weight)| weight), problem.moments()),
+            corrected: problem.corrected().map(CorrectedRows::of),
             background: (Matrix(values, rows.dim()), weights),
+        }
+    }
+}
+
+/// How scores have corrected rows; a dict for Python.
+#[derive(Clone, IntoPyObject)]
+pub(crate) struct CorrectedRows {
+    features: Option<&'static str>,
+    count: usize,
+    tried: &'static str,
+    effective_share: f64,
+    variance_left: f64,
+}
+
+impl CorrectedRows {
+    fn of(corrected: &Corrected) -> CorrectedRows {
+        CorrectedRows {
+            features: corrected.features.map(Into::into),
+            count: corrected.count,
+            tried: corrected.tried.into(),
+            effective_share: corrected.effective_share,
+            variance_left: corrected.left,
         }
     }
 }

@@ -4,7 +4,7 @@
 use supersample_sum::{NoSuchInstructionSet, UnknownWord};
 
 use crate::kernel::{self, Family};
-
+use crate::task::{ScoreFault, TargetChoice};
 use crate::words::Opt;
 
 /// Errors of this library. Constructors return them where possible; iterators never fail.
@@ -267,6 +267,32 @@ pub enum Error {
         column: usize,
         /// The offending value.
         value: f64,
+    },
+    /// The scores of a column are not those of the rows.
+    #[error("{}", self.plain())]
+    WrongScores {
+        /// The column, from 0.
+        column: usize,
+        /// The mean of (x − mean)·score, which is −1 over draws of a density.
+        mean: f64,
+        /// What is wrong with them.
+        fault: ScoreFault,
+    },
+    /// Something was asked for that has no meaning with this target.
+    #[error("{}", self.plain())]
+    NotWithTarget {
+        /// What was asked for.
+        option: Opt,
+        /// The target.
+        target: TargetChoice,
+        /// What to do.
+        advice: &'static str,
+    },
+    /// A target that is made of scores was asked for, and the rows have none.
+    #[error("{}", self.plain())]
+    NoScores {
+        /// The target.
+        target: TargetChoice,
     },
     /// An option cannot be used with this kind of target.
     #[error("{}", self.plain())]

@@ -22,7 +22,7 @@ pub(crate) struct DrawsPlan {
     pub(crate) warmup: bool,
     pub(crate) weights: WeightsPlan,
     pub(crate) functions: Functions,
-    /// The scores, if a density is matched instead of the rows.
+    /// The scores of the rows.
     pub(crate) scores: Option<Scores>,
     /// The column that choices are balanced over.
     pub(crate) stratify: Option<String>,
@@ -84,6 +84,11 @@ impl DrawsPlan {
         })
     }
 
+    /// Whether the density behind the scores is matched in place of the rows.
+    pub(crate) fn is_density(&self) -> bool {
+        self.scores.as_ref().is_some_and(Scores::are_of_density)
+    }
+
     /// The column that the rows are weighted by.
     pub(crate) fn weight_column(&self) -> Option<&str> {
         match &self.weights {
@@ -121,10 +126,13 @@ impl DrawsPlan {
     pub(crate) fn reading(&self) -> Reading<'_> {
         Reading {
             selection: self.selection.clone(),
-            functions: match &self.scores {
-                Some(scores) => scores.columns_of_draws(),
-                None => self.functions.columns.clone(),
-            },
+            functions: self
+                .functions
+                .columns
+                .iter()
+                .cloned()
+                .chain(self.scores.iter().flat_map(Scores::columns_of_draws))
+                .collect(),
             weight_column: self.weight_column(),
             group_column: self.stratify.as_deref(),
             format: self.format,

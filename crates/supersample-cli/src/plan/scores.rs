@@ -3,16 +3,18 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
-use supersample::task::RowScores;
+use supersample::task::{RowScores, TargetChoice};
 use supersample::{Preconditioner, SteinBase};
 
 use super::kernel::length;
 use crate::args::{KernelArgs, RegularArgs, ScoreArgs};
+use crate::words::{self, Names};
 
 /// The scores of the rows, and how they are used.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Scores {
     pub(crate) source: ScoreSource,
+    pub(crate) target: TargetChoice,
     pub(crate) base: SteinBase,
     pub(crate) preconditioner: Preconditioner,
     pub(crate) regularised: Option<Regularised>,
@@ -39,7 +41,8 @@ pub(crate) enum ScoreSource {
 impl Scores {
     /// What the flags say; `None` if they name no scores.
     pub(super) fn new(args: ScoreArgs, kernel: &KernelArgs) -> Result<Option<Scores>> {
-        let ScoreArgs { scores, score_prefix, preconditioner } = args;
+        let ScoreArgs { scores, score_prefix, target, preconditioner } = args;
+        let target = target.as_deref().map(str::parse).transpose()?;
         let source = match (scores, score_prefix) {
             (Some(file), _) => ScoreSource::File(file),
             (None, Some(prefix)) => {
@@ -55,6 +58,9 @@ impl Scores {
                 ScoreSource::Prefix(prefix)
             }
             (None, None) => {
+                if let Some(target) = target.filter(|target| *target != TargetChoice::Rows) {
+                    bail!(words::refused(supersample::Error::NoScores { target }, &Names::default()));
+                }
                 ensure!(
                     preconditioner.is_none(),
                     "--preconditioner has no effect without --scores or --score-prefix; leave it out"
@@ -62,11 +68,20 @@ impl Scores {
                 return Ok(None);
             }
         };
+        let target = target.unwrap_or(TargetChoice::Corrected);
+        if target != TargetChoice::Density {
+            ensure!(
+                preconditioner.is_none(),
+                "--preconditioner has no effect without --target density; leave it out"
+            );
+            let (base, preconditioner) = (SteinBase::default(), Preconditioner::Identity);
+            return Ok(Some(Scores { source, target, base, preconditioner, regularised: None }));
+        }
         let base = match kernel.kernel.as_deref() {
             None => SteinBase::default(),
             Some(name) => name.parse().ok().with_context(|| {
                 let known = SteinBase::NAMES.join(" or ");
-                format!("--kernel {name} has no Stein kernel; with scores use {known}")
+                format!("--kernel {name} has no Stein kernel; with --target density use {known}")
             })?,
         };
         let preconditioner = match (preconditioner, kernel.bandwidth.as_deref()) {
@@ -80,7 +95,12 @@ impl Scores {
                 None => Preconditioner::Median,
             },
         };
-        Ok(Some(Scores { source, base, preconditioner, regularised: None }))
+        Ok(Some(Scores { source, target, base, preconditioner, regularised: None }))
+    }
+
+    /// Whether the density itself is matched.
+    pub(crate) fn are_of_density(&self) -> bool {
+        self.target == TargetChoice::Density
     }
 
     /// Adds the preference for rows of high density to these scores, if asked for.
@@ -97,6 +117,13 @@ impl Scores {
             );
             return Ok(None);
         };
+        if !scores.are_of_density() {
+            let flag = if args.log_density.is_some() { "--log-density" } else { "--regularise" };
+            ensure!(
+                args.log_density.is_none() && args.regularise.is_none(),
+                "{flag} has no effect without --target density; leave it out, or ask for that"
+            );
+        }
         let regularised = match (args.log_density, args.regularise) {
             (None, None) => None,
             (None, Some(_)) => {

@@ -151,21 +151,39 @@ fn what_the_library_refuses_is_refused_before_any_file_is_read() {
         ("--landmarks 0", "--landmarks is 0; ask for at least one"),
         ("--landmarks 9 --embedding exact", "--landmarks is 9; an exact embedding has none; "),
         ("--pool-rows 0", "--pool-rows is 0; there must be rows to choose from"),
-        ("--scores s.csv --pool-rows 9", "--pool-rows cannot be used with scores; all rows are read; "),
-        ("--scores s.csv --marginals 1", "--marginals cannot be used with scores; "),
-        ("--scores s.csv --functions a", "--functions cannot be used with scores; "),
-        ("--scores s.csv --landmarks 9", "--landmarks cannot be used with scores; "),
         (
-            "--scores s.csv --weight-column w",
-            "--weight-column (or --log-weight-column) cannot be used with scores; ",
+            "--scores s.csv --target density --pool-rows 9",
+            "--pool-rows cannot be used with --target density; all rows are read; ",
         ),
         (
-            "--scores s.csv --log-weight-column w",
-            "--weight-column (or --log-weight-column) cannot be used with scores; ",
+            "--scores s.csv --target density --marginals 1",
+            "--marginals cannot be used with --target density; ",
         ),
-        ("--scores s.csv --bandwidth -1", "--bandwidth is -1; give a positive length "),
-        ("--scores s.csv --bandwidth x", "--bandwidth 'x' is neither a number nor the word median"),
-        ("--scores s.csv --log-density lp__ --regularise 0", "--regularise is 0; give a positive number"),
+        (
+            "--scores s.csv --target density --functions a",
+            "--functions cannot be used with --target density; ",
+        ),
+        (
+            "--scores s.csv --target density --landmarks 9",
+            "--landmarks cannot be used with --target density; ",
+        ),
+        (
+            "--scores s.csv --target density --weight-column w",
+            "--weight-column (or --log-weight-column) cannot be used with --target density",
+        ),
+        (
+            "--scores s.csv --target density --log-weight-column w",
+            "--weight-column (or --log-weight-column) cannot be used with --target density",
+        ),
+        ("--scores s.csv --target density --bandwidth -1", "--bandwidth is -1; give a positive length "),
+        (
+            "--scores s.csv --target density --bandwidth x",
+            "--bandwidth 'x' is neither a number nor the word median",
+        ),
+        (
+            "--scores s.csv --target density --log-density lp__ --regularise 0",
+            "--regularise is 0; give a positive number",
+        ),
     ] {
         let message = refused(&format!("-n 1 {flags}"));
         assert!(message.starts_with(words), "{message}");

@@ -36,6 +36,13 @@ impl Report<'_> {
                 "weight_column": about.weight_column,
                 "effective_size": about.effective_size,
             },
+            "corrected": about.corrected.map(|corrected| json!({
+                "features": corrected.features.map(|features| features.to_string()),
+                "count": corrected.count,
+                "tried": corrected.tried.to_string(),
+                "effective_share": corrected.effective_share,
+                "variance_left": corrected.left,
+            })),
             "kernel": {
                 "name": kernel.name(),
                 "bandwidth": bandwidth,

@@ -63,7 +63,7 @@ impl Report<'_> {
             };
             lines.push(random(mmd, comparison.random_errors()));
             lines.push(measured(self.spacing(), comparison.spaced));
-            let by_weight = if self.about.weight_column.is_some() { " drawn by weight" } else { "" };
+            let by_weight = if self.about.effective_size.is_some() { " drawn by weight" } else { "" };
             notes.push(format!("random rows: mean ± sd over {} subsets{by_weight}", comparison.random.len()));
         } else if let (Subject::Placed { .. }, Some(single)) = (&self.about.subject, result.scale.single_draw)
         {
@@ -128,7 +128,7 @@ impl Report<'_> {
     }
 
     fn spacing(&self) -> String {
-        if self.about.weight_column.is_some() {
+        if self.about.effective_size.is_some() {
             return "evenly spaced by weight".to_string();
         }
         match self.about.rows {

@@ -85,6 +85,7 @@ pub(super) fn report() -> Report<'static> {
         unused: names(&["chain", "draw"]),
         weight_column: None,
         effective_size: None,
+        corrected: None,
     };
     let run = Run {
         version: "0.0.0 (plain)".to_string(),

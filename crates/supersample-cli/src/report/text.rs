@@ -251,6 +251,10 @@ impl Report<'_> {
             Some(name) => format!(", rows weighted by {name}"),
             None => String::new(),
         };
+        let weights = match self.about.corrected.is_some_and(|corrected| corrected.features.is_some()) {
+            true => format!("{weights}, corrected by scores"),
+            false => weights,
+        };
         let landmarks = match self.distances.landmarks {
             Some(LandmarkReport { count: landmarks, pool_rows, .. }) => {
                 let pool = pool_rows.map(|rows| format!(", chosen from {} drawn at random", count(rows)));

@@ -102,6 +102,7 @@ pub(crate) fn sample(plan: &SamplePlan) -> Result<Outcome> {
             unused: Vec::new(),
             weight_column: None,
             effective_size: None,
+            corrected: None,
         };
         let distances = Distances {
             kernel,

@@ -18,6 +18,8 @@ const LONGEST_LIST: u64 = 1 << 30;
 pub(super) enum Needed {
     Functions,
     Scores,
+    /// Unconstrained parameters, in the file of the scores.
+    Parameters,
 }
 
 impl Needed {
@@ -26,6 +28,7 @@ impl Needed {
         let (what, flag) = match self {
             Needed::Functions => ("functions", "--functions-file"),
             Needed::Scores => ("scores", "--scores"),
+            Needed::Parameters => ("unconstrained parameters", "--scores"),
         };
         format!(
             "its {what} are not known; {flag} has a row for each row of the draws, so the subset must say which rows it has, in a \
@@ -59,6 +62,8 @@ pub(super) struct Subset {
 pub(super) struct SubsetReading<'a> {
     /// The column that has row numbers.
     pub(super) index_column: Option<&'a str>,
+    /// The functions or scores of its rows that it must have.
+    pub(super) functions: &'a [String],
     /// Whether rows with a missing value are left out.
     pub(super) drop_na: bool,
     /// Why the file must say which rows it has.
@@ -127,9 +132,10 @@ impl Subset {
 
     fn by_parameters(path: &Path, draws: &Draws, reading: SubsetReading<'_>) -> Result<Subset> {
         let columns = owned(&draws.parameter_names());
-        let (subset, weights) = read_weighted(path, draws, columns, owned(&draws.function_names()), reading)?;
+        let (subset, weights) = read_weighted(path, draws, columns, reading.functions.to_vec(), reading)?;
         let values = in_order_of(&draws.parameter_names(), &subset.parameter_names(), subset.values());
-        let functions = in_order_of(&draws.function_names(), &subset.function_names(), subset.functions());
+        let names: Vec<&str> = reading.functions.iter().map(String::as_str).collect();
+        let functions = in_order_of(&names, &subset.function_names(), subset.functions());
         Ok(Subset { values, weights, is_by_number: false, rows: None, functions, notes: notes_on(&subset) })
     }
 

@@ -79,6 +79,10 @@ impl Progress {
                 self.bar
                     .set_position((u128::from(done) * u128::from(rows) / u128::from(total.max(1))) as u64);
             }
+            Library::Correcting { done, total } => {
+                self.turn_to(PERCENT, "correcting the rows by their scores", Some(total));
+                self.reached(done);
+            }
             Library::Landmarks { chosen, size } => {
                 self.turn_to(STEPS, "choosing landmarks", Some(size));
                 self.reached(chosen);
@@ -163,6 +167,8 @@ mod tests {
         assert_eq!((progress.bar.position(), progress.bar.length()), (500, Some(1000)));
         progress.show(Library::Herding { chosen: 3, size: 7 });
         assert_eq!((progress.bar.position(), progress.bar.length()), (3, Some(7)));
+        progress.show(Library::Correcting { done: 20, total: 90 });
+        assert_eq!(progress.bar.message(), "correcting the rows by their scores");
         progress.show(Library::Landmarks { chosen: 5, size: 9 });
         progress.show(Library::Summing { done: 60, total: 80 });
         assert_eq!((progress.bar.position(), progress.bar.length()), (60, Some(80)));

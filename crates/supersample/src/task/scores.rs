@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::problem::{Kind, Problem};
-use super::{Advice, Choose, EmbeddingChoice};
+use super::{Advice, Choose, EmbeddingChoice, TargetChoice};
 use crate::points::expect_rows;
 use crate::quality::random_rows;
 use crate::scale::{Scale, Scaling};
@@ -141,9 +141,22 @@ impl Problem {
 }
 
 impl Choose {
-    /// Checks that the options can be used with scores. It does not look at the numbers. `Problem` does so too; a front
-    /// end calls it before it reads any rows.
+    /// Checks that the options can be used with the target that scores are given for. It does not look at the numbers.
+    /// `Problem` does so too; a front end calls it before it reads any rows.
     pub fn check_scores(&self, scores: &RowScores, is_weighted: bool, has_functions: bool) -> Result<()> {
+        let target = self.target_in_use(true);
+        if target != TargetChoice::Density {
+            let advice =
+                "it belongs to a density that is matched itself; leave it out, or ask for the target density";
+            let refused = [
+                (scores.log_density.is_some(), Opt::LogDensity),
+                (scores.preconditioner != Preconditioner::default(), Opt::Preconditioner),
+            ];
+            return match refused.into_iter().find(|(is_asked, _)| *is_asked) {
+                Some((_, option)) => Err(Error::NotWithTarget { option, target, advice }),
+                None => Ok(()),
+            };
+        }
         if self.compute.device.is_gpu() {
             let reason = "Stein kernels are not computed on a GPU; leave the device at cpu".to_string();
             return Err(Error::Device { reason });
@@ -163,14 +176,14 @@ impl Choose {
             (landmarks, Opt::Landmarks, "no mean over the rows is needed; leave them out"),
         ];
         match refused.into_iter().find(|(is_asked, ..)| *is_asked) {
-            Some((_, option, advice)) => Err(Error::NotTogether { option, with: "scores", advice }),
+            Some((_, option, advice)) => Err(Error::NotWithTarget { option, target, advice }),
             None => Ok(()),
         }
     }
 }
 
 /// Checks scores and returns them as points.
-fn checked(values: Vec<f64>, rows: &Points) -> Result<Points> {
+pub(super) fn checked(values: Vec<f64>, rows: &Points) -> Result<Points> {
     let dim = rows.dim();
     if values.len() != rows.as_slice().len() && values.len().is_multiple_of(dim) {
         expect_rows("the scores", values.len() / dim, rows.len())?;

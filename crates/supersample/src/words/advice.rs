@@ -1,7 +1,7 @@
 //! Sentences for [`Advice`].
 
 use super::{Names, Opt, Style, are, count, counted, significant};
-use crate::task::Advice;
+use crate::task::{Advice, Corrected, SteinFeatures};
 
 impl Advice {
     /// Whether this is a note about what was done, and not a warning.
@@ -11,6 +11,7 @@ impl Advice {
             Advice::RowsWithoutWeight { .. }
                 | Advice::ScaledBySample { .. }
                 | Advice::NotDrawsOfDensity { .. }
+                | Advice::Corrected(_)
         )
     }
 
@@ -94,11 +95,49 @@ impl Advice {
                  represent chains that have not",
                 significant(*disagreement)
             ),
+            Advice::Corrected(corrected) => corrected.sentence(),
+            Advice::DrawsNotOfDensity { effective_share } => format!(
+                "the rows are not draws of the density that the scores are of: the weights that correct them have an effective size \
+                 of {} of the rows; use {}, which chooses by the scores alone",
+                significant(*effective_share),
+                Opt::Target.set(style, "density")
+            ),
+            Advice::ScoresDoubtful { columns, mean } => format!(
+                "the scores of {} may not be those of the rows: the mean of (x - mean) * score is {}, and -1 over draws of a \
+                 density",
+                names.these_columns(columns),
+                significant(*mean)
+            ),
             Advice::WeightsNotOptimal => {
                 "the weights did not converge to full precision; these are the best that were found"
                     .to_string()
             }
         }
+    }
+}
+
+impl Corrected {
+    /// What was done, in a sentence.
+    pub fn sentence(&self) -> String {
+        let Some(features) = self.features else {
+            return "the scores explain nothing of held-out rows, so the rows are matched as they are"
+                .to_string();
+        };
+        let what = match features {
+            SteinFeatures::Scores => "the scores",
+            SteinFeatures::Squares => "the scores and their products with their own columns",
+            SteinFeatures::Products => "the scores and their products with the columns",
+        };
+        let fewer = match self.tried == features {
+            true => String::new(),
+            false => ", which held-out rows prefer to more".to_string(),
+        };
+        format!(
+            "corrected by {what}: {} with mean 0 as under the density{fewer}; the weights have an effective size of {} of the \
+             rows",
+            counted(self.count, "feature"),
+            significant(self.effective_share)
+        )
     }
 }
 

@@ -1,8 +1,8 @@
 //! Sentences for errors that name an option, a row, a column, a function or a group.
 
-use super::{Names, Opt, Style, are, count, counted, exact, in_units};
+use super::{Names, Opt, Style, are, count, counted, exact, in_units, significant};
 use crate::Error;
-use crate::task::Stop;
+use crate::task::{ScoreFault, Stop};
 
 impl Error {
     /// Returns the error as one sentence, with options spelled in `style` and rows, columns, functions and groups named
@@ -22,6 +22,30 @@ impl Error {
             Error::BadOption { option, value, advice } => {
                 format!("{} is {}; {advice}", spelled(*option), exact(*value))
             }
+            Error::NotWithTarget { option, target, advice } => {
+                let target = Opt::Target.set(style, (*target).into());
+                format!("{} cannot be used with {target}; {advice}", spelled(*option))
+            }
+            Error::NoScores { target } => format!(
+                "{} needs the scores of the rows, the gradients of their log-density; give them with {}",
+                Opt::Target.set(style, (*target).into()),
+                spelled(Opt::Scores)
+            ),
+            Error::WrongScores { column, mean, fault } => format!(
+                "the scores of {} are not those of its rows: the mean of (x - mean) * score is {}, and -1 over draws of a \
+                 density; {}{}",
+                names.column(*column),
+                significant(*mean),
+                fault_in_words(*fault, names),
+                if *fault == ScoreFault::Scale {
+                    format!(
+                        ", or draws of another density: {} chooses by the scores alone",
+                        Opt::Target.set(style, "density")
+                    )
+                } else {
+                    String::new()
+                }
+            ),
             Error::NotTogether { option, with, advice } => {
                 format!("{} cannot be used with {with}; {advice}", spelled(*option))
             }
@@ -168,6 +192,24 @@ impl Error {
     }
 }
 
+/// What is wrong with scores, and what to do.
+fn fault_in_words(fault: ScoreFault, names: &Names<'_>) -> String {
+    match fault {
+        ScoreFault::Zero => "all of them are 0".to_string(),
+        ScoreFault::Sign => {
+            "they have the sign of a potential, -log p; give the gradient of log p".to_string()
+        }
+        ScoreFault::OtherColumn(other) => format!("they are those of {}", names.column(other)),
+        ScoreFault::Unrelated { everywhere: true } => {
+            "it is so in every column: are they in the order of the rows?".to_string()
+        }
+        ScoreFault::Unrelated { everywhere: false } => {
+            "are they those of this column, with the Jacobian of its transformation?".to_string()
+        }
+        ScoreFault::Scale => "they are of another scale".to_string(),
+    }
+}
+
 /// Hint about log-weights.
 fn logarithms(style: Style) -> String {
     format!(" (logarithms of weights go to {})", Opt::LogWeights.spelled(style))
@@ -176,6 +218,7 @@ fn logarithms(style: Style) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::task::TargetChoice;
 
     #[test]
     fn each_front_end_reads_its_own_options_and_names() {
@@ -187,14 +230,39 @@ mod tests {
             .weight_column(Some("w"))
             .numbered(&number_of);
         let bad = |option, value| Error::BadOption { option, value, advice: "advice" };
+        let wrong = |fault, mean| Error::WrongScores { column: 1, mean, fault };
         let cases = [
             (bad(Opt::Tol, -1.0), "--tol is -1; advice", "tol is -1; advice"),
             (bad(Opt::PartWeight, 1e300), "the weight of a part is 1e300; advice", ""),
             (
-                Error::NotTogether { option: Opt::Marginals, with: "scores", advice: "advice" },
-                "--marginals cannot be used with scores; advice",
-                "marginals cannot be used with scores; advice",
+                Error::NotWithTarget {
+                    option: Opt::Marginals,
+                    target: TargetChoice::Density,
+                    advice: "advice",
+                },
+                "--marginals cannot be used with --target density; advice",
+                "marginals cannot be used with target='density'; advice",
             ),
+            (
+                Error::NoScores { target: TargetChoice::Corrected },
+                "--target corrected needs the scores of the rows, the gradients of their log-density; give them with \
+                 --scores (or --score-prefix)",
+                "target='corrected' needs the scores of the rows, ",
+            ),
+            (
+                wrong(ScoreFault::Sign, 1.01),
+                "the scores of column 'tau' are not those of its rows: the mean of (x - mean) * score is 1.01, and -1 over \
+                 draws of a density; they have the sign of a potential, -log p; give the gradient of log p",
+                "the scores of column 1 are not those of its rows: ",
+            ),
+            (wrong(ScoreFault::Zero, 0.0), "the scores of column 'tau' are not ", ""),
+            (wrong(ScoreFault::OtherColumn(0), 0.01), "the scores of column 'tau' are not ", ""),
+            (
+                wrong(ScoreFault::Unrelated { everywhere: true }, 0.01),
+                "the scores of column 'tau' are not ",
+                "",
+            ),
+            (wrong(ScoreFault::Scale, -9.0), "the scores of column 'tau' are not ", ""),
             (
                 Error::NoStopRule,
                 "give the size: -n (a number of rows), --tol (an error) or --equivalent-draws (a number of \
