@@ -13,8 +13,8 @@ use crate::{Points, Result, Watch};
 
 /// Products of columns are features where rows are at least this many times as many as features,
 const ROWS_A_FEATURE: f64 = 20.0;
-/// and there are no more than this many.
-const MOST_FEATURES: usize = 2000;
+/// and rows times the square of the columns that are multiplied are no more than this: a few seconds.
+const MOST_WORK: f64 = 2e10;
 /// Parts of the rows that are held out in turn, each a stretch of them, since neighbours in a chain are alike.
 const FOLDS: usize = 5;
 /// Functions of a column whose held-out errors decide: x, x², below its 5 % quantile, above its 95 % quantile.
@@ -134,9 +134,11 @@ pub(super) fn correct(
 
 /// The most features that are tried for this number of equal rows and of columns.
 fn most_features(rows: f64, dim: usize) -> SteinFeatures {
-    // Beyond these the number itself may not be counted.
-    let all = if dim < MOST_FEATURES { SteinFeatures::Products.count(dim) } else { usize::MAX };
-    match dim > 1 && all <= MOST_FEATURES && rows >= ROWS_A_FEATURE * all as f64 {
+    // In floating point, since very many columns have more pairs than can be counted.
+    let columns = dim as f64;
+    let all = 2.0 * columns + columns * (columns - 1.0) / 2.0;
+    let work = rows * (all + 1.0 + JUDGES as f64 * columns).powi(2);
+    match dim > 1 && rows >= ROWS_A_FEATURE * all && work <= MOST_WORK {
         true => SteinFeatures::Products,
         false => SteinFeatures::Squares,
     }
