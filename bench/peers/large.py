@@ -160,7 +160,7 @@ def table(name, results):
             lines.append(f"| {who[1]} | not run: over an hour | | | | | |")
     error = results["squared_norm_error"]
     lines += ["", f"‖μ‖² = {results['squared_norm']:.8f}"
-              + (f" ± {error:.1e} (estimated by mmd.py), the same for everybody." if error else " (all pairs, by mmd.py)."), ""]
+              + (f" ± {error:.1e} (estimated by mmd.py), the same for all." if error else " (all pairs, by mmd.py)."), ""]
     return "\n".join(lines)
 
 

@@ -52,7 +52,7 @@ def picture() -> str:
         (f"{FEW} at random", f"MMD {random_mmd:.2g}", draws[at_random], RANDOM),
         (
             f"{FEW} chosen",
-            f"MMD {chosen.mmd:.2g}: as accurate as {chosen.equivalent_draws:,.0f} draws",
+            f"MMD {chosen.mmd:.2g}: like {chosen.equivalent_draws:,.0f} draws",
             chosen.points,
             CHOSEN,
         ),

@@ -1,18 +1,19 @@
-"""How good any points are: the MMD, and a table beside random rows and every k-th row."""
+"""Errors of any subset: the MMD, and a table with random rows and every k-th row for comparison."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _native
+from ._diagnose import Diagnosis, diagnosed
 from ._functions import named, refuse_without_functions, split, with_functions
-from ._inputs import OWN_WEIGHTS, Table, as_table, as_vector, explained, matched, weighted
+from ._inputs import OWN_WEIGHTS, Table, as_chains, as_table, as_vector, explained, matched, weighted
 from ._mixture import GaussianMixture, as_mixture, gaussian_lengths
 from ._numbers import aligned, counted, is_all, ordinal, significant, with_error, with_spread
 from ._options import Judge, JudgeScored, Options, read, takes
@@ -27,25 +28,25 @@ if TYPE_CHECKING:
 
 #: The quantiles that are compared.
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-#: Errors that the table shows otherwise: first, or column by column.
-_WITHOUT_COLUMN = ("mmd", "equivalent_draws", "mean", "sd", "quantile", "correlation")
+#: Errors without a column of their own in the table: shown first, or by column of the data.
+_WITHOUT_COLUMN = ("mmd", "equivalent_draws", "posterior_draws", "mean", "sd", "quantile", "correlation")
 
 
 @takes(Judge)
 def mmd(x: Any, y: Any, *, subset_weight: Any = None, **options: Unpack[Judge]) -> float:
-    """The maximum mean discrepancy between `x` and `y`.
+    """Returns the maximum mean discrepancy (MMD) between `x` and `y`, a float.
 
-    `x` is what is to be matched: rows with `sample_weight` or `log_weight`, or a Gaussian mixture (under the Gaussian
-    kernel). `y` are points, with a `subset_weight` each, divided by their sum, or a `Result`, whose weights are used as
-    they are. Where both have names, columns are matched by name: their order does not matter, and more of them in `y`
-    are passed over, but for a column `weight`, which is its weights.
+    `x` is the target: rows, with `sample_weight` or `log_weight`, or a Gaussian mixture (Gaussian kernel
+    only). `y` is a set of points, with weights `subset_weight` (divided by their sum), or a `Result`,
+    whose weights are used unchanged. Where both have column names, columns are matched by name. Further
+    columns of `y` are ignored, except a column `weight`, which holds its weights.
 
-    Kernel, bandwidth, scale and the weights of the rows are those by which a `Result` was chosen, unless they are
-    given; for other points they are gaussian, median and sd. Scaling and the median bandwidth are taken from `x`, so
-    `mmd(x, y)` is not `mmd(y, x)`: to compare several sets keep `x`, or give `scale="none"` and a bandwidth. A mixture
-    is not scaled, and its median is that of `sample`. The rows of `x` are compared in single precision where that is
-    safe, which leaves the MMD right to one part in a thousand, unless `precision` is "double". The other keywords are
-    those of `herd`: more than 100,000 rows are compared with landmarks.
+    For a `Result`, kernel, bandwidth, scale and the weights of the rows are by default those by which it
+    was chosen; for other points the defaults are gaussian, median and sd. The scale and the median
+    bandwidth are computed from `x`, so `mmd(x, y)` differs from `mmd(y, x)`. To compare several sets,
+    keep the same `x`, or give `scale="none"` and a bandwidth. A mixture is not scaled, and its median
+    bandwidth is that of `sample`. With `precision="mixed"` the MMD is accurate to one part in a thousand.
+    The other keywords are those of `herd`. Above 100,000 rows, landmarks are used.
 
     >>> import numpy as np, supersample as ss
     >>> x = np.random.default_rng(0).normal(size=(500, 2))
@@ -98,7 +99,7 @@ def _target(x: Any, y: Any, given: Options) -> Table:
     if is_weighted or not isinstance(y, Result) or not y.weighted or y.n_rows != len(table.values):
         return table
     if y._sample_weight is None:
-        warn("the rows had weights when the result was chosen, which a pickle does not keep; give sample_weight")
+        warn("the rows had weights when the result was chosen, and a pickle does not keep them; give sample_weight")
         return table
     return weighted(table, y._sample_weight, None)
 
@@ -106,7 +107,8 @@ def _target(x: Any, y: Any, given: Options) -> Table:
 def subset_of(
     y: Any, subset_weight: Any, names: tuple[str, ...] | None, columns: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-    """Points by the columns of these names, or by so many columns where they have none, and weights unless equal."""
+    """The points with the columns of these names, or with this number of columns where there are no names, and their
+    weights unless equal."""
     if isinstance(y, Result):
         if subset_weight is not None:
             raise ValueError("subset_weight has no effect on a Result, which has its own weights; leave it out")
@@ -134,43 +136,47 @@ def subset_of(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
-    """How good a subset is. Errors of columns are subset minus data, in standard deviations of the data.
+    """The errors of a subset, as `evaluate` returns them. Printing shows a table.
+
+    Errors of columns are subset minus all rows, in standard deviations of all rows.
 
     >>> import numpy as np, supersample as ss
     >>> x = np.random.default_rng(0).normal(size=(1000, 2))
     >>> ss.evaluate(x, ss.thin(x, 20))
                         MMD             equivalent draws of these 1,000 rows   cdf
-    this subset of 20   0.00772         7,010                                0.0211
-    random 20 rows      0.142 ± 0.049   20                                   0.0924
-    every 50th row      0.0965          44.9                                 0.0608
+    this subset of 20   0.00772         7,010                                  0.0211
+    random 20 rows      0.142 ± 0.049   20                                     0.0924
+    every 50th row      0.0965          44.9                                   0.0608
     worst error, in sds of all rows: mean 0.00802 (x2), sd 0.0206 (x2), quantile 0.161 (x1, 5%)
     """
 
     errors: Mapping[str, float | None]
-    """The errors of the subset by name: `mmd`, `equivalent_draws`, `cdf`, `functions_error`, and over all columns, root
-    mean square in sds of all rows, `mean`, `sd`, `quantile` and `correlation`; None where one is not known or has no
-    meaning."""
+    """The errors of the subset by name: `mmd`, `equivalent_draws`, `cdf`, `functions_error`, and `mean`, `sd`,
+    `quantile` and `correlation` (root mean square over all columns, in standard deviations of all rows). None where an
+    error is unknown or undefined."""
     random_errors: Mapping[str, float | None] | None
-    """The means of those of random subsets of the same size; None where there are not more rows than that."""
+    """The mean errors of random subsets of the same size; None if the subset is not smaller than the data."""
     spaced_errors: Mapping[str, float | None] | None
-    """Those of every k-th row, or of rows at equal steps of the summed weight."""
+    """The errors of every k-th row, or of rows at equal steps of the cumulative weight."""
     mmd_error: float | None
     """The standard error of the MMD, where landmarks approximate the mean embedding; None where it is exact."""
     landmarks: int | None
-    """How many landmarks there are; None where all rows were compared with each other."""
+    """The number of landmarks; None where all pairs of rows were compared."""
     random: NDArray[np.float64] | None
-    """The MMDs of 20 random subsets of the same size, fewer (at least 3) for subsets of more than 10,000; None where
-    there are not more rows than that."""
+    """The MMDs of 20 random subsets of the same size, fewer (at least 3) for more than 10,000 rows; None if the subset
+    is not smaller than the data."""
+    draws: Diagnosis | None
+    """The accuracy of the rows as draws in chains; None where it is not known."""
     size: int
-    """How many rows the subset has."""
+    """The number of rows of the subset."""
     n_rows: int
-    """How many rows all the data have."""
+    """The number of rows of the data."""
     mean_error: NDArray[np.float64]
     """The error of the mean of each column; NaN for a constant column."""
     sd_error: NDArray[np.float64]
-    """The error of the standard deviation of each column; NaN where weights are negative, too."""
+    """The error of the standard deviation of each column; NaN also where weights are negative."""
     quantile_error: NDArray[np.float64]
-    """The error of the 5, 25, 50, 75 and 95 % quantiles (Hazen's, between the rows), one row for each column."""
+    """The error of the 5, 25, 50, 75 and 95 % quantiles (Hazen's definition), one row for each column."""
     kernel: Kernel
     """The kernel, its bandwidth in the units of the scaled points."""
     names: tuple[str, ...]
@@ -190,7 +196,7 @@ class Evaluation:
 
     @property
     def equivalent_draws(self) -> float | None:
-        """How many independent draws of these very rows have the same expected squared MMD; see
+        """The number of independent draws of these rows with the same expected squared MMD; see
         `Result.equivalent_draws`.
 
         >>> import numpy as np, supersample as ss
@@ -201,9 +207,21 @@ class Evaluation:
         return self.errors["equivalent_draws"]
 
     @property
+    def posterior_draws(self) -> float | None:
+        """How many independent draws of what the rows were drawn from are as accurate; see `Result.posterior_draws`.
+
+        >>> import numpy as np, supersample as ss
+        >>> x = np.random.default_rng(0).normal(size=(1000, 2))
+        >>> found = ss.evaluate(x, x[::50], chains=4)
+        >>> found.posterior_draws < found.equivalent_draws
+        True
+        """
+        return self.errors["posterior_draws"]
+
+    @property
     def cdf(self) -> float | None:
-        """The distance of the columns' distribution functions from those of all rows, root mean square; independent
-        draws have 0.408/√T. None where every column is constant.
+        """The distance between the distribution functions of the subset and of all rows, root mean square over the
+        columns. Independent draws have 0.408/√T. None where every column is constant.
 
         >>> import numpy as np, supersample as ss
         >>> x = np.random.default_rng(0).normal(size=(1000, 2))
@@ -214,7 +232,7 @@ class Evaluation:
 
     @property
     def functions_error(self) -> float | None:
-        """The error of the means of the functions that were given, root mean square, in their units; None without any.
+        """The error of the means of the given functions, root mean square, in their units; None without functions.
 
         >>> import numpy as np, supersample as ss
         >>> x = np.random.default_rng(0).normal(size=(1000, 2))
@@ -237,7 +255,8 @@ class Evaluation:
         return [name for name, error in self.errors.items() if name not in _WITHOUT_COLUMN and error is not None]
 
     def _header(self, draws: str) -> tuple[str, ...]:
-        return ("", "MMD", draws, *(name.replace("_", " ") for name in self._others()))
+        posterior = ["of the posterior"] * (self.draws is not None)
+        return ("", "MMD", draws, *posterior, *(name.replace("_", " ") for name in self._others()))
 
     def _lines(self) -> list[tuple[str, ...]]:
         """What, its MMD, its equivalent draws and its other errors: this subset, random ones, an evenly spaced one."""
@@ -246,15 +265,22 @@ class Evaluation:
             found = (errors[name] for name in self._others())
             return tuple("" if error is None else significant(error) for error in found)
 
+        def of_posterior(draws: float | None) -> tuple[str, ...]:
+            if self.draws is None:
+                return ()
+            return ("" if draws is None else significant(self.draws.of_posterior(draws)),)
+
         mmd = significant(self.mmd) if self.mmd_error is None else with_error(self.mmd, self.mmd_error)
-        lines = [(f"this subset of {self.size:,}", mmd, self._shown(self.equivalent_draws), *others(self.errors))]
+        own = self.equivalent_draws
+        lines = [(f"this subset of {self.size:,}", mmd, self._shown(own), *of_posterior(own), *others(self.errors))]
         if self.random is not None and self.random_errors is not None and self.spaced_errors is not None:
             spread = with_spread(float(self.random.mean()), float(self.random.std(ddof=1)))
             random = others(self.random_errors)
-            lines.append((f"random {counted(self.size, 'row')}", spread, f"{self.size:,}", *random))
+            lines.append((f"random {counted(self.size, 'row')}", spread, f"{self.size:,}", *of_posterior(self.size), *random))
             spaced = self.spaced_errors
             mmd = significant(spaced["mmd"] or 0.0)
-            lines.append((self._spacing(), mmd, self._shown(spaced["equivalent_draws"]), *others(spaced)))
+            evenly = spaced["equivalent_draws"]
+            lines.append((self._spacing(), mmd, self._shown(evenly), *of_posterior(evenly), *others(spaced)))
         return lines
 
     def _shown(self, draws: float | None) -> str:
@@ -283,14 +309,15 @@ class Evaluation:
 
 @takes(JudgeScored)
 def evaluate(x: Any, y: Any, *, subset_weight: Any = None, **options: Unpack[JudgeScored]) -> Evaluation:
-    """How good the subset `y` of the rows `x` is, whoever made it, compared with random rows and every k-th row.
+    """Returns the errors of any subset `y` of the rows `x`, compared with random rows and every k-th row.
 
-    `y` are the rows themselves with a `subset_weight` each, divided by their sum, or a `Result`, whose weights are used
-    as they are; columns are matched and kernel, bandwidth, scale, precision and weights of rows are found as in `mmd`.
-    `functions` are numbers, one row for each row of `x`, where `y` is a `Result`, or names of columns that both have;
-    distances do not use them. Errors of their means are in the sds of each, or all in one unit (`functions_unit`).
-    With `scores` errors are those from the draws as scores correct them, and so they are without where a `Result` was
-    chosen so. The other keywords are those of `herd`.
+    `y` is a set of rows with weights `subset_weight` (divided by their sum), or a `Result`, whose weights
+    are used unchanged. Columns are matched, and kernel, bandwidth, scale and weights of the rows are
+    found, as in `mmd`. `functions` are names of columns that both have, or, where `y` is a `Result`,
+    numbers with one row per row of `x`; distances do not use them. The errors of their means are in
+    standard deviations of each function, or in one common unit (`functions_unit`). With
+    `scores`, errors are those from the draws as the scores correct them; so they are without, where a
+    `Result` was chosen with scores. The other keywords are those of `herd`.
 
     >>> import numpy as np, supersample as ss
     >>> x = np.random.default_rng(0).normal(size=(1000, 2))
@@ -302,14 +329,15 @@ def evaluate(x: Any, y: Any, *, subset_weight: Any = None, **options: Unpack[Jud
     if given["target"] == "density":
         raise ValueError("the distance from a density is its KSD; supersample.stein.ksd gives it")
     refuse_without_functions(given)
-    functions = given.pop("functions", None)
-    scores = given.pop("scores", None)
+    functions, chains, scores = (given.pop(name, None) for name in ("functions", "chains", "scores"))
     if scores is None:
         table = with_functions(_target(x, y, given), functions)
     else:
         table = weighted(as_table(x), given.pop("sample_weight", None), given.pop("log_weight", None))
         given = given.also(scores=as_scores(x, table, scores).values)
         table = with_functions(table, functions)
+    if chains is not None:
+        table = replace(table, chains=as_chains(chains, len(table.values)))
     of_subset = _functions_of(y, table, functions)
     points, weights = subset_of(y, subset_weight, table.names, table.values.shape[1])
     given.doubt(table.values.shape[1])
@@ -319,11 +347,12 @@ def evaluate(x: Any, y: Any, *, subset_weight: Any = None, **options: Unpack[Jud
 
 
 def as_evaluation(found: _native.Evaluation, size: int, names: tuple[str, ...] | None) -> Evaluation:
-    """What the native module has found of a subset of so many rows."""
+    """The evaluation of a subset of `size` rows, from what the native module returns."""
     same = "errors random_errors spaced_errors mmd_error random mean_error sd_error quantile_error"
     return Evaluation(
         **{name: getattr(found, name) for name in same.split()},
         landmarks=found.of.landmarks,
+        draws=None if found.draws is None else diagnosed(found.draws),
         size=size,
         n_rows=found.of.n_rows,
         kernel=known_kernel(*found.of.kernel),
@@ -340,7 +369,7 @@ def _functions_of(y: Any, table: Table, functions: Any) -> NDArray[np.float64] |
         return np.ascontiguousarray(own.values[y.indices])
     if names is None or isinstance(y, Result):
         raise ValueError(
-            "the functions of y are not known; give y as a Result of these rows, or name columns that x and y both have"
+            "the functions of y are unknown; give y as a Result of these rows, or name columns that x and y both have"
         )
     _, of_subset = split(as_table(y, "y"), names, "y")
     # In the order of those of all rows.

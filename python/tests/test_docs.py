@@ -1,9 +1,11 @@
 """What the documentation shows, runs; and everything public has an example."""
 
+import importlib
 import inspect
 import re
 import subprocess
 import sys
+import textwrap
 import typing
 from pathlib import Path
 
@@ -22,27 +24,25 @@ matplotlib.use("Agg")
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Blocks of Python, after the package that one needs beyond those that are installed for the tests.
-PYTHON = re.compile(r"^(?:<!-- needs (\w+) -->\n)?```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+PYTHON = re.compile(r"^(?:<!-- needs (\w+) -->\n)? *```python\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
 
 
-PAGES = [
-    "README.md",
-    "docs/dask.md",
-    "docs/python.md",
-    "docs/start/mcmc.md",
-    "docs/start/ml.md",
-    "docs/start/numerical.md",
-    "docs/stein.md",
-    "docs/truth.md",
-    "python/README.md",
-]
+#: Every page that shows Python; the gallery has tests of its own.
+PAGES = sorted(
+    str(path.relative_to(ROOT))
+    for path in [ROOT / "README.md", ROOT / "python/README.md", *(ROOT / "docs").rglob("*.md")]
+    if path.parent.name != "gallery" and PYTHON.search(path.read_text(encoding="utf-8"))
+)
+
+
+def test_the_pages_with_python_are_found():
+    assert len(PAGES) >= 14 and {"README.md", "python/README.md", "docs/python.md", "docs/guide/weights.md"} <= {*PAGES}
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_block_of_python_runs(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     blocks = list(PYTHON.finditer(text))
-    assert blocks, f"{page} shows no Python"
     names = {"__name__": "page"}
     for block in blocks:
         if block.group(1) is None:
@@ -52,7 +52,7 @@ def test_every_block_of_python_runs(page):
 def run(page, block, names):
     # As many blank lines as there are above it, so that a traceback names the line of the page.
     line = block.string[: block.start(2)].count("\n")
-    exec(compile("\n" * line + block.group(2), str(ROOT / page), "exec"), names)
+    exec(compile("\n" * line + textwrap.dedent(block.group(2)), str(ROOT / page), "exec"), names)
 
 
 @pytest.mark.filterwarnings("default")
@@ -97,6 +97,23 @@ def test_the_reference_has_every_kernel():
     page = (ROOT / "docs/reference.md").read_text(encoding="utf-8").replace("\\|", "|")
     for name, _, formula in _native.KERNELS:
         assert f"| `{supersample.kernels.BY_NAME[name].__name__}` | {name} | {formula} |" in page
+
+
+def test_the_site_reads_the_keywords_that_the_functions_have(monkeypatch):
+    source = ROOT / "docs/site/declared.py"
+    if not source.exists():
+        pytest.skip("docs/site is not here")
+    monkeypatch.syspath_prepend(str(source.parent))
+    declared = importlib.import_module("declared")
+    for function, kind in ((ss.thin, "Thin"), (ss.herd, "Herd"), (ss.mmd, "Judge"), (ss.stein.thin, "SteinThin")):
+        shown = inspect.signature(function).parameters
+        for name, keyword in declared.keywords(kind).items():
+            assert repr(shown[name].default) == keyword.default
+        own = {"x", "y", "n", "scores", "subset_weight"}
+        assert set(shown) - own == set(declared.keywords(kind)) - own
+    text = declared.documented("Parameters\n**options\n", declared.keywords("Thin"))
+    for paragraph in text.split("\n\n")[0].splitlines():
+        assert paragraph in inspect.getdoc(ss.thin) or paragraph == "Parameters"
 
 
 def test_the_functions_have_the_defaults_of_the_command_line():

@@ -51,7 +51,7 @@ def test_the_weights_are_those_of_the_features(banana):
     by_weight = ss.thin(x, 40, sample_weight=want, functions=np.hstack([z, z**2]), functions_weight=0.04)
     assert result.indices.tolist() == by_weight.indices.tolist()
     assert "corrected by the scores" in str(result) and result.weighted
-    assert result.objective == "joint MMD + 0.1 × marginals + 0.04 × moments"
+    assert result.objective == "joint MMD + 0.1 × marginals + 0.04 × means and sds"
     herded = ss.herd(x, 40, scores=g)
     assert herded.indices.tolist() == ss.herd(x, 40, sample_weight=want).indices.tolist()
     assert ss.thin(x, 40, scores=g, target="corrected").indices.tolist() == result.indices.tolist()
@@ -69,7 +69,7 @@ def test_other_targets_are_what_they_were(banana):
         assert found.indices.tolist() == want.indices.tolist() and found.kernel.name == "stein-imq"
     by_median = ss.thin(x, 20, scores=g, target="density", kernel="gaussian", search=0)
     assert by_median.kernel.name == "stein-gaussian"
-    with pytest.raises(ValueError, match="marginals and target='density' do not go together"):
+    with pytest.raises(ValueError, match="marginals cannot be used with target='density'"):
         ss.thin(x, 20, scores=g, target="density", marginals=0.1)
     with pytest.raises(ValueError, match="target='corrected' needs the scores of the rows"):
         ss.thin(x, 20, target="corrected")
@@ -121,11 +121,11 @@ def test_whatever_goes_with_rows_goes_with_corrected_ones(banana):
 
 def test_what_has_no_place_for_scores_refuses_them(banana):
     x, g = banana
-    with pytest.raises(ValueError, match="scores and rows in batches do not go together"):
+    with pytest.raises(ValueError, match="scores cannot be used with rows in batches"):
         ss.thin(iter([x]), 12, scores=g)
-    with pytest.raises(ValueError, match="scores and rows in batches do not go together"):
+    with pytest.raises(ValueError, match="scores cannot be used with rows in batches"):
         ss.thin(x, 12, scores=g, pool_rows=100)
-    with pytest.raises(ValueError, match="scores and gram do not go together"):
+    with pytest.raises(ValueError, match="scores cannot be used with gram"):
         ss.thin(gram=np.eye(800), n=12, scores=g)
     with pytest.raises(ValueError, match="scores has shape"):
         ss.thin(x, 12, scores=g[:10])

@@ -21,12 +21,12 @@ use crate::run::Outcome;
 use crate::terminal::interrupt::{self, EXIT_INTERRUPTED, NOTHING_WRITTEN};
 use crate::terminal::output::say;
 
-/// What the shell sees when the error asked for was not reached.
+/// Exit status if the error asked for was not reached.
 const EXIT_NOT_REACHED: u8 = 1;
-/// What the shell sees when anything went wrong.
+/// Exit status of an error.
 const EXIT_ERROR: u8 = 2;
 
-/// The last panic, told only if nobody caught it: a reader of broken files may panic and be answered with an error.
+/// The last panic, printed only if it was not caught: a reader of broken files may panic, which becomes an error.
 static PANIC: Mutex<String> = Mutex::new(String::new());
 
 fn main() -> ExitCode {
@@ -73,7 +73,7 @@ fn usage(refusal: &clap::Error) -> ExitCode {
         let text = refusal.render().to_string();
         return complain(text.strip_prefix("error: ").unwrap_or(&text).trim_end());
     }
-    // Nobody is left to tell if stdout is closed.
+    // If stdout is closed there is nothing to do.
     let _ = refusal.print();
     // Without any arguments the answer is the help, but a script must still see that nothing was done.
     if refusal.use_stderr() { ExitCode::from(EXIT_ERROR) } else { ExitCode::SUCCESS }

@@ -2,7 +2,7 @@
 
 pub(crate) use supersample::words::*;
 
-/// All that an error says, from the outermost on, with the library's refusals in the words of the flags.
+/// Text of an error, from the outermost on, with options of the library spelled as flags.
 pub(crate) fn said(error: &anyhow::Error) -> String {
     let one = |cause: &(dyn std::error::Error + 'static)| match cause.downcast_ref::<supersample::Error>() {
         Some(refusal) => refusal.sentence(Style::Command, &Names::default()),
@@ -11,7 +11,7 @@ pub(crate) fn said(error: &anyhow::Error) -> String {
     error.chain().map(one).collect::<Vec<_>>().join(": ")
 }
 
-/// A refusal of the library in the words of the flags, with the names of what it numbers.
+/// Error of the library with options spelled as flags, and with the names of rows, columns, functions and groups.
 pub(crate) fn refused(error: supersample::Error, names: &Names<'_>) -> anyhow::Error {
     match error {
         // The program ends in another way than by a refusal.

@@ -1,4 +1,4 @@
-//! The device: opened at run time, with its memory and the kernels that have been compiled for it.
+//! Device: opened at run time, with its memory and compiled kernels.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -29,7 +29,7 @@ struct Inner {
     modules: Mutex<Modules>,
 }
 
-/// What has been compiled so far: modules by name, and functions by the names of their module and their own.
+/// Compiled modules by name, and functions by the names of their module and their own.
 #[derive(Default)]
 struct Modules {
     loaded: HashMap<&'static str, Arc<CudaModule>>,
@@ -42,11 +42,11 @@ impl fmt::Debug for Device {
     }
 }
 
-/// What is kept of the memory for the driver and for what is short-lived.
+/// Memory reserved for the driver and for short-lived data.
 const RESERVE: usize = 256 << 20;
 
 impl Device {
-    /// The first device that the driver offers. It is opened once: whoever opens it again finds its kernels compiled.
+    /// Opens the first device of the driver. A second call returns the same device, with its kernels compiled.
     pub fn open() -> Result<Device> {
         static FIRST: Mutex<Option<Device>> = Mutex::new(None);
         let mut first = FIRST.lock().unwrap_or_else(PoisonError::into_inner);
@@ -56,7 +56,7 @@ impl Device {
         }
     }
 
-    /// The first device, of whose memory no more than so many bytes are used: more is done in parts.
+    /// Opens the first device and uses at most `bytes` bytes of its memory; more data are processed in parts.
     pub fn open_with_memory(bytes: usize) -> Result<Device> {
         Device::opened(Some(bytes))
     }
@@ -116,11 +116,10 @@ impl Device {
         self.0.stream.clone_htod(values).map_err(|error| self.explained(error, size_of_val(values)))
     }
 
-    /// Memory of the host from which numbers go to the device several times as fast as from any other, and while others are
-    /// made ready.
+    /// Pinned host memory: copies to the device are several times as fast, and run while others are prepared.
     #[expect(unsafe_code, reason = "the memory holds any numbers at first")]
     pub(crate) fn outbox(&self, len: usize) -> Result<PinnedHostSlice<f32>> {
-        // SAFETY: whatever bits there are, they are floats.
+        // SAFETY: any bits are valid floats.
         Ok(unsafe { self.0.stream.context().alloc_pinned(len) }?)
     }
 
@@ -156,7 +155,7 @@ impl Device {
         self.function(module, ptx, name)
     }
 
-    /// A function of a module, whose PTX is packed by gzip.
+    /// A function of a module, whose PTX is compressed with gzip.
     fn function(&self, module: &'static str, packed: &[u8], name: &'static str) -> Result<CudaFunction> {
         let mut modules = self.0.modules.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(function) = modules.functions.get(&(module, name)) {
@@ -177,7 +176,7 @@ impl Device {
         Ok(function)
     }
 
-    /// Lets a function have so many bytes of shared memory.
+    /// Allows a function `bytes` bytes of shared memory.
     pub(crate) fn grant_shared(&self, function: &CudaFunction, bytes: u32) -> Result<()> {
         let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
         Ok(function.set_attribute(attribute, bytes as i32)?)
@@ -186,7 +185,7 @@ impl Device {
 
 #[expect(unsafe_code, reason = "opening a library runs its initialisers")]
 fn driver_is_installed() -> bool {
-    // SAFETY: the library that is looked for is the driver's, whose initialisers may be run at any time; whoever can put
-    // another library of that name on the search path can run code in this process anyway.
+    // SAFETY: the library is the driver's, whose initialisers may be run at any time; a person who can put another
+    // library of that name on the search path can already run code in this process.
     unsafe { sys::is_culib_present() }
 }

@@ -1,19 +1,19 @@
-//! What can go wrong with a device, in sentences for people.
+//! Errors of a device, with sentences for users.
 
 use cudarc::driver::DriverError;
 use cudarc::driver::sys::CUresult;
 
-/// Why there is no result.
+/// Error of a device.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The driver's library is not on this machine.
     #[error("no GPU: the NVIDIA driver (libcuda) is not installed on this machine")]
     NoDriver,
-    /// The driver is there, a device that it can use is not.
+    /// The driver is installed, but there is no usable device.
     #[error("no GPU: the NVIDIA driver is installed but finds no device it can use ({reason})")]
     NoDevice {
-        /// In the driver's words.
+        /// Message of the driver.
         reason: String,
     },
     /// The device lacks the instructions that the kernels are written in.
@@ -37,19 +37,19 @@ pub enum Error {
     /// The device has stopped working; nothing on it can be used any more.
     #[error("the GPU stopped working: {reason}")]
     DeviceLost {
-        /// In the driver's words.
+        /// Message of the driver.
         reason: String,
     },
-    /// What is asked for is computed by the CPU alone.
+    /// The operation exists only on the CPU.
     #[error("there are no {what} on the GPU; leave them to the CPU")]
     NoKernel {
         /// What is asked for.
         what: &'static str,
     },
-    /// Anything else that the driver refuses.
+    /// Any other error of the driver.
     #[error("the GPU driver refused: {reason}")]
     Driver {
-        /// In the driver's words.
+        /// Message of the driver.
         reason: String,
     },
 }

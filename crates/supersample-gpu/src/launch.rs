@@ -1,4 +1,4 @@
-//! Launches: the one place where kernels are called with what the host made ready for them.
+//! Launches: the only place where kernels are called.
 
 use cudarc::driver::{CudaFunction, CudaSlice, DevicePtr, LaunchConfig, PushKernelArg};
 
@@ -79,7 +79,7 @@ impl Device {
         self.launch_grid(function, Grid { blocks, threads: THREADS, together: false }, shared, args)
     }
 
-    /// What [`launch`](Self::launch) does, with this many threads a block.
+    /// [`launch`](Self::launch) with a given number of threads in a block.
     #[expect(unsafe_code, reason = "the device cannot check what it is given")]
     pub(crate) fn launch_grid(
         &self,
@@ -99,8 +99,8 @@ impl Device {
         }
         let config =
             LaunchConfig { grid_dim: (x, y, 1), block_dim: (threads, 1, 1), shared_mem_bytes: shared };
-        // SAFETY: every caller stands beside the kernel's signature in this crate and is held against it by
-        // tests/device under compute-sanitizer; memory is freed on the stream of the launch, so after it.
+        // SAFETY: every caller is in this crate, next to the kernel's signature, and is checked by tests/device under
+        // compute-sanitizer; memory is freed on the stream of the launch, so after it.
         unsafe { if together { builder.launch_cooperative(config) } else { builder.launch(config) } }?;
         Ok(())
     }

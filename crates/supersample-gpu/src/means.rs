@@ -1,4 +1,4 @@
-//! Means of kernel rows: which tiles a launch takes, and how points larger than the memory go through it in parts.
+//! Means of kernel rows: the tiles of a launch, and points larger than the memory in parts.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::weights::{Weights, reach, scale, values_a_pair};
 /// Tiles of columns that a block goes through, as in `differences.cuh`.
 const CHUNK_TILES: usize = 64;
 
-/// The work of a launch, in pairs times (8 + coordinates): at most some tenths of a second.
+/// The work of a launch, in pairs times (8 + coordinates): at most a few tenths of a second.
 const LAUNCH: u64 = 1 << 40;
 
 /// Points in a part at most, so that no launch has more chunks than a grid may.
@@ -33,7 +33,7 @@ impl Mean {
     /// Copies the values to `out`.
     ///
     /// # Panics
-    /// Where there are not as many.
+    /// If there are not as many.
     pub fn read_into(&self, out: &mut [f64]) -> Result<()> {
         assert_eq!(out.len(), self.len);
         Ok(self.device.stream().memcpy_dtoh(&self.values.slice(..self.len), out)?)
@@ -48,8 +48,8 @@ impl Mean {
 }
 
 impl Points {
-    /// Σⱼ wⱼ k(xᵢ, xⱼ) over the points themselves, each pair visited once; equal weights 1/n where none are given. Where
-    /// `watch` breaks there is no mean.
+    /// Σⱼ wⱼ k(xᵢ, xⱼ) over the points themselves, each pair visited once; equal weights 1/n if none are given.
+    /// `Break` if `watch` breaks.
     pub fn own_mean(
         &self,
         weights: Option<&[f64]>,
@@ -68,11 +68,11 @@ impl Points {
         Ok(ControlFlow::Continue(totals.mean(self.shape(), weights.map(|_| unit), self.len())?))
     }
 
-    /// Σⱼ wⱼ k(xᵢ, yⱼ) at every point x over the samples y, with equal weights 1/n where none are given. By differences always:
-    /// what is made of such means (projections, errors) may not have the bias of products.
+    /// Σⱼ wⱼ k(xᵢ, yⱼ) at every point x over the samples y, with equal weights 1/n if none are given. Always by
+    /// differences: projections and errors must not have the bias of products.
     ///
     /// # Panics
-    /// Where the two were not packed in equal coordinates, under one kernel, and in one precision.
+    /// If the two were not packed in equal coordinates, under one kernel, and in one precision.
     pub fn mean_over(
         &self,
         samples: &Points,
@@ -292,7 +292,7 @@ impl Totals {
         self.device.at(&self.limbs, first)
     }
 
-    /// The totals as means of a kernel: of weights in this unit, or over so many points that count alike.
+    /// The totals as means of a kernel: of weights in this unit, or over `over` points of equal weight.
     fn mean(self, shape: &Shape, weight_unit: Option<f64>, over: usize) -> Result<Mean> {
         let Totals { device, limbs, len, stride, two_limbs, scale } = self;
         let values = device.zeros(len.next_multiple_of(TILE))?;
@@ -310,7 +310,7 @@ impl Totals {
     }
 }
 
-/// Pairs done, and who is told of them.
+/// Pairs done, and the watch.
 struct Progress<'a> {
     watch: Option<Watch<'a>>,
     done: u64,
@@ -322,7 +322,7 @@ impl<'a> Progress<'a> {
         Progress { watch, done: 0, total }
     }
 
-    /// So many pairs have been begun; they are waited for where somebody watches.
+    /// Adds started pairs; with a watch, waits for them.
     fn add(&mut self, device: &Device, pairs: u64) -> Result<ControlFlow<()>> {
         let Some(watch) = self.watch else { return Ok(ControlFlow::Continue(())) };
         device.synchronize()?;

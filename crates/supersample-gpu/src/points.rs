@@ -72,7 +72,7 @@ impl fmt::Debug for Points {
     }
 }
 
-/// How points are packed: what is settled for all parts of them before any is.
+/// Plan of packing, fixed for all parts of the points before the first.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub(crate) coordinates: Arc<Coordinates>,
@@ -81,7 +81,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Coordinates of these points' own, f32 if that is asked for and safe, and products where they are right besides.
+    /// Plan with the points' own coordinates, f32 if asked for and safe, and products if these are precise enough.
     pub fn new(shape: Shape, points: Rows<'_>, precision: Precision) -> Plan {
         let coordinates = Arc::new(Coordinates::new(shape, points));
         let mixed = precision == Precision::Mixed && coordinates.allow_mixed(points);
@@ -94,7 +94,7 @@ impl Plan {
         Plan { coordinates, mixed: precision == Precision::Mixed, products: false }
     }
 
-    /// Where coordinates are measured from, and in which unit of which kernel.
+    /// Coordinates of the packed points.
     pub fn coordinates(&self) -> &Arc<Coordinates> {
         &self.coordinates
     }
@@ -116,12 +116,13 @@ impl Plan {
 }
 
 impl Points {
-    /// The points in coordinates of their own, in f32 if that is asked for and safe.
+    /// Packs points in their own coordinates, in f32 if asked for and safe.
     pub fn new(device: &Device, shape: Shape, points: Rows<'_>, precision: Precision) -> Result<Points> {
         Points::planned(device, &Plan::new(shape, points, precision), points)
     }
 
-    /// Other points in the coordinates and precision of these. `None` where they are spread too wide for the precision.
+    /// Packs other points in the coordinates and precision of these. `None` if they are spread too widely for the
+    /// precision.
     pub fn beside(&self, points: Rows<'_>) -> Result<Option<Points>> {
         let plan = self.plan();
         if plan.mixed && !plan.coordinates.allow_mixed(points) {
@@ -197,13 +198,13 @@ impl Points {
         )
     }
 
-    /// How they are packed.
+    /// Plan of the packing.
     pub fn plan(&self) -> Plan {
         let coordinates = self.0.coordinates.clone();
         Plan { coordinates, mixed: self.is_mixed(), products: self.use_products() }
     }
 
-    /// How many points there are.
+    /// Number of points.
     pub fn len(&self) -> usize {
         self.0.len
     }
@@ -266,7 +267,7 @@ impl Points {
         Ok(if weights.is_none() { ones.get_or_init(|| made).clone() } else { made })
     }
 
-    /// The points as products want them, where these are right.
+    /// The points for products, if these are precise enough.
     pub(crate) fn halves(&self) -> Result<Option<Halves>> {
         match &self.0.lanes {
             Lanes::Mixed { x, products: true } => {
@@ -304,7 +305,7 @@ fn pack_mixed(device: &Device, coordinates: &Coordinates, points: Rows<'_>, x: A
     let (mut ready, mut next) = (device.outbox(at_once)?, device.outbox(at_once)?);
     let mut arrived = device.zeros::<f32>(at_once)?;
     for (part, rows) in points.as_slice().chunks(at_once).enumerate() {
-        // Waits until what was in it has gone.
+        // Waits until its previous content is copied.
         let out = &mut ready.as_mut_slice()?[..rows.len()];
         let threads = 256 * dim;
         out.par_chunks_mut(threads).zip(rows.par_chunks(threads)).for_each(|(out, rows)| {

@@ -1,10 +1,10 @@
 //! Products: when squared distances may come from tensor cores.
 //!
-//! A coordinate is split into two halves of 11 bits, so a product is right to a few parts in 2²²; tensor cores add up sixteen products at
-//! a time and cut off what is below the last bit of a float, three times for sixteen coordinates. Both errors are parts of |x|·|y|,
-//! and stand in the exponent beside norms that do not have them. The differences of `differences.cuh` have no such term: they are
-//! taken where the points are spread too wide for it, and for kernels that have a square root at distance zero, which would
-//! magnify it.
+//! A coordinate is split into two halves of 11 bits, so a product is right to a few parts in 2²²; tensor cores add up
+//! sixteen products at a time and cut off what is below the last bit of a float, three times for sixteen coordinates.
+//! Both errors are fractions of |x|·|y| in the exponent. The differences of `differences.cuh` do not have them: they
+//! are used if the points are spread too widely, and for kernels with a square root at distance zero, which would
+//! magnify the errors.
 
 use rayon::prelude::*;
 use supersample_sum::{Coordinates, Rows, Shape};
@@ -50,7 +50,7 @@ fn is_smooth(shape: &Shape) -> bool {
     )
 }
 
-/// Whether products are right for these points, and faster.
+/// Whether products are precise enough for these points, and faster.
 pub(crate) fn are_right(coordinates: &Coordinates, points: Rows<'_>) -> bool {
     let shape = coordinates.kernel();
     if !is_smooth(shape) || points.dim() < FROM_DIM || points.is_empty() {
@@ -66,7 +66,7 @@ pub(crate) fn are_right(coordinates: &Coordinates, points: Rows<'_>) -> bool {
     });
     let parts: Vec<_> = parts.collect();
     let (largest, total) = parts.into_iter().fold((0.0, 0.0), |(a, b): (f64, f64), (s, t)| (a.max(s), b + t));
-    // For several lengths the unit is that of the first; the narrowest sees the errors enlarged.
+    // For several lengths the unit is that of the first; the shortest enlarges the errors.
     let enlarged = match shape {
         Shape::Gaussians { lengths } => {
             (lengths[0] / lengths.iter().copied().fold(f64::INFINITY, f64::min)).powi(2)

@@ -1,8 +1,8 @@
-//! Running scores on the device: what the choices made so far have done to every point, and the search for the next.
+//! Running scores on the device, updated at each choice, and the search for the next.
 //!
-//! A pick costs one launch, and one more for each part: it begins by finding out which candidate of the last search was best,
-//! adds the kernel row of that one, and searches again. So a run of picks needs the host only to begin each launch, and all
-//! picks can come back together.
+//! A pick costs one launch, and one more for each part: it takes the best candidate of the last search, adds its kernel
+//! row, and searches again. So a run of picks needs the host only to start each launch, and all picks come back
+//! together.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::launch::Arg;
 use crate::points::{Points, TILE};
 
-/// Numbers that are passed over between two looks at a watch: a hundredth of a second.
+/// Numbers processed between two calls of a watch: a hundredth of a second.
 const WATCHED: usize = 1 << 33;
 
 /// A point that was chosen, or could be.
@@ -29,12 +29,12 @@ pub struct Pick {
     pub sum: f64,
 }
 
-/// What is chosen by beside the kernel of the points: another kernel of what it sees of each of them, times a factor.
+/// Kernel that is added to that of the points: a kernel of views of the points, times a factor.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// What the kernel sees, in the precision of the points.
+    /// Views of the points, in their precision.
     pub views: Points,
-    /// What its values are multiplied by.
+    /// Factor of its values.
     pub factor: f64,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct Summed {
 
 impl Summed {
     /// # Panics
-    /// Where a part has not a view of every point in the precision of the points.
+    /// If a part has not a view of every point in the precision of the points.
     pub(crate) fn new(points: Points, parts: Vec<Part>) -> Summed {
         let fits =
             |part: &Part| part.views.len() == points.len() && part.views.precision() == points.precision();
@@ -62,7 +62,7 @@ impl Summed {
     }
 }
 
-/// The running sums of a set of points, with μ and what else a score is made of: factor·μᵢ + sumᵢ + offsetᵢ.
+/// Running sums of a set of points, with the other terms of a score factor·μᵢ + sumᵢ + offsetᵢ.
 pub struct Scores {
     summed: Summed,
     sums: CudaSlice<f64>,
@@ -71,7 +71,7 @@ pub struct Scores {
     unique: bool,
     /// Candidates of this search and of the last.
     found: [Candidates; 2],
-    /// Of how many candidates of `found[0]` the best is chosen and its row not yet added.
+    /// Number of candidates in `found[0]` whose best is chosen but not yet added.
     pending: Option<usize>,
 }
 
@@ -81,7 +81,7 @@ impl fmt::Debug for Scores {
     }
 }
 
-/// What blocks have found, three numbers each: score, sum, index.
+/// Results of blocks, three numbers each: score, sum, index.
 pub(crate) struct Candidates(CudaSlice<u64>);
 
 impl Candidates {
@@ -107,7 +107,7 @@ impl Candidates {
         Ok(device.stream().memcpy_htod(&numbers, &mut self.0.slice_mut(..3))?)
     }
 
-    /// The best of these, and of equal ones that of the lowest index; `None` where there is none.
+    /// The best of these, and of equal ones that of the lowest index; `None` if there is none.
     fn best(&self, device: &Device) -> Result<Option<Pick>> {
         let better = |a: Pick, b: Pick| {
             if b.score > a.score || (b.score == a.score && b.index < a.index) { b } else { a }
@@ -126,11 +126,11 @@ fn picks(numbers: &[u64]) -> impl Iterator<Item = Pick> {
 }
 
 impl Scores {
-    /// Sums of zero, in which the rows of points and parts add up; μ and the offsets are those of the whole. `unique`: what is
-    /// chosen may not be chosen again.
+    /// Sums of zero, in which the rows of points and parts add up; μ and the offsets are those of the whole. `unique`:
+    /// a chosen point may not be chosen again.
     ///
     /// # Panics
-    /// Where there is not one number for each point, or a part is not of these points in their precision.
+    /// If there is not one number for each point, or a part is not of these points in their precision.
     pub fn new(
         points: Points,
         parts: Vec<Part>,
@@ -168,7 +168,7 @@ impl Scores {
         Ok(self.device().stream().clone_dtoh(&self.sums.slice(i..i + 1))?[0])
     }
 
-    /// Puts these running sums in place of the present ones; −∞ closes a point.
+    /// Puts these running sums instead of the present ones; −∞ closes a point.
     pub fn set_sums(&mut self, sums: &[f64]) -> Result<()> {
         assert_eq!(sums.len(), self.len());
         self.pending = None;
@@ -176,7 +176,7 @@ impl Scores {
         Ok(stream.memcpy_htod(sums, &mut self.sums.slice_mut(..sums.len()))?)
     }
 
-    /// The point of the largest score, of equal ones that of the lowest index; `None` where every score is −∞.
+    /// The point of the largest score, of equal ones that of the lowest index; `None` if every score is −∞.
     pub fn best(&mut self, factor: f64) -> Result<Option<Pick>> {
         self.step(Arg::NULL, Some(factor))?;
         self.found[0].best(self.device())
@@ -197,9 +197,9 @@ impl Scores {
         self.pending = Some(self.found[0].many());
     }
 
-    /// Picks one point after another: the best score with a factor of μ that begins with `factor` and grows by one a pick, then
-    /// its kernel row is taken from the sums. Fewer come back where no point is open any more, or where `watch`, which is told the
-    /// picks done and asked for, breaks.
+    /// Picks points in sequence: the best score with a factor of μ that starts at `factor` and grows by one for each
+    /// pick; then its kernel row is subtracted from the sums. Fewer come back if no point is open, or if `watch`,
+    /// called with the picks done and asked for, breaks.
     pub fn herd(&mut self, factor: f64, count: usize, watch: Option<Watch<'_>>) -> Result<Vec<Pick>> {
         let device = self.device().clone();
         let found = Candidates::new(&device, count)?;
@@ -207,7 +207,7 @@ impl Scores {
         let watched = (WATCHED / numbers.max(1)).clamp(1, 4096);
         let mut done = 0;
         while done < count {
-            // The pick before the first was told of by the call that made it.
+            // The pick before the first was returned by an earlier call.
             let pick = if done > 0 { found.place(&device, done - 1) } else { Arg::NULL };
             self.step(pick, Some(factor + done as f64))?;
             self.choose_found();

@@ -1,8 +1,9 @@
-//! A set of chosen points on the device, whose places are given to others by visits.
+//! Set of chosen points on the device, which visits exchange for others.
 //!
-//! The *fit* of a point at a position is its sum, Tμ − Σₜ k(·, xₜ) and what else the host has put in, plus the kernel row of the point
-//! that is there. A visit looks for the best fit, decides, gives up the place, and brings sums and row up to date. One launch makes
-//! thousands of them one after the other (`kernels/visits.cuh`), and their outcomes come back together.
+//! The *fit* of a point at a position is its sum, Tμ − Σₜ k(·, xₜ) and the host's terms, plus the kernel row of the
+//! point there. A visit finds the best fit, decides, exchanges the point, and updates the sums and the row. One launch
+//! makes thousands of visits in sequence (`kernels/visits.cuh`), and their outcomes come back together. Every point
+//! belongs to one thread, and all blocks are on the device at once and meet once a visit to agree on the best.
 
 use std::fmt;
 
@@ -15,18 +16,18 @@ use crate::launch::Arg;
 use crate::points::Points;
 use crate::scores::{Part, Summed, upload_padded};
 
-/// The bit of a point that may never be chosen, beside how often it is.
+/// Bit of a point that may never be chosen; the other bits count how often it is chosen.
 const CLOSED: u32 = 1 << 31;
 
-/// Steps that are made at once, and numbers that are passed over: a tenth of a second, so that nobody waits long for an end, nor
-/// the driver of a screen.
+/// Steps made at once, and numbers processed: a tenth of a second, so that an end, and the driver of a screen, need not
+/// wait long.
 const AT_ONCE: usize = 4096;
 const PASSED_AT_ONCE: usize = 1 << 36;
 
-/// Bytes of shared memory that every kernel may have without asking.
+/// Shared memory that every kernel may have.
 const SHARED: usize = 40 << 10;
 
-/// Numbers of a [`Step`], of what came of it, of a part and of what a block has found, as `visits.cuh` has them.
+/// Count of numbers of a [`Step`], of its outcome, of a part and of a block's result, as in `visits.cuh`.
 const STEP: usize = 6;
 const OUTCOME: usize = 4;
 const PART: usize = 4;
@@ -44,15 +45,15 @@ pub struct Set {
     /// By position, there and here.
     chosen: CudaSlice<i64>,
     known: Vec<usize>,
-    /// The rows of all positions one after the other or, where these do not fit, of the one that was last visited.
+    /// The kernel rows of all positions or, if these do not fit, of the last visited one.
     rows: Rows,
     keeps_all: bool,
-    /// How many steps are made at once.
+    /// Number of steps made at once.
     at_once: usize,
-    /// What blocks bring to their meetings, and the fits of points that are visited.
+    /// Data that blocks exchange, and the fits of visited points.
     seats: CudaSlice<u64>,
     fits: CudaSlice<f64>,
-    /// Room for steps and for what comes of them.
+    /// Room for steps and their outcomes.
     steps: CudaSlice<u64>,
     told: CudaSlice<u64>,
 }
@@ -71,7 +72,7 @@ impl fmt::Debug for Set {
 /// What the kernel does at a position.
 #[derive(Clone, Copy)]
 enum Step {
-    /// Makes the row of the point there and takes it from the sums.
+    /// Computes the row of the point there and subtracts it from the sums.
     Begin(usize),
     /// Puts a point there.
     Put(usize, usize),
@@ -112,19 +113,19 @@ impl Step {
 pub struct Noise(CudaSlice<f32>);
 
 impl Noise {
-    /// These numbers.
+    /// Copies these numbers to the device.
     pub fn new(device: &Device, numbers: &[f32]) -> Result<Noise> {
         Ok(Noise(device.upload(numbers)?))
     }
 }
 
 impl Set {
-    /// These points chosen, others closed. `start` is what the sums of all points are before any kernel row is taken from them.
-    /// Where `repeats` a point may be chosen more than once. Parts have the kernels that are matched beside others, Manhattan and
-    /// linear.
+    /// Creates a set of chosen points; `closed` ones may not be chosen. `start` are the sums of all points before any
+    /// kernel row is subtracted. With `repeats` a point may be chosen more than once. Parts have Manhattan or linear
+    /// kernels.
     ///
     /// # Panics
-    /// Where an index is out of range, there is not one number for each point, or a part is not of these points in their precision.
+    /// If an index is out of range, there is not one number for each point, or a part is not of these points in their precision.
     pub fn new(
         points: Points,
         parts: Vec<Part>,
@@ -185,10 +186,10 @@ impl Set {
         Ok(self.device().stream().clone_dtoh(&self.sums.slice(..self.summed.points.len()))?)
     }
 
-    /// Makes these visits one after the other; `None` for those that were not worth it.
+    /// Makes these visits in order; `None` for skipped ones.
     ///
     /// # Panics
-    /// Where a position or a rival is out of range, or noise is asked for that is not there.
+    /// If a position or a rival is out of range, or noise is asked for that is not there.
     pub fn visit(&mut self, visits: &[Visit], noise: Option<&Noise>) -> Result<Vec<Option<Outcome>>> {
         let len = self.summed.points.len();
         let mut outcomes = Vec::with_capacity(visits.len());
@@ -211,10 +212,10 @@ impl Set {
         Ok(outcomes)
     }
 
-    /// Puts points in the place of others, whatever their fit.
+    /// Replaces points by others, without regard to their fit.
     ///
     /// # Panics
-    /// Where a position or a point is out of range.
+    /// If a position or a point is out of range.
     pub fn put(&mut self, places: &[(usize, usize)]) -> Result<()> {
         for places in places.chunks(self.at_once) {
             let steps: Vec<Step> =
@@ -222,11 +223,11 @@ impl Set {
             self.make(&steps, None)?;
             places.iter().for_each(|&(position, point)| self.known[position] = point);
         }
-        // The driver tells of what went wrong when it is asked.
+        // The driver reports errors at synchronisation.
         self.device().synchronize()
     }
 
-    /// Begins steps, at most as many as are made at once; what comes of them will be in `told`.
+    /// Starts steps, at most as many as are made at once; their outcomes will be in `told`.
     fn make(&mut self, steps: &[Step], noise: Option<&Noise>) -> Result<()> {
         let (device, points) = (self.device().clone(), self.summed.points.clone());
         let (positions, len) = (self.known.len(), points.len());
@@ -237,7 +238,7 @@ impl Set {
             numbers.extend(step.numbers());
         }
         device.stream().memcpy_htod(&numbers, &mut self.steps.slice_mut(..numbers.len()))?;
-        // Meetings are counted anew in each launch.
+        // The counter of meetings starts at zero in each launch.
         device.stream().memset_zeros(&mut self.seats)?;
         let size = if points.is_mixed() { size_of::<f32>() } else { size_of::<f64>() };
         let staged = size * self.summed.all().map(|(points, _)| points.dim()).sum::<usize>();
@@ -279,7 +280,7 @@ impl Set {
     }
 }
 
-/// As `visits.cuh` reads parts; one that is none where there are none, since nothing has no address.
+/// Parts as `visits.cuh` reads them; a dummy if there are none, because an empty array has no address.
 fn numbers_of_parts(summed: &Summed) -> Result<Vec<u64>> {
     let mut numbers = Vec::with_capacity(PART * summed.parts.len().max(1));
     for Part { views, factor } in &summed.parts {

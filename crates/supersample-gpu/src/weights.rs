@@ -1,4 +1,4 @@
-//! Weights and the unit of fixed-point sums: how large a total can be, and so how fine its last bit.
+//! Weights, and the unit of fixed-point sums from the largest possible total.
 
 use cudarc::driver::CudaSlice;
 use supersample_sum::{Coordinates, Distance, Rows, Shape};
@@ -14,7 +14,7 @@ pub(crate) enum Weights {
 }
 
 impl Weights {
-    /// The power of two that brings these weights below 1 by division. A power, so that nothing is rounded.
+    /// Power of two that is at least the largest weight. Dividing by it does not round.
     pub(crate) fn unit_of(weights: Option<&[f64]>) -> f64 {
         let largest = weights.unwrap_or(&[1.0]).iter().fold(0.0, |a: f64, w| a.max(w.abs()));
         if largest > 0.0 { largest.log2().ceil().exp2() } else { 1.0 }
@@ -50,7 +50,7 @@ pub(crate) fn scale(coordinates: &Coordinates, reaches: [f64; 2], len: usize) ->
     (61.0 - bits).exp2()
 }
 
-/// How many values are added up for each pair: of several Gaussians it is their sum that is summed, and divided at the end.
+/// Number of values added for each pair: for several Gaussians their sum is added, and divided at the end.
 pub(crate) fn values_a_pair(shape: &Shape) -> f64 {
     match shape {
         Shape::Gaussians { lengths } => lengths.len() as f64,
@@ -58,7 +58,7 @@ pub(crate) fn values_a_pair(shape: &Shape) -> f64 {
     }
 }
 
-/// How far the points lie from the centre, where the size of a kernel value depends on it.
+/// Largest distance of the points from the centre, if the size of a kernel value depends on it.
 pub(crate) fn reach(coordinates: &Coordinates, points: Rows<'_>) -> f64 {
     let kernel = coordinates.kernel();
     if !matches!(kernel, Shape::Linear | Shape::Energy | Shape::Manhattan { .. }) {

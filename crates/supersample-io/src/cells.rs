@@ -1,4 +1,4 @@
-//! Cells of Arrow arrays: what they are, and what they are as numbers and as text.
+//! Cells of Arrow arrays as numbers and as text.
 
 use std::fmt::Write as _;
 
@@ -41,7 +41,7 @@ pub(crate) fn is_time(kind: &DataType) -> bool {
     kind.is_temporal() && !matches!(kind, DataType::Interval(_))
 }
 
-/// What cells of this type are, in a word or two.
+/// Description of cells of this type.
 pub(crate) fn kind_in_words(kind: &DataType) -> &'static str {
     match plain(kind) {
         kind if is_number(kind) => "numbers",
@@ -65,7 +65,7 @@ fn unpacked(array: &ArrayRef) -> Option<ArrayRef> {
     take(dictionary.values(), dictionary.keys(), None).ok()
 }
 
-/// All cells as numbers; `None` where the type has none.
+/// All cells as numbers; `None` if the type has none.
 pub(crate) fn numbers(array: &ArrayRef) -> Option<Vec<Option<f64>>> {
     Some(downcast_integer_array! {
         array => array.iter().map(|cell| cell.map(|value| value as f64)).collect(),
@@ -80,7 +80,7 @@ pub(crate) fn numbers(array: &ArrayRef) -> Option<Vec<Option<f64>>> {
     })
 }
 
-/// One cell as text: every digit of a number, ISO 8601 for times. `None` where it is missing, or its type has no text.
+/// One cell as text: every digit of a number, ISO 8601 for times. `None` if it is missing, or its type has no text.
 pub(crate) fn text(array: &ArrayRef, at: usize) -> Option<String> {
     if array.is_null(at) {
         return None;

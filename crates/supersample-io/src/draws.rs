@@ -1,4 +1,4 @@
-//! Draws: names, the numbers of the parameter columns, and a way back to the rows, whatever the format.
+//! Draws: names, the numbers of the parameter columns, and a way back to the rows, for every format.
 
 mod batches;
 mod groups;
@@ -25,6 +25,8 @@ use crate::{Error, Note, Reading, Result, Use};
 #[derive(Debug)]
 struct File {
     path: PathBuf,
+    origin: Origin,
+    format: Format,
     /// Its first row among those that are used.
     first_row: usize,
     /// The number of its first row, where all rows count.
@@ -37,7 +39,7 @@ struct File {
 }
 
 impl File {
-    /// How many of its rows are used.
+    /// Number of used rows.
     fn rows(&self) -> usize {
         self.read.rows - self.left_out.len()
     }
@@ -63,7 +65,7 @@ impl File {
     /// The row of the file that is this one of those used.
     fn own_row(&self, row: usize) -> usize {
         let within = row - self.first_row;
-        // So many of those left out come before it: each of them has at most `within` used rows above it.
+        // Number of left-out rows before it: each of them has at most `within` used rows above it.
         let mut below = 0;
         let mut above = self.left_out.len();
         while below < above {
@@ -74,10 +76,10 @@ impl File {
     }
 }
 
-/// The draws of one or more files, which are then chains.
+/// Draws of one or more files; several files are chains.
 ///
-/// Holds the numbers of the parameter columns; all else stays in the files, to which [`write_rows`](Self::write_rows)
-/// returns for the rows that were chosen.
+/// Holds the numbers of the parameter columns. Everything else stays in the files; [`write_rows`](Self::write_rows)
+/// reads the chosen rows from there.
 ///
 /// ```
 /// use supersample_io::{Draws, Format, OutputFormat, Reading};
@@ -95,17 +97,17 @@ impl File {
 #[derive(Debug)]
 pub struct Draws {
     choice: Choice,
-    /// The parameters row after row; of draws that are not yet split, the functions among them.
+    /// Parameters in row order; before the split, with the functions among them.
     values: Vec<f64>,
     functions: Vec<f64>,
     weights: Option<Vec<f64>>,
     files: Vec<File>,
     notes: Vec<Note>,
-    /// Where that was asked for, the place of the column that rows are grouped by, or none for the chains that the files are.
+    /// If asked for, the position of the column that rows are grouped by, or `None` for the files as chains.
     group_column: Option<Option<usize>>,
 }
 
-/// Where parameters and functions are in a row of numbers.
+/// Positions of parameters and functions in a row of numbers.
 #[derive(Debug, Default)]
 struct Slots {
     parameters: Vec<usize>,
@@ -119,7 +121,7 @@ impl Slots {
         Slots { parameters, functions }
     }
 
-    /// The parameters and the functions of these rows; `None` where there are no functions.
+    /// The parameters and the functions of these rows; `None` if there are no functions.
     fn split(&self, values: &[f64]) -> Option<(Vec<f64>, Vec<f64>)> {
         let Slots { parameters, functions } = self;
         let of = |slots: &[usize]| {
@@ -138,7 +140,7 @@ impl Draws {
         Ok(draws)
     }
 
-    /// Takes the functions out of the values. Done in the end, so that the formats need not tell the two apart.
+    /// Splits the functions from the values. Done at the end, so that the formats need not distinguish them.
     fn split_functions(&mut self) {
         if let Some((values, functions)) = Slots::of(&self.choice).split(&self.values) {
             (self.values, self.functions) = (values, functions);
@@ -153,7 +155,7 @@ impl Draws {
         Ok(draws)
     }
 
-    /// Goes through the files; their numbers go to the sink, and all else is known afterwards.
+    /// Reads the files; their numbers go to the sink, everything else is returned.
     fn gather(
         paths: &[impl AsRef<Path>],
         reading: &Reading<'_>,
@@ -167,9 +169,10 @@ impl Draws {
             let read = Origin::open(path).and_then(|origin| {
                 let format = format_of(path, &origin, reading)?;
                 sieve.next_file();
-                read_file(origin, format, reading, missing, &mut sieve)
+                let read = read_file(origin.clone(), format, reading, missing, &mut sieve)?;
+                Ok((origin, format, read))
             });
-            let read = read.map_err(|error| error.in_file(path))?;
+            let (origin, format, read) = read.map_err(|error| error.in_file(path))?;
             let (first_row, first_number, first_chain) = files.last().map_or((0, 0, 1), |last| {
                 (
                     last.first_row + last.rows(),
@@ -181,7 +184,7 @@ impl Draws {
                 sieve.expect_columns(path, &read.choice);
             }
             let (path, left_out) = (path.to_path_buf(), sieve.take_left_out());
-            files.push(File { path, first_row, first_number, left_out, first_chain, read });
+            files.push(File { path, origin, format, first_row, first_number, left_out, first_chain, read });
         }
         let Some(first) = files.first() else {
             return Err(refused!("there is no input; name at least one file, or - for standard input"));
@@ -197,21 +200,22 @@ impl Draws {
         let mut draws = Draws { choice, values, functions, weights, files, notes, group_column: None };
         if draws.len() == 0 {
             let error = refused!(
-                "all {} rows have a missing value in a used column, so that --drop-na leaves none; leave out the columns with many of them with --exclude",
+                "all {} rows have a missing value in a used column, so --drop-na leaves no rows; leave out columns \
+                 with many missing values with --exclude",
                 draws.dropped_na()
             );
             return Err(error.in_file(&draws.files[0].path));
         }
         if reading.group_column.is_some() {
-            // Known to be there, or to be the chains, since the files were read.
+            // Checked while the files were read.
             draws.group_column = Some(reading.group_position(draws.names())?);
         }
         draws.add_notes(reading, &sieve.counting());
         Ok(draws)
     }
 
-    /// How large these files are together, from a look at their heads and sizes; `None` where that does not say (pipes,
-    /// compressed text and .npz). Errors are left to [`read`](Self::read).
+    /// Estimates the size of these files together from their heads and lengths; `None` if these do not tell (pipes,
+    /// compressed text and .npz). [`read`](Self::read) reports errors.
     pub fn expected_size(paths: &[impl AsRef<Path>], reading: &Reading<'_>) -> Option<ExpectedSize> {
         let one = |path: &Path| -> Option<ExpectedSize> {
             if !path.is_file() {
@@ -229,20 +233,15 @@ impl Draws {
         sizes?.into_iter().reduce(both)
     }
 
-    /// How many rows there are; at least 1.
+    /// Number of rows; at least 1.
     #[expect(clippy::len_without_is_empty, reason = "files without rows are refused")]
     pub fn len(&self) -> usize {
         self.files.iter().map(File::rows).sum()
     }
 
-    /// How many parameter columns there are; at least 1.
+    /// Number of parameter columns; at least 1.
     pub fn dim(&self) -> usize {
         self.choice.used_as(&Use::Parameter).len()
-    }
-
-    /// How many files there are.
-    pub fn files(&self) -> usize {
-        self.files.len()
     }
 
     /// The names of all columns, in the order of the file.
@@ -250,7 +249,7 @@ impl Draws {
         &self.choice.names
     }
 
-    /// What each column is used for, in the order of the file.
+    /// Use of each column, in the order of the file.
     pub fn uses(&self) -> &[Use] {
         &self.choice.uses
     }
@@ -276,55 +275,55 @@ impl Draws {
         others.map(|(name, _)| name.as_str()).collect()
     }
 
-    /// The numbers of the parameter columns, row after row, all finite; none where the files were only gone through in
+    /// The numbers of the parameter columns, row by row, all finite; empty if the files were only read in
     /// [batches](Self::in_batches).
     pub fn values(&self) -> &[f64] {
         &self.values
     }
 
-    /// Hands the numbers over, so that there need not be two copies of them; [`values`](Self::values) is empty afterwards.
+    /// Takes the numbers out, without a copy; [`values`](Self::values) is empty afterwards.
     pub fn take_values(&mut self) -> Vec<f64> {
         std::mem::take(&mut self.values)
     }
 
-    /// The numbers of the columns of functions, row after row, all finite; empty where none were asked for.
+    /// The numbers of the columns of functions, row by row, all finite; empty if none were asked for.
     pub fn functions(&self) -> &[f64] {
         &self.functions
     }
 
-    /// Hands the functions over; [`functions`](Self::functions) is empty afterwards.
+    /// Takes the functions out; [`functions`](Self::functions) is empty afterwards.
     pub fn take_functions(&mut self) -> Vec<f64> {
         std::mem::take(&mut self.functions)
     }
 
-    /// The numbers of the weight column as they are in the files, finite or −∞; `None` where none was asked for,
-    /// or where the files were only gone through in [batches](Self::in_batches).
+    /// Numbers of the weight column as in the files, finite or −∞; `None` if none was asked for, or if the files were
+    /// only read in [batches](Self::in_batches).
     pub fn weights(&self) -> Option<&[f64]> {
         self.weights.as_deref()
     }
 
-    /// How many warm-up rows of CmdStan files were left out.
+    /// Number of warm-up rows of CmdStan files that were left out.
     pub fn warmup(&self) -> usize {
         self.files.iter().map(|file| file.read.warmup).sum()
     }
 
-    /// How many rows were left out because they are the mean of an approximation, which CmdStan's method `variational`
-    /// writes above its draws.
+    /// Number of rows that were left out because they are the mean of an approximation, which CmdStan's method
+    /// `variational` writes above its draws.
     pub fn mean_rows(&self) -> usize {
         self.files.iter().map(|file| file.read.mean_rows).sum()
     }
 
-    /// How many rows were left out for a missing value in a used column; see [`Reading::drop_na`].
+    /// Number of rows that were left out for a missing value in a used column; see [`Reading::drop_na`].
     pub fn dropped_na(&self) -> usize {
         self.files.iter().map(|file| file.left_out.len()).sum()
     }
 
-    /// What was assumed about the files.
+    /// Assumptions about the files.
     pub fn notes(&self) -> &[Note] {
         &self.notes
     }
 
-    /// How many chains there are; each file is one unless it holds several.
+    /// Number of chains; each file is one unless it holds several.
     pub fn chains(&self) -> usize {
         let last = self.files.last().expect("there is a first file");
         last.first_chain - 1 + last.chains()
@@ -336,7 +335,7 @@ impl Draws {
         file.first_number + file.own_row(row)
     }
 
-    /// The row of this number; `None` where there is none, or where it was left out.
+    /// The row of this number; `None` if there is none, or if it was left out.
     pub fn row_of_number(&self, number: usize) -> Option<usize> {
         let file = &self.files[self.files.partition_point(|file| file.first_number <= number) - 1];
         let own = number - file.first_number;
@@ -351,7 +350,7 @@ impl Draws {
 
     /// The format of the first file.
     pub fn format(&self) -> Format {
-        self.files[0].source().format()
+        self.files[0].format
     }
 
     /// The chain of a row and its draw in that chain, both from 1. Each file is a chain unless it holds several.
@@ -371,7 +370,7 @@ impl Draws {
 struct Collected {
     values: Vec<f64>,
     weights: Vec<f64>,
-    /// How many numbers the files before this one had.
+    /// Number of numbers in the earlier files.
     before: usize,
 }
 
@@ -394,7 +393,7 @@ impl Sink for Collected {
     }
 }
 
-/// The format that was asked for, or that the first bytes give away, or that the name promises.
+/// The given format, or that of the first bytes, or that of the name.
 fn format_of(path: &Path, origin: &Origin, reading: &Reading<'_>) -> Result<Format> {
     let start = origin.start(16)?;
     if let Some(format) = reading.format {
@@ -402,7 +401,7 @@ fn format_of(path: &Path, origin: &Origin, reading: &Reading<'_>) -> Result<Form
     }
     refuse_foreign(&start)?;
     let format = Format::of_magic(&start).unwrap_or_else(|| {
-        // Too short to tell, or text: an ending that promises another format gets that format's complaint.
+        // Too short to tell, or text: if the ending is that of another format, that format reports the error.
         Format::of_path(path).filter(|_| !start.is_empty()).unwrap_or(Format::Text)
     });
     let begins = |with: &[u8]| start.trim_ascii_start().starts_with(with);
@@ -421,7 +420,7 @@ fn read_file(
     sink: &mut dyn Sink,
 ) -> Result<FileRead> {
     if let Some(packing) = origin.packing().filter(|_| format != Format::Text) {
-        let reason = format!("it is packed by {packing}, which only text may be; unpack it first");
+        let reason = format!("it is compressed by {packing}, which only text files may be; unpack it first");
         return Err(Error::Malformed { format: format.codec().title, reason });
     }
     (format.codec().read)(origin, reading, missing, sink)

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::words::{as_typed, listed, meant, shown};
 
-/// Where in a table: the data row counted from 1, the line of the file counted from 1, and the column's name.
+/// Place in a table: the data row from 1, the line of the file from 1, and the column's name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// The data row, from 1; the header and blank lines do not count.
@@ -23,7 +23,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// What this crate refuses to read or write.
+/// Errors of reading and writing.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -36,27 +36,27 @@ pub enum Error {
         /// What is wrong with it.
         error: Box<Error>,
     },
-    /// The system would not read the file.
+    /// The system could not read the file.
     #[error("the file cannot be read: {0}")]
     Unreadable(std::io::Error),
-    /// What came through a pipe could not be kept for the second pass.
-    #[error("the input cannot be kept in a temporary file: {0}; name a roomier folder with TMPDIR")]
+    /// The data from a pipe could not be stored for the second pass.
+    #[error("the input cannot be kept in a temporary file: {0}; set TMPDIR to a folder with more space")]
     Spool(std::io::Error),
-    /// The file is not the one that was read at first.
-    #[error("the file was changed while it was being used; run again when nobody writes to it")]
+    /// The file has changed since the first pass.
+    #[error("the file was changed while it was being read; run again when no other program writes to it")]
     Changed,
-    /// Whoever took the rows in batches wanted no more of them.
-    #[error("the reading was ended")]
+    /// The consumer of the batches ended the reading.
+    #[error("reading was interrupted")]
     Ended,
     /// A binary file is not what its format should be.
-    #[error("the file is not a sound {format} file: {reason}; write it again, or convert it to CSV")]
+    #[error("the file is not a valid {format} file: {reason}; write it again, or convert it to CSV")]
     Malformed {
         /// The format by name.
         format: &'static str,
-        /// What was met.
+        /// What was found.
         reason: String,
     },
-    /// The file is of a kind that this crate knows by sight, but does not read.
+    /// The file is of a known kind that this crate does not read.
     #[error("this is {kind}; {remedy}")]
     Foreign {
         /// What it is.
@@ -64,7 +64,7 @@ pub enum Error {
         /// What to do.
         remedy: &'static str,
     },
-    /// A column that is to be used holds no numbers.
+    /// A used column does not hold numbers.
     #[error(
         "column '{}' holds {kind}, not numbers; leave it out, or cast it to numbers first",
         shown(column)
@@ -75,13 +75,13 @@ pub enum Error {
         /// What it holds.
         kind: String,
     },
-    /// The system would not take what was written.
+    /// The system could not write the file.
     #[error(transparent)]
     Unwritable(#[from] std::io::Error),
     /// The path names a directory.
     #[error("this is a directory; name a file in it")]
     Directory,
-    /// The file has no bytes, or nothing but blank lines.
+    /// The file has no bytes, or only blank lines.
     #[error(
         "the file is empty; it should have a header line with the column names and one line for each draw"
     )]
@@ -99,7 +99,8 @@ pub enum Error {
     },
     /// A quote is opened and the file ends before it is closed.
     #[error(
-        "row {row} (line {line}) opens a quote that is never closed; close it, or double a quote that is meant as text"
+        "row {row} (line {line}) opens a quote that is never closed; close it, or double a quote that is meant as \
+         text"
     )]
     UnclosedQuote {
         /// The data row, from 1.
@@ -133,7 +134,7 @@ pub enum Error {
     },
     /// A cell of the weight column is not a finite number.
     #[error(
-        "{place} is the weight '{}'; every row needs a finite number as its weight, or -inf as the logarithm of none",
+        "{place}: the weight is '{}'; every weight must be a finite number (a log-weight may also be -inf: weight 0)",
         shown(text)
     )]
     BadWeightCell {
@@ -155,7 +156,7 @@ pub enum Error {
         /// The names there are.
         known: Vec<String>,
     },
-    /// The numbers are well-formed but describe no mixture.
+    /// The numbers are well-formed but are not a mixture.
     #[error(transparent)]
     Mixture(#[from] supersample::Error),
     /// Anything else that cannot be used: what is wrong, where, and what to do.
@@ -163,7 +164,7 @@ pub enum Error {
     Refused(String),
 }
 
-/// A refusal in words that are written where it is met.
+/// An error whose text is written where it occurs.
 macro_rules! refused {
     ($($text:tt)*) => { $crate::Error::Refused(format!($($text)*)) };
 }

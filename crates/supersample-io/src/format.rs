@@ -1,4 +1,5 @@
-//! Formats of files, one row of a table for each; recognised by their first bytes, else by the ending of the name.
+//! File formats: one row of a table for each. They are recognised by their first bytes, otherwise by the ending of the
+//! name.
 
 use std::fmt;
 use std::io::Write;
@@ -11,11 +12,12 @@ use crate::reading::Missing;
 use crate::source::{Dress, ExpectedSize, FileRead, Holds, Sink};
 use crate::{Error, Reading, Result, arrow, npy, npz, parquet, text};
 
-/// How draws are written down.
+/// File format of draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Format {
-    /// Lines of text: CSV and TSV with any separator, CmdStan's files, each of them plain or packed by gzip or Zstandard.
+    /// Lines of text: CSV and TSV with any separator, CmdStan's files, each of them plain or compressed with gzip or
+    /// Zstandard.
     Text,
     /// One NumPy array: rows by parameters, or chains by draws by parameters. It has no names.
     Npy,
@@ -27,18 +29,18 @@ pub enum Format {
     Arrow,
 }
 
-/// All that is known of a format.
+/// Description of a format.
 pub(crate) struct Codec {
     pub(crate) format: Format,
     /// Its name in a sentence.
     pub(crate) title: &'static str,
-    /// The words for it; the first is the one it is shown by.
+    /// Names; the first is shown.
     names: &'static [&'static str],
     endings: &'static [&'static str],
     /// Whether a file begins like one.
     has_magic: fn(&[u8]) -> bool,
     pub(crate) read: fn(Origin, &Reading<'_>, Missing, &mut dyn Sink) -> Result<FileRead>,
-    /// From the head of the file; `None` where that does not say.
+    /// Size from the head of the file; `None` if the head does not tell.
     pub(crate) expected: fn(&Origin, &Reading<'_>) -> Result<Option<ExpectedSize>>,
     /// Whether a column can be held, and how.
     pub(crate) holds: fn(&Column) -> Holds,
@@ -111,24 +113,24 @@ const CODECS: [Codec; 5] = [
 ];
 
 impl Format {
-    /// The words [`FromStr`] knows.
+    /// Names that [`FromStr`] accepts.
     pub const NAMES: [&'static str; 7] = ["csv", "tsv", "stan", "npy", "npz", "parquet", "arrow"];
 
     pub(crate) fn codec(self) -> &'static Codec {
         CODECS.iter().find(|codec| codec.format == self).expect("every format has a row")
     }
 
-    /// The format the first bytes of a file give away; `None` for text, and for nothing at all.
+    /// Returns the format of the first bytes of a file; `None` for text and for an empty file.
     pub(crate) fn of_magic(start: &[u8]) -> Option<Format> {
         CODECS.iter().find(|codec| (codec.has_magic)(start)).map(|codec| codec.format)
     }
 
-    /// The format the ending of a name stands for, with or without `.gz` or `.zst` after it.
+    /// Returns the format of the ending of a name, with or without `.gz` or `.zst`.
     pub fn of_path(path: &Path) -> Option<Format> {
         OutputFormat::of_path(path).map(|output| output.format)
     }
 
-    /// Whether a terminal can show it.
+    /// Whether the format is text.
     pub fn is_text(self) -> bool {
         self == Format::Text
     }
@@ -149,7 +151,7 @@ impl FromStr for Format {
     }
 }
 
-/// What text is packed by.
+/// Compression of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Packing {
@@ -160,7 +162,7 @@ pub enum Packing {
 }
 
 impl Packing {
-    /// What the first bytes of a file give away.
+    /// Compression of the first bytes of a file.
     pub(crate) fn of_magic(start: &[u8]) -> Option<Packing> {
         match start {
             [0x1f, 0x8b, ..] => Some(Packing::Gzip),
@@ -179,19 +181,19 @@ impl fmt::Display for Packing {
     }
 }
 
-/// How chosen rows are written: the format, and how its text is dressed.
+/// Output format of chosen rows: the format, and separator and compression of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutputFormat {
     /// The format.
     pub format: Format,
     /// Between the fields of text; `None` for the input's, or a comma.
     pub separator: Option<u8>,
-    /// What text is packed by; other formats are not.
+    /// Compression, only of text.
     pub packing: Option<Packing>,
 }
 
 impl OutputFormat {
-    /// What the ending of a name asks for; `None` where it says nothing.
+    /// Returns the output format of the ending of a name; `None` if it has none.
     pub fn of_path(path: &Path) -> Option<OutputFormat> {
         let name = path.file_name()?.to_str()?.to_ascii_lowercase();
         let endings = [(".gz", Packing::Gzip), (".zst", Packing::Zstd)];
@@ -204,13 +206,13 @@ impl OutputFormat {
         Some(OutputFormat { format, separator: (ending == "tsv").then_some(b'\t'), packing })
     }
 
-    /// The format as it is, not packed.
+    /// Returns the format without compression.
     pub fn plain(format: Format) -> OutputFormat {
         OutputFormat { format, separator: None, packing: None }
     }
 }
 
-/// Refuses files of kinds that are known by their first bytes and not read, each with what to do.
+/// Returns an error, with a remedy, for known kinds of files that are not read.
 pub(crate) fn refuse_foreign(start: &[u8]) -> Result<()> {
     let unpack = "unpack it first (gzip and Zstandard are read as they are)";
     let export = "save it as CSV, Parquet or .npz";

@@ -1,4 +1,4 @@
-//! Frames: a few rows with all their columns, as Arrow arrays on their way from one format to another.
+//! Frames: a few rows with all their columns, as Arrow arrays between two formats.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -22,12 +22,11 @@ pub struct Frame {
     pub columns: Vec<(String, Column)>,
 }
 
-/// The cells of a column, some of which may be missing, in the type that their file has them in. A column is made of
-/// doubles, of integers, or of a list of `Option`s.
+/// Cells of a column, possibly missing, in the type of their file. Made from doubles, integers, or a list of `Option`s.
 #[derive(Debug, Clone)]
 pub struct Column {
     array: ArrayRef,
-    /// What a file of Arrow or Parquet says of the column.
+    /// Field of the column in an Arrow or Parquet file.
     field: FieldRef,
 }
 
@@ -55,17 +54,17 @@ impl Column {
         Column { array, field }
     }
 
-    /// Whole numbers, none missing.
+    /// Creates a column of whole numbers, none missing.
     pub fn integers(values: impl IntoIterator<Item = usize>) -> Column {
         values.into_iter().map(|value| i64::try_from(value).ok()).collect::<Vec<_>>().into()
     }
 
-    /// Numbers, none missing.
+    /// Creates a column of numbers, none missing.
     pub fn doubles(values: impl IntoIterator<Item = f64>) -> Column {
         values.into_iter().map(Some).collect::<Vec<_>>().into()
     }
 
-    /// How many cells there are.
+    /// Number of cells.
     pub fn len(&self) -> usize {
         self.array.len()
     }
@@ -83,7 +82,7 @@ impl Column {
         self.array.data_type()
     }
 
-    /// What a table says of the column where it has this name.
+    /// Field of the column under this name.
     pub(crate) fn field(&self, name: &str) -> Field {
         self.field.as_ref().clone().with_name(name).with_nullable(true)
     }
@@ -109,18 +108,18 @@ impl Column {
         }
     }
 
-    /// All cells as numbers; `None` where one is missing or is not one.
+    /// All cells as numbers; `None` if one is missing or is not one.
     pub(crate) fn numbers(&self) -> Vec<Option<f64>> {
         let parsed = |at| cells::text(&self.array, at)?.trim().parse().ok();
         cells::numbers(&self.array).unwrap_or_else(|| (0..self.len()).map(parsed).collect())
     }
 
-    /// The cell as a number; `None` where it is missing or is not one.
+    /// The cell as a number; `None` if it is missing or is not one.
     pub fn number(&self, at: usize) -> Option<f64> {
         self.pick(&[at]).numbers()[0]
     }
 
-    /// The cell as text; empty where it is missing.
+    /// The cell as text; empty if it is missing.
     pub fn text(&self, at: usize) -> String {
         cells::text(&self.array, at).unwrap_or_default()
     }
@@ -134,9 +133,9 @@ impl Column {
         (0..self.len()).map(|at| self.cell_text(at)).collect::<Vec<_>>().into()
     }
 
-    /// Text that is numbers throughout, as numbers: a file of text has no types, and other formats want them. Empty
-    /// cells are missing. Whole numbers stay whole, and a column of nothing stays text, as do whole numbers that are too
-    /// long for any type.
+    /// Converts text to numbers if all cells are numbers, because text files have no types and other formats need them.
+    /// Empty cells are missing. Whole numbers stay whole. An empty column, and whole numbers too long for any type,
+    /// stay text.
     pub(crate) fn typed(self) -> Column {
         let Some(texts) = self.array.as_string_opt::<i32>() else { return self };
         fn all<T: std::str::FromStr>(texts: &StringArray) -> Option<Vec<Option<T>>> {
@@ -167,7 +166,7 @@ impl Frame {
         Frame { columns: columns.map(column).collect() }
     }
 
-    /// How many rows there are.
+    /// Number of rows.
     pub fn len(&self) -> usize {
         self.columns.first().map_or(0, |(_, column)| column.len())
     }
@@ -194,12 +193,12 @@ impl Frame {
     }
 }
 
-/// Rows found part by part, in batches or files, and put in the order in which they were asked for.
+/// Collects rows from batches or files, in the order in which they were asked for.
 pub(crate) struct Gathered<'a> {
     rows: &'a [usize],
     /// Positions in that list, in the order of the parts.
     order: Vec<usize>,
-    /// How many have been found.
+    /// Number of rows found.
     found: usize,
     parts: Vec<Frame>,
 }

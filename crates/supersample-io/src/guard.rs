@@ -1,12 +1,12 @@
-//! Panics of other people's readers on broken files: they become errors, as user data must never stop a program. The panic
-//! hook, which would print them, is the program's: a library leaves it alone.
+//! Turns panics of external readers on broken files into errors, because user data must not stop a program. The panic
+//! hook, which would print them, belongs to the program.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::{Error, Result};
 
-/// Runs the reader of a format. Nothing it leaves behind is used after a panic, so no broken state can be seen.
+/// Runs the reader of a format. Its state is not used after a panic.
 pub(crate) fn guarded<T>(format: &'static str, read: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(read))
         .unwrap_or_else(|panic| Err(Error::Malformed { format, reason: reason(&*panic) }))
@@ -27,7 +27,7 @@ mod tests {
         let found: Result<()> = guarded("Parquet", || panic!("row {} is odd", 3));
         assert_eq!(
             found.unwrap_err().to_string(),
-            "the file is not a sound Parquet file: row 3 is odd; write it again, or convert it to CSV"
+            "the file is not a valid Parquet file: row 3 is odd; write it again, or convert it to CSV"
         );
         assert_eq!(guarded("Parquet", || Ok(5)).unwrap(), 5);
     }

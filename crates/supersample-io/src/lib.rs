@@ -1,7 +1,12 @@
 //! Files in and out: draws as [`Draws`] of named columns, mixtures as TOML or JSON.
 //!
-//! Each format is one module that reads a file into numbers and finds the chosen rows again; nothing outside this crate
-//! knows which one it was.
+//! Each format is one module that reads a file into numbers and finds the chosen rows again; code outside this crate
+//! does not depend on the format. A reader sends rows to a `Sink` as it meets them. `draws/` decides whether they are
+//! all kept ([`Draws::read`]) or come in batches ([`Draws::in_batches`]), and does what all files share: rows with
+//! missing values, equal columns, columns that only number the rows.
+//!
+//! There are two passes over a file. The first reads only the numbers of the wanted columns into memory. The second
+//! reads the chosen rows, which are written as they are. A pipe is copied to a temporary file first.
 
 mod error;
 pub mod mixture;

@@ -1,4 +1,5 @@
-//! Gaussian mixtures as files: TOML with one `[[component]]` after another, or the same keys in JSON.
+//! Gaussian mixtures as files: TOML with one `[[component]]` for each component, or the same keys in JSON. They are
+//! read and written here, so that the library needs no serde.
 
 use std::path::Path;
 
@@ -9,18 +10,18 @@ use supersample::target::GaussianMixture;
 use crate::error::{read_file, refused, utf8};
 use crate::{Error, Result};
 
-/// How a mixture is written down.
+/// File format of a mixture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Format {
-    /// The format people write.
+    /// TOML, for people.
     Toml,
-    /// The format programs write.
+    /// JSON, for programs.
     Json,
 }
 
 impl Format {
-    /// The format a file name says it has, by `.toml` or `.json`; `None` where it says nothing.
+    /// Returns the format of a file name, by `.toml` or `.json`; `None` for others.
     pub fn of_path(path: &Path) -> Option<Format> {
         let ending = path.extension()?.to_str()?;
         match ending.to_ascii_lowercase().as_str() {
@@ -30,7 +31,7 @@ impl Format {
         }
     }
 
-    /// The format the content has: JSON starts with a brace, and TOML never does.
+    /// Returns the format of the content: JSON starts with a brace, and TOML never does.
     pub fn of_text(text: &str) -> Format {
         if text.trim_start().starts_with('{') { Format::Json } else { Format::Toml }
     }
@@ -51,7 +52,7 @@ struct Component {
     covariance: Vec<Vec<f64>>,
 }
 
-/// Reads a mixture file; its format is what its name says, or else what its content looks like. Errors name the file.
+/// Reads a mixture file; its format is that of its name, otherwise of its content. Errors name the file.
 pub fn read_path(path: &Path) -> Result<GaussianMixture> {
     let read = || {
         let bytes = read_file(path)?;
@@ -128,7 +129,7 @@ fn mixture(components: &[Component]) -> Result<GaussianMixture> {
     Ok(GaussianMixture::new(&weights, Points::from_vec(means, dim)?, &covariances)?)
 }
 
-/// The shapes, which the library would see only after the rows have been joined, and then could not name.
+/// Checks the shapes. The library would see them only after the rows are joined, and could not name the row.
 fn check(component: &Component, dim: usize) -> std::result::Result<(), String> {
     let Component { weight, mean, covariance } = component;
     let found = mean.len();

@@ -1,4 +1,4 @@
-//! Bytes of an input, which can be had a second time: those of a file, or what came through a pipe.
+//! Bytes of an input that can be read twice: a file, or a copy of a pipe.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
@@ -13,7 +13,7 @@ use rawzip::ReaderAt;
 use crate::format::Packing;
 use crate::{Error, Result};
 
-/// Bytes that can be read again and again: for the numbers, and for the chosen rows.
+/// Bytes that can be read several times: for the numbers, and for the chosen rows.
 #[derive(Debug, Clone)]
 pub(crate) struct Origin {
     place: Place,
@@ -28,7 +28,7 @@ pub(crate) struct Origin {
 #[derive(Debug, Clone)]
 enum Place {
     Path(PathBuf),
-    /// What came through a pipe, in a file without a name: the system takes it back however the program ends.
+    /// A copy of a pipe, in an unnamed file that the system removes when the program ends.
     Spool(Arc<File>),
 }
 
@@ -107,17 +107,17 @@ impl Origin {
         Ok(file)
     }
 
-    /// What the file is packed by.
+    /// Compression of the file.
     pub(crate) fn packing(&self) -> Option<Packing> {
         self.packing
     }
 
-    /// How many bytes of a packed file have been unpacked by the last that reads it.
+    /// Number of bytes of a compressed file that the last reader has taken.
     pub(crate) fn unpacked(&self) -> u64 {
         self.unpacked.load(Ordering::Relaxed)
     }
 
-    /// How many bytes there are, compressed or not.
+    /// Number of bytes, compressed or not.
     pub(crate) fn len(&self) -> u64 {
         self.len
     }
@@ -135,7 +135,7 @@ impl Origin {
 pub(crate) struct Handle {
     file: Arc<File>,
     at: u64,
-    /// Where the bytes that are read are counted.
+    /// Counter of the bytes that are read.
     counter: Option<Arc<AtomicU64>>,
 }
 

@@ -13,7 +13,6 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{ChunkReader, Length};
 
-use crate::format::Format;
 use crate::frame::{Column, Frame};
 use crate::guard::guarded;
 use crate::origin::{Handle, Origin};
@@ -25,7 +24,7 @@ use crate::{Error, Reading, Result};
 const TITLE: &str = "Parquet";
 /// Rows unpacked at a time.
 const BATCH: usize = 8192;
-/// No cell of a fixed length is longer; the reader makes room for a batch of them on the word of the file.
+/// Longest cell of a fixed length; the reader allocates a batch of them without a check.
 const LONGEST_CELL: i32 = 1 << 16;
 
 fn malformed(error: impl std::fmt::Display) -> Error {
@@ -49,7 +48,7 @@ impl ChunkReader for Handle {
 
     fn get_bytes(&self, start: u64, length: usize) -> parquet::errors::Result<Bytes> {
         let mut bytes = Vec::new();
-        // Grows with the bytes that are there, whatever length was asked for.
+        // Grows with the bytes that exist, not with the requested length.
         let got = self.get_read(start)?.take(length as u64).read_to_end(&mut bytes)?;
         match got == length {
             true => Ok(bytes.into()),
@@ -112,7 +111,7 @@ pub(crate) fn read(
     })
 }
 
-/// What the footer promises.
+/// Size that the footer gives.
 pub(crate) fn expected(origin: &Origin, reading: &Reading<'_>) -> Result<Option<ExpectedSize>> {
     guarded(TITLE, || {
         let builder = open(origin)?;
@@ -123,14 +122,6 @@ pub(crate) fn expected(origin: &Origin, reading: &Reading<'_>) -> Result<Option<
 }
 
 impl Source for ParquetSource {
-    fn format(&self) -> Format {
-        Format::Parquet
-    }
-
-    fn origin(&self) -> &Origin {
-        &self.origin
-    }
-
     fn frame(&self, _: &[String], columns: &[usize], rows: &[usize]) -> Result<Frame> {
         guarded(TITLE, || {
             let builder = open(&self.origin)?;

@@ -9,33 +9,33 @@ use crate::selection::id_name;
 use crate::words::shown;
 use crate::{Error, Place, Result, Selection, Use};
 
-/// How draws are to be read.
+/// Options for reading draws.
 #[derive(Debug, Clone, Default)]
 pub struct Reading<'a> {
-    /// Which columns to choose by.
+    /// Columns used as coordinates.
     pub selection: Selection,
-    /// Columns of functions of the parameters, listed as in a [`Selection`], whose means matter and which are then no
-    /// parameters. What the selection excludes is not among them.
+    /// Columns of functions of the parameters, listed as in a [`Selection`], whose means are matched and which are then
+    /// not parameters, without those that the selection excludes.
     pub functions: Vec<String>,
     /// A column of weights, which is then not a parameter.
     pub weight_column: Option<&'a str>,
     /// A column that rows are grouped by, which is then not a parameter unless it is listed as one; its cells may be
-    /// text. `chain` stands for a column that is that id, or else for the chains that the files are.
+    /// text. `chain` means the column with that id, or otherwise the files as chains.
     pub group_column: Option<&'a str>,
-    /// The format, where it is not to be found out.
+    /// The format; `None` to detect it.
     pub format: Option<Format>,
-    /// What separates the fields of text, where it is not to be found out.
+    /// Separator of text fields; `None` to detect it.
     pub separator: Option<u8>,
-    /// What the first axes of NumPy arrays count, where it is not to be guessed.
+    /// Meaning of the first axes of NumPy arrays; `None` to detect it.
     pub shape: Option<Shape>,
     /// Whether the warm-up rows of CmdStan files are kept.
     pub keep_warmup: bool,
-    /// Whether rows with a missing value in a used column are left out; else the first of them is an error. Row numbers
-    /// count them all the same.
+    /// Whether rows with a missing value in a used column are left out; otherwise the first of them is an error. Row
+    /// numbers still count them.
     pub drop_na: bool,
 }
 
-/// What a reader does about a cell that is no finite number.
+/// Handling of a cell that is not a finite number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Missing {
     /// Every such cell is an error.
@@ -47,7 +47,7 @@ pub(crate) enum Missing {
 }
 
 impl Missing {
-    /// What this reading asks for.
+    /// Handling that a reading asks for.
     pub(crate) fn of(reading: &Reading<'_>) -> Missing {
         if reading.drop_na { Missing::Kept } else { Missing::Refused }
     }
@@ -78,8 +78,8 @@ impl Choice {
 }
 
 impl Reading<'_> {
-    /// Which columns are read for what. `found` has for each column why it cannot be a parameter, as far as the format can
-    /// tell. Weights and groups are no parameters unless they are listed.
+    /// Which columns are read for what. `found` has for each column why it cannot be a parameter, as far as the format
+    /// can tell. Weights and groups are not parameters unless they are listed.
     pub(crate) fn choose(&self, names: Vec<String>, found: &[Option<Use>]) -> Result<Choice> {
         let mut seen = HashSet::new();
         if let Some(name) = names.iter().find(|name| !seen.insert(name.as_str())) {
@@ -102,7 +102,7 @@ impl Reading<'_> {
             uses[weight] = Use::Weight;
             if !uses.contains(&Use::Parameter) {
                 return Err(refused!(
-                    "no column is left to choose by: the only column that is left holds the weights"
+                    "no column is left to use: the only column that is left holds the weights"
                 ));
             }
         }
@@ -113,9 +113,7 @@ impl Reading<'_> {
             }
         }
         if !uses.contains(&Use::Parameter) {
-            return Err(refused!(
-                "no column is left to choose by: the only column that is left holds the groups"
-            ));
+            return Err(refused!("no column is left to use: the only column that is left holds the groups"));
         }
         let is_number = |i: &usize| matches!(uses[*i], Use::Parameter | Use::Function);
         let columns = (0..names.len()).filter(is_number).collect();

@@ -1,4 +1,4 @@
-//! Columns to choose by: the ones named, or all numbers that are neither ids nor weights of our own.
+//! Columns used as coordinates: the named ones, or all numbers that are neither ids nor our own weights.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -18,14 +18,14 @@ const ID_LIKE: &str = "id idx index iter iterations sample sample_id samples row
 const WEIGHT_LIKE: &str = "weights wt wts w log_weight log_weights logweight logweights log_wt logwt logw lnw lp \
     logp lnprob log_prob log_likelihood loglikelihood loglike logl log_posterior log_density";
 
-/// Which columns of a file to choose rows by.
+/// Columns of a file used as coordinates.
 ///
-/// Left to themselves, columns without numbers are passed over, and so are ids: those named chain, draw, iteration or row
-/// (`.chain` and `Chain` too), CmdStan's own, whose names end in `__`, the index of a pandas table, and columns without a
-/// name, which is how R and pandas write row numbers. So is `weight`, which this project writes.
+/// By default, columns without numbers are skipped, and so are ids: those named chain, draw, iteration or row (`.chain`
+/// and `Chain` too), CmdStan's own, whose names end in `__`, the index of a pandas table, and columns without a name,
+/// which is how R and pandas write row numbers. So is `weight`, which this project writes.
 ///
-/// In a list, `theta` also stands for all of `theta.1`, `theta.2.1`, `theta[1]`, … where no column has just that name, and
-/// in `theta*` and `x?` a star stands for any characters and a question mark for one.
+/// In a list, `theta` also means all of `theta.1`, `theta.2.1`, `theta[1]`, … if no column has exactly that name. In
+/// patterns such as `theta*` and `x?`, a star matches any characters and a question mark one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Selection {
@@ -40,13 +40,13 @@ pub enum Selection {
     OnlyExcept(Vec<String>, Vec<String>),
 }
 
-/// What a column of a file is used for, or why it is not.
+/// Use of a column of a file, or why it is not used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Use {
     /// A coordinate of the points.
     Parameter,
-    /// A function of the parameters whose mean matters, and no coordinate.
+    /// A function of interest, whose mean is matched; not a coordinate.
     Function,
     /// The weights of the rows.
     Weight,
@@ -81,13 +81,13 @@ impl fmt::Display for Use {
             Use::Text => "text",
             Use::NotNumbers(kind) => kind,
             Use::Empty => "empty",
-            Use::NotAsked => "not asked for",
+            Use::NotAsked => "not selected",
         })
     }
 }
 
 impl Selection {
-    /// What these two lists of names ask for; `None` for a list that was not given.
+    /// Creates a selection from two lists of names; `None` for a list that was not given.
     pub fn new(only: Option<Vec<String>>, except: Option<Vec<String>>) -> Selection {
         match (only, except) {
             (None, None) => Selection::Default,
@@ -97,7 +97,7 @@ impl Selection {
         }
     }
 
-    /// The columns that were listed by name; `None` where none were.
+    /// The columns that were listed by name; `None` if none were.
     pub(crate) fn only(&self) -> Option<&[String]> {
         match self {
             Selection::Only(only) | Selection::OnlyExcept(only, _) => Some(only),
@@ -113,8 +113,8 @@ impl Selection {
     }
 
     /// What each column is used for. `found` has for each column why it cannot be a parameter, as far as the format can
-    /// tell; one that is listed by name is taken nevertheless, and refused where its cells are read. `functions` lists
-    /// columns that are no parameters, though their means matter.
+    /// tell; one that is listed by name is used anyway, and its cells give an error. `functions` lists columns that are
+    /// not parameters and whose means are matched.
     pub(crate) fn uses(
         &self,
         names: &[String],
@@ -127,7 +127,8 @@ impl Selection {
         let both = |i: &usize| functions.contains(i) && only.as_ref().is_some_and(|only| only.contains(i));
         if let Some(both) = (0..names.len()).filter(|i| !except.contains(i)).find(both) {
             return Err(refused!(
-                "column '{}' is a function, which distances do not use, and cannot be a parameter as well; list it as one of the two",
+                "column '{}' is a function, which distances do not use, and cannot be a parameter as well; list it \
+                 as one of the two",
                 shown(&names[both])
             ));
         }
@@ -146,7 +147,7 @@ impl Selection {
         let uses: Vec<Use> = (0..names.len()).map(one).collect();
         match uses.contains(&Use::Parameter) {
             true => Ok(uses),
-            false => Err(refused!("no column is left to choose by: {}", self.none_left(&uses, names))),
+            false => Err(refused!("no column is left to use: {}", self.none_left(&uses, names))),
         }
     }
 
@@ -161,14 +162,15 @@ impl Selection {
                 "every column of numbers is a function; distances need at least one other".to_string()
             }
             Selection::Default => match uses.iter().position(|one| !matches!(one, Use::Id | Use::OwnWeight)) {
-                None => "the file has only id columns (chain, draw, iteration, row, …); name those to use with --columns".to_string(),
-                Some(at) => format!("not one column holds numbers (column '{}' holds: {})", shown(&names[at]), uses[at]),
+                None => "the file has only id columns (chain, draw, iteration, row, …); name those to use with \
+                         --columns".to_string(),
+                Some(at) => format!("no column holds numbers (column '{}' holds: {})", shown(&names[at]), uses[at]),
             },
         }
     }
 }
 
-/// The id a column is, by the bare word in lower case; `None` where it is not one of the four.
+/// The id a column is, by the bare word in lower case; `None` if it is not one of the four.
 pub(crate) fn id_name(name: &str) -> Option<&'static str> {
     let bare = name.strip_prefix('.').unwrap_or(name);
     ID_NAMES.into_iter().find(|id| bare.eq_ignore_ascii_case(id))
@@ -191,7 +193,7 @@ pub(crate) fn is_weight_like(name: &str) -> bool {
     WEIGHT_LIKE.split(' ').any(|word| word == bare)
 }
 
-/// Where the listed names are. Every name must be in the file, and be listed once: anything else is a slip of the pen.
+/// Where the listed names are. Every name must be in the file, and be listed once: anything else is an error.
 fn positions_of(listed: &[String], names: &[String]) -> Result<HashSet<usize>> {
     let places: HashMap<&str, usize> = names.iter().enumerate().map(|(i, name)| (name.as_str(), i)).collect();
     let mut seen = HashSet::new();
@@ -285,9 +287,7 @@ mod tests {
         assert_eq!(named, [Use::NotAsked, Use::Parameter]);
         let error = Selection::Except(owned(&["mu"])).uses(&names, &found, &[]).unwrap_err().to_string();
         assert!(
-            error.starts_with(
-                "no column is left to choose by: every column is an id, not numbers, or excluded"
-            )
+            error.starts_with("no column is left to use: every column is an id, not numbers, or excluded")
         );
     }
 
@@ -363,9 +363,7 @@ mod tests {
             refused(Selection::Except(owned(&["mu", "mu"]))),
             "column 'mu' is listed twice; list each of these once: mu, tau"
         );
-        assert!(
-            refused(Selection::Except(owned(&["mu", "tau"]))).starts_with("no column is left to choose by")
-        );
+        assert!(refused(Selection::Except(owned(&["mu", "tau"]))).starts_with("no column is left to use"));
         assert!(positions(&Selection::Default, &owned(&["chain", "lp__"])).is_err());
     }
 }

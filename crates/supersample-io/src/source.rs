@@ -1,48 +1,41 @@
-//! What a format is made of: a way to the numbers of a file, a way back to its rows, and what it can hold.
+//! Traits and types of a format: reading the numbers of a file, finding its rows again, and what it can hold.
 
 use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
 
 use crate::cells::{is_number, is_text, is_time};
-use crate::format::Format;
 use crate::frame::{Column, Frame};
-use crate::origin::Origin;
 use crate::reading::Choice;
 use crate::{Note, Result};
 
 /// The way back to the rows of one file.
 pub(crate) trait Source: Any + fmt::Debug + Send + Sync {
-    fn format(&self) -> Format;
-
-    /// The bytes of the file, to be gone through once more.
-    fn origin(&self) -> &Origin;
-
-    /// The columns of these positions in these rows of the file; `names` are those of all columns. What is neither numbers
-    /// nor text may be left out.
+    /// The columns of these positions in these rows of the file; `names` are those of all columns. Columns that are
+    /// neither numbers nor text may be left out.
     fn frame(&self, names: &[String], columns: &[usize], rows: &[usize]) -> Result<Frame>;
 
-    /// What the file says of itself beside its columns, for an output of the same family.
+    /// Metadata of the file, for an output of the same family.
     fn remarks(&self) -> HashMap<String, String> {
         HashMap::new()
     }
 }
 
-/// Where the numbers of a file go while it is read, a few rows at a time. All formats have this one way out, whether the
-/// numbers are kept or looked at in passing.
+/// Receiver of the numbers of a file, a few rows at a time. All formats use it, whether the numbers are kept or come in
+/// batches.
 pub(crate) trait Sink {
     /// The head of the file has been read, and these columns are to come.
     fn begin(&mut self, choice: &Choice) -> Result<()>;
 
-    /// The file should hold so many numbers of parameters.
+    /// Announces the expected number of parameter values.
     fn expect(&mut self, _numbers: usize) {}
 
-    /// Rows that follow those before: the parameters row after row (NaN where a missing value was to be kept), and a weight
+    /// Rows that follow those before: the parameters row by row (NaN where a missing value was to be kept), and a weight
     /// each where there is a column of them. `part` says how much of the file has been read, from 0 to 1.
     fn take(&mut self, values: &[f64], weights: &[f64], part: f64) -> Result<()>;
 }
 
-/// What is known of one file after its numbers have gone to a [`Sink`].
+/// Result of reading one file, after its numbers have gone to a [`Sink`].
 #[derive(Debug)]
 pub(crate) struct FileRead {
     pub(crate) rows: usize,
@@ -74,26 +67,27 @@ impl FileRead {
     }
 }
 
-/// What is written beside the columns.
+/// Options of writing, in addition to the columns.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Dress {
     /// Between the fields of text.
     pub(crate) separator: Option<u8>,
     /// Whether the cells came from text, which has no types.
     pub(crate) is_untyped: bool,
-    /// What the input says of itself; only formats that came from say it again.
+    /// Metadata of the input; only the same formats write it again.
     pub(crate) remarks: HashMap<String, String>,
 }
 
-/// How large files are, from a look at their heads and sizes.
+/// Estimated size of files, from their heads and lengths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ExpectedSize {
     /// About how many rows there are.
     pub rows: usize,
-    /// How many columns are used, those of functions among them.
+    /// Number of used columns, including functions.
     pub columns: usize,
-    /// Whether all numbers of these columns have single precision or less, so that in double they would take twice the room.
+    /// Whether all numbers of these columns have single precision or less, so that they would take twice the memory in
+    /// double.
     pub is_single: bool,
 }
 

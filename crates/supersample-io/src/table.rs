@@ -1,4 +1,4 @@
-//! Tables of Arrow arrays, which Arrow and Parquet files both are: their numbers, and their rows again.
+//! Tables of Arrow arrays, for Arrow and Parquet files: their numbers, and chosen rows.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::{Error, Place, Reading, Result, Use};
 /// The key under which pandas says which columns are its index.
 const PANDAS: &str = "pandas";
 
-/// The batches of a file one after the other.
+/// Iterator over the batches of a file.
 pub(crate) type Batches = Box<dyn Iterator<Item = Result<RecordBatch>>>;
 
 /// Which columns of a table are read for what.
@@ -49,7 +49,7 @@ pub(crate) fn choose(schema: &Schema, reading: &Reading<'_>) -> Result<Choice> {
     Ok(choice)
 }
 
-/// What a table of so many rows promises.
+/// Estimated size of a table.
 pub(crate) fn expected(rows: usize, schema: &Schema, reading: &Reading<'_>) -> Result<ExpectedSize> {
     let columns = choose(schema, reading)?.columns;
     let is_single =
@@ -64,8 +64,8 @@ fn pandas_indices(remarks: &HashMap<String, String>) -> HashSet<String> {
     indices.into_iter().flatten().filter_map(|index| index.as_str()).map(str::to_string).collect()
 }
 
-/// Hands the wanted columns of the batches to the sink, and gives the number of their rows; `place_of` says where in a batch
-/// a column of the file is, and `all` how many rows the file says it has, for the progress.
+/// Passes the wanted columns of the batches to the sink, and returns the number of rows. `place_of` gives the position
+/// of a file's column in a batch, and `all` the number of rows in the file, for the progress.
 pub(crate) fn read(
     batches: Batches,
     choice: &Choice,
@@ -84,7 +84,7 @@ pub(crate) fn read(
         if count == 0 {
             continue;
         }
-        // The room is taken as the rows turn out to be there, not on the word of the file.
+        // Memory is allocated for rows that exist, not for the number that the file claims.
         values.resize(count * dim, 0.0);
         weights.clear();
         for (slot, (position, is_weight)) in choice.wanted().enumerate() {
@@ -113,8 +113,8 @@ pub(crate) fn read(
     }
 }
 
-/// Writes a column of floats into every `dim`-th place, where all of them are there and finite: nearly always, and much
-/// faster than one by one. Where it says that they are not, nothing may be believed.
+/// Writes a column of floats into every `dim`-th place, if all of them are present and finite: nearly always, and much
+/// faster than one by one. If it returns false, the output is undefined.
 fn fill_from_floats(places: &mut [f64], dim: usize, array: &ArrayRef) -> bool {
     fn fill(places: &mut [f64], dim: usize, cells: impl Iterator<Item = f64>) -> bool {
         let mut are_finite = true;

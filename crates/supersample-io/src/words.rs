@@ -2,9 +2,9 @@
 
 use strsim::osa_distance;
 
-/// How many column names a message lists before it says how many more there are.
+/// Number of column names that a message lists.
 const NAMES_LISTED: usize = 20;
-/// How many characters of a name or a cell a message shows.
+/// Number of characters of a name or a cell that a message shows.
 const CHARACTERS_SHOWN: usize = 40;
 
 /// A name or a cell for a message: control characters written out, and no more than its first characters.

@@ -1,4 +1,4 @@
-//! Columns in memory to the bytes of any format.
+//! Writes columns in memory in any format.
 
 use std::io::Write;
 
@@ -11,8 +11,8 @@ use crate::source::{Dress, Holds};
 use crate::{Note, Result};
 
 impl Frame {
-    /// Writes the columns as the format says, packed where it says so. Columns that it cannot hold are left out;
-    /// [`Draws::check_output`](crate::Draws::check_output) tells beforehand which.
+    /// Writes the columns in this format, compressed if it says so. Columns that it cannot hold are left out; see
+    /// [`Draws::check_output`](crate::Draws::check_output).
     pub fn write_as(self, output: OutputFormat, out: &mut dyn Write) -> Result<()> {
         let dress = Dress { separator: output.separator, ..Dress::default() };
         packed(output, out, |out| self.write_dressed(output.format, &dress, out))

@@ -1,4 +1,4 @@
-//! Advice of the library, which Python gets as objects with a sentence each.
+//! Advice of the library as Python objects with a sentence each.
 
 use pyo3::prelude::*;
 use pyo3::types::PyList;

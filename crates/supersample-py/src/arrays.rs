@@ -35,7 +35,7 @@ impl<'py> IntoPyObject<'py> for &RowNumbers {
     }
 }
 
-/// Numbers that Python sees as a matrix of rows of so many.
+/// Numbers that Python sees as a matrix, with the length of a row.
 pub(crate) struct Matrix(pub(crate) Vec<f64>, pub(crate) usize);
 
 impl<'py> IntoPyObject<'py> for &Matrix {

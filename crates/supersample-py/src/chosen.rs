@@ -1,4 +1,4 @@
-//! Choosing from Python, and all there is to say of what was chosen.
+//! Choosing from Python, and the result.
 
 use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
@@ -11,6 +11,7 @@ use supersample::{Error, Points, Precision, Refined, Search};
 
 use crate::advice::AdviceList;
 use crate::arrays::{Column, Matrix, RowNumbers};
+use crate::diagnose::Diagnosis;
 use crate::error::refused;
 use crate::options::Options;
 use crate::source::PySource;
@@ -35,12 +36,14 @@ pub(crate) struct Chosen {
     /// The standard error of the MMD, where landmarks approximate the mean embedding.
     mmd_error: Option<f64>,
     ended: &'static str,
-    /// Whether an error was asked for and not reached.
-    missed: bool,
+    /// The goals that were not reached, in words: "an MMD of 0.01 was not".
+    missed: Option<String>,
     refinement: Option<Refinement>,
     advice: AdviceList,
     /// How many rows, drawn at random, were chosen from.
     pool_rows: Option<usize>,
+    /// How accurate the draws are that it was chosen from; `None` where that is not known.
+    draws: Option<Py<Diagnosis>>,
     /// What it was chosen from; `None` in space.
     of: Option<Py<Of>>,
 }
@@ -182,11 +185,13 @@ impl Chosen {
     /// Rows of a target, chosen by this rule.
     pub(crate) fn of(py: Python<'_>, target: &Target, chosen: task::Chosen, stop: &Stop) -> PyResult<Chosen> {
         let points = target.select(&chosen.rows).map_err(refused)?;
-        let mut found = Chosen::new(chosen, points, &target.error_scale(), stop)?;
+        let error = if target.problem().kernel().is_stein() { "KSD" } else { "MMD" };
+        let mut found = Chosen::new(chosen, points, &target.error_scale(), stop, error)?;
         found.advice.0.splice(..0, target.problem().advice().iter().cloned());
         let drawn = target.problem().gathered().map(|gathered| gathered.pool().len());
         found.pool_rows = found.pool_rows.or(drawn);
         found.of = Some(Py::new(py, Of::new(target))?);
+        found.draws = Diagnosis::of(py, target)?;
         Ok(found)
     }
 
@@ -197,6 +202,7 @@ impl Chosen {
         weighed: Option<Weighed>,
         scale: &ErrorScale,
         stop: &Stop,
+        error: &str,
     ) -> PyResult<Chosen> {
         let (weights, advice) = weighed.map_or((None, None), |found| (found.weights, found.advice));
         let mmd = weights.as_ref().map_or(placed.error(), |found| found.error);
@@ -205,13 +211,19 @@ impl Chosen {
             placed.errors.with(Measure::EquivalentDraws, mmd.and_then(|mmd| scale.equivalent_draws(mmd)));
         (placed.weights, placed.rows) = (weights, Vec::new());
         placed.advice.extend(advice);
-        Chosen::new(placed, points, scale, stop)
+        Chosen::new(placed, points, scale, stop, error)
     }
 
-    fn new(chosen: task::Chosen, points: Points, scale: &ErrorScale, stop: &Stop) -> PyResult<Chosen> {
+    fn new(
+        chosen: task::Chosen,
+        points: Points,
+        scale: &ErrorScale,
+        stop: &Stop,
+        error: &str,
+    ) -> PyResult<Chosen> {
         chosen.mmd().ok_or(Error::UnknownNorm).map_err(refused)?;
         Ok(Chosen {
-            missed: stop.is_missed(chosen.ended, chosen.error(), scale),
+            missed: stop.is_missed(chosen.ended, chosen.error(), scale).then(|| stop.missed_in_words(error)),
             error: Column(chosen.trace.iter().filter_map(|pick| pick.error).collect()),
             rows: RowNumbers(chosen.rows),
             points: Matrix(points.as_slice().to_vec(), points.dim()),
@@ -222,6 +234,7 @@ impl Chosen {
             refinement: chosen.refined.map(|refined| Refinement::of(refined, stop.goal(scale).is_some())),
             advice: AdviceList(chosen.advice),
             pool_rows: chosen.sampled_from,
+            draws: None,
             of: None,
         })
     }

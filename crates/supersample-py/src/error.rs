@@ -1,4 +1,4 @@
-//! Refusals of the library as Python exceptions, in sentences that name keywords.
+//! Errors of the library as Python exceptions, with sentences that name keywords.
 
 use std::str::FromStr;
 
@@ -13,7 +13,7 @@ use supersample::words::{Names, Style};
 pub(crate) fn refused(error: Error) -> PyErr {
     let sentence = error.sentence(Style::Python, &Names::default());
     match error {
-        // Met only where the exception of a signal has not taken its place.
+        // Only if the exception of a signal has not replaced it.
         Error::Interrupted => PyKeyboardInterrupt::new_err(sentence),
         Error::Device { .. } => PyRuntimeError::new_err(sentence),
         error => {

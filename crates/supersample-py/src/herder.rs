@@ -1,4 +1,9 @@
-//! The herder of Python: picks one by one or many at a time, and keeps what it has when it is interrupted.
+//! Herder of Python: picks one by one or many at a time, and keeps its picks when it is interrupted.
+//!
+//! The herder is taken out of its cell while a thread works on it, so that a second thread gets an error and not a
+//! deadlock. It is put back with its picks, however the work ended. μ is computed with the first pick, not in the
+//! constructor, so that an interrupted herder exists. A pickle holds the rows, the picks and μ; replaying the picks
+//! restores the state exactly.
 
 use std::sync::Mutex;
 
@@ -179,7 +184,7 @@ impl Herder {
         state.as_ref().map(see).ok_or_else(busy)
     }
 
-    /// Takes the state out, prepares it if nobody has, works on it, and puts it back whatever has happened.
+    /// Takes the state out, prepares it if needed, works on it, and puts it back however the work ended.
     fn write<T: Send>(
         &self,
         py: Python<'_>,
@@ -221,6 +226,6 @@ impl Herder {
 
 fn busy() -> PyErr {
     PyRuntimeError::new_err(
-        "this herder is at work in another thread; wait for it, or give each thread its own",
+        "this herder is in use by another thread; wait for it, or give each thread its own herder",
     )
 }

@@ -1,4 +1,4 @@
-//! Kernels by Python's words: the list of them, and their values between two sets of points.
+//! Kernels by name: the list of them, and their values between two sets of points.
 
 use numpy::{PyArray2, PyReadonlyArray2};
 use pyo3::prelude::*;

@@ -1,11 +1,12 @@
-//! `supersample._native`: what the Python package needs of the library, and no more.
+//! `supersample._native`: the part of the library that the Python package needs.
 //!
-//! Conversions, the release of Python's lock, threads, signals. What is chosen and how good it is are the library's
-//! business (`supersample::task`); words, defaults and shapes of results are Python's (`python/supersample`).
+//! It has conversions, the release of Python's lock, threads and signals. The library (`supersample::task`) chooses and
+//! evaluates; the Python package (`python/supersample`) has the words and the shapes of results.
 
 mod advice;
 mod arrays;
 mod chosen;
+mod diagnose;
 mod error;
 mod evaluate;
 mod herder;
@@ -26,6 +27,8 @@ mod _native {
     use crate::advice::Piece;
     #[pymodule_export]
     use crate::chosen::{Chosen, Of, choose};
+    #[pymodule_export]
+    use crate::diagnose::{Diagnosis, diagnose};
     #[pymodule_export]
     use crate::error::Refusal;
     #[pymodule_export]

@@ -1,4 +1,4 @@
-//! Options as Python gives them: one mapping, which becomes the library's `Choose` and the rows that it is about.
+//! Options of Python: one mapping, which becomes the library's `Choose` and its rows.
 
 use std::str::FromStr;
 
@@ -9,7 +9,7 @@ use supersample::task::{
     Bandwidth, Choose, KernelChoice, Method, Problem, RowScores, RowWeights, Rows, Size, Stop, TargetChoice,
 };
 use supersample::weights::WeightRule;
-use supersample::{Device, Error, Gram, Points, Precision, Preconditioner, SteinBase};
+use supersample::{Chains, Device, Error, Gram, Points, Precision, Preconditioner, SteinBase};
 
 use crate::arrays::{counted, numbers, rows};
 use crate::error::{named, refused};
@@ -27,6 +27,9 @@ pub(crate) struct Options<'py> {
     /// herd, thin, or `None` where nothing is chosen.
     method: Option<String>,
     pub(crate) n: Option<usize>,
+    /// Whether the number of rows follows from the errors of the draws, and how much rows may add to these.
+    auto: Option<bool>,
+    add: Option<f64>,
     tol: Option<f64>,
     equivalent_draws: Option<f64>,
     pub(crate) unique: Option<bool>,
@@ -54,6 +57,7 @@ pub(crate) struct Options<'py> {
     device: Option<String>,
     pub(crate) sample_weight: Option<PyReadonlyArray1<'py, f64>>,
     log_weight: Option<PyReadonlyArray1<'py, f64>>,
+    chains: Option<GivenChains<'py>>,
     /// rows, corrected or density.
     target: Option<String>,
     scores: Option<PyReadonlyArray2<'py, f64>>,
@@ -65,6 +69,24 @@ pub(crate) struct Options<'py> {
     gram: Option<bool>,
     pub(crate) threads: Option<usize>,
     pub(crate) progress: Option<Py<PyAny>>,
+}
+
+/// How many chains of equal length, the number of each row's chain, or the lengths of chains.
+#[derive(FromPyObject)]
+enum GivenChains<'py> {
+    Count(usize),
+    Labels(PyReadonlyArray1<'py, i64>),
+    Lengths(Vec<usize>),
+}
+
+impl GivenChains<'_> {
+    fn of(&self, rows: usize) -> supersample::Result<Chains> {
+        match self {
+            GivenChains::Count(count) => Chains::equal(*count, rows),
+            GivenChains::Labels(labels) => Ok(Chains::of_labels(&counted(labels))),
+            GivenChains::Lengths(lengths) => Chains::of_lengths(lengths, rows),
+        }
+    }
 }
 
 /// A length, or a name.
@@ -82,7 +104,10 @@ fn word<T: FromStr<Err: Into<Error>>>(word: &Option<String>) -> PyResult<Option<
 impl Options<'_> {
     /// The choice that was asked for.
     pub(crate) fn choose(&self) -> PyResult<Choose> {
-        let stop = || Stop::new(self.n, self.tol, self.equivalent_draws);
+        let stop = || match self.auto {
+            Some(true) => Stop::auto(self.add),
+            _ => Stop::new(self.n, self.tol, self.equivalent_draws),
+        };
         let chosen = match self.method.as_deref() {
             Some("herd") => stop().and_then(Choose::herd_until),
             Some("thin") => stop().and_then(Choose::thin_until).map(|thin| thin.search(self.search)),
@@ -178,8 +203,10 @@ impl Options<'_> {
         let (values, dim) = rows(x)?;
         let (weights, logs) = (numbers(&self.sample_weight), numbers(&self.log_weight));
         let functions = self.functions.as_ref().map(rows).transpose()?;
+        let chains = self.chains.as_ref().map(|chains| chains.of(values.len() / dim.max(1)));
+        let chains = chains.transpose().map_err(refused)?;
         let (scores, is_gram) = (self.scores()?, self.gram.unwrap_or_default());
-        // On a pool of ours, since the global one dies in a fork.
+        // On our own pool, because the global one does not survive a fork.
         let pool = pool(1)?;
         let made = py.detach(|| {
             pool.install(|| {
@@ -188,6 +215,9 @@ impl Options<'_> {
                     true => of_gram(values, dim, weights)?,
                     false => Rows::weighted(Points::from_rows(values, dim)?, weights)?,
                 };
+                if let Some(chains) = chains {
+                    given = given.chains(chains)?;
+                }
                 if let Some((values, count)) = functions {
                     given = given.functions(values.to_vec(), count)?;
                 }

@@ -1,7 +1,8 @@
-//! Thread pools of our own, by size, that a forked child makes anew.
+//! Thread pools by size, which a forked child creates again.
 //!
-//! Rayon's global pool is made once for a process and its threads do not survive a fork: whoever used it in the child
-//! would wait for ever. Pools here belong to the process that made them.
+//! Rayon's global pool is created once for a process, and its threads do not survive a fork: a child that used it would
+//! wait forever. Pools here belong to the process that created them. The lock is never waited for, because a fork may
+//! leave it locked.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,7 +12,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 /// More threads than any machine has cores; beyond some number the system starts to kill us instead of refusing.
 const MOST_THREADS: usize = 1024;
-/// Pools that are kept; whoever asks for more sizes than that pays for a new pool each time.
+/// Largest number of kept pools; for more sizes a new pool is created each time.
 const KEPT: usize = 8;
 
 /// The process that made the pools, and each pool with its number of threads.
@@ -36,7 +37,7 @@ pub(crate) fn checked(threads: Option<usize>) -> PyResult<usize> {
 
 /// The pool of this many threads.
 pub(crate) fn pool(threads: usize) -> PyResult<Arc<ThreadPool>> {
-    // Never waited for: a fork may have left it locked for ever. Then a pool is made and not kept.
+    // Not waited for: a fork may have left it locked. Then a pool is created and not kept.
     let Ok(mut pools) = POOLS.try_lock() else { return start(threads) };
     if pools.process != std::process::id() {
         // Not dropped: their threads are not in this process, and one may have held a lock of theirs when it forked.

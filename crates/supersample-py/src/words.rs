@@ -1,4 +1,4 @@
-//! Numbers and counts as people read them.
+//! Numbers and counts in text.
 
 use pyo3::prelude::*;
 use supersample::words;

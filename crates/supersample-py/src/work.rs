@@ -1,4 +1,5 @@
-//! Long work beside Python: other threads compute while the calling one looks for Ctrl-C and reports progress.
+//! Long work: other threads compute, while the calling one checks for Ctrl-C every 20 ms and reports progress. Only the
+//! calling thread sees Python's signals.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -15,8 +16,8 @@ use crate::threads::{checked, pool};
 /// How often the calling thread looks up.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Work of at most so many coordinate differences is done (within about 10 ms) before anyone could want to stop it, and
-/// is not worth waking several threads.
+/// Work of at most this number of coordinate differences takes about 10 ms: it runs at once, on one thread, without a
+/// check for signals.
 const SMALL: f64 = 4e6;
 
 /// The phases by the numbers that are kept of them.
@@ -49,12 +50,12 @@ impl Outlook {
             Progress::Embedding { done, total } => Some((0, done, total)),
             Progress::Correcting { done, total } => Some((9, done as u64, total as u64)),
             Progress::Landmarks { chosen, size } => Some((6, chosen as u64, size as u64)),
-            // Rows are compared with landmarks in place of each other.
+            // Rows are compared with landmarks instead of each other.
             Progress::Summing { done, total } => Some((0, done, total)),
             Progress::Solving { done, total } => Some((7, done as u64, total as u64)),
             Progress::Projecting { done, total } => Some((7, done as u64, total as u64)),
             Progress::Herding { chosen, size } => Some((1, chosen as u64, size as u64)),
-            // Sweeps go on until one changes nothing, so the end that is in sight is that of this one.
+            // Sweeps continue until one changes nothing, so the known end is that of this one.
             Progress::Sweeping { visits, size, .. } => {
                 Some((2, visits as u64, visits.max(1).next_multiple_of(size) as u64))
             }
@@ -115,7 +116,7 @@ pub(crate) fn run_until<T: Send>(
         std::thread::scope(|scope| {
             let (finished, news) = channel::<()>();
             let worker = scope.spawn(|| {
-                // Dropped when the work ends, in whatever way.
+                // Dropped when the work ends, also after a panic.
                 let _finished = finished;
                 pool.install(|| work(&watch))
             });
@@ -132,7 +133,7 @@ pub(crate) fn run_until<T: Send>(
             (worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), outcome)
         })
     });
-    // Once more, so that whoever listens sees the end.
+    // Once more, so that the listener sees the end.
     outcome.and_then(|()| listener.map_or(Ok(()), |listener| outlook.tell(py, listener)))?;
     result.map_err(refused)
 }

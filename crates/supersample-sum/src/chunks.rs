@@ -1,15 +1,15 @@
-//! Passes over many points, cut into chunks for the threads: when that pays, and how results come back in order.
+//! Passes over many points in chunks for the threads: when that pays, and how results come back in order.
 //!
-//! What is done with a chunk is behind a reference to `dyn Fn`: one call for thousands of points costs nothing, and what shares
-//! them between threads is compiled once, not once more for each kernel, precision and task, which was half of this crate.
+//! The work on a chunk is behind a reference to `dyn Fn`: one call for thousands of points costs nothing, and the code
+//! that shares them between threads is compiled once, not for each kernel, precision and task. That halves the crate.
 
 use std::ops::Range;
 
 use rayon::prelude::*;
 
-/// Points of one pass a thread takes at once, at most.
+/// Largest number of points of one pass in a chunk.
 pub(crate) const CHUNK: usize = 8192;
-/// Points of one pass a thread takes at once, at least: whole panels, and enough of them.
+/// Smallest number of points of one pass in a chunk: whole panels, and enough of them.
 const SMALLEST_CHUNK: usize = 128;
 /// Steps that take as long as another thread takes to wake up.
 const WAKING: usize = 1 << 17;
@@ -25,21 +25,21 @@ pub(crate) const LOOK: usize = 8;
 /// The cost of adding a number to another.
 pub(crate) const ADDITION: usize = 4;
 
-/// Whether so many steps of this cost take longer than another thread takes to wake up.
+/// Whether `steps` steps of this cost take longer than another thread takes to wake up.
 pub(crate) fn is_worth_threads(steps: usize, cost: usize) -> bool {
     steps * cost >= WAKING
 }
 
-/// How many points of this cost a thread takes at once: fewer where each has many coordinates, so that a pool of a few
-/// thousand wide rows keeps all threads busy.
+/// Number of points of this cost in a chunk: fewer if each has many coordinates, so that a pool of a few thousand wide
+/// rows keeps all threads busy.
 fn chunk_of(cost: usize) -> usize {
     (WAKING / cost).clamp(SMALLEST_CHUNK, CHUNK).next_multiple_of(SMALLEST_CHUNK)
 }
 
-/// What is done with a chunk that begins at a point, with its own numbers and others.
+/// Work on a chunk that begins at a point, with its own numbers and others.
 type OnChunk<'a, A, B, R> = &'a (dyn Fn(usize, &mut [A], &[B]) -> R + Sync);
 
-/// What is done with a chunk that has two arrays of its own.
+/// Work on a chunk that has two arrays of its own.
 type OnPairedChunk<'a, A, B, C, R> = &'a (dyn Fn(usize, &mut [A], &mut [B], &[C]) -> R + Sync);
 
 /// Calls `work(first point, own, other)` for chunks of two arrays that hold one and `wide` numbers for each point; the
@@ -80,7 +80,7 @@ pub(crate) fn over_paired_chunks<A: Send, B: Send, C: Sync, R: Send>(
     chunks.map(|(i, ((own, paired), other))| work(i * chunk, own, paired, other)).collect()
 }
 
-/// Calls `look` for ranges of so many points that are only read.
+/// Calls `look` for ranges of `len` points that are only read.
 pub(crate) fn over_ranges<R: Send>(len: usize, look: &(dyn Fn(Range<usize>) -> R + Sync)) -> Vec<R> {
     if !is_worth_threads(len, LOOK) {
         return vec![look(0..len)];

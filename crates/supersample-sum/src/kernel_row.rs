@@ -1,4 +1,4 @@
-//! Kernel rows that are kept in the precision they were computed in, and the searches that read them.
+//! Kernel rows in the precision in which they were computed, and the searches that read them.
 
 use std::ops::Range;
 
@@ -18,8 +18,8 @@ use crate::tile;
 /// The values of either precision, to be written.
 pub(crate) type AnyRowMut<'a> = ByLane<&'a mut [f32], &'a mut [f64]>;
 
-/// k(xᵢ, y) at every packed point x, one of [`KernelRows`](crate::KernelRows): f32 where the points are, which halves what a
-/// look at it has to read.
+/// k(xᵢ, y) at every packed point x, one of [`KernelRows`](crate::KernelRows): f32 if the points are, which halves the
+/// memory that a look reads.
 #[derive(Clone, Copy, Debug)]
 pub struct KernelRow<'a>(pub(crate) ByLane<&'a [f32], &'a [f64]>);
 
@@ -28,7 +28,7 @@ pub struct KernelRow<'a>(pub(crate) ByLane<&'a [f32], &'a [f64]>);
 pub struct KernelRowMut<'a>(pub(crate) AnyRowMut<'a>);
 
 impl KernelRowMut<'_> {
-    /// The values for a shorter time, so that the row is still there afterwards.
+    /// Reborrows the values.
     fn again(&mut self) -> AnyRowMut<'_> {
         match &mut self.0 {
             ByLane::Mixed(values) => ByLane::Mixed(values),
@@ -38,10 +38,10 @@ impl KernelRowMut<'_> {
 }
 
 impl KernelRowMut<'_> {
-    /// Writes values that were computed elsewhere.
+    /// Writes given values.
     ///
     /// # Panics
-    /// Where they are not as many, or the row is not of doubles.
+    /// If they are not as many, or the row is not of doubles.
     pub fn copy_from(&mut self, values: &[f64]) {
         let ByLane::Double(row) = self.again() else { panic!("a row of doubles") };
         row.copy_from_slice(values);
@@ -52,24 +52,24 @@ impl Packed {
     /// Writes the kernel row of `y`.
     ///
     /// # Panics
-    /// Where the row is not of as many points, or of another precision.
+    /// If the row is not of as many points, or of another precision.
     pub fn fill_row(&self, y: &[f64], row: &mut KernelRowMut<'_>) {
         self.launch(FillRow { coordinates: &self.coordinates, y, added: None, row: row.again() });
     }
 
-    /// Adds `factor` times the kernel row of `y` to a row that is there.
+    /// Adds `factor` times the kernel row of `y` to an existing row.
     ///
     /// # Panics
-    /// Where the row is not of as many points, or of another precision.
+    /// If the row is not of as many points, or of another precision.
     pub fn add_to_row(&self, y: &[f64], factor: f64, row: &mut KernelRowMut<'_>) {
         self.launch(FillRow { coordinates: &self.coordinates, y, added: Some(factor), row: row.again() });
     }
 
-    /// [`fill_row`](Self::fill_row), then `weight` times the row added to `sums`, and the largest score afterwards, as in
-    /// [`add_row_and_argmax`](Self::add_row_and_argmax): one pass, and the row is there for later.
+    /// [`fill_row`](Self::fill_row), then `weight` times the row added to `sums`, and the largest score afterwards, as
+    /// in [`add_row_and_argmax`](Self::add_row_and_argmax): one pass, and the row is kept.
     ///
     /// # Panics
-    /// Where the row is not of as many points, or of another precision.
+    /// If the row is not of as many points, or of another precision.
     pub fn keep_row_and_argmax(
         &self,
         y: &[f64],
@@ -86,7 +86,7 @@ impl Packed {
     /// afterwards.
     ///
     /// # Panics
-    /// Where the row is not of as many points, or of another precision.
+    /// If the row is not of as many points, or of another precision.
     pub fn add_to_row_and_argmax(
         &self,
         y: &[f64],
@@ -104,7 +104,7 @@ impl Packed {
 struct FillRow<'a> {
     coordinates: &'a Coordinates,
     y: &'a [f64],
-    /// The factor where the row is added to what is there, `None` where it takes its place.
+    /// The factor if the row is added to the present values, `None` if it replaces them.
     added: Option<f64>,
     row: AnyRowMut<'a>,
 }
@@ -170,15 +170,15 @@ impl KernelRow<'_> {
         }
     }
 
-    /// The largest of wᵢ + kᵢ and the lowest index that has it; `None` where all are −∞.
+    /// The largest of wᵢ + kᵢ and the lowest index that has it; `None` if all are −∞.
     pub fn argmax_with(&self, w: &[f64]) -> Option<(usize, f64)> {
         self.argmax(w, None)
     }
 
-    /// The largest of wᵢ + kᵢ + `scale`·noiseᵢ and the lowest index that has it; `None` where all are −∞.
+    /// The largest of wᵢ + kᵢ + `scale`·noiseᵢ and the lowest index that has it; `None` if all are −∞.
     ///
     /// # Panics
-    /// Where there is less noise than there are points.
+    /// If there is less noise than there are points.
     pub fn argmax_with_noise(&self, w: &[f64], noise: &[f32], scale: f64) -> Option<(usize, f64)> {
         self.argmax(w, Some(Noise { values: &noise[..w.len()], scale }))
     }
@@ -190,10 +190,10 @@ impl KernelRow<'_> {
         }
     }
 
-    /// Adds this row to `sums` and takes another from them.
+    /// Adds this row to `sums` and subtracts another.
     ///
     /// # Panics
-    /// Where the two are of different precision or length.
+    /// If the two are of different precision or length.
     pub fn exchange(&self, other: KernelRow<'_>, sums: &mut [f64]) {
         match (&self.0, &other.0) {
             (ByLane::Mixed(out), ByLane::Mixed(into)) => exchange_in_chunks(out, into, sums),
@@ -223,14 +223,14 @@ fn exchange_in_chunks<T: Lane>(out: &[T], into: &[T], sums: &mut [f64]) {
     });
 }
 
-/// What is added to a score before it is compared: `scale` times a value for each point.
+/// Noise added to a score before it is compared: `scale` times a value for each point.
 #[derive(Clone, Copy)]
 struct Noise<'a> {
     values: &'a [f32],
     scale: f64,
 }
 
-/// The largest score and the lowest index that has it; `None` where all are −∞.
+/// The largest score and the lowest index that has it; `None` if all are −∞.
 fn argmax_in_ranges<T: Lane>(w: &[f64], values: &[T], noise: Option<Noise<'_>>) -> Option<(usize, f64)> {
     assert_eq!(w.len(), values.len());
     let best = over_ranges(w.len(), &|range| {
@@ -256,7 +256,7 @@ fn add<T: Lane>(values: &[T], weight: f64, sums: &mut [f64]) {
     }
 }
 
-/// The largest score and the lowest index that has it; `None` where all are −∞.
+/// The largest score and the lowest index that has it; `None` if all are −∞.
 #[inline(always)]
 fn argmax<S: Simd, T: Lane>(
     simd: S,
@@ -264,7 +264,7 @@ fn argmax<S: Simd, T: Lane>(
     values: &[T],
     noise: Option<Noise<'_>>,
 ) -> Option<(usize, f64)> {
-    /// Scores that stay in the first-level cache until their largest is known, and are made once more where it stands.
+    /// Scores in the first-level cache until their largest is known; they are computed again to find its position.
     const BLOCK: usize = 512;
     let mut scores = [0.0; BLOCK];
     let (mut best, mut best_block) = (f64::NEG_INFINITY, 0..0);
@@ -307,7 +307,7 @@ fn scores_of<T: Lane>(
 /// The largest of the scores; −∞ of nothing.
 #[inline(always)]
 fn largest<S: Simd>(simd: S, scores: &[f64]) -> f64 {
-    /// Running maxima side by side, so that none waits for the one before it.
+    /// Independent running maxima, so that none waits for another.
     const CHAINS: usize = 4;
     let lanes = S::f64s::LEN;
     let mut best = [S::f64s::splat(simd, f64::NEG_INFINITY); CHAINS];

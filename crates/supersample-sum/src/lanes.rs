@@ -11,9 +11,9 @@ use crate::panels::Panels;
 /// A native-width vector of `T` on the instruction set `S`.
 pub(crate) type Vector<S, T> = <T as SimdFloatElement>::Native<S>;
 
-/// f32 or f64, with what [`exp2`] needs of each.
+/// f32 or f64, with the constants of [`exp2`].
 pub(crate) trait Lane: SimdFloatElement + bytemuck::Pod + Send + Sync {
-    /// 1.5·2^m with m mantissa bits: adding it rounds to a whole number, which then stands in the lowest bits.
+    /// 1.5·2^m with m mantissa bits: adding it rounds to a whole number, which is then in the lowest bits.
     const ROUNDER: Self;
     /// m
     const MANTISSA_BITS: u32;
@@ -27,9 +27,9 @@ pub(crate) trait Lane: SimdFloatElement + bytemuck::Pod + Send + Sync {
     const ONE: Self;
     fn from_f64(value: f64) -> Self;
     fn to_f64(self) -> f64;
-    /// The panels of this lane, `None` where they are of the other one.
+    /// The panels of this lane, `None` if they are of the other one.
     fn panels(any: &AnyPanels) -> Option<&Panels<Self>>;
-    /// The kernel row of this lane, `None` where it is of the other one.
+    /// The kernel row of this lane, `None` if it is of the other one.
     fn row(any: AnyRowMut<'_>) -> Option<&mut [Self]>;
     /// Adds each lane to one f64.
     fn add_to<S: Simd>(simd: S, lanes: Vector<S, Self>, sums: &mut [f64]);
@@ -146,13 +146,13 @@ pub(crate) fn exp2<S: Simd, T: Lane>(simd: S, x: Vector<S, T>) -> Vector<S, T> {
     Vector::<S, T>::from_bits(power.to_bits() + whole)
 }
 
-/// 2^x of each number, a multiple of sixteen of them, on the instruction set in use: for the test of its error alone.
+/// 2^x of each number, a multiple of sixteen of them, on the instruction set in use. Only for the test of its error.
 #[doc(hidden)]
 pub fn exp2_in_single(values: &mut [f32]) {
     dispatch!(level(), simd => map_exp2(simd, values));
 }
 
-/// 2^x of each number, a multiple of sixteen of them, on the instruction set in use: for the test of its error alone.
+/// 2^x of each number, a multiple of sixteen of them, on the instruction set in use. Only for the test of its error.
 #[doc(hidden)]
 pub fn exp2_in_double(values: &mut [f64]) {
     dispatch!(level(), simd => map_exp2(simd, values));

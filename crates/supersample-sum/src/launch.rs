@@ -1,8 +1,10 @@
-//! From what is known at run time to the one loop compiled for it: precision and kernel here, instructions in the task.
+//! Dispatch from run-time values to the loop compiled for them: precision and kernel here, instruction set in the task.
 //!
 //! A [`Task`] is written once, for any lane and profile; [`launch`] calls it with those of packed points. The
-//! instruction set is chosen inside the task, by `dispatch!` within each chunk of work, because a closure that is handed
-//! to another thread loses the features that were enabled around it.
+//! instruction set is chosen inside the task, by `dispatch!` within each chunk of work, because a closure that is
+//! passed to another thread loses the features enabled around it.
+//!
+//! Kernels without a bound (energy, Stein) have no loops in f32: points under them are packed in f64.
 
 use crate::lanes::Lane;
 use crate::panels::Panels;
@@ -26,7 +28,7 @@ pub(crate) type AnyPanels = ByLane<Panels<f32>, Panels<f64>>;
 
 /// Work on packed points, for any lane and kernel.
 pub(crate) trait Task {
-    /// What comes of it.
+    /// Result of the work.
     type Output;
     /// The work with the panels of the points.
     fn run<T: Lane, P: Profile<T>>(self, profile: P, panels: &Panels<T>) -> Self::Output;

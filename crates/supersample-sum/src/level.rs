@@ -1,11 +1,13 @@
-//! The instruction set the sums run on: the best of the machine, or the one that SUPERSAMPLE_ISA names.
+//! Instruction set of the sums: the best of the machine, or the one in SUPERSAMPLE_ISA. A name that the machine does
+//! not have is an error, never another set. The vectors are those of `fearless_simd`, so that no `unsafe` is needed.
 
 use std::sync::LazyLock;
 
 use fearless_simd::Level;
 
-/// Runs an operation on the vectors of a level, compiled for each that is told apart. On x86-64 these are three: SSE4.2 gains
-/// a few parts in a hundred over SSE2, on machines from before AVX2, and its loops would be a quarter of the build.
+/// Runs an operation on the vectors of a level, compiled for each supported level. On x86-64 these are AVX-512, AVX2
+/// and SSE2. SSE4.2 was 0 to 12 % faster than SSE2 on machines without AVX2 (A and C of `bench/peers/speed.py`, three
+/// runs each), and its loops were a quarter of the build.
 #[cfg(target_arch = "x86_64")]
 macro_rules! dispatch {
     ($level:expr, $simd:pat => $op:expr) => {{
@@ -32,7 +34,7 @@ use fearless_simd::dispatch;
 
 pub(crate) use dispatch;
 
-/// SUPERSAMPLE_ISA names no instruction set of this machine.
+/// SUPERSAMPLE_ISA is not an instruction set of this machine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "SUPERSAMPLE_ISA is {asked}, and this machine has no such instruction set; it has {}; unset the variable for the best of them",
@@ -40,19 +42,19 @@ pub(crate) use dispatch;
 )]
 #[non_exhaustive]
 pub struct NoSuchInstructionSet {
-    /// What the variable says.
+    /// Value of the variable.
     pub asked: String,
-    /// What there is, best first.
+    /// Available instruction sets, best first.
     pub available: Vec<&'static str>,
 }
 
 static LEVEL: LazyLock<Result<Level, NoSuchInstructionSet>> = LazyLock::new(|| {
-    // A name that is no text is misspelt too.
+    // A name that is not UTF-8 is misspelt too.
     let asked = std::env::var_os("SUPERSAMPLE_ISA").unwrap_or_default();
     choose(&asked.to_string_lossy())
 });
 
-/// The level of this name; the best for none.
+/// The level of this name; the best for an empty name.
 fn choose(asked: &str) -> Result<Level, NoSuchInstructionSet> {
     if asked.is_empty() {
         return Ok(Level::new());
@@ -66,7 +68,7 @@ fn choose(asked: &str) -> Result<Level, NoSuchInstructionSet> {
 /// The level in use.
 ///
 /// # Panics
-/// Where SUPERSAMPLE_ISA names none of this machine, since to run another one would deceive whoever measures or tests.
+/// If SUPERSAMPLE_ISA is not an instruction set of this machine: another one would falsify measurements and tests.
 pub(crate) fn level() -> Level {
     match &*LEVEL {
         Ok(level) => *level,
@@ -74,7 +76,8 @@ pub(crate) fn level() -> Level {
     }
 }
 
-/// The name of the instruction set in use, or why there is none: SUPERSAMPLE_ISA names one that this machine lacks.
+/// Returns the name of the instruction set in use, or an error if SUPERSAMPLE_ISA names one that this machine does not
+/// have.
 pub fn check_instruction_set() -> Result<&'static str, NoSuchInstructionSet> {
     LEVEL.clone().map(name)
 }
@@ -82,7 +85,7 @@ pub fn check_instruction_set() -> Result<&'static str, NoSuchInstructionSet> {
 /// The name of the instruction set in use, for reports: avx512, avx2, sse2, neon or portable.
 ///
 /// # Panics
-/// Where [`check_instruction_set`] is an error.
+/// If [`check_instruction_set`] is an error.
 pub fn instruction_set() -> &'static str {
     name(level())
 }

@@ -1,21 +1,21 @@
-//! Sums of kernel values over many points: on vectors, blocked for the cache, shared between threads.
+//! Sums of kernel values over many points: vectorised, blocked for the cache, shared between threads.
 //!
-//! Everything that `supersample` spends time on passes through here: the mean of kernel rows ([`Packed::mean_into`], and
-//! [`Packed::own_mean_into`] with half the work when points meet themselves), one kernel row fused with the search for
-//! the next maximum ([`Packed::add_row_and_argmax`]); and the products of columns that correlations and Cholesky factors
-//! are made of ([`add_products`]). Points are packed once, in f32 or f64 ([`Precision`]). Every row
-//! of a result is summed in a fixed order, so results do not depend on the number of threads; the pool of threads is
-//! the caller's. Each routine is tested against its twin in `tests/sums` on every instruction set of the machine.
+//! `supersample` spends nearly all its time here: the mean of kernel rows ([`Packed::mean_into`], and
+//! [`Packed::own_mean_into`] with half the work for the points themselves), one kernel row fused with the search for
+//! the next maximum ([`Packed::add_row_and_argmax`]); and the products of columns that correlations and Cholesky
+//! factors are made of ([`add_products`]). Points are packed once, in f32 or f64 ([`Precision`]). Every row of a result
+//! is summed in a fixed order, so results do not depend on the number of threads; the pool of threads is the caller's.
+//! Each routine is tested against its twin in `tests/sums` on every instruction set of the machine.
 //!
 //! # Where the crate ends
 //!
-//! Each loop is compiled for every kernel, precision and instruction set, which takes a minute, so it is compiled alone:
-//! nothing here changes when the library does. The crate takes plain data on trust, numbers ([`Rows`]) and the shape of
-//! a kernel with its lengths ([`Shape`]), both checked by the library, which also has the words: names, text, errors,
-//! phases of progress; only its own two choices have their words here ([`words!`]). The formula of a kernel stands here and nowhere else ([`Shape::value`] and its gradient),
-//! because the loops are held against it. Nothing public is generic but [`argmax_by`], which has no vectors in it, so no
-//! loop is compiled a second time in a crate that calls it. The interface follows the needs of `supersample` and promises
-//! nothing to others.
+//! Each loop is compiled for every kernel, precision and instruction set, which takes a minute, so it is compiled
+//! alone: nothing here changes when the library does. The crate takes plain data without checks: numbers ([`Rows`]) and
+//! the shape of a kernel with its lengths ([`Shape`]). The library checks both, and has the names, error messages and
+//! phases of progress; only the two enums of this crate have their words here ([`words!`]). The formula of a kernel is
+//! only here ([`Shape::value`] and its gradient), because the loops are tested against it. Only [`argmax_by`] is
+//! generic and public, and it has no vectors, so no loop is compiled again in a calling crate. The interface follows
+//! the needs of `supersample` and is not stable.
 
 mod chunks;
 mod kernel_row;

@@ -1,4 +1,4 @@
-//! Means of kernel rows over many points: which tiles there are, and which thread runs them when.
+//! Means of kernel rows over many points: the tiles, and the order in which threads run them.
 
 use std::ops::Range;
 
@@ -15,8 +15,8 @@ use crate::tally::Tally;
 use crate::tile::{Side, TILE};
 use crate::{schedule, tile};
 
-/// Points in a band: wide enough that a tile outweighs its handling, narrow enough that two bands stay in the
-/// second-level cache and that there are bands for all threads. It depends on nothing but the points.
+/// Points in a band: enough that a tile costs more than its overhead, few enough that two bands stay in the
+/// second-level cache and that there are bands for all threads. It depends only on the points.
 fn band(len: usize, dim: usize, number_size: usize) -> usize {
     let cached = (1 << 18) / (dim * number_size);
     let shared = len / 16;
@@ -157,10 +157,10 @@ fn own_means<T: Lane, P: Profile<T>>(
     }
 }
 
-/// What is done with the number and the means of a band.
+/// Work with the number and the means of a band.
 type OnBand<'a> = &'a (dyn Fn((usize, &mut [f64])) + Sync);
 
-/// What is done with the numbers and the means of two bands.
+/// Work with the numbers and the means of two bands.
 type OnPair<'a> = &'a (dyn Fn((usize, usize, &mut [f64], &mut [f64])) + Sync);
 
 /// Calls `work` with the number and the means of each band, on one thread or on all; see `chunks.rs` for why it is behind a
@@ -188,8 +188,8 @@ fn one_sided<T: Lane, P: Profile<T>>(
     tile(level, profile, samples.dim, rows, columns, out, None);
 }
 
-/// One tile on the instruction set in use. Never inlined: its loops are most of what there is to compile, and are
-/// wanted once for each instruction set, not at each call.
+/// One tile on the instruction set in use. Never inlined: its loops are most of the compiled code and are needed once
+/// for each instruction set, not at each call.
 #[inline(never)]
 fn tile<T: Lane, P: Profile<T>>(
     level: Level,

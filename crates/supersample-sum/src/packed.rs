@@ -1,4 +1,4 @@
-//! Points packed for sums under one kernel, and the sums there are.
+//! Points packed for sums under one kernel, and the sums.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -16,13 +16,13 @@ use crate::shape::Shape;
 use crate::tally::{Tally, Watch};
 use crate::tile;
 
-/// The arithmetic of kernel values.
+/// Precision of kernel values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Precision {
-    /// Kernel values in f32, sums in f64. Mean embeddings are right to 1e-6, E_T to 0.1 % wherever it is above 1e-5.
-    /// Everything is in f64 where there are fewer than [`MIXED_FROM`](Precision::MIXED_FROM) samples, and where the
-    /// points are spread so wide that a kernel value could be off by more than 1e-5.
+    /// Kernel values in f32, sums in f64. Mean embeddings have an error below 1e-6, E_T below 0.1 % if it is above
+    /// 1e-5. Everything is f64 below [`MIXED_FROM`](Precision::MIXED_FROM) samples, and if the points are spread so
+    /// widely that the error of a kernel value could exceed 1e-5.
     #[default]
     Mixed,
     /// Everything in f64; about a third of the speed.
@@ -32,7 +32,7 @@ pub enum Precision {
 crate::words!(Precision, "a precision": Mixed "mixed", Double "double");
 
 impl Precision {
-    /// Below this many samples f64 takes a fraction of a second, and f32 would save nothing that anybody notices.
+    /// Smallest number of samples for f32; below, f64 takes a fraction of a second.
     pub const MIXED_FROM: usize = 16_384;
 }
 
@@ -44,7 +44,7 @@ pub struct Packed {
 }
 
 impl Packed {
-    /// The points in coordinates of their own, in f32 if that is asked for and safe.
+    /// Packs points in their own coordinates, in f32 if asked for and safe.
     pub fn new(kernel: Shape, points: Rows<'_>, precision: Precision) -> Packed {
         let coordinates = Coordinates::new(kernel, points);
         let panels = match precision {
@@ -56,14 +56,12 @@ impl Packed {
         Packed { coordinates: coordinates.into(), panels: panels.into() }
     }
 
-    /// The points in coordinates of their own and in this precision, for sums of which nobody asks more; in f64 under kernels
-    /// that have no loops in f32.
+    /// Packs points in their own coordinates and in exactly this precision; in f64 under kernels without loops in f32.
     pub fn forced(kernel: Shape, points: Rows<'_>, precision: Precision) -> Packed {
         Packed::in_coordinates(Arc::new(Coordinates::new(kernel, points)), points, precision)
     }
 
-    /// The points in these coordinates and in this precision, whatever their spread; in f64 under kernels that have no loops
-    /// in f32.
+    /// Packs points in these coordinates and this precision, for any spread; in f64 under kernels without loops in f32.
     pub fn in_coordinates(coordinates: Arc<Coordinates>, points: Rows<'_>, precision: Precision) -> Packed {
         let panels = match precision {
             Precision::Mixed if coordinates.kernel().is_double_only() => {
@@ -80,8 +78,8 @@ impl Packed {
         &self.coordinates
     }
 
-    /// Other points in the coordinates and precision of these, so that sums between the two are possible and a point
-    /// that is in both is rounded alike. `None` where the other points are spread too wide for the precision.
+    /// Packs other points in the coordinates and precision of these, so that sums between both are possible and a point
+    /// in both is rounded alike. `None` if the other points are spread too widely for the precision.
     pub fn beside(&self, points: Rows<'_>) -> Option<Packed> {
         let panels = match *self.panels {
             ByLane::Mixed(_) if !self.coordinates.allow_mixed(points) => return None,
@@ -91,17 +89,17 @@ impl Packed {
         Some(Packed { coordinates: self.coordinates.clone(), panels: panels.into() })
     }
 
-    /// Some of these points, or points like them, in the coordinates and precision of these whatever their spread.
+    /// Packs some of these points, or similar ones, in the coordinates and precision of these, for any spread.
     pub fn forced_beside(&self, points: Rows<'_>) -> Packed {
         Packed::in_coordinates(self.coordinates.clone(), points, self.precision())
     }
 
-    /// No points yet, in the coordinates and precision of these; for [`push`](Self::push).
+    /// Empty packing in the coordinates and precision of these; for [`push`](Self::push).
     pub fn none_beside(&self) -> Packed {
         self.forced_beside(Rows::new(&[], self.coordinates.dim()))
     }
 
-    /// One more point at the end, rounded as it would be among these.
+    /// Adds a point, rounded as among these.
     pub fn push(&mut self, point: &[f64]) {
         match Arc::make_mut(&mut self.panels) {
             ByLane::Mixed(panels) => panels.push(point, &self.coordinates),
@@ -115,8 +113,8 @@ impl Packed {
         Packed { panels: Arc::new(ByLane::Double(panels.widened())), ..self.clone() }
     }
 
-    /// The points as they have been rounded, row after row in their own units; packed again beside these they are rounded
-    /// to the same numbers.
+    /// The points as they have been rounded, row by row in their own units; packed again in the same coordinates
+    /// they give the same numbers.
     pub fn rounded(&self) -> Vec<f64> {
         match &*self.panels {
             ByLane::Mixed(panels) => panels.unpacked(&self.coordinates),
@@ -132,10 +130,10 @@ impl Packed {
         }
     }
 
-    /// `out[i]` = Σⱼ wⱼ k(xᵢ, yⱼ) over the samples y, with equal weights 1/n where none are given.
+    /// `out[i]` = Σⱼ wⱼ k(xᵢ, yⱼ) over the samples y, with equal weights 1/n if none are given.
     ///
     /// # Panics
-    /// Where the two were not packed in equal coordinates, under one kernel, and in one precision.
+    /// If the two were not packed in equal coordinates, under one kernel, and in one precision.
     pub fn mean_into(&self, samples: &Packed, weights: Option<&[f64]>, out: &mut [f64]) {
         assert!(self.coordinates == samples.coordinates, "points packed in different coordinates");
         self.launch(Means { level: level(), samples: &samples.panels, weights, out });
@@ -146,7 +144,7 @@ impl Packed {
         let _ = self.own_mean_watched(weights, out, None);
     }
 
-    /// [`own_mean_into`](Self::own_mean_into), watched; after a break `out` means nothing.
+    /// [`own_mean_into`](Self::own_mean_into), watched; after a break `out` is undefined.
     pub fn own_mean_watched(
         &self,
         weights: Option<&[f64]>,
@@ -179,7 +177,7 @@ impl Packed {
     }
 
     /// [`add_row`](Self::add_row), and the largest of factor·μᵢ + sumᵢ + offsetᵢ afterwards with the lowest index that
-    /// has it: one pass over the points for each pick. `None` where every score is −∞.
+    /// has it: one pass over the points for each pick. `None` if every score is −∞.
     pub fn add_row_and_argmax(
         &self,
         y: &[f64],

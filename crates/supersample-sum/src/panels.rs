@@ -1,4 +1,4 @@
-//! Panels: points as the inner loops want them, centred, in units of the kernel, sixteen points side by side.
+//! Panels: points as the inner loops need them: centred, in units of the kernel, sixteen points side by side.
 
 use rayon::prelude::*;
 
@@ -10,13 +10,13 @@ use crate::shape::{Distance, Shape};
 /// Points in a panel: a whole vector of f32 on the widest instruction set, several on narrower ones.
 pub(crate) const WIDTH: usize = 16;
 
-/// Rows that are gone through by one thread; more are shared between threads, in an order that does not depend on their number.
+/// Rows processed by one thread; more are shared between threads, in an order that does not depend on their number.
 const ROWS_A_THREAD: usize = 1 << 17;
 
-/// The error of a kernel value that [`Precision::Mixed`](crate::Precision::Mixed) tolerates before it turns to f64.
+/// Largest error of a kernel value in f32 under [`Precision::Mixed`](crate::Precision::Mixed); above it f64 is used.
 const TOLERATED: f64 = 1e-5;
 
-/// Where packed coordinates are measured from, and in which unit of which kernel: (x − centre)·unit.
+/// Coordinates of packed points: (x − centre)·unit, in the unit of a kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Coordinates {
     kernel: Shape,
@@ -28,7 +28,7 @@ impl Coordinates {
     /// The coordinates for points under a kernel: centred on their mean, because digits spent on a common offset are lost.
     pub fn new(kernel: Shape, points: Rows<'_>) -> Coordinates {
         let mut centre = vec![0.0; points.dim()];
-        // The linear kernel and the Stein kernels see where the origin is.
+        // The linear kernel and the Stein kernels depend on the origin.
         if kernel.distance() != Distance::Dot {
             let parts: Vec<Vec<f64>> = in_parts(points).map(|rows| mean_part(rows, points.len())).collect();
             parts.iter().for_each(|part| centre.iter_mut().zip(part).for_each(|(c, part)| *c += part));
@@ -45,7 +45,7 @@ impl Coordinates {
         &self.kernel
     }
 
-    /// Where the coordinates are measured from.
+    /// The centre of the coordinates.
     pub fn centre(&self) -> &[f64] {
         &self.centre
     }
@@ -64,7 +64,7 @@ impl Coordinates {
         T::from_f64(((x - self.centre[column]) * self.unit).clamp(-T::FAR, T::FAR))
     }
 
-    /// The number that a packed coordinate stands for.
+    /// Original number of a packed coordinate.
     fn unpacked<T: Lane>(&self, column: usize, coordinate: T) -> f64 {
         coordinate.to_f64() / self.unit + self.centre[column]
     }
@@ -78,7 +78,7 @@ impl Coordinates {
     /// Rounding moves a point at distance R by at most R·u, u = 2⁻²⁴, and so the distance s of a pair by 2Ru; summing d
     /// coordinates in blocks costs another (block + d/block + 3)·u·s in the exponent. With |∂k/∂s| ≤ 1 in the units of
     /// the kernel and s·k(s) ≤ 1/(e·ln 2) for the exponential kernels, the two add up to the bound; the exponential
-    /// itself adds 2.5e-7. A distance that no kernel dampens has s ≤ 2R in place of s·k(s).
+    /// itself adds 2.5e-7. For a plain distance, s ≤ 2R replaces s·k(s).
     pub(crate) fn mixed_error(&self, points: Rows<'_>) -> f64 {
         let kernel = &self.kernel;
         if kernel.is_double_only() || matches!(kernel, Shape::Linear) {
@@ -91,7 +91,7 @@ impl Coordinates {
         };
         let radius = in_parts(points).map(|rows| rows.iter().map(from_origin).fold(0.0, f64::max));
         let radius = radius.reduce(|| 0.0, f64::max) * self.unit;
-        // For several lengths the unit is that of the first; the narrowest sees the errors enlarged.
+        // For several lengths the unit is that of the first; the shortest enlarges the errors.
         let enlarged = match kernel {
             Shape::Gaussians { lengths } => {
                 lengths[0] / lengths.iter().copied().fold(f64::INFINITY, f64::min)
@@ -111,7 +111,7 @@ fn in_parts(points: Rows<'_>) -> impl IndexedParallelIterator<Item = Rows<'_>> {
     points.as_slice().par_chunks(ROWS_A_THREAD * dim).map(move |rows| Rows::new(rows, dim))
 }
 
-/// What these points add to the mean of `total`.
+/// Contribution of these points to the mean of `total`.
 fn mean_part(points: Rows<'_>, total: usize) -> Vec<f64> {
     let mut sums = vec![0.0; points.dim()];
     for row in points.iter() {
@@ -121,7 +121,7 @@ fn mean_part(points: Rows<'_>, total: usize) -> Vec<f64> {
     sums
 }
 
-/// Coordinates summed in one go; the rounding of longer sums is kept down by summing blocks of them.
+/// Coordinates summed at once; longer sums are made of blocks, for less rounding.
 pub(crate) const COORDINATE_BLOCK: usize = 128;
 
 /// Points in panels of [`WIDTH`], coordinate by coordinate: `[panel][column][point in panel]`. The last panel is filled
@@ -148,7 +148,7 @@ impl<T: Lane> Panels<T> {
         Panels { data, len, dim }
     }
 
-    /// The points, row after row, in the units that they had before they were packed.
+    /// The points, row by row, in the units that they had before they were packed.
     pub(crate) fn unpacked(&self, coordinates: &Coordinates) -> Vec<f64> {
         let place =
             |i: usize, column: usize| self.data[i / WIDTH * WIDTH * self.dim + column * WIDTH + i % WIDTH];

@@ -1,7 +1,7 @@
-//! Products of columns with columns, on vectors: what a correlation matrix and a blocked Cholesky factor are made of.
+//! Vectorised products of columns, for correlation matrices and blocked Cholesky factors.
 //!
-//! Columns stand in *panels* of eight, row after row: `[row][column in the panel]`. A product of two panels is 8 × 8 numbers,
-//! each of them added up in the order of the rows, so a result does not depend on the number of threads.
+//! Columns are in *panels* of eight, row by row: `[row][column in the panel]`. A product of two panels is 8 × 8
+//! numbers, each of them added up in the order of the rows, so a result does not depend on the number of threads.
 
 use fearless_simd::Simd;
 use fearless_simd::prelude::*;
@@ -11,14 +11,14 @@ use crate::level::{dispatch, level};
 /// Columns side by side in a panel: a whole vector of f64 on the widest instruction set, several on narrower ones.
 pub const ABREAST: usize = 8;
 
-/// A product of two panels, the left one's columns one after the other.
+/// Product of two panels, column by column of the left one.
 pub type PanelProduct = [[f64; ABREAST]; ABREAST];
 
 /// Adds Σₖ left\[k\]\[i\]·right\[k\]\[j\] to `products[l·R + r][i][j]` for each of the L panels on the left and of the R on
 /// the right, all of `rows` rows.
 ///
 /// # Panics
-/// Where the numbers do not fill whole panels, or there are not as many products as pairs of panels.
+/// If the numbers do not fill whole panels, or there are not as many products as pairs of panels.
 pub fn add_products(left: &[f64], right: &[f64], rows: usize, products: &mut [PanelProduct]) {
     let size = rows * ABREAST;
     if size == 0 {
@@ -75,10 +75,10 @@ fn add_product<S: Simd, const R: usize, const V: usize>(
     }
 }
 
-/// Replaces the eight columns b of a panel by the solutions of L·x = b, L lower triangular, row after row.
+/// Replaces the eight columns b of a panel by the solutions of L·x = b, L lower triangular, row by row.
 ///
 /// # Panics
-/// Where L is not square, or the panel has not as many rows.
+/// If L is not square, or the panel has not as many rows.
 pub fn solve_panel(lower: &[f64], panel: &mut [f64]) {
     let rows = panel.len() / ABREAST;
     if rows == 0 {
@@ -97,7 +97,7 @@ fn solve<S: Simd>(simd: S, lower: &[f64], panel: &mut [f64]) {
     }
 }
 
-/// With V vectors for the eight columns; the sum over the rows above is kept in four, which hides the latency.
+/// With V vectors for the eight columns; the sum over the rows above has four accumulators, which hides the latency.
 #[inline(always)]
 fn solve_on<S: Simd, const V: usize>(simd: S, lower: &[f64], panel: &mut [f64]) {
     const CHAINS: usize = 4;

@@ -1,7 +1,9 @@
-//! Profiles: the kernels on vectors, how a coordinate adds to the distance, and what the kernel makes of it.
+//! Profiles: the kernels on vectors. A profile says how a coordinate adds to its sums, and gives the kernel value from
+//! them.
 //!
-//! Lengths are in units chosen so that the kernel costs least (see [`unit()`]); the distance is accumulated with a minus
-//! sign, because that is what the exponential wants.
+//! Lengths are in units that make the kernel cheapest (see [`unit()`]). The distance is accumulated with a minus sign,
+//! as the exponential needs it. A profile owns its accumulator, because some kernels (Stein) need several sums for each
+//! pair.
 
 use std::f64::consts::LOG2_E;
 
@@ -11,15 +13,15 @@ use fearless_simd::prelude::*;
 use crate::lanes::{Lane, Vector, exp2};
 use crate::shape::Shape;
 
-/// The most columns that are accumulated together.
+/// Largest number of columns accumulated together.
 pub(crate) const MOST_COLUMNS: usize = 3;
 
-/// A kernel as the inner loops see it.
+/// Kernel for the inner loops.
 pub(crate) trait Profile<T: Lane>: Copy + Send + Sync {
-    /// How many columns are accumulated together, at most [`MOST_COLUMNS`]: one, unless points have more than one number in
+    /// Number of columns accumulated together, at most [`MOST_COLUMNS`]: one, unless points have several numbers in
     /// each coordinate.
     const COLUMNS: usize = 1;
-    /// What is kept of a pair while its coordinates pass by.
+    /// Running sums of a pair.
     type Acc<S: Simd>: Accumulator<S>;
     /// Adds one coordinate, x of one point and y of a vector of points, to the accumulator. Of either the first
     /// [`COLUMNS`](Self::COLUMNS) numbers count.
@@ -33,7 +35,7 @@ pub(crate) trait Profile<T: Lane>: Copy + Send + Sync {
     fn value<S: Simd>(self, simd: S, acc: Self::Acc<S>) -> Vector<S, T>;
 }
 
-/// Running sums over the coordinates of a pair: as many as its kernel is a function of.
+/// Running sums over the coordinates of a pair.
 pub(crate) trait Accumulator<S: Simd>: Copy {
     /// Before the first coordinate.
     fn zero(simd: S) -> Self;
@@ -73,13 +75,13 @@ pub(crate) fn unit(kernel: &Shape) -> f64 {
 
 /// A kernel that is a function of one sum over the coordinates.
 pub(crate) trait OfOneSum<T: Lane>: Copy + Send + Sync {
-    /// What is summed.
+    /// Term of the sum.
     type Term: Term;
     /// The kernel's value from the sum.
     fn value<S: Simd>(self, simd: S, sum: Vector<S, T>) -> Vector<S, T>;
 }
 
-/// What a coordinate adds to the one sum of a kernel.
+/// Term that a coordinate adds to the sum of a kernel.
 pub(crate) trait Term {
     fn add<S: Simd, T: Lane>(sum: Vector<S, T>, x: T, y: Vector<S, T>) -> Vector<S, T>;
 }
@@ -105,8 +107,8 @@ impl<T: Lane, K: OfOneSum<T>> Profile<T> for Of<K> {
     }
 }
 
-/// Minus the squared Euclidean distance, by differences: unlike ‖x‖²+‖y‖²−2x·y this does not cancel, and on cores
-/// that add and multiply side by side it costs the same.
+/// Minus the squared Euclidean distance, by differences. ‖x‖²+‖y‖²−2x·y would cancel in f32, and on cores that add and
+/// multiply in parallel it costs the same.
 pub(crate) struct MinusSquare;
 
 impl Term for MinusSquare {
@@ -187,7 +189,7 @@ impl<T: Lane, const DEGREE: usize> OfOneSum<T> for Matern<DEGREE> {
         let decay = exp2::<S, T>(simd, -u);
         let ln2 = std::f64::consts::LN_2;
         let one = Vector::<S, T>::splat(simd, T::ONE);
-        // Beyond the range of the exponential u is cut, so that the polynomial does not blow the tail up again.
+        // Beyond the range of the exponential u is cut, so that the polynomial does not enlarge the tail.
         let u = u.min(Vector::<S, T>::splat(simd, -T::LOWEST));
         match DEGREE {
             0 => decay,
@@ -272,8 +274,8 @@ impl<S: Simd, T: Lane> Accumulator<S> for Four<S, T> {
     }
 }
 
-/// A Stein kernel, of points whose v is a multiple of z or is packed beside it (`FULL`). Which base it has is asked at
-/// each value, because a loop for each would be compiled twice as long and run no faster.
+/// A Stein kernel, of points whose v is a multiple of z or is packed too (`FULL`). The base is a run-time test at each
+/// value, because a loop for each would double the compile time and not be faster.
 #[derive(Clone, Copy)]
 pub(crate) struct SteinSums<T, const FULL: bool> {
     pub(crate) is_gaussian: bool,

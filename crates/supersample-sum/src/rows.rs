@@ -1,6 +1,6 @@
-//! Rows of numbers that somebody else owns: what this crate sees of points.
+//! Borrowed rows of numbers: the points of this crate.
 
-/// n rows of `dim` numbers each, one after the other.
+/// n rows of `dim` numbers, in row order.
 #[derive(Clone, Copy, Debug)]
 pub struct Rows<'a> {
     values: &'a [f64],
@@ -11,13 +11,13 @@ impl<'a> Rows<'a> {
     /// Numbers in row order, of which `dim` make a row.
     ///
     /// # Panics
-    /// Where the numbers do not fill whole rows.
+    /// If the numbers do not fill whole rows.
     pub fn new(values: &'a [f64], dim: usize) -> Rows<'a> {
         assert!(dim > 0 && values.len().is_multiple_of(dim), "{} numbers in rows of {dim}", values.len());
         Rows { values, dim }
     }
 
-    /// How many rows there are.
+    /// Number of rows.
     pub fn len(self) -> usize {
         self.values.len() / self.dim
     }
@@ -27,12 +27,12 @@ impl<'a> Rows<'a> {
         self.values.is_empty()
     }
 
-    /// How many numbers make a row.
+    /// Numbers in a row.
     pub fn dim(self) -> usize {
         self.dim
     }
 
-    /// The rows one after the other.
+    /// Iterator over the rows.
     pub fn iter(self) -> std::slice::ChunksExact<'a, f64> {
         self.values.chunks_exact(self.dim)
     }

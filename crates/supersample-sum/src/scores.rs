@@ -8,19 +8,19 @@ use crate::chunks::{CHUNK, LOOK, is_worth_threads, over_chunks};
 use crate::level::{dispatch, level};
 use crate::tile;
 
-/// What a score is made of besides the running sums: factor·μᵢ + sumᵢ + offsetᵢ.
+/// Terms of a score factor·μᵢ + sumᵢ + offsetᵢ, without the running sums.
 #[derive(Clone, Copy, Debug)]
 pub struct Scores<'a> {
     /// The factor of μ.
     pub factor: f64,
     /// μ at every point.
     pub mu: &'a [f64],
-    /// What is added at every point, if anything is.
+    /// Offset of every point, if any.
     pub offsets: Option<&'a [f64]>,
 }
 
 impl Scores<'_> {
-    /// The largest score and the lowest index that has it; `None` where every score is −∞.
+    /// The largest score and the lowest index that has it; `None` if every score is −∞.
     pub fn argmax(&self, sums: &mut [f64]) -> Option<(usize, f64)> {
         let best = over_chunks(
             sums,
@@ -33,7 +33,7 @@ impl Scores<'_> {
     }
 
     /// Calls `update(range, sums)` for block after block of the sums, which begin at point `start`, and looks for the
-    /// largest score while a block is in the first-level cache. Where it stands is looked up once, at the end.
+    /// largest score while a block is in the first-level cache. Its position is looked up once, at the end.
     #[inline(always)]
     pub(crate) fn search(
         &self,
@@ -68,13 +68,13 @@ pub(crate) fn better(a: (usize, f64), b: (usize, f64)) -> (usize, f64) {
     if b.1 > a.1 || (b.1 == a.1 && b.0 < a.0) { b } else { a }
 }
 
-/// The best of what was found in each chunk.
+/// The best of the results of all chunks.
 pub(crate) fn best_of(found: Vec<Option<(usize, f64)>>) -> Option<(usize, f64)> {
     found.into_iter().flatten().reduce(better)
 }
 
 /// The index of the largest `score(i)` for i below `len`, for scores that are not running sums; ties go to the lowest.
-/// `None` where every score is `None`.
+/// `None` if every score is `None`.
 pub fn argmax_by(len: usize, score: impl Fn(usize) -> Option<f64> + Sync) -> Option<(usize, f64)> {
     let scored = |i: usize| score(i).map(|score| (i, score));
     if !is_worth_threads(len, LOOK) {

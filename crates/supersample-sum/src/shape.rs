@@ -58,7 +58,7 @@ pub enum Shape {
     Stein(Stein),
 }
 
-/// What a kernel is a function of.
+/// Distance that a kernel is a function of.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Distance {
     /// r² = Σ (xᵢ−yᵢ)²
@@ -85,8 +85,8 @@ impl Distance {
 }
 
 impl Shape {
-    /// The distance this kernel is a function of. A Stein kernel is one of several sums, and one of these is a product that
-    /// sees where the origin is.
+    /// The distance this kernel is a function of. A Stein kernel is a function of several sums, and one of these is a
+    /// product, which depends on the origin.
     pub fn distance(&self) -> Distance {
         match self {
             Shape::Laplace { .. } | Shape::Manhattan { .. } => Distance::Manhattan,
@@ -111,7 +111,7 @@ impl Shape {
         self.constant_diagonal().unwrap_or_else(|| Distance::Dot.between(x, x))
     }
 
-    /// Whether it is summed in f64 alone: its values have no bound, and no part of a sum is made of it.
+    /// Whether it is summed only in f64: its values have no bound.
     pub(crate) fn is_double_only(&self) -> bool {
         matches!(self, Shape::Energy | Shape::Stein(_))
     }

@@ -1,4 +1,4 @@
-//! Stein kernels: their formula, value and gradient, for rows that hold a point and its score side by side.
+//! Stein kernels: formula, value and gradient, for rows that hold a point and its score.
 //!
 //! With κ(x, y) = φ(u), u = (x−y)ᵀP(x−y), and scores s = ∇ log p, the kernel whose mean under p is zero is
 //!
@@ -11,15 +11,15 @@
 /// A Stein kernel between rows that hold points and scores.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stein {
-    /// The kernel κ that it is made of.
+    /// Base kernel κ.
     pub base: SteinBase,
-    /// What a row holds for each coordinate.
+    /// Numbers in a row for each coordinate.
     pub layout: SteinLayout,
     /// tr P
     pub trace: f64,
 }
 
-/// The kernel κ that a Stein kernel is made of, as a function of u.
+/// Base kernel κ of a Stein kernel, as a function of u.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SteinBase {
     /// (1+u)^(−1/2)
@@ -31,7 +31,7 @@ pub enum SteinBase {
 
 crate::words!(SteinBase, "the base of a Stein kernel": Imq "imq", Gaussian "gaussian");
 
-/// What a row holds for each coordinate.
+/// Numbers in a row for each coordinate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SteinLayout {
     /// z and s, where P is a multiple of the identity and v = `root`·z.
@@ -44,7 +44,7 @@ pub enum SteinLayout {
 }
 
 impl SteinLayout {
-    /// How many numbers a row holds for each coordinate.
+    /// Number of numbers in a row for each coordinate.
     pub fn columns(self) -> usize {
         match self {
             SteinLayout::Isotropic { .. } => 2,

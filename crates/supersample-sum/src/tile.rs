@@ -13,7 +13,7 @@ use crate::lanes::{Lane, Vector};
 use crate::panels::{COORDINATE_BLOCK, WIDTH};
 use crate::profile::{Accumulator, MOST_COLUMNS, Profile};
 
-/// Columns of a tile at most.
+/// Largest number of columns of a tile.
 pub(crate) const TILE: usize = 512;
 
 /// One side of a tile: panels, and the weight of each place in them.
@@ -23,8 +23,8 @@ pub(crate) struct Side<'a, T> {
     pub(crate) weights: &'a [T],
 }
 
-/// Adds the sums over the columns to `row_sums` and, if there are `column_sums`, the sums over the rows to those. There are
-/// always weights, 1 for points that count alike.
+/// Adds the sums over the columns to `row_sums` and, if there are `column_sums`, the sums over the rows to those. There
+/// are always weights, 1 for equal ones.
 #[inline(always)]
 pub(crate) fn tile<S: Simd, T: Lane, P: Profile<T>>(
     simd: S,
@@ -84,7 +84,7 @@ fn both_sides<S: Simd, T: Lane, P: Profile<T>, const R: usize>(
     {
         let mut sums = [T::ZERO; TILE];
         let rows = Side { panels, weights };
-        // Not a question of the inner loop, which is then a tenth slower with two coordinates.
+        // Not tested in the inner loop, which would be a tenth slower with two coordinates.
         match is_plain {
             true => {
                 row_groups::<S, T, P, R, true, true>(simd, profile, dim, rows, columns, row_sums, &mut sums)
@@ -168,7 +168,7 @@ fn row_groups<S: Simd, T: Lane, P: Profile<T>, const R: usize, const BOTH: bool,
     }
 }
 
-/// What the profile accumulates of R rows, which for most is the distance with a minus sign, to one vector of columns.
+/// Sums of the profile for R rows and one vector of columns; for most kernels minus the distance.
 #[inline(always)]
 fn distances<S: Simd, T: Lane, P: Profile<T>, const R: usize>(
     simd: S,
@@ -179,8 +179,8 @@ fn distances<S: Simd, T: Lane, P: Profile<T>, const R: usize>(
     lane: usize,
 ) -> [P::Acc<S>; R] {
     let zero = P::Acc::<S>::zero(simd);
-    // Written out at both of its places: a closure that is called twice may be left out of line, and is then compiled without
-    // the instruction set around it, each operation a call; and as a function it made wide points a quarter slower.
+    // A macro: a closure that is called twice may not be inlined, and is then compiled without the instruction set
+    // around it, each operation a call; and a function made wide points a quarter slower.
     macro_rules! block {
         ($rows:expr, $columns:expr) => {{
             let mut sums = [zero; R];
@@ -216,7 +216,7 @@ fn distances<S: Simd, T: Lane, P: Profile<T>, const R: usize>(
     sums
 }
 
-/// Columns summed in one go: whole coordinates.
+/// Columns summed at once: whole coordinates.
 #[inline(always)]
 fn block_columns<T: Lane, P: Profile<T>>() -> usize {
     COORDINATE_BLOCK / P::COLUMNS * P::COLUMNS
@@ -265,7 +265,7 @@ pub(crate) fn add_row<S: Simd, T: Lane, P: Profile<T>>(
     }
 }
 
-/// One kernel row by itself: k(xᵢ, y) for the points x of the panels, or so many times it added to what is there.
+/// One kernel row: k(xᵢ, y) for the points x of the panels, written, or added with a factor.
 #[inline(always)]
 pub(crate) fn fill_row<S: Simd, T: Lane, P: Profile<T>>(
     simd: S,
@@ -277,7 +277,7 @@ pub(crate) fn fill_row<S: Simd, T: Lane, P: Profile<T>>(
 ) {
     for (row, panel) in row.chunks_mut(WIDTH).zip(panels.chunks_exact(y.len() * WIDTH)) {
         let values = panel_values::<S, T, P>(simd, profile, panel, y);
-        // A last panel may hold fewer points than its places; of the others it is known how many, so that vectors serve.
+        // The last panel may have fewer points; the others are full, so that vectors can be used.
         match row.first_chunk_mut::<WIDTH>() {
             Some(row) => put(added, &values, row),
             None => put(added, &values[..row.len()], row),
@@ -285,7 +285,7 @@ pub(crate) fn fill_row<S: Simd, T: Lane, P: Profile<T>>(
     }
 }
 
-/// Writes the values, or adds so many times them to what is there.
+/// Writes the values, or adds them with a factor.
 #[inline(always)]
 fn put<T: Lane>(added: Option<T>, values: &[T], row: &mut [T]) {
     match added {
@@ -315,8 +315,8 @@ fn panel_values<S: Simd, T: Lane, P: Profile<T>>(simd: S, profile: P, panel: &[T
     values
 }
 
-/// What the profile accumulates over one block of coordinates of a vector of points and y. A function, because a closure
-/// that is called twice may be left out of line, and is then compiled without the instruction set around it.
+/// Sums of the profile over one block of coordinates of a vector of points and y. A function, because a closure that is
+/// called twice may not be inlined, and is then compiled without the instruction set around it.
 #[inline(always)]
 fn block_distance<S: Simd, T: Lane, P: Profile<T>>(
     simd: S,

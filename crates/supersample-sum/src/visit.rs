@@ -1,27 +1,27 @@
-//! Visits: what is asked at a position of a set of chosen points, and what comes of it, on the CPU and on a GPU.
+//! Visits to a position of a set of chosen points, and their outcomes, on the CPU and on a GPU.
 
-/// One visit to a position: the point that fits best there, by its fit plus `scale`·noise, takes the place if that is more than
-/// `threshold` above the fit of the point there.
+/// One visit to a position: the point with the largest fit plus `scale`·noise replaces the point there if that is more
+/// than `threshold` above its fit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Visit {
-    /// Whose place.
+    /// The position.
     pub position: usize,
-    /// Where in the noise it begins, and its scale; without noise the best fit wins.
+    /// Start in the noise, and its scale; without noise the best fit wins.
     pub noise: Option<(usize, f64)>,
-    /// How much better it must be.
+    /// Smallest gain.
     pub threshold: f64,
-    /// The visit is made only where this point may take the place and fits better there by more than the threshold.
+    /// If set, the visit is made only if this point may be chosen and fits better by more than the threshold.
     pub rival: Option<usize>,
 }
 
-/// What came of a visit that was made.
+/// Outcome of a visit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outcome {
-    /// The point besides the one there that fits best; `None` where no other is open.
+    /// The other point that fits best; `None` if no other is open.
     pub best: Option<usize>,
     /// The point that was there.
     pub here: usize,
-    /// The fit of the best, noise not counted.
+    /// The fit of the best, without noise.
     pub fit: f64,
     /// The fit of the point that was there.
     pub fit_here: f64,

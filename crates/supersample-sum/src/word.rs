@@ -1,15 +1,15 @@
-//! Words for the values of a plain choice: one list writes them, reads them and names them in a refusal.
+//! Names of the values of a plain enum: one list for display, parsing and error messages.
 
 use std::fmt;
 
-/// A word that names no value of a choice.
+/// Error: a word is not the name of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownWord {
-    /// What the word should name, with its article.
+    /// Kind of value, with its article.
     pub what: &'static str,
     /// The word as given.
     pub word: String,
-    /// The words there are.
+    /// The known words.
     pub known: &'static [&'static str],
 }
 
@@ -21,7 +21,7 @@ impl fmt::Display for UnknownWord {
 
 impl std::error::Error for UnknownWord {}
 
-/// Words as a sentence lists them: a, b or c.
+/// Lists words in a sentence: a, b or c.
 pub fn either<W: AsRef<str>>(words: &[W]) -> String {
     let (mut text, last) = (String::new(), words.len().saturating_sub(1));
     for (i, word) in words.iter().enumerate() {
@@ -42,10 +42,10 @@ pub fn either<W: AsRef<str>>(words: &[W]) -> String {
 macro_rules! words {
     ($choice:ident, $what:literal: $($value:ident $word:literal),+ $(,)?) => {
         impl $choice {
-            /// All of them, in the order of their words.
+            /// All values, in the order of their names.
             pub const ALL: [$choice; [$($word),+].len()] = [$($choice::$value),+];
 
-            /// Their words, which [`FromStr`](std::str::FromStr) reads and [`Display`](std::fmt::Display) writes.
+            /// Names, which [`FromStr`](std::str::FromStr) reads and [`Display`](std::fmt::Display) writes.
             pub const NAMES: [&'static str; [$($word),+].len()] = [$($word),+];
         }
 

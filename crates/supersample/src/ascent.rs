@@ -1,16 +1,16 @@
-//! Climbing a smooth function to a local maximum: BFGS with steps no longer than a bandwidth.
+//! Ascent of a smooth function to a local maximum: BFGS with steps no longer than a bandwidth.
 
 use crate::words::Opt;
 use crate::{Error, Result};
 
-/// How the score is climbed in continuous space.
+/// Options of the ascent in continuous space.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct AscentOptions {
-    /// From how many of the best starts to climb; the best summit is taken. Starts closer than half a bandwidth count
+    /// Number of the best starts to climb from; the highest maximum is taken. Starts closer than half a bandwidth count
     /// as one. Default 1, as in the paper.
     pub climbs: usize,
-    /// Steps of one climb at most. Default 200; a climb takes 5 to 30.
+    /// Largest number of steps of one climb. Default 200; 5 to 30 are usual.
     pub max_steps: usize,
     /// A climb ends where the slope over one bandwidth falls below this. Default 1e-6, in units in which a single
     /// kernel is 1 high.
@@ -24,22 +24,22 @@ impl Default for AscentOptions {
 }
 
 impl AscentOptions {
-    /// These options, climbing from so many starts.
+    /// Sets the number of starts.
     pub fn climbs(self, climbs: usize) -> AscentOptions {
         AscentOptions { climbs, ..self }
     }
 
-    /// These options with at most so many steps a climb.
+    /// Sets the largest number of steps of one climb.
     pub fn max_steps(self, max_steps: usize) -> AscentOptions {
         AscentOptions { max_steps, ..self }
     }
 
-    /// These options with this tolerance.
+    /// Sets the tolerance.
     pub fn tolerance(self, tolerance: f64) -> AscentOptions {
         AscentOptions { tolerance, ..self }
     }
 
-    /// Whether there is a start and a step, and the tolerance is positive and finite.
+    /// Checks that there is a start and a step, and that the tolerance is positive and finite.
     pub fn check(&self) -> Result<()> {
         let bad = |option, value, advice| Err(Error::BadOption { option, value, advice });
         if self.climbs == 0 {
@@ -55,7 +55,7 @@ impl AscentOptions {
     }
 }
 
-/// Where a climb ended.
+/// End of a climb.
 #[derive(Clone, Debug)]
 pub(crate) struct Summit {
     pub(crate) point: Vec<f64>,
@@ -64,11 +64,11 @@ pub(crate) struct Summit {
     pub(crate) converged: bool,
 }
 
-/// The share of the rise promised by the slope that a step must deliver (Armijo's rule).
+/// Smallest rise of a step as a fraction of the slope's prediction (Armijo's rule).
 const SUFFICIENT: f64 = 1e-4;
 
 /// Climbs `f`, which writes its gradient and returns its value, from `start`. `length` is the scale on which `f`
-/// changes: no step is longer, so that a climb does not leap to another hill. Never ends below its start.
+/// changes: no step is longer, so that a climb stays on its hill. Never ends below its start.
 pub(crate) fn climb(
     mut f: impl FnMut(&[f64], &mut [f64]) -> f64,
     start: &[f64],
@@ -119,7 +119,7 @@ pub(crate) fn climb(
                 std::mem::swap(&mut gradient, &mut next_gradient);
                 value = next_value;
             }
-            // A direction that does not rise may be the fault of a stale curvature: look again from the gradient.
+            // A direction that does not rise may come from a stale curvature: try the gradient.
             None if !inverse_hessian.is_fresh => inverse_hessian = InverseHessian::new(dim),
             None => return Summit { point: x, value, converged: true },
         }

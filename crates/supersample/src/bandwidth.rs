@@ -1,4 +1,4 @@
-//! Bandwidths found from the points: the median distance, for when the user does not say how wide the kernel should be.
+//! Bandwidth from the points: the median distance, the default length of a kernel.
 
 use std::cmp::Ordering;
 
@@ -10,34 +10,34 @@ use crate::kernel::Distance;
 use crate::points::normalised;
 use crate::{Points, Result};
 
-/// Up to so many pairs all of them are taken.
+/// Largest number of pairs for which all are used.
 pub const ALL_PAIRS: usize = 1_000_000;
 
-/// Beyond [`ALL_PAIRS`], so many are taken at random: they fix the median to about two parts in a thousand for most shapes
-/// of distributions, in a few milliseconds.
+/// Number of random pairs above [`ALL_PAIRS`]. They fix the median to about two parts in a thousand for most
+/// distributions, in a few milliseconds.
 pub const RANDOM_PAIRS: usize = 250_000;
 
-/// Random pairs that one thread draws in one go, from a seed of their own.
+/// Number of random pairs in a block with its own seed.
 const BLOCK: usize = 10_000;
 
-/// The median distance between two different points, and over how many pairs it was taken.
+/// Median distance between two different points, and the number of pairs.
 ///
-/// Over all pairs where there are at most [`ALL_PAIRS`] (1,414 rows), and over [`RANDOM_PAIRS`] independent random pairs
-/// beyond, the same on every run and for any number of threads. Rows are drawn by their place among all rows in the order
-/// of their coordinates, not in the order of the file, and points that coincide make no pair: rows in another order, or all
-/// of them twice, give the same median. Where rows have weights a pair counts, or is drawn, by the product of its two, as
-/// if a row of weight two were two rows that are never paired with each other.
+/// It uses all pairs if there are at most [`ALL_PAIRS`] (1,414 rows), and [`RANDOM_PAIRS`] independent random pairs
+/// otherwise, the same on every run and for any number of threads. Rows are drawn by their rank in the order of their
+/// coordinates, not by their order in the file, and points that coincide make no pair. So rows in another order, or all
+/// rows twice, give the same median. With weights, a pair counts (or is drawn) by the product of its two weights, as if
+/// a row of weight two were two rows that are never paired with each other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct MedianDistance {
-    /// The distance, always positive; 1 where all points are the same.
+    /// The distance, always positive; 1 if all points are equal.
     pub length: f64,
-    /// Over how many pairs of points.
+    /// Number of pairs of points.
     pub pairs: usize,
 }
 
 impl MedianDistance {
-    /// Of points with a weight each, or with equal ones.
+    /// Computes the median distance of points with weights, or with equal ones.
     ///
     /// ```
     /// use supersample::{Points, bandwidth::MedianDistance};
@@ -76,7 +76,7 @@ impl MedianDistance {
     }
 }
 
-/// The median distance between two points; see [`MedianDistance`] for how it is found.
+/// Returns the median distance between two points; see [`MedianDistance`].
 ///
 /// ```
 /// use supersample::{Points, bandwidth};
@@ -92,7 +92,7 @@ fn all_pairs(rows: usize) -> usize {
     rows.saturating_mul(rows - 1) / 2
 }
 
-/// The squared distance, in whose order the distances are too: one root is then taken of the median.
+/// Squared distance. It has the same order as the distance, so one root of the median is enough.
 fn squared(points: &Points, i: usize, j: usize) -> f64 {
     Distance::SquaredEuclidean.between(points.row(i), points.row(j))
 }
@@ -109,7 +109,7 @@ fn of_equal(points: &Points) -> MedianDistance {
 
 /// The rows in the order of their first coordinates, then of their second, and so on.
 fn in_order(points: &Points) -> Vec<usize> {
-    // The first beside the number of the row: most comparisons need no other.
+    // The first coordinate is stored with the row number: most comparisons need no other.
     let mut rows: Vec<(f64, usize)> = points.rows().enumerate().map(|(row, x)| (x[0], row)).collect();
     rows.par_sort_unstable_by(|a, b| {
         let rest = || {
@@ -121,8 +121,8 @@ fn in_order(points: &Points) -> Vec<usize> {
     rows.into_iter().map(|(_, row)| row).collect()
 }
 
-/// The squared distances of [`RANDOM_PAIRS`] random pairs of rows, 0 for a row with itself. `place` says which place of the
-/// order a number from 0 to 1 falls on.
+/// The squared distances of [`RANDOM_PAIRS`] random pairs of rows, 0 for a row with itself. `place` maps a number from
+/// 0 to 1 to a position in the order.
 fn random_pairs(points: &Points, order: &[usize], place: impl Fn(f64) -> usize + Sync) -> Vec<f64> {
     let mut pairs = vec![0.0; RANDOM_PAIRS];
     pairs.par_chunks_mut(BLOCK).enumerate().for_each(|(block, pairs)| {
@@ -176,7 +176,7 @@ mod tests {
         Ok(MedianDistance::of(points, Some(weights))?.length)
     }
 
-    /// All pairs, one after the other.
+    /// All pairs, in order.
     fn naive(points: &Points) -> f64 {
         let mut distances = Vec::new();
         for (i, x) in points.rows().enumerate() {

@@ -1,10 +1,10 @@
-//! Bytes: numbers one after the other, with a sum at the end that tells when some were cut off or changed.
+//! Numbers as bytes, with a checksum at the end that detects cut or changed bytes.
 
-/// Writes what a [`Reader`] reads.
+/// Writes bytes for a [`Reader`].
 pub(crate) struct Writer(Vec<u8>);
 
 impl Writer {
-    /// Bytes that begin with this, which names what follows and its version.
+    /// Starts with this text, which names the content and its version.
     pub(crate) fn new(magic: &[u8; 16]) -> Writer {
         Writer(magic.to_vec())
     }
@@ -22,18 +22,18 @@ impl Writer {
         numbers.iter().for_each(|&number| self.number(number));
     }
 
-    /// Bytes whose length is known to whoever reads them.
+    /// Writes bytes whose length the reader knows.
     pub(crate) fn text(&mut self, text: &str) {
         self.0.extend(text.as_bytes());
     }
 
-    /// Other bytes, behind their length.
+    /// Writes the length and then the bytes.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         self.word(bytes.len() as u64);
         self.0.extend(bytes);
     }
 
-    /// All of it, with the sum at the end.
+    /// Returns all bytes, with the checksum at the end.
     pub(crate) fn finish(mut self) -> Vec<u8> {
         self.word(check_sum(&self.0));
         self.0
@@ -47,7 +47,7 @@ pub(crate) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// What a [`Writer`] with this beginning has written, or the reason why these bytes are not that.
+    /// Opens the bytes of a [`Writer`] with this start, or returns why they are not valid.
     pub(crate) fn new(bytes: &'a [u8], magic: &[u8; 16]) -> Result<Reader<'a>, &'static str> {
         // The last two of the beginning are the version and the end of a line.
         if !bytes.starts_with(&magic[..14]) {
@@ -75,7 +75,7 @@ impl<'a> Reader<'a> {
         self.take(8).map(|eight| u64::from_le_bytes(eight.try_into().expect("eight bytes")))
     }
 
-    /// A word that counts something; `None` for more than there are bytes left, which no count here can be.
+    /// Reads a count; `None` if it is larger than the number of bytes left.
     pub(crate) fn count(&mut self) -> Option<usize> {
         let word = self.word()?;
         usize::try_from(word).ok().filter(|&count| count <= self.bytes.len() - self.at)
@@ -91,7 +91,7 @@ impl<'a> Reader<'a> {
         Some(words.iter().map(|&eight| f64::from_le_bytes(eight)).collect())
     }
 
-    /// Bytes that were written behind their length.
+    /// Reads bytes that were written with their length.
     pub(crate) fn bytes(&mut self) -> Option<&'a [u8]> {
         let count = self.count()?;
         self.take(count)

@@ -1,25 +1,25 @@
-//! Columns of rows of numbers, taken out side by side and worked on one by one.
+//! Columns of row-major numbers, extracted several at a time and processed one by one.
 //!
-//! A row of hundreds of numbers fills many cache lines, and a walk down one of its columns fetches a line for every row:
-//! columns that share lines are taken out together, once, and whatever looks at a column then looks at numbers in a row.
+//! A row of hundreds of numbers fills many cache lines, and a walk down one column fetches a line for every row. So
+//! columns that share cache lines are extracted together, once, and each is then contiguous.
 
 use rayon::prelude::*;
 
-/// Columns taken out at once where memory allows it: those of a cache line.
+/// Number of columns extracted at once, if memory allows it: those of a cache line.
 const AT_ONCE: usize = 8;
 
-/// The bytes that columns beyond one for each thread may take.
+/// Memory in bytes for columns beyond one for each thread.
 const BYTES: usize = 64 << 20;
 
-/// Rows whose columns are taken apart at once: they stay in the second-level cache.
+/// Rows processed at once: they stay in the second-level cache.
 const ROWS: usize = 1024;
 
-/// How many columns of so many rows are in memory at once on so many threads.
+/// Number of columns in memory at once, for a number of rows and threads.
 pub(crate) fn at_once(rows: usize, dim: usize, threads: usize) -> usize {
     threads.max(AT_ONCE.min(BYTES / 8 / rows.max(1))).min(dim)
 }
 
-/// What `work` makes of each column of rows of `dim` numbers, with `take` of each number.
+/// Applies `work` to each column of rows of `dim` numbers, after `take` of each number.
 pub(crate) fn for_columns<T: Copy + Default + Send, R: Send>(
     values: &[f64],
     dim: usize,
@@ -28,7 +28,7 @@ pub(crate) fn for_columns<T: Copy + Default + Send, R: Send>(
 ) -> Vec<R> {
     let count = values.len() / dim;
     let at_once = at_once(count, dim, rayon::current_num_threads());
-    // One for all: to ask the system for memory takes longer than to fill it.
+    // One buffer for all: allocating takes longer than filling it.
     let mut memory = vec![T::default(); at_once * count];
     let mut results = Vec::with_capacity(dim);
     for first in (0..dim).step_by(at_once) {

@@ -1,12 +1,13 @@
-//! Where super-samples may lie: in a finite pool, or anywhere in space.
+//! Domain of super-samples: a finite pool, or all of space.
 
 use crate::{AscentOptions, Points};
 
 /// The set over which eq. 7 is maximised.
 ///
-/// The pool is often the samples themselves (pass a clone: the library notices, and ‖μ‖² comes free), but any points
-/// of the same dimension will do. When μ lies on a facet of the marginal polytope (corollary 3 of the paper), restrict
-/// the pool, or the starts of the ascent, to the points that generate the facet: the domain is the caller's choice.
+/// The pool is often the samples themselves (pass a clone: the library notices, and ‖μ‖² is free), but any points of
+/// the same dimension are possible. When μ lies on a facet of the marginal polytope (corollary 3 of the paper),
+/// restrict the pool, or the starts of the ascent, to the points that generate the facet: the domain is the caller's
+/// choice.
 ///
 /// ```
 /// use supersample::target::GaussianMixture;
@@ -27,9 +28,9 @@ pub enum Domain {
     /// All of Rᵈ, by ascent from the best of these auxiliary points, as in section 3.1.1 of the paper: draw them from
     /// the target. The maximum found is local.
     Ascent {
-        /// Where to start from; a few hundred to a few thousand draws of the target.
+        /// Start points: a few hundred to a few thousand draws of the target.
         starts: Points,
-        /// How to climb.
+        /// Options of the ascent.
         options: AscentOptions,
     },
 }

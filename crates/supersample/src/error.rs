@@ -1,5 +1,5 @@
-//! Every way the library can refuse its input: what is wrong, where, and what to do about it. Sentences that name options,
-//! columns or groups are in `words`.
+//! Errors of the library: what is wrong, where, and what to do. Sentences that name options, columns or groups are in
+//! `words`.
 
 use supersample_sum::{NoSuchInstructionSet, UnknownWord};
 
@@ -7,17 +7,17 @@ use crate::kernel::{self, Family};
 use crate::task::{ScoreFault, TargetChoice};
 use crate::words::Opt;
 
-/// What this library refuses, in a constructor wherever that is possible; iterators never fail.
+/// Errors of this library. Constructors return them where possible; iterators never fail.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The watcher of a long computation has ended it.
-    #[error("the computation was ended before it had a result")]
+    /// The watch ended a long computation.
+    #[error("the computation was interrupted before it had a result")]
     Interrupted,
-    /// The environment asks for an instruction set that this machine lacks.
+    /// The environment asks for an instruction set that this machine does not have.
     #[error(transparent)]
     NoSuchInstructionSet(#[from] NoSuchInstructionSet),
-    /// A choice was asked for by a word that names none.
+    /// A word is not the name of an option's value.
     #[error(transparent)]
     UnknownWord(#[from] UnknownWord),
     /// The device cannot be used, or has stopped working.
@@ -26,14 +26,12 @@ pub enum Error {
         /// What is wrong, and what to do.
         reason: String,
     },
-    /// Whitening takes too long for so many columns.
-    #[error(
-        "whitening (scale pca) takes at most {most} columns, and there are {dim}; choose fewer columns, or scale sd"
-    )]
+    /// Too many columns for whitening.
+    #[error("scale pca supports at most {most} columns, but there are {dim}; use fewer columns, or scale sd")]
     TooManyColumns {
-        /// How many columns there are.
+        /// Number of columns.
         dim: usize,
-        /// How many there may be.
+        /// Largest number allowed.
         most: usize,
     },
     /// A set of points needs at least one row.
@@ -43,11 +41,13 @@ pub enum Error {
     #[error("the points have no coordinates; at least one column is needed")]
     NoDimensions,
     /// The numbers do not fill whole rows.
-    #[error("{len} numbers do not make whole rows of {dim}; check the dimension or the length of the data")]
+    #[error(
+        "{len} numbers cannot be split into rows of {dim}; check the dimension or the length of the data"
+    )]
     RaggedRows {
-        /// How many numbers were given.
+        /// Number of numbers given.
         len: usize,
-        /// How many make a row.
+        /// Numbers in a row.
         dim: usize,
     },
     /// A coordinate is NaN or infinite. Row and column count from 0.
@@ -60,7 +60,7 @@ pub enum Error {
         /// The offending value.
         value: f64,
     },
-    /// Two things that must live in the same space do not.
+    /// Two things that must have the same dimension do not.
     #[error("{what} has dimension {found}, but dimension {expected} is needed to match {against}")]
     DimensionMismatch {
         /// What was given.
@@ -83,10 +83,10 @@ pub enum Error {
     LengthCount {
         /// The family.
         family: Family,
-        /// How many lengths were given.
+        /// Number of lengths given.
         found: usize,
     },
-    /// A kernel was asked for by a text that names none.
+    /// A text is not the name of a kernel.
     #[error("'{text}' is not a kernel: {reason}; write for example {}", kernel::examples())]
     UnknownKernel {
         /// The text as given.
@@ -99,17 +99,20 @@ pub enum Error {
     WeightCount {
         /// What is weighted.
         what: &'static str,
-        /// How many weights were given.
+        /// Number of weights given.
         found: usize,
-        /// How many are needed.
+        /// Number needed.
         expected: usize,
     },
-    /// The mean embedding that is recalled is not that of these samples.
-    #[error("{found} values of the mean embedding were given for {expected} samples; they belong to others")]
+    /// The recalled mean embedding is not that of these samples.
+    #[error(
+        "{found} values of the mean embedding were given for {expected} samples; give the values that were \
+             computed for these samples"
+    )]
     RecalledCount {
-        /// How many values were given.
+        /// Number of values given.
         found: usize,
-        /// How many samples there are.
+        /// Number of samples.
         expected: usize,
     },
     /// A weight is negative, NaN or infinite. The index counts from 0.
@@ -128,44 +131,92 @@ pub enum Error {
         /// The offending value.
         value: f64,
     },
-    /// Every weight is given by its logarithm, and every logarithm is −∞.
+    /// Every log-weight is −∞.
     #[error("{}", self.plain())]
     NoLogWeights,
-    /// Something was asked for that only rows in memory have.
+    /// An option needs all rows in memory.
     #[error(
-        "{what} needs all rows in memory, and only a sample of them is there; leave it out, or allow more memory"
+        "{what} needs all rows in memory, but only a sample of them is in memory; leave it out, or allow more memory"
     )]
     NotInMemory {
         /// What was asked for.
         what: &'static str,
     },
-    /// A pass over batches had other rows than the one before.
-    #[error("{found} rows were summed, and there are {expected}; give the same rows in every pass")]
-    RowsSummed {
-        /// How many came.
+    /// How far draws are from what they were drawn from cannot be said.
+    #[error("how accurate the draws themselves are is not known: {why}")]
+    NotDiagnosed {
+        /// Why not.
+        why: &'static str,
+    },
+    /// A number of rows that follows from the errors of the draws was asked for where these are not known or not aimed at.
+    #[error("{}", self.plain())]
+    AutoSize {
+        /// What it does not go together with.
+        what: &'static str,
+        /// What to do.
+        advice: &'static str,
+    },
+    /// A number of rows was to follow from the errors of the draws, which are not known.
+    #[error("{}", self.plain())]
+    AutoUnknown {
+        /// Why not.
+        why: &'static str,
+    },
+    /// Rows that do not make this number of chains of equal length.
+    #[error(
+        "{rows} rows do not make {chains} chains of equal length; give the length of each chain, or a label for each row"
+    )]
+    UnequalChains {
+        /// How many chains were asked for.
+        chains: usize,
+        /// How many rows there are.
+        rows: usize,
+    },
+    /// A chain without draws.
+    #[error("chain {chain}, counted from 0, has no draws; leave it out")]
+    EmptyChain {
+        /// Which, from 0.
+        chain: usize,
+    },
+    /// Chains that do not make up all rows.
+    #[error(
+        "the chains have {found} draws together, and there are {expected} rows; give every row its chain"
+    )]
+    ChainLengths {
+        /// How many draws they have.
         found: usize,
-        /// How many there are.
+        /// How many rows there are.
         expected: usize,
     },
-    /// Rows are to be chosen from a sample before the rows that it was drawn from have been summed.
-    #[error("the rows behind the sample have not been summed at landmarks yet; do that first")]
+    /// A pass over batches had a different number of rows from the one before.
+    #[error("{found} rows were summed, but there are {expected}; give the same rows in every pass")]
+    RowsSummed {
+        /// Number of rows in this pass.
+        found: usize,
+        /// Number expected.
+        expected: usize,
+    },
+    /// Rows cannot be chosen from a sample before all rows have been summed.
+    #[error("the sums of all rows at the landmarks are missing; compute them first")]
     NotProjected,
     /// Batches of rows do not all have weights of one kind.
     #[error(
-        "the rows from {first_row} on have weights of another kind than those before; give all of them weights, or none"
+        "the rows from {first_row} on have weights of another kind than those before; give all of them weights, or \
+         none"
     )]
     MixedWeights {
         /// The first row of the batch, from 0.
         first_row: usize,
     },
-    /// A uniform sample of weighted rows has none of those that weigh anything.
+    /// A uniform sample of weighted rows has only rows of weight zero.
     #[error(
-        "none of the {drawn} rows that were drawn from {rows} weighs anything, so that nothing can be chosen from them; draw more, or leave out the rows without weight"
+        "all {drawn} rows that were drawn from {rows} have weight 0, so none can be chosen; draw more rows, or drop \
+         the rows of weight 0"
     )]
     WeightlessPool {
-        /// How many rows were drawn.
+        /// Number of drawn rows.
         drawn: usize,
-        /// How many there are.
+        /// Number expected.
         rows: usize,
     },
     /// A coefficient, moment or starting weight that may have any sign is NaN or infinite.
@@ -194,17 +245,17 @@ pub enum Error {
         /// The offending value.
         value: f64,
     },
-    /// Functions of a subset were given where there are none to hold them against.
+    /// Functions of a subset were given, but the rows have none.
     #[error("functions of the subset were given, but the problem has none; name them when it is made")]
     NoFunctions,
-    /// Something that has a row for each row of the pool has another number of them.
+    /// Something that needs one row for each row of the pool has another number of rows.
     #[error("{what} have {found} rows, but there are {expected}; give one for each row, in the same order")]
     RowCount {
         /// What has rows.
         what: &'static str,
-        /// How many it has.
+        /// Number of its rows.
         found: usize,
-        /// How many are needed.
+        /// Number needed.
         expected: usize,
     },
     /// A score is NaN or infinite. Row and column count from 0.
@@ -227,31 +278,23 @@ pub enum Error {
         /// What is wrong with them.
         fault: ScoreFault,
     },
-    /// Something was asked for that has no meaning with this target.
-    #[error("{}", self.plain())]
-    NotWithTarget {
-        /// What was asked for.
-        option: Opt,
-        /// The target.
-        target: TargetChoice,
-        /// What to do.
-        advice: &'static str,
-    },
     /// A target that is made of scores was asked for, and the rows have none.
     #[error("{}", self.plain())]
     NoScores {
         /// The target.
         target: TargetChoice,
     },
-    /// Something was asked for that has no meaning where rows are known by their kernel values alone.
+    /// An option cannot be used with this kind of target.
     #[error("{}", self.plain())]
-    GramOption {
-        /// What was asked for.
+    NotTogether {
+        /// The option.
         option: Opt,
+        /// What was given in addition: "scores", "a Gram matrix".
+        with: &'static str,
         /// What to do.
         advice: &'static str,
     },
-    /// Points of a density that is known by its scores were given without theirs, or scores where there is no such density.
+    /// Points were given without the scores they need, or scores without a density.
     #[error("{what}; {advice}")]
     Scores {
         /// What is wrong.
@@ -259,21 +302,21 @@ pub enum Error {
         /// What to do.
         advice: &'static str,
     },
-    /// The base of a Stein kernel cannot be preconditioned so.
+    /// This preconditioner is not possible.
     #[error("no preconditioner: {reason}; take the identity, or other points")]
     NoPreconditioner {
         /// Why not.
         reason: &'static str,
     },
-    /// Something was asked for that works without parts only.
+    /// A call does not support parts.
     #[error(
-        "{what} knows points but not their parts (marginals or functions); leave the parts out, or choose rows of the pool"
+        "{what} has points without marginals or functions; leave these parts out, or choose rows of the pool"
     )]
     NotWithParts {
         /// What was asked for.
         what: &'static str,
     },
-    /// A kernel that compares equal masses only was given others.
+    /// The kernel compares only equal masses.
     #[error("the kernel {kernel} compares equal masses only, but {what}; {advice}")]
     UnequalMasses {
         /// The kernel as it prints itself.
@@ -291,14 +334,15 @@ pub enum Error {
     CovarianceShape {
         /// Which mixture component, from 0.
         component: usize,
-        /// How many numbers were given.
+        /// Number of numbers given.
         found: usize,
         /// The dimension of the mixture.
         dim: usize,
     },
     /// A covariance is not symmetric.
     #[error(
-        "component {component}: the covariance is not symmetric at ({row}, {column}); entries ({row}, {column}) and ({column}, {row}) must be equal"
+        "component {component}: the covariance is not symmetric at ({row}, {column}); entries ({row}, {column}) and \
+         ({column}, {row}) must be equal"
     )]
     NotSymmetric {
         /// Which mixture component, from 0.
@@ -310,7 +354,8 @@ pub enum Error {
     },
     /// A covariance is not positive definite.
     #[error(
-        "component {component}: the covariance is not positive definite; add a small number to its diagonal or remove the linearly dependent coordinates"
+        "component {component}: the covariance is not positive definite; add a small number to its diagonal or \
+         remove the linearly dependent coordinates"
     )]
     NotPositiveDefinite {
         /// Which mixture component, from 0.
@@ -347,46 +392,46 @@ pub enum Error {
         right: String,
     },
     /// The squared norm of an embedding is not known, so no MMD can be formed from it.
-    #[error("the squared norm of the mean embedding is not known, so its distance to anything is not either")]
+    #[error("the squared norm of the mean embedding is not known, so no distance to it can be computed")]
     UnknownNorm,
-    /// Kernel values so large that sums of them would overflow.
+    /// Kernel values are so large that sums would overflow.
     #[error("kernel values up to {value:e} are too large to be summed; centre and scale the points first")]
     Overflow {
         /// The largest k(x,x) met.
         value: f64,
     },
-    /// A mean was asked for before there was anything to take it of.
-    #[error("no row that has a weight was added to the sums yet; add the rows first")]
+    /// A mean was asked for before any rows were added.
+    #[error("no row with a positive weight was added to the sums; add the rows first")]
     NothingSummed,
-    /// Sums at different points, or in different precision, do not add up.
+    /// Sums at different points, or in different precision, cannot be added.
     #[error(
-        "the two were summed at different landmarks or control points, or in different precision; only sums at the same ones can be merged"
+        "the two sums differ in landmarks, control points or precision; only sums with the same ones can be merged"
     )]
     OtherLandmarks,
-    /// Bytes that are no landmark sums.
-    #[error("these bytes are not the sums of landmarks: {reason}; make them again")]
+    /// The bytes are not landmark sums.
+    #[error("these bytes are not the sums of landmarks: {reason}; create them again")]
     BadLandmarks {
         /// Why not.
         reason: &'static str,
     },
-    /// Bytes that are not what they are taken for.
-    #[error("these bytes are not {what}: {reason}; make them again")]
+    /// The bytes are not of the expected kind.
+    #[error("these bytes are not {what}: {reason}; create them again")]
     BadBytes {
         /// What they should be.
         what: &'static str,
         /// Why not.
         reason: &'static str,
     },
-    /// A row number that is not in the pool.
+    /// A row number is not in the pool.
     #[error("row {index} is not in the pool, which has {len} rows, numbered from 0")]
     NoSuchRow {
         /// The row asked for.
         index: usize,
-        /// How many rows there are.
+        /// Number of rows.
         len: usize,
     },
     /// A row was given twice where rows must be distinct.
-    #[error("row {index} is given twice, but the picks are to be unique")]
+    #[error("row {index} is given twice, but the rows must be distinct")]
     RepeatedRow {
         /// The row given twice.
         index: usize,
@@ -405,26 +450,26 @@ pub enum Error {
     /// More distinct rows were asked for than there are.
     #[error("{}", self.plain())]
     TooFewRows {
-        /// How many were asked for.
+        /// Number asked for.
         asked: usize,
-        /// How many rows of the pool may be chosen.
+        /// Number of rows of the pool that may be chosen.
         available: usize,
     },
-    /// Nothing was said of when to stop.
+    /// There is no stop rule.
     #[error("{}", self.plain())]
     NoStopRule,
-    /// A run would take more memory than it may.
+    /// A run would exceed the memory limit.
     #[error("{}", self.plain())]
     TooLittleMemory {
-        /// Bytes that even the most modest run takes.
+        /// Smallest memory of the run, in bytes.
         needed: u64,
-        /// Bytes that are allowed.
+        /// Memory limit in bytes.
         limit: u64,
     },
     /// A set of no points was asked for.
     #[error("{}", self.plain())]
     EmptySet,
-    /// A row is both to be included and to be excluded.
+    /// A row is both included and excluded.
     #[error("{}", self.plain())]
     IncludedAndExcluded {
         /// The row.
@@ -433,25 +478,25 @@ pub enum Error {
     /// More rows must be included than the set has places.
     #[error("{}", self.plain())]
     TooManyIncluded {
-        /// How many rows must be included.
+        /// Number of rows that must be included.
         included: usize,
-        /// How many are to be chosen.
+        /// Number to choose.
         asked: usize,
     },
     /// There must be one group for each row of the pool.
     #[error("{found} group labels were given for a pool of {expected} rows; give exactly one each")]
     GroupCount {
-        /// How many labels were given.
+        /// Number of labels given.
         found: usize,
-        /// How many rows the pool has.
+        /// Number of rows of the pool.
         expected: usize,
     },
     /// There must be one quota for each group.
     #[error("{found} quotas were given for {expected} groups; give one for each group, numbered from 0")]
     QuotaCount {
-        /// How many quotas were given.
+        /// Number of quotas given.
         found: usize,
-        /// How many groups there are.
+        /// Number of groups.
         expected: usize,
     },
     /// The quotas do not add up to the size of the set.
@@ -459,7 +504,7 @@ pub enum Error {
     QuotaTotal {
         /// The sum of the quotas.
         total: usize,
-        /// How many are to be chosen.
+        /// Number to choose.
         asked: usize,
     },
     /// A quota is larger than its group.
@@ -467,9 +512,9 @@ pub enum Error {
     QuotaTooLarge {
         /// Which group, from 0.
         group: usize,
-        /// How many rows are to come from it.
+        /// Number of rows to take from it.
         quota: usize,
-        /// How many rows of it may be chosen.
+        /// Number of its rows that may be chosen.
         available: usize,
     },
     /// A quota is smaller than the number of rows of its group that must be included.
@@ -477,19 +522,19 @@ pub enum Error {
     QuotaTooSmall {
         /// Which group, from 0.
         group: usize,
-        /// How many rows are to come from it.
+        /// Number of rows to take from it.
         quota: usize,
-        /// How many of its rows must be included.
+        /// Number of its rows that must be included.
         included: usize,
     },
-    /// Rows that were given do not keep a quota.
+    /// The given rows do not fulfil a quota.
     #[error("{}", self.plain())]
     QuotaNotKept {
         /// Which group, from 0.
         group: usize,
-        /// How many rows are to come from it.
+        /// Number of rows to take from it.
         quota: usize,
-        /// How many of the given rows do.
+        /// Number of given rows from it.
         found: usize,
     },
     /// A herder was given to a refiner of another pool, or one that started from another function than μ.
@@ -510,23 +555,24 @@ pub enum Error {
         /// What it may be.
         advice: &'static str,
     },
-    /// A kernel matrix that no reasonable jitter makes positive definite.
+    /// The kernel matrix is not positive definite, even with jitter.
     #[error(
-        "the kernel matrix of the points is not positive definite even with {jitter:e} on its diagonal; scale the points, or drop those that repeat"
+        "the kernel matrix of the points is not positive definite even with {jitter:e} on its diagonal; scale the \
+         points, or drop those that repeat"
     )]
     SingularKernelMatrix {
         /// The largest jitter that was tried.
         jitter: f64,
     },
-    /// A Gram matrix that is not square.
-    #[error("{len} numbers do not make a Gram matrix of {rows} rows; it has a number for each pair of rows")]
+    /// The Gram matrix is not square.
+    #[error("{len} numbers are not a Gram matrix of {rows} rows, which has one number for each pair of rows")]
     GramShape {
-        /// How many numbers were given.
+        /// Number of numbers given.
         len: usize,
-        /// How many rows there are to be.
+        /// Number of rows to be.
         rows: usize,
     },
-    /// An entry that no Gram matrix has.
+    /// An entry is not possible in a Gram matrix.
     #[error("row {row}, column {column} of the Gram matrix is {value}; {reason}")]
     GramEntry {
         /// The row, from 0.
@@ -538,9 +584,10 @@ pub enum Error {
         /// What an entry there has to be.
         reason: &'static str,
     },
-    /// Two entries that should be the same and differ by more than rounding.
+    /// Two entries of a symmetric matrix differ by more than rounding.
     #[error(
-        "row {row}, column {column} of the Gram matrix is {value}, and row {column}, column {row} is {mirrored}; k(x, y) is k(y, x), so pass a symmetric matrix"
+        "row {row}, column {column} of the Gram matrix is {value}, and row {column}, column {row} is {mirrored}; \
+         k(x, y) is k(y, x), so pass a symmetric matrix"
     )]
     GramAsymmetric {
         /// The row, from 0.
@@ -552,15 +599,16 @@ pub enum Error {
         /// The entry on the other side of the diagonal.
         mirrored: f64,
     },
-    /// A matrix that gives a negative squared error is not positive definite.
+    /// The matrix gives a negative squared error, so it is not positive definite.
     #[error(
-        "the Gram matrix is not positive definite: it gives a squared error of {squared_error}; pass the values of a positive definite kernel, or set the negative eigenvalues of the matrix to 0"
+        "the Gram matrix is not positive definite: it gives a squared error of {squared_error}; pass the values of \
+         a positive definite kernel, or set the negative eigenvalues of the matrix to 0"
     )]
     GramIndefinite {
         /// The squared error, which is never negative but for rounding.
         squared_error: f64,
     },
-    /// Something that needs points, of rows that are known by a Gram matrix alone.
+    /// A call needs points, and the rows are known only by a Gram matrix.
     #[error("{what} needs the coordinates of points, and a Gram matrix has none")]
     NotWithGram {
         /// What was asked for.

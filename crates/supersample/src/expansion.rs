@@ -1,5 +1,5 @@
-//! Kernel expansions: functions f = Σⱼ aⱼ k(·, zⱼ), as starting functions w0, as integrands with a known norm, and as mean
-//! embeddings of their own, exact or approximate.
+//! Kernel expansions: functions f = Σⱼ aⱼ k(·, zⱼ), as integrands with a known norm and as mean embeddings, exact or
+//! approximate.
 
 use std::any::Any;
 
@@ -8,8 +8,8 @@ use crate::{Error, Kernel, MeanEmbedding, Points, Result};
 
 /// f(x) = Σⱼ aⱼ k(x, zⱼ), a function in the kernel's Hilbert space whose norm is known.
 ///
-/// It is also a [`MeanEmbedding`], for whoever has a mean embedding, or an approximation of one, in this form: wrap it to
-/// state its [error bound](MeanEmbedding::error_bound).
+/// It is also a [`MeanEmbedding`], exact or approximate. Wrap it to state its [error
+/// bound](MeanEmbedding::error_bound).
 ///
 /// ```
 /// use supersample::{Kernel, KernelExpansion, Points};
@@ -27,7 +27,7 @@ pub struct KernelExpansion {
 }
 
 impl KernelExpansion {
-    /// One coefficient for each point; any sign.
+    /// Creates an expansion with one coefficient of any sign for each point.
     pub fn new(kernel: Kernel, points: Points, coefficients: Vec<f64>) -> Result<KernelExpansion> {
         if coefficients.len() != points.len() {
             let (found, expected) = (coefficients.len(), points.len());
@@ -75,12 +75,12 @@ impl KernelExpansion {
         self.values(&self.points).iter().zip(&self.coefficients).map(|(f, a)| a * f).sum()
     }
 
-    /// ‖f‖; a squared norm that rounding has made negative counts as 0.
+    /// ‖f‖; 0 if rounding makes the squared norm negative.
     pub fn norm(&self) -> f64 {
         self.squared_norm().max(0.0).sqrt()
     }
 
-    /// The expectation of f under the target of `mu`: ⟨f, μ⟩ = Σⱼ aⱼ μ(zⱼ), exactly.
+    /// Returns the exact expectation of f under the target of `mu`: ⟨f, μ⟩ = Σⱼ aⱼ μ(zⱼ).
     pub fn expectation(&self, mu: &dyn MeanEmbedding) -> Result<f64> {
         expect_same_kernel(&self.kernel, mu.kernel())?;
         self.points.expect_dim("the expansion", "the mean embedding", mu.dim())?;

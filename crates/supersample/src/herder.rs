@@ -4,16 +4,20 @@
 //!
 //! > x_{T+1} = argmax over x of w_T(x),  w_{T+1} = w_T + μ − φ(x_{T+1}).
 //!
-//! Written out over all picks so far (eq. 4), w_T = (T + 1)·μ − Σₜ φ(xₜ), so w itself is never stored; what is kept is
-//! the sum of kernels over the picks at every candidate, and each step is one argmax (eq. 7) and one kernel row:
+//! Written out over all picks so far (eq. 4), w_T = (T + 1)·μ − Σₜ φ(xₜ). So w is never stored. The herder stores the
+//! sum of kernels over the picks at every candidate, and each step is one argmax (eq. 7) and one kernel row:
 //!
 //! > score(x) = (T + 1)·μ(x) − Σₜ k(x, xₜ)
 //!
-//! This is eq. 8 times T + 1, the greedy step on the error E_T of eq. 9. Where k(x, x) varies that step needs −k(x, x)/2
-//! as well (expand E²_{T+1} in φ(x)), and the score then contains it.
+//! This is eq. 8 times T + 1, the greedy step on the error E_T of eq. 9. If k(x, x) varies (linear and Stein kernels),
+//! that step also needs −k(x, x)/2 (expand E²_{T+1} in φ(x)), and the score contains it.
 //!
-//! A pool may have parts that are matched beside the joint distribution of its rows. Then k in the score is the sum of
-//! their kernels (`pool/sum_of_parts.rs`), and w is greedy on D; E_T, ‖w_T‖ and the margin are still those of the joint part.
+//! A pool may have parts: terms of the objective in addition to the joint distribution. Then k in the score is the sum
+//! of their kernels (`pool/sum_of_parts.rs`), and w is greedy on D. E_T, ‖w_T‖ and the margin are always those of the
+//! joint part.
+//!
+//! There is one herding loop, `Herder::next`. Constrained sets, stop rules, greedy orders and traces all run it, and a
+//! `Refiner` continues from the herder's state.
 
 mod space;
 
@@ -26,9 +30,9 @@ use crate::{AscentOptions, Domain, Error, MeanEmbedding, Points, Pool, Result};
 
 /// Kernel herding of a target over a domain.
 ///
-/// Building it computes μ on the pool or on the starts of the ascent; then each pick costs one kernel row over them.
-/// It is an iterator that never fails and that ends only when `unique` has exhausted the pool. The first k of T picks
-/// are the picks of a run of k. Ties go to the lowest index, and the number of threads changes nothing.
+/// The constructor computes μ on the pool, or on the starts of the ascent. Then each pick costs one kernel row over
+/// them. The iterator never fails and ends only when `unique` has exhausted the pool. The first k of T picks are the
+/// picks of a run of k. Ties go to the lowest index. The number of threads does not change the picks.
 ///
 /// ```
 /// use supersample::{Domain, Empirical, Herder, Kernel, Points, bandwidth};
@@ -46,7 +50,7 @@ use crate::{AscentOptions, Domain, Error, MeanEmbedding, Points, Pool, Result};
 pub struct Herder {
     /// The candidates: the pool, or the starts of the ascent.
     pool: Pool,
-    /// How to climb from the best start; `None` where picks are rows of the pool.
+    /// How to climb from the best start; `None` if picks are rows of the pool.
     ascent: Option<AscentOptions>,
     /// Points that count as chosen before the first pick, and their masses.
     given: Option<(Points, Vec<f64>)>,
@@ -70,7 +74,7 @@ impl Iterator for Herder {
     }
 }
 
-/// One super-sample, and what the theory says of it.
+/// One chosen point (super-sample), with the quantities of the theory.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Pick {
@@ -80,9 +84,9 @@ pub struct Pick {
     pub index: Option<usize>,
     /// The point.
     pub point: Box<[f64]>,
-    /// The score by which it won (eq. 7), that of the sum where parts are matched.
+    /// Score of the point (eq. 7). With parts, that of the sum.
     pub score: f64,
-    /// E_T, the MMD between the target and the points chosen up to here (eq. 9); `None` where ‖μ‖² is not known. It
+    /// E_T, the MMD between the target and the points chosen up to here (eq. 9); `None` if ‖μ‖² is not known. It
     /// does not fall at every step. Below [`Pool::error_floor`] it is rounding noise, and 0 where
     /// `squared_error` is negative.
     pub error: Option<f64>,
@@ -91,20 +95,21 @@ pub struct Pick {
     /// ‖w_T‖ after this pick, which stays bounded where the rate O(1/T) holds (eq. 14). `None` under
     /// the energy kernel, which has no norm for it.
     pub weight_norm: Option<f64>,
-    /// The margin of eq. 15: the cosine between w before this pick and φ(x) − μ. `None` where one of them vanishes.
+    /// The margin of eq. 15: the cosine between w before this pick and φ(x) − μ. `None` if one of them vanishes.
     pub margin: Option<f64>,
     /// Whether the ascent reached a local maximum; always true on a pool.
     pub converged: bool,
 }
 
 impl Herder {
-    /// A herder that may repeat points. Costs μ at every candidate: n²/2 kernel values when the samples
-    /// are their own pool.
+    /// Creates a herder that may repeat points.
+    ///
+    /// Costs μ at every candidate: n²/2 kernel values if the samples are their own pool.
     pub fn new(mu: impl MeanEmbedding, domain: Domain) -> Result<Herder> {
         Herder::shared(Arc::new(mu), domain)
     }
 
-    /// A herder of an embedding that is shared with others.
+    /// Creates a herder of a shared embedding.
     pub fn shared(mu: Arc<dyn MeanEmbedding>, domain: Domain) -> Result<Herder> {
         match domain {
             Domain::Pool(points) => Ok(Herder::over(Pool::shared(mu, points)?)),
@@ -112,7 +117,7 @@ impl Herder {
                 starts.expect_dim("the starts of the ascent", "the target", mu.dim())?;
                 if as_stein(&*mu).is_some_and(|stein| !stein.has_space()) {
                     return Err(Error::Scores {
-                        what: "points may not lie anywhere where the score is known at the rows alone",
+                        what: "points cannot be placed anywhere: the score is known at the rows only",
                         advice: "give the score as a function",
                     });
                 }
@@ -126,7 +131,7 @@ impl Herder {
         }
     }
 
-    /// A herder over a pool that is shared with others, which costs nothing.
+    /// Creates a herder over a shared pool, at no cost.
     pub fn over(pool: Pool) -> Herder {
         Herder {
             ledger: Ledger::new(pool.embedding().clone()),
@@ -138,15 +143,17 @@ impl Herder {
         }
     }
 
-    /// Whether every row of the pool may be picked only once. Off by default, as in the paper; without effect in
-    /// continuous space, where no point has a row. Forgets all picks.
+    /// Sets whether each row of the pool may be picked only once.
+    ///
+    /// Off by default, as in the paper. No effect in continuous space, where points have no row. Forgets all picks.
     pub fn unique(self, unique: bool) -> Herder {
         let closed = self.scores.closed().into();
         self.with_scores(closed, !unique)
     }
 
-    /// Rows of the pool that are never picked: they stay in the target, if they are in it, and out of the choice. Forgets
-    /// all picks.
+    /// Excludes rows of the pool from being picked; they stay part of the target.
+    ///
+    /// Forgets all picks.
     ///
     /// ```
     /// use supersample::{Domain, Empirical, Herder, Kernel, Points};
@@ -171,10 +178,11 @@ impl Herder {
         Herder { scores, ..self }.restart()
     }
 
-    /// Counts these points as chosen already, whether or not they are in the domain: a warm start, or points that must be
-    /// part of the set. A weight of 1 counts as one pick. E_T is the error of these points and the picks together. Forgets
-    /// all picks. Rows of the pool are better given to [`replay`](Self::replay), which `unique` respects. Not for a pool
-    /// with parts, which know the rows of the pool and nothing else.
+    /// Counts these points as already chosen, inside or outside the domain.
+    ///
+    /// A weight of 1 counts as one pick. E_T is the error of these points and the picks together. Forgets all picks.
+    /// For rows of the pool use [`replay`](Self::replay), which `unique` respects. Not for a pool with parts, which are
+    /// known only at the rows of the pool.
     pub fn starting_from(mut self, points: Points, weights: Vec<f64>) -> Result<Herder> {
         let mu = self.pool.embedding().clone();
         if self.pool.has_parts() {
@@ -207,7 +215,7 @@ impl Herder {
         Ok(herder)
     }
 
-    /// Forgets all picks, keeps μ, the options and the given points.
+    /// Forgets all picks; keeps μ, the options and the given points.
     pub fn restart(mut self) -> Herder {
         self.ledger = Ledger::new(self.pool.embedding().clone());
         self.scores.restart();
@@ -220,8 +228,9 @@ impl Herder {
         }
     }
 
-    /// Takes these rows of the pool as the next picks, in this order, whatever their scores: rows that must be
-    /// included, or the picks of an earlier run that is to be continued. Nothing is picked if a row is refused.
+    /// Takes these rows of the pool as the next picks, in this order, without regard to their scores.
+    ///
+    /// For rows that must be included, or to continue an earlier run. If one row is refused, none is picked.
     pub fn replay(&mut self, rows: &[usize]) -> Result<Vec<Pick>> {
         if self.ascent.is_some() {
             return Err(Error::NotAPool);
@@ -249,33 +258,34 @@ impl Herder {
         Ok(rows.iter().map(take).collect())
     }
 
-    /// The next `n` picks; fewer once `unique` has exhausted the pool.
+    /// Returns the next `n` picks; fewer if `unique` exhausts the pool.
     pub fn run(&mut self, n: usize) -> Vec<Pick> {
         self.by_ref().take(n).collect()
     }
 
-    /// All picks so far, in order; rows of the pool. Empty when herding in all of space.
+    /// Rows of all picks so far, in order. Empty when herding in all of space.
     pub fn indices(&self) -> &[usize] {
         self.scores.chosen()
     }
 
-    /// All points chosen so far in order, given ones first; `None` before the first.
+    /// All chosen points so far, given ones first; `None` before the first.
     pub fn chosen(&self) -> Option<Points> {
         self.ledger.chosen_points()
     }
 
-    /// E_T² of the points chosen so far, as computed; `None` where ‖μ‖² is not known. Before the first it is not a number.
+    /// E_T² of the points chosen so far, as computed; `None` if ‖μ‖² is not known. Before the first it is not a number.
     pub(crate) fn squared_error(&self) -> Option<f64> {
         self.ledger.squared_error()
     }
 
-    /// The pool that is chosen from (or the starts of the ascent), with μ, ‖μ‖² and the floor of every error.
+    /// The pool (or the starts of the ascent), with μ, ‖μ‖² and the floor of errors.
     pub fn pool(&self) -> &Pool {
         &self.pool
     }
 
-    /// What a herder says of these rows of a pool if it picks them in this order. Costs the pairs of the rows, not a pass
-    /// over the pool for each.
+    /// Returns the picks of a herder that takes these rows of a pool in this order.
+    ///
+    /// Costs the pairs of the rows, not a pass over the pool for each.
     pub fn trace(pool: &Pool, rows: &[usize]) -> Result<Vec<Pick>> {
         Herder::trace_in(pool.select(rows)?, rows)
     }
@@ -288,7 +298,7 @@ impl Herder {
         Ok(picks)
     }
 
-    /// What [`trace`](Self::trace) says where μ at each of the rows of a pool of their own is known better than that knows it.
+    /// [`trace`](Self::trace) with better values of μ at the rows than their pool has.
     pub(crate) fn trace_measured(chosen: Pool, rows: &[usize], means: &[f64]) -> Result<Vec<Pick>> {
         if means.len() != rows.len() {
             return Err(Error::RecalledCount { found: means.len(), expected: rows.len() });
@@ -296,32 +306,34 @@ impl Herder {
         Herder::trace_in(chosen.measured(means), rows)
     }
 
-    /// Keeps the kernel rows of its picks in up to so many bytes, for a [`Refiner`](crate::Refiner) that goes on from
-    /// them: a swap then need not compute the row that it takes out. Forgets all picks.
+    /// Keeps the kernel rows of its picks in at most `bytes` bytes.
+    ///
+    /// A [`Refiner`](crate::Refiner) that continues from them then need not compute the row that a swap takes out.
+    /// Forgets all picks.
     pub fn keeping(mut self, bytes: usize) -> Herder {
         self.scores.keep(bytes);
         self.restart()
     }
 
-    /// This herder with errors along the way in single precision where its scores are, however small they become: for picks
-    /// whose errors nobody reports.
+    /// Computes errors in the precision of the scores, however small they become. For picks whose errors are not
+    /// reported.
     pub(crate) fn with_fast_errors(mut self) -> Herder {
         self.ledger = self.ledger.with_fast_errors();
         self
     }
 
-    /// The next pick among rows that fulfil more than being open.
+    /// Returns the next pick among open rows that fulfil a further condition.
     pub(crate) fn next_among(&mut self, allowed: impl Fn(usize) -> bool + Sync) -> Option<Pick> {
         let (best, score) = self.scores.best_among(self.ledger.mean_factor(), allowed)?;
         Some(self.take_row(best, score))
     }
 
-    /// Whether nothing but its picks is chosen.
+    /// Whether there are no given points.
     pub(crate) fn starts_from_nothing(&self) -> bool {
         self.given.is_none()
     }
 
-    /// The running scores, for swaps to go on with.
+    /// The running scores, from which swaps continue.
     pub(crate) fn into_scores(self) -> PoolScores {
         self.scores
     }
@@ -333,7 +345,7 @@ impl Herder {
         self.accept(pool.points().row(index), Some(index), score, known, || pool.precise_value(index))
     }
 
-    /// Eq. 2 and what the theory says of it, for a point that the scores have taken in.
+    /// Applies eq. 2 for a point that the scores have taken in, and returns the pick.
     fn accept(
         &mut self,
         x: &[f64],

@@ -1,4 +1,4 @@
-//! Kernels: one list of families with their words, lengths and formulas, and kernels with lengths that are checked.
+//! Kernels: the table of families (names, lengths, formulas), and kernels with checked lengths.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use supersample_sum::{Shape, Stein, either, words};
 
 use crate::{Error, Points, Result};
 
-/// A kernel without its lengths.
+/// Family of kernels: a kernel without its lengths.
 ///
 /// ```
 /// use supersample::Family;
@@ -47,7 +47,7 @@ words!(
 );
 
 impl Family {
-    /// How many lengths it takes at most, and its formula in plain text.
+    /// Largest number of lengths, and the formula in plain text.
     const fn row(self) -> (usize, &'static str) {
         match self {
             Family::Gaussian => (usize::MAX, "exp(-r^2/(2 l^2)), or the mean of several"),
@@ -61,22 +61,22 @@ impl Family {
         }
     }
 
-    /// How many lengths it takes at most: 0, 1, or any number.
+    /// Largest number of lengths it takes: 0, 1, or any.
     pub const fn most_lengths(self) -> usize {
         self.row().0
     }
 
-    /// Whether it has a length.
+    /// Whether the family has a length.
     pub const fn has_length(self) -> bool {
         self.most_lengths() > 0
     }
 
-    /// Its formula in plain text: r is the Euclidean distance of x and y, l the length.
+    /// Formula in plain text: r is the Euclidean distance of x and y, l the length.
     pub const fn formula(self) -> &'static str {
         self.row().1
     }
 
-    /// The kernel with these lengths.
+    /// Returns the kernel of this family with these lengths.
     pub fn kernel(self, lengths: &[f64]) -> Result<Kernel> {
         let found = lengths.len();
         if found > self.most_lengths() || (found == 0 && self.has_length()) {
@@ -104,7 +104,7 @@ impl Family {
     }
 }
 
-/// What is wrong with so many lengths for this family.
+/// Message for a wrong number of lengths.
 pub(crate) fn length_count(family: Family, found: usize) -> String {
     let several: Vec<&str> =
         Family::ALL.into_iter().filter(|family| family.most_lengths() > 1).map(Into::into).collect();
@@ -115,7 +115,7 @@ pub(crate) fn length_count(family: Family, found: usize) -> String {
     }
 }
 
-/// A text for each family, as [`Kernel`] reads it.
+/// Example text for each family, as [`Kernel`] parses it.
 pub(crate) fn examples() -> String {
     let texts = Family::ALL.into_iter().flat_map(|family| match family.most_lengths() {
         0 => vec![family.to_string()],
@@ -141,17 +141,18 @@ pub(crate) fn examples() -> String {
 /// | `imq(ℓ)` | (1+r²/ℓ²)^(−1/2) | 0 |
 /// | `linear` | x·y | y |
 /// | `energy` | −r | none; 0 is returned |
-/// | `stein-imq`, `stein-gaussian` | a Stein kernel of rows that hold points and scores, made by a [`SteinTarget`](crate::SteinTarget) alone | s(y) in the scores |
+/// | `stein-imq`, `stein-gaussian` | a Stein kernel of rows that hold points and scores, made only by a [`SteinTarget`](crate::SteinTarget) | s(y) in the scores |
 ///
 /// k(x, x) = 1 for all but `linear` and the Stein kernels, and 0 for `energy`. A sum of Gaussians is divided by their number to keep that so: it picks the
 /// same points as the plain sum.
 ///
-/// `energy` has no bandwidth and sees differences at every scale, far tails included; its MMD is the energy distance, and
-/// points that lower it are called support points. It is positive definite only on differences of equal mass. That is
-/// all that choosing needs: with any g, k(x, y) + g(x) + g(y) gives the same score of eq. 8 up to a constant,
-/// because (T+1)·g(x) − T·g(x) − g(x) = 0 where the last term is that of −k(x, x)/2, and the same E_T and equivalent draws. With
-/// g(x) = ‖x − z‖ for any centre z it is positive definite, and where weights are solved for that one is used. What
-/// has no equal masses, ‖w_T‖, the margin and weights whose sum is free, is not defined for it and is left out or refused.
+/// `energy` has no bandwidth and sees differences at every scale, far tails included; its MMD is the energy distance,
+/// and points that minimise it are called support points. It is positive definite only on differences of equal mass.
+/// That is all that choosing needs: with any g, k(x, y) + g(x) + g(y) gives the same score of eq. 8 up to a constant,
+/// because (T+1)·g(x) − T·g(x) − g(x) = 0 where the last term is that of −k(x, x)/2, and the same E_T and equivalent
+/// draws. With g(x) = ‖x − z‖ for any centre z it is positive definite; optimal weights use that form. Quantities
+/// without equal masses (‖w_T‖, the margin, weights with any sum) are not defined for it: they are left out, or an
+/// error.
 ///
 /// ```
 /// use supersample::Kernel;
@@ -166,7 +167,7 @@ pub(crate) fn examples() -> String {
 pub struct Kernel {
     name: &'static str,
     lengths: Arc<[f64]>,
-    /// What sums take: without a name, its lengths checked. The formulas are there.
+    /// The kernel as `supersample-sum` takes it, with checked lengths. The formulas are in that crate.
     shape: Shape,
 }
 
@@ -176,7 +177,7 @@ impl Kernel {
         Family::Gaussian.kernel(&[bandwidth])
     }
 
-    /// The mean of Gaussians of several bandwidths: sensitive to differences at each of these scales.
+    /// Mean of Gaussians of several bandwidths, sensitive to differences at each of these scales.
     pub fn gaussians(bandwidths: &[f64]) -> Result<Kernel> {
         Family::Gaussian.kernel(bandwidths)
     }
@@ -200,7 +201,7 @@ impl Kernel {
         Kernel { name, lengths: [].into(), shape: Shape::Stein(stein) }
     }
 
-    /// The kernel's name, without its bandwidth: the word of its family, or that of a Stein kernel.
+    /// Name without the bandwidth: that of the family, or of the Stein kernel.
     pub fn name(&self) -> &'static str {
         self.name
     }
@@ -210,7 +211,7 @@ impl Kernel {
         &self.lengths
     }
 
-    /// Whether its rows hold points and scores.
+    /// Whether rows under this kernel hold points and scores.
     pub fn is_stein(&self) -> bool {
         matches!(self.shape, Shape::Stein(_))
     }
@@ -220,17 +221,17 @@ impl Kernel {
         self.shape.value(x, y)
     }
 
-    /// k(x, x): 1 for every kernel but the linear one, the Stein kernels and `energy`, whose is 0.
+    /// k(x, x). It is 0 for `energy`, varies for `linear` and Stein kernels, and is 1 for all others.
     pub fn diagonal(&self, x: &[f64]) -> f64 {
         self.shape.diagonal(x)
     }
 
-    /// Whether k(x, x) is the same for every x; where it is not, the greedy step needs the term −k(x, x)/2.
+    /// Whether k(x, x) is the same for every x. If not, the greedy step needs the term −k(x, x)/2.
     pub fn has_constant_diagonal(&self) -> bool {
         self.constant_diagonal().is_some()
     }
 
-    /// k(x, x), where it is the same for every x.
+    /// k(x, x) if it is the same for every x, otherwise `None`.
     pub fn constant_diagonal(&self) -> Option<f64> {
         self.shape.constant_diagonal()
     }
@@ -264,7 +265,8 @@ impl fmt::Display for Kernel {
 impl FromStr for Kernel {
     type Err = Error;
 
-    /// Reads what [`Display`](fmt::Display) writes, for example `gaussian(0.73)`; spaces and capitals do not matter.
+    /// Parses the text that [`Display`](fmt::Display) writes, for example `gaussian(0.73)`. Spaces and capitals do not
+    /// matter.
     fn from_str(text: &str) -> Result<Kernel> {
         let bad = |reason| Error::UnknownKernel { text: text.to_string(), reason };
         let lower = text.to_lowercase();

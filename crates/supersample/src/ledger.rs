@@ -1,5 +1,5 @@
-//! The ledger: the few running sums from which E_T, ‖w_T‖ and the margin of each pick follow in constant time. All of them
-//! are of the joint part, whatever is matched beside it.
+//! Ledger: the running sums that give E_T, ‖w_T‖ and the margin of each pick in constant time. All of them are those of
+//! the joint part.
 
 use std::sync::Arc;
 
@@ -8,13 +8,14 @@ use crate::embedding::{ErrorTerms, MeanEmbedding, NormFrom, Values};
 use crate::pool::Evaluated;
 use crate::sum::Packed;
 
-/// Inner products of what has been chosen, kept up to date pick by pick, and the chosen points themselves.
+/// Inner products of the chosen points, updated at each pick, and the points themselves.
 ///
 /// Write c = Σ aⱼ φ(zⱼ) for the chosen points with their masses (1 for each pick) and m = Σ aⱼ for their mass, so that
 /// eq. 4 reads w = (1 + m)·μ − c.
 ///
-/// The products are those of the running scores, in f32 where these are, until E_T becomes too small for that; then they
-/// are restated in f64, and stay so (`embedding/error_terms.rs`). The picks do not change by it, only what is said of them.
+/// The products are those of the running scores, in f32 where these are, until E_T becomes too small for that; then
+/// they are computed again in f64, and stay so (`embedding/error_terms.rs`). This changes the reported errors, not the
+/// picks.
 #[derive(Clone)]
 pub(crate) struct Ledger {
     mu: Arc<dyn MeanEmbedding>,
@@ -26,13 +27,13 @@ pub(crate) struct Ledger {
     chosen_mean: CompensatedSum,
     /// ‖c‖²
     chosen_norm: CompensatedSum,
-    /// The chosen points z one after the other, and their masses a.
+    /// Coordinates of the chosen points z, and their masses a.
     values: Vec<f64>,
     masses: Vec<f64>,
-    /// Where ‖μ‖² comes from once the products are in f64, and the chosen points packed for that.
+    /// Source of ‖μ‖² once the products are in f64, and the chosen points packed for them.
     restated: Option<NormFrom>,
     precise: Option<Packed>,
-    /// Whether E_T is to be right where it is too small for f32.
+    /// Whether E_T must be correct when it is too small for f32.
     is_careful: bool,
 }
 
@@ -53,7 +54,7 @@ impl Ledger {
         }
     }
 
-    /// This ledger with E_T as the running scores have it, however small: for choices that nobody reports.
+    /// Computes E_T in the precision of the scores, however small it becomes. For picks whose errors are not reported.
     pub(crate) fn with_fast_errors(self) -> Ledger {
         Ledger { is_careful: false, ..self }
     }
@@ -63,7 +64,7 @@ impl Ledger {
         1.0 + self.mass
     }
 
-    /// The chosen points z, one after the other, and their masses a.
+    /// Coordinates of the chosen points z, and their masses a.
     pub(crate) fn chosen(&self) -> (&[f64], &[f64]) {
         (&self.values, &self.masses)
     }
@@ -79,8 +80,8 @@ impl Ledger {
         chosen.map(|(z, a)| a * kernel.value(x, z)).sum()
     }
 
-    /// Adds a point with this mass and returns its margin (eq. 15). `precise_mu` is μ(x) in f64, asked for only where the
-    /// products are.
+    /// Adds a point with this mass and returns its margin (eq. 15). `precise_mu` is μ(x) in f64, called only if the
+    /// products are f64.
     pub(crate) fn choose(
         &mut self,
         x: &[f64],
@@ -113,8 +114,8 @@ impl Ledger {
         Some(self.squared_norm? - 2.0 * mean + norm)
     }
 
-    /// ‖w‖² for eq. 14; like the squared error it may come out as a tiny negative value. w has the mass of one point, so
-    /// that its norm is not defined where only differences of equal mass have one.
+    /// ‖w‖² for eq. 14; like the squared error it may come out as a tiny negative value. w has the mass of one point,
+    /// so its norm is not defined for a kernel of equal masses.
     pub(crate) fn squared_weight_norm(&self) -> Option<f64> {
         if Values::of(&*self.mu).needs_equal_masses() {
             return None;
@@ -124,7 +125,7 @@ impl Ledger {
         Some(norms - 2.0 * factor * self.chosen_mean.total())
     }
 
-    /// Eq. 15 for a point about to be picked: the cosine between w and φ(x) − μ. `None` where either has no direction.
+    /// Eq. 15 for a point about to be picked: the cosine between w and φ(x) − μ. `None` if either has no direction.
     fn margin(&self, x: Evaluated) -> Option<f64> {
         let squared_norm = self.squared_norm?;
         let factor = self.mean_factor();
@@ -138,7 +139,7 @@ impl Ledger {
         known.then(|| (along_x - along_mu) / (squared_w * squared_offset).sqrt())
     }
 
-    /// States every product in f64 if E_T² has come within reach of the rounding of f32.
+    /// Computes every product again in f64 if E_T² comes near the rounding of f32.
     fn restate_if_needed(&mut self) {
         let Some(squared) = self.squared_error().filter(|_| self.is_careful) else { return };
         let terms = ErrorTerms::of(&*self.mu);
@@ -154,7 +155,7 @@ impl Ledger {
         self.restated = Some(from);
     }
 
-    /// Σ aⱼ k(x, zⱼ) over what is chosen, in f64, the points as f32 has rounded them where it has.
+    /// Σ aⱼ k(x, zⱼ) over what is chosen, in f64, the points rounded to f32 if f32 is in use.
     fn precise_sum_at(&self, x: &[f64]) -> f64 {
         let precise = self.precise.as_ref().expect("the products are in f64");
         ErrorTerms::of(&*self.mu).sum_over(precise, &self.masses, x)

@@ -1,7 +1,7 @@
-//! Kernel herding: choose a few points that stand in for a whole distribution.
+//! Kernel herding: a few points that represent a whole distribution.
 //!
 //! An implementation of Chen, Welling and Smola, *Super-Samples from Kernel Herding* (UAI 2010); "eq. 8" in this
-//! documentation is equation 8 there. Herding picks points one by one, each the one that lowers most the error
+//! documentation is equation 8 there. Herding picks points one by one, each time the one that reduces the error most:
 //!
 //! > E_T = ‖ μ − (1/T) Σₜ φ(xₜ) ‖,
 //!
@@ -23,9 +23,9 @@
 //! # Ok::<(), supersample::Error>(())
 //! ```
 //!
-//! # The way through
+//! # Whole runs
 //!
-//! From rows to the best of them in three lines, scaled, with a kernel that suits them ([`task`]):
+//! [`task`] goes from rows to the best of them in three lines. It scales the columns and chooses a kernel:
 //!
 //! ```
 //! use supersample::{Points, unwatched};
@@ -40,23 +40,26 @@
 //! # Ok::<(), supersample::Error>(())
 //! ```
 //!
-//! A [`Problem`](task::Problem) is made of things that can be had one by one. [`Points`] and a [`Kernel`] make a [`MeanEmbedding`]: [`Empirical`] for weighted samples, [`ClosedForm`] for the
-//! densities of [`target`], [`SteinTarget`] for any density whose score is known, and [`Gram`] for rows whose kernel values come from elsewhere. A [`Herder`] over a [`Domain`] turns it into an iterator of [`Pick`]s, and [`metrics`]
-//! says how good any points are. Where the best set of a size is wanted rather than a sequence, a [`Refiner`] swaps
-//! rows until no swap helps; [`polish()`] moves points that need not be rows, [`weights`] gives them unequal weights, and
-//! [`quality`](mod@quality) compares a subset with the data column by column. Everything that can fail fails in a constructor; the iterator cannot.
+//! The pieces of a [`Problem`](task::Problem) can be used alone. [`Points`] and a [`Kernel`] make a [`MeanEmbedding`]:
+//! [`Empirical`] for weighted samples, [`ClosedForm`] for the densities of [`target`], [`SteinTarget`] for any density
+//! whose score is known, and [`Gram`] for rows with a given matrix of kernel values. A [`Herder`] over a [`Domain`]
+//! turns it into an iterator of [`Pick`]s, and [`metrics`] measures any points. For the best set of a size instead of a
+//! sequence, a [`Refiner`] swaps rows until no swap helps; [`polish()`] moves points that need not be rows, [`weights`]
+//! gives them unequal weights, and [`quality`](mod@quality) compares a subset with the data column by column.
+//! Everything that can fail fails in a constructor; the iterator cannot.
 //!
-//! What is matched can be more than the joint distribution: a [`Part`] adds the distribution functions of the columns
-//! ([`Marginals`]) or the means of functions of interest ([`Functions`]) to what a pool's rows are chosen by
+//! The objective can have more terms than the joint distribution: a [`Part`] adds the distribution functions of the
+//! columns ([`Marginals`]) or the means of functions of interest ([`Functions`]) to the objective of a pool
 //! ([`Pool::with_parts`], [`task::Objective::marginals`]).
 //!
 //! Kernel sums run on the rayon thread pool of the caller. The same input gives the same picks for any number of
-//! threads. Memory is O(n·d) and
-//! what [`RefineOptions::memory`] allows, never n²; [`task::Choose::memory`] counts it beforehand.
+//! threads. Memory is O(n·d) plus [`RefineOptions::memory`], never n²; [`task::Choose::memory`] estimates it before a
+//! run.
 
 mod ascent;
 pub mod bandwidth;
 mod bytes;
+mod chains;
 mod columns;
 mod device;
 mod domain;
@@ -87,6 +90,7 @@ pub mod weights;
 pub mod words;
 
 pub use ascent::AscentOptions;
+pub use chains::Chains;
 pub use device::Device;
 pub use domain::Domain;
 pub use embedding::{ClosedForm, Empirical, Gram, Landmarks, MeanEmbedding, Preconditioner, SteinTarget};
@@ -98,15 +102,16 @@ pub use part::{Functions, FunctionsUnit, Marginals, Part};
 pub use points::Points;
 pub use polish::{PolishOptions, Polished, polish};
 pub use pool::{Pool, Preference};
+pub(crate) use refine::Goal;
 pub use refine::{Fewest, ObjectiveStages, RefineOptions, Refined, Refiner, Search};
 pub use sum::{NoSuchInstructionSet, Precision, check_instruction_set, instruction_set};
 pub use supersample_sum::UnknownWord;
 pub use watch::{Progress, Watch, unwatched};
 
-/// The example of the repository's README is run as a test.
+/// The examples of the site's page on Rust are run as tests.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;
+#[doc = include_str!("../../../docs/rust.md")]
+struct SitePage;
 
 /// The example of this crate's README is run as a test.
 #[cfg(doctest)]

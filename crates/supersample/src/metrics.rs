@@ -1,4 +1,4 @@
-//! How good a set of points is: the MMD, its equivalent draws, and errors of integrals.
+//! Errors of a set of points: the MMD, its equivalent draws, and errors of integrals.
 
 use std::borrow::Cow;
 
@@ -6,16 +6,16 @@ use crate::embedding::{ErrorTerms, MeanEmbedding, Values, as_density, as_landmar
 use crate::expansion::{KernelExpansion, as_expansion, expect_same_kernel};
 use crate::{Empirical, Error, Points, Result, Watch, points, unwatched};
 
-/// The squared MMD ‖μ_p − μ_q‖² between any two of weighted points and targets, each given by its mean embedding.
+/// Returns the squared MMD ‖μ_p − μ_q‖² between two mean embeddings, of weighted points or of targets.
 ///
 /// A difference of near-equal numbers: when p and q nearly agree, rounding of about 1e-15 may make it negative, and it
-/// is returned as it is. Between two sets of points it costs every pair once, in f64 whatever their precision.
+/// is returned as it is. Between two sets of points it costs every pair once, in f64.
 pub fn squared_mmd(p: &dyn MeanEmbedding, q: &dyn MeanEmbedding) -> Result<f64> {
     let norm = |mu: &dyn MeanEmbedding| ErrorTerms::of(mu).double_squared_norm().ok_or(Error::UnknownNorm);
     Ok(norm(p)? - 2.0 * inner_product(p, q)? + norm(q)?)
 }
 
-/// The MMD ‖μ_p − μ_q‖ (eq. 9); 0 where rounding has made [`squared_mmd`] negative.
+/// Returns the MMD ‖μ_p − μ_q‖ (eq. 9); 0 if rounding makes [`squared_mmd`] negative.
 ///
 /// ```
 /// use supersample::target::IndependentNormals;
@@ -30,11 +30,10 @@ pub fn mmd(p: &dyn MeanEmbedding, q: &dyn MeanEmbedding) -> Result<f64> {
     Ok(squared_mmd(p, q)?.max(0.0).sqrt())
 }
 
-/// The MMD between a target and points with weights of any sign, taken as they are; 1/T each where none are given.
+/// Returns the MMD between a target and points with weights of any sign; 1/T each if none are given.
 ///
-/// Costs T·n and T² kernel values in f64. ‖μ‖² is the one that herding over the samples has computed already, corrected
-/// for what single precision has done to it; [`mmd`] would compute it once more, in f64, from all n² pairs. Where `watch`
-/// ends it there is no result but [`Error::Interrupted`].
+/// Costs T·n and T² kernel values in f64. ‖μ‖² is taken from herding over the samples, corrected for single precision;
+/// [`mmd`] would compute it again in f64 from all n² pairs. If `watch` ends it, the result is [`Error::Interrupted`].
 ///
 /// ```
 /// use supersample::{Empirical, Kernel, Points, metrics, unwatched};
@@ -55,7 +54,7 @@ pub fn mmd_of_points(
     Ok(ErrorTerms::of(mu).squared_error(points, &weights, watch)?.max(0.0).sqrt())
 }
 
-/// What [`mmd_of_points`] says where μ at each of the points is known better than the target knows it.
+/// [`mmd_of_points`] with better values of μ at the points than the target has.
 pub(crate) fn mmd_measured(
     mu: &dyn MeanEmbedding,
     points: &Points,
@@ -73,7 +72,7 @@ pub(crate) fn mmd_measured(
     Ok(squared.max(0.0).sqrt())
 }
 
-/// The weights of points, 1/T each where none are given, or why they do not go with this target.
+/// Returns the weights of points, 1/T each if none are given, or why they do not fit this target.
 fn fit<'a>(mu: &dyn MeanEmbedding, points: &Points, weights: Option<&'a [f64]>) -> Result<Cow<'a, [f64]>> {
     points.expect_dim("the points", "the target", mu.dim())?;
     let Some(weights) = weights else {
@@ -97,7 +96,7 @@ fn fit<'a>(mu: &dyn MeanEmbedding, points: &Points, weights: Option<&'a [f64]>) 
     Ok(Cow::Borrowed(weights))
 }
 
-/// ⟨μ_p, μ_q⟩ = E over x of p and y of q of k(x, y).
+/// Returns ⟨μ_p, μ_q⟩ = E over x of p and y of q of k(x, y).
 pub fn inner_product(p: &dyn MeanEmbedding, q: &dyn MeanEmbedding) -> Result<f64> {
     expect_same_kernel(p.kernel(), q.kernel())?;
     if p.dim() != q.dim() {
@@ -139,21 +138,21 @@ fn mean_over(samples: &Empirical, mu: &dyn MeanEmbedding) -> Result<f64> {
     Ok(samples.mean_of(&ErrorTerms::of(mu).double_values(samples.points(), &unwatched)?))
 }
 
-/// How many iid draws have the same expected squared MMD: (E k(x, x) − ‖μ‖²)/E². `None` for an error of zero, which
-/// no number of draws has.
+/// Returns the number of independent draws with the same expected squared MMD: (E k(x, x) − ‖μ‖²)/E². `None` for an
+/// error of zero, which no number of draws has.
 pub fn equivalent_draws(mu: &dyn MeanEmbedding, error: f64) -> Option<f64> {
     let draws = mu.single_draw()? / (error * error);
     draws.is_finite().then_some(draws)
 }
 
-/// The Koksma–Hlawka bound (eq. 16) on |E_p f − E_q f|: ‖f‖·‖μ_p − μ_q‖.
+/// Returns the Koksma–Hlawka bound (eq. 16) on |E_p f − E_q f|: ‖f‖·‖μ_p − μ_q‖.
 pub fn koksma_hlawka(f: &KernelExpansion, p: &dyn MeanEmbedding, q: &dyn MeanEmbedding) -> Result<f64> {
     expect_same_kernel(f.kernel(), p.kernel())?;
     f.points().expect_dim("the expansion", "the target", p.dim())?;
     Ok(f.norm() * mmd(p, q)?)
 }
 
-/// The mean of x_i^m over weighted points, for each coordinate i; equal weights where none are given.
+/// Returns the mean of x_i^m over weighted points, for each coordinate i; equal weights if none are given.
 pub fn moments(points: &Points, weights: Option<&[f64]>, m: u32) -> Result<Vec<f64>> {
     let mut moments = vec![0.0; points.dim()];
     for (row, weight) in weighted(points, weights)? {
@@ -163,7 +162,7 @@ pub fn moments(points: &Points, weights: Option<&[f64]>, m: u32) -> Result<Vec<f
     Ok(moments)
 }
 
-/// Eq. 17: the root mean square over the coordinates of the error of the m-th moments, against the true ones.
+/// Returns the root mean square over the coordinates of the error of the m-th moments (eq. 17).
 pub fn moment_error(points: &Points, weights: Option<&[f64]>, m: u32, truth: &[f64]) -> Result<f64> {
     points.expect_dim("the points", "the true moments", truth.len())?;
     let moments = moments(points, weights, m)?;
@@ -171,19 +170,9 @@ pub fn moment_error(points: &Points, weights: Option<&[f64]>, m: u32, truth: &[f
     Ok((squares / truth.len() as f64).sqrt())
 }
 
-/// The mean of f over weighted points; equal weights where none are given.
+/// Returns the mean of f over weighted points; equal weights if none are given.
 pub fn integral(points: &Points, weights: Option<&[f64]>, f: impl Fn(&[f64]) -> f64) -> Result<f64> {
     Ok(weighted(points, weights)?.map(|(row, weight)| weight * f(row)).sum())
-}
-
-/// |mean of f over weighted points − truth|.
-pub fn integral_error(
-    points: &Points,
-    weights: Option<&[f64]>,
-    f: impl Fn(&[f64]) -> f64,
-    truth: f64,
-) -> Result<f64> {
-    Ok((integral(points, weights, f)? - truth).abs())
 }
 
 fn weighted<'a>(
@@ -269,7 +258,7 @@ mod tests {
         assert!(matches!(mmd_of(&mixed, &points, Some(&[1.0])), Err(Error::WeightCount { .. })));
         let bad = mmd_of(&mixed, &points, Some(&[f64::NAN; 40]));
         assert!(matches!(bad, Err(Error::NonFiniteNumber { .. })));
-        // Too far out for single precision beside these samples.
+        // Too far out for single precision with these samples.
         let far = Points::from_rows(&[1e9, 0.0], 2).unwrap();
         let (a, b) = (mmd_of(&mixed, &far, None).unwrap(), mmd_of(&double, &far, None).unwrap());
         assert!((a - b).abs() < 1e-9, "{a} {b}");
@@ -323,7 +312,7 @@ mod tests {
         assert_eq!(moments(&points, None, 2).unwrap(), [5.0, 10.0]);
         assert_eq!(moments(&points, Some(&[3.0, 1.0]), 1).unwrap(), [1.5, 2.5]);
         assert_eq!(moment_error(&points, None, 1, &[2.0, 3.0 + 2.0]).unwrap(), 2f64.sqrt());
-        assert_eq!(integral_error(&points, None, |x| x[0] * x[1], 6.0).unwrap(), 1.0);
+        assert_eq!(integral(&points, None, |x| x[0] * x[1]).unwrap(), 7.0);
         assert!(moment_error(&points, None, 1, &[2.0]).is_err());
         assert!(integral(&points, Some(&[1.0]), |x| x[0]).is_err());
     }

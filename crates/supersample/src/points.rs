@@ -1,4 +1,4 @@
-//! Points: n rows of d finite numbers, stored row after row and cheap to clone.
+//! Points: n rows of d finite numbers, stored row by row and cheap to clone.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use supersample_sum::Rows;
 
 use crate::{Error, Result};
 
-/// Numbers that one thread looks at before another could help.
+/// Numbers that one thread checks alone; more are shared between threads.
 const CHECKED_AT_ONCE: usize = 1 << 18;
 
 /// `n ≥ 1` points in `d ≥ 1` dimensions, every coordinate finite.
@@ -30,18 +30,18 @@ pub struct Points {
 }
 
 impl Points {
-    /// Points from numbers in row order (copied); `dim` numbers make a row.
+    /// Copies numbers in row order into points; `dim` numbers make a row.
     pub fn from_rows(rows: &[f64], dim: usize) -> Result<Points> {
         Points::from_vec(rows.to_vec(), dim)
     }
 
-    /// Points from numbers in row order, taken over without a copy; `dim` numbers make a row.
+    /// Takes numbers in row order as points, without a copy; `dim` numbers make a row.
     pub fn from_vec(data: Vec<f64>, dim: usize) -> Result<Points> {
         Points::check(&data, dim)?;
         Ok(Points { data: Arc::new(data), dim })
     }
 
-    /// Whether these numbers can be points.
+    /// Checks that these numbers can be points.
     pub(crate) fn check(data: &[f64], dim: usize) -> Result<()> {
         if dim == 0 {
             return Err(Error::NoDimensions);
@@ -58,13 +58,13 @@ impl Points {
         Ok(())
     }
 
-    /// How many points there are; at least 1.
+    /// Number of points; at least 1.
     #[expect(clippy::len_without_is_empty, reason = "points are never empty")]
     pub fn len(&self) -> usize {
         self.data.len() / self.dim
     }
 
-    /// How many coordinates each point has; at least 1.
+    /// Number of coordinates of each point; at least 1.
     pub fn dim(&self) -> usize {
         self.dim
     }
@@ -75,7 +75,7 @@ impl Points {
         &self.data[i * self.dim..(i + 1) * self.dim]
     }
 
-    /// The points one after the other.
+    /// Iterator over the points.
     pub fn rows(&self) -> std::slice::ChunksExact<'_, f64> {
         self.data.chunks_exact(self.dim)
     }
@@ -90,7 +90,7 @@ impl Points {
         Rows::new(&self.data, self.dim)
     }
 
-    /// The given rows, in the given order, as points of their own.
+    /// Copies the given rows, in the given order, into new points.
     pub fn select(&self, rows: &[usize]) -> Result<Points> {
         let mut data = Vec::with_capacity(rows.len() * self.dim);
         for &index in rows {
@@ -102,7 +102,7 @@ impl Points {
         Points::from_vec(data, self.dim)
     }
 
-    /// Whether the two share one buffer, as clones do: the cheap sign that a pool is the samples themselves.
+    /// Whether both share one buffer, as clones do. A cheap test for a pool that is the samples themselves.
     pub fn is_same_as(&self, other: &Points) -> bool {
         Arc::ptr_eq(&self.data, &other.data) && self.dim == other.dim
     }
@@ -120,7 +120,7 @@ impl Points {
     }
 }
 
-/// Where the first number is that is not finite.
+/// Position of the first number that is not finite.
 fn first_not_finite(data: &[f64]) -> Option<usize> {
     let of_chunk = |chunk: &[f64]| chunk.iter().position(|value| !value.is_finite());
     if data.len() <= CHECKED_AT_ONCE {
@@ -131,7 +131,7 @@ fn first_not_finite(data: &[f64]) -> Option<usize> {
     found.find_first(Option::is_some).flatten()
 }
 
-/// Weights made to sum to one, or the error that says which of them is wrong.
+/// Divides weights by their sum, or returns the error that names a bad one.
 ///
 /// Dividing by the largest first keeps the sum finite for weights up to the largest float.
 pub(crate) fn normalised(weights: &[f64], what: &'static str, expected: usize) -> Result<Vec<f64>> {
@@ -149,7 +149,7 @@ pub(crate) fn normalised(weights: &[f64], what: &'static str, expected: usize) -
     Ok(weights.iter().map(|w| w / largest / total).collect())
 }
 
-/// Weights of either sign divided by their sum; `None` where they are equal.
+/// Divides weights of either sign by their sum; `None` if all are equal.
 pub(crate) fn unit_weights(
     weights: Option<&[f64]>,
     what: &'static str,
@@ -170,7 +170,7 @@ pub(crate) fn unit_weights(
     Ok(Some(weights.iter().map(|w| w / largest / total).collect()))
 }
 
-/// Whether there are as many rows of something as the pool has.
+/// Checks that something has as many rows as the pool.
 pub(crate) fn expect_rows(what: &'static str, found: usize, expected: usize) -> Result<()> {
     if found == expected { Ok(()) } else { Err(Error::RowCount { what, found, expected }) }
 }

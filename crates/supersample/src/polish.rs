@@ -1,8 +1,8 @@
-//! The continuous polish: all points of a set descend together on E², for targets whose μ has a gradient.
+//! Polish: all points of a set move together to reduce E², for targets whose μ has a gradient.
 //!
-//! T²E² = T²‖μ‖² − 2T Σₜ μ(xₜ) + Σₛₜ k(xₛ, xₜ) has the gradient −2T ∇μ(xₜ) + 2 Σₛ ∇k(xₜ, xₛ) in xₜ. Herding places one point
-//! at a time and never moves it again; here all T·d coordinates move at once, by L-BFGS with steps short against the
-//! bandwidth.
+//! T²E² = T²‖μ‖² − 2T Σₜ μ(xₜ) + Σₛₜ k(xₛ, xₜ) has the gradient −2T ∇μ(xₜ) + 2 Σₛ ∇k(xₜ, xₛ) in xₜ. Herding places one
+//! point at a time and never moves it again; here all T·d coordinates move at once, by L-BFGS with steps shorter than
+//! the bandwidth.
 
 use std::collections::VecDeque;
 
@@ -17,16 +17,16 @@ use crate::{Error, MeanEmbedding, Points, Result, sum};
 /// Pairs of steps and gradient changes that L-BFGS remembers.
 const MEMORY: usize = 10;
 
-/// The share of the fall promised by the slope that a step must deliver (Armijo's rule).
+/// Smallest fall of a step as a fraction of the slope's prediction (Armijo's rule).
 const SUFFICIENT: f64 = 1e-4;
 
-/// How long the descent goes on.
+/// Options of the polish.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct PolishOptions {
-    /// Steps at most.
+    /// Largest number of steps.
     max_steps: usize,
-    /// The descent ends where a step lowers E² by less than this part of it.
+    /// The descent ends when a step reduces E² by less than this fraction.
     tolerance: f64,
 }
 
@@ -37,39 +37,40 @@ impl Default for PolishOptions {
 }
 
 impl PolishOptions {
-    /// At most this number of steps. Default 500.
+    /// Sets the largest number of steps. Default 500.
     pub fn max_steps(self, max_steps: usize) -> PolishOptions {
         PolishOptions { max_steps, ..self }
     }
 
-    /// The descent ends where a step lowers E² by less than this part of it. Default 1e-7.
+    /// Sets the tolerance: the descent ends when a step reduces E² by less than this fraction. Default 1e-7.
     pub fn tolerance(self, tolerance: f64) -> PolishOptions {
         PolishOptions { tolerance, ..self }
     }
 }
 
-/// Points after the polish.
+/// Polished points, with their errors.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Polished {
     /// The points, in the order they were given.
     pub points: Points,
-    /// Their error; never more than `start_error`. `None` where ‖μ‖² is not known.
+    /// Error of the points; never more than `start_error`. `None` if ‖μ‖² is not known.
     pub error: Option<f64>,
-    /// The error of the points that were given.
+    /// Error of the given points.
     pub start_error: Option<f64>,
     /// Steps taken.
     pub steps: usize,
     /// Whether the tolerance, not the number of steps, ended the descent.
     pub converged: bool,
-    /// Whether the watcher ended it.
+    /// Whether the watch ended it.
     pub interrupted: bool,
 }
 
-/// Lowers the error of `points` by moving them all at once, in all of space. Each step costs T² kernel gradients and T
-/// gradients of μ; meant for closed-form targets, where the latter are cheap. `watch` is called before each step, and
-/// [`Break`](std::ops::ControlFlow::Break) ends the descent with the points so far, marked as
-/// [`interrupted`](Polished::interrupted).
+/// Reduces the error of `points` by moving them all together, in all of space.
+///
+/// Each step costs T² kernel gradients and T gradients of μ; meant for closed-form targets, where the latter are cheap.
+/// `watch` is called before each step, and [`Break`](std::ops::ControlFlow::Break) ends the descent with the points so
+/// far, marked as [`interrupted`](Polished::interrupted).
 ///
 /// ```
 /// use supersample::target::IndependentNormals;
@@ -121,7 +122,7 @@ pub fn polish(
         let slope = dot(&gradient, &direction);
         let mut fraction = 1.0;
         let next = loop {
-            // A fall that rounding would hide is no fall.
+            // A fall below rounding does not count.
             if -fraction * slope < floor * 1e-3 || fraction < 1e-12 {
                 break None;
             }
@@ -143,7 +144,7 @@ pub fn polish(
                 value = next;
                 steps += 1;
             }
-            // The fault may be a stale curvature: look again down the gradient alone.
+            // The curvature may be stale: try the gradient alone.
             None if !memory.pairs.is_empty() => memory = Memory::default(),
             None => converged = true,
         }

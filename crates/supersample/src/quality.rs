@@ -1,4 +1,5 @@
-//! How far a subset is from the data, parameter by parameter: means, spreads, quantiles and correlations.
+//! Errors of a subset by column: means, standard deviations, quantiles and correlations. All reported errors of this
+//! kind come from here.
 
 mod baselines;
 
@@ -14,16 +15,16 @@ use crate::{Error, Points, Result};
 /// The quantiles that are compared.
 pub const QUANTILES: [f64; 5] = [0.05, 0.25, 0.5, 0.75, 0.95];
 
-/// Correlations are compared for at most so many columns: d²/2 pairs at n products each.
+/// Largest number of columns for which correlations are compared: d²/2 pairs at n products each.
 pub const MOST_CORRELATED: usize = 1000;
 
-/// How many pairs of columns are kept whose correlations are off most.
+/// Number of pairs of columns kept with the largest errors of correlation.
 pub const PAIRS_KEPT: usize = 6;
 
-/// The errors of one column: subset minus data, in units of the data's standard deviation.
+/// Errors of one column: subset minus data, in units of the data's standard deviation.
 ///
-/// A number that has no meaning is `None`: everything for a constant column, which has no unit, and spread and
-/// quantiles where weights are negative.
+/// An error that is not defined is `None`: all of them for a constant column, and standard deviation and quantiles with
+/// negative weights.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ColumnErrors {
@@ -35,7 +36,7 @@ pub struct ColumnErrors {
     pub quantiles: [Option<f64>; 5],
 }
 
-/// What a column of the data is, in its own units.
+/// Statistics of a column of the data, in its own units.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ColumnSummary {
@@ -47,7 +48,7 @@ pub struct ColumnSummary {
     pub quantiles: [f64; 5],
 }
 
-/// The errors of a subset.
+/// Errors of a subset.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Quality {
@@ -98,8 +99,8 @@ impl Quality {
     }
 }
 
-/// The errors of `subset` against `data`, either with a weight for each row (divided by their sum) or with equal ones.
-/// The subset's weights may be negative, as signed weights are; the data's may not.
+/// Returns the errors of `subset` against `data`, each with weights (divided by their sum) or with equal ones. The
+/// subset's weights may be negative; the data's may not.
 ///
 /// A quantile is interpolated between the middles of the steps of the distribution function, so that a row of weight 2
 /// counts as two rows. The standard deviation is that of the weighted rows as they are, without n − 1.
@@ -123,7 +124,7 @@ pub fn quality(
     Reference::new(data.as_slice(), data.dim(), data_weights)?.quality(subset.as_slice(), subset_weights)
 }
 
-/// What is known of the data, so that many subsets can be held against it: the data are gone through once.
+/// Statistics of the data, computed once, with which many subsets are compared.
 ///
 /// ```
 /// use supersample::quality::Reference;
@@ -137,7 +138,7 @@ pub fn quality(
 pub struct Reference {
     /// `None` for constant columns.
     columns: Vec<Option<Column>>,
-    /// Below the diagonal, row by row; `None` where there are too many columns.
+    /// Below the diagonal, row by row; `None` if there are too many columns.
     correlations: Option<Vec<Vec<f64>>>,
 }
 
@@ -148,7 +149,7 @@ struct Column {
 }
 
 impl Reference {
-    /// Of rows of `dim` numbers, one after the other, with a weight each where they are not equal.
+    /// Computes the statistics of rows of `dim` numbers, in row order, with given or equal weights.
     pub fn new(values: &[f64], dim: usize, weights: Option<&[f64]>) -> Result<Reference> {
         Points::check(values, dim)?;
         let shares = unit_weights(weights, "rows of the data", values.len() / dim)?;
@@ -171,8 +172,8 @@ impl Reference {
         Ok(Reference { columns, correlations })
     }
 
-    /// With means and standard deviations that are known better than these rows know them, because they are a sample of
-    /// more; quantiles and correlations stay those of the rows.
+    /// Sets better means and standard deviations, if these rows are a sample of more; quantiles and correlations stay
+    /// those of the rows.
     pub(crate) fn with_moments(mut self, moments: &[Option<Moments>]) -> Reference {
         for (column, known) in self.columns.iter_mut().zip(moments) {
             if let (Some(column), Some(known)) = (column, known) {
@@ -182,13 +183,13 @@ impl Reference {
         self
     }
 
-    /// What a column is; `None` for a constant one.
+    /// Statistics of a column; `None` for a constant one.
     pub fn column(&self, column: usize) -> Option<ColumnSummary> {
         let Column { moments: Moments { mean, sd }, quantiles } = self.columns[column]?;
         Some(ColumnSummary { mean, sd, quantiles })
     }
 
-    /// The errors of a subset: rows of as many numbers as the data's, with a weight each where they are not equal.
+    /// Returns the errors of a subset: rows with the data's columns, with given or equal weights.
     pub fn quality(&self, values: &[f64], weights: Option<&[f64]>) -> Result<Quality> {
         let dim = self.columns.len();
         Points::check(values, dim)?;
@@ -196,7 +197,7 @@ impl Reference {
         let shares = shares.as_deref();
         let is_signed = shares.is_some_and(|shares| shares.iter().any(|w| *w < 0.0));
         let own: Vec<Option<Moments>> = match is_signed {
-            // Spread and correlation would be roots of what may be negative.
+            // Variances may be negative with negative weights.
             true => vec![None; dim],
             false => (0..dim).into_par_iter().map(|j| Moments::of(values, dim, j, shares)).collect(),
         };
@@ -214,7 +215,7 @@ impl Reference {
             }
             let quantiles = column_quantiles(values, dim, j, shares);
             let own = own[j].unwrap_or_else(|| {
-                // All rows that weigh anything are the same, and so are their quantiles.
+                // All rows with weight are equal, and so are their quantiles.
                 Moments { mean: quantiles.map_or(f64::NAN, |quantiles| quantiles[0]), sd: 0.0 }
             });
             ColumnErrors {
@@ -234,7 +235,7 @@ impl Reference {
         })
     }
 
-    /// The error of each correlation that both have, with its columns.
+    /// Error of each correlation that is defined for both, with its columns.
     fn correlation_errors(
         &self,
         values: &[f64],
@@ -254,7 +255,7 @@ impl Reference {
     }
 }
 
-/// The quantiles of a column; `None` where no row weighs anything. Shares are not negative.
+/// Quantiles of a column; `None` if no row has weight. Shares are not negative.
 fn column_quantiles(values: &[f64], dim: usize, j: usize, shares: Option<&[f64]>) -> Option<[f64; 5]> {
     quantiles(values.iter().skip(j).step_by(dim).copied(), shares, QUANTILES)
 }

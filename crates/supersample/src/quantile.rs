@@ -3,8 +3,8 @@
 //! A quantile is interpolated between the middles of the steps of the distribution function, so that a number of weight
 //! 2 counts as two numbers.
 
-/// The quantiles at these levels, of numbers with shares that sum to one or with equal ones. `None` where no number
-/// weighs anything. Shares are not negative.
+/// Quantiles at these levels, of numbers with shares that sum to one or with equal ones. `None` if no number has
+/// weight. Shares are not negative.
 pub(crate) fn quantiles<const N: usize>(
     numbers: impl Iterator<Item = f64>,
     shares: Option<&[f64]>,
@@ -29,8 +29,8 @@ pub(crate) fn quantiles_in_place<const N: usize>(
     (!numbers.is_empty()).then(|| levels.map(|level| of_sorted(numbers, level)))
 }
 
-/// The plain median: the number with half of the weight on either side, or the middle between two. `None` where no number
-/// weighs anything. Unlike the quantile at 1/2 it is one of the numbers wherever ties make it one.
+/// The plain median: the number with half of the weight on either side, or the middle between two. `None` if no number
+/// has weight. Unlike the quantile at 1/2, it is one of the numbers if there are ties.
 pub(crate) fn median(numbers: impl Iterator<Item = f64>, shares: Option<&[f64]>) -> Option<f64> {
     let weight = |i: usize| shares.map_or(1.0, |shares| shares[i]);
     let mut steps: Vec<(f64, f64)> =
@@ -105,7 +105,7 @@ fn of_weighted<const N: usize>(
     (!steps.is_empty()).then(|| levels.map(at))
 }
 
-/// Formed so that the ends, and values of any size, come out as they are.
+/// Exact at both ends and for values of any size.
 fn between(x: f64, y: f64, part: f64) -> f64 {
     if x == y { x } else { x * (1.0 - part) + y * part }
 }

@@ -1,14 +1,15 @@
-//! Refinement: the best rows as a set, by herding, then sweeps of swaps, then, if asked, annealing, then a greedy order.
+//! Refinement: the best set of rows, by herding, then sweeps of swaps, then annealing if asked, then a greedy order.
 //!
 //! Herding never takes a point back. A sweep does: it takes out the point at each position j in turn and puts in the
-//! one that fits best beside the others, the argmax over the pool of
+//! one that fits the others best, the argmax over the pool of
 //!
 //! > fit(x) = T·μ(x) − Σ_{t≠j} k(x, xₜ) − k(x, x)/2,
 //!
-//! because T²E² (eq. 9) changes by −2·(fit(new) − fit(old)). So E never rises, and ends where no single swap can lower it.
+//! because T²E² (eq. 9) changes by −2·(fit(new) − fit(old)). So E never rises, and the sweeps end where no single swap
+//! can reduce it.
 //!
-//! Where the pool has parts, k and μ are those of the sum, and D takes the place of E: it never rises, while the error
-//! that is reported, that of the joint part, may.
+//! If the pool has parts, k and μ are those of the sum, and D replaces E. D never rises; the reported error, that of
+//! the joint part, may.
 
 mod anneal;
 mod constraints;
@@ -21,6 +22,7 @@ use rand_pcg::Pcg64;
 
 use self::constraints::{Constraints, ConstraintsAsked};
 pub use self::fewest::Fewest;
+pub(crate) use self::fewest::Goal;
 pub use self::options::{RefineOptions, Search};
 use self::sweep::{Swept, sweep};
 use crate::embedding::{MeanEmbedding, Values, as_samples};
@@ -29,54 +31,54 @@ use crate::watch::{Progress, Watch};
 use crate::words::Opt;
 use crate::{Error, Herder, Points, Pool, Result};
 
-/// A refined set of rows, and what it took.
+/// Refined set of rows, with its errors and cost.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Refined {
-    /// The rows of the pool, in greedy order unless that was declined.
+    /// Rows of the pool, in greedy order unless [`ordered`](RefineOptions::ordered) is off.
     pub rows: Vec<usize>,
-    /// The MMD between the target and these rows with equal weights; `None` where ‖μ‖² is not known.
+    /// The MMD between the target and these rows with equal weights; `None` if ‖μ‖² is not known.
     pub error: Option<f64>,
     /// E² as computed, which rounding can make slightly negative.
     pub squared_error: Option<f64>,
-    /// The error of the set before the sweeps: the herded one, or the one that was given.
+    /// Error of the set before the sweeps: the herded set, or the given one.
     pub start_error: Option<f64>,
     /// The error after the sweeps and before the search.
     pub swept_error: Option<f64>,
-    /// D, the objective, where the pool has parts; `None` where it has none, and the error is the objective.
+    /// Objective D by stage, if the pool has parts; otherwise `None`, and the objective is the error.
     pub objective: Option<ObjectiveStages>,
-    /// Whether no single swap can lower the error, or D where the pool has parts; false where `max_sweeps` ended the sweeps.
+    /// Whether no single swap can reduce the error (with parts: D); false if `max_sweeps` ended the sweeps.
     pub converged: bool,
-    /// Whether the watcher has ended the work: then this is the best set there was.
+    /// Whether the watch ended the work; this is then the best set so far.
     pub interrupted: bool,
-    /// Whether a search was made: not where none was asked for or its length comes to nothing, and not below rounding, where
-    /// nothing is left to be found.
+    /// Whether a search was made. There is none if it was not asked for, if its length is 0, or if the error is at the
+    /// level of rounding.
     pub searched: bool,
-    /// Sweeps made, annealed ones not counted.
+    /// Number of sweeps, without annealed ones.
     pub sweeps: usize,
-    /// Swaps made by these sweeps.
+    /// Number of swaps in these sweeps.
     pub swaps: usize,
-    /// Rows of kernel values computed over the pool, for the herding, the sweeps and the search: the cost.
+    /// Cost: number of kernel rows over the pool that herding, sweeps and search computed.
     pub kernel_rows: u64,
 }
 
-/// D on the way: the root of the sum over the joint part and all others, in units of one independent draw of each.
+/// Objective D by stage: the root of the sum over all parts, each in units of one independent draw.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ObjectiveStages {
-    /// Of the set before the sweeps.
+    /// D before the sweeps.
     pub start: f64,
-    /// After the sweeps and before the search.
+    /// D after the sweeps, before the search.
     pub swept: f64,
-    /// Of the set that is returned.
+    /// D of the returned set.
     pub end: f64,
 }
 
 /// Chooses the rows of a pool that match a target best as a set.
 ///
-/// Whatever takes long takes a [`Watch`], which is told after every visit of a position, the cost of one kernel row.
+/// Long calls take a [`Watch`], which is called after every visit of a position (one kernel row).
 /// [`Break`](std::ops::ControlFlow::Break) ends the work with the best set so far, marked as
-/// [`interrupted`](Refined::interrupted), or with [`Error::Interrupted`] where there is none yet.
+/// [`interrupted`](Refined::interrupted), or with [`Error::Interrupted`] if there is none yet.
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -115,7 +117,7 @@ struct UnorderedSet {
     kernel_rows: u64,
 }
 
-/// Rows, their T²(D² − ‖μ‖²) and what of it is the joint part's, and whether no single swap can lower it.
+/// Rows, their T²(D² − ‖μ‖²), the share of the joint part in it, and whether no single swap can reduce it.
 #[derive(Clone)]
 struct Scored {
     rows: Vec<usize>,
@@ -125,7 +127,7 @@ struct Scored {
 }
 
 impl Scored {
-    /// Of two that are equally good, one that is known to be at rest.
+    /// Returns the better set; of two equal ones, the one known to be converged.
     fn or_better(self, other: Scored) -> Scored {
         let is_better = other.energy < self.energy || (other.energy == self.energy && !self.converged);
         if is_better { other } else { self }
@@ -133,12 +135,12 @@ impl Scored {
 }
 
 impl Refiner {
-    /// A refiner of rows of these points towards the target of `mu`. Costs μ at each of them.
+    /// Creates a refiner that chooses rows of these points to match the target of `mu`. Costs μ at each of them.
     pub fn new(mu: impl MeanEmbedding, points: Points, options: RefineOptions) -> Result<Refiner> {
         Refiner::over(Pool::new(mu, points)?, options)
     }
 
-    /// A refiner of rows of a pool that is shared with others.
+    /// Creates a refiner over a shared pool.
     pub fn over(pool: Pool, options: RefineOptions) -> Result<Refiner> {
         if let Some(Search { sweeps, rounds, .. }) = options.search {
             if sweeps == Some(0) || rounds == 0 {
@@ -148,7 +150,7 @@ impl Refiner {
             // The temperature is measured in units of E².
             pool.squared_norm().ok_or(Error::UnknownNorm)?;
         }
-        // Which rows may take whose place is then looked up one by one.
+        // With groups, allowed rows are looked up one by one, which the GPU cannot do.
         let pool = if options.groups.is_some() { pool.to_host() } else { pool };
         let refiner = Refiner { pool, options };
         refiner.constraints().check()?;
@@ -160,27 +162,29 @@ impl Refiner {
         &self.options
     }
 
-    /// The pool that is chosen from, with μ, ‖μ‖² and the floor of every error.
+    /// The pool, with μ, ‖μ‖² and the floor of errors.
     pub fn pool(&self) -> &Pool {
         &self.pool
     }
 
-    /// The best set of `size` rows that herding and sweeps, and the search if asked, find.
+    /// Chooses a set of `size` rows by herding, sweeps and, if asked, the search.
     pub fn choose(&self, size: usize, watch: Watch) -> Result<Refined> {
         let set = self.refine_size(size, watch)?;
         self.finish(set)
     }
 
-    /// The best set that sweeps, and the search if asked, find from these rows; their number is kept. Rows that must be
-    /// included are put in if they are missing, in place of the last that may go.
+    /// Improves a set of rows by sweeps and, if asked, the search; the number of rows stays.
+    ///
+    /// Rows that must be included and are missing replace the last rows that may be removed.
     pub fn improve_rows(&self, rows: &[usize], watch: Watch) -> Result<Refined> {
         let set = self.refine_rows(rows, watch)?;
         self.finish(set)
     }
 
-    /// The best set that sweeps, and the search if asked, find from the picks of this herder over the pool of the refiner;
-    /// their number is kept. It goes on from the herder's state, so no kernel row of a pick is computed again if the
-    /// herder has [kept](Herder::keeping) it.
+    /// Improves the picks of a herder over the same pool by sweeps and, if asked, the search; their number stays.
+    ///
+    /// It continues from the herder's state, so kernel rows that the herder has [kept](Herder::keeping) are not
+    /// computed again.
     ///
     /// ```
     /// use supersample::{Empirical, Kernel, Points, RefineOptions, Refiner, unwatched};
@@ -197,16 +201,17 @@ impl Refiner {
         self.finish(set)
     }
 
-    /// A herder over the pool that may pick what the refiner may, groups and rows to be included aside, and keeps kernel
-    /// rows for [`improve`](Self::improve).
+    /// Returns a herder over the pool that keeps kernel rows for [`improve`](Self::improve).
+    ///
+    /// It respects `repeats` and excluded rows, but not groups and included rows.
     pub fn herder(&self) -> Herder {
         let herder = Herder::over(self.pool.clone()).unique(!self.options.repeats);
         let herder = herder.excluding(&self.options.exclude).expect("the rows have been checked");
         herder.keeping(self.options.memory)
     }
 
-    /// These rows in greedy order: each prefix is extended by the row that lowers its error most. Costs the pairs of
-    /// the rows.
+    /// Returns these rows in greedy order: each prefix is extended by the row that reduces its error most. Costs the
+    /// pairs of the rows.
     pub fn greedy_order(&self, rows: &[usize]) -> Result<Vec<usize>> {
         let herder = Herder::over(self.pool.select(rows)?).unique(true).with_fast_errors();
         Ok(herder.filter_map(|pick| pick.index).map(|index| rows[index]).collect())
@@ -249,7 +254,7 @@ impl Refiner {
         let constraints = self.constraints().for_size(rows.len())?;
         constraints.check(rows, self.pool.points().len())?;
         let set = herder.into_scores();
-        // Its state serves if it has the same rows closed, and the included ones in the first positions.
+        // The herder's state can be used if it has the same closed rows, and the included ones in the first positions.
         let serves = set.repeats() == self.options.repeats
             && set.closed() == self.options.exclude
             && set.chosen().starts_with(constraints.include());
@@ -276,7 +281,7 @@ impl Refiner {
             let sweeps = search.sweeps.unwrap_or_else(by_size);
             for round in 0..search.rounds {
                 let unit = size * (norm + best.energy / (size * size)) / self.pool.dimension();
-                // Nothing is left to be found below rounding.
+                // Below rounding a search finds nothing.
                 if sweeps == 0 || unit * size <= margin || swept.interrupted {
                     break;
                 }
@@ -296,8 +301,8 @@ impl Refiner {
                 };
                 let met = self.scored(&met, false)?;
                 swept.interrupted = ended;
-                // The state at the end, then the best one met on the way if that is still better: each is swept, since
-                // only then no single swap can lower its error.
+                // The state at the end, then the best one met on the way if that is still better: each is swept,
+                // because only then no single swap can reduce its error.
                 let mut found = self.swept_to_rest(&mut set, constraints, margin, &mut swept, watch)?;
                 if met.energy < found.energy {
                     set.become_rows(&met.rows);
@@ -336,7 +341,7 @@ impl Refiner {
         })
     }
 
-    /// The set with kernel rows in f32, where that loses nothing at temperatures from this unit up.
+    /// Returns the set with kernel rows in f32, if f32 is precise enough for temperatures from this unit up.
     fn in_single(&self, set: &PoolScores, unit: f64) -> Result<Option<PoolScores>> {
         if unit * anneal::COLD < 10.0 * self.pool.single_rounding(set.chosen().len() as f64) {
             return Ok(None);
@@ -349,7 +354,7 @@ impl Refiner {
         Ok(Some(single))
     }
 
-    /// The set after sweeps until no swap helps; none where the work has been ended.
+    /// Sweeps the set until no swap helps; `None` if the work was ended.
     fn swept_to_rest(
         &self,
         set: &mut PoolScores,
@@ -420,7 +425,7 @@ fn herd(herder: &mut Herder, constraints: &Constraints, watch: Watch) -> Result<
     Ok(())
 }
 
-/// The rows with those that must be included first, in place of the last of the others where some are missing.
+/// Returns the rows with included ones first; missing ones replace the last of the others.
 fn with_included(rows: &[usize], include: &[usize]) -> Vec<usize> {
     let mut others = rows.to_vec();
     for row in include {

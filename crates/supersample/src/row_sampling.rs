@@ -1,4 +1,4 @@
-//! Rows drawn from rows: some of many without repeats, or at equal steps of their summed weight.
+//! Sampling of rows: without repeats, or at equal steps of the summed weight.
 
 mod by_weight;
 mod uniform;
@@ -11,17 +11,17 @@ use rand_pcg::Pcg64;
 pub(crate) use self::by_weight::WeightedDraws;
 pub(crate) use self::uniform::UniformSample;
 
-/// A seed for one of several parts of the rows, which has nothing in common with those of the others.
+/// Independent seed for one of several parts of the rows.
 pub(crate) fn seed_of_shard(seed: u64, part: u64) -> u64 {
     uniform::stirred(seed ^ uniform::stirred(part.wrapping_add(0x9e37_79b9_7f4a_7c15)))
 }
 
-/// `size` of the numbers below `n`, all distinct and the same on every run; all of them where there are no more.
+/// Returns `size` distinct numbers below `n`, the same on every run; all of them if there are no more.
 pub(crate) fn subsample(n: usize, size: usize) -> Vec<usize> {
     subsample_by(n, size, 0)
 }
 
-/// `size` of the numbers below `n`, all distinct and the same for the same seed; all of them where there are no more.
+/// Returns `size` distinct numbers below `n`, the same for the same seed; all of them if there are no more.
 pub(crate) fn subsample_by(n: usize, size: usize, seed: u64) -> Vec<usize> {
     if n <= size {
         return (0..n).collect();
@@ -38,8 +38,8 @@ pub(crate) fn subsample_by(n: usize, size: usize, seed: u64) -> Vec<usize> {
     chosen.into_iter().collect()
 }
 
-/// `count` rows at equal steps of the summed weight, the first half a step in: each row is drawn as often as its weight
-/// says, up to one. The offset moves them all, from 0 to 1 step.
+/// `count` rows at equal steps of the summed weight, the first half a step in: each row is drawn in proportion to its
+/// weight, up to one. The offset, from 0 to 1 step, moves them all.
 pub(crate) fn systematic(shares: &[f64], count: usize, offset: f64) -> Vec<usize> {
     let mut rows = Vec::with_capacity(count);
     let (mut row, mut reached) = (0, shares[0]);
@@ -49,7 +49,7 @@ pub(crate) fn systematic(shares: &[f64], count: usize, offset: f64) -> Vec<usize
             row += 1;
             reached += shares[row];
         }
-        // Rounding may leave the sum short of one; rows of no weight are never drawn.
+        // Rounding may make the sum smaller than one; rows of weight zero are never drawn.
         while shares[row] == 0.0 && row > 0 {
             row -= 1;
         }

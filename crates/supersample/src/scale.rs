@@ -1,4 +1,4 @@
-//! Scaling of the columns before distances are taken: none, unit spread, or the paper's whitening.
+//! Scaling of columns before distances are taken: none, unit spread, or the paper's whitening.
 
 mod correlation;
 mod running;
@@ -16,15 +16,15 @@ use crate::{Error, Result};
 
 /// Directions whose variance is less than this part of the largest are rounding, not data.
 const DEGENERATE: f64 = 1e-12;
-/// Rows that a thread scales before another could help.
+/// Rows that a thread scales at once.
 const ROWS_AT_ONCE: usize = 256;
-/// Beyond so many columns the eigenvectors take minutes.
+/// Largest number of columns for `pca`; eigenvectors of more take minutes.
 const MOST_FOR_PCA: usize = 2000;
 
 /// The median absolute deviation of a normal distribution times this is its standard deviation.
 const NORMAL_MAD: f64 = 1.482_602_218_505_602;
 
-/// How columns are brought to a common scale.
+/// Scaling of columns.
 ///
 /// ```
 /// use supersample::scale::Scale;
@@ -34,26 +34,25 @@ const NORMAL_MAD: f64 = 1.482_602_218_505_602;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Scale {
-    /// Not at all: for columns in the same units.
+    /// No scaling: for columns in the same units.
     None,
-    /// To unit standard deviation.
+    /// Unit standard deviation.
     #[default]
     Sd,
-    /// To a median of 0 and a median absolute deviation, times 1.4826, of 1: as [`Sd`](Self::Sd) for normal columns, and
-    /// unmoved by a few wild values. A column of which more than half of the weight has one value has no such
-    /// deviation and is scaled as by [`Sd`](Self::Sd).
+    /// Median 0, and median absolute deviation times 1.4826 equal to 1: like [`Sd`](Self::Sd) for normal columns, but
+    /// robust to outliers. A column with more than half of its weight at one value is scaled by [`Sd`](Self::Sd).
     Mad,
-    /// To a mean of 0 and a mean absolute deviation from it of 1, as Stein thinning is used to.
+    /// Mean 0 and mean absolute deviation 1, the usual scale in Stein thinning.
     Aad,
-    /// Centred, rotated and scaled until all columns are uncorrelated and of unit variance, as the paper does in its
-    /// section 4.2; directions without spread are dropped.
+    /// Whitening: centred, rotated and scaled to uncorrelated columns of unit variance, as in section 4.2 of the paper;
+    /// directions without spread are dropped.
     Pca,
 }
 
 supersample_sum::words!(Scale, "a scale": None "none", Sd "sd", Mad "mad", Aad "aad", Pca "pca");
 
 impl Scale {
-    /// What it makes of columns, as a sentence goes on after the word *columns*.
+    /// Effect on columns, as the end of a sentence that starts with *columns*.
     pub const fn effect(self) -> &'static str {
         match self {
             Scale::None => "not scaled",
@@ -64,13 +63,13 @@ impl Scale {
         }
     }
 
-    /// Whether means and standard deviations are all that it takes, so that rows may go by in batches.
+    /// Whether it needs only means and standard deviations, so that rows can come in batches.
     pub const fn needs_moments_alone(self) -> bool {
         matches!(self, Scale::None | Scale::Sd)
     }
 }
 
-/// A map from rows as they are given to the points whose distances count: x ↦ A·((x − centre)/unit).
+/// Map from given rows to scaled points: x ↦ A·((x − centre)/unit).
 ///
 /// ```
 /// use supersample::scale::{Scale, Scaling};
@@ -82,7 +81,7 @@ impl Scale {
 #[derive(Clone, Debug)]
 pub struct Scaling {
     centre: Vec<f64>,
-    /// What each column is divided by; 1 for constant columns.
+    /// Divisor of each column; 1 for constant columns.
     unit: Vec<f64>,
     /// Rows of a matrix, for `pca`.
     directions: Option<Vec<Vec<f64>>>,
@@ -93,7 +92,7 @@ pub struct Scaling {
 }
 
 impl Scaling {
-    /// The scaling that these rows of `dim` numbers ask for, with a weight each where they are not equal.
+    /// Computes the scaling of rows of `dim` numbers, with given or equal weights.
     ///
     /// Variances divide by n, not n − 1: the rows are the whole of the distribution to be matched, not a sample from it.
     pub fn fit(scale: Scale, values: &[f64], dim: usize, weights: Option<&[f64]>) -> Result<Scaling> {
@@ -154,8 +153,8 @@ impl Scaling {
         Ok(scaling)
     }
 
-    /// The scaling to unit standard deviation of columns with these moments, `None` for a constant one, of which the first
-    /// value is known.
+    /// Scaling to unit standard deviation of columns with these moments, `None` for a constant one, whose first value
+    /// is known.
     pub(crate) fn of_moments(moments: &[Option<Moments>], firsts: &[f64]) -> Scaling {
         let constant = (0..moments.len()).filter(|&j| moments[j].is_none()).collect();
         let centre = moments.iter().zip(firsts).map(|(column, first)| column.map_or(*first, |m| m.mean));
@@ -170,7 +169,7 @@ impl Scaling {
         }
     }
 
-    /// What [`apply`](Self::apply) needs, and no more.
+    /// Writes the data that [`apply`](Self::apply) needs.
     pub(crate) fn write(&self, writer: &mut Writer) {
         writer.numbers(&self.centre);
         writer.numbers(&self.unit);
@@ -179,7 +178,7 @@ impl Scaling {
         directions.unwrap_or_default().iter().for_each(|direction| writer.numbers(direction));
     }
 
-    /// What [`write`](Self::write) has written; `None` for what it has not.
+    /// Reads the output of [`write`](Self::write); `None` for other bytes.
     pub(crate) fn read(reader: &mut Reader, dim: usize) -> Option<Scaling> {
         let (centre, unit) = (reader.numbers(dim)?, reader.numbers(dim)?);
         let directions = match reader.word()? {
@@ -190,17 +189,17 @@ impl Scaling {
         Some(Scaling { centre, unit, directions, constant, without_mad, dropped, dim })
     }
 
-    /// How many coordinates a point has after scaling.
+    /// Number of coordinates of a scaled point.
     pub fn out_dim(&self) -> usize {
         self.directions.as_ref().map_or(self.dim, Vec::len)
     }
 
-    /// What each column is divided by; `None` where columns are mixed.
+    /// Divisor of each column; `None` if columns are mixed (`pca`).
     pub fn units(&self) -> Option<&[f64]> {
         self.directions.is_none().then_some(&self.unit)
     }
 
-    /// The columns that have no spread, which scaling sets to 0.
+    /// Constant columns, which scaling sets to 0.
     pub fn constant(&self) -> &[usize] {
         &self.constant
     }
@@ -211,12 +210,12 @@ impl Scaling {
         &self.without_mad
     }
 
-    /// How many directions [`Scale::Pca`] dropped because they have no spread, constant columns not counted.
+    /// Number of directions that [`Scale::Pca`] dropped because they have no spread, without constant columns.
     pub fn dropped(&self) -> usize {
         self.dropped
     }
 
-    /// Rows like those it was fitted to, scaled.
+    /// Scales rows with the same columns.
     pub fn apply(&self, values: &[f64]) -> Vec<f64> {
         let out_dim = self.out_dim();
         let mut scaled = vec![0.0; values.len() / self.dim * out_dim];
@@ -244,8 +243,8 @@ impl Scaling {
         scaled
     }
 
-    /// Scores of rows like those it was fitted to, as they are after scaling: where x ↦ Ax, s ↦ A⁻ᵀs. Directions that are
-    /// dropped take their part of the score with them.
+    /// Scales scores of rows with the same columns: if x ↦ Ax, then s ↦ A⁻ᵀs. Dropped directions lose their part of the
+    /// score.
     ///
     /// ```
     /// use supersample::scale::{Scale, Scaling};
@@ -263,7 +262,7 @@ impl Scaling {
             }
             match &self.directions {
                 None => scaled.extend_from_slice(&row_scaled),
-                // An axis is a unit vector over a standard deviation; here it is to be one times it.
+                // An axis is a unit vector divided by a standard deviation; here it must be multiplied by it.
                 Some(directions) => scaled.extend(directions.iter().map(|axis| {
                     let square: f64 = axis.iter().map(|a| a * a).sum();
                     let along: f64 = axis.iter().zip(&row_scaled).map(|(a, s)| a * s).sum();
@@ -295,7 +294,7 @@ impl Scaling {
         let axes = vectors.chunks_exact(dim).zip(&variances).take(kept);
         let scaled = |(axis, variance): (&[f64], &f64)| axis.iter().map(|x| x / variance.sqrt()).collect();
         self.directions = match kept == 0 {
-            // Every column is constant, so every point is the same: one coordinate is enough to say so.
+            // Every column is constant, so all points are equal: one coordinate is enough.
             true => Some(vec![vec![0.0; dim]]),
             false => Some(axes.map(scaled).collect()),
         };
@@ -312,8 +311,7 @@ pub struct Moments {
 }
 
 impl Moments {
-    /// Of column `j` of numbers in row order; `None` where all values (of rows that weigh
-    /// anything) are the same.
+    /// Computes the moments of column `j` of numbers in row order; `None` if all values of rows with weight are equal.
     pub fn of(values: &[f64], dim: usize, j: usize, shares: Option<&[f64]>) -> Option<Moments> {
         let rows = values.len() / dim;
         let share = |i: usize| shares.map_or(1.0 / rows as f64, |shares| shares[i]);
@@ -328,7 +326,7 @@ impl Moments {
         let unit = largest.log2().floor().clamp(-1000.0, 1000.0).exp2();
         let total: f64 = column().map(|(_, share)| share).sum();
         let mut mean = 0.0;
-        // The second round takes out what the first lost to rounding, which shows where the mean dwarfs the sd.
+        // The second round removes the rounding of the first, which matters if the mean is much larger than the sd.
         for _ in 0..2 {
             mean += column().map(|(value, share)| (value / unit - mean) * share).sum::<f64>() / total;
         }
@@ -346,7 +344,7 @@ fn mean_deviation(column: &[f64], mean: f64, shares: Option<&[f64]>) -> f64 {
     deviations.sum::<f64>() * 2.0
 }
 
-/// Median and median absolute deviation in place of mean and sd; `None` where the deviation is 0.
+/// Median and median absolute deviation instead of mean and sd; `None` if the deviation is 0.
 fn robust_moments(column: &[f64], shares: Option<&[f64]>) -> Option<Moments> {
     let column = || column.iter().copied();
     let centre = median(column(), shares)?;

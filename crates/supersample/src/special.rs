@@ -76,7 +76,7 @@ pub(crate) fn half_normal_moments(u: f64, t: f64) -> [f64; 3] {
     }
     // In the tail the Jⱼ cancel. There the result is φ(u/t)·tʲ·Fⱼ with Fⱼ(x) = ∫₀^∞ wʲ·e^(−xw−w²/2) dw, and since
     // j·Fⱼ₋₁ = x·Fⱼ + Fⱼ₊₁ the ratios rⱼ = Fⱼ/Fⱼ₋₁ are the continued fraction rⱼ = j/(x + rⱼ₊₁), all terms positive.
-    // Started from its fixed point, so many terms reach 1e-16 for every x ≥ 2 (79 of them at 2, 19 at 10).
+    // Started from its fixed point, this number of terms reaches 1e-16 for every x ≥ 2 (79 at 2, 19 at 10).
     let terms = (4.0 + 150.0 / x).ceil();
     let mut ratio = 0.5 * ((x * x + 4.0 * (terms + 1.0)).sqrt() - x).max(0.0);
     let mut j = terms;
@@ -109,7 +109,7 @@ mod tests {
         }
     }
 
-    // The expected numbers below are from mpmath, with enough digits to outlive every cancellation.
+    // The expected numbers below are from mpmath, with enough digits for every cancellation.
 
     #[test]
     fn exponential_moments_agree_with_mpmath() {

@@ -1,8 +1,9 @@
-//! Kernel sums: the crate `supersample-sum`, called with this library's kernels and points, or one GPU in its place.
+//! Kernel sums: calls the crate `supersample-sum`, or one GPU, with this library's kernels and points.
 //!
-//! That crate holds every loop on vectors and is compiled alone; it knows nothing of names, errors or phases. This file
-//! is all of the library that turns one into the other, and that decides which points go to the GPU (`device/`). Where kernel
-//! values come from a matrix there are no points, and `table.rs` takes the place of that crate.
+//! That crate has every vectorised loop and is compiled alone, so that a change of the algorithm compiles only the
+//! algorithm. It knows nothing about names, errors or phases. This file translates, and decides which points go to the
+//! GPU (`device/`). For a Gram matrix, `table.rs` replaces that crate. Another source of kernel values would be one
+//! more arm of `Place` here and of `embedding::Values`.
 
 mod table;
 
@@ -23,10 +24,10 @@ use crate::device::{Packing, Side};
 use crate::watch::{Progress, Watch};
 use crate::{Device, Kernel, Points, Result};
 
-/// The name of the instruction set that kernel sums run on: the best of this machine, or the one that the environment
-/// variable `SUPERSAMPLE_ISA` names.
+/// Returns the name of the instruction set for kernel sums: the best of this machine, or the one in the environment
+/// variable `SUPERSAMPLE_ISA`.
 ///
-/// Call it before anything else where the variable may be set: whatever computes panics where this is an error.
+/// Call it first if the variable may be set: where this is an error, computations panic.
 ///
 /// ```
 /// assert_eq!(supersample::check_instruction_set()?, supersample::instruction_set());
@@ -36,8 +37,8 @@ pub fn check_instruction_set() -> Result<&'static str> {
     Ok(supersample_sum::check_instruction_set()?)
 }
 
-/// Points packed for sums under one kernel, or rows of a matrix of kernel values, with the device that many other points would
-/// go to. Clones share the packing.
+/// Points packed for sums under one kernel, or rows of a matrix of kernel values, with the device for further points.
+/// Clones share the packing.
 #[derive(Clone, Debug)]
 pub(crate) struct Packed {
     device: Device,
@@ -53,12 +54,12 @@ enum Place {
 }
 
 impl Packed {
-    /// The points in coordinates of their own, in f32 if that is asked for and safe.
+    /// Packs points in their own coordinates, in f32 if asked for and safe.
     pub(crate) fn new(kernel: &Kernel, points: &Points, precision: Precision) -> Packed {
         Packed::on_host(OnHost::new(kernel.shape().clone(), points.view(), precision))
     }
 
-    /// What [`new`](Self::new) gives, on this device where the points are many enough for it.
+    /// [`new`](Self::new) on a device, if there are enough points for it.
     pub(crate) fn on(device: &Device, kernel: &Kernel, points: &Points, precision: Precision) -> Packed {
         let place = match device.gpu_for(points.len()) {
             Some(gpu) => Place::Gpu(gpu.pack(kernel.shape().clone(), points, precision)),
@@ -76,8 +77,8 @@ impl Packed {
         Packed { device: Device::cpu(), place: Place::Table(table) }
     }
 
-    /// Other points in the coordinates and precision of these, so that sums between the two are possible and a point
-    /// that is in both is rounded alike. `None` where the other points are spread too wide for the precision.
+    /// Packs other points in the coordinates and precision of these, so that sums between both are possible and a point
+    /// in both is rounded alike. `None` if the other points are spread too widely for the precision.
     pub(crate) fn beside(&self, points: &Points) -> Option<Packed> {
         if let Place::Table(_) = &self.place {
             return Some(self.of_some(points));
@@ -93,13 +94,13 @@ impl Packed {
         Some(Packed { device: self.device.clone(), place })
     }
 
-    /// Views of rows under a kernel of a part, in exactly this precision: what is reported of parts has no kernel
-    /// values in it.
+    /// Packs views of rows under a kernel of a part, in exactly this precision: reported errors of parts use no kernel
+    /// values.
     pub(crate) fn forced(kernel: Shape, points: &Points, precision: Precision) -> Packed {
         Packed::on_host(OnHost::forced(kernel, points.view(), precision))
     }
 
-    /// What [`forced`](Self::forced) gives, where these points are.
+    /// [`forced`](Self::forced) on the device of these points.
     pub(crate) fn forced_with(&self, kernel: Shape, points: &Points) -> Packed {
         let Place::Gpu(_) = self.place else { return Packed::forced(kernel, points, self.precision()) };
         let place = match self.device.gpu_for(points.len()) {
@@ -112,7 +113,7 @@ impl Packed {
         Packed { device: self.device.clone(), place }
     }
 
-    /// These points, which are given again, where they are, in f32 if that is asked for and safe.
+    /// Packs these points again, on the same device, in f32 if asked for and safe.
     pub(crate) fn again(&self, kernel: &Kernel, points: &Points, precision: Precision) -> Packed {
         match &self.place {
             Place::Gpu(_) => Packed::on(&self.device, kernel, points, precision),
@@ -120,7 +121,7 @@ impl Packed {
         }
     }
 
-    /// Some of these points as points of their own, for the CPU.
+    /// Some of these points, packed on the CPU.
     pub(crate) fn of_some(&self, points: &Points) -> Packed {
         if let Place::Table(table) = &self.place {
             return Packed::of_table(table.select(points));
@@ -132,7 +133,7 @@ impl Packed {
         }
     }
 
-    /// Some of these points for means that are computed exactly as those of all.
+    /// Some of these points, for means that are computed exactly like those of all.
     pub(crate) fn some_alike(&self, points: &Points) -> Packed {
         match &self.place {
             Place::Gpu(packed) => {
@@ -142,7 +143,7 @@ impl Packed {
         }
     }
 
-    /// No points yet, packed one by one as they come.
+    /// Empty packing, to which points are added one by one.
     pub(crate) fn none_beside(&self) -> Packed {
         if let Place::Table(table) = &self.place {
             return Packed::of_table(table.none());
@@ -152,7 +153,7 @@ impl Packed {
         Packed::on_host(OnHost::in_coordinates(coordinates, nothing, precision))
     }
 
-    /// One more point at the end.
+    /// Adds a point.
     pub(crate) fn push(&mut self, point: &[f64]) {
         match &mut self.place {
             Place::Host(packed) => packed.push(point),
@@ -188,12 +189,12 @@ impl Packed {
         }
     }
 
-    /// The device that many points beside these go to.
+    /// Device for further points.
     pub(crate) fn device(&self) -> &Device {
         &self.device
     }
 
-    /// These points with others beside them on this device.
+    /// Sets the device for further points.
     pub(crate) fn with_device(self, device: &Device) -> Packed {
         Packed { device: device.clone(), ..self }
     }
@@ -201,8 +202,7 @@ impl Packed {
     /// The points as the CPU computes with them.
     ///
     /// # Panics
-    /// Where they are on the GPU, which [`gpu`](Self::gpu) says, or rows of a
-    /// matrix.
+    /// If they are on the GPU (see [`gpu`](Self::gpu)) or rows of a matrix.
     pub(crate) fn host(&self) -> &OnHost {
         match &self.place {
             Place::Host(packed) => packed,
@@ -283,7 +283,7 @@ impl Packed {
         }
     }
 
-    /// The points as the GPU computes with them, where they are there.
+    /// The points on the GPU, if they are there.
     pub(crate) fn gpu(&self) -> Option<&dyn Packing> {
         match &self.place {
             Place::Gpu(packed) => Some(&**packed),
@@ -291,7 +291,7 @@ impl Packed {
         }
     }
 
-    /// The mean of the kernel rows of the points at the points, watched; after a break `out` means nothing.
+    /// The mean of the kernel rows of the points at the points, watched; after a break `out` is undefined.
     pub(crate) fn own_mean_watched(
         &self,
         weights: Option<&[f64]>,
@@ -317,13 +317,13 @@ impl Packed {
         let _ = self.own_mean_watched(weights, out, None);
     }
 
-    /// `out[i]` = Σⱼ wⱼ k(xᵢ, yⱼ) over the samples y, with equal weights 1/n where none are given. On the GPU where one of
-    /// the two is there; the other then goes there too.
+    /// `out[i]` = Σⱼ wⱼ k(xᵢ, yⱼ) over the samples y, with equal weights 1/n if none are given. On the GPU if one of
+    /// the two is there; the other is then sent there.
     pub(crate) fn mean_into(&self, samples: &Packed, weights: Option<&[f64]>, out: &mut [f64]) {
         let _ = self.mean_watched(samples, weights, out, &|_, _| ControlFlow::Continue(()));
     }
 
-    /// [`mean_into`](Self::mean_into), watched by pairs where it is done on the GPU; after a break `out` means nothing.
+    /// [`mean_into`](Self::mean_into), watched by pairs on the GPU; after a break `out` is undefined.
     pub(crate) fn mean_watched(
         &self,
         samples: &Packed,
@@ -359,7 +359,7 @@ impl Packed {
     }
 }
 
-/// k(xₛ, xₜ) for all pairs of points in f64, row after row.
+/// k(xₛ, xₜ) for all pairs of points in f64, row by row.
 pub(crate) fn kernel_matrix(kernel: &Kernel, points: &Points) -> Vec<f64> {
     let count = points.len();
     let mut values = vec![0.0; count * count];

@@ -1,10 +1,10 @@
-//! Progress of long computations, and how they are ended early.
+//! Progress of long computations, and ending them early.
 //!
-//! Whatever takes long takes a [`Watch`] as its last argument and calls it every few milliseconds.
+//! Every long computation takes a [`Watch`] as its last argument and calls it every few milliseconds.
 
 use std::ops::ControlFlow;
 
-/// How far a long computation is.
+/// Progress of a long computation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Progress {
@@ -103,11 +103,11 @@ pub enum Progress {
     },
 }
 
-/// A function that is told how far a long computation is. It is called from any thread, every few milliseconds, and ends
-/// the work with [`ControlFlow::Break`].
+/// Function that receives the progress of a long computation. It is called from any thread, every few milliseconds, and
+/// ends the work with [`ControlFlow::Break`].
 pub type Watch<'a> = &'a (dyn Fn(Progress) -> ControlFlow<()> + Sync);
 
-/// A [`Watch`] for work that nobody follows: it goes on to its end.
+/// [`Watch`] that does nothing: the work runs to its end.
 pub fn unwatched(_: Progress) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }

@@ -1,8 +1,8 @@
 //! Optimal weights on points that are already chosen: the least MMD that unequal weights can give.
 //!
-//! With weights w, eq. 9 becomes E² = ‖μ‖² − 2 wᵀz + wᵀKw, where K is the kernel matrix of the points and z = μ at
-//! each of them. Its minimum is K w = z without constraints, the weights of Bayesian quadrature. Where parts are matched
-//! beside the joint distribution, K and z are those of the sum, and the errors that are reported those of the joint part.
+//! With weights w, eq. 9 becomes E² = ‖μ‖² − 2 wᵀz + wᵀKw, where K is the kernel matrix of the points and z = μ at each
+//! of them. Its minimum is K w = z without constraints, the weights of Bayesian quadrature. With parts, K and z are
+//! those of the sum, and the reported errors are those of the joint part.
 
 pub(crate) mod balance;
 mod simplex;
@@ -23,7 +23,7 @@ const SMALLEST_PIVOT: f64 = 1e-13;
 /// The smallest jitter, in the same units; it moves E² by less than itself.
 const SMALLEST_JITTER: f64 = 1e-12;
 
-/// Which weights are allowed.
+/// Rule for the weights of chosen points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WeightRule {
@@ -31,7 +31,8 @@ pub enum WeightRule {
     Simplex,
     /// Weights of either sign that sum to one, so that constants are integrated exactly.
     Signed,
-    /// Weights of either sign and any sum: Bayesian quadrature. Best for integrals, of no use where a step needs a sample.
+    /// Weights of either sign and any sum: Bayesian quadrature. Best for integrals; not usable where a later step needs
+    /// a sample.
     Unconstrained,
 }
 
@@ -39,30 +40,31 @@ supersample_sum::words!(
     WeightRule, "a rule of weights": Simplex "simplex", Signed "signed", Unconstrained "unconstrained",
 );
 
-/// Weights for points, and how good they are.
+/// Optimal weights of points, with their errors.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct OptimalWeights {
     /// One weight for each point.
     pub weights: Vec<f64>,
-    /// The MMD with these weights; `None` where ‖μ‖² is not known.
+    /// The MMD with these weights; `None` if ‖μ‖² is not known.
     pub error: Option<f64>,
     /// Its square as computed. The larger the weights the less exact: its rounding is about 1e-16·(Σ|w|)².
     pub squared_error: Option<f64>,
     /// The MMD of the same points with equal weights.
     pub equal_error: Option<f64>,
-    /// What was added to the diagonal of K: 0 where nothing had to be, and always a little on the simplex. Points that nearly repeat, or more points than
-    /// the kernel has features, make K singular; the jitter then picks the smallest of the weights that do equally
-    /// well. Points that repeat exactly need none: they are taken together and share their weight equally.
+    /// Number added to the diagonal of K: 0 if none was needed, and always a little on the simplex. Points that nearly
+    /// repeat, or more points than the kernel has features, make K singular; the jitter then picks the smallest of the
+    /// weights that do equally well. Points that repeat exactly need none: they share one weight equally.
     pub jitter: f64,
-    /// Whether the conditions of optimality hold; false only for a simplex problem that was given up, whose weights
-    /// are the best met and never worse than equal ones.
+    /// Whether the conditions of optimality hold. False only if a simplex problem was given up; the weights are then
+    /// the best met and never worse than equal ones.
     pub optimal: bool,
 }
 
-/// The weights on `points` under which they match the target best, by the rule. Costs T² kernel values and memory, and
-/// T³/3 for a factorisation; for the simplex about as many steps as weights end up positive, of T·that many each. Where
-/// `watch` ends it there is no result but [`Error::Interrupted`].
+/// Computes the weights of `points` that match the target best under a rule.
+///
+/// Costs T² kernel values and memory, and T³/3 for a factorisation. The simplex takes about as many steps as it has
+/// positive weights, of T times that number each. If `watch` ends it, the result is [`Error::Interrupted`].
 ///
 /// ```
 /// use supersample::target::IndependentNormals;
@@ -85,8 +87,8 @@ pub fn optimal(
     solve(mu, points, &[], rule, watch)
 }
 
-/// The weights on rows of a pool under which they match the target best, its parts included. The errors are those of
-/// the joint part.
+/// Computes the weights of rows of a pool that match the target best, its parts included. The errors are those of the
+/// joint part.
 pub fn optimal_of_rows(
     pool: &Pool,
     rows: &[usize],
@@ -99,7 +101,7 @@ pub fn optimal_of_rows(
     solve(&**pool.embedding(), &points, &parts, rule, watch)
 }
 
-/// The best weights on points, with parts that have a view of each of them and a factor.
+/// Solves for the best weights of points, with the parts' views of them and factors.
 fn solve(
     mu: &dyn MeanEmbedding,
     points: &Points,
@@ -123,7 +125,7 @@ fn solve(
     terms.check_device()?;
     let mut matrix = KernelMatrix::new(Values::of(mu), points);
     if Values::of(mu).needs_equal_masses() {
-        // The energy of weights that sum to one is left as it was.
+        // The energy of weights that sum to one does not change.
         matrix.complete(1.0, &distances_from_centre(points), &mut z);
     }
     let joint = (!parts.is_empty()).then(|| (matrix.clone(), z.clone()));
@@ -148,7 +150,7 @@ fn solve(
             (with_sum_one(&z, |b| factor.solve(b)), jitter, true)
         }
         WeightRule::Simplex => {
-            // Always some: which points will be in the support is not known beforehand.
+            // Always some jitter, because the support is not known beforehand.
             let jitter = SMALLEST_JITTER * matrix.largest;
             let (weights, optimal) = simplex::weights(&matrix, &z, jitter, watch)?;
             (weights, jitter, optimal)
@@ -219,7 +221,8 @@ impl KernelMatrix {
         KernelMatrix { values, count, largest }
     }
 
-    /// Adds the kernel of a part times its factor, as it is positive definite for any masses, and its mean to z.
+    /// Adds the kernel of a part times its factor, in its form that is positive definite for any masses, and its mean
+    /// to z.
     fn add_part(&mut self, part: &Part, factor: f64, z: &mut [f64]) {
         let packed = part.packed(Precision::Double);
         let rows = self.values.par_chunks_mut(self.count).enumerate();

@@ -6,15 +6,14 @@
 //! of the time relative to it. Restarts refine random sets and keep the best; kicks replace a tenth of the best set by
 //! random rows, refine, and keep what is better.
 
-#[path = "../draws.rs"]
-mod draws;
-
 use std::error::Error;
 use std::time::Instant;
 
 use supersample::quality::random_rows;
+use supersample::scale::{Scale, Scaling};
 use supersample::unwatched;
 use supersample::{Empirical, Kernel, Points, RefineOptions, Refiner, bandwidth};
+use supersample_io::{Draws, Reading};
 
 /// One file's error and time for every way and effort, in the order of the names.
 type Outcome = Vec<(String, f64, f64)>;
@@ -23,7 +22,7 @@ type Outcome = Vec<(String, f64, f64)>;
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let size: usize = arguments.next().ok_or("give a size and CSV files")?.parse()?;
-    let outcomes = arguments.map(|path| measure(&draws::scaled(&path)?, size));
+    let outcomes = arguments.map(|path| measure(&scaled(&path)?, size));
     let outcomes = outcomes.collect::<Result<Vec<Outcome>, Box<dyn Error>>>()?;
     let files = outcomes.len() as f64;
     println!("| way | error | time |\n|---|---|---|");
@@ -37,53 +36,60 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// The parameters of a file of draws, each to mean 0 and variance 1.
+fn scaled(path: &str) -> Result<Points, Box<dyn Error>> {
+    let draws = Draws::read(&[path], &Reading::default())?;
+    let scaling = Scaling::fit(Scale::Sd, draws.values(), draws.dim(), None)?;
+    Ok(Points::from_vec(scaling.apply(draws.values()), draws.dim())?)
+}
+
 fn measure(points: &Points, size: usize) -> Result<Outcome, Box<dyn Error>> {
     let mu = Empirical::new(Kernel::gaussian(bandwidth::median(points))?, points.clone())?;
     let with = |options: RefineOptions| Refiner::new(mu.clone(), points.clone(), options);
+    let chosen = |options: RefineOptions| with(options)?.choose(size, &unwatched);
     let plain = with(RefineOptions::default())?;
-    let start = Instant::now();
-    let refined = plain.choose(size, &unwatched)?;
-    let error = refined.error.ok_or("the error is known for samples")?;
-    let mut outcome = vec![("refined".to_string(), error, start.elapsed().as_secs_f64())];
-    for sweeps in [5, 10, 20, 40, 80] {
+    let mut outcome = Outcome::new();
+    let mut add = |name: String, way: &dyn Fn() -> supersample::Result<Option<f64>>| {
         let start = Instant::now();
-        let searched = with(RefineOptions::default().search(sweeps, 1))?.choose(size, &unwatched)?;
-        let error = searched.error.unwrap_or(f64::NAN);
-        outcome.push((format!("{sweeps} annealed sweeps"), error, start.elapsed().as_secs_f64()));
+        let error = way()?.ok_or("the error is known for samples")?;
+        outcome.push((name, error, start.elapsed().as_secs_f64()));
+        Ok::<(), Box<dyn Error>>(())
+    };
+    add("refined".to_string(), &|| Ok(plain.choose(size, &unwatched)?.error))?;
+    for sweeps in [5, 10, 20, 40, 80] {
+        let options = RefineOptions::default().search(sweeps, 1);
+        add(format!("{sweeps} annealed sweeps"), &|| Ok(chosen(options.clone())?.error))?;
     }
     for rounds in [4, 16] {
-        let start = Instant::now();
-        let searched =
-            with(RefineOptions::default().search(40 / rounds, 1).rounds(rounds))?.choose(size, &unwatched)?;
-        let error = searched.error.unwrap_or(f64::NAN);
+        let options = RefineOptions::default().search(40 / rounds, 1).rounds(rounds);
         let name = format!("{} annealed sweeps, {rounds} times over", 40 / rounds);
-        outcome.push((name, error, start.elapsed().as_secs_f64()));
+        add(name, &|| Ok(chosen(options.clone())?.error))?;
     }
     for restarts in [4, 16] {
-        let start = Instant::now();
-        let mut best = plain.choose(size, &unwatched)?.error.unwrap_or(f64::NAN);
-        for seed in 0..restarts {
-            let rows = random_rows(points.len(), None, size, seed)?;
-            best = best.min(plain.improve_rows(&rows, &unwatched)?.error.unwrap_or(f64::NAN));
-        }
-        outcome.push((format!("{restarts} restarts"), best, start.elapsed().as_secs_f64()));
+        add(format!("{restarts} restarts"), &|| {
+            let mut best = plain.choose(size, &unwatched)?;
+            for seed in 0..restarts {
+                let rows = random_rows(points.len(), None, size, seed)?;
+                let other = plain.improve_rows(&rows, &unwatched)?;
+                best = if other.squared_error < best.squared_error { other } else { best };
+            }
+            Ok(best.error)
+        })?;
     }
     for kicks in [4, 16] {
-        let start = Instant::now();
-        let mut best = plain.choose(size, &unwatched)?;
-        for seed in 0..kicks {
-            let mut rows = best.rows.clone();
-            let positions = random_rows(size, None, size.div_ceil(10), seed)?;
-            let fresh = random_rows(points.len(), None, 2 * size, 1000 + seed)?;
-            let mut fresh = fresh.into_iter().filter(|row| !best.rows.contains(row));
-            positions.iter().for_each(|&at| rows[at] = fresh.next().unwrap_or(rows[at]));
-            let kicked = plain.improve_rows(&rows, &unwatched)?;
-            if kicked.squared_error < best.squared_error {
-                best = kicked;
+        add(format!("{kicks} kicks"), &|| {
+            let mut best = plain.choose(size, &unwatched)?;
+            for seed in 0..kicks {
+                let mut rows = best.rows.clone();
+                let positions = random_rows(size, None, size.div_ceil(10), seed)?;
+                let fresh = random_rows(points.len(), None, 2 * size, 1000 + seed)?;
+                let mut fresh = fresh.into_iter().filter(|row| !best.rows.contains(row));
+                positions.iter().for_each(|&at| rows[at] = fresh.next().unwrap_or(rows[at]));
+                let other = plain.improve_rows(&rows, &unwatched)?;
+                best = if other.squared_error < best.squared_error { other } else { best };
             }
-        }
-        let error = best.error.unwrap_or(f64::NAN);
-        outcome.push((format!("{kicks} kicks"), error, start.elapsed().as_secs_f64()));
+            Ok(best.error)
+        })?;
     }
     Ok(outcome)
 }

@@ -1,16 +1,16 @@
-//! Demands on the rows of `thin`: so many from each group, rows that must be in, rows that must not.
+//! Constraints on the rows of `thin`: rows from each group, included rows, excluded rows.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-/// What is asked of the rows, as typed.
+/// Constraints as typed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Balance {
     /// The column of the groups.
     pub(crate) stratify: Option<String>,
-    /// How many from each group; in proportion to the groups where none are given.
+    /// How many from each group; in proportion to the groups if none are given.
     pub(crate) quotas: Option<Vec<(String, usize)>>,
     pub(crate) include: Ranges,
     pub(crate) exclude: Ranges,
@@ -48,9 +48,9 @@ impl Ranges {
 
     /// The rows themselves, of a file that has `len`.
     pub(crate) fn rows(&self, len: usize) -> Result<BTreeSet<usize>> {
-        // Looked at before it is spelled out: a slip of the pen must not fill the memory.
+        // Checked before it is expanded: a typing error must not fill the memory.
         if let Some((_, last)) = self.0.iter().find(|(_, last)| *last >= len) {
-            bail!("there is no row {last}; the rows are counted from 0 to {}", len - 1);
+            bail!("there is no row {last}; rows are counted from 0 to {}", len - 1);
         }
         Ok(self.0.iter().flat_map(|&(first, last)| first..=last).collect())
     }
@@ -80,7 +80,7 @@ mod tests {
         }
         assert_eq!(
             rows("7-30").unwrap_err().to_string(),
-            "there is no row 30; the rows are counted from 0 to 29"
+            "there is no row 30; rows are counted from 0 to 29"
         );
     }
 }

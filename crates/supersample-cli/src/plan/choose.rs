@@ -1,4 +1,4 @@
-//! Choice of a plan: the flags that say what is chosen and how, as the one value of the library.
+//! Choice of a plan: the flags as the library's `Choose`.
 
 use anyhow::Result;
 use supersample::task::Choose;
@@ -7,7 +7,7 @@ use super::kernel::kernel_choice;
 use super::{DrawsPlan, matched};
 use crate::args::{EmbeddingArgs, KernelArgs, MatchArgs};
 
-/// The choice with what is matched, which of `draws` knows the functions.
+/// Sets the objective; `draws` knows the functions.
 pub(super) fn matching(mut choose: Choose, args: MatchArgs, draws: &DrawsPlan) -> Result<Choose> {
     matched::check(&args, draws)?;
     choose.objective.marginals = args.marginals;
@@ -17,7 +17,7 @@ pub(super) fn matching(mut choose: Choose, args: MatchArgs, draws: &DrawsPlan) -
     Ok(choose)
 }
 
-/// The choice with distances, and the unit of functions, as these flags say. A density brings its own kernel.
+/// Sets distances and the unit of functions from these flags. A density has its own kernel.
 pub(super) fn measured(
     mut choose: Choose,
     args: KernelArgs,
@@ -36,7 +36,7 @@ pub(super) fn measured(
         .device(args.device.parse()?))
 }
 
-/// The choice with the mean embedding computed in this way.
+/// Sets how the mean embedding is computed.
 pub(super) fn embedded(mut choose: Choose, args: EmbeddingArgs) -> Result<Choose> {
     choose.compute.embedding = args.embedding.parse()?;
     choose.compute.landmarks = args.landmarks;

@@ -8,7 +8,7 @@ use supersample_io::{Format, Reading, Selection, Shape};
 
 use super::matched::Functions;
 use super::scores::Scores;
-use crate::args::{NameList, ReadingArgs};
+use crate::args::{FunctionArgs, NameList, ReadingArgs};
 
 /// The draws and how they are read.
 #[derive(Debug)]
@@ -40,10 +40,11 @@ impl DrawsPlan {
     pub(super) fn new(
         files: Vec<PathBuf>,
         reading: ReadingArgs,
+        functions: FunctionArgs,
         scores: Option<Scores>,
         stratify: Option<String>,
     ) -> Result<DrawsPlan> {
-        let functions_file = reading.functions_file;
+        let functions_file = functions.functions_file;
         let score_file = scores.as_ref().and_then(Scores::file);
         let stdins = files
             .iter()
@@ -51,14 +52,14 @@ impl DrawsPlan {
             .chain(score_file)
             .filter(|file| file.as_os_str() == "-")
             .count();
-        ensure!(stdins <= 1, "- stands for stdin, which can be read only once");
+        ensure!(stdins <= 1, "- is stdin, which can be read only once");
         // A flag given twice is one longer list.
         let joined = |lists: Option<Vec<NameList>>| {
             lists.map(|lists| lists.into_iter().flat_map(|list| list.0).collect::<Vec<_>>())
         };
         let selection = Selection::new(joined(reading.columns), joined(reading.exclude));
         let functions =
-            Functions { columns: joined(reading.functions).unwrap_or_default(), file: functions_file };
+            Functions { columns: joined(functions.functions).unwrap_or_default(), file: functions_file };
         let weights = match (reading.weight_column, reading.log_weight_column) {
             (Some(name), _) => WeightsPlan::Column(name),
             (None, Some(name)) => WeightsPlan::LogColumn(name),
@@ -96,7 +97,7 @@ impl DrawsPlan {
         }
     }
 
-    /// Refuses, before any row is read, what no rows could be chosen with.
+    /// Checks the options before any row is read.
     pub(super) fn check(&self, choose: &Choose) -> Result<()> {
         choose.check()?;
         if let Some(scores) = &self.scores {
@@ -106,13 +107,13 @@ impl DrawsPlan {
         Ok(())
     }
 
-    /// The size of so many rows, as far as memory depends on it.
+    /// Size of the rows, as far as memory depends on it.
     pub(crate) fn size(&self, rows: usize, columns: usize, functions: usize) -> Size {
         let is_weighted = self.weights != WeightsPlan::Equal;
         Size { rows, columns, functions, is_weighted, has_scores: self.scores.is_some() }
     }
 
-    /// What each row counts, of which these numbers are the column.
+    /// Weights of the rows, from the numbers of their column.
     pub(crate) fn row_weights<'a>(&self, column: Option<&'a [f64]>) -> RowWeights<'a> {
         match (&self.weights, column) {
             (WeightsPlan::Column(_), Some(weights)) => RowWeights::Weights(weights),

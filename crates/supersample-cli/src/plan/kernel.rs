@@ -4,7 +4,7 @@ use anyhow::{Context, Result, ensure};
 use supersample::Family;
 use supersample::task::{Bandwidth, KernelChoice};
 
-/// The kernel of this name with a bandwidth as it was typed.
+/// The kernel of this name with a bandwidth as typed.
 pub(super) fn kernel_choice(family: Family, bandwidth: Option<&str>) -> Result<KernelChoice> {
     ensure!(
         bandwidth.is_none() || family.has_length(),
@@ -16,7 +16,7 @@ pub(super) fn kernel_choice(family: Family, bandwidth: Option<&str>) -> Result<K
     })
 }
 
-/// A bandwidth as it was typed; `None` for the median distance.
+/// A bandwidth as typed; `None` for the median distance.
 pub(super) fn length(text: &str) -> Option<Result<f64>> {
     (text != "median").then(|| {
         let number = text.trim().parse().ok();

@@ -1,4 +1,4 @@
-//! What is matched beside the joint distribution: the columns' own distributions and the means of functions.
+//! Terms of the objective in addition to the joint distribution: marginals and the means of functions.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use supersample::FunctionsUnit;
 use super::DrawsPlan;
 use crate::args::MatchArgs;
 
-/// Refuses a weight of functions that are not there.
+/// Refuses a weight of functions if there are none.
 pub(super) fn check(args: &MatchArgs, draws: &DrawsPlan) -> Result<()> {
     ensure!(
         args.functions_weight.is_none() || draws.functions.are_asked_for(),

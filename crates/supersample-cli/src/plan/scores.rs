@@ -25,7 +25,7 @@ pub(crate) struct Scores {
 pub(crate) struct Regularised {
     /// The column of the draws that has the log-density.
     pub(crate) column: String,
-    /// How much it counts beside the squared KSD.
+    /// Weight relative to the squared KSD.
     pub(crate) weight: f64,
 }
 
@@ -39,7 +39,7 @@ pub(crate) enum ScoreSource {
 }
 
 impl Scores {
-    /// What the flags say; `None` where they name no scores.
+    /// What the flags say; `None` if they name no scores.
     pub(super) fn new(args: ScoreArgs, kernel: &KernelArgs) -> Result<Option<Scores>> {
         let ScoreArgs { scores, score_prefix, target, preconditioner } = args;
         let target = target.as_deref().map(str::parse).transpose()?;
@@ -48,11 +48,12 @@ impl Scores {
             (None, Some(prefix)) => {
                 ensure!(
                     !prefix.is_empty(),
-                    "--score-prefix is empty; say what the names of scores begin with, as g_"
+                    "--score-prefix is empty; give the letters that the names of the scores begin with, for example \
+                     g_"
                 );
                 ensure!(
                     !prefix.contains(['*', '?', ',']),
-                    "--score-prefix is '{prefix}'; give the letters that stand before the names of the parameters"
+                    "--score-prefix is '{prefix}'; give the letters before the names of the parameters"
                 );
                 ScoreSource::Prefix(prefix)
             }
@@ -80,7 +81,7 @@ impl Scores {
             None => SteinBase::default(),
             Some(name) => name.parse().ok().with_context(|| {
                 let known = SteinBase::NAMES.join(" or ");
-                format!("--kernel {name} makes no Stein kernel; with --target density choose {known}")
+                format!("--kernel {name} has no Stein kernel; with --target density use {known}")
             })?,
         };
         let preconditioner = match (preconditioner, kernel.bandwidth.as_deref()) {
@@ -102,7 +103,7 @@ impl Scores {
         self.target == TargetChoice::Density
     }
 
-    /// These scores with a choice of at most so many rows that prefers those of high density, where that is asked for.
+    /// Adds the preference for rows of high density to these scores, if asked for.
     pub(super) fn regularised(
         scores: Option<Scores>,
         args: RegularArgs,
@@ -134,7 +135,7 @@ impl Scores {
             (Some(column), None) => {
                 let number = number.filter(|&number| number > 0);
                 let number = number.context(
-                    "say how much the log-density counts with --regularise; 1/T is the default where -n is given",
+                    "give the weight of the log-density with --regularise; the default, 1/T, needs -n",
                 )?;
                 Some(Regularised { column, weight: 1.0 / number as f64 })
             }

@@ -14,13 +14,13 @@ pub(crate) struct Figures<'a> {
     pub(crate) all: Rows<'a>,
     /// The rows the report is about.
     pub(crate) subset: Rows<'a>,
-    /// `None` where the rows were not chosen one after the other.
+    /// `None` if the rows were not chosen in sequence.
     pub(crate) curve: Option<Curve>,
     /// Whether the rows of the subset are in the order of choice, so that their first T are a subset too.
     pub(crate) is_in_order: bool,
     /// Each parameter in its own units; `None` for a constant one.
     pub(crate) summaries: Vec<Option<ComparedColumn>>,
-    /// The chains that the rows are of; empty where there is one, or where it is not known.
+    /// The chains that the rows are of; empty if there is one, or if it is not known.
     pub(crate) chains: Vec<ChainShare>,
 }
 
@@ -81,7 +81,7 @@ impl Rows<'_> {
     }
 }
 
-/// How the error fell, beside what random rows would do.
+/// Error by number of rows, compared with random rows.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Curve {
     /// T and the MMD of the first T rows.

@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 use supersample::Precision;
 use supersample::quality::{ColumnErrors, QUANTILES};
-use supersample::task::{Errors, Measure};
+use supersample::task::{Diagnosis, Errors, Measure};
 
 use super::{ObjectiveWeights, Polishing, Refinement, Report, Subject, Worst};
-use crate::plan::Ended;
+use crate::plan::{Ended, Stop};
 
 /// Raised whenever a key changes its meaning or goes.
 pub(super) const SCHEMA: u32 = 5;
@@ -49,8 +49,8 @@ impl Report<'_> {
                 "bandwidth_rule": rule,
                 "median_pairs": distances.median_pairs,
             },
-            "objective": terms.objective.map(|ObjectiveWeights { marginals, functions, log_density, moments }| json!({
-                "joint": 1.0, "marginals": marginals, "functions": functions, "log_density": log_density, "moments": moments,
+            "objective": terms.objective.map(|ObjectiveWeights { marginals, functions, moments, log_density }| json!({
+                "joint": 1.0, "marginals": marginals, "functions": functions, "moments": moments, "log_density": log_density,
             })),
             "embedding": about.rows.map(|_| json!({
                 "kind": if distances.landmarks.is_some() { "landmarks" } else { "exact" },
@@ -58,6 +58,7 @@ impl Report<'_> {
                 "residual": distances.landmarks.and_then(|landmarks| landmarks.residual),
                 "pool_rows": distances.landmarks.and_then(|landmarks| landmarks.pool_rows),
             })),
+            "draws": self.draws.map(draws),
             "scale": about.rows.map(|_| distances.scale.to_string()),
             "precision": precision_name(distances.precision),
             "instruction_set": distances.instruction_set,
@@ -67,7 +68,7 @@ impl Report<'_> {
                 "count": result.count,
                 "distinct": result.distinct,
                 "distinct_points": result.distinct_points,
-                "asked": { "number": run.stop.number, "tol": run.stop.tol, "equivalent_draws": run.stop.equivalent_draws },
+                "asked": asked(&run.stop),
                 "ended_by": run.ended.map(|ended| ended.to_string()),
                 "complete": run.ended != Some(Ended::Interrupted),
                 "goal_reached": run.stop.has_goal().then(|| !self.missed_its_goal()),
@@ -75,6 +76,7 @@ impl Report<'_> {
                 "mmd_error": result.mmd().and_then(|mmd| result.scale.standard_error(mmd)),
                 "mmd_floor": result.scale.floor,
                 "equivalent_draws": result.errors.get(Measure::EquivalentDraws),
+                "posterior_draws": result.errors.get(Measure::PosteriorDraws),
                 "errors": result.quality.as_ref().map(|_| of_columns(&result.errors)),
                 "weights": details.weighing.as_ref().map(|weighing| json!({
                     "rule": weighing.rule_name(),
@@ -87,6 +89,7 @@ impl Report<'_> {
                 "equal_weights": details.weighing.as_ref().map(|weighing| json!({
                     "mmd": weighing.equal.get(Measure::Mmd),
                     "equivalent_draws": weighing.equal.get(Measure::EquivalentDraws),
+                    "posterior_draws": weighing.equal.get(Measure::PosteriorDraws),
                     "errors": result.quality.as_ref().map(|_| of_columns(&weighing.equal)),
                 })),
                 "refinement": details.refinement.as_ref().map(refinement),
@@ -118,6 +121,7 @@ impl Report<'_> {
                 "mmd": c.spaced_mmd(),
                 "mmd_error": c.standard_errors.map(|(_, spaced)| spaced),
                 "equivalent_draws": c.spaced.get(Measure::EquivalentDraws),
+                "posterior_draws": c.spaced.get(Measure::PosteriorDraws),
                 "errors": of_columns(&c.spaced),
             })),
             "worst": result.quality.as_ref().map(|_| {
@@ -135,6 +139,17 @@ impl Report<'_> {
         });
         serde_json::to_string_pretty(&value).expect("numbers and text can be written as JSON") + "\n"
     }
+}
+
+/// How accurate draws are themselves.
+pub(super) fn draws(found: Diagnosis) -> Value {
+    json!({
+        "count": found.draws,
+        "chains": found.chains,
+        "chains_assumed": found.is_assumed,
+        "kernel_ess": found.kernel_ess,
+        "disagreement": found.disagreement,
+    })
 }
 
 fn precision_name(precision: Precision) -> &'static str {
@@ -162,10 +177,15 @@ fn refinement(refinement: &Refinement) -> Value {
     })
 }
 
+/// The number of rows and the goals that were asked for.
+fn asked(stop: &Stop) -> Value {
+    let goals = stop.goals().map(|goal| (goal.option.to_string(), json!(goal.value)));
+    [("number".to_string(), json!(stop.number))].into_iter().chain(goals).collect()
+}
+
 /// All errors but those of the rows as a whole.
 fn of_columns(errors: &Errors) -> Value {
-    let all =
-        errors.iter().filter(|(measure, _)| !matches!(measure, Measure::Mmd | Measure::EquivalentDraws));
+    let all = errors.iter().filter(|(measure, _)| !measure.is_of_all());
     all.map(|(measure, error)| (measure.key(), error)).collect()
 }
 
@@ -184,7 +204,7 @@ mod tests {
 
     use super::*;
     use crate::report::info::tests::info;
-    use crate::report::tests::{refined, report, weighing};
+    use crate::report::tests::{diagnosis, refined, report, weighing};
     use crate::report::{Balanced, Details};
 
     /// With every detail that a run can have.
@@ -203,7 +223,7 @@ mod tests {
 
     #[test]
     fn the_keys_are_those_of_the_document() {
-        let text = Report { details: details(), ..report() }.to_json();
+        let text = Report { details: details(), draws: Some(diagnosis()), ..report() }.to_json();
         let value: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(value["result"]["rows"], json!([5, 7]));
         assert!(value["worst"]["quantile"]["level"].is_number());

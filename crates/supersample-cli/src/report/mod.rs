@@ -1,4 +1,4 @@
-//! Report of a run, as data: what it was about, how it went, how good the result is. It computes nothing but equivalent draws, and
+//! Report of a run, as data: what it was about, how it went, how good the result is. It computes only equivalent draws;
 //! the text, the JSON and the page are pure functions of it.
 
 mod details;
@@ -14,7 +14,7 @@ mod text;
 
 use supersample::quality::{QUANTILES, Quality};
 use supersample::scale::Scale;
-use supersample::task::{Comparison, Corrected, ErrorScale, Errors, Measure};
+use supersample::task::{Comparison, Corrected, Diagnosis, ErrorScale, Errors, Measure};
 use supersample::{Kernel, Precision};
 
 pub(crate) use self::details::{Balanced, Details, Polishing, Refinement, Weighing};
@@ -25,7 +25,7 @@ pub(crate) use self::objective::{ObjectiveTerms, ObjectiveWeights};
 pub(crate) use self::summary::{ComparedColumn, Summary};
 use crate::plan::{Ended, Stop};
 
-/// All there is to say about a run.
+/// Report of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Report<'a> {
     pub(crate) about: About,
@@ -33,6 +33,8 @@ pub(crate) struct Report<'a> {
     pub(crate) distances: Distances,
     pub(crate) terms: ObjectiveTerms,
     pub(crate) result: Measured,
+    /// How accurate the draws themselves are; `None` where that is not known.
+    pub(crate) draws: Option<Diagnosis>,
     /// `None` where there are too few rows for another subset.
     pub(crate) comparison: Option<Comparison>,
     pub(crate) details: Details,
@@ -58,7 +60,7 @@ pub(crate) enum Subject {
         /// The column of that file that they are weighted by.
         weight_column: Option<String>,
     },
-    /// Points placed by `sample` for a mixture of so many components.
+    /// Points placed by `sample` for a mixture.
     Placed { components: usize },
 }
 
@@ -88,12 +90,12 @@ pub(crate) struct About {
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
     pub(crate) version: String,
-    /// The command as it was typed, word by word.
+    /// The command as typed, word by word.
     pub(crate) command: Vec<String>,
     /// The day it was run, as in `2010-07-08`.
     pub(crate) date: String,
     pub(crate) stop: Stop,
-    /// `None` where nothing was chosen.
+    /// `None` if nothing was chosen.
     pub(crate) ended: Option<Ended>,
 }
 
@@ -101,7 +103,7 @@ pub(crate) struct Run {
 #[derive(Clone, Debug)]
 pub(crate) struct Distances {
     pub(crate) kernel: Kernel,
-    /// Over how many pairs the bandwidth is the median distance; `None` where it was given.
+    /// Over how many pairs the bandwidth is the median distance; `None` if it was given.
     pub(crate) median_pairs: Option<usize>,
     pub(crate) scale: Scale,
     /// Of the kernel values: what was used, not what was asked for.
@@ -110,11 +112,11 @@ pub(crate) struct Distances {
     pub(crate) instruction_set: &'static str,
     /// cpu, or the name of the GPU that long sums ran on.
     pub(crate) device: String,
-    /// How many coordinates there are.
+    /// Number of coordinates.
     pub(crate) coordinates: usize,
     /// The parameters that could not be scaled.
     pub(crate) constant: Vec<usize>,
-    /// What has stood for the mean embedding; `None` where all rows were compared with each other.
+    /// Landmarks that approximated the mean embedding; `None` if all pairs were compared.
     pub(crate) landmarks: Option<LandmarkReport>,
 }
 
@@ -122,9 +124,9 @@ pub(crate) struct Distances {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LandmarkReport {
     pub(crate) count: usize,
-    /// How much of the mean embedding they do not see.
+    /// Part of the mean embedding that they miss.
     pub(crate) residual: Option<f64>,
-    /// How many rows, drawn at random, were chosen from; `None` where all could be chosen.
+    /// How many rows, drawn at random, were chosen from; `None` if all could be chosen.
     pub(crate) pool_rows: Option<usize>,
 }
 
@@ -135,7 +137,7 @@ pub(crate) struct Measured {
     /// Different rows, and different points: rows of a chain that stood still are different and the same point.
     pub(crate) distinct: usize,
     pub(crate) distinct_points: usize,
-    /// The row numbers in the order of choice; `None` where no rows were chosen.
+    /// The row numbers in the order of choice; `None` if no rows were chosen.
     pub(crate) rows: Option<Vec<usize>>,
     /// The errors, with weights where the rows were given any.
     pub(crate) errors: Errors,
@@ -163,7 +165,7 @@ impl Subject {
         }
     }
 
-    /// What there are so many of.
+    /// Noun of the result.
     fn noun(&self) -> &'static str {
         if matches!(self, Subject::Placed { .. }) { "point" } else { "row" }
     }

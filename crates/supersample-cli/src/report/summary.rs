@@ -1,4 +1,4 @@
-//! What people read of a parameter, in its own units: of all rows, and of the subset beside them.
+//! Summary of a parameter in its own units: of all rows and of the subset.
 
 use supersample::quality::{ColumnErrors, ColumnSummary};
 

@@ -1,6 +1,6 @@
-//! Files as a source of rows: gone through in batches, with a uniform sample of their rows to choose from, or read whole. In
-//! batches go those larger than the memory that is allowed, and very many rows in single precision, which would take twice the
-//! room of their files.
+//! Files as a source of rows: read in batches, with a uniform sample as candidates, or whole. Batches are used for
+//! files larger than the memory limit, and for very many rows in single precision, which would take twice the size of
+//! their files.
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
@@ -23,8 +23,8 @@ const BATCH_ROWS: std::ops::RangeInclusive<usize> = 1024..=65_536;
 /// Rows in a batch of files whose heads do not say how many columns they have.
 const BATCH_OF_UNKNOWN: usize = 8192;
 
-/// Whether the files are gone through in batches: because that is asked for, because they do not fit, or because they would
-/// take more room than they do as files.
+/// Whether the files are read in batches: because it was asked for, because they do not fit, or because they would take
+/// more memory than their size.
 pub(super) fn are_wanted(plan: &ChoosePlan) -> Result<bool> {
     let (draws, choose, reading) = (&plan.draws, &plan.choose, plan.draws.reading());
     let possible = Draws::check_batches(&draws.files, &reading);
@@ -36,7 +36,7 @@ pub(super) fn are_wanted(plan: &ChoosePlan) -> Result<bool> {
         }
         return Ok(true);
     }
-    // What cannot be done in batches is refused where it turns out not to fit.
+    // Options that do not work in batches are refused if the rows do not fit.
     if possible.is_err() || needs_all.is_some() {
         return Ok(false);
     }
@@ -51,13 +51,13 @@ fn are_single(plan: &ChoosePlan, size: ExpectedSize) -> bool {
     size.is_single && plan.draws.weights == WeightsPlan::Equal && plan.choose.goes_in_batches(size.rows)
 }
 
-/// How the files were gone through, where not all of their rows are at hand.
+/// Note about reading in batches, if not all rows are in memory.
 pub(super) fn note(plan: &ChoosePlan, problem: &Problem) -> Option<String> {
     let gathered = problem.gathered()?;
     let size = Draws::expected_size(&plan.draws.files, &plan.draws.reading());
     let is_single = size.is_some_and(|size| are_single(plan, size));
     Some(format!(
-        "reading {} rows{} in batches: the pool is {} drawn with seed {}",
+        "{} rows{} are read in batches; the candidates are {} drawn with seed {}",
         count(gathered.rows()),
         if is_single { " in single precision" } else { "" },
         counted(gathered.pool().len(), "row"),
@@ -65,7 +65,7 @@ pub(super) fn note(plan: &ChoosePlan, problem: &Problem) -> Option<String> {
     ))
 }
 
-/// The flag that cannot be heeded without all rows in memory, if there is one.
+/// The flag that needs all rows in memory, if any.
 fn needs_all_rows(plan: &ChoosePlan) -> Option<&'static str> {
     match &plan.balance {
         balance if balance.stratify.is_some() => Some("--stratify"),

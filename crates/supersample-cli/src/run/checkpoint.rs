@@ -1,4 +1,5 @@
-//! Checkpoint: a run kept in a file, so that it can go on later: μ on the pool, which took all the time, and the rows so far.
+//! Checkpoint: a run saved in a file, so that it can continue later: μ on the pool, which takes most of the time, and
+//! the rows so far. A fingerprint of points, weights, kernel and options ties it to its run.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -18,10 +19,10 @@ const MAGIC: &[u8; 16] = b"supersample ck2\n";
 const OF_ANOTHER_RUN: &str = "the checkpoint belongs to other data, another kernel or other options";
 const OUT_OF_THE_WAY: &str = "name another file, or remove this one";
 
-/// What is kept.
+/// Content of the file.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Checkpoint {
-    /// Of the data, the kernel and the options: only a run with the same may go on.
+    /// Of the data, the kernel and the options: only a run with the same fingerprint may continue.
     pub(super) fingerprint: u64,
     pub(super) mu: Vec<f64>,
     pub(super) rows: Vec<usize>,
@@ -70,7 +71,7 @@ impl Checkpoint {
     /// Reads the file of an earlier run and makes sure that it belongs to this one.
     pub(super) fn read(path: &Path, fingerprint: u64) -> Result<Checkpoint> {
         Checkpoint::of_bytes(&contents(path)?).with_context(|| {
-            format!("{}: this is not a whole checkpoint; start again without --resume", path.display())
+            format!("{}: this is not a complete checkpoint; start again without --resume", path.display())
         })?
         .of_run(fingerprint)
         .with_context(|| {
@@ -81,15 +82,15 @@ impl Checkpoint {
         })
     }
 
-    /// What an earlier run has left under the name that this one writes to, if anything: this run goes on from it, and
-    /// it is never overwritten with less.
+    /// Reads the checkpoint that an earlier run left in the output file, if any: this run continues from it, and never
+    /// overwrites it with less.
     pub(super) fn left(path: &Path, fingerprint: u64) -> Result<Option<Checkpoint>> {
         let bytes = if path.exists() { contents(path)? } else { Vec::new() };
         if bytes.is_empty() {
             return Ok(None);
         }
         let Some(left) = Checkpoint::of_bytes(&bytes) else {
-            bail!("{}: this is not a whole checkpoint of this version; {OUT_OF_THE_WAY}", path.display())
+            bail!("{}: this is not a complete checkpoint of this version; {OUT_OF_THE_WAY}", path.display())
         };
         let Some(left) = left.of_run(fingerprint) else {
             bail!("{}: {OF_ANOTHER_RUN}; {OUT_OF_THE_WAY}", path.display())
@@ -154,8 +155,8 @@ impl Drop for Claim {
     }
 }
 
-/// Renews a checkpoint now and then while a run goes on. A file that cannot be written does not end the run: it is tried
-/// again, and [`finish`](Keeper::finish) says how the last try went.
+/// Renews a checkpoint during a run. A file that cannot be written does not end the run: it is tried again, and
+/// [`finish`](Keeper::finish) returns the result of the last try.
 #[derive(Debug)]
 pub(super) struct Keeper {
     claim: Claim,

@@ -1,4 +1,4 @@
-//! Verb `eval`: how good a subset is, whoever made it.
+//! Verb `eval`: the errors of any subset.
 
 use anyhow::{Context, Result};
 use supersample::task::{self, Problem, stream};
@@ -11,6 +11,7 @@ use super::{Outcome, this_run, with_outputs};
 use crate::plan::{EvalPlan, Scores, Stop};
 use crate::report::{Details, Subject};
 use crate::terminal::progress::Progress;
+use crate::words::{Names, Style};
 
 /// Carries out a plan of `eval`.
 pub(crate) fn eval(plan: &EvalPlan) -> Result<Outcome> {
@@ -48,7 +49,8 @@ pub(crate) fn eval(plan: &EvalPlan) -> Result<Outcome> {
         notes.append(&mut subset.notes);
         if may_be_swapped {
             warnings.push(format!(
-                "{} has more rows than the draws and all of theirs; the files may be swapped: first all draws, then the subset",
+                "{} has more rows than the draws, and all of theirs; the files may be swapped (first all draws, \
+                 then the subset)",
                 plan.subset.display()
             ));
         }
@@ -56,13 +58,16 @@ pub(crate) fn eval(plan: &EvalPlan) -> Result<Outcome> {
         let progress = Progress::phase(plan.quiet, "comparing with other subsets");
         let (weight_column, weights) = subset.weights.take().unzip();
         let some = of_draws(&input, &problem, &subset, &points)?.weights(weights.as_deref());
+        let found = target.evaluate(&some, &unwatched)?;
+        let advice = target.diagnosed().and_then(|draws| draws.advice());
+        warnings.extend(advice.map(|advice| advice.sentence(Style::Command, &Names::default())));
         let some = SomeRows {
             subject: Subject::Subset {
                 file: plan.subset.display().to_string(),
                 is_by_number: subset.is_by_number,
                 weight_column,
             },
-            found: target.evaluate(&some, &unwatched)?,
+            found,
             points,
             weights,
             chosen: None,

@@ -47,7 +47,7 @@ impl FunctionTable {
     fn of_file(path: &Path, plan: &DrawsPlan, draws: &Draws) -> Result<FunctionTable> {
         let reading = Reading { shape: plan.shape, keep_warmup: plan.warmup, ..Reading::default() };
         let mut table = Draws::read(&[path], &reading).map_err(refused)?;
-        // A function that is passed over would be missed by nobody, so it is asked for by name and refused by its cell.
+        // A skipped function would go unnoticed, so it is asked for by name, and its cell gives the error.
         let uses = table.names().iter().zip(table.uses());
         let is_no_number = |one: &Use| matches!(one, Use::Text | Use::Empty | Use::NotNumbers(_));
         if let Some((name, _)) = uses.clone().find(|(_, one)| is_no_number(one)) {
@@ -65,7 +65,7 @@ impl FunctionTable {
         Ok(FunctionTable { names, values: of_used_rows(table.take_values(), table.dim(), draws), notes })
     }
 
-    /// These and others of the same rows, of which there are `rows`.
+    /// Joins these with others of the same `rows` rows.
     fn beside(self, other: FunctionTable, rows: usize) -> FunctionTable {
         let (own, others) = (self.names.len(), other.names.len());
         let row = |row: usize| {

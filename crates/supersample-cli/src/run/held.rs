@@ -1,4 +1,4 @@
-//! Rows held against all rows of the draws: the report on them.
+//! Report on some rows, compared with all rows of the draws.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -14,14 +14,14 @@ use crate::report::{
     ObjectiveTerms, ObjectiveWeights, Report, Rows, Run, Subject,
 };
 
-/// Some rows, whoever chose them, and what is known of them.
+/// Some rows, with their weights and how they were chosen.
 pub(super) struct SomeRows<'p> {
     pub(super) subject: Subject,
     /// In their own units.
     pub(super) points: Points,
     pub(super) weights: Option<Vec<f64>>,
     pub(super) found: Evaluation,
-    /// How they were chosen; `None` where only their values are known.
+    /// How they were chosen; `None` if only their values are known.
     pub(super) chosen: Option<&'p Chosen>,
     /// Whether the rows are in the order of choice.
     pub(super) is_in_order: bool,
@@ -102,7 +102,7 @@ pub(super) fn hold<'a>(
     let columns = result.quality.iter().flat_map(|quality| &quality.columns).enumerate();
     let summaries =
         columns.map(|(j, errors)| Some(ComparedColumn::new(reference.column(j)?, errors))).collect();
-    // The chains of all rows are not counted where all rows are not at hand.
+    // Chains are not counted if not all rows are in memory.
     let chains = match chosen.filter(|_| has_page && gathered.is_none()) {
         Some(chosen) => chains(draws, &chosen.rows, &all, &subset),
         None => Vec::new(),
@@ -113,13 +113,14 @@ pub(super) fn hold<'a>(
         objective: chosen.map(|_| ObjectiveWeights {
             marginals: choose.marginals_weight(),
             functions: problem.functions().map_or(0.0, |(_, _, weight)| weight),
-            log_density: input.regularisation(),
             moments: problem.moments(),
+            log_density: input.regularisation(),
         }),
     };
     let figures = Some(Figures { all, subset, curve, is_in_order, summaries, chains });
     let comparison = found.comparison;
-    Ok(Report { about, run, distances, terms, result, comparison, details, figures, notes, warnings })
+    let draws = target.diagnosed();
+    Ok(Report { about, run, distances, terms, result, draws, comparison, details, figures, notes, warnings })
 }
 
 fn distinct_points(rows: &Rows<'_>) -> usize {
@@ -130,7 +131,7 @@ fn distinct_points(rows: &Rows<'_>) -> usize {
 /// More chains than this make no table.
 const MOST_CHAINS: usize = 64;
 
-/// What each chain is of all rows and of the chosen ones; nothing where there is one chain, or where the files do not say.
+/// Share of each chain in all rows and in the chosen ones; empty for one chain, or if the files do not tell.
 fn chains(draws: &Draws, chosen: &[usize], all: &Rows<'_>, subset: &Rows<'_>) -> Vec<ChainShare> {
     let is_several = |groups: &Groups| (2..=MOST_CHAINS).contains(&groups.names.len());
     let Some(groups) = draws.by_chain().ok().filter(is_several) else { return Vec::new() };

@@ -4,20 +4,21 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use anyhow::Result;
-use supersample::task::{Choose, Problem};
-use supersample::{MeanEmbedding, Points};
+use supersample::task::{Choose, Diagnosis, Problem, Rows};
+use supersample::{MeanEmbedding, Points, unwatched};
 use supersample_io::{Draws, Note, Survey, Use};
 
 use super::functions::FunctionTable;
+use super::input::chains_of;
 use super::{Outcome, with_threads};
 use crate::args::version;
 use crate::plan::{DrawsPlan, InfoPlan};
 use crate::report::{ColumnInfo, Info, Rate};
 use crate::terminal::output::{Output, to_stdout};
 
-/// So many kernel values are timed: a few hundredths of a second.
+/// Number of timed kernel values: a few hundredths of a second.
 const TIMED: usize = 20_000_000;
-/// Of very many rows so many are read for it: a kernel value then costs no more for those that follow.
+/// Largest number of rows read for it: with more, a kernel value does not cost more.
 const TIMED_ROWS: usize = 100_000;
 
 /// Carries out a plan of `info`.
@@ -66,6 +67,8 @@ fn look(InfoPlan { draws: plan, choose, .. }: &InfoPlan) -> Result<Info> {
     };
     let kept = survey.rows - if plan.drop_na { survey.incomplete_rows } else { 0 };
     let memory = choose.memory(plan.size(kept, dim, functions.len()));
+    let found = if is_whole && is_file { Some(rate(plan, choose, kept)?) } else { None };
+    let (rate, draws) = found.unzip();
     Ok(Info {
         version: version().to_string(),
         instruction_set: supersample::instruction_set(),
@@ -73,7 +76,7 @@ fn look(InfoPlan { draws: plan, choose, .. }: &InfoPlan) -> Result<Info> {
         files: plan.files.iter().map(|file| file.display().to_string()).collect(),
         format: survey.format.to_string(),
         rows: survey.rows,
-        chains: survey.chains,
+        chains: draws.flatten().filter(|draws| !draws.is_assumed).map_or(survey.chains, |draws| draws.chains),
         warmup: survey.warmup,
         mean_rows: survey.mean_rows,
         incomplete: survey.incomplete_rows,
@@ -81,7 +84,8 @@ fn look(InfoPlan { draws: plan, choose, .. }: &InfoPlan) -> Result<Info> {
         columns,
         functions,
         memory,
-        rate: if is_whole && is_file { Some(rate(plan, choose, kept)?) } else { None },
+        rate,
+        draws: draws.flatten(),
         notes: survey.notes.iter().filter(|note| !is_told(note)).map(ToString::to_string).collect(),
     })
 }
@@ -91,17 +95,24 @@ fn is_told(note: &Note) -> bool {
     matches!(note, Note::NotNumbers { .. } | Note::MeanRows { .. })
 }
 
-/// Times the mean embedding at a few rows, which is what a run spends its time on: of all rows, or of the first of very many.
-fn rate(plan: &DrawsPlan, choose: &Choose, rows: usize) -> Result<Rate> {
+/// Times the mean embedding at a few rows, which is what a run spends its time on: of all rows, or of the first of very many. Of
+/// all rows how accurate they are as draws, too.
+fn rate(plan: &DrawsPlan, choose: &Choose, rows: usize) -> Result<(Rate, Option<Diagnosis>)> {
     let landmarks = choose.landmarks_of(rows);
     let some = match landmarks {
-        Some(_) if Draws::check_batches(&plan.files, &plan.reading()).is_ok() => first_rows(plan)?,
+        Some(_) if Draws::check_batches(&plan.files, &plan.reading()).is_ok() => Rows::new(first_rows(plan)?),
         _ => {
             let mut draws = Draws::read(&plan.files, &plan.reading())?;
-            Points::from_vec(draws.take_values(), draws.dim())?
+            let points = Points::from_vec(draws.take_values(), draws.dim())?;
+            let rows = Rows::weighted(points, plan.row_weights(draws.weights()))?;
+            match chains_of(&draws).0 {
+                Some(chains) => rows.chains(chains)?,
+                None => rows,
+            }
         }
     };
     let problem = Problem::new(some, choose.clone())?;
+    let draws = (problem.points().len() == rows).then(|| problem.diagnose(&unwatched).ok()).flatten();
     let all = problem.points().len();
     let some: Vec<usize> = (0..(TIMED / all).clamp(1, all)).collect();
     let at = problem.points().select(&some)?;
@@ -114,7 +125,7 @@ fn rate(plan: &DrawsPlan, choose: &Choose, rows: usize) -> Result<Rate> {
     let seconds = begun.elapsed().as_secs_f64().max(1e-9);
     let timed = all as f64 * at.len() as f64;
     let (pairs, rows) = choose.kernel_values(rows);
-    Ok(Rate { pairs_per_second: timed / seconds, timed, pairs, landmarks, rows })
+    Ok((Rate { pairs_per_second: timed / seconds, timed, pairs, landmarks, rows }, draws))
 }
 
 /// The first rows of the files.
@@ -125,7 +136,7 @@ fn first_rows(plan: &DrawsPlan) -> Result<Points> {
         values.extend_from_slice(batch.values);
         ControlFlow::Break(())
     });
-    // Whoever ends it early is told that it was ended.
+    // An early end is an error only if there are no rows.
     if values.is_empty() {
         read?;
     }

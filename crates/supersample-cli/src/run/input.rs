@@ -1,9 +1,9 @@
-//! Input of a run: the files as they were read, with all that is known of their rows but the numbers.
+//! Input of a run: the files, with everything about their rows except the numbers.
 
 use anyhow::{Error, Result, bail};
 use supersample::task::stream::Source;
 use supersample::task::{Advice, Bandwidth, Choose, KernelChoice, Problem, Rows, TargetChoice};
-use supersample::{Points, Precision};
+use supersample::{Chains, Points, Precision};
 use supersample_io::{Draws, Format, Groups};
 
 use super::checkpoint::Fingerprint;
@@ -64,7 +64,7 @@ impl<'p> Input<'p> {
     pub(super) fn read(&mut self) -> Result<Rows> {
         let (plan, reading) = (self.plan, self.plan.reading());
         let check = |rows, columns, functions| self.choose.check_memory(plan.size(rows, columns, functions));
-        // Asked first of the heads and sizes of the files, so that no one waits for a refusal.
+        // First estimated from the heads and sizes of the files, so that an error comes early.
         let limit = self.choose.compute.max_memory;
         if let Some(size) = limit.and_then(|_| Draws::expected_size(&plan.files, &reading)) {
             check(size.rows, size.columns, 0)?;
@@ -85,9 +85,15 @@ impl<'p> Input<'p> {
         let draws = self.draws.insert(draws);
         let rows = Rows::weighted(points, plan.row_weights(draws.weights()));
         let mut rows = rows.map_err(|error| self.refused(error))?;
+        let (chains, note) = chains_of(self.draws());
+        if let Some(chains) = chains {
+            rows = rows.chains(chains)?;
+        }
+        self.notes.extend(note);
         if let Some(FunctionTable { names, values, notes }) = functions {
             rows = rows.functions(values, names.len())?;
-            (self.functions, self.notes) = (names, notes);
+            self.functions = names;
+            self.notes.extend(notes);
         }
         if let Some((plan, ScoreTable { values, notes, places, log_density, .. })) = scores {
             let mut scores = plan.options();
@@ -106,7 +112,7 @@ impl<'p> Input<'p> {
         Problem::new(rows, choose).map_err(|error| self.refused(error))
     }
 
-    /// What was assumed about the files, and what the user should know before believing the result.
+    /// Assumptions about the files, and warnings about the result.
     pub(super) fn notes_and_warnings(&self, problem: &Problem) -> (Vec<String>, Vec<String>) {
         let (draws, names) = (self.draws(), Names::default().columns(self.draws().parameter_names()));
         let (notes, warnings): (Vec<&Advice>, Vec<&Advice>) =
@@ -141,6 +147,9 @@ impl<'p> Input<'p> {
         print.numbers(problem.shares().unwrap_or_default());
         print.word(problem.gathered().map_or(0, |gathered| gathered.rows() as u64));
         print.numbers(&[problem.marginals()]);
+        if problem.moments() > 0.0 {
+            print.numbers(&[problem.moments()]);
+        }
         if let Some((functions, values, weight)) = problem.functions() {
             print.word(values.dim() as u64);
             print.bytes(functions.unit().to_string().as_bytes());
@@ -164,7 +173,7 @@ impl<'p> Input<'p> {
         print.finish()
     }
 
-    /// What the library refuses, in the words of the flags and the files.
+    /// Errors of the library in terms of flags and files.
     pub(super) fn refused(&self, error: supersample::Error) -> Error {
         let kernel = &self.choose.distance.kernel;
         let is_median = matches!(kernel, KernelChoice::Named { bandwidth: Bandwidth::Median, .. });
@@ -183,10 +192,21 @@ impl<'p> Input<'p> {
     }
 }
 
+/// The chains of the rows, where there is a column of them or files hold several; a note where the column cannot be used.
+pub(super) fn chains_of(draws: &Draws) -> (Option<Chains>, Option<String>) {
+    match draws.by_chain() {
+        Ok(groups) if groups.names.len() > 1 || draws.has_chain_column() => {
+            (Some(Chains::of_labels(&groups.of_row)), None)
+        }
+        Ok(_) => (None, None),
+        Err(error) => (None, Some(format!("the rows are taken as one chain: {error}"))),
+    }
+}
+
 /// The draws, unless a flag has no effect on them.
 pub(super) fn checked(plan: &DrawsPlan, draws: Draws) -> Result<Draws> {
     if plan.warmup && !draws.has_warmup() {
-        bail!("--warmup has no effect: the files say nothing of warm-up rows; leave it out");
+        bail!("--warmup has no effect: the files do not mark warm-up rows; leave it out");
     }
     if plan.separator.is_some() && !draws.format().is_text() {
         bail!("--separator has no effect on {} files; leave it out", draws.format());

@@ -1,4 +1,8 @@
-//! Runs: each verb carries out its plan. No other folder makes the library work.
+//! Runs: each verb carries out its plan. Only this folder calls the long work of the library.
+//!
+//! Before the work everything that can be known is checked: outputs are opened (`Output::create`), a checkpoint is
+//! claimed. After the work one output that fails does not affect the others: `Files` collects failures, and the run
+//! ends with one error that lists them and what was written.
 
 mod balance;
 mod batches;
@@ -32,8 +36,8 @@ use crate::report::{Report, Run};
 use crate::terminal::interrupt;
 use crate::terminal::output::{Output, Placed, say, stdout_is_closed, sweep, to_stdout};
 
-/// What is said of a run that was cut short after its rows were chosen.
-const NOT_WEIGHED: &str = "interrupted before the weights were found, so they are equal";
+/// Message of a run that was interrupted after its rows were chosen.
+const NOT_WEIGHED: &str = "interrupted before the weights were computed, so they are equal";
 
 /// How a run that made no error ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +57,7 @@ impl Outcome {
     }
 }
 
-/// What is said when all files are in place.
+/// Text printed when all files are in place.
 struct Finished {
     outcome: Outcome,
     text: String,
@@ -67,15 +71,15 @@ fn with_outputs(
     quiet: bool,
     work: impl FnOnce(&mut Files) -> Result<Finished> + Send,
 ) -> Result<Outcome> {
-    // Before the work, so that a mistyped folder costs no one an hour.
+    // Before the work, so that a wrong folder is an error at once.
     let mut files = Files::create(outputs)?;
     let Finished { outcome, text } = with_threads(threads, || work(&mut files))?;
     if !quiet {
         say(&text);
     }
-    // Said to those who want no summary, too: they would look in the wrong file.
+    // Printed even without a summary: otherwise users would look in the wrong file.
     for (old, new) in &files.kept {
-        say(&format!("interrupted: the older {old} was kept, and the new one is {new}\n"));
+        say(&format!("interrupted: {old} was kept, and the partial result is {new}\n"));
     }
     ensure!(files.failures.is_empty(), "{}", files.complaint());
     Ok(outcome)
@@ -85,7 +89,7 @@ fn with_outputs(
 fn check_stdout(outputs: &Outputs) -> Result<()> {
     ensure!(
         !(outputs.are_only_stdout() && stdout_is_closed()),
-        "stdout is closed, and the rows would be lost; name a file with -o (-o /dev/null if that is what you want)"
+        "stdout is closed, and the rows would be lost; name a file with -o (-o /dev/null discards them)"
     );
     Ok(())
 }
@@ -96,7 +100,7 @@ fn with_threads<T: Send>(threads: Option<usize>, run: impl FnOnce() -> Result<T>
     pool.context("the threads cannot be started; try fewer --threads")?.install(run)
 }
 
-/// The outputs of a run: open at first, and in place one after the other.
+/// The outputs of a run: all are opened first, then each is put in place.
 struct Files {
     rows: Option<Output>,
     indices: Option<Output>,
@@ -148,7 +152,7 @@ impl Files {
         }
     }
 
-    /// All that is made of the report: the row numbers, the JSON, the page, and what is said in the end.
+    /// Writes the row numbers, the JSON and the page; returns the text to print.
     fn write_report(&mut self, report: &Report<'_>) -> Finished {
         if let (Some(indices), Some(rows)) = (self.indices.take(), &report.result.rows) {
             self.put(indices, "", |out| Ok(rows.iter().try_for_each(|row| writeln!(out, "{row}"))?));
@@ -162,7 +166,7 @@ impl Files {
         Finished { outcome: Outcome::of(report), text: report.to_text() }
     }
 
-    /// Writes one file and puts it in place; `what` is added to its name where it is told of.
+    /// Writes one file and puts it in place; `what` is added to its name in messages.
     fn put(&mut self, mut file: Output, what: &str, write: impl FnOnce(&mut dyn Write) -> Result<()>) {
         let name = file.name().display().to_string();
         match file.fill(write).and_then(|()| file.finish(self.is_partial)) {
@@ -181,7 +185,7 @@ impl Files {
         self.written.push(what);
     }
 
-    /// Something that was asked for is missing: the run goes on and ends in an error.
+    /// Records a failure: the run continues and ends with an error.
     fn failed(&mut self, error: Error) {
         self.failures.push(error);
     }
@@ -190,7 +194,7 @@ impl Files {
         let failures: Vec<String> = self.failures.iter().map(|error| format!("{error:#}")).collect();
         let written = match self.written.is_empty() {
             true => String::new(),
-            false => format!("; written all the same: {}", self.written.join(", ")),
+            false => format!("; still written: {}", self.written.join(", ")),
         };
         format!("{}{written}", failures.join("; "))
     }

@@ -9,11 +9,12 @@ use super::functions::{FunctionTable, expect_rows, of_used_rows};
 use crate::plan::{DrawsPlan, ScoreSource, Scores};
 use crate::words::{listed, printable};
 
-/// What stands before the names in CmdStan's diagnostic files: momenta, and the gradient of the potential.
+/// Prefixes of names in CmdStan's diagnostic files: momenta, and the gradient of the potential.
 const MOMENTUM: &str = "p_";
 const GRADIENT: &str = "g_";
-/// What is said of such a file.
-const OF_POTENTIAL: &str = "the g_ columns of a CmdStan diagnostic file are the gradient of the potential; scores are their negative";
+/// Note about such a file.
+const OF_POTENTIAL: &str = "the g_ columns of a CmdStan diagnostic file are the gradient of the potential; scores \
+                            are their negative";
 
 /// What is said where the draws are constrained parameters.
 const OF_UNCONSTRAINED: &str = "the unconstrained parameters of the diagnostic file are matched, and rows are written as the draws have them";
@@ -27,7 +28,7 @@ pub(super) struct ScorePlaces {
 }
 
 impl ScorePlaces {
-    /// Scores in the order of the parameters from rows of so many columns.
+    /// Scores in the order of the parameters, from rows of `columns` columns.
     pub(super) fn taken(&self, values: &[f64], columns: usize) -> Vec<f64> {
         let of_row = |row: &[f64]| self.places.iter().map(|&at| self.sign * row[at]).collect::<Vec<_>>();
         values.chunks_exact(columns.max(1)).flat_map(of_row).collect()
@@ -48,8 +49,7 @@ pub(super) struct ScoreTable {
     pub(super) functions: Option<FunctionTable>,
 }
 
-/// The draws, read once more without the momenta of a CmdStan diagnostic file where nobody has said which columns are
-/// meant.
+/// Reads the draws again without the momenta of a CmdStan diagnostic file, if no columns were named.
 pub(super) fn without_momenta(plan: &DrawsPlan, draws: Draws) -> Result<Draws> {
     let Some(ScoreSource::Prefix(prefix)) = plan.scores.as_ref().map(|scores| &scores.source) else {
         return Ok(draws);
@@ -66,7 +66,7 @@ pub(super) fn without_momenta(plan: &DrawsPlan, draws: Draws) -> Result<Draws> {
 }
 
 impl ScoreTable {
-    /// The scores of the rows of these draws, which give up those they hold.
+    /// Reads the scores of these draws, and takes them out of the draws.
     pub(super) fn read(plan: &DrawsPlan, scores: &Scores, draws: &mut Draws) -> Result<ScoreTable> {
         let log_density = match &scores.regularised {
             Some(regularised) => Some(log_density(&regularised.column, draws).context("--log-density")?),
@@ -148,12 +148,13 @@ impl ScoreTable {
     }
 }
 
-/// The numbers of one column that the draws hold beside the parameters.
+/// Numbers of one column of the draws that is not a parameter.
 fn log_density(column: &str, draws: &Draws) -> Result<Vec<f64>> {
     let names = draws.function_names();
-    let at = names.iter().position(|name| *name == column).with_context(|| {
-        format!("'{}' may stand for several columns; give the name of one", printable(column))
-    })?;
+    let at = names
+        .iter()
+        .position(|name| *name == column)
+        .with_context(|| format!("'{}' matches several columns; give the name of one", printable(column)))?;
     Ok(draws.functions().iter().skip(at).step_by(names.len()).copied().collect())
 }
 

@@ -13,7 +13,7 @@ const ROWS: [&str; 4] = ["row", ".row", "Row", "ROW"];
 /// A list of row numbers is a short file.
 const LONGEST_LIST: u64 = 1 << 30;
 
-/// What is known of rows by their numbers only, since it is in another file than they are.
+/// Data that need row numbers, because they are in another file than the subset.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Needed {
     Functions,
@@ -23,7 +23,7 @@ pub(super) enum Needed {
 }
 
 impl Needed {
-    /// What is said of rows for which it cannot be found.
+    /// Message for rows without numbers.
     fn unnumbered(self) -> String {
         let (what, flag) = match self {
             Needed::Functions => ("functions", "--functions-file"),
@@ -40,10 +40,10 @@ impl Needed {
 /// The name of a column of weights, and its weights divided by their sum.
 type NamedWeights = (String, Vec<f64>);
 
-/// Some rows, whoever chose them.
+/// Some rows.
 #[derive(Debug)]
 pub(super) struct Subset {
-    /// The parameters in the order of the draws, row after row.
+    /// The parameters in the order of the draws, row by row.
     pub(super) values: Vec<f64>,
     /// Weights that sum to one, of either sign, and the column they came from.
     pub(super) weights: Option<NamedWeights>,
@@ -51,9 +51,9 @@ pub(super) struct Subset {
     pub(super) is_by_number: bool,
     /// The rows of the draws that these are, where the file gave their numbers.
     pub(super) rows: Option<Vec<usize>>,
-    /// The functions in the order of the draws, row after row, where the file has them.
+    /// The functions in the order of the draws, row by row, where the file has them.
     pub(super) functions: Vec<f64>,
-    /// What was assumed about the file.
+    /// Assumptions about the file.
     pub(super) notes: Vec<String>,
 }
 
@@ -166,7 +166,7 @@ impl Subset {
             let is_row = number >= 0.0 && number.fract() == 0.0 && number < numbered as f64;
             ensure!(
                 is_row,
-                "entry {} is {number}, which is no row of the draws; they are counted from 0 to {}",
+                "entry {} is {number}, which is not a row of the draws; rows are counted from 0 to {}",
                 at + 1,
                 numbered - 1
             );
@@ -285,9 +285,9 @@ mod tests {
         let refused = |text: &str, column| format!("{:#}", read(text, column).unwrap_err());
         assert_eq!(
             refused("3\n", None),
-            "the subset: entry 1 is 3, which is no row of the draws; they are counted from 0 to 2"
+            "the subset: entry 1 is 3, which is not a row of the draws; rows are counted from 0 to 2"
         );
-        assert!(refused("i\n0.5\n", Some("i")).contains("column 'i': entry 1 is 0.5, which is no row"));
+        assert!(refused("i\n0.5\n", Some("i")).contains("column 'i': entry 1 is 0.5, which is not a row"));
         assert!(refused("c\n0.5\n", None).contains("there is no column 'a'"));
         assert!(refused("row,weight\n1,-1\n", None).contains("column 'weight': the weights do not have"));
         for (entry, text) in
@@ -295,12 +295,12 @@ mod tests {
         {
             let message = refused(text, None);
             assert!(
-                message.contains(&format!("entry 3 is {entry}, which is no row of the draws")),
+                message.contains(&format!("entry 3 is {entry}, which is not a row of the draws")),
                 "{message}"
             );
             assert!(message.starts_with("the subset: column '"), "{message}");
         }
-        assert!(refused("c\n1\n7\n", None).contains("column 'c': entry 2 is 7, which is no row"));
+        assert!(refused("c\n1\n7\n", None).contains("column 'c': entry 2 is 7, which is not a row"));
         let found = read("c\n2\n0\n", None).unwrap();
         assert_eq!((found.values, found.is_by_number), (vec![3.0, 30.0, 1.0, 10.0], true));
         let more = read("a,b\n1,10\n2,20\n0,0\n3,30\n", None).unwrap();

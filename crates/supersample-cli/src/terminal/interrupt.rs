@@ -1,4 +1,5 @@
-//! Ctrl-C: the first asks the run to end with what it has, the second ends it at once.
+//! Ctrl-C: the first ends the run with the result so far, the second ends it at once. Signals that were ignored at the
+//! start get no handler.
 
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
@@ -6,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What the shell sees of a run that was interrupted: 128 and the number of the signal.
+/// Exit status of an interrupted run: 128 plus the number of the signal.
 pub(crate) const EXIT_INTERRUPTED: u8 = 130;
 
-/// What is said of a run that ends without a result.
+/// Message of a run that ends without a result.
 pub(crate) const NOTHING_WRITTEN: &str = "interrupted; nothing was written";
 
 static REQUESTED: AtomicBool = AtomicBool::new(false);
@@ -20,7 +21,7 @@ static HAS_WRITTEN: AtomicBool = AtomicBool::new(false);
 /// Files that must not be left behind.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Starts to listen. Without a handler Ctrl-C ends the process as ever, so a failure is not reported.
+/// Installs the handler. Without one Ctrl-C ends the process as usual, so a failure is not reported.
 #[cfg(unix)]
 pub(crate) fn listen() {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -31,18 +32,18 @@ pub(crate) fn listen() {
     std::thread::spawn(move || signals.forever().for_each(|_| pressed()));
 }
 
-/// Starts to listen. Without a handler Ctrl-C ends the process as ever, so a failure is not reported.
+/// Installs the handler. Without one Ctrl-C ends the process as usual, so a failure is not reported.
 #[cfg(not(unix))]
 pub(crate) fn listen() {
     let _ = ctrlc::set_handler(pressed);
 }
 
-/// Signals that whoever started us has told the system to keep from us: `nohup` does so with the hangup, and shells do
-/// with the Ctrl-C of what they start in the background. A handler would undo that.
+/// Signals that were ignored when the process started: `nohup` ignores the hangup, and shells ignore Ctrl-C for
+/// background jobs. A handler would undo that.
 #[cfg(unix)]
 fn ignored_signals() -> Vec<i32> {
     let Ok(status) = std::fs::read_to_string("/proc/self/status") else {
-        // Where the system does not tell: a run without any terminal is left to what was decided about its hangup.
+        // If the system does not tell: without a terminal, the hangup keeps its setting.
         let is_attended = std::io::stdin().is_terminal()
             || std::io::stdout().is_terminal()
             || std::io::stderr().is_terminal();
@@ -71,18 +72,18 @@ fn pressed() {
             true => "interrupted; not all of the results were written",
             false => NOTHING_WRITTEN,
         };
-        // A stderr that is gone must not keep the process alive.
+        // A closed stderr must not keep the process alive.
         let _ = writeln!(std::io::stderr(), "{wipe}supersample: {end}");
         std::process::exit(i32::from(EXIT_INTERRUPTED));
     }
 }
 
-/// Whether the user has asked for an end.
+/// Whether the user has pressed Ctrl-C.
 pub(crate) fn requested() -> bool {
     REQUESTED.load(Ordering::SeqCst)
 }
 
-/// Whether a long computation of the library should go on.
+/// Whether a long computation should continue.
 pub(crate) fn asked_to_end() -> ControlFlow<()> {
     if requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }
@@ -93,7 +94,7 @@ pub(crate) fn can_end_early(can: bool) {
     CAN_END_EARLY.store(can, Ordering::SeqCst);
 }
 
-/// A result is in place, whatever becomes of the others.
+/// Records that a result is in place.
 pub(crate) fn has_written() {
     HAS_WRITTEN.store(true, Ordering::SeqCst);
 }

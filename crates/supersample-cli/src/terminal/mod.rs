@@ -1,4 +1,4 @@
-//! Terminal and files: what a waiting person sees, Ctrl-C, and where the results go.
+//! Terminal and files: progress, Ctrl-C, output files.
 
 pub(crate) mod clock;
 pub(crate) mod interrupt;

@@ -13,7 +13,7 @@ use crate::plan::{followed, is_stdout};
 /// How the names of files begin that are being written.
 const PREFIX: &str = ".supersample-";
 
-/// A file to be written. Dropped before [`finish`](Output::finish) it leaves no trace, and an old file as it was.
+/// A file to be written. Dropped before [`finish`](Output::finish) it leaves no trace, and an old file unchanged.
 #[derive(Debug)]
 pub(crate) struct Output {
     /// As the user has written it.
@@ -27,8 +27,8 @@ pub(crate) struct Output {
 
 #[derive(Debug)]
 enum Sink {
-    /// ComparedColumn the file it will become, so that the rename stays on one file system.
-    ComparedColumn(NamedTempFile),
+    /// In the folder of its final file, so that the rename stays on one file system.
+    Temporary(NamedTempFile),
     /// A device or a pipe, which a rename would replace by a plain file.
     Direct(File),
     Stdout,
@@ -58,7 +58,7 @@ impl Output {
             return made(name, false, Sink::Direct(device(name)?));
         }
         let names_folder = name.as_os_str().to_string_lossy().ends_with(std::path::is_separator);
-        ensure!(!names_folder, "{}: the name is that of a folder; name a file in it", cannot_write(name));
+        ensure!(!names_folder, "{}: this is the name of a directory; name a file in it", cannot_write(name));
         // A link is followed, so that the file it leads to is replaced or made, and not the link.
         let path = followed(name);
         let old = fs::metadata(&path).ok();
@@ -74,7 +74,7 @@ impl Output {
         if let Some(old) = &old {
             fs::set_permissions(file.path(), old.permissions()).with_context(|| cannot_write(name))?;
         }
-        made(&path, old.is_some(), Sink::ComparedColumn(file))
+        made(&path, old.is_some(), Sink::Temporary(file))
     }
 
     /// As the user has written it.
@@ -85,7 +85,7 @@ impl Output {
     /// Writes the contents, all of them.
     pub(crate) fn fill(&mut self, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
         let file = match &mut self.sink {
-            Sink::ComparedColumn(file) => file.as_file_mut(),
+            Sink::Temporary(file) => file.as_file_mut(),
             Sink::Direct(file) => file,
             Sink::Stdout => return to_stdout(write),
         };
@@ -93,10 +93,10 @@ impl Output {
         write(&mut buffer).and_then(|()| Ok(buffer.flush()?)).with_context(|| cannot_write(&self.name))
     }
 
-    /// Puts the file in place and on the disk. The `is_partial` result of a run that was cut short does not replace an
-    /// older file: it goes beside it.
+    /// Puts the file in place and on the disk. The `is_partial` result of an interrupted run does not replace an older
+    /// file: it gets another name.
     pub(crate) fn finish(self, is_partial: bool) -> Result<Placed> {
-        let Sink::ComparedColumn(file) = self.sink else { return Ok(Placed::AsNamed) };
+        let Sink::Temporary(file) = self.sink else { return Ok(Placed::AsNamed) };
         let in_place = || format!("{} cannot be put in place", self.name.display());
         // Before the rename: a name that outlives a power cut must lead to the contents.
         file.as_file().sync_all().with_context(in_place)?;
@@ -127,7 +127,7 @@ fn folder_of(path: &Path) -> &Path {
 /// the name that the user gave it.
 fn beside(path: &Path, folder_name: &Path) -> Result<NamedTempFile> {
     let folder = folder_of(path);
-    // Asked first, because the error of the temporary file would name that file, which nobody asked for.
+    // Asked first, because the error would name the temporary file.
     let place = fs::metadata(folder)?;
     ensure!(place.is_dir(), "{} is not a directory", folder_name.display());
     let mut builder = tempfile::Builder::new();
@@ -137,7 +137,7 @@ fn beside(path: &Path, folder_name: &Path) -> Result<NamedTempFile> {
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     loop {
         let file = builder.tempfile_in(folder).map_err(|refusal| without_path(refusal, folder_name))?;
-        // Where there are no locks, nobody sweeps either.
+        // Without locks there is no sweep either.
         let _ = file.as_file().lock();
         // Another run may have swept it away in the moment before it was locked.
         if file.path().exists() {
@@ -157,7 +157,7 @@ fn without_path(refusal: io::Error, folder: &Path) -> Error {
     }
 }
 
-/// Puts a file beside another that is kept: `o.partial.csv`, or the first of `o.partial-2.csv`, … that is free.
+/// Puts a file next to another that is kept: `o.partial.csv`, or the first of `o.partial-2.csv`, … that is free.
 fn put_beside_old(mut file: NamedTempFile, old: &Path) -> Result<PathBuf> {
     for number in 1..10_000 {
         let path = old.with_file_name(partial_name(old, number));
@@ -167,7 +167,7 @@ fn put_beside_old(mut file: NamedTempFile, old: &Path) -> Result<PathBuf> {
             Err(refusal) => bail!(refusal.error),
         }
     }
-    bail!("there are too many partial results beside it; remove some")
+    bail!("there are too many partial results in its directory; remove some")
 }
 
 /// The name of a file that holds a part of what belongs under this name; the ending keeps its meaning.
@@ -184,8 +184,8 @@ fn partial_name(path: &Path, number: usize) -> String {
     }
 }
 
-/// Removes what killed runs of this user have left in the folder of an output: files like those of [`beside`] that no
-/// process holds a lock on. Nothing depends on it, so what cannot be removed stays.
+/// Removes temporary files of killed runs from the folder of an output: files of [`beside`] without a lock. Errors are
+/// ignored.
 pub(crate) fn sweep(output: &Path) {
     if is_stdout(output) || is_device_path(output) {
         return;
@@ -197,8 +197,8 @@ pub(crate) fn sweep(output: &Path) {
         if !is_ours || !entry.file_type().is_ok_and(|kind| kind.is_file()) {
             continue;
         }
-        // What belongs to somebody else can mostly not be opened for writing. What is being written is locked, and the
-        // lock of a dead process is gone.
+        // Files of other users usually cannot be opened for writing. Files in use are locked; the lock of a dead
+        // process is gone.
         let Ok(file) = File::options().write(true).open(entry.path()) else { continue };
         if file.try_lock().is_ok() {
             let _ = fs::remove_file(entry.path());
@@ -206,13 +206,13 @@ pub(crate) fn sweep(output: &Path) {
     }
 }
 
-/// Whether the path is the system's name for an open file, such as /dev/stdout, whatever lies behind it.
+/// Whether the path is the system's name for an open file, such as /dev/stdout.
 fn is_device_path(path: &Path) -> bool {
     let names_open_file = path.starts_with("/dev") || path.starts_with("/proc");
     names_open_file && !path.starts_with("/dev/shm")
 }
 
-/// Writes to stdout. A reader that has seen enough (`| head`) is no error.
+/// Writes to stdout. A closed pipe (`| head`) is not an error.
 pub(crate) fn to_stdout(write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
     let mut buffer = io::BufWriter::new(io::stdout().lock());
     match write(&mut buffer).and_then(|()| Ok(buffer.flush()?)) {
@@ -236,7 +236,7 @@ pub(crate) fn stdout_is_closed() -> bool {
     leads_nowhere && is_read_and_written
 }
 
-/// To stderr. A reader who has closed it is not told.
+/// Prints to stderr; errors are ignored.
 pub(crate) fn say(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
 }

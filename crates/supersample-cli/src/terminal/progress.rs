@@ -1,4 +1,4 @@
-//! Progress, as a waiting person sees it: the phase, how far it is and how long it will take, on a terminal only.
+//! Progress on a terminal: the phase, its progress and the remaining time.
 
 use std::fmt::Write;
 use std::sync::Mutex;
@@ -10,7 +10,7 @@ use crate::words::significant;
 
 /// A phase that has no known end.
 const SPINNER: &str = "{spinner} {msg} {elapsed}";
-/// A phase of so many steps.
+/// A phase with a known number of steps.
 const STEPS: &str = "{msg} {pos}/{len} {wide_bar} {rate}/s eta {eta}";
 /// A phase that goes through all rows.
 const ROWS: &str = "{msg} {percent} % {wide_bar} {rate} rows/s eta {eta}";
@@ -37,12 +37,12 @@ impl Progress {
         progress
     }
 
-    /// A phase of so many steps.
+    /// A phase with a known number of steps.
     pub(crate) fn steps(quiet: bool, what: &str, total: usize) -> Progress {
         Progress::new(quiet, Some(total as u64), STEPS, what)
     }
 
-    /// A phase that goes through so many rows.
+    /// A phase over a known number of rows.
     pub(crate) fn rows(quiet: bool, what: &str, total: usize) -> Progress {
         Progress::new(quiet, Some(total as u64), ROWS, what)
     }
@@ -52,7 +52,7 @@ impl Progress {
         Progress::new(quiet, Some(PARTS), PERCENT, what)
     }
 
-    /// So much of the phase is done, from 0 to 1.
+    /// Sets the fraction of the phase that is done, from 0 to 1.
     pub(crate) fn part(&self, part: f64) {
         self.bar.set_position((part.clamp(0.0, 1.0) * PARTS as f64) as u64);
     }
@@ -69,8 +69,7 @@ impl Progress {
         self.bar.set_position(step as u64);
     }
 
-    /// What the library says of its own long computations. Called often and from any thread; the bar draws itself only
-    /// so many times a second.
+    /// Shows the progress of the library. Called often and from any thread; the bar limits its redraws.
     pub(crate) fn show(&self, progress: supersample::Progress) {
         use supersample::Progress as Library;
         match progress {
@@ -111,11 +110,11 @@ impl Progress {
             Library::Sweeping { visits, swaps, size } => {
                 let sweep = visits / size.max(1) + 1;
                 self.turn_to(SPINNER, "swapping", None);
-                self.bar.set_message(format!("swapping rows while that helps: sweep {sweep}, {swaps} swaps"));
+                self.bar.set_message(format!("swapping rows: sweep {sweep}, {swaps} swaps"));
                 self.bar.tick();
             }
             Library::Searching { visits, total } => {
-                self.turn_to(PERCENT, "searching for a better set", Some(total));
+                self.turn_to(PERCENT, "searching for a better subset", Some(total));
                 self.reached(visits);
             }
             Library::Polishing { steps, most } => {
@@ -144,7 +143,7 @@ impl Progress {
 fn style(template: &str) -> ProgressStyle {
     let style = ProgressStyle::with_template(template).expect("the template is sound");
     style.with_key("rate", |state: &ProgressState, out: &mut dyn Write| {
-        // Nobody is left to tell if a line cannot be written.
+        // If a line cannot be written there is nothing to do.
         let _ = out.write_str(&significant(state.per_sec()));
     })
 }
@@ -179,9 +178,9 @@ mod tests {
         progress.show(Library::Measuring { done: 2, total: 7 });
         assert_eq!((progress.bar.position(), progress.bar.length()), (2, Some(7)));
         progress.show(Library::Sweeping { visits: 15, swaps: 4, size: 7 });
-        assert_eq!(progress.bar.message(), "swapping rows while that helps: sweep 3, 4 swaps");
+        assert_eq!(progress.bar.message(), "swapping rows: sweep 3, 4 swaps");
         progress.show(Library::Searching { visits: 5, total: 20 });
         assert_eq!((progress.bar.position(), progress.bar.length()), (5, Some(20)));
-        assert_eq!(progress.bar.message(), "searching for a better set");
+        assert_eq!(progress.bar.message(), "searching for a better subset");
     }
 }

@@ -1,5 +1,5 @@
-//! Lengths that compressed buffers of Arrow files claim to unpack to, looked at before the reader takes memory on their
-//! word: it makes room for a buffer at once, and a forged one can ask for more than there is in the machine.
+//! Checks the uncompressed lengths in Arrow files before the reader allocates memory for them: a forged length can
+//! exceed the memory of the machine.
 
 use std::io::{Read, Seek, SeekFrom};
 
@@ -9,12 +9,12 @@ use super::malformed;
 use crate::origin::{Handle, Origin};
 use crate::{Error, Result};
 
-/// What stands before every message since version 0.15 of the format.
+/// Marker before every message since version 0.15 of the format.
 const CONTINUATION: [u8; 4] = [0xff; 4];
-/// Bytes before a compressed buffer that say how long it is unpacked; −1 for one that is not compressed.
+/// Bytes before a compressed buffer with its uncompressed length; −1 for one that is not compressed.
 const PREFIX: u64 = 8;
-/// The most that one packed byte can unpack to: a Zstandard block of four bytes can repeat one byte 128 KiB long; LZ4
-/// stays far below.
+/// Largest number of bytes from one compressed byte: a Zstandard block of four bytes can repeat one byte 128 KiB long;
+/// LZ4 stays far below.
 const LARGEST_RATIO: u64 = 1 << 15;
 /// A short buffer may be longer than that.
 const SLACK: u64 = 1 << 16;
@@ -23,8 +23,7 @@ pub(super) fn is_file(origin: &Origin) -> Result<bool> {
     Ok(origin.start(6)? == b"ARROW1")
 }
 
-/// Makes sure that no buffer claims to unpack to more than it can, and gives the number of rows that the heads of the
-/// batches name.
+/// Checks that no buffer claims an impossible length, and returns the number of rows in the heads of the batches.
 pub(super) fn check(origin: &Origin) -> Result<u64> {
     let mut file = Reader { file: origin.file()?, len: origin.len() };
     let mut rows = 0_u64;
@@ -121,7 +120,7 @@ impl Reader {
                 return Err(malformed(format!("a buffer of {packed} bytes claims to unpack to {claim}")));
             }
         }
-        // What is left is possible; whether there is room for it the system says without giving it.
+        // The length is possible; try_reserve tells whether there is room, without using it.
         match usize::try_from(total).is_ok_and(|total| Vec::<u8>::new().try_reserve_exact(total).is_ok()) {
             true => Ok(()),
             false => Err(malformed(format!(

@@ -9,7 +9,6 @@ use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_ipc::writer::FileWriter;
 use arrow_schema::{ArrowError, SchemaRef};
 
-use crate::format::Format;
 use crate::frame::Frame;
 use crate::guard::guarded;
 use crate::origin::Origin;
@@ -31,7 +30,7 @@ struct ArrowSource {
     schema: SchemaRef,
 }
 
-/// The types of the columns, and the batches of a file or stream one after the other, with these columns or all.
+/// Types of the columns, and an iterator over the batches of a file or stream, with these columns or all.
 fn batches(origin: &Origin, columns: Option<&[usize]>) -> Result<(SchemaRef, Batches)> {
     let (file, columns) = (BufReader::new(origin.file()?), columns.map(<[usize]>::to_vec));
     if check::is_file(origin)? {
@@ -58,7 +57,7 @@ pub(crate) fn read(
     })
 }
 
-/// What the heads of the batches promise.
+/// Size that the heads of the batches give.
 pub(crate) fn expected(origin: &Origin, reading: &Reading<'_>) -> Result<Option<ExpectedSize>> {
     guarded(TITLE, || {
         let rows = usize::try_from(check::check(origin)?).unwrap_or(usize::MAX);
@@ -67,14 +66,6 @@ pub(crate) fn expected(origin: &Origin, reading: &Reading<'_>) -> Result<Option<
 }
 
 impl Source for ArrowSource {
-    fn format(&self) -> Format {
-        Format::Arrow
-    }
-
-    fn origin(&self) -> &Origin {
-        &self.origin
-    }
-
     fn frame(&self, _: &[String], columns: &[usize], rows: &[usize]) -> Result<Frame> {
         guarded(TITLE, || table::frame(batches(&self.origin, Some(columns))?.1, rows))
     }

@@ -1,4 +1,4 @@
-//! Batches: files gone through a few rows at a time, as often as need be, with no more than a batch of them in memory.
+//! Batches: files read a few rows at a time, as often as needed, with only one batch in memory.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -11,26 +11,26 @@ use crate::reading::{Choice, Missing};
 use crate::source::Sink;
 use crate::{Error, Format, Reading, Result};
 
-/// Some rows that follow each other.
+/// Consecutive rows.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Batch<'a> {
     /// The first of them, among the rows that are used.
     pub first_row: usize,
-    /// The numbers of the parameter columns, row after row, all finite.
+    /// The numbers of the parameter columns, row by row, all finite.
     pub values: &'a [f64],
-    /// Those of the function columns, row after row; none where no functions were asked for.
+    /// Numbers of the function columns, in row order; empty if none were asked for.
     pub functions: &'a [f64],
-    /// Their weights as they are in the files; `None` where no column of weights was asked for.
+    /// Weights as in the files; `None` if no weight column was asked for.
     pub weights: Option<&'a [f64]>,
-    /// How many parameters there are.
+    /// Number of parameters.
     pub dim: usize,
-    /// How much of the files has been read by now, from 0 to 1.
+    /// Fraction of the files that has been read, from 0 to 1.
     pub fraction: f64,
 }
 
 impl Batch<'_> {
-    /// How many rows there are; at least 1.
+    /// Number of rows; at least 1.
     #[expect(clippy::len_without_is_empty, reason = "no batch is empty")]
     pub fn len(&self) -> usize {
         self.values.len() / self.dim
@@ -38,12 +38,14 @@ impl Batch<'_> {
 }
 
 impl Draws {
-    /// Goes through the files as [`read`](Self::read) does, with the same columns, the same checks and the same errors, but
-    /// keeps no numbers: they come in batches of `rows` rows, the last one shorter, whatever the format and however the
-    /// file is cut inside. All else is as after `read`: chosen rows are found again, ids and notes are known.
+    /// Reads the files in batches, without keeping the numbers.
     ///
-    /// [`Break`](ControlFlow::Break) ends it with [`Error::Ended`]. An .npz is refused: it holds column after column, and
-    /// its first row is whole only at its end.
+    /// Columns, checks and errors are those of [`read`](Self::read). Batches have `rows` rows, the last one fewer, for
+    /// every format. Afterwards everything else is as after `read`: chosen rows can be written, ids and notes are
+    /// known.
+    ///
+    /// [`Break`](ControlFlow::Break) ends it with [`Error::Ended`]. An .npz is an error: it is stored by column, so its
+    /// first row is complete only at its end.
     ///
     /// ```
     /// use std::ops::ControlFlow;
@@ -71,8 +73,7 @@ impl Draws {
         Ok(draws)
     }
 
-    /// Goes through the files once more, with the `reading` of the first time. A file that has changed meanwhile is an
-    /// error.
+    /// Reads the files again, with the `reading` of the first time. A changed file is an error.
     pub fn again(
         &self,
         reading: &Reading<'_>,
@@ -84,8 +85,7 @@ impl Draws {
         let mut sieve = Sieve::new(&mut regrouped, missing, self.files.len());
         for file in &self.files {
             sieve.next_file();
-            let (origin, format) = (file.source().origin().clone(), file.source().format());
-            let read = read_file(origin, format, reading, missing, &mut sieve);
+            let read = read_file(file.origin.clone(), file.format, reading, missing, &mut sieve);
             let left_out = sieve.take_left_out();
             let read = read.and_then(|read| match read.rows == file.read.rows && left_out == file.left_out {
                 true => Ok(read),
@@ -96,8 +96,7 @@ impl Draws {
         regrouped.finish()
     }
 
-    /// Whether these files can be gone through in batches; the error says why not. Files that cannot be opened are left to
-    /// those who read them.
+    /// Checks that these files can be read in batches. Files that cannot be opened are reported when they are read.
     pub fn check_batches(paths: &[impl AsRef<Path>], reading: &Reading<'_>) -> Result<()> {
         for path in paths.iter().map(AsRef::as_ref).filter(|path| path.is_file()) {
             let Ok(origin) = Origin::open(path) else { continue };
@@ -112,7 +111,7 @@ impl Draws {
     }
 }
 
-/// Rows put together to batches of the size that was asked for.
+/// Rows regrouped to batches of the given size.
 struct Regrouped<'a> {
     /// Rows in a batch.
     rows: usize,
@@ -132,7 +131,7 @@ impl<'a> Regrouped<'a> {
         Regrouped { rows, dim: 1, slots, has_weights: false, values, weights, first_row: 0, each }
     }
 
-    /// Hands on what is there, if anything.
+    /// Passes on the rows so far, if any.
     fn hand_on(&mut self, part: f64) -> Result<()> {
         if self.values.is_empty() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Groups of rows: which of a few values a column has in each row.
+//! Groups of rows by the values of a column.
 
 use std::collections::HashMap;
 
@@ -7,35 +7,34 @@ use crate::error::refused;
 use crate::selection::id_name;
 use crate::{Error, Place, Result};
 
-/// The values of a column, each once, and which of them each row has.
+/// Distinct values of a column, and the value of each row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Groups {
-    /// The values, in the order in which they first come. A whole number is written as one, whatever its type.
+    /// The values, in the order in which they first come. A whole number is written as one for any type.
     pub names: Vec<String>,
     /// For each row the position of its value among the names.
     pub of_row: Vec<usize>,
 }
 
-impl Groups {
-    /// How many rows each group has.
-    pub fn sizes(&self) -> Vec<usize> {
-        let mut sizes = vec![0; self.names.len()];
-        self.of_row.iter().for_each(|&group| sizes[group] += 1);
-        sizes
-    }
-}
-
 impl Draws {
-    /// The rows by the values of the column that was asked for as
-    /// [`group_column`](crate::Reading::group_column); `None` where none was. A file without a column `chain` has its
-    /// own chains: the file, or what it says.
+    /// The rows by the values of the column that was asked for as [`group_column`](crate::Reading::group_column);
+    /// `None` if none was. A file without a column `chain` has its own chains.
     pub fn groups(&self) -> Result<Option<Groups>> {
         self.group_column.map(|position| self.grouped_by(position)).transpose()
     }
 
+    /// Whether a column says which chain each row is of.
+    pub fn has_chain_column(&self) -> bool {
+        self.chain_column().is_some()
+    }
+
+    fn chain_column(&self) -> Option<usize> {
+        self.names().iter().position(|name| id_name(name) == Some("chain"))
+    }
+
     /// The rows by chain: by a column of that name where there is one, else by the chains that the files are.
     pub fn by_chain(&self) -> Result<Groups> {
-        self.grouped_by(self.names().iter().position(|name| id_name(name) == Some("chain")))
+        self.grouped_by(self.chain_column())
     }
 
     /// The rows by the values of the column at this position, or by the chains that the files are.
@@ -102,7 +101,7 @@ mod tests {
         let reading = Reading { group_column: Some(column), ..Reading::default() };
         let draws = Draws::read(paths, &reading).map_err(|error| error.to_string()).unwrap();
         let groups = draws.groups().unwrap().unwrap();
-        assert_eq!(groups.sizes().iter().sum::<usize>(), draws.len());
+        assert_eq!(groups.of_row.len(), draws.len());
         (groups.names, groups.of_row)
     }
 
@@ -132,7 +131,7 @@ mod tests {
             let mut bytes = Vec::new();
             frame().write_as(OutputFormat::of_path(&path).unwrap(), &mut bytes).unwrap();
             std::fs::write(&path, bytes).unwrap();
-            // The other column that is no number would be refused as a parameter.
+            // The other text column would be an error as a parameter.
             let mut numbers = Vec::new();
             let mut plain = frame();
             plain.columns.remove(1);

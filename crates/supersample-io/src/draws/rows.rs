@@ -1,4 +1,4 @@
-//! Chosen rows with all their columns, out of the files they came from: the second pass.
+//! Second pass: chosen rows with all their columns, read from their files.
 
 use std::io::Write;
 
@@ -14,7 +14,7 @@ use crate::write::packed;
 use crate::{Error, Note, Result, npy};
 
 impl Draws {
-    /// These rows (counted from 0 over all files) with all their columns, in the order given.
+    /// Returns these rows (counted from 0 over all files) with all their columns, in the given order.
     pub fn frame(&self, rows: &[usize]) -> Result<Frame> {
         self.columns(&Vec::from_iter(0..self.names().len()), rows)
     }
@@ -33,8 +33,8 @@ impl Draws {
         gathered.finish()
     }
 
-    /// What writing rows in this format will not do as one might expect: columns it writes as text, or not at all. An error
-    /// is what [`write_rows`](Self::write_rows) would fail with, so that it can be had before the work is done.
+    /// Returns notes about columns that this format writes as text or cannot hold. An error is the one that
+    /// [`write_rows`](Self::write_rows) would return, available before the work.
     pub fn check_output(&self, output: OutputFormat) -> Result<Vec<Note>> {
         let format = output.format;
         // Text goes out as it is, and arrays keep their types among themselves.
@@ -53,7 +53,7 @@ impl Draws {
         if !columns.is_empty() {
             notes.push(Note::NotWritten { columns, format });
         }
-        // Whatever else can go wrong with a type goes wrong with one row too.
+        // Any other error of a type also occurs with one row.
         self.write_rows(&[0], None, output, &mut std::io::sink())?;
         Ok(notes)
     }
@@ -62,8 +62,8 @@ impl Draws {
     /// more than once. From text to text of the same separator each row goes out character for character.
     ///
     /// Behind the columns of the file come `chain` and `draw` from 1 and `row` from 0, each unless the file has such a
-    /// column, and `weight` where weights are given. An .npy file has no names and holds the parameters and the functions
-    /// alone. What the format cannot hold is left out; [`check_output`](Self::check_output) says what that is.
+    /// column, and `weight` where weights are given. An .npy file has no names and holds only the parameters and the
+    /// functions. Columns that the format cannot hold are left out; see [`check_output`](Self::check_output).
     ///
     /// # Panics
     /// If a row is not in the files.
@@ -113,7 +113,7 @@ impl Draws {
         }
     }
 
-    /// The files of text that can go out as they came in; `None` where they cannot.
+    /// The files of text that can go out as they came in; `None` if they cannot.
     fn same_text(&self, output: OutputFormat) -> Option<Vec<(&File, &TextSource)>> {
         let texts: Option<Vec<_>> =
             self.files.iter().map(|file| Some((file, file.source_as::<TextSource>()?))).collect();
@@ -123,7 +123,7 @@ impl Draws {
         (same && output.separator.is_none_or(|wanted| wanted == first)).then_some(texts)
     }
 
-    /// The type of arrays that can go out as they came in; `None` where they cannot.
+    /// The type of arrays that can go out as they came in; `None` if they cannot.
     fn same_arrays(&self) -> Option<&str> {
         let first = self.files[0].source_as::<NpySource>()?.descr()?;
         let same = |file: &File| file.source_as::<NpySource>().and_then(|npy| npy.descr()) == Some(first);

@@ -1,4 +1,5 @@
-//! Sieve between the files and whoever takes their rows: rows with a missing value go, and what all files share is checked.
+//! Filter between the files and the consumer of their rows: drops rows with missing values, and checks what all files
+//! share.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -9,12 +10,12 @@ use crate::error::refused;
 use crate::reading::{Choice, Missing};
 use crate::source::Sink;
 
-/// Hands on the rows of one file after the other.
+/// Passes on the rows of all files in order.
 pub(super) struct Sieve<'a> {
     sink: &'a mut dyn Sink,
     missing: Missing,
     dim: usize,
-    /// How many files there are, and how many have been begun.
+    /// Number of files, and how many have been begun.
     files: usize,
     begun: usize,
     /// The first file and its columns, once it has been read.

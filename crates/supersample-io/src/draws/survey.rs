@@ -1,4 +1,5 @@
-//! Surveys: what files hold and how they would be used, with every cell that is no number counted and not refused.
+//! Surveys: what files hold and how they would be used. Cells that are not numbers are counted instead of being an
+//! error.
 
 use std::path::Path;
 
@@ -6,55 +7,46 @@ use super::Draws;
 use crate::reading::Missing;
 use crate::{Format, Note, Reading, Result, Use};
 
-/// What some files hold, and how they would be used.
+/// Content of files, and how they would be used.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Survey {
     /// The format of the first file.
     pub format: Format,
-    /// How many files there are.
-    pub files: usize,
-    /// How many rows there are, those with missing values among them.
+    /// Number of rows, including those with missing values.
     pub rows: usize,
-    /// How many rows have a cell in a used column that is no finite number.
+    /// Number of rows with a cell in a used column that is not a finite number.
     pub incomplete_rows: usize,
-    /// How many chains there are.
+    /// Number of chains.
     pub chains: usize,
-    /// How many warm-up rows were left out.
+    /// Number of warm-up rows that were left out.
     pub warmup: usize,
-    /// How many rows were left out that are the mean of an approximation.
+    /// Number of rows that were left out as the mean of an approximation.
     pub mean_rows: usize,
     /// The columns in the order of the file.
     pub columns: Vec<ColumnSurvey>,
-    /// What was assumed.
+    /// Assumptions.
     pub notes: Vec<Note>,
 }
 
-/// What one column holds.
+/// Content of one column.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ColumnSurvey {
     /// Its name.
     pub name: String,
-    /// What it is used for, or why it is not.
+    /// Use of the column, or why it is not used.
     pub used_as: Use,
-    /// How many of its cells are no finite numbers; 0 where it is not used as numbers.
+    /// Number of cells that are not finite numbers; 0 if it is not used as numbers.
     pub missing: usize,
-    /// The smallest and the largest of its numbers; `None` where it is not used as numbers or has none. A constant column
-    /// has the two alike.
+    /// The smallest and the largest of its numbers; `None` if it is not used as numbers or has none. Both are equal
+    /// for a constant column.
     pub range: Option<(f64, f64)>,
 }
 
-impl ColumnSurvey {
-    /// The only number that the column holds; `None` where there are several, or none.
-    pub fn constant(&self) -> Option<f64> {
-        self.range.filter(|(least, most)| least == most).map(|(value, _)| value)
-    }
-}
-
 impl Survey {
-    /// Looks at all of the files. What [`Draws::read`] would refuse about a cell is counted instead; a file that is no table
-    /// is refused as there.
+    /// Reads all files and counts the cells that would be errors in [`Draws::read`]. A file that is not a table is an
+    /// error as there.
     pub fn read(paths: &[impl AsRef<Path>], reading: &Reading<'_>) -> Result<Survey> {
         let draws = Draws::read_with(paths, reading, Missing::AnyKept)?;
         let (rows, dim) = (draws.len(), draws.choice.columns.len());
@@ -84,7 +76,6 @@ impl Survey {
         };
         Ok(Survey {
             format: draws.format(),
-            files: draws.files(),
             rows,
             incomplete_rows: (0..rows).filter(|&row| !is_whole(row)).count(),
             chains: draws.chains(),
@@ -108,11 +99,14 @@ mod tests {
         let reading = Reading { weight_column: Some("w"), ..Reading::default() };
         assert!(Draws::read(&[&path], &reading).is_err());
         let survey = Survey::read(&[&path, &path], &reading).unwrap();
-        assert_eq!((survey.rows, survey.incomplete_rows, survey.files, survey.chains), (6, 6, 2, 2));
+        assert_eq!((survey.rows, survey.incomplete_rows, survey.chains), (6, 6, 2));
+        let constant = |(least, most): (f64, f64)| (least == most).then_some(least);
         let columns: Vec<(&str, &Use, usize, Option<f64>)> = survey
             .columns
             .iter()
-            .map(|column| (column.name.as_str(), &column.used_as, column.missing, column.constant()))
+            .map(|column| {
+                (column.name.as_str(), &column.used_as, column.missing, column.range.and_then(constant))
+            })
             .collect();
         assert_eq!(
             columns,

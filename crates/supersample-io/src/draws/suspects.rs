@@ -1,4 +1,4 @@
-//! Suspects among the columns: ids and weights that are about to be used as coordinates, and what else deserves a note.
+//! Notes on suspicious columns: ids and weights that would be used as coordinates.
 
 use super::Draws;
 use crate::selection::{is_id_like, is_weight_like};
@@ -6,7 +6,7 @@ use crate::{Note, Reading, Use};
 
 /// Fewer rows than this count by chance.
 const FEWEST_COUNTED: usize = 3;
-/// A column that begins again more often than this is not looked at any further.
+/// A column that restarts more often than this is not checked further.
 const MOST_CHAINS: usize = 10_000;
 
 impl Draws {
@@ -16,7 +16,7 @@ impl Draws {
         let mut notes = Vec::new();
         notes.extend((mean_rows > 0).then_some(Note::MeanRows { rows: mean_rows }));
         notes.extend((dropped > 0).then_some(Note::MissingRows { rows: dropped, of: self.len() + dropped }));
-        // Columns that were listed by name are meant.
+        // Columns listed by name are intended.
         if reading.selection.only().is_none() {
             let such = |of: &dyn Fn(usize, &Use) -> bool| -> Option<Vec<String>> {
                 let positions = (0..self.names().len()).filter(|&i| of(i, &self.uses()[i]));
@@ -65,7 +65,8 @@ struct CountingColumn {
 }
 
 impl Counting {
-    /// Looks at the next rows; the first that does not count takes its column off the list, so this costs next to nothing.
+    /// Checks the next rows; the first that does not count removes its column from the list, so this costs almost
+    /// nothing.
     pub(super) fn see(&mut self, values: &[f64], dim: usize) {
         if values.is_empty() {
             return;

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use super::header::{Entry, Header};
 
-/// What the first axes of an array count; those behind them are the entries of one draw.
+/// Meaning of the first axes of an array; the other axes are the entries of one draw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Shape {
@@ -18,7 +18,7 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// The words [`FromStr`] knows.
+    /// Names that [`FromStr`] accepts.
     pub const NAMES: [&'static str; 3] = ["rows", "chain,draw", "draw,chain"];
     const ALL: [Shape; 3] = [Shape::Rows, Shape::ChainDraw, Shape::DrawChain];
 
@@ -67,7 +67,7 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// `None` where the array has too few axes, or no entries. The name is that of the array; one without has columns x1, x2, ….
+    /// `None` if the array has too few axes, or no entries. The name is that of the array; one without has columns x1, x2, ….
     pub(crate) fn new(header: &Header, name: Option<&str>, shape: Shape) -> Option<Layout> {
         if header.shape.len() < shape.axes() || header.shape.contains(&0) || header.size == 0 {
             return None;

@@ -1,4 +1,4 @@
-//! NumPy's .npy: one array, rows by parameters or chains by draws by parameters.
+//! NumPy's .npy: one array, rows × parameters or chains × draws × parameters.
 
 mod header;
 mod layout;
@@ -13,7 +13,6 @@ pub use self::layout::Shape;
 use self::stretch::{Blocks, Stretch};
 use crate::cells::is_number;
 use crate::error::refused;
-use crate::format::Format;
 use crate::frame::Frame;
 use crate::origin::Origin;
 use crate::reading::{Choice, Missing, cell};
@@ -122,7 +121,7 @@ fn read_in_blocks(
                 let before = numbers.len();
                 layout.slots[position].entry.numbers(stretch.cells(row, run.clone()), numbers);
                 let numbers = &mut numbers[before..];
-                // Without a way out of the loop, which is how it becomes one of vectors.
+                // Without an early exit, so that the loop is vectorised.
                 if numbers.iter().fold(true, |are_finite, x| are_finite & x.is_finite()) {
                     continue;
                 }
@@ -140,7 +139,7 @@ fn read_in_blocks(
     Ok(FileRead { draws_per_chain, notes, ..FileRead::plain(choice, rows, source) })
 }
 
-/// What the header promises.
+/// Size that the header gives.
 pub(crate) fn expected(origin: &Origin, reading: &Reading<'_>) -> Result<Option<ExpectedSize>> {
     let (_, layout, choice, _) = head(origin, reading)?;
     let is_single = choice.columns.iter().all(|&column| layout.slots[column].entry.is_single());
@@ -148,7 +147,7 @@ pub(crate) fn expected(origin: &Origin, reading: &Reading<'_>) -> Result<Option<
 }
 
 impl NpySource {
-    /// The bytes of these cells, row after row.
+    /// The bytes of these cells, row by row.
     pub(crate) fn cells(&self, rows: &[usize], columns: &[usize]) -> Result<Vec<u8>> {
         let mut file = self.origin.file()?;
         let mut bytes = Vec::new();
@@ -173,14 +172,6 @@ impl NpySource {
 }
 
 impl Source for NpySource {
-    fn format(&self) -> Format {
-        Format::Npy
-    }
-
-    fn origin(&self) -> &Origin {
-        &self.origin
-    }
-
     fn frame(&self, names: &[String], wanted: &[usize], rows: &[usize]) -> Result<Frame> {
         let mut columns = Vec::with_capacity(wanted.len());
         for &position in wanted {
@@ -219,7 +210,7 @@ pub(crate) fn write_frame(frame: &Frame, _: &Dress, out: &mut dyn Write) -> Resu
     write_numbers(frame, out)
 }
 
-/// All columns side by side, whatever the numbers are written as.
+/// All columns side by side, for any type of number.
 pub(crate) fn write_numbers(frame: &Frame, out: &mut dyn Write) -> Result<()> {
     let columns: Vec<_> = frame.columns.iter().map(|(_, column)| column.numbers()).collect();
     out.write_all(&header("'<f8'", &[frame.len(), columns.len()]))?;

@@ -12,7 +12,7 @@ use crate::{Error, Result};
 pub(super) struct Blocks {
     /// Bytes of rows.
     pub(super) bytes: usize,
-    /// An array of at most so many bytes whose rows do not lie one behind the other is taken in one piece.
+    /// Largest size in bytes of an array with non-contiguous rows that is read in one piece.
     pub(super) whole: usize,
 }
 
@@ -133,7 +133,7 @@ impl<'a> Stretch<'a> {
 
     fn append(&mut self, file: &mut Handle, at: usize, length: usize) -> Result<()> {
         file.seek(SeekFrom::Start((self.start + at) as u64)).map_err(Error::Unreadable)?;
-        // Grows with the bytes that are there, whatever the header says.
+        // Grows with the bytes that exist, not with the length in the header.
         let got = file.take(length as u64).read_to_end(&mut self.bytes).map_err(Error::Unreadable)?;
         if got == length { Ok(()) } else { Err(Error::Changed) }
     }

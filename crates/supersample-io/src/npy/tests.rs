@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::*;
-use crate::{Draws, OutputFormat, Selection};
+use crate::{Draws, Format, OutputFormat, Selection};
 
 fn file(descr: &str, fortran: bool, shape: &[usize], bytes: &[u8]) -> tempfile::NamedTempFile {
     let mut head = header(descr, shape);

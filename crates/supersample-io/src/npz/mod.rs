@@ -11,7 +11,6 @@ use arrow_schema::DataType;
 
 use self::zip::{Archive, Array, Member, archive};
 use crate::cells::is_number;
-use crate::format::Format;
 use crate::frame::{Column, Frame};
 use crate::npy::{self, Header, Layout, Shape};
 use crate::origin::Origin;
@@ -19,7 +18,7 @@ use crate::reading::{Missing, cell};
 use crate::source::{Dress, FileRead, Sink, Source};
 use crate::{Error, Note, Place, Reading, Result};
 
-/// What the first axes of the arrays count, how many rows that gives, and whether it could be something else.
+/// Meaning of the first axes of the arrays, the number of rows, and whether it is ambiguous.
 struct Axes {
     shape: Shape,
     rows: usize,
@@ -133,7 +132,7 @@ pub(crate) fn read(
         if wanted.is_empty() {
             continue;
         }
-        // A second time, so that no more than one array is in memory beside the numbers.
+        // A second time, so that only one array is in memory in addition to the numbers.
         let array = zip.load(member)?;
         for (at, (position, is_weight)) in wanted {
             let slot = position - range.start;
@@ -160,14 +159,6 @@ pub(crate) fn read(
 }
 
 impl Source for NpzSource {
-    fn format(&self) -> Format {
-        Format::Npz
-    }
-
-    fn origin(&self) -> &Origin {
-        &self.origin
-    }
-
     fn frame(&self, names: &[String], wanted: &[usize], rows: &[usize]) -> Result<Frame> {
         let (zip, mut columns, mut first) = (Archive::open(&self.origin)?, Vec::new(), 0);
         for (member, layout) in &self.members {

@@ -7,7 +7,7 @@ use flate2::write::DeflateEncoder;
 use rawzip::{CompressionMethod, Crc32Option, ZipArchiveWriter};
 
 use super::*;
-use crate::Draws;
+use crate::{Draws, Format};
 
 fn read(bytes: &[u8]) -> Result<Draws> {
     read_as(bytes, None)
@@ -40,7 +40,7 @@ fn a_flipped_bit_is_noticed_stored_or_deflated() {
     // In the low bits of a number: all else about the file is sound.
     bytes[300] ^= 1;
     let error = read(&bytes).unwrap_err().to_string();
-    assert!(error.contains("not a sound npz file: 'mu' is damaged"), "{error}");
+    assert!(error.contains("not a valid npz file: 'mu' is damaged"), "{error}");
 
     assert_eq!(read(&deflated("mu.npy", &array, Crc32Option::Calculate)).unwrap().len(), 50);
     let error = read(&deflated("mu.npy", &array, Crc32Option::Custom(1))).unwrap_err().to_string();
@@ -93,7 +93,7 @@ fn arrays_of_chains_by_draws_are_told_from_rows() {
     let draws = read_as(&chains, Some(Shape::DrawChain)).unwrap();
     assert_eq!((draws.len(), draws.chains(), draws.values()[3..6].to_vec()), (6, 3, vec![6.0, 16.0, 17.0]));
 
-    // One matrix, a vector beside matrices, and more rows than columns are rows.
+    // One matrix, a vector with matrices, and more rows than columns are rows.
     for (arrays, rows, dim, notes) in [
         (archive_of(&[("arr_0", "'<f8'", &[3, 2], doubles(0..6))]), 3, 2, 0),
         (

@@ -1,4 +1,4 @@
-//! Numbers out of text, the hot loop: bytes of whole records straight into rows.
+//! Parsing of numbers, the hot loop: bytes of whole records into rows.
 
 use memchr::{memchr, memchr2};
 
@@ -6,13 +6,13 @@ use super::records::{Dialect, End};
 use crate::Use;
 use crate::reading::{BadCell, Missing};
 
-/// Of so many rows the place of one is remembered, so that any row is found again by reading a few lines.
+/// The position of one row in this number is kept, so that any row is found again by reading a few lines.
 pub(crate) const MARK_EVERY: usize = 64;
 
-/// What a column is read for.
+/// Role of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// Not at all; its cells may be anything.
+    /// Not read; its cells may be anything.
     Skipped,
     /// A coordinate of the points, or a function.
     Number,
@@ -23,7 +23,7 @@ pub(crate) enum Role {
 /// The numbers of some whole records.
 #[derive(Debug, Default)]
 pub(crate) struct Chunk {
-    /// Parameters and functions, row after row.
+    /// Parameters and functions, row by row.
     pub(crate) values: Vec<f64>,
     pub(crate) weights: Vec<f64>,
     pub(crate) rows: usize,
@@ -163,7 +163,7 @@ fn careful_row(
         let Some(text) = field.text() else { return Err(trouble(TroubleKind::NotUtf8)) };
         match number(&text) {
             Ok(value) => numbers.push((*role, value)),
-            // The logarithm of no weight at all; whether a weight can be that is for others to say.
+            // The logarithm of weight zero; the caller decides whether it is allowed.
             Err(BadCell::NonFinite) if *role == Role::Weight && text.parse() == Ok(f64::NEG_INFINITY) => {
                 numbers.push((*role, f64::NEG_INFINITY));
             }
@@ -196,12 +196,11 @@ pub(crate) fn number(text: &str) -> Result<f64, BadCell> {
     }
 }
 
-/// How many rows at the top of a file tell whether a column holds numbers.
+/// Number of rows at the top of a file that decide whether a column holds numbers.
 const ROWS_LOOKED_AT: usize = 1000;
 
-/// What the columns hold in place of numbers, as far as the first rows tell: text where no cell is a number and one is a
-/// word, nothing where all are empty or say that a value is missing. `None` for columns of numbers, whatever else is in them.
-/// With it comes the first cell of the first column of text.
+/// Content of columns without numbers, from the first rows: text if no cell is a number and one is a word, empty if all
+/// are missing. `None` for columns with numbers. Also returns the first cell of the first column of text.
 pub(crate) fn found(
     bytes: &[u8],
     dialect: Dialect,
@@ -243,7 +242,7 @@ pub(crate) fn found(
         }
         at = end;
     }
-    // Where there seem to be no numbers because the rows are broken, the reader is to say how.
+    // If there seem to be no numbers because the rows are broken, the reader reports how.
     if rows == 0 || has_trouble && !found.contains(&None) {
         return (vec![None; columns], None);
     }

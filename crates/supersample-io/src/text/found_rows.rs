@@ -5,7 +5,6 @@ use std::io::Read;
 use memchr::memchr;
 
 use super::records::{Dialect, End, without_break};
-use crate::format::Format;
 use crate::frame::Frame;
 use crate::origin::Origin;
 use crate::source::Source;
@@ -48,7 +47,7 @@ impl TextSource {
             let row = (rows[i] + self.skipped) as u64;
             let mark = self.marks[self.marks.partition_point(|&(marked, _)| marked <= row) - 1];
             let (mut cursor, mut record) = match last.take() {
-                // Go on from where the last row was, unless a mark is closer.
+                // Continue from the last row, unless a mark is closer.
                 Some((cursor, record)) if self.origin.packing().is_some() || cursor.row >= mark.0 => {
                     (cursor, record)
                 }
@@ -76,14 +75,6 @@ impl TextSource {
 }
 
 impl Source for TextSource {
-    fn format(&self) -> Format {
-        Format::Text
-    }
-
-    fn origin(&self) -> &Origin {
-        &self.origin
-    }
-
     fn frame(&self, names: &[String], columns: &[usize], rows: &[usize]) -> Result<Frame> {
         let mut cells: Vec<Vec<Option<String>>> = vec![vec![None; rows.len()]; columns.len()];
         self.records(rows, &mut |row, record| {
@@ -97,7 +88,7 @@ impl Source for TextSource {
     }
 }
 
-/// The second pass: records one after the other from some row on.
+/// Second pass: records in order from some row on.
 struct Cursor {
     row: u64,
     stream: Box<dyn Read + Send>,

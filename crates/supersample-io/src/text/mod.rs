@@ -28,14 +28,14 @@ use crate::source::{Dress, ExpectedSize, FileRead, Sink};
 use crate::words::shown;
 use crate::{Error, Note, Place, Reading, Result};
 
-/// Bytes read at a time: many pieces for each thread, and small beside the numbers of a file that matters.
+/// Bytes read at a time: many pieces for each thread, and small compared with a large file.
 const BLOCK: usize = 16 << 20;
-/// Bytes read for a look at what a file promises, and again while they hold fewer lines than [`LINES_OF_LOOK`].
+/// Bytes read to estimate the size of a file, repeated while they hold fewer lines than [`LINES_OF_LOOK`].
 const LOOK: usize = 256 << 10;
 const LINES_OF_LOOK: usize = 20;
 /// Bytes parsed at a time: a few milliseconds of work, so that threads end together.
 const PIECE: usize = 512 << 10;
-/// No record is longer; one that seems to be has lost a quote or is no text.
+/// Longest record; a longer one has lost a quote or is not text.
 const LONGEST_RECORD: usize = 256 << 20;
 
 /// Reads a file of text.
@@ -104,7 +104,7 @@ pub(crate) fn read(
         more?;
         offset += (end - at) as u64;
         if origin.packing().is_none() && offset > 0 {
-            // So that the numbers are not moved again and again.
+            // Reserved, so that the numbers are not moved repeatedly.
             let rows = read.rows as f64 * (origin.len() as f64 / offset as f64) * 1.01;
             sink.expect((rows as usize).saturating_mul(read.columns));
         }
@@ -119,7 +119,8 @@ pub(crate) fn read(
     if stan.is_some() && block.last().is_some_and(|&byte| byte != dialect.terminator) {
         let line = read.lines + usize::from(read.rows == 0);
         return Err(refused!(
-            "the file ends in the middle of line {line}, so the run that wrote it was stopped; delete that line to use the rows above"
+            "the file ends in the middle of line {line}, so the run that wrote it was stopped; delete that line to \
+             use the rows above"
         ));
     }
     if read.rows == skipped {
@@ -150,7 +151,7 @@ fn choose(names: Vec<String>, rows: &[u8], dialect: Dialect, reading: &Reading<'
     else {
         return reading.choose(names, &found);
     };
-    // A file without any numbers is told so, rather than about its first cell.
+    // A file without any numbers gets its own error, not one about its first cell.
     let has_comma = text.contains(',') && text.replacen(',', ".", 1).parse::<f64>().is_ok();
     let remedy = match (has_comma, names.len()) {
         (true, _) => "decimal commas are not read: write points",
@@ -158,7 +159,7 @@ fn choose(names: Vec<String>, rows: &[u8], dialect: Dialect, reading: &Reading<'
         _ => "a table of draws has one number in each cell",
     };
     Err(refused!(
-        "no column is left to choose by: not one cell is a number (the first of column '{}' is '{}'); {remedy}",
+        "no column is left to use: no cell is a number (the first of column '{}' is '{}'); {remedy}",
         shown(&names[column]),
         shown(&text)
     ))
@@ -180,7 +181,7 @@ fn first_record(bytes: &[u8], dialect: Dialect) -> Vec<String> {
     Vec::new()
 }
 
-/// What a file promises by its first lines and its length; `None` where that does not say, as in a compressed file.
+/// Estimated size of a file from its first lines and its length; `None` for a compressed file.
 pub(crate) fn expected(origin: &Origin, reading: &Reading<'_>) -> Result<Option<ExpectedSize>> {
     if origin.packing().is_some() {
         return Ok(None);
@@ -217,7 +218,7 @@ impl Blocks {
     }
 }
 
-/// Pieces of whole records, as ranges of the bytes; what is left over is the start of a record that goes on.
+/// Pieces of whole records, as ranges of the bytes; the rest is the start of a record that continues.
 fn split(bytes: &[u8], dialect: Dialect, is_last: bool) -> Vec<(usize, usize)> {
     let mut pieces = Vec::new();
     let mut start = 0;
@@ -272,12 +273,12 @@ fn parse(
     pieces.par_iter().map(one).collect()
 }
 
-/// How far the reading is.
+/// Progress of the reading.
 #[derive(Default)]
 struct Rows {
     columns: usize,
     has_weights: bool,
-    /// Rows at the top that are not handed on.
+    /// Rows at the top that are not passed on.
     left_out: usize,
     rows: usize,
     lines: usize,
@@ -299,7 +300,8 @@ impl Rows {
         let (row, line) = (self.rows + trouble.row + 1, self.lines + trouble.line + 1);
         match trouble.kind {
             TroubleKind::Ragged { found } => refused!(
-                "row {row} (line {line}) has {found} fields, but the header has {}; fix that line or quote fields that contain the separator",
+                "row {row} (line {line}) has {found} fields, but the header has {}; fix that line or quote fields \
+                 that contain the separator",
                 choice.names.len()
             ),
             TroubleKind::NotUtf8 => Error::NotUtf8 { line },

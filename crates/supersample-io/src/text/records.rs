@@ -110,7 +110,7 @@ pub(crate) struct Field<'a> {
 }
 
 impl Field<'_> {
-    /// What the field says: quotes resolved, spaces around it dropped. `None` where it is not UTF-8.
+    /// What the field says: quotes resolved, spaces around it dropped. `None` if it is not UTF-8.
     pub(crate) fn text(&self) -> Option<String> {
         let text = std::str::from_utf8(self.raw).ok()?;
         if !self.is_quoted {

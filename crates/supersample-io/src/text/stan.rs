@@ -1,9 +1,9 @@
-//! Settings at the head of a CmdStan file, and what they say of the rows below.
+//! Settings at the head of a CmdStan file, and the rows that they exclude.
 
 /// The columns before the parameters in the output of the method `variational`, and of no other.
 const VARIATIONAL_COLUMNS: [&str; 3] = ["lp__", "log_p__", "log_g__"];
 
-/// The settings of a run that decide which rows are no draws.
+/// Settings of a run that decide which rows are not draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct StanRun {
     is_variational: bool,
@@ -13,7 +13,7 @@ pub(crate) struct StanRun {
 }
 
 impl StanRun {
-    /// Reads the remarks above the header; `None` where they are not CmdStan's.
+    /// Reads the remarks above the header; `None` if they are not CmdStan's.
     pub(crate) fn of_remarks(remarks: &str) -> Option<StanRun> {
         let is_stan =
             remarks.lines().any(|line| line.trim_start_matches(['#', ' ']).starts_with("stan_version"));
@@ -37,14 +37,14 @@ impl StanRun {
         })
     }
 
-    /// How many rows at the top of the file are warm-up: every `thin`-th iteration is written, the first among them.
+    /// Number of warm-up rows at the top of the file: every `thin`-th iteration is written, including the first.
     pub(crate) fn warmup_rows(&self) -> usize {
         if self.saves_warmup { self.num_warmup.div_ceil(self.thin) } else { 0 }
     }
 }
 
-/// Whether the first row is the mean of an approximation and no draw, as the method `variational` writes it. Where the
-/// settings are lost the columns tell, and the zeros that stand in that row for what only draws have.
+/// Whether the first row is the mean of an approximation and no draw, as the method `variational` writes it. Without
+/// the settings, the columns tell, and the zeros in that row.
 pub(crate) fn starts_with_mean(run: Option<StanRun>, names: &[String], first_row: &[String]) -> bool {
     match run {
         Some(run) => run.is_variational,

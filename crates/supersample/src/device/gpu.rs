@@ -1,4 +1,4 @@
-//! One GPU: the crate `supersample-gpu`, called with this library's points, and its failures kept.
+//! One GPU: calls the crate `supersample-gpu` with this library's points, and keeps its first failure.
 
 use std::any::Any;
 use std::ops::ControlFlow;
@@ -10,7 +10,7 @@ use supersample_sum::{Coordinates, Outcome, Precision, Rows, Shape, Visit, Watch
 use super::{Backend, Choosing, Packing, Side};
 use crate::{Error, Points, Result};
 
-/// The first GPU, and the first thing that went wrong on it. Clones are the same.
+/// The first GPU, and its first failure. Clones share both.
 #[derive(Clone, Debug)]
 pub(super) struct Gpu {
     device: there::Device,
@@ -22,9 +22,9 @@ impl From<there::Error> for Error {
         let advice = match error {
             there::Error::OutOfMemory { .. } => "use landmarks, or the device cpu",
             there::Error::NoDriver | there::Error::NoDevice { .. } | there::Error::TooOld { .. } => {
-                "the device cpu needs none"
+                "use the device cpu"
             }
-            _ => "run it again, or on the device cpu",
+            _ => "run again, or use the device cpu",
         };
         Error::Device { reason: format!("{error}; {advice}") }
     }
@@ -35,7 +35,7 @@ impl Gpu {
         Ok(Gpu { device: there::Device::open()?, failure: Arc::default() })
     }
 
-    /// What came of work on the device; nothing where it failed, now or before.
+    /// Runs work on the device; `None` if it fails or has failed before.
     fn kept<T>(&self, work: impl FnOnce(&there::Device) -> there::Result<T>) -> Option<T> {
         self.check().ok()?;
         work(&self.device).map_err(|error| self.fail(error)).ok()
@@ -70,8 +70,8 @@ impl Backend for Gpu {
     }
 }
 
-/// Points that are long sums' business, in coordinates of one kernel: on the GPU, or sent there part by part where they are
-/// larger than its memory.
+/// Points for long sums, in the coordinates of one kernel: on the GPU, or sent there in pieces if they exceed its
+/// memory.
 #[derive(Clone, Debug)]
 struct Packed {
     gpu: Gpu,
@@ -80,7 +80,7 @@ struct Packed {
     there: Option<there::Points>,
 }
 
-/// What another packing of this device is.
+/// Downcasts another packing of this device.
 fn packed(packing: &dyn Packing) -> &Packed {
     (packing as &dyn Any).downcast_ref().expect("packed on a GPU")
 }
@@ -104,7 +104,7 @@ impl Side<'_> {
 impl Packed {
     fn planned(gpu: &Gpu, plan: Plan, points: &Points) -> Arc<dyn Packing> {
         let there = gpu.kept(|device| match there::Points::planned(device, &plan, points.view()) {
-            // Then they are sent part by part.
+            // They are then sent in pieces.
             Err(there::Error::OutOfMemory { .. }) => Ok(None),
             sent => sent.map(Some),
         });
@@ -122,7 +122,7 @@ impl Packed {
         Points::from_vec(rounded, self.points.dim()).expect("points that could be packed in f32")
     }
 
-    /// The points on the GPU; a failure where they do not fit.
+    /// The points on the GPU; a failure if they do not fit.
     fn resident(&self) -> Option<there::Points> {
         self.gpu.kept(|device| match &self.there {
             Some(points) => Ok(points.clone()),
@@ -214,7 +214,7 @@ struct ChosenOnGpu {
     gpu: Gpu,
     rows: Option<(there::Points, Vec<there::Part>)>,
     state: State,
-    /// The row that the last search has found, and its sum.
+    /// Row found by the last search, and its sum.
     found: Option<(usize, f64)>,
 }
 

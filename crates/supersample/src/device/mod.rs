@@ -1,13 +1,15 @@
-//! The device that long sums run on: the CPU, or one GPU.
+//! Device for long sums: the CPU, or one GPU.
 //!
-//! Work that is as long as the pool has two forms: means of kernel rows ([`Packing`], behind
-//! [`sum::Packed`](crate::sum::Packed)), and the scores of the pool with the swaps between its rows ([`Choosing`], behind
-//! `pool/`). Both are private traits that a [`Backend`] implements, so that the rest of the library is the same with and
-//! without the feature `gpu`. Everything else, and all that is small, is done on the host, in the same coordinates.
+//! A GPU is a second `supersample-sum`. Work proportional to the pool has two forms: means of kernel rows ([`Packing`],
+//! behind [`sum::Packed`](crate::sum::Packed)), and the scores of the pool with the swaps between its rows
+//! ([`Choosing`], behind `pool/`). Both are private traits that a [`Backend`] implements, so that the rest of the
+//! library is the same with and without the feature `gpu`. Everything else runs on the host, in the same coordinates:
+//! short sums (below 16,384 points), groups, starts from given points, ascents. Means between two packings run on the
+//! GPU if one of them is there.
 //!
-//! **What goes wrong there.** Herding is an iterator that cannot fail, and a device can. So the first failure is kept with the
-//! device, whatever is asked of it afterwards gives nothing, and every task ends by asking whether there was one
-//! ([`Device::check`]): no number from after a failure leaves the library.
+//! **Failures.** Herding is an iterator that cannot fail, but a device can. So the device keeps its first failure and
+//! then computes nothing more: searches find nothing, visits change nothing. Every task ends with [`Device::check`], so
+//! that no number from after a failure leaves the library.
 
 #[cfg(feature = "gpu")]
 mod gpu;
@@ -22,10 +24,10 @@ use supersample_sum::{Coordinates, Outcome, Precision, Shape, Visit, Watch};
 
 use crate::{Error, Points, Result, UnknownWord};
 
-/// Points from which on sums run on the GPU; fewer are done before they are there.
+/// Smallest number of points for the GPU; fewer are faster on the CPU.
 const GPU_FROM: usize = 16_384;
 
-/// What long sums run on: the CPU, the default, or the first GPU of the machine.
+/// Device for long sums: the CPU (the default) or the first GPU of the machine.
 ///
 /// ```
 /// use supersample::Device;
@@ -39,7 +41,7 @@ const GPU_FROM: usize = 16_384;
 #[derive(Clone, Debug, Default)]
 pub struct Device(Option<Arc<dyn Backend>>);
 
-/// Two are equal that are the same: one GPU that was opened twice is two devices.
+/// Equal only if they are the same opened device.
 impl PartialEq for Device {
     fn eq(&self, other: &Device) -> bool {
         match (&self.0, &other.0) {
@@ -51,7 +53,7 @@ impl PartialEq for Device {
 }
 
 impl Device {
-    /// The words for devices, the default first.
+    /// Names of devices, the default first.
     pub const NAMES: [&'static str; 2] = ["cpu", "gpu"];
 
     /// The CPU.
@@ -59,18 +61,17 @@ impl Device {
         Device(None)
     }
 
-    /// The first GPU of the machine: an error that says why where there is none that can be used, where its driver is not
-    /// installed, or where the library was built without the feature `gpu`.
+    /// Opens the first GPU of the machine. An error if there is none, if its driver is not installed, or if the library
+    /// was built without the feature `gpu`.
     #[cfg(feature = "gpu")]
     pub fn gpu() -> Result<Device> {
         Ok(Device(Some(Arc::new(gpu::Gpu::open()?))))
     }
 
-    /// The first GPU of the machine: always an error, because the library was built without the feature `gpu`.
+    /// Opens the first GPU of the machine: always an error, because the library was built without the feature `gpu`.
     #[cfg(not(feature = "gpu"))]
     pub fn gpu() -> Result<Device> {
-        let reason =
-            "no GPU: this build has no support for one (the feature `gpu`); the device cpu needs none";
+        let reason = "no GPU: this build has no support for one (the feature `gpu`); use the device cpu";
         Err(Error::Device { reason: reason.to_string() })
     }
 
@@ -79,19 +80,19 @@ impl Device {
         self.0.is_some()
     }
 
-    /// An error if anything has gone wrong on the device; then nothing it has computed since is of any use, and the device has
-    /// to be opened anew.
+    /// Returns an error if the device has failed. Results computed since are not valid, and the device must be opened
+    /// again.
     pub fn check(&self) -> Result<()> {
         self.0.as_ref().map_or(Ok(()), |backend| backend.check())
     }
 
-    /// The GPU, where there is one and so many points are worth it.
+    /// The GPU, if there is one and `points` are enough for it.
     pub(crate) fn gpu_for(&self, points: usize) -> Option<&dyn Backend> {
         self.0.as_deref().filter(|_| points >= GPU_FROM)
     }
 }
 
-/// `cpu`, or the name of the GPU as its driver has it.
+/// `cpu`, or the name of the GPU from its driver.
 impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.0.as_ref().map_or("cpu", |backend| backend.name()))
@@ -113,7 +114,7 @@ impl FromStr for Device {
 
 /// A device other than the CPU.
 pub(crate) trait Backend: Debug + Send + Sync {
-    /// Its name as its driver has it.
+    /// Name from the driver.
     fn name(&self) -> &str;
 
     /// The first failure, if there was one.
@@ -131,13 +132,13 @@ pub(crate) trait Backend: Debug + Send + Sync {
     ) -> Arc<dyn Packing>;
 }
 
-/// Points packed on a device for means of their kernel rows. After a break or a failure what was to be written means nothing.
+/// Points packed on a device for means of their kernel rows. After a break or a failure the output is undefined.
 pub(crate) trait Packing: Any + Debug + Send + Sync {
     fn precision(&self) -> Precision;
 
     fn coordinates(&self) -> &Arc<Coordinates>;
 
-    /// Some of the points with all that decides how their means are computed.
+    /// Some of the points, packed so that their means are computed in the same way.
     fn some(&self, points: &Points) -> Arc<dyn Packing>;
 
     /// These points, as they have been rounded, for sums in f64.
@@ -156,7 +157,7 @@ pub(crate) trait Packing: Any + Debug + Send + Sync {
         watch: Option<Watch<'_>>,
     ) -> ControlFlow<()>;
 
-    /// Nothing begun, for rows whose kernel is the sum of that of these points and of those of parts times their factors.
+    /// Returns empty scores for rows whose kernel is that of these points plus those of parts times their factors.
     fn choosing(&self, parts: &[(&dyn Packing, f64)]) -> Box<dyn Choosing>;
 }
 
@@ -169,7 +170,7 @@ pub(crate) enum Side<'a> {
 
 /// The scores of a pool on a device and, once their number is settled, the set of its chosen rows.
 pub(crate) trait Choosing: Send + Sync {
-    /// Nothing begun, for the rows of this one.
+    /// Returns empty scores for the same rows.
     fn afresh(&self) -> Box<dyn Choosing>;
 
     /// Whether herding has begun.
@@ -184,7 +185,7 @@ pub(crate) trait Choosing: Send + Sync {
     /// The row of the highest score, and that score.
     fn best(&mut self, factor: f64) -> Option<(usize, f64)>;
 
-    /// The running sum of a row, what is pending included.
+    /// The running sum of a row, including the pending kernel row.
     fn sum(&mut self, row: usize) -> f64;
 
     /// Chooses a row.
@@ -196,8 +197,7 @@ pub(crate) trait Choosing: Send + Sync {
     /// These numbers on the device, for visits.
     fn noise(&self, numbers: &[f32]) -> Box<dyn Any + Send + Sync>;
 
-    /// Makes visits to positions one after the other; `None` for those that were not worth it. Fewer outcomes come back where
-    /// something fails.
+    /// Makes visits to positions in order; `None` for skipped ones. After a failure fewer outcomes come back.
     fn visit(&mut self, visits: &[Visit], noise: Option<&dyn Any>) -> Vec<Option<Outcome>>;
 
     /// Puts rows in the places of others: a position and a row each.

@@ -9,7 +9,7 @@ use crate::sum::{Packed, Precision};
 use crate::watch::Watch;
 use crate::{Device, Error, Kernel, Points, Result, points};
 
-/// Samples that are to be matched, with equal or given weights.
+/// Mean embedding of samples with equal or given weights.
 ///
 /// μ at a point costs n kernel values. Its values on the samples themselves (n²/2 kernel values) are computed once, when
 /// first needed, and shared by all clones: a second herder over the same embedding starts at once.
@@ -33,7 +33,7 @@ pub struct Empirical {
     pub(super) cached: Arc<Cached>,
 }
 
-/// What has been computed so far.
+/// Values computed so far.
 #[derive(Debug, Default)]
 pub(super) struct Cached {
     packed: OnceLock<Packed>,
@@ -45,7 +45,7 @@ pub(super) struct Cached {
 }
 
 impl Empirical {
-    /// Samples of equal weight.
+    /// Creates the embedding of samples of equal weight.
     pub fn new(kernel: Kernel, points: Points) -> Result<Empirical> {
         Ok(Empirical {
             kernel,
@@ -57,23 +57,24 @@ impl Empirical {
         })
     }
 
-    /// Samples with a weight each: finite, not negative, not all zero. They are normalised to sum to one.
+    /// Creates the embedding of weighted samples. Weights are finite, not negative, not all zero, and are normalised to
+    /// sum to one.
     pub fn weighted(kernel: Kernel, points: Points, weights: &[f64]) -> Result<Empirical> {
         let weights = points::normalised(weights, "samples", points.len())?;
         Ok(Empirical { weights: Some(weights.into()), ..Empirical::new(kernel, points)? })
     }
 
-    /// These samples with kernel values in this precision; [`Precision::Mixed`] is the default.
+    /// Sets the precision of kernel values; [`Precision::Mixed`] is the default.
     pub fn precision(self, precision: Precision) -> Empirical {
         Empirical { precision, cached: Arc::default(), ..self }
     }
 
-    /// These samples with long sums on this device; the CPU is the default.
+    /// Sets the device for long sums; the CPU is the default.
     pub fn on(self, device: Device) -> Empirical {
         Empirical { device, cached: Arc::default(), ..self }
     }
 
-    /// The device that long sums run on.
+    /// Device for long sums.
     pub fn device(&self) -> &Device {
         &self.device
     }
@@ -88,14 +89,15 @@ impl Empirical {
         self.weights.as_deref()
     }
 
-    /// The precision in use: double, although mixed was asked for, where the samples are few or spread too wide.
+    /// Precision in use: double instead of mixed if the samples are few or spread too widely.
     pub fn precision_in_use(&self) -> Precision {
         self.packed().precision()
     }
 
-    /// Computes μ on the samples themselves now, the n²/2 kernel values that herding over them begins with, and calls
-    /// `watch` from the working threads every few milliseconds. [`Break`](ControlFlow::Break) ends it with
-    /// [`Error::Interrupted`]; the embedding is then as it was.
+    /// Computes μ on the samples themselves: n²/2 kernel values.
+    ///
+    /// Herding over the samples needs them. `watch` is called from the working threads every few milliseconds.
+    /// [`Break`](ControlFlow::Break) ends it with [`Error::Interrupted`]; the embedding is then unchanged.
     ///
     /// ```
     /// use std::ops::ControlFlow;
@@ -118,14 +120,15 @@ impl Empirical {
             return Err(Error::Interrupted);
         }
         self.device.check()?;
-        // Whoever was first: the values are the same.
+        // If two threads get here, the first wins: the values are equal.
         let _ = self.cached.own_values.set(values);
         Ok(())
     }
 
-    /// These samples with μ on them as an earlier [`Empirical`] of these very samples, weights, kernel and precision
-    /// had computed it (see [`recalled`](Self::recalled)), which saves the n²/2 kernel values. The numbers are taken on
-    /// trust: wrong ones give wrong picks.
+    /// Sets μ on the samples from an earlier [`Empirical`] of the same samples, weights, kernel and precision (see
+    /// [`recalled`](Self::recalled)).
+    ///
+    /// This saves the n²/2 kernel values. The numbers are not checked: wrong ones give wrong picks.
     ///
     /// ```
     /// use supersample::{Empirical, Kernel, MeanEmbedding, Points};
@@ -151,12 +154,12 @@ impl Empirical {
         Ok(Empirical { cached: Arc::new(cached), ..self })
     }
 
-    /// μ on the samples, where it has been computed.
+    /// μ on the samples, if computed.
     pub fn recalled(&self) -> Option<&[f64]> {
         self.cached.own_values.get().map(Vec::as_slice)
     }
 
-    /// ‖μ‖² in f64 whatever the precision, for distances that do not go through a herder. n²/2 kernel values, once.
+    /// ‖μ‖² in f64 for any precision, for distances without a herder. Costs n²/2 kernel values, once.
     pub fn double_squared_norm(&self) -> f64 {
         if self.precision_in_use() == Precision::Double {
             return self.mean_of(self.own_values());
@@ -180,14 +183,13 @@ impl Empirical {
         if self.points.len() < Precision::MIXED_FROM { Precision::Double } else { self.precision }
     }
 
-    /// These samples packed in the coordinates and precision of other points; `None` where they are spread too wide for
-    /// that.
+    /// Samples packed in the coordinates and precision of other points; `None` if they are spread too widely for it.
     pub(super) fn packed_beside(&self, other: &Packed) -> Option<Empirical> {
         let cached = Cached { packed: OnceLock::from(other.beside(&self.points)?), ..Cached::default() };
         Some(Empirical { cached: Arc::new(cached), ..self.clone() })
     }
 
-    /// Points packed for sums with the samples, and among each other; `None` where they are spread too wide for the
+    /// Points packed for sums with the samples and with each other; `None` if they are spread too widely for the
     /// precision in use.
     pub(crate) fn pack_beside(&self, points: &Points) -> Option<Packed> {
         if points.is_same_as(&self.points) {
@@ -230,7 +232,7 @@ impl Empirical {
         let _ = self.means_watched(at, samples, out, None);
     }
 
-    /// What [`means`](Self::means) does, watched; only the samples themselves are many enough for that.
+    /// [`means`](Self::means) with a watch, needed only for the samples themselves.
     pub(super) fn means_watched(
         &self,
         at: Option<&Packed>,

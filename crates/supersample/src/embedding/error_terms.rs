@@ -1,21 +1,25 @@
-//! Error terms: the three terms of E² (eq. 9) in the precision that its size asks for. Every decision between f32 and
-//! f64 is made in this file.
+//! Error terms: the three terms of E² (eq. 9) in the precision that its size needs. Every decision between f32 and f64
+//! is made in this file.
 //!
-//! Under [`Precision::Mixed`] all three terms of eq. 9 are made of the same f32 kernel values, so whatever is common to
-//! these values (the rounding of the points, the bias of the exponential) cancels in E_T as it would in f64. What
-//! remains is the rounding of each pair, of size u = 1e-7 or so. It does not average out, because a chooser takes the best
-//! of n nearly equal candidates, and with it the largest of n sums of T rounding errors: each pick makes E_T² look
-//! smaller by (1/T²)·E[max of n errors of size √T·u], T picks by a few u/√T. Where this is no longer negligible, μ at the
-//! chosen points and their pairs are computed in f64. ‖μ‖², the mean of n² pairs that nobody chose among, is only biased,
-//! and the bias is measured on the pairs of some of the samples, until E_T is so small that all of them are needed.
+//! Under [`Precision::Mixed`] kernel values of large samples are f32 and every sum is f64. All three terms of eq. 9 use
+//! the same f32 kernel values, so their common errors (the rounding of the points, the bias of the exponential) cancel
+//! in E_T. What remains is the rounding of each pair, of size u = 1e-7 or so. It does not average out, because a
+//! chooser takes the best of n nearly equal candidates, and with it the largest of n sums of T rounding errors: each
+//! pick makes E_T² look smaller by (1/T²)·E[max of n errors of size √T·u], T picks by a few u/√T. Where this is no
+//! longer negligible, μ at the chosen points and their pairs are computed in f64. ‖μ‖², the mean of all n² pairs
+//! without any choice, is only biased, and the bias is measured on the pairs of some of the samples, until E_T is so
+//! small that all of them are needed.
 //!
-//! **On a GPU** μ at the samples may come from products, kernel rows never do, and what pairs are left out of the one
-//! by rounding is not in the other. So nothing of E_T is taken from f32 there: its terms at the chosen points are in f64, which
-//! costs the GPU next to nothing, and the bias of ‖μ‖² is measured with products where these were used. Under landmarks
-//! everything is computed by differences, and the rules are those of the CPU.
+//! **On a GPU** μ at the samples may come from products (tensor cores), while kernel rows come from differences, so
+//! their errors do not cancel. So E_T never uses f32 there: its terms at the chosen points are f64, which costs a GPU
+//! almost nothing, and the bias of ‖μ‖² is measured with products if these were used. With landmarks everything is
+//! computed from differences, and the rules are those of the CPU.
 //!
-//! The points stay as f32 has rounded them ("widened"): all three terms then belong to the same points, which are as good
-//! as the original ones, while mixing the two would cost what was gained.
+//! The points stay as f32 has rounded them ("widened"): all three terms then belong to the same points. Mixing rounded
+//! and original points would lose the precision again.
+//!
+//! E_T² is a difference of near-equal numbers and is never clamped silently. `Pick::squared_error` is the number as
+//! computed, and `Pool::error_floor` says where rounding takes over.
 
 use std::sync::{Arc, OnceLock};
 
@@ -35,13 +39,14 @@ const SAMPLED_ERROR: f64 = 2e-11;
 /// An error of one part in 500 in E_T² is one part in 1000 in E_T, which is what we promise.
 const PROMISED: f64 = 500.0;
 
-/// Pairs that are summed between two looks at a watch, on the CPU and on a GPU: a few milliseconds.
+/// Pairs summed between two calls of a watch, on the CPU and on a GPU: a few milliseconds.
 const PAIRS_AT_ONCE: [usize; 2] = [1 << 22, 1 << 31];
 
-/// Means at up to so many points are summed by several threads together, and rounded otherwise than those of more.
+/// Means at up to this number of points are summed by several threads together, with another rounding than those of
+/// more.
 const FEW: usize = 64;
 
-/// Where ‖μ‖² in f64 comes from, beside chosen points in f64.
+/// Source of ‖μ‖² in f64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum NormFrom {
     /// From f32, less its bias on some of the samples.
@@ -50,7 +55,7 @@ pub(crate) enum NormFrom {
     AllPairs,
 }
 
-/// Samples as f32 has rounded them, in f64, where they have been needed.
+/// Samples as f32 has rounded them, in f64, if they were needed.
 #[derive(Debug, Default)]
 pub(super) struct Widened {
     packed: OnceLock<Packed>,
@@ -58,7 +63,7 @@ pub(super) struct Widened {
     full_norm: OnceLock<f64>,
 }
 
-/// Points packed for kernel rows that go with a target, and the target in the precision that goes with the points.
+/// Packs points for kernel rows with a target, and returns the target in the precision of the points.
 pub(crate) fn pack(mu: Arc<dyn MeanEmbedding>, points: &Points) -> (Arc<dyn MeanEmbedding>, Packed) {
     if let Some(landmarks) = as_landmarks(&*mu) {
         if let Some(packed) = landmarks.pack_beside(points) {
@@ -76,23 +81,23 @@ pub(crate) fn pack(mu: Arc<dyn MeanEmbedding>, points: &Points) -> (Arc<dyn Mean
     if let Some(packed) = samples.pack_beside(points) {
         return (mu, packed);
     }
-    // Samples in f32 beside points that are spread too wide for it: f64 for both.
+    // The samples are f32, but the points are spread too widely for it: f64 for both.
     let samples = samples.in_double();
     let packed = samples.pack_beside(points).expect("double precision takes any points");
     (Arc::new(samples), packed)
 }
 
-/// The terms of E² of a target, each as exact as they are asked for.
+/// Terms of E² of a target, each as exact as needed.
 #[derive(Clone, Copy)]
 pub(crate) struct ErrorTerms<'a> {
     mu: &'a dyn MeanEmbedding,
-    /// The samples, or those behind landmarks, at which μ itself is to be had.
+    /// The samples, or those behind landmarks, which give exact μ.
     samples: Option<&'a Empirical>,
     /// The samples, where their kernel values are f32.
     mixed: Option<&'a Empirical>,
-    /// Whether ‖μ‖² is an estimate, which no number of pairs would make better.
+    /// Whether ‖μ‖² is an estimate, which f64 does not improve.
     is_estimated: bool,
-    /// Whether f32 on the device at hand leaves errors that do not cancel.
+    /// Whether f32 on this device leaves errors that do not cancel.
     is_unbalanced: bool,
 }
 
@@ -105,8 +110,8 @@ impl<'a> ErrorTerms<'a> {
         ErrorTerms { mu, samples, mixed, is_estimated: landmarks.is_some(), is_unbalanced }
     }
 
-    /// How ‖μ‖² must be computed, with the other terms in f64, for the squared error of this many points to be right to
-    /// what we promise; `None` where the terms at hand are good enough.
+    /// How ‖μ‖² must be computed, with the other terms in f64, to reach the promised precision of a squared error of
+    /// this many points; `None` if the present terms are good enough.
     pub(crate) fn norm_needed(&self, squared_error: f64, points: f64) -> Option<NormFrom> {
         let is_small = self.is_unbalanced || squared_error * points.sqrt() < PROMISED * MIXED_ERROR;
         if self.mixed.is_none() || !is_small {
@@ -118,19 +123,19 @@ impl<'a> ErrorTerms<'a> {
         }
     }
 
-    /// ‖μ‖² in f64, of the samples as f32 has rounded them where it has.
+    /// ‖μ‖² in f64, of the samples, rounded to f32 if f32 is in use.
     pub(crate) fn squared_norm(&self, from: NormFrom) -> Option<f64> {
         match self.mixed {
             None => self.mu.squared_norm(),
             Some(samples) if from == NormFrom::AllPairs => {
-                // Nobody ends it; a device that fails is told of elsewhere.
+                // It is not interrupted; a failed device is reported elsewhere.
                 Some(samples.widened_norm(&unwatched).unwrap_or_default())
             }
             Some(samples) => self.mu.squared_norm().map(|norm| norm - samples.sampled_bias()),
         }
     }
 
-    /// μ in f64 at points that go with the samples, as f32 has rounded them where it has.
+    /// μ in f64 at points that go with the samples, rounded to f32 if f32 is in use.
     pub(crate) fn values(&self, points: &Points) -> Vec<f64> {
         let mut values = vec![0.0; points.len()];
         match self.mixed {
@@ -140,7 +145,7 @@ impl<'a> ErrorTerms<'a> {
         values
     }
 
-    /// μ at points in the precision of the samples, some points after the other; `watch` is told and cannot end it.
+    /// μ at points in the precision of the samples, in blocks; `watch` is called and cannot end it.
     pub(crate) fn means_told(samples: &Empirical, points: &Points, watch: Watch) -> Vec<f64> {
         let (total, dim) = (points.len(), points.dim());
         let at_once = (pairs_at_once(Some(samples)) / samples.points().len()).max(64);
@@ -159,15 +164,15 @@ impl<'a> ErrorTerms<'a> {
         self.samples.map_or(Ok(()), |samples| samples.device().check())
     }
 
-    /// μ itself, where these are landmarks of samples in memory.
+    /// Exact μ, if these are landmarks of samples in memory.
     fn exact(&self) -> &dyn MeanEmbedding {
         self.samples.map_or(self.mu, |samples| samples)
     }
 
-    /// These points packed in f64, as f32 has rounded them where it has: for [`sum_over`](Self::sum_over).
+    /// These points packed in f64, rounded to f32 if f32 is in use: for [`sum_over`](Self::sum_over).
     pub(crate) fn precise(&self, points: &Points) -> Packed {
         match self.mixed {
-            // On the host, however many: more will come one by one.
+            // On the host, for any number: more points are added one by one.
             Some(samples) => samples.packed().of_some(points).widened(),
             None => Values::of(self.mu).packed(points),
         }
@@ -192,7 +197,7 @@ impl<'a> ErrorTerms<'a> {
         sum[0]
     }
 
-    /// Σⱼ aⱼ k(xᵢ, zⱼ) in f64 at each point x, the points as f32 has rounded them where it has.
+    /// Σⱼ aⱼ k(xᵢ, zⱼ) in f64 at each point x, the points rounded to f32 if f32 is in use.
     pub(crate) fn sums(&self, at: &Points, points: &Points, weights: &[f64]) -> Vec<f64> {
         let mut sums = vec![0.0; at.len()];
         let packed = self.precise(points);
@@ -207,15 +212,15 @@ impl<'a> ErrorTerms<'a> {
     /// E² of weighted points that go with the samples, with this ‖μ‖² and the other terms in f64.
     ///
     /// # Panics
-    /// Where ‖μ‖² is not known.
+    /// If ‖μ‖² is not known.
     pub(crate) fn squared_error_from(&self, from: NormFrom, points: &Points, weights: &[f64]) -> f64 {
-        let energy = self.energy(points, weights, &unwatched).expect("nobody ends it");
+        let energy = self.energy(points, weights, &unwatched).expect("it cannot be interrupted");
         self.squared_norm(from).expect("‖μ‖² is known") + energy
     }
 
     /// E² of any weighted points in f64, as exact as we promise.
     pub(crate) fn squared_error(&self, points: &Points, weights: &[f64], watch: Watch) -> Result<f64> {
-        // Points that are spread too wide for f32 do not go with samples that are not: all pairs in f64.
+        // The points are spread too widely for f32, and the samples are f32: all pairs in f64.
         if let Some(samples) = self.mixed.filter(|samples| samples.pack_beside(points).is_none()) {
             let double = samples.in_double();
             let terms = ErrorTerms::of(&double);
@@ -232,14 +237,14 @@ impl<'a> ErrorTerms<'a> {
         let squared_error = self.squared_norm(NormFrom::SampledBias).ok_or(Error::UnknownNorm)? + energy;
         self.check_device()?;
         check_definite(self.mu, squared_error)?;
-        // Of one point: nothing is gained from numbers here, since any weights may have been chosen.
+        // As for one point: with any weights, the number of points does not reduce the error.
         match (self.norm_needed(squared_error, 1.0), self.mixed) {
             (Some(NormFrom::AllPairs), Some(samples)) => Ok(samples.widened_norm(watch)? + energy),
             _ => Ok(squared_error),
         }
     }
 
-    /// E² − ‖μ‖² of weighted points in f64, some points after the other.
+    /// E² − ‖μ‖² of weighted points in f64, in blocks.
     fn energy(&self, points: &Points, weights: &[f64], watch: Watch) -> Result<f64> {
         let (total, samples) = (points.len(), self.samples.map_or(1, |samples| samples.points().len()));
         let at_once = (pairs_at_once(self.samples) / total.max(samples)).max(64);
@@ -261,7 +266,7 @@ impl<'a> ErrorTerms<'a> {
         Ok(energy)
     }
 
-    /// E² of weighted points from their E² − ‖μ‖² in f64; `None` where ‖μ‖² is not known.
+    /// E² of weighted points from their E² − ‖μ‖² in f64; `None` if ‖μ‖² is not known.
     pub(crate) fn squared_error_of_energy(
         &self,
         points: &Points,
@@ -279,7 +284,7 @@ impl<'a> ErrorTerms<'a> {
         }
     }
 
-    /// ‖μ‖² in f64 of the samples as they were given, from all of their pairs.
+    /// ‖μ‖² in f64 of the given samples, from all of their pairs.
     pub(crate) fn double_squared_norm(&self) -> Option<f64> {
         match self.mixed {
             Some(samples) if !self.is_estimated => Some(samples.double_squared_norm()),
@@ -287,7 +292,7 @@ impl<'a> ErrorTerms<'a> {
         }
     }
 
-    /// μ in f64 at any points, of the samples as they were given; some points after the other, so that `watch` can end it.
+    /// μ in f64 at any points, of the samples as given; in blocks, so that `watch` can end it.
     pub(crate) fn double_values(&self, points: &Points, watch: Watch) -> Result<Vec<f64>> {
         let double = self.mixed.map(Empirical::in_double);
         let mu = double.as_ref().map_or(self.exact(), |samples| samples);
@@ -296,7 +301,7 @@ impl<'a> ErrorTerms<'a> {
             Some(samples) if !samples.is_on_gpu() => pairs_at_once(None) / samples.points().len(),
             _ => total,
         };
-        // Never a few alone, which are summed in another order.
+        // Never a small block alone, which would be summed in another order.
         let at_once = at_once.max(2 * FEW);
         let mut values = vec![0.0; total];
         let mut done = 0;
@@ -360,7 +365,7 @@ impl Empirical {
                 packed.own_mean_into(Some(&weights), &mut sums);
                 sums.iter().zip(&weights).map(|(sum, w)| sum * w).sum::<f64>() / (total * total)
             };
-            // Samples without weight among the many say nothing of the bias.
+            // Samples of weight zero give no information about the bias.
             if total > 0.0 { mean(&packed) - mean(&packed.widened()) } else { 0.0 }
         })
     }

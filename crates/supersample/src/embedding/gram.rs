@@ -1,4 +1,4 @@
-//! Rows that are known by their kernel values alone: a Gram matrix in the place of points and a kernel.
+//! Gram matrix: rows known only by their kernel values, instead of points and a kernel.
 
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
@@ -9,23 +9,25 @@ use super::MeanEmbedding;
 use crate::sum::{self, Packed, Precision, Table, row_of};
 use crate::{Error, Kernel, Points, Pool, Result, linalg, points};
 
-/// What may be rounding in a matrix of kernel values, relative to the largest of its diagonal: more than f32 leaves.
+/// Rounding allowed in a matrix of kernel values, relative to the largest diagonal entry: more than that of f32.
 const ROUNDING: f64 = 1e-6;
 
 /// Rows and columns that are compared at once, so that both are in the cache.
 const BLOCK: usize = 64;
 
-/// Rows whose kernel values k(i, j) come from elsewhere: from a kernel of texts, graphs or molecules, or from one of your own.
-/// The rows are matched, with equal or given weights, and chosen from.
+/// Mean embedding of rows with a given matrix of kernel values k(i, j), for example a kernel of texts, graphs or
+/// molecules.
 ///
-/// A row is a point of one coordinate, its number ([`rows`](Self::rows)). With these points it is a [`MeanEmbedding`]:
-/// herders, refiners, parts and weights work on its [`pool`](Self::pool), in double precision and on the CPU. What needs
-/// coordinates (an ascent, a polish, landmarks) has no meaning; [`kernel`](MeanEmbedding::kernel) and
+/// The rows are the target, with equal or given weights, and the candidates.
+///
+/// A row is a point with one coordinate, its number ([`rows`](Self::rows)). So herders, refiners, parts and weights
+/// work on its [`pool`](Self::pool), in double precision and on the CPU. Calls that need coordinates (an ascent, a
+/// polish, landmarks) are not possible; [`kernel`](MeanEmbedding::kernel) and
 /// [`gradient_into`](MeanEmbedding::gradient_into) panic.
 ///
-/// Memory is the n² numbers of the matrix. To know whether it is positive definite takes n³ steps, so it is not asked.
-/// What shows that it is not is refused: an entry that is larger than the diagonal allows, here, and a squared error that is
-/// more negative than rounding, where rows are measured ([`Pool::mmd_of_rows`], [`Refiner`](crate::Refiner),
+/// Memory is the n² numbers of the matrix. Checking that it is positive definite would take n³ steps and is not done.
+/// Two signs that it is not are errors: an entry larger than the diagonal allows, here, and a squared error below
+/// rounding, when rows are measured ([`Pool::mmd_of_rows`], [`Refiner`](crate::Refiner),
 /// [`Herder::trace`](crate::Herder::trace)).
 ///
 /// ```
@@ -54,13 +56,16 @@ pub struct Gram {
 }
 
 impl Gram {
-    /// Rows of equal weight. The matrix has n·n numbers, row after row: all finite, symmetric up to rounding, none negative
-    /// on the diagonal. Two entries that rounding made different are replaced by their mean.
+    /// Creates the embedding of rows of equal weight.
+    ///
+    /// The matrix has n·n numbers, row by row: finite, symmetric up to rounding, not negative on the diagonal. Two
+    /// entries that differ by rounding are replaced by their mean.
     pub fn new(matrix: Vec<f64>, n: usize) -> Result<Gram> {
         Gram::made(matrix, n, None)
     }
 
-    /// Rows with a weight each: finite, not negative, not all zero. They are normalised to sum to one.
+    /// Creates the embedding of weighted rows. Weights are finite, not negative, not all zero, and are normalised to
+    /// sum to one.
     pub fn weighted(matrix: Vec<f64>, n: usize, weights: &[f64]) -> Result<Gram> {
         Gram::made(matrix, n, Some(weights))
     }
@@ -88,7 +93,7 @@ impl Gram {
         Ok(gram)
     }
 
-    /// The rows as points: the numbers from 0 on, one for each.
+    /// Rows as points: the numbers 0, 1, 2, …
     pub fn rows(&self) -> &Points {
         &self.rows
     }
@@ -98,7 +103,7 @@ impl Gram {
         self.weights.as_deref()
     }
 
-    /// All rows to choose from, with all rows as the target.
+    /// Returns the pool of all rows, with all rows as the target.
     pub fn pool(&self) -> Result<Pool> {
         Pool::new(self.clone(), self.rows.clone())
     }
@@ -108,9 +113,9 @@ impl Gram {
         self.largest
     }
 
-    /// The dimension that the rows seem to have: half the participation ratio (Σ λ)²/Σ λ² of the eigenvalues λ of the centred
-    /// matrix, which for a normal cloud under a Gaussian kernel of the median distance is within a fifth of the dimension
-    /// from 1 to 20.
+    /// Effective dimension of the rows, by which a search sets its temperature: half the participation ratio (Σ λ)²/Σ
+    /// λ² of the eigenvalues λ of the centred matrix. For normal points under a Gaussian kernel with the median
+    /// distance it is within a fifth of the dimension from 1 to 20.
     pub(crate) fn dimension(&self) -> f64 {
         *self.dimension.get_or_init(|| {
             let norm = self.mean_of(&self.values);
@@ -120,12 +125,12 @@ impl Gram {
             let squares: Vec<f64> = self.rows.as_slice().par_iter().map(row).collect();
             let means: Vec<f64> = self.values.iter().map(|mu| mu * mu).collect();
             let sum = self.mean_of(&squares) - 2.0 * self.mean_of(&means) + norm * norm;
-            // Rows that are all the same have none.
+            // If all rows are equal there is none.
             (0.5 * trace * trace / sum).max(1.0)
         })
     }
 
-    /// Refuses points that are no rows of the matrix.
+    /// Checks that points are rows of the matrix.
     pub(crate) fn expect_rows(&self, points: &Points) -> Result<()> {
         let len = self.rows.len();
         let is_row = |x: &[f64]| row_of(x) < len && row_of(x) as f64 == x[0];
@@ -149,7 +154,7 @@ impl Gram {
     }
 }
 
-/// Refuses what is no Gram matrix, the first entry that shows it; whether it is symmetric to the bit.
+/// Checks the entries of a Gram matrix; returns whether it is symmetric to the bit.
 fn check(matrix: &[f64], n: usize, rounding: f64) -> Result<bool> {
     let refused =
         |row, column, reason| Error::GramEntry { row, column, value: matrix[row * n + column], reason };
@@ -205,7 +210,7 @@ fn symmetrise(matrix: &mut [f64], n: usize) {
 
 impl MeanEmbedding for Gram {
     /// # Panics
-    /// Always: the kernel is known by its values alone.
+    /// Always: only the values of the kernel are known.
     fn kernel(&self) -> &Kernel {
         panic!("a Gram matrix has no kernel of points")
     }
@@ -234,7 +239,7 @@ impl MeanEmbedding for Gram {
     }
 }
 
-/// Where kernel values between single points come from: a kernel, or a matrix.
+/// Source of kernel values between single points: a kernel, or a matrix.
 pub(crate) enum Values<'a> {
     Kernel(&'a Kernel),
     Gram(&'a Gram),
@@ -264,7 +269,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// k(x, x), where it is the same for every x.
+    /// k(x, x) if it is the same for every x.
     pub(crate) fn constant_diagonal(&self) -> Option<f64> {
         match self {
             Values::Kernel(kernel) => kernel.constant_diagonal(),
@@ -277,7 +282,7 @@ impl<'a> Values<'a> {
         matches!(self, Values::Kernel(kernel) if kernel.needs_equal_masses())
     }
 
-    /// k(xₛ, xₜ) for all pairs of points in f64, row after row.
+    /// k(xₛ, xₜ) for all pairs of points in f64, row by row.
     pub(crate) fn matrix(&self, points: &Points) -> Vec<f64> {
         match self {
             Values::Kernel(kernel) => sum::kernel_matrix(kernel, points),
@@ -297,7 +302,7 @@ impl<'a> Values<'a> {
     }
 }
 
-/// Refuses a squared error that is so negative that the matrix it comes from is not positive definite.
+/// Checks that a squared error is not so negative that the matrix cannot be positive definite.
 pub(crate) fn check_definite(mu: &dyn MeanEmbedding, squared_error: f64) -> Result<()> {
     match Values::of(mu) {
         Values::Gram(gram) if squared_error < -ROUNDING * gram.largest => {

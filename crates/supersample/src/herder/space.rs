@@ -1,4 +1,4 @@
-//! The search of eq. 7 over all of space, section 3.1.1 of the paper: from the best auxiliary points, uphill.
+//! Maximisation of eq. 7 over all of space (section 3.1.1 of the paper): ascent from the best auxiliary points.
 
 use rayon::prelude::*;
 
@@ -10,7 +10,7 @@ use crate::pool::Evaluated;
 use crate::sum;
 
 impl Herder {
-    /// The next pick: the highest summit reached from the best start and, if asked, from others.
+    /// Returns the next pick: the highest maximum reached from the best start and, if asked, from others.
     pub(super) fn climb_from(&mut self, best: usize, options: AscentOptions) -> Pick {
         let mu = self.pool.embedding().clone();
         // Rows of a Stein target move with their points.
@@ -33,7 +33,7 @@ impl Herder {
                 },
             }
         };
-        // Climbs side by side would share what evaluations are left by chance.
+        // With a cap on evaluations, parallel climbs would share it by chance.
         let one_by_one = starts.len() == 1 || stein.is_some_and(|stein| stein.is_capped());
         let summits: Vec<Summit> = match one_by_one {
             true => starts.iter().map(climb_one).collect(),
@@ -66,8 +66,8 @@ impl Herder {
         chosen
     }
 
-    /// Eq. 7 at any point, its gradient, and the parts it is made of. Costs one gradient of μ and one kernel for
-    /// each point chosen so far.
+    /// Eq. 7 at any point, its gradient, and its terms. Costs one gradient of μ and one kernel for each point chosen so
+    /// far.
     fn score_anywhere(&self, x: &[f64], gradient: &mut [f64]) -> (f64, Evaluated) {
         let (mu, factor) = (self.pool.embedding(), self.ledger.mean_factor());
         let kernel = mu.kernel();

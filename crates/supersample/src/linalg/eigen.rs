@@ -18,7 +18,7 @@ pub fn symmetric_eigen(matrix: &[f64], dim: usize) -> (Vec<f64>, Vec<f64>) {
     (order.iter().map(|&i| values[i]).collect(), rows)
 }
 
-/// T = Q·A·Qᵀ with three diagonals, for an orthogonal Q: the middle one, the one beside it, and Q row after row.
+/// T = Q·A·Qᵀ with three diagonals, for an orthogonal Q: the middle one, the one next to it, and Q row by row.
 fn tridiagonal(matrix: &[f64], dim: usize) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
     let mut a = matrix.to_vec();
     for i in 0..dim {
@@ -77,7 +77,7 @@ fn diagonalise(values: &mut [f64], beside: &mut [f64], vectors: &mut [f64]) {
     let dim = values.len();
     for first in 0..dim {
         for _ in 0..MOST_ROUNDS {
-            // The block from `first` to the next entry beside the diagonal that is nothing.
+            // The block from `first` to the next off-diagonal entry that is zero.
             let is_nothing =
                 |i: &usize| beside[*i].abs() <= f64::EPSILON * (values[*i].abs() + values[i + 1].abs());
             let last = (first..dim - 1).find(is_nothing).unwrap_or(dim - 1);

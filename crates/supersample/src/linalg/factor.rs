@@ -14,7 +14,7 @@ const BLOCK: usize = 64;
 /// Panels of rows a thread updates at once.
 const PANELS: usize = 4;
 
-/// L with L·Lᵀ = A + jitter·I, row after row; only its lower triangle is meaningful.
+/// L with L·Lᵀ = A + jitter·I, row by row; only its lower triangle is meaningful.
 pub struct Factor {
     lower: Vec<f64>,
     dim: usize,
@@ -25,7 +25,7 @@ impl Factor {
     /// every pivot is at least `smallest_pivot`, below which a solution would be rounding noise.
     pub fn new(matrix: Vec<f64>, dim: usize, jitter: f64, smallest_pivot: f64) -> Option<Factor> {
         let goes_on = |_| ControlFlow::Continue(());
-        Factor::watched(matrix, dim, jitter, smallest_pivot, goes_on).expect("nobody ends it")
+        Factor::watched(matrix, dim, jitter, smallest_pivot, goes_on).expect("it cannot be interrupted")
     }
 
     /// [`new`](Self::new), which asks after every block of columns, with the number of those that are done, whether to go
@@ -66,8 +66,8 @@ impl Factor {
     }
 }
 
-/// What a block of columns, which begin at `start`, does to the rows below it: of these the rows x of the block with
-/// x·Lᵀ = a take the place of a, and their products are subtracted from the lower triangle: `a[i][j] −= Σₖ x[i][k]·x[j][k]`.
+/// Eliminates a block of columns that begin at `start` from the rows below it: the rows x of the block with x·Lᵀ = a
+/// replace a, and their products are subtracted from the lower triangle: `a[i][j] −= Σₖ x[i][k]·x[j][k]`.
 fn eliminate(below: &mut [f64], dim: usize, start: usize, corner: &[f64]) {
     let (count, width) = (below.len() / dim, corner.len().isqrt());
     let end = start + width;

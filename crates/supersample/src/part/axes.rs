@@ -1,8 +1,8 @@
-//! Axes: many functions seen along the few directions in which they vary.
+//! Axes: the few directions in which many functions vary.
 //!
-//! A kernel value of p functions costs p products, and predictions on a thousand inputs vary in far fewer directions. The
-//! axes are those of a pivoted Cholesky factor of the functions' covariance, which takes in turn the function of which most is
-//! left unexplained; they are sought on some of the rows and kept only if they explain all rows.
+//! A kernel value of p functions costs p products, and predictions on a thousand inputs vary in far fewer directions.
+//! The axes are those of a pivoted Cholesky factor of the functions' covariance, which takes in turn the function of
+//! which most is left unexplained; they are computed from some of the rows and used only if they explain all rows.
 
 use rayon::prelude::*;
 
@@ -23,11 +23,11 @@ const ROWS: usize = 4096;
 const SOUGHT: f64 = 1e-6;
 const TOLERATED: f64 = 1e-5;
 
-/// Orthonormal directions among functions, one after the other, each with as many numbers as there are functions.
+/// Orthonormal directions among functions, each with one number for each function.
 pub(super) struct Axes(Points);
 
 impl Axes {
-    /// Axes that explain all but [`SOUGHT`] of some of the rows; `None` where the functions are few, or would need more
+    /// Axes that explain all but [`SOUGHT`] of some of the rows; `None` if the functions are few, or would need more
     /// than half as many axes. `standardised(row, out)` writes the functions of a row.
     pub(super) fn find(
         rows: usize,
@@ -72,7 +72,7 @@ impl Axes {
         Points::from_vec(axes.concat(), count).ok().map(Axes)
     }
 
-    /// Every row along the axes; `None` where they leave more than [`TOLERATED`] of all rows unexplained.
+    /// Every row along the axes; `None` if they leave more than [`TOLERATED`] of all rows unexplained.
     pub(super) fn view(
         &self,
         rows: usize,
@@ -98,10 +98,10 @@ impl Axes {
     }
 }
 
-/// The direction of a vector beside orthonormal ones; `None` where nothing is left of it.
+/// Direction of a vector orthogonal to orthonormal ones; `None` if nothing is left of it.
 fn orthonormal(vector: &[f64], others: &[Vec<f64>]) -> Option<Vec<f64>> {
     let mut direction = vector.to_vec();
-    // Twice: once leaves what rounding puts back.
+    // Twice, because of rounding.
     for _ in 0..2 {
         for other in others {
             let along = dot(&direction, other);

@@ -1,4 +1,4 @@
-//! Functions of the rows whose means matter: predictions, generated quantities, costs.
+//! Functions of interest of the rows, whose means are matched: predictions, generated quantities, costs.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::points::{normalised, unit_weights};
 use crate::scale::Moments;
 use crate::{Error, Points, Result};
 
-/// Functions of the target's rows: a number of each for each row, with their means and standard deviations.
+/// Functions of the target's rows, with their means and standard deviations.
 ///
 /// Each is centred and divided by its unit ([`FunctionsUnit`]); between two rows the kernel is the mean of products, so that D²
 /// is the mean squared error of the means in these units. Its mean embedding is 0. Clones share the numbers.
@@ -29,7 +29,7 @@ pub struct Functions {
     unit: FunctionsUnit,
 }
 
-/// The unit in which functions, and the errors of their means, are measured.
+/// Unit of functions and of the errors of their means.
 ///
 /// ```
 /// use supersample::{Functions, FunctionsUnit, Points};
@@ -69,13 +69,15 @@ impl Unit {
 }
 
 impl Functions {
-    /// A column for each function, each in its own standard deviations, and a row for each row of the target, which has a
-    /// weight where they are not equal. Refuses functions that are constant on the rows that weigh anything.
+    /// Creates functions in units of their own standard deviations.
+    ///
+    /// `values` has a column for each function and a row for each row of the target. A function that is constant on the
+    /// rows with weight is an error.
     pub fn new(values: &Points, weights: Option<&[f64]>) -> Result<Functions> {
         Functions::in_unit(values, weights, FunctionsUnit::Each)
     }
 
-    /// What [`new`](Self::new) makes, in these units. In a common one a function may be constant, but not all.
+    /// Creates functions in these units. In a common unit some functions may be constant, but not all.
     pub fn in_unit(values: &Points, weights: Option<&[f64]>, unit: FunctionsUnit) -> Result<Functions> {
         let shares = weights.map(|weights| normalised(weights, "rows", values.len())).transpose()?;
         let equal = 1.0 / values.len() as f64;
@@ -90,7 +92,7 @@ impl Functions {
                 mean[j] += weight * x;
             }
         }
-        // In units of half the range, because the square of a deviation may be no number.
+        // In units of half the range, because the square of a deviation may overflow.
         let reach: Vec<f64> = (0..dim).map(|j| high[j] * 0.5 - low[j] * 0.5).collect();
         let mut variance = vec![0.0; dim];
         for (row, weight) in weighed() {
@@ -101,7 +103,7 @@ impl Functions {
         }
         let own = |j: usize| {
             let half = variance[j].sqrt() * reach[j];
-            // What rounding leaves of a constant is no spread.
+            // The rounding of a constant is not a spread.
             let rounding = 1e-14 * high[j].abs().max(low[j].abs());
             let is_constant = !(reach[j] > rounding && half > 0.0);
             Unit { mean: mean[j], half: if is_constant { 0.0 } else { half } }
@@ -109,15 +111,15 @@ impl Functions {
         Functions::of_units((0..dim).map(own).collect(), unit)
     }
 
-    /// Functions of a target whose rows are not at hand, with these moments; `None` for one that is constant, with the value
-    /// that it has in `row`.
+    /// Creates functions of a target whose rows are not in memory, from their moments; `None` for a constant one, with
+    /// its value in `row`.
     pub(crate) fn of_moments(
         moments: &[Option<Moments>],
         row: &[f64],
         unit: FunctionsUnit,
     ) -> Result<Functions> {
         let own = |(moments, &value): (&Option<Moments>, &f64)| match moments {
-            // What rounding leaves of a constant is no spread.
+            // The rounding of a constant is not a spread.
             Some(Moments { mean, sd }) if *sd > 1e-14 * mean.abs() => Unit { mean: *mean, half: 0.5 * sd },
             Some(Moments { mean, .. }) => Unit { mean: *mean, half: 0.0 },
             None => Unit { mean: value, half: 0.0 },
@@ -129,7 +131,7 @@ impl Functions {
     fn of_units(mut units: Vec<Unit>, unit: FunctionsUnit) -> Result<Functions> {
         if unit == FunctionsUnit::Common {
             let largest = units.iter().map(|unit| unit.half).fold(0.0, f64::max);
-            // By the largest, because the square of a standard deviation may be no number.
+            // Divided by the largest, because the square of a standard deviation may overflow.
             let squares = units.iter().map(|unit| (unit.half / largest).powi(2)).sum::<f64>();
             let common = largest * (squares / units.len() as f64).sqrt();
             if common > 0.0 {
@@ -142,18 +144,18 @@ impl Functions {
         }
     }
 
-    /// The unit that they are measured in.
+    /// Unit of the functions.
     pub fn unit(&self) -> FunctionsUnit {
         self.unit
     }
 
-    /// How many functions there are.
+    /// Number of functions.
     pub fn count(&self) -> usize {
         self.own.len()
     }
 
-    /// The root mean square over the functions of the error of their means over a subset, in their units. `values`
-    /// are the functions of its rows; weights of any sign are divided by their sum.
+    /// Returns the root mean square over the functions of the error of their means over a subset, in their units.
+    /// `values` are the functions of its rows; weights of any sign are divided by their sum.
     pub fn error(&self, values: &Points, weights: Option<&[f64]>) -> Result<f64> {
         values.expect_dim("the functions of the subset", "the functions", self.count())?;
         let shares = unit_weights(weights, "rows of the subset", values.len())?;
@@ -169,7 +171,7 @@ impl Functions {
 
     /// The standardised functions of each row, divided by the root of their number; or the same along the few axes in which
     /// many functions vary.
-    pub(super) fn view(&self, values: &Points) -> Result<Points> {
+    pub(crate) fn view(&self, values: &Points) -> Result<Points> {
         values.expect_dim("the functions of the pool", "the functions", self.count())?;
         let root = (self.count() as f64).sqrt();
         let standardised = |row: usize, out: &mut [f64]| {
@@ -256,7 +258,7 @@ mod tests {
         assert_eq!(Functions::new(&constant, None).unwrap_err(), Error::ConstantFunction { column: 0 });
     }
 
-    /// Values of so many functions of each of 400 rows: smooth ones of three parameters, or noise.
+    /// Values of `count` functions of each of 400 rows: smooth ones of three parameters, or noise.
     fn many(count: usize, is_noise: bool) -> Points {
         let value = |i: usize, j: usize| {
             let (i, j) = (i as f64, j as f64 / count as f64);

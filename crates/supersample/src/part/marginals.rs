@@ -1,4 +1,4 @@
-//! Marginals: the distribution function of every column, and how far that of a subset is from it.
+//! Marginals: the distribution function of every column, and the distance of a subset from it.
 //!
 //! u = F(x), the weighted distribution function of a column (the middle of its step where values tie), makes every column
 //! alike: between two rows the kernel is c(u, v) = 1/3 + (u² + v²)/2 − max(u, v), averaged over the columns, and for equal
@@ -6,8 +6,10 @@
 //!
 //! > c(u, v) = g(u) + g(v) − |u − v|/2,  g(u) = 1/6 + u²/2 − u/2,
 //!
-//! and g changes nothing between equal masses; what is summed is −|u − v|/2. The mean of that over the target
-//! follows from sorting, without pairs: E |u − V| = 2A(u) + 1/2 − u with A(u) = ∫₀ᵘ F, because E V = 1/2.
+//! and g changes nothing between equal masses: not the score with its −k(x, x)/2, not a swap, not a distance. So kernel
+//! rows sum −|u − v|/2, one absolute difference for each column; where masses may differ, `weights.rs` adds g again
+//! (`complete`). The mean over the target follows from sorting, without pairs, exactly with ties and weights: E |u − V|
+//! = 2A(u) + 1/2 − u with A(u) = ∫₀ᵘ F, because E V = 1/2.
 
 use std::sync::Arc;
 
@@ -20,7 +22,7 @@ use crate::{Points, Result};
 /// Columns whose places are found at once.
 const AT_ONCE: usize = 8;
 
-/// The distribution functions of the columns of weighted rows. Constant columns are left out. Clones share the numbers.
+/// Distribution functions of the columns of weighted rows. Constant columns are left out. Clones share the numbers.
 ///
 /// ```
 /// use supersample::{Marginals, Points};
@@ -43,10 +45,10 @@ struct Contents {
     single_draw: f64,
 }
 
-/// The distribution function of one column: what is reached with each of its values.
+/// Distribution function of one column.
 #[derive(Debug)]
 struct Column {
-    /// Which of the columns of the rows.
+    /// Number of the column.
     index: usize,
     /// The values that have a weight, ascending, each once.
     values: Vec<f64>,
@@ -55,7 +57,7 @@ struct Column {
 }
 
 impl Marginals {
-    /// Of rows with a weight each where they are not equal. `None` where every column is constant.
+    /// Computes the marginals of rows with given or equal weights. `None` if every column is constant.
     pub fn new(rows: &Points, weights: Option<&[f64]>) -> Result<Option<Marginals>> {
         let shares = weights.map(|weights| normalised(weights, "rows", rows.len())).transpose()?;
         let column = |index: usize| Column::new(rows, index, shares.as_deref());
@@ -68,19 +70,21 @@ impl Marginals {
         Ok(Some(Marginals(Arc::new(Contents { dim: rows.dim(), columns, single_draw }))))
     }
 
-    /// How many columns there are that are not constant.
+    /// Number of columns that are not constant.
     pub fn columns(&self) -> usize {
         self.0.columns.len()
     }
 
-    /// The expected squared distance of one independent draw: 1/6 without ties, less with them.
+    /// Expected squared distance of one independent draw: 1/6 without ties, less with them.
     pub fn single_draw(&self) -> f64 {
         self.0.single_draw
     }
 
-    /// The root mean square over the columns of the distance between the distribution functions of a subset and of
-    /// all rows, each the root of ∫ (F_S − F)² over F. Weights of any sign are divided by their sum; T independent draws
-    /// have about 0.408/√T. Costs a sort of the subset and a pass over the rows for each column.
+    /// Returns the root mean square over the columns of the distance between the distribution functions of a subset and
+    /// of all rows.
+    ///
+    /// The distance of a column is the root of ∫ (F_S − F)² over F. Weights of any sign are divided by their sum; T
+    /// independent draws have about 0.408/√T. Costs a sort of the subset and a pass over the rows for each column.
     pub fn distance(&self, subset: &Points, weights: Option<&[f64]>) -> Result<f64> {
         subset.expect_dim("the subset", "the data", self.0.dim)?;
         let shares = unit_weights(weights, "rows of the subset", subset.len())?;
@@ -88,12 +92,14 @@ impl Marginals {
         Ok(self.mean_over_columns(of_column).sqrt())
     }
 
-    /// The [`distance`](Self::distance) of each of several subsets, with a weight for each row where they are not equal,
-    /// from rows of which nothing is kept: some columns are sorted, held against all subsets and forgotten, then the next.
-    /// `None` where every column is constant.
+    /// Returns the [`distance`](Self::distance) of each of several subsets from rows, without keeping anything of the
+    /// rows.
     ///
-    /// Where the rows are themselves a sample of the target, `sampled` is the squared distance that a sample has from it for each
-    /// unit of [`single_draw`](Self::single_draw) (1/m − 1/n for m of n rows), which is expected of every subset on top; else 0.
+    /// Columns are sorted a few at a time and compared with all subsets. `None` if every column is constant.
+    ///
+    /// If the rows are a sample of the target, `sampled` is the squared distance of the sample in units of
+    /// [`single_draw`](Self::single_draw) (1/m − 1/n for m of n rows), which is added to that of every subset;
+    /// otherwise 0.
     pub fn distances(
         rows: &Points,
         weights: Option<&[f64]>,
@@ -119,7 +125,7 @@ impl Marginals {
     }
 
     /// u of each row, column by column, and the mean of −|u − V|/2 there.
-    pub(super) fn view_and_means(&self, points: &Points) -> Result<(Points, Vec<f64>)> {
+    pub(crate) fn view_and_means(&self, points: &Points) -> Result<(Points, Vec<f64>)> {
         points.expect_dim("the pool", "the data", self.0.dim)?;
         let columns = &self.0.columns;
         let count = columns.len() as f64;
@@ -154,7 +160,7 @@ impl Marginals {
     }
 
     /// D² of rows of views with weights that sum to one.
-    pub(super) fn squared_distance_of_views(&self, view: &Points, rows: &[usize], weights: &[f64]) -> f64 {
+    pub(crate) fn squared_distance_of_views(&self, view: &Points, rows: &[usize], weights: &[f64]) -> f64 {
         let of_column = |(place, column): (usize, &Column)| {
             column.squared_distance(rows.iter().zip(weights).map(|(&row, &w)| (view.row(row)[place], w)))
         };
@@ -168,7 +174,7 @@ impl Marginals {
     }
 }
 
-/// Where a value stands: u, and A(u) = ∫₀ᵘ F.
+/// Position of a value: u, and A(u) = ∫₀ᵘ F.
 #[derive(Clone, Copy)]
 struct Place {
     u: f64,
@@ -176,7 +182,7 @@ struct Place {
 }
 
 impl Column {
-    /// `None` where all rows that weigh anything have one value.
+    /// `None` if all rows with weight have one value.
     fn new(rows: &Points, index: usize, shares: Option<&[f64]>) -> Option<Column> {
         let column = rows.rows().map(|row| row[index]);
         let (mut values, mut reached): (Vec<f64>, Vec<f64>) = (Vec::new(), Vec::new());
@@ -237,7 +243,7 @@ impl Column {
         (if k == 0 { 0.0 } else { self.reached[k - 1] }, self.reached[k])
     }
 
-    /// The place of a value among the values, or the one before which it would stand.
+    /// Position of a value among the values, or where it would be inserted.
     fn find(&self, value: f64) -> std::result::Result<usize, usize> {
         let k = self.values.partition_point(|other| *other < value);
         if self.values.get(k) == Some(&value) { Ok(k) } else { Err(k) }

@@ -1,15 +1,21 @@
-//! Parts: what is matched beside the joint distribution of the rows, each with a view of a row, a kernel and a mean of its own.
+//! Parts: terms of the objective in addition to the joint distribution. Each has its own view of a row, kernel and
+//! mean.
 //!
 //! With v = E k(x, x) − ‖μ‖² of each, the expected squared error of one independent draw, the objective is
 //!
 //! > D² = D_joint²/v_joint + Σ over parts of weight · D_part²/v_part,
 //!
-//! so that weights mean shares of attention. Times v_joint this is the squared MMD of one kernel, the joint one plus
-//! weight·v_joint/v_part times that of each part, which is how a [`Pool`](crate::Pool) computes it: everything that
-//! chooses works on that sum and need not know of parts.
+//! so that weights are relative to the joint distribution. Times v_joint this is the squared MMD of one kernel, the
+//! joint one plus weight·v_joint/v_part times that of each part. A [`Pool`](crate::Pool) computes this sum; herding,
+//! sweeps, search and weights do not know about parts, and without parts nothing changes, to the bit.
 //!
-//! Kernels of parts may be positive definite on differences of equal mass only, as the energy kernel is: adding g(x) + g(y)
-//! to k(x, y) changes no choice and no distance.
+//! The MMD, equivalent draws, stop rules and E_T of a pick are those of the joint part. The reported errors of parts
+//! are computed from distribution functions and means in f64, so the f32 of a part's kernel rows can change a choice
+//! but not a reported number. Points that are not rows of the pool have no view: herding in space, the polish and
+//! starts from given points take no parts.
+//!
+//! The kernel of a part may be positive definite only on differences of equal mass, like the energy kernel: adding
+//! g(x) + g(y) to k(x, y) changes no choice and no distance.
 
 mod axes;
 mod functions;
@@ -28,7 +34,7 @@ use crate::sum::{Packed, Precision};
 use crate::words::Opt;
 use crate::{Error, Points, Result};
 
-/// One thing that is matched beside the joint distribution, for the rows of one pool. Clones share its numbers.
+/// One term of the objective in addition to the joint distribution, for the rows of one pool. Clones share its numbers.
 ///
 /// ```
 /// use supersample::{Empirical, Herder, Kernel, Marginals, Part, Points, Pool};
@@ -47,9 +53,9 @@ use crate::{Error, Points, Result};
 pub struct Part {
     target: Target,
     weight: f64,
-    /// What the kernel sees of each row.
+    /// View of each row, on which the kernel acts.
     view: Points,
-    /// The mean embedding at each row; `None` where it is 0.
+    /// The mean embedding at each row; `None` if it is 0.
     means: Option<Arc<[f64]>>,
     squared_norm: f64,
     single_draw: f64,
@@ -62,8 +68,10 @@ enum Target {
 }
 
 impl Part {
-    /// The distribution functions of the columns: D² is the mean over the columns of the squared distance of
-    /// [`Marginals`]. `points` are the rows of the pool, in the units of the rows that `marginals` are of.
+    /// Creates the part of the columns' distribution functions.
+    ///
+    /// D² is the mean over the columns of the squared distance of [`Marginals`]. `points` are the rows of the pool, in
+    /// the units of the rows that `marginals` are of.
     pub fn marginals(marginals: &Marginals, points: &Points, weight: f64) -> Result<Part> {
         let (view, means) = marginals.view_and_means(points)?;
         let single_draw = marginals.single_draw();
@@ -77,10 +85,11 @@ impl Part {
         })
     }
 
-    /// The means of functions of the rows: D² is their mean squared error in their units. `values` has a row for
-    /// each row of the pool and a column for each function. Where 64 functions or more vary in less than half as many
-    /// directions, what is chosen by are these directions, which leave at most 1e-5 of the variance out;
-    /// [`Functions::error`] is always that of all functions.
+    /// Creates the part of the means of functions.
+    ///
+    /// D² is their mean squared error in their units. `values` has a row for each row of the pool and a column for each
+    /// function. If 64 functions or more vary in less than half as many directions, rows are chosen by these
+    /// directions, which leave out at most 1e-5 of the variance; [`Functions::error`] is always that of all functions.
     pub fn functions(functions: &Functions, values: &Points, weight: f64) -> Result<Part> {
         let view = functions.view(values)?;
         Ok(Part {
@@ -93,7 +102,7 @@ impl Part {
         })
     }
 
-    /// What it matches: marginals or functions.
+    /// Name: marginals or functions.
     pub fn name(&self) -> &'static str {
         match self.target {
             Target::Marginals(_) => "marginals",
@@ -101,22 +110,22 @@ impl Part {
         }
     }
 
-    /// Its share of attention beside that of the joint distribution, which is 1.
+    /// Weight relative to the joint distribution, which has weight 1.
     pub fn weight(&self) -> f64 {
         self.weight
     }
 
-    /// The expected squared distance of one independent draw: 1/6 for marginals without ties, 1 for functions.
+    /// Expected squared distance of one independent draw: 1/6 for marginals without ties, 1 for functions.
     pub fn single_draw(&self) -> f64 {
         self.single_draw
     }
 
-    /// How many rows it has a view of.
+    /// Number of rows.
     pub(crate) fn rows(&self) -> usize {
         self.view.len()
     }
 
-    /// What the kernel sees of a row.
+    /// View of a row.
     pub(crate) fn view(&self, row: usize) -> &[f64] {
         self.view.row(row)
     }
@@ -136,18 +145,18 @@ impl Part {
         varies.then(|| self.view.rows().map(|view| dot(view, view)))
     }
 
-    /// The mean embedding at each row; `None` where it is 0.
+    /// The mean embedding at each row; `None` if it is 0.
     pub(crate) fn means(&self) -> Option<&[f64]> {
         self.means.as_deref()
     }
 
-    /// The squared norm of the mean embedding; negative for a kernel that equal masses are needed for.
+    /// Squared norm of the mean embedding; negative for a kernel of equal masses.
     pub(crate) fn squared_norm(&self) -> f64 {
         self.squared_norm
     }
 
-    /// What is to be added to the kernel at each row, g(x) + g(y), to make it positive definite for any masses, and the
-    /// mean of g over the target; `None` where it is that already.
+    /// g at each row, where k(x, y) + g(x) + g(y) is positive definite for any masses, and the mean of g over the
+    /// target; `None` if k is.
     pub(crate) fn completion(&self) -> Option<(Vec<f64>, f64)> {
         match &self.target {
             Target::Marginals(marginals) => Some(marginals.completion(&self.view)),
@@ -160,7 +169,7 @@ impl Part {
         Packed::forced(self.kernel(), &self.view, precision)
     }
 
-    /// The views packed in the precision of the rows they are added to, where these are.
+    /// The views packed in the precision and on the device of the rows they are added to.
     pub(crate) fn packed_with(&self, rows: &Packed) -> Packed {
         rows.forced_with(self.kernel(), &self.view)
     }
@@ -185,7 +194,7 @@ impl Part {
         }
     }
 
-    /// The views, for whoever packs some of them.
+    /// The views of all rows.
     pub(crate) fn views(&self) -> &Points {
         &self.view
     }
@@ -199,6 +208,6 @@ fn checked(weight: f64) -> Result<f64> {
     if weight > 0.0 && weight.is_finite() {
         return Ok(weight);
     }
-    let advice = "a weight is a positive number; leave the part out where it is to count for nothing";
+    let advice = "give a positive number, or leave the part out";
     Err(Error::BadOption { option: Opt::PartWeight, value: weight, advice })
 }

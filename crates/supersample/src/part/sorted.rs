@@ -1,9 +1,9 @@
-//! Columns in ascending order, one after the other: the distances of subsets from very many rows, of which nothing is kept.
+//! Columns in ascending order, a few at a time: the distances of subsets from very many rows.
 //!
-//! Between two values of a subset F_S is a constant c. Over the step of a value of mass m, from F = a to F = b, the integral
-//! of (c − F)² over u is m/2·((c − a)² + (c − b)²), because F jumps in the middle, and that is ∫ₐᵇ (c − t)² dt + m³/6. So all
-//! steps between two values of the subset add up to a difference of cubes and to the cubes of their masses: a subset needs
-//! its places among the sorted values, and no pass over them.
+//! Between two values of a subset F_S is a constant c. Over the step of a value of mass m, from F = a to F = b, the
+//! integral of (c − F)² over u is m/2·((c − a)² + (c − b)²), because F jumps in the middle, and that is
+//! ∫ₐᵇ (c − t)² dt + m³/6. So all steps between two values of the subset add up to a difference of cubes and to the cubes of their
+//! masses: a subset needs only its positions among the sorted values, no pass over them.
 
 use std::borrow::Cow;
 
@@ -22,14 +22,14 @@ pub(super) struct SortedColumn<'a> {
     cubes: f64,
 }
 
-/// What `work` makes of each column of these rows, with shares that sum to one where rows have weights. A few columns are in
-/// memory at a time.
+/// Applies `work` to each sorted column of these rows, with shares that sum to one if rows have weights. A few columns
+/// are in memory at a time.
 pub(super) fn for_sorted_columns<R: Send>(
     rows: &Points,
     shares: Option<&[f64]>,
     work: impl Fn(usize, &SortedColumn<'_>) -> R + Sync,
 ) -> Vec<R> {
-    // Where there are more threads than columns in memory, several share the work of one.
+    // With more threads than columns in memory, several share the work of one column.
     let threads = rayon::current_num_threads();
     let threads = threads / columns::at_once(rows.len(), rows.dim(), threads);
     for_columns(rows.as_slice(), rows.dim(), key, |index, keys| {
@@ -40,7 +40,7 @@ pub(super) fn for_sorted_columns<R: Send>(
     })
 }
 
-/// Sorts with so many threads.
+/// Sorts with `threads` threads.
 fn sort(keys: &mut [i64], threads: usize) {
     if threads < 2 || keys.len() < SORTED_ALONE {
         return keys.sort_unstable();
@@ -83,7 +83,7 @@ impl<'a> SortedColumn<'a> {
         }
     }
 
-    /// Whether all rows that weigh anything have one value.
+    /// Whether all rows with weight have one value.
     pub(super) fn is_constant(&self) -> bool {
         self.keys.first() == self.keys.last()
     }

@@ -1,9 +1,11 @@
-//! The pool: points to choose from, with μ at each of them, packed for kernel rows; built once and shared.
+//! Pool: points to choose from, with μ at each of them, packed for kernel rows; built once and shared.
 //!
-//! What no choice changes is here ([`Pool`]); what every choice changes is in `scores.rs` ([`PoolScores`]), with the
-//! operations of swaps in `swaps.rs`. Where parts are matched beside the joint distribution, what is chosen by is the
-//! sum of their kernels; its rows are made in `sum_of_parts.rs`, and nobody else adds parts up. All work that is as long as the pool passes through this folder, besides μ on the
-//! samples themselves (`embedding/empirical.rs`).
+//! This file has the immutable half ([`Pool`]). The mutable half is in `scores.rs` ([`PoolScores`]), with the
+//! operations of swaps in `swaps.rs`. With parts, rows are chosen by the sum of their kernels; only `sum_of_parts.rs`
+//! adds parts up. All work proportional to the pool is in this folder, except μ on the samples themselves
+//! (`embedding/empirical.rs`). This is where a GPU comes in.
+//!
+//! Memory is O(n·d + n), never n². Swaps also keep kernel rows of chosen points, up to `RefineOptions::memory`.
 
 mod on_gpu;
 mod preference;
@@ -21,7 +23,7 @@ use crate::kernel::Distance;
 use crate::sum::{Packed, Precision};
 use crate::{Error, Part, Points, Result};
 
-/// Points to choose from and the target they are to match: all that is known of them before anything is chosen.
+/// Points to choose from, and the target they are to match.
 ///
 /// Building it computes μ at every point: n²/2 kernel values when the samples are their own pool, unless they have been
 /// [prepared](crate::Empirical::prepare). Clones share everything, so that any number of herders and refiners work on
@@ -41,19 +43,19 @@ pub struct Pool(Arc<Contents>);
 
 #[derive(Clone)]
 struct Contents {
-    /// In the precision that goes with the points, which may be higher than that of the embedding that was given.
+    /// In the precision of the points, which may be higher than that of the given embedding.
     mu: Arc<dyn MeanEmbedding>,
     points: Points,
     packed: Packed,
-    /// The joint part of what is matched.
+    /// The joint part.
     joint: Terms,
-    /// What is matched beside it.
+    /// The other parts.
     parts: Option<SumOfParts>,
-    /// μ at every point in f64, where the points are few enough for it to be computed for all at once.
+    /// μ at every point in f64, if there are few points.
     precise_values: Option<OnceLock<Vec<f64>>>,
 }
 
-/// What is known of a kernel and its mean at the points: of the joint one, or of its sum with those of the parts.
+/// A kernel's mean and diagonal at the points: of the joint one, or of its sum with those of the parts.
 #[derive(Clone)]
 struct Terms {
     /// μ at each point.
@@ -66,7 +68,7 @@ struct Terms {
 }
 
 impl Terms {
-    /// Those of some of the points.
+    /// Terms of some of the points.
     fn select(&self, rows: &[usize]) -> Terms {
         let at_rows = |values: &Arc<[f64]>| rows.iter().map(|&row| values[row]).collect();
         Terms {
@@ -76,7 +78,7 @@ impl Terms {
         }
     }
 
-    /// Refuses what would overflow.
+    /// Checks that sums cannot overflow.
     fn check(&self) -> Result<()> {
         // This bounds every sum of up to 10¹⁵ kernel values below the largest float.
         if self.largest > 1e290 {
@@ -90,17 +92,17 @@ impl Terms {
 }
 
 impl Pool {
-    /// The pool of these points for a target of the same dimension.
+    /// Creates the pool of these points for a target of the same dimension.
     pub fn new(mu: impl MeanEmbedding, points: Points) -> Result<Pool> {
         Pool::shared(Arc::new(mu), points)
     }
 
-    /// The pool of these points for a target that is shared with others.
+    /// Creates the pool of these points for a shared target.
     pub fn shared(mu: Arc<dyn MeanEmbedding>, points: Points) -> Result<Pool> {
         Pool::made(mu, points, None)
     }
 
-    /// The pool of these points, at each of which μ is known already.
+    /// Creates the pool of these points from known values of μ.
     pub(crate) fn of_values(mu: Arc<dyn MeanEmbedding>, points: Points, values: Vec<f64>) -> Result<Pool> {
         Pool::made(mu, points, Some(values))
     }
@@ -134,9 +136,10 @@ impl Pool {
         Ok(Pool(Arc::new(Contents { mu, points, packed, joint, parts: None, precise_values: None })))
     }
 
-    /// This pool with parts that are matched beside the joint distribution, in place of those it had. Each has a view
-    /// of every row. The objective is then the sum D² (see [`Part`]); errors, stop rules and equivalent draws remain those of the
-    /// joint part, so that they compare.
+    /// Sets the parts of the objective, in addition to the joint distribution. Each has a view of every row.
+    ///
+    /// The objective is then the sum D² (see [`Part`]). Errors, stop rules and equivalent draws stay those of the joint
+    /// part.
     pub fn with_parts(self, parts: Vec<Part>) -> Result<Pool> {
         let Contents { mu, points, packed, joint, .. } = &*self.0;
         let parts = match parts.is_empty() {
@@ -146,13 +149,13 @@ impl Pool {
         Ok(self.changed(packed.clone(), parts))
     }
 
-    /// This pool with other packed points, and with these parts.
+    /// Returns this pool with other packed points and parts.
     fn changed(&self, packed: Packed, parts: Option<SumOfParts>) -> Pool {
         Pool(Arc::new(Contents { packed, parts, precise_values: None, ..(*self.0).clone() }))
     }
 
-    /// This pool with a preference for some rows over others in the objective, in place of the one it had. Errors, stop
-    /// rules, equivalent draws and weights are without it.
+    /// Sets a preference for some rows in the objective. Errors, stop rules, equivalent draws and weights do not
+    /// include it.
     pub fn with_preference(self, preference: Preference) -> Result<Pool> {
         let Contents { mu, points, packed, joint, parts, .. } = &*self.0;
         let parts = match parts {
@@ -162,13 +165,15 @@ impl Pool {
         Ok(self.changed(packed.clone(), Some(parts.preferring(preference, joint)?)))
     }
 
-    /// What is matched beside the joint distribution.
+    /// Iterator over the parts other than the joint distribution.
     pub fn parts(&self) -> impl Iterator<Item = &Part> {
         self.0.parts.iter().flat_map(SumOfParts::parts)
     }
 
-    /// D, the root of the objective, of these rows with equal weights: T independent draws have an expected D² of (1 +
-    /// the weights of the parts)/T. `None` where there are no parts, and the MMD is the objective.
+    /// Returns D, the root of the objective, of rows with equal weights; `None` without parts, where the objective is
+    /// the MMD.
+    ///
+    /// T independent draws have an expected D² of (1 + the weights of the parts)/T.
     pub fn distance_of_rows(&self, rows: &[usize]) -> Result<Option<f64>> {
         let Some(error) = self.mmd_of_rows(rows)? else { return Ok(None) };
         Ok(self.squared_distance(rows, error * error).map(f64::sqrt))
@@ -179,7 +184,7 @@ impl Pool {
         &self.0.points
     }
 
-    /// The dimension that the temperatures of a search go by.
+    /// Dimension that sets the temperatures of a search.
     pub(crate) fn dimension(&self) -> f64 {
         match Values::of(&*self.0.mu) {
             Values::Kernel(_) => self.points().dim() as f64,
@@ -197,7 +202,7 @@ impl Pool {
         &self.0.mu
     }
 
-    /// ‖μ‖², in the precision of the kernel values; `None` where it is not known.
+    /// ‖μ‖², in the precision of the kernel values; `None` if not known.
     pub fn squared_norm(&self) -> Option<f64> {
         self.0.joint.squared_norm
     }
@@ -207,21 +212,22 @@ impl Pool {
         self.0.packed.precision()
     }
 
-    /// The size of E_T below which it says nothing: where rounding takes over, or the bound on the error of the embedding
-    /// itself. E_T² is a difference of numbers near ‖μ‖² and k(x, x), each right to a few units in the last place; about
-    /// 1e-7 for kernels with k(x, x) = 1.
+    /// Smallest meaningful E_T: the level of rounding, or the error bound of the embedding.
+    ///
+    /// E_T² is a difference of numbers near ‖μ‖² and k(x, x), each right to a few units in the last place; about 1e-7
+    /// for kernels with k(x, x) = 1.
     pub fn error_floor(&self) -> f64 {
         self.rounding_floor().max(self.0.mu.error_bound())
     }
 
-    /// The size of E_T at which rounding takes over.
+    /// E_T at the level of rounding.
     pub(crate) fn rounding_floor(&self) -> f64 {
         let size = self.0.joint.largest.max(self.squared_norm().unwrap_or(0.0));
         (32.0 * f64::EPSILON * size).sqrt()
     }
 
-    /// The MMD between the target and these rows with equal weights: the E_T of any subset. `None` where ‖μ‖² is not
-    /// known. Costs the pairs of rows only, because μ at each of them is at hand.
+    /// Returns the MMD between the target and rows with equal weights; `None` if ‖μ‖² is not known. Costs only the
+    /// pairs of rows, because μ at each is known.
     pub fn mmd_of_rows(&self, rows: &[usize]) -> Result<Option<f64>> {
         let energy = self.joint_energy(rows)?;
         let Some(norm) = self.squared_norm() else { return Ok(None) };
@@ -230,19 +236,19 @@ impl Pool {
         Ok(Some(squared.max(0.0).sqrt()))
     }
 
-    /// Refuses a squared error that no positive definite kernel gives.
+    /// Checks that a squared error is possible for a positive definite kernel.
     pub(crate) fn check_definite(&self, squared_error: f64) -> Result<()> {
         check_definite(&*self.0.mu, squared_error)
     }
 
-    /// T²(E² − ‖μ‖²) of T rows from their pairs, each kernel value as the running scores see it.
+    /// T²(E² − ‖μ‖²) of T rows from their pairs, with kernel values in the precision of the scores.
     pub(crate) fn joint_energy(&self, rows: &[usize]) -> Result<f64> {
         let (sums, size) = (self.joint_sums_among(rows)?, rows.len() as f64);
         let mean = rows.iter().map(|&row| self.values()[row]).sum::<f64>();
         Ok(sums.iter().sum::<f64>() - 2.0 * size * mean)
     }
 
-    /// E² of these rows, in f64 where f32 would not keep its promise for an error as small as `squared_error`.
+    /// E² of these rows, in f64 if f32 is not precise enough for an error as small as `squared_error`.
     pub(crate) fn squared_error(&self, rows: &[usize], energy: f64, squared_error: f64) -> Option<f64> {
         let (size, norm) = (rows.len() as f64, self.squared_norm()?);
         let terms = ErrorTerms::of(&*self.0.mu);
@@ -264,7 +270,7 @@ impl Pool {
         Ok(sums)
     }
 
-    /// These rows as a pool of their own, in which equal rows are distinct.
+    /// Returns a pool of only these rows, in which equal rows are distinct.
     pub(crate) fn select(&self, rows: &[usize]) -> Result<Pool> {
         let points = self.points().select(rows)?;
         let packed = self.0.packed.of_some(&points);
@@ -278,8 +284,8 @@ impl Pool {
         })))
     }
 
-    /// This pool with kernel rows in f32, for a search that draws its rows at random anyway and takes a third of the time
-    /// so. `None` where they are that already, or where f32 is not safe.
+    /// Returns this pool with kernel rows in f32, for a search, which then takes a third of the time. `None` if they
+    /// are f32 already, or if f32 is not safe.
     pub(crate) fn in_single(&self) -> Option<Pool> {
         let Contents { mu, points, packed, .. } = &*self.0;
         let Values::Kernel(kernel) = Values::of(&**mu) else { return None };
@@ -295,7 +301,7 @@ impl Pool {
         self.changed(packed, parts)
     }
 
-    /// This pool where the CPU chooses from it: for starts, groups and ascents, which a GPU knows nothing of.
+    /// Returns this pool on the CPU, for starts, groups and ascents, which the GPU does not support.
     pub(crate) fn to_host(&self) -> Pool {
         if !self.is_on_gpu() {
             return self.clone();
@@ -303,12 +309,12 @@ impl Pool {
         self.packed_as(self.0.packed.of_some(self.points()))
     }
 
-    /// An error if the device that the pool is on has failed.
+    /// Returns an error if the device of the pool has failed.
     pub(crate) fn check_device(&self) -> Result<()> {
         self.0.packed.device().check()
     }
 
-    /// This pool, which nobody shares yet, with these values of μ.
+    /// Sets the values of μ of a pool that is not shared yet.
     pub(crate) fn measured(mut self, values: &[f64]) -> Pool {
         let contents = Arc::get_mut(&mut self.0).expect("a pool that was just made");
         if let Some(parts) = &mut contents.parts {
@@ -333,7 +339,7 @@ impl Pool {
         ErrorTerms::of(&*self.0.mu).values(&point)[0]
     }
 
-    /// Whether two are one pool, and not only equal.
+    /// Whether both are the same pool, not only equal.
     pub(crate) fn is_same_as(&self, other: &Pool) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }

@@ -1,7 +1,8 @@
-//! A pool on the GPU: the running scores and the swaps of [`PoolScores`] where the rows are there.
+//! Pool on the GPU: the running scores and swaps of [`PoolScores`] for rows on the device.
 //!
-//! What is chosen and what is closed is known on the host as well. So the state on the GPU can be made anew at any
-//! time from what is known here: it is begun when first needed, and a clone begins its own.
+//! Herding uses the same calls as on the CPU. Swaps are *visits*: a look and a decision made on the device, so that a
+//! search sends hundreds of them and reads their outcomes together. The host also knows the chosen and the closed rows,
+//! so the state on the GPU is built from them when first needed, and a clone builds its own.
 
 use std::any::Any;
 
@@ -12,14 +13,14 @@ use crate::sum::{self, Outcome, Visit};
 /// The scores of a pool that is on the GPU.
 pub(super) struct OnGpu(Box<dyn Choosing>);
 
-/// Random numbers for visits, where the scores are.
+/// Random numbers for visits, on the device of the scores.
 pub(crate) enum Noise {
     Here(Vec<f32>),
     There(Box<dyn Any + Send + Sync>),
 }
 
 impl Noise {
-    /// The numbers; none where they are on the GPU.
+    /// The numbers; empty if they are on the GPU.
     pub(super) fn here(&self) -> &[f32] {
         match self {
             Noise::Here(numbers) => numbers,
@@ -28,7 +29,7 @@ impl Noise {
     }
 }
 
-/// Visits that a GPU makes between two looks at a watch: some milliseconds.
+/// Visits of a GPU between two calls of a watch: a few milliseconds.
 const VISITS_AT_ONCE: usize = 512;
 
 impl Clone for OnGpu {
@@ -43,7 +44,7 @@ impl Pool {
         self.0.packed.gpu().is_some()
     }
 
-    /// The scores of this pool on the GPU, where its rows are there.
+    /// The scores of this pool on the GPU, if its rows are there.
     pub(super) fn on_gpu(&self) -> Option<OnGpu> {
         let joint = self.0.packed.gpu()?;
         Some(OnGpu(joint.choosing(&self.parts_on_gpu().collect::<Vec<_>>())))
@@ -51,7 +52,7 @@ impl Pool {
 }
 
 impl PoolScores {
-    /// The state on the GPU, herding, with all that is chosen so far.
+    /// The state on the GPU in herding, with the rows chosen so far.
     fn herding(&mut self) -> Option<&mut dyn Choosing> {
         let OnGpu(choice) = self.gpu.as_mut()?;
         if !choice.is_herding() {
@@ -95,7 +96,7 @@ impl PoolScores {
         self.kernel_rows += 1;
     }
 
-    /// How many [visits](Self::visit) are made at a time: one, or as many as pay on a GPU.
+    /// Number of [visits](Self::visit) made together: one on the CPU, many on a GPU.
     pub(crate) fn visits_at_once(&self) -> usize {
         if self.gpu.is_some() { VISITS_AT_ONCE } else { 1 }
     }
@@ -126,7 +127,7 @@ impl PoolScores {
         outcomes
     }
 
-    /// Puts these rows in place of the present ones, on the GPU.
+    /// Puts these rows instead of the present ones, on the GPU.
     pub(super) fn become_rows_on_gpu(&mut self, rows: &[usize]) {
         let chosen = self.chosen.iter().zip(rows).enumerate();
         let places: Vec<(usize, usize)> =

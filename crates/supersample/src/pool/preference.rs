@@ -1,4 +1,4 @@
-//! A preference for some rows over others, whatever they match: what a regularised choice adds to the objective.
+//! Preference for some rows over others: the term that a regularised choice adds to the objective.
 
 use std::sync::Arc;
 
@@ -6,8 +6,9 @@ use crate::points::expect_rows;
 use crate::words::Opt;
 use crate::{Error, Result};
 
-/// A reward and a penalty for each row of a pool. Of T rows with error E, the objective is E² − (2/T)·Σ reward + (2/T²)·Σ
-/// penalty; errors that are reported stay E.
+/// Reward and penalty for each row of a pool.
+///
+/// The objective of T rows with error E is E² − (2/T)·Σ reward + (2/T²)·Σ penalty. Reported errors stay E.
 ///
 /// [`Preference::for_density`] makes the one of regularised Stein thinning (Bénard, Staber and Da Veiga, *Kernel Stein
 /// Discrepancy thinning: a theoretical perspective of pathologies and a practical fix with regularization*, 2023).
@@ -18,13 +19,13 @@ pub struct Preference {
 }
 
 impl Preference {
-    /// Rows where the density is high, and none where it has a minimum or a saddle: of T rows the objective is
+    /// Creates the preference for rows of high density, and against minima and saddles. The objective of T rows is
     ///
     /// > KSD² − (λ/T)·Σ (log p(x) − largest log p) + (1/T²)·Σ max(Δ log p(x), 0).
     ///
-    /// The first term, with λ = `weight`, tells far modes of different mass apart, which the KSD alone does not see; 1/T is
-    /// the weight that its authors recommend. The second keeps rows from stationary points of low density, where the
-    /// score is zero as it is at a mode. Log-densities count up to a constant.
+    /// The first term, with λ = `weight`, distinguishes far modes of different mass, which the KSD alone does not; its
+    /// authors recommend the weight 1/T. The second keeps rows from stationary points of low density, where the score
+    /// is zero as at a mode. Log-densities are needed up to a constant.
     pub fn for_density(log_density: &[f64], weight: f64, laplacian: Option<&[f64]>) -> Result<Preference> {
         Preference::check_weight(weight)?;
         let finite = |what: &'static str, values: &[f64]| match values.iter().position(|v| !v.is_finite()) {
@@ -45,7 +46,7 @@ impl Preference {
         Ok(Preference { rewards, penalties })
     }
 
-    /// Whether λ is positive and finite.
+    /// Checks that λ is positive and finite.
     pub(crate) fn check_weight(weight: f64) -> Result<()> {
         if weight > 0.0 && weight.is_finite() {
             return Ok(());
@@ -59,7 +60,7 @@ impl Preference {
         Preference { rewards: at(&self.rewards), penalties: self.penalties.as_ref().map(at) }
     }
 
-    /// What it adds to the squared error of these rows.
+    /// Term that it adds to the squared error of these rows.
     pub(super) fn added(&self, rows: &[usize]) -> f64 {
         let size = rows.len() as f64;
         let sum = |values: &[f64]| rows.iter().map(|&row| values[row]).sum::<f64>();

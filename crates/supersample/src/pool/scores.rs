@@ -1,9 +1,9 @@
-//! Running scores: what the choices made so far have done to every point of a pool.
+//! Running scores of every point of a pool, updated at each choice.
 //!
-//! One array serves all who choose. While points are herded it holds −Σ aⱼ k(x, zⱼ) over what is chosen, and the score of
-//! eq. 7 is made by adding a multiple of μ that grows with every pick. When the number of points is settled, that
-//! multiple is folded in ([`PoolScores::settle_size`]), and the array holds what swaps look at (`swaps.rs`). A point that
-//! may not be chosen has −∞ there in both, so that no look at the pool need ask.
+//! Herding and swaps share one array. In herding it holds −Σ aⱼ k(x, zⱼ) over the chosen points, and the score of eq. 7
+//! adds a multiple of μ that grows with every pick. When the number of points is settled, that multiple is folded in
+//! ([`PoolScores::settle_size`]), and the array holds the scores of swaps (`swaps.rs`). A point that may not be chosen
+//! has −∞, so that no pass over the pool needs a test.
 
 use std::sync::Arc;
 
@@ -14,18 +14,18 @@ use crate::sum::{self, KernelRows, Packed, Scores};
 /// The mutable state of choosing from a pool.
 ///
 /// The kernel row of a chosen point is not added at once but together with the next search for the maximum, so that a
-/// pick costs one pass over the pool. Rows are kept for swaps where memory was granted for that.
+/// pick costs one pass over the pool. Kernel rows are kept for swaps if memory was granted.
 #[derive(Clone)]
 pub(crate) struct PoolScores {
     pub(super) pool: Pool,
-    /// −Σⱼ aⱼ k(x, zⱼ) over the chosen points z with their masses a, but for the one that is pending. Once the size is
-    /// settled, T·μ(x) − k(x, x)/2 is in it too.
+    /// −Σⱼ aⱼ k(x, zⱼ) over the chosen points z with their masses a, except the pending one. Once the size is settled,
+    /// T·μ(x) − k(x, x)/2 is in it too.
     pub(super) w: Vec<f64>,
-    /// −k(x, x)/2, where it varies and is not yet in `w`.
+    /// −k(x, x)/2, if it varies and is not yet in `w`.
     pub(super) offsets: Option<Arc<[f64]>>,
     pending: Option<Pending>,
-    /// The chosen rows as the joint kernel sees them, where there are parts beside it: what is said of a pick is said of
-    /// the joint part, and the sums in `w` are those of all.
+    /// The chosen rows packed for the joint kernel, if there are parts: the numbers of a pick are those of the joint
+    /// part, but the sums in `w` are those of all parts.
     joint: Option<Packed>,
     /// Rows that may never be chosen.
     pub(super) closed: Arc<[usize]>,
@@ -33,21 +33,22 @@ pub(crate) struct PoolScores {
     pub(super) repeats: bool,
     /// The chosen rows by position.
     pub(super) chosen: Vec<usize>,
-    /// Kernel rows, those of the pool's points that are at hand; `None` where the pool is on a GPU.
+    /// Computed kernel rows; `None` if the pool is on a GPU.
     pub(super) rows: Option<KernelRows>,
-    /// Which of them has k(xᵢ, xₜ), for the first positions t, as many as there is room for.
+    /// Number of the kernel row with k(xᵢ, xₜ), for as many of the first positions t as there is room for.
     pub(super) kept: Vec<usize>,
     pub(super) room: usize,
-    /// Which of them is for a row that is not kept, beside parts: they are added up in it as in one that is kept, so that how
-    /// many are kept changes no rounding.
+    /// Kernel row for a row that is not kept, with parts. Parts are added up in it as in a kept one, so that the number
+    /// of kept rows changes no rounding.
     scratch: Option<usize>,
-    /// The scores where the pool is on a GPU; then `w` is empty and nothing is pending here.
+    /// The scores if the pool is on a GPU; then `w` is empty and nothing is pending here.
     pub(super) gpu: Option<OnGpu>,
     pub(super) kernel_rows: u64,
     pub(super) swaps: super::swaps::SwapState,
 }
 
-/// What is known of one point when it is picked, under the joint kernel: μ(x), Σ aⱼ k(x, zⱼ) over what was chosen before, and k(x, x).
+/// Values of one point when it is picked, under the joint kernel: μ(x), Σ aⱼ k(x, zⱼ) over the earlier points, and k(x,
+/// x).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Evaluated {
     pub(crate) mu: f64,
@@ -67,7 +68,7 @@ enum Pending {
 pub(super) const ON_THE_CPU: &str = "kernel rows are kept on the CPU";
 
 impl PoolScores {
-    /// Nothing chosen; these rows may never be.
+    /// Creates scores with nothing chosen; `closed` rows may never be chosen.
     pub(crate) fn new(pool: Pool, closed: Arc<[usize]>, repeats: bool) -> PoolScores {
         let gpu = pool.on_gpu();
         let is_here = gpu.is_none();
@@ -92,14 +93,13 @@ impl PoolScores {
         scores
     }
 
-    /// Grants so many bytes for keeping the kernel rows of chosen rows of the pool, so that swaps need not compute them
-    /// again.
+    /// Grants `bytes` bytes for kernel rows of chosen rows, so that swaps need not compute them again.
     pub(crate) fn keep(&mut self, bytes: usize) {
-        // On a GPU all rows are kept that fit.
+        // A GPU keeps all rows that fit.
         self.room = if self.gpu.is_some() { 0 } else { bytes / self.pool.0.packed.row_bytes() };
     }
 
-    /// Forgets what was chosen.
+    /// Forgets all chosen points.
     pub(crate) fn restart(&mut self) {
         let halves = self.pool.sum_half_diagonals();
         self.offsets = halves.map(|halves| halves.iter().map(|half| -half).collect());
@@ -123,7 +123,7 @@ impl PoolScores {
         self.kernel_rows = 0;
     }
 
-    /// The kernel rows that are at hand, on the CPU.
+    /// The kernel rows on the CPU.
     pub(super) fn rows(&self) -> &KernelRows {
         self.rows.as_ref().expect(ON_THE_CPU)
     }
@@ -137,7 +137,7 @@ impl PoolScores {
         &self.chosen
     }
 
-    /// How many rows the pool has.
+    /// Number of rows of the pool.
     pub(crate) fn pool_size(&self) -> usize {
         self.pool.points().len()
     }
@@ -159,7 +159,7 @@ impl PoolScores {
         &self.pool
     }
 
-    /// These scores where the CPU computes with them; nothing is chosen afterwards if that is another place.
+    /// Returns these scores on the CPU; if they were elsewhere, nothing is chosen.
     pub(crate) fn into_host(self) -> PoolScores {
         match self.gpu {
             None => self,
@@ -167,7 +167,7 @@ impl PoolScores {
         }
     }
 
-    /// Eq. 2 for any point: it is among the chosen with this mass from now on. Parts know the rows of the pool alone.
+    /// Applies eq. 2 for any point with this mass. Not with parts, which are known only at rows of the pool.
     pub(crate) fn choose_point(&mut self, x: &[f64], mass: f64) {
         debug_assert!(!self.pool.has_parts(), "parts have no view of a point");
         debug_assert!(self.gpu.is_none(), "given points are chosen on the CPU");
@@ -175,7 +175,7 @@ impl PoolScores {
         self.pending = Some(Pending::Point(x.into(), mass));
     }
 
-    /// Eq. 2 for a row of the pool, which takes the next position.
+    /// Applies eq. 2 for a row of the pool, which takes the next position.
     pub(crate) fn choose_row(&mut self, row: usize) {
         if let Some(joint) = &mut self.joint {
             joint.push(self.pool.points().row(row));
@@ -201,8 +201,8 @@ impl PoolScores {
         }
     }
 
-    /// The row of highest score, factor·μ(x) − Σ a k(x, z) − k(x, x)/2, and that score; ties go to the lowest
-    /// index. `None` where all are closed.
+    /// The row of highest score, factor·μ(x) − Σ a k(x, z) − k(x, x)/2, and that score; ties go to the lowest index.
+    /// `None` if all are closed.
     pub(crate) fn best(&mut self, factor: f64) -> Option<(usize, f64)> {
         if self.gpu.is_some() {
             return self.best_on_gpu(factor);
@@ -220,7 +220,7 @@ impl PoolScores {
         }
     }
 
-    /// The row of highest score among those that fulfil more than being open.
+    /// The open row of highest score that fulfils a further condition.
     pub(crate) fn best_among(
         &mut self,
         factor: f64,
@@ -231,13 +231,13 @@ impl PoolScores {
         sum::argmax_by(self.w.len(), |i| open(i).then(|| self.score(factor, i)))
     }
 
-    /// The score of row `i`, what is pending included; −∞ where it is closed.
+    /// The score of row `i`, including the pending row; −∞ if it is closed.
     pub(crate) fn score_of(&mut self, factor: f64, i: usize) -> f64 {
         let sum = self.sum(i);
         self.score_from(factor, i, sum)
     }
 
-    /// The score of row `i`, once nothing is pending; −∞ where it is closed.
+    /// The score of row `i`, once nothing is pending; −∞ if it is closed.
     pub(crate) fn score(&self, factor: f64, i: usize) -> f64 {
         debug_assert!(self.pending.is_none(), "scores are known once the pending row is added");
         self.score_from(factor, i, self.w[i])
@@ -248,7 +248,7 @@ impl PoolScores {
         factor * self.pool.sum_values()[i] + sum + offset
     }
 
-    /// −Σⱼ aⱼ k(x, zⱼ) at row `i`, what is pending included.
+    /// −Σⱼ aⱼ k(x, zⱼ) at row `i`, including the pending row.
     fn sum(&mut self, i: usize) -> f64 {
         if self.gpu.is_some() {
             return self.sum_on_gpu(i);
@@ -257,8 +257,8 @@ impl PoolScores {
         self.w[i]
     }
 
-    /// What the ledger needs to know of an open row `i`, before it is chosen. Beside parts the sum over the chosen rows
-    /// is made of their joint kernel values, one for each.
+    /// Values that the ledger needs of an open row `i`, before it is chosen. With parts, the sum over the chosen rows
+    /// is computed from their joint kernel values.
     pub(crate) fn evaluated(&mut self, i: usize) -> Evaluated {
         self.add_pending();
         let chosen = match &self.joint {
@@ -284,8 +284,7 @@ impl PoolScores {
         }
     }
 
-    /// Folds T·μ(x) − k(x, x)/2 into the array for the number T of rows that are chosen: from here on rows only take the
-    /// places of others.
+    /// Folds T·μ(x) − k(x, x)/2 into the array for the number T of chosen rows. From here on rows are only exchanged.
     pub(super) fn fold_mean(&mut self) {
         self.add_pending();
         sum::add_scaled(self.pool.sum_values(), self.chosen.len() as f64, &mut self.w);

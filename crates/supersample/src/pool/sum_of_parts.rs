@@ -1,9 +1,8 @@
-//! The objective: the kernel of the joint part plus those of the other parts, each times its factor.
+//! Kernel of the objective: that of the joint part plus those of the other parts, each times its factor.
 //!
-//! Times v_joint, the sum D² of `part/` is the squared MMD of one kernel, k + Σ fₚ·kₚ with fₚ = weightₚ·v_joint/vₚ. Each part
-//! has its own packed views, and kernel rows are added one part after the other to one array, the last together
-//! with the search for the maximum. Without parts the functions of this file are those of the joint kernel, and
-//! nothing is added.
+//! Times v_joint, the sum D² of `part/` is the squared MMD of one kernel, k + Σ fₚ·kₚ with fₚ = weightₚ·v_joint/vₚ.
+//! Each part has its own packed views, and kernel rows are added to one array part by part, the last together with the
+//! search for the maximum. Without parts the functions of this file are those of the joint kernel.
 
 use std::sync::Arc;
 
@@ -14,13 +13,13 @@ use crate::points::expect_rows;
 use crate::sum::{KernelRowMut, Packed, Scores};
 use crate::{Error, Part, Result};
 
-/// The parts of a pool, ready for kernel rows, and what is known of the sum.
+/// The parts of a pool, packed for kernel rows, and the terms of the sum.
 #[derive(Clone)]
 pub(super) struct SumOfParts {
     parts: Arc<[PackedPart]>,
     /// v_joint, the unit of the sum.
     unit: f64,
-    /// Of the joint part and all others together, and of the preference.
+    /// Terms of all parts and of the preference together.
     total: Terms,
     preference: Option<Preference>,
 }
@@ -41,7 +40,7 @@ impl SumOfParts {
         rows: &Packed,
     ) -> Result<SumOfParts> {
         let single_draw = mu.single_draw().ok_or(Error::UnknownNorm)?;
-        // Rows that are all the same have no unit; then nothing but the parts tells them apart.
+        // Equal rows have no unit; only the parts can distinguish them.
         let unit = if single_draw > 32.0 * f64::EPSILON * joint.largest { single_draw } else { 1.0 };
         let packed = parts.into_iter().map(|part| {
             part.expect_rows(len)?;
@@ -55,7 +54,7 @@ impl SumOfParts {
         Ok(SumOfParts { parts, unit, total, preference: None })
     }
 
-    /// The sum with a preference for some rows, which is added to its mean and to its k(x, x) and has no kernel.
+    /// Adds a preference to the mean and to k(x, x) of the sum; it has no kernel.
     pub(super) fn preferring(self, preference: Preference, joint: &Terms) -> Result<SumOfParts> {
         expect_rows("the preference", preference.rewards.len(), joint.values.len())?;
         let mut total = self.parts.iter().fold(joint.clone(), |total, part| part.added_to(&total));
@@ -71,7 +70,7 @@ impl SumOfParts {
         Ok(SumOfParts { total, preference: Some(preference), ..self })
     }
 
-    /// Takes other values of the joint part into the sum.
+    /// Replaces the values of the joint part in the sum.
     pub(super) fn joint_is(&mut self, before: &[f64], values: &[f64]) {
         let total = self.total.values.iter().zip(before.iter().zip(values));
         self.total.values = total.map(|(sum, (before, value))| sum - before + value).collect();
@@ -138,12 +137,12 @@ impl PackedPart {
 
 /// The sum, over rows of the pool.
 impl Pool {
-    /// Whether anything is matched beside the joint distribution.
+    /// Whether there are parts other than the joint distribution.
     pub(crate) fn has_parts(&self) -> bool {
         self.0.parts.is_some()
     }
 
-    /// Where single values of the joint kernel come from.
+    /// Source of single values of the joint kernel.
     pub(super) fn joint_kernel(&self) -> Values<'_> {
         Values::of(&**self.embedding())
     }
@@ -166,7 +165,7 @@ impl Pool {
         &self.terms().values
     }
 
-    /// Half of the sum's k(x, x), where it varies.
+    /// Half of the sum's k(x, x), if it varies.
     pub(super) fn sum_half_diagonals(&self) -> Option<&[f64]> {
         self.terms().half_diagonal.as_deref()
     }
@@ -231,13 +230,13 @@ impl Pool {
         })
     }
 
-    /// What the preference adds to the squared error of these rows.
+    /// Term of the preference in the squared error of these rows.
     fn preferred(&self, rows: &[usize]) -> f64 {
         let preference = self.0.parts.as_ref().and_then(|parts| parts.preference.as_ref());
         preference.map_or(0.0, |preference| preference.added(rows))
     }
 
-    /// D² of rows whose squared MMD is this; `None` where there are no parts.
+    /// D² of rows with this squared MMD; `None` without parts.
     pub(crate) fn squared_distance(&self, rows: &[usize], squared_error: f64) -> Option<f64> {
         let parts = self.0.parts.as_ref()?;
         let equal = vec![1.0 / rows.len() as f64; rows.len()];
@@ -248,7 +247,7 @@ impl Pool {
         Some((squared_error.max(0.0) + others.sum::<f64>() + self.preferred(rows)) / parts.unit)
     }
 
-    /// The parts on the GPU, with their factors, where the pool is there.
+    /// The parts on the GPU, with their factors, if the pool is there.
     pub(super) fn parts_on_gpu(&self) -> impl Iterator<Item = (&dyn Packing, f64)> {
         self.packed_parts().iter().filter_map(|part| Some((part.packed.gpu()?, part.factor)))
     }
@@ -289,7 +288,7 @@ mod tests {
     #[test]
     fn rounding_and_energy_are_those_of_the_sum_of_all_parts() {
         let points = Points::from_vec((0..40).map(|i| (f64::from(i) * 0.7).sin()).collect(), 2).unwrap();
-        // One row is far from the others in what the functions see.
+        // One row is far from the others in its function.
         let seen: Vec<f64> = (0..20).map(|i| if i == 7 { 9.0 } else { f64::from(i) * 0.01 }).collect();
         let mean = seen.iter().sum::<f64>() / 20.0;
         let variance = seen.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / 20.0;

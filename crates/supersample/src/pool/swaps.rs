@@ -1,11 +1,11 @@
-//! Swaps: the operations on running scores that give a chosen row's place to another.
+//! Swaps: the operations on running scores that exchange a chosen row for another.
 //!
-//! Once the number T of rows is settled, a row's *fit* at the position j is how well it serves the others there,
+//! Once the number T of rows is settled, the *fit* of a row at position j is
 //!
 //! > fit(x) = T·μ(x) − Σ_{t≠j} k(x, xₜ) − k(x, x)/2,
 //!
-//! and putting x where y was lowers T²E² (eq. 9) by 2·(fit(x) − fit(y)). A swap costs one row of kernel values for the row
-//! that comes, and one for the row that goes unless it is kept; a look costs one pass over the array and one kernel row.
+//! and replacing y by x reduces T²E² (eq. 9) by 2·(fit(x) − fit(y)). A swap costs one kernel row for the new row, and
+//! one for the old row unless it is kept. A look costs one pass over the array and one kernel row.
 
 use super::PoolScores;
 use super::on_gpu::Noise;
@@ -13,14 +13,13 @@ use super::scores::ON_THE_CPU;
 use crate::Result;
 use crate::sum::{self, KernelRow, Outcome, Visit};
 
-/// What swaps need beside the scores.
+/// State of swaps in addition to the scores.
 #[derive(Clone, Default)]
 pub(super) struct SwapState {
-    /// T·μ(x) − Σₜ k(x, xₜ) − k(x, x)/2 at the chosen rows, by position, whose place in the array holds −∞; used where
+    /// T·μ(x) − Σₜ k(x, xₜ) − k(x, x)/2 at the chosen rows, by position; their entries in the array are −∞. Used if
     /// rows are chosen only once.
     aside: Vec<f64>,
-    /// Which kernel row is that of the position last lifted or filled, where it is not kept, and which is for the row that
-    /// comes.
+    /// Kernel row of the position last lifted or filled, if it is not kept, and the kernel row for the new row.
     at_hand: Option<AtHand>,
 }
 
@@ -31,7 +30,7 @@ struct AtHand {
 }
 
 impl PoolScores {
-    /// Settles the number of rows at those that are chosen, so that swaps can begin.
+    /// Fixes the number of rows at those chosen so far, so that swaps can begin.
     pub(crate) fn settle_size(&mut self) -> Result<()> {
         if self.gpu.is_some() {
             // The sums of the GPU are begun with the first visit.
@@ -49,13 +48,13 @@ impl PoolScores {
         Ok(())
     }
 
-    /// Puts these rows, as many as there are, in place of the present ones.
+    /// Replaces the chosen rows by these, the same number.
     pub(crate) fn become_rows(&mut self, rows: &[usize]) {
         if self.gpu.is_some() {
             return self.become_rows_on_gpu(rows);
         }
         let other: Vec<usize> = (0..rows.len()).filter(|&at| self.chosen[at] != rows[at]).collect();
-        // All out before any comes in: a row may only have moved to another position.
+        // All are removed first, because a row may have moved to another position.
         for &position in &other {
             self.lift(position);
             self.take_out(position);
@@ -63,8 +62,8 @@ impl PoolScores {
         other.iter().for_each(|&position| self.put_in(position, rows[position]));
     }
 
-    /// Makes visits one after the other, each of which may give a place to a row of the same group where there are groups;
-    /// `None` for those that were not worth it. Fewer outcomes come back where a GPU has failed.
+    /// Makes visits in order; with groups, a row is replaced only by one of its group. `None` for skipped visits. After
+    /// a failure of the GPU fewer outcomes come back.
     pub(crate) fn visit(
         &mut self,
         visits: &[Visit],
@@ -112,7 +111,7 @@ impl PoolScores {
         Some(Outcome { best: Some(best), here, fit, fit_here, taken })
     }
 
-    /// Makes sure that the kernel row at `position` is at hand, for the looks and swaps below.
+    /// Computes the kernel row at `position` if needed, for the looks and swaps below.
     fn lift(&mut self, position: usize) {
         if position >= self.kept.len() {
             self.fill(self.at_hand().lifted, self.chosen[position]);
@@ -142,7 +141,7 @@ impl PoolScores {
     }
 
     /// The row besides the one at the lifted `position` for which what `score` makes of its number and fit is largest,
-    /// and that score; rows of which it makes `None` are passed over.
+    /// and that score; rows with `None` are skipped.
     fn best_replacement_by(
         &self,
         position: usize,
@@ -158,7 +157,7 @@ impl PoolScores {
         self.w[i] + self.row(position).get(i)
     }
 
-    /// A look with the row at `position` hidden: where rows may repeat it is open, and the best other is looked for.
+    /// A look with the row at `position` hidden, because with repeats it is open and the best other row is wanted.
     fn hiding<R>(&mut self, position: usize, look: impl FnOnce(&PoolScores) -> R) -> R {
         let here = self.chosen[position];
         let shown = std::mem::replace(&mut self.w[here], f64::NEG_INFINITY);
@@ -167,7 +166,7 @@ impl PoolScores {
         found
     }
 
-    /// Puts `row` at the lifted `position`: the row that goes and the one that comes in one pass over the scores.
+    /// Puts `row` at the lifted `position`: removes the old row and adds the new one in one pass over the scores.
     fn replace(&mut self, position: usize, row: usize) {
         let gone = self.chosen[position];
         let AtHand { coming, .. } = self.at_hand();
@@ -206,7 +205,7 @@ impl PoolScores {
         }
     }
 
-    /// Adds the kernel row at `position` to the scores, or takes it away.
+    /// Adds the kernel row at `position` to the scores, or subtracts it.
     fn change_by_row(&mut self, position: usize, sign: f64) {
         let row = self.rows.as_ref().expect(ON_THE_CPU).row(self.number(position));
         row.add_to(sign, &mut self.w);

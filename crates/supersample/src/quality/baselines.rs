@@ -1,4 +1,4 @@
-//! Baseline subsets that others are held against: every k-th row, and rows at random.
+//! Baseline subsets for comparison: every k-th row, and random rows.
 
 use std::collections::HashMap;
 
@@ -8,24 +8,26 @@ use rand_pcg::Pcg64;
 use crate::row_sampling::systematic;
 use crate::{Error, Result};
 
-/// Every k-th of `n` rows, `size` of them: row ⌊i·n/size⌋ for each i. `size` may not exceed `n`.
+/// Returns `size` evenly spaced rows of `n`: row ⌊i·n/size⌋ for each i. `size` may not exceed `n`.
 pub fn every_kth(n: usize, size: usize) -> Result<Vec<usize>> {
     expect_rows(n, size)?;
     Ok((0..size).map(|i| (i as u128 * n as u128 / size as u128) as usize).collect())
 }
 
-/// `size` rows at equal steps of the summed weights, the first half a step in: every k-th row where rows have weights.
+/// Returns `size` rows at equal steps of the summed weights, starting with half a step: every k-th row of weighted
+/// rows.
 pub fn systematic_rows(weights: &[f64], size: usize) -> Result<Vec<usize>> {
     let shares = crate::points::normalised(weights, "rows", weights.len())?;
     Ok(systematic(&shares, size, 0.5))
 }
 
-/// `size` of `n` rows at random: distinct ones, or with weights iid draws in proportion to them, which may repeat.
+/// Returns `size` of `n` rows at random: distinct ones, or, with weights, independent draws in proportion to them,
+/// which may repeat.
 pub fn random_rows(n: usize, weights: Option<&[f64]>, size: usize, seed: u64) -> Result<Vec<usize>> {
     let mut rng = Pcg64::seed_from_u64(seed);
     let Some(weights) = weights else {
         expect_rows(n, size)?;
-        // A shuffled list of all rows of which only the places that have been touched are written down.
+        // A shuffled list of all rows that stores only the changed positions.
         let mut moved: HashMap<usize, usize> = HashMap::with_capacity(2 * size);
         let draw = |i: usize| {
             let other = rng.random_range(i..n);

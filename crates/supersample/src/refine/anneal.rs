@@ -1,11 +1,11 @@
-//! Annealed sweeps: the search beyond the local optimum.
+//! Annealed sweeps: the search beyond the local optimum (simulated annealing).
 //!
 //! At temperature τ a position draws its row from all that are allowed with probability proportional to
 //! exp(fit/τ), the heat bath of the energy T²E²/2, instead of taking the row that fits best. The temperature
 //! falls geometrically; an ordinary sweep, the limit τ → 0, ends the search.
 //!
-//! The largest of fit + τ·G over independent Gumbel variables G is such a draw, and takes one pass over the pool like any
-//! other look. The variables come from one table that is made once; each look begins at a random place in it.
+//! The largest of fit + τ·G over independent Gumbel variables G is such a draw, and takes one pass over the pool, like
+//! any other visit. The variables come from one table that is made once; each visit starts at a random position in it.
 
 use rand::RngExt;
 use rand_pcg::Pcg64;
@@ -20,11 +20,11 @@ use crate::watch::{Progress, Watch};
 pub(super) const HOT: f64 = 10.0;
 pub(super) const COLD: f64 = 1.0;
 
-/// Places at which a look into the table of noise may begin, at least.
+/// Smallest number of start positions in the table of noise.
 const BEGINNINGS: usize = 1 << 16;
 
-/// Anneals for `sweeps` sweeps from `unit`·[`HOT`] down to `unit`·[`COLD`], or until the watcher ends it; returns
-/// the rows of the lowest energy met, and whether it was ended.
+/// Anneals for `sweeps` sweeps from `unit`·[`HOT`] down to `unit`·[`COLD`], or until the watch ends it; returns the
+/// rows of the lowest energy met, and whether it was ended.
 pub(super) fn anneal(
     set: &mut PoolScores,
     constraints: &Constraints,

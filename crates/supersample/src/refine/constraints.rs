@@ -1,9 +1,9 @@
-//! Constraints on a set: quotas by group, rows that must be in, rows that must not.
+//! Constraints on a set: quotas by group, included rows, excluded rows.
 
 use super::RefineOptions;
 use crate::{Error, Result};
 
-/// The constraints on one set of `size` rows, found to be possible.
+/// Constraints on one set of `size` rows, checked to be possible.
 pub(super) struct Constraints {
     size: usize,
     repeats: bool,
@@ -21,13 +21,14 @@ struct Grouped {
 pub(super) struct ConstraintsAsked<'a> {
     pub(super) options: &'a RefineOptions,
     pub(super) len: usize,
-    /// The masses by which quotas are shared out where none are given; equal where there are none.
+    /// Masses that give the default quotas; `None` for equal ones.
     pub(super) masses: Option<&'a [f64]>,
 }
 
 impl RefineOptions {
-    /// Refuses constraints that no set of `size` of so many rows keeps, whatever the rows are; `None` for the fewest rows that
-    /// reach an error. Front ends ask before the rows are compared.
+    /// Checks that some set of `size` of `rows` rows can fulfil the constraints.
+    ///
+    /// `None` is the smallest set that reaches an error. Front ends call this before rows are compared.
     ///
     /// ```
     /// use supersample::{Error, RefineOptions};
@@ -36,17 +37,10 @@ impl RefineOptions {
     /// assert!(options.include(&[1]).check(10, Some(8)).is_ok());
     /// ```
     pub fn check(&self, rows: usize, size: Option<usize>) -> Result<()> {
-        self.check_quotas(size)?;
+        self.check_asked(size)?;
         let asked = ConstraintsAsked { options: self, len: rows, masses: None };
         asked.check()?;
         asked.for_size(size.unwrap_or(self.include.len().max(1))).map(drop)
-    }
-
-    /// Refuses quotas that do not add up to the size of the set, and any where the fewest rows are asked for (`None`).
-    pub fn check_quotas(&self, size: Option<usize>) -> Result<()> {
-        let Some(quotas) = &self.quotas else { return Ok(()) };
-        let (total, asked) = (quotas.iter().sum(), size.ok_or(Error::FixedQuotas)?);
-        if total == asked { Ok(()) } else { Err(Error::QuotaTotal { total, asked }) }
     }
 }
 
@@ -131,7 +125,7 @@ impl ConstraintsAsked<'_> {
             room.iter_mut().filter(|room| **room > 0).for_each(|room| *room = usize::MAX);
         }
         self.options.include.iter().for_each(|&row| included[of_row[row]] += 1);
-        self.options.check_quotas(Some(size))?;
+        self.options.check_asked(Some(size))?;
         let quotas = match &self.options.quotas {
             Some(quotas) => quotas.clone(),
             None => proportional(size, &masses, &room, &included),
@@ -148,8 +142,7 @@ impl ConstraintsAsked<'_> {
     }
 }
 
-/// Places shared out by mass, the largest remainders rounded up, within the room each group has and with the places
-/// already taken by rows that must be included.
+/// Distributes places by mass with largest remainders, within the room of each group and after the included rows.
 fn proportional(size: usize, masses: &[f64], room: &[usize], included: &[usize]) -> Vec<usize> {
     let total: f64 = masses.iter().sum();
     let mut quotas = included.to_vec();
@@ -182,7 +175,7 @@ impl Constraints {
         &self.include
     }
 
-    /// Whether the group of row `i` has one of the places that are `left` by group.
+    /// Whether the group of row `i` has a place left.
     pub(super) fn has_place(&self, i: usize, left: &[usize]) -> bool {
         self.groups.as_ref().is_none_or(|groups| left[groups.of_row[i]] > 0)
     }
@@ -199,7 +192,7 @@ impl Constraints {
         Some(left)
     }
 
-    /// Whether these rows are a set as asked for; the error says why not.
+    /// Checks that these rows fulfil the constraints.
     pub(super) fn check(&self, rows: &[usize], len: usize) -> Result<()> {
         let mut times = vec![0; len];
         for &index in rows {

@@ -1,9 +1,26 @@
-//! Stop rules: the fewest rows whose error is small enough, or that are as accurate as enough random draws.
+//! Stop rules: the fewest rows whose error is small enough, or that are as accurate as enough independent draws.
 
 use super::{Refined, Refiner, UnorderedSet, with_included};
 use crate::watch::{Progress, Watch};
 use crate::words::Opt;
 use crate::{Error, Herder, Result};
+
+/// What is asked of a set.
+#[derive(Clone, Copy)]
+pub(crate) struct Goal<'a> {
+    /// The error of the joint part.
+    pub(crate) tolerance: f64,
+    /// What the rows must be in addition.
+    pub(crate) and: &'a dyn Fn(&[usize]) -> bool,
+    /// The size is found to the number of rows over this, or to a row.
+    pub(crate) coarse: usize,
+}
+
+impl Goal<'_> {
+    fn error(tolerance: f64) -> Goal<'static> {
+        Goal { tolerance, and: &|_| true, coarse: usize::MAX }
+    }
+}
 
 /// The smallest set found for an asked error.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,20 +28,20 @@ use crate::{Error, Herder, Result};
 pub struct Fewest {
     /// The set.
     pub set: Refined,
-    /// The error that was asked for.
+    /// The given error.
     pub tolerance: f64,
-    /// Whether it was reached; where not, the set is the largest that could be chosen.
+    /// Whether it was reached. If not, the set is the largest possible.
     pub reached: bool,
-    /// How many points herding alone needs; `None` where it does not get there.
+    /// Number of points that herding alone needs; `None` if it does not reach the error.
     pub herded: Option<usize>,
 }
 
 impl Refiner {
-    /// The fewest rows with an error of at most `tolerance`, as far as can be found.
+    /// Chooses the fewest rows with an error of at most `tolerance` that it can find.
     ///
-    /// The herded curve says how many rows are enough; from there the refined set is shrunk by bisection, each trial
-    /// starting from the best rows of the last set that was good enough. The error does not fall with every row, so
-    /// a smaller set may exist. Each trial costs about as much as [`choose`](Self::choose).
+    /// Herding shows how many rows are enough. From there the refined set is reduced by bisection; each trial starts
+    /// from the best rows of the last set that was good enough. The error does not fall with every row, so a smaller
+    /// set may exist. Each trial costs about as much as [`choose`](Self::choose).
     pub fn fewest(&self, tolerance: f64, watch: Watch) -> Result<Fewest> {
         self.fewest_of(tolerance, self.pool.points().len(), watch)
     }
@@ -40,9 +57,14 @@ impl Refiner {
         self.fewest((single_draw / draws).sqrt(), watch)
     }
 
-    /// The fewest rows, but at most `limit`, with an error of at most `tolerance`.
+    /// Chooses the fewest rows, at most `limit`, with an error of at most `tolerance`.
     pub fn fewest_of(&self, tolerance: f64, limit: usize, watch: Watch) -> Result<Fewest> {
-        let limit = self.limit_for(tolerance, limit)?;
+        self.fewest_that(Goal::error(tolerance), limit, watch)
+    }
+
+    /// The fewest rows, but at most `limit`, that reach a goal.
+    pub(crate) fn fewest_that(&self, goal: Goal<'_>, limit: usize, watch: Watch) -> Result<Fewest> {
+        let (limit, tolerance) = (self.limit_for(goal.tolerance, limit)?, goal.tolerance);
         let mut herder = self.herder().with_fast_errors();
         herder.replay(&self.options.include)?;
         let is_enough =
@@ -58,15 +80,28 @@ impl Refiner {
             let pick = pick.expect("the constraints leave a row for every place");
             reached = is_enough(pick.squared_error);
         }
-        self.shrunk(herder, reached, tolerance, limit, watch)
+        self.shrunk(herder, reached, goal, limit, watch)
     }
 
-    /// The fewest rows, but at most `limit`, with an error of at most `tolerance`, from the picks of this herder over the
-    /// pool of the refiner: as many as reached that error, or as there may be.
+    /// Chooses the fewest rows, at most `limit`, with an error of at most `tolerance`, starting from the picks of a
+    /// herder over the same pool.
+    ///
+    /// The herder has as many picks as reached that error, or as are possible.
     pub fn fewest_from(&self, herder: Herder, tolerance: f64, limit: usize, watch: Watch) -> Result<Fewest> {
-        let limit = self.limit_for(tolerance, limit)?;
+        self.fewest_that_from(herder, Goal::error(tolerance), limit, watch)
+    }
+
+    /// [`fewest_that`](Self::fewest_that) from the picks of a herder.
+    pub(crate) fn fewest_that_from(
+        &self,
+        herder: Herder,
+        goal: Goal<'_>,
+        limit: usize,
+        watch: Watch,
+    ) -> Result<Fewest> {
+        let (limit, tolerance) = (self.limit_for(goal.tolerance, limit)?, goal.tolerance);
         let reached = herder.squared_error().is_some_and(|squared| squared <= tolerance * tolerance);
-        self.shrunk(herder, reached, tolerance, limit, watch)
+        self.shrunk(herder, reached, goal, limit, watch)
     }
 
     fn limit_for(&self, tolerance: f64, limit: usize) -> Result<usize> {
@@ -74,25 +109,27 @@ impl Refiner {
             let advice = "ask for a positive error";
             return Err(Error::BadOption { option: Opt::Tol, value: tolerance, advice });
         }
-        self.options.check_quotas(None)?;
+        self.options.check_asked(None)?;
         self.pool.squared_norm().ok_or(Error::UnknownNorm)?;
         Ok(limit.min(self.largest_size()).max(self.options.include.len()).max(1))
     }
 
-    /// The refined picks, shrunk by bisection while their error stays at most `tolerance`; grown, up to `limit`, where it
-    /// is not.
+    /// Refines the picks, then reduces their number by bisection while the error stays at most `tolerance`, or raises
+    /// it up to `limit` if it is larger.
     fn shrunk(
         &self,
         herder: Herder,
         reached: bool,
-        tolerance: f64,
+        goal: Goal<'_>,
         limit: usize,
         watch: Watch,
     ) -> Result<Fewest> {
-        let is_good =
-            |set: &UnorderedSet| set.squared.is_some_and(|squared| squared <= tolerance * tolerance);
+        let Goal { tolerance, and, coarse } = goal;
+        let is_good = |set: &UnorderedSet| {
+            set.squared.is_some_and(|squared| squared <= tolerance * tolerance) && and(&set.rows)
+        };
         let herded = reached.then(|| herder.indices().len());
-        // Groups were not looked at: herd again within their quotas.
+        // The herder ignored groups: herd again within their quotas.
         let mut best = match self.options.groups {
             None => self.refine_herded(herder, watch)?,
             Some(_) => self.refine_size(herder.indices().len(), watch)?,
@@ -100,14 +137,17 @@ impl Refiner {
         let mut kernel_rows = best.kernel_rows;
         // Every size up to `short` is taken to be too small.
         let mut short = self.options.include.len().max(1) - 1;
-        // Quotas can cost what herding without them had reached: grow until it is enough again.
+        // Quotas can make the error larger than herding without them: add rows until it is small enough again.
         while !is_good(&best) && !best.swept.interrupted && best.rows.len() < limit {
             short = best.rows.len();
             best = self.refine_size(limit.min(short + short / 4 + 1), watch)?;
             kernel_rows += best.kernel_rows;
         }
         let reached = is_good(&best);
-        while reached && !best.swept.interrupted && best.rows.len() - short > 1 {
+        while reached
+            && !best.swept.interrupted
+            && best.rows.len() - short > (best.rows.len() / coarse).max(1)
+        {
             let size = short + (best.rows.len() - short) / 2;
             let trial = match self.options.groups {
                 None => {
@@ -138,7 +178,7 @@ impl Refiner {
         Ok(Fewest { set, tolerance, reached, herded })
     }
 
-    /// The most rows that may be chosen.
+    /// Largest number of rows that may be chosen.
     fn largest_size(&self) -> usize {
         if self.options.repeats {
             return self.pool.points().len();

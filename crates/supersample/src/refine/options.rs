@@ -1,6 +1,8 @@
-//! What is asked of a refined set: its rows, its groups, and how long to look for it.
+//! Options of refinement: constraints, groups, and the length of the search.
 
-/// How the rows of a set are chosen, refined and ordered.
+use crate::{Error, Result};
+
+/// Options for choosing, refining and ordering a set of rows.
 ///
 /// ```
 /// use supersample::RefineOptions;
@@ -14,31 +16,31 @@
 pub struct RefineOptions {
     /// Whether a row may be chosen more than once. Off by default.
     pub repeats: bool,
-    /// Sweeps at most; 0 leaves the herded set as it is. Default 100; a set is done after 3 to 15.
+    /// Largest number of sweeps; 0 leaves the herded set as it is. Default 100; 3 to 15 are usual.
     pub max_sweeps: usize,
     /// The search beyond the local optimum. Off by default.
     pub search: Option<Search>,
-    /// Whether the rows are put in greedy order, so that a prefix is a good smaller set. On by default; otherwise
-    /// they come as the sweeps left them.
+    /// Whether the rows are put in greedy order, so that every prefix is a good smaller set. On by default; otherwise
+    /// they keep the order of the sweeps.
     pub ordered: bool,
     /// Rows that must be in the set.
     pub include: Vec<usize>,
-    /// Rows that must not be.
+    /// Rows that must not be in the set.
     pub exclude: Vec<usize>,
     /// The group of each row of the pool, numbered from 0: a chain, a class. None by default.
     pub groups: Option<Vec<usize>>,
-    /// How many rows are to come from each group; by default in proportion to the mass of the group.
+    /// Number of rows from each group; by default in proportion to the mass of the group.
     pub quotas: Option<Vec<usize>>,
-    /// Bytes that may be spent on keeping kernel rows of chosen points, which then need not be computed again.
-    /// Default 512 MiB. Changes the time, never the result beyond rounding.
+    /// Memory in bytes for keeping kernel rows of chosen points, which are then not computed again. Default 512 MiB. It
+    /// changes the time, and the result only by rounding.
     pub memory: usize,
 }
 
-/// The seeded search that leaves the local optimum by annealing and returns the best set it has seen.
+/// Seeded search that leaves the local optimum by annealing and returns the best set it has met.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Search {
-    /// Annealed sweeps in each round; `None` for as many as [`sweeps_for`](Self::sweeps_for) says of the set.
+    /// Annealed sweeps in each round; `None` for [`sweeps_for`](Self::sweeps_for) of the set.
     pub sweeps: Option<usize>,
     /// Rounds, each from the best set so far. Default 1: one long round does better than several short ones.
     pub rounds: usize,
@@ -47,10 +49,11 @@ pub struct Search {
 }
 
 impl Search {
-    /// How many annealed sweeps a set of `size` of `n` rows with `dim` coordinates is worth: 400 where that is a matter of
-    /// a second or two, fewer for larger ones, but at least 3, since the first sweeps bring most of the gain; and none among
-    /// more than 100,000 rows where fewer than 10 would be worth it: there they take longer than all the rest, and gain less
-    /// than as many landmarks again.
+    /// Default number of annealed sweeps for a set of `size` of `n` rows with `dim` coordinates.
+    ///
+    /// It is 400 where that takes a second or two, and smaller for larger sets, but at least 3, because the first
+    /// sweeps bring most of the gain. Above 100,000 rows it is 0 where it would be below 10: there the sweeps take
+    /// longer than everything else and gain less than twice the landmarks do.
     ///
     /// ```
     /// use supersample::Search;
@@ -61,7 +64,8 @@ impl Search {
     /// assert_eq!(Search::sweeps_for(200_000, 512, 5), 0);
     /// ```
     pub fn sweeps_for(n: usize, size: usize, dim: usize) -> usize {
-        // A visit looks at every row and computes one kernel row, whose values cost as much as eight coordinates more.
+        // A visit looks at every row and computes one kernel row. A kernel value costs as much as eight more
+        // coordinates.
         const STEPS: usize = 10_000_000_000;
         let of_sweep = n.saturating_mul(size).saturating_mul(dim.saturating_add(8));
         match STEPS / of_sweep.max(1) {
@@ -93,12 +97,12 @@ impl RefineOptions {
         RefineOptions { repeats, ..self }
     }
 
-    /// Allows at most so many sweeps.
+    /// Sets the largest number of sweeps.
     pub fn max_sweeps(self, max_sweeps: usize) -> RefineOptions {
         RefineOptions { max_sweeps, ..self }
     }
 
-    /// Adds a search of one round of so many annealed sweeps.
+    /// Adds a search of one round of `sweeps` annealed sweeps.
     pub fn search(self, sweeps: usize, seed: u64) -> RefineOptions {
         RefineOptions { search: Some(Search { sweeps: Some(sweeps), rounds: 1, seed }), ..self }
     }
@@ -108,7 +112,7 @@ impl RefineOptions {
         RefineOptions { search: Some(Search { sweeps: None, rounds: 1, seed }), ..self }
     }
 
-    /// Adds the search that a front end was asked for: of so many sweeps, none of 0, and by size where nothing was said.
+    /// Adds the search of a front end's option: `sweeps` of them, none for 0, and by size for `None`.
     pub fn search_asked(self, sweeps: Option<usize>, seed: u64) -> RefineOptions {
         match sweeps {
             Some(0) => self,
@@ -117,7 +121,7 @@ impl RefineOptions {
         }
     }
 
-    /// Makes the search so many times over; without effect without a search.
+    /// Sets the number of rounds of the search; no effect without a search.
     pub fn rounds(self, rounds: usize) -> RefineOptions {
         RefineOptions { search: self.search.map(|search| Search { rounds, ..search }), ..self }
     }
@@ -127,24 +131,32 @@ impl RefineOptions {
         RefineOptions { ordered, ..self }
     }
 
-    /// Puts these rows into the set, whatever they cost.
+    /// Sets the rows that must be in the set.
     pub fn include(self, rows: &[usize]) -> RefineOptions {
         RefineOptions { include: rows.to_vec(), ..self }
     }
 
-    /// Keeps these rows out of the set.
+    /// Sets the rows that must not be in the set.
     pub fn exclude(self, rows: &[usize]) -> RefineOptions {
         RefineOptions { exclude: rows.to_vec(), ..self }
     }
 
-    /// Balances the set over groups: the group of each row, and how many rows each group is to give (by default in
-    /// proportion to its mass).
+    /// Stratifies the set: the group of each row, and the number of rows from each group (by default in proportion to
+    /// its mass).
     pub fn groups(self, groups: &[usize], quotas: Option<&[usize]>) -> RefineOptions {
         RefineOptions { groups: Some(groups.to_vec()), quotas: quotas.map(<[usize]>::to_vec), ..self }
     }
 
-    /// Grants so many bytes for kept kernel rows.
+    /// Sets the memory in bytes for kept kernel rows.
     pub fn memory(self, bytes: usize) -> RefineOptions {
         RefineOptions { memory: bytes, ..self }
+    }
+
+    /// Refuses options that make no sense whatever the rows are, of a set of `size` rows or of the fewest that reach a goal
+    /// (`None`): quotas that do not add up to the size, and any quotas of the fewest rows.
+    pub fn check_asked(&self, size: Option<usize>) -> Result<()> {
+        let Some(quotas) = &self.quotas else { return Ok(()) };
+        let (total, asked) = (quotas.iter().sum(), size.ok_or(Error::FixedQuotas)?);
+        if total == asked { Ok(()) } else { Err(Error::QuotaTotal { total, asked }) }
     }
 }

@@ -1,29 +1,29 @@
-//! Sweeps: rounds over the positions of a set, each of which gives up its row for the one that fits best there.
+//! Sweeps: rounds over the positions of a set, each of which takes the row that fits best there.
 //!
-//! A visit looks at the whole pool, so visits are what costs. Each position therefore remembers its rival, the best
-//! row it did not take (or, after a swap, the row it gave up). Swaps elsewhere can turn a rival into the better row,
-//! which is seen from one kernel value: between two sweeps, positions whose rival has become better are visited until
-//! there are none. Most swaps after the first sweep are found so, and two or three sweeps take the place of six.
+//! A visit looks at the whole pool, so visits are the cost. Each position therefore remembers its rival, the best row
+//! it did not take (or, after a swap, the row it gave up). Swaps elsewhere can make a rival the better row; one kernel
+//! value shows it. Between two sweeps, positions whose rival has become better are visited until there are none. Most
+//! swaps after the first sweep are found in this way, and two or three sweeps replace six.
 
 use super::constraints::Constraints;
 use crate::pool::PoolScores;
 use crate::sum::{Outcome, Visit};
 use crate::watch::{Progress, Watch};
 
-/// What the sweeps did.
+/// Outcome of the sweeps.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Swept {
     /// Positions visited, in units of whole sweeps, rounded up.
     pub(super) sweeps: usize,
     pub(super) swaps: usize,
-    /// Whether every position has been visited in vain since the last swap.
+    /// Whether every position has been visited without a swap since the last swap.
     pub(super) converged: bool,
-    /// Whether the watcher has ended them.
+    /// Whether the watch ended them.
     pub(super) interrupted: bool,
 }
 
-/// Sweeps over the positions that may change, in order, at most `max_sweeps` times. A swap is made only where it
-/// lowers T²E² by more than `margin`, its rounding.
+/// Sweeps over the positions that may change, in order, at most `max_sweeps` times. A swap is made only if it reduces
+/// T²E² by more than `margin`, its rounding.
 pub(super) fn sweep(
     set: &mut PoolScores,
     constraints: &Constraints,
@@ -44,12 +44,12 @@ pub(super) fn sweep(
         swaps: 0,
         interrupted: false,
     };
-    // How many positions in a row have been visited in vain, whichever they are: a sweep goes on where the last ended.
+    // Number of consecutive visits without a swap. A sweep continues where the last one ended.
     let (mut quiet, mut turn) = (0, 0);
     while visits.may_go_on() && quiet < count {
         let mut left = count;
         while left > 0 && visits.may_go_on() && quiet < count {
-            // Once every position was visited in vain there is nothing left to do.
+            // Once every position was visited without a swap, the sweeps are done.
             let many = visits.at_once(set).min(left).min(count - quiet);
             let places: Vec<usize> = (turn..turn + many).map(|at| at % count).collect();
             for swapped in visits.make(set, constraints, &places, false) {
@@ -85,12 +85,12 @@ impl Visits<'_> {
         self.done < self.most && !self.interrupted
     }
 
-    /// How many positions may be visited without asking whether to go on.
+    /// Number of positions that may be visited between two calls of the watch.
     fn at_once(&self, set: &PoolScores) -> usize {
         set.visits_at_once().min(self.most - self.done)
     }
 
-    /// Visits all positions, once each, whose rival has become better than the row there; whether any was given another row.
+    /// Visits every position whose rival has become better than its row; returns whether any row changed.
     fn make_where_rivals_are_better(&mut self, set: &mut PoolScores, constraints: &Constraints) -> bool {
         let (mut at, mut found) = (0, false);
         while at < self.count && self.may_go_on() {
@@ -102,8 +102,8 @@ impl Visits<'_> {
         found
     }
 
-    /// Visits these places, or those whose rival has become better, and says of each whether it was given another row; `None`
-    /// where it was not visited. Where a GPU has failed, nothing more is found.
+    /// Visits these positions, or those whose rival has become better. Returns for each whether its row changed, or
+    /// `None` if it was not visited. After a failure of the GPU no row changes.
     fn make(
         &mut self,
         set: &mut PoolScores,
@@ -131,7 +131,7 @@ impl Visits<'_> {
         swapped
     }
 
-    /// Counts the visits that were made and tells of them.
+    /// Counts the visits and reports them to the watch.
     fn tell(&mut self, swapped: &[Option<bool>]) {
         let made = swapped.iter().flatten().count();
         if made == 0 {

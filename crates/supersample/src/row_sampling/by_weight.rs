@@ -1,12 +1,12 @@
-//! Draws of rows that go by, with repeats and in proportion to weights whose sum is not known beforehand.
+//! Weighted sampling from a stream of rows, with repeats; the sum of the weights is not known beforehand.
 
 use super::uniform::{part_of_one, stirred};
 use crate::bytes::{Reader, Writer};
 
-/// So many independent draws: each is at any time one of the rows so far, as likely as its weight.
+/// Independent draws from the rows so far, in proportion to their weights.
 ///
-/// Each draw is given up for a new row with the chance of that row's weight among all so far. The chances come of the seed
-/// and the number of the row, so that it does not matter how rows are cut into batches.
+/// Each draw is replaced by a new row with a probability equal to that row's share of the weight so far. The random
+/// numbers depend on the seed and the number of the row, not on how rows are cut into batches.
 #[derive(Debug)]
 pub(crate) struct WeightedDraws {
     seed: u64,
@@ -21,7 +21,7 @@ impl WeightedDraws {
         WeightedDraws { seed: stirred(seed), count, dim, seen: 0, values: Vec::new() }
     }
 
-    /// The next row, which has this share of the weight of all rows so far.
+    /// Adds a row with this share of the weight of all rows so far.
     pub(crate) fn see(&mut self, row: &[f64], share: f64) {
         let mut state = self.seed.wrapping_add(self.seen.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         self.seen += 1;
@@ -32,13 +32,13 @@ impl WeightedDraws {
             self.values = row.repeat(self.count);
             return;
         }
-        // How many draws go by before the next that is given up: a geometric number each time.
+        // Number of draws until the next replaced one: a geometric number each time.
         let kept = (-share).ln_1p();
         let mut at = 0.0;
         loop {
             state = stirred(state.wrapping_add(0xd1b5_4a32_d192_ed03));
             at += (part_of_one(state).ln() / kept).floor();
-            // Beyond the last, or no number, where the share is so small that it is lost beside one.
+            // Beyond the last draw, or NaN if the share is too small.
             if at >= self.count as f64 || at.is_nan() {
                 return;
             }
@@ -71,7 +71,7 @@ impl WeightedDraws {
         writer.numbers(&self.values);
     }
 
-    /// What [`write`](Self::write) has written; `None` for what it has not.
+    /// Reads the output of [`write`](Self::write); `None` for other bytes.
     pub(crate) fn read(reader: &mut Reader, dim: usize) -> Option<WeightedDraws> {
         let (seed, count, seen, numbers) =
             (reader.word()?, reader.word()? as usize, reader.word()?, reader.count()?);
@@ -80,7 +80,7 @@ impl WeightedDraws {
         is_sound.then_some(WeightedDraws { seed, count, dim, seen, values })
     }
 
-    /// The rows that were drawn; none where no row had a weight.
+    /// The drawn rows; none if no row had a weight.
     pub(crate) fn finish(self) -> Vec<f64> {
         self.values
     }
@@ -113,7 +113,7 @@ mod tests {
             let sd = (all * chance * (1.0 - chance)).sqrt();
             assert!((found - all * chance).abs() <= 5.0 * sd, "{times:?}");
         }
-        // Two draws have nothing to do with each other.
+        // Two draws are independent.
         let chance: f64 = 0.55 * 0.55;
         let sd = (seeds as f64 * chance * (1.0 - chance)).sqrt();
         assert!((pairs - seeds as f64 * chance).abs() < 5.0 * sd, "{pairs}");

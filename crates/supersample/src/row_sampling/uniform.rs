@@ -1,14 +1,14 @@
-//! A uniform sample of rows that go by, drawn without knowing how many there will be.
+//! Uniform sampling from a stream of rows of unknown length.
 
 use std::collections::BinaryHeap;
 
 use crate::bytes::{Reader, Writer};
 
-/// Some of the rows that go by, every set of them as likely as any other.
+/// Uniform sample of the rows so far.
 ///
-/// Each row has a number of its own, made of its place and the seed, and the rows of the smallest numbers are kept. So one
-/// seed draws the same rows however they are cut into batches. Samples of parts of the rows, each with a seed of its own,
-/// are [merged](Self::merge) into one of all of them.
+/// Each row has a hash of its position and the seed, and the rows with the smallest hashes are kept. So one seed draws
+/// the same rows for any batches. Samples of parts of the rows, each with its own seed, are [merged](Self::merge) into
+/// one of all rows.
 #[derive(Debug)]
 pub(crate) struct UniformSample {
     seed: u64,
@@ -17,7 +17,7 @@ pub(crate) struct UniformSample {
     /// The place of the first row among all rows, where these are a part of them.
     first: usize,
     seen: usize,
-    /// The smallest number that was let go: all rows of smaller numbers are kept.
+    /// Smallest hash that was dropped: all rows with smaller hashes are kept.
     bound: Option<u64>,
     /// The kept rows, that of the largest number on top.
     kept: BinaryHeap<Kept>,
@@ -25,7 +25,7 @@ pub(crate) struct UniformSample {
     weights: Vec<f64>,
 }
 
-/// A kept row: its number first, since the heap goes by that.
+/// A kept row: its hash first, because the heap orders by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Kept {
     number: u64,
@@ -34,13 +34,13 @@ struct Kept {
     slot: usize,
 }
 
-/// What was drawn, in the order in which it went by.
+/// Drawn rows, in the order of the stream.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Drawn {
-    /// The places of the rows, from 0.
+    /// Positions of the rows, from 0.
     pub(crate) rows: Vec<usize>,
     pub(crate) values: Vec<f64>,
-    /// Empty where no weights went by.
+    /// Empty without weights.
     pub(crate) weights: Vec<f64>,
 }
 
@@ -61,13 +61,13 @@ impl UniformSample {
         }
     }
 
-    /// A sample of a part of the rows that begins with this row of all: merged with the other parts, it draws what one sample of
-    /// all rows does.
+    /// Sets the position of the first row of this part among all rows. Merged with the other parts, the sample is then
+    /// that of all rows.
     pub(crate) fn starting_at(self, first: usize) -> UniformSample {
         UniformSample { first, ..self }
     }
 
-    /// The next rows go by, each with a weight or none with any.
+    /// Adds rows, all with weights or all without.
     pub(crate) fn see(&mut self, values: &[f64], weights: Option<&[f64]>) {
         for (i, row) in values.chunks_exact(self.dim).enumerate() {
             let (number, place) = (self.number(self.first + self.seen), self.seen);
@@ -96,8 +96,8 @@ impl UniformSample {
         }
     }
 
-    /// Adds what was drawn from other rows, which come after these, so that the sample is one of all of them. It has as many
-    /// as `capacity` allows and both know of: a part of the rows that kept few of many limits it.
+    /// Adds the sample of other rows, which come after these, so that the result is a sample of all. Its size is
+    /// limited by `capacity` and by a part that kept few of many rows.
     pub(crate) fn merge(&mut self, other: UniformSample, capacity: usize) {
         let dim = self.dim;
         let bound = self.bound.into_iter().chain(other.bound).min();
@@ -129,7 +129,7 @@ impl UniformSample {
         writer.word(u64::from(self.bound.is_some()));
         writer.word(self.bound.unwrap_or(0));
         writer.word(count);
-        // By slots: the heap's own order is nobody's business.
+        // By slots, because the order of the heap is arbitrary.
         let mut kept: Vec<&Kept> = self.kept.iter().collect();
         kept.sort_unstable_by_key(|kept| kept.slot);
         kept.iter().for_each(|kept| {
@@ -141,7 +141,7 @@ impl UniformSample {
         writer.numbers(&self.weights);
     }
 
-    /// What [`write`](Self::write) has written; `None` for what it has not.
+    /// Reads the output of [`write`](Self::write); `None` for other bytes.
     pub(crate) fn read(reader: &mut Reader, dim: usize) -> Option<UniformSample> {
         let (seed, capacity) = (reader.word()?, reader.word()? as usize);
         let (first, seen) = (reader.word()? as usize, reader.word()? as usize);
@@ -158,23 +158,23 @@ impl UniformSample {
         Some(UniformSample { seed, capacity, dim, first, seen, bound, kept, values, weights })
     }
 
-    /// How many rows have gone by.
+    /// Number of rows so far.
     pub(crate) fn seen(&self) -> usize {
         self.seen
     }
 
-    /// How many of them are kept.
+    /// Number of kept rows.
     pub(crate) fn drawn(&self) -> usize {
         self.kept.len()
     }
 
-    /// What was drawn. No second copy of it is made.
+    /// Returns the drawn rows, without a second copy.
     pub(crate) fn finish(self) -> Drawn {
         let UniformSample { dim, kept, mut values, mut weights, .. } = self;
         let mut order: Vec<(usize, usize)> = kept.into_iter().map(|kept| (kept.row, kept.slot)).collect();
         order.sort_unstable();
         let rows = order.iter().map(|&(row, _)| row).collect();
-        // Each cycle of the order is gone round once; a place that is done holds its own number.
+        // Each cycle of the permutation is followed once; a finished position holds its own number.
         let mut from: Vec<usize> = order.into_iter().map(|(_, slot)| slot).collect();
         for start in 0..from.len() {
             let mut at = start;
@@ -206,14 +206,14 @@ fn swap_rows(values: &mut [f64], dim: usize, a: usize, b: usize) {
     }
 }
 
-/// The finish of SplitMix64, under which neighbours have nothing in common.
+/// The last step of SplitMix64: neighbouring inputs give unrelated outputs.
 pub(super) fn stirred(word: u64) -> u64 {
     let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     word ^ (word >> 31)
 }
 
-/// A number above 0 and up to 1, as likely to be anywhere there.
+/// Uniform number above 0 and up to 1.
 pub(super) fn part_of_one(word: u64) -> f64 {
     ((word >> 11) + 1) as f64 / (1_u64 << 53) as f64
 }
@@ -340,7 +340,7 @@ mod tests {
                 found[..i].iter().for_each(|&b| pairs[a * n + b] += 1.0);
             }
         }
-        // Five standard deviations of a count of so many draws.
+        // Five standard deviations of the count.
         let near = |count: f64, chance: f64| {
             let expected = seeds as f64 * chance;
             (count - expected).abs() < 5.0 * (expected * (1.0 - chance)).sqrt()

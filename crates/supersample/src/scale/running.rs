@@ -1,4 +1,4 @@
-//! Means and standard deviations of columns whose rows go by in batches.
+//! Means and standard deviations of columns whose rows come in batches.
 
 use rayon::prelude::*;
 
@@ -11,8 +11,8 @@ pub(crate) struct RunningMoments {
     columns: Vec<Column>,
 }
 
-/// One column, in units of a power of two, which divides without rounding and keeps the squares of huge or tiny values in
-/// range. Values are taken as they differ from the first, so that a mean that dwarfs the sd costs no digits.
+/// One column, in units of a power of two, which divides without rounding and keeps the squares of huge or tiny values
+/// in range. Values are stored as differences from the first, so that a mean much larger than the sd costs no digits.
 #[derive(Debug, Clone, Copy)]
 struct Column {
     unit: f64,
@@ -21,7 +21,7 @@ struct Column {
     mean: f64,
     /// Σ w·(x − mean)².
     square: f64,
-    /// The first value of a row that weighs anything, and whether all others are the same.
+    /// First value of a row with weight, and whether all others are equal to it.
     first: Option<f64>,
     is_constant: bool,
 }
@@ -32,7 +32,7 @@ impl RunningMoments {
         RunningMoments { columns: vec![column; dim] }
     }
 
-    /// The next rows, with a weight each or all of weight one.
+    /// Adds rows, with weights or all of weight one.
     pub(crate) fn see(&mut self, values: &[f64], weights: Option<&[f64]>) {
         let dim = self.columns.len();
         self.columns.par_iter_mut().enumerate().for_each(|(j, column)| {
@@ -46,7 +46,7 @@ impl RunningMoments {
         });
     }
 
-    /// All weights so far are to be this many times what they were.
+    /// Multiplies all weights so far by a factor.
     pub(crate) fn reweigh(&mut self, factor: f64) {
         for column in &mut self.columns {
             column.total *= factor;
@@ -54,7 +54,7 @@ impl RunningMoments {
         }
     }
 
-    /// Adds what is known of other rows, which come after these and whose weights are in the same unit.
+    /// Adds the moments of other rows, which come after these and whose weights are in the same unit.
     pub(crate) fn merge(&mut self, other: &RunningMoments) {
         self.columns.iter_mut().zip(&other.columns).for_each(|(column, other)| column.merge(other));
     }
@@ -66,7 +66,7 @@ impl RunningMoments {
         }
     }
 
-    /// What [`write`](Self::write) has written; `None` for what it has not.
+    /// Reads the output of [`write`](Self::write); `None` for other bytes.
     pub(crate) fn read(reader: &mut Reader, dim: usize) -> Option<RunningMoments> {
         let mut column = || {
             let [unit, total, mean, square, first] = reader.numbers(5)?.try_into().ok()?;
@@ -88,14 +88,14 @@ impl RunningMoments {
         self.columns.iter().map(one).collect()
     }
 
-    /// The first value of each column; 0 where no row weighs anything.
+    /// The first value of each column; 0 if no row has weight.
     pub(crate) fn firsts(&self) -> Vec<f64> {
         self.columns.iter().map(|column| column.first.unwrap_or(0.0)).collect()
     }
 }
 
 impl Column {
-    /// Takes in a batch whose rows all weigh something: its own moments, then those of both together.
+    /// Adds a batch of rows with weight: its own moments, then those of both together.
     fn see<I: Iterator<Item = (f64, f64)>>(&mut self, batch: impl Fn() -> I) {
         let Some((first, _)) = batch().next() else { return };
         let first = *self.first.get_or_insert(first);
@@ -106,7 +106,7 @@ impl Column {
         let total: f64 = batch().map(|(_, weight)| weight).sum();
         let less_first = |value: f64| value / unit - first / unit;
         let mut mean = 0.0;
-        // The second round takes out what the first lost to rounding, which shows where the mean dwarfs the sd.
+        // The second round removes the rounding of the first, which matters if the mean is much larger than the sd.
         for _ in 0..2 {
             mean += batch().map(|(value, weight)| (less_first(value) - mean) * weight).sum::<f64>() / total;
         }
@@ -114,7 +114,7 @@ impl Column {
         self.add(total, mean, square);
     }
 
-    /// Adds other rows that weigh something, to those in front of them.
+    /// Adds other rows with weight, after these.
     fn merge(&mut self, other: &Column) {
         let Some(other_first) = other.first else { return };
         let Some(first) = self.first else {
@@ -142,7 +142,7 @@ impl Column {
     fn add(&mut self, total: f64, mean: f64, square: f64) {
         let (both, apart) = (self.total + total, mean - self.mean);
         if both == 0.0 {
-            // All that these rows weigh is lost beside the largest weight.
+            // The weight of these rows is negligible compared with the largest weight.
             return;
         }
         self.mean += apart * (total / both);
@@ -164,7 +164,7 @@ mod tests {
         running.moments()
     }
 
-    /// Each batch on its own, through bytes, and one after the other merged.
+    /// Each batch alone, through bytes, then merged in order.
     fn in_parts(values: &[f64], dim: usize, weights: Option<&[f64]>, rows: usize) -> Vec<Option<Moments>> {
         let mut all = RunningMoments::new(dim);
         for (i, batch) in values.chunks(rows * dim).enumerate() {
@@ -201,7 +201,7 @@ mod tests {
                     let wanted = Moments::of(&values, 5, j, shares.as_deref()).unwrap();
                     let found = found.unwrap();
                     assert!((found.sd / wanted.sd - 1.0).abs() < 1e-9, "{j} {rows} {found:?} {wanted:?}");
-                    // A mean that dwarfs the sd cannot be told to more digits than it has.
+                    // A mean much larger than the sd limits the digits of the sd.
                     let digits = 1e-9 + 4.0 * f64::EPSILON * (wanted.mean / wanted.sd).abs();
                     assert!(((found.mean - wanted.mean) / wanted.sd).abs() < digits, "{j} {rows}");
                 }

@@ -1,6 +1,6 @@
-//! Kernel values from a matrix, where points packed under a kernel would otherwise give them.
+//! Kernel values from a Gram matrix, instead of points packed under a kernel.
 //!
-//! A row of the matrix is a point of one coordinate, its number, so that whatever passes points on passes rows on.
+//! A row of the matrix is a point with one coordinate, its number, so that code for points works for rows.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use supersample_sum::{KernelRowMut, KernelRows, Scores, add_scaled};
 use crate::Points;
 use crate::linalg::dot;
 
-/// Pairs that one thread takes at once, at least.
+/// Smallest number of pairs for one thread.
 const PAIRS_AT_ONCE: usize = 1 << 16;
 
 /// Some rows of a symmetric matrix of kernel values. Clones share the matrix.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
-    /// k(i, j), row after row.
+    /// k(i, j), row by row.
     matrix: Arc<Vec<f64>>,
     /// The number of rows of the whole matrix.
     size: usize,
@@ -25,7 +25,7 @@ pub(crate) struct Table {
     some: Option<Vec<usize>>,
 }
 
-/// The row that a point is.
+/// Row number of a point.
 pub(crate) fn row_of(point: &[f64]) -> usize {
     point[0] as usize
 }
@@ -43,12 +43,12 @@ impl Table {
         Table { some: (!is_all).then_some(rows), ..self.clone() }
     }
 
-    /// None of the rows yet.
+    /// Empty selection of rows.
     pub(crate) fn none(&self) -> Table {
         Table { some: Some(Vec::new()), ..self.clone() }
     }
 
-    /// One more row at the end.
+    /// Adds a row.
     pub(crate) fn push(&mut self, point: &[f64]) {
         self.some.get_or_insert_with(|| (0..self.size).collect()).push(row_of(point));
     }
@@ -94,7 +94,7 @@ impl Table {
         scores.argmax(sums)
     }
 
-    /// `out[i]` = Σⱼ wⱼ k(xᵢ, yⱼ) at the rows `at` over these rows y, with equal weights 1/n where none are given.
+    /// `out[i]` = Σⱼ wⱼ k(xᵢ, yⱼ) at the rows `at` over these rows y, with equal weights 1/n if none are given.
     pub(crate) fn mean_at(&self, at: &Table, weights: Option<&[f64]>, out: &mut [f64]) {
         let equal = 1.0 / self.len() as f64;
         let mean = |(i, out): (usize, &mut f64)| {

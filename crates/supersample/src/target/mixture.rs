@@ -36,11 +36,11 @@ pub struct GaussianMixture {
 }
 
 impl GaussianMixture {
-    /// A mixture of as many components as `means` has rows.
+    /// Creates a mixture with one component for each row of `means`.
     ///
-    /// The weights are any numbers that are not negative, and are made to sum to one. A covariance is d×d, row after
-    /// row, positive definite, and symmetric but for rounding: the mean of the two triangles is taken. An entry that
-    /// is not finite is named by its place in all covariances written one after the other.
+    /// The weights are not negative and are divided by their sum. A covariance is d×d, row by row, positive definite,
+    /// and symmetric up to rounding: the mean of the two triangles is taken. An error about an entry that is not finite
+    /// gives its position in the concatenation of all covariances.
     pub fn new(weights: &[f64], means: Points, covariances: &[Vec<f64>]) -> Result<GaussianMixture> {
         let dim = means.dim();
         let weights = normalised(weights, "components", means.len())?;
@@ -59,7 +59,7 @@ impl GaussianMixture {
         Ok(GaussianMixture { weights, means, covariances: symmetric, factors })
     }
 
-    /// A random mixture to experiment on, as in fig. 1 of the paper (which has 20 components in 2 dimensions).
+    /// Returns a random mixture for experiments, as in fig. 1 of the paper (which has 20 components in 2 dimensions).
     ///
     /// Means are uniform on [−5, 5]ᵈ; covariances are 0.16·(G·Gᵀ/d + I/4) with G a d×d matrix of standard normals,
     /// so that standard deviations lie between 0.2 and about 0.8; weights are uniform on [1/2, 3/2] before they are
@@ -92,14 +92,14 @@ impl GaussianMixture {
         &self.means
     }
 
-    /// Sᵢ, row after row.
+    /// Sᵢ, row by row.
     #[track_caller]
     pub fn covariance(&self, component: usize) -> &[f64] {
         let size = self.dim() * self.dim();
         &self.covariances[component * size..(component + 1) * size]
     }
 
-    /// How many components there are; at least 1.
+    /// Number of components; at least 1.
     #[expect(clippy::len_without_is_empty, reason = "a mixture is never empty")]
     pub fn len(&self) -> usize {
         self.weights.len()
@@ -110,7 +110,7 @@ impl GaussianMixture {
         self.means.dim()
     }
 
-    /// `n ≥ 1` independent draws, the same on every call with this seed.
+    /// Returns `n ≥ 1` independent draws, the same on every call with this seed.
     pub fn sample(&self, n: usize, seed: u64) -> Result<Points> {
         let mut rng = Pcg64::seed_from_u64(seed);
         let cumulative: Vec<f64> = self
@@ -121,7 +121,7 @@ impl GaussianMixture {
                 Some(*sum)
             })
             .collect();
-        // Where rounding leaves the sum below one, the draws above it belong to the last component that has weight.
+        // If rounding makes the sum smaller than one, the draws above it belong to the last component with weight.
         let last = self.weights.iter().rposition(|&weight| weight > 0.0).expect("the weights sum to one");
         let mut normals = vec![0.0; self.dim()];
         draw_rows(n, self.dim(), |row| {

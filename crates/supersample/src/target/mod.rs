@@ -1,4 +1,4 @@
-//! Densities that can stand as a target: plain data, each with seeded sampling and exact moments.
+//! Densities as targets: plain data with seeded sampling and exact moments.
 
 mod mixture;
 mod product;
@@ -39,7 +39,7 @@ fn expect_finite(what: &'static str, numbers: &[f64]) -> Result<()> {
 mod tests {
     use super::*;
 
-    /// What must hold of every target: the same draws for a seed, and moments 1 to 4 within 5 standard errors.
+    /// Checks every target: the same draws for a seed, and moments 1 to 4 within 5 standard errors.
     #[track_caller]
     pub(super) fn check_sampling(
         sample: impl Fn(usize, u64) -> Result<Points>,

@@ -23,7 +23,7 @@ pub struct UniformBox {
 }
 
 impl UniformBox {
-    /// The box between two corners, `lower` below `upper` in every coordinate.
+    /// Creates the box between two corners, `lower` below `upper` in every coordinate.
     pub fn new(lower: &[f64], upper: &[f64]) -> Result<UniformBox> {
         expect_same_dim("the upper corner", upper, "the lower corner", lower)?;
         expect_finite("lower bound", lower)?;
@@ -48,7 +48,7 @@ impl UniformBox {
         self.lower.len()
     }
 
-    /// `n ≥ 1` independent draws, the same on every call with this seed.
+    /// Returns `n ≥ 1` independent draws, the same on every call with this seed.
     pub fn sample(&self, n: usize, seed: u64) -> Result<Points> {
         let mut rng = Pcg64::seed_from_u64(seed);
         draw_rows(n, self.dim(), |row| {
@@ -90,7 +90,7 @@ pub struct IndependentNormals {
 }
 
 impl IndependentNormals {
-    /// One normal for each coordinate, by its mean and standard deviation.
+    /// Creates one normal for each coordinate from its mean and standard deviation.
     pub fn new(means: &[f64], sds: &[f64]) -> Result<IndependentNormals> {
         expect_same_dim("the list of standard deviations", sds, "the means", means)?;
         expect_finite("mean", means)?;
@@ -113,7 +113,7 @@ impl IndependentNormals {
         self.means.len()
     }
 
-    /// `n ≥ 1` independent draws, the same on every call with this seed.
+    /// Returns `n ≥ 1` independent draws, the same on every call with this seed.
     pub fn sample(&self, n: usize, seed: u64) -> Result<Points> {
         let mut rng = Pcg64::seed_from_u64(seed);
         draw_rows(n, self.dim(), |row| {

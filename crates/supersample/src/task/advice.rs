@@ -1,4 +1,4 @@
-//! Advice: what a caller should know before believing a result, as data that front ends put into words.
+//! Advice: warnings and notes about a result, as data. `words` makes sentences of them.
 
 use crate::quality::random_rows;
 use crate::scale::{Scale, Scaling};
@@ -8,89 +8,91 @@ use super::Corrected;
 use super::rows::effective_size;
 use super::stream::Gathered;
 
-/// How many rows stand for all when the kernel is looked at.
+/// Number of rows in the sample that the kernel is checked on.
 const LOOKED_AT: usize = 400;
 
-/// A smaller effective sample size of the weights is reported.
+/// Effective sample sizes below this give a warning.
 const FEW: f64 = 10.0;
 
-/// What a caller should know before believing a result.
+/// Warning or note about a result.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Advice {
     /// The weights of the rows are so uneven that their effective sample size is small.
     UnevenWeights {
-        /// How many: 1/Σ w².
+        /// Effective sample size: 1/Σ w².
         effective_size: f64,
     },
-    /// Some rows have no weight: they are part of the target, adding nothing to it, and are not chosen.
+    /// Some rows have weight zero: they add nothing to the target and are not chosen.
     RowsWithoutWeight {
-        /// How many.
+        /// Count.
         count: usize,
     },
     /// Some directions have no variance of their own and were left out by the whitening.
     DirectionsDropped {
-        /// How many.
+        /// Count.
         dropped: usize,
-        /// Of how many columns.
+        /// Number of columns.
         of: usize,
     },
     /// These columns have no median absolute deviation and were scaled to unit standard deviation.
     ScaledBySd {
-        /// Which, from 0.
+        /// The columns, from 0.
         columns: Vec<usize>,
     },
-    /// Every value of the kernel between different rows is above 0.99, so all rows look alike to it.
+    /// Every kernel value between different rows is above 0.99, so the kernel cannot tell rows apart.
     KernelNearlyConstant {
-        /// The bandwidth that is too long, the first where there are several.
+        /// The bandwidth that is too long; the first if there are several.
         bandwidth: f64,
     },
-    /// Every value of the kernel between different rows is below 0.01, so it sees no neighbours.
+    /// Every kernel value between different rows is below 0.01, so no row has neighbours.
     KernelNearlyDiagonal {
-        /// The bandwidth that is too short, the first where there are several.
+        /// The bandwidth that is too short; the first if there are several.
         bandwidth: f64,
     },
-    /// The landmarks do not see all of the mean embedding that the chosen rows see: another choice may be better. The error
-    /// that is reported is true all the same. More landmarks help, an exact embedding, or a longer bandwidth.
+    /// The landmarks miss part of the mean embedding, so a better choice may exist. The reported error is still
+    /// correct. More landmarks, an exact embedding or a longer bandwidth help.
     LandmarksTooFew {
-        /// How many there were.
+        /// Number of landmarks.
         landmarks: usize,
-        /// How much of the mean embedding they do not see, ‖μ − μ̃‖.
+        /// Size of the missing part, ‖μ − μ̃‖.
         residual: f64,
-        /// The MMD of the chosen rows, beside which that is not small.
+        /// MMD of the chosen rows; the residual is not small compared with it.
         error: f64,
     },
-    /// The columns are scaled by what a sample of the rows says, because medians and whole matrices are not taken in passing.
+    /// The columns are scaled by a sample of the rows, because a pass in batches gives no medians and no whole
+    /// matrices.
     ScaledBySample {
-        /// How many rows the sample has.
+        /// Number of rows in the sample.
         rows: usize,
     },
-    /// More points were chosen than weights are found for; they have equal ones.
+    /// Too many points were chosen to optimise weights; they have equal weights.
     TooManyToWeigh {
-        /// How many were chosen.
+        /// Number of chosen points.
         count: usize,
-        /// How many may be.
+        /// Largest number allowed.
         most: usize,
     },
-    /// No weights were found, so they are equal.
+    /// The weights could not be optimised and are equal.
     NotWeighed {
         /// Why not.
         reason: Error,
     },
-    /// In these columns scores point away from where the rows are: over draws of a density the mean of (x − mean)·score is −1 in every
-    /// column, and here it is above 1/2. The sign may be wrong, as that of the gradient of a potential is.
+    /// In these columns scores point away from the rows: over draws of a density the mean of (x − mean)·score is −1 in
+    /// every column, and here it is above 1/2. The sign may be wrong, for example if the gradient of a potential was
+    /// given.
     ScoresPointAway {
-        /// Which, from 0.
+        /// The columns, from 0.
         columns: Vec<usize>,
     },
-    /// In these columns scores say next to nothing of where the rows are: the mean of (x − mean)·score, which is −1 over draws of a
+    /// In these columns scores are unrelated to the rows: the mean of (x − mean)·score, which is −1 over draws of a
     /// density, is near zero, and not by chance. They may be scores of other columns, or all zero.
     ScoresUnrelated {
-        /// Which, from 0.
+        /// The columns, from 0.
         columns: Vec<usize>,
     },
-    /// The rows are not draws of the density that the scores are of, as far as the kernel sees: over pairs of different draws its mean is
-    /// zero.
+    /// The rows are not draws of the density of the scores, as far as the kernel can tell: over pairs of different
+    /// draws its mean is zero.
     NotDrawsOfDensity {
         /// The mean of the kernel over pairs of different rows, in units of its mean over pairs of a row with itself.
         mean: f64,
@@ -109,18 +111,25 @@ pub enum Advice {
         /// The mean that is farthest from −1.
         mean: f64,
     },
+    /// Chains differ by more than chains that have mixed, so that the chosen rows represent chains that have not.
+    ChainsDisagree {
+        /// The difference over what is expected of chains that have mixed.
+        disagreement: f64,
+        /// How many chains there are.
+        chains: usize,
+    },
     /// The best weights were not found to the last digit; these are the best met.
     WeightsNotOptimal,
 }
 
-/// What there is to say of the rows themselves.
+/// Advice about the rows themselves.
 pub(super) fn of_rows(
     shares: Option<&[f64]>,
     without_weight: usize,
     scaling: &Scaling,
     of: usize,
 ) -> Vec<Advice> {
-    // Few rows have a small effective sample size whatever they weigh.
+    // Few rows always have a small effective sample size.
     let uneven = shares.and_then(|shares| {
         Some(effective_size(shares)).filter(|&size| size < FEW && 2.0 * size < shares.len() as f64)
     });
@@ -136,7 +145,7 @@ pub(super) fn of_rows(
     .collect()
 }
 
-/// What there is to say of rows that are a sample of more.
+/// Advice about rows that are a sample of more rows.
 pub(super) fn of_gathered(gathered: &Gathered, scale: Scale, scaling: &Scaling) -> Vec<Advice> {
     let size = gathered.effective_size();
     let is_uneven = size < FEW && 2.0 * size < gathered.rows() as f64;
@@ -147,14 +156,14 @@ pub(super) fn of_gathered(gathered: &Gathered, scale: Scale, scaling: &Scaling) 
     advice
 }
 
-/// A kernel that sees no differences, or nothing but differences, makes every choice as good as any other.
+/// Advice about a kernel that is nearly constant or nearly diagonal: under it, every choice is as good as any other.
 pub(super) fn of_kernel(kernel: &Kernel, points: &Points, shares: Option<&[f64]>) -> Option<Advice> {
     let &[bandwidth, ..] = kernel.bandwidths() else { return None };
     let rows = random_rows(points.len(), shares, LOOKED_AT.min(points.len()), 1).ok()?;
     let (mut smallest, mut largest) = (f64::INFINITY, f64::NEG_INFINITY);
     for (i, &a) in rows.iter().enumerate() {
         for &b in &rows[..i] {
-            // A row drawn twice, or two rows that are the same, say nothing of the kernel.
+            // A row drawn twice, or two equal rows, give no information about the kernel.
             if points.row(a) != points.row(b) {
                 let value = kernel.value(points.row(a), points.row(b));
                 (smallest, largest) = (smallest.min(value), largest.max(value));

@@ -1,8 +1,9 @@
-//! Candidates: the rows that are chosen from, and the one translation between their places and the numbers of the rows.
+//! Candidates: the rows that can be chosen, and the translation between their positions and row numbers.
 //!
-//! Every pick goes through all candidates once, so that among a million rows choosing costs more than comparing them with
-//! landmarks does. So of very many rows a uniform sample is chosen from. All rows are matched whatever is chosen from, and the
-//! error that is reported is that to all rows.
+//! Every pick goes through all candidates once. With a million candidates, choosing would cost more than comparing all
+//! rows with landmarks. So above 200,000 rows the candidates are a uniform sample. The target is always all rows, and
+//! so is the reported error. Herders and refiners do not know about the sample. Sets with constraints, weighted rows
+//! and runs without a number have all rows as candidates.
 
 use super::problem::{Kind, Problem};
 use super::{CONTROL_ROWS, Choose, Chosen, mean::Mean};
@@ -10,25 +11,24 @@ use crate::embedding::as_landmarks;
 use crate::row_sampling::subsample_by;
 use crate::{Herder, Pick, Pool, RefineOptions, Refined, Result, Watch};
 
-/// The fewest rows of a sample to choose from, where no number is given.
+/// Default number of candidates in a sample, at least.
 pub const POOL_ROWS: usize = 200_000;
 
-/// Rows of a sample for each that is to be chosen.
+/// Number of candidates for each row to choose.
 const FOR_EACH: usize = 20;
 
-/// So that the sample has nothing to do with the rows that landmarks are chosen from, nor with the control rows.
+/// Makes the sample independent of the rows for landmarks and of the control rows.
 const SAMPLE_SEED: u64 = 0x2545_f491_4f6c_dd1d;
 
 impl Choose {
-    /// How many rows are drawn to choose from where there are more, if memory does not limit them: what was asked for, or
-    /// 200,000, or twenty for each row that is to be chosen. `None`, for all rows in memory, where neither is known.
+    /// Number of candidates to draw, if memory does not limit them: the given number, or 200,000, or 20 for each row to
+    /// choose. `None` for all rows in memory.
     pub(super) fn pool_size(&self) -> Option<usize> {
         let default = |chosen: usize| chosen.saturating_mul(FOR_EACH).max(POOL_ROWS);
         self.compute.pool_rows.or_else(|| self.stop.number.map(default))
     }
 
-    /// How many kernel values are computed before the first row is chosen, and for each row that is then herded, where there
-    /// are this number of rows.
+    /// Number of kernel values before the first pick, and for each herded row, given the number of rows.
     ///
     /// ```
     /// use supersample::task::Choose;
@@ -41,13 +41,18 @@ impl Choose {
         let all = rows as f64;
         let Some(landmarks) = self.landmarks_of(rows) else { return (all * (all - 1.0) / 2.0, all) };
         let candidates = self.pool_size().unwrap_or(POOL_ROWS).min(rows) as f64;
-        // Once chosen, a row is compared with all of them.
+        // Each chosen row is compared with all rows afterwards.
         (all * (landmarks + CONTROL_ROWS) as f64 + candidates * landmarks as f64, all + candidates)
     }
 
-    /// Whether rows in single precision, without weights, are to be gone through in batches, so that they stay in it: no more
-    /// than the sample is ever double at once. Not where all of them are needed: to be compared with each other, for
-    /// constraints or weights, on a GPU, where it is not known how many are to be chosen, and where a sample would have them all.
+    /// Whether rows in single precision without weights are processed in batches, so that they stay in single
+    /// precision.
+    ///
+    /// Only the sample is then held in double precision. False if all rows are needed at once: for exact comparison,
+    /// constraints, weights, a GPU, or an unknown number of chosen rows, or if the sample would hold all rows.
+    ///
+    /// Rows in f32 are never `Points`. A second type of `Points` would double every function between the file and the
+    /// sums, for rows that only sums look at.
     ///
     /// ```
     /// use supersample::task::{Choose, EmbeddingChoice};
@@ -63,7 +68,7 @@ impl Choose {
     }
 }
 
-/// Row numbers by their places: every row in its own, or some of them in ascending order.
+/// Row numbers by position: all rows, or some of them in ascending order.
 #[derive(Clone, Debug)]
 pub(super) enum Numbers {
     All,
@@ -78,7 +83,7 @@ impl Numbers {
         }
     }
 
-    /// The places of these rows; `None` where one is not among them.
+    /// Returns the positions of these rows; `None` if one is missing.
     pub(super) fn places(&self, rows: &[usize]) -> Option<Vec<usize>> {
         match self {
             Numbers::All => Some(rows.to_vec()),
@@ -87,20 +92,20 @@ impl Numbers {
     }
 }
 
-/// What is chosen from.
+/// The pool of rows that can be chosen.
 #[derive(Clone)]
 pub(super) struct Candidates {
     pub(super) pool: Pool,
     /// The numbers of its rows.
     numbers: Numbers,
-    /// The places that must not be chosen.
+    /// Positions that must not be chosen.
     closed: Vec<usize>,
     is_sample: bool,
 }
 
 impl Candidates {
-    /// As many as a choice asks for: all rows at hand, or a sample of them. Rows with weights differ too much for a
-    /// uniform sample, and constraints are said of all rows.
+    /// Candidates of a choice: all rows in memory, or a sample of them. There is no sample of weighted rows, which
+    /// differ too much for a uniform one, and none with constraints, which refer to all rows.
     pub(super) fn new(problem: &Problem, mean: &Mean, watch: Watch) -> Result<Candidates> {
         match problem.sample_size(&problem.choose) {
             None => Candidates::all(problem, mean, watch),
@@ -112,14 +117,14 @@ impl Candidates {
         }
     }
 
-    /// All rows at hand.
+    /// All rows in memory as candidates.
     pub(super) fn all(problem: &Problem, mean: &Mean, watch: Watch) -> Result<Candidates> {
         let pool = pool_at(problem, mean, None, watch)?;
         let closed = problem.closed.clone();
         Ok(Candidates { pool, numbers: problem.numbers(), closed, is_sample: false })
     }
 
-    /// How many there are, where they are a sample of the rows in memory.
+    /// Number of candidates, if they are a sample of the rows in memory.
     pub(super) fn sampled(&self) -> Option<usize> {
         self.is_sample.then(|| self.pool.points().len())
     }
@@ -128,37 +133,38 @@ impl Candidates {
         self.numbers.places(rows)
     }
 
-    /// A herder over them, without picks.
+    /// Returns a herder over the candidates, without picks.
     pub(super) fn herder(&self, unique: bool) -> Result<Herder> {
         Herder::over(self.pool.clone()).unique(unique).excluding(&self.closed)
     }
 
-    /// The options of a set in places of the pool, with the rows of no weight excluded but for those that must be in.
+    /// Translates the options of a set to positions of the pool, and excludes rows of weight zero unless they must be
+    /// in.
     pub(super) fn options(&self, options: &RefineOptions) -> RefineOptions {
         let mut exclude = options.exclude.clone();
         exclude.extend(self.closed.iter().filter(|row| !options.include.contains(row)));
         RefineOptions { exclude, ..options.clone() }
     }
 
-    /// A pick with the number of its row.
+    /// Translates a pick to its row number.
     pub(super) fn numbered(&self, pick: &Pick) -> Pick {
         Pick { index: pick.index.map(|place| self.numbers.number(place)), ..pick.clone() }
     }
 
-    /// What was chosen, with the numbers of the rows.
+    /// Translates a choice to row numbers.
     pub(super) fn chosen(&self, chosen: Chosen) -> Chosen {
         let trace = chosen.trace.iter().map(|pick| self.numbered(pick)).collect();
         Chosen { sampled_from: self.sampled(), ..Chosen::new(trace, chosen.ended) }
     }
 
-    /// A set with the numbers of its rows.
+    /// Translates a set to row numbers.
     pub(super) fn set(&self, set: Refined) -> Refined {
         Refined { rows: set.rows.iter().map(|&place| self.numbers.number(place)).collect(), ..set }
     }
 }
 
 impl Problem {
-    /// The numbers of the rows at hand: among all rows where they are a sample.
+    /// Numbers of the rows in memory, among all rows if they are a sample.
     pub(super) fn numbers(&self) -> Numbers {
         match &self.kind {
             Kind::Batches(gathered) => Numbers::Some(gathered.pool_rows().to_vec()),
@@ -166,7 +172,7 @@ impl Problem {
         }
     }
 
-    /// How many rows are drawn for a choice; `None` where all rows at hand are chosen from.
+    /// Number of candidates to draw for a choice; `None` if all rows in memory are candidates.
     pub(super) fn sample_size(&self, choose: &Choose) -> Option<usize> {
         let is_possible =
             matches!(self.kind, Kind::Landmarks) && self.shares.is_none() && !choose.method.is_constrained();
@@ -174,7 +180,7 @@ impl Problem {
     }
 }
 
-/// The pool of these rows, or of all at hand.
+/// Builds the pool of these rows, or of all in memory.
 fn pool_at(problem: &Problem, mean: &Mean, rows: Option<&[usize]>, watch: Watch) -> Result<Pool> {
     let points = match rows {
         Some(rows) => problem.points().select(rows)?,

@@ -1,4 +1,4 @@
-//! What is chosen and how: one value that the command, Python, Dask, scikit-learn and R build and pass on whole.
+//! All options of a choice in one value, which every front end builds and passes on whole. The defaults are set here.
 
 use super::{EmbeddingChoice, KernelChoice, STEIN_SCALE, Stop};
 use crate::scale::Scale;
@@ -6,13 +6,13 @@ use crate::weights::WeightRule;
 use crate::words::Opt;
 use crate::{Device, Error, FunctionsUnit, Precision, RefineOptions, Result};
 
-/// The weight of the marginals of a set: a part of the attention that leaves nearly all of the joint MMD.
+/// Default weight of the marginals of a set. It improves quantiles and costs little of the joint MMD.
 const MARGINALS: f64 = 0.1;
 
-/// The weight of functions of interest: as much as the joint distribution.
+/// Default weight of functions of interest: the same as the joint distribution.
 const FUNCTIONS: f64 = 1.0;
 
-/// A choice of rows: how many, by which method, to match what, by which distance, computed how.
+/// Options of a choice of rows: size, method, weights, objective, distance, compute.
 ///
 /// The defaults are those of the command and of the Python package.
 ///
@@ -26,11 +26,11 @@ const FUNCTIONS: f64 = 1.0;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Choose {
-    /// How many rows.
+    /// Stop rules: how many rows.
     pub stop: Stop,
-    /// One after the other, or the best as a set.
+    /// Method: a herded sequence, or the best set.
     pub method: Method,
-    /// The weights that the chosen rows get; `None` for equal ones.
+    /// Rule for the weights of the chosen rows; `None` for equal weights.
     pub weights: Option<WeightRule>,
     /// What is matched where rows have scores: the density behind them by corrected weights, the rows, or the density alone. Default:
     /// [`TargetChoice::Corrected`] with scores, the rows without.
@@ -39,7 +39,7 @@ pub struct Choose {
     pub objective: Objective,
     /// How distances between rows are taken.
     pub distance: Distance,
-    /// How and where it is computed.
+    /// How and where the choice is computed.
     pub compute: Compute,
 }
 
@@ -59,27 +59,27 @@ supersample_sum::words!(
     TargetChoice, "a target": Rows "rows", Corrected "corrected", Density "density",
 );
 
-/// How rows are chosen.
+/// Method of choosing rows.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Method {
-    /// One after the other by kernel herding, the paper's sequence.
+    /// Kernel herding, the paper's sequence.
     Herd {
         /// Whether every row may be chosen only once.
         unique: bool,
     },
-    /// The best rows as a set: herding, then swaps, then a search.
+    /// The best set of rows: herding, then swaps, then a search.
     Thin(RefineOptions),
 }
 
-/// What is matched: the joint distribution, and these in addition.
+/// Terms of the objective in addition to the joint distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Objective {
     /// The weight of the distribution functions of the columns (see [`Part`](crate::Part)); 0 for none. Default: 0.1 for a set,
     /// none for a herded sequence and with the target density.
     pub marginals: Option<f64>,
-    /// The weight of the functions of interest, where the rows have some ([`Rows::functions`](super::Rows::functions)).
+    /// The weight of the functions of interest, if the rows have any ([`Rows::functions`](super::Rows::functions)).
     pub functions: f64,
     /// The unit of the errors of their means.
     pub functions_unit: FunctionsUnit,
@@ -104,19 +104,19 @@ pub struct Distance {
 pub struct Compute {
     /// Whether the mean embedding is exact or approximated with landmarks. Default: exact up to 100,000 rows.
     pub embedding: EmbeddingChoice,
-    /// How many landmarks, which asks for some whatever the number of rows. Default: twice the rows that are herded, and four
-    /// times those of a set that is refined.
+    /// Number of landmarks; a given number turns landmarks on. Default: two for each row of a herded sequence, four for
+    /// each row of a set.
     pub landmarks: Option<usize>,
-    /// How many rows, drawn at random, are chosen from where there are landmarks. Default: 200,000, or twenty for each
-    /// row that is chosen. Rows with weights, sets with constraints and runs without a number are chosen from all rows in memory.
+    /// Number of candidates, drawn at random, when landmarks are used. Default: 200,000, or 20 for each chosen row.
+    /// With row weights, with constraints, or without a number, all rows in memory are candidates.
     pub pool_rows: Option<usize>,
-    /// The most bytes that a run may take. Default: no limit.
+    /// Memory limit in bytes. Default: none.
     pub max_memory: Option<u64>,
-    /// The seed of everything that is drawn at random: the search, landmarks, control rows, the rows that are chosen from.
+    /// Random seed of the search, landmarks, control rows and candidates.
     pub seed: u64,
-    /// What long sums run on. Default: the CPU.
+    /// Device for long sums. Default: the CPU.
     pub device: Device,
-    /// Whether rows of weight zero may be chosen too. Off by default.
+    /// Whether rows of weight zero may be chosen. Off by default.
     pub pool_without_weight: bool,
 }
 
@@ -127,7 +127,7 @@ impl Default for Objective {
 }
 
 impl Method {
-    /// The swaps and the search of a set; `None` for a herded sequence.
+    /// Options of the swaps and the search; `None` for a herded sequence.
     pub fn refine(&self) -> Option<&RefineOptions> {
         match self {
             Method::Herd { .. } => None,
@@ -135,7 +135,7 @@ impl Method {
         }
     }
 
-    /// Whether rows must be in or out, or come from groups, which is asked of all rows.
+    /// Whether there are included rows, excluded rows or groups. Constraints refer to all rows.
     pub(super) fn is_constrained(&self) -> bool {
         self.refine().is_some_and(|refine| {
             let RefineOptions { include, exclude, groups, quotas, .. } = refine;
@@ -145,30 +145,30 @@ impl Method {
 }
 
 impl Choose {
-    /// `n` rows one after the other by kernel herding, in which rows may repeat: the joint distribution is matched alone.
+    /// Chooses `n` rows by kernel herding. Rows may repeat, and only the joint distribution is matched.
     pub fn herd(n: usize) -> Result<Choose> {
         Choose::herd_until(Stop::after(n)?)
     }
 
-    /// The best `n` rows as a set, which are distinct: marginals are matched too, and a search follows the swaps.
+    /// Chooses the best set of `n` distinct rows. Marginals are matched too, and a search follows the swaps.
     pub fn thin(n: usize) -> Result<Choose> {
         Choose::thin_until(Stop::after(n)?)
     }
 
-    /// Rows one after the other by kernel herding until a rule holds.
+    /// Chooses rows by kernel herding until a stop rule holds.
     pub fn herd_until(stop: Stop) -> Result<Choose> {
         stop.check()?;
         Ok(Choose::plain(stop))
     }
 
-    /// The best rows as a set, as many as the rules say.
+    /// Chooses the best set of rows, with the size that the stop rules give.
     pub fn thin_until(stop: Stop) -> Result<Choose> {
         stop.check()?;
         let method = Method::Thin(RefineOptions::default().search_by_size(0));
         Ok(Choose { method, ..Choose::plain(stop) })
     }
 
-    /// Nothing: a target for subsets of about this size that somebody else has chosen.
+    /// Chooses nothing: for evaluating given subsets of about this size.
     pub fn nothing(size: Option<usize>) -> Choose {
         Choose::plain(Stop { number: size, ..Stop::default() })
     }
@@ -185,7 +185,7 @@ impl Choose {
         }
     }
 
-    /// Each row at most once, or as often as it fits.
+    /// Sets whether each row may be chosen only once.
     pub fn unique(mut self, unique: bool) -> Choose {
         match &mut self.method {
             Method::Herd { unique: only_once } => *only_once = unique,
@@ -194,7 +194,7 @@ impl Choose {
         self
     }
 
-    /// The set with these swaps and this search; without effect on a herded sequence.
+    /// Sets the options of swaps and search; no effect on a herded sequence.
     pub fn refine(mut self, refine: RefineOptions) -> Choose {
         if let Method::Thin(own) = &mut self.method {
             *own = refine;
@@ -202,8 +202,8 @@ impl Choose {
         self
     }
 
-    /// A search of this number of annealed sweeps: none for 0, as long as the size of the set allows for `None`; without
-    /// effect on a herded sequence.
+    /// Sets the number of annealed sweeps of the search: 0 for none, `None` for the default by size. No effect on a
+    /// herded sequence.
     pub fn search(mut self, sweeps: Option<usize>) -> Choose {
         let seed = self.compute.seed;
         if let Method::Thin(refine) = &mut self.method {
@@ -213,7 +213,7 @@ impl Choose {
         self
     }
 
-    /// The seed of everything that is drawn at random.
+    /// Sets the random seed.
     pub fn seed(mut self, seed: u64) -> Choose {
         self.compute.seed = seed;
         if let Method::Thin(RefineOptions { search: Some(search), .. }) = &mut self.method {
@@ -222,7 +222,7 @@ impl Choose {
         self
     }
 
-    /// Unequal weights for the chosen rows, by this rule.
+    /// Sets the rule for the weights of the chosen rows.
     pub fn weighed(self, rule: WeightRule) -> Choose {
         Choose { weights: Some(rule), ..self }
     }
@@ -232,80 +232,80 @@ impl Choose {
         Choose { target: Some(target), ..self }
     }
 
-    /// The weight of the marginals; 0 for none.
+    /// Sets the weight of the marginals; 0 for none.
     pub fn marginals(mut self, weight: f64) -> Choose {
         self.objective.marginals = Some(weight);
         self
     }
 
-    /// The weight of the functions of interest.
+    /// Sets the weight of the functions of interest.
     pub fn functions_weight(mut self, weight: f64) -> Choose {
         self.objective.functions = weight;
         self
     }
 
-    /// The unit of the errors of the functions' means.
+    /// Sets the unit of the errors of the functions' means.
     pub fn functions_unit(mut self, unit: FunctionsUnit) -> Choose {
         self.objective.functions_unit = unit;
         self
     }
 
-    /// Columns brought to this scale.
+    /// Sets the scale of the columns.
     pub fn scale(mut self, scale: Scale) -> Choose {
         self.distance.scale = Some(scale);
         self
     }
 
-    /// This kernel.
+    /// Sets the kernel.
     pub fn kernel(mut self, kernel: impl Into<KernelChoice>) -> Choose {
         self.distance.kernel = kernel.into();
         self
     }
 
-    /// Kernel values in this precision.
+    /// Sets the precision of kernel values.
     pub fn precision(mut self, precision: Precision) -> Choose {
         self.distance.precision = precision;
         self
     }
 
-    /// The mean embedding exact, or approximated with landmarks.
+    /// Sets whether the mean embedding is exact or approximated with landmarks.
     pub fn embedding(mut self, embedding: EmbeddingChoice) -> Choose {
         self.compute.embedding = embedding;
         self
     }
 
-    /// This number of landmarks.
+    /// Sets the number of landmarks.
     pub fn landmarks(mut self, landmarks: usize) -> Choose {
         self.compute.landmarks = Some(landmarks);
         self
     }
 
-    /// Chosen from this number of rows, drawn at random, where there are landmarks.
+    /// Sets the number of candidates when landmarks are used.
     pub fn pool_rows(mut self, rows: usize) -> Choose {
         self.compute.pool_rows = Some(rows);
         self
     }
 
-    /// The run kept within this number of bytes.
+    /// Sets the memory limit in bytes.
     pub fn max_memory(mut self, bytes: u64) -> Choose {
         self.compute.max_memory = Some(bytes);
         self
     }
 
-    /// Long sums on this device.
+    /// Sets the device for long sums.
     pub fn device(mut self, device: Device) -> Choose {
         self.compute.device = device;
         self
     }
 
-    /// Whether rows of weight zero may be chosen too.
+    /// Sets whether rows of weight zero may be chosen.
     pub fn pool_without_weight(mut self, allowed: bool) -> Choose {
         self.compute.pool_without_weight = allowed;
         self
     }
 
-    /// Refuses what no rows could be chosen with. A problem asks it too; a front end that asks it first refuses before it
-    /// reads any rows.
+    /// Checks the options that do not depend on the rows. `Problem` does so too; a front end calls it before it reads
+    /// any rows.
     pub fn check(&self) -> Result<()> {
         let refuse = |option, value, advice| Err(Error::BadOption { option, value, advice });
         let Compute { embedding, landmarks, pool_rows, .. } = self.compute;
@@ -319,19 +319,22 @@ impl Choose {
         if pool_rows == Some(0) {
             return refuse(Opt::PoolRows, 0.0, "there must be rows to choose from");
         }
+        if self.stop.add.is_some() && self.method.refine().is_none() {
+            return Err(Error::AutoSize {
+                what: "a herded sequence",
+                advice: "use thin, which chooses sets",
+            });
+        }
         let (marginals, functions) = (self.marginals_weight(), self.objective.functions);
         if !(marginals >= 0.0 && marginals.is_finite()) {
-            return refuse(
-                Opt::Marginals,
-                marginals,
-                "give a number of at least 0, of which 0 is not at all",
-            );
+            return refuse(Opt::Marginals, marginals, "give a number of at least 0; 0 turns it off");
         }
         if !(functions > 0.0 && functions.is_finite()) {
             let advice = "give a positive number, or leave the functions out";
             return refuse(Opt::FunctionsWeight, functions, advice);
         }
-        Ok(())
+        let size = self.stop.number.filter(|_| !self.stop.has_goal());
+        self.method.refine().map_or(Ok(()), |refine| refine.check_asked(size))
     }
 
     /// Whether every row may be chosen only once.
@@ -367,7 +370,7 @@ impl Choose {
         self
     }
 
-    /// The choice with the defaults of rows that are known by their kernel values alone; what needs coordinates is refused.
+    /// Returns the choice with the defaults for a Gram matrix; options that need coordinates are an error.
     pub(super) fn with_gram(mut self) -> Result<Choose> {
         let Compute { embedding, landmarks, pool_rows, device, .. } = &self.compute;
         let (no_columns, no_distances) =
@@ -381,20 +384,26 @@ impl Choose {
             (device.is_gpu(), Opt::Device, "the matrix stays on the CPU; leave it out"),
         ];
         if let Some((_, option, advice)) = refused.into_iter().find(|(is_asked, ..)| *is_asked) {
-            return Err(Error::GramOption { option, advice });
+            return Err(Error::NotTogether { option, with: "a Gram matrix", advice });
+        }
+        if self.stop.add.is_some() {
+            return Err(Error::AutoSize {
+                what: "a Gram matrix",
+                advice: "its rows have no columns; give a number",
+            });
         }
         self.objective.marginals = Some(0.0);
         self.distance.scale = Some(Scale::None);
         Ok(self)
     }
 
-    /// How many landmarks this number of rows in memory is compared with; `None` where they are compared with each other.
+    /// Number of landmarks for this number of rows in memory; `None` if all pairs are compared.
     pub fn landmarks_of(&self, rows: usize) -> Option<usize> {
         let Compute { embedding, landmarks, .. } = self.compute;
         embedding.uses_landmarks(rows, landmarks).then(|| self.landmark_count(rows))
     }
 
-    /// How many landmarks a target of this number of rows has, if it has some.
+    /// Number of landmarks for this number of rows, if landmarks are used.
     pub(super) fn landmark_count(&self, rows: usize) -> usize {
         self.compute
             .landmarks
@@ -402,8 +411,8 @@ impl Choose {
             .min(rows)
     }
 
-    /// How many herded rows ask for as many landmarks. Swaps go on until they find what landmarks do not see, so that a set
-    /// is worth four landmarks a row where a herded sequence is worth two.
+    /// Number of herded rows that need as many landmarks as this choice. Swaps continue until they exploit what
+    /// landmarks miss, so a set needs four landmarks for each row and a herded sequence two.
     fn demand(&self) -> Option<usize> {
         match self.method {
             Method::Herd { .. } => self.stop.number,

@@ -1,31 +1,31 @@
-//! Chosen rows, how good they are and why choosing ended.
+//! Chosen rows, their errors, and why choosing ended.
 
 use super::{Advice, Ended, Errors, Measure};
 use crate::weights::OptimalWeights;
 use crate::{Pick, Refined};
 
-/// What was chosen, and why it ended.
+/// Chosen rows, their errors, and why choosing ended.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Chosen {
-    /// The numbers of the rows in the order of choice, among all rows; empty in space.
+    /// Row numbers among all rows, in the order of choice; empty for points in space.
     pub rows: Vec<usize>,
     /// The picks, with the error after each of them.
     pub trace: Vec<Pick>,
     /// Why choosing ended.
     pub ended: Ended,
-    /// What the swaps and the search have done, where there were any.
+    /// Outcome of swaps and search; `None` for a herded sequence.
     pub refined: Option<Refined>,
-    /// The errors of the rows with their weights: MMD, equivalent draws, distribution functions, functions of interest. An
+    /// Errors of the rows with their weights: MMD, equivalent draws, distribution functions, functions of interest. An
     /// [`Evaluation`](super::Evaluation) has the others.
     pub errors: Errors,
     /// The standard error of the MMD, where ‖μ‖² is an estimate.
     pub standard_error: Option<f64>,
     /// The weights of the rows; `None` for equal ones.
     pub weights: Option<OptimalWeights>,
-    /// What to know of this choice before believing it.
+    /// Warnings and notes about this choice.
     pub advice: Vec<Advice>,
-    /// How many rows, drawn at random, it was chosen from; `None` where all rows could be chosen.
+    /// Number of candidates drawn at random; `None` if all rows were candidates.
     pub sampled_from: Option<usize>,
 }
 
@@ -45,17 +45,17 @@ impl Chosen {
         }
     }
 
-    /// The MMD of all that was chosen, with equal weights; `None` where ‖μ‖² is not known.
+    /// MMD of the chosen rows with equal weights; `None` if ‖μ‖² is not known.
     pub fn error(&self) -> Option<f64> {
         self.trace.last().and_then(|pick| pick.error)
     }
 
-    /// The points one after the other, in the units of the domain that they were chosen in.
+    /// Coordinates of all points in row order, in the units of their domain.
     pub fn points(&self) -> Vec<f64> {
         self.trace.iter().flat_map(|pick| pick.point.iter().copied()).collect()
     }
 
-    /// The rows, with their weights, in ascending order in place of the order of choice.
+    /// Returns the rows, with their weights, in ascending order instead of the order of choice.
     pub fn sorted(mut self) -> Chosen {
         let mut order: Vec<usize> = (0..self.rows.len()).collect();
         order.sort_by_key(|&at| self.rows[at]);
@@ -66,7 +66,7 @@ impl Chosen {
         self
     }
 
-    /// The MMD with the weights that the rows have.
+    /// MMD with the weights of the rows.
     pub fn mmd(&self) -> Option<f64> {
         self.errors.get(Measure::Mmd)
     }

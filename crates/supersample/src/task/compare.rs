@@ -9,18 +9,18 @@ use crate::quality::{every_kth, random_rows, systematic_rows};
 use crate::watch::Progress;
 use crate::{Error, Result, Watch};
 
-/// How many random subsets are drawn.
+/// Number of random subsets.
 const RANDOM_DRAWS: usize = 20;
-/// Kernel values the random subsets may cost, T² each; beyond it fewer are drawn, never fewer than 3.
+/// Largest number of kernel values for the random subsets, T² each. Above it fewer are drawn, but at least 3.
 const KERNEL_VALUES: usize = 2_000_000_000;
 
-/// The errors of other subsets of the same size.
+/// Errors of other subsets of the same size.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Comparison {
-    /// Those of random rows: drawn without replacement, or by their weights. At least 3, at most 20.
+    /// Errors of random rows, drawn without replacement, or by their weights: 3 to 20 subsets.
     pub random: Vec<Errors>,
-    /// Those of rows spread evenly over the file, or over the sum of the weights.
+    /// Errors of evenly spaced rows, over the file or over the sum of the weights.
     pub spaced: Errors,
     /// The standard errors of the mean MMD of random rows and of the MMD of those spread evenly, as far as they come from
     /// ‖μ‖², where that is an estimate.
@@ -33,9 +33,9 @@ impl Comparison {
         self.random.iter().filter_map(|errors| errors.get(Measure::Mmd)).collect()
     }
 
-    /// The means of the errors of random rows; their equivalent draws are by definition about the number of rows, and are left out.
+    /// Means of the errors of random rows, without equivalent draws, which are by definition about the number of rows.
     pub fn random_errors(&self) -> Errors {
-        Errors::mean_of(&self.random).with(Measure::EquivalentDraws, None)
+        Errors::mean_of(&self.random).with(Measure::EquivalentDraws, None).with(Measure::PosteriorDraws, None)
     }
 
     /// The mean MMD of random rows.
@@ -58,8 +58,8 @@ impl Comparison {
 }
 
 impl Target {
-    /// The errors of other subsets of `count` rows. `None` where there are not more rows than that, since then no subset
-    /// of distinct rows is left to compare with but all of them.
+    /// Returns the errors of random and evenly spaced subsets of `count` rows. `None` if there are no more rows than
+    /// that.
     pub fn compare(&self, count: usize, watch: Watch) -> Result<Option<Comparison>> {
         let problem = self.problem();
         let n = problem.rows().len();
@@ -76,11 +76,10 @@ impl Target {
             }
             let mmd = self.mmd_by_pool(places)?;
             let rows = problem.rows().select(places)?;
-            Ok(Errors::default()
-                .with(Measure::Mmd, mmd)
-                .with(Measure::EquivalentDraws, scale.equivalent_draws(mmd))
+            let errors = Errors::default()
                 .with(Measure::FunctionsError, self.functions_error_at(places, None)?)
-                .with_quality(&reference.quality(rows.as_slice(), None)?))
+                .with_quality(&reference.quality(rows.as_slice(), None)?);
+            Ok(self.with_equivalents(errors.with(Measure::Mmd, mmd), &scale))
         };
         let random = |seed| random_rows(n, problem.shares(), count, seed);
         let mut subsets = (0..draws as u64).map(random).collect::<Result<Vec<_>>>()?;
@@ -89,7 +88,7 @@ impl Target {
             Some(shares) => systematic_rows(shares, count)?,
         });
         let mut errors = subsets.par_iter().map(|subset| errors_of(subset)).collect::<Result<Vec<_>>>()?;
-        // All at once, since every column has to be sorted for any.
+        // All subsets at once, so that every column is sorted only once.
         for (errors, cdf) in errors.iter_mut().zip(self.cdfs_at(&subsets)?) {
             *errors = errors.with(Measure::Cdf, cdf);
         }

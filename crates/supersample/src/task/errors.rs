@@ -1,15 +1,18 @@
-//! Errors of a subset, computed once and iterated by every table.
+//! Errors of a subset: one number for each measure. Tables, JSON, the HTML page and Python loop over `Measure::ALL`.
 
 use crate::quality::Quality;
 
-/// What is measured of a subset.
+/// Kind of error of a subset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Measure {
-    /// The MMD: the distance from the target as the kernel sees it.
+    /// Maximum mean discrepancy: the distance from the target under the kernel.
     Mmd,
-    /// How many independent draws have the same expected squared MMD; a bound where the MMD is rounding.
+    /// Number of independent draws with the same expected squared MMD; a bound if the MMD is rounding.
     EquivalentDraws,
+    /// How many independent draws of what the rows were drawn from are as accurate: the number above, with the error that the
+    /// rows have themselves ([`Diagnosis`](super::Diagnosis)).
+    PosteriorDraws,
     /// The distance between the distribution functions of the columns, root mean square over the columns; about 0.408/√T
     /// for T independent draws.
     Cdf,
@@ -27,9 +30,10 @@ pub enum Measure {
 
 impl Measure {
     /// All of them, in the order of tables.
-    pub const ALL: [Measure; 8] = [
+    pub const ALL: [Measure; 9] = [
         Measure::Mmd,
         Measure::EquivalentDraws,
+        Measure::PosteriorDraws,
         Measure::Cdf,
         Measure::Mean,
         Measure::Sd,
@@ -38,11 +42,17 @@ impl Measure {
         Measure::FunctionsError,
     ];
 
+    /// Whether it is of the rows as a whole, and not of their columns or functions.
+    pub fn is_of_all(self) -> bool {
+        matches!(self, Measure::Mmd | Measure::EquivalentDraws | Measure::PosteriorDraws)
+    }
+
     /// The word for it in JSON and Python.
     pub fn key(self) -> &'static str {
         match self {
             Measure::Mmd => "mmd",
             Measure::EquivalentDraws => "equivalent_draws",
+            Measure::PosteriorDraws => "posterior_draws",
             Measure::Cdf => "cdf",
             Measure::FunctionsError => "functions_error",
             Measure::Mean => "mean",
@@ -53,7 +63,7 @@ impl Measure {
     }
 }
 
-/// The errors of one subset; each `None` where it is not known or has no meaning.
+/// Errors of one subset; each is `None` if it is not known or not defined.
 ///
 /// ```
 /// use supersample::task::{Errors, Measure};
@@ -67,23 +77,23 @@ pub struct Errors {
 }
 
 impl Errors {
-    /// One of them.
+    /// Returns the error of one measure.
     pub fn get(&self, measure: Measure) -> Option<f64> {
         self.values[measure as usize]
     }
 
-    /// The errors with this one.
+    /// Returns the errors with this one set.
     pub fn with(mut self, measure: Measure, value: impl Into<Option<f64>>) -> Errors {
         self.values[measure as usize] = value.into();
         self
     }
 
-    /// Each measure with its error, in the order of tables.
+    /// Iterator over each measure and its error, in the order of tables.
     pub fn iter(&self) -> impl Iterator<Item = (Measure, Option<f64>)> + '_ {
         Measure::ALL.into_iter().zip(self.values)
     }
 
-    /// The errors with those that a quality knows: means, standard deviations, quantiles, correlations.
+    /// Returns the errors with those of a [`Quality`]: means, standard deviations, quantiles, correlations.
     pub fn with_quality(self, quality: &Quality) -> Errors {
         self.with(Measure::Mean, quality.mean_rms())
             .with(Measure::Sd, quality.sd_rms())
@@ -91,7 +101,7 @@ impl Errors {
             .with(Measure::Correlation, quality.correlation_rms)
     }
 
-    /// The means over several subsets, each over those that have the error.
+    /// Returns the mean of each error over the subsets that have it.
     pub fn mean_of(all: &[Errors]) -> Errors {
         let mean = |measure: Measure| {
             let known: Vec<f64> = all.iter().filter_map(|errors| errors.get(measure)).collect();

@@ -1,21 +1,21 @@
-//! Evaluation: how good a subset is, whoever made it.
+//! Evaluation: the errors of any subset.
 
 use super::{Chosen, Comparison, Errors, Measure, Target};
 use crate::points::expect_rows;
 use crate::quality::Quality;
 use crate::{Error, Functions, Marginals, Points, Result, Watch, metrics};
 
-/// All there is to say of a subset.
+/// All errors of a subset, with a comparison.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Evaluation {
-    /// Its errors, with weights where the subset has some.
+    /// Errors of the subset, with its weights.
     pub errors: Errors,
     /// The standard error of the MMD, where ‖μ‖² is an estimate.
     pub standard_error: Option<f64>,
     /// The errors column by column.
     pub quality: Quality,
-    /// The errors of other subsets of this size; `None` where there are too few rows for one.
+    /// Errors of other subsets of this size; `None` if there are too few rows.
     pub comparison: Option<Comparison>,
 }
 
@@ -26,7 +26,7 @@ impl Evaluation {
     }
 }
 
-/// A subset that somebody has chosen: rows by their numbers, or points in the units of the rows.
+/// Subset to evaluate: row numbers, or points in the units of the rows.
 ///
 /// ```
 /// use supersample::task::{Choose, Problem, Subset};
@@ -54,32 +54,32 @@ enum Of<'a> {
 }
 
 impl<'a> Subset<'a> {
-    /// The rows of these numbers, whose functions and scores are known.
+    /// Creates a subset of row numbers; functions and scores are known.
     pub fn of_rows(rows: &'a [usize]) -> Subset<'a> {
         Subset { of: Of::Rows(rows), weights: None, functions: None, scores: None, means: None }
     }
 
-    /// These points, in the units of the rows.
+    /// Creates a subset of points, in the units of the rows.
     pub fn of_points(points: Points) -> Subset<'a> {
         Subset { of: Of::Points(points), weights: None, functions: None, scores: None, means: None }
     }
 
-    /// With weights of either sign, used as they are for the MMD and divided by their sum for the errors of columns.
+    /// Sets weights of either sign. The MMD uses them as they are; the errors of columns divide them by their sum.
     pub fn weights(self, weights: Option<&'a [f64]>) -> Subset<'a> {
         Subset { weights, ..self }
     }
 
-    /// With the functions of interest of its points: a row for each.
+    /// Sets the functions of interest of the points: one row for each.
     pub fn functions(self, values: Points) -> Subset<'a> {
         Subset { functions: Some(values), ..self }
     }
 
-    /// With the scores of its points, in the units of the rows.
+    /// Sets the scores of the points, in the units of the rows.
     pub fn scores(self, scores: Points) -> Subset<'a> {
         Subset { scores: Some(scores), ..self }
     }
 
-    /// With the values of μ at its points, as a pass over rows that are not in memory has summed them
+    /// Sets the values of μ at the points, as summed by a pass over rows that are not in memory
     /// ([`PassSums`](super::stream::PassSums)).
     pub fn means(self, means: &'a [f64]) -> Subset<'a> {
         Subset { means: Some(means), ..self }
@@ -87,7 +87,7 @@ impl<'a> Subset<'a> {
 }
 
 impl Target {
-    /// All about a subset: its MMD, its errors column by column, and those of other subsets of its size.
+    /// Evaluates a subset: its MMD, its errors by column, and the errors of other subsets of its size.
     pub fn evaluate(&self, subset: &Subset<'_>, watch: Watch) -> Result<Evaluation> {
         let mmd = self.mmd(subset, watch)?;
         let (points, weights) = (self.points_of(subset)?, subset.weights);
@@ -104,8 +104,11 @@ impl Target {
             .with(Measure::Cdf, self.cdfs(&[(&points, weights)])?[0])
             .with(Measure::FunctionsError, functions);
         let scale = self.error_scale();
-        let errors =
-            errors.with(Measure::Mmd, mmd).with(Measure::EquivalentDraws, scale.equivalent_draws(mmd));
+        match self.diagnosis(watch) {
+            Err(Error::Interrupted) => return Err(Error::Interrupted),
+            _ => {} // What cannot be said is left out.
+        }
+        let errors = self.with_equivalents(errors.with(Measure::Mmd, mmd), &scale);
         let quality = self.quality(&points, weights)?;
         Ok(Evaluation {
             errors: errors.with_quality(&quality),
@@ -115,13 +118,13 @@ impl Target {
         })
     }
 
-    /// All about the rows of a run, whose MMD, distribution functions and functions of interest are known already.
+    /// Evaluates the rows of a run. Their MMD, distribution functions and functions of interest are already known.
     pub fn summarise(&self, chosen: &Chosen, watch: Watch) -> Result<Evaluation> {
         let comparison = self.compare(chosen.rows.len(), watch)?;
         Ok(Evaluation { comparison, ..self.summarise_alone(chosen)? })
     }
 
-    /// All about the rows of a run but the comparison with other subsets, which takes the time.
+    /// Evaluates the rows of a run without the comparison with other subsets, which takes most of the time.
     pub fn summarise_alone(&self, chosen: &Chosen) -> Result<Evaluation> {
         chosen.mmd().ok_or(Error::UnknownNorm)?;
         let weights = chosen.weights.as_ref().map(|found| found.weights.as_slice());
@@ -134,8 +137,8 @@ impl Target {
         })
     }
 
-    /// The MMD of a subset, with weights of any sign taken as they are, or equal ones; the KSD where a density is matched. T·n
-    /// and T² kernel values.
+    /// Returns the MMD of a subset, or the KSD if the target is a density. Weights are taken as they are. Costs T·n +
+    /// T² kernel values.
     pub fn mmd(&self, subset: &Subset<'_>, watch: Watch) -> Result<f64> {
         let problem = self.problem();
         let points = match (&subset.of, &subset.scores) {
@@ -149,13 +152,13 @@ impl Target {
         }
     }
 
-    /// The errors of points in the units of the rows, column by column, with weights of any sign or equal ones.
+    /// Returns the errors of points by column, in the units of the rows, with weights of any sign or equal ones.
     pub fn quality(&self, points: &Points, weights: Option<&[f64]>) -> Result<Quality> {
         points.expect_dim("the subset", "the data", self.problem().rows().dim())?;
         self.reference()?.quality(points.as_slice(), weights)
     }
 
-    /// The errors of these rows with equal weights, without their MMD.
+    /// Returns the errors of rows with equal weights, without the MMD.
     pub fn errors_of_rows(&self, rows: &[usize]) -> Result<Errors> {
         let quality = self.quality(&self.select(rows)?, None)?;
         Ok(Errors::default()
@@ -175,7 +178,7 @@ impl Target {
         self.functions_error_at(&self.places(rows)?, weights)
     }
 
-    /// The error of the means of the functions of interest over the rows in these places.
+    /// Error of the means of the functions of interest over the rows at these positions.
     pub(super) fn functions_error_at(
         &self,
         places: &[usize],
@@ -191,7 +194,7 @@ impl Target {
         Ok(self.cdfs(&[(&self.select(rows)?, weights)])?[0])
     }
 
-    /// The distances of the distribution functions of several sets of rows, given by their places.
+    /// Distances of the distribution functions of several sets of rows, given by position.
     pub(super) fn cdfs_at(&self, sets: &[Vec<usize>]) -> Result<Vec<Option<f64>>> {
         let rows = self.problem().rows();
         let subsets = sets.iter().map(|places| rows.select(places)).collect::<Result<Vec<_>>>()?;
@@ -204,7 +207,7 @@ impl Target {
             // Rows without columns have no distribution functions.
             return Ok(vec![None; subsets.len()]);
         }
-        // Distances from a sample would leave out how far the sample is from all rows.
+        // The distance from a sample lacks the distance of the sample from all rows.
         let sampled = problem.gathered().map_or(0.0, |gathered| {
             let count = problem.rows().len() as f64;
             let of_sample = problem.shares().map_or(1.0 / count, |shares| shares.iter().map(|s| s * s).sum());

@@ -8,9 +8,11 @@ use super::{Choose, Chosen, Ended, ErrorScale, ErrorsKnown, Stop, Target};
 use crate::watch::Progress;
 use crate::{Herder, Pick, Result, Watch};
 
-/// Herds until a rule holds, over a pool or in space. Without a number it stops after as many picks as there are
-/// candidates. `earlier` are the rows of a run that is continued; they count, and the rules are asked after each of them
-/// too. `seen` is called after each pick; [`Break`](ControlFlow::Break) ends the run there, unless it had ended anyway.
+/// Herds until a stop rule holds, over a pool or in space.
+///
+/// Without a number it stops after as many picks as there are candidates. `earlier` are the rows of a run to continue;
+/// they count, and the rules are checked after each of them too. `seen` is called after each pick;
+/// [`Break`](ControlFlow::Break) ends the run there.
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -53,7 +55,7 @@ pub fn herd_until(
 }
 
 impl Target {
-    /// Rows one after the other by kernel herding, until a rule holds.
+    /// Chooses rows by kernel herding until a stop rule holds.
     pub(super) fn herd(
         &self,
         choose: &Choose,
@@ -68,7 +70,7 @@ impl Target {
         self.settled(herded, candidates, &mut herder, &choose.stop, seen, watch)
     }
 
-    /// A herder that is careful of its errors only where they are known while it chooses.
+    /// Returns the herder with exact errors only if errors are known while choosing.
     pub(super) fn with_errors_as_known(&self, herder: Herder) -> Herder {
         match self.errors_known() {
             ErrorsKnown::Now => herder,
@@ -76,8 +78,8 @@ impl Target {
         }
     }
 
-    /// What was herded with its errors measured, where they are known afterwards: cut where a rule holds, or continued while none
-    /// does that seemed to.
+    /// Restates the errors of herded rows if they are known only afterwards. Then cuts the sequence where a rule holds,
+    /// or continues it if a rule only seemed to hold.
     fn settled(
         &self,
         herded: Chosen,
@@ -100,7 +102,7 @@ impl Target {
                 chosen.rows.truncate(count);
                 return self.restated(Chosen { ended, ..chosen }, &means[..count]);
             }
-            if !matches!(chosen.ended, Ended::Tolerance | Ended::EquivalentDraws) {
+            if !chosen.ended.is_goal() {
                 return Ok(chosen);
             }
             let count = chosen.rows.len();
@@ -116,7 +118,7 @@ impl Target {
         }
     }
 
-    /// Herds until a rule holds, with a herder over these candidates; `earlier` are places of their pool.
+    /// Herds over these candidates until a stop rule holds; `earlier` are positions of their pool.
     pub(super) fn herd_on(
         &self,
         candidates: &Candidates,

@@ -1,24 +1,24 @@
-//! Kernel of a choice: given, or named with a bandwidth that the rows may decide.
+//! Kernel of a choice: given, or a family with a bandwidth from the rows.
 
 use crate::bandwidth::MedianDistance;
 use crate::{Family, Kernel, Points, Result};
 
-/// Which kernel.
+/// Kernel of a choice.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum KernelChoice {
-    /// This one, its bandwidth in the units of the scaled points.
+    /// This kernel, with its bandwidth in the units of the scaled points.
     Given(Kernel),
-    /// The one of this family.
+    /// A kernel of this family.
     Named {
         /// The family.
         family: Family,
-        /// Its length; without effect on the linear and the energy kernel, which have none.
+        /// Its bandwidth; no effect on the linear and energy kernels, which have none.
         bandwidth: Bandwidth,
     },
 }
 
-/// How long the bandwidth of a named kernel is.
+/// Rule for the bandwidth.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum Bandwidth {
@@ -42,7 +42,7 @@ impl From<Kernel> for KernelChoice {
 }
 
 impl KernelChoice {
-    /// The kernel for these points, which are scaled already, and the median distance where that was asked for.
+    /// Returns the kernel for these scaled points, and the median distance if that is the bandwidth.
     ///
     /// ```
     /// use supersample::Points;

@@ -1,4 +1,4 @@
-//! Landmarks of a problem: whether it has some, how many, and which.
+//! Landmarks of a problem: whether to use them, how many, and which.
 
 use std::collections::BTreeMap;
 
@@ -9,40 +9,40 @@ use crate::row_sampling::subsample_by;
 use crate::watch::{Progress, Watch};
 use crate::{Device, Empirical, Error, Herder, Kernel, MeanEmbedding, Points, Pool, Precision, Result};
 
-/// Up to so many rows every row is compared with every other unless landmarks are asked for.
+/// Largest number of rows for which all pairs are compared by default.
 pub const EXACT_UP_TO: usize = 100_000;
 
-/// Rows at which μ is computed to estimate ‖μ‖² where landmarks stand for it.
+/// Number of rows at which μ is computed to estimate ‖μ‖² with landmarks.
 pub const CONTROL_ROWS: usize = 1000;
 
-/// Landmarks where nobody says how many, nor how many rows are to be chosen: enough for about 1,000 of these.
+/// Default number of landmarks if the number of chosen rows is not known: enough for about 1,000.
 const LANDMARKS: usize = 2000;
 
-/// The fewest and the most landmarks that the number of chosen rows asks for.
+/// Bounds of the default number of landmarks.
 const FEWEST: usize = 500;
 const MOST: usize = 10_000;
 
-/// Rows that landmarks are chosen from: ten for each, within these bounds.
+/// Number of rows that landmarks are chosen from: ten for each, within these bounds.
 const CHOSEN_FROM: std::ops::RangeInclusive<usize> = 10_000..=50_000;
 
-/// How the mean embedding is computed.
+/// How the mean embedding is computed: exactly or with landmarks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EmbeddingChoice {
-    /// Exactly up to [`EXACT_UP_TO`] rows, on landmarks beyond.
+    /// Exact up to [`EXACT_UP_TO`] rows, landmarks above.
     #[default]
     Auto,
-    /// Every row compared with every other.
+    /// All pairs of rows are compared.
     Exact,
-    /// Projected on landmarks: [`Landmarks`].
+    /// The mean embedding is projected on landmarks: [`Landmarks`].
     Landmarks,
 }
 
 supersample_sum::words!(EmbeddingChoice, "an embedding": Auto "auto", Exact "exact", Landmarks "landmarks");
 
 impl EmbeddingChoice {
-    /// Whether the mean embedding of so many rows is projected on landmarks, where so many of these are asked for. Never
-    /// where all rows would be landmarks: to compare each with each other is the same, and exact.
+    /// Whether this number of rows is compared with landmarks, given the asked number of landmarks. Never if all rows
+    /// would be landmarks: comparing all pairs is then the same, and exact.
     pub fn uses_landmarks(self, rows: usize, landmarks: Option<usize>) -> bool {
         let asked = match self {
             EmbeddingChoice::Auto => landmarks.is_some() || rows > EXACT_UP_TO,
@@ -53,14 +53,16 @@ impl EmbeddingChoice {
     }
 }
 
-/// How many landmarks a target of this number of rows has, where this many are to be herded: twice as many as these, with which
-/// nothing is lost, but at least 500 and at most 10,000; 2,000 where the number is not known.
+/// Default number of landmarks for a number of rows and of herded rows: twice the herded rows, but at least 500 and at
+/// most 10,000; 2,000 if the number of herded rows is not known.
 pub(super) fn default_count(rows: usize, herded: Option<usize>) -> usize {
     herded.map_or(LANDMARKS, |herded| herded.saturating_mul(2).clamp(FEWEST, MOST)).min(rows)
 }
 
-/// `count` landmarks for weighted points: super-samples of some of them, herded from 10,000 to 50,000 that are drawn at
-/// random, in proportion to the shares where there are some. The same for the same seed.
+/// Chooses `count` landmarks for weighted points.
+///
+/// They are herded from 10,000 to 50,000 points drawn at random, in proportion to the shares if given. The same seed
+/// gives the same landmarks.
 ///
 /// ```
 /// use supersample::task::choose_landmarks;
@@ -83,7 +85,7 @@ pub fn choose_landmarks(
     choose_landmarks_on(&Device::cpu(), kernel, points, shares, count, precision, seed, watch)
 }
 
-/// What [`choose_landmarks`] does, on a device.
+/// [`choose_landmarks`] on a device.
 #[expect(clippy::too_many_arguments, reason = "those of the public function, and the device")]
 pub(super) fn choose_landmarks_on(
     device: &Device,
@@ -109,7 +111,7 @@ pub(super) fn choose_landmarks_on(
             Empirical::new(kernel.clone(), some)?
         }
         Some(shares) => {
-            // Drawn with repeats; each is one candidate, as heavy as it was drawn often.
+            // Drawn with repeats; each is one candidate with the number of its draws as weight.
             let mut times = BTreeMap::new();
             for row in random_rows(points.len(), Some(shares), from, seed)? {
                 *times.entry(row).or_insert(0.0) += 1.0;
@@ -122,7 +124,7 @@ pub(super) fn choose_landmarks_on(
     let some = samples.points().clone();
     let samples = samples.precision(precision).on(device.clone());
     samples.prepare(&|_| watch(Progress::Landmarks { chosen: 0, size: count }))?;
-    // Nobody reports the errors of landmarks, and in f64 they would cost more than the landmarks.
+    // The errors of landmarks are not reported, and in f64 they would cost more than the landmarks.
     let mut herder = Herder::over(Pool::new(samples, some.clone())?).unique(true).with_fast_errors();
     while herder.indices().len() < count && herder.next().is_some() {
         tell(herder.indices().len())?;
@@ -133,7 +135,7 @@ pub(super) fn choose_landmarks_on(
 
 /// Control points for ‖μ‖²: distinct points at random, or draws in proportion to the shares.
 pub fn choose_controls(points: &Points, shares: Option<&[f64]>, count: usize, seed: u64) -> Result<Points> {
-    // Another stream than that of the landmarks.
+    // A different random stream from that of the landmarks.
     let seed = seed ^ 0x9e37_79b9_7f4a_7c15;
     match shares {
         None => points.select(&subsample_by(points.len(), count, seed)),
@@ -141,13 +143,13 @@ pub fn choose_controls(points: &Points, shares: Option<&[f64]>, count: usize, se
     }
 }
 
-/// The rows of a problem compared with this number of their own as landmarks.
+/// Compares the rows of a problem with `count` landmarks chosen from them.
 pub(super) fn project(problem: &Problem, count: usize, watch: Watch) -> Result<Landmarks> {
     let (landmarks, controls) = landmarks_and_controls(problem, count, watch)?;
     Landmarks::of(&problem.samples, landmarks, controls, watch)
 }
 
-/// What [`project`] gives, with the numbers of an earlier run.
+/// Result of [`project`] from the numbers of an earlier run.
 pub(super) fn recall(problem: &Problem, numbers: &[f64]) -> Result<Landmarks> {
     let rows = problem.rows.len();
     let other = 2 + controls_of(rows);
@@ -163,7 +165,7 @@ pub(super) fn controls_of(rows: usize) -> usize {
     CONTROL_ROWS.min(rows)
 }
 
-/// Landmarks chosen from the rows at hand of a problem, weighted so.
+/// Chooses landmarks from the rows in memory of a problem, with these weights.
 pub(super) fn of_problem(
     problem: &Problem,
     shares: Option<&[f64]>,

@@ -1,18 +1,18 @@
-//! Values of what is matched in addition to the joint distribution: marginals, and functions of interest.
+//! Terms of the objective in addition to the joint distribution: marginals, and functions of interest.
 
+use super::enough::moments;
 use super::stream::GatheredFunctions;
 use super::{Choose, Objective};
-use crate::scale::Moments;
-use crate::{Functions, FunctionsUnit, Marginals, Part, Points, Result};
+use crate::{Functions, Marginals, Part, Points, Result};
 
-/// What a problem matches in addition to the joint distribution.
+/// Terms of a problem's objective in addition to the joint distribution.
 #[derive(Clone)]
 pub(super) struct Matched {
     /// The weight of the marginals, 0 where they are not matched.
     pub(super) marginals: f64,
     pub(super) functions: Option<FunctionsOfRows>,
-    /// The columns and the squares of their deviations, where rows are corrected.
-    pub(super) moments: Option<FunctionsOfRows>,
+    /// The weight of the means and standard deviations of the columns, 0 where they are not matched.
+    pub(super) moments: f64,
 }
 
 /// Functions that can be matched, with their values at every row.
@@ -30,23 +30,7 @@ impl FunctionsOfRows {
         Ok(FunctionsOfRows { functions, values, weight })
     }
 
-    /// The means and variances of these rows as functions: each column that is not constant, and the squares of its deviations.
-    /// `None` where there are none that vary.
-    pub(super) fn moments(rows: &Points, shares: Option<&[f64]>, weight: f64) -> Option<FunctionsOfRows> {
-        let moments: Vec<(usize, Moments)> = (0..rows.dim())
-            .filter_map(|j| Some((j, Moments::of(rows.as_slice(), rows.dim(), j, shares)?)))
-            .collect();
-        let of_row = |row: &[f64]| {
-            let standard = moments.iter().map(|(j, of)| (row[*j] - of.mean) / of.sd).collect::<Vec<f64>>();
-            let squares: Vec<f64> = standard.iter().map(|z| z * z).collect();
-            [standard, squares].concat()
-        };
-        let values = Points::from_vec(rows.rows().flat_map(of_row).collect(), 2 * moments.len()).ok()?;
-        let functions = Functions::in_unit(&values, shares, FunctionsUnit::Each).ok()?;
-        Some(FunctionsOfRows { functions, values, weight })
-    }
-
-    /// The functions of rows that are a sample of more, standardised by the moments of all of these.
+    /// Functions of rows that are a sample of more, standardised by the moments of all rows.
     pub(super) fn of_gathered(gathered: &GatheredFunctions, choose: &Choose) -> Result<FunctionsOfRows> {
         let Objective { functions: weight, functions_unit, .. } = choose.objective;
         let functions = Functions::of_moments(&gathered.moments, gathered.values.row(0), functions_unit)?;
@@ -55,7 +39,7 @@ impl FunctionsOfRows {
 }
 
 impl Matched {
-    /// The parts of a pool of these of the rows, or of all. Columns that are all constant have no marginals to match.
+    /// Parts of a pool of some rows, or of all. If all columns are constant there are no marginals to match.
     pub(super) fn parts(
         &self,
         rows: &Points,
@@ -69,8 +53,13 @@ impl Matched {
         {
             parts.push(Part::marginals(&marginals, &selected(rows)?, self.marginals)?);
         }
-        for FunctionsOfRows { functions, values, weight } in self.functions.iter().chain(&self.moments) {
+        if let Some(FunctionsOfRows { functions, values, weight }) = &self.functions {
             parts.push(Part::functions(functions, &selected(values)?, *weight)?);
+        }
+        if self.moments > 0.0
+            && let Some((functions, values)) = moments(rows, shares)?
+        {
+            parts.push(Part::functions(&functions, &selected(&values)?, self.moments)?);
         }
         Ok(parts)
     }

@@ -1,4 +1,6 @@
-//! Mean embedding of a target, in the form that rows are chosen by, and μ itself where errors are measured.
+//! Mean embedding of a target: one arm for each kind of target. An arm gives the embedding that rows are chosen by, its
+//! precision, the numbers that a checkpoint keeps, and when errors are known. An enum and not a trait, so that the
+//! short arms can be read together.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -10,16 +12,16 @@ use crate::{
     Empirical, Error, Gram, MeanEmbedding, Points, Precision, Result, SteinTarget, Watch, unwatched,
 };
 
-/// The mean embedding of a target, computed.
+/// Computed mean embedding of a target.
 #[derive(Clone)]
 pub(super) enum Mean {
-    /// Of rows in memory, each compared with every other.
+    /// Rows in memory, all pairs compared.
     Exact(Arc<Empirical>),
-    /// Of rows that have been compared with landmarks, in memory or in a pass over batches.
+    /// Rows compared with landmarks, in memory or in a pass over batches.
     Landmarks(Arc<Landmarks>),
-    /// Of a density that is known by its score: zero.
+    /// A density known by its score: the mean is zero.
     Density(Arc<SteinTarget>),
-    /// Of rows that are known by their kernel values alone.
+    /// Rows known only by their kernel values.
     Gram(Arc<Gram>),
 }
 
@@ -27,16 +29,17 @@ pub(super) enum Mean {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorsKnown {
-    /// While they are chosen.
+    /// While rows are chosen.
     Now,
-    /// Once they are chosen, from the rows in memory.
+    /// After choosing, from the rows in memory.
     Afterwards,
-    /// After one more pass over the rows, which are not in memory.
+    /// After another pass over the rows, which are not in memory.
     AfterPass,
 }
 
 impl Mean {
-    /// Of rows in memory. Rows in batches are refused: their mean comes from a pass ([`of_pass`](Self::of_pass)).
+    /// Computes the mean of rows in memory. Rows in batches are an error: their mean comes from a pass
+    /// ([`of_pass`](Self::of_pass)).
     pub(super) fn of_rows(problem: &Problem, watch: Watch) -> Result<Mean> {
         match &problem.kind {
             Kind::Exact => {
@@ -53,12 +56,12 @@ impl Mean {
         }
     }
 
-    /// Of rows in batches, from their sums at landmarks.
+    /// Computes the mean of rows in batches from their sums at landmarks.
     pub(super) fn of_pass(sums: &LandmarkSums, watch: Watch) -> Result<Mean> {
         Ok(Mean::Landmarks(Arc::new(sums.finish_watched(watch)?)))
     }
 
-    /// With the numbers of an earlier run of the same problem.
+    /// Restores the mean from the numbers of an earlier run of the same problem.
     pub(super) fn recalled(problem: &Problem, numbers: Vec<f64>) -> Result<Mean> {
         match &problem.kind {
             Kind::Exact => Ok(Mean::Exact(Arc::new(Empirical::clone(&problem.samples).recall(numbers)?))),
@@ -84,7 +87,7 @@ impl Mean {
         }
     }
 
-    /// The form that rows are chosen by.
+    /// The embedding that rows are chosen by.
     pub(super) fn embedding(&self) -> Arc<dyn MeanEmbedding> {
         match self {
             Mean::Exact(samples) => samples.clone(),
@@ -101,7 +104,7 @@ impl Mean {
         }
     }
 
-    /// The precision in use: double, although mixed was asked for, where the rows are few or spread too wide.
+    /// Precision in use: double instead of mixed if the rows are few or spread too widely.
     pub(super) fn precision(&self) -> Precision {
         match self {
             Mean::Exact(samples) => samples.precision_in_use(),
@@ -113,7 +116,7 @@ impl Mean {
         }
     }
 
-    /// When the errors of chosen rows are known, where a pool on the CPU or a GPU chooses.
+    /// When the errors of chosen rows are known, for a pool on the CPU or on a GPU.
     pub(super) fn errors_known(&self, is_on_gpu: bool) -> ErrorsKnown {
         match self {
             Mean::Landmarks(landmarks) if landmarks.samples().is_none() => ErrorsKnown::AfterPass,
@@ -123,7 +126,7 @@ impl Mean {
         }
     }
 
-    /// μ itself at these scaled rows, from all rows in memory, where landmarks were used to choose them.
+    /// Exact μ at these scaled rows, from all rows in memory, if they were chosen with landmarks.
     pub(super) fn exact_at(&self, points: &Points, watch: Watch) -> Option<Vec<f64>> {
         let samples = self.landmarks()?.samples()?;
         Some(ErrorTerms::means_told(samples, points, watch))

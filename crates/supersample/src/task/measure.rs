@@ -1,20 +1,21 @@
-//! Errors of chosen rows that are not known while choosing: μ itself at the rows, and the errors restated with it.
+//! Errors that are not known while choosing (landmarks, a GPU): they are restated with exact μ at the chosen rows.
 
 use super::{Advice, Chosen, ErrorsKnown, Target};
 use crate::{Herder, MeanEmbedding, Pick, Result, Watch};
 
-/// A residual of more than this part of an error is not small against it: the two add up in squares, so that half of it costs
-/// a tenth of the error and all of it two fifths.
+/// A residual above this fraction of an error is large. The two add up in squares: a residual of half the error adds a
+/// tenth to it, an equal one two fifths.
 const LARGE_RESIDUAL: f64 = 0.75;
 
 impl Target {
-    /// What was chosen, its errors restated with these values of μ at the rows, in their order: those that a pass over the
-    /// rows has summed where the target says [`ErrorsKnown::AfterPass`].
+    /// Restates the errors of a choice with these values of μ at its rows, in their order.
+    ///
+    /// A pass over the rows has summed them if the target says [`ErrorsKnown::AfterPass`].
     pub fn measured(&self, chosen: Chosen, means: &[f64]) -> Result<Chosen> {
         self.with_mmd(self.restated(chosen, means)?)
     }
 
-    /// What a herder says of these rows if it picks them in this order, with μ itself at each of them.
+    /// Returns the picks of a herder that takes these rows in this order, with exact μ at each of them.
     pub fn trace_of(&self, rows: &[usize], watch: Watch) -> Result<Vec<Pick>> {
         match self.means_at(rows, watch)? {
             _ if rows.is_empty() => Ok(Vec::new()),
@@ -23,8 +24,8 @@ impl Target {
         }
     }
 
-    /// What was chosen with μ itself at each of the rows, where that can be had from the rows in memory. It costs n kernel values
-    /// for each row; `watch` sees it, but what is chosen is not given up for it.
+    /// Restates a choice with exact μ at each row, if the rows are in memory. Costs n kernel values for each row. If
+    /// `watch` ends it, the choice is kept.
     pub(super) fn with_exact_means(&self, chosen: Chosen, watch: Watch) -> Result<Chosen> {
         match self.means_at(&chosen.rows, watch)? {
             Some(means) => self.restated(chosen, &means),
@@ -32,7 +33,7 @@ impl Target {
         }
     }
 
-    /// μ itself at these rows, where errors are known afterwards.
+    /// Exact μ at these rows, if errors are known afterwards.
     pub(super) fn means_at(&self, rows: &[usize], watch: Watch) -> Result<Option<Vec<f64>>> {
         if self.errors_known() != ErrorsKnown::Afterwards {
             return Ok(None);
@@ -48,7 +49,7 @@ impl Target {
         Ok(self.mean.exact_at(&self.problem().points().select(&places)?, watch))
     }
 
-    /// What was chosen, its trace and its story restated with μ itself at the rows.
+    /// Restates a choice, its trace and its refinement with exact μ at the rows.
     pub(super) fn restated(&self, mut chosen: Chosen, means: &[f64]) -> Result<Chosen> {
         if chosen.rows.is_empty() {
             return Ok(Chosen { trace: Vec::new(), ..chosen });
@@ -57,7 +58,7 @@ impl Target {
         let trace = Herder::trace_measured(pool.select(&places)?, &chosen.rows, means)?;
         let (error, squared) = trace.last().map_or((None, None), |pick| (pick.error, pick.squared_error));
         if let (Some(refined), Some(squared)) = (&mut chosen.refined, squared) {
-            // The sets before it are gone: what landmarks did not see of them is taken to be what they did not of this.
+            // The earlier sets are gone: their residual is taken to be that of this set.
             let shift = refined.squared_error.map_or(0.0, |known| squared - known);
             let moved = |error: f64| (error * error + shift).max(0.0).sqrt();
             refined.start_error = refined.start_error.map(moved);
@@ -74,7 +75,7 @@ impl Target {
         }
         chosen.advice.retain(|advice| !matches!(advice, Advice::LandmarksTooFew { .. }));
         chosen.advice.extend(self.landmarks().zip(error).and_then(|(mu, error)| {
-            // Against an error that is rounding alone nothing is large.
+            // No residual is large compared with an error that is only rounding.
             let rounding = (32.0 * f64::EPSILON * mu.mean_diagonal().unwrap_or(1.0).max(1.0)).sqrt();
             let large = (LARGE_RESIDUAL * error).max(rounding);
             let residual = mu.residual().filter(|residual| *residual > large)?;

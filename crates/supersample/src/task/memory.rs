@@ -1,42 +1,43 @@
-//! Memory: what a run will take, counted before it begins, and kept kernel rows cut to what is allowed.
+//! Memory of a run, estimated before it starts. One rule for the size of the pool, and kept kernel rows cut to the
+//! limit.
 
 use super::{CONTROL_ROWS, Choose, Method, POOL_ROWS, TargetChoice};
 use crate::columns;
 use crate::scale::Scale;
 use crate::{Error, Precision, RefineOptions, Result};
 
-/// Code, buffers of files, and what else does not grow with the rows.
+/// Memory that does not grow with the rows: code, file buffers.
 const BASE: u64 = 26 << 20;
 
-/// Memory for batches and the buffers of readers: at most this, and no more than a quarter of what is allowed.
+/// Memory for batches and reader buffers: at most this, and at most a quarter of the limit.
 const READING_BYTES: u64 = 96 << 20;
 
-/// What rows that come in batches may take where no limit is given.
+/// Memory limit of rows in batches if none is given.
 const UNLIMITED: u64 = 8 << 30;
 
-/// A pool of fewer rows than this is not worth choosing from.
+/// Smallest useful pool.
 const FEWEST_POOL_ROWS: usize = 1000;
 
-/// A set of more rows than this is rare where no number is given.
+/// Assumed size of a set if no number is given.
 const MANY: usize = 10_000;
 
-/// The size of rows, as far as memory depends on it.
+/// Size of the rows, as far as memory depends on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Size {
-    /// How many rows.
+    /// Number of rows.
     pub rows: usize,
-    /// How many columns they are chosen by.
+    /// Number of columns used as coordinates.
     pub columns: usize,
-    /// How many functions of interest they have.
+    /// Number of functions of interest.
     pub functions: usize,
-    /// Whether they have weights.
+    /// Whether the rows have weights.
     pub is_weighted: bool,
-    /// Whether they have scores.
+    /// Whether the rows have scores.
     pub has_scores: bool,
 }
 
 impl Choose {
-    /// About how many bytes a run on rows of this size takes, all of them in memory.
+    /// Estimates the memory in bytes of a run with all rows of this size in memory.
     ///
     /// ```
     /// use supersample::task::{Choose, Size};
@@ -48,7 +49,7 @@ impl Choose {
         self.estimate(size).needed()
     }
 
-    /// Refuses a run on rows of this size, all of them in memory, that takes more than is allowed even if it keeps no kernel rows.
+    /// Checks that a run with all rows of this size in memory fits the limit, if it keeps no kernel rows.
     pub fn check_memory(&self, size: Size) -> Result<()> {
         match self.compute.max_memory {
             Some(limit) => self.estimate(size).kept_within(limit).map(drop),
@@ -56,17 +57,19 @@ impl Choose {
         }
     }
 
-    /// Whether rows of this size are gone through in batches: they do not fit into the memory that is allowed, and a sample of
-    /// them takes less.
+    /// Whether rows of this size are processed in batches: they do not fit into the limit, and a sample of them takes
+    /// less.
     pub fn needs_batches(&self, size: Size) -> bool {
         let is_less = |drawn: usize| drawn < size.rows;
         self.check_memory(size).is_err()
             && self.drawn_rows(size).map_or(size.rows > FEWEST_POOL_ROWS, is_less)
     }
 
-    /// How many rows are drawn to choose from, of rows of this size that come in batches: what was asked for, or 200,000, or
-    /// twenty for each row that is to be chosen, and no more than fit into the memory that is allowed, or into 8 GiB. At least
-    /// 1,000, and twice as many as are to be chosen, or [`Error::TooLittleMemory`]. The number of rows in `size` has no effect.
+    /// Number of candidates for rows of this size that come in batches.
+    ///
+    /// It is the given number, or 200,000, or 20 for each row to choose, and no more than fit into the memory limit or
+    /// 8 GiB. If fewer than 1,000, or than twice the rows to choose, would fit: [`Error::TooLittleMemory`]. The number
+    /// of rows in `size` has no effect.
     ///
     /// ```
     /// use supersample::task::{Choose, Size};
@@ -85,7 +88,10 @@ impl Choose {
             Some(_) => self.pool_size(),
             None => Some(self.pool_size().unwrap_or(POOL_ROWS)),
         };
-        let needs = |rows: usize| self.estimate(Size { rows, ..size }).landmarks(self.landmark_count(rows));
+        let needs = |rows: usize| MemoryEstimate {
+            landmarks: self.landmark_count(rows) as u64,
+            ..self.estimate(Size { rows, ..size })
+        };
         rows_within(limit.saturating_sub(reading), self.stop.number, most, needs).map_err(|error| match error
         {
             Error::TooLittleMemory { needed, .. } => {
@@ -95,7 +101,7 @@ impl Choose {
         })
     }
 
-    /// The choice with as many kept kernel rows as fit into the memory that is allowed.
+    /// Returns the choice with as many kept kernel rows as fit into the memory limit.
     pub(super) fn within_memory(self, size: Size) -> Result<Choose> {
         let Some(limit) = self.compute.max_memory else { return Ok(self) };
         let kept = self.estimate(size).kept_within(limit)?;
@@ -107,25 +113,44 @@ impl Choose {
     fn estimate(&self, size: Size) -> MemoryEstimate {
         let Size { rows, columns, functions, is_weighted, has_scores } = size;
         let target = self.target_in_use(has_scores);
-        let (is_density, is_corrected) =
-            (has_scores && target == TargetChoice::Density, has_scores && target == TargetChoice::Corrected);
+        let is_density = has_scores && target == TargetChoice::Density;
+        let is_corrected = has_scores && target == TargetChoice::Corrected;
+        // What -n auto aims at in addition, and what it measures rows by; means and variances of corrected rows.
+        let moments = match self.stop.add {
+            Some(_) => 4 * columns,
+            None if is_corrected => 2 * columns,
+            None => 0,
+        };
         let landmarks = self.landmarks_of(rows).filter(|_| !is_density);
-        let number = self.stop.number.unwrap_or(MANY);
-        let plain = MemoryEstimate::of(rows, columns)
-            .landmarks(landmarks.unwrap_or(0))
-            .scale(self.scale_in_use())
-            .precision(if is_density { Precision::Double } else { self.distance.precision })
-            .weighted(is_weighted || is_corrected)
-            .corrected(is_corrected)
-            .marginals(!is_density && self.marginals_weight() > 0.0)
-            // Scores, and the scaled rows with their scores.
-            .functions(if is_density { 2 * columns } else { functions });
-        let set = self.method.refine().map_or(plain, |refine| plain.thinning(number, refine));
-        if self.weights.is_some() { set.weighing(number) } else { set }
+        let number = self.stop.number.unwrap_or(MANY) as u64;
+        let set = |refine: &RefineOptions| Set {
+            size: number,
+            is_grouped: refine.groups.is_some(),
+            budget: refine.memory as u64,
+        };
+        let has_marginals = !is_density && self.marginals_weight() > 0.0;
+        MemoryEstimate {
+            rows: rows as u64,
+            dim: columns as u64,
+            // Unscaled columns are not copied.
+            is_scaled: self.scale_in_use() != Scale::None,
+            is_weighted: is_weighted || is_corrected,
+            precision: if is_density { Precision::Double } else { self.distance.precision },
+            threads: rayon::current_num_threads() as u64,
+            set: self.method.refine().map(set),
+            weighed: if self.weights.is_some() { number } else { 0 },
+            landmarks: landmarks.unwrap_or(0) as u64,
+            parts: MatchedColumns {
+                marginals: if has_marginals { columns as u64 } else { 0 },
+                // Scores, and the scaled rows with their scores.
+                functions: if is_density { 2 * columns } else { functions + moments } as u64,
+            },
+            is_corrected,
+        }
     }
 }
 
-/// The most rows of a pool for which what `needs` counts stays within `limit` bytes.
+/// Largest number of pool rows for which `needs` stays within `limit` bytes.
 fn rows_within(
     limit: u64,
     chosen: Option<usize>,
@@ -135,7 +160,7 @@ fn rows_within(
     let fewest = chosen.map_or(0, |chosen| chosen.saturating_mul(2)).max(FEWEST_POOL_ROWS);
     let fits = |rows: usize| needs(rows).needed() <= limit;
     if !fits(fewest) {
-        // Kernel rows that are kept give way before the run does.
+        // Kept kernel rows are reduced before the run is refused.
         needs(fewest).kept_within(limit)?;
         return Ok(fewest);
     }
@@ -153,7 +178,7 @@ fn rows_within(
     Ok(low)
 }
 
-/// An estimate of the memory of a run.
+/// Estimate of the memory of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct MemoryEstimate {
     rows: u64,
@@ -164,7 +189,7 @@ struct MemoryEstimate {
     threads: u64,
     /// For a set.
     set: Option<Set>,
-    /// How many points are given weights.
+    /// Number of points with optimised weights.
     weighed: u64,
     landmarks: u64,
     parts: MatchedColumns,
@@ -188,91 +213,13 @@ struct Set {
 }
 
 impl MemoryEstimate {
-    /// Of herding or evaluating so many rows of so many columns, scaled and in mixed precision.
-    fn of(rows: usize, dim: usize) -> MemoryEstimate {
-        MemoryEstimate {
-            rows: rows as u64,
-            dim: dim as u64,
-            is_scaled: true,
-            is_weighted: false,
-            precision: Precision::Mixed,
-            threads: rayon::current_num_threads() as u64,
-            set: None,
-            weighed: 0,
-            landmarks: 0,
-            parts: MatchedColumns { marginals: 0, functions: 0 },
-            is_corrected: false,
-        }
-    }
-
-    /// With columns scaled so; unscaled ones are not copied.
-    fn scale(self, scale: Scale) -> MemoryEstimate {
-        MemoryEstimate { is_scaled: scale != Scale::None, ..self }
-    }
-
-    /// With rows that have weights, or not.
-    fn weighted(self, is_weighted: bool) -> MemoryEstimate {
-        MemoryEstimate { is_weighted, ..self }
-    }
-
-    /// With kernel values in this precision.
-    fn precision(self, precision: Precision) -> MemoryEstimate {
-        MemoryEstimate { precision, ..self }
-    }
-
-    /// On this number of threads; by default those of the pool it is called in.
-    #[cfg(test)]
-    fn threads(self, threads: usize) -> MemoryEstimate {
-        MemoryEstimate { threads: threads as u64, ..self }
-    }
-
-    /// Thinning to a set of at most so many rows with these options.
-    fn thinning(self, size: usize, options: &RefineOptions) -> MemoryEstimate {
-        let (is_grouped, budget) = (options.groups.is_some(), options.memory as u64);
-        MemoryEstimate { set: Some(Set { size: size as u64, is_grouped, budget }), ..self }
-    }
-
-    /// With this number of bytes for kept kernel rows in place of those of the options; without effect without thinning.
-    #[cfg(test)]
-    fn kept(self, bytes: usize) -> MemoryEstimate {
-        MemoryEstimate { set: self.set.map(|set| Set { budget: bytes as u64, ..set }), ..self }
-    }
-
-    /// With weights for so many chosen points at the end.
-    fn weighing(self, size: usize) -> MemoryEstimate {
-        MemoryEstimate { weighed: size as u64, ..self }
-    }
-
-    /// With the mean embedding projected on so many landmarks.
-    fn landmarks(self, count: usize) -> MemoryEstimate {
-        MemoryEstimate { landmarks: count as u64, ..self }
-    }
-
-    /// With the distribution functions of all columns matched, or not.
-    fn marginals(self, matched: bool) -> MemoryEstimate {
-        MemoryEstimate {
-            parts: MatchedColumns { marginals: if matched { self.dim } else { 0 }, ..self.parts },
-            ..self
-        }
-    }
-
-    /// With the means of so many functions matched.
-    fn functions(self, count: usize) -> MemoryEstimate {
-        MemoryEstimate { parts: MatchedColumns { functions: count as u64, ..self.parts }, ..self }
-    }
-
-    /// With rows that are corrected by their scores, or not.
-    fn corrected(self, is_corrected: bool) -> MemoryEstimate {
-        MemoryEstimate { is_corrected, ..self }
-    }
-
-    /// About how many bytes the run takes.
+    /// Estimated memory in bytes.
     fn needed(&self) -> u64 {
         self.without_kept_rows().saturating_add(self.set.map_or(0, |set| self.kept_rows(set)))
     }
 
-    /// What [`RefineOptions::memory`] may be so that the run stays within `limit` bytes: as many kernel rows as fit, and
-    /// no more than the options have asked for. An error where the run does not fit even without any.
+    /// Largest [`RefineOptions::memory`], up to the given one, with which the run stays within `limit` bytes. An error
+    /// if it does not fit without kept rows.
     fn kept_within(&self, limit: u64) -> Result<usize> {
         let needed = self.without_kept_rows();
         if needed > limit {
@@ -291,7 +238,7 @@ impl MemoryEstimate {
             .saturating_mul(8)
             .saturating_mul(1 + u64::from(self.is_scaled))
             .saturating_add(packed.saturating_mul(number))
-            // Once an error is too small for single precision, its points are taken in double, too.
+            // When an error is too small for single precision, its points are packed in double too.
             .saturating_add(if number == 4 { packed.saturating_mul(8) } else { 0 });
         // μ twice (known and in the pool), the sums of two herders, k(x, x) where it varies.
         let mut each = 40;
@@ -299,7 +246,7 @@ impl MemoryEstimate {
             each += 32;
         }
         if let Some(set) = self.set {
-            // μ, w and how often each row is chosen, the kernel row at hand, k(x, x), and who may be chosen.
+            // μ, w and how often each row is chosen, the current kernel row, k(x, x), and which rows may be chosen.
             each += 8 + 8 + 4 + number + 8 + 9 + if set.is_grouped { 24 } else { 0 };
         }
         // Columns are sorted for their quantiles and distribution functions, with weights one on each thread, and random rows
@@ -323,11 +270,9 @@ impl MemoryEstimate {
         let points = if self.landmarks > 0 { self.landmarks.saturating_add(CONTROL_ROWS as u64) } else { 0 };
         let landmarks = self.landmarks.saturating_mul(self.landmarks).saturating_mul(8);
         let landmarks = landmarks.saturating_add(points.saturating_mul(self.dim).saturating_mul(40));
-        // Scores as they are given, rows and scores in standard units, and two functions of each column.
+        // Scores as they are given, and rows and scores in standard units.
         let corrected = match self.is_corrected {
-            true => values
-                .saturating_mul(24 + 2 * (16 + number))
-                .saturating_add(super::corrected::bytes(self.rows, self.dim)),
+            true => values.saturating_mul(24).saturating_add(super::corrected::bytes(self.rows, self.dim)),
             false => 0,
         };
         coordinates
@@ -359,8 +304,25 @@ impl MemoryEstimate {
 mod tests {
     use super::*;
 
+    /// Herding or evaluating rows, scaled and in mixed precision, on two threads.
     fn of(rows: usize, dim: usize) -> MemoryEstimate {
-        MemoryEstimate::of(rows, dim).threads(2)
+        MemoryEstimate {
+            rows: rows as u64,
+            dim: dim as u64,
+            is_scaled: true,
+            is_weighted: false,
+            precision: Precision::Mixed,
+            threads: 2,
+            set: None,
+            weighed: 0,
+            landmarks: 0,
+            parts: MatchedColumns { marginals: 0, functions: 0 },
+            is_corrected: false,
+        }
+    }
+
+    fn thinning(plain: MemoryEstimate, size: u64, budget: u64) -> MemoryEstimate {
+        MemoryEstimate { set: Some(Set { size, is_grouped: false, budget }), ..plain }
     }
 
     #[test]
@@ -371,29 +333,29 @@ mod tests {
         // As read, scaled, packed in f32 and in f64; or as read, scaled and packed in f64.
         assert_eq!(plain.needed(), 3 * values + values / 2 + 100_000 * (40 + 64) + BASE);
         assert_eq!(small.needed(), 2 * 80_000 + 8 * 1008 * 10 + 1000 * (40 + 64) + BASE);
-        assert_eq!(plain.needed() - plain.scale(Scale::None).needed(), values);
-        assert_eq!(plain.needed() - plain.precision(Precision::Double).needed(), values / 2);
-        assert_eq!(plain.weighing(1000).needed() - plain.needed(), 16_000_000);
-        assert_eq!(plain.landmarks(1000).needed() - plain.needed(), 8_000_000 + 2000 * 10 * 40);
-        assert_eq!(plain.weighted(true).needed() - plain.needed(), 100_000 * (32 + 64));
-        let matching = plain.marginals(true).functions(3);
-        assert_eq!(matching.needed() - plain.needed(), 100_000 * (10 * 28 + 3 * 20 + 144));
-        assert_eq!(plain.marginals(false), plain);
+        assert_eq!(plain.needed() - MemoryEstimate { is_scaled: false, ..plain }.needed(), values);
+        let more = |estimate: MemoryEstimate| estimate.needed() - plain.needed();
+        let double = MemoryEstimate { precision: Precision::Double, ..plain };
+        assert_eq!(plain.needed() - double.needed(), values / 2);
+        assert_eq!(more(MemoryEstimate { weighed: 1000, ..plain }), 16_000_000);
+        assert_eq!(more(MemoryEstimate { landmarks: 1000, ..plain }), 8_000_000 + 2000 * 10 * 40);
+        assert_eq!(more(MemoryEstimate { is_weighted: true, ..plain }), 100_000 * (32 + 64));
+        let parts = MatchedColumns { marginals: 10, functions: 3 };
+        assert_eq!(more(MemoryEstimate { parts, ..plain }), 100_000 * (10 * 28 + 3 * 20 + 144));
         // 65 features, a constant and 40 functions.
-        assert_eq!(plain.corrected(true).needed() - plain.needed(), 8 * values + 9 * 8 * 106 * 106);
-        let options = RefineOptions::default();
+        assert_eq!(more(MemoryEstimate { is_corrected: true, ..plain }), 3 * values + 9 * 8 * 106 * 106);
+        let budget = RefineOptions::default().memory as u64;
         // A hundred rows of 400,000 bytes are kept, or as many as the options allow.
-        let (many, few) =
-            (plain.thinning(100, &options), plain.thinning(100, &options.clone().memory(1_000_000)));
+        let (many, few) = (thinning(plain, 100, budget), thinning(plain, 100, 1_000_000));
         assert_eq!(many.needed() - few.needed(), 98 * 400_000);
-        assert_eq!(plain.thinning(1_000_000, &options).needed() - few.needed(), (1342 - 2) * 400_000);
+        assert_eq!(thinning(plain, 1_000_000, budget).needed() - few.needed(), (1342 - 2) * 400_000);
     }
 
     #[test]
     fn kept_rows_give_way_and_only_then_is_a_run_refused() {
-        let thinning = of(100_000, 10).thinning(1000, &RefineOptions::default());
+        let bare = thinning(of(100_000, 10), 1000, 0).needed();
+        let thinning = thinning(of(100_000, 10), 1000, RefineOptions::default().memory as u64);
         assert_eq!(thinning.kept_within(1 << 40).unwrap(), 512 << 20);
-        let bare = thinning.kept(0).needed();
         assert_eq!(thinning.kept_within(bare).unwrap(), 0);
         assert_eq!(thinning.kept_within(bare + 5).unwrap(), 5);
         assert_eq!(
@@ -402,6 +364,6 @@ mod tests {
         );
         // Herding keeps none.
         assert_eq!(of(100_000, 10).kept_within(1 << 40).unwrap(), 0);
-        assert_eq!(MemoryEstimate::of(usize::MAX, usize::MAX).needed(), u64::MAX);
+        assert_eq!(of(usize::MAX, usize::MAX).needed(), u64::MAX);
     }
 }

@@ -1,11 +1,19 @@
-//! Tasks: from rows as they are given to the chosen ones, and to how good they are. Every stage is a type:
+//! Tasks: from given rows to chosen rows and their errors. Every stage is a type:
 //!
 //! > [`Rows`] → [`Problem`] → [`Target`] → [`Chosen`]
 //!
-//! [`Choose`] is the one value that says what is chosen and how; the command and the Python package translate their words into it,
-//! and its defaults are theirs. A [`Problem`] is the rows made ready: scaled, with a kernel. A [`Target`] is prepared: the
-//! long comparison of the rows is done. Rows that do not fit into memory go through the passes of [`stream`]. Everything a caller
-//! should know before believing a result comes as [`Advice`], which is data and not text.
+//! [`Choose`] holds all options of a choice. The command and the Python package translate their options into it; its
+//! defaults are theirs. A [`Problem`] holds scaled rows with a kernel. A [`Target`] is prepared: the long comparison of
+//! rows is done. "Not prepared yet" is another type, so no call can come too early. Rows that do not fit into memory go
+//! through the passes of [`stream`]. Warnings and notes come as [`Advice`], which is data and not text.
+//!
+//! Rows of weight zero add nothing to the target and are not chosen: a chosen row counts 1/T of the whole, and such a
+//! row counts nothing. [`Compute::pool_without_weight`] lets them in, and
+//! [`RefineOptions::include`](crate::RefineOptions::include) the rows it names.
+//!
+//! A [`Watch`](crate::Watch) can end every long call. While rows are compared, there is no result
+//! ([`Error::Interrupted`](crate::Error::Interrupted)). While herding, the result is the rows so far. In swaps or
+//! search, it is the best set so far.
 //!
 //! ```
 //! use supersample::task::{Choose, Problem};
@@ -26,6 +34,8 @@ mod choose;
 mod chosen;
 mod compare;
 mod corrected;
+mod diagnose;
+mod enough;
 mod errors;
 mod evaluate;
 mod herd;
@@ -51,6 +61,7 @@ pub use choose::{Choose, Compute, Distance, Method, Objective, TargetChoice};
 pub use chosen::Chosen;
 pub use compare::Comparison;
 pub use corrected::{Corrected, SteinFeatures};
+pub use diagnose::Diagnosis;
 pub use errors::{Errors, Measure};
 pub use evaluate::{Evaluation, Subset};
 pub use herd::herd_until;
@@ -62,6 +73,6 @@ pub use problem::Problem;
 pub use rows::{RowWeights, Rows};
 pub use score_check::ScoreFault;
 pub use scores::{RowScores, STEIN_SCALE};
-pub use stop::{Ended, ErrorScale, Stop};
+pub use stop::{Ended, ErrorScale, Goal, Stop};
 pub use target::{Continued, Target};
 pub use weigh::{MOST_WEIGHTED, Weighed, weigh};

@@ -1,4 +1,4 @@
-//! Rows made ready: scaled, with a kernel and all that is known before anything takes long.
+//! Problem: scaled rows with a kernel and everything known before the long work.
 
 use std::sync::Arc;
 
@@ -14,9 +14,12 @@ use crate::points::normalised;
 use crate::scale::{Scale, Scaling};
 use crate::words::Opt;
 use crate::{
-    Device, Empirical, Error, Functions, Gram, Kernel, MeanEmbedding, Points, Precision, Result, SteinTarget,
-    Watch, unwatched,
+    Chains, Device, Empirical, Error, Functions, Gram, Kernel, MeanEmbedding, Points, Precision, Result,
+    SteinTarget, Watch, unwatched,
 };
+
+/// The weight of the means and standard deviations of the columns, where they are matched.
+const MOMENTS: f64 = 0.1;
 
 /// Rows made ready to be matched: scaled, with a kernel. Nothing has been compared yet; that is what
 /// [`prepare`](Self::prepare) does, which gives the [`Target`].
@@ -26,6 +29,8 @@ pub struct Problem {
     /// In their own units.
     pub(super) rows: Points,
     pub(super) shares: Option<Vec<f64>>,
+    /// `None` where nothing is known of them.
+    pub(super) chains: Option<Chains>,
     scaling: Scaling,
     median: Option<MedianDistance>,
     /// The scaled rows, with the kernel.
@@ -39,37 +44,37 @@ pub struct Problem {
     corrected: Option<Corrected>,
 }
 
-/// What the target will be.
+/// Kind of target.
 #[derive(Clone)]
 pub(super) enum Kind {
-    /// All rows, each compared with every other.
+    /// All rows, all pairs compared.
     Exact,
     /// All rows, compared with landmarks.
     Landmarks,
-    /// Rows that are gone through in batches, of which those at hand are a sample.
+    /// Rows in batches; those in memory are a sample.
     Batches(Arc<Gathered>),
-    /// The density that the rows are of.
+    /// The density of the rows' scores.
     Density(scores::OfRows),
-    /// All rows, which are known by their kernel values alone.
+    /// All rows, known only by their kernel values.
     Gram(Arc<Gram>),
 }
 
 impl Problem {
-    /// The problem of choosing these rows so. Refuses what [`Scaling`] and [`Kernel`] refuse.
+    /// Creates a problem: scales the rows and chooses the kernel. Returns the errors of [`Scaling`] and [`Kernel`].
     pub fn new(rows: impl Into<Rows>, choose: Choose) -> Result<Problem> {
         Problem::watched(rows, choose, &unwatched)
     }
 
     /// [`new`](Self::new), watched: rows that are corrected by their scores take a while.
     pub fn watched(rows: impl Into<Rows>, choose: Choose, watch: Watch) -> Result<Problem> {
-        let Rows { points, mut shares, functions, scores, gram } = rows.into();
+        let Rows { points, mut shares, functions, scores, gram, chains } = rows.into();
         let target = choose.target_in_use(scores.is_some());
         if scores.is_none() && target != TargetChoice::Rows {
             return Err(Error::NoScores { target });
         }
         if gram.is_some() && scores.is_some() {
             let advice = "rows have no coordinates then; leave them out";
-            return Err(Error::GramOption { option: Opt::Scores, advice });
+            return Err(Error::NotTogether { option: Opt::Scores, with: "a Gram matrix", advice });
         }
         if let Some(scores) = &scores {
             choose.check_scores(scores, shares.is_some(), functions.is_some())?;
@@ -112,16 +117,15 @@ impl Problem {
         problem.advice.extend(told);
         if corrected.is_some_and(|corrected: Corrected| corrected.features.is_some()) {
             let weight = corrected::moments_weight(&problem.choose);
-            if weight > 0.0 {
-                problem.matched.moments = FunctionsOfRows::moments(&problem.rows, problem.shares(), weight);
-            }
+            problem.matched.moments = problem.matched.moments.max(weight);
         }
-        Ok(Problem { corrected, ..problem })
+        Ok(Problem { chains, corrected, ..problem })
     }
 
-    /// The problem of choosing from the rows that were drawn, to match all that were gathered. Columns are scaled by the
-    /// standard deviations of all rows; by the sample where medians or whole matrices are asked for, which the advice
-    /// says. Where the sample has all rows it is the problem of these.
+    /// Creates a problem whose candidates are the drawn rows and whose target is all gathered rows.
+    ///
+    /// Columns are scaled by the standard deviations of all rows; by the sample if the scale needs medians or whole
+    /// matrices (see the advice). If the sample holds all rows, it is the problem of these.
     pub fn of_gathered(gathered: Gathered, choose: Choose) -> Result<Problem> {
         choose.check()?;
         if gathered.is_whole() {
@@ -182,6 +186,9 @@ impl Problem {
         };
         let samples = samples.precision(choose.distance.precision).on(choose.compute.device.clone());
         let marginals = if has_one_row(&rows, weighed) { 0.0 } else { choose.marginals_weight() };
+        // Where rows are to be as good as all draws in these, they are aimed at.
+        let is_aimed_at = choose.stop.add.is_some() && matches!(kind, Kind::Exact | Kind::Landmarks);
+        let moments = if is_aimed_at && !has_one_row(&rows, weighed) { MOMENTS } else { 0.0 };
         let choose = choose.within_memory(Size {
             rows: rows.len(),
             columns: rows.dim(),
@@ -193,10 +200,11 @@ impl Problem {
         Ok(Problem {
             rows,
             shares,
+            chains: None,
             scaling,
             median,
             samples: Arc::new(samples),
-            matched: Matched { marginals, functions, moments: None },
+            matched: Matched { marginals, functions, moments },
             kind,
             closed,
             advice,
@@ -205,32 +213,33 @@ impl Problem {
         })
     }
 
-    /// The long part: compares every row with every other, n²/2 kernel values, or with landmarks, watched.
-    /// [`Break`](std::ops::ControlFlow::Break) ends it with [`Error::Interrupted`]. Rows in batches need a pass over these:
-    /// [`stream::prepare`](super::stream::prepare).
+    /// Compares every row with every other (n²/2 kernel values) or with landmarks, and returns the target.
+    ///
+    /// This takes most of the time. [`Break`](std::ops::ControlFlow::Break) ends it with [`Error::Interrupted`]. Rows
+    /// in batches need a pass: [`stream::prepare`](super::stream::prepare).
     pub fn prepare(&self, watch: Watch) -> Result<Target> {
         let mean = Mean::of_rows(self, watch)?;
         Target::new(self.clone(), mean, watch)
     }
 
-    /// The target with μ as an earlier run of this very problem had computed it ([`Target::recalled`]), which saves the
-    /// comparison of all rows. The numbers are taken on trust: wrong ones give wrong choices.
+    /// Returns the target with μ from an earlier run of the same problem ([`Target::recalled`]), without comparing rows
+    /// again. The numbers are not checked: wrong ones give wrong choices.
     pub fn recall(&self, numbers: Vec<f64>, watch: Watch) -> Result<Target> {
         let mean = Mean::recalled(self, numbers)?;
         Target::new(self.clone(), mean, watch)
     }
 
-    /// What is chosen and how. Where memory is limited, it keeps fewer kernel rows than was asked for.
+    /// Options of the choice. With a memory limit, fewer kernel rows may be kept than was asked for.
     pub fn choose(&self) -> &Choose {
         &self.choose
     }
 
-    /// The rows at hand, in their own units.
+    /// Rows in memory, in their own units.
     pub fn rows(&self) -> &Points {
         &self.rows
     }
 
-    /// The scaled rows, whose distances count; each with its score where a density is matched.
+    /// Scaled rows, on which distances are taken; with scores, each row has its score appended.
     pub fn points(&self) -> &Points {
         self.samples.points()
     }
@@ -240,23 +249,23 @@ impl Problem {
         self.shares.as_deref()
     }
 
-    /// How many equal rows estimate a mean as well as these weighted ones; `None` for equal weights.
+    /// Effective sample size of the weights; `None` for equal weights.
     pub fn effective_size(&self) -> Option<f64> {
         let shares = self.shares()?;
         Some(self.gathered().map_or_else(|| effective_size(shares), Gathered::effective_size))
     }
 
-    /// The rows that are not chosen because they have no weight, in ascending order.
+    /// Rows of weight zero, which are not chosen, in ascending order.
     pub fn without_weight(&self) -> &[usize] {
         &self.closed
     }
 
-    /// How many rows may be chosen.
+    /// Number of rows that may be chosen.
     pub fn open_rows(&self) -> usize {
         self.rows.len() - self.closed.len()
     }
 
-    /// How the rows were scaled.
+    /// Scaling of the rows.
     pub fn scaling(&self) -> &Scaling {
         &self.scaling
     }
@@ -271,12 +280,12 @@ impl Problem {
         self.samples.kernel()
     }
 
-    /// The median distance, where it is the bandwidth.
+    /// Median distance, if it is the bandwidth.
     pub fn median(&self) -> Option<MedianDistance> {
         self.median
     }
 
-    /// The scaled rows as samples with an exact mean embedding, whatever choices are made by.
+    /// Scaled rows as samples with an exact mean embedding, also when rows are chosen with landmarks.
     pub fn samples(&self) -> &Arc<Empirical> {
         &self.samples
     }
@@ -286,7 +295,7 @@ impl Problem {
         matches!(self.kind, Kind::Landmarks | Kind::Batches(_))
     }
 
-    /// What is known of all rows, where those at hand are a sample of them.
+    /// Results of the first pass over all rows, if those in memory are a sample.
     pub fn gathered(&self) -> Option<&Gathered> {
         match &self.kind {
             Kind::Batches(gathered) => Some(gathered),
@@ -294,7 +303,7 @@ impl Problem {
         }
     }
 
-    /// The density that is matched in place of the rows, where their scores were given.
+    /// The density that is matched instead of the rows, if scores were given.
     pub fn stein(&self) -> Option<&SteinTarget> {
         match &self.kind {
             Kind::Density(stein) => Some(&stein.target),
@@ -307,9 +316,14 @@ impl Problem {
         self.corrected.as_ref()
     }
 
-    /// Whether the rows are known by their kernel values alone; then they have no coordinates and no kernel.
+    /// Whether the rows are known only by their kernel values; they then have no coordinates and no kernel.
     pub fn is_gram(&self) -> bool {
         matches!(self.kind, Kind::Gram(_))
+    }
+
+    /// Whether all rows that weigh anything are one and the same.
+    pub(super) fn has_one_row(&self) -> bool {
+        has_one_row(&self.rows, self.shares())
     }
 
     /// What long sums run on.
@@ -317,24 +331,25 @@ impl Problem {
         self.samples.device()
     }
 
-    /// The precision that was asked for.
+    /// The asked precision.
     pub fn precision(&self) -> Precision {
         self.choose.distance.precision
     }
 
-    /// What to know of these rows and this kernel before believing any result.
+    /// Warnings and notes about these rows and this kernel.
     pub fn advice(&self) -> &[Advice] {
         &self.advice
     }
 
-    /// The weight of the marginals in what is matched; 0 where they are not.
+    /// Weight of the marginals in the objective; 0 if they are not matched.
     pub fn marginals(&self) -> f64 {
         self.matched.marginals
     }
 
-    /// The weight of the means and variances of the columns in what is matched; 0 where they are not matched by themselves.
+    /// The weight of the means and standard deviations of the columns in what is matched: 0 but where the number of rows follows from
+    /// the errors of the draws, and where scores correct the rows.
     pub fn moments(&self) -> f64 {
-        self.matched.moments.as_ref().map_or(0.0, |moments| moments.weight)
+        self.matched.moments
     }
 
     /// The functions whose means are matched, their values at every row, and their weight.
@@ -343,7 +358,7 @@ impl Problem {
         all.map(|FunctionsOfRows { functions, values, weight }| (functions, values, *weight))
     }
 
-    /// Rows like those of the problem, in their own units, as points among the scaled ones.
+    /// Scales rows that are in the units of the problem's rows.
     pub fn scaled(&self, rows: &Points) -> Result<Points> {
         rows.expect_dim("the subset", "the data", self.rows.dim())?;
         if let Kind::Density(_) = self.kind {
@@ -369,7 +384,7 @@ impl std::fmt::Debug for Problem {
     }
 }
 
-/// Whether all rows that weigh anything are one and the same, which leaves no marginals to match.
+/// Whether all rows with weight are equal, so that there are no marginals to match.
 fn has_one_row(rows: &Points, shares: Option<&[f64]>) -> bool {
     let mut weighed = (0..rows.len()).filter(|&row| shares.is_none_or(|shares| shares[row] > 0.0));
     let first = weighed.next();
@@ -378,7 +393,7 @@ fn has_one_row(rows: &Points, shares: Option<&[f64]>) -> bool {
 
 fn scaled(scaling: &Scaling, choose: &Choose, rows: &Points) -> Result<Points> {
     match choose.scale_in_use() {
-        // The same numbers, and no second copy of them.
+        // No copy is needed.
         Scale::None => Ok(rows.clone()),
         _ => Points::from_vec(scaling.apply(rows.as_slice()), scaling.out_dim()),
     }

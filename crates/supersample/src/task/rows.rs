@@ -1,10 +1,10 @@
-//! Rows as they are given, in their own units: with weights, with functions of interest, with scores.
+//! Rows as given, in their own units, with weights, functions of interest and scores.
 
 use super::RowScores;
 use crate::points::{expect_rows, normalised};
-use crate::{Error, Gram, Points, Result};
+use crate::{Chains, Error, Gram, Points, Result};
 
-/// Rows in memory, in their own units, and what is known of each.
+/// Rows in memory, in their own units, with weights, functions of interest and scores.
 ///
 /// ```
 /// use supersample::Points;
@@ -22,22 +22,23 @@ pub struct Rows {
     pub(super) functions: Option<Points>,
     pub(super) scores: Option<RowScores>,
     pub(super) gram: Option<Gram>,
+    pub(super) chains: Option<Chains>,
 }
 
 impl Rows {
-    /// Rows of equal weight.
+    /// Creates rows of equal weight.
     pub fn new(points: Points) -> Rows {
-        Rows { points, shares: None, functions: None, scores: None, gram: None }
+        Rows { points, shares: None, functions: None, scores: None, gram: None, chains: None }
     }
 
-    /// Rows with weights. Rows of weight zero add nothing to the target and are not chosen, unless
+    /// Creates rows with weights. Rows of weight zero add nothing to the target and are not chosen, unless
     /// [`Compute::pool_without_weight`](super::Compute::pool_without_weight) lets them in.
     pub fn weighted(points: Points, weights: RowWeights<'_>) -> Result<Rows> {
         let shares = weights.shares(points.len())?;
         Ok(Rows { shares, ..Rows::new(points) })
     }
 
-    /// Rows that are known by their kernel values alone, with the weights that the matrix was given.
+    /// Creates rows known only by their kernel values, with the weights of the matrix.
     ///
     /// ```
     /// use supersample::task::{Choose, Problem, Rows};
@@ -54,8 +55,10 @@ impl Rows {
         Rows { shares, gram: Some(gram.clone()), ..Rows::new(gram.rows().clone()) }
     }
 
-    /// Functions of the rows whose means are to be matched, in their own units: predictions, generated quantities, costs. All
-    /// `count` functions of the first row, then all of the second, …
+    /// Sets functions of the rows whose means are matched, in their own units: predictions, generated quantities,
+    /// costs.
+    ///
+    /// `values` has all `count` functions of the first row, then all of the second, …
     pub fn functions(self, values: Vec<f64>, count: usize) -> Result<Rows> {
         let values = Points::from_vec(values, count).map_err(|error| match error {
             Error::NonFinite { row, column, value } => Error::NonFiniteFunction { row, column, value },
@@ -69,6 +72,16 @@ impl Rows {
     /// is made of them.
     pub fn scores(self, scores: RowScores) -> Rows {
         Rows { scores: Some(scores), ..self }
+    }
+
+    /// The chains that the rows are successive draws of, which say how far the draws themselves are from what they were drawn
+    /// from ([`Problem::diagnose`](super::Problem::diagnose)). Where none are given, the rows are taken as one chain in their
+    /// order.
+    pub fn chains(self, chains: Chains) -> Result<Rows> {
+        if chains.draws() != self.points.len() {
+            return Err(Error::ChainLengths { found: chains.draws(), expected: self.points.len() });
+        }
+        Ok(Rows { chains: Some(chains), ..self })
     }
 
     /// The rows themselves.
@@ -88,22 +101,21 @@ impl From<Points> for Rows {
     }
 }
 
-/// What each row counts.
+/// Weights of rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum RowWeights<'a> {
-    /// As much as any other.
+    /// Equal weights.
     #[default]
     Equal,
-    /// In proportion to these: finite, not negative, not all zero.
+    /// Weights: finite, not negative, not all zero.
     Weights(&'a [f64]),
-    /// In proportion to the exponentials of these, which may all be far below the smallest number: only their
-    /// differences matter. −∞ is the logarithm of no weight.
+    /// Logarithms of weights. Only their differences matter, so all of them may be very small. −∞ is a weight of zero.
     Logs(&'a [f64]),
 }
 
 impl RowWeights<'_> {
-    /// The weights of `rows` rows divided by their sum; `None` for equal ones.
+    /// Returns the weights of `rows` rows divided by their sum; `None` for equal weights.
     ///
     /// ```
     /// use supersample::task::RowWeights;
@@ -136,7 +148,7 @@ fn shares_of_logs(logs: &[f64], rows: usize) -> Result<Vec<f64>> {
     normalised(&weights, "rows", rows)
 }
 
-/// The number of equal weights that estimate a mean as well: 1/Σ w².
+/// Effective sample size of the weights: 1/Σ w².
 pub(super) fn effective_size(shares: &[f64]) -> f64 {
     1.0 / shares.iter().map(|share| share * share).sum::<f64>()
 }

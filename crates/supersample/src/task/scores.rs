@@ -1,4 +1,4 @@
-//! Scores of the rows, which make the density that they are of the target in place of the rows themselves.
+//! Scores of the rows: with them the target is the density instead of the rows.
 
 use std::sync::Arc;
 
@@ -12,66 +12,71 @@ use crate::{
     Error, Kernel, MeanEmbedding, Points, Preconditioner, Preference, Result, SteinBase, SteinTarget,
 };
 
-/// The scale of columns that goes with scores, as Stein thinning is used to it.
+/// Default scale of columns with scores, the usual one in Stein thinning.
 pub const STEIN_SCALE: Scale = Scale::Aad;
 
-/// How many rows stand for all when their scores are looked at.
+/// Number of rows in the sample that scores are checked on.
 const LOOKED_AT: usize = 400;
-/// Fewer rows say nothing of their scores.
+/// With fewer rows, scores are not checked.
 const FEWEST: usize = 20;
 /// Scores point away where the mean of (x − mean)·score is above this.
 const AWAY: f64 = 0.5;
-/// Rows lie far out where that, taken over all columns, is below this in each of them.
+/// Rows lie far out if the mean of that over the columns is below this.
 const FAR: f64 = -1.5;
-/// They have little to do with the rows where it is above this, and by so many standard errors above −1: the draws of a cold sampler,
-/// of a fifth of the temperature, are still below.
+/// Scores are unrelated to the rows if it is above this, and above −1 by this number of standard errors. Draws at a
+/// fifth of the temperature are still below.
 const LITTLE: f64 = -0.2;
 const SURE: f64 = 6.0;
-/// Rows are told of that are not draws of the density by this part of k(x, x). Of 400 draws it is below 0.01.
+/// Rows give a warning if they differ from draws of the density by this fraction of k(x, x). For 400 draws it is below
+/// 0.01.
 const TOLERATED: f64 = 0.05;
 
-/// The scores s(x) = ∇ log p(x) of rows, in their own units, and how they are used.
+/// What options cannot be used with, in words.
+const DENSITY: &str = "the target density";
+const CORRECTED: &str = "this target";
+
+/// Scores s(x) = ∇ log p(x) of rows, in their own units, with the options of the Stein kernel.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct RowScores {
-    /// The score of the first row, one number a column, then that of the second, …
+    /// Score of the first row, one number for each column, then that of the second, …
     pub values: Vec<f64>,
-    /// The kernel that the Stein kernel is made of. Default: the inverse multiquadric.
+    /// Base of the Stein kernel. Default: the inverse multiquadric.
     pub base: SteinBase,
-    /// The matrix that it measures distances with, in the units of the scaled points. Default: the identity.
+    /// Matrix of its distances, in the units of the scaled points. Default: the identity.
     pub preconditioner: Preconditioner,
-    /// The log-density of each row up to a constant, where the choice is regularised.
+    /// Log-density of each row up to a constant, for a regularised choice.
     pub log_density: Option<Vec<f64>>,
     /// The weight λ of the log-density (see [`Preference::for_density`]).
     pub regularisation: f64,
-    /// ∂² log p/∂xⱼ² at each row, one number a column in the units of the rows, where the choice is regularised by their sum
-    /// too.
+    /// ∂² log p/∂xⱼ² at each row, one number for each column in the units of the rows, for a choice that is also
+    /// regularised by their sum.
     pub second_derivatives: Option<Vec<f64>>,
 }
 
 impl RowScores {
-    /// These scores under the default kernel.
+    /// Creates scores with the default kernel.
     pub fn new(values: Vec<f64>) -> RowScores {
         RowScores { values, ..RowScores::default() }
     }
 
-    /// These scores under this kernel.
+    /// Sets the Stein kernel.
     pub fn kernel(self, base: SteinBase, preconditioner: Preconditioner) -> RowScores {
         RowScores { base, preconditioner, ..self }
     }
 
-    /// The choice regularised by the log-density of each row with this weight.
+    /// Regularises the choice by the log-density of each row with this weight.
     pub fn regularised(self, log_density: Vec<f64>, weight: f64) -> RowScores {
         RowScores { log_density: Some(log_density), regularisation: weight, ..self }
     }
 
-    /// The choice regularised by the sum of these second derivatives of the log-density too.
+    /// Also regularises the choice by the sum of these second derivatives of the log-density.
     pub fn second_derivatives(self, values: Vec<f64>) -> RowScores {
         RowScores { second_derivatives: Some(values), ..self }
     }
 }
 
-/// Scores found to be those of the rows.
+/// Checked scores of the rows.
 #[derive(Clone)]
 pub(super) struct OfRows {
     pub(super) target: Arc<SteinTarget>,
@@ -111,8 +116,8 @@ impl OfRows {
 }
 
 impl Advice {
-    /// What there is to say of scores beside the points that they are of: columns in which they point away from the points, and columns
-    /// in which they have nothing to do with them.
+    /// Returns warnings about scores: columns in which they point away from the points, and columns in which they are
+    /// unrelated to them.
     pub fn on_scores(points: &Points, scores: &Points) -> Vec<Advice> {
         match scores.len() == points.len() && scores.dim() == points.dim() {
             true => advice_on(points, scores),
@@ -122,7 +127,7 @@ impl Advice {
 }
 
 impl Problem {
-    /// Rows like those of the problem with their scores, both in their own units, as points beside the scaled ones.
+    /// Scales rows with their scores, both in the units of the problem's rows, to points like its scaled ones.
     pub fn with_scores(&self, rows: &Points, scores: &Points) -> Result<Points> {
         let Kind::Density(stein) = &self.kind else {
             return Err(Error::Scores {
@@ -152,7 +157,7 @@ impl Choose {
                 (scores.preconditioner != Preconditioner::default(), Opt::Preconditioner),
             ];
             return match refused.into_iter().find(|(is_asked, _)| *is_asked) {
-                Some((_, option)) => Err(Error::NotWithTarget { option, target, advice }),
+                Some((_, option)) => Err(Error::NotTogether { option, with: CORRECTED, advice }),
                 None => Ok(()),
             };
         }
@@ -166,22 +171,22 @@ impl Choose {
         }
         let landmarks =
             self.compute.landmarks.is_some() || self.compute.embedding == EmbeddingChoice::Landmarks;
-        let kept = "they are those of the rows, faults and all; leave them out";
+        let kept = "they describe the rows and not the density; leave them out";
         let refused = [
             (self.compute.pool_rows.is_some(), Opt::PoolRows, "all rows are read; leave it out"),
-            (is_weighted, Opt::RowWeights, "the density weighs for itself; leave them out"),
+            (is_weighted, Opt::RowWeights, "the density needs no weights; leave them out"),
             (self.objective.marginals.is_some_and(|weight| weight > 0.0), Opt::Marginals, kept),
             (has_functions, Opt::Functions, kept),
             (landmarks, Opt::Landmarks, "no mean over the rows is needed; leave them out"),
         ];
         match refused.into_iter().find(|(is_asked, ..)| *is_asked) {
-            Some((_, option, advice)) => Err(Error::NotWithTarget { option, target, advice }),
+            Some((_, option, advice)) => Err(Error::NotTogether { option, with: DENSITY, advice }),
             None => Ok(()),
         }
     }
 }
 
-/// Scores as points that go with the rows.
+/// Checks scores and returns them as points.
 pub(super) fn checked(values: Vec<f64>, rows: &Points) -> Result<Points> {
     let dim = rows.dim();
     if values.len() != rows.as_slice().len() && values.len().is_multiple_of(dim) {
@@ -197,7 +202,7 @@ pub(super) fn checked(values: Vec<f64>, rows: &Points) -> Result<Points> {
 fn laplacians(values: &[f64], rows: &Points, scaling: &Scaling) -> Result<Vec<f64>> {
     let Some(units) = scaling.units() else {
         return Err(Error::Scores {
-            what: "second derivatives do not go together with scale pca",
+            what: "second derivatives cannot be used with scale pca",
             advice: "take another scale; a rotation needs the mixed derivatives too",
         });
     };
@@ -209,14 +214,15 @@ fn laplacians(values: &[f64], rows: &Points, scaling: &Scaling) -> Result<Vec<f6
     Ok(values.chunks_exact(rows.dim()).map(sum).collect())
 }
 
-/// What scores that go with rows as far as their number says are told of: columns in which they point away from the rows, and
-/// columns in which they have nothing to do with them. By parts, E (xⱼ − m)·sⱼ = −1 for any density and any m.
+/// Returns warnings about scores: columns in which they point away from the rows, and columns in which they are
+/// unrelated to them. Integration by parts gives E (xⱼ − m)·sⱼ = −1 for any density and any m.
 fn advice_on(rows: &Points, scores: &Points) -> Vec<Advice> {
     if rows.len() < FEWEST {
         return Vec::new();
     }
     let products: Vec<(f64, f64)> = (0..rows.dim()).map(|j| mean_product(rows, scores, j)).collect();
-    // Over all columns it is −dim for draws, and more negative with rows far out, as in a burn-in; with those a single column has any mean.
+    // The sum over all columns is −dim for draws, and more negative with rows far out, as in a burn-in. With such rows
+    // the mean of a single column says nothing.
     let total: f64 = products.iter().map(|(mean, _)| mean).sum();
     let has_far_rows = total < FAR * rows.dim() as f64;
     let (mut away, mut unrelated) = (Vec::new(), Vec::new());

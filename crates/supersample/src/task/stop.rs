@@ -1,62 +1,88 @@
-//! Stop rules, why a run ended, and the scale that its errors are read on.
+//! Stop rules, why a run ended, and the scale of its errors.
 
-use crate::words::Opt;
+use crate::words::{Opt, exact};
 use crate::{Error, Pool, Result};
+
+/// What points may add to the errors of the draws, where no other part is asked for.
+const ADDED: f64 = 0.1;
 
 /// When to stop choosing: the first rule that holds ends it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Stop {
-    /// At most so many points.
+    /// Largest number of points.
     pub number: Option<usize>,
-    /// At the first error of at most this.
+    /// Largest error: choosing stops at the first error of at most this.
     pub tol: Option<f64>,
-    /// At the first error that so many independent draws would have.
+    /// Equivalent draws: choosing stops at the first error that this number of independent draws would have.
     pub equivalent_draws: Option<f64>,
+    /// At the fewest points that add at most this part to each error that the draws have themselves; instead of the other
+    /// rules, and for sets of rows alone.
+    pub add: Option<f64>,
+}
+
+/// A goal: an accuracy that ends a run where it is reached.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Goal {
+    /// The option that sets it.
+    pub option: Opt,
+    /// The value that was asked for; `None` where it was not.
+    pub value: Option<f64>,
+    /// How a run ends that reaches it.
+    pub ended: Ended,
+    /// Its name, after "the".
+    pub name: &'static str,
+    /// What its value is: "an error".
+    pub meaning: &'static str,
+    /// What to give in place of a value that makes no sense.
+    advice: &'static str,
 }
 
 /// Why choosing ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Ended {
-    /// There are as many points as were asked for.
+    /// The number of points was reached.
     Number,
     /// The error is small enough.
     Tolerance,
     /// The points are as accurate as enough independent draws.
     EquivalentDraws,
+    /// The points add little to the errors that the draws have themselves.
+    Enough,
     /// Every row that may be chosen was chosen once.
     Exhausted,
     /// The caller ended it.
     Interrupted,
 }
 
-/// What an error is measured against.
+/// Scale of errors.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ErrorScale {
-    /// The expected squared error of one independent draw, E k(x, x) − ‖μ‖²; `None` where it is not known.
+    /// Expected squared error of one independent draw, E k(x, x) − ‖μ‖²; `None` if not known.
     pub single_draw: Option<f64>,
-    /// Errors up to this are rounding.
+    /// Floor: errors up to this are rounding.
     pub floor: f64,
     /// The standard error of ‖μ‖², where that is an estimate.
     pub norm_error: Option<f64>,
 }
 
 impl Stop {
-    /// These rules, of which there must be one; [`check`](Self::check) says what they may be.
+    /// Creates stop rules; at least one is needed. Returns the errors of [`check`](Self::check).
     pub fn new(number: Option<usize>, tol: Option<f64>, equivalent_draws: Option<f64>) -> Result<Stop> {
-        let stop = Stop { number, tol, equivalent_draws };
+        let stop = Stop { number, tol, equivalent_draws, add: None };
         stop.check()?;
         Ok(stop)
     }
 
-    /// After so many points.
+    /// Stops after `number` points.
     pub fn after(number: usize) -> Result<Stop> {
         Stop::new(Some(number), None, None)
     }
 
-    /// At an error of at most this.
+    /// Stops at an error of at most this.
     pub fn at_error(tol: f64) -> Result<Stop> {
         Stop::new(None, Some(tol), None)
     }
@@ -64,6 +90,24 @@ impl Stop {
     /// When the points are as accurate as `draws` independent draws.
     pub fn at_equivalent_draws(draws: f64) -> Result<Stop> {
         Stop::new(None, None, Some(draws))
+    }
+
+    /// At the fewest points that add at most the part `add` to each error that the draws have themselves, 0.1 by default: to the
+    /// MMD, to the means, standard deviations and distribution functions of the columns, and to the means of functions.
+    ///
+    /// ```
+    /// use supersample::task::{Choose, Ended, Problem, Stop};
+    /// use supersample::{Points, unwatched};
+    /// let rows = (0..600).map(|i| (f64::from(i * i) * 0.7).sin()).collect();
+    /// let problem = Problem::new(Points::from_vec(rows, 2)?, Choose::thin_until(Stop::auto(None)?)?)?;
+    /// let chosen = problem.prepare(&unwatched)?.choose(&unwatched)?;
+    /// assert!(chosen.ended == Ended::Enough && chosen.rows.len() < 300);
+    /// # Ok::<(), supersample::Error>(())
+    /// ```
+    pub fn auto(add: Option<f64>) -> Result<Stop> {
+        let stop = Stop { add: Some(add.unwrap_or(ADDED)), ..Stop::default() };
+        stop.check()?;
+        Ok(stop)
     }
 
     /// Whether there is a rule, the number is not 0, and error and equivalent draws are positive and finite.
@@ -74,11 +118,7 @@ impl Stop {
         if self.number.is_none() && !self.has_goal() {
             return Err(Error::NoStopRule);
         }
-        let rules = [
-            (Opt::Tol, self.tol, "an error is a positive number"),
-            (Opt::EquivalentDraws, self.equivalent_draws, "give a positive number of draws"),
-        ];
-        for (option, value, advice) in rules {
+        for Goal { option, value, advice, .. } in self.goals() {
             if let Some(value) = value.filter(|value| !(*value > 0.0 && value.is_finite())) {
                 return Err(Error::BadOption { option, value, advice });
             }
@@ -86,12 +126,43 @@ impl Stop {
         Ok(())
     }
 
-    /// Whether an error was asked for, which may or may not be reached.
-    pub fn has_goal(&self) -> bool {
-        self.tol.is_some() || self.equivalent_draws.is_some()
+    /// Returns all goals that exist, with the values that were asked for. A new goal needs an entry here, and a line in
+    /// [`goal`](Self::goal) and [`met_by`](Self::met_by).
+    pub fn goals(&self) -> [Goal; 3] {
+        [
+            Goal {
+                option: Opt::Tol,
+                value: self.tol,
+                ended: Ended::Tolerance,
+                name: "tolerance",
+                meaning: "an error",
+                advice: "an error is a positive number",
+            },
+            Goal {
+                option: Opt::EquivalentDraws,
+                value: self.equivalent_draws,
+                ended: Ended::EquivalentDraws,
+                name: "number of equivalent draws",
+                meaning: "a number of independent draws",
+                advice: "give a positive number of draws",
+            },
+            Goal {
+                option: Opt::Add,
+                value: self.add,
+                ended: Ended::Enough,
+                name: "accuracy of the draws",
+                meaning: "a share of the errors of the draws",
+                advice: "give a positive part of the error, such as 0.1",
+            },
+        ]
     }
 
-    /// The error that is enough and the rule that says so; of two rules the easier.
+    /// Whether there is a rule about the error, which may or may not be reached.
+    pub fn has_goal(&self) -> bool {
+        self.goals().iter().any(|goal| goal.value.is_some())
+    }
+
+    /// Returns the error to reach and its rule; of two rules the easier.
     pub fn goal(&self, scale: &ErrorScale) -> Option<(f64, Ended)> {
         let tolerance = self.tol.map(|tol| (tol, Ended::Tolerance));
         let draws = self.equivalent_draws.zip(scale.single_draw);
@@ -99,45 +170,71 @@ impl Stop {
         [tolerance, draws].into_iter().flatten().max_by(|(a, _), (b, _)| a.total_cmp(b))
     }
 
-    /// The rule that this error meets.
+    /// Returns the missed goals in words: "an MMD of 0.01 was not", "neither … nor … was"; the error is an MMD or a
+    /// KSD.
+    pub fn missed_in_words(&self, error: &str) -> String {
+        let asked = self.goals().into_iter().filter_map(|goal| Some(goal.in_words(goal.value?, error)));
+        match asked.collect::<Vec<_>>().as_slice() {
+            [one] => format!("{one} was not"),
+            several => format!("neither {} was", several.join(" nor ")),
+        }
+    }
+
+    /// Returns the rule that this error fulfils.
     pub fn met_by(&self, error: Option<f64>, scale: &ErrorScale) -> Option<Ended> {
         let error = error?;
         if self.tol.is_some_and(|tol| error <= tol) {
             return Some(Ended::Tolerance);
         }
-        // Multiplied out, so that an error of 0 needs no special word.
+        // Multiplied out, so that an error of 0 needs no special case.
         let is_enough = |draws: f64| scale.single_draw.is_some_and(|single| draws * error * error <= single);
         self.equivalent_draws.is_some_and(is_enough).then_some(Ended::EquivalentDraws)
     }
 
-    /// Whether an error was asked for and not reached by a run that ended so, at this error of equal weights.
+    /// Whether a rule about the error was not reached by a run that ended in this way, at this error with equal
+    /// weights.
     pub fn is_missed(&self, ended: Ended, error: Option<f64>, scale: &ErrorScale) -> bool {
-        let reached = match ended {
-            Ended::Tolerance | Ended::EquivalentDraws => true,
-            // A set can be good enough before it is as small as it could be.
-            Ended::Interrupted => self.met_by(error, scale).is_some(),
-            Ended::Number | Ended::Exhausted => false,
-        };
-        self.has_goal() && !reached
+        // An interrupted set can be good enough without being the smallest.
+        let is_met = ended == Ended::Interrupted && self.met_by(error, scale).is_some();
+        self.has_goal() && !is_met && !ended.is_goal()
+    }
+}
+
+impl Goal {
+    /// "an MMD of 0.01", "a goal of 500 equivalent draws".
+    fn in_words(&self, value: f64, error: &str) -> String {
+        match self.option {
+            // An MMD, but a KSD.
+            Opt::Tol => format!("{} {error} of {}", if error == "MMD" { "an" } else { "a" }, exact(value)),
+            Opt::Add => format!("an added error of at most {} of that of the draws", exact(value)),
+            option => format!("a goal of {} {}", exact(value), option.to_string().replace('_', " ")),
+        }
+    }
+}
+
+impl Ended {
+    /// Whether a goal was reached.
+    pub fn is_goal(self) -> bool {
+        Stop::default().goals().iter().any(|goal| goal.ended == self)
     }
 }
 
 supersample_sum::words!(
-    Ended, "an end": Number "number", Tolerance "tolerance", EquivalentDraws "equivalent_draws", Exhausted "exhausted",
+    Ended, "an end": Number "number", Tolerance "tolerance", EquivalentDraws "equivalent_draws", Enough "enough", Exhausted "exhausted",
     Interrupted "interrupt",
 );
 
 impl ErrorScale {
-    /// Of errors over this pool, or in space from these starts.
+    /// Returns the scale of errors over this pool, or in space from these starts.
     pub fn of(pool: &Pool) -> ErrorScale {
         let mu = pool.embedding();
         let (single_draw, norm_error) = (mu.single_draw(), mu.squared_norm_error());
         ErrorScale { single_draw, floor: pool.error_floor(), norm_error }
     }
 
-    /// The standard error of this error, whose square has that of ‖μ‖²; `None` where ‖μ‖² is exact.
+    /// Standard error of an error, from that of ‖μ‖²; `None` if ‖μ‖² is exact.
     pub fn standard_error(&self, error: f64) -> Option<f64> {
-        // E² ± s: ± s/(2E), and ± √s where E is no more than that.
+        // E² ± s gives ± s/(2E), or ± √s if E is not larger than that.
         self.norm_error.map(|s| if s > 0.0 { s / (2.0 * error).max(s.sqrt()) } else { 0.0 })
     }
 
@@ -146,9 +243,9 @@ impl ErrorScale {
         error <= self.floor
     }
 
-    /// How many independent draws have this expected squared error, a bound where it is rounding. `None` where that is
-    /// not known, and where even the floor is equivalent to less than one draw: then the spread of the rows is itself
-    /// rounding.
+    /// Returns the number of independent draws with this expected squared error, a bound if it is rounding. `None` if
+    /// that is not known, or if even the floor is equivalent to less than one draw: then the spread of the rows is
+    /// itself rounding.
     pub fn equivalent_draws(&self, error: f64) -> Option<f64> {
         let draws = self.single_draw? / error.max(self.floor).powi(2);
         (draws.is_finite() && !(self.is_noise(error) && draws < 1.0)).then_some(draws)
@@ -200,6 +297,17 @@ mod tests {
     }
 
     #[test]
+    fn missed_goals_are_named() {
+        let one = Stop::new(Some(10), Some(0.01), None).unwrap();
+        assert_eq!(one.missed_in_words("MMD"), "an MMD of 0.01 was not");
+        let both = Stop::new(Some(10), Some(1e-9), Some(500.0)).unwrap();
+        assert_eq!(
+            both.missed_in_words("KSD"),
+            "neither a KSD of 1e-9 nor a goal of 500 equivalent draws was"
+        );
+    }
+
+    #[test]
     fn the_error_of_an_estimated_norm_is_carried_over() {
         assert_eq!(SCALE.standard_error(0.1), None);
         let estimated = ErrorScale { norm_error: Some(1e-6), ..SCALE };
@@ -213,7 +321,7 @@ mod tests {
         assert!((SCALE.equivalent_draws(0.1).unwrap() - 50.0).abs() < 1e-9);
         assert_eq!(SCALE.equivalent_draws(1e-9), SCALE.equivalent_draws(1e-7));
         assert!(SCALE.is_noise(1e-9) && !SCALE.is_noise(2e-7));
-        // The rows are nearly the same: their spread is below the floor.
+        // The rows are nearly equal: their spread is below the floor.
         let flat = ErrorScale { single_draw: Some(1e-16), ..SCALE };
         assert_eq!(flat.equivalent_draws(1e-8), None);
         let exact = ErrorScale { floor: 0.0, ..SCALE };

@@ -1,4 +1,4 @@
-//! Target: what is to be matched, prepared, with the candidates that are chosen from.
+//! Target: the prepared mean embedding, with the candidates.
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
@@ -7,13 +7,13 @@ use std::sync::{Arc, OnceLock};
 use super::candidates::Candidates;
 use super::mean::{ErrorsKnown, Mean};
 use super::problem::Problem;
-use super::{Choose, Chosen, Ended, ErrorScale, Errors, Measure, Method, Stop};
+use super::{Choose, Chosen, Diagnosis, Ended, ErrorScale, Errors, Measure, Method, Stop};
 use crate::quality::Reference;
 use crate::{
     Error, Herder, Landmarks, MeanEmbedding, Pick, Points, Pool, Precision, Result, Watch, unwatched,
 };
 
-/// What is to be matched, prepared: rows are chosen to match it, and subsets are measured by it.
+/// Prepared target: chooses rows that match it, and evaluates subsets.
 ///
 /// ```
 /// use supersample::task::{Choose, Problem};
@@ -28,16 +28,17 @@ use crate::{
 pub struct Target {
     problem: Problem,
     pub(super) mean: Mean,
-    /// As many as the problem's choice asks for.
+    /// Candidates of the problem's choice.
     candidates: Candidates,
-    /// All rows, where those are a sample and all of them are needed after all.
+    /// All rows as candidates, if the others are a sample and all rows are needed.
     all: OnceLock<Candidates>,
     reference: OnceLock<Reference>,
+    pub(super) diagnosed: OnceLock<Result<Diagnosis>>,
 }
 
-/// An earlier run that is continued, and a look at each pick, for checkpoints.
+/// Earlier run to continue, and a callback for each pick, for checkpoints.
 pub struct Continued<'a> {
-    /// The rows that the earlier run had herded. Sets with constraints do not start from herded rows and pass them over.
+    /// Rows herded by the earlier run. Sets with constraints do not start from herded rows and ignore them.
     pub rows: &'a [usize],
     /// Called after each pick; [`Break`](ControlFlow::Break) ends the run there.
     pub seen: &'a mut dyn FnMut(&Pick) -> ControlFlow<()>,
@@ -46,36 +47,42 @@ pub struct Continued<'a> {
 impl Target {
     pub(super) fn new(problem: Problem, mean: Mean, watch: Watch) -> Result<Target> {
         let candidates = Candidates::new(&problem, &mean, watch)?;
-        Ok(Target { problem, mean, candidates, all: OnceLock::new(), reference: OnceLock::new() })
+        Ok(Target {
+            problem,
+            mean,
+            candidates,
+            all: OnceLock::new(),
+            reference: OnceLock::new(),
+            diagnosed: OnceLock::new(),
+        })
     }
 
-    /// The problem that was prepared.
+    /// The prepared problem.
     pub fn problem(&self) -> &Problem {
         &self.problem
     }
 
-    /// Chooses rows as the problem says.
+    /// Chooses rows by the options of the problem.
     ///
-    /// A herded sequence is cut where a rule holds; any prefix of it is good too. A set is the best that herding, swaps and
-    /// the search find; where an error or equivalent draws are asked for, the fewest rows that reach it. Its rows come in greedy order,
-    /// so that prefixes are good sets too, and the trace is that of a herder which takes them in this order.
+    /// A herded sequence ends where a stop rule holds; any prefix of it is good too. A set is the best that herding,
+    /// swaps and the search find; if a stop rule is about the error, the fewest rows that reach it. Its rows come in
+    /// greedy order, so that prefixes are good sets too. The trace is that of a herder that takes them in this order.
     ///
-    /// Ended by `watch` while herding, the rows so far are the result; ended in swaps or search, the best set so far is; ended
-    /// while a constrained set is first put together, there is none but [`Error::Interrupted`]. More rows than may be chosen
-    /// end in [`Ended::Exhausted`] with all of them, or in [`Error::TooFewRows`] where rows must be in or out or come from
-    /// groups. Where the target says [`ErrorsKnown::AfterPass`], the MMD is that to the landmarks until
-    /// [`measured`](Self::measured) has restated it.
+    /// If `watch` ends it while herding, the result is the rows so far; in swaps or search, the best set so far; while
+    /// the first constrained set is built, [`Error::Interrupted`]. If more rows are asked for than may be chosen, the
+    /// result is all of them with [`Ended::Exhausted`], or [`Error::TooFewRows`] with constraints. If the target says
+    /// [`ErrorsKnown::AfterPass`], the MMD is that to the landmarks until [`measured`](Self::measured) has restated it.
     pub fn choose(&self, watch: Watch) -> Result<Chosen> {
         self.choose_by(&self.problem.choose, watch)
     }
 
-    /// Chooses by other rules or another method than the problem has; what is matched and by which distance stays.
+    /// Chooses rows with other stop rules or another method; objective and distance stay those of the problem.
     pub fn choose_by(&self, choose: &Choose, watch: Watch) -> Result<Chosen> {
         let mut unseen = |_: &Pick| ControlFlow::Continue(());
         self.continued(choose, Continued { rows: &[], seen: &mut unseen }, watch)
     }
 
-    /// [`choose_by`](Self::choose_by) from the rows of an earlier run.
+    /// Continues an earlier run; otherwise like [`choose_by`](Self::choose_by).
     pub fn continued(&self, choose: &Choose, from: Continued<'_>, watch: Watch) -> Result<Chosen> {
         choose.stop.check()?;
         let chosen = match &choose.method {
@@ -86,31 +93,39 @@ impl Target {
         self.finished(chosen, choose, watch)
     }
 
-    /// Picks of a herder over this target ([`herder`](Self::herder)) as a choice, with weights and errors as `choose` asks for.
+    /// Turns picks of a herder over this target ([`herder`](Self::herder)) into a choice, with the weights and errors
+    /// of `choose`.
     pub fn picked(&self, picks: &[Pick], choose: &Choose, watch: Watch) -> Result<Chosen> {
         let chosen = Chosen::new(picks.to_vec(), Ended::Number);
         let trace = match self.landmarks() {
-            // While picking, landmarks have approximated the mean embedding.
+            // The picks used the approximation by landmarks.
             Some(_) => self.trace_of(&chosen.rows, watch)?,
             None => chosen.trace,
         };
         self.finished(Chosen { trace, ..chosen }, choose, watch)
     }
 
-    /// What was chosen with its weights and errors.
+    /// Adds weights and errors to a choice.
     fn finished(&self, chosen: Chosen, choose: &Choose, watch: Watch) -> Result<Chosen> {
         if chosen.rows.is_empty() {
             return Ok(chosen);
         }
+        // What is chosen is not given up for it.
+        let mut chosen = chosen;
+        if chosen.ended != Ended::Interrupted
+            && let Ok(found) = self.diagnosis(watch)
+        {
+            chosen.advice.extend(found.advice());
+        }
         let chosen = match choose.weights {
-            // A run that was interrupted has no time for them.
+            // Not after an interruption.
             Some(rule) if chosen.ended != Ended::Interrupted => self.weighed(chosen, rule, watch)?,
             _ => chosen,
         };
         self.with_errors(chosen)
     }
 
-    /// What was chosen with the errors of its rows, weighted as they are.
+    /// Adds the errors of the rows with their weights.
     pub(super) fn with_errors(&self, chosen: Chosen) -> Result<Chosen> {
         let weights = chosen.weights.as_ref().map(|found| found.weights.as_slice());
         let errors = Errors::default()
@@ -119,16 +134,20 @@ impl Target {
         self.with_mmd(Chosen { errors, ..chosen })
     }
 
-    /// What was chosen with its MMD and its equivalent draws.
+    /// Adds the MMD and the equivalent draws to a choice.
     pub(super) fn with_mmd(&self, chosen: Chosen) -> Result<Chosen> {
         let mmd = chosen.weights.as_ref().map_or(chosen.error(), |found| found.error);
         let scale = self.error_scale();
-        let errors = chosen
-            .errors
-            .with(Measure::Mmd, mmd)
-            .with(Measure::EquivalentDraws, mmd.and_then(|mmd| scale.equivalent_draws(mmd)));
+        let errors = self.with_equivalents(chosen.errors.with(Measure::Mmd, mmd), &scale);
         let standard_error = mmd.and_then(|mmd| scale.standard_error(mmd));
         Ok(Chosen { errors, standard_error, ..chosen })
+    }
+
+    /// These errors with what their MMD is equivalent to, in draws of the rows and of what these were drawn from.
+    pub(super) fn with_equivalents(&self, errors: Errors, scale: &ErrorScale) -> Errors {
+        let equivalent = errors.get(Measure::Mmd).and_then(|mmd| scale.equivalent_draws(mmd));
+        let of_posterior = self.diagnosed().zip(equivalent).map(|(found, draws)| found.of_posterior(draws));
+        errors.with(Measure::EquivalentDraws, equivalent).with(Measure::PosteriorDraws, of_posterior)
     }
 
     /// When the errors of chosen rows are known.
@@ -136,48 +155,48 @@ impl Target {
         self.mean.errors_known(self.candidates.pool.is_on_gpu())
     }
 
-    /// The landmarks that approximate the mean embedding, where there are some.
+    /// Landmarks that approximate the mean embedding, if any.
     pub fn landmarks(&self) -> Option<&Landmarks> {
         self.mean.landmarks()
     }
 
-    /// μ on the rows, or the sums at landmarks: what [`Problem::recall`] takes.
+    /// Numbers that [`Problem::recall`] takes: μ on the rows, or the sums at landmarks.
     pub fn recalled(&self) -> Cow<'_, [f64]> {
         self.mean.numbers()
     }
 
-    /// The mean embedding of the scaled rows, in the form that rows are chosen by.
+    /// Mean embedding of the scaled rows that rows are chosen by.
     pub fn embedding(&self) -> Arc<dyn MeanEmbedding> {
         self.mean.embedding()
     }
 
-    /// The precision in use: double, although mixed was asked for, where the rows are few or spread too wide.
+    /// Precision in use: double instead of mixed if the rows are few or spread too widely.
     pub fn precision(&self) -> Precision {
         self.mean.precision()
     }
 
-    /// What errors are measured against.
+    /// Scale of errors.
     pub fn error_scale(&self) -> ErrorScale {
         let pool = &self.candidates.pool;
         let scale = ErrorScale::of(pool);
         let Some(landmarks) = self.landmarks() else { return scale };
-        // Errors are measured, so that what landmarks do not see is no part of them.
+        // Errors are measured with exact μ, so they do not include the residual of the landmarks.
         let known = landmarks.squared_norm_error().map_or(0.0, |error| (3.0 * error).sqrt());
         ErrorScale { floor: pool.rounding_floor().max(known), ..scale }
     }
 
-    /// A herder over all rows that may be chosen, without picks.
+    /// Returns a herder over all rows that may be chosen, without picks.
     pub fn herder(&self, unique: bool) -> Result<Herder> {
         let herder = self.all_candidates(&unwatched)?.herder(unique)?;
         Ok(if self.landmarks().is_some() { herder.with_fast_errors() } else { herder })
     }
 
-    /// All rows at hand with μ at each of them.
+    /// Pool of all rows in memory, with μ at each.
     pub fn pool(&self) -> Result<&Pool> {
         Ok(&self.all_candidates(&unwatched)?.pool)
     }
 
-    /// The rows at hand gone through once, so that subsets can be compared with them column by column.
+    /// Statistics of the rows in memory, with which subsets are compared by column.
     pub fn reference(&self) -> Result<&Reference> {
         if let Some(reference) = self.reference.get() {
             return Ok(reference);
@@ -190,24 +209,24 @@ impl Target {
         Ok(self.reference.get_or_init(|| reference))
     }
 
-    /// The rows of these numbers, in their own units.
+    /// Returns the rows with these numbers, in their own units.
     pub fn select(&self, rows: &[usize]) -> Result<Points> {
         self.problem.rows.select(&self.places(rows)?)
     }
 
-    /// The places of these rows among those at hand.
+    /// Positions of these rows among those in memory.
     pub(super) fn places(&self, rows: &[usize]) -> Result<Vec<usize>> {
         self.problem.numbers().places(rows).ok_or(Error::NotInMemory { what: "a row that was not drawn" })
     }
 
-    /// The candidates of a choice, with `earlier` rows among them, which come back as places of the pool.
+    /// Candidates of a choice that contain the `earlier` rows, and the positions of these in the pool.
     pub(super) fn candidates(
         &self,
         choose: &Choose,
         earlier: &[usize],
         watch: Watch,
     ) -> Result<(&Candidates, Vec<usize>)> {
-        // A sample that was drawn for fewer rows has not enough of them.
+        // A sample drawn for fewer chosen rows is too small.
         let is_enough = match (self.candidates.sampled(), self.problem.sample_size(choose)) {
             (None, _) => true,
             (Some(drawn), Some(size)) => drawn >= size,
@@ -224,19 +243,19 @@ impl Target {
         }
     }
 
-    /// All rows at hand as candidates.
+    /// All rows in memory as candidates.
     pub(super) fn all_candidates(&self, watch: Watch) -> Result<&Candidates> {
         if self.candidates.sampled().is_none() {
             return Ok(&self.candidates);
         }
         if self.all.get().is_none() {
-            // Of two threads the first: the values are the same.
+            // If two threads get here, the first wins: the values are equal.
             let _ = self.all.set(Candidates::all(&self.problem, &self.mean, watch)?);
         }
         Ok(self.all.get().expect("it was just made"))
     }
 
-    /// The pool of these rows alone, in their order.
+    /// Pool of only these rows, in their order.
     pub(super) fn pool_of(&self, rows: &[usize]) -> Result<Pool> {
         match self.candidates.places(rows) {
             Some(places) => self.candidates.pool.select(&places),
@@ -244,7 +263,7 @@ impl Target {
         }
     }
 
-    /// The MMD of these rows with μ as rows are chosen by it. It needs no pool of all rows.
+    /// MMD of these rows with the μ that rows are chosen by. Needs no pool of all rows.
     pub(super) fn mmd_by_pool(&self, places: &[usize]) -> Result<f64> {
         let error = match self.candidates.sampled() {
             None => self.candidates.pool.mmd_of_rows(places)?,
@@ -263,7 +282,7 @@ impl Target {
 }
 
 impl Stop {
-    /// How many rows at most, of this number that may be chosen.
+    /// Largest number of rows to choose, of `open` rows that may be chosen.
     pub(super) fn limit(&self, open: usize) -> usize {
         self.number.unwrap_or(open)
     }
@@ -275,8 +294,7 @@ impl std::fmt::Debug for Target {
     }
 }
 
-/// Whether nothing more can be done with rows that were herded: a run that was interrupted has no time to lose, and all rows are a
-/// set that no swap can change.
+/// Whether herded rows are final: after an interruption, or if all rows were chosen and no swap is possible.
 pub(super) fn is_final(ended: Ended) -> bool {
     matches!(ended, Ended::Interrupted | Ended::Exhausted)
 }

@@ -1,25 +1,26 @@
-//! Weighing: unequal weights for points that are already chosen, or the reason why they stay equal.
+//! Optimal weights for chosen points, or the reason why they stay equal.
 
 use super::{Advice, Chosen, Ended, Target};
 use crate::weights::{OptimalWeights, WeightRule, optimal, optimal_of_rows};
 use crate::{Error, MeanEmbedding, Points, Result, Watch};
 
-/// The kernel matrix of more points than this takes too much time and memory: T² numbers, T³/3 steps.
+/// Largest number of points with optimal weights; more take too much time and memory (T² numbers, T³/3 steps).
 pub const MOST_WEIGHTED: usize = 5000;
 
-/// Weights that were found, or not.
+/// Optimal weights, or the reason why there are none.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Weighed {
-    /// The weights; `None` where there are none to be had, and then the points are as good with equal ones as they were.
+    /// The weights; `None` if they stay equal.
     pub weights: Option<OptimalWeights>,
-    /// Why there are none, or what is to be known of them.
+    /// Why there are none, or a warning about them.
     pub advice: Option<Advice>,
 }
 
-/// The best weights on these points by the rule. A run of hours should not end in an error over its last second, so
-/// points that have no weights, or are too many, are told of by [`Weighed::advice`]. Where `watch` ends it there is no result
-/// but [`Error::Interrupted`].
+/// Computes the best weights of points by a rule.
+///
+/// A long run should not end in an error at its last step. So if there are no weights, or too many points,
+/// [`Weighed::advice`] says so. If `watch` ends it, the result is [`Error::Interrupted`].
 ///
 /// ```
 /// use supersample::task::weigh;
@@ -54,15 +55,15 @@ fn weighed(count: usize, found: impl FnOnce() -> Result<OptimalWeights>) -> Resu
 }
 
 impl Target {
-    /// The best weights on these rows by the rule, for all that is matched; see [`weigh`](weigh()). The errors are those of
-    /// the joint part.
+    /// Computes the best weights of rows by a rule, for the whole objective; see [`weigh`](weigh()). The errors are
+    /// those of the joint part.
     pub fn weigh(&self, rows: &[usize], rule: WeightRule, watch: Watch) -> Result<Weighed> {
         weighed(rows.len(), || {
             optimal_of_rows(&self.pool_of(rows)?, &(0..rows.len()).collect::<Vec<_>>(), rule, watch)
         })
     }
 
-    /// What was chosen with the best weights; equal ones, with advice, where there are none to be had.
+    /// Adds the best weights to a choice, or equal ones with advice.
     pub(super) fn weighed(&self, mut chosen: Chosen, rule: WeightRule, watch: Watch) -> Result<Chosen> {
         match self.weigh(&chosen.rows, rule, watch) {
             Err(Error::Interrupted) => chosen.ended = Ended::Interrupted,

@@ -1,19 +1,19 @@
-//! Weights that are not negative and sum to one: the least E² over the simplex, by an active-set method.
+//! Non-negative weights that sum to one: the least E² over the simplex, by an active-set method.
 //!
 //! The point of the convex hull of the φ(xₜ) that is nearest to μ, found as Wolfe (1976) does: a support is kept on
-//! which the weights are positive and optimal; the point of the steepest slope joins it; where the weights that are then
-//! optimal are not all positive, they are approached until the first reaches 0, which leaves. E² falls at every step,
-//! so no support comes twice.
+//! which the weights are positive and optimal; the point of the steepest slope joins it; where the weights that are
+//! then optimal are not all positive, they are approached until the first reaches 0, which leaves. E² falls at every
+//! step, so no support is met twice.
 
 use rayon::prelude::*;
 
 use super::{KernelMatrix, with_sum_one};
 use crate::{Error, Progress, Result, Watch, linalg};
 
-/// Steps at most, in numbers of points; less than one is usual.
+/// Largest number of steps, as a multiple of the number of points; less than one is usual.
 const MAX_ROUNDS: usize = 20;
 
-/// The weights, and whether no slope is left; if not, they are the last, and best, met.
+/// Returns the weights, and whether no slope is left. If one is left, they are the last and best weights met.
 pub(super) fn weights(
     matrix: &KernelMatrix,
     z: &[f64],
@@ -24,7 +24,7 @@ pub(super) fn weights(
     let floor = 1e-12 * matrix.largest;
     let mut support = Support::new(matrix, z, jitter);
     let mut slopes = vec![0.0; z.len()];
-    // Points that joined and had to leave at once, which only rounding can bring about.
+    // Points that joined and left at once, which only rounding can cause.
     let mut is_refused = vec![false; z.len()];
     for _ in 0..MAX_ROUNDS * z.len() {
         if watch(Progress::Weighing { done: support.points.len(), total: z.len() }).is_break() {
@@ -91,7 +91,7 @@ impl<'a> Support<'a> {
         self.points.iter().zip(&self.weights).map(|(&point, w)| w * slopes[point]).sum()
     }
 
-    /// Puts a point at the end, with weight 0; false, and nothing is changed, if its pivot drowns in rounding.
+    /// Appends a point with weight 0. Returns false, and changes nothing, if its pivot is rounding noise.
     fn join(&mut self, point: usize) -> bool {
         let row = self.matrix.row(point);
         let mut line: Vec<f64> = self.points.iter().map(|&other| row[other]).collect();
@@ -129,7 +129,7 @@ impl<'a> Support<'a> {
         }
     }
 
-    /// Moves to the optimal weights of the support, dropping the points that reach 0 on the way; whether it moved.
+    /// Moves to the optimal weights of the support and drops points that reach 0. Returns whether it moved.
     fn settle(&mut self) -> bool {
         let mut moved = false;
         loop {
@@ -251,7 +251,7 @@ mod tests {
 
     #[test]
     fn a_point_without_a_pivot_does_not_join_and_the_weights_are_not_called_optimal() {
-        // Indefinite, as rounding alone could make a matrix. Beside the first point the slope is 1 − 0.9.
+        // Indefinite, as rounding alone could make a matrix. Next to the first point the slope is 1 − 0.9.
         let matrix = KernelMatrix { values: vec![1.0, 0.5, 0.5, 0.2], count: 2, largest: 1.0 };
         let jitter = 1e-12;
         assert_eq!(weights(&matrix, &[0.9, 0.39], jitter, &unwatched), Ok((vec![1.0, 0.0], true)));

@@ -1,8 +1,8 @@
-//! Names of what the library numbers.
+//! Names of rows, columns, functions and groups, which the library numbers.
 
 use super::{Style, listed, printable};
 
-/// What a front end calls the rows, columns, functions and groups that the library numbers; numbers where it has no names.
+/// A front end's names of rows, columns, functions and groups; numbers if it has none.
 ///
 /// ```
 /// use supersample::Error;
@@ -24,42 +24,42 @@ pub struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    /// What the rows are handed over as: `x`, `y`.
+    /// Sets the name of the argument with the rows: `x`, `y`.
     pub fn of(self, what: &'a str) -> Names<'a> {
         Names { of: Some(what), ..self }
     }
 
-    /// The names of the columns.
+    /// Sets the names of the columns.
     pub fn columns(self, names: impl IntoIterator<Item = &'a str>) -> Names<'a> {
         Names { columns: names.into_iter().collect(), ..self }
     }
 
-    /// The names of the functions whose means are matched.
+    /// Sets the names of the functions whose means are matched.
     pub fn functions(self, names: impl IntoIterator<Item = &'a str>) -> Names<'a> {
         Names { functions: names.into_iter().collect(), ..self }
     }
 
-    /// The labels of the groups, which are the values of a column where that has a name.
+    /// Sets the labels of the groups, and the name of their column if it has one.
     pub fn groups(self, column: Option<&'a str>, labels: impl IntoIterator<Item = &'a str>) -> Names<'a> {
         Names { groups: labels.into_iter().collect(), group_column: column, ..self }
     }
 
-    /// The column that has the weights of the rows.
+    /// Sets the name of the column with the weights of the rows.
     pub fn weight_column(self, name: Option<&'a str>) -> Names<'a> {
         Names { weight_column: name, ..self }
     }
 
-    /// The number, from 0, that people know a row by: some rows of a file may have been left out.
+    /// Sets the function that gives the row number in the file, from 0: some rows may have been left out.
     pub fn numbered(self, number_of: &'a dyn Fn(usize) -> usize) -> Names<'a> {
         Names { number_of: Some(number_of), ..self }
     }
 
-    /// The number of a row as lists of rows have it, from 0.
+    /// Number of a row in lists of rows, from 0.
     pub(super) fn number(&self, row: usize) -> usize {
         self.number_of.map_or(row, |number_of| number_of(row))
     }
 
-    /// A row as a place in the data. People who open a file count its rows from 1.
+    /// Describes a row. The rows of a file are counted from 1.
     pub(super) fn row(&self, row: usize, style: Style) -> String {
         format!("row {}", self.number(row) + usize::from(style == Style::Command))
     }
@@ -69,7 +69,7 @@ impl<'a> Names<'a> {
         self.of.map_or(String::new(), |what| format!(" of {what}"))
     }
 
-    /// The weight of this number, and whether it is known to be that of a row.
+    /// Describes a weight, and whether it is known to belong to a row.
     pub(super) fn weight(&self, index: usize, style: Style) -> (String, bool) {
         match self.of.is_some() || self.number_of.is_some() {
             true => (format!("weight of {}", self.row(index, style)), true),
@@ -77,7 +77,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// `column 'lp__': `, or nothing where the weights are in no column.
+    /// `column 'lp__': `, or nothing if the weights are not in a column.
     pub(super) fn in_weight_column(&self) -> String {
         self.weight_column.map_or(String::new(), |name| format!("column '{}': ", printable(name)))
     }
@@ -105,7 +105,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// `column 'tau'`, or `column 1` where it has no name.
+/// `column 'tau'`, or `column 1` without a name.
 fn named(noun: &str, names: &[&str], at: usize) -> String {
     match names.get(at) {
         Some(name) => format!("{noun} '{}'", printable(name)),

@@ -1,6 +1,7 @@
-//! Numbers and lists as people read them: three significant digits, commas between the thousands, a dozen names.
+//! Numbers and lists in text: three significant digits, commas between thousands, up to twelve names.
 
-/// Three significant digits: `0.00712`, `3.98`, `9,800`; powers of ten where the zeros would be many.
+/// Formats a number to three significant digits: `0.00712`, `3.98`, `9,800`; with a power of ten if there would be many
+/// zeros.
 ///
 /// ```
 /// use supersample::words::{counted, in_units, listed, significant};
@@ -24,13 +25,13 @@ pub fn significant(value: f64) -> String {
     }
 }
 
-/// All digits of a number, as it is typed: `0.1`, `1e300`.
+/// Formats all digits of a number: `0.1`, `1e300`.
 pub fn exact(value: f64) -> String {
     let (plain, scientific) = (value.to_string(), format!("{value:e}"));
     if plain.len() > scientific.len() + 3 { scientific } else { plain }
 }
 
-/// The mean to three significant digits, the spread to as many decimals: `0.0702 ± 0.0046`.
+/// Formats a mean to three significant digits and its spread to as many decimals: `0.0702 ± 0.0046`.
 pub fn with_spread(mean: f64, spread: f64) -> String {
     let shown = significant(mean);
     if shown.contains('e') || !mean.is_finite() || mean == 0.0 {
@@ -40,8 +41,8 @@ pub fn with_spread(mean: f64, spread: f64) -> String {
     format!("{shown} ± {}", fixed(spread, decimals))
 }
 
-/// A number to three significant digits and its standard error to as many decimals, or to one digit where these would not
-/// show it: `0.00533 ± 0.00003`, `0.00222 ± 1e-6`.
+/// Formats a number to three significant digits and its standard error to as many decimals, or to one digit if these
+/// would not show it: `0.00533 ± 0.00003`, `0.00222 ± 1e-6`.
 pub fn with_error(value: f64, error: f64) -> String {
     let shown = with_spread(value, error);
     let (number, spread) = shown.split_once(" ± ").expect("as it was made");
@@ -51,7 +52,7 @@ pub fn with_error(value: f64, error: f64) -> String {
     }
 }
 
-/// A number with as many decimals as three significant digits of `unit` take: what a spread of that size leaves of it.
+/// Formats a number with as many decimals as three significant digits of `unit` have.
 pub fn to_unit(value: f64, unit: f64) -> String {
     let scientific = format!("{unit:.2e}");
     let decimals = 2 - if unit > 0.0 && unit.is_finite() { exponent(&scientific) } else { 0 };
@@ -67,7 +68,7 @@ pub fn to_unit(value: f64, unit: f64) -> String {
     }
 }
 
-/// A count with commas between the thousands: `4,000`.
+/// Formats a count with commas between thousands: `4,000`.
 pub fn count(value: usize) -> String {
     grouped(&value.to_string())
 }
@@ -77,11 +78,11 @@ pub fn counted(number: usize, noun: &str) -> String {
     format!("{} {noun}{}", count(number), if number == 1 { "" } else { "s" })
 }
 
-/// How many names a list spells out, and how many characters of each.
+/// Number of names in a list, and of characters in each.
 const NAMES_LISTED: usize = 12;
 const CHARACTERS_SHOWN: usize = 40;
 
-/// The first dozen of the names and how many more there are: `a, b, c and 148 more`. A name that is empty is shown as such.
+/// Lists the first twelve names and the number of others: `a, b, c and 148 more`. An empty name is shown as such.
 pub fn listed(names: &[impl AsRef<str>]) -> String {
     let one = |name: &str| match name {
         "" => "(no name)".to_string(),
@@ -97,7 +98,35 @@ pub fn listed(names: &[impl AsRef<str>]) -> String {
     }
 }
 
-/// A line that a terminal shows as it is: control characters and marks that turn the direction of writing are spelled out.
+/// The names with each vector of at least four entries as its first, `…` and its last: `mu, theta.1, …, theta.8`.
+pub fn folded(names: &[impl AsRef<str>]) -> Vec<String> {
+    const SHORTEST: usize = 4;
+    let mut shown = Vec::new();
+    for run in names
+        .chunk_by(|a, b| vector_of(a.as_ref()).is_some() && vector_of(a.as_ref()) == vector_of(b.as_ref()))
+    {
+        let ends = [run.first(), run.last()].map(|name| name.map_or("", AsRef::as_ref).to_string());
+        match (run.len() < SHORTEST, ends) {
+            (true, _) => shown.extend(run.iter().map(|name| name.as_ref().to_string())),
+            (false, [first, last]) => shown.extend([first, "…".to_string(), last]),
+        }
+    }
+    shown
+}
+
+/// The name of the vector that an entry is of: `theta` for `theta.1`, `theta[1,2]` and `theta3`.
+fn vector_of(name: &str) -> Option<&str> {
+    if !name.ends_with(|c: char| c.is_ascii_digit() || c == ']') {
+        return None;
+    }
+    let stem = match name.split_once(['.', '[']) {
+        Some((stem, _)) => stem,
+        None => name.trim_end_matches(|c: char| c.is_ascii_digit()),
+    };
+    Some(stem).filter(|stem| !stem.is_empty())
+}
+
+/// Escapes control characters and marks of writing direction, so that a terminal shows the text as it is.
 pub fn printable(text: &str) -> String {
     let turns =
         |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
@@ -234,6 +263,17 @@ mod tests {
         assert_eq!(listed(&["", "y"]), "(no name), y");
         assert_eq!(listed(&["z".repeat(41)]), "z".repeat(40) + "…");
         assert_eq!(printable("a\u{1b}[31m\n\u{202e}b"), "a\\u{1b}[31m\\n\\u{202e}b");
+    }
+
+    #[test]
+    fn vectors_are_folded() {
+        let shown = |names: &[&str]| folded(names).join(", ");
+        assert_eq!(shown(&["mu", "theta.1", "theta.2", "theta.3", "theta.4"]), "mu, theta.1, …, theta.4");
+        assert_eq!(shown(&["theta.1", "theta.2", "theta.3", "mu"]), "theta.1, theta.2, theta.3, mu");
+        assert_eq!(shown(&["x1", "x2", "x3", "x10", "y1"]), "x1, …, x10, y1");
+        assert_eq!(shown(&["L[1,1]", "L[1,2]", "L[2,1]", "L[2,2]", "Lx"]), "L[1,1], …, L[2,2], Lx");
+        assert_eq!(shown(&["1", "2", "3", "4", ""]), "1, 2, 3, 4, ");
+        assert_eq!(shown(&["a.b", "a.c", "a.d", "a.e"]), "a.b, a.c, a.d, a.e");
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! Options that refusals and advice name, as each front end spells them.
+//! Options named in error messages and advice, as each front end spells them.
 
 use std::fmt;
 
-/// How a front end spells options.
+/// Spelling of options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Style {
@@ -15,10 +15,10 @@ pub enum Style {
     Python,
 }
 
-/// The enum, and its table: the library's name, the command's flag, the Python package's keyword.
+/// Defines the enum and its table: the library's name, the command's flag, the Python keyword.
 macro_rules! options {
     ($($(#[$doc:meta])* $option:ident: $rust:literal, $command:literal, $python:literal;)*) => {
-        /// An option that a refusal or an advice names.
+        /// Option that an error message or an advice names.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[non_exhaustive]
         pub enum Opt {
@@ -29,7 +29,7 @@ macro_rules! options {
             /// All options.
             pub const ALL: &[Opt] = &[$(Opt::$option,)*];
 
-            /// The option as it is spelled in this style.
+            /// Returns the option as spelled in this style.
             ///
             /// ```
             /// use supersample::words::{Opt, Style};
@@ -48,11 +48,11 @@ macro_rules! options {
 }
 
 options! {
-    /// How many points.
+    /// Number of points.
     Number: "number", "-n", "n";
-    /// The error that is small enough.
+    /// Largest error.
     Tol: "tol", "--tol", "tol";
-    /// How many independent draws are as accurate as the points are to be.
+    /// Number of equivalent draws.
     EquivalentDraws: "equivalent_draws", "--equivalent-draws", "equivalent_draws";
     /// What is matched.
     Target: "target", "--target", "target";
@@ -60,6 +60,8 @@ options! {
     Scores: "scores", "--scores (or --score-prefix)", "scores";
     /// The log-density of the rows.
     LogDensity: "log_density", "--log-density", "log_density";
+    /// How much chosen rows may add to the errors of the draws.
+    Add: "add", "--add", "add";
     /// The length of the kernel.
     Bandwidth: "bandwidth", "--bandwidth", "bandwidth";
     /// The length of a Stein kernel.
@@ -68,39 +70,39 @@ options! {
     Embedding: "embedding", "--embedding", "embedding";
     /// How columns are scaled.
     Scale: "scale", "--scale", "scale";
-    /// What long sums run on.
+    /// Device for long sums.
     Device: "device", "--device", "device";
-    /// How many landmarks.
+    /// Number of landmarks.
     Landmarks: "landmarks", "--landmarks", "landmarks";
     /// The weight of the marginals.
     Marginals: "marginals", "--marginals", "marginals";
     /// The functions whose means are matched.
     Functions: "functions", "--functions", "functions";
-    /// Their weight.
+    /// The weight of the functions.
     FunctionsWeight: "functions_weight", "--functions-weight", "functions_weight";
     /// The weight of the log-density.
     Regularise: "regularisation", "--regularise", "regularise";
     /// The weights of the rows.
     RowWeights: "weights of the rows", "--weight-column (or --log-weight-column)", "sample_weight (or log_weight)";
-    /// The logarithms of these.
+    /// The log-weights of the rows.
     LogWeights: "log-weights", "--log-weight-column", "log_weight";
-    /// The columns that are chosen by.
+    /// The columns used as coordinates.
     Columns: "columns", "--columns", "columns";
-    /// How many rows are drawn to choose from.
+    /// Number of candidates.
     PoolRows: "pool_rows", "--pool-rows", "pool_rows";
     /// Rows that must be in the set.
     Include: "include", "--include-rows", "include";
-    /// Rows that must not be.
+    /// Rows that must not be in the set.
     Exclude: "exclude", "--exclude-rows", "exclude";
-    /// How many rows of each group.
+    /// Number of rows from each group.
     Quotas: "quotas", "--quota", "quotas";
     /// Whether a row may be chosen more than once.
     Repeats: "repeats", "--repeats", "repeats";
     /// Annealed sweeps.
     Search: "search", "--search", "search";
-    /// From how many starts to climb.
+    /// Number of starts to climb from.
     Climbs: "climbs", "--climbs", "climbs";
-    /// How much memory a run may take.
+    /// Memory limit.
     MaxMemory: "max_memory", "--max-memory", "max_memory";
     /// The steps of a climb; no front end sets them.
     MaxSteps: "max_steps", "max_steps", "max_steps";
@@ -110,12 +112,12 @@ options! {
     PartWeight: "the weight of a part", "the weight of a part", "the weight of a part";
     /// The share of all rows that one shard of them has; no front end sets it.
     ShardShare: "the share of a shard", "the share of a shard", "the share of a shard";
-    /// How many columns of gathered rows are functions; no front end sets it.
+    /// Number of columns of gathered rows that are functions; no front end sets it.
     FunctionCount: "the number of functions", "the number of functions", "the number of functions";
 }
 
 impl Opt {
-    /// The option with a word as its value: `--embedding exact`, `embedding='exact'`.
+    /// Returns the option with a value: `--embedding exact`, `embedding='exact'`.
     pub fn set(self, style: Style, value: &str) -> String {
         match style {
             Style::Python => format!("{}='{value}'", self.spelled(style)),

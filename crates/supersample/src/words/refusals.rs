@@ -1,11 +1,12 @@
-//! Sentences of refusals that name an option, or something that has a name.
+//! Sentences for errors that name an option, a row, a column, a function or a group.
 
 use super::{Names, Opt, Style, are, count, counted, exact, in_units, significant};
 use crate::Error;
-use crate::task::ScoreFault;
+use crate::task::{ScoreFault, Stop};
 
 impl Error {
-    /// The refusal as one sentence, with options as `style` spells them and rows, columns, functions and groups by `names`.
+    /// Returns the error as one sentence, with options spelled in `style` and rows, columns, functions and groups named
+    /// by `names`.
     ///
     /// ```
     /// use supersample::task::Stop;
@@ -20,10 +21,6 @@ impl Error {
         match self {
             Error::BadOption { option, value, advice } => {
                 format!("{} is {}; {advice}", spelled(*option), exact(*value))
-            }
-            Error::NotWithTarget { option, target, advice } => {
-                let target = Opt::Target.set(style, (*target).into());
-                format!("{} and {target} do not go together; {advice}", spelled(*option))
             }
             Error::NoScores { target } => format!(
                 "{} needs the scores of the rows, the gradients of their log-density; give them with {}",
@@ -45,19 +42,28 @@ impl Error {
                     String::new()
                 }
             ),
-            Error::GramOption { option, advice } => {
-                format!("{} and a Gram matrix do not go together; {advice}", spelled(*option))
+            Error::NotTogether { option, with, advice } => {
+                format!("{} cannot be used with {with}; {advice}", spelled(*option))
             }
-            Error::NoStopRule => format!(
-                "say how many: {} (a number of rows), {} (an error) or {} (a number of independent draws)",
-                spelled(Opt::Number),
-                spelled(Opt::Tol),
-                spelled(Opt::EquivalentDraws)
-            ),
+            Error::NoStopRule => {
+                // How much may be added goes with a number, auto.
+                let goals = Stop::default().goals().into_iter().filter(|goal| goal.option != Opt::Add);
+                let goals = goals.map(|goal| format!("{} ({})", spelled(goal.option), goal.meaning));
+                let goals = goals.collect::<Vec<_>>().join(" or ");
+                format!("give the size: {} (a number of rows, or auto), {goals}", spelled(Opt::Number))
+            }
+            Error::AutoSize { what, advice } => {
+                let auto = Opt::Number.set(style, "auto");
+                format!("{auto} cannot be used with {what}; {advice}")
+            }
+            Error::AutoUnknown { why } => {
+                let auto = Opt::Number.set(style, "auto");
+                format!("{auto} needs the errors of the draws, which are not known: {why}; give a number")
+            }
             Error::EmptySet => format!("{} is 0; ask for at least 1", spelled(Opt::Number)),
             Error::BadBandwidth { value } => {
                 let is_length = *value > 0.0 && value.is_finite();
-                let reason = if is_length { ", whose square no number can hold" } else { "" };
+                let reason = if is_length { ", whose square is out of range" } else { "" };
                 format!(
                     "{} is {}{reason}; give a positive length in the units of the scaled columns",
                     spelled(Opt::Bandwidth),
@@ -65,7 +71,7 @@ impl Error {
                 )
             }
             Error::TooLittleMemory { needed, limit } => format!(
-                "the run needs about {}, and {} allows {}; choose by fewer {}, or allow more",
+                "the run needs about {}, and {} allows {}; use fewer {}, or allow more",
                 in_units(*needed),
                 spelled(Opt::MaxMemory),
                 in_units(*limit),
@@ -89,7 +95,7 @@ impl Error {
                 names.row(*row, style)
             ),
             Error::ConstantFunction { column } => format!(
-                "{} is constant on the rows that count, so its mean is matched by any of them; leave it out",
+                "{} is constant on all rows of positive weight, so any subset matches its mean; leave it out",
                 names.function(*column)
             ),
             Error::BadWeight { index, value } => {
@@ -107,16 +113,16 @@ impl Error {
                 if names.weight(0, style).1 { logarithms(style) } else { String::new() }
             ),
             Error::BadLogWeight { index, value } => format!(
-                "{}log-{} is {value}; logarithms of weights must be below +inf, and -inf is no weight",
+                "{}log-{} is {value}; logarithms of weights must be below +inf; -inf means weight 0",
                 names.in_weight_column(),
                 names.weight(*index, style).0
             ),
             Error::NoLogWeights => format!(
-                "{}every log-weight is -inf; at least one row must have a weight",
+                "{}every log-weight is -inf; at least one row must have a positive weight",
                 names.in_weight_column()
             ),
             Error::IncludedAndExcluded { index } => format!(
-                "row {} is in both {} and {}; take it out of one of them",
+                "row {} is in both {} and {}; remove it from one of them",
                 names.number(*index),
                 spelled(Opt::Include),
                 spelled(Opt::Exclude)
@@ -136,8 +142,9 @@ impl Error {
                 spelled(Opt::Repeats)
             ),
             Error::FixedQuotas => format!(
-                "the number of rows is fixed by {}; leave out {} and {}, or the quotas",
+                "the number of rows is fixed by {}; leave out {}, {} and {}, or the quotas",
                 spelled(Opt::Quotas),
+                Opt::Number.set(style, "auto"),
                 spelled(Opt::Tol),
                 spelled(Opt::EquivalentDraws)
             ),
@@ -170,12 +177,12 @@ impl Error {
                 are(*found),
                 count(*quota)
             ),
-            // What has no option and no name is the same for everybody.
+            // Errors without an option or a name are the same in every style.
             error => error.to_string(),
         }
     }
 
-    /// The sentence of the library itself.
+    /// The sentence in the style of the library.
     pub(crate) fn plain(&self) -> String {
         self.sentence(Style::Rust, &Names::default())
     }
@@ -199,7 +206,7 @@ fn fault_in_words(fault: ScoreFault, names: &Names<'_>) -> String {
     }
 }
 
-/// A hint for those who have logarithms of weights.
+/// Hint about log-weights.
 fn logarithms(style: Style) -> String {
     format!(" (logarithms of weights go to {})", Opt::LogWeights.spelled(style))
 }
@@ -224,13 +231,9 @@ mod tests {
             (bad(Opt::Tol, -1.0), "--tol is -1; advice", "tol is -1; advice"),
             (bad(Opt::PartWeight, 1e300), "the weight of a part is 1e300; advice", ""),
             (
-                Error::NotWithTarget {
-                    option: Opt::Marginals,
-                    target: TargetChoice::Density,
-                    advice: "advice",
-                },
-                "--marginals and --target density do not go together; advice",
-                "marginals and target='density' do not go together; advice",
+                Error::NotTogether { option: Opt::Marginals, with: "scores", advice: "advice" },
+                "--marginals cannot be used with scores; advice",
+                "marginals cannot be used with scores; advice",
             ),
             (
                 Error::NoScores { target: TargetChoice::Corrected },
@@ -254,8 +257,10 @@ mod tests {
             (wrong(ScoreFault::Scale, -9.0), "the scores of column 'tau' are not ", ""),
             (
                 Error::NoStopRule,
-                "say how many: -n (a number of rows), --tol (an error) or --equivalent-draws (a number of independent draws)",
-                "say how many: n (a number of rows), tol (an error) or equivalent_draws (a number of independent draws)",
+                "give the size: -n (a number of rows), --tol (an error) or --equivalent-draws (a number of \
+                 independent draws)",
+                "give the size: n (a number of rows), tol (an error) or equivalent_draws (a number of independent \
+                 draws)",
             ),
             (Error::EmptySet, "-n is 0; ask for at least 1", "n is 0; ask for at least 1"),
             (
@@ -265,13 +270,13 @@ mod tests {
             ),
             (
                 Error::BadBandwidth { value: 1e300 },
-                "--bandwidth is 1e300, whose square no number can hold; ",
+                "--bandwidth is 1e300, whose square is out of range; ",
                 "",
             ),
             (
                 Error::TooLittleMemory { needed: 3 << 29, limit: 1 << 30 },
-                "the run needs about 1.50 GiB, and --max-memory allows 1.00 GiB; choose by fewer --columns, or allow more",
-                "the run needs about 1.50 GiB, and max_memory allows 1.00 GiB; choose by fewer columns, or allow more",
+                "the run needs about 1.50 GiB, and --max-memory allows 1.00 GiB; use fewer --columns, or allow more",
+                "the run needs about 1.50 GiB, and max_memory allows 1.00 GiB; use fewer columns, or allow more",
             ),
             (
                 Error::NonFinite { row: 7, column: 1, value: f64::NAN },
@@ -313,8 +318,8 @@ mod tests {
             (Error::NoLogWeights, "column 'w': every log-weight is -inf; ", "every log-weight is -inf; "),
             (
                 Error::IncludedAndExcluded { index: 3 },
-                "row 13 is in both --include-rows and --exclude-rows; take it out of one of them",
-                "row 3 is in both include and exclude; take it out of one of them",
+                "row 13 is in both --include-rows and --exclude-rows; remove it from one of them",
+                "row 3 is in both include and exclude; remove it from one of them",
             ),
             (
                 Error::TooManyIncluded { included: 1000, asked: 1 },
@@ -323,13 +328,25 @@ mod tests {
             ),
             (
                 Error::TooFewRows { asked: 1, available: 0 },
-                "1 distinct row is asked for, but only 0 may be chosen; ask for fewer, exclude fewer, or allow --repeats",
-                "1 distinct row is asked for, but only 0 may be chosen; ask for fewer, exclude fewer, or allow repeats",
+                "1 distinct row is asked for, but only 0 may be chosen; ask for fewer, exclude fewer, or allow \
+                 --repeats",
+                "1 distinct row is asked for, but only 0 may be chosen; ask for fewer, exclude fewer, or allow \
+                 repeats",
+            ),
+            (
+                Error::AutoSize { what: "a herded sequence", advice: "thin chooses sets" },
+                "-n auto cannot be used with a herded sequence; thin chooses sets",
+                "n='auto' cannot be used with a herded sequence; thin chooses sets",
+            ),
+            (
+                Error::AutoUnknown { why: "all rows are the same" },
+                "-n auto needs the errors of the draws, which are not known: all rows are the same; give a number",
+                "n='auto' needs the errors of the draws, which are not known: all rows are the same; give a number",
             ),
             (
                 Error::FixedQuotas,
-                "the number of rows is fixed by --quota; leave out --tol and --equivalent-draws, or the quotas",
-                "the number of rows is fixed by quotas; leave out tol and equivalent_draws, or the quotas",
+                "the number of rows is fixed by --quota; leave out -n auto, --tol and --equivalent-draws, or the quotas",
+                "the number of rows is fixed by quotas; leave out n='auto', tol and equivalent_draws, or the quotas",
             ),
             (
                 Error::QuotaTotal { total: 3, asked: 9 },

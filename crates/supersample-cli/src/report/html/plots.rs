@@ -136,7 +136,7 @@ fn cut(name: &str) -> String {
     }
 }
 
-/// The weights of the subset from the largest to the smallest, beside equal ones.
+/// The weights of the subset from the largest to the smallest, with equal weights for comparison.
 pub(super) fn weights(shares: &[f64]) -> String {
     let mut sorted = shares.to_vec();
     sorted.sort_unstable_by(|a, b| b.total_cmp(a));

@@ -67,7 +67,7 @@ impl Axis {
     }
 }
 
-/// The numbers beside ticks, with as many digits as it takes to tell them apart.
+/// Labels of ticks, with enough digits to distinguish them.
 fn labels(ticks: &[f64]) -> Vec<String> {
     let with = |digits: usize| ticks.iter().map(|&tick| label(tick, digits)).collect::<Vec<_>>();
     let is_told_apart = |labels: &Vec<String>| {
@@ -77,7 +77,7 @@ fn labels(ticks: &[f64]) -> Vec<String> {
     (1..=16).map(with).find(is_told_apart).unwrap_or_else(|| with(1))
 }
 
-/// A number beside a tick: short, and never a row of zeros.
+/// Label of a tick: short, without a row of zeros.
 fn label(value: f64, digits: usize) -> String {
     if value == 0.0 {
         return "0".to_string();
@@ -97,7 +97,7 @@ pub(crate) struct Figure {
     bottom: f64,
     x: Axis,
     y: Axis,
-    /// What the axes are, for those who point at the figure.
+    /// Names of the axes, for values under the pointer.
     names: Option<(String, String)>,
     body: String,
 }
@@ -115,12 +115,12 @@ impl Figure {
         Figure { width, height, left: 8.0, bottom: 18.0, x, y, names: None, body: String::new() }
     }
 
-    /// With so much room for words on the left.
+    /// Sets the room for words on the left.
     pub(crate) fn with_left(self, left: f64) -> Figure {
         Figure { left, ..self }
     }
 
-    /// Whoever points at it is told the values there, by these names of the axes.
+    /// Shows the values under the pointer, with these names of the axes.
     pub(crate) fn told_as(&mut self, across: &str, up: &str) {
         self.names = Some((across.to_string(), up.to_string()));
     }
@@ -177,7 +177,7 @@ impl Figure {
         ));
     }
 
-    /// Straight from point to point; `name` is what the line is called where values are told, and may be empty.
+    /// Straight from point to point; `name` is the name of the line under the pointer, and may be empty.
     pub(crate) fn line(&mut self, class: &str, name: &str, points: &[(f64, f64)]) {
         if points.is_empty() {
             return;
@@ -239,7 +239,7 @@ impl Figure {
         self.push(format_args!("Z\"/>"));
     }
 
-    /// Words at the left edge beside this height.
+    /// Words at the left edge at this height.
     pub(crate) fn word_beside(&mut self, y: f64, text: &str) {
         let (x, y, text) = (self.left - 8.0, self.py(y) + 3.5, escaped(text));
         self.push(format_args!(

@@ -14,12 +14,12 @@ use super::MeanEmbedding;
 use crate::target::{GaussianMixture, IndependentNormals, UniformBox};
 use crate::{Error, Kernel, Points, Result};
 
-/// How many points one task evaluates: enough to pay for handing it to a thread.
+/// Number of points in one task for a thread.
 const BLOCK: usize = 64;
 
-/// The mean embedding of a density, in closed form.
+/// Mean embedding of a density in closed form.
 ///
-/// Which targets go with which kernels is in the table at the head of [`embedding`](crate::embedding). Values have
+/// The table at the head of [`embedding`](crate::embedding) lists the possible pairs of target and kernel. Values have
 /// a relative error of about 1e-14, for bandwidths much shorter or much longer than the target too; of 1e-12 far out,
 /// where they are below 1e-100.
 ///
@@ -48,20 +48,23 @@ enum Density {
 }
 
 impl ClosedForm {
-    /// A Gaussian mixture, for `gaussian` kernels of one or several bandwidths. Costs a d³ for each pair of components.
+    /// Creates the embedding of a Gaussian mixture, for `gaussian` kernels of one or several bandwidths. Costs d³ for
+    /// each pair of components.
     pub fn mixture(kernel: Kernel, target: GaussianMixture) -> Result<ClosedForm> {
         let embedding = MixtureEmbedding::new(&kernel, target)?;
         let squared_norm = embedding.squared_norm()?;
         Ok(ClosedForm { kernel, density: Density::Mixture(embedding), squared_norm })
     }
 
-    /// The uniform distribution on a box, for `gaussian` and `laplace`, and in one dimension the Matérn kernels and `energy`.
+    /// Creates the embedding of the uniform distribution on a box, for `gaussian` and `laplace`, and in one dimension
+    /// the Matérn kernels and `energy`.
     pub fn uniform_box(kernel: Kernel, target: UniformBox) -> Result<ClosedForm> {
         let embedding = ProductEmbedding::uniform_box(&kernel, &target)?;
         Ok(ClosedForm::product(kernel, embedding))
     }
 
-    /// Independent normals, for `gaussian` and `laplace`, and in one dimension the Matérn kernels and `energy`.
+    /// Creates the embedding of independent normals, for `gaussian` and `laplace`, and in one dimension the Matérn
+    /// kernels and `energy`.
     pub fn normals(kernel: Kernel, target: IndependentNormals) -> Result<ClosedForm> {
         let embedding = ProductEmbedding::normals(&kernel, &target)?;
         Ok(ClosedForm::product(kernel, embedding))
@@ -90,7 +93,7 @@ impl ClosedForm {
             (Density::Mixture(p), Density::Mixture(q)) => p.inner_product(q.mixture()),
             (Density::Product(p), Density::Product(q)) => Ok(p.inner_product(q)),
             (Density::Mixture(p), Density::Product(q)) | (Density::Product(q), Density::Mixture(p)) => {
-                // Normals are a mixture of one; a box is no mixture.
+                // Normals are a mixture of one component; a box is not a mixture.
                 let single = q.as_mixture().ok_or_else(|| Error::NoClosedForm {
                     what: "a Gaussian mixture beside a uniform distribution on a box",
                     kernel: self.kernel.to_string(),

@@ -37,7 +37,7 @@ impl ProductEmbedding {
                 kernel.bandwidths().iter().map(|&bandwidth| LineKernel::Gaussian { bandwidth }).collect()
             }
             Shape::Laplace { length } => vec![LineKernel::matern12(length)],
-            // These are no products over coordinates.
+            // These are not products over coordinates.
             Shape::Matern12 { length } if marginals.len() == 1 => vec![LineKernel::matern12(length)],
             Shape::Matern32 { length } if marginals.len() == 1 => vec![LineKernel::matern32(length)],
             Shape::Matern52 { length } if marginals.len() == 1 => vec![LineKernel::matern52(length)],

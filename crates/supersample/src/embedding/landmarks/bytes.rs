@@ -1,15 +1,15 @@
-//! Landmark sums as bytes: versioned, and checked by a sum at their end.
+//! Landmark sums as bytes: with a version and a checksum.
 
 use super::{KernelSums, LandmarkSums};
 use crate::bytes::{Reader, Writer};
 use crate::sum::Precision;
 use crate::{Error, Kernel, Points, Result};
 
-/// The first bytes, with the version of what follows.
+/// First bytes, with the version of the format.
 const MAGIC: &[u8; 16] = b"supersample lm1\n";
 
 impl LandmarkSums {
-    /// All of it as bytes, 8 for each number of each landmark and control point: the same on every machine.
+    /// Serialises the sums to bytes, 8 for each number of each landmark and control point, the same on every machine.
     pub fn to_bytes(&self) -> Vec<u8> {
         let (sums, totals) = (&self.sums, &self.sums.totals);
         let kernel = sums.kernel().to_string();
@@ -33,7 +33,7 @@ impl LandmarkSums {
         writer.finish()
     }
 
-    /// What [`to_bytes`](Self::to_bytes) has written. Bytes that were cut short or changed are refused.
+    /// Reads the bytes of [`to_bytes`](Self::to_bytes). Bytes that were cut or changed are an error.
     pub fn from_bytes(bytes: &[u8]) -> Result<LandmarkSums> {
         let refused = |reason: &'static str| Error::BadLandmarks { reason };
         let mut reader = Reader::new(bytes, MAGIC).map_err(refused)?;

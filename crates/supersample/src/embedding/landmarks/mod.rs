@@ -4,13 +4,16 @@
 //!
 //! > mᵢ = Σⱼ wⱼ k(zᵢ, xⱼ),  α = (K + ε·I)⁻¹ m,  μ̃ = Σᵢ αᵢ k(·, zᵢ),  K = k(zᵢ, zⱼ).
 //!
-//! That costs n·r kernel values in place of n²/2. The error at x is a product of two residuals, |μ(x) − μ̃(x)| ≤
-//! ‖φ(x) − Pφ(x)‖·‖μ − Pμ‖, so it is far smaller than that of a subsample. ‖μ‖² is estimated: αᵀm is the mean of μ̃ over
-//! the rows, exactly, and what it lacks is the mean of μ − μ̃, taken over some rows at random, the *control points*, at
-//! which μ is exact too: a control variate, with a standard error.
+//! This costs n·r kernel values instead of n²/2. The error at x is a product of two residuals, |μ(x) − μ̃(x)| ≤ ‖φ(x) −
+//! Pφ(x)‖·‖μ − Pμ‖, so it is far smaller than that of a subsample. ‖μ‖² is estimated: αᵀm is exactly the mean of μ̃
+//! over the rows, and the difference, the mean of μ − μ̃, is taken over some random rows, the *control points*, at
+//! which μ is exact too. This is a control variate, with a standard error. The samples are kept if they are in memory,
+//! and reported errors use exact μ at the chosen rows, so only ‖μ‖² is an estimate.
 //!
 //! Sums at landmarks and control points add up over batches and machines ([`LandmarkSums`], made of [`KernelSums`]);
-//! [`Landmarks`] is the embedding that comes of them. `solve.rs` says how large ε is and why.
+//! [`Landmarks`] is the resulting embedding. `solve.rs` derives ε. Landmarks, control points and rows are packed in one
+//! set of coordinates, so that f32 rounds them alike. There is no second round with the chosen rows as further
+//! landmarks (`bench/ours`, `landmarks quality`, measures the loss at r = 2T).
 
 mod bytes;
 mod numbers;
@@ -26,10 +29,10 @@ use crate::sum::{self, Packed, Precision};
 use crate::watch::{Progress, Watch, unwatched};
 use crate::{Device, Error, Kernel, Points, Result};
 
-/// Rows whose values are computed between two looks at a watch.
+/// Rows whose values are computed between two calls of a watch.
 const ROWS_AT_ONCE: usize = 16_384;
 
-/// Kernel sums at landmarks and at control points, over rows that are given batch by batch.
+/// Kernel sums at landmarks and control points over rows that come in batches.
 ///
 /// ```
 /// use supersample::embedding::{LandmarkSums, MeanEmbedding};
@@ -57,8 +60,10 @@ pub struct LandmarkSums {
 }
 
 impl LandmarkSums {
-    /// No rows yet. Control points are distinct rows drawn at random, or draws in proportion to the weights where rows
-    /// have some; without any ‖μ‖² is not known. Kernel values are f32 where that is asked for and safe.
+    /// Creates empty sums.
+    ///
+    /// Control points are distinct random rows, or draws in proportion to the weights of the rows. Without them ‖μ‖² is
+    /// not known. Kernel values are f32 if asked for and safe.
     pub fn new(
         kernel: Kernel,
         landmarks: Points,
@@ -76,7 +81,7 @@ impl LandmarkSums {
         Ok(LandmarkSums { sums: KernelSums::new(kernel, points, precision), landmarks: count })
     }
 
-    /// These sums with the rows to come on this device; the CPU is the default.
+    /// Sets the device for further rows; the CPU is the default.
     pub fn on(self, device: &Device) -> LandmarkSums {
         LandmarkSums { sums: self.sums.on(device), ..self }
     }
@@ -86,8 +91,8 @@ impl LandmarkSums {
         self.sums.update(rows, weights, watch)
     }
 
-    /// Adds the rows that others of the same landmarks, control points, kernel and precision have been given: these first,
-    /// the others after them, so that the order of merging decides the last digits and nothing else.
+    /// Adds the rows of other sums with the same landmarks, control points, kernel and precision. The order of merging
+    /// affects only the last digits.
     pub fn merge(&mut self, other: &LandmarkSums) -> Result<()> {
         if self.landmarks != other.landmarks {
             return Err(Error::OtherLandmarks);
@@ -100,47 +105,47 @@ impl LandmarkSums {
         &self.sums
     }
 
-    /// How many landmarks there are; the other points are control points.
+    /// Number of landmarks; the other points are control points.
     pub fn landmarks(&self) -> usize {
         self.landmarks
     }
 
-    /// The embedding of the rows so far: r³/3 steps. An error before any row with a weight was added.
+    /// Returns the embedding of the rows so far. Costs r³/3 steps. An error if no row with a weight was added.
     pub fn finish(&self) -> Result<Landmarks> {
         self.finish_watched(&unwatched)
     }
 
-    /// What [`finish`](Self::finish) gives, watched: [`Break`](std::ops::ControlFlow::Break) ends it with
-    /// [`Error::Interrupted`], and the sums are as they were.
+    /// [`finish`](Self::finish) with a watch: [`Break`](std::ops::ControlFlow::Break) ends it with
+    /// [`Error::Interrupted`], and the sums are unchanged.
     pub fn finish_watched(&self, watch: Watch) -> Result<Landmarks> {
         solve::solve(self, watch)
     }
 }
 
-/// The mean embedding of many rows, projected on landmarks.
+/// Mean embedding of many rows, projected on landmarks.
 ///
-/// Made of [sums](LandmarkSums::finish) over rows that need not be in memory, or [of samples](Self::of) that are; then
-/// the MMD of chosen rows is computed with μ itself at these rows, and nothing but ‖μ‖² is an estimate.
+/// It is made from [sums](LandmarkSums::finish) over rows that need not be in memory, or [from samples](Self::of) in
+/// memory. With samples, the MMD of chosen rows uses exact μ at these rows, and only ‖μ‖² is an estimate.
 #[derive(Clone, Debug)]
 pub struct Landmarks {
     kernel: Kernel,
-    /// The landmarks as they were packed, in their own units.
+    /// The landmarks as rounded by packing, in their own units.
     points: Points,
     packed: Packed,
-    /// The packed landmarks in f64, for points that are spread too wide for f32.
+    /// The packed landmarks in f64, for points that are spread too widely for f32.
     wide: Arc<OnceLock<Packed>>,
     coefficients: Vec<f64>,
-    /// What is added to the expansion, for a kernel that only sees equal masses: there μ is known up to a constant.
+    /// Constant added to the expansion for a kernel of equal masses: there μ is known up to a constant.
     offset: f64,
     ridge: f64,
     mean_diagonal: f64,
     norm: Option<EstimatedNorm>,
     sums: Arc<LandmarkSums>,
-    /// The rows behind them, where they are in memory, packed beside the landmarks.
+    /// The rows, if they are in memory, packed in the coordinates of the landmarks.
     samples: Option<Empirical>,
 }
 
-/// ‖μ‖² and what else control points say.
+/// ‖μ‖² and the other estimates from control points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct EstimatedNorm {
     squared: f64,
@@ -150,8 +155,10 @@ struct EstimatedNorm {
 }
 
 impl Landmarks {
-    /// The embedding of samples in memory: n·(r + S) kernel values for r landmarks and S control points, and r³/3 steps.
-    /// `watch` sees both; where it ends them there is no result but [`Error::Interrupted`].
+    /// Creates the embedding of samples in memory.
+    ///
+    /// Costs n·(r + S) kernel values for r landmarks and S control points, and r³/3 steps. If `watch` ends it, the
+    /// result is [`Error::Interrupted`].
     ///
     /// ```
     /// use supersample::embedding::Landmarks;
@@ -168,14 +175,14 @@ impl Landmarks {
     /// ```
     pub fn of(samples: &Empirical, landmarks: Points, controls: Points, watch: Watch) -> Result<Landmarks> {
         let (mut sums, samples) = begin(samples, landmarks, controls)?;
-        // Rows that are on the GPU are there for the sums, and for the pool.
+        // Rows on the GPU are used for the sums and for the pool.
         let packed = samples.packed_on_gpu();
         sums.sums.update_packed(samples.points(), packed, samples.weights(), watch)?;
         Ok(Landmarks { samples: Some(samples), ..sums.finish_watched(watch)? })
     }
 
-    /// What [`of`](Self::of) gives for the samples, landmarks and control points of an earlier run, whose
-    /// [numbers](Self::recalled) are given and taken on trust.
+    /// Restores the result of [`of`](Self::of) from the samples, landmarks, control points and
+    /// [numbers](Self::recalled) of an earlier run. The numbers are not checked.
     pub fn recall(
         samples: &Empirical,
         landmarks: Points,
@@ -188,33 +195,33 @@ impl Landmarks {
         Ok(Landmarks { samples: Some(samples), ..sums.finish()? })
     }
 
-    /// The numbers that took long, for [`recall`](Self::recall).
+    /// Numbers for [`recall`](Self::recall), which took long to compute.
     pub fn recalled(&self) -> Vec<f64> {
         self.sums.numbers()
     }
 
-    /// The landmarks, as the precision has rounded them.
+    /// The landmarks, rounded to the precision in use.
     pub fn points(&self) -> &Points {
         &self.points
     }
 
-    /// α: what the kernel of each landmark is multiplied by.
+    /// α: the coefficients of the landmarks.
     pub fn coefficients(&self) -> &[f64] {
         &self.coefficients
     }
 
-    /// ε: what was added to the diagonal of the kernel matrix of the landmarks.
+    /// ε: the number added to the diagonal of the landmarks' kernel matrix.
     pub fn ridge(&self) -> f64 {
         self.ridge
     }
 
-    /// The sums it was made of, which can be added to or merged with others.
+    /// The sums behind the embedding, to which rows can be added.
     pub fn sums(&self) -> &LandmarkSums {
         &self.sums
     }
 
-    /// ‖μ − μ̃‖, how much of the mean embedding the landmarks do not see, by its estimate at the control points; `None`
-    /// without any.
+    /// Residual ‖μ − μ̃‖: the part of the mean embedding that the landmarks miss, estimated at the control points;
+    /// `None` without them.
     pub fn residual(&self) -> Option<f64> {
         self.norm.map(|norm| norm.squared_residual.max(0.0).sqrt())
     }
@@ -272,12 +279,12 @@ impl Landmarks {
         })
     }
 
-    /// The samples behind it, where they are in memory: μ itself.
+    /// The samples, if they are in memory: exact μ.
     pub(crate) fn samples(&self) -> Option<&Empirical> {
         self.samples.as_ref()
     }
 
-    /// Points packed in the coordinates of the landmarks; `None` where they are spread too wide for their precision.
+    /// Points packed in the coordinates of the landmarks; `None` if they are spread too widely for their precision.
     pub(super) fn pack_beside(&self, points: &Points) -> Option<Packed> {
         match self.samples() {
             Some(samples) => samples.pack_beside(points),
@@ -285,14 +292,14 @@ impl Landmarks {
         }
     }
 
-    /// This embedding with its sums as they are and kernel values in f64 from here on.
+    /// This embedding with the same sums and further kernel values in f64.
     pub(super) fn in_double(&self) -> Landmarks {
         let samples = self.samples().map(Empirical::in_double);
         Landmarks { packed: self.wide().clone(), samples, ..self.clone() }
     }
 }
 
-/// Sums without rows, and the samples packed beside their points.
+/// Empty sums, and the samples packed in the coordinates of their points.
 fn begin(samples: &Empirical, landmarks: Points, controls: Points) -> Result<(LandmarkSums, Empirical)> {
     let with = |precision: Precision| {
         let kernel = samples.kernel().clone();
@@ -304,7 +311,7 @@ fn begin(samples: &Empirical, landmarks: Points, controls: Points) -> Result<(La
     if let Some(samples) = samples.packed_beside(sums.sums.packing()) {
         return Ok((sums, samples));
     }
-    // Landmarks in f32 beside samples that are spread too wide for it: f64 for both.
+    // The samples are spread too widely for f32: f64 for both.
     let sums = with(Precision::Double)?;
     let samples = samples.packed_beside(sums.sums.packing()).expect("double precision takes any points");
     Ok((sums, samples))
@@ -321,7 +328,7 @@ impl MeanEmbedding for Landmarks {
 
     /// μ̃, r kernel values for each.
     fn values_into(&self, points: &Points, out: &mut [f64]) {
-        self.values_watched(points, out, &unwatched).expect("nobody ends it");
+        self.values_watched(points, out, &unwatched).expect("it cannot be interrupted");
     }
 
     fn gradient_into(&self, x: &[f64], gradient: &mut [f64]) -> f64 {
@@ -344,8 +351,7 @@ impl MeanEmbedding for Landmarks {
         Some(self.mean_diagonal)
     }
 
-    /// The [residual](Self::residual) at its largest by three standard errors; 0 without control points, where no error
-    /// is known anyway.
+    /// The [residual](Self::residual) plus three standard errors; 0 without control points, where errors are not known.
     fn error_bound(&self) -> f64 {
         self.norm.map_or(0.0, |norm| (norm.squared_residual.max(0.0) + 3.0 * norm.standard_error).sqrt())
     }

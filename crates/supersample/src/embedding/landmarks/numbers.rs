@@ -1,14 +1,14 @@
-//! Kernel sums as plain numbers, which are added up one by one wherever they are.
+//! Kernel sums as plain numbers, which can be added one by one anywhere.
 
 use super::sums::Totals;
 use super::{KernelSums, LandmarkSums};
 use crate::{Error, Result};
 
-/// The numbers beside the sums: the weight, the sum of k(x, x), the rows, and how often rows had weights.
+/// Count of the other numbers: the weight, the sum of k(x, x), the rows, and a flag for weights.
 const OTHERS: usize = 4;
 
 impl KernelSums {
-    /// The sums at all points, and all else that batches add to. Rows are counted as a number: exactly up to 2⁵³ of them.
+    /// The sums at all points, and the other totals. The number of rows is a float: exact up to 2⁵³.
     pub(crate) fn all_numbers(&self) -> Vec<f64> {
         let Totals { sums, weight, diagonal, rows, is_weighted } = &self.totals;
         [&sums[..], &[*weight, *diagonal, *rows as f64, f64::from(u8::from(*is_weighted))]].concat()
@@ -41,7 +41,7 @@ impl LandmarkSums {
         self.sums.add_all_numbers(numbers)
     }
 
-    /// Sums without rows at the same landmarks and control points.
+    /// Returns empty sums at the same landmarks and control points.
     pub fn emptied(&self) -> LandmarkSums {
         let mut empty = self.clone();
         empty.sums.totals = Totals::of_nothing(self.sums.points().len());

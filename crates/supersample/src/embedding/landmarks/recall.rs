@@ -1,4 +1,4 @@
-//! Landmark sums as the numbers that took long, for a run that goes on later.
+//! Landmark sums as numbers for a checkpoint.
 
 use super::LandmarkSums;
 use crate::{Error, Result};
@@ -10,7 +10,7 @@ impl LandmarkSums {
         [&totals.sums[..], &[totals.weight, totals.diagonal]].concat()
     }
 
-    /// These landmarks with the [`numbers`](Self::numbers) of an earlier run over so many rows, taken on trust.
+    /// Sets the [`numbers`](Self::numbers) of an earlier run over `rows` rows, without a check.
     pub(crate) fn recalled(mut self, numbers: &[f64], rows: u64, is_weighted: bool) -> Result<LandmarkSums> {
         let totals = &mut self.sums.totals;
         let points = totals.sums.len();

@@ -1,18 +1,19 @@
 //! The projection on landmarks: α with its ridge, ‖μ‖² with its standard error, the residual.
 //!
-//! **The ridge.** K is nearly singular for smooth kernels, and m is known to some error η in each number only. With e the
-//! vector of these errors, (K + ε·I)⁻¹ moves μ̃ by at most ‖e‖/(2√ε) ≤ η·√(r/(4ε)) in the norm of the kernel's space,
-//! while the ridge itself costs at most ε·‖α‖² of squared residual, and ‖α‖² is about 1/r, because landmarks stand for
-//! shares of the rows. The sum η²r/(4ε) + ε/r of the two is least at ε = η·r/2, where it is η. So
+//! **The ridge.** K is nearly singular for smooth kernels, and m is known to some error η in each number only. With e
+//! the vector of these errors, (K + ε·I)⁻¹ moves μ̃ by at most ‖e‖/(2√ε) ≤ η·√(r/(4ε)) in the norm of the kernel's
+//! space, while the ridge itself costs at most ε·‖α‖² of squared residual, and ‖α‖² is about 1/r, because each landmark
+//! represents a share of the rows. The sum η²r/(4ε) + ε/r of the two is least at ε = η·r/2, where it is η. So
 //!
 //! > ε = η·r·max k(z, z), with η the rounding of m
 //!
-//! and the squared residual, which is to be small beside E_T², grows by about η and no more. In f64 η is a few units in
+//! and the squared residual, which must be small compared with E_T², grows only by about η. In f64 η is a few units in
 //! the last place, which is also what the factorisation needs. In f32 the errors of single kernel values, 6e-8, average
-//! out over the rows but for what they have in common at a landmark, its own rounding being part of the landmark.
+//! out over the rows, except for their common part at a landmark; the rounding of the landmark itself is part of the
+//! landmark.
 //!
-//! **Equal masses.** A kernel that sees differences of equal mass only (`energy`) is completed to k(x, y) + g(x) + g(y),
-//! which is positive definite, and α is to sum to one; what is left over is a constant, by which such a μ is not known.
+//! **Equal masses.** A kernel of equal masses (`energy`) is completed to k(x, y) + g(x) + g(y), which is positive
+//! definite, and α must sum to one. The rest is a constant, up to which such a μ is known.
 
 use super::{EstimatedNorm, LandmarkSums, Landmarks};
 use crate::kernel::distances_from_centre;
@@ -28,10 +29,10 @@ const MIXED_ROUNDING: f64 = 1e-10;
 /// η in f64.
 const DOUBLE_ROUNDING: f64 = 4.0 * f64::EPSILON;
 
-/// A kernel matrix that rounding has left indefinite is given ten times the ridge, so many times.
+/// Number of times that the ridge is multiplied by ten if rounding makes the kernel matrix indefinite.
 const TRIES: i32 = 10;
 
-/// The embedding that the sums make.
+/// Solves for the embedding.
 pub(super) fn solve(sums: &LandmarkSums, watch: Watch) -> Result<Landmarks> {
     let LandmarkSums { sums: kernel_sums, landmarks: count } = sums;
     let (kernel, dim, precision) =
@@ -47,7 +48,7 @@ pub(super) fn solve(sums: &LandmarkSums, watch: Watch) -> Result<Landmarks> {
     let rounding = if precision == Precision::Double { DOUBLE_ROUNDING } else { MIXED_ROUNDING };
     let Projection { mut coefficients, offset, ridge } = projected(kernel, &points, m, rounding, watch)?;
     if precision == Precision::Mixed {
-        // As the sums at any points will see them.
+        // Rounded as in the sums at any points.
         coefficients.iter_mut().for_each(|a| *a = f64::from(*a as f32));
     }
     let totals = &kernel_sums.totals;
@@ -59,7 +60,7 @@ pub(super) fn solve(sums: &LandmarkSums, watch: Watch) -> Result<Landmarks> {
         let missing: Vec<f64> = exact.iter().zip(&approximate).map(|(mu, at)| mu - at - offset).collect();
         let (mean, mut variance) = mean_and_variance(&missing);
         if !totals.is_weighted {
-            // Distinct rows of a finite number: all of them would leave no error.
+            // Correction for a finite number of distinct rows: all of them would leave no error.
             variance *= (1.0 - missing.len() as f64 / totals.rows as f64).max(0.0);
         }
         Ok(EstimatedNorm {
@@ -88,7 +89,7 @@ pub(super) fn solve(sums: &LandmarkSums, watch: Watch) -> Result<Landmarks> {
     })
 }
 
-/// α, the constant beside it, and the ridge that it took.
+/// α, the constant, and the ridge.
 struct Projection {
     coefficients: Vec<f64>,
     offset: f64,
@@ -103,7 +104,7 @@ fn projected(kernel: &Kernel, points: &Points, m: &[f64], rounding: f64, watch: 
         |(i, z): (usize, &[f64])| kernel.diagonal(z) + completion.as_ref().map_or(0.0, |g| 2.0 * g[i]);
     let largest = points.rows().enumerate().map(diagonal).fold(0.0, f64::max);
     if largest <= 0.0 {
-        // All landmarks are one point, and the kernel sees nothing of it.
+        // All landmarks are one point at which the kernel is zero.
         let shares = vec![if completion.is_some() { 1.0 / count as f64 } else { 0.0 }; count];
         let offset = if completion.is_some() { m[0] } else { 0.0 };
         return Ok(Projection { coefficients: shares, offset, ridge: 0.0 });

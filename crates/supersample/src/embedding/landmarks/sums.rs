@@ -1,4 +1,4 @@
-//! Kernel sums over batches: Σⱼ wⱼ k(yᵢ, xⱼ) at fixed points y, for rows x that come in any number of pieces.
+//! Kernel sums over batches: Σⱼ wⱼ k(yᵢ, xⱼ) at fixed points y, for rows x that come in any number of batches.
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
@@ -8,20 +8,20 @@ use crate::sum::{Packed, Precision};
 use crate::watch::{Progress, Watch};
 use crate::{Device, Error, Kernel, Points, Result};
 
-/// The cost of the kernel values between two looks at a watch, in coordinates: some milliseconds.
+/// Cost of the kernel values between two calls of a watch, in coordinates: a few milliseconds.
 const COORDINATES_AT_ONCE: usize = 1 << 30;
 
-/// Rows that are packed at once: few enough for the caches, and for memory where the rows themselves are somebody else's.
+/// Rows packed at once: few enough for the caches, and for memory if the caller owns the rows.
 const ROWS_AT_ONCE: std::ops::RangeInclusive<usize> = 1024..=65_536;
 
 /// Rows that go to a GPU at once.
 const ROWS_AT_ONCE_ON_GPU: usize = 1 << 20;
 
-/// Σⱼ wⱼ k(yᵢ, xⱼ) at points y, over rows x that are given batch by batch.
+/// Kernel sums Σⱼ wⱼ k(yᵢ, xⱼ) at points y over rows x that come in batches.
 ///
-/// The mean of kernel rows over more data than fits into memory, or over parts that several machines hold: batches are
-/// [added](Self::update), sums of parts are [merged](Self::merge), and [`means`](Self::means) is μ at the points, exact
-/// to the precision of the kernel values. Rows weigh 1 each unless they are given weights.
+/// For data that do not fit into memory, or are on several machines. Batches are [added](Self::update), sums of parts
+/// are [merged](Self::merge), and [`means`](Self::means) is μ at the points, exact to the precision of the kernel
+/// values. Rows without weights have weight 1.
 ///
 /// ```
 /// use supersample::embedding::KernelSums;
@@ -40,15 +40,15 @@ const ROWS_AT_ONCE_ON_GPU: usize = 1 << 20;
 #[derive(Clone, Debug)]
 pub struct KernelSums {
     kernel: Kernel,
-    /// The points y as they were given, and as they were packed.
+    /// The given points y, and their packing.
     points: Points,
     packed: Packed,
-    /// The packed points in f64, for batches that are spread too wide for f32.
+    /// The packed points in f64, for batches that are spread too widely for f32.
     wide: Arc<OnceLock<Packed>>,
     pub(super) totals: Totals,
 }
 
-/// What the batches add up to.
+/// Totals over the batches.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Totals {
     /// Σⱼ wⱼ k(yᵢ, xⱼ) for each point.
@@ -76,14 +76,13 @@ impl Totals {
 }
 
 impl KernelSums {
-    /// No rows yet. Kernel values are f32 where that is asked for and safe, and their sums f64.
+    /// Creates empty sums. Kernel values are f32 if asked for and safe; their sums are f64.
     pub fn new(kernel: Kernel, points: Points, precision: Precision) -> KernelSums {
         let packed = Packed::new(&kernel, &points, precision);
         KernelSums::packed(kernel, points, packed)
     }
 
-    /// No rows yet, at other points whose numbers are rounded as those of these are, so that errors that are common to
-    /// both sums cancel where the two are compared.
+    /// Creates empty sums at other points, rounded like these, so that common errors cancel when the two are compared.
     pub fn at(&self, points: Points) -> Result<KernelSums> {
         points.expect_dim("the points", "the sums", self.points.dim())?;
         let packed = self.packed.beside(&points);
@@ -98,7 +97,7 @@ impl KernelSums {
         KernelSums { kernel, points, packed, wide: Arc::default(), totals }
     }
 
-    /// These sums with the rows to come on this device; the CPU is the default.
+    /// Sets the device for further rows; the CPU is the default.
     pub fn on(self, device: &Device) -> KernelSums {
         KernelSums { packed: self.packed.with_device(device), wide: Arc::default(), ..self }
     }
@@ -118,23 +117,25 @@ impl KernelSums {
         self.packed.precision()
     }
 
-    /// How many rows have been added.
+    /// Number of rows so far.
     pub fn rows(&self) -> u64 {
         self.totals.rows
     }
 
-    /// The sum of the weights of the rows, 1 each where they were given none.
+    /// Sum of the weights of the rows; 1 for each row without weights.
     pub fn weight(&self) -> f64 {
         self.totals.weight
     }
 
-    /// Adds a batch of rows, with a weight each (finite, not negative) or 1. `watch` sees every few milliseconds how many
-    /// rows have been added; where it ends the work, or a weight is refused, the sums are as they were.
+    /// Adds a batch of rows, with weights (finite, not negative) or with weight 1.
+    ///
+    /// `watch` is called every few milliseconds with the number of rows added. If it ends the work, or a weight is bad,
+    /// the sums are unchanged.
     pub fn update(&mut self, rows: &Points, weights: Option<&[f64]>, watch: Watch) -> Result<()> {
         self.update_packed(rows, None, weights, watch)
     }
 
-    /// What [`update`](Self::update) does, with the rows packed beside the points already where that is given.
+    /// [`update`](Self::update) with rows that may already be packed in the coordinates of the points.
     pub(super) fn update_packed(
         &mut self,
         rows: &Points,
@@ -196,7 +197,7 @@ impl KernelSums {
                 (self.wide(), samples)
             }
         };
-        // A batch that is on the GPU may be all rows there are.
+        // A batch on the GPU may hold all rows.
         let (points, total) = (self.points.len().max(1) as u64, batch.len() as u64);
         let watched = |done: u64, _| watch(Progress::Summing { done: done / points, total });
         let sum = |weights: Option<&[f64]>, sums: &mut [f64]| match at
@@ -227,7 +228,7 @@ impl KernelSums {
         Ok(totals)
     }
 
-    /// Adds the rows that other sums at the same points have been given: these first, the others after them.
+    /// Adds the rows of other sums at the same points, after these.
     pub fn merge(&mut self, other: &KernelSums) -> Result<()> {
         expect_same_kernel(&self.kernel, &other.kernel)?;
         other.points.expect_dim("one of the sums", "the other", self.points.dim())?;
@@ -238,7 +239,7 @@ impl KernelSums {
         Ok(())
     }
 
-    /// μ at each point: the sums divided by the weight of all rows. An error before any row with a weight was added.
+    /// Returns μ at each point: the sums divided by the weight of all rows. An error if no row with a weight was added.
     pub fn means(&self) -> Result<Vec<f64>> {
         if self.totals.weight <= 0.0 {
             return Err(Error::NothingSummed);
@@ -246,12 +247,12 @@ impl KernelSums {
         Ok(self.totals.sums.iter().map(|sum| sum / self.totals.weight).collect())
     }
 
-    /// The points as they were packed.
+    /// The packed points.
     pub(super) fn packing(&self) -> &Packed {
         &self.packed
     }
 
-    /// The points as they were packed, in f64.
+    /// The packed points in f64.
     fn wide(&self) -> &Packed {
         self.wide.get_or_init(|| {
             let rounded = Points::from_vec(self.packed.host().rounded(), self.points.dim());
@@ -262,7 +263,7 @@ impl KernelSums {
     }
 }
 
-/// Weights divided by a power of two near the largest, so that all of them can be f32; rounded to it where the kernel
+/// Weights divided by a power of two near the largest, so that all fit into f32. They are rounded to f32 if the kernel
 /// values are, so that all terms belong to the same target.
 fn scaled(weights: &[f64], precision: Precision) -> (Vec<f64>, f64) {
     let largest = weights.iter().copied().fold(0.0, f64::max);

@@ -1,9 +1,10 @@
-//! Stein targets: any density that is known by its score s = ∇ log p, normalised or not.
+//! Stein targets: any density known by its score s = ∇ log p, normalised or not.
 //!
-//! The mean under p of a Stein kernel is zero, whatever p is, so that μ = 0 and ‖μ‖² = 0 need no samples and no pairs, and
-//! E_T is the kernel Stein discrepancy (KSD) of the chosen points. What it needs is the score at every point: the rows of
-//! its pool hold a point and its score side by side ([`SteinTarget::rows`]), and are rows of a pool like any others. Because
-//! k(x, x) = tr P + ‖s(x)‖² varies, the greedy step contains −k(x, x)/2 (see `herder.rs`).
+//! The mean of a Stein kernel under p is zero for every p. So μ = 0 and ‖μ‖² = 0 need no samples and no pairs, and E_T
+//! is the kernel Stein discrepancy (KSD) of the chosen points. The kernel needs the score at every point: a row of the
+//! pool holds a point and its score, coordinate by coordinate ([`SteinTarget::rows`]). Herders, refiners, weights,
+//! quotas, stop rules and checkpoints work on such rows without a change. Because k(x, x) = tr P + ‖s(x)‖² varies, the
+//! greedy step contains −k(x, x)/2 (see `herder.rs`). Kernel values have no bound, so they are f64.
 
 mod precondition;
 mod space;
@@ -19,14 +20,14 @@ pub use self::space::{LogDensityFunction, ScoreFunction};
 use crate::points::expect_rows;
 use crate::{Error, Kernel, MeanEmbedding, Points, Pool, Result, SteinBase};
 
-/// A density that is known by its score, as the target of a pool whose rows hold points and scores.
+/// Density known by its score, as the target of a pool whose rows hold points and scores.
 ///
 /// With a base kernel κ, which is (1+u)^(−1/2) or exp(−u/2) of u = (x−y)ᵀΓ⁻¹(x−y), the Stein kernel is
 ///
 /// > k(x, y) = ∇ₓ·∇ᵧκ + ∇ₓκ·s(y) + ∇ᵧκ·s(x) + κ s(x)·s(y).
 ///
-/// Draws that are not from the density (burn-in, a wrong temperature) are seen, since nothing but the scores says what is
-/// to be matched. Kernel values are f64: they have no bound.
+/// Only the scores define the target, so draws that are not from the density (burn-in, a wrong temperature) do not
+/// change it.
 ///
 /// ```
 /// use supersample::{Herder, Points, Preconditioner, SteinBase, SteinTarget};
@@ -43,15 +44,15 @@ use crate::{Error, Kernel, MeanEmbedding, Points, Pool, Result, SteinBase};
 pub struct SteinTarget {
     kernel: Kernel,
     precision: Arc<Precision>,
-    /// Subtracted from points before they are taken into rows, which no kernel value sees but rounding does.
+    /// Subtracted from points before they become rows. Kernel values do not depend on it, but their rounding does.
     centre: Arc<[f64]>,
     mean_diagonal: f64,
     space: Option<Arc<Space>>,
 }
 
 impl SteinTarget {
-    /// The target whose scores at these points are known, preconditioned as they ask for. The mean of k(x, x) over them is
-    /// the unit of *equivalent draws*.
+    /// Creates the target from points and their scores, with a preconditioner. The mean of k(x, x) over the points is
+    /// the unit of equivalent draws.
     pub fn new(
         points: &Points,
         scores: &Points,
@@ -81,7 +82,7 @@ impl SteinTarget {
         Ok(SteinTarget { mean_diagonal, ..target })
     }
 
-    /// Points with their scores as rows of a pool: for each coordinate the preconditioned point and the score.
+    /// Returns points with their scores as rows of a pool: for each coordinate the preconditioned point and the score.
     pub fn rows(&self, points: &Points, scores: &Points) -> Result<Points> {
         points.expect_dim("a point", "the points of the target", self.centre.len())?;
         scores.expect_dim("a score", "its point", points.dim())?;
@@ -98,12 +99,12 @@ impl SteinTarget {
         })
     }
 
-    /// The pool of points with these scores.
+    /// Returns the pool of points with these scores.
     pub fn pool(&self, points: &Points, scores: &Points) -> Result<Pool> {
         Pool::new(self.clone(), self.rows(points, scores)?)
     }
 
-    /// The point of a row.
+    /// Returns the point of a row.
     pub fn point(&self, row: &[f64]) -> Vec<f64> {
         let columns = self.layout().columns();
         let z: Vec<f64> = row.iter().step_by(columns).copied().collect();
@@ -157,7 +158,7 @@ impl MeanEmbedding for SteinTarget {
         Some(0.0)
     }
 
-    /// The mean of k(x, x) over the points that the target was made with, which stands for that over the density.
+    /// The mean of k(x, x) over the points of the constructor, an estimate of the mean over the density.
     fn mean_diagonal(&self) -> Option<f64> {
         Some(self.mean_diagonal)
     }

@@ -1,4 +1,4 @@
-//! Preconditioners: the matrix Γ that the base of a Stein kernel measures distances with, as points ask for it.
+//! Preconditioners: the matrix Γ in the distances of a Stein kernel's base, computed from points.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use crate::linalg::{cholesky, diagonal, dot, inverse_lower};
 use crate::words::Opt;
 use crate::{Error, Points, Result};
 
-/// How many points, spread evenly over all, the median distance is taken of.
+/// Number of evenly spaced points for the median distance.
 const MOST_POINTS: usize = 1000;
 
 /// The matrix Γ of the base kernel, a function of (x−y)ᵀΓ⁻¹(x−y).
@@ -20,9 +20,9 @@ pub enum Preconditioner {
     /// Γ = I. The default.
     #[default]
     Identity,
-    /// Γ = m²·I, m the median distance of two points: of at most 1,000 of them, spread evenly over all.
+    /// Γ = m²·I, m the median distance of two points, over at most 1,000 evenly spaced points.
     Median,
-    /// Γ = m²/ln(n)·I, n the number of points that the median is taken of.
+    /// Γ = m²/ln(n)·I, n the number of points in the median.
     ScaledMedian,
     /// Γ = the covariance of the points, which divides by n − 1.
     Covariance,
@@ -31,11 +31,11 @@ pub enum Preconditioner {
 }
 
 impl Preconditioner {
-    /// The words for those without a number, plainest first.
+    /// Names of those without a number, the simplest first.
     pub const NAMES: [&'static str; 4] = ["identity", "median", "scaled-median", "covariance"];
 }
 
-/// The word, or the length.
+/// The name, or the length.
 impl fmt::Display for Preconditioner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -48,7 +48,7 @@ impl fmt::Display for Preconditioner {
     }
 }
 
-/// A word, or a length as a number.
+/// A name, or a length as a number.
 ///
 /// ```
 /// use supersample::Preconditioner;
@@ -75,7 +75,7 @@ impl FromStr for Preconditioner {
 }
 
 impl Preconditioner {
-    /// Whether a length is positive, and its square a number.
+    /// Checks that a length is positive and its square finite.
     pub(crate) fn check(self) -> Result<()> {
         match self {
             Preconditioner::Length(value) if !(value > 0.0 && (value * value).is_normal()) => {
@@ -92,7 +92,7 @@ impl Preconditioner {
 pub(super) enum Precision {
     /// root²·I
     Isotropic { root: f64 },
-    /// Any matrix, row after row, and with it L⁻¹, where Γ = L·Lᵀ and so P = L⁻ᵀ·L⁻¹.
+    /// Any matrix, row by row, and with it L⁻¹, where Γ = L·Lᵀ and so P = L⁻ᵀ·L⁻¹.
     Full { matrix: Vec<f64>, inverse_factor: Vec<f64>, factor: Vec<f64> },
 }
 
@@ -131,7 +131,7 @@ impl Precision {
         let singular = Error::NoPreconditioner { reason: "the covariance of the points is singular" };
         let largest = diagonal(&covariance, dim).fold(0.0, f64::max);
         let factor = cholesky(&covariance, dim).ok_or_else(|| singular.clone())?;
-        // A pivot of the size of rounding is no variance.
+        // A pivot of the size of rounding is not a variance.
         if diagonal(&factor, dim).any(|pivot| pivot * pivot <= 1e-14 * largest) {
             return Err(singular);
         }

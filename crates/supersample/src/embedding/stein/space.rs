@@ -1,8 +1,8 @@
-//! Points that may lie anywhere: the score as a function, and the gradient of a Stein kernel by way of it.
+//! Points anywhere in space: the score as a function, and the gradient of a Stein kernel with it.
 //!
-//! A function F of the row of x is a function of x and of s(x). Its gradient in x needs the derivative of the score along one
-//! vector b only, the gradient of F in the score: (∂s/∂x)ᵀb, and the Jacobian of a score is a Hessian and so its own
-//! transpose. That is one difference of two scores, whatever the dimension.
+//! A function F of the row of x is a function of x and of s(x). Its gradient in x needs the derivative of the score
+//! along one vector b only, the gradient of F in the score: (∂s/∂x)ᵀb, and the Jacobian of a score is a Hessian and so
+//! its own transpose. That is one difference of two scores in any dimension.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,30 +11,30 @@ use super::SteinTarget;
 use crate::linalg::dot;
 use crate::{Points, Result};
 
-/// ∇ log p at a point, written to the second argument. Where there is none, numbers that are not finite say so.
+/// Function that writes ∇ log p at a point to its second argument; numbers that are not finite if there is none.
 pub type ScoreFunction = Arc<dyn Fn(&[f64], &mut [f64]) + Send + Sync>;
 
-/// log p at a point, up to a constant; −∞ where no point may lie.
+/// Function that returns log p at a point, up to a constant; −∞ outside the support.
 pub type LogDensityFunction = Arc<dyn Fn(&[f64]) -> f64 + Send + Sync>;
 
 /// The step of differences, in lengths of the kernel: the error of a central difference is least near the cube root of
 /// the rounding of a score.
 const STEP: f64 = 1e-5;
 
-/// What is known of the density away from the rows.
+/// The density as a function, away from the rows.
 pub(super) struct Space {
     score: ScoreFunction,
     log_density: Option<LogDensityFunction>,
-    /// How often the score may be asked for.
+    /// Largest number of evaluations of the score.
     most: u64,
     asked: AtomicU64,
 }
 
 impl SteinTarget {
-    /// This target with its score as a function, so that points may be chosen anywhere in space
-    /// ([`Domain::Ascent`](crate::Domain::Ascent), whose starts are [rows](Self::rows) of this target). Nothing is chosen where the log-density, if
-    /// it is given, is −∞. After `most` evaluations of the score climbs end where they are, and their picks are not
-    /// converged.
+    /// Sets the score as a function, so that points can be chosen anywhere in space
+    /// ([`Domain::Ascent`](crate::Domain::Ascent), whose starts are [rows](Self::rows) of this target). Points with a
+    /// log-density of −∞, if given, are not chosen. After `most` evaluations of the score, climbs end where they are,
+    /// and their picks are not converged.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -60,7 +60,7 @@ impl SteinTarget {
         }
     }
 
-    /// How often the score has been asked for; 0 where it is not known as a function.
+    /// Number of evaluations of the score so far; 0 without a function.
     pub fn evaluations(&self) -> u64 {
         self.space.as_ref().map_or(0, |space| space.asked.load(Ordering::Relaxed))
     }
@@ -70,17 +70,17 @@ impl SteinTarget {
         self.space.is_some()
     }
 
-    /// Whether the score may not be asked for any more.
+    /// Whether no evaluations of the score are left.
     pub(crate) fn is_spent(&self) -> bool {
         self.space.as_ref().is_some_and(|space| space.asked.load(Ordering::Relaxed) >= space.most)
     }
 
-    /// Whether there is an end to that.
+    /// Whether evaluations are limited.
     pub(crate) fn is_capped(&self) -> bool {
         self.space.as_ref().is_some_and(|space| space.most < u64::MAX)
     }
 
-    /// The row of any point; `None` where it has no score or no density.
+    /// Returns the row of any point; `None` if it has no score or no density.
     pub(crate) fn row_at(&self, x: &[f64]) -> Option<Vec<f64>> {
         let score = self.space.as_ref()?.score_at(x)?;
         let point = Points::from_rows(x, x.len()).ok()?;
@@ -88,8 +88,8 @@ impl SteinTarget {
         row.ok().map(|row| row.row(0).to_vec())
     }
 
-    /// A function of rows as a function of points: writes its gradient in x and returns its value; NaN, which nothing is
-    /// above, where there is no score, no density, or no evaluation left.
+    /// Evaluates a function of rows at a point: writes its gradient in x and returns its value. NaN, which no value
+    /// exceeds, if there is no score, no density or no evaluation left.
     pub(crate) fn at_point(
         &self,
         x: &[f64],
@@ -125,7 +125,7 @@ impl Space {
         score.iter().all(|s| s.is_finite()).then_some(score)
     }
 
-    /// The derivative of the score at x along b, by a central difference; 0 where that has no value.
+    /// Derivative of the score at x along b, by a central difference; 0 if it is not finite.
     fn slope(&self, x: &[f64], b: &[f64], step: f64) -> Vec<f64> {
         let norm = dot(b, b).sqrt();
         let none = || vec![0.0; x.len()];

@@ -1,5 +1,5 @@
-//! One pass over rows that need not fit into memory: how many there are, what they weigh, their moments, and a uniform
-//! sample of them to choose from.
+//! First pass over rows that need not fit into memory: their number, weights and moments, and a uniform sample of
+//! candidates.
 
 mod functions;
 mod shards;
@@ -11,11 +11,11 @@ use crate::scale::{Moments, RunningMoments, Scaling};
 use crate::task::{CONTROL_ROWS, RowWeights, Rows};
 use crate::{Error, Points, Result};
 
-/// So that the control rows have nothing to do with the pool.
+/// Makes the control rows independent of the pool.
 const CONTROL_SEED: u64 = 0x5851_f42d_4c95_7f2d;
 
-/// Takes in rows batch by batch. Nothing but a sample of them is kept, and how they are cut into batches does not matter
-/// to which these are.
+/// Collects rows batch by batch and keeps only a sample of them. The sample does not depend on how rows are cut into
+/// batches.
 ///
 /// ```
 /// use supersample::task::RowWeights;
@@ -33,7 +33,7 @@ const CONTROL_SEED: u64 = 0x5851_f42d_4c95_7f2d;
 #[derive(Debug)]
 pub struct Gatherer {
     dim: usize,
-    /// How many rows are drawn at most, of all parts where there are several.
+    /// Largest number of drawn rows, over all parts together.
     pool_rows: usize,
     seed: u64,
     sample: UniformSample,
@@ -46,14 +46,14 @@ pub struct Gatherer {
     without_weight: usize,
 }
 
-/// Rows at which μ will be computed to estimate its norm: as likely as their weights, whatever the pool has drawn.
+/// Rows at which μ is computed to estimate its norm, drawn by their weights and independently of the pool.
 #[derive(Debug)]
 enum Controls {
     Distinct(UniformSample),
     ByWeight(WeightedDraws),
 }
 
-/// What weights are divided by, so that their sums stay in range: the largest of them, or of their logarithms.
+/// Divisor of the weights that keeps their sums in range: the largest weight, or the largest logarithm.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum WeightScale {
     Equal,
@@ -62,7 +62,7 @@ pub(super) enum WeightScale {
 }
 
 impl WeightScale {
-    /// These weights in units of the largest; `None` where all are one. `first` is the number of the first row.
+    /// Weights in units of the largest; `None` if all are one. `first` is the number of the first row.
     pub(super) fn relative(
         self,
         weights: RowWeights<'_>,
@@ -104,7 +104,7 @@ impl WeightScale {
         }
     }
 
-    /// What [`to_words`](Self::to_words) has given, of which 0 is none; `None` for what it has not.
+    /// Inverse of [`to_words`](Self::to_words), where 0 means no weights; `None` for other numbers.
     pub(super) fn of_words(kind: u64, largest: f64) -> Option<Option<WeightScale>> {
         Some(match kind {
             0 => None,
@@ -115,7 +115,7 @@ impl WeightScale {
         })
     }
 
-    /// The scale that fits these as well, and what weights in units of the old one are to be multiplied by.
+    /// Scale that fits these weights too, and the factor for weights in units of the old one.
     fn grown(self, weights: RowWeights<'_>) -> (WeightScale, f64) {
         let top = |weights: &[f64], least: f64| weights.iter().copied().fold(least, f64::max);
         let grown = match (self, weights) {
@@ -130,7 +130,7 @@ impl WeightScale {
         (grown, self.factor_to(grown))
     }
 
-    /// The scale that fits the weights of both; `None` for weights of two kinds.
+    /// Scale that fits the weights of both; `None` for weights of two kinds.
     fn larger(self, other: WeightScale) -> Option<WeightScale> {
         match (self, other) {
             (WeightScale::Equal, WeightScale::Equal) => Some(self),
@@ -144,7 +144,7 @@ impl WeightScale {
         }
     }
 
-    /// What weights in units of this largest one are to be multiplied by in units of a larger one.
+    /// Factor that converts weights from this unit to a larger one.
     fn factor_to(self, larger: WeightScale) -> f64 {
         match (self, larger) {
             (WeightScale::Weights { largest: own }, WeightScale::Weights { largest }) if largest > 0.0 => {
@@ -169,7 +169,7 @@ impl WeightScale {
 }
 
 impl Gatherer {
-    /// Rows of `dim` numbers, of which a uniform sample of at most `pool_rows` is drawn with this seed.
+    /// Creates a gatherer of rows of `dim` numbers that draws a uniform sample of at most `pool_rows` with this seed.
     pub fn new(dim: usize, pool_rows: usize, seed: u64) -> Result<Gatherer> {
         if dim == 0 {
             return Err(Error::NoDimensions);
@@ -191,8 +191,8 @@ impl Gatherer {
         })
     }
 
-    /// The next rows. Weights are of one kind throughout: of all batches or of none. An error leaves what was gathered as
-    /// it was; a batch without rows changes nothing.
+    /// Adds rows. All batches have weights of one kind, or none has weights. An error leaves the gatherer unchanged; an
+    /// empty batch changes nothing.
     pub fn update(&mut self, rows: &[f64], weights: RowWeights<'_>) -> Result<()> {
         if rows.is_empty() {
             return Ok(());
@@ -214,7 +214,7 @@ impl Gatherer {
         }
         self.moments.see(rows, relative);
         if let (Some(_), Controls::Distinct(sample)) = (relative, &self.controls) {
-            // Only now is it known that rows have weights.
+            // The first weights have just arrived.
             debug_assert_eq!(sample.seen(), 0);
             let draws = WeightedDraws::new(CONTROL_ROWS, self.dim, self.seed ^ CONTROL_SEED);
             self.controls = Controls::ByWeight(draws);
@@ -235,7 +235,7 @@ impl Gatherer {
                 self.squares += relative.iter().map(|w| w * w).sum::<f64>();
                 let none = if matches!(weights, RowWeights::Logs(_)) { f64::NEG_INFINITY } else { 0.0 };
                 self.without_weight += given.iter().filter(|w| **w == none).count();
-                // As given: what they are divided by may still grow.
+                // As given, because their divisor may still grow.
                 self.sample.see(rows, Some(given));
             }
             _ => {
@@ -247,17 +247,17 @@ impl Gatherer {
         Ok(())
     }
 
-    /// How many numbers a row has.
+    /// Number of columns.
     pub fn columns(&self) -> usize {
         self.dim
     }
 
-    /// How many rows there have been.
+    /// Number of rows so far.
     pub fn rows(&self) -> usize {
         self.sample.seen()
     }
 
-    /// What was gathered. Refuses no rows at all, and rows that weigh nothing.
+    /// Finishes the pass. No rows, or rows without any weight, are an error.
     pub fn finish(self) -> Result<Gathered> {
         let Gatherer { dim, sample, controls, moments, scale, total, squares, without_weight, .. } = self;
         let rows = sample.seen();
@@ -302,7 +302,7 @@ impl Gatherer {
     }
 }
 
-/// What one pass over all rows gives.
+/// Result of the first pass over all rows.
 #[derive(Clone, Debug)]
 pub struct Gathered {
     rows: usize,
@@ -327,37 +327,37 @@ struct Columns {
 }
 
 impl Gathered {
-    /// How many rows there are in all.
+    /// Number of all rows.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Whether the sample has all of them.
+    /// Whether the sample holds all rows.
     pub fn is_whole(&self) -> bool {
         self.pool.len() == self.rows
     }
 
-    /// The rows that were drawn, in the order in which they went by: all of them where there was room.
+    /// Drawn rows in the order of the source; all rows if there was room.
     pub fn pool(&self) -> &Points {
         &self.pool
     }
 
-    /// The places of these among all rows, from 0.
+    /// Numbers of the drawn rows among all rows, from 0.
     pub fn pool_rows(&self) -> &[usize] {
         &self.pool_rows
     }
 
-    /// The weights of these, in units of the largest weight of all rows; `None` where all are equal.
+    /// Weights of the drawn rows, in units of the largest weight of all rows; `None` if all are equal.
     pub fn pool_weights(&self) -> Option<&[f64]> {
         self.pool_weights.as_deref()
     }
 
-    /// How many equal rows estimate a mean as well as these weighted ones: (Σ w)²/Σ w².
+    /// Effective sample size of all rows: (Σ w)²/Σ w².
     pub fn effective_size(&self) -> f64 {
         self.effective_size
     }
 
-    /// How many rows weigh nothing.
+    /// Number of rows of weight zero.
     pub fn without_weight(&self) -> usize {
         self.without_weight
     }
@@ -372,7 +372,7 @@ impl Gathered {
         &self.controls
     }
 
-    /// What weights are divided by.
+    /// Divisor of the weights.
     pub(super) fn weight_scale(&self) -> WeightScale {
         self.scale
     }
@@ -382,7 +382,7 @@ impl Gathered {
         Scaling::of_moments(&self.columns.moments, &self.columns.firsts)
     }
 
-    /// The rows, all of which were drawn.
+    /// All rows, if all were drawn.
     pub(in crate::task) fn into_rows(self) -> Result<Rows> {
         let weights = self.pool_weights.as_deref().map_or(RowWeights::Equal, RowWeights::Weights);
         let rows = Rows::weighted(self.pool, weights)?;
@@ -392,7 +392,7 @@ impl Gathered {
         }
     }
 
-    /// The weights of a batch of a later pass, in units of the largest weight of all rows; `None` where all are equal.
+    /// Weights of a batch of a later pass, in units of the largest weight of all rows; `None` if all are equal.
     pub fn relative(&self, weights: RowWeights<'_>, rows: usize) -> Result<Option<Vec<f64>>> {
         self.scale.relative(weights, rows, 0)
     }

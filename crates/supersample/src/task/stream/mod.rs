@@ -1,8 +1,10 @@
-//! Rows that do not fit into memory: one driver of the passes over them, for files, iterators and a cluster.
+//! Rows that do not fit into memory: the only driver of the passes over them, for files, iterators and a cluster.
 //!
-//! 1. A [`Gatherer`] counts the rows, takes their moments and draws a pool ([`problem`]).
-//! 2. Landmarks and control rows are chosen from the pool, and all rows are summed at them ([`prepare`]). Rows are chosen from
-//!    the pool as ever.
+//! 1. A [`Gatherer`] counts the rows, computes their moments and draws a pool ([`problem`]). A row is drawn by a hash
+//!    of its number, so that all sources draw the same pool for the same seed (except a cluster whose partitions do not
+//!    know their sizes).
+//! 2. Landmarks are chosen from the pool, and all rows are summed at them and at control rows ([`prepare`]). Rows are
+//!    then chosen from the pool as usual.
 //! 3. All rows are summed at the chosen ones, and their errors are restated ([`measure`]).
 
 mod gather;
@@ -18,18 +20,18 @@ use super::{Choose, Chosen, Ended, ErrorsKnown, RowWeights, Size, Target};
 use crate::embedding::LandmarkSums;
 use crate::{Error, Points, Result, Watch, unwatched};
 
-/// Rows that can be gone through again and again, the same each time: files, an iterator that begins anew, a cluster.
+/// Source of rows that can be read several times, each time the same: files, a restartable iterator, a cluster.
 pub trait Source {
-    /// What goes wrong on the way.
+    /// Error of the source.
     type Error: From<Error>;
 
-    /// The first pass: all rows go through gatherers that [`Choose::gatherer`] makes, or [`Shard`]s of one.
+    /// First pass: sends all rows to gatherers made by [`Choose::gatherer`], or by [`Shard`]s.
     fn gather(&mut self, choose: &Choose) -> std::result::Result<Gathered, Self::Error>;
 
-    /// A later pass: all rows are added to each of these sums, wherever the rows are.
+    /// Later pass: adds all rows to each of these sums.
     fn sum(&mut self, pass: Pass, sums: &mut [PassSums]) -> std::result::Result<(), Self::Error>;
 
-    /// Work between the passes, which takes long and can be watched. By default nobody watches it.
+    /// Runs long work between the passes. By default without a watch.
     fn work<T: Send>(
         &mut self,
         work: impl FnOnce(Watch<'_>) -> Result<T> + Send,
@@ -38,24 +40,24 @@ pub trait Source {
     }
 }
 
-/// What a later pass is for.
+/// Purpose of a later pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Pass {
     /// The mean embedding.
     Landmarks {
-        /// How many landmarks the rows are compared with.
+        /// Number of landmarks.
         count: usize,
     },
-    /// The errors of rows that were chosen.
+    /// The errors of chosen rows.
     Chosen {
-        /// How many there are.
+        /// Number of chosen rows.
         count: usize,
     },
 }
 
 impl Pass {
-    /// The word for it: landmarks or measure.
+    /// Name: landmarks or measure.
     pub fn name(self) -> &'static str {
         match self {
             Pass::Landmarks { .. } => "landmarks",
@@ -65,14 +67,14 @@ impl Pass {
 }
 
 impl Choose {
-    /// A gatherer without rows that draws as many rows as this choice is made from. Rows have the columns of `size` and then its
+    /// Returns an empty gatherer that draws the candidates of this choice. Rows have the columns of `size` and then its
     /// functions.
     pub fn gatherer(&self, size: Size) -> Result<Gatherer> {
         Gatherer::new(size.columns + size.functions, self.drawn_rows(size)?, self.compute.seed)
     }
 }
 
-/// Chooses rows of a source: three passes, and the work between them. The target comes with them.
+/// Chooses rows of a source in three passes; returns the target and the choice.
 ///
 /// ```
 /// use supersample::task::stream::{self, Repeated};
@@ -95,7 +97,7 @@ pub fn choose<S: Source>(source: &mut S, choose: Choose) -> std::result::Result<
     Ok((target, chosen))
 }
 
-/// The first pass: the problem of choosing from the rows that were drawn, to match all of them.
+/// Runs the first pass; returns the problem whose candidates are the drawn rows and whose target is all rows.
 pub fn problem<S: Source>(source: &mut S, choose: Choose) -> std::result::Result<Problem, S::Error> {
     choose.check()?;
     choose.refuse_in_batches()?;
@@ -103,12 +105,14 @@ pub fn problem<S: Source>(source: &mut S, choose: Choose) -> std::result::Result
     source.work(|_| Problem::of_gathered(gathered, choose))
 }
 
-/// The second pass: all rows are summed at landmarks. Nothing but [`Problem::prepare`] where all rows were drawn.
+/// Runs the second pass, which sums all rows at landmarks; returns the target. If all rows were drawn, this is
+/// [`Problem::prepare`].
 pub fn prepare<S: Source>(source: &mut S, problem: &Problem) -> std::result::Result<Target, S::Error> {
     Ok(prepare_at(source, problem, None)?.0)
 }
 
-/// The second pass, which sums at these points too, in the units of the rows: with the target comes μ at each of them.
+/// Runs the second pass and also sums at these points, in the units of the rows; returns the target and μ at each
+/// point.
 pub fn prepare_at<S: Source>(
     source: &mut S,
     problem: &Problem,
@@ -127,8 +131,9 @@ pub fn prepare_at<S: Source>(
     Ok((target, means))
 }
 
-/// The third pass: the errors of the chosen rows, measured against all rows. Nothing is done where they are known already,
-/// and for a run that was interrupted, whose MMD stays that to the landmarks.
+/// Runs the third pass, which measures the errors of the chosen rows against all rows.
+///
+/// It does nothing if they are known already, or if the run was interrupted: the MMD then stays that to the landmarks.
 pub fn measure<S: Source>(
     source: &mut S,
     target: &Target,
@@ -145,11 +150,12 @@ pub fn measure<S: Source>(
 }
 
 impl Choose {
-    /// Refuses what needs all rows in memory.
+    /// Checks that no option needs all rows in memory.
     pub fn refuse_in_batches(&self) -> Result<()> {
         let needs_all = [
-            (self.method.is_constrained(), "a choice with rows in or out, or with groups,"),
+            (self.method.is_constrained(), "a choice with included or excluded rows, or with groups,"),
             (self.weights.is_some(), "a search for unequal weights"),
+            (self.stop.add.is_some(), "a number of rows that follows from the errors of all rows"),
             (self.compute.embedding == super::EmbeddingChoice::Exact, "an exact mean embedding"),
         ];
         match needs_all.into_iter().find(|(is_asked, _)| *is_asked) {
@@ -160,14 +166,14 @@ impl Choose {
 }
 
 impl Problem {
-    /// Sums without rows for a pass at landmarks and at control rows.
+    /// Empty sums for a pass at landmarks and control rows.
     fn pass_at_landmarks(&self, watch: Watch) -> Result<PassSums> {
         let gathered = self.gathered().ok_or(Error::NotProjected)?;
         let count = self.choose.landmark_count(self.open_rows());
         Ok(PassSums::at_landmarks(self.batching(), landmark_sums(self, gathered, count, watch)?))
     }
 
-    /// The target, once all rows have been summed at landmarks.
+    /// Returns the target, after all rows have been summed at landmarks.
     fn prepared_by(&self, sums: &PassSums, watch: Watch) -> Result<Target> {
         let sums = sums.landmark_sums().ok_or(Error::NotProjected)?;
         let expected = self.gathered().map_or(self.rows.len(), Gathered::rows);
@@ -179,7 +185,7 @@ impl Problem {
 }
 
 impl Target {
-    /// Sums without rows for a pass at these rows, rounded as those at the landmarks are.
+    /// Empty sums for a pass at these rows, rounded like those at the landmarks.
     fn pass_at_rows(&self, rows: &[usize]) -> Result<PassSums> {
         let problem = self.problem();
         let landmarks = self.landmarks().ok_or(Error::NotProjected)?.sums();
@@ -190,13 +196,13 @@ impl Target {
 
 fn landmark_sums(problem: &Problem, gathered: &Gathered, count: usize, watch: Watch) -> Result<LandmarkSums> {
     let landmarks = of_problem(problem, problem.shares(), count, watch)?;
-    // Drawn from all rows: in the pool landmarks, at which nothing is missing, would be more frequent.
+    // Drawn from all rows. In the pool, landmarks (with residual zero) would be too frequent.
     let controls = problem.scaled(gathered.controls())?;
     let sums = LandmarkSums::new(problem.kernel().clone(), landmarks, Some(controls), problem.precision())?;
     Ok(sums.on(problem.device()))
 }
 
-/// The sums of an earlier run of this very problem.
+/// Sums of an earlier run of the same problem.
 pub(super) fn recalled_sums(problem: &Problem, gathered: &Gathered, numbers: &[f64]) -> Result<LandmarkSums> {
     let (others, most) = (gathered.controls().len() + 2, problem.open_rows());
     let count = numbers.len().checked_sub(others).filter(|count| (1..=most).contains(count));
@@ -205,17 +211,17 @@ pub(super) fn recalled_sums(problem: &Problem, gathered: &Gathered, numbers: &[f
     sums.recalled(numbers, gathered.rows() as u64, problem.shares().is_some())
 }
 
-/// A source whose batches come from a function that can be called again and again.
+/// Source whose batches come from a function that can be called several times.
 pub struct Repeated<F> {
     size: Size,
     pass: F,
 }
 
-/// What is done with each batch: rows in their own units, one after the other, and their weights.
+/// Callback for each batch: rows in their own units, in row order, and their weights.
 pub type Each<'a> = &'a mut dyn FnMut(&[f64], RowWeights<'_>) -> Result<()>;
 
 impl<F: FnMut(Each<'_>) -> Result<()>> Repeated<F> {
-    /// Rows of this number of columns; `pass` goes through all of them once.
+    /// Creates a source of rows with this number of columns; `pass` goes through all of them once.
     pub fn new(columns: usize, pass: F) -> Repeated<F> {
         Repeated { size: Size { columns, ..Size::default() }, pass }
     }

@@ -1,4 +1,5 @@
-//! Sums of a later pass, which travel to where the rows are: each machine adds its rows, and the numbers are added up.
+//! Sums of a later pass. They are sent to the machines that have the rows; each adds its rows, and the results are
+//! added up.
 
 use super::gather::{Gathered, WeightScale};
 use crate::bytes::{Reader, Writer};
@@ -8,16 +9,16 @@ use crate::task::RowWeights;
 use crate::task::problem::Problem;
 use crate::{Error, Points, Result, Watch};
 
-/// The first bytes, with the version of what follows.
+/// First bytes, with the version of the format.
 const MAGIC: &[u8; 16] = b"supersample pa1\n";
 
-/// How rows become points among those of a problem, and weights the numbers that sums take.
+/// Conversion of rows to the problem's scaled points, and of weights to the numbers that sums take.
 #[derive(Clone, Debug)]
 pub(super) struct Batching {
     dim: usize,
     /// None for rows that are not scaled.
     scaling: Option<Scaling>,
-    /// None where the rows of a problem are all that there are.
+    /// None if the problem has all rows.
     weights: Option<WeightScale>,
 }
 
@@ -43,18 +44,18 @@ impl Batching {
     }
 }
 
-/// Kernel sums at landmarks, or at other points, over rows that are in their own units: all that a machine with some of
-/// the rows needs for a pass over them.
+/// Kernel sums at landmarks, or at other points, over rows in their own units. A machine with some of the rows needs
+/// nothing else for a pass.
 #[derive(Clone, Debug)]
 pub struct PassSums {
     batching: Batching,
     landmarks: LandmarkSums,
-    /// Sums at other points, whose numbers are rounded as those of the landmarks are; then nothing is summed at these.
+    /// Sums at other points, rounded like those at the landmarks; if set, nothing is summed at the landmarks.
     elsewhere: Option<KernelSums>,
 }
 
 impl PassSums {
-    /// Adds rows, in their own units. Where a row or a weight is refused the sums are as they were.
+    /// Adds rows, in their own units. An error leaves the sums unchanged.
     pub fn update(&mut self, rows: &[f64], weights: RowWeights<'_>, watch: Watch) -> Result<()> {
         if rows.is_empty() {
             return Ok(());
@@ -66,34 +67,34 @@ impl PassSums {
         }
     }
 
-    /// How many numbers a row has.
+    /// Number of columns.
     pub fn columns(&self) -> usize {
         self.batching.dim
     }
 
-    /// How many rows have been added.
+    /// Number of rows added so far.
     pub fn rows(&self) -> u64 {
         self.sums().rows()
     }
 
-    /// The sums, with the points that they are at.
+    /// The sums, with their points.
     pub fn sums(&self) -> &KernelSums {
         self.elsewhere.as_ref().unwrap_or(self.landmarks.sums())
     }
 
-    /// The sums at landmarks and control rows; `None` where the pass is at other points.
+    /// Sums at landmarks and control rows; `None` if the pass is at other points.
     pub fn landmark_sums(&self) -> Option<&LandmarkSums> {
         self.elsewhere.is_none().then_some(&self.landmarks)
     }
 
-    /// A pass over the same rows at other points, which are scaled already.
+    /// Returns an empty pass over the same rows at other points, already scaled.
     pub fn at(&self, points: Points) -> Result<PassSums> {
         let elsewhere = Some(self.landmarks.sums().at(points)?);
         Ok(PassSums { batching: self.batching.clone(), landmarks: self.landmarks.emptied(), elsewhere })
     }
 
-    /// What the rows so far add up to. The numbers of several passes at the same points are added up one by one, and the
-    /// order in which that is done decides their last digits and nothing else.
+    /// Sums over the rows so far, as plain numbers. Those of several passes at the same points can be added one by one;
+    /// the order affects only the last digits.
     pub fn numbers(&self) -> Vec<f64> {
         self.sums().all_numbers()
     }
@@ -106,7 +107,7 @@ impl PassSums {
         }
     }
 
-    /// The pass without any rows as bytes, the same on every machine.
+    /// Serialises the empty pass to bytes, the same on every machine.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut writer = Writer::new(MAGIC);
         let Batching { dim, scaling, weights } = &self.batching;
@@ -125,7 +126,7 @@ impl PassSums {
         writer.finish()
     }
 
-    /// What [`to_bytes`](Self::to_bytes) has written. Bytes that were cut short or changed are refused.
+    /// Reads the bytes of [`to_bytes`](Self::to_bytes). Bytes that were cut or changed are an error.
     pub fn from_bytes(bytes: &[u8]) -> Result<PassSums> {
         let refused = |reason: &'static str| Error::BadBytes { what: "the sums of a pass", reason };
         let mut reader = Reader::new(bytes, MAGIC).map_err(refused)?;
@@ -152,19 +153,19 @@ impl PassSums {
 }
 
 impl PassSums {
-    /// Sums without rows at landmarks and control rows.
+    /// Empty sums at landmarks and control rows.
     pub(super) fn at_landmarks(batching: Batching, landmarks: LandmarkSums) -> PassSums {
         PassSums { batching, landmarks, elsewhere: None }
     }
 
-    /// How many landmarks there are; 0 where the pass is at other points.
+    /// Number of landmarks; 0 if the pass is at other points.
     pub fn landmarks(&self) -> usize {
         self.landmark_sums().map_or(0, LandmarkSums::landmarks)
     }
 }
 
 impl Problem {
-    /// How rows become points among those of the problem.
+    /// Conversion of rows to the problem's scaled points.
     pub(super) fn batching(&self) -> Batching {
         let scaling = (self.scale() != Scale::None).then(|| self.scaling().clone());
         Batching::new(self.rows().dim(), scaling, self.gathered().map(Gathered::weight_scale))

@@ -1,11 +1,11 @@
-//! Columns of gathered rows that are functions whose means are matched, and no coordinates.
+//! Columns of gathered rows that are functions of interest instead of coordinates.
 
 use super::{Columns, Gathered};
 use crate::scale::Moments;
 use crate::words::Opt;
 use crate::{Error, Points, Result};
 
-/// Functions of the rows that were drawn, with their moments over all rows.
+/// Functions of the drawn rows, with their moments over all rows.
 #[derive(Clone, Debug)]
 pub(in crate::task) struct GatheredFunctions {
     pub(in crate::task) values: Points,
@@ -13,7 +13,7 @@ pub(in crate::task) struct GatheredFunctions {
 }
 
 impl Gathered {
-    /// Takes the last `count` columns for functions whose means over all rows are matched. At least one column must be
+    /// Treats the last `count` columns as functions whose means over all rows are matched. At least one column must be
     /// left.
     ///
     /// ```

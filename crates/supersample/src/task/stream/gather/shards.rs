@@ -1,4 +1,4 @@
-//! Shards of the rows that are gathered apart, on other machines perhaps, and merged in their order.
+//! Shards of the rows that are gathered separately, for example on other machines, and merged in their order.
 
 use super::{CONTROL_SEED, Controls, Gatherer, WeightScale};
 use crate::bytes::{Reader, Writer};
@@ -8,32 +8,33 @@ use crate::task::CONTROL_ROWS;
 use crate::words::Opt;
 use crate::{Error, Result};
 
-/// The first bytes, with the version of what follows.
+/// First bytes, with the version of the format.
 const MAGIC: &[u8; 16] = b"supersample ga2\n";
 
-/// How many of the rows that are to be drawn from all shards one of them keeps, if this is its share of all rows: with a
-/// margin of six standard deviations, so that it hardly ever limits the others.
+/// Number of drawn rows that one shard keeps, given its share of all rows. A margin of six standard deviations makes it
+/// very unlikely to limit the sample.
 fn kept_by(share: f64, of_all: usize) -> usize {
     let expected = of_all as f64 * share;
     of_all.min((expected + 6.0 * expected.sqrt()).ceil() as usize + 16)
 }
 
-/// One of several shards of the rows, which are gathered apart.
+/// One of several shards of the rows, which are gathered separately.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shard {
     /// Its number, from 0.
     pub number: u64,
-    /// The share of all rows that is expected in it, above 0 and at most 1: where it has more the sample is smaller, and where it
-    /// has less it keeps more than it need.
+    /// Expected share of all rows, above 0 and at most 1. If it has more, the sample is smaller; if it has less, it
+    /// keeps more than needed.
     pub share: f64,
-    /// The number of its first row among all rows. Where it is known for every shard, the rows that are drawn are those that
-    /// one gatherer draws from all rows.
+    /// Number of its first row among all rows. If known for every shard, the sample is the one that a single gatherer
+    /// draws from all rows.
     pub first_row: Option<usize>,
 }
 
 impl Gatherer {
-    /// Gathers a shard of the rows. Of all shards together, [merged](Self::merge) in their order, a uniform sample of at most
-    /// `pool_rows` is drawn.
+    /// Creates a gatherer for one shard of the rows.
+    ///
+    /// All shards together, [merged](Self::merge) in their order, give a uniform sample of at most `pool_rows`.
     ///
     /// ```
     /// use supersample::task::RowWeights;
@@ -60,7 +61,7 @@ impl Gatherer {
             let advice = "a share of all rows is above 0 and at most 1";
             return Err(Error::BadOption { option: Opt::ShardShare, value: share, advice });
         }
-        // Draws by weight go by a stream of their own in every shard.
+        // Draws by weight have their own random stream in every shard.
         let own = seed_of_shard(seed, number);
         let whole = Gatherer::new(dim, pool_rows, own)?;
         let sample = |size: usize, salt: u64| {
@@ -74,7 +75,7 @@ impl Gatherer {
         Ok(Gatherer { sample: sample(pool_rows, 0), controls, ..whole })
     }
 
-    /// Adds the rows of another shard, which come after these. Refuses other columns, and weights of another kind.
+    /// Adds the rows of another shard, which come after these. Other columns, or weights of another kind, are an error.
     pub fn merge(&mut self, mut other: Gatherer) -> Result<()> {
         if other.dim != self.dim {
             let (what, found, against) = ("a shard", other.dim, "those before");
@@ -95,7 +96,7 @@ impl Gatherer {
         match (&mut self.controls, other.controls) {
             (Controls::Distinct(own), Controls::Distinct(others)) => own.merge(others, CONTROL_ROWS),
             (Controls::ByWeight(own), Controls::ByWeight(others)) => {
-                // Where nothing weighs anything nothing is drawn.
+                // Without any weight nothing is drawn.
                 own.merge(others, if both > 0.0 { other.total / both } else { 0.0 });
             }
             _ => return Err(Error::MixedWeights { first_row: self.rows() }),
@@ -107,12 +108,12 @@ impl Gatherer {
         Ok(())
     }
 
-    /// How many rows have been drawn so far.
+    /// Number of drawn rows so far.
     pub fn drawn(&self) -> usize {
         self.sample.drawn()
     }
 
-    /// All of it as bytes, the same on every machine.
+    /// Serialises the gatherer to bytes, the same on every machine.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut writer = Writer::new(MAGIC);
         let (kind, largest) = self.scale.map_or((0, 0.0), WeightScale::to_words);
@@ -134,7 +135,7 @@ impl Gatherer {
         writer.finish()
     }
 
-    /// What [`to_bytes`](Self::to_bytes) has written. Bytes that were cut short or changed are refused.
+    /// Reads the bytes of [`to_bytes`](Self::to_bytes). Bytes that were cut or changed are an error.
     pub fn from_bytes(bytes: &[u8]) -> Result<Gatherer> {
         let refused = |reason: &'static str| Error::BadBytes { what: "gathered rows", reason };
         let mut reader = Reader::new(bytes, MAGIC).map_err(refused)?;
@@ -168,7 +169,7 @@ impl Gatherer {
         })
     }
 
-    /// Sums in units of this largest weight, which is at least that of these rows.
+    /// Converts sums to units of this largest weight, which is at least that of these rows.
     fn reweigh(&mut self, scale: WeightScale) {
         let factor = self.scale.map_or(1.0, |own| own.factor_to(scale));
         if factor != 1.0 {
@@ -186,7 +187,7 @@ mod tests {
     use crate::task::RowWeights;
     use crate::task::stream::Gathered;
 
-    /// What becomes of so many weights of rows, given the number of a row.
+    /// Kind of weights in a test, from the number of a row.
     #[derive(Clone, Copy)]
     enum Kind {
         Equal,
@@ -205,7 +206,7 @@ mod tests {
         .unwrap();
     }
 
-    /// A shard that does not know where it begins.
+    /// A shard without the number of its first row.
     fn of_shard(dim: usize, pool_rows: usize, seed: u64, share: f64, number: u64) -> Result<Gatherer> {
         Gatherer::of_shard(dim, pool_rows, seed, Shard { number, share, first_row: None })
     }
@@ -267,7 +268,7 @@ mod tests {
         fed(&mut shard, 0..3000, Kind::Equal);
         let expected = 50.0 + (6.0 * 50f64.sqrt()).ceil() + 16.0;
         assert_eq!(shard.drawn() as f64, expected);
-        // A shard of 1700 rows of 3000 keeps no more, which limits what is drawn of all.
+        // A shard of 1700 rows of 3000 keeps no more, which limits the sample.
         let limited = in_parts(Kind::Equal, 0.1).pool().len();
         assert!((120..300).contains(&limited), "{limited}");
         assert!(in_parts(Kind::Equal, 0.6).pool().len() == 500);
