@@ -157,7 +157,7 @@ def test_landmarks_add_up_over_batches_and_machines(draws: NDArray[np.float64]) 
 
 def test_landmarks_refuse_what_does_not_fit(draws: NDArray[np.float64]) -> None:
     one = ss.Landmarks(draws[:10], bandwidth=1.0)
-    with pytest.raises(ValueError, match="different landmarks"):
+    with pytest.raises(ValueError, match="differ in landmarks"):
         one.merge(ss.Landmarks(draws[:11], bandwidth=1.0))
     with pytest.raises(ValueError, match="median"):
         ss.Landmarks(draws[:10])

@@ -282,13 +282,13 @@ def test_options_reach_the_choice(client):
     some = {name: value for name, value in SOME.items() if name != "search"}
     herded = ss.dask.herd(x, 30, **some)
     assert herded.refinement is None and herded.objective == "joint MMD"
-    with pytest.warns(ss.SupersampleWarning, match="scaled by the 3,000 rows that were drawn"):
+    with pytest.warns(ss.SupersampleWarning, match="scaled by the 3,000 rows of the sample"):
         unique = ss.dask.herd(
             x, 30, unique=True, kernel="laplace", bandwidth=2.0, scale="pca", precision="double", **some
         )
     assert unique.kernel == ss.Laplace(2.0) and unique.scale == "pca" and unique.precision == "double"
     assert ss.dask.thin(x, tol=0.1, marginals=0, **SOME).ended == "tolerance"
-    with pytest.warns(ss.SupersampleWarning, match="scaled by the 3,000 rows that were drawn"):
+    with pytest.warns(ss.SupersampleWarning, match="scaled by the 3,000 rows of the sample"):
         by_draws = ss.dask.thin(x, equivalent_draws=50, repeats=True, scale="mad", threads=1, **SOME)
     assert by_draws.ended == "equivalent_draws" and by_draws.equivalent_draws >= 50 and by_draws.scale == "mad"
 
