@@ -116,7 +116,7 @@ def test_columns_that_are_scaled_by_the_sample_are_warned_of(draws: NDArray[np.f
 def test_batches_that_do_not_fit_together_are_refused(draws: NDArray[np.float64]) -> None:
     with pytest.raises(ValueError, match="no rows"):
         ss.herd(iter(()), 5)
-    with pytest.raises(ValueError, match="same columns"):
+    with pytest.raises(ValueError, match="differ in their columns"):
         ss.herd(iter([draws, draws[:, :2]]), 5)
     with pytest.raises(ValueError, match="no batches"):
         ss.herd(lambda: iter(()), 5)
