@@ -351,7 +351,7 @@ fn rows_that_are_not_draws_of_the_density_are_told_of() {
     let advice = problem.advice().iter().find(told).expect("it is told of");
     assert!(record(&problem).effective_share < 0.5 && !advice.is_note());
     let said = advice.sentence(Style::Python, &Names::default());
-    assert!(said.ends_with("target='density' chooses by the scores alone"), "{said}");
+    assert!(said.ends_with("use target='density', which chooses by the scores alone"), "{said}");
 }
 
 #[test]

@@ -265,10 +265,10 @@ mod tests {
             (wrong(ScoreFault::Scale, -9.0), "the scores of column 'tau' are not ", ""),
             (
                 Error::NoStopRule,
-                "give the size: -n (a number of rows), --tol (an error) or --equivalent-draws (a number of \
+                "give the size: -n (a number of rows, or auto), --tol (an error) or --equivalent-draws (a \
+                 number of independent draws)",
+                "give the size: n (a number of rows, or auto), tol (an error) or equivalent_draws (a number of \
                  independent draws)",
-                "give the size: n (a number of rows), tol (an error) or equivalent_draws (a number of independent \
-                 draws)",
             ),
             (Error::EmptySet, "-n is 0; ask for at least 1", "n is 0; ask for at least 1"),
             (
