@@ -8,10 +8,10 @@
 >>> best.mmd < result.mmd < ss.mmd(draws, draws[::20])
 True
 
-`thin` and `herd` choose rows, `evaluate` and `mmd` measure the error of any subset, `Herder` chooses one row at a time,
-and `sample` places points for a `GaussianMixture`. `supersample.arviz` thins posteriors with all their groups,
-`supersample.stein` chooses by the score of a density, `supersample.dask` works on a cluster, and `SuperSampler` is an
-estimator for scikit-learn.
+`thin` and `herd` choose rows, `evaluate` and `mmd` measure the error of any subset, `diagnose` estimates how accurate the
+draws themselves are, `Herder` chooses one row at a time, and `sample` places points for a `GaussianMixture`.
+`supersample.arviz` thins posteriors with all their groups, `supersample.stein` chooses by the score of a density,
+`supersample.dask` works on a cluster, and `SuperSampler` is an estimator for scikit-learn.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import kernels as kernels
+from . import scores as scores
 from . import stein as stein
 from ._choose import herd, thin
+from ._diagnose import Diagnosis, diagnose
 from ._evaluate import Evaluation, evaluate, mmd
 from ._herder import Herder, Pick
 from ._landmarks import Landmarks
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "IMQ",
+    "Diagnosis",
     "Energy",
     "Evaluation",
     "Gaussian",
@@ -57,11 +60,13 @@ __all__ = [
     "SuperSampler",
     "SupersampleWarning",
     "__version__",
+    "diagnose",
     "evaluate",
     "herd",
     "instruction_set",
     "mmd",
     "sample",
+    "scores",
     "stein",
     "thin",
 ]

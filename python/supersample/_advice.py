@@ -19,7 +19,7 @@ def tell(advice: Sequence[_native.Advice], names: Sequence[str] | None = None) -
 def missed(chosen: _native.Chosen, count: int, limit: int | None = None, columns: int = 0) -> None:
     """Warns if a goal was not reached, or if more rows were asked for than there are."""
     if chosen.missed is not None:
-        warn(f"{chosen.missed} reached with {count} points; allow more with n, or ask for less")
+        warn(f"{chosen.missed} reached with {count} points; allow more with n, or relax the goal")
     elif chosen.ended == "exhausted" and limit is not None:
         transposed = f"; with {columns:,} columns, is it transposed?" if columns > count else ""
         warn(f"{limit:,} rows were asked for, but there are only {counted(count, 'row')} to choose from{transposed}")

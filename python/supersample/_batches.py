@@ -139,7 +139,7 @@ def _of_arrow(schema: Any, read: Callable[[list[str]], Iterator[Any]], rows: int
     names = [name for name in schema.names if not is_no_coordinate(name)]
     unused = tuple(name for name in schema.names if is_no_coordinate(name))
     if not names:
-        raise ValueError(f"{what} has no column for distances (ids such as chain and draw are not used)")
+        raise ValueError(f"{what} has no column to use (ids such as chain and draw are not used)")
 
     def begin() -> Iterator[Table]:
         return (_arrow_batch(batch, what) for batch in read(names) if len(batch))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -11,10 +12,11 @@ from . import _native
 from ._advice import missed, tell
 from ._batches import Batches, as_batches, as_single, is_stream
 from ._functions import objective_of, refuse_without_functions, with_functions
-from ._inputs import Table, as_count, as_rows, as_table, explained, weighted
-from ._options import Herd, Options, Thin, read, takes
+from ._inputs import Table, as_chains, as_count, as_rows, as_table, explained, weighted
+from ._options import Herd, Options, SteinHerd, SteinThin, Thin, defaults, read, takes
 from ._progress import reporting
 from ._result import PoolResult, result_of
+from ._scores import as_scores
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -53,11 +55,13 @@ def herd(x: Any = None, n: int | None = None, **options: Unpack[Herd]) -> PoolRe
     >>> few.ended, few.mmd <= 0.05
     ('tolerance', True)
     """
+    if is_density(options):
+        return of_density("herd", x, n, options)
     return chosen_rows("herd", x, n, read(Herd, options))
 
 
 @takes(Thin)
-def thin(x: Any = None, n: int | None = None, **options: Unpack[Thin]) -> PoolResult:
+def thin(x: Any = None, n: int | Literal["auto"] | None = None, **options: Unpack[Thin]) -> PoolResult:
     """Returns the `n` distinct rows of `x` that represent all rows best, as a set.
 
     The rows are chosen by herding, then swapped until no swap helps, then improved by a search.
@@ -69,6 +73,7 @@ def thin(x: Any = None, n: int | None = None, **options: Unpack[Thin]) -> PoolRe
         One row per point: an array, a frame, a dict of arrays, or rows in batches (see `herd`).
     n
         Number of rows to keep, NOT a step as in other libraries: `thin(x, 10)` keeps 10 rows.
+        `"auto"`: the fewest rows that are nearly as accurate as all draws (see `add`).
     **options
 
     >>> import numpy as np, supersample as ss
@@ -78,26 +83,66 @@ def thin(x: Any = None, n: int | None = None, **options: Unpack[Thin]) -> PoolRe
     >>> chosen = ss.thin(draws, groups=draws[:, 0] > 1, quotas={False: 5, True: 5})
     >>> int((chosen.points[:, 0] > 1).sum())
     5
+    >>> enough = ss.thin(draws, "auto", chains=4)
+    >>> len(enough) < 400, enough.ended
+    (True, 'enough')
     """
+    if is_density(options):
+        return of_density("thin", x, n, options)
     return chosen_rows("thin", x, n, read(Thin, options))
 
 
 def chosen_rows(method: str, x: Any, n: Any, given: Options) -> PoolResult:
     """Rows chosen from an array in memory, or from a sample drawn in passes over batches."""
-    gram = given.pop("gram", None)
+    gram, chains, scores = given.pop("gram", None), given.pop("chains", None), given.pop("scores", None)
     given, labels = asked(method, n, given)
     if gram is not None:
+        if chains is not None:
+            raise ValueError("chains has no effect with gram; leave it out")
+        if scores is not None:
+            raise ValueError("scores cannot be used with gram: rows have no coordinates then; leave one out")
         return _chosen_by_values(gram, x, given, labels)
     data = {name: given.pop(name, None) for name in ("sample_weight", "log_weight", "functions")}
     rows: Table | Batches
+    if scores is not None:
+        if is_stream(x) or given["pool_rows"] is not None:
+            raise ValueError("scores cannot be used with rows in batches; give all rows in memory")
+        table = weighted(as_table(x), data["sample_weight"], data["log_weight"])
+        given = given.also(scores=as_scores(x, table, scores).values)
+        rows = with_functions(table, data["functions"])
+        if chains is not None:
+            rows = replace(rows, chains=as_chains(chains, len(rows.values)))
+        return chosen_from(rows, given, labels)
     in_batches = _in_batches(x, given, data)
     if in_batches is not None:
+        if chains is not None:
+            raise ValueError("chains needs all rows in memory, and they come in batches; leave it out")
         _native.check_in_batches(_numbered(given, None))
         rows = as_batches(in_batches, **data)
     else:
         table = weighted(as_table(x), data["sample_weight"], data["log_weight"])
         rows = with_functions(table, data["functions"])
+        if chains is not None:
+            rows = replace(rows, chains=as_chains(chains, len(rows.values)))
     return chosen_from(rows, given, labels)
+
+
+def is_density(options: Mapping[str, Any]) -> bool:
+    """Whether the density behind scores is to be matched itself."""
+    return options.get("target") == "density" and options.get("scores") is not None
+
+
+def of_density(method: str, x: Any, n: Any, options: Mapping[str, Any]) -> PoolResult:
+    """Rows chosen by `supersample.stein`, which takes fewer keywords."""
+    from . import stein
+
+    takes_them = defaults(SteinHerd if method == "herd" else SteinThin)
+    given = {name: value for name, value in options.items() if value is not None and name not in ("scores", "target")}
+    for name in given:
+        if name not in takes_them:
+            raise ValueError(f"{name} cannot be used with target='density'; leave it out")
+    result: PoolResult = getattr(stein, method)(x, options["scores"], n, **given)
+    return result
 
 
 def asked(method: str, n: Any, given: Options) -> tuple[Options, Sequence[Any]]:
@@ -105,7 +150,17 @@ def asked(method: str, n: Any, given: Options) -> tuple[Options, Sequence[Any]]:
     refuse_without_functions(given)
     if given["gram"] is not None:
         raise ValueError("gram is a matrix in memory; use supersample.herd or supersample.thin")
+    if given["chains"] is not None:
+        raise ValueError("chains needs all rows in memory; leave it out")
+    if given["scores"] is not None:
+        raise ValueError("scores need all rows in memory; use supersample.herd or supersample.thin")
     groups, labels, quotas = _grouped(given.pop("groups", None), given.pop("quotas", None))
+    if isinstance(n, str) and n == "auto":
+        if given["tol"] is not None or given["equivalent_draws"] is not None:
+            raise ValueError("n='auto' says itself when rows are enough; leave out tol and equivalent_draws")
+        return given.also(method=method, n=None, auto=True, groups=groups, quotas=quotas), labels
+    if given["add"] is not None:
+        raise ValueError("add has no effect without n='auto'; leave it out")
     n = sum(quotas) if n is None and quotas is not None else n
     n = None if n is None else as_count(n, "n")
     return given.also(method=method, n=n, groups=groups, quotas=quotas), labels

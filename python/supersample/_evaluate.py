@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _native
+from ._diagnose import Diagnosis, diagnosed
 from ._functions import named, refuse_without_functions, split, with_functions
-from ._inputs import OWN_WEIGHTS, Table, as_table, as_vector, explained, matched, weighted
+from ._inputs import OWN_WEIGHTS, Table, as_chains, as_table, as_vector, explained, matched, weighted
 from ._mixture import GaussianMixture, as_mixture, gaussian_lengths
 from ._numbers import aligned, counted, is_all, ordinal, significant, with_error, with_spread
-from ._options import Judge, JudgeFunctions, Options, read, takes
+from ._options import Judge, JudgeScored, Options, read, takes
 from ._progress import reporting
 from ._result import Result
+from ._scores import as_scores
 from ._warnings import warn
 from .kernels import Kernel, known_kernel
 
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 #: The quantiles that are compared.
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 #: Errors without a column of their own in the table: shown first, or by column of the data.
-_WITHOUT_COLUMN = ("mmd", "equivalent_draws", "mean", "sd", "quantile", "correlation")
+_WITHOUT_COLUMN = ("mmd", "equivalent_draws", "posterior_draws", "mean", "sd", "quantile", "correlation")
 
 
 @takes(Judge)
@@ -163,6 +165,8 @@ class Evaluation:
     random: NDArray[np.float64] | None
     """The MMDs of 20 random subsets of the same size, fewer (at least 3) for more than 10,000 rows; None if the subset
     is not smaller than the data."""
+    draws: Diagnosis | None
+    """The accuracy of the rows as draws in chains; None where it is not known."""
     size: int
     """The number of rows of the subset."""
     n_rows: int
@@ -203,6 +207,18 @@ class Evaluation:
         return self.errors["equivalent_draws"]
 
     @property
+    def posterior_draws(self) -> float | None:
+        """How many independent draws of what the rows were drawn from are as accurate; see `Result.posterior_draws`.
+
+        >>> import numpy as np, supersample as ss
+        >>> x = np.random.default_rng(0).normal(size=(1000, 2))
+        >>> found = ss.evaluate(x, x[::50], chains=4)
+        >>> found.posterior_draws < found.equivalent_draws
+        True
+        """
+        return self.errors["posterior_draws"]
+
+    @property
     def cdf(self) -> float | None:
         """The distance between the distribution functions of the subset and of all rows, root mean square over the
         columns. Independent draws have 0.408/√T. None where every column is constant.
@@ -239,7 +255,8 @@ class Evaluation:
         return [name for name, error in self.errors.items() if name not in _WITHOUT_COLUMN and error is not None]
 
     def _header(self, draws: str) -> tuple[str, ...]:
-        return ("", "MMD", draws, *(name.replace("_", " ") for name in self._others()))
+        posterior = ["of the posterior"] * (self.draws is not None)
+        return ("", "MMD", draws, *posterior, *(name.replace("_", " ") for name in self._others()))
 
     def _lines(self) -> list[tuple[str, ...]]:
         """What, its MMD, its equivalent draws and its other errors: this subset, random ones, an evenly spaced one."""
@@ -248,15 +265,22 @@ class Evaluation:
             found = (errors[name] for name in self._others())
             return tuple("" if error is None else significant(error) for error in found)
 
+        def of_posterior(draws: float | None) -> tuple[str, ...]:
+            if self.draws is None:
+                return ()
+            return ("" if draws is None else significant(self.draws.of_posterior(draws)),)
+
         mmd = significant(self.mmd) if self.mmd_error is None else with_error(self.mmd, self.mmd_error)
-        lines = [(f"this subset of {self.size:,}", mmd, self._shown(self.equivalent_draws), *others(self.errors))]
+        own = self.equivalent_draws
+        lines = [(f"this subset of {self.size:,}", mmd, self._shown(own), *of_posterior(own), *others(self.errors))]
         if self.random is not None and self.random_errors is not None and self.spaced_errors is not None:
             spread = with_spread(float(self.random.mean()), float(self.random.std(ddof=1)))
             random = others(self.random_errors)
-            lines.append((f"random {counted(self.size, 'row')}", spread, f"{self.size:,}", *random))
+            lines.append((f"random {counted(self.size, 'row')}", spread, f"{self.size:,}", *of_posterior(self.size), *random))
             spaced = self.spaced_errors
             mmd = significant(spaced["mmd"] or 0.0)
-            lines.append((self._spacing(), mmd, self._shown(spaced["equivalent_draws"]), *others(spaced)))
+            evenly = spaced["equivalent_draws"]
+            lines.append((self._spacing(), mmd, self._shown(evenly), *of_posterior(evenly), *others(spaced)))
         return lines
 
     def _shown(self, draws: float | None) -> str:
@@ -283,16 +307,17 @@ class Evaluation:
         )
 
 
-@takes(JudgeFunctions)
-def evaluate(x: Any, y: Any, *, subset_weight: Any = None, **options: Unpack[JudgeFunctions]) -> Evaluation:
+@takes(JudgeScored)
+def evaluate(x: Any, y: Any, *, subset_weight: Any = None, **options: Unpack[JudgeScored]) -> Evaluation:
     """Returns the errors of any subset `y` of the rows `x`, compared with random rows and every k-th row.
 
     `y` is a set of rows with weights `subset_weight` (divided by their sum), or a `Result`, whose weights
     are used unchanged. Columns are matched, and kernel, bandwidth, scale and weights of the rows are
     found, as in `mmd`. `functions` are names of columns that both have, or, where `y` is a `Result`,
     numbers with one row per row of `x`; distances do not use them. The errors of their means are in
-    standard deviations of each function, or in one common unit (`functions_unit`). The other keywords
-    are those of `herd`.
+    standard deviations of each function, or in one common unit (`functions_unit`). With `scores`, or for
+    a `Result` chosen with scores, errors are relative to the corrected draws. The other keywords are
+    those of `herd`.
 
     >>> import numpy as np, supersample as ss
     >>> x = np.random.default_rng(0).normal(size=(1000, 2))
@@ -300,10 +325,19 @@ def evaluate(x: Any, y: Any, *, subset_weight: Any = None, **options: Unpack[Jud
     >>> bool(found.mmd < found.random.min()), found.mean_error.shape, found.quantile_error.shape
     (True, (2,), (2, 5))
     """
-    given = read(JudgeFunctions, by_geometry(options, y))
+    given = read(JudgeScored, by_geometry(options, y))
+    if given["target"] == "density":
+        raise ValueError("the distance from a density is its KSD; supersample.stein.ksd gives it")
     refuse_without_functions(given)
-    functions = given.pop("functions", None)
-    table = with_functions(_target(x, y, given), functions)
+    functions, chains, scores = (given.pop(name, None) for name in ("functions", "chains", "scores"))
+    if scores is None:
+        table = with_functions(_target(x, y, given), functions)
+    else:
+        table = weighted(as_table(x), given.pop("sample_weight", None), given.pop("log_weight", None))
+        given = given.also(scores=as_scores(x, table, scores).values)
+        table = with_functions(table, functions)
+    if chains is not None:
+        table = replace(table, chains=as_chains(chains, len(table.values)))
     of_subset = _functions_of(y, table, functions)
     points, weights = subset_of(y, subset_weight, table.names, table.values.shape[1])
     given.doubt(table.values.shape[1])
@@ -318,6 +352,7 @@ def as_evaluation(found: _native.Evaluation, size: int, names: tuple[str, ...] |
     return Evaluation(
         **{name: getattr(found, name) for name in same.split()},
         landmarks=found.of.landmarks,
+        draws=None if found.draws is None else diagnosed(found.draws),
         size=size,
         n_rows=found.of.n_rows,
         kernel=known_kernel(*found.of.kernel),

@@ -29,12 +29,13 @@ def with_functions(table: Table, functions: Any, what: str = "x") -> Table:
     return replace(table, functions=own)
 
 
-def objective_of(matched: tuple[float, float | None], unit: str | None) -> str:
+def objective_of(matched: tuple[float, float | None, float], unit: str | None) -> str:
     """The objective in words: joint MMD + 0.1 × marginals."""
-    marginals, functions = matched
+    marginals, functions, moments = matched
     parts = ["joint MMD"] + [f"{marginals:g} × marginals"] * (marginals > 0)
     if functions is not None:
         parts.append(f"{functions:g} × functions" + " in a common unit" * (unit == "common"))
+    parts += [f"{moments:.2g} × means and sds"] * (moments > 0)
     return " + ".join(parts)
 
 

@@ -23,6 +23,10 @@ def result_view(result: Result) -> str:
     if result.equivalent_draws is not None:
         rows = 0 if result._is_stein() else result.n_rows
         lines.append(("equivalent to", equivalent_shown(result.equivalent_draws, rows).removeprefix("equivalent to ")))
+    if result.posterior_draws is not None:
+        lines.append(("of the posterior", significant(result.posterior_draws)))
+    if result.draws is not None:
+        lines.append(("draws", str(result.draws)))
     lines += [(name, significant(error)) for name, error in result._others()]
     if not result._is_of_joint_alone():
         lines.append(("objective", result.objective))

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _native
+from ._warnings import warn
 
 _IDS = ("chain", "draw", "iteration", "row")
 #: Names of the weight columns that this package and the command write; the second if the first is in use.
@@ -38,6 +39,8 @@ class Table:
     log_weights: NDArray[np.float64] | None = None
     #: Whether the values are a private copy.
     is_copy: bool = False
+    #: The number of each row's chain, where a column says it.
+    chains: int | list[int] | NDArray[np.int64] | None = None
     #: Functions of the rows, which distances do not use.
     functions: Table | None = None
 
@@ -49,7 +52,7 @@ class Table:
     def data(self) -> dict[str, Any]:
         """Weights and functions, as the native module reads them."""
         functions = None if self.functions is None else self.functions.values
-        return {"sample_weight": self.weights, "log_weight": self.log_weights, "functions": functions}
+        return {"sample_weight": self.weights, "log_weight": self.log_weights, "functions": functions, "chains": self.chains}
 
     def wide(self) -> NDArray[np.float64]:
         """The rows with their functions as the last columns."""
@@ -139,6 +142,50 @@ def is_id(name: Any) -> bool:
     return not bare or text.endswith("__") or bare.lower() in _IDS
 
 
+def _is_chain(name: Any) -> bool:
+    return str(name).removeprefix(".").lower() == "chain"
+
+
+def _in_chains(table: Table, chain: NDArray[Any] | None, what: str) -> Table:
+    """The rows with the chain of each, where a column has it."""
+    if chain is None:
+        return table
+    try:
+        return replace(table, chains=chain_numbers(chain, f"the column chain of {what}"))
+    except (TypeError, ValueError) as error:
+        warn(f"{error}; the rows are taken as one chain")
+        return table
+
+
+def chain_numbers(labels: NDArray[Any], what: str) -> NDArray[np.int64]:
+    """A number for each label, none of which may be missing."""
+    # A missing label is not equal to itself, or None.
+    missing = np.nonzero((labels != labels) | np.equal(labels, None))[0]  # noqa: PLR0124
+    if missing.size:
+        raise ValueError(f"{what} has no label in row {missing[0]}; give every row its chain")
+    try:
+        numbers: NDArray[np.int64] = np.unique(labels, return_inverse=True)[1].astype(np.int64)
+    except TypeError:
+        raise TypeError(f"{what} has labels of several types, which cannot be told apart; give one type") from None
+    return numbers
+
+
+def as_chains(chains: Any, rows: int) -> int | list[int] | NDArray[np.int64]:
+    """A number of chains of equal length, the lengths of chains, or the number of each row's chain."""
+    given = np.asarray(chains)
+    if given.ndim == 0:
+        return as_count(chains, "chains")
+    if given.ndim > 1:
+        raise ValueError(f"chains has shape {given.shape}; give a number, the length of each chain, or a label a row")
+    if len(given) == rows:
+        return chain_numbers(given, "chains")
+    if given.dtype.kind not in "iu":
+        raise ValueError(
+            f"chains has {len(given):,} labels, but there are {rows:,} rows; give one for each row, or the lengths"
+        )
+    return [as_count(length, "the length of a chain", 0) for length in given.tolist()]
+
+
 def is_no_coordinate(name: Any) -> bool:
     """Whether a column is an id or holds weights that this package writes; the command has the same rule."""
     return is_id(name) or name in OWN_WEIGHTS
@@ -149,24 +196,28 @@ def _from_pandas(frame: Any, what: str, is_unused: Callable[[Any], bool]) -> Tab
     weights = frame.get_weights() if hasattr(frame, "isweighted") and frame.isweighted() else None
     if hasattr(frame, "drop_labels"):
         frame = frame.drop_labels()
-    columns, unused = [], []
+    columns, unused, chain = [], [], None
     for place, name in enumerate(frame.columns):
         if is_unused(name):
             unused.append(name)
+            if _is_chain(name):
+                chain = frame.iloc[:, place].to_numpy()
             continue
         column = frame.iloc[:, place]
         if column.dtype.kind not in "fiub":
             raise _not_numbers(what, name, column.dtype)
         columns.append((name, column.to_numpy(dtype=np.float64, na_value=np.nan)))
-    table = _from_columns(columns, what, unused)
+    table = _in_chains(_from_columns(columns, what, unused), chain, what)
     return table if weights is None else replace(table, weights=as_vector(weights, f"the weights of {what}"))
 
 
 def _from_named(
     names: Sequence[Any], column: Callable[[Any], NDArray[Any]], what: str, is_unused: Callable[[Any], bool]
 ) -> Table:
-    used = [name for name in names if not is_unused(name)]
-    return _from_columns([(name, column(name)) for name in used], what, [name for name in names if is_unused(name)])
+    used, unused = [name for name in names if not is_unused(name)], [name for name in names if is_unused(name)]
+    table = _from_columns([(name, column(name)) for name in used], what, unused)
+    chain = next((column(name) for name in unused if _is_chain(name)), None)
+    return _in_chains(table, chain, what)
 
 
 def _from_arrow(x: Any, what: str, is_unused: Callable[[Any], bool]) -> Table:
@@ -175,17 +226,19 @@ def _from_arrow(x: Any, what: str, is_unused: Callable[[Any], bool]) -> Table:
     except ImportError:
         raise TypeError(f"{what} is an Arrow table, which needs pyarrow: pip install 'supersample[frames]'") from None
     table = pa.table(x)
-    columns, unused = [], []
+    columns, unused, chain = [], [], None
     for name, column in zip(table.column_names, table.columns):
         if is_unused(name):
             unused.append(name)
+            if _is_chain(name):
+                chain = column.to_numpy()
             continue
         kind = column.type
         if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
             raise _not_numbers(what, name, kind)
         # A missing value becomes NaN, which is refused later with its row and column.
         columns.append((name, column.cast(pa.float64()).to_numpy(zero_copy_only=False)))
-    return _from_columns(columns, what, unused)
+    return _in_chains(_from_columns(columns, what, unused), chain, what)
 
 
 def _from_getdist(chains: Any, what: str) -> Table:
@@ -232,7 +285,7 @@ def element_names(name: str, labels: Sequence[Sequence[Any]]) -> list[str]:
 
 def _from_columns(columns: Sequence[tuple[Any, NDArray[Any]]], what: str, unused: Sequence[Any]) -> Table:
     if not columns:
-        raise ValueError(f"{what} has no column for distances (ids such as chain and draw are not used)")
+        raise ValueError(f"{what} has no column to use (ids such as chain and draw are not used)")
     values = np.empty((len(columns[0][1]), len(columns)), dtype=np.float64)
     for j, (name, column) in enumerate(columns):
         if column.dtype.kind not in "fiub":

@@ -25,6 +25,7 @@ Device = Literal["cpu", "gpu"]
 FunctionsUnit = Literal["each", "common"]
 Scale = Literal["none", "sd", "mad", "aad", "pca"]
 Weights = Literal["equal", "simplex", "signed"]
+Target = Literal["rows", "corrected", "density"]
 SteinBase = Literal["imq", "gaussian"]
 Preconditioner = float | Literal["identity", "median", "scaled-median", "covariance", "id", "med", "sclmed", "smpcov"]
 #: A function of (phase, done, total).
@@ -115,6 +116,19 @@ class RowKeywords(TypedDict, total=False):
     log_weight: Annotated[Any, Keyword()]
 
 
+class ScoreKeywords(TypedDict, total=False):
+    """
+    scores, target
+        The scores of the rows, the gradient of the log-density that they are draws of at each row, in the shape of `x`
+        (`supersample.scores` takes them from PyMC and NumPyro). With them the rows are matched to the draws as scores
+        correct them (corrected), which is nearer to the density than the draws are; to the draws as they are (rows);
+        or to the density alone (density), as `supersample.stein` does, for draws that are not of it.
+    """
+
+    scores: Annotated[Any, Keyword()]
+    target: Annotated[Target | None, Keyword()]
+
+
 class FunctionKeywords(TypedDict, total=False):
     """Objective.
 
@@ -166,6 +180,27 @@ class GoalKeywords(WeightKeywords, total=False):
 
     tol: Annotated[float | None, Keyword(None, as_number)]
     equivalent_draws: Annotated[float | None, Keyword(None, as_number)]
+
+
+class AutoKeywords(TypedDict, total=False):
+    """
+    add
+        With n="auto": the part that choosing may add to each error that the draws have themselves, by default 0.1: to
+        the MMD, to the means, sds and distribution functions of the columns, and to the means of functions.
+    """
+
+    add: Annotated[float | None, Keyword(None, as_number)]
+
+
+class ChainKeywords(TypedDict, total=False):
+    """
+    chains
+        Which rows are successive draws of one chain: a number of chains of equal length, one after the other, the
+        length of each, or a label for each row. By default the column `chain` of a frame, or else all rows as one chain
+        in their order; as many chains as rows are independent draws. It says how accurate the draws are (`draws`).
+    """
+
+    chains: Annotated[Any, Keyword()]
 
 
 class UniqueKeywords(TypedDict, total=False):
@@ -311,11 +346,11 @@ class ChoiceKeywords(ObjectiveKeywords, GoalKeywords, BatchKeywords, RunKeywords
     """Of every function that chooses rows to match other rows."""
 
 
-class Herd(ChoiceKeywords, UniqueKeywords, GramKeywords, total=False):
+class Herd(ChoiceKeywords, ScoreKeywords, UniqueKeywords, GramKeywords, ChainKeywords, total=False):
     """Of `herd`."""
 
 
-class Thin(ChoiceKeywords, SetKeywords, GramKeywords, total=False):
+class Thin(ChoiceKeywords, ScoreKeywords, SetKeywords, GramKeywords, ChainKeywords, AutoKeywords, total=False):
     """Of `thin`."""
 
 
@@ -331,8 +366,18 @@ class JudgeBatches(Judge, BatchKeywords, total=False):
     """Of `dask.evaluate`."""
 
 
-class JudgeFunctions(Judge, FunctionKeywords, UnitKeywords, total=False):
+class JudgeFunctions(Judge, FunctionKeywords, UnitKeywords, ChainKeywords, total=False):
+    """Of `arviz.evaluate`."""
+
+
+class JudgeScored(JudgeFunctions, ScoreKeywords, total=False):
     """Of `evaluate`."""
+
+
+class Diagnose(
+    KernelKeywords, ScaleKeywords, RowKeywords, PrecisionKeywords, ChainKeywords, ThreadKeywords, ProgressKeywords, total=False
+):
+    """Of `diagnose`."""
 
 
 class SteinHerd(
@@ -363,11 +408,19 @@ class Embed(KernelKeywords, PrecisionKeywords, SeedKeywords, ThreadKeywords, tot
     """Of `Landmarks`."""
 
 
-class HerdDraws(ChoiceKeywords, PreconditionerKeywords, DensityKeywords, total=False):
+class TargetKeyword(TypedDict, total=False):
+    """Documented with `scores`."""
+
+    target: Annotated[Target | None, Keyword()]
+
+
+class HerdDraws(ChoiceKeywords, ChainKeywords, TargetKeyword, PreconditionerKeywords, DensityKeywords, total=False):
     """Of `arviz.herd`."""
 
 
-class ThinDraws(Thin, PreconditionerKeywords, DensityKeywords, total=False):
+class ThinDraws(
+    ChoiceKeywords, ChainKeywords, AutoKeywords, TargetKeyword, SetKeywords, PreconditionerKeywords, DensityKeywords, total=False
+):
     """Of `arviz.thin`."""
 
 
@@ -377,6 +430,7 @@ class Estimate(
     WeightKeywords,
     UnitKeywords,
     PartKeywords,
+    TargetKeyword,
     SearchKeywords,
     PrecisionKeywords,
     DeviceKeywords,

@@ -50,7 +50,7 @@ class Posterior:
         """One row for each draw, one column for each number, and the names of the columns."""
         wanted = self.variables(var_names)
         if not wanted:
-            raise ValueError(f"the group '{self.group}' has no variable for distances")
+            raise ValueError(f"the group '{self.group}' has no variable to use")
         return self._columns([(self.dataset, name) for name in wanted], "leave it out with var_names=['~{name}']")
 
     def functions(self, names: Sequence[str]) -> tuple[NDArray[np.float64], tuple[str, ...]]:
@@ -149,12 +149,20 @@ class Posterior:
             raise ValueError(f"draw {beyond[0]} is not there; {self.size} draws are numbered from 0")
         return rows
 
+    def knows_chains(self) -> bool:
+        """Whether it is known which draws are of one chain. Draws that were chosen have no order of sampling."""
+        if "source_draw" in self.dataset.coords:
+            return False
+        return self.dims == _CHAINS or "chain" in self.dataset.coords
+
     def chain_of_each(self) -> NDArray[Any]:
         """The chain of each draw."""
         if self.dims == _CHAINS:
             return np.repeat(np.arange(self.sizes[0]), self.sizes[1])
         if "chain" not in self.dataset.coords:
-            raise ValueError(f"the group '{self.group}' has no chain numbers; give a label for each draw")
+            raise ValueError(
+                f"the group '{self.group}' does not name the chain of each draw; give a label for each draw"
+            )
         return np.asarray(self.dataset["chain"].values)
 
     def weight(self) -> NDArray[np.float64] | None:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _native
+from ._diagnose import Diagnosis, diagnosed
 from ._inputs import is_posterior
 from ._numbers import counted, equivalent_shown, significant, with_error
 from .kernels import Kernel, known_kernel
@@ -22,7 +23,7 @@ else:
     Axes = DataFrame = Any
 
 #: The errors that are shown first.
-_FIRST = ("mmd", "equivalent_draws")
+_FIRST = ("mmd", "equivalent_draws", "posterior_draws")
 
 
 @dataclass(frozen=True)
@@ -65,14 +66,14 @@ class Refinement:
     """Whether no single swap reduces the objective further."""
 
     def __str__(self) -> str:
-        stages = [("herded" if self.herded else "began at", self.mmd_before), ("swapped", self.mmd_swapped)]
+        stages = [("herding" if self.herded else "start", self.mmd_before), ("swaps", self.mmd_swapped)]
         if self.mmd_searched is not None:
-            stages.append(("searched", self.mmd_searched))
-        shown = ", ".join(f"{stage} {significant(mmd)}" for stage, mmd in stages)
+            stages.append(("search", self.mmd_searched))
+        shown = " → ".join(f"{significant(mmd)} ({stage})" for stage, mmd in stages)
         if self.objective is not None:
             ends = (significant(end) for end in self.objective.values() if end is not None)
-            shown += f"; objective: {', '.join(ends)}"
-        return f"{shown} ({counted(self.swaps, 'swap')} in {counted(self.sweeps, 'sweep')})"
+            shown += f"; objective {' → '.join(ends)}"
+        return f"{shown}; {counted(self.swaps, 'swap')} in {counted(self.sweeps, 'sweep')}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -129,6 +130,13 @@ class Result:
     """The size of the random sample of rows to choose from; None where any row could be chosen."""
     objective: str = "joint MMD"
     """What was minimised: the MMD of the joint distribution, alone or with marginals and functions."""
+    draws: Diagnosis | None = None
+    """The accuracy of the rows as draws in chains; None where it is not known: for `sample`, scores, a Gram matrix and
+    rows in batches."""
+    corrected: Mapping[str, Any] | None = None
+    """How scores corrected the rows, where they were given: the kind of Stein `features` whose means are zero (None if
+    none help), their `count`, the kind that was `tried`, the `effective_share` of the weights, and `variance_left`, the
+    share of the variance of held-out rows that the features do not explain."""
     _data: NDArray[np.float64] | None = field(default=None)
     _sample_weight: NDArray[np.float64] | None = field(default=None)
     #: A sentence about the scores of the rows; empty where there is nothing to report.
@@ -163,6 +171,18 @@ class Result:
         True
         """
         return self.errors["equivalent_draws"]
+
+    @property
+    def posterior_draws(self) -> float | None:
+        """How many independent draws of what the rows were drawn from are as accurate: `equivalent_draws` with the error
+        that the rows have themselves (`draws`). None where that is not known.
+
+        >>> import numpy as np, supersample as ss
+        >>> result = ss.thin(np.random.default_rng(0).normal(size=(500, 2)), 20, chains=4)
+        >>> 100 < result.posterior_draws < result.equivalent_draws
+        True
+        """
+        return self.errors["posterior_draws"]
 
     @property
     def cdf(self) -> float | None:
@@ -248,7 +268,8 @@ class Result:
         unused = [f"not used: {', '.join(self.unused)}"] * bool(self.unused)
         objective = [f"objective: {self.objective}"] * (not self._is_of_joint_alone())
         of_scores = [self._of_scores] * bool(self._of_scores)
-        lines = (self._how_good(), *objective, *story, self._how(), *unused, *of_scores)
+        draws = [] if self.draws is None else [str(self.draws)]
+        lines = (self._how_good(), *draws, *objective, *story, self._how(), *unused, *of_scores)
         return "\n  ".join(("Result: " + self._what(), *lines))
 
     def _repr_html_(self) -> str:
@@ -272,6 +293,8 @@ class Result:
         rows = 0 if self._is_stein() else self.n_rows
         draws = self.equivalent_draws
         shown = "" if draws is None else f", {equivalent_shown(draws, rows)}"
+        if self.posterior_draws is not None:
+            shown += f" and {significant(self.posterior_draws)} of the posterior"
         others = "".join(f", {name} {significant(error)}" for name, error in self._others())
         weights = "" if self._has_equal_weights() else " with unequal weights"
         mmd = significant(self.mmd) if self.mmd_error is None else with_error(self.mmd, self.mmd_error)
@@ -374,7 +397,9 @@ def result_of(
         mmd_error=chosen.mmd_error,
         landmarks=of.landmarks,
         pool_rows=chosen.pool_rows,
+        draws=None if chosen.draws is None else diagnosed(chosen.draws),
         objective=objective,
+        corrected=of.corrected,
         _data=_background(*of.background),
         _sample_weight=of.shares,
         _of_scores=_said_of_rows(chosen),

@@ -28,8 +28,9 @@ class Scored(NamedTuple):
                 if given is not None:
                     raise ValueError(f"{what} has no effect without log_density; give the log-density of each row")
         elif weight is None and options["n"] is None:
-            raise ValueError("give regularise, the weight of the log-density; its default is 1/n, and n was not given")
+            raise ValueError("give the weight of the log-density with regularise; the default, 1/n, needs n")
         return with_preconditioner(options).also(
+            target="density",
             scores=self.scores.values,
             log_density=None if log_density is None else as_vector(log_density, "log_density"),
             regularise=1 / options["n"] if weight is None and options["n"] else weight,
@@ -49,18 +50,24 @@ def with_preconditioner(options: Options) -> Options:
     return options.also(preconditioner=float(given))  # type: ignore[arg-type]
 
 
-def as_scored(x: Any, scores: Any) -> Scored:
-    """Rows and their scores, after a check that their rows and columns agree."""
+def as_scores(x: Any, rows: Table, scores: Any) -> Table:
+    """Scores, after a check that their rows and columns agree with those of the rows."""
     if callable(scores) and not hasattr(scores, "__array__") and not hasattr(scores, "columns"):
         raise TypeError("scores is a function; give its values at the rows, an array of the shape of x")
     _expect_same_order(x, scores)
+    return _like(rows, scores, "scores")
+
+
+def as_scored(x: Any, scores: Any) -> Scored:
+    """Rows without weights and their scores."""
     rows = as_table(x)
+    found = as_scores(x, rows, scores)
     if rows.weights is not None and np.ptp(rows.weights) > 0:
         raise ValueError(
-            "x has weights, which have no effect with scores, because the density is matched; give the numbers alone, "
-            "as an array"
+            "x has weights, which cannot be used with scores: the density needs no weights; give the numbers alone, as an "
+            "array"
         )
-    return Scored(replace(rows, weights=None), _like(rows, scores, "scores"))
+    return Scored(replace(rows, weights=None), found)
 
 
 def _like(rows: Table, given: Any, what: str) -> Table:

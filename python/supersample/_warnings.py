@@ -16,7 +16,7 @@ class SupersampleWarning(UserWarning):
     ...     warnings.simplefilter("always")
     ...     result = ss.herd([[0.0], [1.0], [2.0]], 2, tol=1e-9)
     >>> print(caught[0].message)
-    an MMD of 1e-9 was not reached with 2 points; allow more with n, or ask for less
+    an MMD of 1e-9 was not reached with 2 points; allow more with n, or relax the goal
     """
 
 

@@ -13,21 +13,23 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _choose, _evaluate, stein
+from . import _choose, _diagnose, _evaluate, stein
+from ._diagnose import Diagnosis
 from ._evaluate import Evaluation
 from ._functions import functions_table, named
 from ._inputs import Table, as_rule, is_posterior
 from ._native import VERSION
-from ._options import HerdDraws, JudgeFunctions, ThinDraws, takes
+from ._options import Diagnose, HerdDraws, JudgeFunctions, ThinDraws, takes
 from ._posterior import PREFIX, Posterior
 from ._result import PoolResult, Result
 from ._warnings import warn
 from .kernels import known_kernel
+from .scores import Scored
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["evaluate", "herd", "matrix", "take", "thin"]
+__all__ = ["diagnose", "evaluate", "herd", "matrix", "take", "thin"]
 
 Data = TypeVar("Data")
 
@@ -38,7 +40,7 @@ _MANY = 100
 @overload
 def thin(
     data: Data,
-    n: int | None = None,
+    n: int | Literal["auto"] | None = None,
     *,
     var_names: str | Sequence[str] | None = None,
     group: str = "posterior",
@@ -51,7 +53,7 @@ def thin(
 @overload
 def thin(
     data: Data,
-    n: int | None = None,
+    n: int | Literal["auto"] | None = None,
     *,
     var_names: str | Sequence[str] | None = None,
     group: str = "posterior",
@@ -64,7 +66,7 @@ def thin(
 @takes(ThinDraws)
 def thin(
     data: Any,
-    n: int | None = None,
+    n: int | Literal["auto"] | None = None,
     *,
     var_names: str | Sequence[str] | None = None,
     group: str = "posterior",
@@ -84,7 +86,8 @@ def thin(
         DataArray with the dimensions chain and draw, or sample, as from `az.extract`; or a dict of
         arrays of shape (chain, draw, …). The result is of the same kind.
     n
-        Number of draws; with `tol` or `equivalent_draws`, the maximum.
+        Number of draws; with `tol` or `equivalent_draws`, the maximum. `"auto"`: as few as are nearly as accurate as all
+        draws.
     var_names
         The variables that distances use, by default all of the group; `"~name"` leaves one out. Name
         the parameters, because quantities computed from them would count twice. The result keeps all
@@ -98,18 +101,21 @@ def thin(
         which are looked up in the group, then in `posterior_predictive`, then in other groups with the
         same draws (`"log_likelihood/y"` names the group), or an array of shape (chain, draw, …).
     scores
-        The gradient of the log-density at each draw. The density is then matched in place of the
-        draws (`supersample.stein`). Data like `data` with the same variables, or an array of shape
-        (chain, draw, number of parameters). The options are then those of `supersample.stein.thin`;
-        `log_density` may have the shape (chain, draw). Draws and scores must both be those of the
-        unconstrained parameters, or of parameters without constraints.
+        The gradient of the log-density at each draw: the result of `supersample.scores.pymc` or
+        `numpyro`, data like `data` with the same variables, or an array of shape (chain, draw, number
+        of parameters). Draws and scores must both be those of the unconstrained parameters, or of
+        parameters without constraints.
+    target
+        With scores, `"corrected"` (the default), `"rows"` or `"density"`, as in `supersample.thin`. The
+        options of the last are those of `supersample.stein.thin`; `log_density` may have the shape
+        (chain, draw).
     groups
         "chain" for the same number of draws from each chain, or a label for each draw as in
         `supersample.thin`.
     return_result
         Also return the `PoolResult`, whose rows are the draws, chain after chain.
 
-    All other keywords are those of `supersample.thin`, or of `supersample.stein.thin` with scores.
+    All other keywords are those of `supersample.thin`, or of `supersample.stein.thin` with target="density".
 
     The result has one chain of `n` draws in the order of choice, so its first k draws are a good smaller
     subset. The coordinates `source_chain` and `source_draw` tell the origin of each draw, also after a
@@ -262,6 +268,7 @@ def evaluate(
     keywords: dict[str, Any] = {**options}
     functions = keywords.pop("functions", None)
     keywords |= _weights(whole, keywords)
+    keywords["chains"] = _chains(whole, keywords)
     own = _functions_of(whole, functions)
     if isinstance(subset, Result):
         table = Table(*whole.matrix(subset.names and _variables_of(whole, subset, var_names)))
@@ -287,6 +294,38 @@ def evaluate(
         table, points = _joined(table, own, extra), _joined(points, theirs, extra)
         keywords["functions"] = list(extra)
     return _evaluate.evaluate(table, points, subset_weight=subset_weight, **keywords)
+
+
+@takes(Diagnose)
+def diagnose(
+    data: Any,
+    *,
+    var_names: str | Sequence[str] | None = None,
+    group: str = "posterior",
+    **options: Unpack[Diagnose],
+) -> Diagnosis:
+    """How accurate the draws of a posterior are, and whether its chains agree; see `supersample.diagnose`.
+
+    `chains` are those of the dimensions chain and draw; the other keywords are those of `supersample.diagnose`.
+
+    >>> import numpy as np, xarray as xr
+    >>> import supersample.arviz
+    >>> draws = np.random.default_rng(0).normal(size=(4, 500))
+    >>> supersample.arviz.diagnose(xr.Dataset({"mu": (("chain", "draw"), draws)}))
+    all 2,000 draws are as accurate as 2,020 independent ones (kernel ESS); the 4 chains agree
+    """
+    posterior = Posterior(data, group)
+    keywords: dict[str, Any] = {**options}
+    keywords |= {"chains": _chains(posterior, keywords), **_weights(posterior, keywords)}
+    return _diagnose.diagnose(Table(*posterior.matrix(var_names)), **keywords)
+
+
+def _chains(posterior: Posterior, options: Mapping[str, Any]) -> Any:
+    """The chain of each draw in the order of the matrix; None where the draws do not say it."""
+    given = options.get("chains")
+    if given is not None:
+        return posterior.flat(given, "chains") if np.ndim(given) > 1 or hasattr(given, "dims") else given
+    return posterior.chain_of_each() if posterior.knows_chains() else None
 
 
 def _joined(table: Table, functions: Table, names: tuple[str, ...]) -> Table:
@@ -322,10 +361,17 @@ def _chosen(
 ) -> Any:
     posterior = Posterior(data, group)
     functions = options.get("functions")
-    values, names = posterior.matrix(_parameters(posterior, var_names, functions))
+    if isinstance(scores, Scored):
+        if var_names is not None:
+            raise ValueError("var_names has no effect with scores of all parameters; leave it out")
+        values, names = scores.draws, scores.names
+        if len(values) != posterior.size:
+            raise ValueError(f"scores has {len(values):,} draws, but the data have {posterior.size:,}")
+    else:
+        values, names = posterior.matrix(_parameters(posterior, var_names, functions))
     rule = as_rule(options.get("weights", "equal"))
     if rule != "equal" and posterior.is_dict and not return_result:
-        raise ValueError("a dict cannot hold the weights of the draws; use return_result=True")
+        raise ValueError("a dict cannot store the weights; ask for them with return_result=True")
     if isinstance(options.get("groups"), str):
         if options["groups"] != "chain":
             raise ValueError(f"groups is '{options['groups']}'; give 'chain' or a label for each draw")
@@ -335,27 +381,34 @@ def _chosen(
         if given is not None and (np.ndim(given) > 1 or hasattr(given, "dims")):
             options[what] = posterior.flat(given, what)
     weights = _weights(posterior, options)
-    if var_names is None:
+    if var_names is None and not isinstance(scores, Scored):
         _look_at(posterior, values, functions)
-    if scores is None:
-        options |= {"functions": _functions_of(posterior, functions), **weights}
-        result: PoolResult = getattr(_choose, method)(Table(values, names), n, **options)
+    if isinstance(scores, Scored):
+        by_score: Table | None = Table(scores.scores, names)
     else:
-        for what, given in {"functions": functions, **weights}.items():
-            options.pop(what, None)
-            if given is not None:
-                raise ValueError(f"{what} has no effect with scores, because the density is matched; leave it out")
+        by_score = None if scores is None else _scores_of(posterior, scores, group, var_names)
+    if by_score is not None and options.get("target") == "density":
         if options.get("second_derivatives") is not None:
             options["second_derivatives"] = _scores_of(posterior, options["second_derivatives"], group, var_names)
-        by_score = _scores_of(posterior, scores, group, var_names)
-        result = getattr(stein, method)(Table(values, names), by_score, n, **options)
+        result = _chosen_by_density(method, Table(values, names), by_score, n, options, weights)
+    else:
+        for what in ("log_density", "regularise", "second_derivatives", "preconditioner"):
+            if options.pop(what, None) is not None:
+                raise ValueError(f"{what} has no effect without scores and target='density'; leave it out")
+        options |= {"functions": _functions_of(posterior, functions), "chains": _chains(posterior, options), **weights}
+        result = getattr(_choose, method)(Table(values, names), n, scores=by_score, **options)
+    is_elsewhere = isinstance(scores, Scored)
     said = {
         "mmd": result.mmd,
         "equivalent_draws": result.equivalent_draws,
+        "posterior_draws": result.posterior_draws,
+        "kernel_ess": None if result.draws is None else result.draws.kernel_ess,
         "n_rows": result.n_rows,
-        "kernel": result.kernel.name,
-        "bandwidth": list(result.kernel.bandwidths) or None,
-        "scale": result.scale,
+        # Distances between unconstrained parameters say nothing of those of the variables.
+        "kernel": None if is_elsewhere else result.kernel.name,
+        "bandwidth": None if is_elsewhere else list(result.kernel.bandwidths) or None,
+        "scale": None if is_elsewhere else result.scale,
+        "corrected_by": None if result.corrected is None else result.corrected["features"],
         "cdf": result.cdf,
         "functions_error": result.functions_error,
         "objective": result.objective,
@@ -368,6 +421,19 @@ def _chosen(
     attributes = {PREFIX + name: value for name, value in said.items() if value is not None}
     cut = posterior.cut(result.indices, None if rule == "equal" else result.weights, attributes)
     return (cut, result) if return_result else cut
+
+
+def _chosen_by_density(
+    method: str, rows: Table, scores: Table, n: int | None, options: dict[str, Any], weights: dict[str, Any]
+) -> PoolResult:
+    """Draws chosen by their scores alone."""
+    for what, given in {"functions": options.get("functions"), "chains": options.get("chains"), **weights}.items():
+        options.pop(what, None)
+        if given is not None:
+            raise ValueError(f"{what} cannot be used with target='density'; leave it out")
+    del options["target"]
+    result: PoolResult = getattr(stein, method)(rows, scores, n, **options)
+    return result
 
 
 def _scores_of(posterior: Posterior, scores: Any, group: str, var_names: Any) -> Table:

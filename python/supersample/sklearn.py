@@ -50,8 +50,8 @@ class SuperSampler(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[misc]
         Number of rows for each class of `y` instead: one number for all, or a mapping from classes.
     random_state
         The random seed, by default 0, so that results are reproducible. None draws a seed.
-    kernel, bandwidth, scale, weights, marginals, functions_weight, functions_unit, search, precision, device
-        As in `supersample.thin`; functions are given to `fit`.
+    kernel, bandwidth, scale, weights, marginals, functions_weight, functions_unit, target, search, precision, device
+        As in `supersample.thin`; functions and scores are given to `fit`.
     n_jobs
         Number of threads: -1 for all cores, -2 for all but one, None as in `supersample.herd`. The
         result does not depend on it.
@@ -116,6 +116,7 @@ class SuperSampler(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[misc]
         *,
         log_weight: Any = None,
         functions: Any = None,
+        scores: Any = None,
         include: Any = None,
         exclude: Any = None,
     ) -> SuperSampler:
@@ -139,6 +140,10 @@ class SuperSampler(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[misc]
             # An estimator may have a weight and a unit for functions that only some calls of `fit` are given.
             options |= {"functions_weight": None, "functions_unit": None}
         options |= {"sample_weight": _weights(sample_weight, values), "log_weight": log_weight, "functions": functions}
+        options["scores"] = scores
+        if scores is None:
+            # As with functions.
+            options["target"] = None
         options |= {"threads": _threads(self.n_jobs), "progress": bool(self.verbose), "seed": self._seed()}
         size = self._size(len(values))
         if self.method == "herd":

@@ -76,6 +76,7 @@ WAYS = {
         ["-n", 25, "--weights", "simplex", "--functions", "y"],
         {"n": 25, "weights": "simplex", "functions": "y"},
     ),
+    "thin, as few as are enough": ("thin", ["-n", "auto", "--search", 0], {"n": "auto", "search": 0}),
     "simplex": ("thin", ["-n", 25, "--weights", "simplex"], {"n": 25, "weights": "simplex"}),
     "signed": ("herd", ["-n", 25, "--unique", "--weights", "signed"], {"n": 25, "unique": True, "weights": "signed"}),
 }
@@ -102,6 +103,7 @@ def test_the_same_in_mixed_precision(way, weighting, large, tmp_path):
     assert result.ended == summary["ended_by"]
     assert result.mmd == pytest.approx(summary["mmd"], rel=1e-9)
     assert result.equivalent_draws == pytest.approx(summary["equivalent_draws"], rel=1e-9)
+    assert result.posterior_draws == pytest.approx(summary["posterior_draws"], rel=1e-9)
     assert result.cdf == pytest.approx(summary["errors"]["cdf"], rel=1e-9)
     assert (result.functions_error is None) == (not functions)
     if functions:
@@ -170,6 +172,14 @@ def test_the_same_rows_and_errors(tmp_path):
     assert result.mmd == pytest.approx(summary["mmd"], rel=1e-9) and result.equivalent_draws == pytest.approx(
         summary["equivalent_draws"], rel=1e-9
     )
+    told = json.loads((tmp_path / "summary.json").read_text())["draws"]
+    assert (told["chains"], told["chains_assumed"]) == (result.draws.chains, result.draws.chains_assumed) == (4, False)
+    assert told["kernel_ess"] == pytest.approx(result.draws.kernel_ess, rel=1e-9)
+    assert told["disagreement"] == pytest.approx(result.draws.disagreement, rel=1e-9)
+    assert ss.diagnose(frame).kernel_ess == pytest.approx(told["kernel_ess"], rel=1e-6)
+    summary, rows, _ = command("thin", DRAWS, "-n", "auto", "--add", 0.3, folder=tmp_path)
+    enough = ss.thin(frame, "auto", add=0.3)
+    assert enough.indices.tolist() == rows and enough.ended == summary["ended_by"] == "enough"
     _, rows, _ = command("thin", DRAWS, "-n", 30, "--kernel", "imq", "--scale", "pca", folder=tmp_path)
     assert ss.thin(frame, 30, kernel="imq", scale="pca").indices.tolist() == rows
     _, rows, _ = command("thin", DRAWS, "--tol", 0.03, folder=tmp_path)

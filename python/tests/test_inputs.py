@@ -167,7 +167,7 @@ REFUSED = {
     "a string column": (text_column(), TypeError, "column 'label' of x holds"),
     "a string column, polars": (pl.from_pandas(text_column()), TypeError, "column 'label' of x holds"),
     "a string column, Arrow": (pa.Table.from_pandas(text_column()), TypeError, "column 'label' of x holds"),
-    "ids only": (pd.DataFrame({"chain": [1, 2]}), ValueError, "has no column for distances"),
+    "ids only": (pd.DataFrame({"chain": [1, 2]}), ValueError, "has no column to use"),
     "a ragged list": ([[1.0], [1.0, 2.0]], ValueError, "inhomogeneous"),
     "a word": ("draws", TypeError, "x is of type str"),
     "None": (None, TypeError, "x is of type NoneType"),
@@ -194,7 +194,7 @@ OPTIONS = {
     "n 0": ({"n": 0}, ValueError, "n is 0; give at least 1"),
     "n negative": ({"n": -3}, ValueError, "n is -3"),
     "n fractional": ({"n": 2.5}, TypeError, "n is 2.5; give a whole number"),
-    "n missing": ({"n": None}, ValueError, "say how many"),
+    "n missing": ({"n": None}, ValueError, "give the size"),
     "tol": ({"tol": -1.0}, ValueError, "tol is -1; an error is a positive number"),
     "equivalent_draws": ({"equivalent_draws": float("nan")}, ValueError, "equivalent_draws is NaN"),
     "kernel": ({"kernel": "rbf"}, ValueError, "'rbf' is not a kernel; choose gaussian, laplace"),
@@ -253,7 +253,7 @@ def test_a_gpu_that_is_not_there_is_an_error_of_one_sentence_before_any_work():
     else:
         pytest.skip(f"this machine has {name}")
     assert words.startswith("no GPU: ")
-    assert words.endswith("; the device cpu needs none")
+    assert words.endswith("; use the device cpu")
     untouched = iter([X])
     for call in (
         lambda: ss.herd(X, 5, device="gpu"),

@@ -205,11 +205,7 @@ def test_scores_that_are_wrong_are_named():
         ({"regularise": 0.1}, ValueError, "regularise has no effect without log_density"),
         ({"second_derivatives": x}, ValueError, "second_derivatives has no effect without log_density"),
         ({"log_density": np.zeros(5)}, ValueError, "the log-densities"),
-        (
-            {"n": None, "tol": 0.1, "log_density": np.zeros(100)},
-            ValueError,
-            "give regularise, the weight of the log-density",
-        ),
+        ({"n": None, "tol": 0.1, "log_density": np.zeros(100)}, ValueError, "give the weight of the log-density"),
     ]
     for given, kind, message in cases:
         options = {"scores": -x, "n": 5, **given}
@@ -275,7 +271,7 @@ def test_odd_rows_and_scores_are_taken_or_told_of():
         (scores * [1, 0, 1], "column 1"),
     ):
         with pytest.warns(
-            ss.SupersampleWarning, match=f"the scores of {columns} say next to nothing of where the rows"
+            ss.SupersampleWarning, match=f"the scores of {columns} are unrelated to the rows"
         ):
             ss.stein.thin(x, of_x, 6)
     with pytest.warns(ss.SupersampleWarning, match="300 rows were asked for, but there are only 200 rows"):
@@ -304,7 +300,7 @@ def test_results_of_scores_are_not_measured_without_them():
     x[:40] += 9
     burnt = ss.stein.thin(x, -x, 10)
     for text in (repr(burnt), burnt._repr_html_()):
-        assert "the rows are not draws of the density as they stand: over pairs of rows the mean of its kernel" in text
+        assert "the rows are not draws of the density: the mean of the Stein kernel over pairs of rows is" in text
 
 
 def test_weights_of_a_frame_are_refused_beside_scores():
@@ -320,7 +316,7 @@ def test_weights_of_a_frame_are_refused_beside_scores():
     chains = Chains()
     assert len(ss.stein.thin(chains, -chains.samples, 5)) == 5
     chains.weights = np.arange(1.0, 51.0)
-    with pytest.raises(ValueError, match="x has weights, which have no effect with scores"):
+    with pytest.raises(ValueError, match="x has weights, which cannot be used with scores"):
         ss.stein.thin(chains, -chains.samples, 5)
 
 
@@ -367,20 +363,20 @@ def test_a_posterior_is_thinned_by_its_scores():
     flat = np.concatenate([mu.reshape(600, 1), theta.reshape(600, 2)], axis=1)
     want = ss.stein.thin(flat, -flat, 20)
     for scores in (-data, -flat, -flat.reshape(2, 300, 3)):
-        small, result = ss.arviz.thin(data, 20, scores=scores, return_result=True)
+        small, result = ss.arviz.thin(data, 20, scores=scores, target="density", return_result=True)
         assert result.indices.tolist() == want.indices.tolist()
         assert dict(small.sizes)["draw"] == 20 and small.attrs["supersample_kernel"] == "stein-imq"
     assert not ((want.indices < 100).any())
-    _, result = ss.arviz.herd(data, 10, scores=-data, return_result=True)
+    _, result = ss.arviz.herd(data, 10, scores=-data, target="density", return_result=True)
     assert result.indices.tolist() == ss.stein.herd(flat, -flat, 10, unique=True).indices.tolist()
     # A log-density comes as ArviZ has it.
     log_density = -0.5 * (flat**2).sum(1)
     options = {"log_density": log_density, "second_derivatives": flat**2 - 1}
     want = ss.stein.thin(flat, -flat, 20, **options).indices.tolist()
     by_chain = {"log_density": data["mu"].copy(data=log_density.reshape(2, 300)), "second_derivatives": data**2 - 1}
-    _, result = ss.arviz.thin(data, 20, scores=-data, return_result=True, **by_chain)
+    _, result = ss.arviz.thin(data, 20, scores=-data, target="density", return_result=True, **by_chain)
     assert result.indices.tolist() == want and result.objective == "KSD, regularised"
     with pytest.raises(ValueError, match="log_density has the dimensions"):
-        ss.arviz.thin(data, 20, scores=-data, log_density=data["theta"])
-    with pytest.raises(ValueError, match="functions has no effect with scores"):
-        ss.arviz.thin(data, 20, scores=-data, functions=["mu"])
+        ss.arviz.thin(data, 20, scores=-data, target="density", log_density=data["theta"])
+    with pytest.raises(ValueError, match="functions cannot be used with target='density'"):
+        ss.arviz.thin(data, 20, scores=-data, target="density", functions=["mu"])

@@ -2,6 +2,7 @@
 //! `cargo test -p supersample-cli --test all snapshots::` runs those of one file.
 
 mod batches;
+mod chains;
 mod desk;
 mod documents;
 mod eval;

@@ -4,12 +4,14 @@ use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use supersample::task::{
-    self, Advice, CONTROL_ROWS, ErrorScale, Errors, Measure, Method, Problem, Stop, Target, Weighed, stream,
+    self, Advice, CONTROL_ROWS, Corrected, ErrorScale, Errors, Measure, Method, Problem, Stop, Target,
+    Weighed, stream,
 };
 use supersample::{Error, Points, Precision, Refined, Search};
 
 use crate::advice::AdviceList;
 use crate::arrays::{Column, Matrix, RowNumbers};
+use crate::diagnose::Diagnosis;
 use crate::error::refused;
 use crate::options::Options;
 use crate::source::PySource;
@@ -40,6 +42,8 @@ pub(crate) struct Chosen {
     advice: AdviceList,
     /// How many rows, drawn at random, were chosen from.
     pool_rows: Option<usize>,
+    /// How accurate the draws are that it was chosen from; `None` where that is not known.
+    draws: Option<Py<Diagnosis>>,
     /// What it was chosen from; `None` in space.
     of: Option<Py<Of>>,
 }
@@ -55,8 +59,10 @@ pub(crate) struct Of {
     /// The weights of the rows, which sum to one; `None` where they are equal or not all in memory.
     shares: Option<Column>,
     is_weighted: bool,
-    /// The weights of marginals and of functions in what is matched.
-    matched: (f64, Option<f64>),
+    /// The weights of marginals, of functions and of moments in what is matched.
+    matched: (f64, Option<f64>, f64),
+    /// How scores have corrected the rows.
+    corrected: Option<CorrectedRows>,
     /// Some of the rows, at equal steps, and their weights.
     background: (Matrix, Option<Column>),
 }
@@ -76,8 +82,31 @@ impl Of {
             landmarks: target.landmarks().map(|landmarks| landmarks.points().len()),
             shares: shares.filter(|_| gathered.is_none()).map(|shares| Column(shares.to_vec())),
             is_weighted: shares.is_some(),
-            matched: (problem.marginals(), problem.functions().map(|(.., weight)| weight)),
+            matched: (problem.marginals(), problem.functions().map(|(.., weight)| weight), problem.moments()),
+            corrected: problem.corrected().map(CorrectedRows::of),
             background: (Matrix(values, rows.dim()), weights),
+        }
+    }
+}
+
+/// How scores have corrected rows; a dict for Python.
+#[derive(Clone, IntoPyObject)]
+pub(crate) struct CorrectedRows {
+    features: Option<&'static str>,
+    count: usize,
+    tried: &'static str,
+    effective_share: f64,
+    variance_left: f64,
+}
+
+impl CorrectedRows {
+    fn of(corrected: &Corrected) -> CorrectedRows {
+        CorrectedRows {
+            features: corrected.features.map(Into::into),
+            count: corrected.count,
+            tried: corrected.tried.into(),
+            effective_share: corrected.effective_share,
+            variance_left: corrected.left,
         }
     }
 }
@@ -162,6 +191,7 @@ impl Chosen {
         let drawn = target.problem().gathered().map(|gathered| gathered.pool().len());
         found.pool_rows = found.pool_rows.or(drawn);
         found.of = Some(Py::new(py, Of::new(target))?);
+        found.draws = Diagnosis::of(py, target)?;
         Ok(found)
     }
 
@@ -204,6 +234,7 @@ impl Chosen {
             refinement: chosen.refined.map(|refined| Refinement::of(refined, stop.goal(scale).is_some())),
             advice: AdviceList(chosen.advice),
             pool_rows: chosen.sampled_from,
+            draws: None,
             of: None,
         })
     }

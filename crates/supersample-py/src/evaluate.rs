@@ -9,6 +9,7 @@ use supersample::{Error, Points, Result, Watch};
 
 use crate::arrays::{Column, Matrix, numbers, points, rows};
 use crate::chosen::{ErrorsByName, Of, cost};
+use crate::diagnose::Diagnosis;
 use crate::options::Options;
 use crate::source::PySource;
 use crate::work::run;
@@ -54,6 +55,7 @@ pub(crate) fn evaluate(
         mean_error: Column(columns.iter().map(|column| or_nan(column.mean)).collect()),
         sd_error: Column(columns.iter().map(|column| or_nan(column.sd)).collect()),
         quantile_error: Matrix(quantiles, QUANTILES.len()),
+        draws: Diagnosis::of(x.py(), &target)?,
         of: Py::new(x.py(), Of::new(&target))?,
     })
 }
@@ -125,5 +127,6 @@ pub(crate) struct Evaluation {
     sd_error: Column,
     /// One row for each column.
     quantile_error: Matrix,
+    draws: Option<Py<Diagnosis>>,
     of: Py<Of>,
 }

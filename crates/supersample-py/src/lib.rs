@@ -6,6 +6,7 @@
 mod advice;
 mod arrays;
 mod chosen;
+mod diagnose;
 mod error;
 mod evaluate;
 mod herder;
@@ -26,6 +27,8 @@ mod _native {
     use crate::advice::Piece;
     #[pymodule_export]
     use crate::chosen::{Chosen, Of, choose};
+    #[pymodule_export]
+    use crate::diagnose::{Diagnosis, diagnose};
     #[pymodule_export]
     use crate::error::Refusal;
     #[pymodule_export]

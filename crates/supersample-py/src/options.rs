@@ -6,14 +6,18 @@ use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use supersample::task::{
-    Bandwidth, Choose, KernelChoice, Method, Problem, RowScores, RowWeights, Rows, Size, Stop,
+    Bandwidth, Choose, KernelChoice, Method, Problem, RowScores, RowWeights, Rows, Size, Stop, TargetChoice,
 };
 use supersample::weights::WeightRule;
-use supersample::{Device, Error, Gram, Points, Precision, Preconditioner, SteinBase};
+use supersample::{Chains, Device, Error, Gram, Points, Precision, Preconditioner, SteinBase};
 
 use crate::arrays::{counted, numbers, rows};
 use crate::error::{named, refused};
 use crate::threads::{checked, pool};
+use crate::work::run;
+
+/// About how often scores that correct rows go through them, by columns.
+const PASSES: usize = 40;
 
 /// What Python was asked for; `None` is the default of the library. A new keyword is a field here and a line in
 /// [`choose`](Self::choose).
@@ -23,6 +27,9 @@ pub(crate) struct Options<'py> {
     /// herd, thin, or `None` where nothing is chosen.
     method: Option<String>,
     pub(crate) n: Option<usize>,
+    /// Whether the number of rows follows from the errors of the draws, and how much rows may add to these.
+    auto: Option<bool>,
+    add: Option<f64>,
     tol: Option<f64>,
     equivalent_draws: Option<f64>,
     pub(crate) unique: Option<bool>,
@@ -50,6 +57,9 @@ pub(crate) struct Options<'py> {
     device: Option<String>,
     pub(crate) sample_weight: Option<PyReadonlyArray1<'py, f64>>,
     log_weight: Option<PyReadonlyArray1<'py, f64>>,
+    chains: Option<GivenChains<'py>>,
+    /// rows, corrected or density.
+    target: Option<String>,
     scores: Option<PyReadonlyArray2<'py, f64>>,
     preconditioner: Option<GivenPreconditioner>,
     log_density: Option<PyReadonlyArray1<'py, f64>>,
@@ -59,6 +69,24 @@ pub(crate) struct Options<'py> {
     gram: Option<bool>,
     pub(crate) threads: Option<usize>,
     pub(crate) progress: Option<Py<PyAny>>,
+}
+
+/// How many chains of equal length, the number of each row's chain, or the lengths of chains.
+#[derive(FromPyObject)]
+enum GivenChains<'py> {
+    Count(usize),
+    Labels(PyReadonlyArray1<'py, i64>),
+    Lengths(Vec<usize>),
+}
+
+impl GivenChains<'_> {
+    fn of(&self, rows: usize) -> supersample::Result<Chains> {
+        match self {
+            GivenChains::Count(count) => Chains::equal(*count, rows),
+            GivenChains::Labels(labels) => Ok(Chains::of_labels(&counted(labels))),
+            GivenChains::Lengths(lengths) => Chains::of_lengths(lengths, rows),
+        }
+    }
 }
 
 /// A length, or a name.
@@ -76,7 +104,10 @@ fn word<T: FromStr<Err: Into<Error>>>(word: &Option<String>) -> PyResult<Option<
 impl Options<'_> {
     /// The choice that was asked for.
     pub(crate) fn choose(&self) -> PyResult<Choose> {
-        let stop = || Stop::new(self.n, self.tol, self.equivalent_draws);
+        let stop = || match self.auto {
+            Some(true) => Stop::auto(self.add),
+            _ => Stop::new(self.n, self.tol, self.equivalent_draws),
+        };
         let chosen = match self.method.as_deref() {
             Some("herd") => stop().and_then(Choose::herd_until),
             Some("thin") => stop().and_then(Choose::thin_until).map(|thin| thin.search(self.search)),
@@ -93,6 +124,7 @@ impl Options<'_> {
             (refine.groups, refine.quotas) = (listed(&self.groups), self.quotas.clone());
         }
         choose.weights = self.rule()?;
+        choose.target = word(&self.target)?;
         choose.objective.marginals = self.marginals;
         choose.objective.functions = self.functions_weight.unwrap_or(choose.objective.functions);
         choose.distance.scale = word(&self.scale)?;
@@ -115,13 +147,21 @@ impl Options<'_> {
 
     /// The kernel, by default that of the library.
     pub(crate) fn kernel(&self) -> PyResult<KernelChoice> {
+        if self.is_density() {
+            return Ok(KernelChoice::default());
+        }
         match word(&self.kernel)? {
-            Some(family) if self.scores.is_none() => {
+            Some(family) => {
                 let bandwidth = self.bandwidth.clone().map_or(Bandwidth::Median, Bandwidth::Lengths);
                 Ok(KernelChoice::Named { family, bandwidth })
             }
-            _ => Ok(KernelChoice::default()),
+            None => Ok(KernelChoice::default()),
         }
+    }
+
+    /// Whether the density behind the scores is matched itself.
+    fn is_density(&self) -> bool {
+        self.scores.is_some() && self.target.as_deref() == Some(TargetChoice::Density.into())
     }
 
     /// The precision, by default that of the library.
@@ -152,7 +192,8 @@ impl Options<'_> {
         Ok((base, preconditioner))
     }
 
-    /// The problem of these rows, with the weights, functions and scores that were given. It takes milliseconds.
+    /// The problem of these rows, with the weights, functions and scores that were given. It takes milliseconds unless scores
+    /// correct the rows.
     pub(crate) fn problem(
         &self,
         py: Python<'_>,
@@ -162,6 +203,8 @@ impl Options<'_> {
         let (values, dim) = rows(x)?;
         let (weights, logs) = (numbers(&self.sample_weight), numbers(&self.log_weight));
         let functions = self.functions.as_ref().map(rows).transpose()?;
+        let chains = self.chains.as_ref().map(|chains| chains.of(values.len() / dim.max(1)));
+        let chains = chains.transpose().map_err(refused)?;
         let (scores, is_gram) = (self.scores()?, self.gram.unwrap_or_default());
         // On our own pool, because the global one does not survive a fork.
         let pool = pool(1)?;
@@ -172,6 +215,9 @@ impl Options<'_> {
                     true => of_gram(values, dim, weights)?,
                     false => Rows::weighted(Points::from_rows(values, dim)?, weights)?,
                 };
+                if let Some(chains) = chains {
+                    given = given.chains(chains)?;
+                }
                 if let Some((values, count)) = functions {
                     given = given.functions(values.to_vec(), count)?;
                 }
@@ -182,16 +228,24 @@ impl Options<'_> {
                     }
                     given = given.scores(scores);
                 }
-                Problem::new(given, choose)
+                Ok(given)
             })
         });
-        made.map_err(refused)
+        let given = made.map_err(refused)?;
+        if self.scores.is_some() && choose.target_in_use(true) == TargetChoice::Corrected {
+            let size = (values.len() * dim * PASSES) as f64;
+            return run(py, self.threads, size, self.progress.as_ref(), |watch| {
+                Problem::watched(given, choose, watch)
+            });
+        }
+        py.detach(|| pool.install(|| Problem::new(given, choose))).map_err(refused)
     }
 
     /// The scores that were given, and how many numbers each has.
     fn scores(&self) -> PyResult<Option<(RowScores, usize)>> {
         let Some(scores) = &self.scores else { return Ok(None) };
-        let (base, preconditioner) = self.stein_kernel()?;
+        let (base, preconditioner) =
+            if self.is_density() { self.stein_kernel()? } else { Default::default() };
         let (values, dim) = rows(scores)?;
         let mut given = RowScores::new(values.to_vec()).kernel(base, preconditioner);
         if let Some(log_density) = numbers(&self.log_density) {

@@ -44,7 +44,7 @@ pub(crate) fn stein_place(
     let scaling = Scaling::fit(scale, values, dim, None).map_err(refused)?;
     let Some(units) = scaling.units() else {
         return Err(PyValueError::new_err(
-            "scale is 'pca', which points anywhere do not have; choose none, sd, mad or aad",
+            "scale is 'pca', which is not supported for points anywhere in space; choose none, sd, mad or aad",
         ));
     };
     let asked = Asked::default();

@@ -59,6 +59,7 @@
 mod ascent;
 pub mod bandwidth;
 mod bytes;
+mod chains;
 mod columns;
 mod device;
 mod domain;
@@ -89,6 +90,7 @@ pub mod weights;
 pub mod words;
 
 pub use ascent::AscentOptions;
+pub use chains::Chains;
 pub use device::Device;
 pub use domain::Domain;
 pub use embedding::{ClosedForm, Empirical, Gram, Landmarks, MeanEmbedding, Preconditioner, SteinTarget};
@@ -100,6 +102,7 @@ pub use part::{Functions, FunctionsUnit, Marginals, Part};
 pub use points::Points;
 pub use polish::{PolishOptions, Polished, polish};
 pub use pool::{Pool, Preference};
+pub(crate) use refine::Goal;
 pub use refine::{Fewest, ObjectiveStages, RefineOptions, Refined, Refiner, Search};
 pub use sum::{NoSuchInstructionSet, Precision, check_instruction_set, instruction_set};
 pub use supersample_sum::UnknownWord;

@@ -22,6 +22,7 @@ use rand_pcg::Pcg64;
 
 use self::constraints::{Constraints, ConstraintsAsked};
 pub use self::fewest::Fewest;
+pub(crate) use self::fewest::Goal;
 pub use self::options::{RefineOptions, Search};
 use self::sweep::{Swept, sweep};
 use crate::embedding::{MeanEmbedding, Values, as_samples};

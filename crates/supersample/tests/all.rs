@@ -1,8 +1,10 @@
 //! All tests of the library from outside but two, in one program: to compile and link one for each topic took longer than to run
 //! them. `cargo test -p supersample --test all refine::` runs those of one file.
 
+mod chains;
 mod common;
 mod continuous;
+mod corrected;
 mod determinism;
 mod embeddings;
 mod energy;

@@ -11,6 +11,23 @@ pub(super) fn whole_number(text: &str) -> Result<usize, &'static str> {
     text.parse().ok().or_else(scientific).ok_or("write a whole number of at least 1")
 }
 
+/// How many rows: a number, or the word `auto`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Count {
+    Number(usize),
+    /// As few as add little to the errors of the draws.
+    Auto,
+}
+
+pub(super) fn count(text: &str) -> Result<Count, &'static str> {
+    match text {
+        "auto" => Ok(Count::Auto),
+        number => {
+            whole_number(number).map(Count::Number).map_err(|_| "write a whole number of at least 1, or auto")
+        }
+    }
+}
+
 /// Any number, with a word on percentages.
 pub(super) fn number(text: &str) -> Result<f64, &'static str> {
     text.trim().parse().map_err(|_| match text.ends_with('%') {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use supersample::Precision;
 use supersample::quality::{ColumnErrors, QUANTILES};
-use supersample::task::{Errors, Measure};
+use supersample::task::{Diagnosis, Errors, Measure};
 
 use super::{ObjectiveWeights, Polishing, Refinement, Report, Subject, Worst};
 use crate::plan::{Ended, Stop};
@@ -36,14 +36,21 @@ impl Report<'_> {
                 "weight_column": about.weight_column,
                 "effective_size": about.effective_size,
             },
+            "corrected": about.corrected.map(|corrected| json!({
+                "features": corrected.features.map(|features| features.to_string()),
+                "count": corrected.count,
+                "tried": corrected.tried.to_string(),
+                "effective_share": corrected.effective_share,
+                "variance_left": corrected.left,
+            })),
             "kernel": {
                 "name": kernel.name(),
                 "bandwidth": bandwidth,
                 "bandwidth_rule": rule,
                 "median_pairs": distances.median_pairs,
             },
-            "objective": terms.objective.map(|ObjectiveWeights { marginals, functions, log_density }| json!({
-                "joint": 1.0, "marginals": marginals, "functions": functions, "log_density": log_density,
+            "objective": terms.objective.map(|ObjectiveWeights { marginals, functions, moments, log_density }| json!({
+                "joint": 1.0, "marginals": marginals, "functions": functions, "moments": moments, "log_density": log_density,
             })),
             "embedding": about.rows.map(|_| json!({
                 "kind": if distances.landmarks.is_some() { "landmarks" } else { "exact" },
@@ -51,6 +58,7 @@ impl Report<'_> {
                 "residual": distances.landmarks.and_then(|landmarks| landmarks.residual),
                 "pool_rows": distances.landmarks.and_then(|landmarks| landmarks.pool_rows),
             })),
+            "draws": self.draws.map(draws),
             "scale": about.rows.map(|_| distances.scale.to_string()),
             "precision": precision_name(distances.precision),
             "instruction_set": distances.instruction_set,
@@ -68,6 +76,7 @@ impl Report<'_> {
                 "mmd_error": result.mmd().and_then(|mmd| result.scale.standard_error(mmd)),
                 "mmd_floor": result.scale.floor,
                 "equivalent_draws": result.errors.get(Measure::EquivalentDraws),
+                "posterior_draws": result.errors.get(Measure::PosteriorDraws),
                 "errors": result.quality.as_ref().map(|_| of_columns(&result.errors)),
                 "weights": details.weighing.as_ref().map(|weighing| json!({
                     "rule": weighing.rule_name(),
@@ -80,6 +89,7 @@ impl Report<'_> {
                 "equal_weights": details.weighing.as_ref().map(|weighing| json!({
                     "mmd": weighing.equal.get(Measure::Mmd),
                     "equivalent_draws": weighing.equal.get(Measure::EquivalentDraws),
+                    "posterior_draws": weighing.equal.get(Measure::PosteriorDraws),
                     "errors": result.quality.as_ref().map(|_| of_columns(&weighing.equal)),
                 })),
                 "refinement": details.refinement.as_ref().map(refinement),
@@ -111,6 +121,7 @@ impl Report<'_> {
                 "mmd": c.spaced_mmd(),
                 "mmd_error": c.standard_errors.map(|(_, spaced)| spaced),
                 "equivalent_draws": c.spaced.get(Measure::EquivalentDraws),
+                "posterior_draws": c.spaced.get(Measure::PosteriorDraws),
                 "errors": of_columns(&c.spaced),
             })),
             "worst": result.quality.as_ref().map(|_| {
@@ -128,6 +139,17 @@ impl Report<'_> {
         });
         serde_json::to_string_pretty(&value).expect("numbers and text can be written as JSON") + "\n"
     }
+}
+
+/// How accurate draws are themselves.
+pub(super) fn draws(found: Diagnosis) -> Value {
+    json!({
+        "count": found.draws,
+        "chains": found.chains,
+        "chains_assumed": found.is_assumed,
+        "kernel_ess": found.kernel_ess,
+        "disagreement": found.disagreement,
+    })
 }
 
 fn precision_name(precision: Precision) -> &'static str {
@@ -163,8 +185,7 @@ fn asked(stop: &Stop) -> Value {
 
 /// All errors but those of the rows as a whole.
 fn of_columns(errors: &Errors) -> Value {
-    let all =
-        errors.iter().filter(|(measure, _)| !matches!(measure, Measure::Mmd | Measure::EquivalentDraws));
+    let all = errors.iter().filter(|(measure, _)| !measure.is_of_all());
     all.map(|(measure, error)| (measure.key(), error)).collect()
 }
 
@@ -183,7 +204,7 @@ mod tests {
 
     use super::*;
     use crate::report::info::tests::info;
-    use crate::report::tests::{refined, report, weighing};
+    use crate::report::tests::{diagnosis, refined, report, weighing};
     use crate::report::{Balanced, Details};
 
     /// With every detail that a run can have.
@@ -202,7 +223,7 @@ mod tests {
 
     #[test]
     fn the_keys_are_those_of_the_document() {
-        let text = Report { details: details(), ..report() }.to_json();
+        let text = Report { details: details(), draws: Some(diagnosis()), ..report() }.to_json();
         let value: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(value["result"]["rows"], json!([5, 7]));
         assert!(value["worst"]["quantile"]["level"].is_number());

@@ -6,11 +6,11 @@ use super::text::ROUNDING;
 use super::{LandmarkReport, Report, Subject};
 use crate::words::{count, counted, ordinal, significant, with_error, with_spread};
 
-/// The cells of a table, the head first, and what to know about them.
+/// The cells of a table, the head first, and what its columns are.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Table {
     pub(super) lines: Vec<Vec<String>>,
-    pub(super) note: String,
+    pub(super) legend: String,
 }
 
 /// The lines of a table with its columns below each other.
@@ -41,6 +41,8 @@ impl Report<'_> {
         };
         // Random rows are independent draws themselves.
         let random = |mmd: String, errors: Errors| {
+            let of_posterior = self.draws.map(|draws| draws.of_posterior(result.count as f64));
+            let errors = errors.with(Measure::PosteriorDraws, of_posterior);
             let label = format!("random {}", counted(result.count, self.about.subject.noun()));
             (label, mmd, count(result.count), errors)
         };
@@ -49,9 +51,9 @@ impl Report<'_> {
         if let Some(errors) = equal.filter(|errors| errors.get(Measure::Mmd).is_some()) {
             lines.push(measured("with equal weights".to_string(), errors));
         }
-        let mut notes = vec![self.what_equivalent_draws_are()];
+        let mut notes = Vec::new();
         if let Some(LandmarkReport { count: landmarks, .. }) = self.distances.landmarks {
-            notes.insert(0, format!("MMD: ± its standard error ({})", counted(landmarks, "landmark")));
+            notes.push(format!("MMD: ± standard error ({})", counted(landmarks, "landmark")));
         }
         if let Some(comparison) = &self.comparison {
             let mean = comparison.random_mean();
@@ -61,26 +63,33 @@ impl Report<'_> {
             };
             lines.push(random(mmd, comparison.random_errors()));
             lines.push(measured(self.spacing(), comparison.spaced));
-            let by_weight = if self.about.weight_column.is_some() { " by weight" } else { "" };
-            notes.push(format!("random: mean ± sd of {} draws{by_weight}", comparison.random.len()));
+            let by_weight = if self.about.effective_size.is_some() { " drawn by weight" } else { "" };
+            notes.push(format!("random rows: mean ± sd over {} subsets{by_weight}", comparison.random.len()));
         } else if let (Subject::Placed { .. }, Some(single)) = (&self.about.subject, result.scale.single_draw)
         {
             let expected = (single.max(0.0) / result.count as f64).sqrt();
             lines.push(random(self.mmd(expected), Errors::default()));
-            notes.push("random: root mean square".to_string());
         }
         // A column that has nothing to say in any line is left out.
         let is_known = |measure| lines.iter().any(|(.., errors)| errors.get(measure).is_some());
-        let is_kept = |&measure: &Measure| is_of_all(measure) || is_known(measure);
+        let is_always = |measure| matches!(measure, Measure::Mmd | Measure::EquivalentDraws);
+        let is_kept = |&measure: &Measure| is_always(measure) || is_known(measure);
         let kept: Vec<Measure> = Measure::ALL.into_iter().filter(is_kept).collect();
-        if kept.contains(&Measure::Cdf) {
-            notes.push("cdf: distance of the distribution functions, root mean square".to_string());
+        if kept.contains(&Measure::PosteriorDraws) {
+            let at = if self.distances.landmarks.is_some() { 2 } else { 1 };
+            notes.insert(at, "of the posterior: with the error that the draws have themselves".to_string());
         }
-        if kept.iter().any(|&measure| !is_of_all(measure) && measure != Measure::Cdf) {
-            notes.push("the other errors: root mean square, in sds of all rows".to_string());
+        if kept.contains(&Measure::Cdf) {
+            notes.push(
+                "cdf: error of the distribution functions, root mean square over the columns".to_string(),
+            );
+        }
+        if kept.iter().any(|&measure| !measure.is_of_all() && measure != Measure::Cdf) {
+            notes.push("other errors: root mean square over the columns, in sds of all rows".to_string());
         }
         let name = |&measure: &Measure| match measure {
             Measure::Mmd => self.error_name().to_string(),
+            Measure::PosteriorDraws => "of the posterior".to_string(),
             measure => measure.key().replace('_', " "),
         };
         let head = std::iter::once(String::new()).chain(kept.iter().map(name)).collect();
@@ -88,12 +97,13 @@ impl Report<'_> {
             let cell = |&measure: &Measure| match measure {
                 Measure::Mmd => mmd.clone(),
                 Measure::EquivalentDraws => draws.clone(),
+                Measure::PosteriorDraws => errors.get(measure).map(significant).unwrap_or_default(),
                 measure => errors.get(measure).map(shown).unwrap_or_default(),
             };
             std::iter::once(label.clone()).chain(kept.iter().map(cell)).collect()
         };
         let lines = std::iter::once(head).chain(lines.iter().map(cells)).collect();
-        Some(Table { lines, note: notes.join("; ") })
+        Some(Table { lines, legend: notes.join("; ") })
     }
 
     fn these(&self) -> String {
@@ -104,18 +114,21 @@ impl Report<'_> {
         }
     }
 
-    fn what_equivalent_draws_are(&self) -> String {
-        let plain = "equivalent draws: independent draws".to_string();
-        let Some(rows) = self.about.rows.filter(|_| self.exceeds_the_file()) else { return plain };
-        let weighted = match self.about.effective_size {
-            Some(size) => format!(", with an effective sample size of {}", significant(size)),
-            None => String::new(),
+    /// What to know where there are more equivalent draws than the file has.
+    pub(super) fn caveat(&self) -> Option<String> {
+        let is_of_file = self.exceeds_the_file() && !self.distances.kernel.is_stein();
+        let rows = self.about.rows.filter(|_| is_of_file)?;
+        let most = match self.about.effective_size {
+            Some(size) => format!("the effective sample size of {}", significant(size)),
+            None => format!("the {}", counted(rows, "row")),
         };
-        format!("{plain} of these {}{weighted} (the file, not what it was drawn from)", counted(rows, "row"))
+        Some(format!(
+            "equivalent draws exceed {most}: they compare with the file, not with the distribution behind it"
+        ))
     }
 
     fn spacing(&self) -> String {
-        if self.about.weight_column.is_some() {
+        if self.about.effective_size.is_some() {
             return "evenly spaced by weight".to_string();
         }
         match self.about.rows {
@@ -148,11 +161,6 @@ impl Report<'_> {
             false => significant(error),
         }
     }
-}
-
-/// Whether a measure is of the rows as a whole, and so in every table.
-fn is_of_all(measure: Measure) -> bool {
-    matches!(measure, Measure::Mmd | Measure::EquivalentDraws)
 }
 
 /// An error, as a bound where it is rounding.

@@ -55,6 +55,7 @@ pub(super) fn hold<'a>(
         unused: owned(draws.unused_names()),
         weight_column: plan.weight_column().map(str::to_string),
         effective_size: problem.effective_size(),
+        corrected: problem.corrected().copied(),
     };
     let distances = Distances {
         kernel: problem.kernel().clone(),
@@ -112,12 +113,14 @@ pub(super) fn hold<'a>(
         objective: chosen.map(|_| ObjectiveWeights {
             marginals: choose.marginals_weight(),
             functions: problem.functions().map_or(0.0, |(_, _, weight)| weight),
+            moments: problem.moments(),
             log_density: input.regularisation(),
         }),
     };
     let figures = Some(Figures { all, subset, curve, is_in_order, summaries, chains });
     let comparison = found.comparison;
-    Ok(Report { about, run, distances, terms, result, comparison, details, figures, notes, warnings })
+    let draws = target.diagnosed();
+    Ok(Report { about, run, distances, terms, result, draws, comparison, details, figures, notes, warnings })
 }
 
 fn distinct_points(rows: &Rows<'_>) -> usize {

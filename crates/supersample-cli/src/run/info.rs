@@ -4,11 +4,12 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use anyhow::Result;
-use supersample::task::{Choose, Problem};
-use supersample::{MeanEmbedding, Points};
+use supersample::task::{Choose, Diagnosis, Problem, Rows};
+use supersample::{MeanEmbedding, Points, unwatched};
 use supersample_io::{Draws, Note, Survey, Use};
 
 use super::functions::FunctionTable;
+use super::input::chains_of;
 use super::{Outcome, with_threads};
 use crate::args::version;
 use crate::plan::{DrawsPlan, InfoPlan};
@@ -59,13 +60,15 @@ fn look(InfoPlan { draws: plan, choose, .. }: &InfoPlan) -> Result<Info> {
     // A run would refuse them for what the functions are refused for here.
     let functions = if plan.functions.are_asked_for() && is_whole && is_file {
         let mut draws = Draws::read(&plan.files, &plan.reading())?;
-        FunctionTable::read(plan, &mut draws)?.map_or(Vec::new(), |functions| functions.names)
+        FunctionTable::read(plan, &mut draws, None)?.map_or(Vec::new(), |functions| functions.names)
     } else {
         let such = survey.columns.iter().filter(|column| column.used_as == Use::Function);
         such.map(|column| column.name.clone()).collect()
     };
     let kept = survey.rows - if plan.drop_na { survey.incomplete_rows } else { 0 };
     let memory = choose.memory(plan.size(kept, dim, functions.len()));
+    let found = if is_whole && is_file { Some(rate(plan, choose, kept)?) } else { None };
+    let (rate, draws) = found.unzip();
     Ok(Info {
         version: version().to_string(),
         instruction_set: supersample::instruction_set(),
@@ -73,7 +76,7 @@ fn look(InfoPlan { draws: plan, choose, .. }: &InfoPlan) -> Result<Info> {
         files: plan.files.iter().map(|file| file.display().to_string()).collect(),
         format: survey.format.to_string(),
         rows: survey.rows,
-        chains: survey.chains,
+        chains: draws.flatten().filter(|draws| !draws.is_assumed).map_or(survey.chains, |draws| draws.chains),
         warmup: survey.warmup,
         mean_rows: survey.mean_rows,
         incomplete: survey.incomplete_rows,
@@ -81,7 +84,8 @@ fn look(InfoPlan { draws: plan, choose, .. }: &InfoPlan) -> Result<Info> {
         columns,
         functions,
         memory,
-        rate: if is_whole && is_file { Some(rate(plan, choose, kept)?) } else { None },
+        rate,
+        draws: draws.flatten(),
         notes: survey.notes.iter().filter(|note| !is_told(note)).map(ToString::to_string).collect(),
     })
 }
@@ -91,17 +95,24 @@ fn is_told(note: &Note) -> bool {
     matches!(note, Note::NotNumbers { .. } | Note::MeanRows { .. })
 }
 
-/// Times the mean embedding at a few rows, which is what a run spends its time on: of all rows, or of the first of very many.
-fn rate(plan: &DrawsPlan, choose: &Choose, rows: usize) -> Result<Rate> {
+/// Times the mean embedding at a few rows, which is what a run spends its time on: of all rows, or of the first of very many. Of
+/// all rows how accurate they are as draws, too.
+fn rate(plan: &DrawsPlan, choose: &Choose, rows: usize) -> Result<(Rate, Option<Diagnosis>)> {
     let landmarks = choose.landmarks_of(rows);
     let some = match landmarks {
-        Some(_) if Draws::check_batches(&plan.files, &plan.reading()).is_ok() => first_rows(plan)?,
+        Some(_) if Draws::check_batches(&plan.files, &plan.reading()).is_ok() => Rows::new(first_rows(plan)?),
         _ => {
             let mut draws = Draws::read(&plan.files, &plan.reading())?;
-            Points::from_vec(draws.take_values(), draws.dim())?
+            let points = Points::from_vec(draws.take_values(), draws.dim())?;
+            let rows = Rows::weighted(points, plan.row_weights(draws.weights()))?;
+            match chains_of(&draws).0 {
+                Some(chains) => rows.chains(chains)?,
+                None => rows,
+            }
         }
     };
     let problem = Problem::new(some, choose.clone())?;
+    let draws = (problem.points().len() == rows).then(|| problem.diagnose(&unwatched).ok()).flatten();
     let all = problem.points().len();
     let some: Vec<usize> = (0..(TIMED / all).clamp(1, all)).collect();
     let at = problem.points().select(&some)?;
@@ -114,7 +125,7 @@ fn rate(plan: &DrawsPlan, choose: &Choose, rows: usize) -> Result<Rate> {
     let seconds = begun.elapsed().as_secs_f64().max(1e-9);
     let timed = all as f64 * at.len() as f64;
     let (pairs, rows) = choose.kernel_values(rows);
-    Ok(Rate { pairs_per_second: timed / seconds, timed, pairs, landmarks, rows })
+    Ok((Rate { pairs_per_second: timed / seconds, timed, pairs, landmarks, rows }, draws))
 }
 
 /// The first rows of the files.

@@ -23,9 +23,18 @@ impl Draws {
         self.group_column.map(|position| self.grouped_by(position)).transpose()
     }
 
+    /// Whether a column says which chain each row is of.
+    pub fn has_chain_column(&self) -> bool {
+        self.chain_column().is_some()
+    }
+
+    fn chain_column(&self) -> Option<usize> {
+        self.names().iter().position(|name| id_name(name) == Some("chain"))
+    }
+
     /// The rows by chain: by a column of that name where there is one, else by the chains that the files are.
     pub fn by_chain(&self) -> Result<Groups> {
-        self.grouped_by(self.names().iter().position(|name| id_name(name) == Some("chain")))
+        self.grouped_by(self.chain_column())
     }
 
     /// The rows by the values of the column at this position, or by the chains that the files are.

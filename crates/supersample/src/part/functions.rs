@@ -171,7 +171,7 @@ impl Functions {
 
     /// The standardised functions of each row, divided by the root of their number; or the same along the few axes in which
     /// many functions vary.
-    pub(super) fn view(&self, values: &Points) -> Result<Points> {
+    pub(crate) fn view(&self, values: &Points) -> Result<Points> {
         values.expect_dim("the functions of the pool", "the functions", self.count())?;
         let root = (self.count() as f64).sqrt();
         let standardised = |row: usize, out: &mut [f64]| {

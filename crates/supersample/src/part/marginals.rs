@@ -125,7 +125,7 @@ impl Marginals {
     }
 
     /// u of each row, column by column, and the mean of −|u − V|/2 there.
-    pub(super) fn view_and_means(&self, points: &Points) -> Result<(Points, Vec<f64>)> {
+    pub(crate) fn view_and_means(&self, points: &Points) -> Result<(Points, Vec<f64>)> {
         points.expect_dim("the pool", "the data", self.0.dim)?;
         let columns = &self.0.columns;
         let count = columns.len() as f64;
@@ -160,7 +160,7 @@ impl Marginals {
     }
 
     /// D² of rows of views with weights that sum to one.
-    pub(super) fn squared_distance_of_views(&self, view: &Points, rows: &[usize], weights: &[f64]) -> f64 {
+    pub(crate) fn squared_distance_of_views(&self, view: &Points, rows: &[usize], weights: &[f64]) -> f64 {
         let of_column = |(place, column): (usize, &Column)| {
             column.squared_distance(rows.iter().zip(weights).map(|(&row, &w)| (view.row(row)[place], w)))
         };

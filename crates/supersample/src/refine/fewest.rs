@@ -5,7 +5,24 @@ use crate::watch::{Progress, Watch};
 use crate::words::Opt;
 use crate::{Error, Herder, Result};
 
-/// Smallest set found for a given error.
+/// What is asked of a set.
+#[derive(Clone, Copy)]
+pub(crate) struct Goal<'a> {
+    /// The error of the joint part.
+    pub(crate) tolerance: f64,
+    /// What the rows must be in addition.
+    pub(crate) and: &'a dyn Fn(&[usize]) -> bool,
+    /// The size is found to the number of rows over this, or to a row.
+    pub(crate) coarse: usize,
+}
+
+impl Goal<'_> {
+    fn error(tolerance: f64) -> Goal<'static> {
+        Goal { tolerance, and: &|_| true, coarse: usize::MAX }
+    }
+}
+
+/// The smallest set found for an asked error.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Fewest {
@@ -42,7 +59,12 @@ impl Refiner {
 
     /// Chooses the fewest rows, at most `limit`, with an error of at most `tolerance`.
     pub fn fewest_of(&self, tolerance: f64, limit: usize, watch: Watch) -> Result<Fewest> {
-        let limit = self.limit_for(tolerance, limit)?;
+        self.fewest_that(Goal::error(tolerance), limit, watch)
+    }
+
+    /// The fewest rows, but at most `limit`, that reach a goal.
+    pub(crate) fn fewest_that(&self, goal: Goal<'_>, limit: usize, watch: Watch) -> Result<Fewest> {
+        let (limit, tolerance) = (self.limit_for(goal.tolerance, limit)?, goal.tolerance);
         let mut herder = self.herder().with_fast_errors();
         herder.replay(&self.options.include)?;
         let is_enough =
@@ -58,7 +80,7 @@ impl Refiner {
             let pick = pick.expect("the constraints leave a row for every place");
             reached = is_enough(pick.squared_error);
         }
-        self.shrunk(herder, reached, tolerance, limit, watch)
+        self.shrunk(herder, reached, goal, limit, watch)
     }
 
     /// Chooses the fewest rows, at most `limit`, with an error of at most `tolerance`, starting from the picks of a
@@ -66,9 +88,20 @@ impl Refiner {
     ///
     /// The herder has as many picks as reached that error, or as are possible.
     pub fn fewest_from(&self, herder: Herder, tolerance: f64, limit: usize, watch: Watch) -> Result<Fewest> {
-        let limit = self.limit_for(tolerance, limit)?;
+        self.fewest_that_from(herder, Goal::error(tolerance), limit, watch)
+    }
+
+    /// [`fewest_that`](Self::fewest_that) from the picks of a herder.
+    pub(crate) fn fewest_that_from(
+        &self,
+        herder: Herder,
+        goal: Goal<'_>,
+        limit: usize,
+        watch: Watch,
+    ) -> Result<Fewest> {
+        let (limit, tolerance) = (self.limit_for(goal.tolerance, limit)?, goal.tolerance);
         let reached = herder.squared_error().is_some_and(|squared| squared <= tolerance * tolerance);
-        self.shrunk(herder, reached, tolerance, limit, watch)
+        self.shrunk(herder, reached, goal, limit, watch)
     }
 
     fn limit_for(&self, tolerance: f64, limit: usize) -> Result<usize> {
@@ -87,12 +120,14 @@ impl Refiner {
         &self,
         herder: Herder,
         reached: bool,
-        tolerance: f64,
+        goal: Goal<'_>,
         limit: usize,
         watch: Watch,
     ) -> Result<Fewest> {
-        let is_good =
-            |set: &UnorderedSet| set.squared.is_some_and(|squared| squared <= tolerance * tolerance);
+        let Goal { tolerance, and, coarse } = goal;
+        let is_good = |set: &UnorderedSet| {
+            set.squared.is_some_and(|squared| squared <= tolerance * tolerance) && and(&set.rows)
+        };
         let herded = reached.then(|| herder.indices().len());
         // The herder ignored groups: herd again within their quotas.
         let mut best = match self.options.groups {
@@ -109,7 +144,10 @@ impl Refiner {
             kernel_rows += best.kernel_rows;
         }
         let reached = is_good(&best);
-        while reached && !best.swept.interrupted && best.rows.len() - short > 1 {
+        while reached
+            && !best.swept.interrupted
+            && best.rows.len() - short > (best.rows.len() / coarse).max(1)
+        {
             let size = short + (best.rows.len() - short) / 2;
             let trial = match self.options.groups {
                 None => {

@@ -35,7 +35,7 @@ impl Comparison {
 
     /// Means of the errors of random rows, without equivalent draws, which are by definition about the number of rows.
     pub fn random_errors(&self) -> Errors {
-        Errors::mean_of(&self.random).with(Measure::EquivalentDraws, None)
+        Errors::mean_of(&self.random).with(Measure::EquivalentDraws, None).with(Measure::PosteriorDraws, None)
     }
 
     /// The mean MMD of random rows.
@@ -76,11 +76,10 @@ impl Target {
             }
             let mmd = self.mmd_by_pool(places)?;
             let rows = problem.rows().select(places)?;
-            Ok(Errors::default()
-                .with(Measure::Mmd, mmd)
-                .with(Measure::EquivalentDraws, scale.equivalent_draws(mmd))
+            let errors = Errors::default()
                 .with(Measure::FunctionsError, self.functions_error_at(places, None)?)
-                .with_quality(&reference.quality(rows.as_slice(), None)?))
+                .with_quality(&reference.quality(rows.as_slice(), None)?);
+            Ok(self.with_equivalents(errors.with(Measure::Mmd, mmd), &scale))
         };
         let random = |seed| random_rows(n, problem.shares(), count, seed);
         let mut subsets = (0..draws as u64).map(random).collect::<Result<Vec<_>>>()?;

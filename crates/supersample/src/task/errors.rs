@@ -10,6 +10,9 @@ pub enum Measure {
     Mmd,
     /// Number of independent draws with the same expected squared MMD; a bound if the MMD is rounding.
     EquivalentDraws,
+    /// How many independent draws of what the rows were drawn from are as accurate: the number above, with the error that the
+    /// rows have themselves ([`Diagnosis`](super::Diagnosis)).
+    PosteriorDraws,
     /// The distance between the distribution functions of the columns, root mean square over the columns; about 0.408/√T
     /// for T independent draws.
     Cdf,
@@ -26,10 +29,11 @@ pub enum Measure {
 }
 
 impl Measure {
-    /// All measures, in the order of tables.
-    pub const ALL: [Measure; 8] = [
+    /// All of them, in the order of tables.
+    pub const ALL: [Measure; 9] = [
         Measure::Mmd,
         Measure::EquivalentDraws,
+        Measure::PosteriorDraws,
         Measure::Cdf,
         Measure::Mean,
         Measure::Sd,
@@ -38,11 +42,17 @@ impl Measure {
         Measure::FunctionsError,
     ];
 
-    /// Key in JSON and Python.
+    /// Whether it is of the rows as a whole, and not of their columns or functions.
+    pub fn is_of_all(self) -> bool {
+        matches!(self, Measure::Mmd | Measure::EquivalentDraws | Measure::PosteriorDraws)
+    }
+
+    /// The word for it in JSON and Python.
     pub fn key(self) -> &'static str {
         match self {
             Measure::Mmd => "mmd",
             Measure::EquivalentDraws => "equivalent_draws",
+            Measure::PosteriorDraws => "posterior_draws",
             Measure::Cdf => "cdf",
             Measure::FunctionsError => "functions_error",
             Measure::Mean => "mean",

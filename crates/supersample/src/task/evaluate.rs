@@ -104,8 +104,11 @@ impl Target {
             .with(Measure::Cdf, self.cdfs(&[(&points, weights)])?[0])
             .with(Measure::FunctionsError, functions);
         let scale = self.error_scale();
-        let errors =
-            errors.with(Measure::Mmd, mmd).with(Measure::EquivalentDraws, scale.equivalent_draws(mmd));
+        match self.diagnosis(watch) {
+            Err(Error::Interrupted) => return Err(Error::Interrupted),
+            _ => {} // What cannot be said is left out.
+        }
+        let errors = self.with_equivalents(errors.with(Measure::Mmd, mmd), &scale);
         let quality = self.quality(&points, weights)?;
         Ok(Evaluation {
             errors: errors.with_quality(&quality),

@@ -1,5 +1,6 @@
 //! Terms of the objective in addition to the joint distribution: marginals, and functions of interest.
 
+use super::enough::moments;
 use super::stream::GatheredFunctions;
 use super::{Choose, Objective};
 use crate::{Functions, Marginals, Part, Points, Result};
@@ -10,6 +11,8 @@ pub(super) struct Matched {
     /// The weight of the marginals, 0 where they are not matched.
     pub(super) marginals: f64,
     pub(super) functions: Option<FunctionsOfRows>,
+    /// The weight of the means and standard deviations of the columns, 0 where they are not matched.
+    pub(super) moments: f64,
 }
 
 /// Functions that can be matched, with their values at every row.
@@ -52,6 +55,11 @@ impl Matched {
         }
         if let Some(FunctionsOfRows { functions, values, weight }) = &self.functions {
             parts.push(Part::functions(functions, &selected(values)?, *weight)?);
+        }
+        if self.moments > 0.0
+            && let Some((functions, values)) = moments(rows, shares)?
+        {
+            parts.push(Part::functions(&functions, &selected(&values)?, self.moments)?);
         }
         Ok(parts)
     }

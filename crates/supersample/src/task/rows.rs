@@ -2,7 +2,7 @@
 
 use super::RowScores;
 use crate::points::{expect_rows, normalised};
-use crate::{Error, Gram, Points, Result};
+use crate::{Chains, Error, Gram, Points, Result};
 
 /// Rows in memory, in their own units, with weights, functions of interest and scores.
 ///
@@ -22,12 +22,13 @@ pub struct Rows {
     pub(super) functions: Option<Points>,
     pub(super) scores: Option<RowScores>,
     pub(super) gram: Option<Gram>,
+    pub(super) chains: Option<Chains>,
 }
 
 impl Rows {
     /// Creates rows of equal weight.
     pub fn new(points: Points) -> Rows {
-        Rows { points, shares: None, functions: None, scores: None, gram: None }
+        Rows { points, shares: None, functions: None, scores: None, gram: None, chains: None }
     }
 
     /// Creates rows with weights. Rows of weight zero add nothing to the target and are not chosen, unless
@@ -67,9 +68,21 @@ impl Rows {
         Ok(Rows { functions: Some(values), ..self })
     }
 
-    /// Sets the scores of the rows: the target is then their density instead of the rows.
+    /// Sets the scores of the rows: the gradients of the log-density that they are draws of.
+    ///
+    /// [`Choose::target`](super::Choose::target) says how they are used.
     pub fn scores(self, scores: RowScores) -> Rows {
         Rows { scores: Some(scores), ..self }
+    }
+
+    /// The chains that the rows are successive draws of, which say how far the draws themselves are from what they were drawn
+    /// from ([`Problem::diagnose`](super::Problem::diagnose)). Where none are given, the rows are taken as one chain in their
+    /// order.
+    pub fn chains(self, chains: Chains) -> Result<Rows> {
+        if chains.draws() != self.points.len() {
+            return Err(Error::ChainLengths { found: chains.draws(), expected: self.points.len() });
+        }
+        Ok(Rows { chains: Some(chains), ..self })
     }
 
     /// The rows themselves.

@@ -3,7 +3,10 @@
 use crate::words::{Opt, exact};
 use crate::{Error, Pool, Result};
 
-/// Stop rules of a choice: the first rule that holds ends it.
+/// What points may add to the errors of the draws, where no other part is asked for.
+const ADDED: f64 = 0.1;
+
+/// When to stop choosing: the first rule that holds ends it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Stop {
@@ -13,6 +16,9 @@ pub struct Stop {
     pub tol: Option<f64>,
     /// Equivalent draws: choosing stops at the first error that this number of independent draws would have.
     pub equivalent_draws: Option<f64>,
+    /// At the fewest points that add at most this part to each error that the draws have themselves; instead of the other
+    /// rules, and for sets of rows alone.
+    pub add: Option<f64>,
 }
 
 /// A goal: an accuracy that ends a run where it is reached.
@@ -43,7 +49,9 @@ pub enum Ended {
     Tolerance,
     /// The points are as accurate as enough independent draws.
     EquivalentDraws,
-    /// Every row that may be chosen has been chosen.
+    /// The points add little to the errors that the draws have themselves.
+    Enough,
+    /// Every row that may be chosen was chosen once.
     Exhausted,
     /// The caller ended it.
     Interrupted,
@@ -64,7 +72,7 @@ pub struct ErrorScale {
 impl Stop {
     /// Creates stop rules; at least one is needed. Returns the errors of [`check`](Self::check).
     pub fn new(number: Option<usize>, tol: Option<f64>, equivalent_draws: Option<f64>) -> Result<Stop> {
-        let stop = Stop { number, tol, equivalent_draws };
+        let stop = Stop { number, tol, equivalent_draws, add: None };
         stop.check()?;
         Ok(stop)
     }
@@ -84,8 +92,25 @@ impl Stop {
         Stop::new(None, None, Some(draws))
     }
 
-    /// Checks that there is a rule, that the number is not 0, and that error and equivalent draws are positive and
-    /// finite.
+    /// At the fewest points that add at most the part `add` to each error that the draws have themselves, 0.1 by default: to the
+    /// MMD, to the means, standard deviations and distribution functions of the columns, and to the means of functions.
+    ///
+    /// ```
+    /// use supersample::task::{Choose, Ended, Problem, Stop};
+    /// use supersample::{Points, unwatched};
+    /// let rows = (0..600).map(|i| (f64::from(i * i) * 0.7).sin()).collect();
+    /// let problem = Problem::new(Points::from_vec(rows, 2)?, Choose::thin_until(Stop::auto(None)?)?)?;
+    /// let chosen = problem.prepare(&unwatched)?.choose(&unwatched)?;
+    /// assert!(chosen.ended == Ended::Enough && chosen.rows.len() < 300);
+    /// # Ok::<(), supersample::Error>(())
+    /// ```
+    pub fn auto(add: Option<f64>) -> Result<Stop> {
+        let stop = Stop { add: Some(add.unwrap_or(ADDED)), ..Stop::default() };
+        stop.check()?;
+        Ok(stop)
+    }
+
+    /// Whether there is a rule, the number is not 0, and error and equivalent draws are positive and finite.
     pub fn check(&self) -> Result<()> {
         if self.number == Some(0) {
             return Err(Error::EmptySet);
@@ -103,7 +128,7 @@ impl Stop {
 
     /// Returns all goals that exist, with the values that were asked for. A new goal needs an entry here, and a line in
     /// [`goal`](Self::goal) and [`met_by`](Self::met_by).
-    pub fn goals(&self) -> [Goal; 2] {
+    pub fn goals(&self) -> [Goal; 3] {
         [
             Goal {
                 option: Opt::Tol,
@@ -120,6 +145,14 @@ impl Stop {
                 name: "number of equivalent draws",
                 meaning: "a number of independent draws",
                 advice: "give a positive number of draws",
+            },
+            Goal {
+                option: Opt::Add,
+                value: self.add,
+                ended: Ended::Enough,
+                name: "accuracy of the draws",
+                meaning: "a share of the errors of the draws",
+                advice: "give a positive part of the error, such as 0.1",
             },
         ]
     }
@@ -173,6 +206,7 @@ impl Goal {
         match self.option {
             // An MMD, but a KSD.
             Opt::Tol => format!("{} {error} of {}", if error == "MMD" { "an" } else { "a" }, exact(value)),
+            Opt::Add => format!("an added error of at most {} of that of the draws", exact(value)),
             option => format!("a goal of {} {}", exact(value), option.to_string().replace('_', " ")),
         }
     }
@@ -186,7 +220,7 @@ impl Ended {
 }
 
 supersample_sum::words!(
-    Ended, "an end": Number "number", Tolerance "tolerance", EquivalentDraws "equivalent_draws", Exhausted "exhausted",
+    Ended, "an end": Number "number", Tolerance "tolerance", EquivalentDraws "equivalent_draws", Enough "enough", Exhausted "exhausted",
     Interrupted "interrupt",
 );
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use super::candidates::Candidates;
 use super::mean::{ErrorsKnown, Mean};
 use super::problem::Problem;
-use super::{Choose, Chosen, Ended, ErrorScale, Errors, Measure, Method, Stop};
+use super::{Choose, Chosen, Diagnosis, Ended, ErrorScale, Errors, Measure, Method, Stop};
 use crate::quality::Reference;
 use crate::{
     Error, Herder, Landmarks, MeanEmbedding, Pick, Points, Pool, Precision, Result, Watch, unwatched,
@@ -33,6 +33,7 @@ pub struct Target {
     /// All rows as candidates, if the others are a sample and all rows are needed.
     all: OnceLock<Candidates>,
     reference: OnceLock<Reference>,
+    pub(super) diagnosed: OnceLock<Result<Diagnosis>>,
 }
 
 /// Earlier run to continue, and a callback for each pick, for checkpoints.
@@ -46,7 +47,14 @@ pub struct Continued<'a> {
 impl Target {
     pub(super) fn new(problem: Problem, mean: Mean, watch: Watch) -> Result<Target> {
         let candidates = Candidates::new(&problem, &mean, watch)?;
-        Ok(Target { problem, mean, candidates, all: OnceLock::new(), reference: OnceLock::new() })
+        Ok(Target {
+            problem,
+            mean,
+            candidates,
+            all: OnceLock::new(),
+            reference: OnceLock::new(),
+            diagnosed: OnceLock::new(),
+        })
     }
 
     /// The prepared problem.
@@ -102,6 +110,13 @@ impl Target {
         if chosen.rows.is_empty() {
             return Ok(chosen);
         }
+        // What is chosen is not given up for it.
+        let mut chosen = chosen;
+        if chosen.ended != Ended::Interrupted
+            && let Ok(found) = self.diagnosis(watch)
+        {
+            chosen.advice.extend(found.advice());
+        }
         let chosen = match choose.weights {
             // Not after an interruption.
             Some(rule) if chosen.ended != Ended::Interrupted => self.weighed(chosen, rule, watch)?,
@@ -123,12 +138,16 @@ impl Target {
     pub(super) fn with_mmd(&self, chosen: Chosen) -> Result<Chosen> {
         let mmd = chosen.weights.as_ref().map_or(chosen.error(), |found| found.error);
         let scale = self.error_scale();
-        let errors = chosen
-            .errors
-            .with(Measure::Mmd, mmd)
-            .with(Measure::EquivalentDraws, mmd.and_then(|mmd| scale.equivalent_draws(mmd)));
+        let errors = self.with_equivalents(chosen.errors.with(Measure::Mmd, mmd), &scale);
         let standard_error = mmd.and_then(|mmd| scale.standard_error(mmd));
         Ok(Chosen { errors, standard_error, ..chosen })
+    }
+
+    /// These errors with what their MMD is equivalent to, in draws of the rows and of what these were drawn from.
+    pub(super) fn with_equivalents(&self, errors: Errors, scale: &ErrorScale) -> Errors {
+        let equivalent = errors.get(Measure::Mmd).and_then(|mmd| scale.equivalent_draws(mmd));
+        let of_posterior = self.diagnosed().zip(equivalent).map(|(found, draws)| found.of_posterior(draws));
+        errors.with(Measure::EquivalentDraws, equivalent).with(Measure::PosteriorDraws, of_posterior)
     }
 
     /// When the errors of chosen rows are known.

@@ -2,8 +2,11 @@
 
 use super::candidates::Candidates;
 use super::target::{Continued, is_final};
-use super::{Choose, Chosen, Ended, Target};
-use crate::{Error, Fewest, Herder, RefineOptions, Refined, Refiner, Result, Watch};
+use super::{Choose, Chosen, Ended, Measure, Stop, Target};
+use crate::{Error, Fewest, Goal, Herder, RefineOptions, Refined, Refiner, Result, Watch};
+
+/// A number of rows that follows from estimated errors is not looked for more closely than one in this number.
+const COARSE: usize = 50;
 
 impl Target {
     /// Chooses the best set of rows: herding, swaps until none helps, then the search if asked; the fewest rows if a
@@ -16,14 +19,23 @@ impl Target {
         watch: Watch,
     ) -> Result<Chosen> {
         let Continued { rows, seen } = from;
-        let stop = &choose.stop;
+        // Where rows are to add little to the errors of the draws, that says which error is small enough.
+        let enough = choose.stop.add.map(|add| self.enough(add, watch)).transpose()?;
+        let stop = match &enough {
+            Some(enough) => &Stop { tol: enough.allowed.get(Measure::Mmd), ..Stop::default() },
+            None => &choose.stop,
+        };
         let is_constrained = choose.method.is_constrained();
         let rows = if is_constrained { &[] } else { rows };
         let (candidates, earlier) = self.candidates(choose, rows, watch)?;
         let refiner = Refiner::over(candidates.pool.clone(), candidates.options(refine))?;
         let limit = stop.limit(self.problem().open_rows());
-        let goal = stop.goal(&self.error_scale());
-        // Herded rows may not fulfil the constraints, so a constrained set starts from its own.
+        let holds = |rows: &[usize]| enough.as_ref().is_none_or(|enough| enough.holds(rows));
+        let goal = stop.goal(&self.error_scale()).map(|(tolerance, rule)| {
+            let (coarse, rule) = if enough.is_some() { (COARSE, Ended::Enough) } else { (usize::MAX, rule) };
+            (Goal { tolerance, and: &holds, coarse }, rule)
+        });
+        // Herded rows need not be balanced, so a constrained set starts from its own.
         if is_constrained {
             return self.constrained(candidates, &refiner, limit, goal, watch);
         }
@@ -33,11 +45,11 @@ impl Target {
             return self.with_exact_means(herded, watch);
         }
         let refined = match goal {
-            Some((tolerance, rule)) => self
-                .reaching(tolerance, watch, |aimed, is_first| {
+            Some((goal, rule)) => self
+                .reaching(goal, watch, |goal, is_first| {
                     let fewest = match is_first {
-                        true => refiner.fewest_from(herder.clone(), aimed, limit, watch)?,
-                        false => refiner.fewest_of(aimed, limit, watch)?,
+                        true => refiner.fewest_that_from(herder.clone(), goal, limit, watch)?,
+                        false => refiner.fewest_that(goal, limit, watch)?,
                     };
                     Ok(Fewest { set: candidates.set(fewest.set), ..fewest })
                 })
@@ -56,15 +68,15 @@ impl Target {
         }
     }
 
-    /// Chooses the fewest rows with a measured error of at most `tolerance`. The residual of the landmarks is known
-    /// only for chosen rows, so a set that misses the error is searched for once more, with the difference added.
+    /// The fewest rows that reach a goal, their error measured. What landmarks do not see is known only of rows that
+    /// are chosen, so a set that falls short of the error is looked for once more, with the difference allowed for.
     fn reaching(
         &self,
-        tolerance: f64,
+        goal: Goal<'_>,
         watch: Watch,
-        mut fewest: impl FnMut(f64, bool) -> Result<Fewest>,
+        mut fewest: impl FnMut(Goal<'_>, bool) -> Result<Fewest>,
     ) -> Result<Fewest> {
-        let found = fewest(tolerance, true)?;
+        let (found, tolerance) = (fewest(goal, true)?, goal.tolerance);
         if self.landmarks().is_none() || !found.reached || found.set.interrupted {
             return Ok(found);
         }
@@ -75,7 +87,7 @@ impl Target {
         let (seen, measured) = (found.set.error, error_of(&found.set)?);
         let (true, Some(seen), Some(measured)) = (missed(measured), seen, measured) else { return Ok(found) };
         let aimed = (tolerance * tolerance - 1.1 * (measured * measured - seen * seen)).max(0.0).sqrt();
-        let again = fewest(aimed.max(tolerance / 2.0), false)?;
+        let again = fewest(Goal { tolerance: aimed.max(tolerance / 2.0), ..goal }, false)?;
         let reached = again.reached && !missed(error_of(&again.set)?);
         Ok(Fewest { reached, ..again })
     }
@@ -86,14 +98,14 @@ impl Target {
         candidates: &Candidates,
         refiner: &Refiner,
         limit: usize,
-        goal: Option<(f64, Ended)>,
+        goal: Option<(Goal<'_>, Ended)>,
         watch: Watch,
     ) -> Result<Chosen> {
         let (set, ended) = match goal {
             None => (candidates.set(refiner.choose(limit, watch)?), Ended::Number),
-            Some((tolerance, rule)) => {
-                let fewest = self.reaching(tolerance, watch, |aimed, _| {
-                    let fewest = refiner.fewest_of(aimed, limit, watch)?;
+            Some((goal, rule)) => {
+                let fewest = self.reaching(goal, watch, |goal, _| {
+                    let fewest = refiner.fewest_that(goal, limit, watch)?;
                     Ok(Fewest { set: candidates.set(fewest.set), ..fewest })
                 })?;
                 (fewest.set, if fewest.reached { rule } else { Ended::Number })

@@ -1,0 +1,95 @@
+"""How accurate draws are themselves, and whether their chains agree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from . import _native
+from ._advice import tell
+from ._inputs import as_chains, as_table, explained, weighted
+from ._options import Diagnose, read, takes
+from ._progress import reporting
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+@dataclass(frozen=True, repr=False)
+class Diagnosis:
+    """How far draws are from what they were drawn from.
+
+    >>> import numpy as np, supersample as ss
+    >>> ss.diagnose(np.random.default_rng(0).normal(size=(2000, 2)), chains=4)
+    all 2,000 draws are as accurate as 2,040 independent ones (kernel ESS); the 4 chains agree
+    """
+
+    draws: int
+    """How many draws there are."""
+    chains: int
+    """In how many chains."""
+    chains_assumed: bool
+    """Whether nothing was known of chains, so that the rows were taken as one chain in their order."""
+    kernel_ess: float
+    """The kernel effective sample size: how many independent draws have the same expected squared MMD to what the draws
+    are of."""
+    disagreement: float | None
+    """How much the chains differ (the two halves, where there is one), over what is expected of chains that have mixed:
+    about 1, and rarely more than 2, or 4 for two chains or halves. None where they have too few draws."""
+    _sentence: str = field(default="", compare=False)
+
+    def __repr__(self) -> str:
+        return self._sentence
+
+    def of_posterior(self, equivalent_draws: float) -> float:
+        """How many independent draws of the posterior are as accurate as rows that are equivalent to this number of
+        draws of the rows: errors add up in squares.
+
+        >>> import numpy as np, supersample as ss
+        >>> found = ss.diagnose(np.random.default_rng(0).normal(size=(2000, 2)), chains=4)
+        >>> round(found.of_posterior(found.kernel_ess) / found.kernel_ess, 6)
+        0.5
+        """
+        return 1 / (1 / equivalent_draws + 1 / self.kernel_ess)
+
+
+@takes(Diagnose)
+def diagnose(x: Any, **options: Unpack[Diagnose]) -> Diagnosis:
+    """How accurate the rows of `x` are as draws in chains, and whether the chains agree.
+
+    The kernel effective sample size is the number of independent draws with the same expected squared MMD to what the
+    draws are of: one number for means, spreads and dependence alike. The disagreement of chains sees chains that
+    differ in anything the kernel sees, in their correlations alone too.
+
+    Parameters
+    ----------
+    x
+        One row for each draw, as in `herd`; all in memory.
+    **options
+
+    >>> import numpy as np, supersample as ss
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=(4, 500, 2))
+    >>> for t in range(1, 500):
+    ...     x[:, t] = 0.9 * x[:, t - 1] + 0.19**0.5 * x[:, t]
+    >>> found = ss.diagnose(x.reshape(-1, 2), chains=4)
+    >>> found.kernel_ess < 200, found.disagreement < 2
+    (True, True)
+    """
+    given = read(Diagnose, options)
+    table = weighted(as_table(x), given.pop("sample_weight", None), given.pop("log_weight", None))
+    chains = given.pop("chains", None)
+    if chains is not None:
+        table = replace(table, chains=as_chains(chains, len(table.values)))
+    given.doubt(table.values.shape[1])
+    with reporting(given.pop("progress", None)) as listener, explained(table):
+        found = _native.diagnose(table.values, given.also(progress=listener, **table.data()))
+    tell(found.advice)
+    return diagnosed(found)
+
+
+def diagnosed(found: _native.Diagnosis) -> Diagnosis:
+    """What the native module has found."""
+    return Diagnosis(
+        found.draws, found.chains, found.chains_assumed, found.kernel_ess, found.disagreement, found.sentence
+    )
