@@ -1,16 +1,17 @@
-"""Kernel herding: the few points that stand in for a whole distribution.
+"""Supersample chooses a small subset of rows that represents a whole sample, by kernel herding.
 
 >>> import numpy as np
 >>> import supersample as ss
 >>> draws = np.random.default_rng(0).normal(size=(2000, 5))
->>> result = ss.herd(draws, 100)  # the paper's sequence: any prefix is good too
+>>> result = ss.herd(draws, 100)  # the paper's sequence: every prefix is a good subset
 >>> best = ss.thin(draws, 100)  # the best 100 distinct rows as a set
 >>> best.mmd < result.mmd < ss.mmd(draws, draws[::20])
 True
 
-`sample` places points for a `GaussianMixture`, `supersample.stein` chooses by the score of any density, `Herder` picks
-one by one, `evaluate` says how good any subset is, `diagnose` how accurate draws are themselves, `supersample.arviz` thins posteriors with all their groups,
-`supersample.dask` works where rows lie on many machines, and `SuperSampler` is the estimator for scikit-learn.
+`thin` and `herd` choose rows, `evaluate` and `mmd` measure the error of any subset, `diagnose` estimates how accurate the
+draws themselves are, `Herder` chooses one row at a time, and `sample` places points for a `GaussianMixture`.
+`supersample.arviz` thins posteriors with all their groups, `supersample.stein` chooses by the score of a density,
+`supersample.dask` works on a cluster, and `SuperSampler` is an estimator for scikit-learn.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import kernels as kernels
+from . import scores as scores
 from . import stein as stein
 from ._choose import herd, thin
 from ._diagnose import Diagnosis, diagnose
@@ -64,13 +66,14 @@ __all__ = [
     "instruction_set",
     "mmd",
     "sample",
+    "scores",
     "stein",
     "thin",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    # What needs other packages is imported when it is asked for, so that `import supersample` stays quick.
+    # Modules that need other packages are imported on first use, so that `import supersample` stays fast.
     if name == "SuperSampler":
         from .sklearn import SuperSampler
 

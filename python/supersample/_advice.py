@@ -1,4 +1,4 @@
-"""What to know before believing a result, as warnings."""
+"""Warnings about doubtful results."""
 
 from __future__ import annotations
 
@@ -10,30 +10,16 @@ from ._warnings import warn
 
 
 def tell(advice: Sequence[_native.Advice], names: Sequence[str] | None = None) -> None:
-    """Warns of each piece but those that follow from what was asked for."""
+    """Warns, except about consequences of the given options."""
     for piece in advice:
         if not piece.is_expected:
             warn(piece.sentence(names))
 
 
-def missed(
-    chosen: _native.Chosen,
-    count: int,
-    limit: int | None = None,
-    tol: float | None = None,
-    equivalent_draws: float | None = None,
-    columns: int = 0,
-    error: str = "MMD",
-) -> None:
-    """Warns where an error was asked for and not reached, or more rows than there are."""
-    goals = [f"{'an' if error == 'MMD' else 'a'} {error} of {tol}"] * (tol is not None) + [
-        f"a goal of {equivalent_draws} equivalent draws"
-    ] * (equivalent_draws is not None)
-    if chosen.missed and not goals:
-        warn(f"{count} points add more than was allowed to the errors of the draws, and more cannot be chosen; ask for less")
-    elif chosen.missed:
-        what = goals[0] + " was not" if len(goals) == 1 else f"neither {goals[0]} nor {goals[1]} was"
-        warn(f"{what} reached with {count} points; allow more with n, or ask for less")
-    elif chosen.ended == "exhausted" and not goals and limit is not None:
+def missed(chosen: _native.Chosen, count: int, limit: int | None = None, columns: int = 0) -> None:
+    """Warns if a goal was not reached, or if more rows were asked for than there are."""
+    if chosen.missed is not None:
+        warn(f"{chosen.missed} reached with {count} points; allow more with n, or relax the goal")
+    elif chosen.ended == "exhausted" and limit is not None:
         transposed = f"; with {columns:,} columns, is it transposed?" if columns > count else ""
         warn(f"{limit:,} rows were asked for, but there are only {counted(count, 'row')} to choose from{transposed}")

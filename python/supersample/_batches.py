@@ -1,4 +1,4 @@
-"""Rows in batches: memory maps, Arrow datasets and iterators, gone through several times and never held whole."""
+"""Rows in batches: memory maps, Arrow datasets and iterators, read several times and never held whole in memory."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ _BATCH_BYTES, _FEWEST, _MOST = 8 << 20, 1024, 65_536
 
 @dataclass
 class Batches:
-    """Rows that can be gone through again and again: a source that the native module drives."""
+    """Rows that can be read several times: a source for the native module."""
 
     begin: Callable[[], Iterator[Table]]
     names: tuple[str, ...] | None = None
     unused: tuple[str, ...] = ()
-    #: How many there are, where that is known before the first pass.
+    #: The number of rows, if it is known before the first pass.
     rows: int | None = None
-    #: What holds the rows, where it must not be thrown away before they have been gone through.
+    #: The object that holds the rows, which must live until they have been read.
     keeper: Any = None
     function_names: tuple[str, ...] | None = None
     given: Options = field(default_factory=Options)
 
     def gather(self) -> tuple[_native.Gatherer, int]:
-        """The first pass: a gatherer that has seen all rows, and how many functions they have."""
+        """The first pass: a gatherer that has seen all rows, and the number of functions."""
         gatherer, functions, done, total = None, 0, 0, self.rows
         for table in self.begin():
             values = table.wide()
@@ -46,7 +46,7 @@ class Batches:
                 gatherer = _native.Gatherer(values.shape[1], drawn, self.given["seed"] or 0)
             gatherer.update(values, table.weights, table.log_weights, self.given["threads"])
             done += len(values)
-            self._tell("reading", done, max(done, total or 0))
+            self._report("reading", done, max(done, total or 0))
         if gatherer is None:
             raise ValueError("there are no rows to choose from")
         self.rows = done
@@ -59,25 +59,27 @@ class Batches:
             for one in sums:
                 one.update(table.values, table.weights, table.log_weights, self.given["threads"])
             done += len(table.values)
-            self._tell("summing", done, total)
+            self._report("summing", done, total)
         if done != total:
-            message = f"there were {total} rows in the first pass and {done} in a later one; give the same each time"
+            message = (
+                f"there were {total} rows in the first pass and {done} in a later one; give the same rows in each pass"
+            )
             raise ValueError(message)
 
-    def _tell(self, phase: str, done: int, total: int) -> None:
+    def _report(self, phase: str, done: int, total: int) -> None:
         if self.given["progress"] is not None:
             self.given["progress"](phase, done, total)
 
 
 def is_stream(x: Any) -> bool:
-    """Whether rows come in batches whatever is asked for: iterators, functions that make them, Arrow datasets."""
+    """Whether rows always come in batches: iterators, functions that return them, Arrow datasets."""
     if isinstance(x, np.ndarray) or hasattr(x, "__array__"):
         return False
     return hasattr(x, "__next__") or _is_dataset(x) or _is_reader(x) or (callable(x) and not hasattr(x, "columns"))
 
 
 def as_single(x: Any) -> NDArray[Any] | None:
-    """The rows of an array in single precision or less, NumPy's or one that becomes that; None for all else."""
+    """The rows of an array in single precision or less; None for all other input."""
     is_array = hasattr(x, "__array__") and not hasattr(x, "columns") and not isinstance(x, np.ma.MaskedArray)
     dtype = getattr(x, "dtype", None)
     if isinstance(dtype, np.dtype):
@@ -96,7 +98,7 @@ def _is_reader(x: Any) -> bool:
 
 
 def as_batches(x: Any, sample_weight: Any, log_weight: Any, functions: Any, what: str = "x") -> Batches:
-    """The batches of anything that has rows. What can be gone through only once is copied to a temporary file."""
+    """The batches of any input with rows. Input that can be read only once is copied to a temporary file."""
     if sample_weight is not None and log_weight is not None:
         raise ValueError("give sample_weight or log_weight, not both")
     if _is_dataset(x):
@@ -115,7 +117,7 @@ def as_batches(x: Any, sample_weight: Any, log_weight: Any, functions: Any, what
 
 
 def _of_array(x: Any, what: str) -> Batches:
-    # An array of numbers is taken a block at a time, so that a memory map is never held whole.
+    # An array of numbers is read in blocks, so that a memory map is never whole in memory.
     is_plain = isinstance(x, np.ndarray) and x.ndim == 2 and x.dtype.kind in "fiub"
     table = Table(x) if is_plain and not isinstance(x, np.ma.MaskedArray) else as_table(x, what)
     rows = _rows_at_a_time(table.values.shape[1])
@@ -137,7 +139,7 @@ def _of_arrow(schema: Any, read: Callable[[list[str]], Iterator[Any]], rows: int
     names = [name for name in schema.names if not is_no_coordinate(name)]
     unused = tuple(name for name in schema.names if is_no_coordinate(name))
     if not names:
-        raise ValueError(f"{what} has no column to choose by (ids such as chain and draw do not count)")
+        raise ValueError(f"{what} has no column to use (ids such as chain and draw are not used)")
 
     def begin() -> Iterator[Table]:
         return (_arrow_batch(batch, what) for batch in read(names) if len(batch))
@@ -162,17 +164,19 @@ def _of_function(make: Callable[[], Any], what: str) -> Batches:
     def begin() -> Iterator[Table]:
         made = make()
         if not hasattr(made, "__iter__") or isinstance(made, np.ndarray):
-            raise TypeError(f"{what} is a function that gave {type(made).__name__}; let it give an iterator of batches")
+            raise TypeError(
+                f"{what} is a function that returned {type(made).__name__}; it must return an iterator of batches"
+            )
         return (table for table in (batch_table(item, f"a batch of {what}") for item in made) if len(table.values))
 
     first = next(begin(), None)
     if first is None:
-        raise ValueError(f"{what} has no batches; there must be rows to choose from")
+        raise ValueError(f"{what} has no batches, so there are no rows to choose from")
     return Batches(begin, first.names, first.unused)
 
 
 def _spooled(tables: Iterator[Table], what: str) -> Batches:
-    """Rows that come only once, copied to a temporary file without a name."""
+    """Rows that can be read only once, copied to a temporary file without a name."""
     file = tempfile.TemporaryFile(prefix="supersample-")  # noqa: SIM115 (kept open for the passes to come)
     rows, first = 0, None
     width = 0
@@ -181,11 +185,11 @@ def _spooled(tables: Iterator[Table], what: str) -> Batches:
             first, width = table, table.values.shape[1] + (table.weights is not None)
         columns = table.values if table.weights is None else np.column_stack([table.values, table.weights])
         if columns.shape[1] != width or table.names != first.names:
-            raise ValueError(f"the batches of {what} do not all have the same columns, or not all of them weights")
+            raise ValueError(f"the batches of {what} differ in their columns, or only some of them have weights")
         file.write(np.ascontiguousarray(columns).data)
         rows += len(columns)
     if first is None or rows == 0:
-        raise ValueError(f"{what} has no rows; there must be rows to choose from")
+        raise ValueError(f"{what} has no rows to choose from")
     file.flush()
     spool: NDArray[np.float64] = np.memmap(file, dtype=np.float64, mode="r", shape=(rows, width))
     weakref.finalize(spool, file.close)
@@ -204,7 +208,7 @@ def _spooled(tables: Iterator[Table], what: str) -> Batches:
 
 
 def _with_data(batches: Batches, sample_weight: Any, log_weight: Any, functions: Any, what: str) -> Batches:
-    """The batches with weights or functions that were given for all rows at once."""
+    """The batches, with weights or functions that were given for all rows at once."""
     kind = "log_weight" if sample_weight is None else "sample_weight"
     weights = log_weight if sample_weight is None else sample_weight
     weights = None if weights is None else as_vector(weights, kind)
@@ -224,7 +228,7 @@ def _with_data(batches: Batches, sample_weight: Any, log_weight: Any, functions:
             yield with_functions(table, given, what)
         for what_is, one in (("weights", weights), ("functions", None if values is None else values.values)):
             if one is not None and len(one) != start:
-                raise ValueError(f"{len(one)} {what_is} were given for {start} rows; give exactly one each")
+                raise ValueError(f"{len(one)} {what_is} were given for {start} rows; give one for each row")
 
     fitted = Table(np.empty((0, len(batches.names or ()))), batches.names)
     if functions is not None:

@@ -1,4 +1,4 @@
-"""herd and thin: rows of an array chosen to stand in for all of them."""
+"""herd and thin: representative rows of an array."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from ._advice import missed, tell
 from ._batches import Batches, as_batches, as_single, is_stream
 from ._functions import objective_of, refuse_without_functions, with_functions
 from ._inputs import Table, as_chains, as_count, as_rows, as_table, explained, weighted
-from ._options import Herd, Options, Thin, read, takes
+from ._options import Herd, Options, SteinHerd, SteinThin, Thin, defaults, read, takes
 from ._progress import reporting
 from ._result import PoolResult, result_of
+from ._scores import as_scores
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -23,23 +24,26 @@ if TYPE_CHECKING:
 
 @takes(Herd)
 def herd(x: Any = None, n: int | None = None, **options: Unpack[Herd]) -> PoolResult:
-    """Chooses `n` rows of `x` one after the other by kernel herding; any prefix of them is good too.
+    """Returns `n` rows of `x`, chosen one by one by kernel herding. Every prefix is a good subset.
 
-    Rows may repeat, as in the paper, unless `unique` is set; `thin`, `supersample.arviz.herd` and `SuperSampler` choose
-    distinct ones. With the linear kernel the score has the term -k(x, x)/2, which eq. 8 of the paper leaves out because
-    it is the same for all points of its kernels. Of rows that are the same in every number any may be chosen.
+    Rows may repeat, as in the paper, unless `unique` is set; `thin`, `supersample.arviz.herd` and
+    `SuperSampler` choose distinct rows. Any of several identical rows may be chosen. With the linear
+    kernel the score has the term -k(x, x)/2, which is constant for the kernels of the paper.
 
     Parameters
     ----------
     x
-        One row for each point: a NumPy array, anything that becomes one (`__array__`, DLPack), a frame (pandas, polars,
-        dask, Arrow), of which ids (chain, draw, iteration, row, names ending in `__`) and the column `weight` are
-        passed over, or a dict of arrays with one entry for each draw along their first axis. Rows that need not fit
-        into memory: an Arrow dataset or RecordBatchReader, an iterator of batches (arrays or frames, or pairs of these
-        with weights), a function that makes such an iterator, or a memory map with `pool_rows` or `max_memory`.
+        One row per point. In memory: a NumPy array or anything that converts to one (`__array__`,
+        DLPack), a frame (pandas, polars, dask, Arrow), or a dict of arrays with the draws along the
+        first axis. Columns of a frame that are ids (chain, draw, iteration, row, names ending in
+        `__`), and the column `weight`, are not used; weights of anesthetic frames and getdist chains
+        are. Larger than memory: an Arrow dataset or RecordBatchReader, an iterator of batches
+        (arrays or frames, or pairs of these and weights), a function that returns such an iterator,
+        or a memory map with `pool_rows` or `max_memory`. An iterator that can be read only once is
+        copied to a temporary file.
     n
-        How many rows to choose (not a step: `herd(x, 10)` chooses 10 rows, not every tenth); with `tol` or
-        `equivalent_draws` at most this number, and then by default as many as there are rows.
+        Number of rows to choose. It is not a step: `herd(x, 10)` chooses 10 rows, not every tenth.
+        With `tol` or `equivalent_draws` it is the maximum, and by default the number of rows.
     **options
 
     >>> import numpy as np, supersample as ss
@@ -51,55 +55,64 @@ def herd(x: Any = None, n: int | None = None, **options: Unpack[Herd]) -> PoolRe
     >>> few.ended, few.mmd <= 0.05
     ('tolerance', True)
     """
+    if is_density(options):
+        return of_density("herd", x, n, options)
     return chosen_rows("herd", x, n, read(Herd, options))
 
 
 @takes(Thin)
 def thin(x: Any = None, n: int | Literal["auto"] | None = None, **options: Unpack[Thin]) -> PoolResult:
-    """Chooses the best `n` rows of `x` as a set: herding, then swaps until none helps, then a search.
+    """Returns the `n` distinct rows of `x` that represent all rows best, as a set.
 
-    `n` is how many rows are kept, NOT a step as in other libraries' `thin`: `thin(x, 10)` keeps 10 rows. The rows come
-    in greedy order, so that prefixes are good sets too, and `refinement` says what swaps and search have gained.
+    The rows are chosen by herding, then swapped until no swap helps, then improved by a search.
+    Their order is greedy: prefixes are good subsets too. `refinement` has the gain of each stage.
 
     Parameters
     ----------
     x
-        One row for each point, as in `herd`.
+        One row per point: an array, a frame, a dict of arrays, or rows in batches (see `herd`).
     n
-        How many; with `tol` or `equivalent_draws` at most this number, and the fewest that reach it are looked for.
-        `"auto"` is the fewest rows that are nearly as accurate as all draws: choosing them adds at most a tenth
-        (`add`) to each error that the draws have themselves.
+        Number of rows to keep, NOT a step as in other libraries: `thin(x, 10)` keeps 10 rows.
+        `"auto"`: the fewest rows that are nearly as accurate as all draws (see `add`).
     **options
 
     >>> import numpy as np, supersample as ss
     >>> draws = np.random.default_rng(0).normal(size=(2000, 3))
     >>> ss.thin(draws, 50).mmd < ss.herd(draws, 50).mmd
     True
-    >>> label = draws[:, 0] > 1
-    >>> chosen = ss.thin(draws, groups=label, quotas={False: 5, True: 5})
-    >>> int(label[chosen.indices].sum())
+    >>> chosen = ss.thin(draws, groups=draws[:, 0] > 1, quotas={False: 5, True: 5})
+    >>> int((chosen.points[:, 0] > 1).sum())
     5
     >>> enough = ss.thin(draws, "auto", chains=4)
     >>> len(enough) < 400, enough.ended
     (True, 'enough')
-    >>> predicted = np.exp(draws)
-    >>> named, plain = ss.thin(draws, 50, functions=predicted), ss.thin(draws, 50)
-    >>> named.functions_error < ss.evaluate(draws, plain, functions=predicted).functions_error
-    True
     """
+    if is_density(options):
+        return of_density("thin", x, n, options)
     return chosen_rows("thin", x, n, read(Thin, options))
 
 
 def chosen_rows(method: str, x: Any, n: Any, given: Options) -> PoolResult:
-    """Rows chosen from all that are in memory, or from some that were drawn in passes over batches."""
-    gram, chains = given.pop("gram", None), given.pop("chains", None)
+    """Rows chosen from an array in memory, or from a sample drawn in passes over batches."""
+    gram, chains, scores = given.pop("gram", None), given.pop("chains", None), given.pop("scores", None)
     given, labels = asked(method, n, given)
     if gram is not None:
         if chains is not None:
             raise ValueError("chains has no effect with gram; leave it out")
+        if scores is not None:
+            raise ValueError("scores cannot be used with gram: rows have no coordinates then; leave one out")
         return _chosen_by_values(gram, x, given, labels)
     data = {name: given.pop(name, None) for name in ("sample_weight", "log_weight", "functions")}
     rows: Table | Batches
+    if scores is not None:
+        if is_stream(x) or given["pool_rows"] is not None:
+            raise ValueError("scores cannot be used with rows in batches; give all rows in memory")
+        table = weighted(as_table(x), data["sample_weight"], data["log_weight"])
+        given = given.also(scores=as_scores(x, table, scores).values)
+        rows = with_functions(table, data["functions"])
+        if chains is not None:
+            rows = replace(rows, chains=as_chains(chains, len(rows.values)))
+        return chosen_from(rows, given, labels)
     in_batches = _in_batches(x, given, data)
     if in_batches is not None:
         if chains is not None:
@@ -114,13 +127,33 @@ def chosen_rows(method: str, x: Any, n: Any, given: Options) -> PoolResult:
     return chosen_from(rows, given, labels)
 
 
+def is_density(options: Mapping[str, Any]) -> bool:
+    """Whether the density behind scores is to be matched itself."""
+    return options.get("target") == "density" and options.get("scores") is not None
+
+
+def of_density(method: str, x: Any, n: Any, options: Mapping[str, Any]) -> PoolResult:
+    """Rows chosen by `supersample.stein`, which takes fewer keywords."""
+    from . import stein
+
+    takes_them = defaults(SteinHerd if method == "herd" else SteinThin)
+    given = {name: value for name, value in options.items() if value is not None and name not in ("scores", "target")}
+    for name in given:
+        if name not in takes_them:
+            raise ValueError(f"{name} cannot be used with target='density'; leave it out")
+    result: PoolResult = getattr(stein, method)(x, options["scores"], n, **given)
+    return result
+
+
 def asked(method: str, n: Any, given: Options) -> tuple[Options, Sequence[Any]]:
-    """The options of a choice of this number of rows, and the labels of the groups that they come from."""
+    """The options of a choice of `n` rows, and the labels of the groups."""
     refuse_without_functions(given)
     if given["gram"] is not None:
-        raise ValueError("gram is a matrix in memory; supersample.herd and supersample.thin take it")
+        raise ValueError("gram is a matrix in memory; use supersample.herd or supersample.thin")
     if given["chains"] is not None:
         raise ValueError("chains needs all rows in memory; leave it out")
+    if given["scores"] is not None:
+        raise ValueError("scores need all rows in memory; use supersample.herd or supersample.thin")
     groups, labels, quotas = _grouped(given.pop("groups", None), given.pop("quotas", None))
     if isinstance(n, str) and n == "auto":
         if given["tol"] is not None or given["equivalent_draws"] is not None:
@@ -129,8 +162,6 @@ def asked(method: str, n: Any, given: Options) -> tuple[Options, Sequence[Any]]:
     if given["add"] is not None:
         raise ValueError("add has no effect without n='auto'; leave it out")
     n = sum(quotas) if n is None and quotas is not None else n
-    if n is None and given["tol"] is None and given["equivalent_draws"] is None:
-        raise ValueError("say how many: a number n, an error tol, or a number of independent draws equivalent_draws")
     n = None if n is None else as_count(n, "n")
     return given.also(method=method, n=n, groups=groups, quotas=quotas), labels
 
@@ -138,8 +169,9 @@ def asked(method: str, n: Any, given: Options) -> tuple[Options, Sequence[Any]]:
 def _chosen_by_values(gram: Any, x: Any, given: Options, labels: Sequence[Any]) -> PoolResult:
     """Rows chosen by the kernel values between them."""
     if x is not None:
-        raise TypeError("x and gram were both given; kernel values take the place of the rows, so leave one out")
-    if given["max_memory"] is not None or given["kernel"] not in (None, "gaussian") or given["bandwidth"] is not None:
+        raise TypeError("x and gram were both given; gram replaces x, so leave one out")
+    # A given bandwidth sets the kernel too.
+    if given["max_memory"] is not None or given["kernel"] is not None:
         raise ValueError("kernel, bandwidth and max_memory have no effect with gram; leave them out")
     values = as_table(gram, "gram").values
     if values.shape[0] != values.shape[1]:
@@ -150,7 +182,7 @@ def _chosen_by_values(gram: Any, x: Any, given: Options, labels: Sequence[Any]) 
 
 
 def _in_batches(x: Any, given: Options, data: Mapping[str, Any]) -> Any:
-    """What is gone through in batches, where it is."""
+    """The rows, where they are read in batches; None where they are not."""
     if is_stream(x) or given["pool_rows"] is not None or given["max_memory"] is not None:
         return x
     # An array in single precision stays in it. Rows with weights, or functions, are chosen from all of them.
@@ -161,13 +193,13 @@ def _in_batches(x: Any, given: Options, data: Mapping[str, Any]) -> Any:
 
 
 def _numbered(given: Options, rows: int | None) -> Options:
-    """The options with rows that must be in or out by their numbers."""
+    """The options, with `include` and `exclude` as row numbers."""
     named = {what: as_rows(given[what], rows, what) for what in ("include", "exclude") if given[what] is not None}
     return given.also(**named)
 
 
-def chosen_from(rows: Table | Batches, given: Options, labels: Sequence[Any] = (), error: str = "MMD") -> PoolResult:
-    """What is chosen from rows in memory, or from batches."""
+def chosen_from(rows: Table | Batches, given: Options, labels: Sequence[Any] = ()) -> PoolResult:
+    """The result of choosing from rows in memory or in batches."""
     progress = given.pop("progress", None)
     count = len(rows.values) if isinstance(rows, Table) else rows.rows
     with reporting(progress, count) as listener, explained(rows, labels=labels):
@@ -178,15 +210,15 @@ def chosen_from(rows: Table | Batches, given: Options, labels: Sequence[Any] = (
         else:
             rows.given = given
             chosen = _native.choose(rows, given)
-    return told(chosen, rows, given, error)
+    return reported(chosen, rows, given)
 
 
-def told(chosen: _native.Chosen, rows: Any, given: Options, error: str = "MMD") -> PoolResult:
-    """What the native module has chosen as a result, with warnings of what makes it doubtful."""
+def reported(chosen: _native.Chosen, rows: Any, given: Options) -> PoolResult:
+    """The result, after warnings about what makes it doubtful."""
     assert chosen.of is not None
     result = result_of(chosen, rows.names, rows.unused, objective_of(chosen.of.matched, given["functions_unit"]))
     tell(chosen.advice, rows.names)
-    missed(chosen, len(result), given["n"], given["tol"], given["equivalent_draws"], result.points.shape[1], error)
+    missed(chosen, len(result), given["n"], result.points.shape[1])
     return result
 
 
@@ -194,7 +226,7 @@ def _grouped(groups: Any, quotas: Any) -> tuple[Any, Sequence[Any], list[int] | 
     """The number of each row's group, the labels of the groups, and the quota of each."""
     if groups is None:
         if quotas is not None:
-            raise ValueError("quotas have no effect without groups; give the group of each row")
+            raise ValueError("quotas have no effect without groups; give a label for each row")
         return None, (), None
     given = np.asarray(groups)
     if given.ndim != 1:

@@ -1,4 +1,4 @@
-"""How good any points are: the MMD, and a table beside random rows and every k-th row."""
+"""Errors of any subset: the MMD, and a table with random rows and every k-th row for comparison."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from ._functions import named, refuse_without_functions, split, with_functions
 from ._inputs import OWN_WEIGHTS, Table, as_chains, as_table, as_vector, explained, matched, weighted
 from ._mixture import GaussianMixture, as_mixture, gaussian_lengths
 from ._numbers import aligned, counted, is_all, ordinal, significant, with_error, with_spread
-from ._options import Judge, JudgeFunctions, Options, read, takes
+from ._options import Judge, JudgeScored, Options, read, takes
 from ._progress import reporting
 from ._result import Result
+from ._scores import as_scores
 from ._warnings import warn
 from .kernels import Kernel, known_kernel
 
@@ -27,25 +28,25 @@ if TYPE_CHECKING:
 
 #: The quantiles that are compared.
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-#: Errors that the table shows otherwise: first, or column by column.
+#: Errors without a column of their own in the table: shown first, or by column of the data.
 _WITHOUT_COLUMN = ("mmd", "equivalent_draws", "posterior_draws", "mean", "sd", "quantile", "correlation")
 
 
 @takes(Judge)
 def mmd(x: Any, y: Any, *, subset_weight: Any = None, **options: Unpack[Judge]) -> float:
-    """The maximum mean discrepancy between `x` and `y`.
+    """Returns the maximum mean discrepancy (MMD) between `x` and `y`, a float.
 
-    `x` is what is to be matched: rows with `sample_weight` or `log_weight`, or a Gaussian mixture (under the Gaussian
-    kernel). `y` are points, with a `subset_weight` each, divided by their sum, or a `Result`, whose weights are used as
-    they are. Where both have names, columns are matched by name: their order does not matter, and more of them in `y`
-    are passed over, but for a column `weight`, which is its weights.
+    `x` is the target: rows, with `sample_weight` or `log_weight`, or a Gaussian mixture (Gaussian kernel
+    only). `y` is a set of points, with weights `subset_weight` (divided by their sum), or a `Result`,
+    whose weights are used unchanged. Where both have column names, columns are matched by name. Further
+    columns of `y` are ignored, except a column `weight`, which holds its weights.
 
-    Kernel, bandwidth, scale and the weights of the rows are those by which a `Result` was chosen, unless they are
-    given; for other points they are gaussian, median and sd. Scaling and the median bandwidth are taken from `x`, so
-    `mmd(x, y)` is not `mmd(y, x)`: to compare several sets keep `x`, or give `scale="none"` and a bandwidth. A mixture
-    is not scaled, and its median is that of `sample`. The rows of `x` are compared in single precision where that is
-    safe, which leaves the MMD right to one part in a thousand, unless `precision` is "double". The other keywords are
-    those of `herd`: more than 100,000 rows are compared with landmarks.
+    For a `Result`, kernel, bandwidth, scale and the weights of the rows are by default those by which it
+    was chosen; for other points the defaults are gaussian, median and sd. The scale and the median
+    bandwidth are computed from `x`, so `mmd(x, y)` differs from `mmd(y, x)`. To compare several sets,
+    keep the same `x`, or give `scale="none"` and a bandwidth. A mixture is not scaled, and its median
+    bandwidth is that of `sample`. With `precision="mixed"` the MMD is accurate to one part in a thousand.
+    The other keywords are those of `herd`. Above 100,000 rows, landmarks are used.
 
     >>> import numpy as np, supersample as ss
     >>> x = np.random.default_rng(0).normal(size=(500, 2))
@@ -98,7 +99,7 @@ def _target(x: Any, y: Any, given: Options) -> Table:
     if is_weighted or not isinstance(y, Result) or not y.weighted or y.n_rows != len(table.values):
         return table
     if y._sample_weight is None:
-        warn("the rows had weights when the result was chosen, which a pickle does not keep; give sample_weight")
+        warn("the rows had weights when the result was chosen, and a pickle does not keep them; give sample_weight")
         return table
     return weighted(table, y._sample_weight, None)
 
@@ -106,7 +107,8 @@ def _target(x: Any, y: Any, given: Options) -> Table:
 def subset_of(
     y: Any, subset_weight: Any, names: tuple[str, ...] | None, columns: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-    """Points by the columns of these names, or by so many columns where they have none, and weights unless equal."""
+    """The points with the columns of these names, or with this number of columns where there are no names, and their
+    weights unless equal."""
     if isinstance(y, Result):
         if subset_weight is not None:
             raise ValueError("subset_weight has no effect on a Result, which has its own weights; leave it out")
@@ -134,7 +136,9 @@ def subset_of(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
-    """How good a subset is. Errors of columns are subset minus data, in standard deviations of the data.
+    """The errors of a subset, as `evaluate` returns them. Printing shows a table.
+
+    Errors of columns are subset minus all rows, in standard deviations of all rows.
 
     >>> import numpy as np, supersample as ss
     >>> x = np.random.default_rng(0).normal(size=(1000, 2))
@@ -147,32 +151,32 @@ class Evaluation:
     """
 
     errors: Mapping[str, float | None]
-    """The errors of the subset by name: `mmd`, `equivalent_draws`, `cdf`, `functions_error`, and over all columns, root
-    mean square in sds of all rows, `mean`, `sd`, `quantile` and `correlation`; None where one is not known or has no
-    meaning."""
+    """The errors of the subset by name: `mmd`, `equivalent_draws`, `cdf`, `functions_error`, and `mean`, `sd`,
+    `quantile` and `correlation` (root mean square over all columns, in standard deviations of all rows). None where an
+    error is unknown or undefined."""
     random_errors: Mapping[str, float | None] | None
-    """The means of those of random subsets of the same size; None where there are not more rows than that."""
+    """The mean errors of random subsets of the same size; None if the subset is not smaller than the data."""
     spaced_errors: Mapping[str, float | None] | None
-    """Those of every k-th row, or of rows at equal steps of the summed weight."""
+    """The errors of every k-th row, or of rows at equal steps of the cumulative weight."""
     mmd_error: float | None
     """The standard error of the MMD, where landmarks approximate the mean embedding; None where it is exact."""
     landmarks: int | None
-    """How many landmarks there are; None where all rows were compared with each other."""
+    """The number of landmarks; None where all pairs of rows were compared."""
     random: NDArray[np.float64] | None
-    """The MMDs of 20 random subsets of the same size, fewer (at least 3) for subsets of more than 10,000; None where
-    there are not more rows than that."""
+    """The MMDs of 20 random subsets of the same size, fewer (at least 3) for more than 10,000 rows; None if the subset
+    is not smaller than the data."""
     draws: Diagnosis | None
-    """How accurate the rows are as draws in chains; None where that is not known."""
+    """The accuracy of the rows as draws in chains; None where it is not known."""
     size: int
-    """How many rows the subset has."""
+    """The number of rows of the subset."""
     n_rows: int
-    """How many rows all the data have."""
+    """The number of rows of the data."""
     mean_error: NDArray[np.float64]
     """The error of the mean of each column; NaN for a constant column."""
     sd_error: NDArray[np.float64]
-    """The error of the standard deviation of each column; NaN where weights are negative, too."""
+    """The error of the standard deviation of each column; NaN also where weights are negative."""
     quantile_error: NDArray[np.float64]
-    """The error of the 5, 25, 50, 75 and 95 % quantiles (Hazen's, between the rows), one row for each column."""
+    """The error of the 5, 25, 50, 75 and 95 % quantiles (Hazen's definition), one row for each column."""
     kernel: Kernel
     """The kernel, its bandwidth in the units of the scaled points."""
     names: tuple[str, ...]
@@ -192,7 +196,7 @@ class Evaluation:
 
     @property
     def equivalent_draws(self) -> float | None:
-        """How many independent draws of these very rows have the same expected squared MMD; see
+        """The number of independent draws of these rows with the same expected squared MMD; see
         `Result.equivalent_draws`.
 
         >>> import numpy as np, supersample as ss
@@ -216,8 +220,8 @@ class Evaluation:
 
     @property
     def cdf(self) -> float | None:
-        """The distance of the columns' distribution functions from those of all rows, root mean square; independent
-        draws have 0.408/√T. None where every column is constant.
+        """The distance between the distribution functions of the subset and of all rows, root mean square over the
+        columns. Independent draws have 0.408/√T. None where every column is constant.
 
         >>> import numpy as np, supersample as ss
         >>> x = np.random.default_rng(0).normal(size=(1000, 2))
@@ -228,7 +232,7 @@ class Evaluation:
 
     @property
     def functions_error(self) -> float | None:
-        """The error of the means of the functions that were given, root mean square, in their units; None without any.
+        """The error of the means of the given functions, root mean square, in their units; None without functions.
 
         >>> import numpy as np, supersample as ss
         >>> x = np.random.default_rng(0).normal(size=(1000, 2))
@@ -303,15 +307,17 @@ class Evaluation:
         )
 
 
-@takes(JudgeFunctions)
-def evaluate(x: Any, y: Any, *, subset_weight: Any = None, **options: Unpack[JudgeFunctions]) -> Evaluation:
-    """How good the subset `y` of the rows `x` is, whoever made it, compared with random rows and every k-th row.
+@takes(JudgeScored)
+def evaluate(x: Any, y: Any, *, subset_weight: Any = None, **options: Unpack[JudgeScored]) -> Evaluation:
+    """Returns the errors of any subset `y` of the rows `x`, compared with random rows and every k-th row.
 
-    `y` are the rows themselves with a `subset_weight` each, divided by their sum, or a `Result`, whose weights are used
-    as they are; columns are matched and kernel, bandwidth, scale, precision and weights of rows are found as in `mmd`.
-    `functions` are numbers, one row for each row of `x`, where `y` is a `Result`, or names of columns that both have;
-    distances do not use them. Errors of their means are in the sds of each, or all in one unit (`functions_unit`).
-    The other keywords are those of `herd`.
+    `y` is a set of rows with weights `subset_weight` (divided by their sum), or a `Result`, whose weights
+    are used unchanged. Columns are matched, and kernel, bandwidth, scale and weights of the rows are
+    found, as in `mmd`. `functions` are names of columns that both have, or, where `y` is a `Result`,
+    numbers with one row per row of `x`; distances do not use them. The errors of their means are in
+    standard deviations of each function, or in one common unit (`functions_unit`). With `scores`, or for
+    a `Result` chosen with scores, errors are relative to the corrected draws. The other keywords are
+    those of `herd`.
 
     >>> import numpy as np, supersample as ss
     >>> x = np.random.default_rng(0).normal(size=(1000, 2))
@@ -319,10 +325,17 @@ def evaluate(x: Any, y: Any, *, subset_weight: Any = None, **options: Unpack[Jud
     >>> bool(found.mmd < found.random.min()), found.mean_error.shape, found.quantile_error.shape
     (True, (2,), (2, 5))
     """
-    given = read(JudgeFunctions, by_geometry(options, y))
+    given = read(JudgeScored, by_geometry(options, y))
+    if given["target"] == "density":
+        raise ValueError("the distance from a density is its KSD; supersample.stein.ksd gives it")
     refuse_without_functions(given)
-    functions, chains = given.pop("functions", None), given.pop("chains", None)
-    table = with_functions(_target(x, y, given), functions)
+    functions, chains, scores = (given.pop(name, None) for name in ("functions", "chains", "scores"))
+    if scores is None:
+        table = with_functions(_target(x, y, given), functions)
+    else:
+        table = weighted(as_table(x), given.pop("sample_weight", None), given.pop("log_weight", None))
+        given = given.also(scores=as_scores(x, table, scores).values)
+        table = with_functions(table, functions)
     if chains is not None:
         table = replace(table, chains=as_chains(chains, len(table.values)))
     of_subset = _functions_of(y, table, functions)
@@ -334,7 +347,7 @@ def evaluate(x: Any, y: Any, *, subset_weight: Any = None, **options: Unpack[Jud
 
 
 def as_evaluation(found: _native.Evaluation, size: int, names: tuple[str, ...] | None) -> Evaluation:
-    """What the native module has found of a subset of so many rows."""
+    """The evaluation of a subset of `size` rows, from what the native module returns."""
     same = "errors random_errors spaced_errors mmd_error random mean_error sd_error quantile_error"
     return Evaluation(
         **{name: getattr(found, name) for name in same.split()},
@@ -356,7 +369,7 @@ def _functions_of(y: Any, table: Table, functions: Any) -> NDArray[np.float64] |
         return np.ascontiguousarray(own.values[y.indices])
     if names is None or isinstance(y, Result):
         raise ValueError(
-            "the functions of y are not known; give y as a Result of these rows, or name columns that x and y both have"
+            "the functions of y are unknown; give y as a Result of these rows, or name columns that x and y both have"
         )
     _, of_subset = split(as_table(y, "y"), names, "y")
     # In the order of those of all rows.

@@ -15,14 +15,14 @@ from ._numbers import counted
 
 
 def refuse_without_functions(given: Mapping[str, Any]) -> None:
-    """Refuses what has no effect where there are no functions."""
+    """Refuses options that have no effect without functions."""
     for what, default in (("functions_weight", None), ("functions_unit", "each")):
         if given.get("functions") is None and given.get(what, default) != default:
             raise ValueError(f"{what} has no effect without functions; leave it out, or give functions")
 
 
 def with_functions(table: Table, functions: Any, what: str = "x") -> Table:
-    """The rows with these functions: numbers, or names of columns, which are then no coordinates."""
+    """The rows with these functions: numbers, or names of columns, which are then not coordinates."""
     if functions is None:
         return table
     table, own = split(table, functions, what)
@@ -30,17 +30,17 @@ def with_functions(table: Table, functions: Any, what: str = "x") -> Table:
 
 
 def objective_of(matched: tuple[float, float | None, float], unit: str | None) -> str:
-    """Joint MMD + 0.1 × marginals: the objective, by the weights of marginals and functions."""
+    """The objective in words: joint MMD + 0.1 × marginals."""
     marginals, functions, moments = matched
     parts = ["joint MMD"] + [f"{marginals:g} × marginals"] * (marginals > 0)
     if functions is not None:
         parts.append(f"{functions:g} × functions" + " in a common unit" * (unit == "common"))
-    parts += [f"{moments:g} × means and sds"] * (moments > 0)
+    parts += [f"{moments:.2g} × means and sds"] * (moments > 0)
     return " + ".join(parts)
 
 
 def split(table: Table, functions: Any, what: str = "x") -> tuple[Table, Table]:
-    """The rows without the columns that are named as functions, and these; or the functions given as numbers."""
+    """The rows without the columns that are functions, and the functions."""
     names = named(functions)
     if names is not None:
         return _taken(table, names, what)
@@ -77,7 +77,7 @@ def functions_table(functions: Any) -> Table:
 
 
 def function_name(names: Sequence[str] | None, column: int) -> str:
-    """How a function is called."""
+    """The name of a function."""
     return f"f{column + 1}" if names is None else names[column]
 
 
@@ -88,7 +88,7 @@ def _check_finite(functions: Table) -> None:
         function = str(column) if functions.names is None else f"'{functions.names[column]}'"
         raise ValueError(
             f"functions: row {row}, function {function} is "
-            f"{functions.values[row, column]}; every function needs a finite number in every row, so drop the row or "
+            f"{functions.values[row, column]}; every function needs a finite number in every row; drop the row or "
             "the function"
         )
 
@@ -107,7 +107,7 @@ def _taken(table: Table, wanted: Sequence[str], what: str) -> tuple[Table, Table
         places += [place for place in found if place not in places]
     rest = [place for place in range(len(table.names)) if place not in places]
     if not rest:
-        raise ValueError(f"every column of {what} is a function; distances need at least one other")
+        raise ValueError(f"every column of {what} is a function; distances need at least one other column")
 
     def of(columns: list[int]) -> tuple[NDArray[np.float64], tuple[str, ...]]:
         assert table.names is not None
@@ -119,12 +119,12 @@ def _taken(table: Table, wanted: Sequence[str], what: str) -> tuple[Table, Table
 
 
 def _places(names: Sequence[str], wanted: str) -> list[int]:
-    """Where a column is, or the entries of a vector of that name, or the columns that a pattern stands for."""
+    """The places of a column, of the entries of a vector of that name, or of the columns that match a pattern."""
     exact = [place for place, name in enumerate(names) if name == wanted]
     if exact:
         return exact
     if "*" in wanted or "?" in wanted:
-        # A bracket is a bracket.
+        # Brackets have no special meaning.
         pattern = wanted.replace("[", "[[]")
         return [place for place, name in enumerate(names) if fnmatchcase(name, pattern)]
     return [place for place, name in enumerate(names) if _is_entry(name, wanted)]

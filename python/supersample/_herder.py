@@ -1,4 +1,4 @@
-"""The herder: an iterator of picks that can be stopped, extended, resumed and pickled."""
+"""Herder: an iterator of picks that can be stopped, resumed and pickled."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pick:
-    """One super-sample, and what the theory says of it.
+    """One chosen row, with its score and the error so far: what iterating over a `Herder` gives.
 
     >>> import supersample as ss
     >>> pick = next(ss.Herder([[0.0], [1.0], [5.0]]))
@@ -32,23 +32,23 @@ class Pick:
     """
 
     t: int
-    """T, the number of picks so far, this one included."""
+    """T, the number of picks so far, including this one."""
     index: int
-    """The row."""
+    """The row number."""
     point: NDArray[np.float64]
-    """The row's numbers, before scaling."""
+    """The row, before scaling."""
     score: float
-    """The score by which it won (eq. 7 of the paper)."""
+    """The score of the row, the highest of all rows (eq. 7 of the paper)."""
     error: float | None
     """E_T, the MMD of the picks up to here (eq. 9)."""
     weight_norm: float | None
-    """The norm of w_T, which stays bounded where the rate O(1/T) holds (eq. 14)."""
+    """The norm of w_T, which stays bounded if the rate O(1/T) holds (eq. 14)."""
     margin: float | None
     """The margin of eq. 15."""
 
 
 def _owned(table: Table) -> Table:
-    """The rows in memory that nobody else writes to: later picks are to be those of the rows as they were given."""
+    """A copy of the rows, unless they are read-only: a later change to the array must not change later picks."""
     weights, logs = (None if given is None else given.copy() for given in (table.weights, table.log_weights))
     is_safe = table.is_copy or not table.values.flags.writeable
     values = table.values if is_safe else table.values.copy()
@@ -57,12 +57,12 @@ def _owned(table: Table) -> Table:
 
 
 class Herder:
-    """Kernel herding over the rows of `x`, one pick after the other; the keywords are those of `herd`.
+    """An iterator that chooses rows of `x` one at a time by kernel herding. The keywords are those of `herd`.
 
-    It keeps a copy of the rows, unless they are an array that cannot be written to.
-    It ends only where `unique` has exhausted the rows. The first k of T picks are the picks of a run of k, so it can be
-    stopped and continued. Ctrl-C leaves it with the picks made so far, ready to go on. A pickle keeps the rows, the
-    picks and the mean embedding, which took the time; that of a herder on a GPU is opened where there is one.
+    It ends only where `unique` is set and all rows were picked. It can be stopped and resumed: the first
+    k of T picks are those of a run of k. After Ctrl-C it keeps the picks made so far. It keeps a copy of
+    the rows, unless they are a read-only array. A pickle holds the rows, the picks and the mean
+    embedding, so nothing is computed again. A pickle made on a GPU can be opened only where there is one.
 
     >>> import itertools, numpy as np, supersample as ss
     >>> draws = np.random.default_rng(0).normal(size=(1000, 2))
@@ -96,7 +96,7 @@ class Herder:
         return self
 
     def __next__(self) -> Pick:
-        picks = self._told(self._native.advance(1, as_threads(self._threads)))
+        picks = self._as_picks(self._native.advance(1, as_threads(self._threads)))
         if not picks:
             raise StopIteration
         return picks[0]
@@ -105,7 +105,7 @@ class Herder:
         return len(self._native)
 
     def run(self, n: int, *, progress: bool | Listener | None = None) -> list[Pick]:
-        """The next `n` picks; fewer once `unique` has exhausted the rows.
+        """Returns the next `n` picks; fewer if `unique` is set and all rows were picked.
 
         >>> import supersample as ss
         >>> herder = ss.Herder([[0.0], [1.0], [5.0]], unique=True)
@@ -114,10 +114,12 @@ class Herder:
         """
         with reporting(progress) as listener:
             picks = self._native.advance(as_count(n, "n", 0), as_threads(self._threads), listener)
-        return self._told(picks)
+        return self._as_picks(picks)
 
     def replay(self, rows: Any) -> list[Pick]:
-        """Takes these rows as the next picks, whatever their scores: rows that must be included, or an earlier run.
+        """Makes these rows the next picks, regardless of their scores, and returns them as picks.
+
+        Use it for rows that must be included, or to repeat an earlier run.
 
         >>> import supersample as ss
         >>> herder = ss.Herder([[0.0], [1.0], [5.0]])
@@ -125,10 +127,10 @@ class Herder:
         ([2, 2], 3)
         """
         given = as_rows(rows, len(self._table.values), "rows")
-        return self._told(self._native.replay(given, as_threads(self._threads)))
+        return self._as_picks(self._native.replay(given, as_threads(self._threads)))
 
     def restart(self) -> None:
-        """Forgets the picks and keeps the mean embedding, so that the next run starts at once.
+        """Removes all picks and keeps the mean embedding, so that the next run starts at once.
 
         >>> import supersample as ss
         >>> herder = ss.Herder([[0.0], [1.0], [5.0]])
@@ -141,7 +143,7 @@ class Herder:
 
     @property
     def indices(self) -> NDArray[np.int64]:
-        """The rows picked so far, in order.
+        """The row numbers picked so far, in order.
 
         >>> import supersample as ss
         >>> ss.Herder([[0.0], [1.0]]).indices
@@ -151,7 +153,7 @@ class Herder:
 
     @property
     def error(self) -> NDArray[np.float64]:
-        """E_T after each pick so far.
+        """E_T, the MMD of the first T picks, for every T so far.
 
         >>> import supersample as ss
         >>> herder = ss.Herder([[0.0], [1.0]])
@@ -163,7 +165,7 @@ class Herder:
 
     @property
     def kernel(self) -> Kernel:
-        """The kernel, with the bandwidth that was found.
+        """The kernel, with its bandwidth.
 
         >>> import supersample as ss
         >>> ss.Herder([[0.0], [2.0]], scale="none").kernel
@@ -172,7 +174,7 @@ class Herder:
         return known_kernel(*self._native.kernel)
 
     def result(self, *, weights: Weights = "equal", progress: bool | Listener | None = None) -> PoolResult:
-        """All picks so far as a result.
+        """Returns all picks so far as a `PoolResult`.
 
         >>> import supersample as ss
         >>> herder = ss.Herder([[0.0], [1.0], [5.0]])
@@ -181,7 +183,7 @@ class Herder:
         array([1, 2, 0])
         """
         if not len(self):
-            raise ValueError("there are no picks yet; run(n) first")
+            raise ValueError("there are no picks yet; call run(n) first")
         with reporting(progress) as listener:
             asked = Options(weights=as_rule(weights), threads=as_threads(self._threads), progress=listener)
             chosen = self._native.chosen(asked)
@@ -195,8 +197,8 @@ class Herder:
         kernel = self.kernel.name + (f"({lengths})" if lengths else "")
         return f"<Herder of {len(self._table.values):,} rows, {kernel} kernel, {len(self):,} picks>"
 
-    def _told(self, picks: _native.Picks) -> list[Pick]:
-        """The picks as objects; with the first of all a warning of what makes them doubtful."""
+    def _as_picks(self, picks: _native.Picks) -> list[Pick]:
+        """The picks as objects. The first pick of all may bring warnings."""
         if not self._looked and picks.rows:
             self._looked = True
             tell(self._native.advice, self._table.names)

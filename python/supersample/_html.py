@@ -1,4 +1,4 @@
-"""The notebook view of a result: one small table and the error as a line. No script, no network."""
+"""The notebook view of a result: a small table and a plot of the error, without scripts."""
 
 from __future__ import annotations
 

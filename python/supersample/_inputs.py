@@ -1,4 +1,4 @@
-"""What users hand over, as a C-ordered matrix of doubles; refused here, by name, where that cannot be."""
+"""Conversion of user input to C-ordered matrices of doubles, with errors that name the input."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from . import _native
 from ._warnings import warn
 
 _IDS = ("chain", "draw", "iteration", "row")
-#: Names of the weights that this package and the command write; the second where the first is taken.
+#: Names of the weight columns that this package and the command write; the second if the first is in use.
 OWN_WEIGHTS = ("weight", "supersample_weight")
-#: More chains than that are hardly ever run.
+#: The largest plausible number of chains.
 _MOST_CHAINS = 16
-#: More than the native module starts.
+#: The most threads that the native module starts.
 _MOST_THREADS = 1024
 _UNITS = {"K": 10, "M": 20, "G": 30, "T": 40}
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of doubles, the names of their columns where they have some, and what is known of each row."""
+    """Rows of doubles with names of columns, weights and functions, where there are any."""
 
     values: NDArray[np.float64]
     names: tuple[str, ...] | None = None
-    #: Columns that were passed over.
+    #: Columns that were not used.
     unused: tuple[str, ...] = ()
     weights: NDArray[np.float64] | None = None
-    #: Logarithms of weights instead of them.
+    #: Logarithms of the weights, in place of the weights.
     log_weights: NDArray[np.float64] | None = None
-    #: Whether the values were copied, so that nobody else can write to them.
+    #: Whether the values are a private copy.
     is_copy: bool = False
     #: The number of each row's chain, where a column says it.
     chains: int | list[int] | NDArray[np.int64] | None = None
@@ -46,11 +46,11 @@ class Table:
 
     @property
     def function_names(self) -> tuple[str, ...] | None:
-        """The names of the functions, where they have some."""
+        """The names of the functions, if they have names."""
         return None if self.functions is None else self.functions.names
 
     def data(self) -> dict[str, Any]:
-        """What is known of each row, as the native module reads it."""
+        """Weights and functions, as the native module reads them."""
         functions = None if self.functions is None else self.functions.values
         return {"sample_weight": self.weights, "log_weight": self.log_weights, "functions": functions, "chains": self.chains}
 
@@ -60,17 +60,15 @@ class Table:
 
 
 def as_table(x: Any, what: str = "x", keep_weights: bool = False) -> Table:
-    """The matrix behind any array or frame. A C-ordered array of doubles is used where it lies, without a copy. Columns
-    of frames that are ids, or weights that this package writes, are passed over; with `keep_weights` ids alone."""
+    """The numbers of any array or frame. A C-ordered array of doubles is not copied. Columns of frames that are ids, or
+    weights that this package writes, are not used; with `keep_weights` only ids are not used."""
     is_unused = is_id if keep_weights else is_no_coordinate
     if isinstance(x, Table):
         return x
     if isinstance(x, np.ndarray):
         return Table(_matrix(x, what))
     if is_posterior(x):
-        raise TypeError(
-            f"{what} is of type {type(x).__name__}; use supersample.arviz for chains and draws: supersample.arviz.thin"
-        )
+        raise TypeError(f"{what} is of type {type(x).__name__}; for chains and draws use supersample.arviz.thin")
     if isinstance(x, Mapping):
         return _from_mapping(x, what)
     kinds = {base.__module__.partition(".")[0] for base in type(x).__mro__}
@@ -81,7 +79,7 @@ def as_table(x: Any, what: str = "x", keep_weights: bool = False) -> Table:
     if "polars" in kinds and hasattr(x, "get_column"):
         return _from_named(x.columns, lambda name: x.get_column(name).to_numpy(), what, is_unused)
     if kinds & {"pandas", "polars"} and hasattr(x, "to_frame") and hasattr(x, "dtype"):
-        raise ValueError(f"{what} is a Series, but two dimensions are needed; for points on a line {what}.to_frame()")
+        raise ValueError(f"{what} is a Series, but two dimensions are needed; for one column use {what}.to_frame()")
     if hasattr(x, "getParamNames") and hasattr(x, "samples"):
         return _from_getdist(x, what)
     if hasattr(x, "columns") and hasattr(x, "compute"):
@@ -91,10 +89,10 @@ def as_table(x: Any, what: str = "x", keep_weights: bool = False) -> Table:
     if hasattr(x, "columns") and hasattr(x, "__getitem__"):
         return _from_named(x.columns, lambda name: np.asarray(x[name]), what, is_unused)
     if hasattr(x, "toarray") and hasattr(x, "nnz"):
-        raise TypeError(f"{what} is a sparse matrix; give {what}.toarray() if it fits into memory")
+        raise TypeError(f"{what} is a sparse matrix; use {what}.toarray() if it fits into memory")
     if isinstance(x, (list, tuple)) and x and all(np.ndim(item) == 2 for item in x):
         raise ValueError(
-            f"{what} is a list of {len(x)} tables; for batches of rows give iter({what}), else concatenate them"
+            f"{what} is a list of {len(x)} tables; for batches of rows give iter({what}), otherwise concatenate them"
         )
     if hasattr(x, "__array__") or isinstance(x, (list, tuple)):
         return Table(_matrix(np.asarray(x), what))
@@ -120,25 +118,25 @@ def _matrix(x: NDArray[Any], what: str) -> NDArray[np.float64]:
     if x.ndim != 2:
         advice = "give one row for each point and one column for each coordinate"
         if x.ndim == 1:
-            advice += f"; for points on a line {what}.reshape(-1, 1)"
+            advice += f"; for one column use {what}.reshape(-1, 1)"
         elif x.ndim > 2:
             advice += f", for example {what}.reshape(-1, {x.shape[-1]})"
         raise ValueError(f"{what} has shape {x.shape}, but two dimensions are needed; {advice}")
     if x.dtype.kind not in "fiub":
-        raise TypeError(f"{what} has dtype {x.dtype}, which is not of real numbers; convert it first")
+        raise TypeError(f"{what} has dtype {x.dtype}, which is not a type of real numbers; convert it first")
     return _doubles(x)
 
 
 def _doubles(x: NDArray[Any]) -> NDArray[np.float64]:
-    """C-ordered doubles, where they lie if they can be used there."""
+    """C-ordered doubles, without a copy if possible."""
     if x.size == 0:
-        # An array without numbers calls itself aligned wherever it lies.
+        # NumPy calls an empty array aligned at any address.
         return np.empty(x.shape)
     return np.require(np.asarray(x), dtype=np.float64, requirements=("C", "A"))
 
 
 def is_id(name: Any) -> bool:
-    """Whether a column numbers chains and draws, or has no name."""
+    """Whether a column is an id (chain, draw, …), or has no name."""
     text = str(name)
     bare = text.removeprefix(".")
     return not bare or text.endswith("__") or bare.lower() in _IDS
@@ -189,12 +187,12 @@ def as_chains(chains: Any, rows: int) -> int | list[int] | NDArray[np.int64]:
 
 
 def is_no_coordinate(name: Any) -> bool:
-    """Whether a column is an id or has weights that this package writes, by the rule of the command line."""
+    """Whether a column is an id or holds weights that this package writes; the command has the same rule."""
     return is_id(name) or name in OWN_WEIGHTS
 
 
 def _from_pandas(frame: Any, what: str, is_unused: Callable[[Any], bool]) -> Table:
-    # anesthetic keeps weights in the index, and puts a label for plots beside each name.
+    # anesthetic keeps weights in the index, and a label for plots with each name.
     weights = frame.get_weights() if hasattr(frame, "isweighted") and frame.isweighted() else None
     if hasattr(frame, "drop_labels"):
         frame = frame.drop_labels()
@@ -226,7 +224,7 @@ def _from_arrow(x: Any, what: str, is_unused: Callable[[Any], bool]) -> Table:
     try:
         import pyarrow as pa
     except ImportError:
-        raise TypeError(f"{what} speaks Arrow, which needs pyarrow: pip install 'supersample[frames]'") from None
+        raise TypeError(f"{what} is an Arrow table, which needs pyarrow: pip install 'supersample[frames]'") from None
     table = pa.table(x)
     columns, unused, chain = [], [], None
     for name, column in zip(table.column_names, table.columns):
@@ -238,7 +236,7 @@ def _from_arrow(x: Any, what: str, is_unused: Callable[[Any], bool]) -> Table:
         kind = column.type
         if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
             raise _not_numbers(what, name, kind)
-        # A missing value becomes NaN, which is refused with its row and column.
+        # A missing value becomes NaN, which is refused later with its row and column.
         columns.append((name, column.cast(pa.float64()).to_numpy(zero_copy_only=False)))
     return _in_chains(_from_columns(columns, what, unused), chain, what)
 
@@ -251,7 +249,7 @@ def _from_getdist(chains: Any, what: str) -> Table:
 
 
 def _from_mapping(samples: Mapping[Any, Any], what: str) -> Table:
-    """Arrays by name with the draws along their first axis, as NumPyro, JAX and CmdStanPy have them."""
+    """Arrays by name, with the draws along the first axis, as from NumPyro, JAX and CmdStanPy."""
     arrays = {name: np.asarray(value) for name, value in samples.items()}
     shapes = {name: array.shape for name, array in arrays.items()}
     if not arrays:
@@ -267,8 +265,8 @@ def _from_mapping(samples: Mapping[Any, Any], what: str) -> Table:
     first = next(iter(leading))
     if len(leading) == 1 and len(first) == 2 and first[0] <= _MOST_CHAINS and first[0] < first[1]:
         raise ValueError(
-            f"the arrays of {what} look like {first[0]} chains of {first[1]} draws: give them to "
-            f"supersample.arviz.thin, or, where they are {first[0]} draws of {first[1]} numbers, as one matrix"
+            f"the arrays of {what} look like {first[0]} chains of {first[1]} draws; use supersample.arviz.thin, or, if "
+            f"they are {first[0]} draws of {first[1]} numbers, give one matrix"
         )
     columns: list[tuple[Any, NDArray[Any]]] = []
     for name, array in arrays.items():
@@ -287,7 +285,7 @@ def element_names(name: str, labels: Sequence[Sequence[Any]]) -> list[str]:
 
 def _from_columns(columns: Sequence[tuple[Any, NDArray[Any]]], what: str, unused: Sequence[Any]) -> Table:
     if not columns:
-        raise ValueError(f"{what} has no column to choose by (ids such as chain and draw do not count)")
+        raise ValueError(f"{what} has no column to use (ids such as chain and draw are not used)")
     values = np.empty((len(columns[0][1]), len(columns)), dtype=np.float64)
     for j, (name, column) in enumerate(columns):
         if column.dtype.kind not in "fiub":
@@ -301,7 +299,7 @@ def _not_numbers(what: str, name: Any, kind: Any) -> TypeError:
 
 
 def matched(table: Table, names: tuple[str, ...] | None, what: str) -> Table:
-    """The columns of these names in this order, whatever others there are; as it is where either has no names."""
+    """The columns of these names in this order; unchanged where either has no names."""
     if names is None or table.names is None or table.names == names:
         return table
     for name in names:
@@ -317,7 +315,7 @@ def matched(table: Table, names: tuple[str, ...] | None, what: str) -> Table:
 
 
 def weighted(table: Table, sample_weight: Any, log_weight: Any) -> Table:
-    """The rows with these weights, or with logarithms of weights, where either is given; else with their own."""
+    """The rows with these weights or logarithms of weights, or with their own where neither is given."""
     if sample_weight is not None and log_weight is not None:
         raise ValueError("give sample_weight or log_weight, not both")
     if log_weight is not None:
@@ -329,9 +327,7 @@ def weighted(table: Table, sample_weight: Any, log_weight: Any) -> Table:
 
 @contextmanager
 def explained(rows: Any, what: str | None = "x", labels: Sequence[Any] = ()) -> Iterator[None]:
-    """Has a refusal of the native module say what it cannot know: names of columns, functions and groups.
-
-    Names are those of `rows` when it is refused."""
+    """Puts the names of columns, functions and groups into errors of the native module, which does not know them."""
     try:
         yield
     except ValueError as error:
@@ -340,13 +336,13 @@ def explained(rows: Any, what: str | None = "x", labels: Sequence[Any] = ()) -> 
             groups = [str(label) for label in labels]
             of = getattr(error, "of", what)
             error.args = (refusal.sentence(of, rows.names, rows.function_names, groups),)
-            # Another caller further out has names of something else.
+            # An outer caller has other names.
             del error.refusal  # type: ignore[attr-defined]
         raise
 
 
 def as_device(device: object, what: str = "device") -> str:
-    """The word for a device, which is there."""
+    """The device, after a check that it exists."""
     if not isinstance(device, str):
         raise TypeError(f"device is {device!r}; choose cpu or gpu")
     _native.device_name(device)
@@ -359,12 +355,12 @@ def as_vector(x: Any, what: str) -> NDArray[np.float64]:
     if values.ndim != 1:
         raise ValueError(f"{what} has shape {values.shape}; give one number for each row")
     if values.dtype.kind not in "fiub":
-        raise TypeError(f"{what} has dtype {values.dtype}, which is not of real numbers")
+        raise TypeError(f"{what} has dtype {values.dtype}, which is not a type of real numbers")
     return _doubles(values)
 
 
 def as_rows(x: Any, rows: int | None, what: str) -> NDArray[np.int64]:
-    """Row numbers from a list of them or from a mask, whose length is checked where the number of rows is known."""
+    """Row numbers, from a list or a mask. The length of a mask is checked if the number of rows is known."""
     values = np.asarray([] if x is None else x)
     if values.size == 0:
         return np.empty(0, dtype=np.int64)
@@ -391,7 +387,7 @@ def as_count(value: Any, what: str, least: float = 1) -> int:
 
 
 def as_number(value: Any, what: str) -> float:
-    """A number, which the native module may refuse. A truth is none: True would be ten times what `thin` takes."""
+    """A number. The native module checks its range. True and False are refused."""
     try:
         if not isinstance(value, (str, bool)):
             return float(value)
@@ -414,23 +410,23 @@ def as_memory(value: Any, what: str) -> int:
 
 
 def as_rule(weights: Any, what: str = "weights") -> str:
-    """The word for the weights of chosen points."""
+    """The rule for the weights of chosen points."""
     if isinstance(weights, str):
         return weights
     raise TypeError(
-        f"{what} is of type {type(weights).__name__}, but it names the weights that chosen points get: equal, simplex "
-        "or signed; weights of the rows that are chosen from are sample_weight"
+        f"{what} is of type {type(weights).__name__}, but it is the rule for the weights of the chosen points: equal, "
+        "simplex or signed; for weights of the input rows use sample_weight"
     )
 
 
 def as_threads(value: Any) -> int | None:
-    """How many threads: what is given, or what RAYON_NUM_THREADS or OMP_NUM_THREADS says, or None for all cores."""
+    """The number of threads: as given, or from RAYON_NUM_THREADS or OMP_NUM_THREADS, or None for all cores."""
     if value is not None:
         if as_count(value, "threads", -math.inf) < 1:
             raise ValueError(f"threads is {value}; give at least 1, or None for all cores")
         return int(value)
     for name in ("RAYON_NUM_THREADS", "OMP_NUM_THREADS"):
-        # OpenMP has a list, one number for each level of nesting.
+        # OpenMP allows a list, one number for each level of nesting.
         number = os.environ.get(name, "").partition(",")[0].strip()
         if number.isdecimal() and int(number) > 0:
             return min(int(number), _MOST_THREADS)

@@ -1,4 +1,4 @@
-"""Landmarks: the mean embedding of rows that come in batches, or lie on several machines."""
+"""Landmarks: the mean embedding of rows in batches, or on several machines."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 
 class Landmarks:
-    """The mean embedding of any number of rows, projected on landmarks: what a batch adds is added, and no row is kept.
+    """The mean embedding of any number of rows, projected on landmarks. Batches are added; no row is kept.
 
     Parameters
     ----------
     landmarks
-        The landmarks, one row for each, or how many of them to choose from the first batch, which should look like all
-        rows. Twice as many as the points that are to be chosen lose nothing.
+        The landmarks, one per row, or the number to choose from the first batch, which should be
+        typical of all rows. Twice the number of points to be chosen is enough.
     kernel, bandwidth
-        As in `herd`; the median distance is that of the first batch. Rows are not scaled.
+        As in `herd`. The median distance is that of the first batch. Rows are not scaled.
     controls
-        Rows at random, at which the mean embedding is computed exactly to estimate its norm; by default 1,000 of the
-        first batch where landmarks are chosen from it, and none where they are given.
+        Random rows at which the mean embedding is computed exactly, to estimate its norm. Default:
+        1,000 rows of the first batch where landmarks are chosen from it, none where they are given.
     seed
-        Of the rows that landmarks are chosen from, and of the control rows.
+        Random seed for the choice of landmarks and control rows.
     precision, threads
         As in `herd`.
 
@@ -55,16 +55,18 @@ class Landmarks:
         if np.ndim(landmarks) == 0 and not hasattr(landmarks, "columns"):
             self._count = as_count(landmarks, "landmarks")
             if controls is not None:
-                raise ValueError("controls have no effect where landmarks are chosen from a batch; give both or none")
+                raise ValueError(
+                    "controls have no effect if landmarks is a number; give the landmarks themselves, or leave it out"
+                )
             return
         points = as_table(landmarks, "landmarks").values
         if self._options["bandwidth"] is None:
-            raise ValueError("bandwidth is 'median', which landmarks that are given do not say; give a length")
+            raise ValueError("bandwidth is 'median', which needs rows, but only landmarks were given; give a number")
         others = None if controls is None else as_table(controls, "controls").values
         self._sums = _native.LandmarkSums(points, others, self._options)
 
     def partial_fit(self, x: Any, y: Any = None, sample_weight: Any = None) -> Landmarks:
-        """Adds a batch of rows, with a weight each or one.
+        """Adds a batch of rows, with weights if given, and returns itself.
 
         >>> import numpy as np, supersample as ss
         >>> x = np.random.default_rng(0).normal(size=(2000, 2))
@@ -81,7 +83,7 @@ class Landmarks:
         return self
 
     def merge(self, other: Landmarks) -> Landmarks:
-        """Adds the rows that another of the same landmarks has been given; see `empty`.
+        """Adds the rows of another object with the same landmarks (see `empty`), and returns itself.
 
         >>> import numpy as np, supersample as ss
         >>> x = np.random.default_rng(0).normal(size=(2000, 2))
@@ -93,7 +95,7 @@ class Landmarks:
         return self
 
     def empty(self) -> Landmarks:
-        """The same landmarks without any rows, for another machine or another part of the rows.
+        """Returns an object with the same landmarks and no rows, for another machine or another part of the rows.
 
         >>> import numpy as np, supersample as ss
         >>> x = np.random.default_rng(0).normal(size=(2000, 2))
@@ -107,7 +109,7 @@ class Landmarks:
         return other
 
     def values(self, x: Any) -> NDArray[np.float64]:
-        """The mean embedding of the rows so far at these points, as the landmarks see it.
+        """Returns the mean embedding of all rows so far at these points, approximated by the landmarks.
 
         >>> import numpy as np, supersample as ss
         >>> x = np.random.default_rng(0).normal(size=(2000, 2))
@@ -119,7 +121,7 @@ class Landmarks:
 
     @property
     def n_rows(self) -> int:
-        """How many rows have been added.
+        """The number of rows added so far.
 
         >>> import numpy as np, supersample as ss
         >>> x = np.random.default_rng(0).normal(size=(2000, 2))
@@ -131,7 +133,7 @@ class Landmarks:
 
     @property
     def weight(self) -> float:
-        """The sum of their weights.
+        """The sum of the weights of the rows.
 
         >>> import numpy as np, supersample as ss
         >>> x = np.random.default_rng(0).normal(size=(2000, 2))
@@ -143,7 +145,7 @@ class Landmarks:
 
     @property
     def landmarks(self) -> NDArray[np.float64]:
-        """The landmarks, one row for each.
+        """The landmarks, one per row.
 
         >>> import numpy as np, supersample as ss
         >>> x = np.random.default_rng(0).normal(size=(2000, 2))
@@ -167,7 +169,7 @@ class Landmarks:
 
     @property
     def squared_norm(self) -> float | None:
-        """The squared norm of the mean embedding, estimated at the control rows; None without any.
+        """The squared norm of the mean embedding, estimated at the control rows; None without control rows.
 
         >>> import numpy as np, supersample as ss
         >>> x = np.random.default_rng(0).normal(size=(2000, 2))
@@ -179,7 +181,7 @@ class Landmarks:
 
     @property
     def squared_norm_error(self) -> float | None:
-        """The standard error of that.
+        """The standard error of `squared_norm`; None without control rows.
 
         >>> import numpy as np, supersample as ss
         >>> x = np.random.default_rng(0).normal(size=(2000, 2))
@@ -191,7 +193,7 @@ class Landmarks:
 
     @property
     def residual(self) -> float | None:
-        """How much of the mean embedding the landmarks do not see; None without control rows.
+        """The part of the mean embedding that the landmarks do not represent; None without control rows.
 
         >>> import numpy as np, supersample as ss
         >>> x = np.random.default_rng(0).normal(size=(2000, 2))
@@ -203,7 +205,7 @@ class Landmarks:
 
     def _known(self) -> _native.LandmarkSums:
         if self._sums is None:
-            raise ValueError("no rows were added yet, so that there are no landmarks; call partial_fit first")
+            raise ValueError("there are no rows yet, and so no landmarks; call partial_fit first")
         return self._sums
 
     def __getstate__(self) -> dict[str, Any]:

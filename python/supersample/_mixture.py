@@ -1,4 +1,4 @@
-"""Gaussian mixtures, and points that stand in for them."""
+"""Gaussian mixtures, and points that represent them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class GaussianMixture:
-    """A mixture of Gaussians with full covariances: weights (normalised here), means and covariances.
+    """A mixture of Gaussians with weights (normalised to sum to one), means and full covariances.
 
     >>> import supersample as ss
     >>> mixture = ss.GaussianMixture([1, 3], [[-2.0, 0.0], [2.0, 1.0]], [[[1, 0.5], [0.5, 1]], [[0.3, 0], [0, 0.3]]])
@@ -43,7 +43,7 @@ class GaussianMixture:
 
     @classmethod
     def from_sklearn(cls, fitted: Any) -> GaussianMixture:
-        """From a fitted `sklearn.mixture.GaussianMixture` (or `BayesianGaussianMixture`) of any covariance type.
+        """Returns the mixture of a fitted scikit-learn `GaussianMixture` or `BayesianGaussianMixture`.
 
         >>> import numpy as np, supersample as ss
         >>> from sklearn.mixture import GaussianMixture
@@ -67,12 +67,12 @@ class GaussianMixture:
         elif kind == "spherical":
             covariances = given[:, None, None] * eye
         else:
-            raise ValueError(f"covariance_type is '{kind}'; full, tied, diag or spherical is known")
+            raise ValueError(f"covariance_type is '{kind}'; it must be full, tied, diag or spherical")
         return cls(fitted.weights_, means, covariances)
 
     @classmethod
     def read(cls, path: str | PathLike[str]) -> GaussianMixture:
-        """From a TOML or JSON file, the same that the command `supersample sample` reads.
+        """Returns the mixture in a TOML or JSON file, in the format of the command `supersample sample`.
 
         >>> import supersample as ss
         >>> ss.GaussianMixture.read("no such file.toml")
@@ -85,7 +85,7 @@ class GaussianMixture:
         return self
 
     def write(self, path: str | PathLike[str]) -> None:
-        """To a file, as JSON where its name ends in .json, else as TOML; every number is kept exactly.
+        """Writes the mixture to a file: JSON if its name ends in .json, otherwise TOML. Numbers are exact.
 
         >>> import os, supersample as ss, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -110,7 +110,7 @@ class GaussianMixture:
 
     @property
     def means(self) -> NDArray[np.float64]:
-        """One row for each component.
+        """The means, one row for each component.
 
         >>> import supersample as ss
         >>> ss.GaussianMixture([2], [[0.5]], [[[1.0]]]).means
@@ -120,7 +120,7 @@ class GaussianMixture:
 
     @property
     def covariances(self) -> NDArray[np.float64]:
-        """One square matrix for each component.
+        """The covariances, one square matrix for each component.
 
         >>> import supersample as ss
         >>> ss.GaussianMixture([2], [[0.5]], [[[1.0]]]).covariances.shape
@@ -130,7 +130,7 @@ class GaussianMixture:
         return flat.reshape(-1, flat.shape[1], flat.shape[1])
 
     def draw(self, n: int, seed: int = 0) -> NDArray[np.float64]:
-        """`n` independent draws, the same for the same seed.
+        """Returns `n` independent draws, one per row; the same draws for the same seed.
 
         >>> import supersample as ss
         >>> ss.GaussianMixture([1], [[0.0, 0.0]], [[[1, 0], [0, 1]]]).draw(5, seed=1).shape
@@ -139,7 +139,7 @@ class GaussianMixture:
         return self._native.draw(as_count(n, "n"), as_count(seed, "seed", 0))
 
     def density(self, x: ArrayLike) -> NDArray[np.float64]:
-        """The density at each row of `x`.
+        """Returns the density at each row of `x`.
 
         >>> import supersample as ss
         >>> ss.GaussianMixture([1], [[0.0]], [[[1.0]]]).density([[0.0]]).round(6)
@@ -165,39 +165,44 @@ class GaussianMixture:
 
 
 def as_mixture(mixture: Any) -> GaussianMixture:
-    """A mixture of ours from one of ours or one that scikit-learn has fitted."""
+    """The mixture, converted if it is scikit-learn's."""
     if isinstance(mixture, GaussianMixture):
         return mixture
     if hasattr(mixture, "covariance_type"):
         return GaussianMixture.from_sklearn(mixture)
-    raise TypeError(f"mixture is of type {type(mixture).__name__}; give a GaussianMixture, ours or scikit-learn's")
+    raise TypeError(
+        f"mixture is of type {type(mixture).__name__}; give a GaussianMixture of supersample or scikit-learn"
+    )
 
 
 def gaussian_lengths(given: Options) -> list[float] | None:
-    """The bandwidths of a Gaussian kernel, the only one with a closed form for a mixture."""
+    """The bandwidths of a Gaussian kernel, the only kernel with a closed form for a mixture."""
     name = given["kernel"]
     if name not in (None, Gaussian.name):
-        raise ValueError(f"a mixture has no closed form under the {name} kernel; use gaussian")
+        raise ValueError(f"a mixture has no closed form with the {name} kernel; use gaussian")
     lengths: list[float] | None = given["bandwidth"]
     return lengths
 
 
 @takes(Place)
 def sample(mixture: Any, n: int, *, climbs: int = 1, starts: int = 1000, **options: Unpack[Place]) -> Result:
-    """Places `n` points for a Gaussian mixture anywhere in space, by gradient ascent: a quadrature rule.
+    """Returns `n` points that represent a Gaussian mixture, placed anywhere in space by gradient ascent.
+
+    The points are a quadrature rule for the mixture.
 
     Parameters
     ----------
     mixture
-        A `GaussianMixture`, ours or a fitted one of scikit-learn.
+        A `GaussianMixture`, or a fitted one of scikit-learn.
     n
-        How many; with `tol` or `equivalent_draws` at most this number.
+        Number of points; with `tol` or `equivalent_draws`, the maximum.
     kernel, bandwidth
-        The Gaussian kernel, with a length or the median distance between draws of the mixture. Nothing is scaled.
+        The Gaussian kernel, with a length or the median distance between draws of the mixture. The
+        mixture is not scaled.
     climbs
-        From how many of the best starts to climb for each point.
+        Number of starting points, the best ones, from which gradient ascent runs for each point.
     starts, seed
-        How many draws of the mixture to start from, and their seed.
+        Number of draws of the mixture that are tried as starting points, and their random seed.
     **options
 
     >>> import supersample as ss
@@ -218,7 +223,7 @@ def sample(mixture: Any, n: int, *, climbs: int = 1, starts: int = 1000, **optio
     chosen = placed.chosen
     result = placed_result(chosen, Gaussian(tuple(placed.bandwidths)), target.draw(2000))
     if placed.stuck:
-        warn(f"{placed.stuck} of the climbs ended before the top; try more starts")
+        warn(f"{placed.stuck} of the gradient ascents did not reach a maximum; try more starts")
     tell(chosen.advice)
-    missed(chosen, len(result), None, given["tol"], given["equivalent_draws"])
+    missed(chosen, len(result))
     return result

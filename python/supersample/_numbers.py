@@ -1,4 +1,4 @@
-"""Numbers as people read them: those of the library, and equivalent draws and columns of text made of them."""
+"""Numbers and tables as text. Formats come from the library."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from ._native import counted, ordinal, significant, with_error, with_spread
 
 __all__ = ["aligned", "counted", "equivalent_shown", "is_all", "ordinal", "significant", "with_error", "with_spread"]
 
-#: Equivalent draws of so many times the rows is rounding.
+#: More equivalent draws than this factor times the rows is rounding error.
 _ALL = 1e6
 
 
 def is_all(draws: float, rows: int) -> bool:
-    """Whether nothing but rounding tells a set with so many equivalent draws from all rows."""
+    """Whether the error of a set with this number of equivalent draws is only rounding."""
     return draws > _ALL * rows
 
 

@@ -1,4 +1,7 @@
-"""Keywords of the functions that choose and judge: each is declared here once, with type, default, check and text."""
+"""Keywords of the public functions. Each is declared here once, with its type, default, check and text.
+
+The first line of a class that has texts is the heading under which `help` shows them (see `_HEADINGS`).
+"""
 
 # Annotations are read when the module is imported, so that signatures and help are made of them.
 
@@ -22,6 +25,7 @@ Device = Literal["cpu", "gpu"]
 FunctionsUnit = Literal["each", "common"]
 Scale = Literal["none", "sd", "mad", "aad", "pca"]
 Weights = Literal["equal", "simplex", "signed"]
+Target = Literal["rows", "corrected", "density"]
 SteinBase = Literal["imq", "gaussian"]
 Preconditioner = float | Literal["identity", "median", "scaled-median", "covariance", "id", "med", "sclmed", "smpcov"]
 #: A function of (phase, done, total).
@@ -33,7 +37,7 @@ def _as_given(value: Any, what: str) -> Any:
 
 
 class Keyword(NamedTuple):
-    """The default that a signature shows, and how what is given is read; the default in use is that of the library."""
+    """The default shown in signatures, and the function that checks a value. In use is the library's default."""
 
     default: Any = None
     read: Callable[[Any, str], Any] = _as_given
@@ -48,11 +52,12 @@ def _at_least(least: int) -> Callable[[Any, str], int]:
 
 
 class KernelKeywords(TypedDict, total=False):
-    """
+    """Distance.
+
     kernel, bandwidth
-        A name (gaussian, laplace, matern12, matern32, matern52, imq, linear, energy) with a length or the median
-        distance, or a kernel such as `Gaussian(1.5)`. Lengths are in the units of the scaled points. Several lengths
-        are a mean of Gaussians, not one length for each column.
+        A kernel such as `Gaussian(1.5)`, or its name (gaussian, imq, energy; `supersample.kernels`
+        lists all) and a length in units of the scaled columns, or "median", the median distance.
+        Several lengths mean an average of Gaussians, not one length per column.
     """
 
     kernel: Annotated[str | Kernel, Keyword("gaussian")]
@@ -60,35 +65,39 @@ class KernelKeywords(TypedDict, total=False):
 
 
 class ScaleKeywords(TypedDict, total=False):
-    """
+    """Distance.
+
     scale
-        Every column to unit variance (sd), uncorrelated as well (pca), by median and median absolute deviation, which a
-        few wild values do not move (mad), by mean and mean absolute deviation (aad), or as it is (none).
+        Scaling of the columns: unit standard deviation (sd), also uncorrelated (pca), by the median
+        absolute deviation (mad, robust to outliers) or mean absolute deviation (aad), or none.
     """
 
     scale: Annotated[Scale, Keyword("sd")]
 
 
 class SteinKeywords(TypedDict, total=False):
-    """Documented where they are taken."""
+    """Documented by the functions that take them."""
 
     kernel: Annotated[SteinBase, Keyword("imq")]
     scale: Annotated[Scale, Keyword("aad")]
 
 
 class PreconditionerKeywords(TypedDict, total=False):
-    """Documented where they are taken."""
+    """Documented by the functions that take them."""
 
     preconditioner: Annotated[Preconditioner, Keyword("identity")]
 
 
 class DensityKeywords(TypedDict, total=False):
-    """
+    """Stein thinning.
+
     log_density, regularise, second_derivatives
-        Regularised Stein thinning, against two faults of the KSD: it does not see how much mass far modes have, and it
-        likes points of low density where the score is zero. With the log-density of each row (up to a constant),
-        regularise/T times its sum is taken from the squared KSD of T rows; by default `regularise` is 1/n. With the
-        second derivatives of the log-density by each column too, rows where their sum is positive are avoided.
+        Regularised Stein thinning. `log_density` is log p of each row, up to a constant. The
+        squared KSD of T rows is reduced by `regularise`/T times the sum of their log densities
+        (default of `regularise`: 1/n). With `second_derivatives` of log p by each column, rows
+        where their sum is positive are avoided. This corrects two faults of the KSD: it does not
+        see how much mass distant modes have, and it prefers points of low density where the score
+        is zero.
     """
 
     log_density: Annotated[Any, Keyword()]
@@ -97,24 +106,37 @@ class DensityKeywords(TypedDict, total=False):
 
 
 class RowKeywords(TypedDict, total=False):
-    """
+    """Rows.
+
     sample_weight, log_weight
-        Weights of the rows of `x`, for samples that are weighted, or their natural logarithms, of which -inf is no
-        weight. Rows without weight are never chosen. Weighted frames of anesthetic and chains of getdist have theirs.
+        Weights of the rows of `x`, or their natural logarithms. Rows of weight zero are not chosen.
     """
 
     sample_weight: Annotated[Any, Keyword()]
     log_weight: Annotated[Any, Keyword()]
 
 
-class FunctionKeywords(TypedDict, total=False):
+class ScoreKeywords(TypedDict, total=False):
     """
+    scores, target
+        The scores of the rows, the gradient of the log-density that they are draws of at each row, in the shape of `x`
+        (`supersample.scores` takes them from PyMC and NumPyro). With them the rows are matched to the draws as scores
+        correct them (corrected), which is nearer to the density than the draws are; to the draws as they are (rows);
+        or to the density alone (density), as `supersample.stein` does, for draws that are not of it.
+    """
+
+    scores: Annotated[Any, Keyword()]
+    target: Annotated[Target | None, Keyword()]
+
+
+class FunctionKeywords(TypedDict, total=False):
+    """Objective.
+
     functions, functions_weight, functions_unit
-        Functions of the rows whose means matter: predictions, generated quantities, costs. Numbers, one row for each
-        row of `x`, or names of columns of `x`, which distances then do not use. And how much they count, by default as
-        much as the joint distribution. What is not named is not matched: predictions at other inputs gain nothing.
-        Errors of their means count in the standard deviations of each; `"common"` measures all in one unit, for
-        functions of one kind, whose errors are compared as they are.
+        Functions of the rows whose means are matched (predictions, costs): numbers, one row per row
+        of `x`, or names of columns, which distances then do not use. Other functions gain nothing.
+        The weight is relative to the joint distribution (default 1). Errors are in units of the
+        standard deviation of each function, or in one common unit ("common").
     """
 
     functions: Annotated[Any, Keyword()]
@@ -127,10 +149,11 @@ class UnitKeywords(TypedDict, total=False):
 
 
 class PartKeywords(TypedDict, total=False):
-    """
+    """Objective.
+
     marginals
-        How much each column's own distribution counts in addition to the joint one, so that intervals are matched too;
-        0 is not at all. By default 0.1 for `thin`, and 0 for `herd`, as in the paper.
+        Weight of the distributions of single columns, relative to the joint distribution, so that
+        quantiles match too. Default: 0.1 for `thin`, and 0 for `herd`, as in the paper.
     """
 
     marginals: Annotated[float | None, Keyword(None, as_number)]
@@ -138,20 +161,21 @@ class PartKeywords(TypedDict, total=False):
 
 
 class WeightKeywords(TypedDict, total=False):
-    """
+    """Objective.
+
     weights
-        Weights of the chosen rows: equal ones, or the best that are not negative and sum to one (simplex), or the
-        best of either sign that sum to one (signed).
+        Of the chosen rows: equal, or the best that sum to one, non-negative (simplex) or not (signed).
     """
 
     weights: Annotated[Weights, Keyword("equal", as_rule)]
 
 
 class GoalKeywords(WeightKeywords, total=False):
-    """
+    """Size.
+
     tol, equivalent_draws
-        Stop at the first MMD of at most `tol`, or when the points are as accurate as this number of independent draws
-        of these rows; `thin` looks for the fewest rows that reach it.
+        A goal, with `n` as the maximum: an MMD of at most `tol`, or the accuracy of this number of
+        independent draws. `herd` stops there, `thin` looks for the smallest subset.
     """
 
     tol: Annotated[float | None, Keyword(None, as_number)]
@@ -180,35 +204,36 @@ class ChainKeywords(TypedDict, total=False):
 
 
 class UniqueKeywords(TypedDict, total=False):
-    """
+    """Strata and constraints.
+
     unique
-        Choose no row twice. By default rows may repeat, as in the paper.
+        Choose each row at most once. By default rows may repeat, as in the paper.
     """
 
     unique: Annotated[bool, Keyword(False, _as_truth)]
 
 
 class SearchKeywords(TypedDict, total=False):
-    """
+    """Compute.
+
     search
-        Annealed sweeps that look beyond the nearest optimum. By default 3 to 400, fewer for more rows, and none among
-        more than 100,000 where fewer than 10 would pay; 0 is none.
+        Sweeps of simulated annealing after the swaps (0 is off). Default: 3 to 400, fewer for more
+        rows, and none above 100,000 rows where fewer than 10 would be useful.
     """
 
     search: Annotated[int | None, Keyword(None, _at_least(0))]
 
 
 class SetKeywords(SearchKeywords, total=False):
-    """
+    """Strata and constraints.
+
+    groups, quotas
+        A label for each row (chain, class). Each group gets rows in proportion to its weight, or
+        its quota: one number for all, one per label in sorted order, or a mapping; `n` is optional.
+    include, exclude
+        Rows that must be chosen, even with weight zero, and rows that must not: numbers, or a mask.
     repeats
         Allow a row to be chosen more than once. By default rows are distinct.
-    include, exclude
-        Rows that must be among the chosen, even without weight, and rows that must not: numbers, or a mask.
-    groups
-        A label for each row (a chain, a class): each group gives rows in proportion to its mass.
-    quotas
-        How many rows each group is to give instead: one number for all, one for each label in sorted order, or a
-        mapping from labels. `n` may then be left out.
     """
 
     repeats: Annotated[bool, Keyword(False, _as_truth)]
@@ -219,12 +244,12 @@ class SetKeywords(SearchKeywords, total=False):
 
 
 class EmbeddingKeywords(TypedDict, total=False):
-    """
+    """Compute.
+
     embedding, landmarks
-        Compare all rows with each other (exact), or with landmarks, a few of them that approximate the mean embedding
-        of all: time grows with the rows and not with their square, and the MMD has a standard error, `mmd_error`. By
-        default (auto) exact up to 100,000 rows. How many landmarks: by default twice the rows that are herded, and
-        four times those of `thin`.
+        Compare all pairs of rows (exact), or rows with landmarks, a few of them: then time grows
+        linearly, and the MMD has a standard error, `mmd_error`. auto is exact up to 100,000 rows.
+        Default number of landmarks: twice the rows that `herd` chooses, four times those of `thin`.
     """
 
     embedding: Annotated[Embedding, Keyword("auto")]
@@ -232,13 +257,12 @@ class EmbeddingKeywords(TypedDict, total=False):
 
 
 class BatchKeywords(TypedDict, total=False):
-    """
+    """Compute.
+
     pool_rows, max_memory
-        Go through the rows in batches and choose from this number of them, drawn at random, or from as many as fit into
-        this much memory (bytes, or a text such as 500M or 2G); by default, where rows come in batches, from 200,000, or
-        twenty for each that is chosen. All rows are matched and the MMD is that to all of them, with landmarks for the
-        mean embedding. What can be gone through only once is copied to a temporary file. An array in float32 of more
-        rows than are chosen from goes this way unasked, so that it never becomes float64 whole.
+        Read rows in batches and choose from a random sample of this size, or as large as fits into
+        this memory (bytes, or a text such as 500M). All rows are matched, through landmarks.
+        Default: 200,000, or 20 per chosen row. Larger float32 arrays are read in batches too.
     """
 
     pool_rows: Annotated[int | None, Keyword(None, _at_least(1))]
@@ -246,83 +270,87 @@ class BatchKeywords(TypedDict, total=False):
 
 
 class PrecisionKeywords(TypedDict, total=False):
-    """
+    """Compute.
+
     precision
-        Kernel values in single precision where that is safe (mixed), or in double throughout (double).
+        Kernel values in single precision where that is safe (mixed), or always in double (double).
     """
 
     precision: Annotated[Precision, Keyword("mixed")]
 
 
 class ThreadKeywords(TypedDict, total=False):
-    """
+    """Compute.
+
     threads
-        By default RAYON_NUM_THREADS or OMP_NUM_THREADS, where they are set, or else all cores; the result does not
-        depend on it.
+        Default: RAYON_NUM_THREADS or OMP_NUM_THREADS, or all cores. Results do not depend on it.
     """
 
     threads: Annotated[int | None, Keyword()]
 
 
 class SeedKeywords(TypedDict, total=False):
-    """
+    """Compute.
+
     seed
-        Of everything that is drawn at random: the search, landmarks, the rows that are chosen from.
+        Random seed of the search, the landmarks and the sample of rows to choose from.
     """
 
     seed: Annotated[int, Keyword(0, _at_least(0))]
 
 
 class DeviceKeywords(TypedDict, total=False):
-    """
+    """Compute.
+
     device
-        Where long sums run: cpu, or gpu, the first NVIDIA GPU of the machine. Without one, or without its driver, a
-        RuntimeError says so before anything is done.
+        cpu, or gpu: the first NVIDIA GPU, or an error at once if there is none.
     """
 
     device: Annotated[Device, Keyword("cpu", as_device)]
 
 
 class ProgressKeywords(TypedDict, total=False):
-    """
+    """Compute.
+
     progress
-        True for a bar, or a function of (phase, done, total), which gets ("done", total, total) at the end.
+        True for a bar, or a function of (phase, done, total); the last phase is "done".
     """
 
     progress: Annotated[bool | Listener | None, Keyword()]
 
 
 class GramKeywords(TypedDict, total=False):
-    """
+    """Rows.
+
     gram
-        Kernel values between the rows, in place of `x`: a square, symmetric matrix of a kernel of your own, of texts,
-        graphs or molecules. What needs coordinates (marginals, a scale, landmarks, batches, a GPU) is refused.
+        Kernel values between the rows, in place of `x`: a symmetric matrix of a kernel of your own.
+        Options that need coordinates (kernel, scale, marginals, landmarks, batches) are refused.
     """
 
     gram: Annotated[Any, Keyword()]
 
 
 class RunKeywords(SeedKeywords, DeviceKeywords, ThreadKeywords, ProgressKeywords, total=False):
-    """Of every function that computes long."""
+    """Of every function that may run for long."""
 
 
 class TargetKeywords(KernelKeywords, ScaleKeywords, RowKeywords, EmbeddingKeywords, PrecisionKeywords, total=False):
-    """What is to be matched."""
+    """The target."""
 
 
 class ObjectiveKeywords(TargetKeywords, FunctionKeywords, UnitKeywords, PartKeywords, total=False):
-    """What is to be matched, and how much each part of it counts."""
+    """The target, and the weight of each part of the objective."""
 
 
 class ChoiceKeywords(ObjectiveKeywords, GoalKeywords, BatchKeywords, RunKeywords, total=False):
-    """Of every function that chooses rows to match rows."""
+    """Of every function that chooses rows to match other rows."""
 
 
-class Herd(ChoiceKeywords, UniqueKeywords, GramKeywords, ChainKeywords, total=False):
+class Herd(ChoiceKeywords, ScoreKeywords, UniqueKeywords, GramKeywords, ChainKeywords, total=False):
     """Of `herd`."""
 
 
-class Thin(ChoiceKeywords, SetKeywords, GramKeywords, ChainKeywords, AutoKeywords, total=False):
+class Thin(ChoiceKeywords, ScoreKeywords, SetKeywords, GramKeywords, ChainKeywords, AutoKeywords, total=False):
     """Of `thin`."""
 
 
@@ -339,6 +367,10 @@ class JudgeBatches(Judge, BatchKeywords, total=False):
 
 
 class JudgeFunctions(Judge, FunctionKeywords, UnitKeywords, ChainKeywords, total=False):
+    """Of `arviz.evaluate`."""
+
+
+class JudgeScored(JudgeFunctions, ScoreKeywords, total=False):
     """Of `evaluate`."""
 
 
@@ -376,11 +408,19 @@ class Embed(KernelKeywords, PrecisionKeywords, SeedKeywords, ThreadKeywords, tot
     """Of `Landmarks`."""
 
 
-class HerdDraws(ChoiceKeywords, ChainKeywords, PreconditionerKeywords, DensityKeywords, total=False):
+class TargetKeyword(TypedDict, total=False):
+    """Documented with `scores`."""
+
+    target: Annotated[Target | None, Keyword()]
+
+
+class HerdDraws(ChoiceKeywords, ChainKeywords, TargetKeyword, PreconditionerKeywords, DensityKeywords, total=False):
     """Of `arviz.herd`."""
 
 
-class ThinDraws(Thin, PreconditionerKeywords, DensityKeywords, total=False):
+class ThinDraws(
+    ChoiceKeywords, ChainKeywords, AutoKeywords, TargetKeyword, SetKeywords, PreconditionerKeywords, DensityKeywords, total=False
+):
     """Of `arviz.thin`."""
 
 
@@ -390,6 +430,7 @@ class Estimate(
     WeightKeywords,
     UnitKeywords,
     PartKeywords,
+    TargetKeyword,
     SearchKeywords,
     PrecisionKeywords,
     DeviceKeywords,
@@ -399,27 +440,27 @@ class Estimate(
 
 
 class Options(dict[str, Any]):
-    """What was given, as the native module reads it: what is not there is None, the default of the library."""
+    """The given options, as the native module reads them. A missing one is None: the library's default."""
 
-    #: How many lengths were given as a bandwidth.
+    #: The number of lengths given as a bandwidth.
     lengths = 0
 
     def __missing__(self, key: str) -> None:
         return None
 
     def also(self, **more: Any) -> "Options":
-        """The same with more."""
+        """A copy with more options."""
         other = Options(self, **more)
         other.lengths = self.lengths
         return other
 
     def doubt(self, columns: int) -> None:
-        """Warns of lengths that were perhaps meant to be one for each column."""
+        """Warns if the lengths were perhaps meant to be one per column."""
         if self.lengths == columns > 1:
             warn(
-                f"bandwidth has {columns} lengths, as many as there are columns, but it is not one for each column: "
-                f"the kernel is the mean of {columns} Gaussians. For a length for each column divide the columns by "
-                "them and give scale='none', bandwidth=1; where the mean is meant give "
+                f"bandwidth has {columns} lengths and there are {columns} columns, but a length does not belong to a "
+                f"column: the kernel is the mean of {columns} Gaussians. For one length per column, divide each column "
+                "by its length and use scale='none', bandwidth=1. If the mean is intended, use "
                 f"kernel=Gaussian({self['bandwidth']})"
             )
 
@@ -437,7 +478,7 @@ def defaults(kind: Any) -> dict[str, Any]:
 
 
 def read(kind: Any, options: Mapping[str, Any]) -> Options:
-    """What was given, each keyword checked in its own words; None is not given."""
+    """The given options, each checked by its keyword; None counts as not given."""
     declared, given = _declared(kind), Options()
     for name, value in options.items():
         if value is not None:
@@ -461,20 +502,21 @@ def listed(words: Sequence[str]) -> str:
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-#: A name or several at the left, and what is said of them, further in.
+#: One or several names at the left margin, and the indented text about them.
 _PARAGRAPH = re.compile(r"^(\w[\w, ]*)\n((?:(?: {4}.*)?(?:\n|\Z))+)", re.MULTILINE)
 
 
 def takes(kind: Any) -> Callable[[Function], Function]:
-    """A function with these keywords: its signature shows them all, its docstring has their texts in place of
-    `**options`, and other names are refused."""
+    """Gives a function these keywords: the signature lists them, their texts replace `**options` in the docstring, and
+    other names are refused."""
 
     def decorated(function: Function) -> Function:
         declared, own = _declared(kind), inspect.signature(function)
         named = [one for one in own.parameters.values() if one.kind is not one.VAR_KEYWORD]
         more = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=keyword.default, annotation=hint)
-            for name, (hint, keyword) in declared.items()
+            # Without its type, which would fill the first screen of `help`; `__annotations__` has it.
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=keyword.default)
+            for name, (_, keyword) in declared.items()
         ]
         known = {one.name for one in [*named, *more]}
 
@@ -496,7 +538,7 @@ def takes(kind: Any) -> Callable[[Function], Function]:
     return decorated
 
 
-#: What other libraries call a keyword.
+#: Names of keywords in other libraries.
 _ELSEWHERE = {
     "num_samples": "n",
     "n_samples": "n",
@@ -508,20 +550,29 @@ _ELSEWHERE = {
 }
 
 
+#: The headings of the texts, in the order in which `help` shows them.
+_HEADINGS = ("Size", "Rows", "Objective", "Distance", "Strata and constraints", "Stein thinning", "Compute")
+
+
 def _documented(text: str, declared: Mapping[str, Any]) -> str:
-    """The docstring with the paragraphs of the keywords that it does not have itself."""
+    """The docstring with the texts of the keywords that it does not describe itself, by heading."""
     own = {name for heads, _ in _PARAGRAPH.findall(text) for name in heads.split(", ")}
-    paragraphs = []
-    for heads, said in _paragraphs():
-        names = [name for name in heads if name in declared and name not in own]
-        if names:
-            paragraphs.append(f"{', '.join(names)}\n{said}")
-    return text.replace("**options\n", "\n".join([*paragraphs, ""]))
+    sections = []
+    for heading in _HEADINGS:
+        paragraphs = []
+        for heads, said in _paragraphs(heading):
+            names = [name for name in heads if name in declared and name not in own]
+            if names:
+                paragraphs.append(f"{', '.join(names)}\n{said}")
+        if paragraphs:
+            sections.append("\n".join([f"\n{heading}:", *paragraphs]))
+    return text.replace("**options\n", "\n".join([*sections, ""]))
 
 
 @cache
-def _paragraphs() -> list[tuple[list[str], str]]:
-    """What is said of the keywords, in the order of their declaration."""
+def _paragraphs(heading: str) -> list[tuple[list[str], str]]:
+    """The texts about keywords under this heading, in the order of their declaration."""
     kinds = [kind for kind in globals().values() if isinstance(kind, type) and hasattr(kind, "__total__")]
-    texts = (inspect.cleandoc(kind.__doc__ or "") for kind in kinds)
+    texts = [inspect.cleandoc(kind.__doc__ or "") for kind in kinds]
+    texts = [text for text in texts if text.partition("\n")[0] == f"{heading}."]
     return [(heads.split(", "), said.rstrip()) for text in texts for heads, said in _PARAGRAPH.findall(text)]

@@ -1,4 +1,4 @@
-"""Partitions of Dask collections: what they are, and the numbers in one of them, read where it is."""
+"""Partitions of Dask collections, and the numbers in one of them, read on its worker."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from ._numbers import counted
 
 @dataclass(frozen=True)
 class Layout:
-    """What comes with the rows of every partition."""
+    """The data that comes with the rows of every partition."""
 
-    #: What the weights are: sample_weight, log_weight, or None.
+    #: The kind of weights: sample_weight, log_weight, or None.
     weights: str | None = None
-    #: Names of columns that are functions, True where functions come apart, or None.
+    #: Names of columns that are functions, True where functions are a separate collection, or None.
     functions: tuple[str, ...] | bool | None = None
 
 
 @dataclass(frozen=True)
 class Partitions:
-    """Rows in pieces that follow each other, each a lazy object of Dask, with its weights and functions if any."""
+    """Rows in consecutive pieces, each a lazy Dask object, with weights and functions if there are any."""
 
     pieces: list[list[Any]]
     layout: Layout
-    #: How many rows each has, where that is known before they are read.
+    #: The number of rows of each, if it is known before they are read.
     sizes: tuple[int, ...] | None = None
 
     def __len__(self) -> int:
@@ -43,23 +43,23 @@ class Partitions:
 
 @dataclass(frozen=True)
 class Columns:
-    """What the columns of a partition are; the same for all of them."""
+    """The columns of a partition, which must be the same for all partitions."""
 
     count: int
     names: tuple[str, ...] | None
     unused: tuple[str, ...]
-    #: How many functions there are behind the coordinates, and their names.
+    #: The number of functions after the coordinates, and their names.
     functions: int = 0
     function_names: tuple[str, ...] | None = None
 
     @classmethod
     def of(cls, block: Table) -> Columns:
-        """Those of one partition."""
+        """The columns of one partition."""
         functions = 0 if block.functions is None else block.functions.values.shape[1]
         return cls(block.values.shape[1], block.names, block.unused, functions, block.function_names)
 
-    def told(self) -> str:
-        """In words."""
+    def in_words(self) -> str:
+        """A description for error messages."""
         if self.names is None:
             return counted(self.count, "column")
         return f"the columns {', '.join(self.names)}"
@@ -71,7 +71,7 @@ def as_partitions(x: Any, sample_weight: Any, log_weight: Any, functions: Any) -
         raise ValueError("give sample_weight or log_weight, not both")
     rows, sizes = _pieces(x, "x", None, None)
     if not rows:
-        raise ValueError("x has no partitions; there must be rows to choose from")
+        raise ValueError("x has no partitions, so there are no rows to choose from")
     pieces = [[piece] for piece in rows]
     names = None if functions is None else named(functions)
     layout = Layout(
@@ -81,14 +81,14 @@ def as_partitions(x: Any, sample_weight: Any, log_weight: Any, functions: Any) -
     given = log_weight if sample_weight is None else sample_weight
     if given is not None:
         assert layout.weights is not None
-        _beside(pieces, given, layout.weights, sizes)
+        _attach(pieces, given, layout.weights, sizes)
     if layout.functions is True:
-        _beside(pieces, functions, "functions", sizes)
+        _attach(pieces, functions, "functions", sizes)
     return Partitions(pieces, layout, sizes)
 
 
 def pieces_of(x: Any) -> list[Any] | None:
-    """The lazy pieces of any collection of Dask, chunked by rows; None where it is something else."""
+    """The lazy pieces of a Dask collection, chunked by rows; None for other objects."""
     if hasattr(x, "dask") and hasattr(x, "chunks") and hasattr(x, "ndim"):
         return list(x.rechunk(dict.fromkeys(range(1, x.ndim), -1)).to_delayed().ravel())
     if hasattr(x, "to_delayed") and hasattr(x, "npartitions"):
@@ -98,7 +98,7 @@ def pieces_of(x: Any) -> list[Any] | None:
     return [x] if _is_delayed(x) else None
 
 
-def _beside(pieces: list[list[Any]], given: Any, what: str, sizes: tuple[int, ...] | None) -> None:
+def _attach(pieces: list[list[Any]], given: Any, what: str, sizes: tuple[int, ...] | None) -> None:
     others, _ = _pieces(given, what, len(pieces), sizes)
     if len(others) != len(pieces):
         raise ValueError(
@@ -112,23 +112,23 @@ def _beside(pieces: list[list[Any]], given: Any, what: str, sizes: tuple[int, ..
 def _pieces(
     x: Any, what: str, count: int | None, sizes: tuple[int, ...] | None
 ) -> tuple[list[Any], tuple[int, ...] | None]:
-    """The lazy pieces of a collection, and how many rows each has where that is known."""
+    """The lazy pieces of a collection, and the number of rows of each if known."""
     if hasattr(x, "dask") and hasattr(x, "chunks") and hasattr(x, "ndim"):
         return _of_array(x, what, sizes)
     if what == "x" and hasattr(x, "npartitions") and hasattr(x, "columns"):
-        # Columns that are no numbers are refused before anything is read.
+        # Columns that are not numbers are refused before anything is read.
         as_table(x._meta, what)
     pieces = pieces_of(x)
     if pieces is not None:
         return pieces, None
-    is_beside = count is not None
-    if is_beside and sizes is not None and hasattr(x, "__array__"):
+    is_extra = count is not None
+    if is_extra and sizes is not None and hasattr(x, "__array__"):
         array = np.asarray(x)
         if len(array) != sum(sizes):
             raise ValueError(f"{what} has {counted(len(array), 'row')}, and x has {sum(sizes)}; give one each")
         return np.split(array, np.cumsum(sizes)[:-1]), sizes
     advice = "a Dask array, frame or a list of Delayed batches"
-    if is_beside:
+    if is_extra:
         advice += " with the partitions of x"
     elif hasattr(x, "__array__") or hasattr(x, "columns"):
         advice += "; rows in memory are for supersample.thin, herd and evaluate"
@@ -145,7 +145,7 @@ def _of_array(x: Any, what: str, sizes: tuple[int, ...] | None) -> tuple[list[An
         wanted = "two dimensions are needed" if dims == (2,) else f"give {' or '.join(map(str, dims))} dimensions"
         raise ValueError(f"{what} has shape {x.shape}; {wanted}, with one row for each point")
     if x.dtype.kind not in "fiub":
-        raise TypeError(f"{what} has dtype {x.dtype}, which is not of real numbers; convert it first")
+        raise TypeError(f"{what} has dtype {x.dtype}, which is not a type of real numbers; convert it first")
     if x.ndim == 2 and x.numblocks[1] > 1:
         x = x.rechunk({1: -1})
     own = None if any(math.isnan(size) for size in x.chunks[0]) else tuple(map(int, x.chunks[0]))
@@ -156,7 +156,7 @@ def _of_array(x: Any, what: str, sizes: tuple[int, ...] | None) -> tuple[list[An
 
 @contextmanager
 def in_partition(number: int, block: Table | None = None) -> Iterator[None]:
-    """Says of a refusal in which partition it is; its rows are counted from 0 there."""
+    """Adds the number of the partition to errors; rows are counted from 0 in each partition."""
     named = Table(np.empty((0, 0))) if block is None else replace(block, names=_all_names(block))
     try:
         with explained(named, None):
@@ -169,7 +169,7 @@ def in_partition(number: int, block: Table | None = None) -> Iterator[None]:
 
 
 def _all_names(block: Table) -> tuple[str, ...]:
-    """The names of coordinates and functions, or what they are called without."""
+    """The names of coordinates and functions, or default names."""
     functions = 0 if block.functions is None else block.functions.values.shape[1]
     of_functions = block.function_names or tuple(f"f{j + 1}" for j in range(functions))
     return (*(block.names or (f"x{j + 1}" for j in range(block.values.shape[1]))), *of_functions)
@@ -201,7 +201,7 @@ def arrays_of(block: Table) -> list[NDArray[np.float64]]:
 
 
 def fingerprint(block: Table) -> tuple[int, int]:
-    """How many rows a partition has, and a number that changes with any of theirs."""
+    """The number of rows of a partition, and a checksum of its numbers."""
     mark = 0
     for array in arrays_of(block):
         mark = zlib.crc32(array.data, mark)

@@ -1,4 +1,4 @@
-"""Passes over partitions on a Dask cluster: one task for each, a tree of sums in their order, and what it took."""
+"""Passes over partitions on a Dask cluster: one task for each, a tree of sums in their order, and the cost."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from ._numbers import counted
 from ._options import Listener, Options
 from ._partitions import Columns, Layout, Partitions, arrays_of, as_block, fingerprint, in_partition
 
-#: So many results are merged by one task.
+#: Number of results that one task merges.
 _FAN = 8
-#: Seconds between two looks at whether anybody still wants the result.
+#: Seconds between two checks for cancellation.
 _LOOK = 0.2
 
 
 @dataclass(frozen=True)
 class Pass:
-    """What one pass over the partitions took.
+    """The cost of one pass over the partitions.
 
     >>> import supersample as ss
     >>> ss.dask.Pass("gather", 12, 8000, 100, 900, 0.1).tasks
@@ -36,22 +36,22 @@ class Pass:
     """
 
     name: str
-    """What it was for: 'gather', 'landmarks' or 'measure'."""
+    """The purpose: 'gather', 'landmarks' or 'measure'."""
     tasks: int
-    """How many tasks the cluster was given, those that make the partitions among them."""
+    """The number of tasks, including those that compute the partitions."""
     bytes_read: int
     """The bytes of all numbers in the partitions."""
     bytes_sent: int
-    """The bytes that every worker is sent: landmarks, or chosen rows."""
+    """The bytes sent to every worker: landmarks, or chosen rows."""
     bytes_reduced: int
-    """The bytes of what tasks handed on, to be merged and to be returned."""
+    """The bytes that tasks passed on, to be merged and returned."""
     seconds: float
-    """How long it took."""
+    """The duration."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """What a run on a cluster took.
+    """The cost of a run on a cluster.
 
     >>> import supersample as ss
     >>> done = ss.dask.Work((ss.dask.Pass("gather", 12, 8000, 100, 900, 0.1),), 4)
@@ -60,13 +60,13 @@ class Work:
     """
 
     passes: tuple[Pass, ...]
-    """The passes, in their order."""
+    """The passes, in order."""
     partitions: int
-    """How many partitions there are."""
+    """The number of partitions."""
 
     @property
     def tasks(self) -> int:
-        """The tasks of all passes.
+        """The number of tasks of all passes.
 
         >>> import supersample as ss
         >>> ss.dask.Work((), 4).tasks
@@ -76,7 +76,7 @@ class Work:
 
     @property
     def bytes_read(self) -> int:
-        """The bytes that all passes have read.
+        """The bytes read by all passes.
 
         >>> import supersample as ss
         >>> ss.dask.Work((), 4).bytes_read
@@ -86,7 +86,7 @@ class Work:
 
     @property
     def bytes_moved(self) -> int:
-        """The bytes that were sent to one worker and handed on from task to task.
+        """The bytes sent to one worker and passed from task to task.
 
         >>> import supersample as ss
         >>> ss.dask.Work((), 4).bytes_moved
@@ -102,17 +102,17 @@ class Work:
         )
 
 
-# What tasks do. They run on workers, on one thread each: there are more partitions than threads.
+# Tasks. They run on workers, on one thread each, because there are more partitions than threads.
 
 
 @dataclass(frozen=True)
 class Gathered:
-    """What is known of partitions that follow each other."""
+    """The result of the first pass for consecutive partitions."""
 
     first: int
     columns: Columns
     gatherer: bytes
-    #: Of each partition how many rows it has, and a mark of them.
+    #: For each partition the number of rows, and a fingerprint of them.
     marks: tuple[tuple[int, int], ...]
     read: int
     reduced: int
@@ -120,7 +120,7 @@ class Gathered:
 
 @dataclass(frozen=True)
 class Summed:
-    """The sums over partitions that follow each other."""
+    """The sums over consecutive partitions."""
 
     numbers: tuple[NDArray[np.float64], ...]
     read: int
@@ -128,7 +128,7 @@ class Summed:
 
 
 def gather(number: int, share: float, first_row: int | None, given: Options, layout: Layout, *pieces: Any) -> Gathered:
-    """The first pass, of one partition."""
+    """The first pass over one partition."""
     block = as_block(number, layout, *pieces)
     columns, values = Columns.of(block), block.wide()
     with in_partition(number, block):
@@ -141,19 +141,19 @@ def gather(number: int, share: float, first_row: int | None, given: Options, lay
 
 
 def drawn(given: Options, columns: Columns, layout: Layout) -> int:
-    """How many rows are drawn to choose from, the same on every machine."""
+    """The size of the sample to choose from, the same on every machine."""
     return _native.drawn_rows(given.also(threads=1), columns.count, columns.functions, layout.weights is not None)
 
 
 def merge(*parts: Gathered) -> Gathered:
-    """The first pass, of partitions one after the other."""
+    """The first pass over consecutive partitions, merged."""
     head = parts[0]
     whole = _native.Gatherer.from_bytes(head.gatherer)
     for part in parts[1:]:
         if part.columns != head.columns:
             raise ValueError(
-                f"partition {part.first} has {part.columns.told()}, and partition {head.first} has "
-                f"{head.columns.told()}; give all partitions the same columns"
+                f"partition {part.first} has {part.columns.in_words()}, and partition {head.first} has "
+                f"{head.columns.in_words()}; give all partitions the same columns"
             )
         with in_partition(part.first):
             whole.merge(_native.Gatherer.from_bytes(part.gatherer))
@@ -175,7 +175,7 @@ def _handed_on(gathered: Gathered) -> Gathered:
 
 
 def sum_at(number: int, mark: tuple[int, int], passes: Sequence[bytes], layout: Layout, *pieces: Any) -> Summed:
-    """A later pass, of one partition: its sums at the points of each of `passes`."""
+    """A later pass over one partition: its sums at the points of each of `passes`."""
     block = as_block(number, layout, *pieces)
     found = fingerprint(block)
     if found != mark:
@@ -195,7 +195,7 @@ def sum_at(number: int, mark: tuple[int, int], passes: Sequence[bytes], layout: 
 
 
 def add(*sums: Summed) -> Summed:
-    """A later pass, of partitions one after the other: their numbers are added in this order."""
+    """A later pass over consecutive partitions: their sums, added in this order."""
     totals = [array.copy() for array in sums[0].numbers]
     for part in sums[1:]:
         for total, array in zip(totals, part.numbers):
@@ -204,11 +204,11 @@ def add(*sums: Summed) -> Summed:
     return Summed(tuple(totals), sum(part.read for part in sums), sum(part.reduced for part in sums) + own)
 
 
-# What the asking process does.
+# The calling process.
 
 
 class Cancelled(RuntimeError):
-    """The work was cancelled: by whoever asked for it, or because the cluster was shut down.
+    """The work was cancelled by the caller, or the cluster was shut down.
 
     >>> import supersample as ss
     >>> issubclass(ss.dask.Cancelled, RuntimeError)
@@ -218,7 +218,7 @@ class Cancelled(RuntimeError):
 
 @dataclass
 class Run:
-    """Passes over some partitions, one after the other: a source that the native module drives."""
+    """Passes over partitions, one after the other: a source for the native module."""
 
     client: Any
     partitions: Partitions
@@ -226,18 +226,18 @@ class Run:
     given: Options
     passes: list[Pass] = field(default_factory=list)
     token: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
-    #: What the first pass has found.
+    #: The result of the first pass.
     columns: Columns = field(default_factory=lambda: Columns(0, None, ()))
     marks: tuple[tuple[int, int], ...] = ()
 
     @property
     def names(self) -> tuple[str, ...] | None:
-        """The names of the columns, once the first pass has been made."""
+        """The names of the columns, known after the first pass."""
         return self.columns.names
 
     @property
     def unused(self) -> tuple[str, ...]:
-        """The columns that are passed over."""
+        """The columns that are not used."""
         return self.columns.unused
 
     @property
@@ -246,7 +246,7 @@ class Run:
         return self.columns.function_names
 
     def gather(self) -> tuple[_native.Gatherer, int]:
-        """The first pass; a second one where partitions are so uneven that the first has drawn too few rows."""
+        """The first pass, and a second one if partitions are so uneven that the first drew too few rows."""
         sizes = self.partitions.sizes
         found = self._gathered(sizes)
         gatherer, rows = _native.Gatherer.from_bytes(found.gatherer), [rows for rows, _ in found.marks]
@@ -263,11 +263,11 @@ class Run:
     def _gathered(self, sizes: Sequence[int] | None) -> Gathered:
         count = len(self.partitions)
         if sizes is None:
-            # Twice what is expected of each where nobody knows their sizes.
+            # Twice the expected number of each, where their sizes are unknown.
             own: list[tuple[Any, ...]] = [(min(1.0, 2 / count), None)] * count
         else:
             own = list(zip(_shares(sizes), accumulate(sizes, initial=0)))
-        # Workers have no use for the listener, and devices of their own.
+        # Workers do not need the listener, and use their own devices.
         given = Options({name: self.given[name] for name in self.given if name not in ("progress", "device")})
         found: Gathered = self._pass("gather", gather, merge, own, (given,), 0)
         return found
@@ -281,7 +281,7 @@ class Run:
             one.add_numbers(numbers)
 
     def work(self) -> Work:
-        """What all of it took."""
+        """The cost of all passes."""
         return Work(tuple(self.passes), len(self.partitions))
 
     def _pass(
@@ -296,7 +296,7 @@ class Run:
         from dask import config, delayed
 
         begun, prefix = time.monotonic(), f"supersample-{name}-{self.token}-{len(self.passes)}"
-        # What is common to all tasks is sent once, and made again from the graph where a worker that had it is gone.
+        # Data common to all tasks is sent once, and made again from the graph if the worker that had it is lost.
         shared = [delayed(one, pure=False, name=f"{prefix}-sent-{i}", traverse=False) for i, one in enumerate(common)]
         do, then = delayed(task, pure=False, traverse=False), delayed(merged, pure=False, traverse=False)
         parts = [
@@ -318,7 +318,7 @@ class Run:
         return found
 
     def _awaited(self, futures: list[Any], phase: str) -> Any:
-        """The last of the futures; those before it are the partitions, whose failures are named."""
+        """The last of the futures. Those before it are partitions, whose numbers are named in errors."""
         last, count = futures[-1], len(self.partitions)
         number_of = {future.key: number for number, future in enumerate(futures[:count])}
         finished: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -344,40 +344,40 @@ class Run:
                         self.listener(phase, done, count)
                 if future.key == last.key:
                     return last.result()
-                # What it has found is merged where it is.
+                # Its result is merged on its worker.
                 future.release()
         except BaseException:
-            # What nobody wants any more is not begun.
+            # Tasks that are no longer needed are not started.
             for future in futures:
                 future.release()
             raise
 
     def look(self) -> None:
-        """Stops where nobody waits for the result any more."""
+        """Raises `Cancelled` if the calling task was cancelled."""
         if _is_abandoned():
             raise Cancelled("the task that asked for this was cancelled")
 
     def watched(self) -> Listener:
-        """A listener that stops the work on this machine where nobody waits for the result any more."""
+        """A listener that stops the work of this process if the calling task was cancelled."""
 
-        def told(phase: str, done: int, total: int) -> None:
+        def watch(phase: str, done: int, total: int) -> None:
             self.look()
             if self.listener is not None:
                 self.listener(phase, done, total)
 
-        return told
+        return watch
 
 
 def _shares(sizes: Sequence[int]) -> list[float]:
     total = sum(sizes)
-    # A partition without rows may turn out to have some.
+    # A partition without rows may have some later.
     return [min(1.0, max(size, 1) / max(total, 1)) for size in sizes]
 
 
 def _failure(future: Any, number_of: dict[str, int], futures: list[Any]) -> BaseException:
-    """What has gone wrong, and in which partition."""
+    """The error, with the number of the partition."""
     if future.key not in number_of:
-        # A sum fails where one of its partitions has failed, which may be told a moment later.
+        # A sum fails if one of its partitions has failed, which may be reported a moment later.
         found = [one for one in futures if one.key in number_of and one.status == "error"]
         future = found[0] if found else future
     error: BaseException = future.exception()
@@ -386,7 +386,7 @@ def _failure(future: Any, number_of: dict[str, int], futures: list[Any]) -> Base
         return error
     if type(error).__name__ == "KilledWorker":
         failure = RuntimeError(
-            f"partition {number}: every worker that worked on it has died, perhaps for want of memory; make partitions "
+            f"partition {number}: every worker that worked on it has died, perhaps from lack of memory; make partitions "
             f"smaller, or give workers more memory ({error})"
         )
     else:
@@ -396,7 +396,7 @@ def _failure(future: Any, number_of: dict[str, int], futures: list[Any]) -> Base
 
 
 def _is_abandoned() -> bool:
-    """Whether this runs in a task that was cancelled."""
+    """Whether this process is a task that was cancelled."""
     from distributed import get_worker
 
     try:
@@ -410,7 +410,7 @@ def _is_abandoned() -> bool:
 
 @contextmanager
 def current_client() -> Iterator[Any]:
-    """The client that is current; without one the threads of this process do the work."""
+    """The current client, or threads of this process if there is none."""
     try:
         from distributed import Client, get_client, rejoin, secede
     except ImportError:
@@ -421,13 +421,13 @@ def current_client() -> Iterator[Any]:
         with Client(processes=False, dashboard_address=":0") as own:
             yield own
         return
-    # Whoever asks from within a task leaves its place to the tasks that it waits for.
+    # A caller that is itself a task gives its place to the tasks that it waits for.
     is_task = True
     try:
         secede()
     except (KeyError, ValueError, AttributeError):
         is_task = False
     yield client
-    # Not after an error, with which the task ends: it would wait for a place.
+    # Not after an error, which ends the task: it would wait for a place.
     if is_task:
         rejoin()

@@ -1,6 +1,6 @@
-"""Draws in xarray objects and dicts: which numbers they hold, and how they are cut to some of them.
+"""Draws in xarray objects and dicts: their numbers, and the same object with some of the draws.
 
-Neither ArviZ nor xarray is imported before one of their objects, or a dict, is handed over.
+ArviZ and xarray are imported only when one of their objects, or a dict, is given.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from ._result import Result
 _CHAINS = ("chain", "draw")
 _STACKED = ("sample",)
 _PRIOR = ("prior", "prior_predictive", "sample_stats_prior")
-#: What attributes of ours begin with.
+#: The prefix of our attributes.
 PREFIX = "supersample_"
 
 
 class Posterior:
-    """The group of `data` by which draws are chosen."""
+    """The group of `data` whose draws are compared."""
 
     def __init__(self, data: Any, group: str) -> None:
         self.data, self.group, self.is_dict = data, group, _is_dict(data)
@@ -50,7 +50,7 @@ class Posterior:
         """One row for each draw, one column for each number, and the names of the columns."""
         wanted = self.variables(var_names)
         if not wanted:
-            raise ValueError(f"the group '{self.group}' has no variable to choose by")
+            raise ValueError(f"the group '{self.group}' has no variable to use")
         return self._columns([(self.dataset, name) for name in wanted], "leave it out with var_names=['~{name}']")
 
     def functions(self, names: Sequence[str]) -> tuple[NDArray[np.float64], tuple[str, ...]]:
@@ -134,7 +134,7 @@ class Posterior:
         """Draws by their numbers, by a mask, or by a result."""
         if isinstance(indices, Result):
             if indices.indices is None:
-                raise ValueError("points of sample are not draws of anything; use .points")
+                raise ValueError("points of sample are not draws; use .points")
             if indices.n_rows != self.size:
                 raise ValueError(f"the result was chosen from {indices.n_rows} draws, but there are {self.size}")
             indices = indices.indices
@@ -161,7 +161,7 @@ class Posterior:
             return np.repeat(np.arange(self.sizes[0]), self.sizes[1])
         if "chain" not in self.dataset.coords:
             raise ValueError(
-                f"the group '{self.group}' does not say of which chain its draws are; give a label for each"
+                f"the group '{self.group}' does not name the chain of each draw; give a label for each draw"
             )
         return np.asarray(self.dataset["chain"].values)
 

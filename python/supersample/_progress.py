@@ -1,4 +1,4 @@
-"""A bar for long runs, tqdm's where it is installed, or the user's own function."""
+"""Progress of long runs: a bar (tqdm's if installed), or the user's own function."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ._warnings import warn
 
 _WIDTH = 30
 _EVERY = 0.1
-#: The last phase that is told, when all is done.
+#: The last phase, reported at the end.
 DONE = "done"
-#: What will take longer than this many seconds is told of beforehand, unless there is a bar.
+#: Without a bar, a phase expected to take more seconds than this causes a warning.
 LONG = 20.0
-#: So many rows are done before anyone could be surprised.
+#: This number of rows never takes long.
 _FEW = 100_000
-#: Seconds of a phase by which the rest of it is foreseen.
+#: Seconds after which the duration of a phase is estimated.
 _SEEN = 0.5
 
 
@@ -30,7 +30,7 @@ class _Drawn(Protocol):
 
 
 class Bar:
-    """Draws one line, again and again: the phase, a bar, its share, the time it took and what it will still take."""
+    """Draws one line repeatedly: the phase, a bar, the fraction done, the time so far and the time left."""
 
     def __init__(self) -> None:
         self.phase = ""
@@ -62,7 +62,7 @@ class Bar:
 
 
 class TqdmBar:
-    """One bar of tqdm that begins anew with each phase: text in a terminal, a widget in a notebook."""
+    """A tqdm bar that restarts with each phase: text in a terminal, a widget in a notebook."""
 
     def __init__(self, tqdm: Any) -> None:
         self.tqdm = tqdm
@@ -113,31 +113,31 @@ def duration(seconds: float) -> str:
 
 
 class Foresight:
-    """Listens where nobody else does, and warns once of a phase that will take long, from its first half second."""
+    """The default listener: warns once of a phase that will take long, after its first half second."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.clock = clock
         self.phase = ""
         self.start = 0.0
-        self.is_told = False
+        self.has_warned = False
 
     def __call__(self, phase: str, done: int, total: int) -> None:
         now = self.clock()
         if phase != self.phase:
             self.phase, self.start = phase, now
         passed = now - self.start
-        if self.is_told or passed < _SEEN or not 0 < done < total:
+        if self.has_warned or passed < _SEEN or not 0 < done < total:
             return
         left = passed * (total - done) / done
         if left > LONG:
-            self.is_told = True
-            warn(f"{phase} will take about {duration(left)} more; progress=True shows how far it is")
+            self.has_warned = True
+            warn(f"{phase} will take about {duration(left)} more; progress=True shows a progress bar")
 
 
 @contextmanager
 def reporting(progress: bool | Listener | None, rows: int | None = 0) -> Iterator[Listener | None]:
-    """The listener that `progress` asks for, which is told the end as ("done", total, total). Where nobody asks, and
-    there are many rows, or nobody knows how many, one that warns of what will take long."""
+    """The listener for `progress`, called with ("done", total, total) at the end. By default, with many rows or an
+    unknown number, it is one that warns of long phases."""
     if progress is None or progress is False:
         yield Foresight() if rows is None or rows > _FEW else None
         return
@@ -147,13 +147,13 @@ def reporting(progress: bool | Listener | None, rows: int | None = 0) -> Iterato
         raise TypeError(f"progress is {progress!r}; give True, False or a function of (phase, done, total)")
     last = 1
 
-    def told(phase: str, done: int, total: int) -> None:
+    def report(phase: str, done: int, total: int) -> None:
         nonlocal last
         last = total or last
         listener(phase, done, total)
 
     try:
-        yield told
+        yield report
         listener(DONE, last, last)
     finally:
         if bar is not None:

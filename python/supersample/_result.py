@@ -1,4 +1,4 @@
-"""What herd, thin and sample return."""
+"""The results of herd, thin and sample."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ else:
     # Type hints can be resolved without these packages.
     Axes = DataFrame = Any
 
-#: The errors that are told first, in words of their own.
+#: The errors that are shown first.
 _FIRST = ("mmd", "equivalent_draws", "posterior_draws")
 
 
 @dataclass(frozen=True)
 class Refinement:
-    """What swaps and the search of `thin` have gained, in MMDs with equal weights, and what that took.
+    """The gain of the swaps and the search of `thin`, as MMDs with equal weights, and their cost.
 
-    Where marginals or functions are matched too, as by default, what falls is `objective`, and the MMD need not.
+    Swaps and search reduce `objective`. Where it includes marginals or functions, as by default, the MMD may rise.
 
     >>> import numpy as np, supersample as ss
     >>> x = np.random.default_rng(0).normal(size=(500, 2))
@@ -45,40 +45,40 @@ class Refinement:
     """
 
     mmd_before: float
-    """The MMD of the rows that the swaps began with."""
+    """The MMD of the rows before the swaps."""
     mmd_swapped: float
     """The MMD after the swaps."""
     mmd_searched: float | None
     """The MMD after the search; None without one."""
     objective: Mapping[str, float | None] | None
-    """The objective of the swaps and the search, `before`, `swapped` and `searched`, in units of one random draw; None
-    where that is the MMD."""
+    """The objective `before` the swaps, `swapped` and `searched`, in units of one random draw; None where it is the
+    MMD."""
     herded: bool
-    """Whether the swaps began with herded rows; where `tol` or `equivalent_draws` was asked for, they may have begun
-    with rows of a larger set."""
+    """Whether the swaps started from herded rows. With `tol` or `equivalent_draws` they may start from a larger
+    subset."""
     swaps: int
-    """Swaps that were made, those of the search not counted."""
+    """The number of swaps, without those of the search."""
     sweeps: int
-    """In so many sweeps over the chosen rows."""
+    """The number of sweeps over the chosen rows."""
     kernel_rows: int
-    """Rows of kernel values that were computed over all rows: the cost."""
+    """The cost: how many rows of the kernel matrix were computed."""
     converged: bool
-    """Whether no single swap can lower the MMD, or the objective, any more."""
+    """Whether no single swap reduces the objective further."""
 
     def __str__(self) -> str:
-        stages = [("herded" if self.herded else "began at", self.mmd_before), ("swapped", self.mmd_swapped)]
+        stages = [("herding" if self.herded else "start", self.mmd_before), ("swaps", self.mmd_swapped)]
         if self.mmd_searched is not None:
-            stages.append(("searched", self.mmd_searched))
-        shown = ", ".join(f"{stage} {significant(mmd)}" for stage, mmd in stages)
+            stages.append(("search", self.mmd_searched))
+        shown = " → ".join(f"{significant(mmd)} ({stage})" for stage, mmd in stages)
         if self.objective is not None:
             ends = (significant(end) for end in self.objective.values() if end is not None)
-            shown += f"; objective: {', '.join(ends)}"
-        return f"{shown} ({counted(self.swaps, 'swap')} in {counted(self.sweeps, 'sweep')})"
+            shown += f"; objective {' → '.join(ends)}"
+        return f"{shown}; {counted(self.swaps, 'swap')} in {counted(self.sweeps, 'sweep')}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result:
-    """Super-samples, in the order of choice, and how good they are.
+    """The chosen points, in the order of choice, with their weights and errors.
 
     >>> import numpy as np, supersample as ss
     >>> draws = np.random.default_rng(0).normal(size=(1000, 2))
@@ -94,48 +94,52 @@ class Result:
     """
 
     indices: NDArray[np.int64] | None
-    """The chosen rows, counted from 0; None for points of `sample`, which are no rows."""
+    """The numbers of the chosen rows, counted from 0; None for points of `sample`, which are not rows."""
     points: NDArray[np.float64]
-    """The chosen points as they were given, before scaling."""
+    """The chosen points, before scaling."""
     weights: NDArray[np.float64]
-    """One weight for each point: 1/T, or the optimal ones that were asked for."""
+    """The weight of each point: 1/T, or as `weights` asked."""
     error: NDArray[np.float64]
     """E_T, the MMD of the first T points with equal weights, for every T. It does not fall at every step."""
     errors: Mapping[str, float | None]
-    """The errors of all points with their weights by name, `mmd`, `equivalent_draws`, `cdf`, …; None where one is not
-    known. `evaluate` knows them all."""
+    """The errors of all points with their weights, by name: `mmd`, `equivalent_draws`, `cdf`, …; None where one was not
+    computed. `evaluate` computes all."""
     kernel: Kernel
     """The kernel, its bandwidth in the units of the scaled points."""
     ended: str
-    """What ended the choosing: 'number', 'tolerance', 'equivalent_draws' or 'exhausted'."""
+    """Why the choice ended: 'number', 'exhausted', or the goal that was reached ('tolerance', 'equivalent_draws')."""
     n_rows: int
-    """How many rows there were to choose from; 0 for `sample`."""
+    """The number of rows to choose from; 0 for `sample`."""
     scale: str
-    """How columns were scaled before distances were taken."""
+    """How columns were scaled before distances were computed."""
     precision: str
-    """The precision of the kernel values that was used."""
+    """The precision of the kernel values."""
     names: tuple[str, ...] | None = None
-    """The columns by which was chosen, where they have names."""
+    """The names of the columns used for distances, if they have names."""
     unused: tuple[str, ...] = ()
-    """The columns that were passed over because they are ids."""
+    """The columns that were not used, because they are ids or weights."""
     weighted: bool = False
-    """Whether the rows that were chosen from had weights."""
+    """Whether the rows to choose from had weights."""
     refinement: Refinement | None = None
-    """What swaps and search have gained; None where there were none."""
+    """The gain of swaps and search; None for `herd` and `sample`."""
     mmd_error: float | None = None
     """The standard error of the MMD, where landmarks approximate the mean embedding; None where it is exact."""
     landmarks: int | None = None
-    """How many landmarks there are; None where all rows were compared with each other."""
+    """The number of landmarks; None where all pairs of rows were compared."""
     pool_rows: int | None = None
-    """How many rows, drawn at random, were chosen from; None where all could be chosen."""
+    """The size of the random sample of rows to choose from; None where any row could be chosen."""
     objective: str = "joint MMD"
-    """What choosing minimises: the MMD of the joint distribution alone, or with marginals and functions."""
+    """What was minimised: the MMD of the joint distribution, alone or with marginals and functions."""
     draws: Diagnosis | None = None
-    """How accurate the rows are as draws in chains; None where that is not known: for `sample`, scores, a Gram matrix
-    and rows in batches."""
+    """The accuracy of the rows as draws in chains; None where it is not known: for `sample`, scores, a Gram matrix and
+    rows in batches."""
+    corrected: Mapping[str, Any] | None = None
+    """How scores corrected the rows, where they were given: the kind of Stein `features` whose means are zero (None if
+    none help), their `count`, the kind that was `tried`, the `effective_share` of the weights, and `variance_left`, the
+    share of the variance of held-out rows that the features do not explain."""
     _data: NDArray[np.float64] | None = field(default=None)
     _sample_weight: NDArray[np.float64] | None = field(default=None)
-    #: What scores say of the rows, in a sentence; empty where there is nothing to say.
+    #: A sentence about the scores of the rows; empty where there is nothing to report.
     _of_scores: str = field(default="")
 
     def __post_init__(self) -> None:
@@ -145,7 +149,7 @@ class Result:
 
     @property
     def mmd(self) -> float:
-        """The MMD of all points with their weights; the KSD where `supersample.stein` has chosen them.
+        """The MMD of all points with their weights; the KSD for results of `supersample.stein`.
 
         >>> import supersample as ss
         >>> ss.thin([[0.0], [1.0], [5.0]], 3).mmd < 1e-7
@@ -157,9 +161,10 @@ class Result:
 
     @property
     def equivalent_draws(self) -> float | None:
-        """How many independent draws of these very rows (or of the mixture) have the same expected squared MMD; None
-        where all rows are the same. The error that the rows themselves have as a sample of something else is not in it.
-        Where the MMD is rounding it is a bound.
+        """The number of independent draws of these rows (or of the mixture) with the same expected squared MMD.
+
+        It compares with the given rows, and does not include their own sampling error. None where all rows are
+        identical. A lower bound where the MMD is only rounding error.
 
         >>> import numpy as np, supersample as ss
         >>> ss.thin(np.random.default_rng(0).normal(size=(500, 2)), 20).equivalent_draws > 100
@@ -181,8 +186,9 @@ class Result:
 
     @property
     def cdf(self) -> float | None:
-        """The distance of the columns' distribution functions from those of all rows, root mean square; None for
-        `sample`. Independent draws have 0.408/√T.
+        """The distance between the distribution functions of the chosen points and of all rows.
+
+        It is the root mean square over the columns. Independent draws have 0.408/√T. None for `sample`.
 
         >>> import numpy as np, supersample as ss
         >>> ss.thin(np.random.default_rng(0).normal(size=(500, 2)), 20).cdf < 0.408 / 20**0.5
@@ -192,7 +198,7 @@ class Result:
 
     @property
     def functions_error(self) -> float | None:
-        """The error of the means of the functions that were given, root mean square, in their sds; None without any.
+        """The error of the means of the given functions, root mean square, in their units; None without functions.
 
         >>> import numpy as np, supersample as ss
         >>> x = np.random.default_rng(0).normal(size=(500, 2))
@@ -205,7 +211,7 @@ class Result:
         return len(self.points)
 
     def __getstate__(self) -> dict[str, Any]:
-        # The rows that were not chosen stay behind: a pickle of 100 points should be small.
+        # Without the rows that were not chosen: a pickle of 100 points should be small.
         return {**self.__dict__, "_data": None, "_sample_weight": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -224,7 +230,7 @@ class Result:
         return np.array(self.points, dtype=dtype) if copy or dtype is not None else self.points
 
     def take(self, x: Any) -> Any:
-        """The chosen rows of anything that has the same rows: arrays of any library, a frame, a list, a dict of arrays.
+        """Returns the chosen rows of any object with the same rows: an array, a frame, a list, a dict of arrays.
 
         >>> import numpy as np, supersample as ss
         >>> x = np.random.default_rng(0).normal(size=(50, 2))
@@ -235,11 +241,11 @@ class Result:
         {'mu': (4,), 'theta': (4, 2)}
         """
         if self.indices is None:
-            raise ValueError("points of sample are not rows of anything; use .points")
+            raise ValueError("points of sample are not rows; use .points")
         return _rows_of(x, self.indices, self.n_rows)
 
     def to_frame(self) -> DataFrame:
-        """The points as a pandas frame, indexed by their rows, with a column `weight` where weights are unequal.
+        """Returns the points as a pandas frame, indexed by row number; unequal weights are the column `weight`.
 
         >>> import numpy as np, supersample as ss
         >>> frame = ss.thin([[0.0, 3.0], [1.0, 4.0], [5.0, 4.0]], 2).to_frame()
@@ -283,7 +289,7 @@ class Result:
         return bool(np.all(self.weights == self.weights[0]))
 
     def _how_good(self) -> str:
-        # A KSD is compared with draws of the density, not of the rows.
+        # A KSD is compared with draws from the density, not from the rows.
         rows = 0 if self._is_stein() else self.n_rows
         draws = self.equivalent_draws
         shown = "" if draws is None else f", {equivalent_shown(draws, rows)}"
@@ -316,7 +322,7 @@ class Result:
         return f"{self.kernel.name} kernel{bandwidth}{scale}"
 
     def plot_error(self, ax: Axes | None = None) -> Axes:
-        """E_T for every T on two logarithmic axes, beside what iid draws of that number have on average.
+        """Plots the MMD of the first T points for every T, with the average for iid draws; returns the axes.
 
         >>> import numpy as np, supersample as ss
         >>> result = ss.herd(np.random.default_rng(0).normal(size=(200, 2)), 50)
@@ -328,10 +334,10 @@ class Result:
         return plot_error(self, ax)
 
     def plot_marginals(self, data: Any = None, *, columns: Any = None) -> NDArray[np.object_]:
-        """The distribution function of each column, of all rows and of the chosen points; one axes each.
+        """Plots the distribution function of each column, for all rows and the chosen points; returns the axes.
 
-        `data` are all the rows; they are remembered unless the result was pickled. `columns` are names or numbers,
-        by default the first 12.
+        `data` are all rows; they are needed only after pickling. `columns` are names or numbers, by default the first
+        12.
 
         >>> import numpy as np, supersample as ss
         >>> result = ss.herd(np.random.default_rng(0).normal(size=(200, 2)), 50)
@@ -343,7 +349,7 @@ class Result:
         return plot_marginals(self, data, columns)
 
     def plot_pairs(self, data: Any = None, *, columns: Any = None) -> NDArray[np.object_]:
-        """Every pair of columns: all rows as a cloud, the chosen points on top; a square of axes.
+        """Plots every pair of columns, with all rows behind the chosen points; returns a square of axes.
 
         `data` and `columns` as in `plot_marginals`, by default the first 4 columns.
 
@@ -359,7 +365,7 @@ class Result:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PoolResult(Result):
-    """A result whose points are rows of what was given: what `herd` and `thin` return.
+    """The result of `herd` and `thin`: the points are rows of the input.
 
     >>> import supersample as ss
     >>> result = ss.thin([[0.0], [1.0], [5.0]], 2)
@@ -368,13 +374,13 @@ class PoolResult(Result):
     """
 
     indices: NDArray[np.int64]
-    """The chosen rows, counted from 0."""
+    """The numbers of the chosen rows, counted from 0."""
 
 
 def result_of(
     chosen: _native.Chosen, names: tuple[str, ...] | None, unused: tuple[str, ...], objective: str
 ) -> PoolResult:
-    """What the native module has chosen from rows, with what it does not know: the names of their columns."""
+    """The result of the native module, with the names of the columns."""
     of, refinement = chosen.of, chosen.refinement
     assert of is not None
     return PoolResult(
@@ -393,6 +399,7 @@ def result_of(
         pool_rows=chosen.pool_rows,
         draws=None if chosen.draws is None else diagnosed(chosen.draws),
         objective=objective,
+        corrected=of.corrected,
         _data=_background(*of.background),
         _sample_weight=of.shares,
         _of_scores=_said_of_rows(chosen),
@@ -406,7 +413,7 @@ def placed_result(
     scale: str = "none",
     names: tuple[str, ...] | None = None,
 ) -> Result:
-    """Points that were placed anywhere in space; `data` is what plots show behind them."""
+    """The result for points that are not rows; `data` is the background of plots."""
     common = _common(chosen)
     return Result(None, **common, kernel=kernel, n_rows=0, scale=scale, precision="double", names=names, _data=data)
 
@@ -423,12 +430,12 @@ def _common(chosen: _native.Chosen) -> dict[str, Any]:
 
 
 def _said_of_rows(chosen: _native.Chosen) -> str:
-    """What scores say of the rows in a sentence. It is no warning: burn-in is a reason to choose by scores."""
+    """A sentence about the scores of the rows. It is not a warning: burn-in is a reason to choose by scores."""
     return next((piece.sentence() for piece in chosen.advice if piece.is_of_scores), "")
 
 
 def _background(values: NDArray[np.float64], weights: NDArray[np.float64] | None) -> NDArray[np.float64]:
-    """Rows that look like all of them: what plots show behind the points."""
+    """A sample of the rows, as the background of plots."""
     if weights is None:
         return values
     # At equal steps of the summed weight.
@@ -453,10 +460,10 @@ def _rows_of(x: Any, indices: NDArray[np.int64], rows: int) -> Any:
     try:
         found = len(x) if shape is None else shape[0]
     except (IndexError, TypeError):
-        raise TypeError(f"x is of type {type(x).__name__}, which has no rows; use result.indices") from None
+        raise TypeError(f"x is of type {type(x).__name__}, which has no rows; use result.indices instead") from None
     if found != rows:
         raise ValueError(f"x has {counted(found, 'row')}, but the result was chosen from {counted(rows, 'row')}")
-    # Arrays that cannot be written to make other libraries warn.
+    # Read-only arrays make other libraries warn.
     indices = indices.copy()
     if hasattr(x, "iloc"):
         return x.iloc[indices]
@@ -465,7 +472,7 @@ def _rows_of(x: Any, indices: NDArray[np.int64], rows: int) -> Any:
     if isinstance(x, (list, tuple)):
         return type(x)([x[row] for row in indices.tolist()])
     if kind == "h5py":
-        # It reads rows in ascending order only, and each once.
+        # h5py reads rows only in ascending order, without repeats.
         ascending, places = np.unique(indices, return_inverse=True)
         return x[ascending][places]
     if not hasattr(x, "__getitem__"):

@@ -1,4 +1,4 @@
-"""Scores as they are handed over: in the order of the rows' columns, and refused by name where they are not theirs."""
+"""Conversion and checks of scores."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from ._inputs import Table, as_table, as_vector, matched
 from ._options import Options
 
-#: The words of the package stein_thinning for the same things.
+#: Names of the package stein_thinning.
 _ALIASES = {"id": "identity", "med": "median", "sclmed": "scaled-median", "smpcov": "covariance"}
 
 
@@ -21,24 +21,25 @@ class Scored(NamedTuple):
     scores: Table
 
     def given(self, options: Options) -> Options:
-        """The options with the scores, and with what the choice is regularised by."""
+        """The options with the scores and the regularisation."""
         log_density, weight, second = (options[name] for name in ("log_density", "regularise", "second_derivatives"))
         if log_density is None:
             for what, given in (("regularise", weight), ("second_derivatives", second)):
                 if given is not None:
                     raise ValueError(f"{what} has no effect without log_density; give the log-density of each row")
         elif weight is None and options["n"] is None:
-            raise ValueError("say how much the log-density counts with regularise; 1/n is the default where n is given")
+            raise ValueError("give the weight of the log-density with regularise; the default, 1/n, needs n")
         return with_preconditioner(options).also(
+            target="density",
             scores=self.scores.values,
             log_density=None if log_density is None else as_vector(log_density, "log_density"),
             regularise=1 / options["n"] if weight is None and options["n"] else weight,
-            second_derivatives=None if second is None else _beside(self.rows, second, "second_derivatives").values,
+            second_derivatives=None if second is None else _like(self.rows, second, "second_derivatives").values,
         )
 
 
 def with_preconditioner(options: Options) -> Options:
-    """The options with the preconditioner as a length or in the words of the native module."""
+    """The options, with the preconditioner as a length or by the name of the native module."""
     given = options["preconditioner"]
     if given is None:
         return options
@@ -49,35 +50,41 @@ def with_preconditioner(options: Options) -> Options:
     return options.also(preconditioner=float(given))  # type: ignore[arg-type]
 
 
-def as_scored(x: Any, scores: Any) -> Scored:
-    """Rows and their scores, which go together row by row and column by column."""
+def as_scores(x: Any, rows: Table, scores: Any) -> Table:
+    """Scores, after a check that their rows and columns agree with those of the rows."""
     if callable(scores) and not hasattr(scores, "__array__") and not hasattr(scores, "columns"):
-        raise TypeError("scores is a function; give what it returns for the rows, an array of the shape of x")
+        raise TypeError("scores is a function; give its values at the rows, an array of the shape of x")
     _expect_same_order(x, scores)
+    return _like(rows, scores, "scores")
+
+
+def as_scored(x: Any, scores: Any) -> Scored:
+    """Rows without weights and their scores."""
     rows = as_table(x)
+    found = as_scores(x, rows, scores)
     if rows.weights is not None and np.ptp(rows.weights) > 0:
         raise ValueError(
-            "x has weights of its own, which do not go together with scores: the density weighs for itself; give the "
-            "numbers alone, as an array"
+            "x has weights, which cannot be used with scores: the density needs no weights; give the numbers alone, as an "
+            "array"
         )
-    return Scored(replace(rows, weights=None), _beside(rows, scores, "scores"))
+    return Scored(replace(rows, weights=None), found)
 
 
-def _beside(rows: Table, given: Any, what: str) -> Table:
-    """Numbers beside those of the rows; in the order of their columns where both have names."""
+def _like(rows: Table, given: Any, what: str) -> Table:
+    """Numbers of the same shape as the rows; in the order of their columns where both have names."""
     found = matched(as_table(given, what), rows.names, what)
     shape, ours = found.values.shape, rows.values.shape
     if shape != ours:
         turned = "; is it transposed?" if shape == ours[::-1] else ""
-        raise ValueError(f"{what} has shape {shape}, but x has {ours}; give one for each number of x{turned}")
+        raise ValueError(f"{what} has shape {shape}, but x has {ours}; give one number for each number of x{turned}")
     return found
 
 
 def _expect_same_order(x: Any, scores: Any) -> None:
-    """Refuses frames of pandas whose indexes say that scores are in another order than the rows."""
+    """Refuses pandas frames whose indexes show that the scores are in another order than the rows."""
     ours: Any = getattr(x, "index", None)
     theirs: Any = getattr(scores, "index", None)
     if not (hasattr(ours, "sort_values") and hasattr(theirs, "sort_values")) or ours.equals(theirs):
         return
     if ours.sort_values().equals(theirs.sort_values()):
-        raise ValueError("scores has the rows of x in another order, as their indexes say; give scores.loc[x.index]")
+        raise ValueError("the index of scores has another order than that of x; give scores.loc[x.index]")

@@ -1,4 +1,4 @@
-"""Warnings that point to the user's own line, however deep they arise."""
+"""Warnings that point to the line of the user's code that called the package."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ _PACKAGE = __name__.partition(".")[0]
 
 
 class SupersampleWarning(UserWarning):
-    """Something to know before believing a result: a goal that was missed, a kernel that sees nothing.
+    """A reason to doubt a result, for example a goal that was not reached or a bandwidth that is too small.
 
     >>> import supersample as ss, warnings
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
     ...     result = ss.herd([[0.0], [1.0], [2.0]], 2, tol=1e-9)
     >>> print(caught[0].message)
-    an MMD of 1e-09 was not reached with 2 points; allow more with n, or ask for less
+    an MMD of 1e-9 was not reached with 2 points; allow more with n, or relax the goal
     """
 
 

@@ -1,8 +1,8 @@
-"""Posteriors with all their groups: ArviZ InferenceData, xarray DataTree and Dataset, thinned to chosen draws.
+"""thin, herd and evaluate for posteriors with all their groups: ArviZ InferenceData, xarray DataTree and Dataset.
 
-PyMC, NumPyro, CmdStanPy and nutpie results work because ArviZ converts them (`az.from_numpyro`, `az.from_cmdstanpy`,
-…). What `az.extract` returns and dicts of arrays of shape (chain, draw, …) work too. Neither ArviZ nor xarray is
-imported before one of their objects is handed over.
+Results of PyMC, NumPyro, CmdStanPy and nutpie work after conversion by ArviZ (`az.from_numpyro`, `az.from_cmdstanpy`,
+…). Results of `az.extract` and dicts of arrays of shape (chain, draw, …) work too. ArviZ and xarray are imported only
+when one of their objects is given.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from ._posterior import PREFIX, Posterior
 from ._result import PoolResult, Result
 from ._warnings import warn
 from .kernels import known_kernel
+from .scores import Scored
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -32,7 +33,7 @@ __all__ = ["diagnose", "evaluate", "herd", "matrix", "take", "thin"]
 
 Data = TypeVar("Data")
 
-#: More numbers than that are rarely all parameters.
+#: More numbers than this are rarely all parameters.
 _MANY = 100
 
 
@@ -73,49 +74,55 @@ def thin(
     return_result: bool = False,
     **options: Unpack[ThinDraws],
 ) -> Any:
-    """The best `n` draws of a posterior as a set, with all groups cut to the same draws.
+    """Returns the posterior reduced to its best `n` draws, in all groups.
 
-    `n` is how many draws are kept, NOT a step: `thin(data, 10)` keeps 10 draws, where xarray's `Dataset.thin` and
-    samplers' `thinning=10` keep every tenth.
+    `n` is the number of draws kept, NOT a step: `thin(data, 10)` keeps 10 draws, while xarray's
+    `Dataset.thin` and samplers' `thinning=10` keep every tenth.
 
     Parameters
     ----------
     data
-        An ArviZ InferenceData, an xarray DataTree as newer ArviZ has it or one of its groups, a Dataset or DataArray
-        with the dimensions chain and draw, or sample as `az.extract` makes them, or a dict of arrays of shape (chain,
-        draw, …). The result is of the same kind.
+        An ArviZ InferenceData; an xarray DataTree (newer ArviZ) or one of its groups; a Dataset or
+        DataArray with the dimensions chain and draw, or sample, as from `az.extract`; or a dict of
+        arrays of shape (chain, draw, …). The result is of the same kind.
     n
-        How many draws; with `tol` or `equivalent_draws` at most this number. `"auto"`: as few as are nearly as accurate
-        as all draws.
+        Number of draws; with `tol` or `equivalent_draws`, the maximum. `"auto"`: as few as are nearly as accurate as all
+        draws.
     var_names
-        The variables by which draws are chosen, by default all of the group; `"~name"` leaves one out. Name the
-        parameters: what is computed from them counts again otherwise. All variables are kept in the result.
+        The variables that distances use, by default all of the group; `"~name"` leaves one out. Name
+        the parameters, because quantities computed from them would count twice. The result keeps all
+        variables.
     group
-        The group by which draws are chosen.
+        The group whose draws are compared.
     sample_weight, log_weight
         A weight for each draw, or its logarithm, of shape (chain, draw) or flat in that order.
     functions
-        Variables whose means matter, predictions for one; distances do not use them. Names, which are looked for in the
-        group, then in `posterior_predictive`, then in other groups of the same draws (`"log_likelihood/y"` says which),
-        or an array of shape (chain, draw, …).
+        Variables whose means are matched, for example predictions; distances do not use them. Names,
+        which are looked up in the group, then in `posterior_predictive`, then in other groups with the
+        same draws (`"log_likelihood/y"` names the group), or an array of shape (chain, draw, …).
     scores
-        The gradient of the log-density at each draw, which is then matched in place of the draws (`supersample.stein`):
-        data like `data` with the same variables, or an array of shape (chain, draw, number of parameters). Options are
-        then those of `supersample.stein.thin`, of which `log_density` may be of shape (chain, draw). Draws and scores
-        are both of the unconstrained parameters, or of parameters without constraints.
+        The gradient of the log-density at each draw: the result of `supersample.scores.pymc` or
+        `numpyro`, data like `data` with the same variables, or an array of shape (chain, draw, number
+        of parameters). Draws and scores must both be those of the unconstrained parameters, or of
+        parameters without constraints.
+    target
+        With scores, `"corrected"` (the default), `"rows"` or `"density"`, as in `supersample.thin`. The
+        options of the last are those of `supersample.stein.thin`; `log_density` may have the shape
+        (chain, draw).
     groups
-        The word "chain" to take draws of all chains in equal parts; or a label for each draw, as in `supersample.thin`.
+        "chain" for the same number of draws from each chain, or a label for each draw as in
+        `supersample.thin`.
     return_result
-        Return the `PoolResult` too, whose rows are the draws chain after chain.
+        Also return the `PoolResult`, whose rows are the draws, chain after chain.
 
-    All other keywords are those of `supersample.thin`, and of `supersample.stein.thin` where there are scores.
+    All other keywords are those of `supersample.thin`, or of `supersample.stein.thin` with target="density".
 
-    The result has one chain of `n` draws, in the order of choice, so that its first k draws are a good smaller set. The
-    coordinates `source_chain` and `source_draw` say where each draw came from, also after a second thinning; with
-    `weights="simplex"` or `"signed"` the coordinate `weight` has the weight of each. Groups of the same draws
-    (`sample_stats`, `posterior_predictive`, `log_likelihood`, …) are cut; the prior, warm-up and data groups stay as
-    they are. Attributes of the group (`supersample_mmd`, `supersample_equivalent_draws`, `supersample_kernel`, …) say
-    how good the draws are.
+    The result has one chain of `n` draws in the order of choice, so its first k draws are a good smaller
+    subset. The coordinates `source_chain` and `source_draw` tell the origin of each draw, also after a
+    second thinning. With `weights="simplex"` or `"signed"` the coordinate `weight` holds the weights.
+    Groups with the same draws (`sample_stats`, `posterior_predictive`, `log_likelihood`, …) are reduced
+    too; the prior, warm-up and data groups are unchanged. Attributes of the group hold the errors
+    (`supersample_mmd`, `supersample_equivalent_draws`, `supersample_kernel`, …).
 
     >>> import numpy as np, xarray as xr
     >>> import supersample.arviz
@@ -132,7 +139,7 @@ def thin(
     >>> small, result = supersample.arviz.thin(posterior, 50, var_names="mu", return_result=True)
     >>> small.attrs["supersample_mmd"] == result.mmd
     True
-    >>> named = supersample.arviz.thin(posterior, 50, functions=["theta"])  # chosen by mu, the means of theta matched
+    >>> named = supersample.arviz.thin(posterior, 50, functions=["theta"])  # distances use mu
     >>> named.attrs["supersample_objective"]
     'joint MMD + 0.1 × marginals + 1 × functions'
     """
@@ -179,10 +186,10 @@ def herd(
     return_result: bool = False,
     **options: Unpack[HerdDraws],
 ) -> Any:
-    """As `thin`, but by herding alone: `n` draws one after the other, distinct ones unless `unique=False`.
+    """Returns the posterior reduced to `n` draws, chosen one by one by kernel herding, in all groups.
 
-    `supersample.herd`, which follows the paper, repeats rows by default; a posterior with the same draw twice is rarely
-    wanted.
+    The keywords are those of `thin`. Draws are distinct unless `unique=False`; `supersample.herd`, which
+    follows the paper, repeats rows by default.
 
     >>> import numpy as np, xarray as xr
     >>> import supersample.arviz
@@ -197,7 +204,7 @@ def herd(
 def matrix(
     data: Any, *, var_names: str | Sequence[str] | None = None, group: str = "posterior"
 ) -> tuple[NDArray[np.float64], tuple[str, ...]]:
-    """The draws as a matrix, one row for each draw (chain after chain) and one column for each number, and their names.
+    """Returns the draws as a matrix, one row per draw (chain after chain), and the names of its columns.
 
     The names are those of `az.summary`, with the labels of the coordinates.
 
@@ -213,7 +220,9 @@ def matrix(
 
 
 def take(data: Data, indices: Any, *, group: str = "posterior") -> Data:
-    """Some draws out of every group of the same draws: their numbers from 0 chain after chain, a mask, or a result.
+    """Returns the posterior reduced to these draws, in all groups.
+
+    `indices` are the numbers of the draws (from 0, chain after chain), a mask, or a result.
 
     >>> import numpy as np, xarray as xr
     >>> import supersample.arviz
@@ -240,12 +249,11 @@ def evaluate(
     subset_weight: Any = None,
     **options: Unpack[JudgeFunctions],
 ) -> Evaluation:
-    """How good the draws of `subset` are, compared with random draws and every k-th draw of `data`.
+    """Returns the errors of the draws of `subset`, compared with random draws and every k-th draw of `data`.
 
-    `subset` is what `thin`, `herd` or `take` returned, or any posterior with the same variables, or a `Result`. Where
-    it says by which variables, kernel and scale it was chosen, and with which weights, these are used unless others
-    are given. `functions` are names of variables, of which the subset has its own. The other keywords are those of
-    `supersample.evaluate`.
+    `subset` is a result of `thin`, `herd` or `take`, any posterior with the same variables, or a
+    `Result`. Its attributes give the defaults for the variables, kernel, scale and weights. `functions`
+    are names of variables that both have. The other keywords are those of `supersample.evaluate`.
 
     >>> import numpy as np, xarray as xr
     >>> import supersample.arviz
@@ -273,17 +281,17 @@ def evaluate(
         keywords["kernel"] = known_kernel(said["kernel"], [float(b) for b in np.atleast_1d(said.get("bandwidth", []))])
         keywords.setdefault("scale", said["scale"])
     if said.get("weighted") and keywords["sample_weight"] is None and keywords["log_weight"] is None:
-        warn("the draws had weights when the subset was chosen, which it does not keep; give sample_weight")
+        warn("the draws had weights when the subset was chosen, and the subset does not keep them; give sample_weight")
     if subset_weight is None:
         subset_weight = part.weight()
     var_names = _parameters(whole, var_names, functions)
     table, points = Table(*whole.matrix(var_names)), Table(*part.matrix(var_names))
     if own is not None:
-        # Side by side with the parameters, by names that no variable has.
+        # In the same table as the parameters, by names that no variable has.
         theirs = _functions_of(part, functions)
         assert theirs is not None
         extra = tuple(f"function {j}" for j in range(own.values.shape[1]))
-        table, points = _beside(table, own, extra), _beside(points, theirs, extra)
+        table, points = _joined(table, own, extra), _joined(points, theirs, extra)
         keywords["functions"] = list(extra)
     return _evaluate.evaluate(table, points, subset_weight=subset_weight, **keywords)
 
@@ -320,13 +328,13 @@ def _chains(posterior: Posterior, options: Mapping[str, Any]) -> Any:
     return posterior.chain_of_each() if posterior.knows_chains() else None
 
 
-def _beside(table: Table, functions: Table, names: tuple[str, ...]) -> Table:
+def _joined(table: Table, functions: Table, names: tuple[str, ...]) -> Table:
     values = np.concatenate([table.values, functions.values], axis=1)
     return Table(np.ascontiguousarray(values), (*(table.names or ()), *names))
 
 
 def _variables_of(whole: Posterior, result: Result, var_names: Any) -> Any:
-    """The variables whose numbers a result was chosen by."""
+    """The variables by which a result was chosen."""
     if var_names is not None:
         return var_names
     used = {name.partition("[")[0] for name in result.names or ()}
@@ -334,7 +342,7 @@ def _variables_of(whole: Posterior, result: Result, var_names: Any) -> Any:
 
 
 def _weights(posterior: Posterior, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The weights of the draws in the order of the matrix; by default what an earlier choice has left."""
+    """The weights of the draws in the order of the matrix; by default those that an earlier choice stored."""
     given = {what: options.get(what) for what in ("sample_weight", "log_weight")}
     if all(value is None for value in given.values()):
         return {**given, "sample_weight": posterior.weight()}
@@ -353,44 +361,54 @@ def _chosen(
 ) -> Any:
     posterior = Posterior(data, group)
     functions = options.get("functions")
-    values, names = posterior.matrix(_parameters(posterior, var_names, functions))
+    if isinstance(scores, Scored):
+        if var_names is not None:
+            raise ValueError("var_names has no effect with scores of all parameters; leave it out")
+        values, names = scores.draws, scores.names
+        if len(values) != posterior.size:
+            raise ValueError(f"scores has {len(values):,} draws, but the data have {posterior.size:,}")
+    else:
+        values, names = posterior.matrix(_parameters(posterior, var_names, functions))
     rule = as_rule(options.get("weights", "equal"))
     if rule != "equal" and posterior.is_dict and not return_result:
-        raise ValueError("a dict has no place for the weights; ask for them with return_result=True")
+        raise ValueError("a dict cannot store the weights; ask for them with return_result=True")
     if isinstance(options.get("groups"), str):
         if options["groups"] != "chain":
-            raise ValueError(f"groups is '{options['groups']}'; give the word 'chain' or a label for each draw")
+            raise ValueError(f"groups is '{options['groups']}'; give 'chain' or a label for each draw")
         options["groups"] = posterior.chain_of_each()
     for what in ("groups", "include", "exclude", "log_density"):
         given = options.get(what)
         if given is not None and (np.ndim(given) > 1 or hasattr(given, "dims")):
             options[what] = posterior.flat(given, what)
     weights = _weights(posterior, options)
-    if var_names is None:
+    if var_names is None and not isinstance(scores, Scored):
         _look_at(posterior, values, functions)
-    if scores is None:
-        options |= {"functions": _functions_of(posterior, functions), "chains": _chains(posterior, options), **weights}
-        result: PoolResult = getattr(_choose, method)(Table(values, names), n, **options)
+    if isinstance(scores, Scored):
+        by_score: Table | None = Table(scores.scores, names)
     else:
-        for what, given in {"functions": functions, "chains": options.get("chains"), **weights}.items():
-            options.pop(what, None)
-            if given is not None:
-                raise ValueError(
-                    f"{what} and scores do not go together: the density says what is matched; leave it out"
-                )
+        by_score = None if scores is None else _scores_of(posterior, scores, group, var_names)
+    if by_score is not None and options.get("target") == "density":
         if options.get("second_derivatives") is not None:
             options["second_derivatives"] = _scores_of(posterior, options["second_derivatives"], group, var_names)
-        by_score = _scores_of(posterior, scores, group, var_names)
-        result = getattr(stein, method)(Table(values, names), by_score, n, **options)
+        result = _chosen_by_density(method, Table(values, names), by_score, n, options, weights)
+    else:
+        for what in ("log_density", "regularise", "second_derivatives", "preconditioner"):
+            if options.pop(what, None) is not None:
+                raise ValueError(f"{what} has no effect without scores and target='density'; leave it out")
+        options |= {"functions": _functions_of(posterior, functions), "chains": _chains(posterior, options), **weights}
+        result = getattr(_choose, method)(Table(values, names), n, scores=by_score, **options)
+    is_elsewhere = isinstance(scores, Scored)
     said = {
         "mmd": result.mmd,
         "equivalent_draws": result.equivalent_draws,
         "posterior_draws": result.posterior_draws,
         "kernel_ess": None if result.draws is None else result.draws.kernel_ess,
         "n_rows": result.n_rows,
-        "kernel": result.kernel.name,
-        "bandwidth": list(result.kernel.bandwidths) or None,
-        "scale": result.scale,
+        # Distances between unconstrained parameters say nothing of those of the variables.
+        "kernel": None if is_elsewhere else result.kernel.name,
+        "bandwidth": None if is_elsewhere else list(result.kernel.bandwidths) or None,
+        "scale": None if is_elsewhere else result.scale,
+        "corrected_by": None if result.corrected is None else result.corrected["features"],
         "cdf": result.cdf,
         "functions_error": result.functions_error,
         "objective": result.objective,
@@ -403,6 +421,19 @@ def _chosen(
     attributes = {PREFIX + name: value for name, value in said.items() if value is not None}
     cut = posterior.cut(result.indices, None if rule == "equal" else result.weights, attributes)
     return (cut, result) if return_result else cut
+
+
+def _chosen_by_density(
+    method: str, rows: Table, scores: Table, n: int | None, options: dict[str, Any], weights: dict[str, Any]
+) -> PoolResult:
+    """Draws chosen by their scores alone."""
+    for what, given in {"functions": options.get("functions"), "chains": options.get("chains"), **weights}.items():
+        options.pop(what, None)
+        if given is not None:
+            raise ValueError(f"{what} cannot be used with target='density'; leave it out")
+    del options["target"]
+    result: PoolResult = getattr(stein, method)(rows, scores, n, **options)
+    return result
 
 
 def _scores_of(posterior: Posterior, scores: Any, group: str, var_names: Any) -> Table:
@@ -425,7 +456,7 @@ def _functions_of(posterior: Posterior, functions: Any) -> Table | None:
 
 
 def _parameters(posterior: Posterior, var_names: Any, functions: Any) -> Any:
-    """The variables by which draws are chosen: where none are named, all that are no functions."""
+    """The variables that distances use: by default all that are not functions."""
     used = set(named(functions) or ())
     if var_names is not None or not used:
         return var_names
@@ -437,7 +468,7 @@ def _parameters(posterior: Posterior, var_names: Any, functions: Any) -> Any:
 
 
 def _look_at(posterior: Posterior, values: NDArray[np.float64], functions: Any) -> None:
-    """Warns of variables that are hardly meant where none were named: too many numbers, computed ones, whole ones."""
+    """Warns of variables that are probably not parameters: too many, computed or integer ones."""
     doubts = []
     columns = values.shape[1]
     drawn = posterior.variables(_parameters(posterior, None, functions))
@@ -450,15 +481,15 @@ def _look_at(posterior: Posterior, values: NDArray[np.float64], functions: Any) 
         varying = some[:, some.std(axis=0) > 0]
         if 1 < varying.shape[1] < len(some) // 2 and np.all(np.isfinite(varying)):
             alike = (varying - varying.mean(axis=0)) / varying.std(axis=0) / np.sqrt(len(some))
-            # Draws that were written with a few digits are still to count as the same.
+            # Columns that differ only by rounding to a few digits count as the same.
             spare = varying.shape[1] - int(np.linalg.matrix_rank(alike, 1e-4))
             if spare:
-                doubts.append(f"{spare} of their {columns} numbers follow from the others")
+                doubts.append(f"{spare} of their {columns} numbers are linear combinations of the others")
     whole = [str(name) for name in drawn if posterior.dataset[name].dtype.kind in "iub"]
     if whole:
-        doubts.append(f"'{whole[0]}' is of whole numbers")
+        doubts.append(f"'{whole[0]}' holds integers")
     if doubts:
         warn(
-            f"draws are chosen by all {len(drawn)} variables, but {' and '.join(doubts)}; name the parameters with "
+            f"distances use all {len(drawn)} variables, but {' and '.join(doubts)}; name the parameters with "
             "var_names=[…]"
         )

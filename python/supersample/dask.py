@@ -1,7 +1,7 @@
-"""thin, herd and evaluate for rows in many partitions, on a Dask cluster.
+"""thin, herd and evaluate for partitioned rows, on a Dask cluster.
 
-The rows stay where they are. Workers go through them in a few passes, and the process that asks holds landmarks, a
-sample of the rows to choose from, and sums.
+The rows stay on the workers, which read them in a few passes. The calling process holds landmarks, sums, and the random
+sample of rows to choose from.
 
 >>> import dask.array as da, supersample as ss
 >>> x = da.random.default_rng(0).normal(size=(40_000, 3), chunks=(5_000, 3))
@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _native
-from ._choose import asked, told
+from ._choose import asked, reported
 from ._evaluate import Evaluation, as_evaluation, by_geometry, subset_of
 from ._inputs import as_table, explained
 from ._numbers import counted
@@ -42,7 +42,7 @@ __all__ = ["Cancelled", "PartitionedResult", "Pass", "Work", "evaluate", "herd",
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PartitionedResult(PoolResult):
-    """Rows of partitions, and what it took to choose them: what `supersample.dask.thin` and `herd` return.
+    """The result of `supersample.dask.thin` and `herd`: rows of partitions, and the cost of choosing them.
 
     >>> import dask.array as da, supersample as ss
     >>> x = da.random.default_rng(0).normal(size=(3000, 2), chunks=(1000, 2))
@@ -58,12 +58,12 @@ class PartitionedResult(PoolResult):
     partition_rows: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     """Its row in that partition, counted from 0."""
     work: Work = field(default_factory=lambda: Work((), 0))
-    """What it took: passes, tasks and bytes."""
+    """The cost: passes, tasks and bytes."""
 
     def take(self, x: Any) -> Any:
-        """The chosen rows of a collection with the same partitions, with all of its columns, in the order of choice.
+        """Returns the chosen rows of a collection with the same partitions: all columns, in the order of choice.
 
-        Only the chosen rows leave the workers. Of anything else it takes rows as `Result.take` does.
+        Only the chosen rows leave the workers. For other objects it does the same as `Result.take`.
 
         >>> import dask.array as da, supersample as ss
         >>> x = da.random.default_rng(0).normal(size=(3000, 2), chunks=(1000, 2))
@@ -107,34 +107,39 @@ def _rows_at(piece: Any, rows: NDArray[np.int64]) -> Any:
 
 @takes(Herd)
 def herd(x: Any, n: int | None = None, **options: Unpack[Herd]) -> PartitionedResult:
-    """Chooses `n` rows of partitioned data one after the other by kernel herding: `supersample.herd` on a Dask cluster.
+    """Returns `n` rows of partitioned data, chosen one after the other: `supersample.herd` on a Dask cluster.
 
-    Three passes over the partitions, or four where their sizes are not known and very uneven: how many rows there
-    are, their moments and a uniform sample to choose from; sums at landmarks; the error of what was chosen. The same
-    seed and the same partitions give the same rows, whatever the number of workers. What is not described here is as in
-    `supersample.herd`.
+    There are three passes over the partitions. The first counts the rows, computes their moments and
+    draws a uniform sample to choose from; the second computes sums at landmarks; the third measures
+    the error of the chosen rows. A fourth pass is needed where the sizes of the partitions are unknown
+    and very uneven. The same seed and the same partitions give the same rows, for any number of
+    workers. Options that are not described here are those of `supersample.herd`.
 
     Parameters
     ----------
     x
-        A Dask array of two dimensions, a Dask frame, of which ids are passed over, or a list of Delayed objects that
-        each give a batch: an array, a frame, or a pair of either and its weights. Whatever client is current computes
-        them; without one the threads of this process do. Partitions are computed once for each pass, so persist data
-        that is expensive to make and fits into the memory of the cluster.
+        A Dask array of two dimensions, a Dask frame, whose id columns are not used, or a list of
+        Delayed objects that each give a batch: an array, a frame, or a pair of one of these and its
+        weights. The current client computes them, or threads of this process if there is none.
+        Partitions are computed once for each pass, so persist data that is expensive to compute and
+        fits into the memory of the cluster.
+    n
+        Number of rows to choose, as in `supersample.herd`.
     sample_weight, log_weight
-        Weights of the rows, or their logarithms: a Dask array or series with the partitions of `x`, or a list of
-        Delayed vectors.
+        Weights of the rows, or their logarithms: a Dask array or series with the partitions of `x`,
+        or a list of Delayed vectors.
     functions
         Names of columns of `x`, or a collection with the partitions of `x`.
     device
-        What this process chooses on; workers sum on their CPUs.
+        The device of this process. Workers compute sums on their CPUs.
     pool_rows, max_memory
-        How many rows are drawn to choose from, as in `supersample.herd`, and the memory of this process.
+        The number of rows in the sample to choose from, as in `supersample.herd`, and the memory of
+        this process.
     threads
-        Of this process, while it chooses. Tasks use one each.
+        Threads of this process while it chooses. Each task uses one thread.
     progress
-        What the run will take is said on stderr before it begins; True shows a bar as well, False is silent, and a
-        function gets (phase, done, total), of the passes in partitions.
+        By default the number of passes is printed to stderr before the run. True also shows a bar,
+        False prints nothing, and a function is called with (phase, done, total), counted in partitions.
 
     >>> import dask.array as da, supersample as ss
     >>> x = da.random.default_rng(0).normal(size=(8_000, 3), chunks=(1_000, 3))
@@ -147,11 +152,11 @@ def herd(x: Any, n: int | None = None, **options: Unpack[Herd]) -> PartitionedRe
 
 @takes(Thin)
 def thin(x: Any, n: int | None = None, **options: Unpack[Thin]) -> PartitionedResult:
-    """Chooses the best `n` rows of partitioned data as a set: `supersample.thin` on a Dask cluster.
+    """Returns the best `n` rows of partitioned data as a set: `supersample.thin` on a Dask cluster.
 
-    The keywords are those of `supersample.dask.herd` and `supersample.thin`; what needs all rows in memory (`weights`,
-    `include`, `exclude`, `groups`) is refused. Swaps and search are made by this process, among the rows that were
-    drawn; marginals are those of these rows.
+    The keywords are those of `supersample.dask.herd` and `supersample.thin`. Options that need all rows
+    in memory (`weights`, `include`, `exclude`, `groups`) are refused. This process makes the swaps and
+    the search, among the rows of the sample. Marginals are those of the sample.
 
     >>> import dask.array as da, supersample as ss
     >>> x = da.random.default_rng(0).normal(size=(8_000, 3), chunks=(1_000, 3))
@@ -164,12 +169,13 @@ def thin(x: Any, n: int | None = None, **options: Unpack[Thin]) -> PartitionedRe
 
 @takes(JudgeBatches)
 def evaluate(x: Any, y: Any, *, subset_weight: Any = None, **options: Unpack[JudgeBatches]) -> Evaluation:
-    """How good the subset `y` of partitioned data is, whoever made it: `supersample.evaluate` on a Dask cluster.
+    """Returns the errors of any subset `y` of partitioned data: `supersample.evaluate` on a Dask cluster.
 
-    Two passes over the partitions, or three where they are very uneven. The MMD is that to all rows; distribution
-    functions, quantiles and correlations are compared with those of the rows that were drawn, and other subsets are
-    drawn from these. `x`, weights of its rows, `seed`, `landmarks`, `pool_rows` and `progress` are as in
-    `supersample.dask.herd`, and all else as in `supersample.evaluate`.
+    There are two passes over the partitions, or three where these are very uneven. The MMD compares
+    with all rows. Distribution functions, quantiles and correlations are compared with a random sample
+    of the rows, from which the random subsets are drawn too. `x`, weights of its rows, `seed`,
+    `landmarks`, `pool_rows` and `progress` are as in `supersample.dask.herd`, all other keywords as in
+    `supersample.evaluate`.
 
     >>> import dask.array as da, supersample as ss
     >>> x = da.random.default_rng(0).normal(size=(8_000, 3), chunks=(1_000, 3))
@@ -195,7 +201,7 @@ def _chosen(method: str, x: Any, n: Any, given: Options) -> PartitionedResult:
     given, _ = asked(method, n, given)
     with _running(x, given, "3 (at most 4)") as run:
         chosen = _native.choose(run, run.given)
-    result = told(chosen, run, run.given)
+    result = reported(chosen, run, run.given)
     starts = np.concatenate([[0], np.cumsum([rows for rows, _ in run.marks])])
     number = np.searchsorted(starts, result.indices, side="right") - 1
     rows = result.indices - starts[number]
@@ -204,7 +210,7 @@ def _chosen(method: str, x: Any, n: Any, given: Options) -> PartitionedResult:
 
 @contextmanager
 def _running(x: Any, given: Options, passes: str) -> Iterator[Run]:
-    """A run on the current client, after it was said what it will take."""
+    """A run on the current client; the number of passes is printed first."""
     progress, data = given.pop("progress", None), [given.pop(name, None) for name in _OF_ROWS]
     _native.check_in_batches(given)
     partitions = as_partitions(x, *data)
@@ -222,5 +228,5 @@ def _running(x: Any, given: Options, passes: str) -> Iterator[Run]:
             yield run
 
 
-#: What there is of each row, in partitions as the rows are.
+#: Data of each row, in the same partitions as the rows.
 _OF_ROWS = ("sample_weight", "log_weight", "functions")

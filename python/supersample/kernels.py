@@ -1,7 +1,11 @@
-"""The kernels, as small frozen values that are made from the list of the native module.
+"""The kernels: small immutable objects with a name and a bandwidth, which can be called on points.
 
-A bandwidth is always a length, in the units of the points as they are after scaling. In the formulas r is the Euclidean
-distance of two points, |x-y| the sum of the absolute differences of their coordinates, and l the bandwidth.
+A bandwidth is a length, in units of the scaled columns. In the formulas r is the Euclidean distance between two points,
+|x-y| the sum of the absolute differences of their coordinates, and l the bandwidth.
+
+>>> from supersample.kernels import Gaussian
+>>> Gaussian(1.0)([[0.0]], [[0.0], [1.0]]).round(4)
+array([[1.    , 0.6065]])
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _native
 
-#: Kernel values that are computed between two looks for Ctrl-C.
+#: Kernel values computed between two checks for Ctrl-C.
 _BLOCK = 2_000_000
 
 _Given = float | Sequence[float] | NDArray[Any]
@@ -36,7 +40,7 @@ def _lengths(bandwidth: Any) -> list[float]:
 
 
 class Kernel:
-    """What all kernels have in common: a name, bandwidths, and values between points.
+    """The base class of all kernels: a name, bandwidths, and values between points.
 
     >>> from supersample.kernels import Kernel, Laplace
     >>> isinstance(Laplace(2.0), Kernel)
@@ -46,7 +50,7 @@ class Kernel:
     """
 
     name: ClassVar[str]
-    #: How many lengths it takes at most: 0, 1, or 2 for any number.
+    #: The number of lengths allowed: 0, 1, or 2 for any number.
     _most: ClassVar[int]
 
     if TYPE_CHECKING:
@@ -61,7 +65,7 @@ class Kernel:
 
     @property
     def bandwidths(self) -> tuple[float, ...]:
-        """The bandwidths: one for most kernels, several for a sum of Gaussians, none for the linear one.
+        """The bandwidths: one for most kernels, several for a mean of Gaussians, none for the linear kernel.
 
         >>> from supersample.kernels import Gaussian
         >>> Gaussian((0.5, 1, 2)).bandwidths
@@ -71,7 +75,7 @@ class Kernel:
         return bandwidth if isinstance(bandwidth, tuple) else (bandwidth,)
 
     def __call__(self, x: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
-        """The matrix of k(x, y), one row for each row of `x` and one column for each row of `y`; on all cores if large.
+        """Returns the kernel matrix, with one row for each row of `x` and one column for each row of `y`.
 
         >>> from supersample.kernels import IMQ
         >>> IMQ(1.0)([[0.0], [1.0]], [[0.0]])
@@ -92,7 +96,7 @@ class Kernel:
 
         from concurrent.futures import ThreadPoolExecutor
 
-        # Each block lets go of Python's lock while it is computed.
+        # Each block is computed without Python's lock.
         pool = ThreadPoolExecutor(as_threads(None) or os.cpu_count())
         try:
             for _ in pool.map(fill, range(0, len(first), step)):
@@ -102,28 +106,28 @@ class Kernel:
         return values
 
 
-#: What is said where a Stein kernel would compare points without scores.
-_NEEDS_SCORES = "a Stein kernel is one of points and scores; use supersample.stein.ksd"
+#: The error for a Stein kernel without scores.
+_NEEDS_SCORES = "a Stein kernel needs the scores of the points; use supersample.stein.ksd"
 
 
 class _Stein(Kernel):
     """A kernel of points and their scores, which only `supersample.stein` makes."""
 
     def __post_init__(self) -> None:
-        """It has no length to check."""
+        """There is no length to check."""
 
     def __call__(self, x: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
         raise TypeError(_NEEDS_SCORES)
 
 
 class _Matrix(Kernel):
-    """Kernel values that were given, between the rows that were chosen from and nowhere else."""
+    """Given kernel values, known only between the rows to choose from."""
 
     def __post_init__(self) -> None:
-        """It has no length to check."""
+        """There is no length to check."""
 
     def __call__(self, x: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
-        raise TypeError("the kernel values were given as a matrix; between other points there are none")
+        raise TypeError("the kernel was given as a matrix of values, so it is unknown at other points")
 
 
 def _made(name: str, most: int, about: str, base: type[Kernel]) -> type[Kernel]:
@@ -137,13 +141,15 @@ def _made(name: str, most: int, about: str, base: type[Kernel]) -> type[Kernel]:
 
 
 BY_NAME = {name: _made(name, most, formula, Kernel) for name, most, formula in _native.KERNELS}
-#: Those that cannot be asked for, only met.
+#: Kernels of results, which users do not create.
 _STEIN = {
-    f"stein-{base}": _made(f"stein-{base}", 0, f"The Stein kernel of {base}, which results of `stein` have", _Stein)
+    f"stein-{base}": _made(
+        f"stein-{base}", 0, f"The Stein kernel of {base}, the kernel of results of `supersample.stein`", _Stein
+    )
     for base in _native.STEIN_BASES
 }
-#: The kernel of results whose kernel values were given.
-_PRECOMPUTED = _made("precomputed", 0, "Kernel values that were given as a matrix (`gram=`)", _Matrix)
+#: The kernel of results of `gram=`.
+_PRECOMPUTED = _made("precomputed", 0, "Kernel values given as a matrix (`gram=`)", _Matrix)
 _CLASSES = {kind.__name__: kind for kind in (*BY_NAME.values(), *_STEIN.values(), _PRECOMPUTED)}
 globals().update(_CLASSES)
 __all__ = ["Kernel", *_CLASSES]

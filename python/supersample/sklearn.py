@@ -1,4 +1,4 @@
-"""The estimator for scikit-learn: choose rows with fit or fit_resample."""
+"""SuperSampler: an estimator for scikit-learn that chooses rows."""
 
 from __future__ import annotations
 
@@ -30,44 +30,44 @@ __all__ = ["SuperSampler"]
 
 
 class SuperSampler(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[misc]
-    """Chooses the rows that stand in for all of them.
+    """An estimator that chooses representative rows of `X`.
 
-    scikit-learn's transformers must keep every row, so this is no transformer: `fit` chooses, `sample_indices_` are the
-    rows, and `fit_resample(X, y)` returns them, as samplers of imbalanced-learn do (whose pipelines accept it as a
-    step, and would refuse one that has `transform` as well). It can end a pipeline of scikit-learn, and `score` lets a
+    `fit` chooses rows, `sample_indices_` holds their numbers, and `fit_resample(X, y)` returns the rows.
+    It is not a transformer, because scikit-learn's transformers must keep every row. It works as a step
+    of a pipeline of imbalanced-learn, and as the last step of a pipeline of scikit-learn. `score` lets a
     grid search compare sizes and kernels.
 
     Parameters
     ----------
     n_samples
-        How many rows, or which part of them where it is a fraction (a float up to 1.0). Where there are fewer, all of
-        them. With `quotas` it has no effect.
+        Number of rows, or a fraction of them (a float up to 1.0). At most all rows are chosen. It has
+        no effect with `quotas`.
     method
-        `"thin"` for the best set, `"herd"` for the paper's sequence; rows are distinct with either.
+        `"thin"` for the best set, `"herd"` for the paper's sequence. Rows are distinct with both.
     stratify
-        Take rows of every class of `y` in proportion.
+        Choose rows of each class of `y` in proportion to its size.
     quotas
-        Take as many rows of each class of `y` instead: one number for all, or a mapping from classes.
+        Number of rows for each class of `y` instead: one number for all, or a mapping from classes.
     random_state
-        The seed, by default 0, so that results can be repeated; None draws one.
-    kernel, bandwidth, scale, weights, marginals, functions_weight, functions_unit, search, precision, device
-        As in `supersample.thin`; functions are given to `fit`.
+        The random seed, by default 0, so that results are reproducible. None draws a seed.
+    kernel, bandwidth, scale, weights, marginals, functions_weight, functions_unit, target, search, precision, device
+        As in `supersample.thin`; functions and scores are given to `fit`.
     n_jobs
-        How many threads; -1 for all cores, -2 for all but one, None as in `supersample.herd`. The result does not
-        depend on it.
+        Number of threads: -1 for all cores, -2 for all but one, None as in `supersample.herd`. The
+        result does not depend on it.
     verbose
-        Draw a bar.
+        Show a progress bar.
 
     Attributes
     ----------
     sample_indices_
-        The chosen rows.
+        The numbers of the chosen rows.
     weights_
-        Their weights.
+        The weights of the chosen rows.
     mmd_
-        Their MMD.
+        The MMD of the chosen rows.
     result_
-        The whole `PoolResult`.
+        The `PoolResult`.
 
     >>> from sklearn.datasets import load_iris
     >>> from supersample import SuperSampler
@@ -116,10 +116,13 @@ class SuperSampler(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[misc]
         *,
         log_weight: Any = None,
         functions: Any = None,
+        scores: Any = None,
         include: Any = None,
         exclude: Any = None,
     ) -> SuperSampler:
-        """Chooses rows of `X`; `y` is used where `stratify` or `quotas` is set, the others as in `supersample.thin`.
+        """Chooses rows of `X`, and returns the estimator.
+
+        `y` is used if `stratify` or `quotas` is set. The other keywords are those of `supersample.thin`.
 
         >>> import numpy as np
         >>> from supersample import SuperSampler
@@ -134,9 +137,13 @@ class SuperSampler(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[misc]
         values = validate_data(self, X, dtype=np.float64, order="C")
         options: dict[str, Any] = {name: getattr(self, name) for name in defaults(Estimate)}
         if functions is None:
-            # A weight or a unit that has no functions is that of an estimator which is given some elsewhere.
+            # An estimator may have a weight and a unit for functions that only some calls of `fit` are given.
             options |= {"functions_weight": None, "functions_unit": None}
         options |= {"sample_weight": _weights(sample_weight, values), "log_weight": log_weight, "functions": functions}
+        options["scores"] = scores
+        if scores is None:
+            # As with functions.
+            options["target"] = None
         options |= {"threads": _threads(self.n_jobs), "progress": bool(self.verbose), "seed": self._seed()}
         size = self._size(len(values))
         if self.method == "herd":
@@ -169,7 +176,7 @@ class SuperSampler(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def resample(self, *arrays: Any) -> Any:
-        """The chosen rows of one or several objects that have as many rows as `X` had.
+        """Returns the chosen rows of one or several objects with the same rows as `X`.
 
         >>> import numpy as np
         >>> from supersample import SuperSampler
@@ -183,7 +190,7 @@ class SuperSampler(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[misc]
         return chosen[0] if len(chosen) == 1 else tuple(chosen)
 
     def fit_resample(self, X: Any, y: Any = None, sample_weight: Any = None, **options: Any) -> Any:
-        """Chooses rows and returns them: `X` alone, or `X` and `y` where `y` is given.
+        """Chooses rows and returns those of `X`, or of `X` and `y` if `y` is given.
 
         >>> import numpy as np
         >>> from supersample import SuperSampler
@@ -198,10 +205,10 @@ class SuperSampler(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[misc]
         return self.resample(*rows)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Minus the MMD between the rows of `X`, held out or not, and the chosen ones: the larger, the better.
+        """Returns minus the MMD between the rows of `X`, held out or not, and the chosen rows: larger is better.
 
-        Kernel, bandwidth and scale are the same for all that are compared, gaussian with the median distance of `X` by
-        default, so that a grid search does not compare errors in different units; `y` is not used.
+        The kernel is always gaussian with the median distance of `X`, and columns are scaled to unit standard
+        deviation, so that a grid search compares errors in the same units. `y` is not used.
 
         >>> import numpy as np
         >>> from sklearn.model_selection import GridSearchCV
@@ -234,12 +241,12 @@ class SuperSampler(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _weights(sample_weight: Any, rows: NDArray[np.float64]) -> Any:
-    """The weights of the rows; one number is that of each."""
+    """The weights of the rows; a single number is the weight of every row."""
     return np.full(len(rows), sample_weight, dtype=np.float64) if np.isscalar(sample_weight) else sample_weight
 
 
 def _threads(n_jobs: Any) -> int | None:
-    """Threads as scikit-learn counts jobs: -1 is all cores, -2 all but one."""
+    """The number of threads for `n_jobs` of scikit-learn: -1 is all cores, -2 all but one."""
     if n_jobs is None:
         return None
     number = as_count(n_jobs, "n_jobs", -math.inf)

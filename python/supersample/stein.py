@@ -1,13 +1,12 @@
-"""Any density: draws chosen by the score of what they should be draws of, and not by what they are.
+"""Stein thinning: draws chosen to match a density p with known gradient, not the draws themselves.
 
-The mean of a Stein kernel under a density p is zero, whatever p is, normalised or not; all it needs is the score, the
-gradient of log p, at every row. So the objective, the kernel Stein discrepancy (KSD), is the distance from
-p itself: draws that are not from p, burn-in or a wrong temperature, are seen and left out, where `supersample.thin`
-matches them like any others.
+The only input in addition to the rows is the score, the gradient of log p, at every row; p need not be normalised. The
+objective, the kernel Stein discrepancy (KSD), is the distance from p itself. Draws that are not from p (burn-in, a
+wrong temperature) are left out, while `supersample.thin` matches them like all others.
 
 >>> import numpy as np, supersample as ss
 >>> x = np.random.default_rng(0).normal(size=(1000, 2))
->>> x[:200] += 8  # the first fifth is no draw of N(0, 1)
+>>> x[:200] += 8  # the first fifth does not follow N(0, 1)
 >>> kept = ss.stein.thin(x, -x, 50)
 >>> bool((kept.indices >= 200).all()), bool((ss.thin(x, 50).indices >= 200).all())
 (True, False)
@@ -41,31 +40,33 @@ __all__ = ["herd", "ksd", "sample", "thin"]
 
 @takes(SteinHerd)
 def herd(x: Any, scores: Any, n: int | None = None, **options: Unpack[SteinHerd]) -> PoolResult:
-    """Chooses `n` rows of `x` one after the other, each lowering the KSD most; any prefix of them is good too.
+    """Returns `n` rows of `x`, chosen one by one by Stein thinning. Every prefix is a good subset.
 
-    This is Stein thinning: with the defaults the rows are those of the package stein_thinning, whose words for the
-    preconditioners are understood too. `mmd` and `error` of the result are KSDs.
+    Each row reduces the KSD most. With the defaults the rows are those of the package stein_thinning,
+    whose names for the preconditioners are accepted too. `mmd` and `error` of the result are KSDs.
 
     Parameters
     ----------
     x
-        One row for each draw, as in `supersample.herd`.
+        One row per draw, as in `supersample.herd`.
     scores
-        The gradient of the log-density at each row, in the units of `x`: an array or a frame of the same shape. For
-        parameters that were transformed, draws and scores are both those of the unconstrained space. A gradient of the
-        potential, as in CmdStan's diagnostic files, has the other sign.
+        The gradient of the log-density at each row, in the units of `x`: an array or a frame of the
+        same shape. For transformed parameters, draws and scores must both be those of the
+        unconstrained space. A gradient of the potential, as in CmdStan's diagnostic files, has the
+        opposite sign.
     n
-        How many rows to choose; with `tol` or `equivalent_draws` at most this number.
+        Number of rows to choose; with `tol` or `equivalent_draws`, the maximum.
     kernel, preconditioner
-        The kernel that the Stein kernel is made of, (1 + u)^(-1/2) or exp(-u/2) of u = (x-y)' G^-1 (x-y), and G: the
-        identity, the squared median distance of (at most 1,000) rows times the identity (median), that over the
-        logarithm of their number (scaled-median), their covariance, or the square of a length that is given.
+        The base of the Stein kernel: imq is (1 + u)^(-1/2), gaussian is exp(-u/2), with
+        u = (x-y)' G^-1 (x-y). G is the identity, the squared median distance of at most 1,000 rows
+        times the identity (median), the same divided by the logarithm of their number
+        (scaled-median), their covariance, or the square of a given length.
     scale
-        Columns are divided by their mean absolute deviation (aad), as stein_thinning does, by their standard deviation
-        (sd), or as in `supersample.herd`; scores are multiplied.
+        Columns are divided by their mean absolute deviation (aad), as in stein_thinning, by their
+        standard deviation (sd), or as in `supersample.herd`. Scores are multiplied.
     tol, equivalent_draws
-        Stop at the first KSD of at most `tol`, or when the points are as accurate as this number of independent draws
-        of the density.
+        Stop at a KSD of at most `tol`, or when the points are as accurate as this number of
+        independent draws from the density.
     **options
 
     >>> import numpy as np, supersample as ss
@@ -83,13 +84,11 @@ def herd(x: Any, scores: Any, n: int | None = None, **options: Unpack[SteinHerd]
 
 @takes(SteinThin)
 def thin(x: Any, scores: Any, n: int | None = None, **options: Unpack[SteinThin]) -> PoolResult:
-    """Chooses the best `n` distinct rows of `x` as a set: herding, then swaps until none lowers the KSD, then a search.
+    """Returns the `n` distinct rows of `x` with the lowest KSD, as a set.
 
-    What is not described here is as in `herd`, which gives the rows of the package stein_thinning; those of `thin` have
-    a lower KSD.
-
-    The keywords of sets, `repeats`, `search`, `seed`, `include`, `exclude`, `groups` and `quotas`, are those of
-    `supersample.thin`.
+    Swaps and a search follow the herding of `supersample.stein.herd`, so the KSD is lower than that of
+    the package stein_thinning. The keywords are those of `supersample.stein.herd`, and `repeats`,
+    `search`, `seed`, `include`, `exclude`, `groups` and `quotas` of `supersample.thin`.
 
     >>> import numpy as np, supersample as ss
     >>> x = np.random.default_rng(0).normal(size=(500, 3))
@@ -101,32 +100,33 @@ def thin(x: Any, scores: Any, n: int | None = None, **options: Unpack[SteinThin]
 
 @takes(SteinJudge)
 def ksd(x: Any, scores: Any, indices: Any = None, *, subset_weight: Any = None, **options: Unpack[SteinJudge]) -> float:
-    """The KSD of the rows of `x`, or of some of them: their distance from the density that the scores are of.
+    """Returns the KSD of the rows of `x`, or of some of them: their distance from the density.
 
     Parameters
     ----------
     x, scores, kernel, preconditioner, scale
-        As in `herd`. Scale and preconditioner are those of all rows of `x`, whichever are measured.
+        As in `herd`. Scale and preconditioner are computed from all rows of `x`.
     indices
-        The numbers of the rows that are measured, or a result; by default all rows, which takes their number squared.
+        The numbers of the rows to measure, or a result. By default all rows; the time grows with the
+        square of their number.
     subset_weight
-        A weight for each of these, used as they are; by default equal ones, or those of a result.
+        A weight for each of these rows, used unchanged. By default equal, or those of the result.
 
     >>> import numpy as np, supersample as ss
     >>> x = np.random.default_rng(0).normal(size=(1000, 2))
     >>> all_rows, some = ss.stein.ksd(x, -x), ss.stein.ksd(x, -x, range(100))
     >>> all_rows < some
     True
-    >>> round(ss.stein.ksd(x, -0.5 * x), 2), round(all_rows, 2)  # half the score: N(0, 2), of which these are no draws
+    >>> round(ss.stein.ksd(x, -0.5 * x), 2), round(all_rows, 2)  # half the score is that of N(0, 2)
     (0.16, 0.04)
     """
     scored, given = as_scored(x, scores), read(SteinJudge, options)
     count = len(scored.rows.values)
     if isinstance(indices, Result):
         if indices.indices is None:
-            raise ValueError("the points of sample are no rows of x; their KSD is the mmd of the result")
+            raise ValueError("points of sample are not rows of x; their KSD is the mmd of the result")
         if indices.n_rows != count:
-            raise ValueError(f"the result was chosen from {indices.n_rows} rows, but x has {count}")
+            raise ValueError(f"the result was chosen from {indices.n_rows} rows, but x has {count} rows")
         if subset_weight is None and not indices._has_equal_weights():
             subset_weight = indices.weights
         indices = indices.indices
@@ -149,27 +149,29 @@ def sample(
     max_evaluations: int = 1_000_000,
     **options: Unpack[SteinPlace],
 ) -> Result:
-    """Places `n` points for a density anywhere in space ("Stein points"), from its score alone.
+    """Returns `n` points that represent a density, placed anywhere in space ("Stein points").
 
-    Each point is climbed to from the best of the starts, so that they need not be draws of the density, only somewhere
-    near where it is. The gradient of the KSD takes two more scores and no Hessian.
+    Each point is found by gradient ascent from the best starting points. These need not be draws from
+    the density, only cover the region where it is large. A gradient of the KSD needs two more
+    evaluations of the score, and no Hessian.
 
     Parameters
     ----------
     score
-        A function of one point, an array of its numbers, that returns the gradient of the log-density there. Where
-        there is none, numbers that are not finite say so.
+        A function of one point, an array, that returns the gradient of the log-density there. Values
+        that are not finite mean that there is no gradient.
     n
-        How many; with `tol` at most this number.
+        Number of points; with `tol`, the maximum.
     starts
-        Some hundred points, one a row, spread over where the density is. Scale and preconditioner are theirs.
+        A few hundred points, one per row, spread over the region of the density. Scale and
+        preconditioner are computed from them.
     log_density
-        A function of one point that is -inf where no point may lie; starts there are left out. By default points may
-        lie wherever there is a score.
+        A function of one point that returns -inf where no point is allowed; such starts are left out.
+        By default a point is allowed wherever the score is finite.
     climbs
-        From how many of the best starts to climb for each point.
+        Number of starting points, the best ones, from which gradient ascent runs for each point.
     max_evaluations
-        After this number of evaluations of the score while climbing, climbs end where they are, with a warning.
+        After this number of evaluations of the score, gradient ascent stops, with a warning.
 
     The other keywords are those of `herd`.
 
@@ -211,18 +213,21 @@ def sample(
     chosen, kernel = placed.chosen, known_kernel(f"stein-{given.get('kernel', 'imq')}", ())
     result = placed_result(chosen, kernel, values, given.get("scale", "aad"), table.names)
     if placed.evaluations >= max_evaluations:
-        warn(f"the score was asked for {placed.evaluations:,} times, and {placed.stuck} climbs ended short of the top")
+        warn(
+            f"the score was evaluated {placed.evaluations:,} times, and {placed.stuck} gradient ascents did not end; "
+            "allow more with max_evaluations"
+        )
     elif placed.stuck:
-        warn(f"{placed.stuck} of the climbs ended before the top; try more starts")
+        warn(f"{placed.stuck} of the gradient ascents did not reach a maximum; try more starts")
     tell(chosen.advice, table.names)
-    missed(chosen, len(result), None, given["tol"], given["equivalent_draws"], error="KSD")
+    missed(chosen, len(result))
     return replace(result, objective="KSD")
 
 
 def _chosen(method: str, x: Any, scores: Any, n: Any, given: Options) -> PoolResult:
     scored = as_scored(x, scores)
     given, labels = asked(method, n, given)
-    result = chosen_from(scored.rows, scored.given(given), labels, "KSD")
+    result = chosen_from(scored.rows, scored.given(given), labels)
     return replace(result, objective="KSD" + ", regularised" * (given["log_density"] is not None))
 
 

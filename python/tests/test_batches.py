@@ -99,7 +99,7 @@ def test_memory_decides_how_many_rows_are_drawn(draws: NDArray[np.float64]) -> N
         ({"max_memory": "much"}, "max_memory is 'much'"),
         ({"pool_rows": 1000, "weights": "simplex"}, "unequal weights needs all rows in memory"),
         ({"pool_rows": 1000, "groups": [0]}, "groups, needs all rows in memory"),
-        ({"pool_rows": 1000, "include": [0]}, "rows in or out, .* needs all rows in memory"),
+        ({"pool_rows": 1000, "include": [0]}, "included or excluded rows, .* needs all rows in memory"),
         ({"pool_rows": 1000, "sample_weight": [1.0]}, "weights were given for|one number|exactly one"),
     ],
 )
@@ -109,7 +109,7 @@ def test_what_cannot_be_is_refused(draws: NDArray[np.float64], keywords: dict[st
 
 
 def test_columns_that_are_scaled_by_the_sample_are_warned_of(draws: NDArray[np.float64]) -> None:
-    with pytest.warns(ss.SupersampleWarning, match="scaled by the 2,000 rows that were drawn, not by all rows"):
+    with pytest.warns(ss.SupersampleWarning, match="scaled by the 2,000 rows of the sample, not by all rows"):
         ss.thin(batches(draws), 5, pool_rows=POOL, scale="mad")
 
 

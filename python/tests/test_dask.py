@@ -363,7 +363,7 @@ X = da.ones((10, 2), chunks=(5, 2))
         (X, {"weights": "simplex"}, ValueError, "unequal weights needs all rows in memory"),
         (X, {"functions_weight": 2}, ValueError, "no effect without functions"),
         (X, {"pool_rows": 0}, ValueError, "pool_rows is 0"),
-        (X, {"n": None}, ValueError, "say how many"),
+        (X, {"n": None}, ValueError, "give the size"),
         (X, {"seed": -1}, ValueError, "seed is -1"),
         (X, {"marginals": -1}, ValueError, "marginals is -1; give a number of at least 0"),
         (X, {"kernel": "cosine"}, ValueError, "cosine"),

@@ -136,9 +136,9 @@ def test_the_number_of_rows_can_follow():
     ):
         with pytest.raises(ValueError, match=said):
             ss.thin(FLAT, "auto", **options)
-    with pytest.raises(ValueError, match="n='auto' and a herded sequence do not go together"):
+    with pytest.raises(ValueError, match="n='auto' cannot be used with a herded sequence"):
         ss.herd(FLAT, "auto")
-    with pytest.raises(ValueError, match="n='auto' and a Gram matrix do not go together"):
+    with pytest.raises(ValueError, match="n='auto' cannot be used with a Gram matrix"):
         ss.thin(gram=np.eye(6), n="auto")
     with pytest.raises(ValueError, match="add has no effect without n='auto'"):
         ss.thin(FLAT, 10, add=0.1)

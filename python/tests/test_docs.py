@@ -59,11 +59,12 @@ def run(page, block, names):
 @pytest.mark.parametrize("package", ["pymc", "numpyro"])
 def test_recipes_run_where_their_package_is_installed(package):
     pytest.importorskip(package, reason=f"{package} is not installed")
-    text = (ROOT / "docs/stein.md").read_text(encoding="utf-8")
-    recipes = [block for block in PYTHON.finditer(text) if block.group(1) == package]
-    assert recipes, f"docs/stein.md has no recipe for {package}"
-    for block in recipes:
-        run("docs/stein.md", block, {"__name__": "page", "np": np, "ss": ss})
+    for page in ("docs/stein.md", "docs/truth.md"):
+        text = (ROOT / page).read_text(encoding="utf-8")
+        recipes = [block for block in PYTHON.finditer(text) if block.group(1) == package]
+        assert recipes, f"{page} has no recipe for {package}"
+        for block in recipes:
+            run(page, block, {"__name__": "page", "np": np, "ss": ss})
 
 
 def public():

@@ -118,7 +118,7 @@ def test_evaluate_shows_cdf_and_functions():
     subset = FRAME.iloc[result.indices][["y[1]", "c", "b", "y[0]", "a"]]
     by_name = ss.evaluate(FRAME, subset, functions="y")
     assert (by_name.mmd, by_name.functions_error) == pytest.approx((found.mmd, found.functions_error), rel=1e-9)
-    with pytest.raises(ValueError, match="the functions of y are not known; give y as a Result"):
+    with pytest.raises(ValueError, match="the functions of y are unknown; give y as a Result"):
         ss.evaluate(X, X[:20], functions=F)
 
 

@@ -34,11 +34,14 @@ def test_what_has_no_meaning_is_refused():
         ({}, TypeError, "x is of type NoneType"),
         ({"gram": gram[:, :40]}, ValueError, r"gram has shape \(300, 40\)"),
         ({"gram": crooked}, ValueError, "symmetric"),
-        ({"gram": gram, "marginals": 0.1}, ValueError, "marginals and a Gram matrix do not go together"),
-        ({"gram": gram, "scale": "sd"}, ValueError, "scale and a Gram matrix do not go together"),
-        ({"gram": gram, "landmarks": 20}, ValueError, "landmarks and a Gram matrix do not go together"),
-        ({"gram": gram, "pool_rows": 50}, ValueError, "pool_rows and a Gram matrix do not go together"),
+        ({"gram": gram, "marginals": 0.1}, ValueError, "marginals cannot be used with a Gram matrix"),
+        ({"gram": gram, "scale": "sd"}, ValueError, "scale cannot be used with a Gram matrix"),
+        ({"gram": gram, "landmarks": 20}, ValueError, "landmarks cannot be used with a Gram matrix"),
+        ({"gram": gram, "pool_rows": 50}, ValueError, "pool_rows cannot be used with a Gram matrix"),
         ({"gram": gram, "kernel": "imq"}, ValueError, "no effect with gram"),
+        ({"gram": gram, "kernel": "gaussian"}, ValueError, "no effect with gram"),
+        ({"gram": gram, "bandwidth": 1.3}, ValueError, "no effect with gram"),
+        ({"gram": gram, "max_memory": "1G"}, ValueError, "no effect with gram"),
     ]
     for given, kind, message in cases:
         with pytest.raises(kind, match=message):

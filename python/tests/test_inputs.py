@@ -159,15 +159,15 @@ REFUSED = {
     "no rows": (np.empty((0, 3)), ValueError, "there are no points"),
     "no columns": (np.empty((3, 0)), ValueError, "no coordinates"),
     "empty list": ([], ValueError, "two dimensions are needed"),
-    "object": (X.astype(object), TypeError, "dtype object, which is not of real numbers"),
-    "strings": (X.astype(str), TypeError, "not of real numbers"),
-    "complex": (X.astype(complex), TypeError, "dtype complex128, which is not of real numbers"),
-    "dates": (np.zeros((3, 1), dtype="M8[s]"), TypeError, "not of real numbers"),
+    "object": (X.astype(object), TypeError, "dtype object, which is not a type of real numbers"),
+    "strings": (X.astype(str), TypeError, "not a type of real numbers"),
+    "complex": (X.astype(complex), TypeError, "dtype complex128, which is not a type of real numbers"),
+    "dates": (np.zeros((3, 1), dtype="M8[s]"), TypeError, "not a type of real numbers"),
     "masked": (np.ma.masked_array(X, X < -2), ValueError, "is masked at row"),
     "a string column": (text_column(), TypeError, "column 'label' of x holds"),
     "a string column, polars": (pl.from_pandas(text_column()), TypeError, "column 'label' of x holds"),
     "a string column, Arrow": (pa.Table.from_pandas(text_column()), TypeError, "column 'label' of x holds"),
-    "ids only": (pd.DataFrame({"chain": [1, 2]}), ValueError, "has no column to choose by"),
+    "ids only": (pd.DataFrame({"chain": [1, 2]}), ValueError, "has no column to use"),
     "a ragged list": ([[1.0], [1.0, 2.0]], ValueError, "inhomogeneous"),
     "a word": ("draws", TypeError, "x is of type str"),
     "None": (None, TypeError, "x is of type NoneType"),
@@ -194,7 +194,7 @@ OPTIONS = {
     "n 0": ({"n": 0}, ValueError, "n is 0; give at least 1"),
     "n negative": ({"n": -3}, ValueError, "n is -3"),
     "n fractional": ({"n": 2.5}, TypeError, "n is 2.5; give a whole number"),
-    "n missing": ({"n": None}, ValueError, "say how many"),
+    "n missing": ({"n": None}, ValueError, "give the size"),
     "tol": ({"tol": -1.0}, ValueError, "tol is -1; an error is a positive number"),
     "equivalent_draws": ({"equivalent_draws": float("nan")}, ValueError, "equivalent_draws is NaN"),
     "kernel": ({"kernel": "rbf"}, ValueError, "'rbf' is not a kernel; choose gaussian, laplace"),
@@ -227,7 +227,7 @@ OPTIONS = {
     ),
     "weights of rows, zero": ({"sample_weight": np.zeros(60)}, ValueError, "(logarithms of weights go to log_weight)"),
     "weights of rows, shape": ({"sample_weight": np.ones((60, 1))}, ValueError, "give one number for each row"),
-    "weights of rows, text": ({"sample_weight": ["a"] * 60}, TypeError, "not of real numbers"),
+    "weights of rows, text": ({"sample_weight": ["a"] * 60}, TypeError, "not a type of real numbers"),
     "log-weights of rows, count": ({"log_weight": [1.0, 2.0]}, ValueError, "2 weights were given for 60 rows"),
     "log-weights of rows, shape": ({"log_weight": np.ones((60, 1))}, ValueError, "give one number for each row"),
     "a word of others": ({"num_samples": 3}, TypeError, "unexpected keyword argument 'num_samples'; did you mean 'n'?"),
@@ -253,7 +253,7 @@ def test_a_gpu_that_is_not_there_is_an_error_of_one_sentence_before_any_work():
     else:
         pytest.skip(f"this machine has {name}")
     assert words.startswith("no GPU: ")
-    assert words.endswith("; the device cpu needs none")
+    assert words.endswith("; use the device cpu")
     untouched = iter([X])
     for call in (
         lambda: ss.herd(X, 5, device="gpu"),

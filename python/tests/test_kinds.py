@@ -242,9 +242,9 @@ def test_weights_that_make_no_sense_are_refused():
         with pytest.raises(ValueError, match=words):
             ss.thin(X, 5, **options)
     for function in (ss.herd, ss.thin):
-        with pytest.raises(TypeError, match="are sample_weight"):
+        with pytest.raises(TypeError, match="use sample_weight"):
             function(X, 5, weights=np.ones(60))
-    with pytest.raises(TypeError, match="are sample_weight"):
+    with pytest.raises(TypeError, match="use sample_weight"):
         ss.sample(ss.GaussianMixture([1], [[0.0]], [[[1.0]]]), 3, weights=[1.0, 2.0, 3.0])
 
 
@@ -397,7 +397,7 @@ def test_a_word_of_python_is_one_of_the_library():
     assert list(typing.get_args(_options.Scale)) == list(_native.SCALES)
     with pytest.raises(ValueError, match="linear takes no bandwidth"):
         ss.thin(X, 3, kernel="linear", bandwidth=1.0)
-    with pytest.raises(ValueError, match="a Stein kernel is one of points and scores"):
+    with pytest.raises(ValueError, match="a Stein kernel needs the scores"):
         ss.thin(X, 3, kernel="stein-imq")
     with pytest.raises(AttributeError):
         ss.kernels.Cauchy  # noqa: B018

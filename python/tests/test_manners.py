@@ -77,7 +77,7 @@ def test_a_herder_that_is_at_work_says_so():
         if phase == "done":
             return
         for ask in (lambda: len(herder), lambda: next(herder), herder.restart):
-            with pytest.raises(RuntimeError, match="at work in another thread"):
+            with pytest.raises(RuntimeError, match="in use by another thread"):
                 ask()
         said.append(phase)
 

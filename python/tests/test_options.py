@@ -1,6 +1,7 @@
 """Keywords are declared once: every signature, every docstring and every refusal is made of the same table."""
 
 import inspect
+import pydoc
 
 import numpy as np
 import pandas as pd
@@ -49,6 +50,23 @@ def test_help_says_something_of_every_keyword(function):
     assert "**options" not in text
     said = {name for heads, _ in _options._PARAGRAPH.findall(text) for name in heads.split(", ")}
     assert not set(inspect.signature(function).parameters) - said
+
+
+def test_help_of_thin_fits_two_screens_under_plain_headings():
+    lines = pydoc.plain(pydoc.render_doc(ss.thin)).rstrip().splitlines()
+    assert sum(max(1, -(-len(line) // 100)) for line in lines) <= 100
+    headings = [line.strip(" :") for line in lines if line.endswith(":") and line.startswith("    ") and line[4] != " "]
+    assert headings == ["Size", "Rows", "Objective", "Distance", "Strata and constraints", "Compute"]
+
+
+def test_every_text_is_under_a_heading():
+    kinds = [
+        kind for kind in vars(_options).values() if hasattr(kind, "__total__") and kind.__module__.startswith("super")
+    ]
+    for kind in kinds:
+        text = inspect.cleandoc(kind.__doc__)
+        if _options._PARAGRAPH.search(text):
+            assert text.partition("\n")[0].removesuffix(".") in _options._HEADINGS, kind
 
 
 def test_nothing_is_declared_twice():

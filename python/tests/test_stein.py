@@ -145,7 +145,7 @@ def test_points_anywhere_have_a_lower_ksd_than_rows():
     assert (half.points[:, 0] > 0).all()
     with pytest.raises(ValueError, match="give starts where the density is"):
         ss.stein.sample(lambda x: -x, 10, starts, log_density=lambda x: -np.inf)
-    with pytest.warns(ss.SupersampleWarning, match="the score was asked for"):
+    with pytest.warns(ss.SupersampleWarning, match="the score was evaluated"):
         ss.stein.sample(lambda x: -x, 10, starts, max_evaluations=50)
 
 
@@ -195,7 +195,7 @@ def test_scores_that_are_wrong_are_named():
     cases = [
         ({"scores": bad}, ValueError, "the score of row 41, column 2 is NaN"),
         ({"scores": -x[:99]}, ValueError, r"scores has shape \(99, 3\), but x has \(100, 3\)"),
-        ({"scores": -x[:, :2]}, ValueError, "give one for each number of x"),
+        ({"scores": -x[:, :2]}, ValueError, "give one number for each number of x"),
         ({"kernel": "laplace"}, ValueError, "not the base of a Stein kernel; choose imq or gaussian"),
         ({"kernel": 3}, TypeError, "kernel is 3; choose imq or gaussian"),
         ({"preconditioner": "none"}, ValueError, "'none' is not a preconditioner"),
@@ -205,7 +205,7 @@ def test_scores_that_are_wrong_are_named():
         ({"regularise": 0.1}, ValueError, "regularise has no effect without log_density"),
         ({"second_derivatives": x}, ValueError, "second_derivatives has no effect without log_density"),
         ({"log_density": np.zeros(5)}, ValueError, "the log-densities"),
-        ({"n": None, "tol": 0.1, "log_density": np.zeros(100)}, ValueError, "say how much the log-density counts"),
+        ({"n": None, "tol": 0.1, "log_density": np.zeros(100)}, ValueError, "give the weight of the log-density"),
     ]
     for given, kind, message in cases:
         options = {"scores": -x, "n": 5, **given}
@@ -232,7 +232,7 @@ def test_names_of_columns_put_scores_in_order():
     for of_x, message in (
         (scores.add_prefix("g_"), "scores has no column 'a'; its columns are g_b, g_a"),
         (scores[["a"]], "scores has no column 'b'"),
-        (scores.sample(frac=1, random_state=1), "in another order, as their indexes say; give scores.loc"),
+        (scores.sample(frac=1, random_state=1), "another order than that of x; give scores.loc"),
         (scores[:99], r"scores has shape \(99, 2\), but x has \(100, 2\)"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -263,7 +263,7 @@ def test_odd_rows_and_scores_are_taken_or_told_of():
         ss.stein.thin(x, scores * 1e155, 6)
     with pytest.raises(ValueError, match=r"scores has shape \(3, 200\), .*; is it transposed\?"):
         ss.stein.thin(x, scores.T, 6)
-    with pytest.raises(TypeError, match="scores is a function; give what it returns"):
+    with pytest.raises(TypeError, match="scores is a function; give its values"):
         ss.stein.thin(x, lambda x: -x, 6)
     for of_x, columns in (
         (0 * x, "columns 0, 1, 2"),
@@ -271,12 +271,12 @@ def test_odd_rows_and_scores_are_taken_or_told_of():
         (scores * [1, 0, 1], "column 1"),
     ):
         with pytest.warns(
-            ss.SupersampleWarning, match=f"the scores of {columns} say next to nothing of where the rows"
+            ss.SupersampleWarning, match=f"the scores of {columns} are unrelated to the rows"
         ):
             ss.stein.thin(x, of_x, 6)
     with pytest.warns(ss.SupersampleWarning, match="300 rows were asked for, but there are only 200 rows"):
         assert len(ss.stein.thin(x, scores, 300)) == 200
-    with pytest.warns(ss.SupersampleWarning, match="a KSD of 1e-09 was not reached with 6 points"):
+    with pytest.warns(ss.SupersampleWarning, match="a KSD of 1e-9 was not reached with 6 points"):
         ss.stein.thin(x, scores, 6, tol=1e-9)
     with pytest.warns(ss.SupersampleWarning, match="the scores of columns 0, 1, 2 point away"):
         ss.stein.sample(lambda z: z / sd**2, 2, x)
@@ -289,18 +289,18 @@ def test_results_of_scores_are_not_measured_without_them():
     chosen = ss.stein.thin(x, -x, 10)
     assert chosen._of_scores == "" and "<th" in chosen._repr_html_() and "KSD" in chosen._repr_html_()
     for measure in (ss.mmd, ss.evaluate):
-        with pytest.raises(ValueError, match="a Stein kernel is one of points and scores"):
+        with pytest.raises(ValueError, match="a Stein kernel needs the scores"):
             measure(x, chosen)
         assert measure(x, chosen, kernel="gaussian")
     with pytest.raises(ValueError, match="chosen from 200 rows, but x has 100"):
         ss.stein.ksd(x[:100], -x[:100], chosen)
     placed = ss.stein.sample(lambda z: -z, 3, x)
-    with pytest.raises(ValueError, match="no rows of x; their KSD is the mmd of the result"):
+    with pytest.raises(ValueError, match="not rows of x; their KSD is the mmd of the result"):
         ss.stein.ksd(x, -x, placed)
     x[:40] += 9
     burnt = ss.stein.thin(x, -x, 10)
     for text in (repr(burnt), burnt._repr_html_()):
-        assert "the rows are not draws of the density as they stand: over pairs of rows the mean of its kernel" in text
+        assert "the rows are not draws of the density: the mean of the Stein kernel over pairs of rows is" in text
 
 
 def test_weights_of_a_frame_are_refused_beside_scores():
@@ -316,7 +316,7 @@ def test_weights_of_a_frame_are_refused_beside_scores():
     chains = Chains()
     assert len(ss.stein.thin(chains, -chains.samples, 5)) == 5
     chains.weights = np.arange(1.0, 51.0)
-    with pytest.raises(ValueError, match="x has weights of its own, which do not go together with scores"):
+    with pytest.raises(ValueError, match="x has weights, which cannot be used with scores"):
         ss.stein.thin(chains, -chains.samples, 5)
 
 
@@ -363,20 +363,20 @@ def test_a_posterior_is_thinned_by_its_scores():
     flat = np.concatenate([mu.reshape(600, 1), theta.reshape(600, 2)], axis=1)
     want = ss.stein.thin(flat, -flat, 20)
     for scores in (-data, -flat, -flat.reshape(2, 300, 3)):
-        small, result = ss.arviz.thin(data, 20, scores=scores, return_result=True)
+        small, result = ss.arviz.thin(data, 20, scores=scores, target="density", return_result=True)
         assert result.indices.tolist() == want.indices.tolist()
         assert dict(small.sizes)["draw"] == 20 and small.attrs["supersample_kernel"] == "stein-imq"
     assert not ((want.indices < 100).any())
-    _, result = ss.arviz.herd(data, 10, scores=-data, return_result=True)
+    _, result = ss.arviz.herd(data, 10, scores=-data, target="density", return_result=True)
     assert result.indices.tolist() == ss.stein.herd(flat, -flat, 10, unique=True).indices.tolist()
     # A log-density comes as ArviZ has it.
     log_density = -0.5 * (flat**2).sum(1)
     options = {"log_density": log_density, "second_derivatives": flat**2 - 1}
     want = ss.stein.thin(flat, -flat, 20, **options).indices.tolist()
     by_chain = {"log_density": data["mu"].copy(data=log_density.reshape(2, 300)), "second_derivatives": data**2 - 1}
-    _, result = ss.arviz.thin(data, 20, scores=-data, return_result=True, **by_chain)
+    _, result = ss.arviz.thin(data, 20, scores=-data, target="density", return_result=True, **by_chain)
     assert result.indices.tolist() == want and result.objective == "KSD, regularised"
     with pytest.raises(ValueError, match="log_density has the dimensions"):
-        ss.arviz.thin(data, 20, scores=-data, log_density=data["theta"])
-    with pytest.raises(ValueError, match="functions and scores do not go together"):
-        ss.arviz.thin(data, 20, scores=-data, functions=["mu"])
+        ss.arviz.thin(data, 20, scores=-data, target="density", log_density=data["theta"])
+    with pytest.raises(ValueError, match="functions cannot be used with target='density'"):
+        ss.arviz.thin(data, 20, scores=-data, target="density", functions=["mu"])

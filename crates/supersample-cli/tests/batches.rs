@@ -35,7 +35,8 @@ fn every_format_gives_the_same_rows_and_the_error_to_all_of_them() {
         for ending in ENDINGS {
             let words = format!("{verb} d.{ending} -n 20 --pool-rows 2000 --indices i.txt --json s.json");
             let (_, told) = desk.ran(&format!("{words} -o o.{ending}"));
-            let note = "\nnote: reading 6,000 rows in batches: the pool is 2,000 rows drawn with seed 0\n";
+            let note =
+                "\nnote: 6,000 rows are read in batches; the candidates are 2,000 rows drawn with seed 0\n";
             assert!(told.contains(note) && told.matches("in batches").count() == 1, "{told}");
             assert!(told.contains("landmarks, chosen from 2,000 drawn at random\n"), "{told}");
             assert_eq!(json(&desk, "s.json")["embedding"]["pool_rows"].as_u64(), Some(2000));
@@ -71,7 +72,7 @@ fn rows_that_do_not_fit_are_read_in_batches_and_those_that_do_are_not() {
     let desk = Desk::new();
     desk.write("d.csv", posterior(200_000));
     let (_, told) = desk.ran("herd d.csv -n 10 --max-memory 45M -o o.csv");
-    assert!(told.contains("reading 200,000 rows in batches: the pool is "), "{told}");
+    assert!(told.contains("200,000 rows are read in batches; the candidates are "), "{told}");
     let (_, told) = desk.ran("herd d.csv -n 10 --max-memory 2G -o o.csv");
     assert!(!told.contains("in batches"), "{told}");
     // All rows after all, whatever was allowed: the run is that of the rows in memory.
@@ -105,8 +106,7 @@ fn very_many_rows_in_single_precision_stay_in_it() {
     many(&desk, "f64.parquet", false);
     let words = "-n 5 --bandwidth 1 --landmarks 50 -o o.csv";
     let (_, told) = desk.ran(&format!("herd f32.parquet {words} --indices a.txt --json a.json"));
-    let said =
-        "reading 210,000 rows in single precision in batches: the pool is 200,000 rows drawn with seed 0";
+    let said = "210,000 rows in single precision are read in batches; the candidates are 200,000 rows drawn with seed 0";
     assert!(told.contains(said), "{told}");
     // What is allowed does not matter as long as it is enough, nor does the precision once the rows are asked for in batches.
     desk.ran(&format!("herd f32.parquet {words} --max-memory 2G --indices b.txt"));
@@ -150,7 +150,7 @@ fn weights_missing_values_columns_and_chains_are_heeded() {
     }
     let notes = json(&desk, "s.json")["notes"].to_string();
     assert!(notes.contains("400 of 4000 rows have a missing value"), "{notes}");
-    assert!(notes.contains("reading 3,600 rows in batches"), "{notes}");
+    assert!(notes.contains("3,600 rows are read in batches"), "{notes}");
     // Both files are one run of two chains.
     desk.ran("herd d.csv d.csv -n 15 --columns b --pool-rows 1500 --indices i.txt -q -o o.csv");
     assert!(numbers(&desk.read("i.txt")).iter().any(|&row| row >= 4000));
@@ -214,7 +214,7 @@ fn functions_are_matched_in_batches_by_their_means_over_all_rows() {
     let constant: String = posterior(3000).lines().skip(1).map(|line| format!("{line},7\n")).collect();
     desk.write("c.csv", format!("mu,tau,theta.1,theta.2,y\n{constant}"));
     let refused = desk.refused("c.csv -n 9 --pool-rows 2000 --functions y");
-    assert!(refused.starts_with("function 'y' is constant on the rows that count"), "{refused}");
+    assert!(refused.starts_with("function 'y' is constant on all rows of positive weight"), "{refused}");
 }
 
 #[test]
@@ -248,7 +248,10 @@ fn an_interrupted_run_in_batches_writes_what_it_has() {
     let output = child.wait_with_output().unwrap();
     let told = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(130), "{told}");
-    assert!(told.contains("the MMD is that to the landmarks, since the run was interrupted"), "{told}");
+    assert!(
+        told.contains("the MMD is the distance to the landmarks, because the run was interrupted"),
+        "{told}"
+    );
     assert!(!numbers(&desk.read("i.txt")).is_empty());
 }
 

@@ -9,10 +9,7 @@ fn eval_says_of_a_subset_what_herd_says_of_its_own() {
     desk.ran("herd d.csv -n 25 -q -o best.csv --json h.json");
     let (nothing, summary) = desk.ran("eval d.csv best.csv --json e.json");
     assert!(nothing.is_empty());
-    assert!(
-        summary.starts_with("held the 25 rows of best.csv against 400 rows by 4 parameters ("),
-        "{summary}"
-    );
+    assert!(summary.starts_with("compared 25 rows of best.csv with all 400 by 4 parameters ("), "{summary}");
     let (herd, eval) = (json(&desk, "h.json"), json(&desk, "e.json"));
     let mmd = |value: &serde_json::Value| value["result"]["mmd"].as_f64().unwrap();
     assert!((mmd(&herd) - mmd(&eval)).abs() < 1e-9, "{} {}", mmd(&herd), mmd(&eval));
@@ -46,7 +43,7 @@ fn eval_says_of_a_subset_what_herd_says_of_its_own() {
     desk.write("other_name.csv", numbered.replace("row,", "which,"));
     for subset in ["i.txt", "numbered.csv", "other_name.csv --index-column which"] {
         let (_, summary) = desk.ran(&format!("eval d.csv {subset} --json n.json"));
-        assert!(summary.starts_with("held the 25 rows numbered in "), "{summary}");
+        assert!(summary.starts_with("compared 25 rows numbered in "), "{summary}");
         let found = json(&desk, "n.json");
         assert_eq!(
             (&found["result"]["errors"], &found["parameters"]),

@@ -142,7 +142,8 @@ fn stan_chain(id: usize, warmup: usize) -> String {
         format!("-{}.5,0.9,0.7,{x},{},{}\n", i % 9, x * 2.0 + (i as f64).cos(), (i as f64 * 0.3).cos())
     };
     (0..warmup).for_each(|i| text += &row(i, 100.0));
-    text += "# Adaptation terminated\n# Step size = 0.7\n# Diagonal elements of inverse mass matrix:\n# 1.1, 0.9, 1.0\n";
+    text += "# Adaptation terminated\n# Step size = 0.7\n# Diagonal elements of inverse mass matrix:\n# 1.1, 0.9, \
+             1.0\n";
     (0..50).for_each(|i| text += &row(i, 0.0));
     text + "# \n#  Elapsed Time: 0.1 seconds (Warm-up)\n#                0.2 seconds (Sampling)\n# \n"
 }
@@ -180,7 +181,8 @@ fn four_cmdstan_chains_are_one_run() {
     desk.write("out_3.csv", stan_chain(3, 0).replace("theta.1.2", "theta.2.1"));
     assert_eq!(
         desk.refused(&format!("{files} -n 3")),
-        "out_3.csv: the columns are not those of out_1.csv: 'theta.1.2' is missing; chains of one run have the same columns"
+        "out_3.csv: the columns are not those of out_1.csv: 'theta.1.2' is missing; chains of one run have the same \
+         columns"
     );
 }
 
@@ -189,7 +191,7 @@ fn warm_up_flags_without_effect_are_refused() {
     let desk = Desk::with_draws();
     assert_eq!(
         desk.refused("draws.csv -n 1 --columns mu --warmup"),
-        "--warmup has no effect: the files say nothing of warm-up rows; leave it out"
+        "--warmup has no effect: the files do not mark warm-up rows; leave it out"
     );
     write(&desk, "d.npz", frame());
     assert!(desk.refused("d.npz -n 1 --exclude note --separator ;").contains("has no effect on npz files"));
@@ -216,7 +218,7 @@ fn a_file_cut_in_a_row_is_refused_with_the_row() {
         desk.write(&format!("cut.{ending}"), &bytes[..bytes.len() * 2 / 3]);
         let message = desk.refused(&format!("cut.{ending} -n 1"));
         assert!(message.starts_with(&format!("cut.{ending}: ")), "{message}");
-        assert!(message.contains("the file is not a sound"), "{message}");
+        assert!(message.contains("the file is not a valid"), "{message}");
     }
     let mut packed = GzEncoder::new(Vec::new(), Compression::default());
     packed.write_all("a,b\n1,2\n".repeat(9999).as_bytes()).unwrap();
@@ -250,7 +252,7 @@ fn content_decides_the_format_and_can_be_overruled() {
     assert!(desk.read("out.csv").starts_with("mu,tau,chain,note,draw,row\n"));
     assert!(desk.refused("a.csv -n 3 --format csv").starts_with("a.csv: "));
     desk.write("b.parquet", "x\n1\n2\n");
-    assert!(desk.refused("b.parquet -n 1").contains("not a sound Parquet file"));
+    assert!(desk.refused("b.parquet -n 1").contains("not a valid Parquet file"));
     desk.done("b.parquet -n 1 --format csv -q -o out.csv");
     desk.write("colon.txt", "a:b\n1:2\n3:5\n");
     desk.done("colon.txt -n 1 --separator : -q -o out.csv");
@@ -271,7 +273,7 @@ fn standard_input_is_a_file_like_any_other() {
         assert!(output.status.success());
         assert_eq!(output.stdout, expected, "{name}");
     }
-    assert_eq!(desk.refused("- - -n 1"), "- stands for stdin, which can be read only once");
+    assert_eq!(desk.refused("- - -n 1"), "- is stdin, which can be read only once");
 }
 
 #[test]
@@ -288,5 +290,5 @@ fn rows_go_out_in_the_format_they_came_in() {
         assert_eq!(out.unwrap().format(), format);
     }
     desk.write("old.npy.gz", "x");
-    assert!(desk.refused("d.npz -n 1 --columns mu -o new.npy.gz").contains("only text is gzipped"));
+    assert!(desk.refused("d.npz -n 1 --columns mu -o new.npy.gz").contains("only text can be gzipped"));
 }

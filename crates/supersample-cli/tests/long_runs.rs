@@ -31,7 +31,7 @@ fn a_run_goes_on_from_its_checkpoint_to_the_same_rows() {
     desk.write("half", &fs::read(desk.path("ck")).unwrap()[..100]);
     assert_eq!(
         desk.refused("d.csv -n 60 --resume half"),
-        "half: this is not a whole checkpoint; start again without --resume"
+        "half: this is not a complete checkpoint; start again without --resume"
     );
     assert!(desk.refused("d.csv -n 60 --resume none").starts_with("none: the checkpoint cannot be read"));
     assert!(!desk.files().iter().any(|name| name.ends_with(".lock") || name.starts_with(".supersample")));
@@ -85,7 +85,7 @@ fn an_interrupted_search_ends_with_the_best_set_so_far() {
     let output = child.wait_with_output().unwrap();
     let text = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(130), "{text}");
-    assert!(text.contains("\ninterrupted: the best set so far has these 60 rows\n"), "{text}");
+    assert!(text.contains("\ninterrupted: these 60 rows are the best subset so far\n"), "{text}");
     let mut rows = numbers(&desk.read("i.txt"));
     rows.sort_unstable();
     rows.dedup();
@@ -217,6 +217,6 @@ fn memory_is_estimated_and_limited() {
     assert!(summary.starts_with("the run needs about 26.0 MiB of memory\nchose 3 of 300 rows"), "{summary}");
     assert_eq!(
         desk.refused("d.csv -n 3 --max-memory 10M"),
-        "the run needs about 26.0 MiB, and --max-memory allows 10.0 MiB; choose by fewer --columns, or allow more"
+        "the run needs about 26.0 MiB, and --max-memory allows 10.0 MiB; use fewer --columns, or allow more"
     );
 }

@@ -35,7 +35,7 @@ fn an_existing_checkpoint_is_gone_on_from_or_left_alone() {
     desk.ran("herd d.csv -n 60 -q --indices whole.txt -o whole.csv");
     desk.ran("herd d.csv -n 20 -q --checkpoint ck -o o.csv");
     let (_, text) = desk.ran("herd d.csv -n 60 --checkpoint ck --indices i.txt -o o.csv");
-    assert!(text.starts_with("ck: going on from the 20 rows of an earlier run\n"), "{text}");
+    assert!(text.starts_with("ck: continuing from the 20 rows of an earlier run\n"), "{text}");
     assert_eq!(desk.read("i.txt"), desk.read("whole.txt"));
     // Fewer rows than are kept take nothing away from it, with or without --resume.
     let kept = fs::read(desk.path("ck")).unwrap();
@@ -48,11 +48,14 @@ fn an_existing_checkpoint_is_gone_on_from_or_left_alone() {
     assert_eq!(fs::read(desk.path("ck")).unwrap(), kept);
     assert_eq!(
         desk.refused("d.csv -n 60 --checkpoint ck --bandwidth 2"),
-        "ck: the checkpoint belongs to other data, another kernel or other options; name another file, or remove this one"
+        "ck: the checkpoint belongs to other data, another kernel or other options; name another file, or remove \
+         this one"
     );
     assert_eq!(fs::read(desk.path("ck")).unwrap(), kept);
     desk.write("half", &kept[..100]);
-    assert!(desk.refused("d.csv -n 9 --checkpoint half").starts_with("half: this is not a whole checkpoint"));
+    assert!(
+        desk.refused("d.csv -n 9 --checkpoint half").starts_with("half: this is not a complete checkpoint")
+    );
     desk.write("notes.txt", "precious\n");
     // Refused before the draws are looked for.
     assert_eq!(
@@ -107,8 +110,8 @@ fn an_interrupted_run_leaves_older_results_alone() {
     assert_eq!(code, Some(130), "{text}");
     assert_eq!(
         text,
-        "interrupted: the older o.csv was kept, and the new one is o.partial-2.csv\n\
-         interrupted: the older s.json was kept, and the new one is s.partial.json\n"
+        "interrupted: o.csv was kept, and the partial result is o.partial-2.csv\n\
+         interrupted: s.json was kept, and the partial result is s.partial.json\n"
     );
     assert_eq!((desk.read("o.csv"), desk.read("s.json")), ("precious\n".to_string(), "{}\n".to_string()));
     assert_eq!(desk.read("o.partial.csv"), "precious too\n");
@@ -137,7 +140,7 @@ fn an_output_that_fails_costs_no_other() {
         assert!(text.starts_with("chose 30 of 300 rows"), "{text}");
         assert!(
             text.ends_with(
-                "supersample: /dev/full cannot be written: No space left on device (os error 28); written all the same: \
+                "supersample: /dev/full cannot be written: No space left on device (os error 28); still written: \
                  o.csv (the rows), i.txt\n"
             ),
             "{text}"
@@ -150,7 +153,7 @@ fn an_output_that_fails_costs_no_other() {
     let message = desk.refused("d.csv -n 30 -q -o /dev/full --indices i.txt");
     assert_eq!(
         message,
-        "/dev/full cannot be written: No space left on device (os error 28); written all the same: i.txt"
+        "/dev/full cannot be written: No space left on device (os error 28); still written: i.txt"
     );
     assert_eq!(numbers(&desk.read("i.txt")).len(), 30);
 }
@@ -167,7 +170,7 @@ fn a_checkpoint_that_fails_does_not_end_the_run() {
     let (code, text) = ended(child);
     assert_eq!(code, Some(2), "{text}");
     assert!(text.starts_with("supersample: away/ck cannot be written: "), "{text}");
-    assert!(text.ends_with("written all the same: o.csv (the rows), i.txt, s.json\n"), "{text}");
+    assert!(text.ends_with("still written: o.csv (the rows), i.txt, s.json\n"), "{text}");
     assert_eq!(desk.read("o.csv").lines().count(), numbers(&desk.read("i.txt")).len() + 1);
 }
 
@@ -182,7 +185,7 @@ fn an_input_that_changes_costs_only_the_rows() {
     let (code, text) = ended(child);
     assert_eq!(code, Some(2), "{text}");
     assert!(text.starts_with("supersample: o.csv cannot be written: d.csv"), "{text}");
-    assert!(text.ends_with("; written all the same: i.txt, s.json\n"), "{text}");
+    assert!(text.ends_with("; still written: i.txt, s.json\n"), "{text}");
     assert!(!desk.path("o.csv").exists());
     assert_eq!(
         json(&desk, "s.json")["result"]["rows"].as_array().unwrap().len(),
@@ -229,7 +232,7 @@ fn names_that_promise_something_else_are_refused() {
     }
     assert_eq!(
         desk.refused("none.csv -n 3 -o nodir/"),
-        "nodir/ cannot be written: the name is that of a folder; name a file in it"
+        "nodir/ cannot be written: this is the name of a directory; name a file in it"
     );
     desk.write("inc", "3\n");
     let Output { status, stderr, .. } =
@@ -315,7 +318,8 @@ fn an_interrupt_while_stdin_is_read_leaves_nothing() {
 #[test]
 fn an_interrupt_while_weights_are_found_gives_the_rows_without() {
     let desk = desk_with(4000);
-    let words = "herd d.csv -n 4000 --unique --weights simplex -o o.csv --indices i.txt --json s.json --checkpoint ck";
+    let words = "herd d.csv -n 4000 --unique --weights simplex -o o.csv --indices i.txt --json s.json --checkpoint \
+                 ck";
     let child = spawn(&desk, words);
     // Once all rows are herded they are all in the checkpoint, after μ.
     let is_herded = |about: fs::Metadata| about.len() > 8 * (4000 + 4000);
@@ -323,7 +327,7 @@ fn an_interrupt_while_weights_are_found_gives_the_rows_without() {
     signal(&child, "-INT");
     let (code, text) = ended(child);
     assert_eq!(code, Some(130), "{text}");
-    assert!(text.contains("interrupted before the weights were found, so they are equal"), "{text}");
+    assert!(text.contains("interrupted before the weights were computed, so they are equal"), "{text}");
     assert_eq!((numbers(&desk.read("i.txt")).len(), desk.read("o.csv").lines().count()), (4000, 4001));
     assert!(!desk.read("o.csv").lines().next().unwrap().contains("weight"));
     let report = json(&desk, "s.json");

@@ -49,7 +49,10 @@ fn text_goes_in_and_out_packed_by_zstandard() {
         rows
     };
     assert_eq!(rows("back.csv"), rows("plain.csv"));
-    assert!(desk.refused("d.csv -n 1 -o o.npz.zst").contains("only text is packed; take .zst off the name"));
+    assert!(
+        desk.refused("d.csv -n 1 -o o.npz.zst")
+            .contains("only text can be compressed; remove .zst from the name")
+    );
 }
 
 #[test]

@@ -22,7 +22,7 @@ fn what_is_assumed_is_said_in_all_reports() {
     let notes = [
         "9 of 60 rows have a missing value in a used column and are left out",
         "column 'iter' is used, but looks like an id, not a parameter; leave out with --exclude iter",
-        "1 row has no weight and is not chosen",
+        "1 row has weight 0 and cannot be chosen",
     ];
     for note in notes {
         assert!(summary.contains(&format!("\nnote: {note}\n")), "{summary}");
@@ -32,16 +32,16 @@ fn what_is_assumed_is_said_in_all_reports() {
     assert_eq!(told.iter().map(|note| note.as_str().unwrap()).collect::<Vec<_>>(), notes);
     assert_eq!(report["input"]["missing_left_out"], 9);
     assert!(report["instruction_set"].is_string() && report["warnings"].as_array().unwrap().is_empty());
-    assert!(desk.read("r.html").contains("<p>Note: 1 row has no weight and is not chosen.</p>"));
+    assert!(desk.read("r.html").contains("<p>Note: 1 row has weight 0 and cannot be chosen.</p>"));
     // What an output cannot hold is said as well, and eval has notes too.
     desk.write("t.csv", "x,note\n1,a\n2,b\n3,c\n4,d\n");
     let (_, summary) = desk.ran("herd t.csv -n 2 -o o.npy");
-    assert!(summary.contains("\nnote: column 'note' is not used, for want of numbers\n"), "{summary}");
+    assert!(summary.contains("\nnote: column 'note' is not used: not numeric\n"), "{summary}");
     let days = (0..10_i64).flat_map(|i| [(i as f64).sin().to_le_bytes(), i.to_le_bytes()]);
     desk.write("days.npy", npy_of("[('mu', '<f8'), ('day', '<M8[D]')]", "(10,)", days));
     let (_, summary) = desk.ran("herd days.npy -n 2 -o o2.csv");
     assert!(
-        summary.contains("\nnote: column 'day' is not written, since csv cannot hold such cells\n"),
+        summary.contains("\nnote: column 'day' is not written, because csv cannot store such cells\n"),
         "{summary}"
     );
     let (_, summary) = desk.ran("eval holes.csv o.csv --drop-na --weight-column w");
@@ -149,7 +149,7 @@ fn shapes_of_arrays_can_be_said_and_vectors_of_numbers_are_rows() {
     desk.write("m.npy", npy("(40, 2)", values()));
     desk.write("i.npy", npy("(3,)", [7.0, 0.0, 39.0].into_iter()));
     let (_, summary) = desk.ran("eval m.npy i.npy");
-    assert!(summary.starts_with("held the 3 rows numbered in i.npy against 40 rows"), "{summary}");
+    assert!(summary.starts_with("compared 3 rows numbered in i.npy with all 40"), "{summary}");
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn swapped_files_are_noticed() {
     desk.ran("herd d.csv -n 9 --unique -q -o best.csv");
     let (_, summary) = desk.ran("eval best.csv d.csv");
     assert!(
-        summary.contains("\nwarning: d.csv has more rows than the draws and all of theirs; "),
+        summary.contains("\nwarning: d.csv has more rows than the draws, and all of theirs; "),
         "{summary}"
     );
     assert!(!desk.ran("eval d.csv best.csv").1.contains("warning: "));
@@ -188,8 +188,8 @@ fn info_says_what_files_hold_and_what_a_run_would_take() {
     assert!(nothing.is_empty() && text.starts_with("holes.csv (csv): 60 rows in 1 chain\n"), "{text}");
     for line in [
         "used: 2 parameters (a, b)\n",
-        "not used: iter (not asked for), w (not asked for)\n",
-        "missing values: a 9; in 9 rows: a run would refuse them; leave them out with --drop-na\n",
+        "not used: iter (not selected), w (not selected)\n",
+        "missing values: a 9; in 9 rows: a run would stop with an error; drop these rows with --drop-na\n",
         "memory: about 26.0 MiB to herd or evaluate\n",
     ] {
         assert!(text.contains(line), "{line} in {text}");
@@ -197,13 +197,13 @@ fn info_says_what_files_hold_and_what_a_run_would_take() {
     assert!(!text.contains("time: "), "{text}");
     let (text, _) = desk.ran("info holes.csv holes.csv --columns a,b --drop-na --json i.json");
     let text = String::from_utf8(text).unwrap();
-    assert!(text.contains(" pairs of rows and ") && text.contains("an estimate, from "), "{text}");
+    assert!(text.contains(" pairs of rows, plus ") && text.contains("(estimated from "), "{text}");
     let told = json(&desk, "i.json");
     let known = (&told["rows"], &told["chains"], &told["incomplete_rows"], &told["columns"][1]["missing"]);
     assert_eq!(known, (&120.into(), &2.into(), &18.into(), &18.into()));
     assert_eq!(
         (&told["columns"][0]["use"], &told["columns"][0]["used"]),
-        (&"not asked for".into(), &false.into())
+        (&"not selected".into(), &false.into())
     );
     assert_eq!(told["estimate"]["pairs"], 102.0 * 101.0 / 2.0);
     assert!(told["estimate"]["pairs_per_second"].as_f64().unwrap() > 0.0 && told["memory_bytes"].is_number());
@@ -219,7 +219,7 @@ fn info_foresees_landmarks_where_a_run_would_use_them() {
     desk.write("many.csv", format!("x\n{rows}"));
     let (text, _) = desk.ran("info many.csv --json i.json");
     let text = String::from_utf8(text).unwrap();
-    assert!(text.contains(" to compare 100,001 rows with 2,000 landmarks and "), "{text}");
+    assert!(text.contains(" to compare 100,001 rows with 2,000 landmarks, plus "), "{text}");
     let estimate = &json(&desk, "i.json")["estimate"];
     let pairs = 100_001.0 * (3000.0 + 2000.0);
     assert_eq!((&estimate["landmarks"], &estimate["pairs"]), (&2000.into(), &pairs.into()));

@@ -43,9 +43,11 @@ fn settled(text: &str) -> String {
 fn help() {
     let desk = Desk::new();
     for words in ["", "herd", "thin", "sample", "eval", "info"] {
-        let (text, _) = desk.ran(format!("{words} --help").trim());
         let name = if words.is_empty() { "supersample" } else { words };
-        snapshot(&format!("help_{name}.txt"), &String::from_utf8(text).unwrap());
+        for (flag, length) in [("--help", ""), ("-h", "_short")] {
+            let (text, _) = desk.ran(format!("{words} {flag}").trim());
+            snapshot(&format!("help_{name}{length}.txt"), &String::from_utf8(text).unwrap());
+        }
     }
 }
 
@@ -61,6 +63,7 @@ fn tables_and_json() {
             "herd_unique_pca",
             "herd eight_schools.csv -n 10 --unique --scale pca --kernel imq -o o.csv --json s.json",
         ),
+        ("thin", "thin eight_schools.csv -n 100 -o o.csv --json s.json"),
         ("thin_tol", "thin eight_schools.csv --tol 0.1 -o o.csv --json s.json"),
         (
             "thin_weights",

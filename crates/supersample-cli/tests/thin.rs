@@ -34,7 +34,7 @@ fn thin_keeps_distinct_rows_unless_told_otherwise() {
     desk.ran("thin d.csv -n 500 --repeats -q -o out.csv");
     assert_eq!(desk.read("out.csv").lines().count(), 501);
     let (_, summary) = desk.ran("thin d.csv -n 500 -o out.csv");
-    assert!(summary.contains("asked for 500, the pool has 300 rows: all of them were chosen"), "{summary}");
+    assert!(summary.contains("asked for 500, but only 300 rows can be chosen"), "{summary}");
 }
 
 #[test]
@@ -60,41 +60,50 @@ fn thin_searches_by_seed_and_only_if_asked() {
 }
 
 #[test]
-fn what_swaps_and_the_search_gain_is_told() {
+fn what_swaps_and_the_search_gain_is_reported() {
     let desk = Desk::new();
     desk.write("d.csv", posterior(300));
-    let told = |words: &str| {
+    let report = |words: &str| {
         let (_, summary) = desk.ran(&format!("{words} --json s.json --report r.html -o o.csv"));
         let result = json(&desk, "s.json")["result"].clone();
-        let line = summary.lines().find(|line| line.starts_with("MMD ")).map(str::to_string);
+        let line = summary.lines().find(|line| line.contains("MMD 0.")).map(str::to_string);
         (result, line, desk.read("r.html"))
     };
-    let (result, line, page) = told("thin d.csv -n 20 --marginals 0");
+    let (result, line, page) = report("thin d.csv -n 20 --marginals 0");
     let stage = |key: &str| result["refinement"][key].as_f64().unwrap();
     let (before, swapped, searched) = (stage("mmd_before"), stage("mmd_swapped"), stage("mmd_searched"));
     assert!(before > swapped && swapped >= searched, "{result}");
     assert!((searched - result["mmd"].as_f64().unwrap()).abs() < 1e-9, "{result}");
     let line = line.unwrap();
     let swaps = result["refinement"]["swaps"].as_u64().unwrap();
-    assert!(line.starts_with("MMD herded 0.") && line.contains(&format!(" ({swaps} swaps in ")), "{line}");
-    assert!(line.ends_with(" beside the search)") && page.contains(&format!("<p>{line}.</p>")), "{line}");
+    assert!(
+        line.starts_with("MMD 0.") && line.contains(" (herding) → 0.") && line.ends_with(" (search)"),
+        "{line}"
+    );
+    assert!(page.contains(&format!("<p>{line}.</p>")), "{line}");
+    assert!(page.contains(&format!(">{swaps} swaps in ")) && page.contains(" before the search"), "{swaps}");
     // They began with the rows that herding alone has.
-    let (herded, line, _) = told("herd d.csv -n 20 --unique");
+    let (herded, line, _) = report("herd d.csv -n 20 --unique");
     assert!((before - herded["mmd"].as_f64().unwrap()).abs() < 1e-9, "{herded}");
     assert_eq!((line, &herded["refinement"]), (None, &serde_json::Value::Null));
-    let (result, line, page) = told("thin d.csv -n 20");
-    let herded = told("herd d.csv -n 20 --unique --marginals 0.1").0["mmd"].as_f64().unwrap();
+    let (result, line, page) = report("thin d.csv -n 20");
+    let herded = report("herd d.csv -n 20 --unique --marginals 0.1").0["mmd"].as_f64().unwrap();
     assert!((result["refinement"]["mmd_before"].as_f64().unwrap() - herded).abs() < 1e-9, "{result}");
     let line = line.unwrap();
-    assert!(line.contains("; objective: ") && page.contains(&format!("<p>{line}.</p>")), "{line}");
-    let (result, line, _) = told("thin d.csv -n 20 --search 0");
+    assert!(line.starts_with("objective: joint MMD + 0.1 × marginals; MMD 0."), "{line}");
+    assert!(page.contains("before the search; objective 0."), "{line}");
+    let (result, line, _) = report("thin d.csv -n 20 --search 0");
     assert!(result["refinement"]["mmd_searched"].is_null() && result["refinement"]["converged"] == true);
     assert!(!line.unwrap().contains("search"));
     // The fewest rows are found by cutting a larger set down.
-    let (result, line, _) = told("thin d.csv --tol 0.05");
-    assert!(result["refinement"]["herded"] == false && line.unwrap().starts_with("MMD began at "));
+    let (result, line, _) = report("thin d.csv --tol 0.05");
+    assert!(
+        result["refinement"]["herded"] == false
+            && line.unwrap().contains("; MMD 0.")
+            && !desk.read("r.html").contains("herding)")
+    );
     // All rows are a set that no swap can change.
-    let (result, line, _) = told("thin d.csv -n 500");
+    let (result, line, _) = report("thin d.csv -n 500");
     assert_eq!((line, &result["refinement"]), (None, &serde_json::Value::Null));
 }
 
@@ -126,9 +135,7 @@ fn weights_are_written_and_lower_the_error() {
             // The column goes out with the rows, and eval believes it.
             let (_, said) = desk.ran(&format!("eval d.csv w.{ending} --json e.json"));
             assert!(
-                said.starts_with(&format!(
-                    "held the 30 rows of w.{ending} with the weights in its column weight"
-                )),
+                said.starts_with(&format!("compared 30 rows of w.{ending} (weighted by its column weight)")),
                 "{said}"
             );
             let found = json(&desk, "e.json");
@@ -154,7 +161,7 @@ fn weights_are_written_and_lower_the_error() {
     assert!(mmd(&result) < mmd(&result["equal_weights"]), "{result}");
     // An .npy has no room for them, and no one learns that after the work.
     desk.ran("sample m.toml -n 12 -q -o p.npy");
-    assert!(desk.refused("p.npy -n 3 --weights simplex").contains("an .npy file has no room for --weights"));
+    assert!(desk.refused("p.npy -n 3 --weights simplex").contains("an .npy file cannot store --weights"));
 }
 
 #[test]
@@ -177,7 +184,7 @@ fn rows_are_balanced_over_a_column_or_the_files() {
         let share = of_kind(wanted) as f64 / 10.0;
         assert!((count(&rows, wanted) as f64 - share).abs() < 1.0, "{wanted} {share}: {summary}");
     }
-    assert!(summary.contains("\nbalanced by kind (huge: 3, small: "), "{summary}");
+    assert!(summary.contains("\nstratified by kind (huge: 3, small: "), "{summary}");
     // The column of the groups is no parameter, number or not.
     assert!(
         summary.contains(" by 5 parameters (mu, tau, theta.1, theta.2, class; not used: kind)"),
@@ -205,7 +212,7 @@ fn rows_are_balanced_over_a_column_or_the_files() {
         );
     }
     let (rows, summary) = chosen("1.csv 2.csv 3.csv -n 12 --stratify chain");
-    assert!(summary.contains("\nbalanced by chain (1: 4, 2: 2, 3: 6)\n"), "{summary}");
+    assert!(summary.contains("\nstratified by chain (1: 4, 2: 2, 3: 6)\n"), "{summary}");
     assert_eq!(rows.iter().filter(|&&row| row < 100).count(), 4);
 }
 
@@ -227,7 +234,7 @@ fn rows_can_be_made_to_be_in_or_out() {
     let rows = numbers(&desk.read("i.txt"));
     assert!(rows.len() == 20 && others.iter().all(|row| rows.contains(row)), "{rows:?}");
     assert!(free[..10].iter().all(|row| !rows.contains(row)), "{rows:?}");
-    assert!(summary.contains("\n3 rows had to be in; 10 rows had to be out\n"), "{summary}");
+    assert!(summary.contains("\n3 rows included by request; 10 rows excluded by request\n"), "{summary}");
     // The numbers are those of the column row.
     let written: Vec<usize> = desk
         .read("o.csv")

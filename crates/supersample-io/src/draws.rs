@@ -200,7 +200,8 @@ impl Draws {
         let mut draws = Draws { choice, values, functions, weights, files, notes, group_column: None };
         if draws.len() == 0 {
             let error = refused!(
-                "all {} rows have a missing value in a used column, so that --drop-na leaves none; leave out the columns with many of them with --exclude",
+                "all {} rows have a missing value in a used column, so --drop-na leaves no rows; leave out columns \
+                 with many missing values with --exclude",
                 draws.dropped_na()
             );
             return Err(error.in_file(&draws.files[0].path));
@@ -419,7 +420,7 @@ fn read_file(
     sink: &mut dyn Sink,
 ) -> Result<FileRead> {
     if let Some(packing) = origin.packing().filter(|_| format != Format::Text) {
-        let reason = format!("it is packed by {packing}, which only text may be; unpack it first");
+        let reason = format!("it is compressed by {packing}, which only text files may be; unpack it first");
         return Err(Error::Malformed { format: format.codec().title, reason });
     }
     (format.codec().read)(origin, reading, missing, sink)

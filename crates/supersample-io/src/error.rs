@@ -40,16 +40,16 @@ pub enum Error {
     #[error("the file cannot be read: {0}")]
     Unreadable(std::io::Error),
     /// The data from a pipe could not be stored for the second pass.
-    #[error("the input cannot be kept in a temporary file: {0}; name a roomier folder with TMPDIR")]
+    #[error("the input cannot be kept in a temporary file: {0}; set TMPDIR to a folder with more space")]
     Spool(std::io::Error),
     /// The file has changed since the first pass.
-    #[error("the file was changed while it was being used; run again when nobody writes to it")]
+    #[error("the file was changed while it was being read; run again when no other program writes to it")]
     Changed,
     /// The consumer of the batches ended the reading.
-    #[error("the reading was ended")]
+    #[error("reading was interrupted")]
     Ended,
     /// A binary file is not what its format should be.
-    #[error("the file is not a sound {format} file: {reason}; write it again, or convert it to CSV")]
+    #[error("the file is not a valid {format} file: {reason}; write it again, or convert it to CSV")]
     Malformed {
         /// The format by name.
         format: &'static str,
@@ -99,7 +99,8 @@ pub enum Error {
     },
     /// A quote is opened and the file ends before it is closed.
     #[error(
-        "row {row} (line {line}) opens a quote that is never closed; close it, or double a quote that is meant as text"
+        "row {row} (line {line}) opens a quote that is never closed; close it, or double a quote that is meant as \
+         text"
     )]
     UnclosedQuote {
         /// The data row, from 1.
@@ -133,7 +134,7 @@ pub enum Error {
     },
     /// A cell of the weight column is not a finite number.
     #[error(
-        "{place} is the weight '{}'; every row needs a finite number as its weight, or -inf as the logarithm of none",
+        "{place}: the weight is '{}'; every weight must be a finite number (a log-weight may also be -inf: weight 0)",
         shown(text)
     )]
     BadWeightCell {

@@ -27,7 +27,7 @@ mod tests {
         let found: Result<()> = guarded("Parquet", || panic!("row {} is odd", 3));
         assert_eq!(
             found.unwrap_err().to_string(),
-            "the file is not a sound Parquet file: row 3 is odd; write it again, or convert it to CSV"
+            "the file is not a valid Parquet file: row 3 is odd; write it again, or convert it to CSV"
         );
         assert_eq!(guarded("Parquet", || Ok(5)).unwrap(), 5);
     }

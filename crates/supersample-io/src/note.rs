@@ -98,13 +98,11 @@ impl fmt::Display for Note {
                     Shape::DrawChain => ("draw, then chain", "chain,draw or rows"),
                 };
                 let sizes = sizes.join(" × ");
-                format!("arrays of shape {sizes} are read as {axes}; --shape {others} says otherwise")
+                format!("arrays of shape {sizes} are read as {axes}; if that is wrong, set --shape {others}")
             }
             Note::CountedHeader { first } => {
                 let second = first + 1;
-                format!(
-                    "the first line counts {first}, {second}, … and is taken for the names of the columns, not for a draw"
-                )
+                format!("the first line is {first}, {second}, … and is read as column names, not as a draw")
             }
             Note::MeanRows { rows } => {
                 let of = if *rows == 1 { String::new() } else { format!(" of {rows} files") };
@@ -131,14 +129,14 @@ impl fmt::Display for Note {
             }
             Note::WeightsNotUsed { column } => {
                 let (shown, typed) = (shown(column), as_typed(column));
-                format!("column '{shown}' is not used; --weight-column {typed} takes it as weights")
+                format!("column '{shown}' is not used; use it as weights with --weight-column {typed}")
             }
             Note::NotNumbers { columns } => {
-                format!("{} not used, for want of numbers", are("column", columns))
+                format!("{} not used: not numeric", are("column", columns))
             }
             Note::MembersLeftOut { members, rows } => {
                 format!(
-                    "{} not used, for want of one entry for each of the {rows} rows",
+                    "{} not used: there must be one entry for each of the {rows} rows",
                     are("array", members)
                 )
             }
@@ -146,7 +144,7 @@ impl fmt::Display for Note {
                 format!("{} written to {format} as text", are("column", columns))
             }
             Note::NotWritten { columns, format } => {
-                format!("{} not written, since {format} cannot hold such cells", are("column", columns))
+                format!("{} not written, because {format} cannot store such cells", are("column", columns))
             }
         };
         f.write_str(&text)
@@ -168,7 +166,7 @@ mod tests {
         for (note, text) in [
             (
                 Note::Axes { shape: Shape::ChainDraw, sizes: vec![4, 75, 3] },
-                "arrays of shape 4 × 75 × 3 are read as chain, then draw; --shape draw,chain or rows says otherwise",
+                "arrays of shape 4 × 75 × 3 are read as chain, then draw; if that is wrong, set --shape draw,chain or rows",
             ),
             (
                 Note::LookLikeIds { columns: owned(&["iter"]) },
@@ -176,19 +174,20 @@ mod tests {
             ),
             (
                 Note::LookLikeIds { columns: owned(&["iter", "my id"]) },
-                "columns iter, my id are used, but look like an id, not a parameter; leave out with --exclude iter,'my id'",
+                "columns iter, my id are used, but look like an id, not a parameter; leave out with --exclude \
+                 iter,'my id'",
             ),
             (
                 Note::MembersLeftOut { members: owned(&["logz"]), rows: 7 },
-                "array 'logz' is not used, for want of one entry for each of the 7 rows",
+                "array 'logz' is not used: there must be one entry for each of the 7 rows",
             ),
             (
                 Note::NotWritten { columns: owned(&["blob"]), format: Format::Text },
-                "column 'blob' is not written, since csv cannot hold such cells",
+                "column 'blob' is not written, because csv cannot store such cells",
             ),
             (
                 Note::CountedHeader { first: 0 },
-                "the first line counts 0, 1, … and is taken for the names of the columns, not for a draw",
+                "the first line is 0, 1, … and is read as column names, not as a draw",
             ),
         ] {
             assert_eq!(note.to_string(), text);

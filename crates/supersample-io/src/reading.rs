@@ -102,7 +102,7 @@ impl Reading<'_> {
             uses[weight] = Use::Weight;
             if !uses.contains(&Use::Parameter) {
                 return Err(refused!(
-                    "no column is left to choose by: the only column that is left holds the weights"
+                    "no column is left to use: the only column that is left holds the weights"
                 ));
             }
         }
@@ -113,9 +113,7 @@ impl Reading<'_> {
             }
         }
         if !uses.contains(&Use::Parameter) {
-            return Err(refused!(
-                "no column is left to choose by: the only column that is left holds the groups"
-            ));
+            return Err(refused!("no column is left to use: the only column that is left holds the groups"));
         }
         let is_number = |i: &usize| matches!(uses[*i], Use::Parameter | Use::Function);
         let columns = (0..names.len()).filter(is_number).collect();

@@ -81,7 +81,7 @@ impl fmt::Display for Use {
             Use::Text => "text",
             Use::NotNumbers(kind) => kind,
             Use::Empty => "empty",
-            Use::NotAsked => "not asked for",
+            Use::NotAsked => "not selected",
         })
     }
 }
@@ -127,7 +127,8 @@ impl Selection {
         let both = |i: &usize| functions.contains(i) && only.as_ref().is_some_and(|only| only.contains(i));
         if let Some(both) = (0..names.len()).filter(|i| !except.contains(i)).find(both) {
             return Err(refused!(
-                "column '{}' is a function, which distances do not use, and cannot be a parameter as well; list it as one of the two",
+                "column '{}' is a function, which distances do not use, and cannot be a parameter as well; list it \
+                 as one of the two",
                 shown(&names[both])
             ));
         }
@@ -146,7 +147,7 @@ impl Selection {
         let uses: Vec<Use> = (0..names.len()).map(one).collect();
         match uses.contains(&Use::Parameter) {
             true => Ok(uses),
-            false => Err(refused!("no column is left to choose by: {}", self.none_left(&uses, names))),
+            false => Err(refused!("no column is left to use: {}", self.none_left(&uses, names))),
         }
     }
 
@@ -161,8 +162,9 @@ impl Selection {
                 "every column of numbers is a function; distances need at least one other".to_string()
             }
             Selection::Default => match uses.iter().position(|one| !matches!(one, Use::Id | Use::OwnWeight)) {
-                None => "the file has only id columns (chain, draw, iteration, row, …); name those to use with --columns".to_string(),
-                Some(at) => format!("not one column holds numbers (column '{}' holds: {})", shown(&names[at]), uses[at]),
+                None => "the file has only id columns (chain, draw, iteration, row, …); name those to use with \
+                         --columns".to_string(),
+                Some(at) => format!("no column holds numbers (column '{}' holds: {})", shown(&names[at]), uses[at]),
             },
         }
     }
@@ -285,9 +287,7 @@ mod tests {
         assert_eq!(named, [Use::NotAsked, Use::Parameter]);
         let error = Selection::Except(owned(&["mu"])).uses(&names, &found, &[]).unwrap_err().to_string();
         assert!(
-            error.starts_with(
-                "no column is left to choose by: every column is an id, not numbers, or excluded"
-            )
+            error.starts_with("no column is left to use: every column is an id, not numbers, or excluded")
         );
     }
 
@@ -363,9 +363,7 @@ mod tests {
             refused(Selection::Except(owned(&["mu", "mu"]))),
             "column 'mu' is listed twice; list each of these once: mu, tau"
         );
-        assert!(
-            refused(Selection::Except(owned(&["mu", "tau"]))).starts_with("no column is left to choose by")
-        );
+        assert!(refused(Selection::Except(owned(&["mu", "tau"]))).starts_with("no column is left to use"));
         assert!(positions(&Selection::Default, &owned(&["chain", "lp__"])).is_err());
     }
 }

@@ -131,5 +131,5 @@ fn files_that_once_broke_a_reader_do_not_any_more() {
 fn a_block_beyond_the_end_of_the_file_is_refused_by_its_size() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/block-beyond-end.arrow");
     let error = Draws::read(&[path], &Reading::default()).unwrap_err().to_string();
-    assert!(error.contains("not a sound Arrow IPC file: a block of rows is cut short"), "{error}");
+    assert!(error.contains("not a valid Arrow IPC file: a block of rows is cut short"), "{error}");
 }

@@ -221,5 +221,5 @@ fn an_npz_is_refused_and_a_changed_file_noticed() {
     text.extend_from_slice(b"1,2,3,4\n");
     std::fs::write(&csv, text).unwrap();
     let changed = draws.again(&Reading::default(), 10, &mut |_| ControlFlow::Continue(())).unwrap_err();
-    assert!(changed.to_string().contains("was changed while it was being used"), "{changed}");
+    assert!(changed.to_string().contains("was changed while it was being read"), "{changed}");
 }

@@ -352,7 +352,7 @@ fn a_compressed_buffer_that_claims_too_much_is_refused() {
                         forged[at..at + 8].copy_from_slice(&claim.to_le_bytes());
                         std::fs::write(&path, &forged).unwrap();
                         let error = Draws::read(&[&path], &Reading::default()).unwrap_err().to_string();
-                        assert!(error.contains("not a sound Arrow IPC file"), "{error}");
+                        assert!(error.contains("not a valid Arrow IPC file"), "{error}");
                     }
                 }
             }

@@ -34,5 +34,5 @@ fn a_variational_run_of_cmdstan() {
 fn an_arrow_file_with_a_forged_length() {
     let Some(path) = found("crash.arrow") else { return };
     let error = Draws::read(&[path], &Reading::default()).unwrap_err().to_string();
-    assert!(error.contains("not a sound Arrow IPC file: a buffer of"), "{error}");
+    assert!(error.contains("not a valid Arrow IPC file: a buffer of"), "{error}");
 }

@@ -27,13 +27,16 @@ impl Piece {
     /// Whether it follows from what was asked for, and is no warning.
     #[getter]
     fn is_expected(&self) -> bool {
-        matches!(self.0, Advice::RowsWithoutWeight { .. } | Advice::NotDrawsOfDensity { .. })
+        matches!(
+            self.0,
+            Advice::RowsWithoutWeight { .. } | Advice::NotDrawsOfDensity { .. } | Advice::Corrected(_)
+        )
     }
 
     /// Whether it is what scores say of the rows.
     #[getter]
     fn is_of_scores(&self) -> bool {
-        matches!(self.0, Advice::NotDrawsOfDensity { .. })
+        matches!(self.0, Advice::NotDrawsOfDensity { .. } | Advice::Corrected(_))
     }
 
     /// What it says, with these names of the columns.

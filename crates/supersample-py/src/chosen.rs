@@ -4,7 +4,8 @@ use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use supersample::task::{
-    self, Advice, CONTROL_ROWS, ErrorScale, Errors, Measure, Method, Problem, Stop, Target, Weighed, stream,
+    self, Advice, CONTROL_ROWS, Corrected, ErrorScale, Errors, Measure, Method, Problem, Stop, Target,
+    Weighed, stream,
 };
 use supersample::{Error, Points, Precision, Refined, Search};
 
@@ -35,8 +36,8 @@ pub(crate) struct Chosen {
     /// The standard error of the MMD, where landmarks approximate the mean embedding.
     mmd_error: Option<f64>,
     ended: &'static str,
-    /// Whether an error was asked for and not reached.
-    missed: bool,
+    /// The goals that were not reached, in words: "an MMD of 0.01 was not".
+    missed: Option<String>,
     refinement: Option<Refinement>,
     advice: AdviceList,
     /// How many rows, drawn at random, were chosen from.
@@ -60,6 +61,8 @@ pub(crate) struct Of {
     is_weighted: bool,
     /// The weights of marginals, of functions and of moments in what is matched.
     matched: (f64, Option<f64>, f64),
+    /// How scores have corrected the rows.
+    corrected: Option<CorrectedRows>,
     /// Some of the rows, at equal steps, and their weights.
     background: (Matrix, Option<Column>),
 }
@@ -80,7 +83,30 @@ impl Of {
             shares: shares.filter(|_| gathered.is_none()).map(|shares| Column(shares.to_vec())),
             is_weighted: shares.is_some(),
             matched: (problem.marginals(), problem.functions().map(|(.., weight)| weight), problem.moments()),
+            corrected: problem.corrected().map(CorrectedRows::of),
             background: (Matrix(values, rows.dim()), weights),
+        }
+    }
+}
+
+/// How scores have corrected rows; a dict for Python.
+#[derive(Clone, IntoPyObject)]
+pub(crate) struct CorrectedRows {
+    features: Option<&'static str>,
+    count: usize,
+    tried: &'static str,
+    effective_share: f64,
+    variance_left: f64,
+}
+
+impl CorrectedRows {
+    fn of(corrected: &Corrected) -> CorrectedRows {
+        CorrectedRows {
+            features: corrected.features.map(Into::into),
+            count: corrected.count,
+            tried: corrected.tried.into(),
+            effective_share: corrected.effective_share,
+            variance_left: corrected.left,
         }
     }
 }
@@ -159,7 +185,8 @@ impl Chosen {
     /// Rows of a target, chosen by this rule.
     pub(crate) fn of(py: Python<'_>, target: &Target, chosen: task::Chosen, stop: &Stop) -> PyResult<Chosen> {
         let points = target.select(&chosen.rows).map_err(refused)?;
-        let mut found = Chosen::new(chosen, points, &target.error_scale(), stop)?;
+        let error = if target.problem().kernel().is_stein() { "KSD" } else { "MMD" };
+        let mut found = Chosen::new(chosen, points, &target.error_scale(), stop, error)?;
         found.advice.0.splice(..0, target.problem().advice().iter().cloned());
         let drawn = target.problem().gathered().map(|gathered| gathered.pool().len());
         found.pool_rows = found.pool_rows.or(drawn);
@@ -175,6 +202,7 @@ impl Chosen {
         weighed: Option<Weighed>,
         scale: &ErrorScale,
         stop: &Stop,
+        error: &str,
     ) -> PyResult<Chosen> {
         let (weights, advice) = weighed.map_or((None, None), |found| (found.weights, found.advice));
         let mmd = weights.as_ref().map_or(placed.error(), |found| found.error);
@@ -183,13 +211,19 @@ impl Chosen {
             placed.errors.with(Measure::EquivalentDraws, mmd.and_then(|mmd| scale.equivalent_draws(mmd)));
         (placed.weights, placed.rows) = (weights, Vec::new());
         placed.advice.extend(advice);
-        Chosen::new(placed, points, scale, stop)
+        Chosen::new(placed, points, scale, stop, error)
     }
 
-    fn new(chosen: task::Chosen, points: Points, scale: &ErrorScale, stop: &Stop) -> PyResult<Chosen> {
+    fn new(
+        chosen: task::Chosen,
+        points: Points,
+        scale: &ErrorScale,
+        stop: &Stop,
+        error: &str,
+    ) -> PyResult<Chosen> {
         chosen.mmd().ok_or(Error::UnknownNorm).map_err(refused)?;
         Ok(Chosen {
-            missed: stop.is_missed(chosen.ended, chosen.error(), scale),
+            missed: stop.is_missed(chosen.ended, chosen.error(), scale).then(|| stop.missed_in_words(error)),
             error: Column(chosen.trace.iter().filter_map(|pick| pick.error).collect()),
             rows: RowNumbers(chosen.rows),
             points: Matrix(points.as_slice().to_vec(), points.dim()),

@@ -226,6 +226,6 @@ impl Herder {
 
 fn busy() -> PyErr {
     PyRuntimeError::new_err(
-        "this herder is at work in another thread; wait for it, or give each thread its own",
+        "this herder is in use by another thread; wait for it, or give each thread its own herder",
     )
 }

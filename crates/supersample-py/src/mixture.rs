@@ -172,7 +172,7 @@ impl Mixture {
         })?;
         let (placed, weighed, scale) = found;
         let (stuck, points) = (stuck(&placed), Points::from_vec(placed.points(), dim).map_err(refused)?);
-        let chosen = Py::new(py, Chosen::placed(placed, points, weighed, &scale, &stop)?)?;
+        let chosen = Py::new(py, Chosen::placed(placed, points, weighed, &scale, &stop, "MMD")?)?;
         Ok(Placed { chosen, bandwidths, stuck, evaluations: 0 })
     }
 }

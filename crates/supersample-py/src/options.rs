@@ -6,7 +6,7 @@ use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use supersample::task::{
-    Bandwidth, Choose, KernelChoice, Method, Problem, RowScores, RowWeights, Rows, Size, Stop,
+    Bandwidth, Choose, KernelChoice, Method, Problem, RowScores, RowWeights, Rows, Size, Stop, TargetChoice,
 };
 use supersample::weights::WeightRule;
 use supersample::{Chains, Device, Error, Gram, Points, Precision, Preconditioner, SteinBase};
@@ -14,6 +14,10 @@ use supersample::{Chains, Device, Error, Gram, Points, Precision, Preconditioner
 use crate::arrays::{counted, numbers, rows};
 use crate::error::{named, refused};
 use crate::threads::{checked, pool};
+use crate::work::run;
+
+/// About how often scores that correct rows go through them, by columns.
+const PASSES: usize = 40;
 
 /// What Python was asked for; `None` is the default of the library. A new keyword is a field here and a line in
 /// [`choose`](Self::choose).
@@ -54,6 +58,8 @@ pub(crate) struct Options<'py> {
     pub(crate) sample_weight: Option<PyReadonlyArray1<'py, f64>>,
     log_weight: Option<PyReadonlyArray1<'py, f64>>,
     chains: Option<GivenChains<'py>>,
+    /// rows, corrected or density.
+    target: Option<String>,
     scores: Option<PyReadonlyArray2<'py, f64>>,
     preconditioner: Option<GivenPreconditioner>,
     log_density: Option<PyReadonlyArray1<'py, f64>>,
@@ -118,6 +124,7 @@ impl Options<'_> {
             (refine.groups, refine.quotas) = (listed(&self.groups), self.quotas.clone());
         }
         choose.weights = self.rule()?;
+        choose.target = word(&self.target)?;
         choose.objective.marginals = self.marginals;
         choose.objective.functions = self.functions_weight.unwrap_or(choose.objective.functions);
         choose.distance.scale = word(&self.scale)?;
@@ -140,13 +147,21 @@ impl Options<'_> {
 
     /// The kernel, by default that of the library.
     pub(crate) fn kernel(&self) -> PyResult<KernelChoice> {
+        if self.is_density() {
+            return Ok(KernelChoice::default());
+        }
         match word(&self.kernel)? {
-            Some(family) if self.scores.is_none() => {
+            Some(family) => {
                 let bandwidth = self.bandwidth.clone().map_or(Bandwidth::Median, Bandwidth::Lengths);
                 Ok(KernelChoice::Named { family, bandwidth })
             }
-            _ => Ok(KernelChoice::default()),
+            None => Ok(KernelChoice::default()),
         }
+    }
+
+    /// Whether the density behind the scores is matched itself.
+    fn is_density(&self) -> bool {
+        self.scores.is_some() && self.target.as_deref() == Some(TargetChoice::Density.into())
     }
 
     /// The precision, by default that of the library.
@@ -177,7 +192,8 @@ impl Options<'_> {
         Ok((base, preconditioner))
     }
 
-    /// The problem of these rows, with the weights, functions and scores that were given. It takes milliseconds.
+    /// The problem of these rows, with the weights, functions and scores that were given. It takes milliseconds unless scores
+    /// correct the rows.
     pub(crate) fn problem(
         &self,
         py: Python<'_>,
@@ -212,16 +228,24 @@ impl Options<'_> {
                     }
                     given = given.scores(scores);
                 }
-                Problem::new(given, choose)
+                Ok(given)
             })
         });
-        made.map_err(refused)
+        let given = made.map_err(refused)?;
+        if self.scores.is_some() && choose.target_in_use(true) == TargetChoice::Corrected {
+            let size = (values.len() * dim * PASSES) as f64;
+            return run(py, self.threads, size, self.progress.as_ref(), |watch| {
+                Problem::watched(given, choose, watch)
+            });
+        }
+        py.detach(|| pool.install(|| Problem::new(given, choose))).map_err(refused)
     }
 
     /// The scores that were given, and how many numbers each has.
     fn scores(&self) -> PyResult<Option<(RowScores, usize)>> {
         let Some(scores) = &self.scores else { return Ok(None) };
-        let (base, preconditioner) = self.stein_kernel()?;
+        let (base, preconditioner) =
+            if self.is_density() { self.stein_kernel()? } else { Default::default() };
         let (values, dim) = rows(scores)?;
         let mut given = RowScores::new(values.to_vec()).kernel(base, preconditioner);
         if let Some(log_density) = numbers(&self.log_density) {

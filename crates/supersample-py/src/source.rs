@@ -88,7 +88,7 @@ pub(crate) fn locked<T>(cell: &Mutex<T>) -> PyResult<MutexGuard<'_, T>> {
         Ok(guard) => Ok(guard),
         Err(TryLockError::Poisoned(poisoned)) => Ok(PoisonError::into_inner(poisoned)),
         Err(TryLockError::WouldBlock) => {
-            Err(PyRuntimeError::new_err("another thread is working on this; wait for it"))
+            Err(PyRuntimeError::new_err("this object is in use by another thread; wait for it"))
         }
     }
 }
@@ -96,9 +96,9 @@ pub(crate) fn locked<T>(cell: &Mutex<T>) -> PyResult<MutexGuard<'_, T>> {
 fn expect_columns(found: usize, columns: usize) -> PyResult<()> {
     match found == columns {
         true => Ok(()),
-        false => {
-            Err(PyValueError::new_err(format!("a batch has {found} columns, and those before had {columns}")))
-        }
+        false => Err(PyValueError::new_err(format!(
+            "a batch has {found} columns, but the batches before it have {columns}"
+        ))),
     }
 }
 

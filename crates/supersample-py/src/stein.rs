@@ -44,7 +44,7 @@ pub(crate) fn stein_place(
     let scaling = Scaling::fit(scale, values, dim, None).map_err(refused)?;
     let Some(units) = scaling.units() else {
         return Err(PyValueError::new_err(
-            "scale is 'pca', which points anywhere do not have; choose none, sd, mad or aad",
+            "scale is 'pca', which is not supported for points anywhere in space; choose none, sd, mad or aad",
         ));
     };
     let asked = Asked::default();
@@ -83,7 +83,7 @@ pub(crate) fn stein_place(
     }
     let ((placed, weighed, scale), points, evaluations, advice) = found?;
     let stuck = stuck(&placed);
-    let chosen = Chosen::placed(placed, points, weighed, &scale, &stop)?.advised(advice);
+    let chosen = Chosen::placed(placed, points, weighed, &scale, &stop, "KSD")?.advised(advice);
     Ok(Placed { chosen: Py::new(py, chosen)?, bandwidths: Vec::new(), stuck, evaluations })
 }
 

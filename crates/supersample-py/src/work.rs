@@ -21,7 +21,7 @@ const LOOK: Duration = Duration::from_millis(20);
 const SMALL: f64 = 4e6;
 
 /// The phases by the numbers that are kept of them.
-const PHASES: [&str; 9] = [
+const PHASES: [&str; 10] = [
     "comparing",
     "choosing",
     "swapping",
@@ -31,6 +31,7 @@ const PHASES: [&str; 9] = [
     "landmarks",
     "projecting",
     "weighing",
+    "correcting",
 ];
 
 /// Where the work is, and whether it is to stop. Written by the workers, read by the calling thread, and the other way.
@@ -47,6 +48,7 @@ impl Outlook {
     fn saw(&self, progress: Progress) -> ControlFlow<()> {
         let at = match progress {
             Progress::Embedding { done, total } => Some((0, done, total)),
+            Progress::Correcting { done, total } => Some((9, done as u64, total as u64)),
             Progress::Landmarks { chosen, size } => Some((6, chosen as u64, size as u64)),
             // Rows are compared with landmarks instead of each other.
             Progress::Summing { done, total } => Some((0, done, total)),

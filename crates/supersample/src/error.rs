@@ -4,7 +4,7 @@
 use supersample_sum::{NoSuchInstructionSet, UnknownWord};
 
 use crate::kernel::{self, Family};
-
+use crate::task::{ScoreFault, TargetChoice};
 use crate::words::Opt;
 
 /// Errors of this library. Constructors return them where possible; iterators never fail.
@@ -12,7 +12,7 @@ use crate::words::Opt;
 #[non_exhaustive]
 pub enum Error {
     /// The watch ended a long computation.
-    #[error("the computation was ended before it had a result")]
+    #[error("the computation was interrupted before it had a result")]
     Interrupted,
     /// The environment asks for an instruction set that this machine does not have.
     #[error(transparent)]
@@ -27,9 +27,7 @@ pub enum Error {
         reason: String,
     },
     /// Too many columns for whitening.
-    #[error(
-        "whitening (scale pca) takes at most {most} columns, and there are {dim}; choose fewer columns, or scale sd"
-    )]
+    #[error("scale pca supports at most {most} columns, but there are {dim}; use fewer columns, or scale sd")]
     TooManyColumns {
         /// Number of columns.
         dim: usize,
@@ -43,7 +41,9 @@ pub enum Error {
     #[error("the points have no coordinates; at least one column is needed")]
     NoDimensions,
     /// The numbers do not fill whole rows.
-    #[error("{len} numbers do not make whole rows of {dim}; check the dimension or the length of the data")]
+    #[error(
+        "{len} numbers cannot be split into rows of {dim}; check the dimension or the length of the data"
+    )]
     RaggedRows {
         /// Number of numbers given.
         len: usize,
@@ -105,7 +105,10 @@ pub enum Error {
         expected: usize,
     },
     /// The recalled mean embedding is not that of these samples.
-    #[error("{found} values of the mean embedding were given for {expected} samples; they belong to others")]
+    #[error(
+        "{found} values of the mean embedding were given for {expected} samples; give the values that were \
+             computed for these samples"
+    )]
     RecalledCount {
         /// Number of values given.
         found: usize,
@@ -133,7 +136,7 @@ pub enum Error {
     NoLogWeights,
     /// An option needs all rows in memory.
     #[error(
-        "{what} needs all rows in memory, and only a sample of them is there; leave it out, or allow more memory"
+        "{what} needs all rows in memory, but only a sample of them is in memory; leave it out, or allow more memory"
     )]
     NotInMemory {
         /// What was asked for.
@@ -185,8 +188,8 @@ pub enum Error {
         /// How many rows there are.
         expected: usize,
     },
-    /// A pass over batches had other rows than the one before.
-    #[error("{found} rows were summed, and there are {expected}; give the same rows in every pass")]
+    /// A pass over batches had a different number of rows from the one before.
+    #[error("{found} rows were summed, but there are {expected}; give the same rows in every pass")]
     RowsSummed {
         /// Number of rows in this pass.
         found: usize,
@@ -194,11 +197,12 @@ pub enum Error {
         expected: usize,
     },
     /// Rows cannot be chosen from a sample before all rows have been summed.
-    #[error("the rows behind the sample have not been summed at landmarks yet; do that first")]
+    #[error("the sums of all rows at the landmarks are missing; compute them first")]
     NotProjected,
     /// Batches of rows do not all have weights of one kind.
     #[error(
-        "the rows from {first_row} on have weights of another kind than those before; give all of them weights, or none"
+        "the rows from {first_row} on have weights of another kind than those before; give all of them weights, or \
+         none"
     )]
     MixedWeights {
         /// The first row of the batch, from 0.
@@ -206,7 +210,8 @@ pub enum Error {
     },
     /// A uniform sample of weighted rows has only rows of weight zero.
     #[error(
-        "none of the {drawn} rows that were drawn from {rows} weighs anything, so that nothing can be chosen from them; draw more, or leave out the rows without weight"
+        "all {drawn} rows that were drawn from {rows} have weight 0, so none can be chosen; draw more rows, or drop \
+         the rows of weight 0"
     )]
     WeightlessPool {
         /// Number of drawn rows.
@@ -263,19 +268,39 @@ pub enum Error {
         /// The offending value.
         value: f64,
     },
-    /// An option cannot be used with scores.
+    /// The scores of a column are not those of the rows.
     #[error("{}", self.plain())]
-    NotWithScores {
+    WrongScores {
+        /// The column, from 0.
+        column: usize,
+        /// The mean of (x − mean)·score, which is −1 over draws of a density.
+        mean: f64,
+        /// What is wrong with them.
+        fault: ScoreFault,
+    },
+    /// Something was asked for that has no meaning with this target.
+    #[error("{}", self.plain())]
+    NotWithTarget {
         /// What was asked for.
         option: Opt,
+        /// The target.
+        target: TargetChoice,
         /// What to do.
         advice: &'static str,
     },
-    /// An option cannot be used with a Gram matrix.
+    /// A target that is made of scores was asked for, and the rows have none.
     #[error("{}", self.plain())]
-    GramOption {
-        /// What was asked for.
+    NoScores {
+        /// The target.
+        target: TargetChoice,
+    },
+    /// An option cannot be used with this kind of target.
+    #[error("{}", self.plain())]
+    NotTogether {
+        /// The option.
         option: Opt,
+        /// What was given in addition: "scores", "a Gram matrix".
+        with: &'static str,
         /// What to do.
         advice: &'static str,
     },
@@ -295,7 +320,7 @@ pub enum Error {
     },
     /// A call does not support parts.
     #[error(
-        "{what} knows points but not their parts (marginals or functions); leave the parts out, or choose rows of the pool"
+        "{what} has points without marginals or functions; leave these parts out, or choose rows of the pool"
     )]
     NotWithParts {
         /// What was asked for.
@@ -326,7 +351,8 @@ pub enum Error {
     },
     /// A covariance is not symmetric.
     #[error(
-        "component {component}: the covariance is not symmetric at ({row}, {column}); entries ({row}, {column}) and ({column}, {row}) must be equal"
+        "component {component}: the covariance is not symmetric at ({row}, {column}); entries ({row}, {column}) and \
+         ({column}, {row}) must be equal"
     )]
     NotSymmetric {
         /// Which mixture component, from 0.
@@ -338,7 +364,8 @@ pub enum Error {
     },
     /// A covariance is not positive definite.
     #[error(
-        "component {component}: the covariance is not positive definite; add a small number to its diagonal or remove the linearly dependent coordinates"
+        "component {component}: the covariance is not positive definite; add a small number to its diagonal or \
+         remove the linearly dependent coordinates"
     )]
     NotPositiveDefinite {
         /// Which mixture component, from 0.
@@ -375,7 +402,7 @@ pub enum Error {
         right: String,
     },
     /// The squared norm of an embedding is not known, so no MMD can be formed from it.
-    #[error("the squared norm of the mean embedding is not known, so its distance to anything is not either")]
+    #[error("the squared norm of the mean embedding is not known, so no distance to it can be computed")]
     UnknownNorm,
     /// Kernel values are so large that sums would overflow.
     #[error("kernel values up to {value:e} are too large to be summed; centre and scale the points first")]
@@ -384,21 +411,21 @@ pub enum Error {
         value: f64,
     },
     /// A mean was asked for before any rows were added.
-    #[error("no row that has a weight was added to the sums yet; add the rows first")]
+    #[error("no row with a positive weight was added to the sums; add the rows first")]
     NothingSummed,
     /// Sums at different points, or in different precision, cannot be added.
     #[error(
-        "the two were summed at different landmarks or control points, or in different precision; only sums at the same ones can be merged"
+        "the two sums differ in landmarks, control points or precision; only sums with the same ones can be merged"
     )]
     OtherLandmarks,
     /// The bytes are not landmark sums.
-    #[error("these bytes are not the sums of landmarks: {reason}; make them again")]
+    #[error("these bytes are not the sums of landmarks: {reason}; create them again")]
     BadLandmarks {
         /// Why not.
         reason: &'static str,
     },
     /// The bytes are not of the expected kind.
-    #[error("these bytes are not {what}: {reason}; make them again")]
+    #[error("these bytes are not {what}: {reason}; create them again")]
     BadBytes {
         /// What they should be.
         what: &'static str,
@@ -414,7 +441,7 @@ pub enum Error {
         len: usize,
     },
     /// A row was given twice where rows must be distinct.
-    #[error("row {index} is given twice, but the picks are to be unique")]
+    #[error("row {index} is given twice, but the rows must be distinct")]
     RepeatedRow {
         /// The row given twice.
         index: usize,
@@ -540,14 +567,15 @@ pub enum Error {
     },
     /// The kernel matrix is not positive definite, even with jitter.
     #[error(
-        "the kernel matrix of the points is not positive definite even with {jitter:e} on its diagonal; scale the points, or drop those that repeat"
+        "the kernel matrix of the points is not positive definite even with {jitter:e} on its diagonal; scale the \
+         points, or drop those that repeat"
     )]
     SingularKernelMatrix {
         /// The largest jitter that was tried.
         jitter: f64,
     },
     /// The Gram matrix is not square.
-    #[error("{len} numbers do not make a Gram matrix of {rows} rows; it has a number for each pair of rows")]
+    #[error("{len} numbers are not a Gram matrix of {rows} rows, which has one number for each pair of rows")]
     GramShape {
         /// Number of numbers given.
         len: usize,
@@ -568,7 +596,8 @@ pub enum Error {
     },
     /// Two entries of a symmetric matrix differ by more than rounding.
     #[error(
-        "row {row}, column {column} of the Gram matrix is {value}, and row {column}, column {row} is {mirrored}; k(x, y) is k(y, x), so pass a symmetric matrix"
+        "row {row}, column {column} of the Gram matrix is {value}, and row {column}, column {row} is {mirrored}; \
+         k(x, y) is k(y, x), so pass a symmetric matrix"
     )]
     GramAsymmetric {
         /// The row, from 0.
@@ -582,7 +611,8 @@ pub enum Error {
     },
     /// The matrix gives a negative squared error, so it is not positive definite.
     #[error(
-        "the Gram matrix is not positive definite: it gives a squared error of {squared_error}; pass the values of a positive definite kernel, or set the negative eigenvalues of the matrix to 0"
+        "the Gram matrix is not positive definite: it gives a squared error of {squared_error}; pass the values of \
+         a positive definite kernel, or set the negative eigenvalues of the matrix to 0"
     )]
     GramIndefinite {
         /// The squared error, which is never negative but for rounding.

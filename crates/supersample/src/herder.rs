@@ -117,7 +117,7 @@ impl Herder {
                 starts.expect_dim("the starts of the ascent", "the target", mu.dim())?;
                 if as_stein(&*mu).is_some_and(|stein| !stein.has_space()) {
                     return Err(Error::Scores {
-                        what: "points may not lie anywhere where the score is known at the rows alone",
+                        what: "points cannot be placed anywhere: the score is known at the rows only",
                         advice: "give the score as a function",
                     });
                 }

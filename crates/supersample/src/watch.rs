@@ -15,6 +15,13 @@ pub enum Progress {
         /// All of them.
         total: u64,
     },
+    /// Weights of rows that are corrected by their scores, in rows of the pass at hand.
+    Correcting {
+        /// Rows so far.
+        done: usize,
+        /// All of them.
+        total: usize,
+    },
     /// Choosing the landmarks of [`Landmarks`](crate::embedding::Landmarks).
     Landmarks {
         /// Landmarks so far.

@@ -4,6 +4,7 @@
 //! of them. Its minimum is K w = z without constraints, the weights of Bayesian quadrature. With parts, K and z are
 //! those of the sum, and the reported errors are those of the joint part.
 
+pub(crate) mod balance;
 mod simplex;
 
 use std::collections::HashMap;

@@ -4,6 +4,7 @@
 mod chains;
 mod common;
 mod continuous;
+mod corrected;
 mod determinism;
 mod embeddings;
 mod energy;

@@ -87,7 +87,7 @@ fn a_device_is_named_and_what_is_missing_is_said_in_one_sentence() {
         Err(error) => {
             let told = error.to_string();
             assert!(matches!(error, Error::Device { .. }) && told.starts_with("no GPU: "), "{told}");
-            assert!(told.ends_with("; the device cpu needs none") && !told.contains('\n'), "{told}");
+            assert!(told.ends_with("; use the device cpu") && !told.contains('\n'), "{told}");
         }
     }
 }

@@ -11,6 +11,7 @@ use rand_pcg::Pcg64;
 use supersample::scale::Scale;
 use supersample::task::{
     Advice, Choose, Ended, Problem, RowScores, RowWeights, Rows, STEIN_SCALE, Stop, Subset, Target,
+    TargetChoice,
 };
 use supersample::weights::WeightRule;
 use supersample::words::Opt;
@@ -18,6 +19,11 @@ use supersample::{
     AscentOptions, Domain, Error, Herder, Points, Preconditioner, RefineOptions, SteinBase, SteinTarget,
     unwatched,
 };
+
+/// The choice with the density as its target.
+fn density(choose: Choose) -> Choose {
+    choose.target(TargetChoice::Density)
+}
 
 /// Draws near a normal density with correlated columns, and its scores at them.
 struct Case {
@@ -46,7 +52,7 @@ impl Case {
     }
 
     fn problem(&self, scores: RowScores, scale: Scale) -> Problem {
-        Problem::new(Rows::new(self.rows()).scores(scores), plain().scale(scale)).unwrap()
+        Problem::new(Rows::new(self.rows()).scores(scores), density(plain()).scale(scale)).unwrap()
     }
 
     fn target(&self, scores: RowScores, scale: Scale) -> Target {
@@ -415,38 +421,40 @@ fn scores_that_are_wrong_are_named() {
         Problem::new(Rows::new(case.rows()).scores(scores), choose).expect_err("it is refused")
     };
     // What thinning matches of its own accord goes without saying.
-    assert!(Problem::new(Rows::new(case.rows()).scores(case.scored()), Choose::thin(5).unwrap()).is_ok());
+    assert!(
+        Problem::new(Rows::new(case.rows()).scores(case.scored()), density(Choose::thin(5).unwrap())).is_ok()
+    );
     let mut bad = case.scores.clone();
     bad[3 * 41 + 2] = f64::NAN;
-    let error = refused(RowScores::new(bad), plain());
+    let error = refused(RowScores::new(bad), density(plain()));
     assert!(matches!(error, Error::NonFiniteScore { row: 41, column: 2, .. }), "{error}");
-    let error = refused(RowScores::new(case.scores[..3 * 299].to_vec()), plain());
+    let error = refused(RowScores::new(case.scores[..3 * 299].to_vec()), density(plain()));
     assert!(matches!(error, Error::RowCount { what: "the scores", found: 299, expected: 300 }), "{error}");
-    assert!(matches!(refused(RowScores::new(vec![1.0; 10]), plain()), Error::RaggedRows { .. }));
+    assert!(matches!(refused(RowScores::new(vec![1.0; 10]), density(plain())), Error::RaggedRows { .. }));
     assert!(matches!(
-        refused(case.scored(), plain().marginals(0.1)),
-        Error::NotWithScores { option: Opt::Marginals, .. }
+        refused(case.scored(), density(plain()).marginals(0.1)),
+        Error::NotWithTarget { option: Opt::Marginals, .. }
     ));
-    assert!(matches!(refused(case.scored(), plain().landmarks(10)), Error::NotWithScores { .. }));
+    assert!(matches!(refused(case.scored(), density(plain()).landmarks(10)), Error::NotWithTarget { .. }));
     let uneven: Vec<f64> = (0..300).map(f64::from).collect();
     let weights = RowWeights::Weights(&uneven);
     let weighted = Rows::weighted(case.rows(), weights).unwrap().scores(case.scored());
-    let weighted = Problem::new(weighted, plain());
-    assert!(matches!(weighted, Err(Error::NotWithScores { .. })));
+    let weighted = Problem::new(weighted, density(plain()));
+    assert!(matches!(weighted, Err(Error::NotWithTarget { .. })));
     let huge = RowScores::new(vec![1e200; 900]);
-    assert!(matches!(refused(huge, plain()), Error::Overflow { .. }));
+    assert!(matches!(refused(huge, density(plain())), Error::Overflow { .. }));
     let short = case.scored().regularised(vec![0.0; 20], 0.1);
-    assert!(matches!(refused(short, plain()), Error::RowCount { .. }));
+    assert!(matches!(refused(short, density(plain())), Error::RowCount { .. }));
     assert!(matches!(
-        refused(case.scored().regularised(vec![0.0; 300], 0.0), plain()),
+        refused(case.scored().regularised(vec![0.0; 300], 0.0), density(plain())),
         Error::BadOption { .. }
     ));
     assert!(matches!(
-        refused(case.scored().second_derivatives(vec![0.0; 900]), plain()),
+        refused(case.scored().second_derivatives(vec![0.0; 900]), density(plain())),
         Error::Scores { .. }
     ));
     let pca = case.scored().regularised(vec![0.0; 300], 0.1).second_derivatives(vec![0.0; 900]);
-    assert!(matches!(refused(pca, plain().scale(Scale::Pca)), Error::Scores { .. }));
+    assert!(matches!(refused(pca, density(plain()).scale(Scale::Pca)), Error::Scores { .. }));
 }
 
 #[test]
@@ -457,7 +465,7 @@ fn a_wrong_sign_and_rows_that_are_no_draws_are_told_of() {
     let own: Vec<f64> = draws.iter().map(|x| -(x - 3.0) / 0.25).collect();
     let advice = |draws: &[f64], scores: Vec<f64>| {
         let rows = Points::from_rows(draws, 2).unwrap();
-        let problem = Problem::new(Rows::new(rows).scores(RowScores::new(scores)), plain()).unwrap();
+        let problem = Problem::new(Rows::new(rows).scores(RowScores::new(scores)), density(plain())).unwrap();
         assert_eq!(problem.scale(), STEIN_SCALE);
         problem.advice().to_vec()
     };

@@ -6,251 +6,205 @@ use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
 use supersample::scale::Scale;
 use supersample::task::EmbeddingChoice;
-use supersample::{Device, Family, FunctionsUnit, Precision, Preconditioner};
-use supersample_io::{Format, Shape};
+use supersample::{Device, Family, Precision};
 
-use super::lists::{NameList, QuotaList};
-use super::values::{Count, count, memory_size, number, separator, whole_number};
-
-#[derive(clap::Args)]
-pub(crate) struct InputArgs {
-    /// Draw files, one for each chain; - is stdin
-    #[arg(value_name = "DRAWS", required = true)]
-    pub(crate) files: Vec<PathBuf>,
-
-    #[command(flatten)]
-    pub(crate) reading: ReadingArgs,
-}
+use super::input::{FunctionArgs, RegularArgs, ScoreArgs};
+use super::lists::QuotaList;
+use super::values::{Count, count, memory_size, number, whole_number};
 
 #[derive(clap::Args)]
-#[command(next_help_heading = "Input")]
-pub(crate) struct ReadingArgs {
-    /// csv, tsv, stan, npy, npz, parquet or arrow [default: auto]
-    #[arg(long, value_name = "NAME", hide_possible_values = true,
-          value_parser = PossibleValuesParser::new(Format::NAMES))]
-    pub(crate) format: Option<String>,
-
-    /// Between fields of text: a character or tab [default: auto]
-    #[arg(long, value_name = "CHAR", value_parser = separator)]
-    pub(crate) separator: Option<u8>,
-
-    /// Choose by these columns only; theta is all of theta.1, theta.2, and so on, x* whatever begins with x
-    #[arg(long, value_name = "A,B")]
-    pub(crate) columns: Option<Vec<NameList>>,
-
-    /// Choose by none of these, nor by ids: chain, draw, iteration, row, weight, names ending in __
-    #[arg(long, value_name = "A,B")]
-    pub(crate) exclude: Option<Vec<NameList>>,
-
-    /// Match the means of these columns too, predictions for one; distances do not use them
-    #[arg(long, value_name = "A,B")]
-    pub(crate) functions: Option<Vec<NameList>>,
-
-    /// Match the means of all columns of this file too, which has a row for each row of the draws
-    #[arg(long, value_name = "FILE")]
-    pub(crate) functions_file: Option<PathBuf>,
-
-    /// Whether errors of functions count in the sds of each, or in one common unit [default: each]
-    #[arg(long, value_name = "UNIT", hide_possible_values = true,
-          value_parser = PossibleValuesParser::new(FunctionsUnit::NAMES))]
-    pub(crate) functions_unit: Option<String>,
-
-    /// Drop rows with missing values in used columns [default: an error]
-    #[arg(long)]
-    pub(crate) drop_na: bool,
-
-    /// The first axes of NumPy arrays: rows, chain,draw or draw,chain [default: auto]
-    #[arg(long, value_name = "AXES", hide_possible_values = true,
-          value_parser = PossibleValuesParser::new(Shape::NAMES))]
-    pub(crate) shape: Option<String>,
-
-    /// Keep the warm-up rows of CmdStan files [default: left out]
-    #[arg(long)]
-    pub(crate) warmup: bool,
-
-    /// Weigh the rows by this column
-    #[arg(long, value_name = "NAME", conflicts_with = "log_weight_column")]
-    pub(crate) weight_column: Option<String>,
-
-    /// Weigh the rows by the exponential of this column
-    #[arg(long, value_name = "NAME")]
-    pub(crate) log_weight_column: Option<String>,
-}
-
-#[derive(clap::Args)]
-#[command(next_help_heading = "What is matched")]
-pub(crate) struct MatchArgs {
-    /// How much each column's own distribution counts beside the joint one [default: 0.1 for thin, 0 for herd]
-    #[arg(long, value_name = "W", allow_negative_numbers = true, value_parser = number)]
-    pub(crate) marginals: Option<f64>,
-
-    /// How much the means of the functions count beside it [default: 1]
-    #[arg(long, value_name = "V", allow_negative_numbers = true, value_parser = number)]
-    pub(crate) functions_weight: Option<f64>,
-}
-
-#[derive(clap::Args)]
-#[command(next_help_heading = "How many")]
+#[command(next_help_heading = "Size")]
 pub(crate) struct SizeArgs {
-    /// How many, or auto (thin): the fewest that are nearly as accurate as all draws; with --tol or --equivalent-draws at most so many
-    /// [default then: all rows]
+    /// Number of rows to select, or of points to place; auto lets thin choose the number
+    ///
+    /// With --tol or --equivalent-draws it is the largest number allowed, by default all rows. With auto, thin selects the
+    /// smallest subset that is nearly as accurate as all draws (see --add).
     #[arg(short, long, alias = "n", value_name = "T", allow_negative_numbers = true, value_parser = count)]
     pub(crate) number: Option<Count>,
 
-    /// The fewest with an MMD of at most this, with equal weights
+    /// Smallest subset whose MMD is at most E
+    ///
+    /// The MMD is that with equal weights. If it is not reached, the best subset is written and the exit status is 1.
+    ///
+    /// Example: --tol 0.02
     #[arg(long, value_name = "E", allow_negative_numbers = true, value_parser = number)]
     pub(crate) tol: Option<f64>,
 
-    /// The fewest that are as accurate as M independent draws; with --tol, the first that is met ends
+    /// Smallest subset as accurate as M independent draws
+    ///
+    /// Its MMD is at most what M random rows are expected to have. With --tol, the run ends when one of the two is reached.
+    ///
+    /// Example: --equivalent-draws 1000
     #[arg(long, value_name = "M", allow_negative_numbers = true, value_parser = number)]
     pub(crate) equivalent_draws: Option<f64>,
 }
 
 #[derive(clap::Args)]
-#[command(next_help_heading = "Balance")]
+#[command(next_help_heading = "Strata and fixed rows")]
 pub(crate) struct BalanceArgs {
-    /// Share the rows out over the values of this column; chain: over the files
+    /// Keep the proportions of the values of this column
+    ///
+    /// All rows are still selected together, to match all rows. 'chain' also works for several files: each file is a chain.
+    ///
+    /// Example: --stratify chain
     #[arg(long, value_name = "COLUMN")]
     pub(crate) stratify: Option<String>,
 
-    /// So many of each value [default: in proportion to its rows]
-    #[arg(long, value_name = "A=N,B=M", requires = "stratify")]
+    /// Number of rows for each value [default: in proportion to its rows]
+    ///
+    /// Example: --stratify chain --quota 1=40,2=20,3=20,4=20
+    #[arg(long, value_name = "A=N,B=M", requires = "stratify", hide_short_help = true)]
     pub(crate) quota: Option<QuotaList>,
 
-    /// Rows that must be in, from 0: 3,10-20 or @FILE with one a line
-    #[arg(long, value_name = "ROWS")]
+    /// Rows that must be selected: numbers and ranges, counted from 0
+    ///
+    /// @FILE reads them from a file with one number per line.
+    ///
+    /// Example: --include-rows 3,10-20
+    #[arg(long, value_name = "ROWS", hide_short_help = true)]
     pub(crate) include_rows: Option<String>,
 
-    /// Rows that must not be in; they are still part of what is matched
-    #[arg(long, value_name = "ROWS")]
+    /// Rows that must not be selected; the subset still matches all rows
+    ///
+    /// They are written as in --include-rows.
+    #[arg(long, value_name = "ROWS", hide_short_help = true)]
     pub(crate) exclude_rows: Option<String>,
 }
 
 #[derive(clap::Args)]
-#[command(next_help_heading = "Distances")]
+#[command(next_help_heading = "Objective")]
+pub(crate) struct MatchArgs {
+    /// Weight of the functions, relative to the joint distribution [default: 1]
+    #[arg(long, value_name = "V", allow_negative_numbers = true, value_parser = number, hide_short_help = true)]
+    pub(crate) functions_weight: Option<f64>,
+
+    /// Weight of the marginals, relative to the joint one [default: 0.1 for thin, 0 for herd]
+    ///
+    /// The marginals are the distributions of the single columns. A larger weight gives closer intervals and a larger MMD. 0
+    /// matches the joint distribution alone.
+    #[arg(long, value_name = "W", allow_negative_numbers = true, value_parser = number, hide_short_help = true)]
+    pub(crate) marginals: Option<f64>,
+}
+
+#[derive(clap::Args)]
+#[command(next_help_heading = "Distance")]
 pub(crate) struct KernelArgs {
-    #[arg(long, value_name = "SCALE", hide_possible_values = true, help = scale_help(),
+    #[arg(long, value_name = "SCALE", hide_possible_values = true, hide_short_help = true, help = scale_help(),
           value_parser = PossibleValuesParser::new(Scale::NAMES))]
     pub(crate) scale: Option<String>,
 
-    #[arg(long, value_name = "NAME", hide_possible_values = true, help = kernel_help(),
-          value_parser = PossibleValuesParser::new(Family::NAMES))]
+    #[arg(long, value_name = "NAME", hide_possible_values = true, hide_short_help = true, help = kernel_help(),
+          long_help = kernel_long_help(), value_parser = PossibleValuesParser::new(Family::NAMES))]
     pub(crate) kernel: Option<String>,
 
-    /// The kernel's length: a number, or the median distance [default: median]
-    #[arg(long, value_name = "median|NUM", allow_negative_numbers = true)]
+    /// Length of the kernel: a number, or the median distance between rows [default: median]
+    ///
+    /// A number is in the units of the scaled columns.
+    #[arg(long, value_name = "median|NUM", allow_negative_numbers = true, hide_short_help = true)]
     pub(crate) bandwidth: Option<String>,
 
-    /// Single where that is safe (mixed), or double throughout (double)
+    /// Single precision where that is safe (mixed), or double precision throughout (double)
     #[arg(long, default_value_t = Precision::default().to_string(), hide_possible_values = true,
-          value_parser = PossibleValuesParser::new(Precision::NAMES))]
+          hide_short_help = true, value_parser = PossibleValuesParser::new(Precision::NAMES))]
     pub(crate) precision: String,
 
     /// Run long sums on the CPU (cpu) or on an NVIDIA GPU (gpu)
-    #[arg(long, value_name = "DEVICE", default_value = "cpu", hide_possible_values = true,
-          value_parser = PossibleValuesParser::new(Device::NAMES), help_heading = "The run")]
+    #[arg(long, value_name = "DEVICE", default_value = "cpu", hide_possible_values = true, hide_short_help = true,
+          value_parser = PossibleValuesParser::new(Device::NAMES), help_heading = "Run options")]
     pub(crate) device: String,
 }
 
 #[derive(clap::Args)]
-#[command(next_help_heading = "A density in place of the rows")]
-pub(crate) struct ScoreArgs {
-    /// Match the density whose scores (gradients of its log) this file has, a row for each row of the draws
-    #[arg(long, value_name = "FILE", conflicts_with = "score_prefix")]
-    pub(crate) scores: Option<PathBuf>,
-
-    /// Its scores are columns of the draws: this and the name of the parameter, as g_ in CmdStan's diagnostic files
-    #[arg(long, value_name = "PREFIX")]
-    pub(crate) score_prefix: Option<String>,
-
-    /// Distances of its kernel (imq or gaussian): identity, median, scaled-median or covariance [default: identity]
-    #[arg(long, value_name = "NAME", hide_possible_values = true,
-          value_parser = PossibleValuesParser::new(Preconditioner::NAMES))]
-    pub(crate) preconditioner: Option<String>,
-}
-
-#[derive(clap::Args)]
-#[command(next_help_heading = "A density in place of the rows")]
-pub(crate) struct RegularArgs {
-    /// Prefer rows where this column of the draws, its log, is large: lp__
-    #[arg(long, value_name = "COLUMN")]
-    pub(crate) log_density: Option<String>,
-
-    /// How much that counts beside the squared KSD [default: 1/T]
-    #[arg(long, value_name = "W", allow_negative_numbers = true, value_parser = number)]
-    pub(crate) regularise: Option<f64>,
-}
-
-#[derive(clap::Args)]
-#[command(next_help_heading = "Distances")]
+#[command(next_help_heading = "Distance")]
 pub(crate) struct EmbeddingArgs {
-    /// Compare all rows with each other (exact) or with landmarks (landmarks) [default: landmarks beyond 100,000 rows]
+    /// Compare all pairs of rows (exact), or rows with landmarks (landmarks) [default: auto]
+    ///
+    /// The default is exact up to 100,000 rows, and landmarks above. Landmarks are much faster for many rows, and the MMD then
+    /// has a small standard error.
     #[arg(long, value_name = "WAY", default_value = "auto", hide_default_value = true, hide_possible_values = true,
-          value_parser = PossibleValuesParser::new(EmbeddingChoice::NAMES))]
+          hide_short_help = true, value_parser = PossibleValuesParser::new(EmbeddingChoice::NAMES))]
     pub(crate) embedding: String,
 
-    /// So many landmarks [default: twice the rows that are herded, four times those of thin]
-    #[arg(long, value_name = "R", allow_negative_numbers = true, value_parser = whole_number)]
+    /// Number of landmarks [default: 2 per selected row for herd, 4 for thin]
+    #[arg(long, value_name = "R", allow_negative_numbers = true, value_parser = whole_number, hide_short_help = true)]
     pub(crate) landmarks: Option<usize>,
 }
 
 #[derive(clap::Args)]
-#[command(next_help_heading = "Results")]
+#[command(next_help_heading = "Output")]
 pub(crate) struct ResultArgs {
-    /// Write the rows, all columns, in the format of the ending [default: stdout]
+    /// Write the selected rows to FILE [default: stdout]
+    ///
+    /// All columns are written. The file ending sets the format: .csv, .tsv or .txt (also with .gz or .zst), .npy, .npz,
+    /// .parquet or .arrow. On stdout it is the format of the input.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Weights that sum to one: simplex (not negative) or signed
+    /// Weights of the selected rows: equal, simplex or signed
+    ///
+    /// simplex and signed are the weights with the smallest MMD that sum to one, without and with negative ones. They are
+    /// written to a column 'weight'.
     #[arg(long, value_enum, value_name = "RULE", default_value_t = WeightsArg::Equal, hide_possible_values = true)]
     pub(crate) weights: WeightsArg,
 
-    /// Write rows, numbers and weights in the order of the files
-    #[arg(long)]
-    pub(crate) sorted: bool,
-
-    /// Write the row numbers, from 0 over all files, in order of choice
+    /// Write the row numbers, counted from 0 over all files
     #[arg(long, value_name = "FILE")]
     pub(crate) indices: Option<PathBuf>,
 
-    /// Write t,row,error,weight_norm,margin of each choice as CSV
-    #[arg(long, value_name = "FILE")]
-    pub(crate) trace: Option<PathBuf>,
-
     /// Write the summary as JSON
+    ///
+    /// It has every digit, and the errors of each parameter.
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
 
-    /// Write one self-contained HTML page with figures
+    /// Write an HTML page with figures
+    ///
+    /// The page is one file and needs no network.
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
+
+    /// Write the error after each selected row as CSV: t,row,error,weight_norm,margin
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    pub(crate) trace: Option<PathBuf>,
+
+    /// Write rows, row numbers and weights in the order of the files [default: the order of selection]
+    #[arg(long, hide_short_help = true)]
+    pub(crate) sorted: bool,
 }
 
 #[derive(clap::Args)]
-#[command(next_help_heading = "The run")]
+#[command(next_help_heading = "Run options")]
 pub(crate) struct RunArgs {
-    /// How many threads; the result is the same for any [default: all cores]
+    /// Number of threads; the result does not depend on it [default: all cores]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole_number)]
     pub(crate) threads: Option<usize>,
 
-    /// Keep the run in this file, and go on from what is kept there
-    #[arg(long, value_name = "FILE")]
+    /// Save progress to FILE; resume from it if it exists
+    ///
+    /// The same command continues from FILE and selects the same rows as an uninterrupted run. A file that is not a checkpoint
+    /// of this run is never overwritten.
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) checkpoint: Option<PathBuf>,
 
-    /// Go on from this checkpoint, to the same rows as an unbroken run
-    #[arg(long, value_name = "FILE")]
+    /// Resume from this checkpoint without updating it
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) resume: Option<PathBuf>,
 
-    /// Take no more memory than this, as in 500M or 2G: rows that do not fit are read in batches
-    #[arg(long, value_name = "SIZE", value_parser = memory_size)]
+    /// Memory limit; rows that do not fit are read in batches
+    ///
+    /// Example: --max-memory 2G
+    #[arg(long, value_name = "SIZE", value_parser = memory_size, hide_short_help = true)]
     pub(crate) max_memory: Option<u64>,
 
-    /// Read in batches, and choose from so many rows drawn at random [default: 200000, or 20 for each that is chosen, or as many as fit]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole_number)]
+    /// Read the files in batches and select from N rows drawn at random
+    ///
+    /// By default this happens above 200,000 rows, or 20 for each selected row if that is more. The subset still matches all
+    /// rows. With --max-memory, N is as many as fit.
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole_number, hide_short_help = true)]
     pub(crate) pool_rows: Option<usize>,
 
-    /// Say how long each phase took [default: on a terminal]
-    #[arg(long)]
+    /// Print how long each phase took [default: on a terminal]
+    #[arg(long, hide_short_help = true)]
     pub(crate) timing: bool,
 
     /// Print no summary and no progress
@@ -258,9 +212,11 @@ pub(crate) struct RunArgs {
     pub(crate) quiet: bool,
 }
 
-// What `herd` and `thin` have in common beside the input and the size. No doc comment: it would become their help.
+// What `herd` and `thin` have in common, apart from the input and the size. No doc comment: it would become their help.
 #[derive(clap::Args)]
 pub(crate) struct CommonArgs {
+    #[command(flatten)]
+    pub(crate) functions: FunctionArgs,
     #[command(flatten)]
     pub(crate) matched: MatchArgs,
     #[command(flatten)]
@@ -272,9 +228,9 @@ pub(crate) struct CommonArgs {
     #[command(flatten)]
     pub(crate) embedding: EmbeddingArgs,
     #[command(flatten)]
-    pub(crate) result: ResultArgs,
-    #[command(flatten)]
     pub(crate) run: RunArgs,
+    #[command(flatten)]
+    pub(crate) result: ResultArgs,
 }
 
 /// Which weights the chosen rows are given.
@@ -287,11 +243,21 @@ pub(crate) enum WeightsArg {
 
 /// The help of `--kernel`: the families, and which is the default.
 fn kernel_help() -> String {
-    format!("{} [default: {}]", Family::NAMES.join(", "), Family::default())
+    format!("Kernel: {} [default: {}]", Family::NAMES.join(", "), Family::default())
+}
+
+/// The same with the formula of each.
+fn kernel_long_help() -> String {
+    let each = Family::ALL.map(|family| format!("\n  {:10}{}", family.to_string(), family.formula()));
+    format!(
+        "Kernel [default: {}]\n{}\n\nr is the distance between the rows x and y, l the bandwidth.",
+        Family::default(),
+        each.concat()
+    )
 }
 
 /// The help of `--scale`: what becomes of columns, and which is the default.
 fn scale_help() -> String {
     let each = Scale::ALL.map(|scale| format!("{} ({scale})", scale.effect().trim_start_matches("scaled ")));
-    format!("Columns {} [default: {}]", each.join(", "), Scale::default())
+    format!("Scale the columns: {} [default: {}]", each.join(", "), Scale::default())
 }

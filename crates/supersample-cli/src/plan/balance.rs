@@ -50,7 +50,7 @@ impl Ranges {
     pub(crate) fn rows(&self, len: usize) -> Result<BTreeSet<usize>> {
         // Checked before it is expanded: a typing error must not fill the memory.
         if let Some((_, last)) = self.0.iter().find(|(_, last)| *last >= len) {
-            bail!("there is no row {last}; the rows are counted from 0 to {}", len - 1);
+            bail!("there is no row {last}; rows are counted from 0 to {}", len - 1);
         }
         Ok(self.0.iter().flat_map(|&(first, last)| first..=last).collect())
     }
@@ -80,7 +80,7 @@ mod tests {
         }
         assert_eq!(
             rows("7-30").unwrap_err().to_string(),
-            "there is no row 30; the rows are counted from 0 to 29"
+            "there is no row 30; rows are counted from 0 to 29"
         );
     }
 }

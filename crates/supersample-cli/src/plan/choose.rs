@@ -17,7 +17,7 @@ pub(super) fn matching(mut choose: Choose, args: MatchArgs, draws: &DrawsPlan) -
     Ok(choose)
 }
 
-/// Sets distances and the unit of functions from these flags. Scores have their own kernel.
+/// Sets distances and the unit of functions from these flags. The target density has its own kernel.
 pub(super) fn measured(
     mut choose: Choose,
     args: KernelArgs,
@@ -25,7 +25,8 @@ pub(super) fn measured(
     draws: &DrawsPlan,
 ) -> Result<Choose> {
     choose.distance.scale = args.scale.as_deref().map(str::parse).transpose()?;
-    if draws.scores.is_none() {
+    choose.target = draws.scores.as_ref().map(|scores| scores.target);
+    if !draws.is_density() {
         let family = args.kernel.as_deref().map(str::parse).transpose()?.unwrap_or_default();
         choose = choose.kernel(kernel_choice(family, args.bandwidth.as_deref())?);
     }

@@ -8,7 +8,7 @@ use supersample_io::{Format, Reading, Selection, Shape};
 
 use super::matched::Functions;
 use super::scores::Scores;
-use crate::args::{NameList, ReadingArgs};
+use crate::args::{FunctionArgs, NameList, ReadingArgs};
 
 /// The draws and how they are read.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub(crate) struct DrawsPlan {
     pub(crate) warmup: bool,
     pub(crate) weights: WeightsPlan,
     pub(crate) functions: Functions,
-    /// The scores, if a density is matched instead of the rows.
+    /// The scores of the rows.
     pub(crate) scores: Option<Scores>,
     /// The column that choices are balanced over.
     pub(crate) stratify: Option<String>,
@@ -40,10 +40,11 @@ impl DrawsPlan {
     pub(super) fn new(
         files: Vec<PathBuf>,
         reading: ReadingArgs,
+        functions: FunctionArgs,
         scores: Option<Scores>,
         stratify: Option<String>,
     ) -> Result<DrawsPlan> {
-        let functions_file = reading.functions_file;
+        let functions_file = functions.functions_file;
         let score_file = scores.as_ref().and_then(Scores::file);
         let stdins = files
             .iter()
@@ -51,14 +52,14 @@ impl DrawsPlan {
             .chain(score_file)
             .filter(|file| file.as_os_str() == "-")
             .count();
-        ensure!(stdins <= 1, "- stands for stdin, which can be read only once");
+        ensure!(stdins <= 1, "- is stdin, which can be read only once");
         // A flag given twice is one longer list.
         let joined = |lists: Option<Vec<NameList>>| {
             lists.map(|lists| lists.into_iter().flat_map(|list| list.0).collect::<Vec<_>>())
         };
         let selection = Selection::new(joined(reading.columns), joined(reading.exclude));
         let functions =
-            Functions { columns: joined(reading.functions).unwrap_or_default(), file: functions_file };
+            Functions { columns: joined(functions.functions).unwrap_or_default(), file: functions_file };
         let weights = match (reading.weight_column, reading.log_weight_column) {
             (Some(name), _) => WeightsPlan::Column(name),
             (None, Some(name)) => WeightsPlan::LogColumn(name),
@@ -81,6 +82,11 @@ impl DrawsPlan {
             scores,
             stratify,
         })
+    }
+
+    /// Whether the density behind the scores is matched in place of the rows.
+    pub(crate) fn is_density(&self) -> bool {
+        self.scores.as_ref().is_some_and(Scores::are_of_density)
     }
 
     /// The column that the rows are weighted by.
@@ -120,10 +126,13 @@ impl DrawsPlan {
     pub(crate) fn reading(&self) -> Reading<'_> {
         Reading {
             selection: self.selection.clone(),
-            functions: match &self.scores {
-                Some(scores) => scores.columns_of_draws(),
-                None => self.functions.columns.clone(),
-            },
+            functions: self
+                .functions
+                .columns
+                .iter()
+                .cloned()
+                .chain(self.scores.iter().flat_map(Scores::columns_of_draws))
+                .collect(),
             weight_column: self.weight_column(),
             group_column: self.stratify.as_deref(),
             format: self.format,

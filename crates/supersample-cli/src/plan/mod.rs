@@ -89,7 +89,7 @@ impl ChoosePlan {
     }
 
     pub(crate) fn thin(args: ThinArgs) -> Result<ChoosePlan> {
-        let ThinArgs { input, mut size, add, repeats, search, seed, balance, common } = args;
+        let ThinArgs { input, mut size, set, balance, common } = args;
         // Lists of rows behind an @.
         let lists: Vec<PathBuf> = [&balance.include_rows, &balance.exclude_rows]
             .into_iter()
@@ -108,11 +108,12 @@ impl ChoosePlan {
         if let Some(quotas) = &quotas {
             size.number.get_or_insert(Count::Number(quotas.iter().sum()));
         }
-        let choose = Choose::thin_until(stop(size, add)?)?.unique(!repeats).search(search).seed(seed);
+        let choose = Choose::thin_until(stop(size, set.add)?)?;
+        let choose = set.of(choose);
         if let (Method::Thin(refine), Some(_)) = (&choose.method, &quotas) {
             let mut refine = refine.clone();
             refine.quotas = quotas;
-            refine.check_quotas(choose.stop.number.filter(|_| !choose.stop.has_goal()))?;
+            refine.check_asked(choose.stop.number.filter(|_| !choose.stop.has_goal()))?;
         }
         let plan = ChoosePlan::new(choose, input, balance, common)?;
         let mut written = plan.outputs.named();
@@ -123,7 +124,7 @@ impl ChoosePlan {
 
     fn new(choose: Choose, input: InputArgs, balance: Balance, common: CommonArgs) -> Result<ChoosePlan> {
         let InputArgs { files, reading } = input;
-        let CommonArgs { matched, scores, regular, kernel, embedding, result, run } = common;
+        let CommonArgs { functions, matched, scores, regular, kernel, embedding, result, run } = common;
         let ResultArgs { output, weights, sorted, indices, trace, json, report } = result;
         let outputs = Outputs::new(output, indices, trace, json, report)?;
         ensure!(
@@ -132,7 +133,7 @@ impl ChoosePlan {
         );
         let mut written = outputs.named();
         written.push(("--checkpoint", run.checkpoint.as_deref()));
-        let others = reading.functions_file.iter().chain(&scores.scores);
+        let others = functions.functions_file.iter().chain(&scores.scores);
         let inputs: Vec<&Path> = files.iter().chain(others).map(PathBuf::as_path).collect();
         check_distinct(&inputs, &written)?;
         if let Some(resume) = &run.resume {
@@ -142,8 +143,8 @@ impl ChoosePlan {
         let stop = choose.stop;
         let scores = Scores::new(scores, &kernel)?;
         let scores = Scores::regularised(scores, regular, stop.number)?;
-        let unit = reading.functions_unit.clone();
-        let draws = DrawsPlan::new(files, reading, scores, balance.stratify.clone())?;
+        let unit = functions.functions_unit.clone();
+        let draws = DrawsPlan::new(files, reading, functions, scores, balance.stratify.clone())?;
         let choose = measured(choose, kernel, unit.as_deref(), &draws)?;
         let mut choose = embedded(matching(choose, matched, &draws)?, embedding)?;
         choose.weights = weight_rule(weights, &stop, &outputs)?;
@@ -171,10 +172,7 @@ impl SamplePlan {
         let outputs = Outputs::new(args.output, None, args.trace, args.json, None)?;
         check_distinct(&[&args.file], &outputs.named())?;
         let stop = stop(args.size, None)?;
-        ensure!(
-            stop.number.is_some(),
-            "-n is needed: in space there is no end of points; say how many at most"
-        );
+        ensure!(stop.number.is_some(), "-n is needed: give the largest number of points");
         Ok(SamplePlan {
             file: args.file,
             kernel: kernel_choice(Family::Gaussian, args.bandwidth.as_deref())?,
@@ -203,11 +201,12 @@ pub(crate) struct InfoPlan {
 
 impl InfoPlan {
     pub(crate) fn new(args: InfoArgs) -> Result<InfoPlan> {
-        let InfoArgs { input: InputArgs { files, reading }, kernel, json, threads } = args;
-        let inputs: Vec<&Path> = files.iter().chain(&reading.functions_file).map(PathBuf::as_path).collect();
+        let InfoArgs { input: InputArgs { files, reading }, functions, kernel, json, threads } = args;
+        let inputs: Vec<&Path> =
+            files.iter().chain(&functions.functions_file).map(PathBuf::as_path).collect();
         check_distinct(&inputs, &[("--json", json.as_deref().filter(|path| path.as_os_str() != "-"))])?;
-        let unit = reading.functions_unit.clone();
-        let draws = DrawsPlan::new(files, reading, None, None)?;
+        let unit = functions.functions_unit.clone();
+        let draws = DrawsPlan::new(files, reading, functions, None, None)?;
         let choose = measured(Choose::nothing(None), kernel, unit.as_deref(), &draws)?;
         Ok(InfoPlan { draws, choose, json, threads: checked_threads(threads)? })
     }
@@ -219,15 +218,15 @@ impl EvalPlan {
         let subset = files.pop().filter(|_| !files.is_empty());
         let subset = subset.context("eval takes two files: all draws, then the subset; only one is named")?;
         let inputs =
-            || files.iter().chain(&args.reading.functions_file).chain(&args.scores.scores).chain([&subset]);
+            || files.iter().chain(&args.functions.functions_file).chain(&args.scores.scores).chain([&subset]);
         let stdins = inputs().filter(|file| file.as_os_str() == "-").count();
-        ensure!(stdins <= 1, "- stands for stdin, which can be read only once");
+        ensure!(stdins <= 1, "- is stdin, which can be read only once");
         let outputs = Outputs::without_rows(args.json, args.report)?;
         let inputs: Vec<&Path> = inputs().map(PathBuf::as_path).collect();
         check_distinct(&inputs, &outputs.named())?;
-        let unit = args.reading.functions_unit.clone();
+        let unit = args.functions.functions_unit.clone();
         let scores = Scores::new(args.scores, &args.kernel)?;
-        let draws = DrawsPlan::new(files, args.reading, scores, None)?;
+        let draws = DrawsPlan::new(files, args.reading, args.functions, scores, None)?;
         let choose = measured(Choose::nothing(None), args.kernel, unit.as_deref(), &draws)?;
         let choose = embedded(choose, args.embedding)?;
         draws.check(&choose)?;
@@ -272,7 +271,7 @@ fn weight_rule(weights: WeightsArg, stop: &Stop, outputs: &Outputs) -> Result<Op
     if let (Some(number), false) = (stop.number, stop.has_goal()) {
         ensure!(
             number <= MOST_WEIGHTED,
-            "--weights takes at most {most} points, and -n is {}",
+            "--weights supports at most {most} points, but -n is {}",
             count(number)
         );
     }
@@ -286,7 +285,7 @@ fn weight_rule(weights: WeightsArg, stop: &Stop, outputs: &Outputs) -> Result<Op
 pub(crate) fn check_room_for_weights(format: Format) -> Result<()> {
     ensure!(
         format != Format::Npy,
-        "an .npy file has no room for --weights; write another format with -o, such as .npz or .csv"
+        "an .npy file cannot store --weights; write another format with -o, such as .npz or .csv"
     );
     Ok(())
 }

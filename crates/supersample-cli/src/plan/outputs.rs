@@ -39,15 +39,19 @@ impl Outputs {
         let target = rows.as_deref().and_then(OutputFormat::of_path);
         if let (Some(rows), Some(OutputFormat { format, packing: Some(packing), .. })) = (&rows, target) {
             let (done, ending) = match packing {
-                Packing::Zstd => ("packed", ".zst"),
+                Packing::Zstd => ("compressed", ".zst"),
                 _ => ("gzipped", ".gz"),
             };
-            ensure!(format.is_text(), "{}: only text is {done}; take {ending} off the name", rows.display());
+            ensure!(
+                format.is_text(),
+                "{}: only text can be {done}; remove {ending} from the name",
+                rows.display()
+            );
         }
         if let Some(ending) = rows.as_deref().and_then(foreign_ending) {
             bail!(
-                "-o: rows are not written as .{ending}; the endings are .csv, .tsv and .txt (with .gz or .zst after \
-                 them if you like), .npy, .npz, .parquet and .arrow"
+                "-o: rows are not written as .{ending}; the endings are .csv, .tsv and .txt (also with .gz or \
+                 .zst), .npy, .npz, .parquet and .arrow"
             );
         }
         let outputs = Outputs { rows, target, indices, trace, json, report };

@@ -3,16 +3,18 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
-use supersample::task::RowScores;
+use supersample::task::{RowScores, TargetChoice};
 use supersample::{Preconditioner, SteinBase};
 
 use super::kernel::length;
 use crate::args::{KernelArgs, RegularArgs, ScoreArgs};
+use crate::words::{self, Names};
 
 /// The scores of the rows, and how they are used.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Scores {
     pub(crate) source: ScoreSource,
+    pub(crate) target: TargetChoice,
     pub(crate) base: SteinBase,
     pub(crate) preconditioner: Preconditioner,
     pub(crate) regularised: Option<Regularised>,
@@ -39,21 +41,26 @@ pub(crate) enum ScoreSource {
 impl Scores {
     /// What the flags say; `None` if they name no scores.
     pub(super) fn new(args: ScoreArgs, kernel: &KernelArgs) -> Result<Option<Scores>> {
-        let ScoreArgs { scores, score_prefix, preconditioner } = args;
+        let ScoreArgs { scores, score_prefix, target, preconditioner } = args;
+        let target = target.as_deref().map(str::parse).transpose()?;
         let source = match (scores, score_prefix) {
             (Some(file), _) => ScoreSource::File(file),
             (None, Some(prefix)) => {
                 ensure!(
                     !prefix.is_empty(),
-                    "--score-prefix is empty; say what the names of scores begin with, as g_"
+                    "--score-prefix is empty; give the letters that the names of the scores begin with, for example \
+                     g_"
                 );
                 ensure!(
                     !prefix.contains(['*', '?', ',']),
-                    "--score-prefix is '{prefix}'; give the letters that stand before the names of the parameters"
+                    "--score-prefix is '{prefix}'; give the letters before the names of the parameters"
                 );
                 ScoreSource::Prefix(prefix)
             }
             (None, None) => {
+                if let Some(target) = target.filter(|target| *target != TargetChoice::Rows) {
+                    bail!(words::refused(supersample::Error::NoScores { target }, &Names::default()));
+                }
                 ensure!(
                     preconditioner.is_none(),
                     "--preconditioner has no effect without --scores or --score-prefix; leave it out"
@@ -61,11 +68,20 @@ impl Scores {
                 return Ok(None);
             }
         };
+        let target = target.unwrap_or(TargetChoice::Corrected);
+        if target != TargetChoice::Density {
+            ensure!(
+                preconditioner.is_none(),
+                "--preconditioner has no effect without --target density; leave it out"
+            );
+            let (base, preconditioner) = (SteinBase::default(), Preconditioner::Identity);
+            return Ok(Some(Scores { source, target, base, preconditioner, regularised: None }));
+        }
         let base = match kernel.kernel.as_deref() {
             None => SteinBase::default(),
             Some(name) => name.parse().ok().with_context(|| {
                 let known = SteinBase::NAMES.join(" or ");
-                format!("--kernel {name} makes no Stein kernel; with scores choose {known}")
+                format!("--kernel {name} has no Stein kernel; with --target density use {known}")
             })?,
         };
         let preconditioner = match (preconditioner, kernel.bandwidth.as_deref()) {
@@ -79,7 +95,12 @@ impl Scores {
                 None => Preconditioner::Median,
             },
         };
-        Ok(Some(Scores { source, base, preconditioner, regularised: None }))
+        Ok(Some(Scores { source, target, base, preconditioner, regularised: None }))
+    }
+
+    /// Whether the density itself is matched.
+    pub(crate) fn are_of_density(&self) -> bool {
+        self.target == TargetChoice::Density
     }
 
     /// Adds the preference for rows of high density to these scores, if asked for.
@@ -96,6 +117,13 @@ impl Scores {
             );
             return Ok(None);
         };
+        if !scores.are_of_density() {
+            let flag = if args.log_density.is_some() { "--log-density" } else { "--regularise" };
+            ensure!(
+                args.log_density.is_none() && args.regularise.is_none(),
+                "{flag} has no effect without --target density; leave it out, or ask for that"
+            );
+        }
         let regularised = match (args.log_density, args.regularise) {
             (None, None) => None,
             (None, Some(_)) => {
@@ -107,7 +135,7 @@ impl Scores {
             (Some(column), None) => {
                 let number = number.filter(|&number| number > 0);
                 let number = number.context(
-                    "say how much the log-density counts with --regularise; 1/T is the default where -n is given",
+                    "give the weight of the log-density with --regularise; the default, 1/T, needs -n",
                 )?;
                 Some(Regularised { column, weight: 1.0 / number as f64 })
             }

@@ -51,8 +51,7 @@ fn bandwidths_are_lengths_or_the_word_median() {
         assert_eq!(message, format!("--bandwidth is {length}; {rest}"));
     }
     assert!(
-        refused("-n 1 --bandwidth 1e300")
-            .starts_with("--bandwidth is 1e300, whose square no number can hold;")
+        refused("-n 1 --bandwidth 1e300").starts_with("--bandwidth is 1e300, whose square is out of range;")
     );
     assert_eq!(
         refused("-n 1 --kernel linear --bandwidth 2"),
@@ -86,7 +85,7 @@ fn outputs_must_be_files_of_their_own() {
     assert!(plan("-n 1 --checkpoint c --resume c").is_ok());
     assert!(refused("-n 1 --indices -").starts_with("the rows and --indices would both go to stdout"));
     assert!(plan("-n 1 -o - --indices a --trace b").unwrap().outputs.rows.is_none());
-    assert!(refused("-n 1 -o x.npy.gz").contains("only text is gzipped"));
+    assert!(refused("-n 1 -o x.npy.gz").contains("only text can be gzipped"));
 }
 
 #[test]
@@ -97,7 +96,7 @@ fn nothing_cannot_be_asked_for() {
     assert!(refused("-n -4").contains("invalid value '-4' for '--number <T>': write a whole number"));
     assert!(refused("-n 1 --weight-column a --log-weight-column b").contains("cannot be used with"));
     assert!(refused("-n 1 --format npy --separator ;").contains("--separator has no effect on npy files"));
-    assert!(refused("").starts_with("say how many: "));
+    assert!(refused("").starts_with("give the size: "));
     assert!(plan("--tol 0.01").is_ok() && plan("--equivalent-draws 500").is_ok());
 }
 
@@ -107,7 +106,8 @@ fn parts_count_by_default_and_as_told() {
     let matched = |flags: &str| weights(&plan(flags).unwrap().choose);
     assert_eq!(matched("-n 1"), (0.0, 1.0));
     assert_eq!(matched("-n 1 --marginals 0.7"), (0.7, 1.0));
-    let words = "supersample thin draws.csv -n 1 --functions a,b* --functions-file f.csv --functions-weight 2 --functions-unit common";
+    let words = "supersample thin draws.csv -n 1 --functions a,b* --functions-file f.csv --functions-weight 2 \
+                 --functions-unit common";
     let Verb::Thin(args) = Args::try_parse_from(words.split_whitespace()).unwrap().verb else {
         unreachable!()
     };
@@ -151,21 +151,39 @@ fn what_the_library_refuses_is_refused_before_any_file_is_read() {
         ("--landmarks 0", "--landmarks is 0; ask for at least one"),
         ("--landmarks 9 --embedding exact", "--landmarks is 9; an exact embedding has none; "),
         ("--pool-rows 0", "--pool-rows is 0; there must be rows to choose from"),
-        ("--scores s.csv --pool-rows 9", "--pool-rows and scores do not go together; all rows are read; "),
-        ("--scores s.csv --marginals 1", "--marginals and scores do not go together; "),
-        ("--scores s.csv --functions a", "--functions and scores do not go together; "),
-        ("--scores s.csv --landmarks 9", "--landmarks and scores do not go together; "),
         (
-            "--scores s.csv --weight-column w",
-            "--weight-column (or --log-weight-column) and scores do not go ",
+            "--scores s.csv --target density --pool-rows 9",
+            "--pool-rows cannot be used with --target density; all rows are read; ",
         ),
         (
-            "--scores s.csv --log-weight-column w",
-            "--weight-column (or --log-weight-column) and scores do not go ",
+            "--scores s.csv --target density --marginals 1",
+            "--marginals cannot be used with --target density; ",
         ),
-        ("--scores s.csv --bandwidth -1", "--bandwidth is -1; give a positive length "),
-        ("--scores s.csv --bandwidth x", "--bandwidth 'x' is neither a number nor the word median"),
-        ("--scores s.csv --log-density lp__ --regularise 0", "--regularise is 0; give a positive number"),
+        (
+            "--scores s.csv --target density --functions a",
+            "--functions cannot be used with --target density; ",
+        ),
+        (
+            "--scores s.csv --target density --landmarks 9",
+            "--landmarks cannot be used with --target density; ",
+        ),
+        (
+            "--scores s.csv --target density --weight-column w",
+            "--weight-column (or --log-weight-column) cannot be used with --target density",
+        ),
+        (
+            "--scores s.csv --target density --log-weight-column w",
+            "--weight-column (or --log-weight-column) cannot be used with --target density",
+        ),
+        ("--scores s.csv --target density --bandwidth -1", "--bandwidth is -1; give a positive length "),
+        (
+            "--scores s.csv --target density --bandwidth x",
+            "--bandwidth 'x' is neither a number nor the word median",
+        ),
+        (
+            "--scores s.csv --target density --log-density lp__ --regularise 0",
+            "--regularise is 0; give a positive number",
+        ),
     ] {
         let message = refused(&format!("-n 1 {flags}"));
         assert!(message.starts_with(words), "{message}");

@@ -61,26 +61,33 @@ impl Refinement {
         self.set.error.filter(|_| self.set.searched)
     }
 
-    /// `herded 0.0187, swapped 0.0092, searched 0.0088 (212 swaps in 3 sweeps beside the search)`; `name` is what errors
-    /// are called and `mmd` how they are written.
+    /// `MMD 0.0187 (herding) → 0.0092 (swaps) → 0.0088 (search)`; `name` is what errors are called and `mmd` how they are
+    /// written.
     pub(super) fn in_words(&self, name: &str, mmd: impl Fn(f64) -> String) -> String {
-        let (set, searched) = (&self.set, self.searched_error());
+        let set = &self.set;
         let stages = [
-            (if self.is_herded { "herded" } else { "began at" }, set.start_error),
-            ("swapped", set.swept_error),
-            ("searched", searched),
+            (if self.is_herded { "herding" } else { "start" }, set.start_error),
+            ("swaps", set.swept_error),
+            ("search", self.searched_error()),
         ];
-        let stages: Vec<String> =
-            stages.iter().filter_map(|(stage, error)| Some(format!("{stage} {}", mmd((*error)?)))).collect();
-        let beside = if searched.is_some() { " beside the search" } else { "" };
-        let (swaps, sweeps) = (counted(set.swaps, "swap"), counted(set.sweeps, "sweep"));
+        let stages: Vec<String> = stages
+            .iter()
+            .filter_map(|(stage, error)| Some(format!("{} ({stage})", mmd((*error)?))))
+            .collect();
+        format!("{name} {}", stages.join(" → "))
+    }
+
+    /// What it took, and the objective at each stage: `212 swaps in 3 sweeps before the search; objective 0.3 → 0.12 → 0.11`.
+    pub(super) fn effort(&self) -> String {
+        let (set, searched) = (&self.set, self.searched_error());
+        let before = if searched.is_some() { " before the search" } else { "" };
         let objective = set.objective.map(|objective| {
             let ends = [Some(objective.start), Some(objective.swept), searched.map(|_| objective.end)];
             let ends: Vec<String> = ends.into_iter().flatten().map(significant).collect();
-            format!("; objective: {}", ends.join(", "))
+            format!("; objective {}", ends.join(" → "))
         });
-        let objective = objective.unwrap_or_default();
-        format!("{name} {}{objective} ({swaps} in {sweeps}{beside})", stages.join(", "))
+        let (swaps, sweeps) = (counted(set.swaps, "swap"), counted(set.sweeps, "sweep"));
+        format!("{swaps} in {sweeps}{before}{}", objective.unwrap_or_default())
     }
 }
 
@@ -113,51 +120,42 @@ impl Weighing {
         self.found.weights.iter().filter(|weight| **weight < 0.0).count()
     }
 
-    /// `simplex weights (69 of 100 are 0): 31 rows do the work; drop the others, or ask for fewer`.
+    /// `simplex weights: 69 of 100 are 0 (drop these rows, or select fewer)`.
     pub(super) fn in_words(&self, noun: &str) -> String {
+        let of = |number: usize| {
+            format!("{} of {} {}", count(number), count(self.found.weights.len()), are(number))
+        };
         let mut remarks = Vec::new();
-        for (number, what) in [(self.zeros(), "0"), (self.negatives(), "negative")] {
-            if number > 0 {
-                remarks.push(format!(
-                    "{} of {} {} {what}",
-                    count(number),
-                    count(self.found.weights.len()),
-                    are(number)
-                ));
-            }
+        match self.zeros() {
+            0 => {}
+            1 => remarks.push(format!("{} 0 (drop this {noun}, or select fewer)", of(1))),
+            zeros => remarks.push(format!("{} 0 (drop these {noun}s, or select fewer)", of(zeros))),
+        }
+        if self.negatives() > 0 {
+            remarks.push(format!("{} negative", of(self.negatives())));
         }
         // The simplex always has a little jitter.
         if self.rule != WeightRule::Simplex && self.found.jitter > 0.0 {
-            remarks.push(format!(
-                "{} added to the diagonal of the kernel matrix",
-                significant(self.found.jitter)
-            ));
+            let jitter = significant(self.found.jitter);
+            remarks.push(format!("{jitter} was added to the diagonal of the kernel matrix"));
         }
-        let remarks = if remarks.is_empty() { String::new() } else { format!(" ({})", remarks.join("; ")) };
-        let idle = match self.zeros() {
-            0 => String::new(),
-            zeros => {
-                let busy = self.found.weights.len() - zeros;
-                let work = if busy == 1 { "does the work" } else { "do the work" };
-                format!(": {} {work}; drop the others, or ask for fewer", counted(busy, noun))
-            }
-        };
-        format!("{} weights{remarks}{idle}", self.rule_name())
+        let remarks = if remarks.is_empty() { String::new() } else { format!(": {}", remarks.join("; ")) };
+        format!("{} weights{remarks}", self.rule_name())
     }
 }
 
 impl Balanced {
-    /// `balanced by chain (1: 25, 2: 25, …); 3 rows had to be in`.
+    /// `stratified by chain (1: 25, 2: 25, …); 3 rows included by request`.
     pub(super) fn in_words(&self) -> String {
         let mut words = Vec::new();
         if let Some((column, counts)) = &self.groups {
             let counts: Vec<String> =
                 counts.iter().map(|(name, number)| format!("{name}: {}", count(*number))).collect();
-            words.push(format!("balanced by {column} ({})", listed(&counts)));
+            words.push(format!("stratified by {column} ({})", listed(&counts)));
         }
-        for (number, what) in [(self.included, "in"), (self.excluded, "out")] {
+        for (number, what) in [(self.included, "included"), (self.excluded, "excluded")] {
             if number > 0 {
-                words.push(format!("{} had to be {what}", counted(number, "row")));
+                words.push(format!("{} {what} by request", counted(number, "row")));
             }
         }
         words.join("; ")
@@ -165,12 +163,13 @@ impl Balanced {
 }
 
 impl Polishing {
-    /// `polished in 90 steps: MMD 0.0589 before, 0.0194 after`.
+    /// `polished in 90 steps: MMD 0.0589 → 0.0194`.
     pub(super) fn in_words(&self, error: Option<f64>) -> String {
-        let errors = self.start_error.zip(error).map(|(before, after)| {
-            format!(": MMD {} before, {} after", significant(before), significant(after))
-        });
-        let short = if self.converged { "" } else { ", not to the end" };
+        let errors = self
+            .start_error
+            .zip(error)
+            .map(|(before, after)| format!(": MMD {} → {}", significant(before), significant(after)));
+        let short = if self.converged { "" } else { " (not converged)" };
         format!("polished in {}{short}{}", counted(self.steps, "step"), errors.unwrap_or_default())
     }
 }
@@ -181,50 +180,47 @@ mod tests {
     use crate::report::tests::{refined, weighing};
 
     #[test]
-    fn each_stage_of_a_set_is_told_with_its_error() {
+    fn each_stage_of_a_set_has_its_error() {
         let mut set = refined();
         (set.start_error, set.swept_error, set.error) = (Some(0.0187), Some(0.0092), Some(0.0088));
         (set.sweeps, set.swaps, set.searched, set.objective) = (3, 212, true, None);
         let searched = Refinement { is_herded: true, set };
-        assert_eq!(
-            searched.in_words("MMD", significant),
-            "MMD herded 0.0187, swapped 0.00920, searched 0.00880 (212 swaps in 3 sweeps beside the search)"
-        );
+        let stages = "MMD 0.0187 (herding) → 0.00920 (swaps) → 0.00880 (search)";
+        assert_eq!(searched.in_words("MMD", significant), stages);
+        assert_eq!(searched.effort(), "212 swaps in 3 sweeps before the search");
         let (mut parts, mut objective) = (searched.clone(), refined().objective.unwrap());
         (objective.start, objective.swept, objective.end) = (0.3, 0.12, 0.11);
         parts.set.objective = Some(objective);
+        assert_eq!(parts.in_words("MMD", significant), stages);
         assert_eq!(
-            parts.in_words("MMD", significant),
-            "MMD herded 0.0187, swapped 0.00920, searched 0.00880; objective: 0.300, 0.120, 0.110 (212 swaps in 3 \
-             sweeps beside the search)"
+            parts.effort(),
+            "212 swaps in 3 sweeps before the search; objective 0.300 → 0.120 → 0.110"
         );
         let mut swapped = Refinement { is_herded: false, ..searched };
         (swapped.set.searched, swapped.set.swaps, swapped.set.sweeps) = (false, 1, 1);
-        assert_eq!(
-            swapped.in_words("MMD", significant),
-            "MMD began at 0.0187, swapped 0.00920 (1 swap in 1 sweep)"
-        );
+        assert_eq!(swapped.in_words("KSD", significant), "KSD 0.0187 (start) → 0.00920 (swaps)");
+        assert_eq!(swapped.effort(), "1 swap in 1 sweep");
     }
 
     #[test]
-    fn weights_are_told_with_those_that_are_odd() {
+    fn weights_that_are_zero_or_negative_are_counted() {
         let mut signed = weighing(WeightRule::Signed, vec![1.5, -0.5, 0.0]);
         signed.found.jitter = 1e-9;
         assert_eq!(
             signed.in_words("row"),
-            "signed weights (1 of 3 is 0; 1 of 3 is negative; 1.00e-9 added to the diagonal of the kernel matrix): 2 rows do \
-             the work; drop the others, or ask for fewer"
+            "signed weights: 1 of 3 is 0 (drop this row, or select fewer); 1 of 3 is negative; 1.00e-9 was added to the \
+             diagonal of the kernel matrix"
         );
         let simplex = weighing(WeightRule::Simplex, vec![0.5, 0.5]);
         assert_eq!(simplex.in_words("row"), "simplex weights");
     }
 
     #[test]
-    fn balance_is_told_as_far_as_it_was_asked_for() {
+    fn strata_and_fixed_rows_are_counted() {
         let groups = vec![("a".to_string(), 2), ("b".to_string(), 1000)];
         let balanced = Balanced { groups: Some(("kind".to_string(), groups)), included: 1, excluded: 0 };
-        assert_eq!(balanced.in_words(), "balanced by kind (a: 2, b: 1,000); 1 row had to be in");
+        assert_eq!(balanced.in_words(), "stratified by kind (a: 2, b: 1,000); 1 row included by request");
         let balanced = Balanced { groups: None, included: 0, excluded: 12 };
-        assert_eq!(balanced.in_words(), "12 rows had to be out");
+        assert_eq!(balanced.in_words(), "12 rows excluded by request");
     }
 }

@@ -120,7 +120,7 @@ impl Curve {
         let rows = about.rows.unwrap_or(0) as f64;
         let expected = |t: f64| {
             let left =
-                if about.weight_column.is_some() || rows <= t { 1.0 } else { (rows - t) / (rows - 1.0) };
+                if about.effective_size.is_some() || rows <= t { 1.0 } else { (rows - t) / (rows - 1.0) };
             result.scale.single_draw.map(|single| (single.max(0.0) / t * left).sqrt())
         };
         let random: Vec<(f64, f64)> = errors.iter().filter_map(|&(t, _)| Some((t, expected(t)?))).collect();

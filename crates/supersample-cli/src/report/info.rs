@@ -78,10 +78,7 @@ impl Info {
         lines.push(format!("used: {} ({})", counted(names.len(), "parameter"), listed(&names)));
         if !self.functions.is_empty() {
             let names = listed(&self.functions);
-            lines.push(format!(
-                "matched by their means: {} ({names})",
-                counted(self.functions.len(), "function")
-            ));
+            lines.push(format!("functions: {} ({names})", count(self.functions.len())));
         }
         let is_function = |column: &ColumnInfo| self.functions.contains(&column.name);
         let others = self.columns.iter().filter(|column| !column.is_parameter && !is_function(column));
@@ -103,8 +100,8 @@ impl Info {
             let holes: Vec<String> =
                 holes.map(|column| format!("{} {}", column.name, count(column.missing))).collect();
             let then = match self.drop_na {
-                true => "they are left out",
-                false => "a run would refuse them; leave them out with --drop-na",
+                true => "they are dropped",
+                false => "a run would stop with an error; drop these rows with --drop-na",
             };
             lines.push(format!(
                 "missing values: {}; in {}: {then}",
@@ -129,7 +126,7 @@ impl Info {
     fn what_it_is(&self) -> String {
         let left_out = |number: usize, what: &str| match number {
             0 => String::new(),
-            number => format!("; {} of {what} {} left out", counted(number, "row"), are(number)),
+            number => format!("; {} of {what} {} dropped", counted(number, "row"), are(number)),
         };
         format!(
             "{} ({}): {} in {}{}{}",
@@ -152,8 +149,8 @@ impl Info {
             }
         };
         format!(
-            "time: {} to compare {what} and {} more for each thousand rows herded; an estimate, from {} pairs a second \
-             ({}) on this machine now",
+            "time: {} to compare {what}, plus {} per 1,000 rows herded (estimated from {} pairs per second on this \
+             machine, {})",
             duration(compare),
             duration(choose),
             significant(rate.pairs_per_second),
@@ -270,26 +267,29 @@ pub(super) mod tests {
     #[test]
     fn files_are_told_with_what_a_run_would_do() {
         let expected = "\
-d.csv (csv): 4,000 rows in 4 chains; 1 row of warm-up is left out
+d.csv (csv): 4,000 rows in 4 chains; 1 row of warm-up is dropped
 used: 2 parameters (mu\\u{1b}, flat)
 not used: chain (id), (no name) (text)
 constant: flat = 5
-missing values: mu\\u{1b} 5, flat 2; in 7 rows: a run would refuse them; leave them out with --drop-na
+missing values: mu\\u{1b} 5, flat 2; in 7 rows: a run would stop with an error; drop these rows with --drop-na
 note: mind the gap
 memory: about 1.50 GiB to herd or evaluate
-time: about 8 min to compare 5.00e11 pairs of rows and about 1.0 s more for each thousand rows herded; an estimate, from 1.00e9 pairs a second (plain) on this machine now
+time: about 8 min to compare 5.00e11 pairs of rows, plus about 1.0 s per 1,000 rows herded (estimated from 1.00e9 pairs per second on this machine, plain)
 ";
         assert_eq!(info().to_text(), expected);
         let functions = vec!["flat".to_string(), "of a file".to_string()];
         let told = Info { functions, ..info() }.to_text();
-        assert!(told.contains("\nmatched by their means: 2 functions (flat, of a file)\nnot used: chain (id), (no name) (text)\n"), "{told}");
+        assert!(
+            told.contains("\nfunctions: 2 (flat, of a file)\nnot used: chain (id), (no name) (text)\n"),
+            "{told}"
+        );
         let told = Info { device: "NVIDIA H200".to_string(), ..info() }.to_text();
         assert!(told.contains("\ndevice: NVIDIA H200\nmemory: about 1.50 GiB"), "{told}");
-        assert!(told.contains("pairs a second (NVIDIA H200) on this machine now\n"), "{told}");
+        assert!(told.contains("pairs per second on this machine, NVIDIA H200)\n"), "{told}");
         let rate = info().rate.map(|rate| Rate { landmarks: Some(2000), ..rate });
         let told = Info { rate, ..info() }.to_text();
         assert!(
-            told.contains("time: about 8 min to compare 4,000 rows with 2,000 landmarks and about"),
+            told.contains("time: about 8 min to compare 4,000 rows with 2,000 landmarks, plus about"),
             "{told}"
         );
         let told = Info { rate, drop_na: true, ..info() }.to_text();

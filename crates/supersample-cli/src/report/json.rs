@@ -6,7 +6,7 @@ use supersample::quality::{ColumnErrors, QUANTILES};
 use supersample::task::{Diagnosis, Errors, Measure};
 
 use super::{ObjectiveWeights, Polishing, Refinement, Report, Subject, Worst};
-use crate::plan::Ended;
+use crate::plan::{Ended, Stop};
 
 /// Raised whenever a key changes its meaning or goes.
 pub(super) const SCHEMA: u32 = 5;
@@ -36,6 +36,13 @@ impl Report<'_> {
                 "weight_column": about.weight_column,
                 "effective_size": about.effective_size,
             },
+            "corrected": about.corrected.map(|corrected| json!({
+                "features": corrected.features.map(|features| features.to_string()),
+                "count": corrected.count,
+                "tried": corrected.tried.to_string(),
+                "effective_share": corrected.effective_share,
+                "variance_left": corrected.left,
+            })),
             "kernel": {
                 "name": kernel.name(),
                 "bandwidth": bandwidth,
@@ -61,7 +68,7 @@ impl Report<'_> {
                 "count": result.count,
                 "distinct": result.distinct,
                 "distinct_points": result.distinct_points,
-                "asked": { "number": run.stop.number, "tol": run.stop.tol, "equivalent_draws": run.stop.equivalent_draws, "add": run.stop.add },
+                "asked": asked(&run.stop),
                 "ended_by": run.ended.map(|ended| ended.to_string()),
                 "complete": run.ended != Some(Ended::Interrupted),
                 "goal_reached": run.stop.has_goal().then(|| !self.missed_its_goal()),
@@ -168,6 +175,12 @@ fn refinement(refinement: &Refinement) -> Value {
         "kernel_rows": set.kernel_rows,
         "converged": set.converged,
     })
+}
+
+/// The number of rows and the goals that were asked for.
+fn asked(stop: &Stop) -> Value {
+    let goals = stop.goals().map(|goal| (goal.option.to_string(), json!(goal.value)));
+    [("number".to_string(), json!(stop.number))].into_iter().chain(goals).collect()
 }
 
 /// All errors but those of the rows as a whole.

@@ -14,7 +14,7 @@ mod text;
 
 use supersample::quality::{QUANTILES, Quality};
 use supersample::scale::Scale;
-use supersample::task::{Comparison, Diagnosis, ErrorScale, Errors, Measure};
+use supersample::task::{Comparison, Corrected, Diagnosis, ErrorScale, Errors, Measure};
 use supersample::{Kernel, Precision};
 
 pub(crate) use self::details::{Balanced, Details, Polishing, Refinement, Weighing};
@@ -82,6 +82,8 @@ pub(crate) struct About {
     pub(crate) weight_column: Option<String>,
     /// The effective sample size of weighted rows; `None` without weights.
     pub(crate) effective_size: Option<f64>,
+    /// How the rows were corrected by their scores.
+    pub(crate) corrected: Option<Corrected>,
 }
 
 /// The run: the command, what it was asked for and how it ended.

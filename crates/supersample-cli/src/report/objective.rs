@@ -34,29 +34,28 @@ impl ObjectiveTerms {
         })
     }
 
-    /// `objective: joint MMD + 0.1 × marginals + 1 × functions`, and which functions; nothing if the objective is the
-    /// MMD.
-    pub(super) fn in_words(&self) -> Vec<String> {
-        let mut lines = Vec::new();
-        let objective = self.objective.filter(|_| self.has_terms());
-        if let Some(ObjectiveWeights { log_density, .. }) =
-            objective.filter(|objective| objective.log_density > 0.0)
-        {
-            lines.push(format!("objective: KSD, regularised by {log_density} × log-density"));
-        } else if let Some(ObjectiveWeights { marginals, functions, moments, .. }) = objective {
-            let parts = [(marginals, "marginals"), (functions, "functions"), (moments, "means and sds")];
-            let parts = parts.into_iter().filter(|part| part.0 > 0.0);
-            let parts: String = parts.map(|(weight, name)| format!(" + {weight} × {name}")).collect();
-            lines.push(format!("objective: joint MMD{parts}"));
+    /// `objective: joint MMD + 0.1 × marginals + 1 × functions`; `None` where the MMD is all there is.
+    pub(super) fn in_words(&self) -> Option<String> {
+        let ObjectiveWeights { marginals, functions, moments, log_density } =
+            self.objective.filter(|_| self.has_terms())?;
+        if log_density > 0.0 {
+            return Some(format!("objective: KSD, regularised by {log_density} × log-density"));
         }
-        if !self.functions.is_empty() {
-            let unit = match self.functions_unit {
-                FunctionsUnit::Common => ", in a common unit",
-                _ => "",
-            };
-            lines.push(format!("functions: {}{unit}", listed(&self.functions)));
-        }
-        lines
+        // Of the last the weight may follow from the number of rows.
+        let moments = format!("{moments:.1e}").parse().unwrap_or(moments);
+        let parts = [(marginals, "marginals"), (functions, "functions"), (moments, "means and sds")];
+        let parts = parts.into_iter().filter(|part| part.0 > 0.0);
+        let parts: String = parts.map(|(weight, name)| format!(" + {weight} × {name}")).collect();
+        Some(format!("objective: joint MMD{parts}"))
+    }
+
+    /// `functions: y.1, y.2`; `None` without any.
+    pub(super) fn functions_in_words(&self) -> Option<String> {
+        let unit = match self.functions_unit {
+            FunctionsUnit::Common => ", scaled by a pooled sd",
+            _ => "",
+        };
+        (!self.functions.is_empty()).then(|| format!("functions: {}{unit}", listed(&self.functions)))
     }
 }
 
@@ -66,25 +65,27 @@ mod tests {
 
     #[test]
     fn the_objective_is_reported_as_a_sum() {
-        let told = |marginals, functions, names: &[&str]| {
+        let terms = |marginals, functions, names: &[&str]| {
             let objective = Some(ObjectiveWeights { marginals, functions, moments: 0.0, log_density: 0.0 });
             let functions = names.iter().map(|name| name.to_string()).collect();
-            ObjectiveTerms { functions, objective, ..ObjectiveTerms::default() }.in_words()
+            ObjectiveTerms { functions, objective, ..ObjectiveTerms::default() }
         };
-        assert_eq!(told(0.0, 0.0, &[]), Vec::<String>::new());
-        assert_eq!(told(0.4, 0.0, &[]), ["objective: joint MMD + 0.4 × marginals"]);
         assert_eq!(
-            told(0.5, 2.0, &["y.1", "y.2"]),
-            ["objective: joint MMD + 0.5 × marginals + 2 × functions", "functions: y.1, y.2"]
+            (terms(0.0, 0.0, &[]).in_words(), terms(0.0, 0.0, &[]).functions_in_words()),
+            (None, None)
         );
-        assert_eq!(told(0.0, 0.0, &["y"]), ["functions: y"]);
+        let words = terms(0.4, 0.0, &[]).in_words();
+        assert_eq!(words.unwrap(), "objective: joint MMD + 0.4 × marginals");
+        let both = terms(0.5, 2.0, &["y.1", "y.2"]);
+        assert_eq!(both.in_words().unwrap(), "objective: joint MMD + 0.5 × marginals + 2 × functions");
+        assert_eq!(both.functions_in_words().unwrap(), "functions: y.1, y.2");
         let objective =
             Some(ObjectiveWeights { marginals: 0.0, functions: 0.0, moments: 0.0, log_density: 0.05 });
         let regularised = ObjectiveTerms { objective, ..ObjectiveTerms::default() };
-        assert_eq!(regularised.in_words(), ["objective: KSD, regularised by 0.05 × log-density"]);
+        assert_eq!(regularised.in_words().unwrap(), "objective: KSD, regularised by 0.05 × log-density");
         let subset = ObjectiveTerms { functions: vec!["y".to_string()], ..ObjectiveTerms::default() };
-        assert_eq!(subset.in_words(), ["functions: y"]);
+        assert_eq!((subset.in_words(), subset.functions_in_words().unwrap()), (None, "functions: y".into()));
         let in_common = ObjectiveTerms { functions_unit: FunctionsUnit::Common, ..subset };
-        assert_eq!(in_common.in_words(), ["functions: y, in a common unit"]);
+        assert_eq!(in_common.functions_in_words().unwrap(), "functions: y, scaled by a pooled sd");
     }
 }

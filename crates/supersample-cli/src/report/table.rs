@@ -6,11 +6,11 @@ use super::text::ROUNDING;
 use super::{LandmarkReport, Report, Subject};
 use crate::words::{count, counted, ordinal, significant, with_error, with_spread};
 
-/// The cells of a table, the head first, and what to know about them.
+/// The cells of a table, the head first, and what its columns are.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Table {
     pub(super) lines: Vec<Vec<String>>,
-    pub(super) note: String,
+    pub(super) legend: String,
 }
 
 /// The lines of a table with its columns below each other.
@@ -51,9 +51,9 @@ impl Report<'_> {
         if let Some(errors) = equal.filter(|errors| errors.get(Measure::Mmd).is_some()) {
             lines.push(measured("with equal weights".to_string(), errors));
         }
-        let mut notes = vec![self.what_equivalent_draws_are()];
+        let mut notes = Vec::new();
         if let Some(LandmarkReport { count: landmarks, .. }) = self.distances.landmarks {
-            notes.insert(0, format!("MMD: ± its standard error ({})", counted(landmarks, "landmark")));
+            notes.push(format!("MMD: ± standard error ({})", counted(landmarks, "landmark")));
         }
         if let Some(comparison) = &self.comparison {
             let mean = comparison.random_mean();
@@ -63,13 +63,12 @@ impl Report<'_> {
             };
             lines.push(random(mmd, comparison.random_errors()));
             lines.push(measured(self.spacing(), comparison.spaced));
-            let by_weight = if self.about.weight_column.is_some() { " by weight" } else { "" };
-            notes.push(format!("random: mean ± sd of {} draws{by_weight}", comparison.random.len()));
+            let by_weight = if self.about.effective_size.is_some() { " drawn by weight" } else { "" };
+            notes.push(format!("random rows: mean ± sd over {} subsets{by_weight}", comparison.random.len()));
         } else if let (Subject::Placed { .. }, Some(single)) = (&self.about.subject, result.scale.single_draw)
         {
             let expected = (single.max(0.0) / result.count as f64).sqrt();
             lines.push(random(self.mmd(expected), Errors::default()));
-            notes.push("random: root mean square".to_string());
         }
         // A column that has nothing to say in any line is left out.
         let is_known = |measure| lines.iter().any(|(.., errors)| errors.get(measure).is_some());
@@ -81,10 +80,12 @@ impl Report<'_> {
             notes.insert(at, "of the posterior: with the error that the draws have themselves".to_string());
         }
         if kept.contains(&Measure::Cdf) {
-            notes.push("cdf: distance of the distribution functions, root mean square".to_string());
+            notes.push(
+                "cdf: error of the distribution functions, root mean square over the columns".to_string(),
+            );
         }
         if kept.iter().any(|&measure| !measure.is_of_all() && measure != Measure::Cdf) {
-            notes.push("the other errors: root mean square, in sds of all rows".to_string());
+            notes.push("other errors: root mean square over the columns, in sds of all rows".to_string());
         }
         let name = |&measure: &Measure| match measure {
             Measure::Mmd => self.error_name().to_string(),
@@ -102,7 +103,7 @@ impl Report<'_> {
             std::iter::once(label.clone()).chain(kept.iter().map(cell)).collect()
         };
         let lines = std::iter::once(head).chain(lines.iter().map(cells)).collect();
-        Some(Table { lines, note: notes.join("; ") })
+        Some(Table { lines, legend: notes.join("; ") })
     }
 
     fn these(&self) -> String {
@@ -113,18 +114,21 @@ impl Report<'_> {
         }
     }
 
-    fn what_equivalent_draws_are(&self) -> String {
-        let plain = "equivalent draws: independent draws".to_string();
-        let Some(rows) = self.about.rows.filter(|_| self.exceeds_the_file()) else { return plain };
-        let weighted = match self.about.effective_size {
-            Some(size) => format!(", with an effective sample size of {}", significant(size)),
-            None => String::new(),
+    /// What to know where there are more equivalent draws than the file has.
+    pub(super) fn caveat(&self) -> Option<String> {
+        let is_of_file = self.exceeds_the_file() && !self.distances.kernel.is_stein();
+        let rows = self.about.rows.filter(|_| is_of_file)?;
+        let most = match self.about.effective_size {
+            Some(size) => format!("the effective sample size of {}", significant(size)),
+            None => format!("the {}", counted(rows, "row")),
         };
-        format!("{plain} of these {}{weighted} (the file, not what it was drawn from)", counted(rows, "row"))
+        Some(format!(
+            "equivalent draws exceed {most}: they compare with the file, not with the distribution behind it"
+        ))
     }
 
     fn spacing(&self) -> String {
-        if self.about.weight_column.is_some() {
+        if self.about.effective_size.is_some() {
             return "evenly spaced by weight".to_string();
         }
         match self.about.rows {

@@ -7,7 +7,7 @@ use supersample::task::Measure;
 use super::table::{aligned, shown};
 use super::{LandmarkReport, Measured, Report, Subject, Worst};
 use crate::plan::Ended;
-use crate::words::{count, counted, listed, printable, significant};
+use crate::words::{count, counted, folded, listed, printable, significant};
 
 /// Errors in means, sds, quantiles and correlations up to this are sums in another order, nothing more.
 pub(super) const ROUNDING: f64 = 1e-12;
@@ -31,6 +31,8 @@ pub(super) enum Kind {
     Table(Vec<Vec<String>>),
     /// What to know about the table.
     Note,
+    /// Only on the page.
+    Detail,
 }
 
 impl Line {
@@ -42,6 +44,10 @@ impl Line {
         Line { kind: Kind::Note, text }
     }
 
+    fn detail(text: String) -> Line {
+        Line { kind: Kind::Detail, text }
+    }
+
     /// For a terminal. Names of columns and files may hold anything; a table holds none of them, but ends of lines.
     fn printable(&self) -> String {
         if matches!(self.kind, Kind::Table(_)) { self.text.clone() } else { printable(&self.text) }
@@ -49,29 +55,33 @@ impl Line {
 }
 
 impl Report<'_> {
-    /// One screen of plain text: the lines, with an empty one between paragraphs.
+    /// One screen of plain text: the lines, with an empty one before the table.
     pub(crate) fn to_text(&self) -> String {
-        let spelled =
-            |lines: &Vec<Line>| lines.iter().map(|line| format!("{}\n", line.printable())).collect();
+        let spelled = |lines: &Vec<Line>| {
+            let lines = lines.iter().filter(|line| line.kind != Kind::Detail);
+            lines.map(|line| format!("{}\n", line.printable())).collect()
+        };
         self.paragraphs().iter().map(spelled).collect::<Vec<String>>().join("\n")
     }
 
-    /// All that is said: what was done, then the table, then the worst errors.
-    pub(super) fn paragraphs(&self) -> Vec<Vec<Line>> {
-        let mut paragraphs = vec![self.what_was_done(), self.how_good_it_is()];
+    /// All that is said: what was done, then the table and the worst errors.
+    pub(super) fn paragraphs(&self) -> [Vec<Line>; 2] {
+        let mut quality = self.how_good_it_is();
         if self.result.quality.is_some() {
-            paragraphs.push(vec![Line::fact(self.worst_errors())]);
+            quality.push(Line::fact(self.worst_errors()));
         }
-        paragraphs
+        [self.what_was_done(), quality]
     }
 
     fn what_was_done(&self) -> Vec<Line> {
         let details = &self.details;
         let mut facts = vec![self.what_was_chosen(), self.how()];
-        facts.extend(self.terms.in_words());
+        facts.extend(self.terms.functions_in_words());
         facts.extend(details.balanced.as_ref().map(|balanced| balanced.in_words()));
         let refined = details.refinement.as_ref();
-        facts.extend(refined.map(|refined| refined.in_words(self.error_name(), |error| self.mmd(error))));
+        let stages = refined.map(|refined| refined.in_words(self.error_name(), |error| self.mmd(error)));
+        let objective: Vec<String> = self.terms.in_words().into_iter().chain(stages).collect();
+        facts.extend((!objective.is_empty()).then(|| objective.join("; ")));
         facts.extend(details.polishing.map(|polishing| polishing.in_words(self.equal_error())));
         facts.extend(details.weighing.as_ref().map(|weighing| weighing.in_words(self.about.subject.noun())));
         facts.extend(self.draws.map(|draws| draws.sentence()));
@@ -79,24 +89,28 @@ impl Report<'_> {
         if !self.distances.constant.is_empty() {
             let names: Vec<&String> =
                 self.distances.constant.iter().map(|&i| &self.about.parameters[i]).collect();
-            facts.push(format!("constant, so centred but not scaled: {}", listed(&names)));
+            facts.push(format!("constant columns, centred and not scaled: {}", listed(&names)));
         }
         facts.extend(self.notes.iter().map(|note| format!("note: {note}")));
         let warnings = self
             .warnings
             .iter()
             .map(|warning| Line { kind: Kind::Warning, text: format!("warning: {warning}") });
-        facts.into_iter().map(Line::fact).chain(warnings).collect()
+        let effort = refined.map(|refined| Line::detail(refined.effort()));
+        facts.into_iter().map(Line::fact).chain(effort).chain(warnings).collect()
     }
 
     fn how_good_it_is(&self) -> Vec<Line> {
         let mut lines = match self.table() {
             Some(table) => {
                 let text = aligned(&table.lines);
-                vec![Line { kind: Kind::Table(table.lines), text }, Line::note(table.note)]
+                let table_and_legend =
+                    [Line { kind: Kind::Table(table.lines), text }, Line::detail(table.legend)];
+                table_and_legend.into_iter().filter(|line| !line.text.is_empty()).collect()
             }
             None => vec![Line::note("the MMD is not known for this target".to_string())],
         };
+        lines.extend(self.caveat().map(Line::note));
         if let (None, Some(_), Some(rows)) =
             (&self.comparison, self.result.scale.single_draw, self.about.rows)
         {
@@ -115,68 +129,53 @@ impl Report<'_> {
         let mut lines = Vec::new();
         match self.run.ended {
             Some(Ended::Interrupted) if self.about.subject == Subject::Thinned => {
-                lines.push(format!("interrupted: the best set so far has these {chosen}"));
+                lines.push(format!("interrupted: these {chosen} are the best subset so far"));
             }
             Some(Ended::Interrupted) => {
-                lines.push(format!("interrupted: these are the first {chosen} of the run, and good as such"));
+                lines.push(format!("interrupted: these are the first {chosen}, a valid shorter result"));
             }
             Some(Ended::Exhausted) => {
-                let asked = self
-                    .run
-                    .stop
-                    .number
-                    .map(|asked| format!("asked for {}, ", count(asked)))
-                    .unwrap_or_default();
                 // Rows without weight are in the file and not in the pool; all of the pool was chosen once.
-                lines.push(format!(
-                    "{asked}the pool has {}: all of them were chosen",
-                    counted(self.result.distinct, "row")
-                ));
+                let all = counted(self.result.distinct, "row");
+                lines.push(match self.run.stop.number {
+                    Some(asked) => format!("asked for {}, but only {all} can be chosen", count(asked)),
+                    None => format!("all rows that can be chosen were chosen ({all})"),
+                });
             }
             Some(Ended::Enough) => {
                 let added = percent(self.run.stop.add);
                 lines.push(format!(
-                    "{chosen} are enough: choosing them adds at most {added} to each error that the draws have themselves"
+                    "{chosen} are enough: they add at most {added} to each error of the draws"
                 ));
             }
-            Some(ended @ (Ended::Tolerance | Ended::EquivalentDraws)) => {
-                let (met, other) = match ended {
-                    Ended::Tolerance => ("tolerance", "number of equivalent draws"),
-                    _ => ("number of equivalent draws", "tolerance"),
+            Some(ended) if ended.is_goal() => {
+                let goals = self.run.stop.goals();
+                let met = goals.iter().filter(|goal| goal.ended == ended).map(|goal| goal.name);
+                let others = goals.iter().filter(|goal| goal.ended != ended && goal.value.is_some());
+                let others: Vec<&str> = others.map(|goal| goal.name).collect();
+                let first = match others.is_empty() {
+                    true => String::new(),
+                    false => format!(", before the {}", others.join(" and the ")),
                 };
-                let first = match (self.run.stop.tol, self.run.stop.equivalent_draws) {
-                    (Some(_), Some(_)) => {
-                        format!(", before the {other}: the first of the two ends the run")
-                    }
-                    _ => String::new(),
-                };
-                let equal = if self.details.weighing.is_some() { " of equal weights" } else { "" };
+                let equal = if self.details.weighing.is_some() { " with equal weights" } else { "" };
+                let met = met.collect::<String>();
                 lines.push(format!("the {met} was reached with {chosen}{equal}{first}"));
             }
             _ => {}
         }
         if self.missed_its_goal() && self.run.ended != Some(Ended::Interrupted) {
             let name = self.error_name();
-            let article = if name == "MMD" { "an" } else { "a" };
-            let what = match (self.run.stop.tol, self.run.stop.equivalent_draws) {
-                (Some(tol), None) => format!("{article} {name} of {tol}"),
-                (None, Some(draws)) => format!("a goal of {draws} equivalent draws"),
-                (Some(tol), Some(draws)) => {
-                    format!("neither {article} {name} of {tol} nor a goal of {draws} equivalent draws")
-                }
-                (None, None) => format!("an added error of at most {}", percent(self.run.stop.add)),
-            };
-            let was = if what.starts_with("neither") { "was" } else { "was not" };
+            let missed = self.run.stop.missed_in_words(name);
             let equal = match (self.equal_error(), self.result.mmd(), &self.details.weighing) {
                 (Some(equal), Some(weighted), Some(_)) => format!(
-                    " of equal weights, which the rule is about ({}; with the weights found {})",
+                    " with equal weights ({name} {}; {} with the computed weights)",
                     self.mmd(equal),
                     self.mmd(weighted)
                 ),
                 _ => String::new(),
             };
             lines.push(format!(
-                "{what} {was} reached with {chosen}{equal}; allow more with -n, or ask for less"
+                "{missed} reached with {chosen}{equal}; allow more with -n, or relax the goal"
             ));
         }
         lines
@@ -202,11 +201,11 @@ impl Report<'_> {
             Subject::Subset { file, is_by_number, weight_column } => {
                 let of = if *is_by_number { "numbered in" } else { "of" };
                 let weighted = match weight_column {
-                    Some(column) => format!(" with the weights in its column {column}"),
+                    Some(column) => format!(" (weighted by its column {column})"),
                     None => String::new(),
                 };
-                let (chosen, rows) = (counted(self.result.count, "row"), counted(rows, "row"));
-                format!("held the {chosen} {of} {file}{weighted} against {rows}")
+                let chosen = counted(self.result.count, "row");
+                format!("compared {chosen} {of} {file}{weighted} with all {}", count(rows))
             }
             _ => format!("chose {} {of} {}{repeats}", count(self.result.count), counted(rows, "row")),
         };
@@ -217,14 +216,15 @@ impl Report<'_> {
         };
         let unused = match self.about.unused.as_slice() {
             [] => String::new(),
-            unused => format!("; not used: {}", listed(unused)),
+            unused => format!("; not used: {}", listed(&folded(unused))),
         };
         let warmup = match self.about.warmup {
             0 => String::new(),
-            rows => format!("; {} of warm-up left out", counted(rows, "row")),
+            rows => format!("; {} of warm-up dropped", counted(rows, "row")),
         };
         let parameters = counted(self.about.parameters.len(), "parameter");
-        format!("{chosen}{files} by {parameters} ({}{unused}{warmup})", listed(&self.about.parameters))
+        let names = listed(&folded(&self.about.parameters));
+        format!("{chosen}{files} by {parameters} ({names}{unused}{warmup})")
     }
 
     fn how(&self) -> String {
@@ -250,6 +250,10 @@ impl Report<'_> {
         let weights = match &self.about.weight_column {
             Some(name) => format!(", rows weighted by {name}"),
             None => String::new(),
+        };
+        let weights = match self.about.corrected.is_some_and(|corrected| corrected.features.is_some()) {
+            true => format!("{weights}, corrected by scores"),
+            false => weights,
         };
         let landmarks = match self.distances.landmarks {
             Some(LandmarkReport { count: landmarks, pool_rows, .. }) => {

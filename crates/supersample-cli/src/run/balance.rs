@@ -52,11 +52,11 @@ fn check_values(groups: &Groups, column: &str, asked: Option<usize>) -> Result<(
     let (rows, values) = (groups.of_row.len(), groups.names.len());
     ensure!(
         values <= asked.unwrap_or(rows / 2).max(1),
-        "--stratify {column}: the column has {} different values in {}, too many to share {} over; choose a column with fewer \
-         values, or say how many of which with --quota",
+        "--stratify {column}: the column has {} different values in {}, too many for {}; use a column with fewer \
+         values, or give the numbers with --quota",
         count(values),
         counted(rows, "row"),
-        asked.map_or("the rows".to_string(), |asked| counted(asked, "row"))
+        asked.map_or("strata".to_string(), |asked| counted(asked, "row"))
     );
     Ok(())
 }
@@ -67,7 +67,7 @@ fn quotas_of(given: &[(String, usize)], groups: &Groups, column: &str) -> Result
     for (name, quota) in given {
         let Some(place) = groups.names.iter().position(|other| other == name) else {
             bail!(
-                "--quota: column '{column}' is never '{name}'; its values are {}",
+                "--quota: column '{column}' has no value '{name}'; its values are {}",
                 printable(&listed(&groups.names))
             );
         };
@@ -129,7 +129,7 @@ mod tests {
         );
         let balance = Balance { exclude: rows("0-2"), ..Balance::default() };
         assert!(refused(&balance, 4).starts_with("4 distinct rows are asked for, but only 3 may be chosen;"));
-        assert!(refused(&quota("d=1"), 1).contains("column 'kind' is never 'd'; its values are a, b, c"));
+        assert!(refused(&quota("d=1"), 1).contains("column 'kind' has no value 'd'; its values are a, b, c"));
         assert!(
             refused(&quota("b=3"), 3)
                 .starts_with("--quota: 3 rows of kind 'b' are asked for, but only 2 may be chosen;")
@@ -139,8 +139,8 @@ mod tests {
         let balance = Balance { stratify: Some("kind".to_string()), ..Balance::default() };
         assert_eq!(
             refused(&balance, 2),
-            "--stratify kind: the column has 3 different values in 6 rows, too many to share 2 rows over; choose a column with \
-             fewer values, or say how many of which with --quota"
+            "--stratify kind: the column has 3 different values in 6 rows, too many for 2 rows; use a column with \
+             fewer values, or give the numbers with --quota"
         );
         let wanted = quota("a=2,c=1");
         let options =

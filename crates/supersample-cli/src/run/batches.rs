@@ -57,7 +57,7 @@ pub(super) fn note(plan: &ChoosePlan, problem: &Problem) -> Option<String> {
     let size = Draws::expected_size(&plan.draws.files, &plan.draws.reading());
     let is_single = size.is_some_and(|size| are_single(plan, size));
     Some(format!(
-        "reading {} rows{} in batches: the pool is {} drawn with seed {}",
+        "{} rows{} are read in batches; the candidates are {} drawn with seed {}",
         count(gathered.rows()),
         if is_single { " in single precision" } else { "" },
         counted(gathered.pool().len(), "row"),

@@ -71,7 +71,7 @@ impl Checkpoint {
     /// Reads the file of an earlier run and makes sure that it belongs to this one.
     pub(super) fn read(path: &Path, fingerprint: u64) -> Result<Checkpoint> {
         Checkpoint::of_bytes(&contents(path)?).with_context(|| {
-            format!("{}: this is not a whole checkpoint; start again without --resume", path.display())
+            format!("{}: this is not a complete checkpoint; start again without --resume", path.display())
         })?
         .of_run(fingerprint)
         .with_context(|| {
@@ -90,7 +90,7 @@ impl Checkpoint {
             return Ok(None);
         }
         let Some(left) = Checkpoint::of_bytes(&bytes) else {
-            bail!("{}: this is not a whole checkpoint of this version; {OUT_OF_THE_WAY}", path.display())
+            bail!("{}: this is not a complete checkpoint of this version; {OUT_OF_THE_WAY}", path.display())
         };
         let Some(left) = left.of_run(fingerprint) else {
             bail!("{}: {OF_ANOTHER_RUN}; {OUT_OF_THE_WAY}", path.display())

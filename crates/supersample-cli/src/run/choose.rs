@@ -96,7 +96,7 @@ fn format_of_rows(plan: &ChoosePlan, input: &Input<'_>) -> Result<OutputFormat> 
     let format = input.draws().format();
     let target = plan.outputs.target.unwrap_or(OutputFormat::plain(format));
     if plan.outputs.rows.is_none() && !target.format.is_text() && std::io::stdout().is_terminal() {
-        bail!("{format} is not for a terminal; name a file with -o, or send it through a pipe");
+        bail!("{format} cannot be printed on a terminal; name a file with -o, or use a pipe");
     }
     Ok(target)
 }
@@ -112,7 +112,7 @@ fn earlier(plan: &ChoosePlan, input: &Input<'_>, problem: &Problem) -> Result<(u
     let left = in_the_way.map(|path| Checkpoint::left(path, fingerprint)).transpose()?.flatten();
     if let (Some(path), Some(left), None, false) = (in_the_way, &left, &resumed, plan.quiet) {
         let rows = counted(left.rows.len(), "row");
-        say(&format!("{}: going on from the {rows} of an earlier run\n", path.display()));
+        say(&format!("{}: continuing from the {rows} of an earlier run\n", path.display()));
     }
     // Two checkpoints of one run begin alike: the longer has all of the other.
     let longest = resumed.into_iter().chain(left).max_by_key(|checkpoint| checkpoint.rows.len());
@@ -177,7 +177,11 @@ fn report_on<'a>(
 ) -> Result<Report<'a>> {
     let is_interrupted = chosen.ended == Ended::Interrupted;
     if is_interrupted && target.errors_known() == ErrorsKnown::AfterPass && !chosen.rows.is_empty() {
-        warnings.push("the MMD is that to the landmarks, since the run was interrupted before its last pass over the files".to_string());
+        warnings.push(
+            "the MMD is the distance to the landmarks, because the run was interrupted before its last \
+                       pass over the files"
+                .to_string(),
+        );
     }
     warnings.extend(chosen.advice.iter().map(|advice| advice.sentence(Style::Command, &Names::default())));
     if is_interrupted && plan.choose.weights.is_some() && chosen.weights.is_none() {

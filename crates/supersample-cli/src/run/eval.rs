@@ -20,10 +20,18 @@ pub(crate) fn eval(plan: &EvalPlan) -> Result<Outcome> {
         let mut input = Input::new(&plan.draws, &plan.choose, plan.quiet);
         let rows = input.read()?;
         let (dim, all) = (rows.points().dim(), rows.points().clone());
+        let of_density = plan.draws.scores.as_ref().filter(|scores| scores.are_of_density());
+        // Scores of the subset are asked for by a density alone.
+        let functions = match of_density {
+            Some(_) => input.draws().function_names().iter().map(|name| name.to_string()).collect(),
+            None => input.functions.clone(),
+        };
         let reading = SubsetReading {
+            functions: &functions,
             index_column: plan.index_column.as_deref(),
             drop_na: plan.draws.drop_na,
-            needed: match (&plan.draws.functions.file, plan.draws.scores.as_ref().and_then(Scores::file)) {
+            needed: match (&plan.draws.functions.file, of_density.and_then(Scores::file)) {
+                (None, _) if input.is_unconstrained => Some(Needed::Parameters),
                 (None, None) => None,
                 (None, Some(_)) => Some(Needed::Scores),
                 (Some(_), _) => Some(Needed::Functions),
@@ -41,7 +49,8 @@ pub(crate) fn eval(plan: &EvalPlan) -> Result<Outcome> {
         notes.append(&mut subset.notes);
         if may_be_swapped {
             warnings.push(format!(
-                "{} has more rows than the draws and all of theirs; the files may be swapped: first all draws, then the subset",
+                "{} has more rows than the draws, and all of theirs; the files may be swapped (first all draws, \
+                 then the subset)",
                 plan.subset.display()
             ));
         }

@@ -19,13 +19,21 @@ pub(super) struct FunctionTable {
 }
 
 impl FunctionTable {
-    /// Reads the functions of these draws, and takes them out of the draws; `None` if none are asked for.
-    pub(super) fn read(plan: &DrawsPlan, draws: &mut Draws) -> Result<Option<FunctionTable>> {
+    /// Reads the functions of these draws and takes them out of the draws, unless `held` has them; `None` if none are
+    /// asked for.
+    pub(super) fn read(
+        plan: &DrawsPlan,
+        draws: &mut Draws,
+        held: Option<FunctionTable>,
+    ) -> Result<Option<FunctionTable>> {
         if !plan.functions.are_asked_for() {
             return Ok(None);
         }
-        let names = draws.function_names().iter().map(|name| name.to_string()).collect();
-        let own = FunctionTable { names, values: draws.take_functions(), notes: Vec::new() };
+        let own = held.unwrap_or_else(|| FunctionTable {
+            names: draws.function_names().iter().map(|name| name.to_string()).collect(),
+            values: draws.take_functions(),
+            notes: Vec::new(),
+        });
         match &plan.functions.file {
             None => Ok(Some(own)),
             Some(path) => {

@@ -55,6 +55,7 @@ pub(super) fn hold<'a>(
         unused: owned(draws.unused_names()),
         weight_column: plan.weight_column().map(str::to_string),
         effective_size: problem.effective_size(),
+        corrected: problem.corrected().copied(),
     };
     let distances = Distances {
         kernel: problem.kernel().clone(),

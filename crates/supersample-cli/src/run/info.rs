@@ -60,7 +60,7 @@ fn look(InfoPlan { draws: plan, choose, .. }: &InfoPlan) -> Result<Info> {
     // A run would refuse them for what the functions are refused for here.
     let functions = if plan.functions.are_asked_for() && is_whole && is_file {
         let mut draws = Draws::read(&plan.files, &plan.reading())?;
-        FunctionTable::read(plan, &mut draws)?.map_or(Vec::new(), |functions| functions.names)
+        FunctionTable::read(plan, &mut draws, None)?.map_or(Vec::new(), |functions| functions.names)
     } else {
         let such = survey.columns.iter().filter(|column| column.used_as == Use::Function);
         such.map(|column| column.name.clone()).collect()

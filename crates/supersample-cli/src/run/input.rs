@@ -1,7 +1,8 @@
 //! Input of a run: the files, with everything about their rows except the numbers.
 
 use anyhow::{Error, Result, bail};
-use supersample::task::{Advice, Bandwidth, Choose, KernelChoice, Problem, Rows};
+use supersample::task::stream::Source;
+use supersample::task::{Advice, Bandwidth, Choose, KernelChoice, Problem, Rows, TargetChoice};
 use supersample::{Chains, Points, Precision};
 use supersample_io::{Draws, Format, Groups};
 
@@ -27,6 +28,8 @@ pub(super) struct Input<'p> {
     pub(super) functions: Vec<String>,
     /// Where scores are among the columns of the draws, if they are there.
     pub(super) score_places: Option<ScorePlaces>,
+    /// Whether rows are matched by unconstrained parameters that the draws do not have.
+    pub(super) is_unconstrained: bool,
     /// The log-density of each row, where rows of high density are preferred.
     log_density: Option<Vec<f64>>,
     /// What was assumed about the files, and about those of scores.
@@ -45,6 +48,7 @@ impl<'p> Input<'p> {
             groups: None,
             functions: Vec::new(),
             score_places: None,
+            is_unconstrained: false,
             log_density: None,
             notes: Vec::new(),
             score_notes: Vec::new(),
@@ -69,12 +73,15 @@ impl<'p> Input<'p> {
         let mut draws = without_momenta(plan, draws)?;
         check(draws.len(), draws.dim(), draws.function_names().len())?;
         self.groups = draws.groups()?;
-        let functions = FunctionTable::read(plan, &mut draws)?;
-        let scores = match &plan.scores {
+        let mut scores = match &plan.scores {
             Some(scores) => Some((scores, ScoreTable::read(plan, scores, &mut draws)?)),
             None => None,
         };
-        let points = Points::from_vec(draws.take_values(), draws.dim())?;
+        let held = scores.as_mut().and_then(|(_, table)| table.functions.take());
+        let functions = FunctionTable::read(plan, &mut draws, held)?;
+        let unconstrained = scores.as_mut().and_then(|(_, table)| table.points.take());
+        self.is_unconstrained = unconstrained.is_some();
+        let points = Points::from_vec(unconstrained.unwrap_or_else(|| draws.take_values()), draws.dim())?;
         let draws = self.draws.insert(draws);
         let rows = Rows::weighted(points, plan.row_weights(draws.weights()));
         let mut rows = rows.map_err(|error| self.refused(error))?;
@@ -88,7 +95,7 @@ impl<'p> Input<'p> {
             self.functions = names;
             self.notes.extend(notes);
         }
-        if let Some((plan, ScoreTable { values, notes, places, log_density })) = scores {
+        if let Some((plan, ScoreTable { values, notes, places, log_density, .. })) = scores {
             let mut scores = plan.options();
             (scores.values, scores.log_density) = (values, log_density.clone());
             rows = rows.scores(scores);
@@ -98,7 +105,10 @@ impl<'p> Input<'p> {
     }
 
     /// The problem of rows that were read.
-    pub(super) fn problem(&self, rows: Rows, choose: Choose) -> Result<Problem> {
+    pub(super) fn problem(&mut self, rows: Rows, choose: Choose) -> Result<Problem> {
+        if choose.target == Some(TargetChoice::Corrected) {
+            return self.work(|watch| Problem::watched(rows, choose, watch));
+        }
         Problem::new(rows, choose).map_err(|error| self.refused(error))
     }
 
@@ -196,7 +206,7 @@ pub(super) fn chains_of(draws: &Draws) -> (Option<Chains>, Option<String>) {
 /// The draws, unless a flag has no effect on them.
 pub(super) fn checked(plan: &DrawsPlan, draws: Draws) -> Result<Draws> {
     if plan.warmup && !draws.has_warmup() {
-        bail!("--warmup has no effect: the files say nothing of warm-up rows; leave it out");
+        bail!("--warmup has no effect: the files do not mark warm-up rows; leave it out");
     }
     if plan.separator.is_some() && !draws.format().is_text() {
         bail!("--separator has no effect on {} files; leave it out", draws.format());

@@ -37,7 +37,7 @@ use crate::terminal::interrupt;
 use crate::terminal::output::{Output, Placed, say, stdout_is_closed, sweep, to_stdout};
 
 /// Message of a run that was interrupted after its rows were chosen.
-const NOT_WEIGHED: &str = "interrupted before the weights were found, so they are equal";
+const NOT_WEIGHED: &str = "interrupted before the weights were computed, so they are equal";
 
 /// How a run that made no error ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +79,7 @@ fn with_outputs(
     }
     // Printed even without a summary: otherwise users would look in the wrong file.
     for (old, new) in &files.kept {
-        say(&format!("interrupted: the older {old} was kept, and the new one is {new}\n"));
+        say(&format!("interrupted: {old} was kept, and the partial result is {new}\n"));
     }
     ensure!(files.failures.is_empty(), "{}", files.complaint());
     Ok(outcome)
@@ -89,7 +89,7 @@ fn with_outputs(
 fn check_stdout(outputs: &Outputs) -> Result<()> {
     ensure!(
         !(outputs.are_only_stdout() && stdout_is_closed()),
-        "stdout is closed, and the rows would be lost; name a file with -o (-o /dev/null if that is what you want)"
+        "stdout is closed, and the rows would be lost; name a file with -o (-o /dev/null discards them)"
     );
     Ok(())
 }
@@ -194,7 +194,7 @@ impl Files {
         let failures: Vec<String> = self.failures.iter().map(|error| format!("{error:#}")).collect();
         let written = match self.written.is_empty() {
             true => String::new(),
-            false => format!("; written all the same: {}", self.written.join(", ")),
+            false => format!("; still written: {}", self.written.join(", ")),
         };
         format!("{}{written}", failures.join("; "))
     }

@@ -60,13 +60,12 @@ pub(crate) fn sample(plan: &SamplePlan) -> Result<Outcome> {
         let stuck = chosen.trace.iter().filter(|pick| !pick.converged).count();
         let mut warnings = Vec::new();
         if stuck > 0 {
-            warnings.push(format!(
-                "{stuck} of the climbs ended before the top; see the column converged of --trace"
-            ));
+            warnings
+                .push(format!("{stuck} of the climbs did not converge; see the column converged of --trace"));
         }
         let found = match plan.weigh {
             Some(rule) if chosen.ended != Ended::Interrupted => {
-                let _progress = Progress::phase(plan.quiet, "finding the weights");
+                let _progress = Progress::phase(plan.quiet, "computing the weights");
                 match supersample::task::weigh(&*mu, points, rule, &|_| interrupt::asked_to_end()) {
                     Err(supersample::Error::Interrupted) => {
                         warnings.push(NOT_WEIGHED.to_string());
@@ -103,6 +102,7 @@ pub(crate) fn sample(plan: &SamplePlan) -> Result<Outcome> {
             unused: Vec::new(),
             weight_column: None,
             effective_size: None,
+            corrected: None,
         };
         let distances = Distances {
             kernel,

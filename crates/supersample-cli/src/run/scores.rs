@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use supersample_io::{Draws, Format, Reading, Selection};
 
-use super::functions::{expect_rows, of_used_rows};
+use super::functions::{FunctionTable, expect_rows, of_used_rows};
 use crate::plan::{DrawsPlan, ScoreSource, Scores};
 use crate::words::{listed, printable};
 
@@ -13,7 +13,11 @@ use crate::words::{listed, printable};
 const MOMENTUM: &str = "p_";
 const GRADIENT: &str = "g_";
 /// Note about such a file.
-const OF_POTENTIAL: &str = "the g_ columns of a CmdStan diagnostic file are the gradient of the potential; scores are their negative";
+const OF_POTENTIAL: &str = "the g_ columns of a CmdStan diagnostic file are the gradient of the potential; scores \
+                            are their negative";
+
+/// What is said where the draws are constrained parameters.
+const OF_UNCONSTRAINED: &str = "the unconstrained parameters of the diagnostic file are matched, and rows are written as the draws have them";
 
 /// Where the score of each parameter is among some columns.
 #[derive(Clone, Debug)]
@@ -35,10 +39,14 @@ impl ScorePlaces {
 pub(super) struct ScoreTable {
     pub(super) values: Vec<f64>,
     pub(super) notes: Vec<String>,
+    /// The unconstrained parameters that they are of, in place of those of the draws, where these are others.
+    pub(super) points: Option<Vec<f64>>,
     /// Where they are among the function columns of the draws, if they are there.
     pub(super) places: Option<ScorePlaces>,
     /// The log-density of each row, where rows of high density are preferred.
     pub(super) log_density: Option<Vec<f64>>,
+    /// The function columns of the draws that hold no scores, where scores were among them.
+    pub(super) functions: Option<FunctionTable>,
 }
 
 /// Reads the draws again without the momenta of a CmdStan diagnostic file, if no columns were named.
@@ -78,10 +86,24 @@ impl ScoreTable {
         let names: Vec<String> = parameters.iter().map(|name| format!("{prefix}{name}")).collect();
         let places = places(&names, &columns, &parameters)?;
         let places = ScorePlaces { places, sign: if is_diagnostic { -1.0 } else { 1.0 } };
-        let count = columns.len();
-        let values = places.taken(&draws.take_functions(), count);
+        let (count, all) = (columns.len(), columns.iter().map(|name| name.to_string()).collect::<Vec<_>>());
+        let others: Vec<usize> = (0..count).filter(|&at| !all[at].starts_with(prefix)).collect();
+        let held = draws.take_functions();
+        let values = places.taken(&held, count);
+        let functions = FunctionTable {
+            names: others.iter().map(|&at| all[at].clone()).collect(),
+            values: ScorePlaces { places: others, sign: 1.0 }.taken(&held, count),
+            notes: Vec::new(),
+        };
         let notes = if is_diagnostic { vec![OF_POTENTIAL.to_string()] } else { Vec::new() };
-        Ok(ScoreTable { values, notes, places: Some(places), log_density: None })
+        Ok(ScoreTable {
+            values,
+            notes,
+            places: Some(places),
+            log_density: None,
+            functions: Some(functions),
+            points: None,
+        })
     }
 
     /// Columns of a file of their own: of the same names as the parameters, or those of a CmdStan diagnostic file, or, of
@@ -91,13 +113,19 @@ impl ScoreTable {
         let table = Draws::read(&[path], &reading)?;
         expect_rows("scores", &table, path, draws)?;
         let (parameters, columns) = (draws.parameter_names(), table.parameter_names());
-        let mut notes = Vec::new();
+        let (mut notes, mut points) = (Vec::new(), None);
         let gradients: Vec<String> = parameters.iter().map(|name| format!("{GRADIENT}{name}")).collect();
         let is_diagnostic = has_momenta(&parameters, table.names())
             && gradients.iter().all(|name| columns.contains(&name.as_str()));
         let places = if is_diagnostic {
-            expect_same_points(draws, &table, path)?;
             notes.push(OF_POTENTIAL.to_string());
+            if !are_same_points(draws, &table) {
+                notes.push(OF_UNCONSTRAINED.to_string());
+                let own: Vec<String> = parameters.iter().map(|name| name.to_string()).collect();
+                let own = ScorePlaces { places: places(&own, &columns, &parameters)?, sign: 1.0 };
+                points =
+                    Some(of_used_rows(own.taken(table.values(), columns.len()), parameters.len(), draws));
+            }
             ScorePlaces { places: places(&gradients, &columns, &parameters)?, sign: -1.0 }
         } else if table.format() == Format::Npy && columns.len() == parameters.len() {
             notes.push("scores are taken in the order of the parameters".to_string());
@@ -116,16 +144,17 @@ impl ScoreTable {
         };
         let all = places.taken(table.values(), columns.len());
         let values = of_used_rows(all, parameters.len(), draws);
-        Ok(ScoreTable { values, notes, places: None, log_density: None })
+        Ok(ScoreTable { values, notes, places: None, log_density: None, functions: None, points })
     }
 }
 
 /// Numbers of one column of the draws that is not a parameter.
 fn log_density(column: &str, draws: &Draws) -> Result<Vec<f64>> {
     let names = draws.function_names();
-    let at = names.iter().position(|name| *name == column).with_context(|| {
-        format!("'{}' may stand for several columns; give the name of one", printable(column))
-    })?;
+    let at = names
+        .iter()
+        .position(|name| *name == column)
+        .with_context(|| format!("'{}' matches several columns; give the name of one", printable(column)))?;
     Ok(draws.functions().iter().skip(at).step_by(names.len()).copied().collect())
 }
 
@@ -149,25 +178,15 @@ fn places(names: &[String], columns: &[&str], parameters: &[&str]) -> Result<Vec
     names.iter().zip(parameters).map(place).collect()
 }
 
-/// Refuses a diagnostic file whose points are not those of the draws: it holds unconstrained parameters, of which its
-/// gradients are.
-fn expect_same_points(draws: &Draws, table: &Draws, path: &Path) -> Result<()> {
+/// Whether the points of a diagnostic file, which are unconstrained parameters, are those of the draws.
+fn are_same_points(draws: &Draws, table: &Draws) -> bool {
     let columns = table.parameter_names();
-    for (j, name) in draws.parameter_names().iter().enumerate() {
-        let Some(at) = columns.iter().position(|column| column == name) else { continue };
-        for row in 0..draws.len() {
+    draws.parameter_names().iter().enumerate().all(|(j, name)| {
+        let Some(at) = columns.iter().position(|column| column == name) else { return true };
+        (0..draws.len()).all(|row| {
             let ours = draws.values()[row * draws.dim() + j];
             let theirs = table.values()[draws.row_number(row) * columns.len() + at];
-            if (ours - theirs).abs() > 1e-5 * ours.abs().max(theirs.abs()).max(1e-5) {
-                bail!(
-                    "{}: '{}' is {theirs} in row {} and {ours} in the draws; gradients are those of the unconstrained \
-                     parameters, which the diagnostic file has itself: give it as the draws, with --score-prefix g_",
-                    path.display(),
-                    printable(name),
-                    draws.row_number(row) + 1
-                );
-            }
-        }
-    }
-    Ok(())
+            (ours - theirs).abs() <= 1e-5 * ours.abs().max(theirs.abs()).max(1e-5)
+        })
+    })
 }

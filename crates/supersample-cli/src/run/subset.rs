@@ -18,6 +18,8 @@ const LONGEST_LIST: u64 = 1 << 30;
 pub(super) enum Needed {
     Functions,
     Scores,
+    /// Unconstrained parameters, in the file of the scores.
+    Parameters,
 }
 
 impl Needed {
@@ -26,6 +28,7 @@ impl Needed {
         let (what, flag) = match self {
             Needed::Functions => ("functions", "--functions-file"),
             Needed::Scores => ("scores", "--scores"),
+            Needed::Parameters => ("unconstrained parameters", "--scores"),
         };
         format!(
             "its {what} are not known; {flag} has a row for each row of the draws, so the subset must say which rows it has, in a \
@@ -59,6 +62,8 @@ pub(super) struct Subset {
 pub(super) struct SubsetReading<'a> {
     /// The column that has row numbers.
     pub(super) index_column: Option<&'a str>,
+    /// The functions or scores of its rows that it must have.
+    pub(super) functions: &'a [String],
     /// Whether rows with a missing value are left out.
     pub(super) drop_na: bool,
     /// Why the file must say which rows it has.
@@ -127,9 +132,10 @@ impl Subset {
 
     fn by_parameters(path: &Path, draws: &Draws, reading: SubsetReading<'_>) -> Result<Subset> {
         let columns = owned(&draws.parameter_names());
-        let (subset, weights) = read_weighted(path, draws, columns, owned(&draws.function_names()), reading)?;
+        let (subset, weights) = read_weighted(path, draws, columns, reading.functions.to_vec(), reading)?;
         let values = in_order_of(&draws.parameter_names(), &subset.parameter_names(), subset.values());
-        let functions = in_order_of(&draws.function_names(), &subset.function_names(), subset.functions());
+        let names: Vec<&str> = reading.functions.iter().map(String::as_str).collect();
+        let functions = in_order_of(&names, &subset.function_names(), subset.functions());
         Ok(Subset { values, weights, is_by_number: false, rows: None, functions, notes: notes_on(&subset) })
     }
 
@@ -160,7 +166,7 @@ impl Subset {
             let is_row = number >= 0.0 && number.fract() == 0.0 && number < numbered as f64;
             ensure!(
                 is_row,
-                "entry {} is {number}, which is no row of the draws; they are counted from 0 to {}",
+                "entry {} is {number}, which is not a row of the draws; rows are counted from 0 to {}",
                 at + 1,
                 numbered - 1
             );
@@ -279,9 +285,9 @@ mod tests {
         let refused = |text: &str, column| format!("{:#}", read(text, column).unwrap_err());
         assert_eq!(
             refused("3\n", None),
-            "the subset: entry 1 is 3, which is no row of the draws; they are counted from 0 to 2"
+            "the subset: entry 1 is 3, which is not a row of the draws; rows are counted from 0 to 2"
         );
-        assert!(refused("i\n0.5\n", Some("i")).contains("column 'i': entry 1 is 0.5, which is no row"));
+        assert!(refused("i\n0.5\n", Some("i")).contains("column 'i': entry 1 is 0.5, which is not a row"));
         assert!(refused("c\n0.5\n", None).contains("there is no column 'a'"));
         assert!(refused("row,weight\n1,-1\n", None).contains("column 'weight': the weights do not have"));
         for (entry, text) in
@@ -289,12 +295,12 @@ mod tests {
         {
             let message = refused(text, None);
             assert!(
-                message.contains(&format!("entry 3 is {entry}, which is no row of the draws")),
+                message.contains(&format!("entry 3 is {entry}, which is not a row of the draws")),
                 "{message}"
             );
             assert!(message.starts_with("the subset: column '"), "{message}");
         }
-        assert!(refused("c\n1\n7\n", None).contains("column 'c': entry 2 is 7, which is no row"));
+        assert!(refused("c\n1\n7\n", None).contains("column 'c': entry 2 is 7, which is not a row"));
         let found = read("c\n2\n0\n", None).unwrap();
         assert_eq!((found.values, found.is_by_number), (vec![3.0, 30.0, 1.0, 10.0], true));
         let more = read("a,b\n1,10\n2,20\n0,0\n3,30\n", None).unwrap();

@@ -28,7 +28,7 @@ pub(crate) struct Output {
 #[derive(Debug)]
 enum Sink {
     /// In the folder of its final file, so that the rename stays on one file system.
-    ComparedColumn(NamedTempFile),
+    Temporary(NamedTempFile),
     /// A device or a pipe, which a rename would replace by a plain file.
     Direct(File),
     Stdout,
@@ -58,7 +58,7 @@ impl Output {
             return made(name, false, Sink::Direct(device(name)?));
         }
         let names_folder = name.as_os_str().to_string_lossy().ends_with(std::path::is_separator);
-        ensure!(!names_folder, "{}: the name is that of a folder; name a file in it", cannot_write(name));
+        ensure!(!names_folder, "{}: this is the name of a directory; name a file in it", cannot_write(name));
         // A link is followed, so that the file it leads to is replaced or made, and not the link.
         let path = followed(name);
         let old = fs::metadata(&path).ok();
@@ -74,7 +74,7 @@ impl Output {
         if let Some(old) = &old {
             fs::set_permissions(file.path(), old.permissions()).with_context(|| cannot_write(name))?;
         }
-        made(&path, old.is_some(), Sink::ComparedColumn(file))
+        made(&path, old.is_some(), Sink::Temporary(file))
     }
 
     /// As the user has written it.
@@ -85,7 +85,7 @@ impl Output {
     /// Writes the contents, all of them.
     pub(crate) fn fill(&mut self, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
         let file = match &mut self.sink {
-            Sink::ComparedColumn(file) => file.as_file_mut(),
+            Sink::Temporary(file) => file.as_file_mut(),
             Sink::Direct(file) => file,
             Sink::Stdout => return to_stdout(write),
         };
@@ -96,7 +96,7 @@ impl Output {
     /// Puts the file in place and on the disk. The `is_partial` result of an interrupted run does not replace an older
     /// file: it gets another name.
     pub(crate) fn finish(self, is_partial: bool) -> Result<Placed> {
-        let Sink::ComparedColumn(file) = self.sink else { return Ok(Placed::AsNamed) };
+        let Sink::Temporary(file) = self.sink else { return Ok(Placed::AsNamed) };
         let in_place = || format!("{} cannot be put in place", self.name.display());
         // Before the rename: a name that outlives a power cut must lead to the contents.
         file.as_file().sync_all().with_context(in_place)?;
@@ -167,7 +167,7 @@ fn put_beside_old(mut file: NamedTempFile, old: &Path) -> Result<PathBuf> {
             Err(refusal) => bail!(refusal.error),
         }
     }
-    bail!("there are too many partial results beside it; remove some")
+    bail!("there are too many partial results in its directory; remove some")
 }
 
 /// The name of a file that holds a part of what belongs under this name; the ending keeps its meaning.

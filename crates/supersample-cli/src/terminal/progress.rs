@@ -79,6 +79,10 @@ impl Progress {
                 self.bar
                     .set_position((u128::from(done) * u128::from(rows) / u128::from(total.max(1))) as u64);
             }
+            Library::Correcting { done, total } => {
+                self.turn_to(PERCENT, "correcting the rows by their scores", Some(total));
+                self.reached(done);
+            }
             Library::Landmarks { chosen, size } => {
                 self.turn_to(STEPS, "choosing landmarks", Some(size));
                 self.reached(chosen);
@@ -106,11 +110,11 @@ impl Progress {
             Library::Sweeping { visits, swaps, size } => {
                 let sweep = visits / size.max(1) + 1;
                 self.turn_to(SPINNER, "swapping", None);
-                self.bar.set_message(format!("swapping rows while that helps: sweep {sweep}, {swaps} swaps"));
+                self.bar.set_message(format!("swapping rows: sweep {sweep}, {swaps} swaps"));
                 self.bar.tick();
             }
             Library::Searching { visits, total } => {
-                self.turn_to(PERCENT, "searching for a better set", Some(total));
+                self.turn_to(PERCENT, "searching for a better subset", Some(total));
                 self.reached(visits);
             }
             Library::Polishing { steps, most } => {
@@ -163,6 +167,8 @@ mod tests {
         assert_eq!((progress.bar.position(), progress.bar.length()), (500, Some(1000)));
         progress.show(Library::Herding { chosen: 3, size: 7 });
         assert_eq!((progress.bar.position(), progress.bar.length()), (3, Some(7)));
+        progress.show(Library::Correcting { done: 20, total: 90 });
+        assert_eq!(progress.bar.message(), "correcting the rows by their scores");
         progress.show(Library::Landmarks { chosen: 5, size: 9 });
         progress.show(Library::Summing { done: 60, total: 80 });
         assert_eq!((progress.bar.position(), progress.bar.length()), (60, Some(80)));
@@ -172,9 +178,9 @@ mod tests {
         progress.show(Library::Measuring { done: 2, total: 7 });
         assert_eq!((progress.bar.position(), progress.bar.length()), (2, Some(7)));
         progress.show(Library::Sweeping { visits: 15, swaps: 4, size: 7 });
-        assert_eq!(progress.bar.message(), "swapping rows while that helps: sweep 3, 4 swaps");
+        assert_eq!(progress.bar.message(), "swapping rows: sweep 3, 4 swaps");
         progress.show(Library::Searching { visits: 5, total: 20 });
         assert_eq!((progress.bar.position(), progress.bar.length()), (5, Some(20)));
-        assert_eq!(progress.bar.message(), "searching for a better set");
+        assert_eq!(progress.bar.message(), "searching for a better subset");
     }
 }

@@ -104,7 +104,7 @@ impl Header {
         let product = self.shape.iter().try_fold(1_usize, |product, &n| product.checked_mul(n));
         product
             .filter(|count| count.checked_mul(self.size.max(1)).is_some())
-            .ok_or_else(|| malformed("its shape is impossible"))
+            .ok_or_else(|| malformed("its shape is invalid"))
     }
 
     /// Refuses a shape that the bytes do not fill, before memory is taken for it.
@@ -141,7 +141,7 @@ fn add_fields(
     size: &mut usize,
     fields: &mut Vec<Field>,
 ) -> Result<()> {
-    let impossible = || malformed("its type is impossible");
+    let impossible = || malformed("its type is invalid");
     match descr {
         Value::String(text) => {
             let entry = Entry::of(text)?;
@@ -323,7 +323,8 @@ mod tests {
             (plain.descr.as_str(), plain.size, &plain.shape[..], plain.is_plain()),
             ("'<f2'", 2, &[3, 4][..], true)
         );
-        let text = "[('mu', '<f8'), ('', '|V4'), ('theta', '<f4', (2,)), ('in', [('a', '<i2'), ('b', '|b1')]), ('n', '<U3')]";
+        let text = "[('mu', '<f8'), ('', '|V4'), ('theta', '<f4', (2,)), ('in', [('a', '<i2'), ('b', '|b1')]), \
+                    ('n', '<U3')]";
         let structured =
             header(&format!("{{'descr': {text}, 'fortran_order': False, 'shape': (5,)}}")).unwrap();
         assert_eq!((structured.descr.as_str(), structured.size), (text, 8 + 4 + 8 + 3 + 12));

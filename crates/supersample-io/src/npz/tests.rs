@@ -40,7 +40,7 @@ fn a_flipped_bit_is_noticed_stored_or_deflated() {
     // In the low bits of a number: all else about the file is sound.
     bytes[300] ^= 1;
     let error = read(&bytes).unwrap_err().to_string();
-    assert!(error.contains("not a sound npz file: 'mu' is damaged"), "{error}");
+    assert!(error.contains("not a valid npz file: 'mu' is damaged"), "{error}");
 
     assert_eq!(read(&deflated("mu.npy", &array, Crc32Option::Calculate)).unwrap().len(), 50);
     let error = read(&deflated("mu.npy", &array, Crc32Option::Custom(1))).unwrap_err().to_string();

@@ -119,7 +119,8 @@ pub(crate) fn read(
     if stan.is_some() && block.last().is_some_and(|&byte| byte != dialect.terminator) {
         let line = read.lines + usize::from(read.rows == 0);
         return Err(refused!(
-            "the file ends in the middle of line {line}, so the run that wrote it was stopped; delete that line to use the rows above"
+            "the file ends in the middle of line {line}, so the run that wrote it was stopped; delete that line to \
+             use the rows above"
         ));
     }
     if read.rows == skipped {
@@ -158,7 +159,7 @@ fn choose(names: Vec<String>, rows: &[u8], dialect: Dialect, reading: &Reading<'
         _ => "a table of draws has one number in each cell",
     };
     Err(refused!(
-        "no column is left to choose by: not one cell is a number (the first of column '{}' is '{}'); {remedy}",
+        "no column is left to use: no cell is a number (the first of column '{}' is '{}'); {remedy}",
         shown(&names[column]),
         shown(&text)
     ))
@@ -299,7 +300,8 @@ impl Rows {
         let (row, line) = (self.rows + trouble.row + 1, self.lines + trouble.line + 1);
         match trouble.kind {
             TroubleKind::Ragged { found } => refused!(
-                "row {row} (line {line}) has {found} fields, but the header has {}; fix that line or quote fields that contain the separator",
+                "row {row} (line {line}) has {found} fields, but the header has {}; fix that line or quote fields \
+                 that contain the separator",
                 choice.names.len()
             ),
             TroubleKind::NotUtf8 => Error::NotUtf8 { line },

@@ -167,7 +167,7 @@ fn files_that_are_no_tables_are_refused() {
 fn a_file_of_text_is_told_apart_from_a_stray_word() {
     assert_eq!(
         refused("a,b\nx,y\nz,w\n"),
-        "no column is left to choose by: not one cell is a number (the first of column 'a' is 'x'); a table of draws \
+        "no column is left to use: no cell is a number (the first of column 'a' is 'x'); a table of draws \
          has one number in each cell"
     );
     assert!(refused("a;b\n0,5;1,5\n").ends_with("decimal commas are not read: write points"));
@@ -245,8 +245,8 @@ fn weights_are_read_beside_the_parameters() {
         assert_eq!(
             read_with(format!("w,mu\n{bad},1\n").as_bytes(), &reading).unwrap_err().to_string(),
             format!(
-                "row 1 (line 2), column 'w' is the weight '{bad}'; every row needs a finite number as its weight, or \
-                 -inf as the logarithm of none"
+                "row 1 (line 2), column 'w': the weight is '{bad}'; every weight must be a finite number (a log-weight may \
+                 also be -inf: weight 0)"
             )
         );
     }

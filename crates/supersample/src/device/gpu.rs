@@ -22,9 +22,9 @@ impl From<there::Error> for Error {
         let advice = match error {
             there::Error::OutOfMemory { .. } => "use landmarks, or the device cpu",
             there::Error::NoDriver | there::Error::NoDevice { .. } | there::Error::TooOld { .. } => {
-                "the device cpu needs none"
+                "use the device cpu"
             }
-            _ => "run it again, or on the device cpu",
+            _ => "run again, or use the device cpu",
         };
         Error::Device { reason: format!("{error}; {advice}") }
     }

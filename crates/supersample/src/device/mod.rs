@@ -71,8 +71,7 @@ impl Device {
     /// Opens the first GPU of the machine: always an error, because the library was built without the feature `gpu`.
     #[cfg(not(feature = "gpu"))]
     pub fn gpu() -> Result<Device> {
-        let reason =
-            "no GPU: this build has no support for one (the feature `gpu`); the device cpu needs none";
+        let reason = "no GPU: this build has no support for one (the feature `gpu`); use the device cpu";
         Err(Error::Device { reason: reason.to_string() })
     }
 

@@ -214,7 +214,7 @@ impl<'a> ErrorTerms<'a> {
     /// # Panics
     /// If ‖μ‖² is not known.
     pub(crate) fn squared_error_from(&self, from: NormFrom, points: &Points, weights: &[f64]) -> f64 {
-        let energy = self.energy(points, weights, &unwatched).expect("nobody ends it");
+        let energy = self.energy(points, weights, &unwatched).expect("it cannot be interrupted");
         self.squared_norm(from).expect("‖μ‖² is known") + energy
     }
 

@@ -25,7 +25,7 @@ impl Factor {
     /// every pivot is at least `smallest_pivot`, below which a solution would be rounding noise.
     pub fn new(matrix: Vec<f64>, dim: usize, jitter: f64, smallest_pivot: f64) -> Option<Factor> {
         let goes_on = |_| ControlFlow::Continue(());
-        Factor::watched(matrix, dim, jitter, smallest_pivot, goes_on).expect("nobody ends it")
+        Factor::watched(matrix, dim, jitter, smallest_pivot, goes_on).expect("it cannot be interrupted")
     }
 
     /// [`new`](Self::new), which asks after every block of columns, with the number of those that are done, whether to go

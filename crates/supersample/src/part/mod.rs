@@ -208,6 +208,6 @@ fn checked(weight: f64) -> Result<f64> {
     if weight > 0.0 && weight.is_finite() {
         return Ok(weight);
     }
-    let advice = "a weight is a positive number; leave the part out where it is to count for nothing";
+    let advice = "give a positive number, or leave the part out";
     Err(Error::BadOption { option: Opt::PartWeight, value: weight, advice })
 }

@@ -37,18 +37,10 @@ impl RefineOptions {
     /// assert!(options.include(&[1]).check(10, Some(8)).is_ok());
     /// ```
     pub fn check(&self, rows: usize, size: Option<usize>) -> Result<()> {
-        self.check_quotas(size)?;
+        self.check_asked(size)?;
         let asked = ConstraintsAsked { options: self, len: rows, masses: None };
         asked.check()?;
         asked.for_size(size.unwrap_or(self.include.len().max(1))).map(drop)
-    }
-
-    /// Checks that quotas add up to the size of the set. With `None` (the smallest set that reaches an error) quotas
-    /// are refused.
-    pub fn check_quotas(&self, size: Option<usize>) -> Result<()> {
-        let Some(quotas) = &self.quotas else { return Ok(()) };
-        let (total, asked) = (quotas.iter().sum(), size.ok_or(Error::FixedQuotas)?);
-        if total == asked { Ok(()) } else { Err(Error::QuotaTotal { total, asked }) }
     }
 }
 
@@ -133,7 +125,7 @@ impl ConstraintsAsked<'_> {
             room.iter_mut().filter(|room| **room > 0).for_each(|room| *room = usize::MAX);
         }
         self.options.include.iter().for_each(|&row| included[of_row[row]] += 1);
-        self.options.check_quotas(Some(size))?;
+        self.options.check_asked(Some(size))?;
         let quotas = match &self.options.quotas {
             Some(quotas) => quotas.clone(),
             None => proportional(size, &masses, &room, &included),

@@ -109,7 +109,7 @@ impl Refiner {
             let advice = "ask for a positive error";
             return Err(Error::BadOption { option: Opt::Tol, value: tolerance, advice });
         }
-        self.options.check_quotas(None)?;
+        self.options.check_asked(None)?;
         self.pool.squared_norm().ok_or(Error::UnknownNorm)?;
         Ok(limit.min(self.largest_size()).max(self.options.include.len()).max(1))
     }

@@ -1,5 +1,7 @@
 //! Options of refinement: constraints, groups, and the length of the search.
 
+use crate::{Error, Result};
+
 /// Options for choosing, refining and ordering a set of rows.
 ///
 /// ```
@@ -148,5 +150,13 @@ impl RefineOptions {
     /// Sets the memory in bytes for kept kernel rows.
     pub fn memory(self, bytes: usize) -> RefineOptions {
         RefineOptions { memory: bytes, ..self }
+    }
+
+    /// Refuses options that make no sense whatever the rows are, of a set of `size` rows or of the fewest that reach a goal
+    /// (`None`): quotas that do not add up to the size, and any quotas of the fewest rows.
+    pub fn check_asked(&self, size: Option<usize>) -> Result<()> {
+        let Some(quotas) = &self.quotas else { return Ok(()) };
+        let (total, asked) = (quotas.iter().sum(), size.ok_or(Error::FixedQuotas)?);
+        if total == asked { Ok(()) } else { Err(Error::QuotaTotal { total, asked }) }
     }
 }

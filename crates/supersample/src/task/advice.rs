@@ -4,6 +4,7 @@ use crate::quality::random_rows;
 use crate::scale::{Scale, Scaling};
 use crate::{Error, Kernel, Points};
 
+use super::Corrected;
 use super::rows::effective_size;
 use super::stream::Gathered;
 
@@ -102,6 +103,20 @@ pub enum Advice {
         disagreement: f64,
         /// How many chains there are.
         chains: usize,
+    },
+    /// How the rows were corrected by their scores.
+    Corrected(Corrected),
+    /// Weights that correct the rows are so uneven that the rows are not draws of the density that the scores are of.
+    DrawsNotOfDensity {
+        /// The effective size of the weights as a part of that of the rows.
+        effective_share: f64,
+    },
+    /// In these columns the mean of (x − mean)·score, which is −1 over draws of a density, is something else, and not by chance.
+    ScoresDoubtful {
+        /// Which, from 0.
+        columns: Vec<usize>,
+        /// The mean that is farthest from −1.
+        mean: f64,
     },
     /// The best weights were not found to the last digit; these are the best met.
     WeightsNotOptimal,

@@ -32,6 +32,9 @@ pub struct Choose {
     pub method: Method,
     /// Rule for the weights of the chosen rows; `None` for equal weights.
     pub weights: Option<WeightRule>,
+    /// Target, where rows have scores: the density behind them by corrected weights, the rows, or the density alone.
+    /// Default: [`TargetChoice::Corrected`] with scores, the rows without.
+    pub target: Option<TargetChoice>,
     /// Objective: what is matched.
     pub objective: Objective,
     /// How distances between rows are taken.
@@ -39,6 +42,22 @@ pub struct Choose {
     /// How and where the choice is computed.
     pub compute: Compute,
 }
+
+/// What is to be matched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TargetChoice {
+    /// The rows as they are, with the weights that they are given.
+    Rows,
+    /// The rows with weights that take out what scores can tell of their error ([`Corrected`](super::Corrected)).
+    Corrected,
+    /// The density that the scores are of, whatever the rows are: Stein thinning.
+    Density,
+}
+
+supersample_sum::words!(
+    TargetChoice, "a target": Rows "rows", Corrected "corrected", Density "density",
+);
 
 /// Method of choosing rows.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,7 +77,7 @@ pub enum Method {
 #[non_exhaustive]
 pub struct Objective {
     /// The weight of the distribution functions of the columns (see [`Part`](crate::Part)); 0 for none. Default: 0.1
-    /// for a set, 0 for a herded sequence and with scores.
+    /// for a set, 0 for a herded sequence and with the target density.
     pub marginals: Option<f64>,
     /// The weight of the functions of interest, if the rows have any ([`Rows::functions`](super::Rows::functions)).
     pub functions: f64,
@@ -70,10 +89,10 @@ pub struct Objective {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Distance {
-    /// How columns are scaled. Default: [`Scale::Sd`]; with scores, [`STEIN_SCALE`].
+    /// How columns are scaled. Default: [`Scale::Sd`]; with the target density, [`STEIN_SCALE`].
     pub scale: Option<Scale>,
-    /// The kernel. Default: gaussian, with the median distance as its bandwidth. No effect with scores, which have a
-    /// Stein kernel.
+    /// The kernel. Default: gaussian, with the median distance as its bandwidth. No effect with the target density,
+    /// which has a Stein kernel.
     pub kernel: KernelChoice,
     /// The arithmetic of kernel values.
     pub precision: Precision,
@@ -159,6 +178,7 @@ impl Choose {
             stop,
             method: Method::Herd { unique: false },
             weights: None,
+            target: None,
             objective: Objective::default(),
             distance: Distance::default(),
             compute: Compute::default(),
@@ -205,6 +225,11 @@ impl Choose {
     /// Sets the rule for the weights of the chosen rows.
     pub fn weighed(self, rule: WeightRule) -> Choose {
         Choose { weights: Some(rule), ..self }
+    }
+
+    /// Sets the target; it needs scores unless it is the rows.
+    pub fn target(self, target: TargetChoice) -> Choose {
+        Choose { target: Some(target), ..self }
     }
 
     /// Sets the weight of the marginals; 0 for none.
@@ -294,26 +319,22 @@ impl Choose {
         if pool_rows == Some(0) {
             return refuse(Opt::PoolRows, 0.0, "there must be rows to choose from");
         }
-        if self.stop.add.is_some() {
-            let refine = self
-                .method
-                .refine()
-                .ok_or(Error::AutoSize { what: "a herded sequence", advice: "thin chooses sets" })?;
-            refine.check_quotas(None)?;
+        if self.stop.add.is_some() && self.method.refine().is_none() {
+            return Err(Error::AutoSize {
+                what: "a herded sequence",
+                advice: "use thin, which chooses sets",
+            });
         }
         let (marginals, functions) = (self.marginals_weight(), self.objective.functions);
         if !(marginals >= 0.0 && marginals.is_finite()) {
-            return refuse(
-                Opt::Marginals,
-                marginals,
-                "give a number of at least 0, of which 0 is not at all",
-            );
+            return refuse(Opt::Marginals, marginals, "give a number of at least 0; 0 turns it off");
         }
         if !(functions > 0.0 && functions.is_finite()) {
             let advice = "give a positive number, or leave the functions out";
             return refuse(Opt::FunctionsWeight, functions, advice);
         }
-        Ok(())
+        let size = self.stop.number.filter(|_| !self.stop.has_goal());
+        self.method.refine().map_or(Ok(()), |refine| refine.check_asked(size))
     }
 
     /// Whether every row may be chosen only once.
@@ -332,13 +353,18 @@ impl Choose {
         })
     }
 
+    /// The target of rows with scores, or without.
+    pub fn target_in_use(&self, has_scores: bool) -> TargetChoice {
+        self.target.unwrap_or(if has_scores { TargetChoice::Corrected } else { TargetChoice::Rows })
+    }
+
     /// The scale of the columns.
     pub fn scale_in_use(&self) -> Scale {
         self.distance.scale.unwrap_or_default()
     }
 
-    /// Returns the choice with the defaults for scores.
-    pub(super) fn with_scores(mut self) -> Choose {
+    /// Returns the choice with the defaults for a density.
+    pub(super) fn with_density(mut self) -> Choose {
         self.objective.marginals.get_or_insert(0.0);
         self.distance.scale.get_or_insert(STEIN_SCALE);
         self
@@ -358,7 +384,7 @@ impl Choose {
             (device.is_gpu(), Opt::Device, "the matrix stays on the CPU; leave it out"),
         ];
         if let Some((_, option, advice)) = refused.into_iter().find(|(is_asked, ..)| *is_asked) {
-            return Err(Error::GramOption { option, advice });
+            return Err(Error::NotTogether { option, with: "a Gram matrix", advice });
         }
         if self.stop.add.is_some() {
             return Err(Error::AutoSize {

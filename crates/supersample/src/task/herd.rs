@@ -102,7 +102,7 @@ impl Target {
                 chosen.rows.truncate(count);
                 return self.restated(Chosen { ended, ..chosen }, &means[..count]);
             }
-            if !matches!(chosen.ended, Ended::Tolerance | Ended::EquivalentDraws) {
+            if !chosen.ended.is_goal() {
                 return Ok(chosen);
             }
             let count = chosen.rows.len();

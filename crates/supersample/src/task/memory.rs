@@ -1,7 +1,7 @@
 //! Memory of a run, estimated before it starts. One rule for the size of the pool, and kept kernel rows cut to the
 //! limit.
 
-use super::{CONTROL_ROWS, Choose, Method, POOL_ROWS};
+use super::{CONTROL_ROWS, Choose, Method, POOL_ROWS, TargetChoice};
 use crate::columns;
 use crate::scale::Scale;
 use crate::{Error, Precision, RefineOptions, Result};
@@ -112,23 +112,26 @@ impl Choose {
 
     fn estimate(&self, size: Size) -> MemoryEstimate {
         let Size { rows, columns, functions, is_weighted, has_scores } = size;
+        let target = self.target_in_use(has_scores);
+        let (is_density, is_corrected) =
+            (has_scores && target == TargetChoice::Density, has_scores && target == TargetChoice::Corrected);
         // What -n auto aims at in addition, and what it measures rows by.
         let moments = if self.stop.add.is_some() { 4 * columns } else { 0 };
-        let landmarks = self.landmarks_of(rows).filter(|_| !has_scores);
+        let landmarks = self.landmarks_of(rows).filter(|_| !is_density);
         let number = self.stop.number.unwrap_or(MANY) as u64;
         let set = |refine: &RefineOptions| Set {
             size: number,
             is_grouped: refine.groups.is_some(),
             budget: refine.memory as u64,
         };
-        let has_marginals = !has_scores && self.marginals_weight() > 0.0;
+        let has_marginals = !is_density && self.marginals_weight() > 0.0;
         MemoryEstimate {
             rows: rows as u64,
             dim: columns as u64,
             // Unscaled columns are not copied.
             is_scaled: self.scale_in_use() != Scale::None,
-            is_weighted,
-            precision: if has_scores { Precision::Double } else { self.distance.precision },
+            is_weighted: is_weighted || is_corrected,
+            precision: if is_density { Precision::Double } else { self.distance.precision },
             threads: rayon::current_num_threads() as u64,
             set: self.method.refine().map(set),
             weighed: if self.weights.is_some() { number } else { 0 },
@@ -136,8 +139,9 @@ impl Choose {
             parts: MatchedColumns {
                 marginals: if has_marginals { columns as u64 } else { 0 },
                 // Scores, and the scaled rows with their scores.
-                functions: if has_scores { 2 * columns } else { functions + moments } as u64,
+                functions: if is_density { 2 * columns } else { functions + moments } as u64,
             },
+            is_corrected,
         }
     }
 }
@@ -185,6 +189,8 @@ struct MemoryEstimate {
     weighed: u64,
     landmarks: u64,
     parts: MatchedColumns,
+    /// Whether the rows are corrected by their scores.
+    is_corrected: bool,
 }
 
 /// Columns whose distribution functions are matched, and functions whose means are.
@@ -260,7 +266,15 @@ impl MemoryEstimate {
         let points = if self.landmarks > 0 { self.landmarks.saturating_add(CONTROL_ROWS as u64) } else { 0 };
         let landmarks = self.landmarks.saturating_mul(self.landmarks).saturating_mul(8);
         let landmarks = landmarks.saturating_add(points.saturating_mul(self.dim).saturating_mul(40));
+        // Scores as they are given, rows and scores in standard units, and two functions of each column.
+        let corrected = match self.is_corrected {
+            true => values
+                .saturating_mul(24 + 2 * (16 + number))
+                .saturating_add(super::corrected::bytes(self.rows, self.dim)),
+            false => 0,
+        };
         coordinates
+            .saturating_add(corrected)
             .saturating_add(parts)
             .saturating_add(landmarks)
             .saturating_add(self.rows.saturating_mul(each))
@@ -301,6 +315,7 @@ mod tests {
             weighed: 0,
             landmarks: 0,
             parts: MatchedColumns { marginals: 0, functions: 0 },
+            is_corrected: false,
         }
     }
 
@@ -325,6 +340,9 @@ mod tests {
         assert_eq!(more(MemoryEstimate { is_weighted: true, ..plain }), 100_000 * (32 + 64));
         let parts = MatchedColumns { marginals: 10, functions: 3 };
         assert_eq!(more(MemoryEstimate { parts, ..plain }), 100_000 * (10 * 28 + 3 * 20 + 144));
+        // 65 features, a constant and 40 functions.
+        let corrected = MemoryEstimate { is_corrected: true, ..plain };
+        assert_eq!(more(corrected), 8 * values + 9 * 8 * 106 * 106);
         let budget = RefineOptions::default().memory as u64;
         // A hundred rows of 400,000 bytes are kept, or as many as the options allow.
         let (many, few) = (thinning(plain, 100, budget), thinning(plain, 100, 1_000_000));

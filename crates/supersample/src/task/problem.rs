@@ -6,13 +6,16 @@ use super::matched::{FunctionsOfRows, Matched};
 use super::mean::Mean;
 use super::rows::effective_size;
 use super::stream::Gathered;
-use super::{Advice, Choose, EmbeddingChoice, Rows, Size, Target, advice, scores};
+use super::{
+    Advice, Choose, Corrected, EmbeddingChoice, Rows, Size, Target, TargetChoice, advice, corrected, scores,
+};
 use crate::bandwidth::MedianDistance;
 use crate::points::normalised;
 use crate::scale::{Scale, Scaling};
+use crate::words::Opt;
 use crate::{
     Chains, Device, Empirical, Error, Functions, Gram, Kernel, MeanEmbedding, Points, Precision, Result,
-    SteinTarget, Watch,
+    SteinTarget, Watch, unwatched,
 };
 
 /// The weight of the means and standard deviations of the columns, where they are matched.
@@ -37,6 +40,8 @@ pub struct Problem {
     /// The rows that must not be chosen because they have no weight, in ascending order.
     pub(super) closed: Vec<usize>,
     advice: Vec<Advice>,
+    /// How the rows were corrected by their scores.
+    corrected: Option<Corrected>,
 }
 
 /// Kind of target.
@@ -57,9 +62,37 @@ pub(super) enum Kind {
 impl Problem {
     /// Creates a problem: scales the rows and chooses the kernel. Returns the errors of [`Scaling`] and [`Kernel`].
     pub fn new(rows: impl Into<Rows>, choose: Choose) -> Result<Problem> {
-        let Rows { points, shares, functions, scores, gram, chains } = rows.into();
+        Problem::watched(rows, choose, &unwatched)
+    }
+
+    /// [`new`](Self::new), watched: rows that are corrected by their scores take a while.
+    pub fn watched(rows: impl Into<Rows>, choose: Choose, watch: Watch) -> Result<Problem> {
+        let Rows { points, mut shares, functions, scores, gram, chains } = rows.into();
+        let target = choose.target_in_use(scores.is_some());
+        if scores.is_none() && target != TargetChoice::Rows {
+            return Err(Error::NoScores { target });
+        }
+        if gram.is_some() && scores.is_some() {
+            let advice = "rows have no coordinates then; leave them out";
+            return Err(Error::NotTogether { option: Opt::Scores, with: "a Gram matrix", advice });
+        }
+        if let Some(scores) = &scores {
+            choose.check_scores(scores, shares.is_some(), functions.is_some())?;
+        }
+        let (mut corrected, mut told) = (None, Vec::new());
+        let scores = match (target, scores) {
+            (TargetChoice::Corrected, Some(scores)) => {
+                choose.check()?;
+                let found = corrected::correct(&points, shares.take(), scores, watch)?;
+                (shares, told) = (found.shares, found.advice);
+                corrected = Some(found.record);
+                None
+            }
+            (TargetChoice::Density, scores) => scores,
+            _ => None,
+        };
         let choose = match (&scores, &gram) {
-            (Some(_), _) => choose.with_scores(),
+            (Some(_), _) => choose.with_density(),
             (None, Some(_)) => choose.with_gram()?,
             (None, None) => choose,
         };
@@ -70,21 +103,23 @@ impl Problem {
             functions.map(|values| FunctionsOfRows::new(values, shares.as_deref(), &choose)).transpose()?;
         let uses_landmarks = choose.compute.embedding.uses_landmarks(points.len(), choose.compute.landmarks);
         let kind = match scores {
-            Some(scores) => {
-                choose.check_scores(&scores, shares.is_some(), functions.is_some())?;
-                Kind::Density(scores::OfRows::new(
-                    scores,
-                    &points,
-                    &scaled(&scaling, &choose, &points)?,
-                    &scaling,
-                )?)
-            }
+            Some(scores) => Kind::Density(scores::OfRows::new(
+                scores,
+                &points,
+                &scaled(&scaling, &choose, &points)?,
+                &scaling,
+            )?),
             None if gram.is_some() => Kind::Gram(Arc::new(gram.expect("it was just seen"))),
             None if uses_landmarks => Kind::Landmarks,
             None => Kind::Exact,
         };
-        let problem = Problem::ready(points, shares, scaling, functions, kind, choose)?;
-        Ok(Problem { chains, ..problem })
+        let mut problem = Problem::ready(points, shares, scaling, functions, kind, choose)?;
+        problem.advice.extend(told);
+        if corrected.is_some_and(|corrected: Corrected| corrected.features.is_some()) {
+            let weight = corrected::moments_weight(&problem.choose);
+            problem.matched.moments = problem.matched.moments.max(weight);
+        }
+        Ok(Problem { chains, corrected, ..problem })
     }
 
     /// Creates a problem whose candidates are the drawn rows and whose target is all gathered rows.
@@ -159,6 +194,7 @@ impl Problem {
             columns: rows.dim(),
             functions: functions.as_ref().map_or(0, |functions| functions.values.dim()),
             is_weighted: shares.is_some(),
+            // Rows that were corrected have done with their scores.
             has_scores: matches!(kind, Kind::Density(_)),
         })?;
         Ok(Problem {
@@ -173,6 +209,7 @@ impl Problem {
             closed,
             advice,
             choose,
+            corrected: None,
         })
     }
 
@@ -274,6 +311,11 @@ impl Problem {
         }
     }
 
+    /// How the rows were corrected by their scores, if they were.
+    pub fn corrected(&self) -> Option<&Corrected> {
+        self.corrected.as_ref()
+    }
+
     /// Whether the rows are known only by their kernel values; they then have no coordinates and no kernel.
     pub fn is_gram(&self) -> bool {
         matches!(self.kind, Kind::Gram(_))
@@ -304,8 +346,8 @@ impl Problem {
         self.matched.marginals
     }
 
-    /// The weight of the means and standard deviations of the columns in what is matched: 0 but where the number of rows follows from
-    /// the errors of the draws.
+    /// The weight of the means and standard deviations of the columns in the objective: 0 unless rows are corrected or their
+    /// number follows from the errors of the draws.
     pub fn moments(&self) -> f64 {
         self.matched.moments
     }

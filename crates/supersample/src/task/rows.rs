@@ -68,7 +68,9 @@ impl Rows {
         Ok(Rows { functions: Some(values), ..self })
     }
 
-    /// Sets the scores of the rows: the target is then their density instead of the rows.
+    /// Sets the scores of the rows: the gradients of the log-density that they are draws of.
+    ///
+    /// [`Choose::target`](super::Choose::target) says how they are used.
     pub fn scores(self, scores: RowScores) -> Rows {
         Rows { scores: Some(scores), ..self }
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::problem::{Kind, Problem};
-use super::{Advice, Choose, EmbeddingChoice};
+use super::{Advice, Choose, EmbeddingChoice, TargetChoice};
 use crate::points::expect_rows;
 use crate::quality::random_rows;
 use crate::scale::{Scale, Scaling};
@@ -141,9 +141,22 @@ impl Problem {
 }
 
 impl Choose {
-    /// Checks that the options can be used with scores. It does not look at the numbers. `Problem` does so too; a front
-    /// end calls it before it reads any rows.
+    /// Checks that the options can be used with the target that scores are given for. It does not look at the numbers.
+    /// `Problem` does so too; a front end calls it before it reads any rows.
     pub fn check_scores(&self, scores: &RowScores, is_weighted: bool, has_functions: bool) -> Result<()> {
+        let target = self.target_in_use(true);
+        if target != TargetChoice::Density {
+            let advice =
+                "it belongs to a density that is matched itself; leave it out, or ask for the target density";
+            let refused = [
+                (scores.log_density.is_some(), Opt::LogDensity),
+                (scores.preconditioner != Preconditioner::default(), Opt::Preconditioner),
+            ];
+            return match refused.into_iter().find(|(is_asked, _)| *is_asked) {
+                Some((_, option)) => Err(Error::NotWithTarget { option, target, advice }),
+                None => Ok(()),
+            };
+        }
         if self.compute.device.is_gpu() {
             let reason = "Stein kernels are not computed on a GPU; leave the device at cpu".to_string();
             return Err(Error::Device { reason });
@@ -154,23 +167,23 @@ impl Choose {
         }
         let landmarks =
             self.compute.landmarks.is_some() || self.compute.embedding == EmbeddingChoice::Landmarks;
-        let kept = "they are those of the rows, faults and all; leave them out";
+        let kept = "they describe the rows and not the density; leave them out";
         let refused = [
             (self.compute.pool_rows.is_some(), Opt::PoolRows, "all rows are read; leave it out"),
-            (is_weighted, Opt::RowWeights, "the density weighs for itself; leave them out"),
+            (is_weighted, Opt::RowWeights, "the density needs no weights; leave them out"),
             (self.objective.marginals.is_some_and(|weight| weight > 0.0), Opt::Marginals, kept),
             (has_functions, Opt::Functions, kept),
             (landmarks, Opt::Landmarks, "no mean over the rows is needed; leave them out"),
         ];
         match refused.into_iter().find(|(is_asked, ..)| *is_asked) {
-            Some((_, option, advice)) => Err(Error::NotWithScores { option, advice }),
+            Some((_, option, advice)) => Err(Error::NotWithTarget { option, target, advice }),
             None => Ok(()),
         }
     }
 }
 
 /// Checks scores and returns them as points.
-fn checked(values: Vec<f64>, rows: &Points) -> Result<Points> {
+pub(super) fn checked(values: Vec<f64>, rows: &Points) -> Result<Points> {
     let dim = rows.dim();
     if values.len() != rows.as_slice().len() && values.len().is_multiple_of(dim) {
         expect_rows("the scores", values.len() / dim, rows.len())?;
@@ -185,7 +198,7 @@ fn checked(values: Vec<f64>, rows: &Points) -> Result<Points> {
 fn laplacians(values: &[f64], rows: &Points, scaling: &Scaling) -> Result<Vec<f64>> {
     let Some(units) = scaling.units() else {
         return Err(Error::Scores {
-            what: "second derivatives do not go together with scale pca",
+            what: "second derivatives cannot be used with scale pca",
             advice: "take another scale; a rotation needs the mixed derivatives too",
         });
     };

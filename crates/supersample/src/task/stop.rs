@@ -1,6 +1,6 @@
 //! Stop rules, why a run ended, and the scale of its errors.
 
-use crate::words::Opt;
+use crate::words::{Opt, exact};
 use crate::{Error, Pool, Result};
 
 /// What points may add to the errors of the draws, where no other part is asked for.
@@ -19,6 +19,24 @@ pub struct Stop {
     /// At the fewest points that add at most this part to each error that the draws have themselves; instead of the other
     /// rules, and for sets of rows alone.
     pub add: Option<f64>,
+}
+
+/// A goal: an accuracy that ends a run where it is reached.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Goal {
+    /// The option that sets it.
+    pub option: Opt,
+    /// The value that was asked for; `None` where it was not.
+    pub value: Option<f64>,
+    /// How a run ends that reaches it.
+    pub ended: Ended,
+    /// Its name, after "the".
+    pub name: &'static str,
+    /// What its value is: "an error".
+    pub meaning: &'static str,
+    /// What to give in place of a value that makes no sense.
+    advice: &'static str,
 }
 
 /// Why choosing ended.
@@ -100,12 +118,7 @@ impl Stop {
         if self.number.is_none() && !self.has_goal() {
             return Err(Error::NoStopRule);
         }
-        let rules = [
-            (Opt::Tol, self.tol, "an error is a positive number"),
-            (Opt::EquivalentDraws, self.equivalent_draws, "give a positive number of draws"),
-            (Opt::Add, self.add, "give a positive part of the error, such as 0.1"),
-        ];
-        for (option, value, advice) in rules {
+        for Goal { option, value, advice, .. } in self.goals() {
             if let Some(value) = value.filter(|value| !(*value > 0.0 && value.is_finite())) {
                 return Err(Error::BadOption { option, value, advice });
             }
@@ -113,9 +126,40 @@ impl Stop {
         Ok(())
     }
 
+    /// Returns all goals that exist, with the values that were asked for. A new goal needs an entry here, and a line in
+    /// [`goal`](Self::goal) and [`met_by`](Self::met_by).
+    pub fn goals(&self) -> [Goal; 3] {
+        [
+            Goal {
+                option: Opt::Tol,
+                value: self.tol,
+                ended: Ended::Tolerance,
+                name: "tolerance",
+                meaning: "an error",
+                advice: "an error is a positive number",
+            },
+            Goal {
+                option: Opt::EquivalentDraws,
+                value: self.equivalent_draws,
+                ended: Ended::EquivalentDraws,
+                name: "number of equivalent draws",
+                meaning: "a number of independent draws",
+                advice: "give a positive number of draws",
+            },
+            Goal {
+                option: Opt::Add,
+                value: self.add,
+                ended: Ended::Enough,
+                name: "accuracy of the draws",
+                meaning: "a share of the errors of the draws",
+                advice: "give a positive part of the error, such as 0.1",
+            },
+        ]
+    }
+
     /// Whether there is a rule about the error, which may or may not be reached.
     pub fn has_goal(&self) -> bool {
-        self.tol.is_some() || self.equivalent_draws.is_some() || self.add.is_some()
+        self.goals().iter().any(|goal| goal.value.is_some())
     }
 
     /// Returns the error to reach and its rule; of two rules the easier.
@@ -124,6 +168,16 @@ impl Stop {
         let draws = self.equivalent_draws.zip(scale.single_draw);
         let draws = draws.map(|(draws, single)| ((single / draws).sqrt(), Ended::EquivalentDraws));
         [tolerance, draws].into_iter().flatten().max_by(|(a, _), (b, _)| a.total_cmp(b))
+    }
+
+    /// Returns the missed goals in words: "an MMD of 0.01 was not", "neither … nor … was"; the error is an MMD or a
+    /// KSD.
+    pub fn missed_in_words(&self, error: &str) -> String {
+        let asked = self.goals().into_iter().filter_map(|goal| Some(goal.in_words(goal.value?, error)));
+        match asked.collect::<Vec<_>>().as_slice() {
+            [one] => format!("{one} was not"),
+            several => format!("neither {} was", several.join(" nor ")),
+        }
     }
 
     /// Returns the rule that this error fulfils.
@@ -140,13 +194,28 @@ impl Stop {
     /// Whether a rule about the error was not reached by a run that ended in this way, at this error with equal
     /// weights.
     pub fn is_missed(&self, ended: Ended, error: Option<f64>, scale: &ErrorScale) -> bool {
-        let reached = match ended {
-            Ended::Tolerance | Ended::EquivalentDraws | Ended::Enough => true,
-            // A set can be good enough before it is as small as it could be.
-            Ended::Interrupted => self.met_by(error, scale).is_some(),
-            Ended::Number | Ended::Exhausted => false,
-        };
-        self.has_goal() && !reached
+        // An interrupted set can be good enough without being the smallest.
+        let is_met = ended == Ended::Interrupted && self.met_by(error, scale).is_some();
+        self.has_goal() && !is_met && !ended.is_goal()
+    }
+}
+
+impl Goal {
+    /// "an MMD of 0.01", "a goal of 500 equivalent draws".
+    fn in_words(&self, value: f64, error: &str) -> String {
+        match self.option {
+            // An MMD, but a KSD.
+            Opt::Tol => format!("{} {error} of {}", if error == "MMD" { "an" } else { "a" }, exact(value)),
+            Opt::Add => format!("an added error of at most {} of that of the draws", exact(value)),
+            option => format!("a goal of {} {}", exact(value), option.to_string().replace('_', " ")),
+        }
+    }
+}
+
+impl Ended {
+    /// Whether a goal was reached.
+    pub fn is_goal(self) -> bool {
+        Stop::default().goals().iter().any(|goal| goal.ended == self)
     }
 }
 
@@ -225,6 +294,17 @@ mod tests {
         assert!(stop.is_missed(Ended::Interrupted, Some(0.02), &SCALE));
         assert!(!stop.is_missed(Ended::Interrupted, Some(0.009), &SCALE));
         assert!(!Stop::after(10).unwrap().is_missed(Ended::Interrupted, Some(0.02), &SCALE));
+    }
+
+    #[test]
+    fn missed_goals_are_named() {
+        let one = Stop::new(Some(10), Some(0.01), None).unwrap();
+        assert_eq!(one.missed_in_words("MMD"), "an MMD of 0.01 was not");
+        let both = Stop::new(Some(10), Some(1e-9), Some(500.0)).unwrap();
+        assert_eq!(
+            both.missed_in_words("KSD"),
+            "neither a KSD of 1e-9 nor a goal of 500 equivalent draws was"
+        );
     }
 
     #[test]

@@ -13,7 +13,7 @@ mod refusals;
 
 pub use names::Names;
 pub use numbers::{
-    are, count, counted, exact, in_units, listed, ordinal, printable, significant, to_unit, with_error,
-    with_spread,
+    are, count, counted, exact, folded, in_units, listed, ordinal, printable, significant, to_unit,
+    with_error, with_spread,
 };
 pub use options::{Opt, Style};

@@ -98,6 +98,34 @@ pub fn listed(names: &[impl AsRef<str>]) -> String {
     }
 }
 
+/// The names with each vector of at least four entries as its first, `…` and its last: `mu, theta.1, …, theta.8`.
+pub fn folded(names: &[impl AsRef<str>]) -> Vec<String> {
+    const SHORTEST: usize = 4;
+    let mut shown = Vec::new();
+    for run in names
+        .chunk_by(|a, b| vector_of(a.as_ref()).is_some() && vector_of(a.as_ref()) == vector_of(b.as_ref()))
+    {
+        let ends = [run.first(), run.last()].map(|name| name.map_or("", AsRef::as_ref).to_string());
+        match (run.len() < SHORTEST, ends) {
+            (true, _) => shown.extend(run.iter().map(|name| name.as_ref().to_string())),
+            (false, [first, last]) => shown.extend([first, "…".to_string(), last]),
+        }
+    }
+    shown
+}
+
+/// The name of the vector that an entry is of: `theta` for `theta.1`, `theta[1,2]` and `theta3`.
+fn vector_of(name: &str) -> Option<&str> {
+    if !name.ends_with(|c: char| c.is_ascii_digit() || c == ']') {
+        return None;
+    }
+    let stem = match name.split_once(['.', '[']) {
+        Some((stem, _)) => stem,
+        None => name.trim_end_matches(|c: char| c.is_ascii_digit()),
+    };
+    Some(stem).filter(|stem| !stem.is_empty())
+}
+
 /// Escapes control characters and marks of writing direction, so that a terminal shows the text as it is.
 pub fn printable(text: &str) -> String {
     let turns =
@@ -235,6 +263,17 @@ mod tests {
         assert_eq!(listed(&["", "y"]), "(no name), y");
         assert_eq!(listed(&["z".repeat(41)]), "z".repeat(40) + "…");
         assert_eq!(printable("a\u{1b}[31m\n\u{202e}b"), "a\\u{1b}[31m\\n\\u{202e}b");
+    }
+
+    #[test]
+    fn vectors_are_folded() {
+        let shown = |names: &[&str]| folded(names).join(", ");
+        assert_eq!(shown(&["mu", "theta.1", "theta.2", "theta.3", "theta.4"]), "mu, theta.1, …, theta.4");
+        assert_eq!(shown(&["theta.1", "theta.2", "theta.3", "mu"]), "theta.1, theta.2, theta.3, mu");
+        assert_eq!(shown(&["x1", "x2", "x3", "x10", "y1"]), "x1, …, x10, y1");
+        assert_eq!(shown(&["L[1,1]", "L[1,2]", "L[2,1]", "L[2,2]", "Lx"]), "L[1,1], …, L[2,2], Lx");
+        assert_eq!(shown(&["1", "2", "3", "4", ""]), "1, 2, 3, 4, ");
+        assert_eq!(shown(&["a.b", "a.c", "a.d", "a.e"]), "a.b, a.c, a.d, a.e");
     }
 
     #[test]

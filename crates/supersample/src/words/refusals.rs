@@ -1,7 +1,8 @@
 //! Sentences for errors that name an option, a row, a column, a function or a group.
 
-use super::{Names, Opt, Style, are, count, counted, exact, in_units};
+use super::{Names, Opt, Style, are, count, counted, exact, in_units, significant};
 use crate::Error;
+use crate::task::{ScoreFault, Stop};
 
 impl Error {
     /// Returns the error as one sentence, with options spelled in `style` and rows, columns, functions and groups named
@@ -21,30 +22,52 @@ impl Error {
             Error::BadOption { option, value, advice } => {
                 format!("{} is {}; {advice}", spelled(*option), exact(*value))
             }
-            Error::NotWithScores { option, advice } => {
-                format!("{} and scores do not go together; {advice}", spelled(*option))
+            Error::NotWithTarget { option, target, advice } => {
+                let target = Opt::Target.set(style, (*target).into());
+                format!("{} cannot be used with {target}; {advice}", spelled(*option))
             }
-            Error::GramOption { option, advice } => {
-                format!("{} and a Gram matrix do not go together; {advice}", spelled(*option))
+            Error::NoScores { target } => format!(
+                "{} needs the scores of the rows, the gradients of their log-density; give them with {}",
+                Opt::Target.set(style, (*target).into()),
+                spelled(Opt::Scores)
+            ),
+            Error::WrongScores { column, mean, fault } => format!(
+                "the scores of {} are not those of its rows: the mean of (x - mean) * score is {}, and -1 over draws of a \
+                 density; {}{}",
+                names.column(*column),
+                significant(*mean),
+                fault_in_words(*fault, names),
+                if *fault == ScoreFault::Scale {
+                    format!(
+                        ", or draws of another density: {} chooses by the scores alone",
+                        Opt::Target.set(style, "density")
+                    )
+                } else {
+                    String::new()
+                }
+            ),
+            Error::NotTogether { option, with, advice } => {
+                format!("{} cannot be used with {with}; {advice}", spelled(*option))
+            }
+            Error::NoStopRule => {
+                // How much may be added goes with a number, auto.
+                let goals = Stop::default().goals().into_iter().filter(|goal| goal.option != Opt::Add);
+                let goals = goals.map(|goal| format!("{} ({})", spelled(goal.option), goal.meaning));
+                let goals = goals.collect::<Vec<_>>().join(" or ");
+                format!("give the size: {} (a number of rows, or auto), {goals}", spelled(Opt::Number))
             }
             Error::AutoSize { what, advice } => {
                 let auto = Opt::Number.set(style, "auto");
-                format!("{auto} and {what} do not go together; {advice}")
+                format!("{auto} cannot be used with {what}; {advice}")
             }
             Error::AutoUnknown { why } => {
                 let auto = Opt::Number.set(style, "auto");
                 format!("{auto} needs the errors of the draws, which are not known: {why}; give a number")
             }
-            Error::NoStopRule => format!(
-                "say how many: {} (a number of rows), {} (an error) or {} (a number of independent draws)",
-                spelled(Opt::Number),
-                spelled(Opt::Tol),
-                spelled(Opt::EquivalentDraws)
-            ),
             Error::EmptySet => format!("{} is 0; ask for at least 1", spelled(Opt::Number)),
             Error::BadBandwidth { value } => {
                 let is_length = *value > 0.0 && value.is_finite();
-                let reason = if is_length { ", whose square no number can hold" } else { "" };
+                let reason = if is_length { ", whose square is out of range" } else { "" };
                 format!(
                     "{} is {}{reason}; give a positive length in the units of the scaled columns",
                     spelled(Opt::Bandwidth),
@@ -52,7 +75,7 @@ impl Error {
                 )
             }
             Error::TooLittleMemory { needed, limit } => format!(
-                "the run needs about {}, and {} allows {}; choose by fewer {}, or allow more",
+                "the run needs about {}, and {} allows {}; use fewer {}, or allow more",
                 in_units(*needed),
                 spelled(Opt::MaxMemory),
                 in_units(*limit),
@@ -76,7 +99,7 @@ impl Error {
                 names.row(*row, style)
             ),
             Error::ConstantFunction { column } => format!(
-                "{} is constant on the rows that count, so its mean is matched by any of them; leave it out",
+                "{} is constant on all rows of positive weight, so any subset matches its mean; leave it out",
                 names.function(*column)
             ),
             Error::BadWeight { index, value } => {
@@ -94,16 +117,16 @@ impl Error {
                 if names.weight(0, style).1 { logarithms(style) } else { String::new() }
             ),
             Error::BadLogWeight { index, value } => format!(
-                "{}log-{} is {value}; logarithms of weights must be below +inf, and -inf is no weight",
+                "{}log-{} is {value}; logarithms of weights must be below +inf; -inf means weight 0",
                 names.in_weight_column(),
                 names.weight(*index, style).0
             ),
             Error::NoLogWeights => format!(
-                "{}every log-weight is -inf; at least one row must have a weight",
+                "{}every log-weight is -inf; at least one row must have a positive weight",
                 names.in_weight_column()
             ),
             Error::IncludedAndExcluded { index } => format!(
-                "row {} is in both {} and {}; take it out of one of them",
+                "row {} is in both {} and {}; remove it from one of them",
                 names.number(*index),
                 spelled(Opt::Include),
                 spelled(Opt::Exclude)
@@ -169,6 +192,24 @@ impl Error {
     }
 }
 
+/// What is wrong with scores, and what to do.
+fn fault_in_words(fault: ScoreFault, names: &Names<'_>) -> String {
+    match fault {
+        ScoreFault::Zero => "all of them are 0".to_string(),
+        ScoreFault::Sign => {
+            "they have the sign of a potential, -log p; give the gradient of log p".to_string()
+        }
+        ScoreFault::OtherColumn(other) => format!("they are those of {}", names.column(other)),
+        ScoreFault::Unrelated { everywhere: true } => {
+            "it is so in every column: are they in the order of the rows?".to_string()
+        }
+        ScoreFault::Unrelated { everywhere: false } => {
+            "are they those of this column, with the Jacobian of its transformation?".to_string()
+        }
+        ScoreFault::Scale => "they are of another scale".to_string(),
+    }
+}
+
 /// Hint about log-weights.
 fn logarithms(style: Style) -> String {
     format!(" (logarithms of weights go to {})", Opt::LogWeights.spelled(style))
@@ -177,6 +218,7 @@ fn logarithms(style: Style) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::task::TargetChoice;
 
     #[test]
     fn each_front_end_reads_its_own_options_and_names() {
@@ -188,18 +230,45 @@ mod tests {
             .weight_column(Some("w"))
             .numbered(&number_of);
         let bad = |option, value| Error::BadOption { option, value, advice: "advice" };
+        let wrong = |fault, mean| Error::WrongScores { column: 1, mean, fault };
         let cases = [
             (bad(Opt::Tol, -1.0), "--tol is -1; advice", "tol is -1; advice"),
             (bad(Opt::PartWeight, 1e300), "the weight of a part is 1e300; advice", ""),
             (
-                Error::NotWithScores { option: Opt::Marginals, advice: "advice" },
-                "--marginals and scores do not go together; advice",
-                "marginals and scores do not go together; advice",
+                Error::NotWithTarget {
+                    option: Opt::Marginals,
+                    target: TargetChoice::Density,
+                    advice: "advice",
+                },
+                "--marginals cannot be used with --target density; advice",
+                "marginals cannot be used with target='density'; advice",
             ),
             (
+                Error::NoScores { target: TargetChoice::Corrected },
+                "--target corrected needs the scores of the rows, the gradients of their log-density; give them with \
+                 --scores (or --score-prefix)",
+                "target='corrected' needs the scores of the rows, ",
+            ),
+            (
+                wrong(ScoreFault::Sign, 1.01),
+                "the scores of column 'tau' are not those of its rows: the mean of (x - mean) * score is 1.01, and -1 over \
+                 draws of a density; they have the sign of a potential, -log p; give the gradient of log p",
+                "the scores of column 1 are not those of its rows: ",
+            ),
+            (wrong(ScoreFault::Zero, 0.0), "the scores of column 'tau' are not ", ""),
+            (wrong(ScoreFault::OtherColumn(0), 0.01), "the scores of column 'tau' are not ", ""),
+            (
+                wrong(ScoreFault::Unrelated { everywhere: true }, 0.01),
+                "the scores of column 'tau' are not ",
+                "",
+            ),
+            (wrong(ScoreFault::Scale, -9.0), "the scores of column 'tau' are not ", ""),
+            (
                 Error::NoStopRule,
-                "say how many: -n (a number of rows), --tol (an error) or --equivalent-draws (a number of independent draws)",
-                "say how many: n (a number of rows), tol (an error) or equivalent_draws (a number of independent draws)",
+                "give the size: -n (a number of rows), --tol (an error) or --equivalent-draws (a number of \
+                 independent draws)",
+                "give the size: n (a number of rows), tol (an error) or equivalent_draws (a number of independent \
+                 draws)",
             ),
             (Error::EmptySet, "-n is 0; ask for at least 1", "n is 0; ask for at least 1"),
             (
@@ -209,13 +278,13 @@ mod tests {
             ),
             (
                 Error::BadBandwidth { value: 1e300 },
-                "--bandwidth is 1e300, whose square no number can hold; ",
+                "--bandwidth is 1e300, whose square is out of range; ",
                 "",
             ),
             (
                 Error::TooLittleMemory { needed: 3 << 29, limit: 1 << 30 },
-                "the run needs about 1.50 GiB, and --max-memory allows 1.00 GiB; choose by fewer --columns, or allow more",
-                "the run needs about 1.50 GiB, and max_memory allows 1.00 GiB; choose by fewer columns, or allow more",
+                "the run needs about 1.50 GiB, and --max-memory allows 1.00 GiB; use fewer --columns, or allow more",
+                "the run needs about 1.50 GiB, and max_memory allows 1.00 GiB; use fewer columns, or allow more",
             ),
             (
                 Error::NonFinite { row: 7, column: 1, value: f64::NAN },
@@ -257,8 +326,8 @@ mod tests {
             (Error::NoLogWeights, "column 'w': every log-weight is -inf; ", "every log-weight is -inf; "),
             (
                 Error::IncludedAndExcluded { index: 3 },
-                "row 13 is in both --include-rows and --exclude-rows; take it out of one of them",
-                "row 3 is in both include and exclude; take it out of one of them",
+                "row 13 is in both --include-rows and --exclude-rows; remove it from one of them",
+                "row 3 is in both include and exclude; remove it from one of them",
             ),
             (
                 Error::TooManyIncluded { included: 1000, asked: 1 },
@@ -267,13 +336,15 @@ mod tests {
             ),
             (
                 Error::TooFewRows { asked: 1, available: 0 },
-                "1 distinct row is asked for, but only 0 may be chosen; ask for fewer, exclude fewer, or allow --repeats",
-                "1 distinct row is asked for, but only 0 may be chosen; ask for fewer, exclude fewer, or allow repeats",
+                "1 distinct row is asked for, but only 0 may be chosen; ask for fewer, exclude fewer, or allow \
+                 --repeats",
+                "1 distinct row is asked for, but only 0 may be chosen; ask for fewer, exclude fewer, or allow \
+                 repeats",
             ),
             (
                 Error::AutoSize { what: "a herded sequence", advice: "thin chooses sets" },
-                "-n auto and a herded sequence do not go together; thin chooses sets",
-                "n='auto' and a herded sequence do not go together; thin chooses sets",
+                "-n auto cannot be used with a herded sequence; thin chooses sets",
+                "n='auto' cannot be used with a herded sequence; thin chooses sets",
             ),
             (
                 Error::AutoUnknown { why: "all rows are the same" },

@@ -49,11 +49,11 @@ fn write_page(out: &mut String, report: &Report<'_>) -> std::fmt::Result {
     if let Some(curve) = curve.filter(|curve| !curve.errors.is_empty()) {
         writeln!(
             out,
-            "<figure>{}<figcaption>The MMD of the first T rows (<b class=\"chosen\">chosen</b>) and what T random rows \
-             are expected to have (<b class=\"all\">random</b>).{}{}</figcaption></figure>",
+            "<figure>{}<figcaption>The MMD of the first T rows (<b class=\"chosen\">chosen</b>) and the expected MMD of T random \
+             rows (<b class=\"all\">random</b>).{}{}</figcaption></figure>",
             error_curve(curve),
             what_the_band_is(curve),
-            curve.result.map_or("", |_| " The ring is the result, after swaps and with its weights.")
+            curve.result.map_or("", |_| " The ring is the final subset, after swaps and with its weights.")
         )?;
     }
     out.push_str("</section>\n");
@@ -67,8 +67,9 @@ fn write_page(out: &mut String, report: &Report<'_>) -> std::fmt::Result {
     let command = report.run.command.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ");
     write!(
         out,
-        "<footer>\n<pre>{}</pre>\n<p>Supersample {}. MMD: the distance between the subset and all rows as the kernel sees \
-         it. Equivalent draws: the number of independent draws whose expected squared MMD is the same.</p>\n</footer>\n</main>\n\
+        "<footer>\n<pre>{}</pre>\n<p>Supersample {}. MMD (maximum mean discrepancy): the distance \
+         between the subset and all rows, as the kernel measures it. Equivalent draws: the number of independent draws with the \
+         same expected squared MMD.</p>\n</footer>\n</main>\n\
          <script>\n{SCRIPT}</script>\n</body>\n</html>\n",
         escaped(&command),
         escaped(&report.run.version)
@@ -79,7 +80,7 @@ fn what_the_band_is(curve: &Curve) -> String {
     match curve.band.is_empty() {
         true => String::new(),
         false => {
-            format!(" The band is where {} random subsets lie, from the least to the largest.", curve.drawn)
+            format!(" The band is the range of {} random subsets.", curve.drawn)
         }
     }
 }
@@ -89,7 +90,7 @@ fn write_line(out: &mut String, line: &Line) -> std::fmt::Result {
         Kind::Table(lines) => return write_table(out, lines),
         Kind::Fact => "",
         Kind::Warning => " class=\"warning\"",
-        Kind::Note => " class=\"note\"",
+        Kind::Note | Kind::Detail => " class=\"note\"",
     };
     writeln!(out, "<p{class}>{}.</p>", escaped(&capitalised(&line.text)))
 }
@@ -125,7 +126,12 @@ fn title(report: &Report<'_>) -> String {
     let (verb, chosen) = (subject.verb(), report.result.count);
     let title = match (subject, rows) {
         (Subject::Subset { file, .. }, Some(rows)) => {
-            format!("{} of {} beside {} of {of}", counted(chosen, "row"), short(file), counted(*rows, "row"))
+            format!(
+                "{} of {} compared with {} of {of}",
+                counted(chosen, "row"),
+                short(file),
+                counted(*rows, "row")
+            )
         }
         (_, Some(rows)) => format!("{} of {} of {of}", count(chosen), counted(*rows, "row")),
         (_, None) => format!("{} for {of}", counted(chosen, subject.noun())),
@@ -191,7 +197,8 @@ mod tests {
         // One curve, the intervals, four marginals twice (the fifth parameter is constant) and the six pairs of four.
         assert_eq!(text.matches("<svg ").count(), 1 + 1 + 4 * 2 + 6);
         assert!(
-            text.contains("The band is where 20 random subsets lie") && text.contains("class=\"band all\"")
+            text.contains("The band is the range of 20 random subsets")
+                && text.contains("class=\"band all\"")
         );
         assert!(
             text.contains("<div class=\"arrival\" hidden data-errors=\"1:0.5 10:0.05 100:0.00712\">"),
@@ -219,14 +226,14 @@ mod tests {
         let (error, a, b) = about.result.quality.as_ref().unwrap().correlation_worst.unwrap();
         let parameters = &about.about.parameters;
         let first = format!(
-            "<b>{}</b> across, <b>{}</b> up; correlation off by {}<",
+            "<b>{}</b> (horizontal) and <b>{}</b> (vertical); error of the correlation {}<",
             parameters[a],
             parameters[b],
             significant(error)
         );
-        let at = text.find(" across, ").unwrap();
+        let at = text.find(" (horizontal) and ").unwrap();
         assert!(text[at - 40..].contains(&first), "{first} in {text}");
-        assert!(!text.contains("class=\"ring") && !text.contains("area is their weight"));
+        assert!(!text.contains("class=\"ring") && !text.contains("(area: weight"));
     }
 
     #[test]
@@ -246,9 +253,13 @@ mod tests {
         about.about.subject =
             Subject::Subset { file: "x/best.csv".to_string(), is_by_number: false, weight_column: None };
         let text = about.to_html();
-        assert!(text.contains("class=\"ring chosen\"") && text.contains("The ring is the result"), "{text}");
-        assert!(text.contains("dots whose area is their weight; rows of weight 0 have none"), "{text}");
-        let title = "<h1>eval: 100 rows of best.csv beside 4,000 rows of 1.csv and 1 more file <small>";
+        assert!(
+            text.contains("class=\"ring chosen\"") && text.contains("The ring is the final subset"),
+            "{text}"
+        );
+        assert!(text.contains("dots (area: weight; rows of weight 0 are not shown)"), "{text}");
+        let title =
+            "<h1>eval: 100 rows of best.csv compared with 4,000 rows of 1.csv and 1 more file <small>";
         assert!(text.contains(title), "{text}");
         assert!(text.contains("aria-label=\"weights of the rows, the largest first\""), "{text}");
         assert!(text.contains("<th scope=\"row\">2</th><td>50.0 %</td><td>60.0 %</td><td>6</td>"), "{text}");

@@ -38,11 +38,14 @@ pub(super) fn write_intervals(out: &mut String, report: &Report<'_>, figures: &F
     }
     let left_out = match more {
         0 => String::new(),
-        more => format!(" The {MOST_LISTED} worst matched; {} more are not listed.", count(more)),
+        more => format!(
+            " Only the {MOST_LISTED} with the largest errors are listed; {} more are not.",
+            count(more)
+        ),
     };
     writeln!(
         out,
-        "<h2>What is reported</h2>\n<p>All rows (<b class=\"all\">all</b>) and the subset (<b class=\"chosen\">subset</b>), in the \
+        "<h2>Means, standard deviations and quantiles</h2>\n<p>All rows (<b class=\"all\">all</b>) and the subset (<b class=\"chosen\">subset</b>), in the \
          parameters' own units.{left_out}</p>\n<section class=\"top\">\n<div class=\"scroll\"><table class=\"summary\">"
     )?;
     let levels: String = LISTED.iter().map(|&q| format!("<th>{}</th>", percent(QUANTILES[q]))).collect();
@@ -80,13 +83,13 @@ pub(super) fn write_each(out: &mut String, report: &Report<'_>, figures: &Figure
     let (all, parameters) = (&figures.all, &report.about.parameters);
     let (subset, is_signed) = drawn(figures);
     let signed = match is_signed {
-        true => " Some weights are negative, so the lines are those of equal weights.",
+        true => " Some weights are negative, so the lines show equal weights.",
         false => "",
     };
     writeln!(
         out,
         "<h2>Each parameter</h2>\n<p>Histogram and distribution function of all rows (<b class=\"all\">all</b>) and of the subset \
-         (<b class=\"chosen\">subset</b>), the worst matched first. Errors are in standard deviations of all rows. Beyond either \
+         (<b class=\"chosen\">subset</b>), the largest errors first. Errors are in standard deviations of all rows. Beyond either \
          end of an axis lies at most 0.1 % of the weight of all rows.{signed}</p>\n<div class=\"grid\" \
          style=\"max-width: {}px\">",
         // A few figures are not blown up to fill the page.
@@ -116,11 +119,11 @@ pub(super) fn write_pairs(out: &mut String, report: &Report<'_>, figures: &Figur
         return Ok(());
     }
     let heading = match pairs[0].2 {
-        Some(_) => "Pairs whose correlations are off most",
-        None => "Pairs of the worst-matched parameters",
+        Some(_) => "Pairs with the largest errors of the correlation",
+        None => "Pairs of the parameters with the largest errors",
     };
     let dots = match subset.shares {
-        Some(_) => "the subset as dots whose area is their weight; rows of weight 0 have none",
+        Some(_) => "the subset as dots (area: weight; rows of weight 0 are not shown)",
         None => "the subset as dots",
     };
     writeln!(out, "<h2>{heading}</h2>\n<p>All rows as a cloud, {dots}.</p>")?;
@@ -128,11 +131,12 @@ pub(super) fn write_pairs(out: &mut String, report: &Report<'_>, figures: &Figur
     writeln!(out, "<div class=\"grid pairs\">")?;
     for (i, j, error) in pairs {
         let (x, y) = (&parameters[i], &parameters[j]);
-        let off =
-            error.map(|error| format!("; correlation off by {}", significant(error))).unwrap_or_default();
+        let off = error
+            .map(|error| format!("; error of the correlation {}", significant(error)))
+            .unwrap_or_default();
         writeln!(
             out,
-            "<figure>{}<figcaption><b>{}</b> across, <b>{}</b> up{off}</figcaption></figure>",
+            "<figure>{}<figcaption><b>{}</b> (horizontal) and <b>{}</b> (vertical){off}</figcaption></figure>",
             pair(all, &subset, i, j, (x, y)),
             escaped(x),
             escaped(y)
@@ -153,7 +157,7 @@ fn write_arrival(out: &mut String, figures: &Figures<'_>) -> Result {
     let errors: Vec<String> = curve.errors.iter().map(|&(t, e)| format!("{t}:{}", plain(e))).collect();
     writeln!(
         out,
-        "<div class=\"arrival\" hidden data-errors=\"{}\"><label>The points as they arrive <input type=\"range\" min=\"1\" \
+        "<div class=\"arrival\" hidden data-errors=\"{}\"><label>Rows in the order of selection <input type=\"range\" min=\"1\" \
          max=\"{count}\" value=\"{count}\"></label> <output>all {count}</output></div>",
         errors.join(" ")
     )
@@ -171,7 +175,7 @@ pub(super) fn write_weights(out: &mut String, figures: &Figures<'_>) -> Result {
     };
     writeln!(
         out,
-        "<h2>Weights</h2>\n<figure>{}<figcaption>The weights of the rows, the largest first, and equal ones (<b \
+        "<h2>Weights</h2>\n<figure>{}<figcaption>The weights of the rows, the largest first, and equal weights (<b \
          class=\"all\">dashed</b>).{effective}</figcaption></figure>",
         weights(shares)
     )

@@ -328,7 +328,7 @@ impl MeanEmbedding for Landmarks {
 
     /// μ̃, r kernel values for each.
     fn values_into(&self, points: &Points, out: &mut [f64]) {
-        self.values_watched(points, out, &unwatched).expect("nobody ends it");
+        self.values_watched(points, out, &unwatched).expect("it cannot be interrupted");
     }
 
     fn gradient_into(&self, x: &[f64], gradient: &mut [f64]) -> f64 {

@@ -153,7 +153,7 @@ impl Choose {
     /// Checks that no option needs all rows in memory.
     pub fn refuse_in_batches(&self) -> Result<()> {
         let needs_all = [
-            (self.method.is_constrained(), "a choice with rows in or out, or with groups,"),
+            (self.method.is_constrained(), "a choice with included or excluded rows, or with groups,"),
             (self.weights.is_some(), "a search for unequal weights"),
             (self.stop.add.is_some(), "a number of rows that follows from the errors of all rows"),
             (self.compute.embedding == super::EmbeddingChoice::Exact, "an exact mean embedding"),
