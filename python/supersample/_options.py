@@ -375,7 +375,14 @@ class JudgeScored(JudgeFunctions, ScoreKeywords, total=False):
 
 
 class Diagnose(
-    KernelKeywords, ScaleKeywords, RowKeywords, PrecisionKeywords, ChainKeywords, ThreadKeywords, ProgressKeywords, total=False
+    KernelKeywords,
+    ScaleKeywords,
+    RowKeywords,
+    PrecisionKeywords,
+    ChainKeywords,
+    ThreadKeywords,
+    ProgressKeywords,
+    total=False,
 ):
     """Of `diagnose`."""
 
@@ -419,7 +426,14 @@ class HerdDraws(ChoiceKeywords, TargetKeyword, ChainKeywords, PreconditionerKeyw
 
 
 class ThinDraws(
-    ChoiceKeywords, TargetKeyword, SetKeywords, ChainKeywords, AutoKeywords, PreconditionerKeywords, DensityKeywords, total=False
+    ChoiceKeywords,
+    TargetKeyword,
+    SetKeywords,
+    ChainKeywords,
+    AutoKeywords,
+    PreconditionerKeywords,
+    DensityKeywords,
+    total=False,
 ):
     """Of `arviz.thin`."""
 

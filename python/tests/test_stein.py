@@ -270,9 +270,7 @@ def test_odd_rows_and_scores_are_taken_or_told_of():
         (scores[:, [0, 2, 1]], "column 2"),
         (scores * [1, 0, 1], "column 1"),
     ):
-        with pytest.warns(
-            ss.SupersampleWarning, match=f"the scores of {columns} are unrelated to the rows"
-        ):
+        with pytest.warns(ss.SupersampleWarning, match=f"the scores of {columns} are unrelated to the rows"):
             ss.stein.thin(x, of_x, 6)
     with pytest.warns(ss.SupersampleWarning, match="300 rows were asked for, but there are only 200 rows"):
         assert len(ss.stein.thin(x, scores, 300)) == 200
