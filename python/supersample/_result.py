@@ -134,8 +134,8 @@ class Result:
     """The accuracy of the rows as draws in chains; None where it is not known: for `sample`, scores, a Gram matrix and
     rows in batches."""
     corrected: Mapping[str, Any] | None = None
-    """How scores have corrected the rows, where they were given: the kind of Stein `features` whose means are zero (None
-    where none help), their `count`, those that were `tried`, the `effective_share` of the weights, and the part of the
+    """How scores correct the rows, where they are given: the kind of Stein `features` whose means are zero (None where
+    none help), their `count`, those that were `tried`, the `effective_share` of the weights, and the part of the
     variance of held-out rows that is left, `variance_left`."""
     _data: NDArray[np.float64] | None = field(default=None)
     _sample_weight: NDArray[np.float64] | None = field(default=None)

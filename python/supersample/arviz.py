@@ -105,8 +105,8 @@ def thin(
         `data` with the same variables, or an array of shape (chain, draw, number of parameters). Draws and scores are
         both of the unconstrained parameters, or of parameters without constraints.
     target
-        With scores, `"corrected"` by default, `"rows"` or `"density"`, as in `supersample.thin`. Options of the last are
-        those of `supersample.stein.thin`, of which `log_density` may be of shape (chain, draw).
+        With scores, `"corrected"` by default, `"rows"` or `"density"`, as in `supersample.thin`. Options of the last
+        are those of `supersample.stein.thin`, of which `log_density` may be of shape (chain, draw).
     groups
         "chain" for the same number of draws from each chain, or a label for each draw as in
         `supersample.thin`.

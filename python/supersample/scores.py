@@ -64,7 +64,7 @@ def pymc(model: Any, idata: Any, *, group: str = "posterior") -> Scored:
     if not all(value.name in held for value in values):
         values_of = {model.values_to_rvs[value]: value for value in values}
         forward = []
-        for variable, value in values_of.items():
+        for variable in values_of:
             transform = model.rvs_to_transforms[variable]
             forward.append(variable if transform is None else transform.forward(variable, *variable.owner.inputs))
         variables = list(values_of)
