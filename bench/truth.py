@@ -3,10 +3,10 @@
 
     pip install . numpyro && python bench/truth.py [--cache FOLDER] [--replicates 20] [--write-docs]
 
-Eight densities of 3 to 40 columns. Of each there are 20 replicates of 4,000 NUTS draws (4 chains of 1,000) and a truth from
-a million draws of its own, independent ones where the density can be sampled directly. All rows that are compared have equal weights.
-`--write-docs` writes the tables into docs/truth.md and the figure docs/figures/truth.svg. Draws are kept in the cache, which
-saves most of the time of a second run.
+Eight densities of 3 to 40 columns. Of each there are 20 replicates of 4,000 NUTS draws (4 chains of 1,000) and a truth
+from a million draws or more, independent ones where the density can be sampled directly. All rows that are compared
+have equal weights. `--write-docs` writes the tables into docs/truth.md and the figure docs/figures/truth.svg. Draws are
+kept in the cache, which saves most of the time of a second run.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class Density:
 def densities() -> list[Density]:
     """The eight densities. All data are synthetic and come from fixed seeds."""
     import jax.numpy as jnp
-    from jax.scipy.special import gammaln
     from jax.nn import log_sigmoid
+    from jax.scipy.special import gammaln
 
     def logistic(name: str, dim: int, rows: int, seed: int) -> Density:
         rng = np.random.default_rng(seed)
@@ -70,7 +70,7 @@ def densities() -> list[Density]:
         return Density(name, dim, log_density)
 
     def groups(name: str, dim: int, seed: int) -> Density:
-        """Normal means in groups, not centred: the mean, the logarithm of the spread, one standardised effect a group."""
+        """Normal means in groups, not centred: the mean, the logarithm of the spread, a standardised effect a group."""
         rng = np.random.default_rng(seed)
         errors = jnp.asarray(rng.uniform(5, 15, size=dim - 2))
         seen = jnp.asarray(rng.normal(6, 8, size=dim - 2) + np.asarray(errors) * rng.normal(size=dim - 2))
@@ -349,7 +349,9 @@ def figure(found: list[Found]) -> str:
             parts.append(f'<path d="M{path}" fill="none" stroke="{colour}" stroke-width="2.5"/>')
             parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{colour}"/>' for x, y in points]
         parts.append("</g>")
-    parts.append(f'<text x="{left + 1.5 * side + gap}" y="{top + side + 40}" text-anchor="middle">number of rows</text>')
+    parts.append(
+        f'<text x="{left + 1.5 * side + gap}" y="{top + side + 40}" text-anchor="middle">number of rows</text>'
+    )
     for place, (way, colour) in enumerate(colours.items()):
         x, y = left + place * (side + gap), height - 8
         parts.append(f'<path d="M{x} {y - 4}h24" stroke="{colour}" stroke-width="2.5"/>')

@@ -276,7 +276,9 @@ class Evaluation:
         if self.random is not None and self.random_errors is not None and self.spaced_errors is not None:
             spread = with_spread(float(self.random.mean()), float(self.random.std(ddof=1)))
             random = others(self.random_errors)
-            lines.append((f"random {counted(self.size, 'row')}", spread, f"{self.size:,}", *of_posterior(self.size), *random))
+            lines.append(
+                (f"random {counted(self.size, 'row')}", spread, f"{self.size:,}", *of_posterior(self.size), *random)
+            )
             spaced = self.spaced_errors
             mmd = significant(spaced["mmd"] or 0.0)
             evenly = spaced["equivalent_draws"]

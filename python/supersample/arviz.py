@@ -352,7 +352,7 @@ def _weights(posterior: Posterior, options: Mapping[str, Any]) -> dict[str, Any]
 def _chosen(
     method: str,
     data: Any,
-    n: int | None,
+    n: int | Literal["auto"] | None,
     var_names: Any,
     group: str,
     scores: Any,
@@ -424,7 +424,7 @@ def _chosen(
 
 
 def _chosen_by_density(
-    method: str, rows: Table, scores: Table, n: int | None, options: dict[str, Any], weights: dict[str, Any]
+    method: str, rows: Table, scores: Table, n: Any, options: dict[str, Any], weights: dict[str, Any]
 ) -> PoolResult:
     """Draws chosen by their scores alone."""
     for what, given in {"functions": options.get("functions"), "chains": options.get("chains"), **weights}.items():

@@ -18,6 +18,7 @@ Neither PyMC nor NumPyro is imported before one of their models is handed over.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -53,8 +54,7 @@ def pymc(model: Any, idata: Any, *, group: str = "posterior") -> Scored:
     All free variables must be continuous. Where the group has the transformed variables they are used; otherwise they
     are computed from the constrained ones.
     """
-    import pytensor
-
+    pytensor: Any = import_module("pytensor")
     discrete = [variable.name for variable in model.discrete_value_vars]
     if discrete:
         raise ValueError(f"{discrete[0]} is discrete, so it has no score; scores need continuous variables alone")
@@ -64,11 +64,9 @@ def pymc(model: Any, idata: Any, *, group: str = "posterior") -> Scored:
     if not all(value.name in held for value in values):
         values_of = {model.values_to_rvs[value]: value for value in values}
         forward = []
-        for variable, value in values_of.items():
+        for variable in values_of:
             transform = model.rvs_to_transforms[variable]
-            forward.append(
-                variable if transform is None else transform.forward(variable, *variable.owner.inputs)
-            )
+            forward.append(variable if transform is None else transform.forward(variable, *variable.owner.inputs))
         variables = list(values_of)
         unconstrain = pytensor.function(variables, forward, on_unused_input="ignore")
         constrained = [_draws_of(posterior, variable.name, variable.type.dtype) for variable in variables]
@@ -88,15 +86,15 @@ def numpyro(model: Any, mcmc: Any) -> Scored:
 
     The arguments of the model are those of that run.
     """
-    import jax
-    from numpyro.infer.util import potential_energy, unconstrain_fn
+    jax: Any = import_module("jax")
+    util: Any = import_module("numpyro.infer.util")
 
     given, keywords = mcmc._args, mcmc._kwargs
     latent = getattr(mcmc.last_state, mcmc.sampler.sample_field)
     drawn = {name: value for name, value in mcmc.get_samples().items() if name in latent}
     names = sorted(drawn)
-    points = jax.vmap(lambda draw: unconstrain_fn(model, given, keywords, draw))(drawn)
-    slopes = jax.vmap(jax.grad(lambda point: potential_energy(model, given, keywords, point)))(points)
+    points = jax.vmap(lambda draw: util.unconstrain_fn(model, given, keywords, draw))(drawn)
+    slopes = jax.vmap(jax.grad(lambda point: util.potential_energy(model, given, keywords, point)))(points)
     count = len(next(iter(drawn.values())))
 
     def flat(parts: Any) -> NDArray[np.float64]:
@@ -112,7 +110,11 @@ def _draws_of(posterior: Posterior, name: str, dtype: Any) -> NDArray[Any]:
         raise ValueError(f"the group '{posterior.group}' has no variable '{name}' of the model")
     values = posterior.dataset[name]
     rest = [one for one in values.dims if one not in ("chain", "draw")]
-    return np.asarray(values.transpose("chain", "draw", *rest)).reshape(-1, *(values.sizes[one] for one in rest)).astype(dtype)
+    return (
+        np.asarray(values.transpose("chain", "draw", *rest))
+        .reshape(-1, *(values.sizes[one] for one in rest))
+        .astype(dtype)
+    )
 
 
 def _numbered(names: list[str], shapes: list[tuple[int, ...]]) -> tuple[str, ...]:

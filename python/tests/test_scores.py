@@ -80,7 +80,11 @@ def test_other_targets_are_what_they_were(banana):
 def test_any_subset_is_judged_against_the_corrected_draws(banana):
     x, g = banana
     result = ss.thin(x, 40, scores=g)
-    for found in (ss.evaluate(x, result, scores=g), ss.evaluate(x, result), ss.evaluate(x, x[result.indices], scores=g)):
+    for found in (
+        ss.evaluate(x, result, scores=g),
+        ss.evaluate(x, result),
+        ss.evaluate(x, x[result.indices], scores=g),
+    ):
         assert found.mmd == pytest.approx(result.mmd, rel=1e-6)
     plain = ss.thin(x, 40)
     assert ss.evaluate(x, plain, scores=g).mmd > ss.evaluate(x, plain).mmd
@@ -141,7 +145,10 @@ def test_wrong_scores_are_refused_by_column(banana):
     frame = pd.DataFrame(x, columns=["a", "b"])
     rng = np.random.default_rng(1)
     for wrong, message in (
-        (-g, r"column 'a' are not those of its rows: the mean of \(x - mean\) \* score is .*; they have the sign of a pot"),
+        (
+            -g,
+            r"column 'a' are not those of its rows: .*\(x - mean\) \* score is .*; they have the sign of a pot",
+        ),
         (g * [1, 0], "column 'b' .* is 0.*all of them are 0"),
         (g[:, ::-1], "column 'a' .*they are those of column 'b'"),
         (rng.permutation(g), "in the order of the rows"),
@@ -209,7 +216,9 @@ def test_scores_of_a_pymc_model():
         whole = pm.sample(400, tune=400, idata_kwargs={"include_transformed": True}, **run)
     scored, other = ss.scores.pymc(model, plain), ss.scores.pymc(model, whole)
     assert scored.names[:2] == ("theta[0]", "theta[1]") and scored.draws.shape == (800, 4)
-    assert np.allclose(scored.draws, other.draws, atol=1e-5) and np.allclose(scored.scores, other.scores, rtol=1e-3, atol=1e-3)
+    assert np.allclose(scored.draws, other.draws, atol=1e-5) and np.allclose(
+        scored.scores, other.scores, rtol=1e-3, atol=1e-3
+    )
     assert np.abs(moments(scored) + 1).max() < 0.5
     assert np.allclose(np.exp(scored.draws[:, 2]), plain.posterior["sd"].to_numpy().reshape(-1), rtol=1e-5)
     small = ss.arviz.thin(plain, 30, scores=scored)
@@ -230,7 +239,9 @@ def test_scores_of_a_numpyro_model():
         numpyro.deterministic("double", 2 * sd)
         numpyro.sample("seen", dist.Normal(theta, sd), obs=seen)
 
-    mcmc = MCMC(NUTS(model), num_warmup=400, num_samples=400, num_chains=2, chain_method="sequential", progress_bar=False)
+    mcmc = MCMC(
+        NUTS(model), num_warmup=400, num_samples=400, num_chains=2, chain_method="sequential", progress_bar=False
+    )
     mcmc.run(jax.random.key(1), np.random.default_rng(1).normal(3, 2, size=(30, 2)))
     scored = ss.scores.numpyro(model, mcmc)
     assert scored.names == ("sd", "theta[0]", "theta[1]") and scored.draws.shape == (800, 3)
