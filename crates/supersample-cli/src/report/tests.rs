@@ -144,7 +144,10 @@ fn the_error_of_the_draws_is_in_the_summary_and_the_table() {
     run.run.ended = Some(Ended::Enough);
     assert!(run.to_text().contains("100 rows are enough: they add at most 25 % to each error"));
     run.run.ended = Some(Ended::Number);
-    assert!(run.to_text().contains("an added error of at most 0.25 of that of the draws was not reached with 100 rows"));
+    assert!(
+        run.to_text()
+            .contains("an added error of at most 0.25 of that of the draws was not reached with 100 rows")
+    );
 }
 
 #[test]
