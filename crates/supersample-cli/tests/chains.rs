@@ -122,8 +122,7 @@ fn the_number_of_rows_can_follow_from_the_draws() {
     let report = json(&desk, "s.json");
     let count = report["result"]["count"].as_u64().unwrap();
     assert!(
-        summary
-            .contains(&format!("\n{count} rows are enough: choosing them adds at most 10 % to each error")),
+        summary.contains(&format!("\n{count} rows are enough: they add at most 10 % to each error")),
         "{summary}"
     );
     assert_eq!(

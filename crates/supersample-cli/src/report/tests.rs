@@ -138,13 +138,18 @@ fn the_error_of_the_draws_is_in_the_summary_and_the_table() {
     assert!(text.contains(line) && text.contains("equivalent draws   of the posterior   cdf"), "{text}");
     // 1/(1/100 + 1/1150) for random rows.
     assert!(text.contains("1,030") && text.contains("100                92.0"), "{text}");
+    let alone = Report { comparison: None, ..run.clone() };
+    assert!(alone.to_html().contains("Of the posterior: equivalent draws with"), "{}", alone.to_html());
     let page = run.to_html();
     assert!(page.contains("All 4,000 draws are as accurate as 1,150 independent ones"), "{page}");
     run.run.stop = Stop::auto(Some(0.25)).unwrap();
     run.run.ended = Some(Ended::Enough);
     assert!(run.to_text().contains("100 rows are enough: they add at most 25 % to each error"));
     run.run.ended = Some(Ended::Number);
-    assert!(run.to_text().contains("an added error of at most 0.25 of that of the draws was not reached with 100 rows"));
+    assert!(
+        run.to_text()
+            .contains("an added error of at most 0.25 of that of the draws was not reached with 100 rows")
+    );
 }
 
 #[test]
