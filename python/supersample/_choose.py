@@ -80,9 +80,6 @@ def thin(x: Any = None, n: int | Literal["auto"] | None = None, **options: Unpac
     >>> draws = np.random.default_rng(0).normal(size=(2000, 3))
     >>> ss.thin(draws, 50).mmd < ss.herd(draws, 50).mmd
     True
-    >>> chosen = ss.thin(draws, groups=draws[:, 0] > 1, quotas={False: 5, True: 5})
-    >>> int((chosen.points[:, 0] > 1).sum())
-    5
     >>> enough = ss.thin(draws, "auto", chains=4)
     >>> len(enough) < 400, enough.ended
     (True, 'enough')

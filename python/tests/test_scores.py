@@ -48,10 +48,10 @@ def test_the_weights_are_those_of_the_features(banana):
     assert np.allclose(result._sample_weight, want, rtol=1e-7)
     assert result.corrected["effective_share"] == pytest.approx(1 / (want @ want) / len(x))
     z = (x - want @ x) / np.sqrt(want @ (x - want @ x) ** 2)
-    by_weight = ss.thin(x, 40, sample_weight=want, functions=np.hstack([z, z**2]), functions_weight=0.04)
+    by_weight = ss.thin(x, 40, sample_weight=want, functions=np.hstack([z, z**2]), functions_weight=0.03)
     assert result.indices.tolist() == by_weight.indices.tolist()
     assert "corrected by the scores" in str(result) and result.weighted
-    assert result.objective == "joint MMD + 0.1 × marginals + 0.04 × moments"
+    assert result.objective == "joint MMD + 0.1 × marginals + 0.03 × means and sds"
     herded = ss.herd(x, 40, scores=g)
     assert herded.indices.tolist() == ss.herd(x, 40, sample_weight=want).indices.tolist()
     assert ss.thin(x, 40, scores=g, target="corrected").indices.tolist() == result.indices.tolist()

@@ -209,8 +209,8 @@ fn the_target_rows_is_that_of_rows_without_scores() {
     let functions = case.rows().rows().flat_map(standard).collect();
     let weighted =
         Rows::weighted(case.rows(), RowWeights::Weights(shares)).unwrap().functions(functions, 4).unwrap();
-    let weighted = ready(weighted, choose().functions_weight(0.04));
-    assert_eq!(corrected.problem().moments(), 0.04);
+    let weighted = ready(weighted, choose().functions_weight(0.03));
+    assert_eq!(corrected.problem().moments(), 0.03);
     let chosen = corrected.choose(&unwatched).unwrap();
     assert_eq!(chosen.rows, weighted.choose(&unwatched).unwrap().rows);
     let of_points =

@@ -24,8 +24,8 @@ const NOT_DRAWS: f64 = 0.5;
 
 /// The weight of means and variances in what a set of T rows matches is this over T², and no more than the next. Few rows are
 /// too narrow, which the correction cannot help; of many rows the quantiles would lose by it.
-const MOMENTS: f64 = 400.0;
-const MOST_MOMENTS: f64 = 0.04;
+const MOMENTS: f64 = 300.0;
+const MOST_MOMENTS: f64 = 0.03;
 
 /// The Stein features whose means are made zero; each kind has those before it too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
