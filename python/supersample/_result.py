@@ -174,8 +174,9 @@ class Result:
 
     @property
     def posterior_draws(self) -> float | None:
-        """How many independent draws of what the rows were drawn from are as accurate: `equivalent_draws` with the error
-        that the rows have themselves (`draws`). None where that is not known.
+        """The equivalent number of independent draws of the distribution behind the rows.
+
+        It is `equivalent_draws` with the error of the rows themselves (`draws`) included. None where that is not known.
 
         >>> import numpy as np, supersample as ss
         >>> result = ss.thin(np.random.default_rng(0).normal(size=(500, 2)), 20, chains=4)

@@ -64,8 +64,8 @@ def as_scored(x: Any, scores: Any) -> Scored:
     found = as_scores(x, rows, scores)
     if rows.weights is not None and np.ptp(rows.weights) > 0:
         raise ValueError(
-            "x has weights, which cannot be used with scores: the density needs no weights; give the numbers alone, as an "
-            "array"
+            "x has weights, which cannot be used with scores: the density needs no weights; give the numbers alone, "
+            "as an array"
         )
     return Scored(replace(rows, weights=None), found)
 

@@ -86,8 +86,8 @@ def thin(
         DataArray with the dimensions chain and draw, or sample, as from `az.extract`; or a dict of
         arrays of shape (chain, draw, …). The result is of the same kind.
     n
-        Number of draws; with `tol` or `equivalent_draws`, the maximum. `"auto"`: as few as are nearly as accurate as all
-        draws.
+        Number of draws; with `tol` or `equivalent_draws`, the maximum. `"auto"`: as few as are nearly as
+        accurate as all draws.
     var_names
         The variables that distances use, by default all of the group; `"~name"` leaves one out. Name
         the parameters, because quantities computed from them would count twice. The result keeps all

@@ -60,8 +60,10 @@ def test_results_have_it():
         ss.diagnose(FLAT, chains=4).kernel_ess, rel=1e-5
     )
     expected = 1 / (1 / result.equivalent_draws + 1 / result.draws.kernel_ess)
-    assert result.posterior_draws == pytest.approx(expected) == pytest.approx(
-        result.draws.of_posterior(result.equivalent_draws)
+    assert (
+        result.posterior_draws
+        == pytest.approx(expected)
+        == pytest.approx(result.draws.of_posterior(result.equivalent_draws))
     )
     assert f"{result.draws}" in repr(result) and " of the posterior" in repr(result)
     assert "of the posterior" in result._repr_html_()
@@ -114,7 +116,9 @@ def test_what_cannot_be_said_is_refused():
     with pytest.raises(ValueError, match="chains has no effect with gram"):
         ss.thin(gram=np.eye(4), n=2, chains=2)
     frame = pd.DataFrame({"x": FLAT[:, 0], "chain": np.where(np.arange(1000) == 7, np.nan, 1.0)})
-    with pytest.warns(ss.SupersampleWarning, match="no label in row 7; give every row its chain; the rows are taken as"):
+    with pytest.warns(
+        ss.SupersampleWarning, match="no label in row 7; give every row its chain; the rows are taken as"
+    ):
         assert ss.diagnose(frame).chains_assumed
 
 
