@@ -163,7 +163,7 @@ def test_a_worker_that_is_killed_in_every_pass_changes_nothing(client, unsized, 
 def test_a_partition_that_kills_every_worker_is_named(cluster, client, tmp_path):
     before, cluster.scheduler.allowed_failures = cluster.scheduler.allowed_failures, 0
     try:
-        with pytest.raises(RuntimeError, match=r"^partition 0: every worker that computed it has died"):
+        with pytest.raises(RuntimeError, match=r"^partition 0: every worker that worked on it has died"):
             ss.dask.thin(killing(str(tmp_path), 2, range(9))[2:3], 20, **SOME)
     finally:
         cluster.scheduler.allowed_failures = before

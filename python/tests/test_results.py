@@ -129,7 +129,7 @@ def test_columns_can_be_scaled_by_what_wild_values_do_not_move():
 
 def test_weights_that_cannot_be_found_are_equal_with_a_warning():
     x = np.random.default_rng(0).normal(size=(6000, 1))
-    with pytest.warns(ss.SupersampleWarning, match="at most 5,000 points, and 5,001 were chosen"):
+    with pytest.warns(ss.SupersampleWarning, match="at most 5,000 points, but 5,001 were chosen"):
         result = ss.herd(x, 5001, weights="simplex")
     assert np.all(result.weights == 1 / 5001) and result.mmd == result.error[-1]
 
@@ -195,7 +195,7 @@ def test_numbers_are_printed_as_the_command_prints_them():
 
 def test_warnings_of_kernels_weights_and_columns():
     for options, words in [
-        ({"bandwidth": 1e3}, "nearly constant.*: try bandwidth='median'"),
+        ({"bandwidth": 1e3}, "nearly constant.*; try bandwidth='median'"),
         ({"bandwidth": 1e9}, "nearly constant"),
         ({"bandwidth": 1e-4}, "nearly diagonal"),
         (

@@ -193,7 +193,7 @@ fn corrected_runs_are_kept_continued_and_evaluated() {
     chosen(&desk, "herd draws.csv -n 12 --scores scores.csv --checkpoint c");
     let (rest, told) = chosen(&desk, "herd draws.csv -n 30 --scores scores.csv --checkpoint c");
     assert_eq!(rest, whole);
-    assert!(told.contains("going on from the 12 rows of an earlier run"), "{told}");
+    assert!(told.contains("continuing from the 12 rows of an earlier run"), "{told}");
     assert!(refused(&desk, "herd draws.csv -n 30 --resume c").contains("c: "));
     desk.ran("eval draws.csv i.txt --scores scores.csv --json e.json");
     desk.ran("eval draws.csv o.csv --scores scores.csv --json r.json");
@@ -313,7 +313,7 @@ fn a_regularised_choice_is_that_of_the_library_and_says_so() {
         ),
         (
             "herd lp.csv -n 5 --scores scores.csv --target density --log-density l*",
-            "--log-density: 'l*' may stand for several columns; give the name of one",
+            "--log-density: 'l*' matches several columns; give the name of one",
         ),
         ("eval lp.csv i.txt --scores scores.csv --target density --log-density lp__", "unexpected argument"),
     ] {
@@ -337,12 +337,9 @@ fn odd_scores_are_named_and_a_second_run_writes_the_same_file() {
     desk.write("one.csv", "a,b\n1,2\n");
     desk.write("one_score.csv", "b,a\n-0.5,1\n");
     let told = chosen(&desk, "thin draws.csv -n 5 --scores zero.csv --target density").1;
-    assert!(
-        told.contains("warning: the scores of columns a, b say next to nothing of where the rows are"),
-        "{told}"
-    );
+    assert!(told.contains("warning: the scores of columns a, b are unrelated to the rows"), "{told}");
     let told = chosen(&desk, "thin draws.csv -n 5 --scores other.csv --target density").1;
-    assert!(told.contains("warning: the scores of column a say next to nothing of where"), "{told}");
+    assert!(told.contains("warning: the scores of column a are unrelated to the rows"), "{told}");
     assert_eq!(chosen(&desk, "thin draws.csv -n 5 --scores whole.csv --target density").0.len(), 5);
     assert_eq!(chosen(&desk, "thin one.csv -n 1 --scores one_score.csv --target density").0, [0]);
     let (all, told) = chosen(&desk, "thin draws.csv -n 1000 --scores scores.csv --target density");
@@ -381,7 +378,7 @@ fn what_makes_no_sense_is_refused_in_the_words_of_the_flags() {
         ),
         (
             "thin draws.csv -n 5 --scores scores.csv --target density --kernel laplace",
-            "with --target density choose imq or gaussian",
+            "with --target density use imq or gaussian",
         ),
         (
             "thin draws.csv -n 5 --scores scores.csv --target density --marginals 0.1",

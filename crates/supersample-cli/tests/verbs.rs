@@ -96,10 +96,9 @@ fn stop_rules_end_the_run_or_say_that_they_did_not() {
         desk.refused("d.csv --equivalent-draws -3"),
         "--equivalent-draws is -3; give a positive number of draws"
     );
-    assert!(
-        desk.refused("d.csv")
-            .starts_with("give the size: -n (a number of rows), --tol (an error) or --equivalent-draws ")
-    );
+    assert!(desk.refused("d.csv").starts_with(
+        "give the size: -n (a number of rows, or auto), --tol (an error) or --equivalent-draws "
+    ));
 }
 
 #[test]

@@ -231,7 +231,7 @@ impl Chosen {
             errors: ErrorsByName(chosen.errors),
             mmd_error: chosen.standard_error,
             ended: chosen.ended.into(),
-            refinement: chosen.refined.map(|refined| Refinement::of(refined, stop.goal(scale).is_some())),
+            refinement: chosen.refined.map(|refined| Refinement::of(refined, stop.has_goal())),
             advice: AdviceList(chosen.advice),
             pool_rows: chosen.sampled_from,
             draws: None,

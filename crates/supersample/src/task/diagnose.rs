@@ -104,6 +104,10 @@ impl Problem {
             Kind::Gram(_) => "a Gram matrix has no rows",
             _ if self.rows.len() < FEWEST => "there are fewer than four rows",
             _ if self.has_one_row() => "all rows are the same",
+            // Their weights are those of the correction, not of a sampler.
+            _ if self.corrected().is_some_and(|corrected| corrected.features.is_some()) => {
+                "scores correct the draws, which have a smaller error than before"
+            }
             _ => return Ok(()),
         };
         Err(Error::NotDiagnosed { why })
