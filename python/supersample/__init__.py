@@ -8,8 +8,8 @@
 >>> best.mmd < result.mmd < ss.mmd(draws, draws[::20])
 True
 
-`thin` and `herd` choose rows, `evaluate` and `mmd` measure the error of any subset, `diagnose` estimates how accurate the
-draws themselves are, `Herder` chooses one row at a time, and `sample` places points for a `GaussianMixture`.
+`thin` and `herd` choose rows, `evaluate` and `mmd` measure the error of any subset, `diagnose` estimates how accurate
+the draws themselves are, `Herder` chooses one row at a time, and `sample` places points for a `GaussianMixture`.
 `supersample.arviz` thins posteriors with all their groups, `supersample.stein` chooses by the score of a density,
 `supersample.dask` works on a cluster, and `SuperSampler` is an estimator for scikit-learn.
 """

@@ -80,9 +80,6 @@ def thin(x: Any = None, n: int | Literal["auto"] | None = None, **options: Unpac
     >>> draws = np.random.default_rng(0).normal(size=(2000, 3))
     >>> ss.thin(draws, 50).mmd < ss.herd(draws, 50).mmd
     True
-    >>> chosen = ss.thin(draws, groups=draws[:, 0] > 1, quotas={False: 5, True: 5})
-    >>> int((chosen.points[:, 0] > 1).sum())
-    5
     >>> enough = ss.thin(draws, "auto", chains=4)
     >>> len(enough) < 400, enough.ended
     (True, 'enough')
@@ -94,13 +91,13 @@ def thin(x: Any = None, n: int | Literal["auto"] | None = None, **options: Unpac
 
 def chosen_rows(method: str, x: Any, n: Any, given: Options) -> PoolResult:
     """Rows chosen from an array in memory, or from a sample drawn in passes over batches."""
-    gram, chains, scores = (given.pop(name, None) for name in ("gram", "chains", "scores"))
+    gram, chains, scores = given.pop("gram", None), given.pop("chains", None), given.pop("scores", None)
     given, labels = asked(method, n, given)
     if gram is not None:
-        if scores is not None:
-            raise ValueError("scores cannot be used with gram: rows then have no coordinates; leave one out")
         if chains is not None:
             raise ValueError("chains has no effect with gram; leave it out")
+        if scores is not None:
+            raise ValueError("scores cannot be used with gram: rows have no coordinates then; leave one out")
         return _chosen_by_values(gram, x, given, labels)
     data = {name: given.pop(name, None) for name in ("sample_weight", "log_weight", "functions")}
     rows: Table | Batches
@@ -150,10 +147,10 @@ def asked(method: str, n: Any, given: Options) -> tuple[Options, Sequence[Any]]:
     refuse_without_functions(given)
     if given["gram"] is not None:
         raise ValueError("gram is a matrix in memory; use supersample.herd or supersample.thin")
-    if given["scores"] is not None:
-        raise ValueError("scores need all rows in memory; use supersample.herd or supersample.thin")
     if given["chains"] is not None:
         raise ValueError("chains needs all rows in memory; leave it out")
+    if given["scores"] is not None:
+        raise ValueError("scores need all rows in memory; use supersample.herd or supersample.thin")
     groups, labels, quotas = _grouped(given.pop("groups", None), given.pop("quotas", None))
     if isinstance(n, str) and n == "auto":
         if given["tol"] is not None or given["equivalent_draws"] is not None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Diagnosis:
-    """How far draws are from what they were drawn from.
+    """The accuracy of draws as a sample of their distribution: what `diagnose` returns.
 
     >>> import numpy as np, supersample as ss
     >>> ss.diagnose(np.random.default_rng(0).normal(size=(2000, 2)), chains=4)
@@ -25,14 +25,13 @@ class Diagnosis:
     """
 
     draws: int
-    """How many draws there are."""
+    """The number of draws."""
     chains: int
-    """In how many chains."""
+    """The number of chains."""
     chains_assumed: bool
-    """Whether nothing was known of chains, so that the rows were taken as one chain in their order."""
+    """Whether the chains were unknown, so that the rows were taken as one chain in their order."""
     kernel_ess: float
-    """The kernel effective sample size: how many independent draws have the same expected squared MMD to what the draws
-    are of."""
+    """The kernel effective sample size: the number of independent draws with the same expected squared MMD."""
     disagreement: float | None
     """How much the chains differ (the two halves, where there is one), over what is expected of chains that have mixed:
     about 1, and rarely more than 2, or 4 for two chains or halves. None where they have too few draws."""
@@ -42,8 +41,8 @@ class Diagnosis:
         return self._sentence
 
     def of_posterior(self, equivalent_draws: float) -> float:
-        """How many independent draws of the posterior are as accurate as rows that are equivalent to this number of
-        draws of the rows: errors add up in squares.
+        """Returns the number of independent draws of the posterior that are as accurate as a subset with this number
+        of equivalent draws. The squared errors of the subset and of the draws add up.
 
         >>> import numpy as np, supersample as ss
         >>> found = ss.diagnose(np.random.default_rng(0).normal(size=(2000, 2)), chains=4)
@@ -55,7 +54,7 @@ class Diagnosis:
 
 @takes(Diagnose)
 def diagnose(x: Any, **options: Unpack[Diagnose]) -> Diagnosis:
-    """How accurate the rows of `x` are as draws in chains, and whether the chains agree.
+    """Returns the kernel effective sample size of draws in chains, and whether the chains agree.
 
     The kernel effective sample size is the number of independent draws with the same expected squared MMD to what the
     draws are of: one number for means, spreads and dependence alike. The disagreement of chains sees chains that

@@ -317,9 +317,9 @@ def evaluate(x: Any, y: Any, *, subset_weight: Any = None, **options: Unpack[Jud
     are used unchanged. Columns are matched, and kernel, bandwidth, scale and weights of the rows are
     found, as in `mmd`. `functions` are names of columns that both have, or, where `y` is a `Result`,
     numbers with one row per row of `x`; distances do not use them. The errors of their means are in
-    standard deviations of each function, or in one common unit (`functions_unit`). With
-    `scores`, errors are those from the draws as the scores correct them; so they are without, where a
-    `Result` was chosen with scores. The other keywords are those of `herd`.
+    standard deviations of each function, or in one common unit (`functions_unit`). With `scores`, or for
+    a `Result` chosen with scores, errors are relative to the corrected draws. The other keywords are
+    those of `herd`.
 
     >>> import numpy as np, supersample as ss
     >>> x = np.random.default_rng(0).normal(size=(1000, 2))

@@ -35,7 +35,7 @@ def objective_of(matched: tuple[float, float | None, float], unit: str | None) -
     parts = ["joint MMD"] + [f"{marginals:g} × marginals"] * (marginals > 0)
     if functions is not None:
         parts.append(f"{functions:g} × functions" + " in a common unit" * (unit == "common"))
-    parts += [f"{moments:g} × means and sds"] * (moments > 0)
+    parts += [f"{moments:.2g} × means and sds"] * (moments > 0)
     return " + ".join(parts)
 
 

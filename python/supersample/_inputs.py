@@ -52,7 +52,12 @@ class Table:
     def data(self) -> dict[str, Any]:
         """Weights and functions, as the native module reads them."""
         functions = None if self.functions is None else self.functions.values
-        return {"sample_weight": self.weights, "log_weight": self.log_weights, "functions": functions, "chains": self.chains}
+        return {
+            "sample_weight": self.weights,
+            "log_weight": self.log_weights,
+            "functions": functions,
+            "chains": self.chains,
+        }
 
     def wide(self) -> NDArray[np.float64]:
         """The rows with their functions as the last columns."""
@@ -160,13 +165,13 @@ def _in_chains(table: Table, chain: NDArray[Any] | None, what: str) -> Table:
 def chain_numbers(labels: NDArray[Any], what: str) -> NDArray[np.int64]:
     """A number for each label, none of which may be missing."""
     # A missing label is not equal to itself, or None.
-    missing = np.nonzero((labels != labels) | np.equal(labels, None))[0]  # noqa: PLR0124
+    missing = np.nonzero((labels != labels) | np.equal(labels, None))[0]
     if missing.size:
         raise ValueError(f"{what} has no label in row {missing[0]}; give every row its chain")
     try:
         numbers: NDArray[np.int64] = np.unique(labels, return_inverse=True)[1].astype(np.int64)
     except TypeError:
-        raise TypeError(f"{what} has labels of several types, which cannot be told apart; give one type") from None
+        raise TypeError(f"{what} has labels of several types; give labels of one type") from None
     return numbers
 
 

@@ -117,12 +117,12 @@ class RowKeywords(TypedDict, total=False):
 
 
 class ScoreKeywords(TypedDict, total=False):
-    """
+    """Objective.
+
     scores, target
-        The scores of the rows, the gradient of the log-density that they are draws of at each row, in the shape of `x`
-        (`supersample.scores` takes them from PyMC and NumPyro). With them the rows are matched to the draws as scores
-        correct them (corrected), which is nearer to the density than the draws are; to the draws as they are (rows);
-        or to the density alone (density), as `supersample.stein` does, for draws that are not of it.
+        The gradient of the log-density at each row, in the shape of `x` (see `supersample.scores`).
+        The target is then the draws corrected by their scores (corrected), the draws as they are
+        (rows), or the density alone, as in `supersample.stein` (density).
     """
 
     scores: Annotated[Any, Keyword()]
@@ -164,7 +164,7 @@ class WeightKeywords(TypedDict, total=False):
     """Objective.
 
     weights
-        Of the chosen rows: equal, or the best that sum to one, non-negative (simplex) or not (signed).
+        Of the chosen rows: equal, or the best with sum one, non-negative (simplex) or not (signed).
     """
 
     weights: Annotated[Weights, Keyword("equal", as_rule)]
@@ -183,21 +183,21 @@ class GoalKeywords(WeightKeywords, total=False):
 
 
 class AutoKeywords(TypedDict, total=False):
-    """
+    """Size.
+
     add
-        With n="auto": the part that choosing may add to each error that the draws have themselves, by default 0.1: to
-        the MMD, to the means, sds and distribution functions of the columns, and to the means of functions.
+        With n="auto": the part that choosing may add to each error of the draws. Default: 0.1.
     """
 
     add: Annotated[float | None, Keyword(None, as_number)]
 
 
 class ChainKeywords(TypedDict, total=False):
-    """
+    """Rows.
+
     chains
-        Which rows are successive draws of one chain: a number of chains of equal length, one after the other, the
-        length of each, or a label for each row. By default the column `chain` of a frame, or else all rows as one chain
-        in their order; as many chains as rows are independent draws. It says how accurate the draws are (`draws`).
+        Successive draws of one chain: the number of chains, their lengths, or a label for each row.
+        Default: the column `chain` of a frame, or one chain. It says how accurate the draws are.
     """
 
     chains: Annotated[Any, Keyword()]
@@ -217,8 +217,7 @@ class SearchKeywords(TypedDict, total=False):
     """Compute.
 
     search
-        Sweeps of simulated annealing after the swaps (0 is off). Default: 3 to 400, fewer for more
-        rows, and none above 100,000 rows where fewer than 10 would be useful.
+        Sweeps of simulated annealing after the swaps (0 is off). Default: by size, at most 400.
     """
 
     search: Annotated[int | None, Keyword(None, _at_least(0))]
@@ -230,10 +229,8 @@ class SetKeywords(SearchKeywords, total=False):
     groups, quotas
         A label for each row (chain, class). Each group gets rows in proportion to its weight, or
         its quota: one number for all, one per label in sorted order, or a mapping; `n` is optional.
-    include, exclude
-        Rows that must be chosen, even with weight zero, and rows that must not: numbers, or a mask.
-    repeats
-        Allow a row to be chosen more than once. By default rows are distinct.
+    include, exclude, repeats
+        Rows that must be chosen, rows that must not (numbers, or a mask), and whether rows may repeat.
     """
 
     repeats: Annotated[bool, Keyword(False, _as_truth)]
@@ -323,8 +320,7 @@ class GramKeywords(TypedDict, total=False):
     """Rows.
 
     gram
-        Kernel values between the rows, in place of `x`: a symmetric matrix of a kernel of your own.
-        Options that need coordinates (kernel, scale, marginals, landmarks, batches) are refused.
+        A symmetric matrix of kernel values between the rows, in place of `x`, `kernel` and `scale`.
     """
 
     gram: Annotated[Any, Keyword()]
@@ -421,16 +417,16 @@ class TargetKeyword(TypedDict, total=False):
     target: Annotated[Target | None, Keyword()]
 
 
-class HerdDraws(ChoiceKeywords, TargetKeyword, ChainKeywords, PreconditionerKeywords, DensityKeywords, total=False):
+class HerdDraws(ChoiceKeywords, ChainKeywords, TargetKeyword, PreconditionerKeywords, DensityKeywords, total=False):
     """Of `arviz.herd`."""
 
 
 class ThinDraws(
     ChoiceKeywords,
-    TargetKeyword,
-    SetKeywords,
     ChainKeywords,
     AutoKeywords,
+    TargetKeyword,
+    SetKeywords,
     PreconditionerKeywords,
     DensityKeywords,
     total=False,

@@ -386,7 +386,7 @@ def _failure(future: Any, number_of: dict[str, int], futures: list[Any]) -> Base
         return error
     if type(error).__name__ == "KilledWorker":
         failure = RuntimeError(
-            f"partition {number}: every worker that worked on it has died, perhaps from lack of memory; make partitions "
+            f"partition {number}: every worker that worked on it has died, perhaps out of memory; make partitions "
             f"smaller, or give workers more memory ({error})"
         )
     else:

@@ -134,9 +134,9 @@ class Result:
     """The accuracy of the rows as draws in chains; None where it is not known: for `sample`, scores, a Gram matrix and
     rows in batches."""
     corrected: Mapping[str, Any] | None = None
-    """How scores correct the rows, where they are given: the kind of Stein `features` whose means are zero (None where
-    none help), their `count`, those that were `tried`, the `effective_share` of the weights, and the part of the
-    variance of held-out rows that is left, `variance_left`."""
+    """How scores corrected the rows, where they were given: the kind of Stein `features` whose means are zero (None if
+    none help), their `count`, the kind that was `tried`, the `effective_share` of the weights, and `variance_left`, the
+    share of the variance of held-out rows that the features do not explain."""
     _data: NDArray[np.float64] | None = field(default=None)
     _sample_weight: NDArray[np.float64] | None = field(default=None)
     #: A sentence about the scores of the rows; empty where there is nothing to report.
@@ -174,8 +174,9 @@ class Result:
 
     @property
     def posterior_draws(self) -> float | None:
-        """How many independent draws of what the rows were drawn from are as accurate: `equivalent_draws` with the error
-        that the rows have themselves (`draws`). None where that is not known.
+        """The equivalent number of independent draws of the distribution behind the rows.
+
+        It is `equivalent_draws` with the error of the rows themselves (`draws`) included. None where that is not known.
 
         >>> import numpy as np, supersample as ss
         >>> result = ss.thin(np.random.default_rng(0).normal(size=(500, 2)), 20, chains=4)

@@ -51,7 +51,7 @@ def with_preconditioner(options: Options) -> Options:
 
 
 def as_scores(x: Any, rows: Table, scores: Any) -> Table:
-    """Scores that go together with the rows, row by row and column by column."""
+    """Scores, after a check that their rows and columns agree with those of the rows."""
     if callable(scores) and not hasattr(scores, "__array__") and not hasattr(scores, "columns"):
         raise TypeError("scores is a function; give its values at the rows, an array of the shape of x")
     _expect_same_order(x, scores)
@@ -64,8 +64,8 @@ def as_scored(x: Any, scores: Any) -> Scored:
     found = as_scores(x, rows, scores)
     if rows.weights is not None and np.ptp(rows.weights) > 0:
         raise ValueError(
-            "x has weights, which cannot be used with scores: the density needs no weights; give the numbers alone, as an "
-            "array"
+            "x has weights, which cannot be used with scores: the density needs no weights; give the numbers alone, "
+            "as an array"
         )
     return Scored(replace(rows, weights=None), found)
 

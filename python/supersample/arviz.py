@@ -86,8 +86,8 @@ def thin(
         DataArray with the dimensions chain and draw, or sample, as from `az.extract`; or a dict of
         arrays of shape (chain, draw, …). The result is of the same kind.
     n
-        Number of draws; with `tol` or `equivalent_draws`, the maximum. `"auto"`: as few as are nearly as accurate as all
-        draws.
+        Number of draws; with `tol` or `equivalent_draws`, the maximum. `"auto"`: as few as are nearly as
+        accurate as all draws.
     var_names
         The variables that distances use, by default all of the group; `"~name"` leaves one out. Name
         the parameters, because quantities computed from them would count twice. The result keeps all
@@ -101,19 +101,21 @@ def thin(
         which are looked up in the group, then in `posterior_predictive`, then in other groups with the
         same draws (`"log_likelihood/y"` names the group), or an array of shape (chain, draw, …).
     scores
-        The gradient of the log-density at each draw: what `supersample.scores.pymc` or `numpyro` returned, data like
-        `data` with the same variables, or an array of shape (chain, draw, number of parameters). Draws and scores are
-        both of the unconstrained parameters, or of parameters without constraints.
+        The gradient of the log-density at each draw: the result of `supersample.scores.pymc` or
+        `numpyro`, data like `data` with the same variables, or an array of shape (chain, draw, number
+        of parameters). Draws and scores must both be those of the unconstrained parameters, or of
+        parameters without constraints.
     target
-        With scores, `"corrected"` by default, `"rows"` or `"density"`, as in `supersample.thin`. Options of the last
-        are those of `supersample.stein.thin`, of which `log_density` may be of shape (chain, draw).
+        With scores, `"corrected"` (the default), `"rows"` or `"density"`, as in `supersample.thin`. The
+        options of the last are those of `supersample.stein.thin`; `log_density` may have the shape
+        (chain, draw).
     groups
         "chain" for the same number of draws from each chain, or a label for each draw as in
         `supersample.thin`.
     return_result
         Also return the `PoolResult`, whose rows are the draws, chain after chain.
 
-    All other keywords are those of `supersample.thin`, and of `supersample.stein.thin` with target="density".
+    All other keywords are those of `supersample.thin`, or of `supersample.stein.thin` with target="density".
 
     The result has one chain of `n` draws in the order of choice, so its first k draws are a good smaller
     subset. The coordinates `source_chain` and `source_draw` tell the origin of each draw, also after a

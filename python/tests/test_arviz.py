@@ -202,7 +202,7 @@ def test_dicts_of_arrays_by_chain():
     for bad in ({"mu": samples["mu"][0]}, {"mu": samples["mu"].T}, {}, {**samples, "x": np.zeros((4, 9))}):
         with pytest.raises(ValueError, match=r"must all be of shape \(chain, draw, …\)"):
             ssaz.thin(bad, 5)
-    with pytest.raises(ValueError, match="ask for them with return_result=True"):
+    with pytest.raises(ValueError, match="use return_result=True"):
         ssaz.thin(samples, 5, weights="simplex")
 
 

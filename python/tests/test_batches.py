@@ -116,7 +116,7 @@ def test_columns_that_are_scaled_by_the_sample_are_warned_of(draws: NDArray[np.f
 def test_batches_that_do_not_fit_together_are_refused(draws: NDArray[np.float64]) -> None:
     with pytest.raises(ValueError, match="no rows"):
         ss.herd(iter(()), 5)
-    with pytest.raises(ValueError, match="same columns"):
+    with pytest.raises(ValueError, match="differ in their columns"):
         ss.herd(iter([draws, draws[:, :2]]), 5)
     with pytest.raises(ValueError, match="no batches"):
         ss.herd(lambda: iter(()), 5)
@@ -157,7 +157,7 @@ def test_landmarks_add_up_over_batches_and_machines(draws: NDArray[np.float64]) 
 
 def test_landmarks_refuse_what_does_not_fit(draws: NDArray[np.float64]) -> None:
     one = ss.Landmarks(draws[:10], bandwidth=1.0)
-    with pytest.raises(ValueError, match="different landmarks"):
+    with pytest.raises(ValueError, match="differ in landmarks"):
         one.merge(ss.Landmarks(draws[:11], bandwidth=1.0))
     with pytest.raises(ValueError, match="median"):
         ss.Landmarks(draws[:10])

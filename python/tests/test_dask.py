@@ -163,7 +163,7 @@ def test_a_worker_that_is_killed_in_every_pass_changes_nothing(client, unsized, 
 def test_a_partition_that_kills_every_worker_is_named(cluster, client, tmp_path):
     before, cluster.scheduler.allowed_failures = cluster.scheduler.allowed_failures, 0
     try:
-        with pytest.raises(RuntimeError, match=r"^partition 0: every worker that worked on it has died"):
+        with pytest.raises(RuntimeError, match=r"^partition 0: every worker that computed it has died"):
             ss.dask.thin(killing(str(tmp_path), 2, range(9))[2:3], 20, **SOME)
     finally:
         cluster.scheduler.allowed_failures = before
@@ -282,13 +282,13 @@ def test_options_reach_the_choice(client):
     some = {name: value for name, value in SOME.items() if name != "search"}
     herded = ss.dask.herd(x, 30, **some)
     assert herded.refinement is None and herded.objective == "joint MMD"
-    with pytest.warns(ss.SupersampleWarning, match="scaled by the 3,000 rows that were drawn"):
+    with pytest.warns(ss.SupersampleWarning, match="scaled by the 3,000 rows of the sample"):
         unique = ss.dask.herd(
             x, 30, unique=True, kernel="laplace", bandwidth=2.0, scale="pca", precision="double", **some
         )
     assert unique.kernel == ss.Laplace(2.0) and unique.scale == "pca" and unique.precision == "double"
     assert ss.dask.thin(x, tol=0.1, marginals=0, **SOME).ended == "tolerance"
-    with pytest.warns(ss.SupersampleWarning, match="scaled by the 3,000 rows that were drawn"):
+    with pytest.warns(ss.SupersampleWarning, match="scaled by the 3,000 rows of the sample"):
         by_draws = ss.dask.thin(x, equivalent_draws=50, repeats=True, scale="mad", threads=1, **SOME)
     assert by_draws.ended == "equivalent_draws" and by_draws.equivalent_draws >= 50 and by_draws.scale == "mad"
 

@@ -216,7 +216,9 @@ def test_warnings_of_kernels_weights_and_columns():
 
 def test_as_many_lengths_as_columns_are_doubted():
     for function in (lambda **options: ss.thin(X, 3, **options), lambda **options: ss.mmd(X, X[:5], **options)):
-        with pytest.warns(ss.SupersampleWarning, match="it is not one for each column: the kernel is the mean of 3"):
+        with pytest.warns(
+            ss.SupersampleWarning, match="a length does not belong to a column: the kernel is the mean of 3"
+        ):
             function(bandwidth=[0.5, 1.0, 2.0])
         function(bandwidth=[0.5, 1.0])
         function(kernel=ss.Gaussian((0.5, 1.0, 2.0)))

@@ -122,8 +122,7 @@ fn the_number_of_rows_can_follow_from_the_draws() {
     let report = json(&desk, "s.json");
     let count = report["result"]["count"].as_u64().unwrap();
     assert!(
-        summary
-            .contains(&format!("\n{count} rows are enough: choosing them adds at most 10 % to each error")),
+        summary.contains(&format!("\n{count} rows are enough: they add at most 10 % to each error")),
         "{summary}"
     );
     assert_eq!(
@@ -147,7 +146,7 @@ fn the_number_of_rows_can_follow_from_the_draws() {
         String::from_utf8(output.stderr).unwrap()
     };
     for (words, said) in [
-        ("herd d.csv -n auto", "-n auto and a herded sequence do not go together; thin chooses sets"),
+        ("herd d.csv -n auto", "-n auto cannot be used with a herded sequence; use thin, which chooses sets"),
         ("thin d.csv -n auto --tol 0.1", "-n auto says itself when rows are enough; leave out --tol"),
         ("thin d.csv -n 10 --add 0.1", "--add has no effect without -n auto; leave it out"),
         ("thin d.csv -n auto --add 0", "--add is 0; give a positive part of the error, such as 0.1"),

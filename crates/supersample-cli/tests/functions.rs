@@ -58,7 +58,7 @@ fn thin_matches_marginals_and_herd_only_when_told() {
     let desk = with_functions();
     let run = |words: &str| summary(&desk, &format!("{words} draws.csv -n 20 --exclude w -o o.csv"));
     let (thin, told) = run("thin");
-    let weights = serde_json::json!({ "joint": 1.0, "marginals": 0.1, "functions": 0.0, "log_density": 0.0 });
+    let weights = serde_json::json!({ "joint": 1.0, "marginals": 0.1, "functions": 0.0, "moments": 0.0, "log_density": 0.0 });
     assert_eq!(thin["objective"], weights);
     assert!(told.contains("\nobjective: joint MMD + 0.1 × marginals; MMD 0."), "{told}");
     let (alone, told) = run("thin --marginals 0");

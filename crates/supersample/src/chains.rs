@@ -13,7 +13,7 @@ use rayon::prelude::*;
 
 use crate::{Error, Result};
 
-/// Pairs of rows that are looked at for each lag; of more, every so many.
+/// Pairs of rows that are looked at for each lag; of more, evenly spaced ones.
 const POSITIONS: usize = 1 << 16;
 
 /// Lags that are looked at; a chain that needs more is looked at in longer steps.
@@ -125,7 +125,7 @@ impl Chains {
         self.count() == self.draws()
     }
 
-    /// Every so many rows of each chain.
+    /// Rows of each chain at this step.
     pub(crate) fn every(&self, step: usize) -> Chains {
         Chains::of_rows(self.iter().map(|chain| chain.iter().copied().step_by(step).collect()).collect())
     }

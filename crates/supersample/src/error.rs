@@ -278,6 +278,16 @@ pub enum Error {
         /// What is wrong with them.
         fault: ScoreFault,
     },
+    /// Something was asked for that has no meaning with this target.
+    #[error("{}", self.plain())]
+    NotWithTarget {
+        /// What was asked for.
+        option: Opt,
+        /// The target.
+        target: TargetChoice,
+        /// What to do.
+        advice: &'static str,
+    },
     /// A target that is made of scores was asked for, and the rows have none.
     #[error("{}", self.plain())]
     NoScores {

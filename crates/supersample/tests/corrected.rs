@@ -351,7 +351,7 @@ fn rows_that_are_not_draws_of_the_density_are_told_of() {
     let advice = problem.advice().iter().find(told).expect("it is told of");
     assert!(record(&problem).effective_share < 0.5 && !advice.is_note());
     let said = advice.sentence(Style::Python, &Names::default());
-    assert!(said.ends_with("target='density' chooses by the scores alone"), "{said}");
+    assert!(said.ends_with("use target='density', which chooses by the scores alone"), "{said}");
 }
 
 #[test]
@@ -388,9 +388,9 @@ fn what_does_not_go_together_is_refused_first() {
     let refused =
         |scores: RowScores| Problem::new(Rows::new(case.rows()).scores(scores), plain()).unwrap_err();
     let error = refused(scores.clone().regularised(vec![0.0; 100], 0.1));
-    assert!(matches!(error, Error::NotTogether { option: Opt::LogDensity, .. }), "{error}");
+    assert!(matches!(error, Error::NotWithTarget { option: Opt::LogDensity, .. }), "{error}");
     let error = refused(scores.clone().kernel(Default::default(), Preconditioner::Median));
-    assert!(matches!(error, Error::NotTogether { option: Opt::Preconditioner, .. }), "{error}");
+    assert!(matches!(error, Error::NotWithTarget { option: Opt::Preconditioner, .. }), "{error}");
     let matrix = (0..10_000).map(|at| f64::from(u8::from(at / 100 == at % 100))).collect();
     let gram = Rows::of_gram(Gram::new(matrix, 100).unwrap()).scores(scores);
     let error = Problem::new(gram, plain()).unwrap_err();

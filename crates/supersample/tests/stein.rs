@@ -433,14 +433,14 @@ fn scores_that_are_wrong_are_named() {
     assert!(matches!(refused(RowScores::new(vec![1.0; 10]), density(plain())), Error::RaggedRows { .. }));
     assert!(matches!(
         refused(case.scored(), density(plain()).marginals(0.1)),
-        Error::NotTogether { option: Opt::Marginals, .. }
+        Error::NotWithTarget { option: Opt::Marginals, .. }
     ));
-    assert!(matches!(refused(case.scored(), density(plain()).landmarks(10)), Error::NotTogether { .. }));
+    assert!(matches!(refused(case.scored(), density(plain()).landmarks(10)), Error::NotWithTarget { .. }));
     let uneven: Vec<f64> = (0..300).map(f64::from).collect();
     let weights = RowWeights::Weights(&uneven);
     let weighted = Rows::weighted(case.rows(), weights).unwrap().scores(case.scored());
     let weighted = Problem::new(weighted, density(plain()));
-    assert!(matches!(weighted, Err(Error::NotTogether { .. })));
+    assert!(matches!(weighted, Err(Error::NotWithTarget { .. })));
     let huge = RowScores::new(vec![1e200; 900]);
     assert!(matches!(refused(huge, density(plain())), Error::Overflow { .. }));
     let short = case.scored().regularised(vec![0.0; 20], 0.1);

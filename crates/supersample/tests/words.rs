@@ -30,7 +30,7 @@ fn every_word_survives_a_round_trip_and_others_are_refused_with_a_list() {
     round_trip(&SteinBase::ALL, "the base of a Stein kernel", "imq or gaussian");
     round_trip(&EmbeddingChoice::ALL, "an embedding", "auto, exact or landmarks");
     round_trip(&FunctionsUnit::ALL, "a unit of functions", "each or common");
-    round_trip(&Ended::ALL, "an end", "number, tolerance, equivalent_draws, exhausted or interrupt");
+    round_trip(&Ended::ALL, "an end", "number, tolerance, equivalent_draws, enough, exhausted or interrupt");
     let preconditioners = Preconditioner::NAMES.map(|name| name.parse().unwrap());
     let known = "identity, median, scaled-median or covariance";
     round_trip(&[&preconditioners[..], &[Preconditioner::Length(0.3)]].concat(), "a preconditioner", known);

@@ -15,7 +15,7 @@ use super::values::{Count, count, memory_size, number, whole_number};
 #[derive(clap::Args)]
 #[command(next_help_heading = "Size")]
 pub(crate) struct SizeArgs {
-    /// Number of rows to select, or of points to place; auto lets thin choose the number
+    /// Number of rows or points; auto (thin only): as few as are enough
     ///
     /// With --tol or --equivalent-draws it is the largest number allowed, by default all rows. With auto, thin selects the
     /// smallest subset that is nearly as accurate as all draws (see --add).

@@ -106,28 +106,29 @@ pub(crate) struct FunctionArgs {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Scores")]
 pub(crate) struct ScoreArgs {
-    /// FILE has the scores of the draws, the gradients of log p(x): rows are more accurate with them
+    /// File with the scores of the draws: the gradients of log p(x)
     ///
-    /// The file has one row for each row of the draws and a column for each parameter.
+    /// The file has one row for each row of the draws and a column for each parameter. Scores make the rows more accurate
+    /// than the draws (see --target).
     #[arg(long, value_name = "FILE", conflicts_with = "score_prefix", hide_short_help = true)]
     pub(crate) scores: Option<PathBuf>,
 
-    /// The same with scores in columns of the draws: PREFIX and the name of the parameter
+    /// Prefix of the columns of the draws that hold the scores: PREFIX and the name of the parameter
     ///
     /// Example: --score-prefix g_ for the diagnostic files of CmdStan
     #[arg(long, value_name = "PREFIX", hide_short_help = true)]
     pub(crate) score_prefix: Option<String>,
 
-    /// Match the draws corrected by their scores (corrected), the draws (rows), or the density (density) [default: corrected with scores]
+    /// Target of the rows: corrected, rows or density [default: corrected with scores]
     ///
-    /// corrected gives the draws weights under which functions of the scores have mean 0, as under the density. density is
-    /// Stein thinning: the error is the kernel Stein discrepancy (KSD), the distance from the density. Rows that are not
-    /// draws of it, such as burn-in, are avoided.
-    #[arg(long, value_name = "WHAT", hide_possible_values = true, hide_short_help = true,
+    /// corrected: the draws, weighted so that they agree with the scores; they are then closer to the density. rows: the
+    /// draws as they are. density: the density alone (Stein thinning), for draws that are not of it, such as chains with
+    /// burn-in; the error is then the kernel Stein discrepancy (KSD).
+    #[arg(long, value_name = "TARGET", hide_possible_values = true, hide_short_help = true,
           value_parser = PossibleValuesParser::new(TargetChoice::NAMES))]
     pub(crate) target: Option<String>,
 
-    /// Target density: preconditioner of the Stein kernel: identity, median, scaled-median or covariance [default: identity]
+    /// With --target density, the preconditioner of the Stein kernel: identity, median, scaled-median or covariance [default: identity]
     ///
     /// It sets the distances of the base kernel, which is imq (the default) or gaussian.
     #[arg(long, value_name = "NAME", hide_possible_values = true, hide_short_help = true,
@@ -138,7 +139,7 @@ pub(crate) struct ScoreArgs {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Scores")]
 pub(crate) struct RegularArgs {
-    /// Target density: column with log p(x), for example lp__ (regularised Stein thinning)
+    /// With --target density, the column with log p(x), for example lp__ (regularised Stein thinning)
     ///
     /// Rows of high density are preferred.
     #[arg(long, value_name = "COLUMN", hide_short_help = true)]

@@ -17,7 +17,7 @@ pub(super) fn matching(mut choose: Choose, args: MatchArgs, draws: &DrawsPlan) -
     Ok(choose)
 }
 
-/// Sets distances and the unit of functions from these flags. A density has its own kernel.
+/// Sets distances and the unit of functions from these flags. The target density has its own kernel.
 pub(super) fn measured(
     mut choose: Choose,
     args: KernelArgs,

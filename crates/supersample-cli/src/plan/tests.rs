@@ -153,27 +153,27 @@ fn what_the_library_refuses_is_refused_before_any_file_is_read() {
         ("--pool-rows 0", "--pool-rows is 0; there must be rows to choose from"),
         (
             "--scores s.csv --target density --pool-rows 9",
-            "--pool-rows cannot be used with the target density; all rows are read; ",
+            "--pool-rows cannot be used with --target density; all rows are read; ",
         ),
         (
             "--scores s.csv --target density --marginals 1",
-            "--marginals cannot be used with the target density; ",
+            "--marginals cannot be used with --target density; ",
         ),
         (
             "--scores s.csv --target density --functions a",
-            "--functions cannot be used with the target density; ",
+            "--functions cannot be used with --target density; ",
         ),
         (
             "--scores s.csv --target density --landmarks 9",
-            "--landmarks cannot be used with the target density; ",
+            "--landmarks cannot be used with --target density; ",
         ),
         (
             "--scores s.csv --target density --weight-column w",
-            "--weight-column (or --log-weight-column) cannot be used with the target density",
+            "--weight-column (or --log-weight-column) cannot be used with --target density",
         ),
         (
             "--scores s.csv --target density --log-weight-column w",
-            "--weight-column (or --log-weight-column) cannot be used with the target density",
+            "--weight-column (or --log-weight-column) cannot be used with --target density",
         ),
         ("--scores s.csv --target density --bandwidth -1", "--bandwidth is -1; give a positive length "),
         (

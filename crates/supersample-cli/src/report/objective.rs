@@ -41,6 +41,8 @@ impl ObjectiveTerms {
         if log_density > 0.0 {
             return Some(format!("objective: KSD, regularised by {log_density} × log-density"));
         }
+        // Of the last the weight may follow from the number of rows.
+        let moments = format!("{moments:.1e}").parse().unwrap_or(moments);
         let parts = [(marginals, "marginals"), (functions, "functions"), (moments, "means and sds")];
         let parts = parts.into_iter().filter(|part| part.0 > 0.0);
         let parts: String = parts.map(|(weight, name)| format!(" + {weight} × {name}")).collect();

@@ -76,8 +76,7 @@ impl Report<'_> {
         let is_kept = |&measure: &Measure| is_always(measure) || is_known(measure);
         let kept: Vec<Measure> = Measure::ALL.into_iter().filter(is_kept).collect();
         if kept.contains(&Measure::PosteriorDraws) {
-            let at = if self.distances.landmarks.is_some() { 2 } else { 1 };
-            notes.insert(at, "of the posterior: with the error that the draws have themselves".to_string());
+            notes.push("of the posterior: equivalent draws with the error of the draws included".to_string());
         }
         if kept.contains(&Measure::Cdf) {
             notes.push(

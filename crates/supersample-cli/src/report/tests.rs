@@ -138,13 +138,18 @@ fn the_error_of_the_draws_is_in_the_summary_and_the_table() {
     assert!(text.contains(line) && text.contains("equivalent draws   of the posterior   cdf"), "{text}");
     // 1/(1/100 + 1/1150) for random rows.
     assert!(text.contains("1,030") && text.contains("100                92.0"), "{text}");
+    let alone = Report { comparison: None, ..run.clone() };
+    assert!(alone.to_html().contains("Of the posterior: equivalent draws with"), "{}", alone.to_html());
     let page = run.to_html();
     assert!(page.contains("All 4,000 draws are as accurate as 1,150 independent ones"), "{page}");
     run.run.stop = Stop::auto(Some(0.25)).unwrap();
     run.run.ended = Some(Ended::Enough);
-    assert!(run.to_text().contains("100 rows are enough: choosing them adds at most 25 % to each error"));
+    assert!(run.to_text().contains("100 rows are enough: they add at most 25 % to each error"));
     run.run.ended = Some(Ended::Number);
-    assert!(run.to_text().contains("an added error of at most 25 % was not reached with 100 rows"));
+    assert!(
+        run.to_text()
+            .contains("an added error of at most 0.25 of that of the draws was not reached with 100 rows")
+    );
 }
 
 #[test]
@@ -208,6 +213,7 @@ fn goals_chains_weights_and_warnings_are_told() {
     run.about.files = vec!["1.csv".to_string(), "2.csv".to_string()];
     run.about.warmup = 2000;
     run.about.weight_column = Some("w".to_string());
+    run.about.effective_size = Some(3000.0);
     run.distances.scale = Scale::Pca;
     run.warnings = vec!["mind the gap".to_string()];
     run.notes = vec!["the rails\u{1b} are new".to_string()];
@@ -302,7 +308,7 @@ fn parts_are_told_in_a_line_and_functions_in_a_column() {
     let mut run = report();
     run.terms = ObjectiveTerms {
         functions: vec!["y.1".to_string(), "y.2".to_string()],
-        objective: Some(ObjectiveWeights { marginals: 0.4, functions: 1.0, moments: 0.1, log_density: 0.0 }),
+        objective: Some(ObjectiveWeights { marginals: 0.4, functions: 1.0, moments: 0.0, log_density: 0.0 }),
         ..ObjectiveTerms::default()
     };
     run.result.errors = run.result.errors.with(Measure::FunctionsError, 0.00123);

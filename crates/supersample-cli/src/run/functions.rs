@@ -19,7 +19,8 @@ pub(super) struct FunctionTable {
 }
 
 impl FunctionTable {
-    /// The functions of the rows of these draws, which give up those they hold unless `held` has them; `None` where none are asked for.
+    /// Reads the functions of these draws and takes them out of the draws, unless `held` has them; `None` if none are
+    /// asked for.
     pub(super) fn read(
         plan: &DrawsPlan,
         draws: &mut Draws,

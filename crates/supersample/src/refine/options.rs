@@ -152,8 +152,16 @@ impl RefineOptions {
         RefineOptions { memory: bytes, ..self }
     }
 
-    /// Refuses options that make no sense whatever the rows are, of a set of `size` rows or of the fewest that reach a goal
-    /// (`None`): quotas that do not add up to the size, and any quotas of the fewest rows.
+    /// Checks what does not depend on the rows, for a set of `size` rows or (`None`) the smallest that reaches a goal: quotas
+    /// must add up to the size, and the smallest set takes none. [`Choose::check`](crate::task::Choose::check) calls it.
+    ///
+    /// ```
+    /// use supersample::task::Choose;
+    /// use supersample::{Error, RefineOptions};
+    /// let halves = RefineOptions::default().groups(&[0, 1, 1], Some(&[1, 1]));
+    /// assert_eq!(Choose::thin(5)?.refine(halves).check(), Err(Error::QuotaTotal { total: 2, asked: 5 }));
+    /// # Ok::<(), supersample::Error>(())
+    /// ```
     pub fn check_asked(&self, size: Option<usize>) -> Result<()> {
         let Some(quotas) = &self.quotas else { return Ok(()) };
         let (total, asked) = (quotas.iter().sum(), size.ok_or(Error::FixedQuotas)?);

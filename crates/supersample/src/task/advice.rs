@@ -97,6 +97,13 @@ pub enum Advice {
         /// The mean of the kernel over pairs of different rows, in units of its mean over pairs of a row with itself.
         mean: f64,
     },
+    /// Chains differ by more than chains that have mixed, so that the chosen rows represent chains that have not.
+    ChainsDisagree {
+        /// The difference over what is expected of chains that have mixed.
+        disagreement: f64,
+        /// How many chains there are.
+        chains: usize,
+    },
     /// How the rows were corrected by their scores.
     Corrected(Corrected),
     /// Weights that correct the rows are so uneven that the rows are not draws of the density that the scores are of.
@@ -110,13 +117,6 @@ pub enum Advice {
         columns: Vec<usize>,
         /// The mean that is farthest from −1.
         mean: f64,
-    },
-    /// Chains differ by more than chains that have mixed, so that the chosen rows represent chains that have not.
-    ChainsDisagree {
-        /// The difference over what is expected of chains that have mixed.
-        disagreement: f64,
-        /// How many chains there are.
-        chains: usize,
     },
     /// The best weights were not found to the last digit; these are the best met.
     WeightsNotOptimal,

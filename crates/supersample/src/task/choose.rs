@@ -32,10 +32,10 @@ pub struct Choose {
     pub method: Method,
     /// Rule for the weights of the chosen rows; `None` for equal weights.
     pub weights: Option<WeightRule>,
-    /// What is matched where rows have scores: the density behind them by corrected weights, the rows, or the density alone. Default:
-    /// [`TargetChoice::Corrected`] with scores, the rows without.
+    /// Target, where rows have scores: the density behind them by corrected weights, the rows, or the density alone.
+    /// Default: [`TargetChoice::Corrected`] with scores, the rows without.
     pub target: Option<TargetChoice>,
-    /// How much of what is matched counts.
+    /// Objective: what is matched.
     pub objective: Objective,
     /// How distances between rows are taken.
     pub distance: Distance,
@@ -76,8 +76,8 @@ pub enum Method {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Objective {
-    /// The weight of the distribution functions of the columns (see [`Part`](crate::Part)); 0 for none. Default: 0.1 for a set,
-    /// none for a herded sequence and with the target density.
+    /// The weight of the distribution functions of the columns (see [`Part`](crate::Part)); 0 for none. Default: 0.1
+    /// for a set, 0 for a herded sequence and with the target density.
     pub marginals: Option<f64>,
     /// The weight of the functions of interest, if the rows have any ([`Rows::functions`](super::Rows::functions)).
     pub functions: f64,
@@ -89,10 +89,10 @@ pub struct Objective {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Distance {
-    /// How columns are brought to a common scale. Default: [`Scale::Sd`], and [`STEIN_SCALE`] with the target density.
+    /// How columns are scaled. Default: [`Scale::Sd`]; with the target density, [`STEIN_SCALE`].
     pub scale: Option<Scale>,
-    /// The kernel. Default: gaussian, with the median distance as its bandwidth. Without effect with the target density, which
-    /// comes with a Stein kernel.
+    /// The kernel. Default: gaussian, with the median distance as its bandwidth. No effect with the target density,
+    /// which has a Stein kernel.
     pub kernel: KernelChoice,
     /// The arithmetic of kernel values.
     pub precision: Precision,
@@ -227,7 +227,7 @@ impl Choose {
         Choose { weights: Some(rule), ..self }
     }
 
-    /// This target; it needs scores unless it is the rows.
+    /// Sets the target; it needs scores unless it is the rows.
     pub fn target(self, target: TargetChoice) -> Choose {
         Choose { target: Some(target), ..self }
     }
@@ -363,7 +363,7 @@ impl Choose {
         self.distance.scale.unwrap_or_default()
     }
 
-    /// The choice with the defaults that go with a density.
+    /// Returns the choice with the defaults for a density.
     pub(super) fn with_density(mut self) -> Choose {
         self.objective.marginals.get_or_insert(0.0);
         self.distance.scale.get_or_insert(STEIN_SCALE);

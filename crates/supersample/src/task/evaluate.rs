@@ -104,9 +104,9 @@ impl Target {
             .with(Measure::Cdf, self.cdfs(&[(&points, weights)])?[0])
             .with(Measure::FunctionsError, functions);
         let scale = self.error_scale();
-        match self.diagnosis(watch) {
-            Err(Error::Interrupted) => return Err(Error::Interrupted),
-            _ => {} // What cannot be said is left out.
+        // Without a diagnosis its numbers are left out.
+        if let Err(Error::Interrupted) = self.diagnosis(watch) {
+            return Err(Error::Interrupted);
         }
         let errors = self.with_equivalents(errors.with(Measure::Mmd, mmd), &scale);
         let quality = self.quality(&points, weights)?;

@@ -113,14 +113,10 @@ impl Choose {
     fn estimate(&self, size: Size) -> MemoryEstimate {
         let Size { rows, columns, functions, is_weighted, has_scores } = size;
         let target = self.target_in_use(has_scores);
-        let is_density = has_scores && target == TargetChoice::Density;
-        let is_corrected = has_scores && target == TargetChoice::Corrected;
-        // What -n auto aims at in addition, and what it measures rows by; means and variances of corrected rows.
-        let moments = match self.stop.add {
-            Some(_) => 4 * columns,
-            None if is_corrected => 2 * columns,
-            None => 0,
-        };
+        let (is_density, is_corrected) =
+            (has_scores && target == TargetChoice::Density, has_scores && target == TargetChoice::Corrected);
+        // What -n auto aims at in addition, and what it measures rows by.
+        let moments = if self.stop.add.is_some() { 4 * columns } else { 0 };
         let landmarks = self.landmarks_of(rows).filter(|_| !is_density);
         let number = self.stop.number.unwrap_or(MANY) as u64;
         let set = |refine: &RefineOptions| Set {
@@ -270,9 +266,11 @@ impl MemoryEstimate {
         let points = if self.landmarks > 0 { self.landmarks.saturating_add(CONTROL_ROWS as u64) } else { 0 };
         let landmarks = self.landmarks.saturating_mul(self.landmarks).saturating_mul(8);
         let landmarks = landmarks.saturating_add(points.saturating_mul(self.dim).saturating_mul(40));
-        // Scores as they are given, and rows and scores in standard units.
+        // Scores as they are given, rows and scores in standard units, and two functions of each column.
         let corrected = match self.is_corrected {
-            true => values.saturating_mul(24).saturating_add(super::corrected::bytes(self.rows, self.dim)),
+            true => values
+                .saturating_mul(24 + 2 * (16 + number))
+                .saturating_add(super::corrected::bytes(self.rows, self.dim)),
             false => 0,
         };
         coordinates
@@ -343,7 +341,8 @@ mod tests {
         let parts = MatchedColumns { marginals: 10, functions: 3 };
         assert_eq!(more(MemoryEstimate { parts, ..plain }), 100_000 * (10 * 28 + 3 * 20 + 144));
         // 65 features, a constant and 40 functions.
-        assert_eq!(more(MemoryEstimate { is_corrected: true, ..plain }), 3 * values + 9 * 8 * 106 * 106);
+        let corrected = MemoryEstimate { is_corrected: true, ..plain };
+        assert_eq!(more(corrected), 8 * values + 9 * 8 * 106 * 106);
         let budget = RefineOptions::default().memory as u64;
         // A hundred rows of 400,000 bytes are kept, or as many as the options allow.
         let (many, few) = (thinning(plain, 100, budget), thinning(plain, 100, 1_000_000));

@@ -311,7 +311,7 @@ impl Problem {
         }
     }
 
-    /// How the rows were corrected by their scores, where they were.
+    /// How the rows were corrected by their scores, if they were.
     pub fn corrected(&self) -> Option<&Corrected> {
         self.corrected.as_ref()
     }
@@ -346,8 +346,8 @@ impl Problem {
         self.matched.marginals
     }
 
-    /// The weight of the means and standard deviations of the columns in what is matched: 0 but where the number of rows follows from
-    /// the errors of the draws, and where scores correct the rows.
+    /// The weight of the means and standard deviations of the columns in the objective: 0 unless rows are corrected or their
+    /// number follows from the errors of the draws.
     pub fn moments(&self) -> f64 {
         self.matched.moments
     }

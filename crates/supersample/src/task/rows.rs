@@ -68,8 +68,9 @@ impl Rows {
         Ok(Rows { functions: Some(values), ..self })
     }
 
-    /// Scores of the rows, the gradients of the log-density that they are draws of: [`Choose::target`](super::Choose::target) says what
-    /// is made of them.
+    /// Sets the scores of the rows: the gradients of the log-density that they are draws of.
+    ///
+    /// [`Choose::target`](super::Choose::target) says how they are used.
     pub fn scores(self, scores: RowScores) -> Rows {
         Rows { scores: Some(scores), ..self }
     }

@@ -31,10 +31,6 @@ const SURE: f64 = 6.0;
 /// 0.01.
 const TOLERATED: f64 = 0.05;
 
-/// What options cannot be used with, in words.
-const DENSITY: &str = "the target density";
-const CORRECTED: &str = "this target";
-
 /// Scores s(x) = ∇ log p(x) of rows, in their own units, with the options of the Stein kernel.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
@@ -145,8 +141,8 @@ impl Problem {
 }
 
 impl Choose {
-    /// Refuses what has no meaning with the target that scores are given for, and settings of the scores that no rows could be chosen
-    /// with; their numbers are not looked at. A problem asks it too; a front end that asks it first refuses before it reads any rows.
+    /// Checks that the options can be used with the target that scores are given for. It does not look at the numbers.
+    /// `Problem` does so too; a front end calls it before it reads any rows.
     pub fn check_scores(&self, scores: &RowScores, is_weighted: bool, has_functions: bool) -> Result<()> {
         let target = self.target_in_use(true);
         if target != TargetChoice::Density {
@@ -157,7 +153,7 @@ impl Choose {
                 (scores.preconditioner != Preconditioner::default(), Opt::Preconditioner),
             ];
             return match refused.into_iter().find(|(is_asked, _)| *is_asked) {
-                Some((_, option)) => Err(Error::NotTogether { option, with: CORRECTED, advice }),
+                Some((_, option)) => Err(Error::NotWithTarget { option, target, advice }),
                 None => Ok(()),
             };
         }
@@ -180,7 +176,7 @@ impl Choose {
             (landmarks, Opt::Landmarks, "no mean over the rows is needed; leave them out"),
         ];
         match refused.into_iter().find(|(is_asked, ..)| *is_asked) {
-            Some((_, option, advice)) => Err(Error::NotTogether { option, with: DENSITY, advice }),
+            Some((_, option, advice)) => Err(Error::NotWithTarget { option, target, advice }),
             None => Ok(()),
         }
     }

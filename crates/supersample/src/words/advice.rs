@@ -85,19 +85,6 @@ impl Advice {
                  k(x, x), and for draws it is 0",
                 significant(*mean)
             ),
-            Advice::Corrected(corrected) => corrected.sentence(),
-            Advice::DrawsNotOfDensity { effective_share } => format!(
-                "the rows are not draws of the density that the scores are of: weights that correct them have an effective \
-                 size of {} of the rows; {} chooses by the scores alone",
-                significant(*effective_share),
-                Opt::Target.set(style, "density")
-            ),
-            Advice::ScoresDoubtful { columns, mean } => format!(
-                "the scores of {} may not be those of the rows: the mean of (x - mean) * score is {}, and -1 over draws of a \
-                 density",
-                names.these_columns(columns),
-                significant(*mean)
-            ),
             Advice::ChainsDisagree { disagreement, chains: 1 } => format!(
                 "the two halves of the chain disagree: they differ {} times as much as those of a chain that has mixed, and the \
                  rows represent a chain that has not",
@@ -107,6 +94,19 @@ impl Advice {
                 "the {chains} chains disagree: they differ {} times as much as chains that have mixed, and the rows \
                  represent chains that have not",
                 significant(*disagreement)
+            ),
+            Advice::Corrected(corrected) => corrected.sentence(),
+            Advice::DrawsNotOfDensity { effective_share } => format!(
+                "the rows are not draws of the density that the scores are of: the weights that correct them have an effective size \
+                 of {} of the rows; use {}, which chooses by the scores alone",
+                significant(*effective_share),
+                Opt::Target.set(style, "density")
+            ),
+            Advice::ScoresDoubtful { columns, mean } => format!(
+                "the scores of {} may not be those of the rows: the mean of (x - mean) * score is {}, and -1 over draws of a \
+                 density",
+                names.these_columns(columns),
+                significant(*mean)
             ),
             Advice::WeightsNotOptimal => {
                 "the weights did not converge to full precision; these are the best that were found"

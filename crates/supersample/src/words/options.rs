@@ -54,14 +54,14 @@ options! {
     Tol: "tol", "--tol", "tol";
     /// Number of equivalent draws.
     EquivalentDraws: "equivalent_draws", "--equivalent-draws", "equivalent_draws";
+    /// How much chosen rows may add to the errors of the draws.
+    Add: "add", "--add", "add";
     /// What is matched.
     Target: "target", "--target", "target";
     /// The scores of the rows.
     Scores: "scores", "--scores (or --score-prefix)", "scores";
     /// The log-density of the rows.
     LogDensity: "log_density", "--log-density", "log_density";
-    /// How much chosen rows may add to the errors of the draws.
-    Add: "add", "--add", "add";
     /// The length of the kernel.
     Bandwidth: "bandwidth", "--bandwidth", "bandwidth";
     /// The length of a Stein kernel.

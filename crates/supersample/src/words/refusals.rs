@@ -22,6 +22,10 @@ impl Error {
             Error::BadOption { option, value, advice } => {
                 format!("{} is {}; {advice}", spelled(*option), exact(*value))
             }
+            Error::NotWithTarget { option, target, advice } => {
+                let target = Opt::Target.set(style, (*target).into());
+                format!("{} cannot be used with {target}; {advice}", spelled(*option))
+            }
             Error::NoScores { target } => format!(
                 "{} needs the scores of the rows, the gradients of their log-density; give them with {}",
                 Opt::Target.set(style, (*target).into()),
@@ -231,9 +235,13 @@ mod tests {
             (bad(Opt::Tol, -1.0), "--tol is -1; advice", "tol is -1; advice"),
             (bad(Opt::PartWeight, 1e300), "the weight of a part is 1e300; advice", ""),
             (
-                Error::NotTogether { option: Opt::Marginals, with: "scores", advice: "advice" },
-                "--marginals cannot be used with scores; advice",
-                "marginals cannot be used with scores; advice",
+                Error::NotWithTarget {
+                    option: Opt::Marginals,
+                    target: TargetChoice::Density,
+                    advice: "advice",
+                },
+                "--marginals cannot be used with --target density; advice",
+                "marginals cannot be used with target='density'; advice",
             ),
             (
                 Error::NoScores { target: TargetChoice::Corrected },
@@ -257,10 +265,10 @@ mod tests {
             (wrong(ScoreFault::Scale, -9.0), "the scores of column 'tau' are not ", ""),
             (
                 Error::NoStopRule,
-                "give the size: -n (a number of rows), --tol (an error) or --equivalent-draws (a number of \
+                "give the size: -n (a number of rows, or auto), --tol (an error) or --equivalent-draws (a \
+                 number of independent draws)",
+                "give the size: n (a number of rows, or auto), tol (an error) or equivalent_draws (a number of \
                  independent draws)",
-                "give the size: n (a number of rows), tol (an error) or equivalent_draws (a number of independent \
-                 draws)",
             ),
             (Error::EmptySet, "-n is 0; ask for at least 1", "n is 0; ask for at least 1"),
             (
