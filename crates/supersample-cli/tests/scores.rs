@@ -398,7 +398,7 @@ fn what_makes_no_sense_is_refused_in_the_words_of_the_flags() {
         ),
         (
             "thin draws.csv -n 5 --scores scores.csv --target density --pool-rows 10",
-            "--pool-rows and --target density",
+            "--pool-rows cannot be used with --target density",
         ),
         (
             "thin draws.csv -n 5 --scores scores.csv --target density --bandwidth -1",
