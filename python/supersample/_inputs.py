@@ -165,7 +165,8 @@ def _in_chains(table: Table, chain: NDArray[Any] | None, what: str) -> Table:
 def chain_numbers(labels: NDArray[Any], what: str) -> NDArray[np.int64]:
     """A number for each label, none of which may be missing."""
     # A missing label is not equal to itself, or None.
-    missing = np.nonzero((labels != labels) | np.equal(labels, None))[0]
+    nothing: Any = None
+    missing = np.nonzero((labels != labels) | (labels == nothing))[0]
     if missing.size:
         raise ValueError(f"{what} has no label in row {missing[0]}; give every row its chain")
     try:
