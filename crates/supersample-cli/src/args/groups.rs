@@ -181,7 +181,7 @@ pub(crate) struct RunArgs {
 
     /// Save progress to FILE; resume from it if it exists
     ///
-    /// The same command continues from FILE and selects the same rows as an uninterrupted run. A file that is not a checkpoint
+    /// Repeat the command to continue from FILE: it selects the rows of an uninterrupted run. A file that is not a checkpoint
     /// of this run is never overwritten.
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) checkpoint: Option<PathBuf>,
@@ -246,7 +246,7 @@ fn kernel_help() -> String {
     format!("Kernel: {} [default: {}]", Family::NAMES.join(", "), Family::default())
 }
 
-/// The same with the formula of each.
+/// The list with the formula of each.
 fn kernel_long_help() -> String {
     let each = Family::ALL.map(|family| format!("\n  {:10}{}", family.to_string(), family.formula()));
     format!(
