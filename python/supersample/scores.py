@@ -36,7 +36,7 @@ class Scored:
     >>> import numpy as np, supersample as ss
     >>> x = np.random.default_rng(0).normal(size=(400, 2))
     >>> scored = ss.scores.Scored(x, -x, ("a", "b"))
-    >>> ss.thin(scored.draws, 10, scores=scored.scores).corrected["features"]
+    >>> ss.thin(scored.draws, 10, scores=scored.scores).corrected["tried"]
     'products'
     """
 

@@ -107,7 +107,8 @@ def test_evaluate_shows_cdf_and_functions():
         found.errors["functions_error"] == found.functions_error
         and found.random_errors["functions_error"] > found.functions_error
     )
-    assert " ".join(repr(found).splitlines()[0].split()) == "MMD equivalent draws of these 400 rows of the posterior cdf functions error"
+    heading = " ".join(repr(found).splitlines()[0].split())
+    assert heading == "MMD equivalent draws of these 400 rows of the posterior cdf functions error"
     plain = ss.evaluate(X, result)
     assert (
         plain.functions_error is None
