@@ -21,7 +21,7 @@ class Diagnosis:
 
     >>> import numpy as np, supersample as ss
     >>> ss.diagnose(np.random.default_rng(0).normal(size=(2000, 2)), chains=4)
-    all 2,000 draws are as accurate as 2,040 independent ones (kernel ESS); the 4 chains agree
+    all 2,000 draws are as accurate as 1,950 independent ones (kernel ESS); the 4 chains agree
     """
 
     draws: int

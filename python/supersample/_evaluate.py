@@ -143,10 +143,10 @@ class Evaluation:
     >>> import numpy as np, supersample as ss
     >>> x = np.random.default_rng(0).normal(size=(1000, 2))
     >>> ss.evaluate(x, ss.thin(x, 20))
-                        MMD             equivalent draws of these 1,000 rows   cdf
-    this subset of 20   0.00772         7,010                                  0.0211
-    random 20 rows      0.142 ± 0.049   20                                     0.0924
-    every 50th row      0.0965          44.9                                   0.0608
+                        MMD             equivalent draws of these 1,000 rows   of the posterior   cdf
+    this subset of 20   0.00772         7,010                                  850                0.0211
+    random 20 rows      0.142 ± 0.049   20                                     19.6               0.0924
+    every 50th row      0.0965          44.9                                   42.9               0.0608
     worst error, in sds of all rows: mean 0.00802 (x2), sd 0.0206 (x2), quantile 0.161 (x1, 5%)
     """
 

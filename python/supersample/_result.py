@@ -82,10 +82,11 @@ class Result:
 
     >>> import numpy as np, supersample as ss
     >>> draws = np.random.default_rng(0).normal(size=(1000, 2))
-    >>> result = ss.herd(draws, 20)
+    >>> result = ss.herd(draws, 20, chains=1000)  # independent draws
     >>> result
     Result: 20 of 1,000 rows
-      MMD 0.0320, equivalent to 410 draws of these 1,000 rows, cdf 0.0400
+      MMD 0.0320, equivalent to 410 draws of these 1,000 rows and 291 of the posterior, cdf 0.0400
+      all 1,000 draws are taken as independent (kernel ESS 1,000)
       gaussian kernel, bandwidth 1.67, columns scaled to unit sd
     >>> bool(np.all(result.points == draws[result.indices]))
     True
