@@ -288,7 +288,7 @@ fn scores_that_are_not_those_of_the_rows_are_refused_by_column() {
             && said.ends_with("--target density chooses by the scores alone"),
         "{said}"
     );
-    // A scale that may be chance or a temperature is told of.
+    // A scale that may be chance or a temperature gives a warning.
     let case = stretched(2000, 3, 0.4, (0.0, 1.0), 17);
     let doubtful = case.with_scores(|at, score| if at % 3 == 2 { 1.5 * score } else { score }).problem();
     let told = |advice: &Advice| matches!(advice, Advice::ScoresDoubtful { columns, .. } if columns == &[2]);
@@ -318,7 +318,7 @@ fn what_explains_nothing_is_left_out_with_a_sentence() {
     let found = record(&problem);
     assert!(found.features.is_none_or(|features| features < SteinFeatures::Products) && found.left <= 1.0);
     assert!(problem.prepare(&unwatched).unwrap().choose(&unwatched).is_ok());
-    // A signal of the columns with scores that are right on average and noise beside it.
+    // A signal of the columns with scores that are right on average, with noise added.
     let rng = &mut rng(10);
     let mut draws = Vec::new();
     let mut scores = Vec::new();

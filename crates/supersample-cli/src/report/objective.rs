@@ -22,7 +22,7 @@ pub(crate) struct ObjectiveWeights {
     pub(crate) functions: f64,
     /// Of the means and sds of the columns.
     pub(crate) moments: f64,
-    /// The log-density that is preferred to be large, beside the squared KSD of scores.
+    /// Of the log-density, relative to the squared KSD.
     pub(crate) log_density: f64,
 }
 

@@ -144,7 +144,7 @@ fn most_features(rows: f64, dim: usize) -> SteinFeatures {
     }
 }
 
-/// About how many bytes it takes to correct so many rows beside the rows themselves: products of columns, of all rows and of the
+/// Estimated bytes to correct rows, without the rows themselves: products of columns, of all rows and of the
 /// parts that are held out.
 pub(super) fn bytes(rows: u64, dim: u64) -> u64 {
     let columns = match most_features(rows as f64, usize::try_from(dim).unwrap_or(usize::MAX)) {

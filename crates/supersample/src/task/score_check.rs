@@ -12,9 +12,9 @@ const STRETCHES: usize = 25;
 const SURE: f64 = 6.0;
 /// Below this the mean is refused whatever its standard error: draws that are that far out are not of the density.
 const FAR: f64 = -20.0;
-/// Means within these are told of, and others are refused.
+/// Means within these give a warning; others are refused.
 const BELIEVED: std::ops::RangeInclusive<f64> = -2.0..=-0.5;
-/// Means within these are not even told of.
+/// Means within these are accepted.
 const UNTOLD: std::ops::RangeInclusive<f64> = -1.15..=-0.85;
 /// Above this, scores point away from the rows.
 const AWAY: f64 = 0.5;
