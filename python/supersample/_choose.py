@@ -153,11 +153,7 @@ def asked(method: str, n: Any, given: Options) -> tuple[Options, Sequence[Any]]:
         raise ValueError("scores need all rows in memory; use supersample.herd or supersample.thin")
     groups, labels, quotas = _grouped(given.pop("groups", None), given.pop("quotas", None))
     if isinstance(n, str) and n == "auto":
-        if given["tol"] is not None or given["equivalent_draws"] is not None:
-            raise ValueError("n='auto' says itself when rows are enough; leave out tol and equivalent_draws")
         return given.also(method=method, n=None, auto=True, groups=groups, quotas=quotas), labels
-    if given["add"] is not None:
-        raise ValueError("add has no effect without n='auto'; leave it out")
     n = sum(quotas) if n is None and quotas is not None else n
     n = None if n is None else as_count(n, "n")
     return given.also(method=method, n=n, groups=groups, quotas=quotas), labels

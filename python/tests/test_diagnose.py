@@ -133,7 +133,7 @@ def test_the_number_of_rows_can_follow():
     weighted = ss.thin(FLAT, "auto", sample_weight=weight, search=0)
     assert weighted.ended == "enough"
     for options, said in (
-        ({"tol": 0.1}, "n='auto' says itself when rows are enough"),
+        ({"tol": 0.1}, "n='auto' cannot be used with a tolerance"),
         ({"groups": LABELS, "quotas": 3}, "the number of rows is fixed by quotas"),
         ({"add": -1}, "add is -1; give a positive part"),
         ({"pool_rows": 100}, "needs all rows in memory"),
@@ -144,7 +144,7 @@ def test_the_number_of_rows_can_follow():
         ss.herd(FLAT, "auto")
     with pytest.raises(ValueError, match="n='auto' cannot be used with a Gram matrix"):
         ss.thin(gram=np.eye(6), n="auto")
-    with pytest.raises(ValueError, match="add has no effect without n='auto'"):
+    with pytest.raises(ValueError, match="add cannot be used with a size other than auto"):
         ss.thin(FLAT, 10, add=0.1)
     with pytest.raises(TypeError, match="n is 'many'"):
         ss.thin(FLAT, "many")

@@ -147,8 +147,11 @@ fn the_number_of_rows_can_follow_from_the_draws() {
     };
     for (words, said) in [
         ("herd d.csv -n auto", "-n auto cannot be used with a herded sequence; use thin, which chooses sets"),
-        ("thin d.csv -n auto --tol 0.1", "-n auto says itself when rows are enough; leave out --tol"),
-        ("thin d.csv -n 10 --add 0.1", "--add has no effect without -n auto; leave it out"),
+        (
+            "thin d.csv -n auto --tol 0.1",
+            "-n auto cannot be used with a tolerance or a number of equivalent draws; leave these out",
+        ),
+        ("thin d.csv -n 10 --add 0.1", "--add cannot be used with a size other than auto; leave it out"),
         ("thin d.csv -n auto --add 0", "--add is 0; give a positive part of the error, such as 0.1"),
         ("thin d.csv -n auto --stratify chain --quota 1=3,2=3", "the number of rows is fixed by --quota"),
         ("thin d.csv -n many", "write a whole number of at least 1, or auto"),

@@ -141,10 +141,7 @@ fn draws_are_corrected_by_their_scores_as_the_library_does_it() {
     let desk = good_rows();
     let (rows, told) = chosen(&desk, "thin draws.csv -n 20 --scores scores.csv --json c.json");
     assert!(told.contains("MMD") && told.contains(", corrected by scores"), "{told}");
-    assert!(
-        told.contains("corrected by the scores and their products with their own columns: 4 features"),
-        "{told}"
-    );
+    assert!(told.contains("weighted so that 4 Stein features (scores and squares) have mean 0"), "{told}");
     let found = &crate::desk::json(&desk, "c.json")["corrected"];
     assert_eq!((found["features"].as_str(), found["count"].as_u64()), (Some("squares"), Some(4)));
     assert!(found["effective_share"].as_f64().unwrap() > 0.9, "{found}");

@@ -104,10 +104,7 @@ fn word<T: FromStr<Err: Into<Error>>>(word: &Option<String>) -> PyResult<Option<
 impl Options<'_> {
     /// The choice that was asked for.
     pub(crate) fn choose(&self) -> PyResult<Choose> {
-        let stop = || match self.auto {
-            Some(true) => Stop::auto(self.add),
-            _ => Stop::new(self.n, self.tol, self.equivalent_draws),
-        };
+        let stop = || Stop::asked(self.n, self.auto == Some(true), self.tol, self.equivalent_draws, self.add);
         let chosen = match self.method.as_deref() {
             Some("herd") => stop().and_then(Choose::herd_until),
             Some("thin") => stop().and_then(Choose::thin_until).map(|thin| thin.search(self.search)),

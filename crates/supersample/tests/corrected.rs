@@ -284,7 +284,7 @@ fn scores_that_are_not_those_of_the_rows_are_refused_by_column() {
     let said = error.sentence(Style::Command, &Names::default().columns(["a", "b", "c"]));
     assert!(said.starts_with("the scores of column 'a' are not those of its rows: the mean of "), "{said}");
     assert!(
-        said.contains(", and -1 over draws of a density; ")
+        said.contains(", but for draws of the density it is -1; ")
             && said.ends_with("--target density chooses by the scores alone"),
         "{said}"
     );
@@ -335,7 +335,9 @@ fn what_explains_nothing_is_left_out_with_a_sentence() {
     assert!(said.iter().any(|said| said.contains("so the rows are matched as they are")), "{said:?}");
     let sentence = record(&normals(600, 4, 0.5, 1).problem()).sentence();
     assert!(
-        sentence.starts_with("corrected by the scores and their products with the columns: 14 features "),
+        sentence.starts_with(
+            "the draws are weighted so that 14 Stein features (scores, squares and products) have mean 0"
+        ),
         "{sentence}"
     );
 }

@@ -244,19 +244,12 @@ impl EvalPlan {
 
 /// The rules that `-n`, `--add`, `--tol` and `--equivalent-draws` say.
 fn stop(SizeArgs { number, tol, equivalent_draws }: SizeArgs, add: Option<f64>) -> Result<Stop> {
-    let number = match number {
-        Some(Count::Auto) => {
-            ensure!(
-                tol.is_none() && equivalent_draws.is_none(),
-                "-n auto says itself when rows are enough; leave out --tol and --equivalent-draws"
-            );
-            return Ok(Stop::auto(add)?);
-        }
-        Some(Count::Number(number)) => Some(number),
-        None => None,
+    let (number, is_auto) = match number {
+        Some(Count::Auto) => (None, true),
+        Some(Count::Number(number)) => (Some(number), false),
+        None => (None, false),
     };
-    ensure!(add.is_none(), "--add has no effect without -n auto; leave it out");
-    Ok(Stop::new(number, tol, equivalent_draws)?)
+    Ok(Stop::asked(number, is_auto, tol, equivalent_draws, add)?)
 }
 
 /// The rule of the weights, if any; what is not possible is refused here.

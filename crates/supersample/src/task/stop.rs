@@ -110,6 +110,31 @@ impl Stop {
         Ok(stop)
     }
 
+    /// Creates the rules that a user asks for: a number, or `is_auto` with the part `add`, and goals.
+    ///
+    /// A front end that has all four as options calls this, so that combinations without a meaning are refused once.
+    pub fn asked(
+        number: Option<usize>,
+        is_auto: bool,
+        tol: Option<f64>,
+        equivalent_draws: Option<f64>,
+        add: Option<f64>,
+    ) -> Result<Stop> {
+        match (is_auto, add) {
+            (true, _) if tol.is_some() || equivalent_draws.is_some() => Err(Error::AutoSize {
+                what: "a tolerance or a number of equivalent draws",
+                advice: "leave these out",
+            }),
+            (true, add) => Stop::auto(add),
+            (false, Some(_)) => Err(Error::NotTogether {
+                option: Opt::Add,
+                with: "a size other than auto",
+                advice: "leave it out",
+            }),
+            (false, None) => Stop::new(number, tol, equivalent_draws),
+        }
+    }
+
     /// Whether there is a rule, the number is not 0, and error and equivalent draws are positive and finite.
     pub fn check(&self) -> Result<()> {
         if self.number == Some(0) {

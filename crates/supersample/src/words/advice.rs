@@ -103,8 +103,8 @@ impl Advice {
                 Opt::Target.set(style, "density")
             ),
             Advice::ScoresDoubtful { columns, mean } => format!(
-                "the scores of {} may not be those of the rows: the mean of (x - mean) * score is {}, and -1 over draws of a \
-                 density",
+                "the scores of {} may not be those of the rows: the mean of (x - mean) * score is {}, but for draws of \
+                 the density it is -1",
                 names.these_columns(columns),
                 significant(*mean)
             ),
@@ -124,18 +124,18 @@ impl Corrected {
                 .to_string();
         };
         let what = match features {
-            SteinFeatures::Scores => "the scores",
-            SteinFeatures::Squares => "the scores and their products with their own columns",
-            SteinFeatures::Products => "the scores and their products with the columns",
+            SteinFeatures::Scores => "scores",
+            SteinFeatures::Squares => "scores and squares",
+            SteinFeatures::Products => "scores, squares and products",
         };
         let fewer = match self.tried == features {
             true => String::new(),
-            false => ", which held-out rows prefer to more".to_string(),
+            false => "; cross-validation preferred these to more".to_string(),
         };
         format!(
-            "corrected by {what}: {} with mean 0 as under the density{fewer}; the weights have an effective size of {} of the \
-             rows",
-            counted(self.count, "feature"),
+            "the draws are weighted so that {} ({what}) have mean 0, as under the density{fewer}; the effective size of the \
+             weights is {} of the rows",
+            counted(self.count, "Stein feature"),
             significant(self.effective_share)
         )
     }

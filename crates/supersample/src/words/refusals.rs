@@ -32,8 +32,8 @@ impl Error {
                 spelled(Opt::Scores)
             ),
             Error::WrongScores { column, mean, fault } => format!(
-                "the scores of {} are not those of its rows: the mean of (x - mean) * score is {}, and -1 over draws of a \
-                 density; {}{}",
+                "the scores of {} are not those of its rows: the mean of (x - mean) * score is {}, but for draws of \
+                 the density it is -1; {}{}",
                 names.column(*column),
                 significant(*mean),
                 fault_in_words(*fault, names),
@@ -251,8 +251,8 @@ mod tests {
             ),
             (
                 wrong(ScoreFault::Sign, 1.01),
-                "the scores of column 'tau' are not those of its rows: the mean of (x - mean) * score is 1.01, and -1 over \
-                 draws of a density; they have the sign of a potential, -log p; give the gradient of log p",
+                "the scores of column 'tau' are not those of its rows: the mean of (x - mean) * score is 1.01, but for \
+                 draws of the density it is -1; they have the sign of a potential, -log p; give the gradient of log p",
                 "the scores of column 1 are not those of its rows: ",
             ),
             (wrong(ScoreFault::Zero, 0.0), "the scores of column 'tau' are not ", ""),
