@@ -9,7 +9,9 @@
 True
 
 `thin` and `herd` choose rows, `evaluate` and `mmd` measure the error of any subset, `diagnose` estimates how accurate
-the draws themselves are, `Herder` chooses one row at a time, and `sample` places points for a `GaussianMixture`.
+the draws themselves are, `resample` turns weighted rows into rows of equal weight,
+`thin_each` chooses a subset of every group, `Herder` chooses one row at a time,
+and `sample` places points for a `GaussianMixture`.
 `supersample.arviz` thins posteriors with all their groups, `supersample.stein` chooses by the score of a density,
 `supersample.dask` works on a cluster, and `SuperSampler` is an estimator for scikit-learn.
 """
@@ -23,12 +25,14 @@ from . import scores as scores
 from . import stein as stein
 from ._choose import herd, thin
 from ._diagnose import Diagnosis, diagnose
+from ._each import EachResult, thin_each
 from ._evaluate import Evaluation, evaluate, mmd
 from ._herder import Herder, Pick
 from ._landmarks import Landmarks
 from ._mixture import GaussianMixture, sample
 from ._native import VERSION as __version__
 from ._native import instruction_set
+from ._resample import resample
 from ._result import PoolResult, Refinement, Result
 from ._warnings import SupersampleWarning
 from .kernels import IMQ, Energy, Gaussian, Kernel, Laplace, Linear, Matern12, Matern32, Matern52
@@ -41,6 +45,7 @@ if TYPE_CHECKING:
 __all__ = [
     "IMQ",
     "Diagnosis",
+    "EachResult",
     "Energy",
     "Evaluation",
     "Gaussian",
@@ -65,10 +70,12 @@ __all__ = [
     "herd",
     "instruction_set",
     "mmd",
+    "resample",
     "sample",
     "scores",
     "stein",
     "thin",
+    "thin_each",
 ]
 
 

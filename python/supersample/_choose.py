@@ -13,6 +13,7 @@ from ._advice import missed, tell
 from ._batches import Batches, as_batches, as_single, is_stream
 from ._functions import objective_of, refuse_without_functions, with_functions
 from ._inputs import Table, as_chains, as_count, as_rows, as_table, explained, weighted
+from ._match import with_target
 from ._options import Herd, Options, SteinHerd, SteinThin, Thin, defaults, read, takes
 from ._progress import reporting
 from ._result import PoolResult, result_of
@@ -92,6 +93,11 @@ def thin(x: Any = None, n: int | Literal["auto"] | None = None, **options: Unpac
 def chosen_rows(method: str, x: Any, n: Any, given: Options) -> PoolResult:
     """Rows chosen from an array in memory, or from a sample drawn in passes over batches."""
     gram, chains, scores = given.pop("gram", None), given.pop("chains", None), given.pop("scores", None)
+    target, target_weight = given.pop("match", None), given.pop("match_weight", None)
+    if target_weight is not None and target is None:
+        raise ValueError("match_weight has no effect without match; leave it out")
+    if target is not None:
+        _refuse_with_match({"gram": gram, "scores": scores, "chains": chains}, x, n, given)
     given, labels = asked(method, n, given)
     if gram is not None:
         if chains is not None:
@@ -101,6 +107,10 @@ def chosen_rows(method: str, x: Any, n: Any, given: Options) -> PoolResult:
         return _chosen_by_values(gram, x, given, labels)
     data = {name: given.pop(name, None) for name in ("sample_weight", "log_weight", "functions")}
     rows: Table | Batches
+    if target is not None:
+        table = weighted(as_table(x), data["sample_weight"], data["log_weight"])
+        rows, other = with_target(table, target, target_weight, data["functions"])
+        return chosen_from(rows, given.also(**other), labels)
     if scores is not None:
         if is_stream(x) or given["pool_rows"] is not None:
             raise ValueError("scores cannot be used with rows in batches; give all rows in memory")
@@ -124,6 +134,19 @@ def chosen_rows(method: str, x: Any, n: Any, given: Options) -> PoolResult:
     return chosen_from(rows, given, labels)
 
 
+def _refuse_with_match(others: Mapping[str, Any], x: Any, n: Any, given: Options) -> None:
+    """Refuses what has no meaning where other rows are matched."""
+    for name, value in others.items():
+        if value is not None:
+            raise ValueError(f"{name} cannot be used with match; leave one of them out")
+    if is_stream(x) or given["pool_rows"] is not None or given["max_memory"] is not None:
+        raise ValueError(
+            "match needs the rows of x in memory; give an array or a frame, without pool_rows and max_memory"
+        )
+    if n == "auto":
+        raise ValueError("n='auto' cannot be used with match: the rows may be no draws of the target; give a number")
+
+
 def is_density(options: Mapping[str, Any]) -> bool:
     """Whether the density behind scores is to be matched itself."""
     return options.get("target") == "density" and options.get("scores") is not None
@@ -145,10 +168,13 @@ def of_density(method: str, x: Any, n: Any, options: Mapping[str, Any]) -> PoolR
 def asked(method: str, n: Any, given: Options) -> tuple[Options, Sequence[Any]]:
     """The options of a choice of `n` rows, and the labels of the groups."""
     refuse_without_functions(given)
+    _check_total(given)
     if given["gram"] is not None:
         raise ValueError("gram is a matrix in memory; use supersample.herd or supersample.thin")
     if given["chains"] is not None:
         raise ValueError("chains needs all rows in memory; leave it out")
+    if given["match"] is not None:
+        raise ValueError("match needs the rows to choose from in memory; use supersample.herd or supersample.thin")
     if given["scores"] is not None:
         raise ValueError("scores need all rows in memory; use supersample.herd or supersample.thin")
     groups, labels, quotas = _grouped(given.pop("groups", None), given.pop("quotas", None))
@@ -193,6 +219,7 @@ def _numbered(given: Options, rows: int | None) -> Options:
 
 def chosen_from(rows: Table | Batches, given: Options, labels: Sequence[Any] = ()) -> PoolResult:
     """The result of choosing from rows in memory or in batches."""
+    given = _calibrated(rows, given)
     progress = given.pop("progress", None)
     count = len(rows.values) if isinstance(rows, Table) else rows.rows
     with reporting(progress, count) as listener, explained(rows, labels=labels):
@@ -206,10 +233,46 @@ def chosen_from(rows: Table | Batches, given: Options, labels: Sequence[Any] = (
     return reported(chosen, rows, given)
 
 
+def _calibrated(rows: Any, given: Options) -> Options:
+    """The options with the numbers of the columns and functions whose means are met."""
+    wanted = given.pop("calibrate", None)
+    if wanted is None:
+        return given
+    if given["weights"] != "calibrated":
+        raise ValueError("calibrate has no effect without weights='calibrated'; leave it out")
+    columns, functions = [], []
+    for name in [wanted] if isinstance(wanted, (str, int)) else list(wanted):
+        if not isinstance(name, str):
+            columns.append(as_count(name, "a column of calibrate", 0))
+        elif name in (rows.names or ()):
+            columns.append(rows.names.index(name))
+        elif name in (rows.function_names or ()):
+            functions.append(rows.function_names.index(name))
+        else:
+            known = (
+                ", ".join((*(rows.names or ()), *(rows.function_names or ()))) or "without names; give their numbers"
+            )
+            raise ValueError(f"calibrate: there is no column or function '{name}'; the columns are {known}")
+    return given.also(calibrate=(columns, functions))
+
+
+def _check_total(given: Options) -> None:
+    """Refuses a sum of weights that has no effect, or is none."""
+    total = given["total"]
+    if total is None:
+        return
+    if given["weights"] in (None, "equal"):
+        raise ValueError("total has no effect on equal weights; use weights='calibrated', 'simplex' or 'signed'")
+    if not 0 < total < float("inf"):
+        raise ValueError(f"total is {total}; give a positive number")
+
+
 def reported(chosen: _native.Chosen, rows: Any, given: Options) -> PoolResult:
     """The result, after warnings about what makes it doubtful."""
     assert chosen.of is not None
     result = result_of(chosen, rows.names, rows.unused, objective_of(chosen.of.matched, given["functions_unit"]))
+    if given["total"] is not None:
+        result = replace(result, weights=result.weights * given["total"])
     tell(chosen.advice, rows.names)
     missed(chosen, len(result), given["n"], result.points.shape[1])
     return result

@@ -113,7 +113,11 @@ def subset_of(
         if subset_weight is not None:
             raise ValueError("subset_weight has no effect on a Result, which has its own weights; leave it out")
         points = matched(Table(y.points, y.names), names, "the result").values
-        return points, None if y._has_equal_weights() else y.weights
+        if y._has_equal_weights():
+            return points, None
+        # Weights may be given another sum (`total`).
+        total = float(y.weights.sum())
+        return points, y.weights if abs(total - 1) < 1e-6 else y.weights / total
     given = as_table(y, "y", keep_weights=True)
     # A column of weights as the command and `Result.to_frame` write it; other columns are not asked for.
     own = next((name for name in reversed(OWN_WEIGHTS) if name in (given.names or ())), None)

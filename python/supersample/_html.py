@@ -21,7 +21,7 @@ def result_view(result: Result) -> str:
     """HTML that takes its colours from the page, so that it can be read on light and dark."""
     lines = [(result._error_name(), significant(result.mmd))]
     if result.equivalent_draws is not None:
-        rows = 0 if result._is_stein() else result.n_rows
+        rows = result._rows_matched()
         lines.append(("equivalent to", equivalent_shown(result.equivalent_draws, rows).removeprefix("equivalent to ")))
     if result.posterior_draws is not None:
         lines.append(("of the posterior", significant(result.posterior_draws)))

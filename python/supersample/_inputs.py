@@ -421,7 +421,7 @@ def as_rule(weights: Any, what: str = "weights") -> str:
         return weights
     raise TypeError(
         f"{what} is of type {type(weights).__name__}, but it is the rule for the weights of the chosen points: equal, "
-        "simplex or signed; for weights of the input rows use sample_weight"
+        "simplex, signed or calibrated; for weights of the input rows use sample_weight"
     )
 
 

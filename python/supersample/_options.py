@@ -24,7 +24,7 @@ Precision = Literal["mixed", "double"]
 Device = Literal["cpu", "gpu"]
 FunctionsUnit = Literal["each", "common"]
 Scale = Literal["none", "sd", "mad", "aad", "pca"]
-Weights = Literal["equal", "simplex", "signed"]
+Weights = Literal["equal", "simplex", "signed", "calibrated"]
 Target = Literal["rows", "corrected", "density"]
 SteinBase = Literal["imq", "gaussian"]
 Preconditioner = float | Literal["identity", "median", "scaled-median", "covariance", "id", "med", "sclmed", "smpcov"]
@@ -120,13 +120,23 @@ class ScoreKeywords(TypedDict, total=False):
     """Objective.
 
     scores, target
-        The gradient of the log-density at each row, in the shape of `x` (see `supersample.scores`).
-        The target is then the draws corrected by their scores (corrected), the draws as they are
-        (rows), or the density alone, as in `supersample.stein` (density).
+        The gradient of the log-density at each row (see `supersample.scores`). The target is then
+        the draws corrected by it (corrected), the draws (rows), or the density alone (density).
     """
 
     scores: Annotated[Any, Keyword()]
     target: Annotated[Target | None, Keyword()]
+
+
+class MatchKeywords(TypedDict, total=False):
+    """Objective.
+
+    match, match_weight
+        Other rows, with the columns of `x`, to match in place of `x`; and their weights.
+    """
+
+    match: Annotated[Any, Keyword()]
+    match_weight: Annotated[Any, Keyword()]
 
 
 class FunctionKeywords(TypedDict, total=False):
@@ -134,9 +144,8 @@ class FunctionKeywords(TypedDict, total=False):
 
     functions, functions_weight, functions_unit
         Functions of the rows whose means are matched (predictions, costs): numbers, one row per row
-        of `x`, or names of columns, which distances then do not use. Other functions gain nothing.
-        The weight is relative to the joint distribution (default 1). Errors are in units of the
-        standard deviation of each function, or in one common unit ("common").
+        of `x`, or names of columns, which distances then do not use. The weight is relative to the
+        joint distribution (default 1). The unit is the sd of each function, or one ("common").
     """
 
     functions: Annotated[Any, Keyword()]
@@ -163,11 +172,19 @@ class PartKeywords(TypedDict, total=False):
 class WeightKeywords(TypedDict, total=False):
     """Objective.
 
-    weights
-        Of the chosen rows: equal, or the best with sum one, non-negative (simplex) or not (signed).
+    weights, calibrate, total
+        Of the chosen rows: equal; the best with sum one, non-negative (simplex) or not (signed); or
+        calibrated, with exact means of the columns `calibrate` (default: all). `total`: the sum.
     """
 
     weights: Annotated[Weights, Keyword("equal", as_rule)]
+
+
+class CalibrateKeywords(TypedDict, total=False):
+    """Documented with `weights`."""
+
+    calibrate: Annotated[str | int | Sequence[str | int] | None, Keyword()]
+    total: Annotated[float | None, Keyword(None, as_number)]
 
 
 class GoalKeywords(WeightKeywords, total=False):
@@ -230,7 +247,7 @@ class SetKeywords(SearchKeywords, total=False):
         A label for each row (chain, class). Each group gets rows in proportion to its weight, or
         its quota: one number for all, one per label in sorted order, or a mapping; `n` is optional.
     include, exclude, repeats
-        Rows that must be chosen, rows that must not (numbers, or a mask), and whether rows may repeat.
+        Rows that must be chosen, that must not (numbers, or a mask), and whether rows may repeat.
     """
 
     repeats: Annotated[bool, Keyword(False, _as_truth)]
@@ -342,12 +359,56 @@ class ChoiceKeywords(ObjectiveKeywords, GoalKeywords, BatchKeywords, RunKeywords
     """Of every function that chooses rows to match other rows."""
 
 
-class Herd(ChoiceKeywords, ScoreKeywords, UniqueKeywords, GramKeywords, ChainKeywords, total=False):
+class Herd(
+    ChoiceKeywords,
+    MatchKeywords,
+    CalibrateKeywords,
+    ScoreKeywords,
+    UniqueKeywords,
+    GramKeywords,
+    ChainKeywords,
+    total=False,
+):
     """Of `herd`."""
 
 
-class Thin(ChoiceKeywords, ScoreKeywords, SetKeywords, GramKeywords, ChainKeywords, AutoKeywords, total=False):
+class Thin(
+    ChoiceKeywords,
+    MatchKeywords,
+    CalibrateKeywords,
+    ScoreKeywords,
+    SetKeywords,
+    GramKeywords,
+    ChainKeywords,
+    AutoKeywords,
+    total=False,
+):
     """Of `thin`."""
+
+
+class ResampleKeywords(TypedDict, total=False):
+    """Documented by the function that takes them."""
+
+    log_weight: Annotated[Any, Keyword()]
+
+
+class Resample(
+    KernelKeywords,
+    ScaleKeywords,
+    ResampleKeywords,
+    FunctionKeywords,
+    UnitKeywords,
+    PartKeywords,
+    SearchKeywords,
+    PrecisionKeywords,
+    RunKeywords,
+    total=False,
+):
+    """Of `resample`."""
+
+
+class ThinEach(ObjectiveKeywords, WeightKeywords, SearchKeywords, RunKeywords, total=False):
+    """Of `thin_each`."""
 
 
 class HerderKeywords(ObjectiveKeywords, UniqueKeywords, SeedKeywords, DeviceKeywords, ThreadKeywords, total=False):

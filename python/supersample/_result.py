@@ -138,6 +138,11 @@ class Result:
     """How scores corrected the rows, where they were given: the kind of Stein `features` whose means are zero (None if
     none help), their `count`, the kind that was `tried`, the `effective_share` of the weights, and `variance_left`, the
     share of the variance of held-out rows that the features do not explain."""
+    overlap: Mapping[str, Any] | None = None
+    """With `match`, how much of the target the rows can reach: the number of its `rows`; the share that is `unreached`,
+    with no row within `length` (the bandwidth); the columns in which a share of it is `outside` the range of the rows,
+    with these shares; the `floor`, the MMD of the best weights on all rows, and `floor_draws`, the number of draws of
+    the target with this MMD."""
     _data: NDArray[np.float64] | None = field(default=None)
     _sample_weight: NDArray[np.float64] | None = field(default=None)
     #: A sentence about the scores of the rows; empty where there is nothing to report.
@@ -271,6 +276,8 @@ class Result:
         objective = [f"objective: {self.objective}"] * (not self._is_of_joint_alone())
         of_scores = [self._of_scores] * bool(self._of_scores)
         draws = [] if self.draws is None else [str(self.draws)]
+        if self.overlap is not None:
+            draws.append(f"matched {counted(self.overlap['rows'], 'other row')}: {self.overlap['sentence']}")
         lines = (self._how_good(), *draws, *objective, *story, self._how(), *unused, *of_scores)
         return "\n  ".join(("Result: " + self._what(), *lines))
 
@@ -290,9 +297,14 @@ class Result:
     def _has_equal_weights(self) -> bool:
         return bool(np.all(self.weights == self.weights[0]))
 
+    def _rows_matched(self) -> int:
+        """The number of rows that equivalent draws are of; 0 for a KSD, which is compared with draws of the density."""
+        if self._is_stein():
+            return 0
+        return self.n_rows if self.overlap is None else int(self.overlap["rows"])
+
     def _how_good(self) -> str:
-        # A KSD is compared with draws from the density, not from the rows.
-        rows = 0 if self._is_stein() else self.n_rows
+        rows = self._rows_matched()
         draws = self.equivalent_draws
         shown = "" if draws is None else f", {equivalent_shown(draws, rows)}"
         if self.posterior_draws is not None:
@@ -402,10 +414,18 @@ def result_of(
         draws=None if chosen.draws is None else diagnosed(chosen.draws),
         objective=objective,
         corrected=of.corrected,
+        overlap=_named_overlap(chosen.overlap, names),
         _data=_background(*of.background),
         _sample_weight=of.shares,
         _of_scores=_said_of_rows(chosen),
     )
+
+
+def _named_overlap(overlap: Mapping[str, Any] | None, names: tuple[str, ...] | None) -> Mapping[str, Any] | None:
+    if overlap is None:
+        return None
+    outside = {(column if names is None else names[column]): share for column, share in overlap["outside"]}
+    return {**overlap, "outside": outside}
 
 
 def placed_result(

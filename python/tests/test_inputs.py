@@ -213,7 +213,7 @@ OPTIONS = {
     "bandwidth twice": ({"kernel": ss.IMQ(1.0), "bandwidth": 1.0}, ValueError, "which has its own"),
     "several bandwidths": ({"kernel": "imq", "bandwidth": (1.0, 2.0)}, ValueError, "only gaussian takes several"),
     "scale": ({"scale": "unit"}, ValueError, "'unit' is not a scale; choose none, sd, mad, aad or pca"),
-    "weights": ({"weights": "best"}, ValueError, "weights is 'best'; choose equal, simplex or signed"),
+    "weights": ({"weights": "best"}, ValueError, "weights is 'best'; choose equal, simplex, signed or calibrated"),
     "precision": ({"precision": "half"}, ValueError, "'half' is not a precision; choose mixed or double"),
     "device": ({"device": "tpu"}, ValueError, "'tpu' is not a device; choose cpu or gpu"),
     "device of another type": ({"device": 0}, TypeError, "device is 0; choose cpu or gpu"),

@@ -27,6 +27,8 @@ TAKING = {
     "stein.ksd": (ss.stein.ksd, _options.SteinJudge),
     "stein.sample": (ss.stein.sample, _options.SteinPlace),
     "mmd": (ss.mmd, _options.Judge),
+    "resample": (ss.resample, _options.Resample),
+    "thin_each": (ss.thin_each, _options.ThinEach),
     "evaluate": (ss.evaluate, _options.JudgeFunctions),
     "sample": (ss.sample, _options.Place),
     "Herder": (ss.Herder, _options.HerderKeywords),

@@ -14,6 +14,7 @@ mod landmarks;
 mod layers;
 mod long_runs;
 mod lost_work;
+mod matching;
 mod odd_files;
 mod posteriordb;
 mod reading;

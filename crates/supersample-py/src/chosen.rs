@@ -4,8 +4,8 @@ use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use supersample::task::{
-    self, Advice, CONTROL_ROWS, Corrected, ErrorScale, Errors, Measure, Method, Problem, Stop, Target,
-    Weighed, stream,
+    self, Advice, CONTROL_ROWS, Corrected, ErrorScale, Errors, Measure, Method, Overlap, Problem, Stop,
+    Target, Weighed, stream,
 };
 use supersample::{Error, Points, Precision, Refined, Search};
 
@@ -42,6 +42,8 @@ pub(crate) struct Chosen {
     advice: AdviceList,
     /// How many rows, drawn at random, were chosen from.
     pool_rows: Option<usize>,
+    /// How much of a target the rows can reach, where it is other rows.
+    overlap: Option<OverlapOf>,
     /// How accurate the draws are that it was chosen from; `None` where that is not known.
     draws: Option<Py<Diagnosis>>,
     /// What it was chosen from; `None` in space.
@@ -70,21 +72,52 @@ pub(crate) struct Of {
 impl Of {
     pub(crate) fn new(target: &Target) -> Of {
         let problem = target.problem();
-        let (rows, shares, gathered) = (problem.rows(), problem.shares(), problem.gathered());
+        let gathered = problem.gathered();
+        let (rows, shares) = problem.target_rows();
         let some: Vec<usize> = (0..rows.len()).step_by(rows.len().div_ceil(BACKGROUND)).collect();
         let values = some.iter().flat_map(|&row| rows.row(row)).copied().collect();
         let weights = shares.map(|shares| Column(some.iter().map(|&row| shares[row]).collect()));
         Of {
-            n_rows: gathered.map_or(rows.len(), |gathered| gathered.rows()),
+            n_rows: gathered.map_or(problem.rows().len(), |gathered| gathered.rows()),
             kernel: named_kernel(problem),
             scale: problem.scale().into(),
             precision: if target.precision() == Precision::Double { "double" } else { "mixed" },
             landmarks: target.landmarks().map(|landmarks| landmarks.points().len()),
-            shares: shares.filter(|_| gathered.is_none()).map(|shares| Column(shares.to_vec())),
-            is_weighted: shares.is_some(),
+            // Those of other rows belong to none that can be chosen.
+            shares: shares
+                .filter(|_| gathered.is_none() && !problem.is_matching())
+                .map(|shares| Column(shares.to_vec())),
+            is_weighted: shares.is_some() && !problem.is_matching(),
             matched: (problem.marginals(), problem.functions().map(|(.., weight)| weight), problem.moments()),
             corrected: problem.corrected().map(CorrectedRows::of),
             background: (Matrix(values, rows.dim()), weights),
+        }
+    }
+}
+
+/// How much of a target rows can reach; a dict for Python.
+#[derive(Clone, IntoPyObject)]
+pub(crate) struct OverlapOf {
+    rows: usize,
+    unreached: f64,
+    length: f64,
+    /// The number of each column, and the share of the target outside the range of the rows in it.
+    outside: Vec<(usize, f64)>,
+    floor: f64,
+    floor_draws: Option<f64>,
+    sentence: String,
+}
+
+impl OverlapOf {
+    fn of(overlap: &Overlap) -> OverlapOf {
+        OverlapOf {
+            rows: overlap.rows,
+            unreached: overlap.unreached,
+            length: overlap.length,
+            outside: overlap.outside.clone(),
+            floor: overlap.floor,
+            floor_draws: overlap.floor_draws,
+            sentence: overlap.sentence(),
         }
     }
 }
@@ -234,6 +267,7 @@ impl Chosen {
             refinement: chosen.refined.map(|refined| Refinement::of(refined, stop.has_goal())),
             advice: AdviceList(chosen.advice),
             pool_rows: chosen.sampled_from,
+            overlap: chosen.overlap.as_ref().map(OverlapOf::of),
             draws: None,
             of: None,
         })
@@ -271,7 +305,7 @@ pub(crate) fn cost(problem: &Problem, picks: usize) -> f64 {
     let embedding = match (problem.stein(), problem.uses_landmarks()) {
         // The mean of a Stein kernel is zero.
         (Some(_), _) => 0.0,
-        (None, false) => 0.5 * rows * rows * dim,
+        (None, false) => 0.5 * rows * problem.samples().points().len() as f64 * dim,
         // Sums at landmarks and control rows, and values from the landmarks; as many as there are by default.
         (None, true) => {
             let landmarks = problem.choose().compute.landmarks.unwrap_or(2000);

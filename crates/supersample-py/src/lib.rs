@@ -7,6 +7,7 @@ mod advice;
 mod arrays;
 mod chosen;
 mod diagnose;
+mod each;
 mod error;
 mod evaluate;
 mod herder;
@@ -29,6 +30,8 @@ mod _native {
     use crate::chosen::{Chosen, Of, choose};
     #[pymodule_export]
     use crate::diagnose::{Diagnosis, diagnose};
+    #[pymodule_export]
+    use crate::each::{ChosenEach, choose_each};
     #[pymodule_export]
     use crate::error::Refusal;
     #[pymodule_export]

@@ -6,7 +6,8 @@ use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use supersample::task::{
-    Bandwidth, Choose, KernelChoice, Method, Problem, RowScores, RowWeights, Rows, Size, Stop, TargetChoice,
+    Bandwidth, Calibrate, Choose, KernelChoice, Method, Problem, RowScores, RowWeights, Rows, Size, Stop,
+    TargetChoice,
 };
 use supersample::weights::WeightRule;
 use supersample::{Chains, Device, Error, Gram, Points, Precision, Preconditioner, SteinBase};
@@ -41,6 +42,8 @@ pub(crate) struct Options<'py> {
     groups: Option<PyReadonlyArray1<'py, i64>>,
     quotas: Option<Vec<usize>>,
     weights: Option<String>,
+    /// The columns and the functions whose means calibrated weights meet; `None` for all.
+    calibrate: Option<(Vec<usize>, Vec<usize>)>,
     marginals: Option<f64>,
     functions: Option<PyReadonlyArray2<'py, f64>>,
     functions_weight: Option<f64>,
@@ -58,6 +61,12 @@ pub(crate) struct Options<'py> {
     pub(crate) sample_weight: Option<PyReadonlyArray1<'py, f64>>,
     log_weight: Option<PyReadonlyArray1<'py, f64>>,
     chains: Option<GivenChains<'py>>,
+    /// Other rows that are matched, with their weights and functions.
+    match_rows: Option<PyReadonlyArray2<'py, f64>>,
+    match_weight: Option<PyReadonlyArray1<'py, f64>>,
+    match_functions: Option<PyReadonlyArray2<'py, f64>>,
+    /// Whether the accuracy of the draws is estimated.
+    diagnosis: Option<bool>,
     /// rows, corrected or density.
     target: Option<String>,
     scores: Option<PyReadonlyArray2<'py, f64>>,
@@ -121,6 +130,9 @@ impl Options<'_> {
             (refine.groups, refine.quotas) = (listed(&self.groups), self.quotas.clone());
         }
         choose.weights = self.rule()?;
+        if let Some((columns, functions)) = &self.calibrate {
+            choose.calibrate = Calibrate::only(columns.clone(), functions.clone());
+        }
         choose.target = word(&self.target)?;
         choose.objective.marginals = self.marginals;
         choose.objective.functions = self.functions_weight.unwrap_or(choose.objective.functions);
@@ -139,7 +151,7 @@ impl Options<'_> {
         if let Some(device) = word(&self.device)? {
             choose = choose.device(device);
         }
-        Ok(choose.seed(self.seed.unwrap_or_default()))
+        Ok(choose.diagnosis(self.diagnosis.unwrap_or(true)).seed(self.seed.unwrap_or_default()))
     }
 
     /// The kernel, by default that of the library.
@@ -172,9 +184,10 @@ impl Options<'_> {
             None | Some("equal") => Ok(None),
             Some("simplex") => Ok(Some(WeightRule::Simplex)),
             Some("signed") => Ok(Some(WeightRule::Signed)),
-            Some(name) => {
-                Err(PyValueError::new_err(format!("weights is '{name}'; choose equal, simplex or signed")))
-            }
+            Some("calibrated") => Ok(Some(WeightRule::Calibrated)),
+            Some(name) => Err(PyValueError::new_err(format!(
+                "weights is '{name}'; choose equal, simplex, signed or calibrated"
+            ))),
         }
     }
 
@@ -189,20 +202,17 @@ impl Options<'_> {
         Ok((base, preconditioner))
     }
 
-    /// The problem of these rows, with the weights, functions and scores that were given. It takes milliseconds unless scores
-    /// correct the rows.
-    pub(crate) fn problem(
-        &self,
-        py: Python<'_>,
-        x: &PyReadonlyArray2<'_, f64>,
-        choose: Choose,
-    ) -> PyResult<Problem> {
+    /// These rows with the weights, functions, scores and target that were given.
+    pub(crate) fn rows(&self, py: Python<'_>, x: &PyReadonlyArray2<'_, f64>) -> PyResult<Rows> {
         let (values, dim) = rows(x)?;
         let (weights, logs) = (numbers(&self.sample_weight), numbers(&self.log_weight));
         let functions = self.functions.as_ref().map(rows).transpose()?;
         let chains = self.chains.as_ref().map(|chains| chains.of(values.len() / dim.max(1)));
         let chains = chains.transpose().map_err(refused)?;
         let (scores, is_gram) = (self.scores()?, self.gram.unwrap_or_default());
+        let other = self.match_rows.as_ref().map(rows).transpose()?;
+        let other_weights = numbers(&self.match_weight);
+        let other_functions = self.match_functions.as_ref().map(rows).transpose()?;
         // On our own pool, because the global one does not survive a fork.
         let pool = pool(1)?;
         let made = py.detach(|| {
@@ -225,10 +235,29 @@ impl Options<'_> {
                     }
                     given = given.scores(scores);
                 }
+                if let Some((values, dim)) = other {
+                    let weights = weights_of(other_weights.as_deref(), None);
+                    let mut other = Rows::weighted(Points::from_rows(values, dim)?, weights)?;
+                    if let Some((values, count)) = other_functions {
+                        other = other.functions(values.to_vec(), count)?;
+                    }
+                    given = given.matching(other);
+                }
                 Ok(given)
             })
         });
-        let given = made.map_err(refused)?;
+        made.map_err(refused)
+    }
+
+    /// The problem of these rows. It takes milliseconds unless scores correct the rows.
+    pub(crate) fn problem(
+        &self,
+        py: Python<'_>,
+        x: &PyReadonlyArray2<'_, f64>,
+        choose: Choose,
+    ) -> PyResult<Problem> {
+        let (given, (values, dim)) = (self.rows(py, x)?, rows(x)?);
+        let pool = pool(1)?;
         if self.scores.is_some() && choose.target_in_use(true) == TargetChoice::Corrected {
             let size = (values.len() * dim * PASSES) as f64;
             return run(py, self.threads, size, self.progress.as_ref(), |watch| {

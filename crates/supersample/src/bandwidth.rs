@@ -5,9 +5,11 @@ use std::cmp::Ordering;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use rayon::prelude::*;
+use supersample_sum::{Tally, tally_pairs};
 
 use crate::kernel::Distance;
 use crate::points::normalised;
+use crate::quality::systematic_rows;
 use crate::{Points, Result};
 
 /// Largest number of pairs for which all are used.
@@ -19,6 +21,12 @@ pub const RANDOM_PAIRS: usize = 250_000;
 
 /// Number of random pairs in a block with its own seed.
 const BLOCK: usize = 10_000;
+
+/// Number of random pairs that say about where the median of many lies.
+const BRACKETING: usize = 4096;
+
+/// Blocks of rows whose pairs are counted together.
+const BLOCKS: usize = 16;
 
 /// Median distance between two different points, and the number of pairs.
 ///
@@ -57,10 +65,7 @@ impl MedianDistance {
             return Ok(of_equal(&points));
         }
         if all_pairs(points.len()) <= ALL_PAIRS {
-            let weigh = |(i, j): (usize, usize)| (squared(&points, i, j), shares[i] * shares[j]);
-            let of_row = |i: usize| (0..i).map(move |j| (i, j)).map(weigh);
-            let weighted = (0..points.len()).into_par_iter().flat_map_iter(of_row).collect();
-            return Ok(median_of(weighted, |pair: &(f64, f64)| pair.0, weighted_middle));
+            return Ok(of_few(&points, Some(&shares)).unwrap_or_else(|| weighted_by_sort(&points, &shares)));
         }
         let order = in_order(&points);
         let ends: Vec<f64> = order
@@ -103,8 +108,105 @@ fn of_equal(points: &Points) -> MedianDistance {
         let place = |u: f64| ((u * n as f64) as usize).min(n - 1);
         return plain_median_of(random_pairs(points, &in_order(points), place));
     }
-    let of_row = |i: usize| (0..i).map(move |j| squared(points, i, j));
-    plain_median_of((0..n).into_par_iter().flat_map_iter(of_row).collect())
+    of_few(points, None).unwrap_or_else(|| {
+        let of_row = |i: usize| (0..i).map(move |j| squared(points, i, j));
+        plain_median_of((0..n).into_par_iter().flat_map_iter(of_row).collect())
+    })
+}
+
+/// The median by weight of all pairs, by a sort.
+fn weighted_by_sort(points: &Points, shares: &[f64]) -> MedianDistance {
+    let weigh = |(i, j): (usize, usize)| (squared(points, i, j), shares[i] * shares[j]);
+    let of_row = |i: usize| (0..i).map(move |j| (i, j)).map(weigh);
+    let weighted = (0..points.len()).into_par_iter().flat_map_iter(of_row).collect();
+    median_of(weighted, |pair: &(f64, f64)| pair.0, weighted_middle)
+}
+
+/// The median of all pairs without a sort of them, to the last bit that of the sort: random pairs say between which two lengths it
+/// lies, one pass counts the pairs below and keeps those between. `None` where there are too few pairs for that, where the two
+/// lengths miss it, or where rounding decides between two pairs.
+fn of_few(points: &Points, shares: Option<&[f64]>) -> Option<MedianDistance> {
+    let n = points.len();
+    if all_pairs(n) < 4 * BRACKETING {
+        return None;
+    }
+    let bounds = bracket(bracketing_pairs(points, shares))?;
+    let mut columns = vec![0.0; n * points.dim()];
+    for (row, x) in points.rows().enumerate() {
+        x.iter().enumerate().for_each(|(k, x)| columns[k * n + row] = *x);
+    }
+    // Blocks of about equal numbers of pairs: rows up to n·√(b/B).
+    let end = |block: usize| (n as f64 * (block as f64 / BLOCKS as f64).sqrt()).round() as usize;
+    let tallies: Vec<Tally> = (0..BLOCKS)
+        .into_par_iter()
+        .map(|block| tally_pairs(&columns, n, end(block)..end(block + 1), shares, bounds))
+        .collect();
+    let (pairs, below) = tallies.iter().fold((0, 0), |(p, b), tally| (p + tally.pairs, b + tally.below));
+    let within = tallies.iter().flat_map(|tally| &tally.within);
+    let squared = match shares {
+        None => {
+            let mut within: Vec<f64> = within.map(|pair| pair.0).collect();
+            let place = (pairs / 2).checked_sub(below).filter(|place| *place < within.len())?;
+            *within.select_nth_unstable_by(place, f64::total_cmp).1
+        }
+        Some(shares) => {
+            let sum = |of: fn(&Tally) -> f64| tallies.iter().map(of).sum::<f64>();
+            let (total, below) = (sum(|tally| tally.weight), sum(|tally| tally.weight_below));
+            let mut within: Vec<(f64, f64)> =
+                within.map(|&(d, i, j)| (d, shares[i as usize] * shares[j as usize])).collect();
+            middle_within(&mut within, below, total)?
+        }
+    };
+    Some(MedianDistance { length: squared.sqrt(), pairs })
+}
+
+/// The first value up to which there is more than half of the total weight, with the weight below all values; `None` where the
+/// values do not hold it, or where rounding could decide.
+fn middle_within(values: &mut [(f64, f64)], below: f64, total: f64) -> Option<f64> {
+    values.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    let (half, doubt) = (total / 2.0, 1e-9 * total);
+    if below > half - doubt {
+        return None;
+    }
+    let mut reached = below;
+    for &(value, weight) in values.iter() {
+        let before = reached;
+        reached += weight;
+        if reached > half {
+            let is_clear = before < half - doubt && reached > half + doubt;
+            return is_clear.then_some(value);
+        }
+    }
+    None
+}
+
+/// Squared distances of random pairs, drawn by their weights, that neither coincide nor overflow.
+fn bracketing_pairs(points: &Points, shares: Option<&[f64]>) -> Vec<f64> {
+    let rows = match shares {
+        // Each row about as often as its weight asks.
+        Some(shares) => systematic_rows(shares, BRACKETING / 2).ok(),
+        None => None,
+    };
+    let count = rows.as_ref().map_or(points.len(), Vec::len);
+    let row = |place: usize| rows.as_ref().map_or(place, |rows| rows[place]);
+    let mut rng = Pcg64::seed_from_u64(0);
+    let pairs = (0..BRACKETING).map(|_| {
+        let (i, j) = (rng.random_range(0..count), rng.random_range(0..count));
+        squared(points, row(i), row(j))
+    });
+    pairs.filter(|d| *d > 0.0 && d.is_finite()).collect()
+}
+
+/// Two values that the median lies between, from some of the values in random order: four standard deviations of their middle apart
+/// from it. `None` of too few.
+fn bracket(mut some: Vec<f64>) -> Option<(f64, f64)> {
+    let (half, reach) = (some.len() / 2, 2 * some.len().isqrt());
+    if some.len() < 100 {
+        return None;
+    }
+    let (_, low, above) = some.select_nth_unstable_by(half - reach, f64::total_cmp);
+    let (low, (_, high, _)) = (*low, above.select_nth_unstable_by(2 * reach - 1, f64::total_cmp));
+    Some((low, *high))
 }
 
 /// The rows in the order of their first coordinates, then of their second, and so on.
@@ -152,6 +254,18 @@ fn median_of<T>(
 /// The upper median, or `None` of nothing.
 fn middle(values: &mut [f64]) -> Option<f64> {
     let half = values.len() / 2;
+    // Of many values in random order, only those near the middle are sorted out.
+    if values.len() > 4 * BRACKETING
+        && let Some((low, high)) =
+            bracket(values.iter().step_by(values.len() / BRACKETING).copied().collect())
+    {
+        let below = values.iter().filter(|value| **value < low).count();
+        let mut within: Vec<f64> =
+            values.iter().copied().filter(|value| (low..=high).contains(value)).collect();
+        if let Some(place) = half.checked_sub(below).filter(|place| *place < within.len()) {
+            return Some(*within.select_nth_unstable_by(place, f64::total_cmp).1);
+        }
+    }
     (!values.is_empty()).then(|| *values.select_nth_unstable_by(half, f64::total_cmp).1)
 }
 
@@ -201,6 +315,41 @@ mod tests {
             assert_eq!((found.length, found.pairs), (naive(&points), n * (n - 1) / 2));
             assert_eq!(MedianDistance::of(&shuffled(&points, 3), None).unwrap(), found);
         }
+    }
+
+    #[test]
+    fn all_pairs_are_counted_to_the_median_of_a_sort() {
+        let by_sort = |points: &Points, shares: Option<&[f64]>| match shares {
+            Some(shares) => weighted_by_sort(points, shares),
+            None => {
+                let pairs = (0..points.len()).flat_map(|i| (0..i).map(move |j| squared(points, i, j)));
+                let mut pairs: Vec<f64> = pairs.filter(|d| *d > 0.0 && d.is_finite()).collect();
+                pairs.sort_by(f64::total_cmp);
+                MedianDistance { length: pairs[pairs.len() / 2].sqrt(), pairs: pairs.len() }
+            }
+        };
+        let mut fast = 0;
+        for seed in 0..12_u64 {
+            let (n, dim) = (200 + 100 * seed as usize, 1 + (seed % 4) as usize);
+            let smooth = GaussianMixture::random(3, dim, seed).unwrap().sample(n, seed).unwrap();
+            // Ties, and rows that coincide.
+            let rounded = smooth.as_slice().iter().map(|x| (x * 4.0).round()).collect();
+            let rounded = Points::from_vec(rounded, dim).unwrap();
+            // Squares that overflow.
+            let huge = smooth.as_slice().iter().map(|x| if *x > 3.0 { 1e300 } else { *x }).collect();
+            let huge = Points::from_vec(huge, dim).unwrap();
+            let uneven: Vec<f64> = (0..n).map(|row| ((row * 37 % 101) as f64 / 20.0).exp()).collect();
+            let whole: Vec<f64> = (0..n).map(|row| (row % 3 + 1) as f64).collect();
+            for points in [&smooth, &rounded, &huge] {
+                for weights in [None, Some(&uneven), Some(&whole)] {
+                    let shares = weights.map(|weights| normalised(weights, "points", n).unwrap());
+                    let expected = by_sort(points, shares.as_deref());
+                    assert_eq!(MedianDistance::of(points, shares.as_deref()).unwrap(), expected, "{seed}");
+                    fast += usize::from(of_few(points, shares.as_deref()).is_some());
+                }
+            }
+        }
+        assert!(fast > 80, "{fast} of 108");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use supersample_sum::{NoSuchInstructionSet, UnknownWord};
 
 use crate::kernel::{self, Family};
-use crate::task::{ScoreFault, TargetChoice};
+use crate::task::{CalibratedMean, ScoreFault, TargetChoice};
 use crate::words::Opt;
 
 /// Errors of this library. Constructors return them where possible; iterators never fail.
@@ -293,6 +293,37 @@ pub enum Error {
     NoScores {
         /// The target.
         target: TargetChoice,
+    },
+    /// Points of a space have no columns to calibrate.
+    #[error("calibrated weights are those of rows; points have no means to be met")]
+    CalibratedPoints,
+    /// The rows of one group cannot be chosen from.
+    #[error("{}", self.plain())]
+    InGroup {
+        /// The group, from 0.
+        group: usize,
+        /// What is wrong with its rows.
+        error: Box<Error>,
+    },
+    /// A column or function to calibrate does not exist.
+    #[error("there is no column or function {column} to calibrate; there are {columns}, from 0")]
+    NoColumn {
+        /// Its number, from 0.
+        column: usize,
+        /// How many there are.
+        columns: usize,
+    },
+    /// No positive weights give the means that are asked for.
+    #[error("{}", self.plain())]
+    NotCalibrated {
+        /// The column or function that is missed, or missed most.
+        mean: CalibratedMean,
+        /// Its mean in the target.
+        wanted: f64,
+        /// The nearest that weights can reach, all means together.
+        nearest: f64,
+        /// The smallest and largest value among the chosen rows.
+        range: (f64, f64),
     },
     /// An option cannot be used with this kind of target.
     #[error("{}", self.plain())]

@@ -34,10 +34,14 @@ pub enum WeightRule {
     /// Weights of either sign and any sum: Bayesian quadrature. Best for integrals; not usable where a later step needs
     /// a sample.
     Unconstrained,
+    /// Positive weights, as near to equal ones as possible, under which named means are exactly those of the target
+    /// ([`Calibrate`](crate::task::Calibrate)). Only for rows of a [`Target`](crate::task::Target).
+    Calibrated,
 }
 
 supersample_sum::words!(
-    WeightRule, "a rule of weights": Simplex "simplex", Signed "signed", Unconstrained "unconstrained",
+    WeightRule, "a rule of weights":
+    Simplex "simplex", Signed "signed", Unconstrained "unconstrained", Calibrated "calibrated",
 );
 
 /// Optimal weights of points, with their errors.
@@ -109,6 +113,9 @@ fn solve(
     rule: WeightRule,
     watch: Watch,
 ) -> Result<OptimalWeights> {
+    if rule == WeightRule::Calibrated {
+        return Err(Error::CalibratedPoints);
+    }
     if Values::of(mu).needs_equal_masses() && rule == WeightRule::Unconstrained {
         return Err(Error::UnequalMasses {
             kernel: mu.kernel().to_string(),
@@ -155,6 +162,7 @@ fn solve(
             let (weights, optimal) = simplex::weights(&matrix, &z, jitter, watch)?;
             (weights, jitter, optimal)
         }
+        WeightRule::Calibrated => unreachable!("refused above"),
     };
     let equal: Vec<f64> = copies.iter().map(|copies| copies / place.len() as f64).collect();
     let (energy, equal_energy) = (matrix.energy(&weights, &z), matrix.energy(&equal, &z));

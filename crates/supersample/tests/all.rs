@@ -1,16 +1,19 @@
 //! All tests of the library from outside but two, in one program: to compile and link one for each topic took longer than to run
 //! them. `cargo test -p supersample --test all refine::` runs those of one file.
 
+mod calibrate;
 mod chains;
 mod common;
 mod continuous;
 mod corrected;
 mod determinism;
+mod each;
 mod embeddings;
 mod energy;
 mod example_file;
 mod gram;
 mod landmarks;
+mod matching;
 mod oracle;
 mod parts;
 mod polish;

@@ -4,6 +4,8 @@
 mod herd_a_mixture;
 #[path = "../examples/own_embedding.rs"]
 mod own_embedding;
+#[path = "../examples/particle_filter.rs"]
+mod particle_filter;
 #[path = "../examples/resume.rs"]
 mod resume;
 #[path = "../examples/thin_draws.rs"]
@@ -22,6 +24,11 @@ fn herd_a_mixture_runs() {
 #[test]
 fn own_embedding_runs() {
     own_embedding::main().unwrap();
+}
+
+#[test]
+fn particle_filter_runs() {
+    particle_filter::main().unwrap();
 }
 
 #[test]

@@ -9,7 +9,7 @@ use supersample::task::EmbeddingChoice;
 use supersample::{Device, Family, Precision};
 
 use super::input::{FunctionArgs, RegularArgs, ScoreArgs};
-use super::lists::QuotaList;
+use super::lists::{NameList, QuotaList};
 use super::values::{Count, count, memory_size, number, whole_number};
 
 #[derive(clap::Args)]
@@ -50,6 +50,16 @@ pub(crate) struct BalanceArgs {
     #[arg(long, value_name = "COLUMN")]
     pub(crate) stratify: Option<String>,
 
+    /// Select a separate subset for every value of this column
+    ///
+    /// Each has -n rows, and its own scales, bandwidth and errors, as if its rows were a file. All go to one output, and the
+    /// summary is one table.
+    ///
+    /// Example: --each patient
+    #[arg(long, value_name = "COLUMN", conflicts_with_all = ["stratify", "include_rows", "exclude_rows"],
+          hide_short_help = true)]
+    pub(crate) each: Option<String>,
+
     /// Number of rows for each value [default: in proportion to its rows]
     ///
     /// Example: --stratify chain --quota 1=40,2=20,3=20,4=20
@@ -74,6 +84,19 @@ pub(crate) struct BalanceArgs {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Objective")]
 pub(crate) struct MatchArgs {
+    /// Match the rows of this file, not those that are selected from
+    ///
+    /// TARGET has the same columns by name. Scales, bandwidth and errors are those of TARGET, and the summary says which part of
+    /// it the rows cannot reach. With --functions, TARGET has these columns too.
+    ///
+    /// Example: supersample thin pool.csv -n 300 --match trial.csv
+    #[arg(long = "match", value_name = "TARGET", hide_short_help = true)]
+    pub(crate) match_file: Option<PathBuf>,
+
+    /// Weight the rows of TARGET by this column of it
+    #[arg(long, value_name = "NAME", requires = "match_file", hide_short_help = true)]
+    pub(crate) match_weight_column: Option<String>,
+
     /// Weight of the functions, relative to the joint distribution [default: 1]
     #[arg(long, value_name = "V", allow_negative_numbers = true, value_parser = number, hide_short_help = true)]
     pub(crate) functions_weight: Option<f64>,
@@ -140,12 +163,23 @@ pub(crate) struct ResultArgs {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Weights of the selected rows: equal, simplex or signed
+    /// Weights of the rows: equal, simplex, signed or calibrated
     ///
-    /// simplex and signed are the weights with the smallest MMD that sum to one, without and with negative ones. They are
-    /// written to a column 'weight'.
+    /// simplex and signed are the weights with the smallest MMD that sum to one, without and with negative ones. calibrated are
+    /// the positive weights nearest to equal ones that give the means of all rows exactly (see --calibrate). They are written
+    /// to a column 'weight'.
     #[arg(long, value_enum, value_name = "RULE", default_value_t = WeightsArg::Equal, hide_possible_values = true)]
     pub(crate) weights: WeightsArg,
+
+    /// With --weights calibrated: the columns and functions whose means are met [default: all]
+    ///
+    /// Example: --weights calibrated --calibrate age,income
+    #[arg(long, value_name = "A,B", hide_short_help = true)]
+    pub(crate) calibrate: Option<Vec<NameList>>,
+
+    /// Write weights that sum to N, for example the size of a population [default: 1]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = number, hide_short_help = true)]
+    pub(crate) total: Option<f64>,
 
     /// Write the row numbers, counted from 0 over all files
     #[arg(long, value_name = "FILE")]
@@ -239,6 +273,7 @@ pub(crate) enum WeightsArg {
     Equal,
     Simplex,
     Signed,
+    Calibrated,
 }
 
 /// The help of `--kernel`: the families, and which is the default.

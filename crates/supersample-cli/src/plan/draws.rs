@@ -26,6 +26,15 @@ pub(crate) struct DrawsPlan {
     pub(crate) scores: Option<Scores>,
     /// The column that choices are balanced over.
     pub(crate) stratify: Option<String>,
+    /// The rows that are matched, where they are others.
+    pub(crate) other: Option<OtherPlan>,
+}
+
+/// A file of rows that are matched in place of those that are chosen from.
+#[derive(Debug, PartialEq)]
+pub(crate) struct OtherPlan {
+    pub(crate) file: PathBuf,
+    pub(crate) weight_column: Option<String>,
 }
 
 /// Where the weights of the rows come from.
@@ -81,7 +90,45 @@ impl DrawsPlan {
             functions,
             scores,
             stratify,
+            other: None,
         })
+    }
+
+    /// Sets the rows that are matched.
+    pub(super) fn matching(
+        mut self,
+        file: Option<PathBuf>,
+        weight_column: Option<String>,
+        choose: &Choose,
+    ) -> Result<DrawsPlan> {
+        let Some(file) = file else { return Ok(self) };
+        choose.check_match()?;
+        let stdins = self.files.iter().chain([&file]).filter(|file| file.as_os_str() == "-").count();
+        ensure!(stdins <= 1, "- is stdin, which can be read only once");
+        ensure!(
+            self.scores.is_none(),
+            "--match cannot be used with scores; they are of another target; leave one out"
+        );
+        ensure!(
+            self.functions.file.is_none(),
+            "--functions-file cannot be used with --match: the functions of the target are not known; put them into columns of both \
+             files and name these with --functions"
+        );
+        self.other = Some(OtherPlan { file, weight_column });
+        Ok(self)
+    }
+
+    /// How the rows that are matched are read: the same parameters and functions by name.
+    pub(crate) fn reading_other<'a>(&self, other: &'a OtherPlan, parameters: &[&str]) -> Reading<'a> {
+        let names = parameters.iter().map(|name| name.to_string()).collect();
+        Reading {
+            selection: Selection::new(Some(names), None),
+            functions: self.functions.columns.clone(),
+            weight_column: other.weight_column.as_deref(),
+            keep_warmup: self.warmup,
+            drop_na: self.drop_na,
+            ..Reading::default()
+        }
     }
 
     /// Whether the density behind the scores is matched in place of the rows.

@@ -3,6 +3,7 @@
 mod balance;
 mod choose;
 mod draws;
+mod each;
 mod kernel;
 mod matched;
 mod outputs;
@@ -19,14 +20,14 @@ use supersample_io::Format;
 
 pub(crate) use self::balance::{Balance, Ranges};
 use self::choose::{embedded, matching, measured};
-pub(crate) use self::draws::{DrawsPlan, WeightsPlan};
+pub(crate) use self::draws::{DrawsPlan, OtherPlan, WeightsPlan};
 use self::kernel::kernel_choice;
 use self::outputs::check_distinct;
 pub(crate) use self::outputs::{Outputs, followed, is_stdout};
 pub(crate) use self::scores::{ScoreSource, Scores};
 use crate::args::{
-    CommonArgs, Count, EvalArgs, HerdArgs, InfoArgs, InputArgs, ResultArgs, SampleArgs, SizeArgs, ThinArgs,
-    WeightsArg,
+    CommonArgs, Count, EvalArgs, HerdArgs, InfoArgs, InputArgs, MatchArgs, ResultArgs, SampleArgs, SizeArgs,
+    ThinArgs, WeightsArg,
 };
 use crate::words::count;
 
@@ -44,6 +45,12 @@ pub(crate) struct ChoosePlan {
     pub(crate) outputs: Outputs,
     pub(crate) checkpoint: Option<PathBuf>,
     pub(crate) resume: Option<PathBuf>,
+    /// The column whose values each get a set of their own.
+    pub(crate) each: Option<String>,
+    /// The columns and functions whose means calibrated weights meet; `None` for all.
+    pub(crate) calibrate: Option<Vec<String>>,
+    /// What the weights that are written sum to.
+    pub(crate) total: f64,
     /// Whether what is written is in the order of the files, not of choice.
     pub(crate) sorted: bool,
     /// Whether the summary says how long each phase took, terminal or not.
@@ -89,7 +96,11 @@ impl ChoosePlan {
     }
 
     pub(crate) fn thin(args: ThinArgs) -> Result<ChoosePlan> {
-        let ThinArgs { input, mut size, set, balance, common } = args;
+        let ThinArgs { input, mut size, set, mut balance, common } = args;
+        let each = balance.each.take();
+        if each.is_some() {
+            each::check(&common, matches!(size.number, Some(Count::Auto)))?;
+        }
         // Lists of rows behind an @.
         let lists: Vec<PathBuf> = [&balance.include_rows, &balance.exclude_rows]
             .into_iter()
@@ -115,7 +126,10 @@ impl ChoosePlan {
             refine.quotas = quotas;
             refine.check_asked(choose.stop.number.filter(|_| !choose.stop.has_goal()))?;
         }
-        let plan = ChoosePlan::new(choose, input, balance, common)?;
+        let mut plan = ChoosePlan::new(choose, input, balance, common)?;
+        if each.is_some() {
+            (plan.draws.stratify, plan.each) = (each.clone(), each);
+        }
         let mut written = plan.outputs.named();
         written.push(("--checkpoint", plan.checkpoint.as_deref()));
         check_distinct(&lists.iter().map(PathBuf::as_path).collect::<Vec<_>>(), &written)?;
@@ -125,7 +139,7 @@ impl ChoosePlan {
     fn new(choose: Choose, input: InputArgs, balance: Balance, common: CommonArgs) -> Result<ChoosePlan> {
         let InputArgs { files, reading } = input;
         let CommonArgs { functions, matched, scores, regular, kernel, embedding, result, run } = common;
-        let ResultArgs { output, weights, sorted, indices, trace, json, report } = result;
+        let ResultArgs { output, weights, calibrate, total, sorted, indices, trace, json, report } = result;
         let outputs = Outputs::new(output, indices, trace, json, report)?;
         ensure!(
             !run.checkpoint.as_deref().is_some_and(is_stdout),
@@ -133,7 +147,7 @@ impl ChoosePlan {
         );
         let mut written = outputs.named();
         written.push(("--checkpoint", run.checkpoint.as_deref()));
-        let others = functions.functions_file.iter().chain(&scores.scores);
+        let others = functions.functions_file.iter().chain(&scores.scores).chain(&matched.match_file);
         let inputs: Vec<&Path> = files.iter().chain(others).map(PathBuf::as_path).collect();
         check_distinct(&inputs, &written)?;
         if let Some(resume) = &run.resume {
@@ -145,14 +159,32 @@ impl ChoosePlan {
         let scores = Scores::regularised(scores, regular, stop.number)?;
         let unit = functions.functions_unit.clone();
         let draws = DrawsPlan::new(files, reading, functions, scores, balance.stratify.clone())?;
+        let MatchArgs { match_file, match_weight_column, .. } = &matched;
+        let draws = draws.matching(match_file.clone(), match_weight_column.clone(), &choose)?;
         let choose = measured(choose, kernel, unit.as_deref(), &draws)?;
         let mut choose = embedded(matching(choose, matched, &draws)?, embedding)?;
         choose.weights = weight_rule(weights, &stop, &outputs)?;
         (choose.compute.pool_rows, choose.compute.max_memory) = (run.pool_rows, run.max_memory);
         draws.check(&choose)?;
+        let calibrate: Option<Vec<String>> =
+            calibrate.map(|lists| lists.into_iter().flat_map(|list| list.0).collect());
+        ensure!(
+            calibrate.is_none() || weights == WeightsArg::Calibrated,
+            "--calibrate has no effect without --weights calibrated"
+        );
+        ensure!(
+            total.is_none() || weights != WeightsArg::Equal,
+            "--total has no effect on equal weights, which are not written; use --weights calibrated, simplex or signed"
+        );
+        if let Some(total) = total {
+            ensure!(total > 0.0 && total.is_finite(), "--total is {total}; give a positive number");
+        }
         Ok(ChoosePlan {
             draws,
             choose,
+            each: None,
+            calibrate,
+            total: total.unwrap_or(1.0),
             balance,
             threads: checked_threads(run.threads)?,
             outputs,
@@ -173,6 +205,10 @@ impl SamplePlan {
         check_distinct(&[&args.file], &outputs.named())?;
         let stop = stop(args.size, None)?;
         ensure!(stop.number.is_some(), "-n is needed: give the largest number of points");
+        ensure!(
+            args.weights != WeightsArg::Calibrated,
+            "--weights calibrated is for rows of a file, whose means are known; use simplex or signed"
+        );
         Ok(SamplePlan {
             file: args.file,
             kernel: kernel_choice(Family::Gaussian, args.bandwidth.as_deref())?,
@@ -259,9 +295,10 @@ fn weight_rule(weights: WeightsArg, stop: &Stop, outputs: &Outputs) -> Result<Op
         WeightsArg::Simplex => WeightRule::Simplex,
         // Summing to one, so that they can be used as weights elsewhere.
         WeightsArg::Signed => WeightRule::Signed,
+        WeightsArg::Calibrated => WeightRule::Calibrated,
     };
     let most = count(MOST_WEIGHTED);
-    if let (Some(number), false) = (stop.number, stop.has_goal()) {
+    if let (Some(number), false, false) = (stop.number, stop.has_goal(), rule == WeightRule::Calibrated) {
         ensure!(
             number <= MOST_WEIGHTED,
             "--weights supports at most {most} points, but -n is {}",

@@ -1,7 +1,7 @@
 //! Details of a run that not every run has: swaps, weights, balance, the joint descent of points.
 
 use supersample::Refined;
-use supersample::task::{Diagnosis, ErrorScale, Errors, Measure};
+use supersample::task::{Diagnosis, ErrorScale, Errors, Measure, Overlap};
 use supersample::weights::{OptimalWeights, WeightRule};
 
 use crate::words::{are, count, counted, listed, significant};
@@ -16,6 +16,8 @@ pub(crate) struct Details {
     /// Constraints on the rows.
     pub(crate) balanced: Option<Balanced>,
     pub(crate) polishing: Option<Polishing>,
+    /// How much of the target the rows can reach, where the target is other rows.
+    pub(crate) overlap: Option<Overlap>,
 }
 
 /// Improvement of a set by swaps and search.
@@ -109,7 +111,7 @@ impl Weighing {
 
     /// The word of the flag.
     pub(super) fn rule_name(&self) -> &'static str {
-        if self.rule == WeightRule::Simplex { "simplex" } else { "signed" }
+        self.rule.into()
     }
 
     pub(super) fn zeros(&self) -> usize {

@@ -43,6 +43,20 @@ impl Report<'_> {
                 "effective_share": corrected.effective_share,
                 "variance_left": corrected.left,
             })),
+            "match": about.target.as_ref().map(|target| json!({
+                "file": target.file,
+                "rows": target.rows,
+                "weight_column": target.weight_column,
+                "overlap": details.overlap.as_ref().map(|overlap| json!({
+                    "unreached": overlap.unreached,
+                    "length": overlap.length,
+                    "outside": overlap.outside.iter().map(|&(column, share)| json!({
+                        "parameter": about.parameters[column], "share": share,
+                    })).collect::<Vec<_>>(),
+                    "floor": overlap.floor,
+                    "floor_draws": overlap.floor_draws,
+                })),
+            })),
             "kernel": {
                 "name": kernel.name(),
                 "bandwidth": bandwidth,
@@ -204,7 +218,7 @@ mod tests {
 
     use super::*;
     use crate::report::info::tests::info;
-    use crate::report::tests::{diagnosis, refined, report, weighing};
+    use crate::report::tests::{diagnosis, matched, overlap, refined, report, weighing};
     use crate::report::{Balanced, Details};
 
     /// With every detail that a run can have.
@@ -218,12 +232,13 @@ mod tests {
             weighing: Some(weighing),
             balanced: Some(Balanced { groups, included: 1, excluded: 0 }),
             polishing: Some(Polishing { start_error: None, steps: 7, converged: false }),
+            overlap: Some(overlap()),
         }
     }
 
     #[test]
     fn the_keys_are_those_of_the_document() {
-        let text = Report { details: details(), draws: Some(diagnosis()), ..report() }.to_json();
+        let text = Report { details: details(), draws: Some(diagnosis()), ..matched(report()) }.to_json();
         let value: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(value["result"]["rows"], json!([5, 7]));
         assert!(value["worst"]["quantile"]["level"].is_number());

@@ -2,6 +2,7 @@
 //! the text, the JSON and the page are pure functions of it.
 
 mod details;
+mod each;
 mod errors;
 mod figures;
 mod html;
@@ -18,6 +19,7 @@ use supersample::task::{Comparison, Corrected, Diagnosis, ErrorScale, Errors, Me
 use supersample::{Kernel, Precision};
 
 pub(crate) use self::details::{Balanced, Details, Polishing, Refinement, Weighing};
+pub(crate) use self::each::{EachGroup, EachReport};
 pub(crate) use self::errors::Worst;
 pub(crate) use self::figures::{ChainShare, Curve, Figures, Rows};
 pub(crate) use self::info::{ColumnInfo, Info, Rate};
@@ -84,6 +86,23 @@ pub(crate) struct About {
     pub(crate) effective_size: Option<f64>,
     /// How the rows were corrected by their scores.
     pub(crate) corrected: Option<Corrected>,
+    /// The rows that are matched, where they are others than those that were chosen from.
+    pub(crate) target: Option<TargetReport>,
+}
+
+/// Rows that are matched in place of those that were chosen from.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct TargetReport {
+    pub(crate) file: String,
+    pub(crate) rows: usize,
+    pub(crate) weight_column: Option<String>,
+}
+
+impl About {
+    /// How many rows are matched; `None` for a mixture.
+    fn rows_matched(&self) -> Option<usize> {
+        self.target.as_ref().map(|target| target.rows).or(self.rows)
+    }
 }
 
 /// The run: the command, what it was asked for and how it ended.
@@ -187,7 +206,7 @@ impl Report<'_> {
     /// Whether the result has more equivalent draws than the file has rows: then they are about the file alone.
     fn exceeds_the_file(&self) -> bool {
         let draws = self.result.errors.get(Measure::EquivalentDraws);
-        let rows = self.about.rows.map(|rows| rows as f64);
+        let rows = self.about.rows_matched().map(|rows| rows as f64);
         let most = self.about.effective_size.or(rows);
         draws.zip(most).is_some_and(|(draws, most)| draws > most)
     }

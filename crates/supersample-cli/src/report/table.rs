@@ -44,7 +44,12 @@ impl Report<'_> {
             let of_posterior = self.draws.map(|draws| draws.of_posterior(result.count as f64));
             let errors = errors.with(Measure::PosteriorDraws, of_posterior);
             let label = format!("random {}", counted(result.count, self.about.subject.noun()));
-            (label, mmd, count(result.count), errors)
+            // Where other rows are matched they are draws of something else.
+            let draws = match (&self.about.target, &self.comparison) {
+                (Some(_), Some(comparison)) => result.scale.equivalent_draws(comparison.random_mean()),
+                _ => None,
+            };
+            (label, mmd, draws.map_or_else(|| count(result.count), significant), errors)
         };
         let mut lines = vec![measured(self.these(), result.errors)];
         let equal = self.details.weighing.as_ref().map(|weighing| weighing.equal);

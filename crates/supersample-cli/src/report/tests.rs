@@ -1,7 +1,7 @@
 //! Words of a report that is made up.
 
 use supersample::quality::Reference;
-use supersample::task::{Choose, Chosen, Problem};
+use supersample::task::{self, Choose, Chosen, Overlap, Problem};
 use supersample::weights::WeightRule;
 use supersample::{Points, Refined, unwatched};
 
@@ -72,6 +72,21 @@ fn scale(single_draw: f64) -> ErrorScale {
     scale
 }
 
+/// What rows to choose from reach of a target that is partly elsewhere.
+pub(super) fn overlap() -> Overlap {
+    let column =
+        |from: f64| Points::from_vec((0..40).map(|i| from + f64::from(i) / 10.0).collect(), 1).unwrap();
+    let rows = task::Rows::new(column(0.0)).matching(column(2.0));
+    let target = Problem::new(rows, Choose::thin(4).unwrap()).unwrap().prepare(&unwatched).unwrap();
+    target.overlap(&unwatched).unwrap().cloned().unwrap()
+}
+
+/// The report of rows that match others.
+pub(super) fn matched(report: Report<'static>) -> Report<'static> {
+    let target = Some(TargetReport { file: "trial.csv".to_string(), rows: 40, weight_column: None });
+    Report { about: About { target, ..report.about }, ..report }
+}
+
 pub(super) fn report() -> Report<'static> {
     let names = |names: &[&str]| names.iter().map(|name| name.to_string()).collect();
     let about = About {
@@ -86,6 +101,7 @@ pub(super) fn report() -> Report<'static> {
         weight_column: None,
         effective_size: None,
         corrected: None,
+        target: None,
     };
     let run = Run {
         version: "0.0.0 (plain)".to_string(),

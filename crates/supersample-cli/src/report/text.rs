@@ -5,7 +5,7 @@ use supersample::scale::Scale;
 use supersample::task::Measure;
 
 use super::table::{aligned, shown};
-use super::{LandmarkReport, Measured, Report, Subject, Worst};
+use super::{LandmarkReport, Measured, Report, Subject, TargetReport, Worst};
 use crate::plan::Ended;
 use crate::words::{count, counted, folded, listed, printable, significant};
 
@@ -75,7 +75,9 @@ impl Report<'_> {
 
     fn what_was_done(&self) -> Vec<Line> {
         let details = &self.details;
-        let mut facts = vec![self.what_was_chosen(), self.how()];
+        let mut facts = vec![self.what_was_chosen()];
+        facts.extend(self.what_was_matched());
+        facts.push(self.how());
         facts.extend(self.terms.functions_in_words());
         facts.extend(details.balanced.as_ref().map(|balanced| balanced.in_words()));
         let refined = details.refinement.as_ref();
@@ -227,11 +229,21 @@ impl Report<'_> {
         format!("{chosen}{files} by {parameters} ({names}{unused}{warmup})")
     }
 
+    /// The rows that are matched, where they are others, and how much of them can be reached.
+    fn what_was_matched(&self) -> Option<String> {
+        let TargetReport { file, rows, weight_column } = self.about.target.as_ref()?;
+        let weighted = weight_column.as_ref().map(|name| format!(" weighted by {name}")).unwrap_or_default();
+        let overlap = self.details.overlap.as_ref().map(|overlap| format!("; {}", overlap.sentence()));
+        let rows = counted(*rows, "row");
+        Some(format!("matched {rows} of {file}{weighted} (all rows, below){}", overlap.unwrap_or_default()))
+    }
+
     fn how(&self) -> String {
         let bandwidth = match (self.distances.kernel.bandwidths(), self.distances.median_pairs) {
             ([], _) => String::new(),
             ([median, ..], Some(pairs)) => {
-                let all = self.about.rows.map(|rows| rows.saturating_mul(rows.saturating_sub(1)) / 2);
+                let all =
+                    self.about.rows_matched().map(|rows| rows.saturating_mul(rows.saturating_sub(1)) / 2);
                 let of = match all.is_some_and(|all| pairs < all) {
                     true => format!(" of {}", counted(pairs, "pair")),
                     false => String::new(),

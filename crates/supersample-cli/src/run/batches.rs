@@ -71,6 +71,7 @@ fn needs_all_rows(plan: &ChoosePlan) -> Option<&'static str> {
         balance if balance.stratify.is_some() => Some("--stratify"),
         balance if balance.is_asked_for() => Some("--include-rows or --exclude-rows"),
         _ if plan.draws.functions.file.is_some() => Some("--functions-file"),
+        _ if plan.draws.other.is_some() => Some("--match"),
         _ if plan.draws.scores.is_some() => Some("--scores or --score-prefix"),
         _ if plan.choose.compute.embedding == EmbeddingChoice::Exact => Some("--embedding exact"),
         _ => plan.choose.weights.map(|_| "--weights"),

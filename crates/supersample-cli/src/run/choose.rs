@@ -5,21 +5,23 @@ use std::ops::ControlFlow;
 use std::sync::Mutex;
 
 use anyhow::{Result, bail};
-use supersample::task::{Chosen, Continued, ErrorsKnown, Method, Problem, Target, stream};
+use supersample::task::{
+    Calibrate, Choose, Chosen, Continued, ErrorsKnown, Method, Problem, Rows, Target, stream,
+};
 use supersample_io::OutputFormat;
 
 use super::balance::{balanced, options_with};
 use super::checkpoint::{Checkpoint, Claim, Keeper};
 use super::held::{SomeRows, hold};
 use super::input::Input;
-use super::{NOT_WEIGHED, Outcome, batches, check_stdout, this_run, trace, with_outputs};
+use super::{NOT_WEIGHED, Outcome, batches, check_stdout, each, this_run, trace, with_outputs};
 use crate::plan::{ChoosePlan, Ended, check_room_for_weights};
 use crate::report::{Details, Refinement, Report, Subject, Weighing};
 use crate::terminal::clock::Clock;
 use crate::terminal::interrupt;
 use crate::terminal::output::say;
 use crate::terminal::progress::Progress;
-use crate::words::{Names, Style, counted, in_units};
+use crate::words::{Names, Style, counted, in_units, printable};
 
 /// Carries out a plan of `herd` or `thin`.
 pub(crate) fn choose(plan: &ChoosePlan) -> Result<Outcome> {
@@ -28,6 +30,14 @@ pub(crate) fn choose(plan: &ChoosePlan) -> Result<Outcome> {
         let mut clock = Clock::start();
         let claim = plan.checkpoint.as_deref().map(Claim::new).transpose()?;
         let mut input = Input::new(&plan.draws, &plan.choose, plan.quiet);
+        if let Some(column) = &plan.each {
+            let rows = read(plan, &mut input)?;
+            clock.did("read");
+            let mut told = each::choose(plan, column, &mut input, rows, files)?;
+            clock.did("chose");
+            told.text += &clock.line(plan.timing);
+            return Ok(told);
+        }
         let problem = problem_of(plan, &mut input)?;
         clock.did("read");
         let (mut notes, warnings) = input.notes_and_warnings(&problem);
@@ -56,15 +66,19 @@ pub(crate) fn choose(plan: &ChoosePlan) -> Result<Outcome> {
             let mu = target.recalled().into_owned();
             Keeper::new(claim, Checkpoint { fingerprint, mu, rows: earlier.clone() })
         });
-        let (chosen, kept) = find(&target, &earlier, keeper, plan.quiet)?;
+        let (chosen, kept) = find(&target, &earlier, keeper, plan.quiet)
+            .map_err(|error| error.downcast().map_or_else(|error| error, |refusal| input.refused(refusal)))?;
         let chosen = measured(&mut input, &target, chosen)?;
         clock.did("chose");
         let chosen = if plan.sorted { chosen.sorted() } else { chosen };
         let report = report_on(plan, &input, &target, &chosen, (notes, warnings))?;
         clock.did("evaluated");
         files.is_partial = report.run.ended == Some(Ended::Interrupted);
-        let (draws, weights) = (input.draws(), chosen.weights.as_ref().map(|found| &found.weights[..]));
-        files.write_rows(|out| Ok(draws.write_rows(&chosen.rows, weights, format, out)?));
+        let draws = input.draws();
+        let weights = chosen.weights.as_ref();
+        let weights: Option<Vec<f64>> =
+            weights.map(|found| found.weights.iter().map(|weight| weight * plan.total).collect());
+        files.write_rows(|out| Ok(draws.write_rows(&chosen.rows, weights.as_deref(), format, out)?));
         let mut told = files.write_report(&report);
         files.write_trace(|out| trace::write_rows(&chosen.trace, |row| draws.row_number(row), out));
         if let Err(failure) = kept {
@@ -78,21 +92,54 @@ pub(crate) fn choose(plan: &ChoosePlan) -> Result<Outcome> {
 
 /// The problem of the files, gone through in batches or read whole.
 fn problem_of(plan: &ChoosePlan, input: &mut Input<'_>) -> Result<Problem> {
-    let mut choose = plan.choose.clone();
     if batches::are_wanted(plan)? {
-        return stream::problem(input, choose);
+        return stream::problem(input, plan.choose.clone());
     }
+    let (rows, choose) = read(plan, input)?;
+    input.problem(rows, choose)
+}
+
+/// All rows of the files, and the choice with what refers to their numbers and names.
+fn read(plan: &ChoosePlan, input: &mut Input<'_>) -> Result<(Rows, Choose)> {
+    let mut choose = plan.choose.clone();
     let _progress = Progress::phase(plan.quiet, "reading");
     let rows = input.read()?;
+    if let Some(names) = &plan.calibrate {
+        choose.calibrate = calibrated(names, input)?;
+    }
     if let (Method::Thin(refine), true) = (&mut choose.method, plan.balance.is_asked_for()) {
         let (draws, stop, groups) = (input.draws(), choose.stop, input.groups.as_ref());
         *refine = options_with(&plan.balance, refine.clone(), draws, &stop, groups)?;
     }
-    input.problem(rows, choose)
+    Ok((rows, choose))
+}
+
+/// The columns and functions of these names.
+fn calibrated(names: &[String], input: &Input<'_>) -> Result<Calibrate> {
+    let (parameters, functions) = (input.draws().parameter_names(), &input.functions);
+    let (mut columns, mut others) = (Vec::new(), Vec::new());
+    for name in names {
+        let column = parameters.iter().position(|known| known == name);
+        match (column, functions.iter().position(|known| known == name)) {
+            (Some(column), _) => columns.push(column),
+            (None, Some(function)) => others.push(function),
+            (None, None) => bail!(
+                "--calibrate: there is no column or function '{}'; there are {}",
+                printable(name),
+                parameters
+                    .iter()
+                    .copied()
+                    .chain(functions.iter().map(String::as_str))
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            ),
+        }
+    }
+    Ok(Calibrate::only(columns, others))
 }
 
 /// The format of the rows: what the ending asks for, else the input's.
-fn format_of_rows(plan: &ChoosePlan, input: &Input<'_>) -> Result<OutputFormat> {
+pub(super) fn format_of_rows(plan: &ChoosePlan, input: &Input<'_>) -> Result<OutputFormat> {
     let format = input.draws().format();
     let target = plan.outputs.target.unwrap_or(OutputFormat::plain(format));
     if plan.outputs.rows.is_none() && !target.format.is_text() && std::io::stdout().is_terminal() {
@@ -183,7 +230,8 @@ fn report_on<'a>(
                 .to_string(),
         );
     }
-    warnings.extend(chosen.advice.iter().map(|advice| advice.sentence(Style::Command, &Names::default())));
+    let names = Names::default().columns(input.draws().parameter_names());
+    warnings.extend(chosen.advice.iter().map(|advice| advice.sentence(Style::Command, &names)));
     if is_interrupted && plan.choose.weights.is_some() && chosen.weights.is_none() {
         warnings.push(NOT_WEIGHED.to_string());
     }
@@ -217,7 +265,7 @@ fn report_on<'a>(
         chosen: Some(chosen),
         is_in_order: !plan.sorted,
         has_page: plan.outputs.report.is_some(),
-        details: Details { refinement, weighing, balanced, polishing: None },
+        details: Details { refinement, weighing, balanced, polishing: None, overlap: chosen.overlap.clone() },
         notes,
         warnings,
     };

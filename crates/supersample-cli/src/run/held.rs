@@ -11,7 +11,7 @@ use supersample_io::{Draws, Groups};
 use super::input::Input;
 use crate::report::{
     About, ChainShare, ComparedColumn, Curve, Details, Distances, Figures, LandmarkReport, Measured,
-    ObjectiveTerms, ObjectiveWeights, Report, Rows, Run, Subject,
+    ObjectiveTerms, ObjectiveWeights, Report, Rows, Run, Subject, TargetReport,
 };
 
 /// Some rows, with their weights and how they were chosen.
@@ -56,6 +56,11 @@ pub(super) fn hold<'a>(
         weight_column: plan.weight_column().map(str::to_string),
         effective_size: problem.effective_size(),
         corrected: problem.corrected().copied(),
+        target: plan.other.as_ref().map(|other| TargetReport {
+            file: other.file.display().to_string(),
+            rows: problem.target_rows().0.len(),
+            weight_column: other.weight_column.clone(),
+        }),
     };
     let distances = Distances {
         kernel: problem.kernel().clone(),
@@ -79,10 +84,11 @@ pub(super) fn hold<'a>(
         dim: points.dim(),
         shares: weights.map(Cow::Owned),
     };
+    let (target_rows, target_shares) = problem.target_rows();
     let all = Rows {
-        values: Cow::Borrowed(problem.rows().as_slice()),
+        values: Cow::Borrowed(target_rows.as_slice()),
         dim: points.dim(),
-        shares: problem.shares().map(Cow::Borrowed),
+        shares: target_shares.map(Cow::Borrowed),
     };
     let distinct_points = distinct_points(&subset);
     let result = Measured {
@@ -102,8 +108,8 @@ pub(super) fn hold<'a>(
     let columns = result.quality.iter().flat_map(|quality| &quality.columns).enumerate();
     let summaries =
         columns.map(|(j, errors)| Some(ComparedColumn::new(reference.column(j)?, errors))).collect();
-    // Chains are not counted if not all rows are in memory.
-    let chains = match chosen.filter(|_| has_page && gathered.is_none()) {
+    // Chains are not counted if not all rows are in memory, or other rows are matched.
+    let chains = match chosen.filter(|_| has_page && gathered.is_none() && !problem.is_matching()) {
         Some(chosen) => chains(draws, &chosen.rows, &all, &subset),
         None => Vec::new(),
     };

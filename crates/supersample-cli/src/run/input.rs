@@ -8,6 +8,7 @@ use supersample_io::{Draws, Format, Groups};
 
 use super::checkpoint::Fingerprint;
 use super::functions::FunctionTable;
+use super::other;
 use super::scores::{ScorePlaces, ScoreTable, without_momenta};
 use crate::plan::DrawsPlan;
 use crate::words::{self, Names, Style};
@@ -101,6 +102,11 @@ impl<'p> Input<'p> {
             rows = rows.scores(scores);
             (self.score_places, self.log_density, self.score_notes) = (places, log_density, notes);
         }
+        if let Some(target) = &plan.other {
+            let (target, notes) = other::read(plan, target, self.draws(), &self.functions)?;
+            rows = rows.matching(target);
+            self.notes.extend(notes);
+        }
         Ok(rows)
     }
 
@@ -145,6 +151,12 @@ impl<'p> Input<'p> {
         print.word(problem.points().dim() as u64);
         print.numbers(problem.points().as_slice());
         print.numbers(problem.shares().unwrap_or_default());
+        if problem.is_matching() {
+            let (rows, shares) = problem.target_rows();
+            print.bytes(b"match");
+            print.numbers(rows.as_slice());
+            print.numbers(shares.unwrap_or_default());
+        }
         print.word(problem.gathered().map_or(0, |gathered| gathered.rows() as u64));
         print.numbers(&[problem.marginals()]);
         if problem.moments() > 0.0 {

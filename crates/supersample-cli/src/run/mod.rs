@@ -8,12 +8,14 @@ mod balance;
 mod batches;
 mod checkpoint;
 mod choose;
+mod each;
 mod eval;
 mod functions;
 mod held;
 mod info;
 mod input;
 mod manual;
+mod other;
 mod sample;
 mod scores;
 mod subset;
@@ -32,7 +34,7 @@ pub(crate) use self::manual::{completions, man};
 pub(crate) use self::sample::sample;
 use crate::args::version;
 use crate::plan::{Ended, Outputs, Stop};
-use crate::report::{Report, Run};
+use crate::report::{EachReport, Report, Run};
 use crate::terminal::interrupt;
 use crate::terminal::output::{Output, Placed, say, stdout_is_closed, sweep, to_stdout};
 
@@ -164,6 +166,17 @@ impl Files {
             self.put(page, "", |out| Ok(out.write_all(report.to_html().as_bytes())?));
         }
         Finished { outcome: Outcome::of(report), text: report.to_text() }
+    }
+
+    /// Writes the row numbers and the JSON of a set for each value.
+    fn write_each(&mut self, report: &EachReport) {
+        if let Some(indices) = self.indices.take() {
+            let numbers = report.groups.iter().flat_map(|group| &group.numbers);
+            self.put(indices, "", |out| Ok(numbers.clone().try_for_each(|row| writeln!(out, "{row}"))?));
+        }
+        if let Some(json) = self.json.take() {
+            self.put(json, "", |out| Ok(out.write_all(report.to_json().as_bytes())?));
+        }
     }
 
     /// Writes one file and puts it in place; `what` is added to its name in messages.

@@ -103,6 +103,7 @@ pub(crate) fn sample(plan: &SamplePlan) -> Result<Outcome> {
             weight_column: None,
             effective_size: None,
             corrected: None,
+            target: None,
         };
         let distances = Distances {
             kernel,

@@ -149,6 +149,12 @@ impl Functions {
         self.unit
     }
 
+    /// The mean of a function over the target, and its unit.
+    pub(crate) fn mean_and_unit(&self, function: usize) -> (f64, f64) {
+        let Unit { mean, half } = self.own[function];
+        (mean, 2.0 * half)
+    }
+
     /// Number of functions.
     pub fn count(&self) -> usize {
         self.own.len()

@@ -4,9 +4,9 @@ use crate::quality::random_rows;
 use crate::scale::{Scale, Scaling};
 use crate::{Error, Kernel, Points};
 
-use super::Corrected;
 use super::rows::effective_size;
 use super::stream::Gathered;
+use super::{Corrected, Overlap};
 
 /// Number of rows in the sample that the kernel is checked on.
 const LOOKED_AT: usize = 400;
@@ -118,6 +118,8 @@ pub enum Advice {
         /// The mean that is farthest from −1.
         mean: f64,
     },
+    /// Part of the target is out of reach of the rows to choose from.
+    OutOfReach(Overlap),
     /// The best weights were not found to the last digit; these are the best met.
     WeightsNotOptimal,
 }
@@ -167,6 +169,10 @@ pub(super) fn of_kernel(kernel: &Kernel, points: &Points, shares: Option<&[f64]>
             if points.row(a) != points.row(b) {
                 let value = kernel.value(points.row(a), points.row(b));
                 (smallest, largest) = (smallest.min(value), largest.max(value));
+                // Most kernels are neither, which a few pairs show.
+                if smallest <= 0.99 && largest >= 0.01 {
+                    return None;
+                }
             }
         }
     }

@@ -192,7 +192,7 @@ fn pool_at(problem: &Problem, mean: &Mean, rows: Option<&[usize]>, watch: Watch)
         Some(values) => Pool::of_values(mu, points, values)?,
         None => Pool::shared(mu, points)?,
     };
-    let pool = pool.with_parts(problem.matched.parts(&problem.rows, problem.shares(), rows)?)?;
+    let pool = pool.with_parts(problem.matched.parts(problem.aimed(), &problem.rows, rows)?)?;
     match &problem.kind {
         Kind::Density(stein) if stein.preference.is_some() => {
             pool.with_preference(stein.preference.clone().expect("it was just seen"))

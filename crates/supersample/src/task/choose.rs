@@ -1,6 +1,6 @@
 //! All options of a choice in one value, which every front end builds and passes on whole. The defaults are set here.
 
-use super::{EmbeddingChoice, KernelChoice, STEIN_SCALE, Stop};
+use super::{Calibrate, EmbeddingChoice, KernelChoice, STEIN_SCALE, Stop};
 use crate::scale::Scale;
 use crate::weights::WeightRule;
 use crate::words::Opt;
@@ -32,6 +32,8 @@ pub struct Choose {
     pub method: Method,
     /// Rule for the weights of the chosen rows; `None` for equal weights.
     pub weights: Option<WeightRule>,
+    /// The means that calibrated weights meet; no effect on other weights.
+    pub calibrate: Calibrate,
     /// Target, where rows have scores: the density behind them by corrected weights, the rows, or the density alone.
     /// Default: [`TargetChoice::Corrected`] with scores, the rows without.
     pub target: Option<TargetChoice>,
@@ -118,6 +120,8 @@ pub struct Compute {
     pub device: Device,
     /// Whether rows of weight zero may be chosen. Off by default.
     pub pool_without_weight: bool,
+    /// Whether the accuracy of the rows as draws is left out, which takes as long as a small choice. Off by default.
+    pub no_diagnosis: bool,
 }
 
 impl Default for Objective {
@@ -178,6 +182,7 @@ impl Choose {
             stop,
             method: Method::Herd { unique: false },
             weights: None,
+            calibrate: Calibrate::default(),
             target: None,
             objective: Objective::default(),
             distance: Distance::default(),
@@ -225,6 +230,11 @@ impl Choose {
     /// Sets the rule for the weights of the chosen rows.
     pub fn weighed(self, rule: WeightRule) -> Choose {
         Choose { weights: Some(rule), ..self }
+    }
+
+    /// Sets calibrated weights, which meet these means.
+    pub fn calibrated(self, calibrate: Calibrate) -> Choose {
+        Choose { weights: Some(WeightRule::Calibrated), calibrate, ..self }
     }
 
     /// Sets the target; it needs scores unless it is the rows.
@@ -304,6 +314,12 @@ impl Choose {
         self
     }
 
+    /// Sets whether the accuracy of the rows as draws is estimated in addition to the choice.
+    pub fn diagnosis(mut self, wanted: bool) -> Choose {
+        self.compute.no_diagnosis = !wanted;
+        self
+    }
+
     /// Checks the options that do not depend on the rows. `Problem` does so too; a front end calls it before it reads
     /// any rows.
     pub fn check(&self) -> Result<()> {
@@ -368,6 +384,17 @@ impl Choose {
         self.objective.marginals.get_or_insert(0.0);
         self.distance.scale.get_or_insert(STEIN_SCALE);
         self
+    }
+
+    /// Refuses what has no meaning where other rows are matched than those to choose from.
+    pub fn check_match(&self) -> Result<()> {
+        if self.stop.add.is_some() {
+            return Err(Error::AutoSize {
+                what: "other rows as a target",
+                advice: "the rows to choose from may be no draws of it; give a number",
+            });
+        }
+        Ok(())
     }
 
     /// Returns the choice with the defaults for a Gram matrix; options that need coordinates are an error.

@@ -1,6 +1,6 @@
 //! Chosen rows, their errors, and why choosing ended.
 
-use super::{Advice, Ended, Errors, Measure};
+use super::{Advice, Ended, Errors, Measure, Overlap};
 use crate::weights::OptimalWeights;
 use crate::{Pick, Refined};
 
@@ -27,6 +27,8 @@ pub struct Chosen {
     pub advice: Vec<Advice>,
     /// Number of candidates drawn at random; `None` if all rows were candidates.
     pub sampled_from: Option<usize>,
+    /// How much of the target the rows can reach, where other rows than these are matched.
+    pub overlap: Option<Overlap>,
 }
 
 impl Chosen {
@@ -42,6 +44,7 @@ impl Chosen {
             weights: None,
             advice: Vec::new(),
             sampled_from: None,
+            overlap: None,
         }
     }
 

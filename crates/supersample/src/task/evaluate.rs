@@ -207,13 +207,14 @@ impl Target {
             // Rows without columns have no distribution functions.
             return Ok(vec![None; subsets.len()]);
         }
+        let (rows, shares) = problem.target_rows();
         // The distance from a sample lacks the distance of the sample from all rows.
         let sampled = problem.gathered().map_or(0.0, |gathered| {
-            let count = problem.rows().len() as f64;
-            let of_sample = problem.shares().map_or(1.0 / count, |shares| shares.iter().map(|s| s * s).sum());
+            let count = rows.len() as f64;
+            let of_sample = shares.map_or(1.0 / count, |shares| shares.iter().map(|s| s * s).sum());
             (of_sample - 1.0 / gathered.effective_size()).max(0.0)
         });
-        let known = Marginals::distances(problem.rows(), problem.shares(), sampled, subsets)?;
+        let known = Marginals::distances(rows, shares, sampled, subsets)?;
         Ok(known.map_or(vec![None; subsets.len()], |known| known.into_iter().map(Some).collect()))
     }
 }

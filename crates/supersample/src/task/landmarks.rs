@@ -151,7 +151,7 @@ pub(super) fn project(problem: &Problem, count: usize, watch: Watch) -> Result<L
 
 /// Result of [`project`] from the numbers of an earlier run.
 pub(super) fn recall(problem: &Problem, numbers: &[f64]) -> Result<Landmarks> {
-    let rows = problem.rows.len();
+    let rows = problem.samples.points().len();
     let other = 2 + controls_of(rows);
     let count = numbers.len().checked_sub(other).filter(|count| (1..=rows).contains(count));
     let Some(count) = count else {

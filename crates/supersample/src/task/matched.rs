@@ -24,9 +24,15 @@ pub(super) struct FunctionsOfRows {
 }
 
 impl FunctionsOfRows {
-    pub(super) fn new(values: Points, shares: Option<&[f64]>, choose: &Choose) -> Result<FunctionsOfRows> {
+    /// Functions with these values at the rows, and `aimed` at the rows that are matched, of these shares.
+    pub(super) fn new(
+        values: Points,
+        aimed: &Points,
+        shares: Option<&[f64]>,
+        choose: &Choose,
+    ) -> Result<FunctionsOfRows> {
         let Objective { functions: weight, functions_unit, .. } = choose.objective;
-        let functions = Functions::in_unit(&values, shares, functions_unit)?;
+        let functions = Functions::in_unit(aimed, shares, functions_unit)?;
         Ok(FunctionsOfRows { functions, values, weight })
     }
 
@@ -38,12 +44,19 @@ impl FunctionsOfRows {
     }
 }
 
+/// The rows that are matched, in their own units, with their weights. Every part is built from these.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Aimed<'a> {
+    pub(super) rows: &'a Points,
+    pub(super) shares: Option<&'a [f64]>,
+}
+
 impl Matched {
     /// Parts of a pool of some rows, or of all. If all columns are constant there are no marginals to match.
     pub(super) fn parts(
         &self,
-        rows: &Points,
-        shares: Option<&[f64]>,
+        Aimed { rows, shares }: Aimed<'_>,
+        pool: &Points,
         some: Option<&[usize]>,
     ) -> Result<Vec<Part>> {
         let mut parts = Vec::new();
@@ -51,7 +64,7 @@ impl Matched {
         if self.marginals > 0.0
             && let Some(marginals) = Marginals::new(rows, shares)?
         {
-            parts.push(Part::marginals(&marginals, &selected(rows)?, self.marginals)?);
+            parts.push(Part::marginals(&marginals, &selected(pool)?, self.marginals)?);
         }
         if let Some(FunctionsOfRows { functions, values, weight }) = &self.functions {
             parts.push(Part::functions(functions, &selected(values)?, *weight)?);

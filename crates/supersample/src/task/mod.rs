@@ -29,12 +29,14 @@
 //! ```
 
 mod advice;
+mod calibrate;
 mod candidates;
 mod choose;
 mod chosen;
 mod compare;
 mod corrected;
 mod diagnose;
+mod each;
 mod enough;
 mod errors;
 mod evaluate;
@@ -45,6 +47,7 @@ mod matched;
 mod mean;
 mod measure;
 mod memory;
+mod overlap;
 mod problem;
 mod rows;
 mod score_check;
@@ -56,12 +59,14 @@ mod thin;
 mod weigh;
 
 pub use advice::Advice;
+pub use calibrate::{Calibrate, CalibratedMean};
 pub use candidates::POOL_ROWS;
 pub use choose::{Choose, Compute, Distance, Method, Objective, TargetChoice};
 pub use chosen::Chosen;
 pub use compare::Comparison;
 pub use corrected::{Corrected, SteinFeatures};
 pub use diagnose::Diagnosis;
+pub use each::{ChosenOf, choose_each};
 pub use errors::{Errors, Measure};
 pub use evaluate::{Evaluation, Subset};
 pub use herd::herd_until;
@@ -69,6 +74,7 @@ pub use kernel_choice::{Bandwidth, KernelChoice};
 pub use landmarks::{CONTROL_ROWS, EXACT_UP_TO, EmbeddingChoice, choose_controls, choose_landmarks};
 pub use mean::ErrorsKnown;
 pub use memory::Size;
+pub use overlap::Overlap;
 pub use problem::Problem;
 pub use rows::{RowWeights, Rows};
 pub use score_check::ScoreFault;

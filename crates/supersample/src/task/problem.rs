@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::matched::{FunctionsOfRows, Matched};
+use super::matched::{Aimed, FunctionsOfRows, Matched};
 use super::mean::Mean;
 use super::rows::effective_size;
 use super::stream::Gathered;
@@ -26,14 +26,18 @@ const MOMENTS: f64 = 0.1;
 #[derive(Clone)]
 pub struct Problem {
     pub(super) choose: Choose,
-    /// In their own units.
+    /// The rows to choose from, in their own units.
     pub(super) rows: Points,
     pub(super) shares: Option<Vec<f64>>,
+    /// The scaled rows to choose from.
+    points: Points,
+    /// The rows that are matched and their shares, where they are others than those to choose from.
+    other: Option<(Points, Option<Vec<f64>>)>,
     /// `None` where nothing is known of them.
     pub(super) chains: Option<Chains>,
     scaling: Scaling,
     median: Option<MedianDistance>,
-    /// The scaled rows, with the kernel.
+    /// The scaled rows that are matched, with the kernel.
     pub(super) samples: Arc<Empirical>,
     pub(super) matched: Matched,
     pub(super) kind: Kind,
@@ -67,7 +71,12 @@ impl Problem {
 
     /// [`new`](Self::new), watched: rows that are corrected by their scores take a while.
     pub fn watched(rows: impl Into<Rows>, choose: Choose, watch: Watch) -> Result<Problem> {
-        let Rows { points, mut shares, functions, scores, gram, chains } = rows.into();
+        let rows = rows.into();
+        if let Some(other) = &rows.other {
+            rows.check_other(other)?;
+            choose.check_match()?;
+        }
+        let Rows { points, mut shares, functions, scores, gram, chains, other } = rows;
         let target = choose.target_in_use(scores.is_some());
         if scores.is_none() && target != TargetChoice::Rows {
             return Err(Error::NoScores { target });
@@ -97,11 +106,21 @@ impl Problem {
             (None, None) => choose,
         };
         choose.check()?;
+        let (other, functions_of_other) = match other.map(|other| *other) {
+            Some(Rows { points, shares, functions, .. }) => (Some((points, shares)), functions),
+            None => (None, None),
+        };
+        let aimed = aimed(&points, shares.as_deref(), &other);
         let scaling =
-            Scaling::fit(choose.scale_in_use(), points.as_slice(), points.dim(), shares.as_deref())?;
-        let functions =
-            functions.map(|values| FunctionsOfRows::new(values, shares.as_deref(), &choose)).transpose()?;
-        let uses_landmarks = choose.compute.embedding.uses_landmarks(points.len(), choose.compute.landmarks);
+            Scaling::fit(choose.scale_in_use(), aimed.rows.as_slice(), aimed.rows.dim(), aimed.shares)?;
+        let functions = functions
+            .map(|values| {
+                let of_aimed = functions_of_other.unwrap_or_else(|| values.clone());
+                FunctionsOfRows::new(values, &of_aimed, aimed.shares, &choose)
+            })
+            .transpose()?;
+        let uses_landmarks =
+            choose.compute.embedding.uses_landmarks(aimed.rows.len(), choose.compute.landmarks);
         let kind = match scores {
             Some(scores) => Kind::Density(scores::OfRows::new(
                 scores,
@@ -113,7 +132,8 @@ impl Problem {
             None if uses_landmarks => Kind::Landmarks,
             None => Kind::Exact,
         };
-        let mut problem = Problem::ready(points, shares, scaling, functions, kind, choose)?;
+        let mut problem =
+            Problem::ready(Given { rows: points, shares, other }, scaling, functions, kind, choose)?;
         problem.advice.extend(told);
         if corrected.is_some_and(|corrected: Corrected| corrected.features.is_some()) {
             let weight = corrected::moments_weight(&problem.choose);
@@ -146,25 +166,25 @@ impl Problem {
         let functions =
             functions.map(|functions| FunctionsOfRows::of_gathered(functions, &choose)).transpose()?;
         let rows = gathered.pool().clone();
-        Problem::ready(rows, shares, scaling, functions, Kind::Batches(Arc::new(gathered)), choose)
+        let given = Given { rows, shares, other: None };
+        Problem::ready(given, scaling, functions, Kind::Batches(Arc::new(gathered)), choose)
     }
 
     fn ready(
-        rows: Points,
-        shares: Option<Vec<f64>>,
+        Given { rows, shares, other }: Given,
         scaling: Scaling,
         functions: Option<FunctionsOfRows>,
         kind: Kind,
         choose: Choose,
     ) -> Result<Problem> {
-        let weighed = shares.as_deref();
-        let closed: Vec<usize> = match (weighed, choose.compute.pool_without_weight) {
+        let aimed = aimed(&rows, shares.as_deref(), &other);
+        let closed: Vec<usize> = match (&shares, choose.compute.pool_without_weight) {
             (Some(shares), false) => (0..rows.len()).filter(|&row| shares[row] == 0.0).collect(),
             _ => Vec::new(),
         };
         let mut advice = match &kind {
             Kind::Batches(gathered) => advice::of_gathered(gathered, choose.scale_in_use(), &scaling),
-            _ => advice::of_rows(weighed, closed.len(), &scaling, rows.dim()),
+            _ => advice::of_rows(aimed.shares, closed.len(), &scaling, rows.dim()),
         };
         let (kernel, median, points) = match &kind {
             Kind::Density(stein) => {
@@ -174,23 +194,28 @@ impl Problem {
             // Distances are never taken: the values are in the matrix.
             Kind::Gram(_) => (Kernel::linear(), None, rows.clone()),
             _ => {
-                let points = scaled(&scaling, &choose, &rows)?;
-                let (kernel, median) = choose.distance.kernel.for_points(&points, weighed)?;
+                let points = scaled(&scaling, &choose, aimed.rows)?;
+                let (kernel, median) = choose.distance.kernel.for_points(&points, aimed.shares)?;
                 (kernel, median, points)
             }
         };
-        advice.extend(advice::of_kernel(&kernel, &points, weighed));
-        let samples = match weighed {
+        advice.extend(advice::of_kernel(&kernel, &points, aimed.shares));
+        let to_choose_from = match &other {
+            Some(_) => scaled(&scaling, &choose, &rows)?,
+            None => points.clone(),
+        };
+        let samples = match aimed.shares {
             None => Empirical::new(kernel, points)?,
             Some(shares) => Empirical::weighted(kernel, points, shares)?,
         };
         let samples = samples.precision(choose.distance.precision).on(choose.compute.device.clone());
-        let marginals = if has_one_row(&rows, weighed) { 0.0 } else { choose.marginals_weight() };
+        let has_one_row = has_one_row(aimed);
+        let marginals = if has_one_row { 0.0 } else { choose.marginals_weight() };
         // Where rows are to be as good as all draws in these, they are aimed at.
         let is_aimed_at = choose.stop.add.is_some() && matches!(kind, Kind::Exact | Kind::Landmarks);
-        let moments = if is_aimed_at && !has_one_row(&rows, weighed) { MOMENTS } else { 0.0 };
+        let moments = if is_aimed_at && !has_one_row { MOMENTS } else { 0.0 };
         let choose = choose.within_memory(Size {
-            rows: rows.len(),
+            rows: rows.len() + other.as_ref().map_or(0, |(rows, _)| rows.len()),
             columns: rows.dim(),
             functions: functions.as_ref().map_or(0, |functions| functions.values.dim()),
             is_weighted: shares.is_some(),
@@ -200,6 +225,8 @@ impl Problem {
         Ok(Problem {
             rows,
             shares,
+            points: to_choose_from,
+            other,
             chains: None,
             scaling,
             median,
@@ -234,24 +261,39 @@ impl Problem {
         &self.choose
     }
 
-    /// Rows in memory, in their own units.
+    /// Rows to choose from that are in memory, in their own units.
     pub fn rows(&self) -> &Points {
         &self.rows
     }
 
-    /// Scaled rows, on which distances are taken; with scores, each row has its score appended.
+    /// Scaled rows to choose from, on which distances are taken; with scores, each row has its score appended.
     pub fn points(&self) -> &Points {
-        self.samples.points()
+        &self.points
     }
 
-    /// The weights of the rows, which sum to one; `None` for equal ones.
+    /// The rows that are matched, with their weights: those to choose from, unless others are the target.
+    pub fn target_rows(&self) -> (&Points, Option<&[f64]>) {
+        let Aimed { rows, shares } = self.aimed();
+        (rows, shares)
+    }
+
+    /// Whether the rows that are matched are others than those to choose from ([`Rows::matching`]).
+    pub fn is_matching(&self) -> bool {
+        self.other.is_some()
+    }
+
+    pub(super) fn aimed(&self) -> Aimed<'_> {
+        aimed(&self.rows, self.shares(), &self.other)
+    }
+
+    /// The weights of the rows to choose from, which sum to one; `None` for equal ones.
     pub fn shares(&self) -> Option<&[f64]> {
         self.shares.as_deref()
     }
 
-    /// Effective sample size of the weights; `None` for equal weights.
+    /// Effective sample size of the weights of what is matched; `None` for equal weights.
     pub fn effective_size(&self) -> Option<f64> {
-        let shares = self.shares()?;
+        let shares = self.aimed().shares?;
         Some(self.gathered().map_or_else(|| effective_size(shares), Gathered::effective_size))
     }
 
@@ -323,7 +365,7 @@ impl Problem {
 
     /// Whether all rows that weigh anything are one and the same.
     pub(super) fn has_one_row(&self) -> bool {
-        has_one_row(&self.rows, self.shares())
+        has_one_row(self.aimed())
     }
 
     /// What long sums run on.
@@ -384,8 +426,27 @@ impl std::fmt::Debug for Problem {
     }
 }
 
+/// Rows to choose from with their shares, and those that are matched where they are others.
+struct Given {
+    rows: Points,
+    shares: Option<Vec<f64>>,
+    other: Option<(Points, Option<Vec<f64>>)>,
+}
+
+/// What is matched: the rows themselves, or others.
+fn aimed<'a>(
+    rows: &'a Points,
+    shares: Option<&'a [f64]>,
+    other: &'a Option<(Points, Option<Vec<f64>>)>,
+) -> Aimed<'a> {
+    match other {
+        Some((rows, shares)) => Aimed { rows, shares: shares.as_deref() },
+        None => Aimed { rows, shares },
+    }
+}
+
 /// Whether all rows with weight are equal, so that there are no marginals to match.
-fn has_one_row(rows: &Points, shares: Option<&[f64]>) -> bool {
+fn has_one_row(Aimed { rows, shares }: Aimed<'_>) -> bool {
     let mut weighed = (0..rows.len()).filter(|&row| shares.is_none_or(|shares| shares[row] > 0.0));
     let first = weighed.next();
     first.is_none_or(|first| weighed.all(|row| rows.row(row) == rows.row(first)))

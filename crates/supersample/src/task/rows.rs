@@ -2,6 +2,7 @@
 
 use super::RowScores;
 use crate::points::{expect_rows, normalised};
+use crate::words::Opt;
 use crate::{Chains, Error, Gram, Points, Result};
 
 /// Rows in memory, in their own units, with weights, functions of interest and scores.
@@ -23,12 +24,14 @@ pub struct Rows {
     pub(super) scores: Option<RowScores>,
     pub(super) gram: Option<Gram>,
     pub(super) chains: Option<Chains>,
+    /// The rows that are matched, where they are others than these.
+    pub(super) other: Option<Box<Rows>>,
 }
 
 impl Rows {
     /// Creates rows of equal weight.
     pub fn new(points: Points) -> Rows {
-        Rows { points, shares: None, functions: None, scores: None, gram: None, chains: None }
+        Rows { points, shares: None, functions: None, scores: None, gram: None, chains: None, other: None }
     }
 
     /// Creates rows with weights. Rows of weight zero add nothing to the target and are not chosen, unless
@@ -83,6 +86,52 @@ impl Rows {
             return Err(Error::ChainLengths { found: chains.draws(), expected: self.points.len() });
         }
         Ok(Rows { chains: Some(chains), ..self })
+    }
+
+    /// Sets other rows as the target: these rows are then chosen from, and the `other` ones are matched.
+    ///
+    /// Both have the same columns, and the same functions of interest where they have any. Columns are scaled by the target, and
+    /// the bandwidth is the target's. Weights of these rows then say only which may be chosen: those above zero.
+    ///
+    /// ```
+    /// use supersample::task::{Choose, Problem, Rows};
+    /// use supersample::{Points, unwatched};
+    /// let column = |of: fn(f64) -> f64| Points::from_vec((0..500).map(|i| of(f64::from(i))).collect(), 1);
+    /// let (pool, target) = (column(|i| (i * 0.7).sin())?, column(|i| 0.3 + 0.5 * (i * 0.9).sin())?);
+    /// let rows = Rows::new(pool.clone()).matching(target);
+    /// let chosen = Problem::new(rows, Choose::thin(20)?)?.prepare(&unwatched)?.choose(&unwatched)?;
+    /// let mean = chosen.rows.iter().map(|&row| pool.row(row)[0]).sum::<f64>() / 20.0;
+    /// assert!((mean - 0.3).abs() < 0.01);
+    /// # Ok::<(), supersample::Error>(())
+    /// ```
+    pub fn matching(self, other: impl Into<Rows>) -> Rows {
+        Rows { other: Some(Box::new(other.into())), ..self }
+    }
+
+    /// Refuses a target that these rows cannot be compared with.
+    pub(super) fn check_other(&self, other: &Rows) -> Result<()> {
+        other.points.expect_dim("the target", "the rows to choose from", self.points.dim())?;
+        let refuse = |option, with, advice| Err(Error::NotTogether { option, with, advice });
+        if self.gram.is_some() || other.gram.is_some() {
+            let advice = "it has no values between the rows and the target; leave it out";
+            return refuse(Opt::Match, "a Gram matrix", advice);
+        }
+        if self.scores.is_some() || other.scores.is_some() {
+            return refuse(Opt::Match, "scores", "they are of another target; leave one out");
+        }
+        if other.other.is_some() {
+            return refuse(Opt::Match, "a target that has one itself", "name one target");
+        }
+        match (&self.functions, &other.functions) {
+            (None, None) => Ok(()),
+            (Some(own), Some(others)) => {
+                others.expect_dim("the functions of the target", "those of the rows", own.dim())
+            }
+            (Some(_), None) => {
+                refuse(Opt::Functions, "a target that has none", "give them for the target too")
+            }
+            (None, Some(_)) => refuse(Opt::Functions, "rows that have none", "give them for the rows too"),
+        }
     }
 
     /// The rows themselves.

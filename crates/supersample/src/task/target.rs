@@ -7,8 +7,9 @@ use std::sync::{Arc, OnceLock};
 use super::candidates::Candidates;
 use super::mean::{ErrorsKnown, Mean};
 use super::problem::Problem;
-use super::{Choose, Chosen, Diagnosis, Ended, ErrorScale, Errors, Measure, Method, Stop};
+use super::{Choose, Chosen, Diagnosis, Ended, ErrorScale, Errors, Measure, Method, Overlap, Stop};
 use crate::quality::Reference;
+use crate::weights::WeightRule;
 use crate::{
     Error, Herder, Landmarks, MeanEmbedding, Pick, Points, Pool, Precision, Result, Watch, unwatched,
 };
@@ -34,6 +35,7 @@ pub struct Target {
     all: OnceLock<Candidates>,
     reference: OnceLock<Reference>,
     pub(super) diagnosed: OnceLock<Result<Diagnosis>>,
+    pub(super) overlap: OnceLock<Overlap>,
 }
 
 /// Earlier run to continue, and a callback for each pick, for checkpoints.
@@ -54,6 +56,7 @@ impl Target {
             all: OnceLock::new(),
             reference: OnceLock::new(),
             diagnosed: OnceLock::new(),
+            overlap: OnceLock::new(),
         })
     }
 
@@ -113,16 +116,20 @@ impl Target {
         // What is chosen is not given up for it.
         let mut chosen = chosen;
         if chosen.ended != Ended::Interrupted
+            && !choose.compute.no_diagnosis
             && let Ok(found) = self.diagnosis(watch)
         {
             chosen.advice.extend(found.advice());
         }
         let chosen = match choose.weights {
             // Not after an interruption.
+            Some(WeightRule::Calibrated) if chosen.ended != Ended::Interrupted => {
+                self.calibrated(chosen, &choose.calibrate, watch)?
+            }
             Some(rule) if chosen.ended != Ended::Interrupted => self.weighed(chosen, rule, watch)?,
             _ => chosen,
         };
-        self.with_errors(chosen)
+        self.with_errors(self.overlapping(chosen, watch)?)
     }
 
     /// Adds the errors of the rows with their weights.
@@ -196,13 +203,13 @@ impl Target {
         Ok(&self.all_candidates(&unwatched)?.pool)
     }
 
-    /// Statistics of the rows in memory, with which subsets are compared by column.
+    /// Statistics of the rows that are matched, with which subsets are compared by column.
     pub fn reference(&self) -> Result<&Reference> {
         if let Some(reference) = self.reference.get() {
             return Ok(reference);
         }
-        let rows = &self.problem.rows;
-        let mut reference = Reference::new(rows.as_slice(), rows.dim(), self.problem.shares())?;
+        let (rows, shares) = self.problem.target_rows();
+        let mut reference = Reference::new(rows.as_slice(), rows.dim(), shares)?;
         if let Some(gathered) = self.problem.gathered() {
             reference = reference.with_moments(gathered.moments());
         }

@@ -1,7 +1,7 @@
 //! Sentences for [`Advice`].
 
 use super::{Names, Opt, Style, are, count, counted, significant};
-use crate::task::{Advice, Corrected, SteinFeatures};
+use crate::task::{Advice, Corrected, Overlap, SteinFeatures};
 
 impl Advice {
     /// Whether this is a note about what was done, and not a warning.
@@ -108,11 +108,45 @@ impl Advice {
                 names.these_columns(columns),
                 significant(*mean)
             ),
+            Advice::OutOfReach(overlap) => overlap.warning(names),
             Advice::WeightsNotOptimal => {
                 "the weights did not converge to full precision; these are the best that were found"
                     .to_string()
             }
         }
+    }
+}
+
+/// Columns that a warning names at most.
+const COLUMNS_NAMED: usize = 5;
+
+impl Overlap {
+    /// What the rows can reach of the target, in a sentence without a full stop.
+    pub fn sentence(&self) -> String {
+        let percent = significant(100.0 * self.unreached);
+        let floor = match self.floor_draws {
+            Some(draws) => {
+                format!("{}, that of {} draws of the target", significant(self.floor), significant(draws))
+            }
+            None => "0 to rounding".to_string(),
+        };
+        format!(
+            "{percent} % of the target is farther than the bandwidth from every row; the best weights on all rows have an MMD of {floor}"
+        )
+    }
+
+    fn warning(&self, names: &Names<'_>) -> String {
+        let named = self.outside.iter().take(COLUMNS_NAMED);
+        let columns: Vec<String> = named
+            .map(|(column, share)| format!("{} ({} %)", names.column(*column), significant(100.0 * share)))
+            .collect();
+        let outside = match columns.is_empty() {
+            true => String::new(),
+            false => {
+                format!("; parts of the target are outside the range of the rows in {}", columns.join(", "))
+            }
+        };
+        format!("the rows do not cover the target: {}{outside}", self.sentence())
     }
 }
 
@@ -222,6 +256,20 @@ mod tests {
                 Advice::ChainsDisagree { disagreement: 3.0, chains: 1 },
                 "the two halves of the chain disagree",
                 "",
+            ),
+            (
+                Advice::OutOfReach(Overlap {
+                    rows: 100,
+                    unreached: 0.125,
+                    length: 2.0,
+                    outside: vec![(1, 0.25)],
+                    floor: 0.1,
+                    floor_draws: Some(60.0),
+                }),
+                "the rows do not cover the target: 12.5 % of the target is farther than the bandwidth from every row; the best \
+                 weights on all rows have an MMD of 0.100, that of 60.0 draws of the target; parts of the target are outside the \
+                 range of the rows in column 'tau' (25.0 %)",
+                "the range of the rows in column 1 (25.0 %)",
             ),
             (Advice::WeightsNotOptimal, "these are the best that were found", ""),
         ];

@@ -58,6 +58,10 @@ options! {
     Add: "add", "--add", "add";
     /// What is matched.
     Target: "target", "--target", "target";
+    /// Other rows that are matched.
+    Match: "matching", "--match", "match";
+    /// Groups that each get a set of their own.
+    Each: "each", "--each", "each";
     /// The scores of the rows.
     Scores: "scores", "--scores (or --score-prefix)", "scores";
     /// The log-density of the rows.
@@ -88,6 +92,8 @@ options! {
     LogWeights: "log-weights", "--log-weight-column", "log_weight";
     /// The columns used as coordinates.
     Columns: "columns", "--columns", "columns";
+    /// The means that calibrated weights meet.
+    Calibrate: "calibrate", "--calibrate", "calibrate";
     /// Number of candidates.
     PoolRows: "pool_rows", "--pool-rows", "pool_rows";
     /// Rows that must be in the set.

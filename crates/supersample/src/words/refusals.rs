@@ -2,7 +2,7 @@
 
 use super::{Names, Opt, Style, are, count, counted, exact, in_units, significant};
 use crate::Error;
-use crate::task::{ScoreFault, Stop};
+use crate::task::{CalibratedMean, ScoreFault, Stop};
 
 impl Error {
     /// Returns the error as one sentence, with options spelled in `style` and rows, columns, functions and groups named
@@ -46,6 +46,31 @@ impl Error {
                     String::new()
                 }
             ),
+            Error::InGroup { group, error } => {
+                format!("{}: {}", names.group(*group), error.sentence(style, names))
+            }
+            Error::NotCalibrated { mean, wanted, nearest, range: (low, high) } => {
+                let name = match mean {
+                    CalibratedMean::Column(column) => names.column(*column),
+                    CalibratedMean::Function(function) => names.function(*function),
+                };
+                let why = match low < wanted && wanted < high {
+                    true => {
+                        format!("together with the other means, the nearest is {}", significant(*nearest))
+                    }
+                    false => format!(
+                        "the chosen rows have {} to {}, and the nearest is {}",
+                        significant(*low),
+                        significant(*high),
+                        significant(*nearest)
+                    ),
+                };
+                format!(
+                    "no positive weights give {name} the mean {}: {why}; choose more rows, or fewer means with {}",
+                    significant(*wanted),
+                    spelled(Opt::Calibrate)
+                )
+            }
             Error::NotTogether { option, with, advice } => {
                 format!("{} cannot be used with {with}; {advice}", spelled(*option))
             }
@@ -375,6 +400,18 @@ mod tests {
                 Error::QuotaNotKept { group: 0, quota: 2, found: 3 },
                 "3 rows of chain 'a' are given, but its quota is 2; make the two agree",
                 "3 rows of group 0 are given, but its quota is 2; make the two agree",
+            ),
+            (
+                Error::NotCalibrated {
+                    mean: CalibratedMean::Column(1),
+                    wanted: 4.0,
+                    nearest: 3.0,
+                    range: (1.0, 3.0),
+                },
+                "no positive weights give column 'tau' the mean 4.00: the chosen rows have 1.00 to 3.00, and the nearest is 3.00; \
+                 choose more rows, or fewer means with --calibrate",
+                "no positive weights give column 1 the mean 4.00: the chosen rows have 1.00 to 3.00, and the nearest is 3.00; \
+                 choose more rows, or fewer means with calibrate",
             ),
             (Error::NoPoints, "there are no points; ", "there are no points; "),
         ];

@@ -1,0 +1,224 @@
+//! Another target than the rows, calibrated weights, and a set for each value: what is chosen, told and refused.
+
+use serde_json::Value;
+
+use crate::desk::{Desk, numbers};
+
+fn cell(i: usize, by: f64) -> f64 {
+    ((i as f64 * by).sin() + 0.1 * (i % 7) as f64) * 1.5
+}
+
+/// A desk with a pool, and a target with the same columns in another order, a third one and weights.
+fn desk() -> Desk {
+    let desk = Desk::new();
+    let row = |i: usize| format!("{:.6},{:.6},{:.6},{}\n", cell(i, 0.7), cell(i, 1.3), cell(i, 2.9), i % 3);
+    desk.write("pool.csv", "a,b,y,site\n".to_string() + &(0..400).map(row).collect::<String>());
+    let row = |i: usize| {
+        let (a, b) = (0.3 + 0.5 * cell(i, 1.9), 0.6 * cell(i, 0.4));
+        format!("{b:.6},{:.6},{a:.6},text,{}\n", a * b, i % 2 + 1)
+    };
+    desk.write("target.csv", "b,y,a,z,w\n".to_string() + &(0..120).map(row).collect::<String>());
+    desk
+}
+
+fn summary(desk: &Desk, words: &str) -> (Value, String) {
+    let (_, told) = desk.ran(&format!("{words} --json s.json"));
+    (serde_json::from_str(&desk.read("s.json")).unwrap(), told)
+}
+
+#[track_caller]
+fn refused(desk: &Desk, words: &str) -> String {
+    let output = desk.run(words);
+    assert_eq!(output.status.code(), Some(2), "{words}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+/// The numbers of some columns, row after row.
+fn columns(text: &str, wanted: &[&str]) -> Vec<Vec<f64>> {
+    let mut lines = text.lines();
+    let names: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let places: Vec<usize> =
+        wanted.iter().map(|name| names.iter().position(|known| known == name).unwrap()).collect();
+    let row = |line: &str| {
+        let cells: Vec<&str> = line.split(',').collect();
+        places.iter().map(|&place| cells[place].parse().unwrap()).collect()
+    };
+    lines.map(row).collect()
+}
+
+fn mean(rows: &[Vec<f64>], column: usize, weights: Option<&[f64]>) -> f64 {
+    let weight = |row: usize| weights.map_or(1.0, |weights| weights[row]);
+    let total: f64 = (0..rows.len()).map(weight).sum();
+    rows.iter().enumerate().map(|(row, x)| weight(row) * x[column]).sum::<f64>() / total
+}
+
+#[test]
+fn rows_of_a_pool_match_the_columns_of_a_target_by_name() {
+    let desk = desk();
+    let (json, told) = summary(
+        &desk,
+        "thin pool.csv -n 40 --columns a,b --match target.csv --match-weight-column w -o o.csv",
+    );
+    assert!(told.contains("matched 120 rows of target.csv weighted by w"), "{told}");
+    assert!(told.contains("% of the target is farther than the bandwidth from every row"), "{told}");
+    assert_eq!((&json["match"]["rows"], &json["match"]["weight_column"]), (&120.into(), &"w".into()));
+    assert!(
+        json["match"]["overlap"]["unreached"].is_number() && json["match"]["overlap"]["floor"].is_number()
+    );
+    let (chosen, target) =
+        (columns(&desk.read("o.csv"), &["a", "b"]), columns(&desk.read("target.csv"), &["a", "b", "w"]));
+    let weights: Vec<f64> = target.iter().map(|row| row[2]).collect();
+    for column in 0..2 {
+        let (found, wanted) = (mean(&chosen, column, None), mean(&target, column, Some(&weights)));
+        assert!((found - wanted).abs() < 0.02, "{column}: {found} {wanted}");
+    }
+    // Against the target the rows are as good as the run says.
+    let (judged, _) = summary(&desk, "eval target.csv o.csv --columns a,b --weight-column w");
+    let near = |a: &Value, b: &Value| (a.as_f64().unwrap() / b.as_f64().unwrap() - 1.0).abs() < 1e-6;
+    assert!(near(&judged["result"]["mmd"], &json["result"]["mmd"]));
+    assert_eq!(judged["result"]["errors"]["mean"], json["result"]["errors"]["mean"]);
+}
+
+#[test]
+fn functions_are_columns_of_both_files() {
+    let desk = desk();
+    let words = "pool.csv -n 30 --columns a,b --functions y --match target.csv -o o.csv";
+    let (json, _) = summary(&desk, &format!("thin {words}"));
+    let (chosen, target) = (columns(&desk.read("o.csv"), &["y"]), columns(&desk.read("target.csv"), &["y"]));
+    assert!((mean(&chosen, 0, None) - mean(&target, 0, None)).abs() < 0.05);
+    assert!(json["result"]["errors"]["functions_error"].as_f64().unwrap() < 0.05);
+    let (_, _) = summary(&desk, &format!("herd {words}"));
+}
+
+#[test]
+fn a_checkpoint_is_of_its_target() {
+    let desk = desk();
+    let words = "thin pool.csv -n 20 --columns a,b --match target.csv --checkpoint c --indices i -o o.csv";
+    desk.ran(words);
+    let first = numbers(&desk.read("i"));
+    desk.ran(words);
+    assert_eq!(numbers(&desk.read("i")), first);
+    let other = refused(&desk, "thin pool.csv -n 20 --columns a,b --resume c -o o.csv");
+    assert!(other.contains("c"), "{other}");
+}
+
+#[test]
+fn a_target_out_of_reach_is_told_loudly() {
+    let desk = desk();
+    let row = |i: usize| format!("{:.4},{:.4}\n", 9.0 + cell(i, 0.3), cell(i, 0.4));
+    desk.write("far.csv", "a,b\n".to_string() + &(0..50).map(row).collect::<String>());
+    let (_, told) = desk.ran("thin pool.csv -n 10 --columns a,b --match far.csv -o o.csv");
+    assert!(told.contains("warning: the rows do not cover the target: 100 % of the target"), "{told}");
+    assert!(told.contains("outside the range of the rows in column 'a' (100 %)"), "{told}");
+}
+
+#[test]
+fn targets_that_cannot_be_matched_are_refused() {
+    let desk = desk();
+    let missing = refused(&desk, "thin pool.csv -n 10 --match target.csv -o o.csv");
+    assert!(missing.contains("--match") && missing.contains("site"), "{missing}");
+    let text = refused(&desk, "thin target.csv -n 10 --columns a --match pool.csv --match-weight-column q");
+    assert!(text.contains("q"), "{text}");
+    for (words, said) in [
+        ("-n auto --match target.csv", "-n auto cannot be used with other rows as a target"),
+        ("-n 5 --match target.csv --pool-rows 100", "--match needs all rows in memory"),
+        (
+            "-n 5 --match target.csv --functions-file target.csv",
+            "--functions-file cannot be used with --match",
+        ),
+        ("-n 5 --match target.csv --scores target.csv", "--match cannot be used with scores"),
+        ("-n 5 --match-weight-column w", "--match"),
+        ("-n 5 --match none.csv", "none.csv"),
+    ] {
+        let told = refused(&desk, &format!("thin pool.csv --columns a,b {words}"));
+        assert!(told.contains(said), "{words}: {told}");
+    }
+    desk.write("holes.csv", "a,b\n1,2\n,3\n");
+    let hole = refused(&desk, "thin pool.csv -n 2 --columns a,b --match holes.csv");
+    assert!(hole.contains("holes.csv") && hole.contains("empty"), "{hole}");
+    desk.write("negative.csv", "a,b,w\n1,2,-1\n2,3,1\n");
+    let bad = refused(&desk, "thin pool.csv -n 2 --columns a,b --match negative.csv --match-weight-column w");
+    assert!(bad.contains("--match") && bad.contains("-1"), "{bad}");
+}
+
+#[test]
+fn calibrated_weights_meet_the_means_and_sum_to_the_total() {
+    let desk = desk();
+    let words = "thin pool.csv -n 30 --columns a,b,y --weights calibrated";
+    let (json, told) = summary(&desk, &format!("{words} --total 1000 -o o.csv"));
+    assert!(
+        told.contains("calibrated weights") && json["result"]["weights"]["rule"] == "calibrated",
+        "{told}"
+    );
+    let (chosen, pool) = (
+        columns(&desk.read("o.csv"), &["a", "b", "y", "weight"]),
+        columns(&desk.read("pool.csv"), &["a", "b", "y"]),
+    );
+    let weights: Vec<f64> = chosen.iter().map(|row| row[3]).collect();
+    assert!((weights.iter().sum::<f64>() - 1000.0).abs() < 1e-6);
+    for column in 0..3 {
+        assert!((mean(&chosen, column, Some(&weights)) - mean(&pool, column, None)).abs() < 1e-9);
+    }
+    // Of some columns, and of a target.
+    desk.ran(&format!("{words} --calibrate b --match target.csv -o o.csv"));
+    let chosen = columns(&desk.read("o.csv"), &["b", "weight"]);
+    let weights: Vec<f64> = chosen.iter().map(|row| row[1]).collect();
+    let target = columns(&desk.read("target.csv"), &["b"]);
+    assert!((mean(&chosen, 0, Some(&weights)) - mean(&target, 0, None)).abs() < 1e-9);
+    for (words, said) in [
+        ("--weights simplex --calibrate a", "--calibrate has no effect without --weights calibrated"),
+        ("--total 5", "--total has no effect on equal weights"),
+        ("--weights calibrated --total 0", "--total is 0; give a positive number"),
+        ("--weights calibrated --calibrate q", "there is no column or function 'q'"),
+        ("--weights calibrated --pool-rows 50", "--weights needs all rows in memory"),
+    ] {
+        let told = refused(&desk, &format!("thin pool.csv -n 5 --columns a,b {words} -o o.csv"));
+        assert!(told.contains(said), "{words}: {told}");
+    }
+    desk.write("far.csv", "a,b\n90,0\n91,1\n95,0\n");
+    let told =
+        refused(&desk, "thin pool.csv -n 5 --columns a,b --match far.csv --weights calibrated -o o.csv");
+    assert!(told.contains("no positive weights give column 'a' the mean 92.0"), "{told}");
+    desk.write("m.toml", "[[component]]\nweight = 1\nmean = [0]\ncovariance = [[1]]\n");
+    let told = refused(&desk, "sample m.toml -n 5 --weights calibrated");
+    assert!(told.contains("--weights calibrated is for rows of a file"), "{told}");
+}
+
+#[test]
+fn each_value_gets_the_set_of_a_file_of_its_own() {
+    let desk = desk();
+    let (json, told) = summary(&desk, "thin pool.csv -n 12 --columns a,b,y --each site --indices i -o o.csv");
+    assert!(told.contains("chose 36 of 400 rows for 3 values of site by 3 parameters"), "{told}");
+    let all = desk.read("pool.csv");
+    let (head, rows) = all.split_once('\n').unwrap();
+    let chosen = numbers(&desk.read("i"));
+    assert_eq!(desk.read("o.csv").lines().count(), 37);
+    for site in 0..3 {
+        let own: Vec<(usize, &str)> =
+            rows.lines().enumerate().filter(|(_, line)| line.ends_with(&format!(",{site}"))).collect();
+        let text: String = own.iter().map(|(_, line)| format!("{line}\n")).collect();
+        desk.write("own.csv", format!("{head}\n{text}"));
+        desk.ran("thin own.csv -n 12 --columns a,b,y --indices own -o p.csv");
+        let alone: Vec<usize> = numbers(&desk.read("own")).iter().map(|&row| own[row].0).collect();
+        assert_eq!(alone, chosen[12 * site..12 * (site + 1)], "{site}");
+        let group = &json["each"]["groups"][site];
+        assert_eq!((&group["value"], &group["rows"]), (&site.to_string().into(), &own.len().into()));
+    }
+    for (words, said) in [
+        ("-n auto", "-n auto cannot be used with --each"),
+        ("-n 5 --match target.csv", "--match cannot be used with --each"),
+        ("-n 5 --report r.html", "--report cannot be used with --each"),
+        ("-n 5 --trace t.csv", "--trace cannot be used with --each"),
+        ("-n 5 --checkpoint c", "--checkpoint cannot be used with --each"),
+        ("-n 5 --resume c", "--resume cannot be used with --each"),
+        ("-n 5 --max-memory 1G", "--max-memory cannot be used with --each"),
+        ("-n 5 --pool-rows 50", "--pool-rows cannot be used with --each"),
+        ("-n 5 --scores s.csv", "--scores or --score-prefix cannot be used with --each"),
+        ("-n 5 --stratify site", "--each"),
+    ] {
+        let told = refused(&desk, &format!("thin pool.csv --columns a,b --each site {words} -o o.csv"));
+        assert!(told.contains(said), "{words}: {told}");
+    }
+    let told = refused(&desk, "thin pool.csv -n 5 --each nowhere -o o.csv");
+    assert!(told.contains("nowhere"), "{told}");
+}

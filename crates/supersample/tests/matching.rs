@@ -1,0 +1,248 @@
+//! Other rows as a target: what is chosen, what is measured, what the rows cannot reach, and what is refused.
+
+use crate::common;
+
+use common::{herd, plain, random_points, ready, rng, thin};
+use supersample::task::{
+    Advice, Choose, EmbeddingChoice, Measure, Problem, RowScores, RowWeights, Rows, Stop, Subset,
+};
+use supersample::weights::{WeightRule, optimal};
+use supersample::words::Opt;
+use supersample::{Error, Gram, Kernel, Marginals, Points, Precision, RefineOptions, unwatched};
+
+fn after(number: usize) -> Stop {
+    Stop::after(number).unwrap()
+}
+
+fn pool() -> Points {
+    random_points(400, 2, &mut rng(1))
+}
+
+/// Narrower than the pool, and off its centre.
+fn target() -> Points {
+    let rows = random_points(150, 2, &mut rng(2));
+    Points::from_vec(rows.as_slice().iter().map(|x| 0.4 + 0.5 * x).collect(), 2).unwrap()
+}
+
+fn weights() -> Vec<f64> {
+    (0..150).map(|row| f64::from(row % 4)).collect()
+}
+
+fn weighted_target() -> Rows {
+    Rows::weighted(target(), RowWeights::Weights(&weights())).unwrap()
+}
+
+/// ‖Σ a k(x, ·) − Σ b k(y, ·)‖, pair by pair.
+fn naive_mmd(kernel: &Kernel, x: &Points, a: &[f64], y: &Points, b: &[f64]) -> f64 {
+    let sum = |x: &Points, a: &[f64], y: &Points, b: &[f64]| -> f64 {
+        let pairs = (0..x.len()).flat_map(|i| (0..y.len()).map(move |j| (i, j)));
+        pairs.map(|(i, j)| a[i] * b[j] * kernel.value(x.row(i), y.row(j))).sum()
+    };
+    (sum(x, a, x, a) - 2.0 * sum(x, a, y, b) + sum(y, b, y, b)).max(0.0).sqrt()
+}
+
+fn shares(weights: Option<&[f64]>, count: usize) -> Vec<f64> {
+    let weights = weights.map_or(vec![1.0; count], <[f64]>::to_vec);
+    let total: f64 = weights.iter().sum();
+    weights.iter().map(|weight| weight / total).collect()
+}
+
+#[test]
+fn herded_rows_are_those_of_the_naive_score() {
+    for weighted in [false, true] {
+        let (given, weights) = (weighted.then(weights), weighted.then(weights));
+        let weights = shares(weights.as_deref(), 150);
+        let other = if given.is_some() { weighted_target() } else { Rows::new(target()) };
+        let rows = Rows::new(pool()).matching(other);
+        let target = ready(rows, plain().precision(Precision::Double));
+        let problem = target.problem();
+        let (points, aimed, kernel) = (problem.points(), problem.samples().points(), problem.kernel());
+        let mean = |x: &[f64]| -> f64 {
+            weights.iter().zip(aimed.rows()).map(|(w, y)| w * kernel.value(x, y)).sum()
+        };
+        let chosen = herd(&target, after(12), false);
+        let mut before: Vec<usize> = Vec::new();
+        for &row in &chosen.rows {
+            let score = |i: usize| {
+                let near: f64 = before.iter().map(|&j| kernel.value(points.row(i), points.row(j))).sum();
+                mean(points.row(i)) - near / (before.len() + 1) as f64
+            };
+            let best = (0..400).map(score).fold(f64::NEG_INFINITY, f64::max);
+            assert!(score(row) > best - 1e-12, "{weighted}: {row}");
+            before.push(row);
+        }
+        let equal = vec![1.0 / 12.0; 12];
+        let naive = naive_mmd(kernel, &points.select(&chosen.rows).unwrap(), &equal, aimed, &weights);
+        assert!((chosen.mmd().unwrap() - naive).abs() < 1e-9, "{:?} {naive}", chosen.mmd());
+    }
+}
+
+#[test]
+fn scale_and_bandwidth_are_those_of_the_target() {
+    let target = ready(Rows::new(pool()).matching(target()), plain());
+    let alone = ready(self::target(), plain());
+    assert_eq!(target.problem().kernel(), alone.problem().kernel());
+    assert_eq!(target.problem().scaled(&self::target()).unwrap(), *alone.problem().points());
+    assert_eq!(target.problem().rows().len(), 400);
+    assert_eq!(target.problem().target_rows().0, &self::target());
+}
+
+#[test]
+fn rows_that_match_themselves_are_chosen_as_ever() {
+    let choose = Choose::thin(15).unwrap();
+    let alone = ready(pool(), choose.clone()).choose(&unwatched).unwrap();
+    let matched = ready(Rows::new(pool()).matching(pool()), choose).choose(&unwatched).unwrap();
+    assert_eq!(matched.rows, alone.rows);
+    assert!((matched.mmd().unwrap() / alone.mmd().unwrap() - 1.0).abs() < 1e-6);
+    assert!(alone.overlap.is_none() && matched.overlap.unwrap().unreached == 0.0);
+    assert!(matched.advice.is_empty(), "{:?}", matched.advice);
+}
+
+#[test]
+fn a_weight_of_two_is_two_rows_of_the_target() {
+    let weights = weights();
+    let copies: Vec<usize> = (0..150).flat_map(|row| vec![row; row % 4]).collect();
+    let copied = Rows::new(pool()).matching(target().select(&copies).unwrap());
+    let weighted = Rows::new(pool()).matching(weighted_target());
+    let choose = Choose::thin(12).unwrap().kernel(Kernel::gaussian(1.0).unwrap());
+    let (a, b) = (ready(copied, choose.clone()), ready(weighted, choose));
+    let (a, b) = (a.choose(&unwatched).unwrap(), b.choose(&unwatched).unwrap());
+    assert!(a.rows == b.rows && weights[0] == 0.0);
+    assert!((a.mmd().unwrap() - b.mmd().unwrap()).abs() < 1e-6);
+}
+
+#[test]
+fn rows_of_weight_zero_are_not_chosen() {
+    let weights: Vec<f64> = (0..400).map(|row| f64::from(row % 2)).collect();
+    let rows = Rows::weighted(pool(), RowWeights::Weights(&weights)).unwrap().matching(target());
+    let target = ready(rows, Choose::thin(20).unwrap());
+    let chosen = target.choose(&unwatched).unwrap();
+    assert!(chosen.rows.iter().all(|row| row % 2 == 1));
+    // Other weights say nothing of the target.
+    let doubled: Vec<f64> = weights.iter().enumerate().map(|(row, w)| w * (1 + row % 3) as f64).collect();
+    let rows = Rows::weighted(pool(), RowWeights::Weights(&doubled)).unwrap().matching(self::target());
+    assert_eq!(ready(rows, Choose::thin(20).unwrap()).choose(&unwatched).unwrap().rows, chosen.rows);
+}
+
+#[test]
+fn marginals_and_functions_are_those_of_the_target() {
+    let product = |rows: &Points| rows.rows().map(|x| x[0] * x[1]).collect::<Vec<f64>>();
+    let other = weighted_target().functions(product(&target()), 1).unwrap();
+    let rows = Rows::new(pool()).functions(product(&pool()), 1).unwrap().matching(other);
+    let target = ready(rows, plain().marginals(0.4));
+    let chosen = thin(&target, after(20), RefineOptions::default());
+    let picked = pool().select(&chosen.rows).unwrap();
+    let marginals = Marginals::new(&self::target(), Some(&weights())).unwrap().unwrap();
+    let cdf = marginals.distance(&picked, None).unwrap();
+    assert!((chosen.errors.get(Measure::Cdf).unwrap() - cdf).abs() < 1e-12);
+    // In standard deviations of the function over the target.
+    let (values, w) = (product(&self::target()), shares(Some(&weights()), 150));
+    let mean: f64 = values.iter().zip(&w).map(|(v, w)| v * w).sum();
+    let sd = values.iter().zip(&w).map(|(v, w)| w * (v - mean).powi(2)).sum::<f64>().sqrt();
+    let error = (product(&picked).iter().sum::<f64>() / 20.0 - mean).abs() / sd;
+    let found = chosen.errors.get(Measure::FunctionsError).unwrap();
+    assert!((found - error).abs() < 1e-9 && found < 0.01, "{found} {error}");
+    // Errors of the columns are relative to the target too.
+    let evaluation = target.evaluate(&Subset::of_rows(&chosen.rows), &unwatched).unwrap();
+    let alone = ready(weighted_target(), plain());
+    let of_points = alone.evaluate(&Subset::of_points(picked), &unwatched).unwrap();
+    for measure in [Measure::Mean, Measure::Sd, Measure::Quantile, Measure::Correlation] {
+        assert_eq!(evaluation.errors.get(measure), of_points.errors.get(measure), "{measure:?}");
+    }
+    assert!((evaluation.mmd() - of_points.mmd()).abs() < 1e-9);
+}
+
+#[test]
+fn landmarks_of_the_target_choose_nearly_the_same() {
+    let exact = ready(Rows::new(pool()).matching(target()), Choose::thin(15).unwrap());
+    let choose = Choose::thin(15).unwrap().embedding(EmbeddingChoice::Landmarks).landmarks(60);
+    let approximate = ready(Rows::new(pool()).matching(target()), choose);
+    assert!(approximate.landmarks().is_some());
+    let (a, b) = (exact.choose(&unwatched).unwrap(), approximate.choose(&unwatched).unwrap());
+    assert!(b.mmd().unwrap() < 1.3 * a.mmd().unwrap(), "{:?} {:?}", a.mmd(), b.mmd());
+}
+
+#[test]
+fn a_recalled_target_chooses_the_same() {
+    let problem = Problem::new(Rows::new(pool()).matching(target()), Choose::thin(15).unwrap()).unwrap();
+    let target = problem.prepare(&unwatched).unwrap();
+    let recalled = problem.recall(target.recalled().into_owned(), &unwatched).unwrap();
+    assert_eq!(recalled.choose(&unwatched).unwrap(), target.choose(&unwatched).unwrap());
+}
+
+#[test]
+fn the_overlap_is_that_of_all_pairs_and_the_floor_that_of_all_weights() {
+    // A third of the target is beyond the pool in the first column.
+    let far = Points::from_vec(
+        target()
+            .rows()
+            .enumerate()
+            .flat_map(|(i, x)| [x[0] + if i % 3 == 0 { 20.0 } else { 0.0 }, x[1]])
+            .collect(),
+        2,
+    )
+    .unwrap();
+    let choose = Choose::thin(20).unwrap().kernel(Kernel::gaussian(1.0).unwrap());
+    let target = ready(Rows::new(pool()).matching(far.clone()), choose);
+    let overlap = target.overlap(&unwatched).unwrap().unwrap();
+    let problem = target.problem();
+    let (points, aimed) = (problem.points(), problem.samples().points());
+    let near = |x: &[f64]| {
+        let squared = |y: &[f64]| x.iter().zip(y).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
+        points.rows().map(squared).fold(f64::INFINITY, f64::min).sqrt() <= overlap.length
+    };
+    let unreached = aimed.rows().filter(|x| !near(x)).count() as f64 / 150.0;
+    assert!((overlap.unreached - unreached).abs() < 1e-12 && unreached > 0.3);
+    assert_eq!(overlap.outside[0].0, 0);
+    assert!((overlap.outside[0].1 - 1.0 / 3.0).abs() < 1e-12, "{:?}", overlap.outside);
+    let all = optimal(&*target.embedding(), points, WeightRule::Simplex, &unwatched).unwrap();
+    assert!((overlap.floor - all.error.unwrap()).abs() < 1e-6);
+    let chosen = target.choose(&unwatched).unwrap();
+    assert!(overlap.floor <= chosen.mmd().unwrap());
+    assert!(matches!(chosen.advice[..], [Advice::OutOfReach(_)]), "{:?}", chosen.advice);
+    assert_eq!(chosen.overlap.as_ref(), Some(overlap));
+    // Of more rows than have weights at once, the floor is nearly that of all.
+    let many = random_points(1500, 2, &mut rng(5));
+    let target = ready(Rows::new(many).matching(far), plain());
+    let floor = target.overlap(&unwatched).unwrap().unwrap().floor;
+    let all =
+        optimal(&*target.embedding(), target.problem().points(), WeightRule::Simplex, &unwatched).unwrap();
+    let best = all.error.unwrap();
+    assert!(floor < 1.01 * best && floor > best - 1e-6, "{floor} {best}");
+}
+
+#[test]
+fn the_linear_kernel_has_a_length_too() {
+    let target = ready(Rows::new(pool()).matching(target()), plain().kernel(Kernel::linear()));
+    let overlap = target.overlap(&unwatched).unwrap().unwrap();
+    assert!(overlap.length > 0.0 && overlap.unreached == 0.0);
+}
+
+#[test]
+fn what_cannot_be_matched_is_refused() {
+    let refused = |rows: Rows, choose: Choose| Problem::new(rows, choose).unwrap_err();
+    let one = Points::from_vec(vec![1.0, 2.0, 3.0], 1).unwrap();
+    let mismatch = refused(Rows::new(pool()).matching(one), plain());
+    assert!(matches!(mismatch, Error::DimensionMismatch { found: 1, expected: 2, .. }), "{mismatch}");
+    let matrix = Gram::new(vec![1.0, 0.5, 0.5, 1.0], 2).unwrap();
+    let pair = Points::from_vec(vec![0.0, 1.0], 1).unwrap();
+    let gram = refused(Rows::of_gram(matrix).matching(pair.clone()), plain());
+    assert!(matches!(gram, Error::NotTogether { option: Opt::Match, with: "a Gram matrix", .. }), "{gram}");
+    let scored = Rows::new(pair.clone()).scores(RowScores::new(vec![1.0, -1.0]));
+    let scores = refused(scored.matching(pair.clone()), plain());
+    assert!(matches!(scores, Error::NotTogether { option: Opt::Match, with: "scores", .. }), "{scores}");
+    let functions = Rows::new(pool()).functions(vec![1.0; 400], 1).unwrap();
+    let one_sided = refused(functions.clone().matching(target()), plain());
+    assert!(matches!(one_sided, Error::NotTogether { option: Opt::Functions, .. }), "{one_sided}");
+    let other_side = refused(Rows::new(target()).matching(functions.clone()), plain());
+    assert!(matches!(other_side, Error::NotTogether { option: Opt::Functions, .. }), "{other_side}");
+    let counts = functions.matching(Rows::new(target()).functions(vec![1.0; 300], 2).unwrap());
+    assert!(matches!(refused(counts, plain()), Error::DimensionMismatch { found: 2, expected: 1, .. }));
+    let nested = Rows::new(pair.clone()).matching(Rows::new(pair.clone()).matching(pair));
+    assert!(matches!(refused(nested, plain()), Error::NotTogether { option: Opt::Match, .. }));
+    let auto = Choose::thin_until(Stop::asked(None, true, None, None, None).unwrap()).unwrap();
+    let auto = refused(Rows::new(pool()).matching(target()), auto);
+    assert!(matches!(auto, Error::AutoSize { .. }), "{auto}");
+    let problem = Problem::new(Rows::new(pool()).matching(target()), plain()).unwrap();
+    assert!(matches!(problem.diagnose(&unwatched), Err(Error::NotDiagnosed { .. })));
+}

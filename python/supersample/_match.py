@@ -1,0 +1,69 @@
+"""Other rows that are matched in place of those to choose from."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ._functions import functions_table, named, with_functions
+from ._inputs import Table, as_table, as_vector, matched
+from ._numbers import counted
+
+
+def with_target(table: Table, target: Any, weight: Any, functions: Any) -> tuple[Table, dict[str, Any]]:
+    """The rows to choose from with their functions, and the rows that are matched as the native module reads them."""
+    other = as_table(target, "match")
+    if weight is not None:
+        other = replace(other, weights=as_vector(weight, "match_weight"), log_weights=None)
+    if functions is None:
+        own = table
+    elif named(functions) is not None:
+        own, other = with_functions(table, functions), with_functions(other, functions, "match")
+    else:
+        own, other = _with_pair(table, other, functions)
+    if own.names is None and other.names is None and own.values.shape[1] != other.values.shape[1]:
+        columns = counted(other.values.shape[1], "column")
+        raise ValueError(f"match has {columns}, but x has {own.values.shape[1]}; give the same columns")
+    other = matched(other, own.names, "match")
+    _check(other)
+    return own, {
+        "match_rows": other.values,
+        "match_weight": other.weights,
+        "match_functions": None if other.functions is None else other.functions.values,
+    }
+
+
+def _with_pair(own: Table, other: Table, functions: Any) -> tuple[Table, Table]:
+    if not isinstance(functions, (list, tuple)) or len(functions) != 2:
+        raise ValueError("with match, functions are names of columns of both, or a pair: those of x and those of match")
+    tables = [functions_table(part) for part in functions]
+    for rows, values, what in ((own, tables[0], "x"), (other, tables[1], "match")):
+        if len(rows.values) != len(values.values):
+            raise ValueError(
+                f"the functions of {what} have {counted(len(values.values), 'row')}, but {what} has "
+                f"{counted(len(rows.values), 'row')}; give one for each row, in the same order"
+            )
+    return replace(own, functions=tables[0]), replace(other, functions=tables[1])
+
+
+def _check(other: Table) -> None:
+    bad = ~np.isfinite(other.values)
+    if bad.any():
+        row, column = (int(place) for place in np.argwhere(bad)[0])
+        name = str(column) if other.names is None else f"'{other.names[column]}'"
+        raise ValueError(f"match: row {row}, column {name} is {other.values[row, column]}; drop or impute it first")
+    if len(other.values) == 0:
+        raise ValueError("match has no rows; give the rows that are to be matched")
+    if other.weights is None:
+        return
+    if len(other.weights) != len(other.values):
+        given, rows = len(other.weights), counted(len(other.values), "row")
+        raise ValueError(f"match_weight has {counted(given, 'number')}, but match has {rows}; give one for each row")
+    wrong = ~(np.isfinite(other.weights) & (other.weights >= 0))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(f"match_weight is {other.weights[row]} in row {row}; weights must be finite and not negative")
+    if not other.weights.any():
+        raise ValueError("match_weight is 0 in every row; at least one must be positive")

@@ -1,0 +1,55 @@
+"""resample: weighted rows to rows of equal weight."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ._choose import chosen_rows
+from ._inputs import as_table
+from ._options import Resample, read, takes
+from ._result import PoolResult
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+@takes(Resample)
+def resample(x: Any, weights: Any = None, n: int | None = None, **options: Unpack[Resample]) -> PoolResult:
+    """Returns `n` rows of `x`, of equal weight, that represent the weighted rows best. Rows may repeat.
+
+    It replaces random (multinomial, systematic) resampling, as in particle filters and after nested or
+    importance sampling. Those look at the weights alone; this also looks at where the rows are, so that
+    the result has less noise. It is `thin` with `repeats=True` and without the search, unless `search`
+    is given. The result is deterministic, and estimates from it are not unbiased.
+
+    Parameters
+    ----------
+    x
+        One row per point: an array, a frame, or a dict of arrays (see `herd`).
+    weights, log_weight
+        Weights of the rows (not negative, any sum), or their natural logarithms. Default: those of
+        `x` where it has any (anesthetic, getdist), otherwise equal.
+    n
+        Number of rows to return. Default: as many as `x` has.
+    **options
+
+    >>> import numpy as np, supersample as ss
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=(1000, 2))
+    >>> weights = np.exp(x[:, 0])  # importance weights for a normal around (1, 0)
+    >>> equal = ss.resample(x, weights, 100)
+    >>> np.abs(equal.points.mean(axis=0) - np.average(x, axis=0, weights=weights)).max() < 0.02
+    np.True_
+    >>> len(ss.resample(x, weights))
+    1000
+    """
+    given = read(Resample, options)
+    if weights is not None:
+        if given["log_weight"] is not None:
+            raise ValueError("give weights or log_weight, not both")
+        given["sample_weight"] = weights
+    table = as_table(x)
+    given["repeats"] = True
+    given["diagnosis"] = False
+    given.setdefault("search", 0)
+    return chosen_rows("thin", table, len(table.values) if n is None else n, given)

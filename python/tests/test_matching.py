@@ -1,0 +1,227 @@
+"""Another target than the rows, calibrated weights, resampling, and a set for each group."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+import supersample as ss
+from test_command import COMMAND, needs_the_command
+
+RNG = np.random.default_rng(0)
+POOL = pd.DataFrame(RNG.normal(size=(600, 3)), columns=["a", "b", "y"])
+TARGET = pd.DataFrame(
+    0.3 + 0.7 * RNG.normal(size=(150, 3)) @ [[1, 0.5, 0], [0, 1, 0], [0, 0, 1]], columns=["b", "a", "y"]
+)
+WEIGHTS = RNG.gamma(2.0, size=150)
+
+
+def test_columns_are_matched_by_name():
+    chosen = ss.thin(POOL, 30, match=TARGET)
+    same = ss.thin(POOL.to_numpy(), 30, match=TARGET[["a", "b", "y"]].to_numpy())
+    assert chosen.indices.tolist() == same.indices.tolist()
+    error = chosen.points.mean(axis=0) - TARGET[["a", "b", "y"]].mean()
+    assert np.abs(error / TARGET.std()).max() < 0.02
+    assert chosen.overlap["rows"] == 150 and chosen.n_rows == 600
+    assert "matched 150 other rows" in repr(chosen)
+    judged = ss.evaluate(TARGET, chosen)
+    assert judged.mmd == pytest.approx(chosen.mmd, rel=1e-6)
+    assert ss.mmd(TARGET, POOL.iloc[chosen.indices]) == pytest.approx(chosen.mmd, rel=1e-6)
+
+
+def test_weights_and_functions_of_the_target_count():
+    chosen = ss.thin(POOL, 30, match=TARGET, match_weight=WEIGHTS, functions="y")
+    wanted = np.average(TARGET["y"], weights=WEIGHTS)
+    assert POOL["y"][chosen.indices].mean() == pytest.approx(wanted, abs=0.02)
+    assert chosen.names == ("a", "b")
+    pair = ss.thin(
+        POOL[["a", "b"]],
+        30,
+        match=TARGET[["a", "b"]],
+        match_weight=WEIGHTS,
+        functions=(POOL["y"].to_numpy(), TARGET["y"].to_numpy()),
+    )
+    assert pair.indices.tolist() == chosen.indices.tolist()
+    assert ss.herd(POOL, 10, match=TARGET).overlap["unreached"] < 0.1
+
+
+def test_a_target_out_of_reach_is_a_warning():
+    with pytest.warns(ss.SupersampleWarning, match=r"the rows do not cover the target: 100 % .* in column 'b'"):
+        found = ss.thin(POOL, 10, match=TARGET.assign(b=TARGET["b"] + 9))
+    assert found.overlap["outside"]["b"] == pytest.approx(1) and found.overlap["floor"] <= found.mmd
+    with pytest.warns(ss.SupersampleWarning, match="column 0"):
+        ss.thin(np.zeros((5, 1)), 2, match=np.ones((4, 1)))
+
+
+REFUSED = {
+    "columns": ({"match": TARGET[["a"]]}, "match has no column 'b'"),
+    "number of columns": ({"x": POOL.to_numpy(), "match": np.ones((3, 2))}, "match has 2 columns, but x has 3"),
+    "no rows": ({"match": TARGET[:0]}, "match has no rows"),
+    "missing": ({"match": TARGET.assign(a=np.nan)}, "match: row 0, column 'a' is nan"),
+    "weights": ({"match": TARGET, "match_weight": [1.0]}, "match_weight has 1 number, but match has 150 rows"),
+    "bad weight": ({"match": TARGET, "match_weight": -WEIGHTS}, "match_weight is -.* in row 0"),
+    "no weight": ({"match": TARGET, "match_weight": 0 * WEIGHTS}, "match_weight is 0 in every row"),
+    "weights alone": ({"match_weight": WEIGHTS}, "match_weight has no effect without match"),
+    "scores": ({"match": TARGET, "scores": POOL.to_numpy()}, "scores cannot be used with match"),
+    "gram": ({"x": None, "gram": np.eye(3), "match": TARGET}, "gram cannot be used with match"),
+    "chains": ({"match": TARGET, "chains": 2}, "chains cannot be used with match"),
+    "batches": ({"match": TARGET, "pool_rows": 50}, "match needs the rows of x in memory"),
+    "memory": ({"match": TARGET, "max_memory": "1G"}, "match needs the rows of x in memory"),
+    "an iterator": ({"x": iter([POOL.to_numpy()]), "match": TARGET}, "match needs the rows of x in memory"),
+    "auto": ({"match": TARGET, "n": "auto"}, "n='auto' cannot be used with match"),
+    "one function": ({"match": TARGET, "functions": POOL["y"].to_numpy()}, "or a pair: those of x and those of match"),
+    "short functions": (
+        {"match": TARGET, "functions": (POOL["y"].to_numpy(), [1.0])},
+        "the functions of match have 1 row, but match has 150 rows",
+    ),
+    "calibrate alone": ({"calibrate": "a"}, "calibrate has no effect without weights='calibrated'"),
+    "no such mean": ({"weights": "calibrated", "calibrate": "q"}, "there is no column or function 'q'"),
+    "no such column": ({"weights": "calibrated", "calibrate": 7}, "there is no column or function 7"),
+    "total alone": ({"total": 5}, "total has no effect on equal weights"),
+    "total": ({"weights": "calibrated", "total": -1}, "total is -1"),
+    "out of reach": (
+        {"weights": "calibrated", "match": TARGET + 50},
+        "no positive weights give column 'a' the mean 50",
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore::supersample.SupersampleWarning")
+@pytest.mark.parametrize(("options", "words"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_cannot_be_matched_is_refused(options, words):
+    options = {"x": POOL, "n": 10, **options}
+    with pytest.raises(ValueError, match=words):
+        ss.thin(options.pop("x"), options.pop("n"), **options)
+
+
+def test_dask_refuses_another_target():
+    dask = pytest.importorskip("dask.dataframe")
+    with pytest.raises(ValueError, match="match needs the rows to choose from in memory"):
+        ss.dask.thin(dask.from_pandas(POOL, npartitions=2), 5, match=TARGET)
+
+
+def test_calibrated_weights_give_the_means_exactly():
+    chosen = ss.thin(POOL, 25, weights="calibrated", total=600)
+    assert chosen.weights.sum() == pytest.approx(600) and (chosen.weights > 0).all()
+    mean = np.average(chosen.points, axis=0, weights=chosen.weights)
+    assert np.abs(mean - POOL.mean()).max() < 1e-9
+    assert ss.mmd(POOL, chosen) == pytest.approx(chosen.mmd, rel=1e-6)
+    some = ss.thin(POOL, 25, weights="calibrated", calibrate=["a", "y"], functions="y", match=TARGET)
+    for values, wanted in ((POOL["a"], TARGET["a"]), (POOL["y"], TARGET["y"])):
+        assert np.average(values[some.indices], weights=some.weights) == pytest.approx(wanted.mean(), abs=1e-9)
+    with pytest.raises(ValueError, match="calibrated weights are those of rows"):
+        ss.sample(ss.GaussianMixture([1.0], [[0.0]], [[[1.0]]]), 5, weights="calibrated")
+
+
+@needs_the_command
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_command_matches_and_calibrates_the_same(tmp_path, weighted):
+    pool, target = tmp_path / "pool.csv", tmp_path / "target.csv"
+    POOL.to_csv(pool, index=False)
+    TARGET.assign(w=WEIGHTS).to_csv(target, index=False)
+    words = [COMMAND, "thin", pool, "-n", "20", "--match", target, "--weights", "calibrated", "--calibrate", "a,b"]
+    words += ["--columns", "a,b", "--functions", "y", *(["--match-weight-column", "w"] if weighted else [])]
+    subprocess.run([*words, "-q", "-o", tmp_path / "o.csv", "--indices", tmp_path / "i"], check=True)
+    options = {"match_weight": WEIGHTS} if weighted else {}
+    same = ss.thin(
+        pd.read_csv(pool),
+        20,
+        match=pd.read_csv(target)[["a", "b", "y"]],
+        functions="y",
+        weights="calibrated",
+        calibrate=["a", "b"],
+        **options,
+    )
+    assert np.loadtxt(tmp_path / "i", dtype=int).tolist() == same.indices.tolist()
+    assert pd.read_csv(tmp_path / "o.csv")["weight"].to_numpy() == pytest.approx(same.weights, rel=1e-9)
+
+
+def test_resample_represents_the_weights_and_may_repeat():
+    x = np.random.default_rng(1).normal(size=(500, 2))
+    weights = np.exp(x[:, 0])
+    found = ss.resample(x, weights, 100)
+    wanted = np.average(x, axis=0, weights=weights)
+    spread = np.sqrt(np.average((x - wanted) ** 2, axis=0, weights=weights))
+    assert np.abs((found.points.mean(axis=0) - wanted) / spread).max() < 0.03
+    assert len(np.unique(found.indices)) < 100
+    assert ss.resample(x, log_weight=np.log(weights) - 900, n=100).indices.tolist() == found.indices.tolist()
+    same = ss.thin(x, 100, sample_weight=weights, repeats=True, search=0)
+    assert found.indices.tolist() == same.indices.tolist() and found.draws is None
+    assert len(ss.resample(x, weights)) == 500
+    assert ss.resample(x, weights, 100, search=5).mmd <= found.mmd + 1e-3
+    frame = pd.DataFrame(x, columns=["a", "b"])
+    assert list(ss.resample(frame, weights, 10).take(frame).columns) == ["a", "b"]
+
+
+@pytest.mark.filterwarnings("ignore:the weights are very uneven")
+def test_a_row_with_all_the_weight_is_every_row():
+    weights = np.zeros(20)
+    weights[7] = 1.0
+    assert ss.resample(np.arange(40.0).reshape(20, 2), weights).indices.tolist() == [7] * 20
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"weights": [1.0]}, "weight"),
+        ({"weights": -np.ones(20)}, "not negative"),
+        ({"weights": np.zeros(20)}, "all weights are zero"),
+        ({"weights": np.ones(20), "log_weight": np.ones(20)}, "give weights or log_weight, not both"),
+        ({"n": 0}, "n is 0"),
+    ],
+)
+def test_resample_refuses(options, words):
+    with pytest.raises(ValueError, match=words):
+        ss.resample(np.arange(40.0).reshape(20, 2), **options)
+
+
+def test_each_group_gets_what_it_would_get_alone():
+    x = np.random.default_rng(2).normal(size=(300, 2))
+    labels = np.array(["u", "v", "w"])[np.arange(300) % 3]
+    weights = np.random.default_rng(3).gamma(2.0, size=300)
+    for options in ({}, {"sample_weight": weights}, {"weights": "simplex", "marginals": 0.5}):
+        found = ss.thin_each(x, 7, each=labels, **options)
+        assert list(found) == ["u", "v", "w"] and len(found) == 3
+        for at, label in enumerate(found):
+            own = np.flatnonzero(labels == label)
+            one = {name: value[own] if name == "sample_weight" else value for name, value in options.items()}
+            alone = ss.thin(x[own], 7, **one)
+            assert found[label].tolist() == own[alone.indices].tolist()
+            assert found.mmd[at] == pytest.approx(alone.mmd)
+            assert found.weights[7 * at : 7 * at + 7] == pytest.approx(alone.weights)
+    frame = pd.DataFrame(x, columns=["a", "b"]).assign(site=labels)
+    assert ss.thin_each(frame, 7, each="site").indices.tolist() == ss.thin_each(x, 7, each=labels).indices.tolist()
+    assert ss.thin_each(x, 500, each=labels).sizes.tolist() == [100, 100, 100]
+    with pytest.raises(KeyError):
+        found["z"]
+
+
+@pytest.mark.parametrize(
+    ("each", "options", "kind", "words"),
+    [
+        ([1, 2], {}, ValueError, "each has 2 labels, but x has 600 rows"),
+        (np.ones((600, 2)), {}, ValueError, "give one label for each row"),
+        ("site", {}, ValueError, "x has no column 'site'"),
+        ([1, "a"] * 300, {}, None, None),
+        (np.arange(600) % 2, {"sample_weight": np.arange(600) % 2}, ValueError, "group '0': all weights are zero"),
+        (np.arange(600) % 2, {"match": TARGET}, TypeError, "unexpected keyword argument 'match'"),
+    ],
+)
+def test_groups_that_cannot_be_are_refused(each, options, kind, words):
+    if kind is None:
+        each, kind, words = np.array(each, dtype=object), TypeError, "labels of several types"
+    with pytest.raises(kind, match=words):
+        ss.thin_each(POOL, 3, each=each, **options)
+
+
+def test_the_particle_filter_of_the_examples_runs():
+    from pathlib import Path
+
+    examples = Path(__file__).resolve().parents[2] / "examples"
+    program = "import particle_filter as f; f.STEPS = 6; f.main(runs=2)"
+    told = subprocess.run(
+        [sys.executable, "-c", program], cwd=examples, capture_output=True, text=True, check=True
+    ).stdout
+    ratios = [float(line.rpartition(":")[2]) for line in told.splitlines()[1:]]
+    assert len(ratios) == 3 and ratios[0] < 0.7
