@@ -18,24 +18,33 @@ spec.loader.exec_module(example)
 
 def sqmc(model, observations, count, seed):
     """Sequential quasi-Monte Carlo, of the package particles; None where it is not installed."""
+    # Its Hilbert curve is written for NumPy before 1.24.
+    if "int" not in vars(np):
+        np.int = int
     try:
         import particles
         from particles import collectors, distributions, state_space_models
     except ImportError:
         return None
 
+    def normal(mean):
+        # The package has a class of its own for one dimension.
+        if model.dim == 1:
+            return distributions.Normal(loc=mean)
+        return distributions.MvNormal(loc=mean, cov=np.eye(model.dim))
+
     class Gaussian(state_space_models.StateSpaceModel):
         def PX0(self):
-            return distributions.MvNormal(cov=np.eye(model.dim))
+            return normal(0.0 if model.dim == 1 else np.zeros(model.dim))
 
         def PX(self, t, xp):
-            return distributions.MvNormal(loc=xp @ model.transition.T, cov=np.eye(model.dim))
+            return normal(xp * model.transition[0, 0] if model.dim == 1 else xp @ model.transition.T)
 
         def PY(self, t, xp, x):
-            return distributions.MvNormal(loc=x, cov=np.eye(model.dim))
+            return normal(x)
 
     np.random.seed(seed)
-    filtering = state_space_models.Bootstrap(ssm=Gaussian(), data=list(observations[:, None, :]))
+    filtering = state_space_models.Bootstrap(ssm=Gaussian(), data=list(observations[:, 0] if model.dim == 1 else observations[:, None, :]))
     run = particles.SMC(fk=filtering, N=count, qmc=True, collect=[collectors.Moments()])
     run.run()
     return np.array([moments["mean"] for moments in run.summaries.moments]).reshape(observations.shape)

@@ -24,6 +24,12 @@ class Model:
     def move(self, x, rng):
         return x @ self.transition.T + rng.normal(size=x.shape)
 
+    def move_in_pairs(self, x, rng):
+        """As `move`, with noise of opposite sign for neighbours, so that its mean is exactly zero."""
+        noise = np.repeat(rng.normal(size=(len(x) // 2, self.dim)), 2, axis=0)
+        noise[1::2] *= -1
+        return x @ self.transition.T + noise
+
     def log_likelihood(self, x, y):
         return -0.5 * ((x - y) ** 2).sum(axis=1)
 
@@ -76,10 +82,10 @@ def herding(model, observations, seed, kept=KEPT, predicted=PREDICTED):
     rng = np.random.default_rng(seed)
     cloud, means = rng.normal(size=(predicted, model.dim)), []
     for y in observations:
-        x = ss.resample(cloud, n=kept).points
+        x = ss.resample(cloud, n=kept, kernel="matern32").points
         weights = weighed(model, x, y)
         means.append(weights @ x)
-        cloud = model.move(x[systematic(weights, predicted, rng)], rng)
+        cloud = model.move_in_pairs(x[systematic(weights, predicted, rng)], rng)
     return np.array(means)
 
 

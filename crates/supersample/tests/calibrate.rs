@@ -73,7 +73,7 @@ fn no_other_weights_with_these_means_are_nearer_to_equal_ones() {
             let det = a[k[0]] * (b[k[1]] * c[k[2]] - b[k[2]] * c[k[1]])
                 - a[k[1]] * (b[k[0]] * c[k[2]] - b[k[2]] * c[k[0]])
                 + a[k[2]] * (b[k[0]] * c[k[1]] - b[k[1]] * c[k[0]]);
-            if skip % 2 == 0 { det } else { -det }
+            if skip.is_multiple_of(2) { det } else { -det }
         };
         let direction: Vec<f64> = (0..4).map(minor).collect();
         let size = direction.iter().map(|x| x * x).sum::<f64>().sqrt();
