@@ -30,11 +30,11 @@ _FIRST = ("mmd", "equivalent_draws", "posterior_draws")
 class Refinement:
     """The gain of the swaps and the search of `thin`, as MMDs with equal weights, and their cost.
 
-    Swaps and search reduce `objective`. Where it includes marginals or functions, as by default, the MMD may rise.
+    Swaps and search reduce `objective`. Where it includes marginals, moments or functions, as by default, the MMD may rise.
 
     >>> import numpy as np, supersample as ss
     >>> x = np.random.default_rng(0).normal(size=(500, 2))
-    >>> story = ss.thin(x, 20, marginals=0).refinement
+    >>> story = ss.thin(x, 20, marginals=0, moments=0).refinement
     >>> story.mmd_before > story.mmd_swapped >= story.mmd_searched
     True
     >>> stages = ss.thin(x, 20).refinement.objective
@@ -130,7 +130,7 @@ class Result:
     pool_rows: int | None = None
     """The size of the random sample of rows to choose from; None where any row could be chosen."""
     objective: str = "joint MMD"
-    """What was minimised: the MMD of the joint distribution, alone or with marginals and functions."""
+    """What was minimised: the MMD of the joint distribution, alone or with marginals, moments and functions."""
     draws: Diagnosis | None = None
     """The accuracy of the rows as draws in chains; None where it is not known: for `sample`, scores, a Gram matrix and
     rows in batches."""
@@ -190,7 +190,8 @@ class Result:
     def cdf(self) -> float | None:
         """The distance between the distribution functions of the chosen points and of all rows.
 
-        It is the root mean square over the columns. Independent draws have 0.408/√T. None for `sample`.
+        It is the root mean square over the columns. Independent draws have 0.408/√T where no values tie, and less where
+        they do. None for `sample`.
 
         >>> import numpy as np, supersample as ss
         >>> ss.thin(np.random.default_rng(0).normal(size=(500, 2)), 20).cdf < 0.408 / 20**0.5

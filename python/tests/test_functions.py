@@ -34,9 +34,9 @@ def cdf_error(rows):
 
 
 def test_thin_matches_marginals_by_default_and_herd_does_not():
-    plain, alone = ss.thin(X, 30), ss.thin(X, 30, marginals=0)
-    assert (plain.objective, alone.objective) == ("joint MMD + 0.1 × marginals", "joint MMD")
-    assert plain.indices.tolist() == ss.thin(X, 30, marginals=0.1).indices.tolist()
+    plain, alone = ss.thin(X, 30), ss.thin(X, 30, marginals=0, moments=0)
+    assert (plain.objective, alone.objective) == ("joint MMD + 0.1 × marginals + 0.08 × moments", "joint MMD")
+    assert plain.indices.tolist() == ss.thin(X, 30, marginals=0.1, moments=0.08).indices.tolist()
     assert plain.cdf < alone.cdf and alone.mmd < plain.mmd
     assert plain.cdf == pytest.approx(cdf_error(plain.indices), rel=1e-9)
     assert alone.refinement.objective is None
@@ -63,7 +63,7 @@ def test_functions_are_columns_by_name_and_distances_do_not_use_them(names):
     result = ss.thin(FRAME, 20, functions=names)
     assert result.names == ("a", "b", "c")
     assert result.indices.tolist() == ss.thin(X, 20, functions=F).indices.tolist()
-    assert result.objective == "joint MMD + 0.1 × marginals + 1 × functions"
+    assert result.objective == "joint MMD + 0.1 × marginals + 0.08 × moments + 1 × functions"
 
 
 def test_one_function_is_a_vector():
@@ -238,5 +238,5 @@ def test_variables_of_a_posterior_are_functions():
 def test_the_estimator_matches_parts():
     sampler = ss.SuperSampler(n_samples=20, functions_weight=2.0).fit(X, functions=F)
     assert sampler.sample_indices_.tolist() == ss.thin(X, 20, functions=F, functions_weight=2.0).indices.tolist()
-    assert ss.SuperSampler(n_samples=20, marginals=0).fit(X).result_.objective == "joint MMD"
+    assert ss.SuperSampler(n_samples=20, marginals=0, moments=0).fit(X).result_.objective == "joint MMD"
     assert ss.SuperSampler(n_samples=20, method="herd").fit(X).result_.objective == "joint MMD"
