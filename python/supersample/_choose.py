@@ -16,7 +16,7 @@ from ._options import Herd, Options, SteinHerd, SteinThin, Thin, defaults, read,
 from ._progress import reporting
 from ._result import PoolResult, result_of
 from ._rows import all_rows
-from ._tables import Roles, Table, as_table, explained, kept_number, missing_labels, roles_of
+from ._tables import Roles, Table, as_table, explained, kept_number, missing_labels, note_columns, roles_of
 from ._warnings import warn
 
 if TYPE_CHECKING:
@@ -118,8 +118,11 @@ def chosen_rows(method: str, x: Any, n: Any, given: Options) -> PoolResult:
                 raise ValueError(f"{name} needs all rows in memory, and they come in batches; leave it out")
         given, _ = grouped(given, groups, quotas)
         _native.check_in_batches(numbered(given, x, None))
-        return chosen_from(as_batches(x, roles, **data), given)
+        batches = as_batches(x, roles, **data)
+        note_columns(batches.like, roles)
+        return chosen_from(batches, given)
     table = all_rows(x, roles, chains=chains, groups=groups, scores=scores, **data)
+    note_columns(table, roles)
     if isinstance(x, Mapping) and roles.columns is None:
         # Samplers return computed quantities with the parameters.
         spare = spare_columns(table.values)

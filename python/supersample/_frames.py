@@ -46,8 +46,8 @@ def as_frame(x: Any, what: str, wanted: Callable[[str], bool] | None = None) -> 
     """The columns of a table; None for what has no names. Of a mapping, only what is `wanted` is looked at."""
     if isinstance(x, np.ndarray):
         return None if x.dtype.names is None else _of_arrays({name: x[name] for name in x.dtype.names}, what)
-    if isinstance(x, tuple) and hasattr(x, "_fields") and all(np.ndim(part) for part in x):
-        x = x._asdict()
+    if isinstance(x, tuple) and has(x, "_asdict") and all(np.ndim(part) for part in x):
+        return as_frame(getattr(x, "_asdict")(), what, wanted)  # noqa: B009 (mypy knows tuples without names)
     if isinstance(x, Mapping):
         return _of_mapping({name: one for name, one in x.items() if wanted is None or wanted(str(name))}, what)
     kinds = libraries(x)

@@ -17,7 +17,7 @@ from ._options import HerderKeywords, Listener, Options, Weights, read, takes
 from ._progress import reporting
 from ._result import PoolResult, result_of
 from ._rows import all_rows
-from ._tables import Table, explained, given_number, kept_number, roles_of
+from ._tables import Table, explained, given_number, kept_number, note_columns, roles_of
 from .kernels import Kernel, known_kernel, native_kernel
 
 if TYPE_CHECKING:
@@ -86,6 +86,7 @@ class Herder:
         roles = roles_of(given)
         data = {name: given.pop(name, None) for name in ("sample_weight", "log_weight", "functions")}
         self._table = _owned(all_rows(x, roles, **data))
+        note_columns(self._table, roles)
         self._threads = options.get("threads")
         self._looked = False
         given.doubt(self._table.values.shape[1])

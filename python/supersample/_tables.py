@@ -20,7 +20,6 @@ from ._inputs import as_array, as_count, as_vector, doubles, expect_same_order, 
 from ._numbers import counted
 from ._warnings import warn
 
-_IDS = ("chain", "draw", "iteration", "row")
 #: Names of the weight columns that this package and the command write; the second if the first is in use.
 OWN_WEIGHTS = ("weight", "supersample_weight")
 #: Keywords with one value for each row, which may be the name of a column.
@@ -248,16 +247,19 @@ def _matrix(x: NDArray[Any], what: str) -> NDArray[np.float64]:
     return doubles(x)
 
 
-def is_id(name: Any) -> bool:
-    """Whether a column is an id (chain, draw, …), or has no name."""
-    text = str(name)
-    bare = text.removeprefix(".")
-    return not bare or text.endswith("__") or bare.lower() in _IDS
-
-
-def is_no_coordinate(name: Any) -> bool:
-    """Whether a column is an id or holds weights that this package writes; the command has the same rule."""
-    return is_id(name) or name in OWN_WEIGHTS
+def note_columns(table: Table, roles: Roles) -> None:
+    """Warns of columns that may not be what they are used as. Those that are named by the user need no note."""
+    if table.names is None or (roles.columns is not None and not _excludes(roles.columns)):
+        return
+    named = [name[1:] for name in roles.columns or ()]
+    starts = [0]
+    if isinstance(table.chains, np.ndarray):
+        starts += (np.flatnonzero(np.diff(table.chains)) + 1).tolist()
+    counting = _native.counting_columns(table.values, starts) if table.values.flags.c_contiguous else []
+    columns = [(name, True, place in counting) for place, name in enumerate(table.names)]
+    columns += [(name, False, False) for name in table.unused if name not in named and not table.is_weighted()]
+    for note in _native.column_notes(columns):
+        warn(note)
 
 
 def _excludes(columns: Sequence[str]) -> bool:
@@ -302,8 +304,9 @@ def used_places(names: Sequence[str], what: str, roles: Roles) -> tuple[list[int
     columns = roles.columns
     if columns is None or _excludes(columns):
         barred = _found(names, [name[1:] for name in columns or ()], what)
-        is_unused = is_id if roles.keep_weights else is_no_coordinate
-        chosen = [j for j in range(len(names)) if j not in barred and j not in others and not is_unused(names[j])]
+        allowed = ("parameter", "weight") if roles.keep_weights else ("parameter",)
+        are = [_native.column_role(name) in allowed for name in names]
+        chosen = [j for j in range(len(names)) if are[j] and j not in barred and j not in others]
         return [j for j in chosen if j not in functions], functions, others
     chosen = sorted(_found(names, columns, what))
     both = [names[j] for j in chosen if j in functions]

@@ -32,7 +32,7 @@ from ._partitions import as_partitions, pieces_of
 from ._passes import Cancelled, Pass, Run, Work, current_client
 from ._progress import reporting
 from ._result import PoolResult, Result
-from ._tables import Table, as_table, explained, roles_of
+from ._tables import Table, as_table, explained, note_columns, roles_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -219,6 +219,8 @@ def _chosen(method: str, x: Any, n: Any, given: Options) -> PartitionedResult:
     with _running(x, given, "3 (at most 4)") as run:
         chosen = _native.choose(run, run.given)
     result = reported(chosen, run, run.given)
+    weights = np.empty(0) if result.weighted else None
+    note_columns(Table(np.empty((0, run.columns.count)), run.names, run.unused, weights), run.partitions.layout.roles)
     starts = np.concatenate([[0], np.cumsum(run.sizes)])
     number = np.searchsorted(starts, result.indices, side="right") - 1
     rows = result.indices - starts[number]

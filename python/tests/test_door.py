@@ -125,7 +125,8 @@ def test_ids_and_own_weights_are_passed_over_in_dicts_as_in_frames():
     ids = {"chain": np.arange(300) // 75, "draw": np.arange(300), "lp__": X[:, 0], "weight": WEIGHTS}
     table = {**dict(zip(NAMES, X.T)), **ids}
     for x in (table, pd.DataFrame(table), pl.DataFrame(table), pa.table(table), pd.DataFrame(table).to_records(False)):
-        result = ss.thin(x, 8)
+        with pytest.warns(ss.SupersampleWarning, match="column 'weight' is not used; use it .* sample_weight='weight'"):
+            result = ss.thin(x, 8)
         assert result.names == ("a", "b", "c") and result.indices.tolist() == EXPECTED
         assert result.unused == ("chain", "draw", "lp__", "weight")
         assert result.draws.chains == 4
@@ -137,8 +138,32 @@ def test_a_weighted_result_keeps_its_weights_as_input():
     expected = ss.thin(best.points, 5, sample_weight=best.weights)
     assert ss.thin(best, 5).indices.tolist() == expected.indices.tolist() and ss.thin(best, 5).weighted
     assert ss.thin(frame, 5, sample_weight="weight").indices.tolist() == expected.indices.tolist()
-    assert ss.thin(frame, 5).names == ("a", "b", "c")
+    with pytest.warns(ss.SupersampleWarning, match="column 'weight' is not used"):
+        assert ss.thin(frame, 5).names == ("a", "b", "c")
     assert ss.mmd(best, X[:40]) == ss.mmd(best.points, X[:40], sample_weight=best.weights)
+
+
+def test_columns_that_look_like_ids_or_weights_are_noted():
+    noise = np.random.default_rng(8).normal(size=(2, 300))
+    ids = {"nr": np.arange(1, 301), "Unnamed: 0": noise[0], "step": noise[1]}
+    for x in (FRAME.assign(**ids), pl.from_pandas(FRAME.assign(**ids)), {**dict(zip(NAMES, X.T)), **ids}):
+        for source in (x,) if isinstance(x, dict) else (x, iter([x])):
+            words = r"columns .*Unnamed: 0, step are used, but look like an id.*columns=\[.*'~Unnamed: 0', '~step'\]"
+            with pytest.warns(ss.SupersampleWarning, match=words):
+                ss.thin(source, 5)
+        assert rows(x, columns=["~nr", "~Unnamed: 0", "~step"]) == EXPECTED
+        ss.thin(x, 5, columns=[*NAMES, "step"])
+    with pytest.warns(ss.SupersampleWarning, match=r"columns nr are|column 'nr' is used, but looks like an id"):
+        ss.herd(FRAME.assign(nr=ids["nr"]), 5)
+    # It begins again with every chain.
+    again = FRAME.assign(nr=np.arange(300) % 100, chain=np.arange(300) // 100)
+    with pytest.warns(ss.SupersampleWarning, match="column 'nr' is used, but looks like an id"):
+        ss.thin(again, 5)
+    with pytest.warns(
+        ss.SupersampleWarning, match="column 'logwt' is used .* or use one with sample_weight or log_weight"
+    ):
+        ss.Herder(FRAME.assign(logwt=WEIGHTS))
+    ss.thin(FRAME.assign(logwt=WEIGHTS), 5, log_weight="logwt")
 
 
 TABLE = FRAME.assign(g=np.where(X[:, 0] > 0, "high", "low"), w=WEIGHTS, f=X[:, 0] * X[:, 1], run=np.arange(300) // 100)
@@ -319,8 +344,8 @@ def test_numbers_of_every_type_are_read():
     # A missing truth value is NaN; what is no number is named by the type of its library.
     truth = pl.DataFrame({"t": [True, None, False] * 100, "x": X[:, 0]})
     assert ss.thin(truth, 8, nan="drop").dropped == 100
-    money = pl.DataFrame({"m": pl.Series(np.arange(300)).cast(pl.Decimal(10, 2)), "x": X[:, 0]})
-    assert rows(money) == rows(np.column_stack([np.arange(300), X[:, 0]]))
+    money = pl.DataFrame({"m": pl.Series(np.arange(300)[::-1]).cast(pl.Decimal(10, 2)), "x": X[:, 0]})
+    assert rows(money) == rows(np.column_stack([np.arange(300)[::-1], X[:, 0]]))
     for column, kind in [(pl.Series(X, dtype=pl.Array(pl.Float64, 3)), "Array"), (pl.Series(["a"] * 300), "String")]:
         with pytest.raises(TypeError, match=f"column 'v' of x holds {kind}"):
             rows(pl.DataFrame({"v": column, "x": X[:, 0]}))
