@@ -21,7 +21,18 @@ from ._options import JudgeRows, JudgeScored, Options, read, takes
 from ._progress import reporting
 from ._result import Result
 from ._rows import all_rows
-from ._tables import OWN_WEIGHTS, Roles, Table, as_table, explained, kept_number, matched, names_of, roles_of
+from ._tables import (
+    OWN_WEIGHTS,
+    Roles,
+    Table,
+    as_table,
+    explained,
+    has_names,
+    kept_number,
+    matched,
+    names_of,
+    roles_of,
+)
 from ._warnings import warn
 from .kernels import Kernel, known_kernel
 
@@ -118,6 +129,9 @@ def own_weights(y: Any, rows: int | None) -> Mapping[str, Any]:
 def _target(x: Any, y: Any, given: Options, **of_rows: Any) -> Table:
     """The rows to be matched, with the weights that a result was chosen by where none are given."""
     roles = roles_of(given)
+    if isinstance(y, Result) and y.names is not None and roles.columns is None and has_names(x):
+        # A result is measured by the columns that it was chosen by.
+        roles = replace(roles, columns=y.names)
     if getattr(getattr(y, "dtype", None), "kind", None) == "b":
         expect_same_order(x, y, "y")
     weights = {name: given.pop(name, None) for name in ("sample_weight", "log_weight")}

@@ -5,7 +5,7 @@ Everything that has rows comes in by `as_table`: arrays, frames, dicts, results,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -200,6 +200,16 @@ def as_table(x: Any, what: str = "x", roles: Roles | None = None) -> Table:
         except (BufferError, RuntimeError) as error:
             raise TypeError(f"{what} cannot be read by NumPy ({error}); move it to the CPU first") from None
     raise TypeError(f"{what} is of type {type(x).__name__}; give an array or a frame with one row for each point")
+
+
+def has_names(x: Any) -> bool:
+    """Whether the columns have names."""
+    if isinstance(x, Table):
+        return x.names is not None
+    if isinstance(x, np.ndarray):
+        return x.dtype.names is not None
+    named = ("columns", "getParamNames", "__arrow_c_stream__", "get_column", "_asdict")
+    return has(x, "_as_table") or isinstance(x, Mapping) or any(has(x, name) for name in named)
 
 
 def refuse_names(roles: Roles, what: str) -> None:

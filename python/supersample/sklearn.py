@@ -223,14 +223,18 @@ class SuperSampler(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[misc]
         {'n_samples': 40}
         """
         check_is_fitted(self, "sample_indices_")
-        rows = self._checked(X, reset=False)
+        rows, names = self._checked(X, reset=False), self.result_.names
         points: Any = self.result_.points
-        if self.result_.names is not None and not isinstance(rows, np.ndarray):
-            points = dict(zip(self.result_.names, points.T))
+        options: Any = {"nan": self.nan, "threads": _threads(self.n_jobs)}
+        if names is not None and isinstance(rows, np.ndarray):
+            # By their places in the frame that was fitted.
+            rows = np.ascontiguousarray(rows[:, [self.feature_names_in_.tolist().index(name) for name in names]])
+        elif names is not None:
+            points = dict(zip(names, points.T))
+            options["columns"] = list(names)
         own = None if self.weights == "equal" else self.weights_
-        weights, threads = _weights(sample_weight, _num_samples(X)), _threads(self.n_jobs)
-        options: Any = {"columns": self.result_.names and list(self.result_.names), "nan": self.nan}
-        return -mmd(rows, points, subset_weight=own, sample_weight=weights, threads=threads, **options)
+        weights = _weights(sample_weight, _num_samples(X))
+        return -mmd(rows, points, subset_weight=own, sample_weight=weights, **options)
 
     def _checked(self, X: Any, reset: bool) -> Any:
         """The rows: a frame as it is, so that its columns have names, and everything else as an array."""

@@ -192,6 +192,7 @@ def test_columns_have_the_roles_that_are_named(table):
     assert ss.diagnose(table, columns=NAMES, chains="run").chains == 3
     herder = ss.Herder(table, columns=NAMES, sample_weight="w")
     assert [pick.index for pick in herder.run(5)] == ss.herd(X, 5, sample_weight=WEIGHTS).indices.tolist()
+    assert ss.mmd(table, found) == pytest.approx(found.mmd, rel=1e-6)
     # In batches too.
     batches = {"columns": NAMES, "sample_weight": "w", "pool_rows": 300}
     assert rows(table, **batches) == rows(X, sample_weight=WEIGHTS, pool_rows=300)

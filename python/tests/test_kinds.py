@@ -261,7 +261,11 @@ def test_columns_are_matched_by_name():
     assert ss.mmd(FRAME, X[:20]) == ss.mmd(X, few) == pytest.approx(expected, rel=1e-12)
     result = ss.thin(FRAME[["b", "c", "a"]], 9)
     assert ss.mmd(FRAME, result) == pytest.approx(result.mmd, rel=1e-6)
-    for y in (few[["a", "b"]], few.rename(columns={"a": "A"}), ss.thin(FRAME[["a", "b"]], 3)):
+    # A result is measured by the columns that it was chosen by.
+    fewer = ss.thin(FRAME[["a", "b"]], 3)
+    for x in (FRAME, FRAME[["b", "c", "a"]], pl.from_pandas(FRAME).lazy(), dict(zip(NAMES, X.T))):
+        assert ss.evaluate(x, fewer).mmd == pytest.approx(fewer.mmd, rel=1e-6)
+    for y in (few[["a", "b"]], few.rename(columns={"a": "A"}), ss.thin(FRAME.rename(columns={"a": "A"}), 3)):
         with pytest.raises(ValueError, match="has no column"):
             ss.evaluate(FRAME, y)
     with pytest.raises(ValueError, match="'a' occurs more than once"):

@@ -153,6 +153,8 @@ def test_frames_have_the_columns_that_thin_sees():
     ids = SuperSampler(10).fit(frame.drop(columns="w"))
     assert ids.sample_indices_.tolist() == ss.thin(x, 10).indices.tolist()
     assert ids.score(frame.drop(columns="w")) == pytest.approx(-ss.thin(x, 10).mmd, rel=1e-6)
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        assert ids.score(frame.drop(columns="w").to_numpy()) == ids.score(frame.drop(columns="w"))
     named = SuperSampler(10).fit(frame.drop(columns="w"), functions=["c"])
     assert named.sample_indices_.tolist() == ss.thin(x[:, :2], 10, functions=x[:, 2]).indices.tolist()
     assert list(named.feature_names_in_) == ["a", "b", "c", "chain", "lp__"]
