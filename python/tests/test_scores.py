@@ -117,7 +117,7 @@ def test_whatever_goes_with_rows_goes_with_corrected_ones(banana):
     seen = []
     ss.thin(x, 12, scores=g, progress=lambda phase, done, total: seen.append(phase))
     one, two = (ss.thin(x, 12, scores=g, threads=threads) for threads in (1, 2))
-    assert seen and np.array_equal(one._sample_weight, two._sample_weight)
+    assert seen and np.array_equal(one._row_weights["sample_weight"], two._row_weights["sample_weight"])
     sampler = ss.SuperSampler(n_samples=12, target="corrected").fit(x, scores=g)
     assert sampler.sample_indices_.tolist() == want
     assert ss.SuperSampler(n_samples=12, target="corrected").fit(x).result_.corrected is None
