@@ -222,7 +222,8 @@ class Runner:
             problems.append(f"we claim an MMD of {ours['claimed_mmd']}, it is {ours['mmd']}")
         for peer, result in peers.items():
             # The level, since rounding breaks near-ties differently and the MMD at one T is up or down by a tenth.
-            if abs(result["mmd_level"] / ours["mmd_level"] - 1) > 0.05:
+            # At D two of our own runs are compared, of other pools: landmarks choose from 200,000 rows.
+            if abs(result["mmd_level"] / ours["mmd_level"] - 1) > (0.15 if name == "D" else 0.05):
                 problems.append(f"{peer} is at an MMD of about {result['mmd_level']}, we at {ours['mmd_level']}")
             if "squared_norm" in result and abs(result["squared_norm"] / norm - 1) > 2e-6:
                 problems.append(f"{peer} has a squared norm of {result['squared_norm']}, not {norm}")
