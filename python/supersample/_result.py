@@ -152,6 +152,8 @@ class Result:
     _row_weights: Mapping[str, Any] | None = field(default=None)
     #: A sentence about the scores of the rows; empty where there is nothing to report.
     _of_scores: str = field(default="")
+    #: Sentences about columns that few rows represent badly.
+    _cautions: tuple[str, ...] = field(default=())
 
     def __post_init__(self) -> None:
         for array in (self.indices, self.points, self.weights, self.error):
@@ -305,7 +307,8 @@ class Result:
         objective = [f"objective: {self.objective}"] * (not self._is_of_joint_alone())
         of_scores = [self._of_scores] * bool(self._of_scores)
         draws = [] if self.draws is None else [str(self.draws)]
-        lines = (self._how_good(), *draws, *objective, *story, self._how(), *unused, *of_scores)
+        cautions = [f"note: {caution}" for caution in self._cautions]
+        lines = (self._how_good(), *draws, *objective, *story, self._how(), *unused, *of_scores, *cautions)
         return "\n  ".join(("Result: " + self._what(), *lines))
 
     def _repr_html_(self) -> str:
@@ -449,6 +452,7 @@ def result_of(chosen: _native.Chosen, rows: Any, objective: str) -> PoolResult:
         _data=background(*of.background),
         _row_weights=held,
         _of_scores=_said_of_rows(chosen),
+        _cautions=tuple(piece.sentence(rows.names) for piece in chosen.advice if piece.is_caution),
     )
 
 

@@ -33,6 +33,20 @@ def cdf_error(rows):
     return np.sqrt(np.mean(squares))
 
 
+def test_moments_keep_variances_and_cautions_name_columns():
+    wide = np.exp(1.5 * RNG.normal(size=(2000, 2)))
+    narrow, plain = ss.thin(wide, 50, moments=0), ss.thin(wide, 50, moments=1)
+    variance = [wide[result.indices].var(axis=0).sum() / wide.var(axis=0).sum() for result in (narrow, plain)]
+    assert variance[0] < 0.8 and abs(variance[1] - 1) < abs(variance[0] - 1)
+    assert "note: columns 0, 1 have heavy tails" in repr(plain) and "heavy tails" in plain._repr_html_()
+    line = RNG.normal(size=(500, 1)) * [1, 1] + 0.01 * RNG.normal(size=(500, 2))
+    assert "are nearly collinear (correlation 1.00)" in repr(ss.thin(line, 20))
+    assert "collinear" not in repr(ss.thin(line, 20, scale="pca"))
+    for value in (-1, float("nan")):
+        with pytest.raises(ValueError, match=r"moments is .*; give a number of at least 0"):
+            ss.thin(X, 5, moments=value)
+
+
 def test_thin_matches_marginals_by_default_and_herd_does_not():
     plain, alone = ss.thin(X, 30), ss.thin(X, 30, marginals=0, moments=0)
     assert (plain.objective, alone.objective) == ("joint MMD + 0.1 × marginals + 0.08 × moments", "joint MMD")
