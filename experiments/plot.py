@@ -147,8 +147,77 @@ def fig6(folder: Path):
     return figure
 
 
+SAMPLERS = {1: ("random walk", GREY), 2: ("MALA", BLUE), 3: ("HMC", ORANGE)}
+REPELLED = {
+    "scores1": "scores, α = 1",
+    "scores5": "scores, α = 5",
+    "scores20": "scores, α = 20",
+    "scores1w": "scores, α = 1, reweighted",
+    "scores5w": "scores, α = 5, reweighted",
+    "scores20w": "scores, α = 20, reweighted",
+    "kernel3": "kernel, β = 3, reweighted",
+    "kernel30": "kernel, β = 30, reweighted",
+    "kernel100": "kernel, β = 100, reweighted",
+    "stein_last": "Stein points, from the last",
+    "stein_influential": "Stein points, from the influential",
+}
+SPINS = {"herded": "herded Gibbs", "repelled": "self-repellent walk, α = 5"}
+CURVES = [
+    ("chain", "--", GREY, "the chain as it is"),
+    ("corrected", "-", BLUE, "corrected afterwards"),
+    ("scores5", "-", RED, "scores, α = 5"),
+    ("kernel3", "-", ORANGE, "kernel, β = 3, reweighted"),
+    ("thin_corrected", "-", GREEN, "50 rows corrected afterwards"),
+    ("stein_last", "-", PURPLE, "50 Stein points"),
+]
+
+
+def overall(table: SimpleNamespace, way: str) -> np.ndarray:
+    """The geometric mean of the four errors of a way."""
+    errors = [getattr(table, f"{way}_{name}") for name in ["means", "seconds", "cdf", "mmd"]]
+    return np.exp(np.mean(np.log(errors), axis=0))
+
+
+def fig7(folder: Path):
+    table, ratios, spins = (read(folder / f"fig7{name}.csv") for name in ["", "_ratios", "_spins"])
+    figure, panels = plt.subplot_mosaic("aaa;aaa;bcd", figsize=(9.4, 9.2))
+    every = panels["a"]
+    for row, way in enumerate(REPELLED):
+        for sampler, (name, colour) in SAMPLERS.items():
+            of = ratios.sampler == sampler
+            height = np.full(of.sum(), -row + 0.22 * (2 - sampler))
+            every.plot(
+                np.minimum(getattr(ratios, way)[of], 270), height, "o", ms=4.5, mfc="none", color=colour, label=name
+            )
+    last = spins.sweeps == spins.sweeps.max()
+    spin_ratios = {way: overall(spins, way)[last] / overall(spins, "gibbs")[last] for way in SPINS}
+    for row, found in enumerate(spin_ratios.values(), len(REPELLED)):
+        every.plot(
+            found, np.full(found.size, -row), "s", ms=4.5, mfc="none", color=DARK, label="Gibbs sampling of spins"
+        )
+    names = [*REPELLED.values(), *SPINS.values()]
+    every.set_yticks(-np.arange(len(names)), names)
+    every.axvspan(1e-2, 0.7, color=GREEN, alpha=0.1, lw=0)
+    every.axvspan(1.3, 1e4, color=RED, alpha=0.07, lw=0)
+    every.set(xscale="log", xlabel="error over that of the best method afterwards, one point for each density")
+    # What left its density altogether stands at the edge.
+    every.set_xlim(0.05, 300)
+    for letter, density, title in [
+        ("b", 2, "normal, d = 5, MALA"),
+        ("c", 4, "banana, MALA"),
+        ("d", 7, "two far modes, MALA"),
+    ]:
+        of = (table.density == density) & (table.sampler == 2)
+        for way, style, colour, label in CURVES:
+            panels[letter].plot(
+                table.evaluations[of], overall(table, way)[of], style, marker=".", color=colour, label=label
+            )
+        log_log(panels[letter], title, "evaluations of density or gradient", "error")
+    return figure
+
+
 def main(folder: Path, into: Path) -> None:
-    for draw in [fig1, fig2, fig3, fig4, fig5, fig6]:
+    for draw in [fig1, fig2, fig3, fig4, fig5, fig6, fig7]:
         if not (folder / f"{draw.__name__}.csv").exists():
             continue
         figure = draw(folder)
