@@ -145,7 +145,8 @@ pub(crate) fn run(size: Size, replicates: Option<u64>) -> Result<Report> {
     let mut ratios = Table::new(ratio_header());
     for ((d, sampler), summary) in cases.iter().zip(&summaries) {
         let row = repelling(&WAYS).flat_map(|way| ratio_and_parts(&WAYS, &summary.median, way)).map(Some);
-        ratios.push([Some((d + 1) as f64), Some(position(*sampler))].into_iter().chain(row));
+        let key = [(d + 1) as f64, position(*sampler), sizes.replicates as f64];
+        ratios.push(key.map(Some).into_iter().chain(row));
     }
     for sampler in &sizes.samplers {
         for way in repelling(&WAYS) {
@@ -474,7 +475,11 @@ fn ratio_header() -> Vec<String> {
         let name = WAYS[way].0;
         std::iter::once(name.to_owned()).chain(MEASURES.iter().map(move |m| format!("{name}_{m}")))
     };
-    ["density", "sampler"].map(str::to_owned).into_iter().chain(repelling(&WAYS).flat_map(parts)).collect()
+    ["density", "sampler", "replicates"]
+        .map(str::to_owned)
+        .into_iter()
+        .chain(repelling(&WAYS).flat_map(parts))
+        .collect()
 }
 
 fn at_budget(errors: &Errors, budget: usize) -> impl Iterator<Item = f64> {
