@@ -148,7 +148,7 @@ BAD = {
     "NaN": (np.where(np.arange(400)[:, None] == 7, np.nan, F), r"functions: row 7, function 0 is nan; every function"),
     "constant": (np.ones(400), "function 0 is constant"),
     "text": (np.array(["x"] * 400), "functions has dtype"),
-    "no names": (["y"], "functions are named, but the columns of x have no names"),
+    "no names": (["y"], "functions names a column, but the columns of x have no names"),
     "no columns": (np.zeros((400, 0)), "functions has no columns; give at least one"),
     "three axes": (np.zeros((400, 2, 2)), "functions has shape"),
 }

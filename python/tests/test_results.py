@@ -139,7 +139,7 @@ def test_rows_can_be_included_and_excluded():
     assert {3, 5} <= set(chosen.tolist()) and chosen.max() <= 400
     for options, words in [
         ({"include": [-1]}, "row -1; rows are numbered from 0"),
-        ({"include": [800]}, "row 800 is not in the pool"),
+        ({"include": [800]}, "include has the row 800, but x has 800 rows"),
         ({"include": [3], "exclude": [3]}, "row 3 is in both include and exclude"),
         ({"exclude": np.ones(5, dtype=bool)}, "a mask of shape (5,) for 800 rows"),
     ]:
@@ -164,7 +164,7 @@ def test_groups_and_quotas():
             {"groups": label, "quotas": [1, 2, 3]},
             "3 quotas were given for 2 groups; give one for each of ['high', 'low']",
         ),
-        ({"groups": label[:5]}, "5 group labels were given for a pool of 800 rows"),
+        ({"groups": label[:5]}, "groups has 5 labels, but there are 800 rows"),
         ({"groups": label, "quotas": [3, 3]}, "the quotas add up to 6, but n is 10"),
     ]:
         with pytest.raises(ValueError, match=re.escape(words)):

@@ -18,6 +18,16 @@ impl<'py> IntoPyObject<'py> for &AdviceList {
     }
 }
 
+impl<'py> IntoPyObject<'py> for AdviceList {
+    type Target = PyList;
+    type Output = Bound<'py, PyList>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
+        (&self).into_pyobject(py)
+    }
+}
+
 /// One piece of advice.
 #[pyclass(frozen, name = "Advice", module = "supersample._native")]
 pub(crate) struct Piece(Advice);

@@ -47,14 +47,14 @@ impl Advice {
             ),
             Advice::LandmarksTooFew { landmarks, residual, error } => format!(
                 "{} {} too few: {} of the mean embedding is not covered, and the MMD is {}, so better rows may exist; \
-                 try more {}, {} or a longer {}",
+                 try more {}, a longer {}, or, if all rows fit into memory, {}",
                 counted(*landmarks, "landmark"),
                 are(*landmarks),
                 significant(*residual),
                 significant(*error),
                 Opt::Landmarks.spelled(style),
-                Opt::Embedding.set(style, "exact"),
-                Opt::Bandwidth.spelled(style)
+                Opt::Bandwidth.spelled(style),
+                Opt::Embedding.set(style, "exact")
             ),
             Advice::ScaledBySample { rows } => {
                 format!(
@@ -180,8 +180,8 @@ mod tests {
             (
                 Advice::LandmarksTooFew { landmarks: 1, residual: 0.25, error: 0.125 },
                 "1 landmark is too few: 0.250 of the mean embedding is not covered, and the MMD is 0.125, so better rows may \
-                 exist; try more --landmarks, --embedding exact or a longer --bandwidth",
-                "try more landmarks, embedding='exact' or a longer bandwidth",
+                 exist; try more --landmarks, a longer --bandwidth, or, if all rows fit into memory, --embedding exact",
+                "try more landmarks, a longer bandwidth, or, if all rows fit into memory, embedding='exact'",
             ),
             (
                 Advice::ScaledBySample { rows: 2000 },
