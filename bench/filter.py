@@ -44,7 +44,9 @@ def sqmc(model, observations, count, seed):
             return normal(x)
 
     np.random.seed(seed)
-    filtering = state_space_models.Bootstrap(ssm=Gaussian(), data=list(observations[:, 0] if model.dim == 1 else observations[:, None, :]))
+    filtering = state_space_models.Bootstrap(
+        ssm=Gaussian(), data=list(observations[:, 0] if model.dim == 1 else observations[:, None, :])
+    )
     run = particles.SMC(fk=filtering, N=count, qmc=True, collect=[collectors.Moments()])
     run.run()
     return np.array([moments["mean"] for moments in run.summaries.moments]).reshape(observations.shape)

@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 
 from . import _native
 from ._advice import tell
-from ._functions import refuse_without_functions, with_functions
-from ._inputs import as_count, as_table, explained, weighted
+from ._functions import refuse_without_functions
+from ._inputs import as_count
 from ._numbers import aligned, counted, significant
 from ._options import ThinEach, read, takes
 from ._progress import reporting
+from ._rows import all_rows
+from ._tables import explained, roles_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -142,11 +144,12 @@ def thin_each(x: Any, n: int, each: Any, **options: Unpack[ThinEach]) -> EachRes
     given = read(ThinEach, options)
     refuse_without_functions(given)
     x, labels = _labelled(x, each)
+    roles = roles_of(given)
     data = {name: given.pop(name, None) for name in ("sample_weight", "log_weight", "functions")}
-    rows = with_functions(weighted(as_table(x), data["sample_weight"], data["log_weight"]), data["functions"])
+    rows = all_rows(x, roles, **data)
     if len(labels) != len(rows.values):
-        found, wanted = counted(len(labels), "label"), counted(len(rows.values), "row")
-        raise ValueError(f"each has {found}, but x has {wanted}; give one for each row")
+        given_labels, wanted = counted(len(labels), "label"), counted(len(rows.values), "row")
+        raise ValueError(f"each has {given_labels}, but x has {wanted}; give one for each row")
     try:
         known, numbers = np.unique(labels, return_inverse=True)
     except TypeError:

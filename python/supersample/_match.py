@@ -7,22 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from ._functions import functions_table, named, with_functions
-from ._inputs import Table, as_table, as_vector, matched
+from ._functions import functions_table
+from ._inputs import as_vector
 from ._numbers import counted
+from ._tables import Roles, Table, as_table, matched
 
 
-def with_target(table: Table, target: Any, weight: Any, functions: Any) -> tuple[Table, dict[str, Any]]:
+def with_target(own: Table, target: Any, weight: Any, functions: Any, roles: Roles) -> tuple[Table, dict[str, Any]]:
     """The rows to choose from with their functions, and the rows that are matched as the native module reads them."""
-    other = as_table(target, "match")
+    other = as_table(target, "match", Roles(functions=roles.functions))
     if weight is not None:
         other = replace(other, weights=as_vector(weight, "match_weight"), log_weights=None)
-    if functions is None:
-        own = table
-    elif named(functions) is not None:
-        own, other = with_functions(table, functions), with_functions(other, functions, "match")
-    else:
-        own, other = _with_pair(table, other, functions)
+    if functions is not None:
+        own, other = _with_pair(own, other, functions)
     if own.names is None and other.names is None and own.values.shape[1] != other.values.shape[1]:
         columns = counted(other.values.shape[1], "column")
         raise ValueError(f"match has {columns}, but x has {own.values.shape[1]}; give the same columns")

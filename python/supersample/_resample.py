@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ._choose import chosen_rows
-from ._inputs import as_table
 from ._options import Resample, read, takes
 from ._result import PoolResult
+from ._tables import as_table
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

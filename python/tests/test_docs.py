@@ -56,6 +56,17 @@ def run(page, block, names):
 
 
 @pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("package", ["dynesty", "nautilus", "anesthetic", "bilby", "emcee"])
+def test_recipes_of_resampling_run_where_their_package_is_installed(package):
+    pytest.importorskip(package, reason=f"{package} is not installed")
+    text = (ROOT / "docs/guide/resampling.md").read_text(encoding="utf-8")
+    recipes = [block for block in PYTHON.finditer(text) if block.group(1) == package]
+    assert recipes, f"the page has no recipe for {package}"
+    for block in recipes:
+        run("docs/guide/resampling.md", block, {"__name__": "page", "np": np, "ss": ss})
+
+
+@pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("package", ["pymc", "numpyro"])
 def test_recipes_run_where_their_package_is_installed(package):
     pytest.importorskip(package, reason=f"{package} is not installed")
@@ -105,7 +116,7 @@ def test_the_site_reads_the_keywords_that_the_functions_have(monkeypatch):
         pytest.skip("docs/site is not here")
     monkeypatch.syspath_prepend(str(source.parent))
     declared = importlib.import_module("declared")
-    for function, kind in ((ss.thin, "Thin"), (ss.herd, "Herd"), (ss.mmd, "Judge"), (ss.stein.thin, "SteinThin")):
+    for function, kind in ((ss.thin, "Thin"), (ss.herd, "Herd"), (ss.mmd, "JudgeRows"), (ss.stein.thin, "SteinThin")):
         shown = inspect.signature(function).parameters
         for name, keyword in declared.keywords(kind).items():
             assert repr(shown[name].default) == keyword.default

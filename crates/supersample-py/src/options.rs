@@ -45,6 +45,7 @@ pub(crate) struct Options<'py> {
     /// The columns and the functions whose means calibrated weights meet; `None` for all.
     calibrate: Option<(Vec<usize>, Vec<usize>)>,
     marginals: Option<f64>,
+    moments: Option<f64>,
     functions: Option<PyReadonlyArray2<'py, f64>>,
     functions_weight: Option<f64>,
     functions_unit: Option<String>,
@@ -134,7 +135,7 @@ impl Options<'_> {
             choose.calibrate = Calibrate::only(columns.clone(), functions.clone());
         }
         choose.target = word(&self.target)?;
-        choose.objective.marginals = self.marginals;
+        (choose.objective.marginals, choose.objective.moments) = (self.marginals, self.moments);
         choose.objective.functions = self.functions_weight.unwrap_or(choose.objective.functions);
         choose.distance.scale = word(&self.scale)?;
         choose.distance.kernel = self.kernel()?;

@@ -5,12 +5,14 @@
 //! [`Advice::sentence`](crate::task::Advice::sentence).
 
 mod advice;
+mod columns;
 mod diagnosis;
 mod names;
 mod numbers;
 mod options;
 mod refusals;
 
+pub use columns::{ColumnNote, ColumnRole, Counting, OWN_WEIGHTS, as_typed, id_name};
 pub use names::Names;
 pub use numbers::{
     are, count, counted, exact, folded, in_units, listed, ordinal, printable, significant, to_unit,
