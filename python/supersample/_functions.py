@@ -37,7 +37,9 @@ def with_functions(table: Table, functions: Any, x: Any = None) -> Table:
 def objective_of(matched: tuple[float, float, float | None], unit: str | None) -> str:
     """The objective in words: joint MMD + 0.1 × marginals + 0.08 × moments."""
     marginals, moments, functions = matched
-    parts = ["joint MMD"] + [f"{marginals:g} × marginals"] * (marginals > 0) + [f"{moments:g} × moments"] * (moments > 0)
+    parts = (
+        ["joint MMD"] + [f"{marginals:g} × marginals"] * (marginals > 0) + [f"{moments:g} × moments"] * (moments > 0)
+    )
     if functions is not None:
         parts.append(f"{functions:g} × functions" + " in a common unit" * (unit == "common"))
     return " + ".join(parts)

@@ -256,7 +256,9 @@ def test_functions_are_matched_to_their_means_over_all_rows(client):
         np.mean(((values[chosen.indices].mean(axis=0) - values.mean(axis=0)) / values.std(axis=0)) ** 2)
     )
     assert abs(given.functions_error - error(given)) < 1e-9 and error(given) < 0.5 * error(plain)
-    assert given.objective == "joint MMD + 0.1 × marginals + 0.08 × moments + 1 × functions" and given.points.shape[1] == 3
+    assert (
+        given.objective == "joint MMD + 0.1 × marginals + 0.08 × moments + 1 × functions" and given.points.shape[1] == 3
+    )
     with pytest.raises(ValueError, match="constant"):
         ss.dask.thin(array(x), 20, functions=array(np.ones((len(x), 1))), **SOME)
 
