@@ -292,7 +292,8 @@ class Evaluation:
     @property
     def cdf(self) -> float | None:
         """The distance between the distribution functions of the subset and of all rows, root mean square over the
-        columns. Independent draws have 0.408/√T. None where every column is constant.
+        columns. Independent draws have 0.408/√T where no values tie, and less where they do. None where every column is
+        constant.
 
         >>> import numpy as np, supersample as ss
         >>> x = np.random.default_rng(0).normal(size=(1000, 2))

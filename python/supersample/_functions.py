@@ -34,13 +34,12 @@ def with_functions(table: Table, functions: Any, x: Any = None) -> Table:
     return replace(table, functions=given)
 
 
-def objective_of(matched: tuple[float, float | None, float], unit: str | None) -> str:
-    """The objective in words: joint MMD + 0.1 × marginals."""
-    marginals, functions, moments = matched
-    parts = ["joint MMD"] + [f"{marginals:g} × marginals"] * (marginals > 0)
+def objective_of(matched: tuple[float, float, float | None], unit: str | None) -> str:
+    """The objective in words: joint MMD + 0.1 × marginals + 0.08 × moments."""
+    marginals, moments, functions = matched
+    parts = ["joint MMD"] + [f"{marginals:g} × marginals"] * (marginals > 0) + [f"{moments:g} × moments"] * (moments > 0)
     if functions is not None:
         parts.append(f"{functions:g} × functions" + " in a common unit" * (unit == "common"))
-    parts += [f"{moments:.2g} × means and sds"] * (moments > 0)
     return " + ".join(parts)
 
 

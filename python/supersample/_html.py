@@ -40,6 +40,7 @@ def result_view(result: Result) -> str:
         lines.append(("not used", ", ".join(result.unused)))
     if result._of_scores:
         lines.append(("scores", result._of_scores))
+    lines.extend(("note", caution) for caution in result._cautions)
     table = "".join(
         f'<tr><th style="{_CELL};font-weight:normal;opacity:.65">{escape(name)}</th>'
         f'<td style="{_CELL}">{escape(value)}</td></tr>'

@@ -35,11 +35,11 @@ _FIRST = ("mmd", "equivalent_draws", "posterior_draws")
 class Refinement:
     """The gain of the swaps and the search of `thin`, as MMDs with equal weights, and their cost.
 
-    Swaps and search reduce `objective`. Where it includes marginals or functions, as by default, the MMD may rise.
+    Swaps and search reduce `objective`. Where it includes marginals, moments or functions, as by default, the MMD may rise.
 
     >>> import numpy as np, supersample as ss
     >>> x = np.random.default_rng(0).normal(size=(500, 2))
-    >>> story = ss.thin(x, 20, marginals=0).refinement
+    >>> story = ss.thin(x, 20, marginals=0, moments=0).refinement
     >>> story.mmd_before > story.mmd_swapped >= story.mmd_searched
     True
     >>> stages = ss.thin(x, 20).refinement.objective
@@ -135,7 +135,7 @@ class Result:
     pool_rows: int | None = None
     """The size of the random sample of rows to choose from; None where any row could be chosen."""
     objective: str = "joint MMD"
-    """What was minimised: the MMD of the joint distribution, alone or with marginals and functions."""
+    """What was minimised: the MMD of the joint distribution, alone or with marginals, moments and functions."""
     draws: Diagnosis | None = None
     """The accuracy of the rows as draws in chains; None where it is not known: for `sample`, scores, a Gram matrix and
     rows in batches."""
@@ -152,6 +152,8 @@ class Result:
     _row_weights: Mapping[str, Any] | None = field(default=None)
     #: A sentence about the scores of the rows; empty where there is nothing to report.
     _of_scores: str = field(default="")
+    #: Sentences about columns that few rows represent badly.
+    _cautions: tuple[str, ...] = field(default=())
 
     def __post_init__(self) -> None:
         for array in (self.indices, self.points, self.weights, self.error):
@@ -200,7 +202,8 @@ class Result:
     def cdf(self) -> float | None:
         """The distance between the distribution functions of the chosen points and of all rows.
 
-        It is the root mean square over the columns. Independent draws have 0.408/√T. None for `sample`.
+        It is the root mean square over the columns. Independent draws have 0.408/√T where no values tie, and less where
+        they do. None for `sample`.
 
         >>> import numpy as np, supersample as ss
         >>> ss.thin(np.random.default_rng(0).normal(size=(500, 2)), 20).cdf < 0.408 / 20**0.5
@@ -304,7 +307,8 @@ class Result:
         objective = [f"objective: {self.objective}"] * (not self._is_of_joint_alone())
         of_scores = [self._of_scores] * bool(self._of_scores)
         draws = [] if self.draws is None else [str(self.draws)]
-        lines = (self._how_good(), *draws, *objective, *story, self._how(), *unused, *of_scores)
+        cautions = [f"note: {caution}" for caution in self._cautions]
+        lines = (self._how_good(), *draws, *objective, *story, self._how(), *unused, *of_scores, *cautions)
         return "\n  ".join(("Result: " + self._what(), *lines))
 
     def _repr_html_(self) -> str:
@@ -448,6 +452,7 @@ def result_of(chosen: _native.Chosen, rows: Any, objective: str) -> PoolResult:
         _data=background(*of.background),
         _row_weights=held,
         _of_scores=_said_of_rows(chosen),
+        _cautions=tuple(piece.sentence(rows.names) for piece in chosen.advice if piece.is_caution),
     )
 
 

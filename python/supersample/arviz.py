@@ -144,7 +144,7 @@ def thin(
     True
     >>> named = supersample.arviz.thin(posterior, 50, functions=["theta"])  # distances use mu
     >>> named.attrs["supersample_objective"]
-    'joint MMD + 0.1 × marginals + 1 × functions'
+    'joint MMD + 0.1 × marginals + 0.08 × moments + 1 × functions'
     """
     return _chosen("thin", data, n, var_names, group, scores, return_result, dict(options))
 

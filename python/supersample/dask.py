@@ -170,7 +170,8 @@ def thin(x: Any, n: SupportsIndex | None = None, **options: Unpack[Thin]) -> Par
 
     The keywords are those of `supersample.dask.herd` and `supersample.thin`. Options that need all rows
     in memory (`weights`, `include`, `exclude`, `groups`) are refused. This process makes the swaps and
-    the search, among the rows of the sample. Marginals are those of the sample.
+    the search, among the rows of the sample. Marginals are those of the sample, means and variances
+    those of all rows.
 
     >>> import dask.array as da, supersample as ss
     >>> x = da.random.default_rng(0).normal(size=(8_000, 3), chunks=(1_000, 3))

@@ -50,7 +50,7 @@ class SuperSampler(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[misc]
         Number of rows for each class of `y` instead: one number for all, or a mapping from classes.
     random_state
         The random seed, by default 0, so that results are reproducible. None draws a seed.
-    columns, nan, kernel, bandwidth, scale, weights, marginals, functions_weight, functions_unit, target, search,
+    columns, nan, kernel, bandwidth, scale, weights, marginals, moments, functions_weight, functions_unit, target, search,
     precision, device
         As in `supersample.thin`; functions and scores are given to `fit`.
     n_jobs
@@ -133,7 +133,7 @@ class SuperSampler(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[misc]
         (10,)
         >>> 7 in SuperSampler(n_samples=5).fit(X, include=[7]).sample_indices_
         True
-        >>> SuperSampler(n_samples=5, marginals=0).fit(X, functions=np.exp(X)).result_.objective
+        >>> SuperSampler(n_samples=5, marginals=0, moments=0).fit(X, functions=np.exp(X)).result_.objective
         'joint MMD + 1 × functions'
         """
         rows = self._checked(X, reset=True)

@@ -209,7 +209,7 @@ def test_very_many_rows_in_single_precision_stay_in_it() -> None:
 def test_what_needs_all_rows_has_them_in_double_precision() -> None:
     x = np.random.default_rng(5).normal(size=(210_000, 1)).astype(np.float32)
     options: dict[str, Any] = {"bandwidth": 1.0, "landmarks": 50}
-    kept = ss.thin(x, 3, include=[7], search=0, marginals=0, **options)
+    kept = ss.thin(x, 3, include=[7], search=0, marginals=0, moments=0, **options)
     assert kept.indices is not None and 7 in kept.indices
     weighted = ss.herd(x, 3, sample_weight=np.abs(x[:, 0]), **options)
     assert kept.pool_rows is None and weighted.pool_rows is None

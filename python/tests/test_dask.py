@@ -256,7 +256,7 @@ def test_functions_are_matched_to_their_means_over_all_rows(client):
         np.mean(((values[chosen.indices].mean(axis=0) - values.mean(axis=0)) / values.std(axis=0)) ** 2)
     )
     assert abs(given.functions_error - error(given)) < 1e-9 and error(given) < 0.5 * error(plain)
-    assert given.objective == "joint MMD + 0.1 × marginals + 1 × functions" and given.points.shape[1] == 3
+    assert given.objective == "joint MMD + 0.1 × marginals + 0.08 × moments + 1 × functions" and given.points.shape[1] == 3
     with pytest.raises(ValueError, match="constant"):
         ss.dask.thin(array(x), 20, functions=array(np.ones((len(x), 1))), **SOME)
 
@@ -287,7 +287,7 @@ def test_options_reach_the_choice(client):
             x, 30, unique=True, kernel="laplace", bandwidth=2.0, scale="pca", precision="double", **some
         )
     assert unique.kernel == ss.Laplace(2.0) and unique.scale == "pca" and unique.precision == "double"
-    assert ss.dask.thin(x, tol=0.1, marginals=0, **SOME).ended == "tolerance"
+    assert ss.dask.thin(x, tol=0.1, marginals=0, moments=0, **SOME).ended == "tolerance"
     with pytest.warns(ss.SupersampleWarning, match="scaled by the 3,000 rows of the sample"):
         by_draws = ss.dask.thin(x, equivalent_draws=50, repeats=True, scale="mad", threads=1, **SOME)
     assert by_draws.ended == "equivalent_draws" and by_draws.equivalent_draws >= 50 and by_draws.scale == "mad"
@@ -367,6 +367,7 @@ X = da.ones((10, 2), chunks=(5, 2))
         (X, {"n": None}, ValueError, "give the size"),
         (X, {"seed": -1}, ValueError, "seed is -1"),
         (X, {"marginals": -1}, ValueError, "marginals is -1; give a number of at least 0"),
+        (X, {"moments": -1}, ValueError, "moments is -1; give a number of at least 0"),
         (X, {"kernel": "cosine"}, ValueError, "cosine"),
         ([], {}, TypeError, "x is of type list"),
     ],

@@ -51,7 +51,7 @@ def test_the_weights_are_those_of_the_features(banana):
     by_weight = ss.thin(x, 40, sample_weight=want, functions=np.hstack([z, z**2]), functions_weight=0.03)
     assert result.indices.tolist() == by_weight.indices.tolist()
     assert "Stein features" in str(result) and result.weighted
-    assert result.objective == "joint MMD + 0.1 × marginals + 0.03 × means and sds"
+    assert result.objective == "joint MMD + 0.1 × marginals + 0.08 × moments"
     herded = ss.herd(x, 40, scores=g)
     assert herded.indices.tolist() == ss.herd(x, 40, sample_weight=want).indices.tolist()
     assert ss.thin(x, 40, scores=g, target="corrected").indices.tolist() == result.indices.tolist()

@@ -37,10 +37,17 @@ impl Piece {
     /// Whether it follows from what was asked for, and is no warning.
     #[getter]
     fn is_expected(&self) -> bool {
-        matches!(
-            self.0,
-            Advice::RowsWithoutWeight { .. } | Advice::NotDrawsOfDensity { .. } | Advice::Corrected(_)
-        )
+        self.is_caution()
+            || matches!(
+                self.0,
+                Advice::RowsWithoutWeight { .. } | Advice::NotDrawsOfDensity { .. } | Advice::Corrected(_)
+            )
+    }
+
+    /// Whether it is a caution about columns, which a result shows and which is no warning.
+    #[getter]
+    fn is_caution(&self) -> bool {
+        matches!(self.0, Advice::HeavyTails { .. } | Advice::NearlyCollinear { .. })
     }
 
     /// Whether it is what scores say of the rows.

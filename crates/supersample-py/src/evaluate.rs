@@ -69,8 +69,9 @@ pub(crate) fn evaluate(
 
 /// What is to be said of a kernel that does not distinguish rows.
 fn doubts(target: &Target) -> AdviceList {
-    let is_of_kernel =
-        |one: &&Advice| matches!(one, Advice::KernelNearlyConstant { .. } | Advice::KernelNearlyDiagonal { .. });
+    let is_of_kernel = |one: &&Advice| {
+        matches!(one, Advice::KernelNearlyConstant { .. } | Advice::KernelNearlyDiagonal { .. })
+    };
     AdviceList(target.problem().advice().iter().filter(is_of_kernel).cloned().collect())
 }
 
