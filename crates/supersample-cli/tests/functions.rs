@@ -324,8 +324,8 @@ fn functions_in_another_order_are_found_by_the_ids_of_both_files() {
     desk.write("d.csv", numbered("a,b", &[0, 1], &in_order));
     desk.write("same.csv", numbered("y.1,y.2", &[2, 3], &in_order));
     desk.write("other.csv", numbered("y.1,y.2", &[2, 3], &by_draw));
-    let (same, _) = summary(&desk, "d.csv -n 12 --functions-file same.csv");
-    let (other, told) = summary(&desk, "d.csv -n 12 --functions-file other.csv");
+    let (same, _) = summary(&desk, "herd d.csv -n 12 -o o.csv --functions-file same.csv");
+    let (other, told) = summary(&desk, "herd d.csv -n 12 -o o.csv --functions-file other.csv");
     assert_eq!(same["result"], other["result"]);
     assert!(
         told.contains("note: the functions: rows are matched by chain and draw, not by their order"),

@@ -112,10 +112,7 @@ fn earlier(plan: &ChoosePlan, input: &Input<'_>, problem: &Problem) -> Result<(u
     let resumed = plan.resume.as_deref().map(|path| Checkpoint::read(path, fingerprint)).transpose()?;
     let in_the_way = plan.checkpoint.as_deref().filter(|path| plan.resume.as_deref() != Some(*path));
     let left = in_the_way.map(|path| Checkpoint::left(path, fingerprint)).transpose()?.flatten();
-    if let (Some(path), Some(left), None, false) = (in_the_way, &left, &resumed, plan.quiet) {
-        let rows = counted(left.rows.len(), "row");
-        say(&format!("{}: continuing from the {rows} of an earlier run\n", path.display()));
-    }
+    let is_said = resumed.is_none() && left.is_some() && !plan.quiet;
     // Two checkpoints of one run begin alike: the longer has all of the other.
     let longest = resumed.into_iter().chain(left).max_by_key(|checkpoint| checkpoint.rows.len());
     if let Some(checkpoint) = &longest {
@@ -130,6 +127,10 @@ fn earlier(plan: &ChoosePlan, input: &Input<'_>, problem: &Problem) -> Result<(u
                 count(wanted)
             );
         }
+    }
+    if let (Some(path), Some(left), true) = (in_the_way, &longest, is_said) {
+        let rows = counted(left.rows.len(), "row");
+        say(&format!("{}: continuing from the {rows} of an earlier run\n", path.display()));
     }
     Ok((fingerprint, longest))
 }
