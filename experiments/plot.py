@@ -2,6 +2,7 @@
 
     python experiments/plot.py out                  figN.svg beside each out/figN.csv
     python experiments/plot.py out docs/figures     into another folder
+    python experiments/plot.py out docs/figures --write-docs     and the tables of figure 7 into docs/paper.md
 
 Needs NumPy and matplotlib (both in python/tests/requirements.txt).
 """
@@ -147,8 +148,163 @@ def fig6(folder: Path):
     return figure
 
 
+SAMPLERS = {1: ("random walk", GREY), 2: ("MALA", BLUE), 3: ("HMC", ORANGE)}
+REPELLED = {
+    "scores1": "scores, α = 1",
+    "scores5": "scores, α = 5",
+    "scores20": "scores, α = 20",
+    "scores1w": "scores, α = 1, reweighted",
+    "scores5w": "scores, α = 5, reweighted",
+    "scores20w": "scores, α = 20, reweighted",
+    "kernel3": "kernel, β = 3, reweighted",
+    "kernel30": "kernel, β = 30, reweighted",
+    "kernel100": "kernel, β = 100, reweighted",
+    "stein_last": "Stein points, from the last",
+    "stein_influential": "Stein points, from the influential",
+}
+SPINS = {"herded": "herded Gibbs", "repelled": "self-repellent walk, α = 5"}
+CURVES = [
+    ("chain", "--", GREY, "the chain as it is"),
+    ("corrected", "-", BLUE, "corrected afterwards"),
+    ("scores5", "-", RED, "scores, α = 5"),
+    ("kernel3", "-", ORANGE, "kernel, β = 3, reweighted"),
+    ("thin_corrected", "-", GREEN, "50 rows corrected afterwards"),
+    ("stein_last", "-", PURPLE, "50 Stein points"),
+]
+
+
+def overall(table: SimpleNamespace, way: str) -> np.ndarray:
+    """The geometric mean of the four errors of a way; an error below 0.001 counts as 0.001, as in fig7.rs."""
+    errors = [np.maximum(getattr(table, f"{way}_{name}"), 1e-3) for name in ["means", "seconds", "cdf", "mmd"]]
+    return np.exp(np.mean(np.log(errors), axis=0))
+
+
+def fig7(folder: Path):
+    table, ratios, spins = (read(folder / f"fig7{name}.csv") for name in ["", "_ratios", "_spins"])
+    figure, panels = plt.subplot_mosaic("aaa;aaa;bcd", figsize=(9.4, 9.2))
+    every = panels["a"]
+    for row, way in enumerate(REPELLED):
+        for sampler, (name, colour) in SAMPLERS.items():
+            of = ratios.sampler == sampler
+            height = np.full(of.sum(), -row + 0.22 * (2 - sampler))
+            every.plot(
+                np.minimum(getattr(ratios, way)[of], 270), height, "o", ms=4.5, mfc="none", color=colour, label=name
+            )
+    last = spins.sweeps == spins.sweeps.max()
+    spin_ratios = {way: overall(spins, way)[last] / overall(spins, "gibbs")[last] for way in SPINS}
+    for row, found in enumerate(spin_ratios.values(), len(REPELLED)):
+        every.plot(
+            found, np.full(found.size, -row), "s", ms=4.5, mfc="none", color=DARK, label="Gibbs sampling of spins"
+        )
+    names = [*REPELLED.values(), *SPINS.values()]
+    every.set_yticks(-np.arange(len(names)), names)
+    every.axvspan(1e-2, 0.7, color=GREEN, alpha=0.1, lw=0)
+    every.axvspan(1.3, 1e4, color=RED, alpha=0.07, lw=0)
+    every.set(xscale="log", xlabel="error over that of the best method afterwards, one point for each density")
+    # What left its density altogether stands at the edge.
+    every.set_xlim(0.05, 300)
+    for letter, density, title in [
+        ("b", 2, "normal, d = 5, MALA"),
+        ("c", 4, "banana, MALA"),
+        ("d", 7, "two far modes, MALA"),
+    ]:
+        of = (table.density == density) & (table.sampler == 2)
+        for way, style, colour, label in CURVES:
+            panels[letter].plot(
+                table.evaluations[of], overall(table, way)[of], style, marker=".", color=colour, label=label
+            )
+        log_log(panels[letter], title, "evaluations", "error")
+        panels[letter].set_xticks(budgets := np.unique(table.evaluations), [f"{b:.0f}" for b in budgets])
+        panels[letter].xaxis.set_minor_formatter("")
+        panels[letter].yaxis.set_minor_formatter("{x:.2g}")
+    return figure
+
+
+BEGIN, END = "<!-- fig7:begin (written by experiments/plot.py --write-docs) -->", "<!-- fig7:end -->"
+DENSITIES = [
+    "normal, d = 2",
+    "normal, d = 5",
+    "normal, d = 20",
+    "banana",
+    "funnel",
+    "two modes, near",
+    "two modes, far",
+    "five modes, near",
+    "five modes, far",
+    "logistic regression",
+]
+MODELS = [
+    "independent, 8",
+    "complete, 4, weak",
+    "complete, 4, strong",
+    "complete, 8, weak",
+    "complete, 8, strong",
+    "complete, 12, strong",
+    "chain, 10",
+    "lattice, 3 × 3, weak",
+    "lattice, 3 × 3, critical",
+    "lattice, 3 × 4, critical",
+]
+
+
+def markdown(header: list[str], rows: list[list[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def number(value: float) -> str:
+    return f"{value:.2f}" if value < 10 else f"{value:.0f}" if value < 1000 else "> 999"
+
+
+def tables(folder: Path) -> str:
+    """The tables of figure 7: errors over those of the best method afterwards."""
+    ratios, spins = read(folder / "fig7_ratios.csv"), read(folder / "fig7_spins.csv")
+
+    def of_density(ways: list[str]) -> str:
+        def cell(way: str, density: int) -> str:
+            return " / ".join(number(value) for value in getattr(ratios, way)[ratios.density == density + 1])
+
+        rows = [[name, *(cell(way, i) for way in ways)] for i, name in enumerate(DENSITIES)]
+        return markdown(["", *(REPELLED[way] for way in ways)], rows)
+
+    def verdict(found: np.ndarray) -> str:
+        return f"{(found <= 0.7).sum()}; {number(found.min())} to {number(found.max())}"
+
+    def of_rule(way: str) -> list[str]:
+        return [verdict(getattr(ratios, way)[ratios.sampler == sampler]) for sampler in SAMPLERS]
+
+    last = spins.sweeps == spins.sweeps.max()
+    pairs = [("herded", "gibbs"), ("repelled", "gibbs"), ("herded_both", "gibbs_both"), ("repelled_both", "gibbs_both")]
+    pairs += [("herded_thin", "gibbs_thin"), ("repelled_thin", "gibbs_thin")]
+    of_spins = [overall(spins, way)[last] / overall(spins, other)[last] for way, other in pairs]
+    names = ["herded Gibbs", "self-repellent"]
+    names += [f"{name}, both states" for name in names[:2]] + [f"{name}, then `thin`" for name in names[:2]]
+    ways = list(REPELLED)
+    return "\n\n".join(
+        [
+            f"{ratios.replicates[0]:.0f} replicates. Error over that of the best afterwards, random walk / MALA / HMC:",
+            of_density(ways[:6]),
+            of_density(ways[6:]),
+            "Number of densities on which that is at most 0.7 (7 are needed), and its range (1.30 is allowed):",
+            markdown(["", *(name for name, _ in SAMPLERS.values())], [[REPELLED[way], *of_rule(way)] for way in ways]),
+            "Spins, error over that of Gibbs sampling (both states: over Gibbs sampling with both states):",
+            markdown(
+                ["", *names],
+                [[name, *(number(found[i]) for found in of_spins)] for i, name in enumerate(MODELS)]
+                + [["at most 0.7; range", *(verdict(found) for found in of_spins)]],
+            ),
+        ]
+    )
+
+
+def write_docs(folder: Path) -> None:
+    page = Path("docs/paper.md")
+    before, rest = page.read_text().split(BEGIN)
+    page.write_text(f"{before}{BEGIN}\n\n{tables(folder)}\n\n{END}{rest.split(END)[1]}")
+
+
 def main(folder: Path, into: Path) -> None:
-    for draw in [fig1, fig2, fig3, fig4, fig5, fig6]:
+    for draw in [fig1, fig2, fig3, fig4, fig5, fig6, fig7]:
         if not (folder / f"{draw.__name__}.csv").exists():
             continue
         figure = draw(folder)
@@ -165,5 +321,7 @@ def main(folder: Path, into: Path) -> None:
 
 
 if __name__ == "__main__":
-    arguments = [Path(argument) for argument in sys.argv[1:]] or [Path("out")]
+    arguments = [Path(argument) for argument in sys.argv[1:] if argument != "--write-docs"] or [Path("out")]
     main(arguments[0], arguments[-1])
+    if "--write-docs" in sys.argv:
+        write_docs(arguments[0])

@@ -21,7 +21,7 @@ import subprocess
 import tempfile
 import time
 
-from speed import HERE, PYTHON, RESULTS, build, json_of, machine, make_environment, run, say
+from speed import HERE, PYTHON, RESULTS, build, json_of, machine, make_environment, run, say, whole_command
 from speed_tables import figure
 
 SHAPES = {
@@ -48,35 +48,13 @@ TOO_SLOW = {("H", "coreax, MapReduce"), ("I", "coreax, MapReduce")}
 LIMIT = 3600.0
 
 
-def peak_of(process):
-    """Waits for a process; the most memory that it had resident, as the kernel counts it."""
-    peak, status = 0, pathlib.Path(f"/proc/{process.pid}/status")
-    while process.poll() is None:
-        try:
-            lines = status.read_text().splitlines()
-            peak = max([peak, *(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))])
-        except OSError:
-            pass
-        time.sleep(0.01)
-    return peak
-
-
 def ours(command, name, shape, folder, verb, flags, number=None):
     """The whole command, from the file to the chosen rows."""
     ending, number = "parquet" if shape.get("parquet") else "npy", number or shape["T"]
     label = "-".join([verb, str(number), *(flag.strip("-") for flag in flags)])
-    out, rows, summary = (folder / f"{name}-{label}.{kind}" for kind in (ending, "txt", "json"))
     memory = ["--max-memory", shape["memory"]] if "memory" in shape else []
-    words = [command, verb, folder / f"{name}.{ending}", "-n", number, "--bandwidth", shape["bandwidth"], "--scale", "none",
-             "-q", "-o", out, "--indices", rows, "--json", summary, *memory, *flags]
-    start = time.perf_counter()
-    process = subprocess.Popen([str(word) for word in words], stderr=subprocess.PIPE, text=True)
-    peak = peak_of(process)
-    seconds = time.perf_counter() - start
-    if process.returncode != 0:
-        raise SystemExit(f"{' '.join(map(str, words))} failed:\n{process.stderr.read()}")
-    told = json.loads(summary.read_text())
-    return {"seconds": seconds, "peak_bytes": peak, "told": told.get("result", told), "picks": str(rows)}
+    points, rows = folder / f"{name}.{ending}", folder / f"{name}-{label}.txt"
+    return whole_command(command, verb, points, rows, number, shape["bandwidth"], [*memory, *flags])
 
 
 def peer(name, shape, folder, who):

@@ -44,7 +44,7 @@ PEERS = {
     "A": ["ours", "coreax, compiled", "NumPy", "NumPy, blocked", "NumPy, tuned"],
     "B": ["ours", "coreax, compiled", "NumPy", "NumPy, blocked", "NumPy, tuned"],
     "C": ["ours", "coreax", "coreax, compiled", "NumPy", "NumPy, blocked", "NumPy, tuned", "scikit-learn", "goodpoints"],
-    "D": ["ours"],
+    "D": ["ours", "ours, all pairs"],
 }
 PROGRAMS = {
     "coreax": ["herd_coreax.py"],
@@ -130,6 +130,34 @@ def machine(threads):
     }
 
 
+def peak_of(process):
+    """Waits for a process; the most memory that it had resident, as the kernel counts it."""
+    peak, status = 0, pathlib.Path(f"/proc/{process.pid}/status")
+    while process.poll() is None:
+        try:
+            lines = status.read_text().splitlines()
+            peak = max([peak, *(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))])
+        except OSError:
+            pass
+        time.sleep(0.01)
+    return peak
+
+
+def whole_command(command, verb, points, rows, number, bandwidth, flags=()):
+    """One run of the command, from the file to the row numbers, with the report that it writes."""
+    out, summary = rows.with_suffix(points.suffix), rows.with_suffix(".json")
+    words = [command, verb, points, "-n", number, "--bandwidth", bandwidth, "--scale", "none", "-q", "-o", out, "--indices", rows,
+             "--json", summary, *flags]
+    start = time.perf_counter()
+    process = subprocess.Popen([str(word) for word in words], stderr=subprocess.PIPE, text=True)
+    peak = peak_of(process)
+    seconds = time.perf_counter() - start
+    if process.returncode != 0:
+        raise SystemExit(f"{' '.join(map(str, words))} failed:\n{process.stderr.read()}")
+    report = json.loads(summary.read_text())
+    return {"seconds": seconds, "peak_bytes": peak, "mmd": report["result"]["mmd"], "picks": str(rows)}
+
+
 class Runner:
     def __init__(self, binaries, folder):
         self.ours, self.command = binaries / "bench-ours", binaries / "supersample"
@@ -142,7 +170,9 @@ class Runner:
         """One process of one peer. C is where coreax's second call in the same process is asked for."""
         picks = self.folder / f"{name}-{peer}.txt"
         task = [self.file(name), "--bandwidth", shape["bandwidth"], "--number", shape["T"], "--picks", picks]
-        if peer == "ours":
+        if (name, peer) == ("D", "ours"):
+            return whole_command(self.command, "herd", self.file(name), picks, shape["T"], shape["bandwidth"])
+        if peer.startswith("ours"):
             return json_of([self.ours, "herd", *task])
         calls = 2 if (name, peer) == ("C", "coreax") else 1
         program, *flags = PROGRAMS[peer]
@@ -158,12 +188,13 @@ class Runner:
                     runs[peer].append(self.herd(name, shape, peer))
                     say(f"  {name} {peer}: {runs[peer][-1]['seconds']:.3f} s")
         picks = [self.folder / f"{name}-{peer}.txt" for peer in runs]
-        norm, norm_by = self.squared_norm(name, shape, runs["ours"][0])
+        norm, norm_by = self.squared_norm(name, shape, runs)
         given = [] if norm is None else ["--squared-norm", norm]
         check = json_of([PYTHON, HERE / "mmd.py", self.file(name), *picks, "--bandwidth", shape["bandwidth"], *given])
         peers = {}
         for (peer, all_runs), reached in zip(runs.items(), check["picks"]):
             best = dict(min(all_runs, key=lambda run: run["seconds"]))
+            best.pop("picks", None)
             best["claimed_mmd"] = best.pop("mmd", None)
             best |= reached
             best["runs"] = [run["seconds"] for run in all_runs]
@@ -174,12 +205,12 @@ class Runner:
         return shape | {"input_bytes": input_bytes, "peers": peers, "squared_norm": check["squared_norm"],
                         "squared_norm_by": norm_by}
 
-    def squared_norm(self, name, shape, ours):
+    def squared_norm(self, name, shape, runs):
         """‖μ‖², the same for everybody, and who computed it: n² kernel values, so mmd.py's own only where n is small."""
         if name == "C":
             return None, "NumPy in f64"
         if name == "D":
-            return ours["squared_norm"], "our mixed sums"
+            return runs["ours, all pairs"][0]["squared_norm"], "our mixed sums"
         norm = json_of([self.ours, "norm", self.file(name), "--bandwidth", shape["bandwidth"]])
         return norm["squared_norm"], "our f64 sums"
 
@@ -191,7 +222,8 @@ class Runner:
             problems.append(f"we claim an MMD of {ours['claimed_mmd']}, it is {ours['mmd']}")
         for peer, result in peers.items():
             # The level, since rounding breaks near-ties differently and the MMD at one T is up or down by a tenth.
-            if abs(result["mmd_level"] / ours["mmd_level"] - 1) > 0.05:
+            # At D two of our own runs are compared, of other pools: landmarks choose from 200,000 rows.
+            if abs(result["mmd_level"] / ours["mmd_level"] - 1) > (0.15 if name == "D" else 0.05):
                 problems.append(f"{peer} is at an MMD of about {result['mmd_level']}, we at {ours['mmd_level']}")
             if "squared_norm" in result and abs(result["squared_norm"] / norm - 1) > 2e-6:
                 problems.append(f"{peer} has a squared norm of {result['squared_norm']}, not {norm}")

@@ -53,6 +53,16 @@ impl LogisticPosterior {
         prior + log_likelihood.sum::<f64>()
     }
 
+    /// log p(θ | data) up to a constant; its gradient goes to `gradient`.
+    pub(crate) fn log_density_and_gradient(&self, theta: &[f64], gradient: &mut [f64]) -> f64 {
+        gradient.iter_mut().zip(theta).for_each(|(g, t)| *g = -t / self.prior_variance);
+        for (row, s) in self.signed.chunks_exact(self.dim).zip(self.margins(theta)) {
+            let miss = sigmoid(-s);
+            gradient.iter_mut().zip(row).for_each(|(g, x)| *g += miss * x);
+        }
+        self.log_density(theta)
+    }
+
     fn margins<'a>(&'a self, theta: &'a [f64]) -> impl Iterator<Item = f64> + 'a {
         let dot = move |row: &[f64]| row.iter().zip(theta).map(|(x, t)| x * t).sum();
         self.signed.chunks_exact(self.dim).map(dot)

@@ -8,8 +8,10 @@ mod fig3;
 mod fig4;
 mod fig5;
 mod fig6;
+mod fig7;
 mod functions;
 mod halton;
+mod lab;
 mod logistic;
 mod metropolis;
 mod normal;
@@ -45,6 +47,9 @@ struct Arguments {
     /// Another variance of the prior on each weight of the regression, for figures 5 and 6.
     #[arg(long, value_name = "VARIANCE")]
     prior: Option<f64>,
+    /// Another number of replicates, for figure 7.
+    #[arg(long, value_name = "N")]
+    replicates: Option<u64>,
     /// Where figN.csv goes; `experiments/plot.py` draws the figures from it.
     #[arg(long, value_name = "DIR", default_value = "out")]
     out: PathBuf,
@@ -59,6 +64,7 @@ enum Figure {
     Fig4,
     Fig5,
     Fig6,
+    Fig7,
 }
 
 /// The size of an experiment.
@@ -91,6 +97,7 @@ fn main() -> ExitCode {
 
 /// Makes the figures asked for; whether all their claims hold.
 fn run(arguments: &Arguments) -> Result<bool> {
+    let is_asked = |figure| arguments.figures.contains(&figure) || arguments.figures.contains(&Figure::All);
     let size = if arguments.quick { Size::Quick } else { Size::Paper };
     if arguments.split.is_some() || arguments.prior.is_some() {
         let uses_it = |figure: &Figure| matches!(figure, Figure::All | Figure::Fig5 | Figure::Fig6);
@@ -99,12 +106,16 @@ fn run(arguments: &Arguments) -> Result<bool> {
             "--split and --prior have no effect without fig5 or fig6"
         );
     }
+    ensure!(
+        arguments.replicates.is_none() || is_asked(Figure::Fig7),
+        "--replicates has no effect without fig7"
+    );
+    ensure!(arguments.replicates != Some(0), "--replicates is 0; there is at least one");
     let prior = arguments.prior.unwrap_or(posterior::PRIOR_VARIANCE);
     ensure!(prior > 0.0 && prior.is_finite(), "--prior is {prior}; a variance is a positive number");
     std::fs::create_dir_all(&arguments.out)
         .with_context(|| format!("cannot make the folder {}", arguments.out.display()))?;
     let split = arguments.split.unwrap_or(posterior::SPLIT_SEED);
-    let is_asked = |figure| arguments.figures.contains(&figure) || arguments.figures.contains(&Figure::All);
     // Figures 5 and 6 are two views of one experiment, which runs once.
     let mut posterior = None;
     let mut reports = Vec::new();
@@ -118,6 +129,7 @@ fn run(arguments: &Arguments) -> Result<bool> {
             Figure::Fig4 => fig4::run(size)?,
             Figure::Fig5 => fig5::run(size, shared(&mut posterior, size, split, prior)?)?,
             Figure::Fig6 => fig6::run(shared(&mut posterior, size, split, prior)?)?,
+            Figure::Fig7 => fig7::run(size, arguments.replicates)?,
         };
         report.write(&arguments.out)?;
         println!("{}  made in {:.0} s\n", report.summary(), start.elapsed().as_secs_f64());

@@ -24,8 +24,10 @@ fn a_figure_leaves_its_numbers_and_says_whether_its_claims_hold() {
 #[test]
 fn what_cannot_be_made_ends_with_status_2() {
     for (arguments, reason) in [
-        (&["fig7"][..], "fig7"),
+        (&["fig8"][..], "fig8"),
         (&["fig1", "--split", "3"], "--split and --prior have no effect without fig5 or fig6"),
+        (&["fig1", "--replicates", "3"], "--replicates has no effect without fig7"),
+        (&["fig7", "--replicates", "0"], "there is at least one"),
         (&["fig5", "--quick", "--prior=-1"], "a variance is a positive number"),
         (&["fig1", "--out", "/dev/null/here"], "cannot make the folder"),
     ] {

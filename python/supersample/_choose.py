@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 
 import numpy as np
 
 from . import _native
-from ._advice import missed, tell
+from ._advice import missed, spare_columns, tell
 from ._batches import Batches, as_batches, as_single, is_stream
-from ._functions import objective_of, refuse_without_functions, with_functions
-from ._inputs import Table, as_chains, as_count, as_rows, as_table, explained, weighted
+from ._functions import objective_of, refuse_without_functions
+from ._inputs import as_array, as_count, as_rows, expect_same_order
 from ._options import Herd, Options, SteinHerd, SteinThin, Thin, defaults, read, takes
 from ._progress import reporting
 from ._result import PoolResult, result_of
-from ._scores import as_scores
+from ._rows import all_rows
+from ._tables import Roles, Table, as_table, explained, kept_number, missing_labels, note_columns, roles_of
+from ._warnings import warn
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
 @takes(Herd)
-def herd(x: Any = None, n: int | None = None, **options: Unpack[Herd]) -> PoolResult:
+def herd(x: Any = None, n: SupportsIndex | None = None, **options: Unpack[Herd]) -> PoolResult:
     """Returns `n` rows of `x`, chosen one by one by kernel herding. Every prefix is a good subset.
 
     Rows may repeat, as in the paper, unless `unique` is set; `thin`, `supersample.arviz.herd` and
@@ -61,7 +62,7 @@ def herd(x: Any = None, n: int | None = None, **options: Unpack[Herd]) -> PoolRe
 
 
 @takes(Thin)
-def thin(x: Any = None, n: int | Literal["auto"] | None = None, **options: Unpack[Thin]) -> PoolResult:
+def thin(x: Any = None, n: SupportsIndex | Literal["auto"] | None = None, **options: Unpack[Thin]) -> PoolResult:
     """Returns the `n` distinct rows of `x` that represent all rows best, as a set.
 
     The rows are chosen by herding, then swapped until no swap helps, then improved by a search.
@@ -80,9 +81,8 @@ def thin(x: Any = None, n: int | Literal["auto"] | None = None, **options: Unpac
     >>> draws = np.random.default_rng(0).normal(size=(2000, 3))
     >>> ss.thin(draws, 50).mmd < ss.herd(draws, 50).mmd
     True
-    >>> enough = ss.thin(draws, "auto", chains=4)
-    >>> len(enough) < 400, enough.ended
-    (True, 'enough')
+    >>> len(ss.thin(draws, "auto", chains=4)) < 400
+    True
     """
     if is_density(options):
         return of_density("thin", x, n, options)
@@ -91,37 +91,48 @@ def thin(x: Any = None, n: int | Literal["auto"] | None = None, **options: Unpac
 
 def chosen_rows(method: str, x: Any, n: Any, given: Options) -> PoolResult:
     """Rows chosen from an array in memory, or from a sample drawn in passes over batches."""
-    gram, chains, scores = given.pop("gram", None), given.pop("chains", None), given.pop("scores", None)
-    given, labels = asked(method, n, given)
-    if gram is not None:
-        if chains is not None:
-            raise ValueError("chains has no effect with gram; leave it out")
-        if scores is not None:
-            raise ValueError("scores cannot be used with gram: rows have no coordinates then; leave one out")
-        return _chosen_by_values(gram, x, given, labels)
+    gram, scores = given.pop("gram", None), given.pop("scores", None)
+    chains = None if isinstance(given["chains"], str) else given.pop("chains", None)
+    given = asked(method, n, given)
+    roles = roles_of(given)
+    groups, quotas = given.pop("groups", None), given.pop("quotas", None)
     data = {name: given.pop(name, None) for name in ("sample_weight", "log_weight", "functions")}
-    rows: Table | Batches
-    if scores is not None:
-        if is_stream(x) or given["pool_rows"] is not None:
-            raise ValueError("scores cannot be used with rows in batches; give all rows in memory")
-        table = weighted(as_table(x), data["sample_weight"], data["log_weight"])
-        given = given.also(scores=as_scores(x, table, scores).values)
-        rows = with_functions(table, data["functions"])
-        if chains is not None:
-            rows = replace(rows, chains=as_chains(chains, len(rows.values)))
-        return chosen_from(rows, given, labels)
-    in_batches = _in_batches(x, given, data)
-    if in_batches is not None:
-        if chains is not None:
-            raise ValueError("chains needs all rows in memory, and they come in batches; leave it out")
-        _native.check_in_batches(_numbered(given, None))
-        rows = as_batches(in_batches, **data)
-    else:
-        table = weighted(as_table(x), data["sample_weight"], data["log_weight"])
-        rows = with_functions(table, data["functions"])
-        if chains is not None:
-            rows = replace(rows, chains=as_chains(chains, len(rows.values)))
-    return chosen_from(rows, given, labels)
+    if gram is not None:
+        for name, value in {"chains": chains, "scores": scores, roles.names_any(): roles.names_any()}.items():
+            if value is not None:
+                raise ValueError(f"{name} has no effect with gram: rows have no columns then; leave one out")
+        given, labels = grouped(given, groups, quotas)
+        table = _of_values(gram, x, given, data)
+        return chosen_from(table, numbered(given, None, table).also(gram=True), labels)
+    is_batches = is_stream(x) or given["pool_rows"] is not None
+    if scores is not None and is_batches:
+        raise ValueError("scores cannot be used with rows in batches; give all rows in memory")
+    # With scores all rows are in memory, and the limit is that of what is kept of the kernel.
+    is_batches = is_batches or (given["max_memory"] is not None and scores is None)
+    if scores is None and not is_batches and roles.names_any() is None:
+        x, is_batches = _in_single(x, given.also(groups=groups, quotas=quotas), roles, data)
+    if is_batches:
+        in_memory = {"chains": chains if roles.chains is None else roles.chains, "groups": roles.groups}
+        for name, value in in_memory.items():
+            if value is not None:
+                raise ValueError(f"{name} needs all rows in memory, and they come in batches; leave it out")
+        given, _ = grouped(given, groups, quotas)
+        _native.check_in_batches(numbered(given, x, None))
+        batches = as_batches(x, roles, **data)
+        note_columns(batches.like, roles)
+        return chosen_from(batches, given)
+    table = all_rows(x, roles, chains=chains, groups=groups, scores=scores, **data)
+    note_columns(table, roles)
+    if isinstance(x, Mapping) and roles.columns is None:
+        # Samplers return computed quantities with the parameters.
+        spare = spare_columns(table.values)
+        if spare:
+            warn(
+                f"distances use all {table.values.shape[1]} columns, but {spare} are linear combinations of the "
+                "others; name the parameters with columns=[…]"
+            )
+    given, labels = grouped(given, table.groups, quotas)
+    return chosen_from(table, numbered(given, x, table), labels)
 
 
 def is_density(options: Mapping[str, Any]) -> bool:
@@ -142,25 +153,26 @@ def of_density(method: str, x: Any, n: Any, options: Mapping[str, Any]) -> PoolR
     return result
 
 
-def asked(method: str, n: Any, given: Options) -> tuple[Options, Sequence[Any]]:
-    """The options of a choice of `n` rows, and the labels of the groups."""
+def asked(method: str, n: Any, given: Options) -> Options:
+    """The options of a choice of `n` rows by this method."""
     refuse_without_functions(given)
+    if isinstance(n, str) and n == "auto":
+        return given.also(method=method, n=None, auto=True)
+    return given.also(method=method, n=None if n is None else as_count(n, "n"))
+
+
+def refuse_in_memory(given: Options) -> None:
+    """Refuses what needs all rows in memory."""
     if given["gram"] is not None:
         raise ValueError("gram is a matrix in memory; use supersample.herd or supersample.thin")
     if given["chains"] is not None:
         raise ValueError("chains needs all rows in memory; leave it out")
     if given["scores"] is not None:
         raise ValueError("scores need all rows in memory; use supersample.herd or supersample.thin")
-    groups, labels, quotas = _grouped(given.pop("groups", None), given.pop("quotas", None))
-    if isinstance(n, str) and n == "auto":
-        return given.also(method=method, n=None, auto=True, groups=groups, quotas=quotas), labels
-    n = sum(quotas) if n is None and quotas is not None else n
-    n = None if n is None else as_count(n, "n")
-    return given.also(method=method, n=n, groups=groups, quotas=quotas), labels
 
 
-def _chosen_by_values(gram: Any, x: Any, given: Options, labels: Sequence[Any]) -> PoolResult:
-    """Rows chosen by the kernel values between them."""
+def _of_values(gram: Any, x: Any, given: Options, data: Mapping[str, Any]) -> Table:
+    """The kernel values between rows, with weights and functions of these."""
     if x is not None:
         raise TypeError("x and gram were both given; gram replaces x, so leave one out")
     # A given bandwidth sets the kernel too.
@@ -169,37 +181,42 @@ def _chosen_by_values(gram: Any, x: Any, given: Options, labels: Sequence[Any]) 
     values = as_table(gram, "gram").values
     if values.shape[0] != values.shape[1]:
         raise ValueError(f"gram has shape {values.shape}; give one row and one column for each row to choose from")
-    data = {name: given.pop(name, None) for name in ("sample_weight", "log_weight", "functions")}
-    table = weighted(Table(values), data["sample_weight"], data["log_weight"])
-    return chosen_from(with_functions(table, data["functions"]), given.also(gram=True), labels)
+    return all_rows(Table(values), Roles(), **data)
 
 
-def _in_batches(x: Any, given: Options, data: Mapping[str, Any]) -> Any:
-    """The rows, where they are read in batches; None where they are not."""
-    if is_stream(x) or given["pool_rows"] is not None or given["max_memory"] is not None:
-        return x
-    # An array in single precision stays in it. Rows with weights, or functions, are chosen from all of them.
+def _in_single(x: Any, given: Options, roles: Roles, data: Mapping[str, Any]) -> tuple[Any, bool]:
+    """The rows, read once if they are in single precision, and whether they stay in it and are read in batches."""
+    # Rows with weights or functions are chosen from all of them.
     single = as_single(x) if all(value is None for value in data.values()) else None
-    if single is not None and _native.goes_in_batches(_numbered(given, len(single)), len(single)):
-        return single
-    return None
+    if single is None:
+        return x, False
+    given, _ = grouped(given, given.pop("groups", None), given.pop("quotas", None))
+    return single, _native.goes_in_batches(numbered(given, x, len(single)), len(single))
 
 
-def _numbered(given: Options, rows: int | None) -> Options:
-    """The options, with `include` and `exclude` as row numbers."""
-    named = {what: as_rows(given[what], rows, what) for what in ("include", "exclude") if given[what] is not None}
-    return given.also(**named)
+def numbered(given: Options, x: Any, rows: Table | int | None) -> Options:
+    """The options, with `include` and `exclude` as numbers of the rows that were not left out."""
+    count = rows.rows if isinstance(rows, Table) else rows
+    numbers = {}
+    for what in ("include", "exclude"):
+        if given[what] is not None:
+            expect_same_order(x, given[what] if as_array(given[what], what).dtype.kind == "b" else None, what)
+            numbers[what] = as_rows(given[what], count, what)
+            if isinstance(rows, Table) and len(rows.dropped):
+                must = what if what == "include" else None
+                numbers[what] = kept_number(rows.dropped, numbers[what], must)
+    return given.also(**numbers)
 
 
 def chosen_from(rows: Table | Batches, given: Options, labels: Sequence[Any] = ()) -> PoolResult:
     """The result of choosing from rows in memory or in batches."""
     progress = given.pop("progress", None)
-    count = len(rows.values) if isinstance(rows, Table) else rows.rows
+    count = len(rows.values) if isinstance(rows, Table) else None
     with reporting(progress, count) as listener, explained(rows, labels=labels):
         given = given.also(progress=listener)
         if isinstance(rows, Table):
             given.doubt(rows.values.shape[1])
-            chosen = _native.choose(rows.values, _numbered(given, len(rows.values)).also(**rows.data()))
+            chosen = _native.choose(rows.values, given.also(**rows.data()))
         else:
             rows.given = given
             chosen = _native.choose(rows, given)
@@ -209,10 +226,17 @@ def chosen_from(rows: Table | Batches, given: Options, labels: Sequence[Any] = (
 def reported(chosen: _native.Chosen, rows: Any, given: Options) -> PoolResult:
     """The result, after warnings about what makes it doubtful."""
     assert chosen.of is not None
-    result = result_of(chosen, rows.names, rows.unused, objective_of(chosen.of.matched, given["functions_unit"]))
+    result = result_of(chosen, rows, objective_of(chosen.of.matched, given["functions_unit"]))
     tell(chosen.advice, rows.names)
-    missed(chosen, len(result), given["n"], result.points.shape[1])
+    missed(chosen, result, given["n"])
     return result
+
+
+def grouped(given: Options, groups: Any, quotas: Any) -> tuple[Options, Sequence[Any]]:
+    """The options with the number of each row's group and the quota of each group, and the labels of the groups."""
+    numbers, labels, each = _grouped(groups, quotas)
+    n = sum(each) if given["n"] is None and each is not None else given["n"]
+    return given.also(n=n, groups=numbers, quotas=each), labels
 
 
 def _grouped(groups: Any, quotas: Any) -> tuple[Any, Sequence[Any], list[int] | None]:
@@ -221,9 +245,12 @@ def _grouped(groups: Any, quotas: Any) -> tuple[Any, Sequence[Any], list[int] | 
         if quotas is not None:
             raise ValueError("quotas have no effect without groups; give a label for each row")
         return None, (), None
-    given = np.asarray(groups)
+    given = as_array(groups, "groups")
     if given.ndim != 1:
         raise ValueError(f"groups has shape {given.shape}; give one label for each row")
+    missing = missing_labels(given)
+    if missing.size:
+        raise ValueError(f"groups has no label in row {missing[0]}; give every row its group, or exclude the row")
     try:
         labels, places = np.unique(given, return_inverse=True)
     except TypeError:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from . import _native
 from ._advice import tell
-from ._inputs import as_chains, as_table, explained, weighted
-from ._options import Diagnose, read, takes
+from ._options import DiagnoseRows, read, takes
 from ._progress import reporting
+from ._rows import all_rows
+from ._tables import explained, roles_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -52,8 +53,8 @@ class Diagnosis:
         return 1 / (1 / equivalent_draws + 1 / self.kernel_ess)
 
 
-@takes(Diagnose)
-def diagnose(x: Any, **options: Unpack[Diagnose]) -> Diagnosis:
+@takes(DiagnoseRows)
+def diagnose(x: Any, **options: Unpack[DiagnoseRows]) -> Diagnosis:
     """Returns the kernel effective sample size of draws in chains, and whether the chains agree.
 
     The kernel effective sample size is the number of independent draws with the same expected squared MMD to what the
@@ -75,13 +76,13 @@ def diagnose(x: Any, **options: Unpack[Diagnose]) -> Diagnosis:
     >>> found.kernel_ess < 200, found.disagreement < 2
     (True, True)
     """
-    given = read(Diagnose, options)
-    table = weighted(as_table(x), given.pop("sample_weight", None), given.pop("log_weight", None))
-    chains = given.pop("chains", None)
-    if chains is not None:
-        table = replace(table, chains=as_chains(chains, len(table.values)))
+    given = read(DiagnoseRows, options)
+    chains = None if isinstance(given["chains"], str) else given.pop("chains", None)
+    roles = roles_of(given)
+    weights = {name: given.pop(name, None) for name in ("sample_weight", "log_weight")}
+    table = all_rows(x, roles, chains=chains, **weights)
     given.doubt(table.values.shape[1])
-    with reporting(given.pop("progress", None)) as listener, explained(table):
+    with reporting(given.pop("progress", None), len(table.values)) as listener, explained(table):
         found = _native.diagnose(table.values, given.also(progress=listener, **table.data()))
     tell(found.advice)
     return diagnosed(found)

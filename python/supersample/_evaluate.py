@@ -11,15 +11,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _native
+from ._advice import tell
 from ._diagnose import Diagnosis, diagnosed
-from ._functions import named, refuse_without_functions, split, with_functions
-from ._inputs import OWN_WEIGHTS, Table, as_chains, as_table, as_vector, explained, matched, weighted
+from ._functions import refuse_without_functions
+from ._inputs import as_rows, as_vector, expect_same_order, has
 from ._mixture import GaussianMixture, as_mixture, gaussian_lengths
 from ._numbers import aligned, counted, is_all, ordinal, significant, with_error, with_spread
-from ._options import Judge, JudgeScored, Options, read, takes
+from ._options import JudgeRows, JudgeScored, Options, read, takes
 from ._progress import reporting
 from ._result import Result
-from ._scores import as_scores
+from ._rows import all_rows
+from ._tables import (
+    OWN_WEIGHTS,
+    Roles,
+    Table,
+    as_table,
+    explained,
+    has_names,
+    kept_number,
+    matched,
+    names_of,
+    roles_of,
+)
 from ._warnings import warn
 from .kernels import Kernel, known_kernel
 
@@ -32,14 +45,15 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _WITHOUT_COLUMN = ("mmd", "equivalent_draws", "posterior_draws", "mean", "sd", "quantile", "correlation")
 
 
-@takes(Judge)
-def mmd(x: Any, y: Any, *, subset_weight: Any = None, **options: Unpack[Judge]) -> float:
+@takes(JudgeRows)
+def mmd(x: Any, y: Any, *, subset_weight: Any = None, **options: Unpack[JudgeRows]) -> float:
     """Returns the maximum mean discrepancy (MMD) between `x` and `y`, a float.
 
     `x` is the target: rows, with `sample_weight` or `log_weight`, or a Gaussian mixture (Gaussian kernel
-    only). `y` is a set of points, with weights `subset_weight` (divided by their sum), or a `Result`,
-    whose weights are used unchanged. Where both have column names, columns are matched by name. Further
-    columns of `y` are ignored, except a column `weight`, which holds its weights.
+    only). `y` is a set of points, with weights `subset_weight` (divided by their sum), numbers of rows of
+    `x` or a mask, or a `Result`, whose weights are used unchanged. Where both have column names, columns
+    are matched by name. Further columns of `y` are ignored, except a column `weight`, which holds its
+    weights.
 
     For a `Result`, kernel, bandwidth, scale and the weights of the rows are by default those by which it
     was chosen; for other points the defaults are gaussian, median and sd. The scale and the median
@@ -59,62 +73,104 @@ def mmd(x: Any, y: Any, *, subset_weight: Any = None, **options: Unpack[Judge]) 
     is_mixture = isinstance(x, GaussianMixture) or hasattr(x, "covariance_type")
     # Lengths of a result that was scaled are in other units than those of a mixture, which is not.
     has_units = not is_mixture or (isinstance(y, Result) and y.scale == "none")
-    given = read(Judge, by_geometry(options, y) if has_units else options)
+    given = read(JudgeRows, by_geometry(options, y) if has_units else options)
     if is_mixture:
-        for what in ("sample_weight", "log_weight"):
+        for what in ("sample_weight", "log_weight", "columns", "nan"):
             if given[what] is not None:
                 raise ValueError(f"{what} has no effect on a mixture; leave it out")
         if given.get("device", "cpu") != "cpu":
             raise ValueError("device has no effect on a mixture; leave it out")
         target = as_mixture(x)
-        points, weights = subset_of(y, subset_weight, None, target.means.shape[1])
+        points, weights = subset_of(y, subset_weight, Table(np.empty((0, target.means.shape[1]))))
         lengths = gaussian_lengths(given) or [target._native.median(1000, 0)]
         return target._native.mmd(lengths, points, weights, given["threads"])
     table = _target(x, y, given)
-    points, weights = subset_of(y, subset_weight, table.names, table.values.shape[1])
+    points, weights = subset_of(y, subset_weight, table)
     given.doubt(table.values.shape[1])
     with judging(given, table, len(points)) as given:
-        return _native.mmd(table.values, given, Options(points=points, weights=weights))
+        found, doubts = _native.mmd(table.values, given, Options(points=points, weights=weights))
+    if not isinstance(y, Result):
+        # What is to be said of a result was said when it was chosen.
+        tell(doubts, table.names)
+    return found
 
 
 @contextmanager
 def judging(given: Options, table: Table, size: int) -> Iterator[Options]:
     """The options by which a subset of this size of these rows is judged, while the native module is at work."""
-    with reporting(given["progress"]) as listener, explained(table):
+    with reporting(given["progress"], len(table.values)) as listener, explained(table):
         yield given.also(n=size, progress=listener, **table.data())
 
 
 def by_geometry(options: Mapping[str, Any], y: Any) -> Mapping[str, Any]:
     """The keywords with the kernel and the scale that a result was chosen by, where no others are given."""
+    given = {name: one for name, one in options.items() if one is not None}
     if not isinstance(y, Result):
-        return options
+        return given
     own = y.kernel if options.get("bandwidth") is None else y.kernel.name
-    return {"kernel": own, "scale": y.scale, **{name: one for name, one in options.items() if one is not None}}
+    return {"kernel": own, "scale": y.scale, **({"nan": "drop"} if y.dropped else {}), **given}
 
 
-def _target(x: Any, y: Any, given: Options) -> Table:
+def own_weights(y: Any, rows: int | None) -> Mapping[str, Any]:
+    """The weights of the rows that a result was chosen by, by keyword; with a warning where they are not held."""
+    if not isinstance(y, Result) or not y.weighted:
+        return {}
+    chosen_from = y.n_rows - y.dropped
+    if rows is not None and rows != chosen_from:
+        doubt = f"they were {counted(chosen_from, 'row')} and x has {rows:,}"
+    elif y._row_weights is None:
+        doubt = "the result does not hold them: they came in batches, or it was pickled"
+    else:
+        return y._row_weights
+    warn(f"the rows had weights when the result was chosen, but {doubt}; give sample_weight")
+    return {}
+
+
+def _target(x: Any, y: Any, given: Options, **of_rows: Any) -> Table:
     """The rows to be matched, with the weights that a result was chosen by where none are given."""
-    table = weighted(as_table(x), given.pop("sample_weight", None), given.pop("log_weight", None))
-    is_weighted = table.weights is not None or table.log_weights is not None
-    if is_weighted or not isinstance(y, Result) or not y.weighted or y.n_rows != len(table.values):
+    roles = roles_of(given)
+    if isinstance(y, Result) and y.names is not None and roles.columns is None and has_names(x):
+        # A result is measured by the columns that it was chosen by.
+        roles = replace(roles, columns=y.names)
+    if getattr(getattr(y, "dtype", None), "kind", None) == "b":
+        expect_same_order(x, y, "y")
+    weights = {name: given.pop(name, None) for name in ("sample_weight", "log_weight")}
+    table = all_rows(x, roles, **weights, **of_rows)
+    if table.is_weighted() or table.scores is not None:
         return table
-    if y._sample_weight is None:
-        warn("the rows had weights when the result was chosen, and a pickle does not keep them; give sample_weight")
-        return table
-    return weighted(table, y._sample_weight, None)
+    held = held_weights(y, table)
+    return replace(table, weights=held.get("sample_weight"), log_weights=held.get("log_weight"))
 
 
-def subset_of(
-    y: Any, subset_weight: Any, names: tuple[str, ...] | None, columns: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-    """The points with the columns of these names, or with this number of columns where there are no names, and their
-    weights unless equal."""
+def held_weights(y: Any, table: Table) -> dict[str, NDArray[np.float64]]:
+    """The weights of these rows that a result was chosen by, by keyword."""
+    held = {name: _in_memory(one) for name, one in own_weights(y, len(table.values)).items()}
+    # Weights that were given for all rows.
+    return {name: np.delete(one, table.dropped) if len(one) == table.rows else one for name, one in held.items()}
+
+
+def _in_memory(weights: Any) -> NDArray[np.float64]:
+    """Weights as numbers, computed where they are those of a Dask collection."""
+    if isinstance(weights, list):
+        from dask import compute
+
+        weights = np.concatenate([np.asarray(part) for part in compute(*weights)])
+    return as_vector(weights, "sample_weight")
+
+
+def subset_of(y: Any, subset_weight: Any, of: Table) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+    """The points of a subset with the columns of these rows, and their weights unless equal. Columns are matched by
+    name, or by their number where there are no names."""
+    names, columns = of.names, of.values.shape[1]
     if isinstance(y, Result):
         if subset_weight is not None:
             raise ValueError("subset_weight has no effect on a Result, which has its own weights; leave it out")
         points = matched(Table(y.points, y.names), names, "the result").values
         return points, None if y._has_equal_weights() else y.weights
-    given = as_table(y, "y", keep_weights=True)
+    rows = numbers_of(y, of)
+    if rows is not None:
+        return np.ascontiguousarray(of.values[rows]), _shares(subset_weight)
+    given = as_table(y, "y", Roles(keep_weights=True))
     # A column of weights as the command and `Result.to_frame` write it; other columns are not asked for.
     own = next((name for name in reversed(OWN_WEIGHTS) if name in (given.names or ())), None)
     if own is not None and own not in (names or ()) and (names is not None or given.values.shape[1] == columns + 1):
@@ -123,15 +179,30 @@ def subset_of(
             subset_weight = given.values[:, given.names.index(own)]
         given = matched(given, tuple(name for name in given.names if name != own), "y")
     points = matched(given, names, "y").values
-    if subset_weight is None:
-        subset_weight = given.weights
-    if subset_weight is None:
-        return points, None
-    shares = as_vector(subset_weight, "subset_weight")
-    total = shares.sum()
+    return points, _shares(given.weights if subset_weight is None else subset_weight)
+
+
+def numbers_of(y: Any, of: Table) -> NDArray[np.int64] | None:
+    """The places of rows that are given by their numbers or by a mask; None for points."""
+    if isinstance(y, (Result, Mapping)) or has(y, "columns") or np.ndim(y) != 1 or not len(of.values):
+        return None
+    if np.asarray(y).dtype.kind not in "iub":
+        return None
+    numbers = kept_number(of.dropped, as_rows(y, of.rows, "y"), "y")
+    if not len(numbers):
+        raise ValueError("y names no row; give at least one")
+    return numbers
+
+
+def _shares(weights: Any) -> NDArray[np.float64] | None:
+    """Weights divided by their sum; None for equal ones."""
+    if weights is None:
+        return None
+    shares = as_vector(weights, "subset_weight")
+    total = float(shares.sum())
     if not (np.isfinite(total) and total > 0):
         raise ValueError(f"the weights sum to {total}; their sum must be positive")
-    return points, shares / total
+    return np.divide(shares, total)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -221,7 +292,8 @@ class Evaluation:
     @property
     def cdf(self) -> float | None:
         """The distance between the distribution functions of the subset and of all rows, root mean square over the
-        columns. Independent draws have 0.408/√T. None where every column is constant.
+        columns. Independent draws have 0.408/√T where no values tie, and less where they do. None where every column is
+        constant.
 
         >>> import numpy as np, supersample as ss
         >>> x = np.random.default_rng(0).normal(size=(1000, 2))
@@ -313,13 +385,13 @@ class Evaluation:
 def evaluate(x: Any, y: Any, *, subset_weight: Any = None, **options: Unpack[JudgeScored]) -> Evaluation:
     """Returns the errors of any subset `y` of the rows `x`, compared with random rows and every k-th row.
 
-    `y` is a set of rows with weights `subset_weight` (divided by their sum), or a `Result`, whose weights
-    are used unchanged. Columns are matched, and kernel, bandwidth, scale and weights of the rows are
-    found, as in `mmd`. `functions` are names of columns that both have, or, where `y` is a `Result`,
-    numbers with one row per row of `x`; distances do not use them. The errors of their means are in
-    standard deviations of each function, or in one common unit (`functions_unit`). With `scores`, or for
-    a `Result` chosen with scores, errors are relative to the corrected draws. The other keywords are
-    those of `herd`.
+    `y` is a set of rows with weights `subset_weight` (divided by their sum), numbers of rows of `x` or a
+    mask, or a `Result`, whose weights are used unchanged. Columns are matched, and kernel, bandwidth,
+    scale and weights of the rows are found, as in `mmd`. `functions` are names of columns that both have,
+    or, where `y` is a `Result` or row numbers, numbers with one row per row of `x`; distances do not use
+    them. The errors of their means are in standard deviations of each function, or in one common unit
+    (`functions_unit`). With `scores`, or for a `Result` chosen with scores, errors are relative to the
+    corrected draws. The other keywords are those of `herd`.
 
     >>> import numpy as np, supersample as ss
     >>> x = np.random.default_rng(0).normal(size=(1000, 2))
@@ -331,21 +403,19 @@ def evaluate(x: Any, y: Any, *, subset_weight: Any = None, **options: Unpack[Jud
     if given["target"] == "density":
         raise ValueError("the distance from a density is its KSD; supersample.stein.ksd gives it")
     refuse_without_functions(given)
-    functions, chains, scores = (given.pop(name, None) for name in ("functions", "chains", "scores"))
-    if scores is None:
-        table = with_functions(_target(x, y, given), functions)
-    else:
-        table = weighted(as_table(x), given.pop("sample_weight", None), given.pop("log_weight", None))
-        given = given.also(scores=as_scores(x, table, scores).values)
-        table = with_functions(table, functions)
-    if chains is not None:
-        table = replace(table, chains=as_chains(chains, len(table.values)))
+    chains = None if isinstance(given["chains"], str) else given.pop("chains", None)
+    functions, scores = options.get("functions"), given.pop("scores", None)
+    numbers = None if names_of(functions) else given.pop("functions", None)
+    table = _target(x, y, given, functions=numbers, chains=chains, scores=scores)
     of_subset = _functions_of(y, table, functions)
-    points, weights = subset_of(y, subset_weight, table.names, table.values.shape[1])
+    points, weights = subset_of(y, subset_weight, table)
     given.doubt(table.values.shape[1])
     with judging(given, table, len(points)) as given:
         subset = Options(points=points, weights=weights, functions=of_subset)
-        return as_evaluation(_native.evaluate(table.values, given, subset), len(points), table.names)
+        found = _native.evaluate(table.values, given, subset)
+    if not isinstance(y, Result):
+        tell(found.advice, table.names)
+    return as_evaluation(found, len(points), table.names)
 
 
 def as_evaluation(found: _native.Evaluation, size: int, names: tuple[str, ...] | None) -> Evaluation:
@@ -364,15 +434,19 @@ def as_evaluation(found: _native.Evaluation, size: int, names: tuple[str, ...] |
 
 def _functions_of(y: Any, table: Table, functions: Any) -> NDArray[np.float64] | None:
     """The functions of the rows of `y`."""
-    own, names = table.functions, named(functions)
+    own, names = table.functions, names_of(functions)
     if own is None:
         return None
-    if isinstance(y, Result) and y.indices is not None and y.n_rows == len(table.values):
-        return np.ascontiguousarray(own.values[y.indices])
+    rows = numbers_of(y, table)
+    if isinstance(y, Result) and y.indices is not None and y.n_rows == table.rows:
+        rows = kept_number(table.dropped, y.indices, "the result")
+    if rows is not None:
+        return np.ascontiguousarray(own.values[rows])
     if names is None or isinstance(y, Result):
         raise ValueError(
             "the functions of y are unknown; give y as a Result of these rows, or name columns that x and y both have"
         )
-    _, of_subset = split(as_table(y, "y"), names, "y")
+    of_subset = as_table(y, "y", Roles(functions=tuple(names))).functions
+    assert of_subset is not None
     # In the order of those of all rows.
     return matched(of_subset, own.names, "y").values

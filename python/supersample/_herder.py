@@ -10,11 +10,14 @@ from numpy.typing import NDArray
 
 from . import _native
 from ._advice import tell
-from ._functions import objective_of, refuse_without_functions, with_functions
-from ._inputs import Table, as_count, as_rows, as_rule, as_table, as_threads, explained, weighted
+from ._functions import objective_of, refuse_without_functions
+from ._inputs import as_count, as_rows, as_rule, as_threads
+from ._numbers import counted
 from ._options import HerderKeywords, Listener, Options, Weights, read, takes
 from ._progress import reporting
 from ._result import PoolResult, result_of
+from ._rows import all_rows
+from ._tables import Table, explained, given_number, kept_number, note_columns, roles_of
 from .kernels import Kernel, known_kernel, native_kernel
 
 if TYPE_CHECKING:
@@ -80,8 +83,10 @@ class Herder:
     def __init__(self, x: Any, **options: Unpack[HerderKeywords]) -> None:
         given = read(HerderKeywords, options)
         refuse_without_functions(given)
-        table = weighted(as_table(x), given.pop("sample_weight", None), given.pop("log_weight", None))
-        self._table = _owned(with_functions(table, given.pop("functions", None)))
+        roles = roles_of(given)
+        data = {name: given.pop(name, None) for name in ("sample_weight", "log_weight", "functions")}
+        self._table = _owned(all_rows(x, roles, **data))
+        note_columns(self._table, roles)
         self._threads = options.get("threads")
         self._looked = False
         given.doubt(self._table.values.shape[1])
@@ -126,7 +131,7 @@ class Herder:
         >>> [pick.index for pick in herder.replay([2, 2])], next(herder).t
         ([2, 2], 3)
         """
-        given = as_rows(rows, len(self._table.values), "rows")
+        given = kept_number(self._table.dropped, as_rows(rows, self._table.rows, "rows"), "rows")
         return self._as_picks(self._native.replay(given, as_threads(self._threads)))
 
     def restart(self) -> None:
@@ -149,7 +154,7 @@ class Herder:
         >>> ss.Herder([[0.0], [1.0]]).indices
         array([], dtype=int64)
         """
-        return self._native.indices()
+        return given_number(self._table.dropped, self._native.indices())
 
     @property
     def error(self) -> NDArray[np.float64]:
@@ -190,12 +195,12 @@ class Herder:
         tell(chosen.advice[len(self._native.advice) :], self._table.names)
         assert chosen.of is not None
         what = objective_of(chosen.of.matched, self._options["functions_unit"])
-        return result_of(chosen, self._table.names, self._table.unused, what)
+        return result_of(chosen, self._table, what)
 
     def __repr__(self) -> str:
         lengths = ", ".join(f"{bandwidth:.4g}" for bandwidth in self.kernel.bandwidths)
         kernel = self.kernel.name + (f"({lengths})" if lengths else "")
-        return f"<Herder of {len(self._table.values):,} rows, {kernel} kernel, {len(self):,} picks>"
+        return f"<Herder of {counted(len(self._table.values), 'row')}, {kernel} kernel, {len(self):,} picks>"
 
     def _as_picks(self, picks: _native.Picks) -> list[Pick]:
         """The picks as objects. The first pick of all may bring warnings."""
@@ -203,7 +208,8 @@ class Herder:
             self._looked = True
             tell(self._native.advice, self._table.names)
         points = self._table.values[picks.rows]
-        columns = (picks.t, picks.rows, points, picks.score, picks.error, picks.weight_norm, picks.margin)
+        rows = given_number(self._table.dropped, np.asarray(picks.rows, dtype=np.int64)).tolist()
+        columns = (picks.t, rows, points, picks.score, picks.error, picks.weight_norm, picks.margin)
         return [Pick(*pick) for pick in zip(*columns)]
 
     def __getstate__(self) -> dict[str, Any]:
@@ -214,7 +220,7 @@ class Herder:
             "threads": self._threads,
             "looked": self._looked,
             "known": self._native.known(),
-            "indices": self.indices,
+            "indices": self._native.indices(),
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -19,7 +19,7 @@ _CELL = "padding:2px 14px 2px 0;text-align:left"
 
 def result_view(result: Result) -> str:
     """HTML that takes its colours from the page, so that it can be read on light and dark."""
-    lines = [(result._error_name(), significant(result.mmd))]
+    lines = [(result._error_name(), result._mmd_shown())]
     if result.equivalent_draws is not None:
         rows = 0 if result._is_stein() else result.n_rows
         lines.append(("equivalent to", equivalent_shown(result.equivalent_draws, rows).removeprefix("equivalent to ")))
@@ -40,6 +40,7 @@ def result_view(result: Result) -> str:
         lines.append(("not used", ", ".join(result.unused)))
     if result._of_scores:
         lines.append(("scores", result._of_scores))
+    lines.extend(("note", caution) for caution in result._cautions)
     table = "".join(
         f'<tr><th style="{_CELL};font-weight:normal;opacity:.65">{escape(name)}</th>'
         f'<td style="{_CELL}">{escape(value)}</td></tr>'
@@ -82,10 +83,11 @@ def _trace(result: Result) -> str:
     across = 4 + (x - x[0]) / right * (_WIDTH - 8)
     height = 4 + (y.max() - y) / down * (_HEIGHT - 8)
     line = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(across, height))
+    what = f"{result._error_name()} of the first T points"
     return (
         f'<div style="max-width:{_WIDTH + 20}px">'
-        f'<svg width="{_WIDTH}" height="{_HEIGHT}" role="img" aria-label="MMD of the first T points">'
+        f'<svg width="{_WIDTH}" height="{_HEIGHT}" role="img" aria-label="{what}">'
         f'<polyline points="{line}" fill="none" stroke="#c2410c" stroke-width="1.5"/></svg>'
-        f'<div style="font-size:85%;opacity:.65">MMD of the first T points, from {significant(float(error[0]))} '
+        f'<div style="font-size:85%;opacity:.65">{what}, from {significant(float(error[0]))} '
         f"to {significant(float(error[-1]))} (both axes logarithmic)</div></div>"
     )

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _native
-from ._inputs import as_count, as_table, as_vector
+from ._inputs import as_count
 from ._options import Embed, read, takes
+from ._tables import Table, as_table, matched, weighted
 from .kernels import Kernel, known_kernel
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class Landmarks:
     def __init__(self, landmarks: Any, *, controls: Any = None, **options: Unpack[Embed]) -> None:
         self._options = read(Embed, options)
         self._count: int | None = None
+        self._names: tuple[str, ...] | None = None
         self._sums: _native.LandmarkSums | None = None
         if np.ndim(landmarks) == 0 and not hasattr(landmarks, "columns"):
             self._count = as_count(landmarks, "landmarks")
@@ -59,14 +61,18 @@ class Landmarks:
                     "controls have no effect if landmarks is a number; give the landmarks themselves, or leave it out"
                 )
             return
-        points = as_table(landmarks, "landmarks").values
+        table = as_table(landmarks, "landmarks")
+        points, self._names = table.values, table.names
         if self._options["bandwidth"] is None:
             raise ValueError("bandwidth is 'median', which needs rows, but only landmarks were given; give a number")
-        others = None if controls is None else as_table(controls, "controls").values
+        others = None if controls is None else self._read(controls, "controls").values
         self._sums = _native.LandmarkSums(points, others, self._options)
 
     def partial_fit(self, x: Any, y: Any = None, sample_weight: Any = None) -> Landmarks:
         """Adds a batch of rows, with weights if given, and returns itself.
+
+        Columns are matched by name with those of the first batch, where both have names. Weights of anesthetic frames
+        and getdist chains, and of a `Result`, are used.
 
         >>> import numpy as np, supersample as ss
         >>> x = np.random.default_rng(0).normal(size=(2000, 2))
@@ -74,8 +80,9 @@ class Landmarks:
         >>> mu.partial_fit(x, sample_weight=np.ones(2000)).n_rows
         4000
         """
-        rows = as_table(x).values
-        weights = None if sample_weight is None else as_vector(sample_weight, "sample_weight")
+        table = weighted(self._read(x, "x"), sample_weight, None, x)
+        self._names = self._names or table.names
+        rows, weights = table.values, table.weights
         if self._sums is None:
             options = self._options.also(sample_weight=weights)
             self._sums = _native.LandmarkSums.chosen_from(rows, min(self._count or 1, len(rows)), options)
@@ -91,6 +98,10 @@ class Landmarks:
         >>> mu.merge(mu.empty().partial_fit(x)).n_rows
         4000
         """
+        if not isinstance(other, Landmarks):
+            raise TypeError(f"other is of type {type(other).__name__}; give Landmarks, as `empty` returns them")
+        if self._names is not None and other._names not in (None, self._names):
+            raise ValueError(f"the columns are {', '.join(self._names)}, and those of other {', '.join(other._names)}")
         self._known().merge(other._known())
         return self
 
@@ -117,7 +128,7 @@ class Landmarks:
         >>> mu.values(x[:3]).shape
         (3,)
         """
-        return self._known().values(as_table(x).values, self._options["threads"])
+        return self._known().values(self._read(x, "x").values, self._options["threads"])
 
     @property
     def n_rows(self) -> int:
@@ -202,6 +213,10 @@ class Landmarks:
         True
         """
         return self._known().norm()[2]
+
+    def _read(self, x: Any, what: str) -> Table:
+        """Rows with the columns of the first batch."""
+        return matched(as_table(x, what), self._names, what)
 
     def _known(self) -> _native.LandmarkSums:
         if self._sums is None:

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _native
 from ._advice import missed, tell
-from ._inputs import as_count, as_table, as_vector
+from ._inputs import as_count, as_seed, as_vector
+from ._numbers import counted
 from ._options import Options, Place, read, takes
 from ._progress import reporting
 from ._result import Result, placed_result
+from ._tables import as_table
 from ._warnings import warn
 from .kernels import Gaussian
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+
+#: Rows whose density is computed at once.
+_BLOCK = 10_000
 
 
 class GaussianMixture:
@@ -136,7 +142,7 @@ class GaussianMixture:
         >>> ss.GaussianMixture([1], [[0.0, 0.0]], [[[1, 0], [0, 1]]]).draw(5, seed=1).shape
         (5, 2)
         """
-        return self._native.draw(as_count(n, "n"), as_count(seed, "seed", 0))
+        return self._native.draw(as_count(n, "n"), as_seed(seed, "seed"))
 
     def density(self, x: ArrayLike) -> NDArray[np.float64]:
         """Returns the density at each row of `x`.
@@ -145,11 +151,14 @@ class GaussianMixture:
         >>> ss.GaussianMixture([1], [[0.0]], [[[1.0]]]).density([[0.0]]).round(6)
         array([0.398942])
         """
-        return self._native.density(as_table(x).values)
+        values = as_table(x).values
+        # In blocks, between which Ctrl-C is heard.
+        blocks = [self._native.density(values[start : start + _BLOCK]) for start in range(0, len(values), _BLOCK)]
+        return np.concatenate(blocks) if blocks else self._native.density(values)
 
     def __repr__(self) -> str:
         count, dim = self.means.shape
-        return f"<GaussianMixture of {count} components in {dim} dimensions>"
+        return f"<GaussianMixture of {counted(count, 'component')} in {counted(dim, 'dimension')}>"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, GaussianMixture):
@@ -185,7 +194,7 @@ def gaussian_lengths(given: Options) -> list[float] | None:
 
 
 @takes(Place)
-def sample(mixture: Any, n: int, *, climbs: int = 1, starts: int = 1000, **options: Unpack[Place]) -> Result:
+def sample(mixture: Any, n: SupportsIndex, *, climbs: int = 1, starts: int = 1000, **options: Unpack[Place]) -> Result:
     """Returns `n` points that represent a Gaussian mixture, placed anywhere in space by gradient ascent.
 
     The points are a quadrature rule for the mixture.
@@ -225,5 +234,5 @@ def sample(mixture: Any, n: int, *, climbs: int = 1, starts: int = 1000, **optio
     if placed.stuck:
         warn(f"{placed.stuck} of the gradient ascents did not reach a maximum; try more starts")
     tell(chosen.advice)
-    missed(chosen, len(result))
+    missed(chosen, result)
     return result

@@ -12,9 +12,10 @@ from difflib import get_close_matches
 from functools import cache, wraps
 from typing import Annotated, Any, Literal, NamedTuple, TypedDict, TypeVar, get_args, get_origin, get_type_hints
 
+from numpy.random import Generator
 from numpy.typing import NDArray
 
-from ._inputs import as_count, as_device, as_memory, as_number, as_rule, as_threads
+from ._inputs import as_count, as_device, as_memory, as_number, as_rule, as_seed, as_threads
 from ._warnings import warn
 from .kernels import Kernel, native_kernel
 
@@ -26,6 +27,7 @@ FunctionsUnit = Literal["each", "common"]
 Scale = Literal["none", "sd", "mad", "aad", "pca"]
 Weights = Literal["equal", "simplex", "signed"]
 Target = Literal["rows", "corrected", "density"]
+Missing = Literal["refuse", "drop"]
 SteinBase = Literal["imq", "gaussian"]
 Preconditioner = float | Literal["identity", "median", "scaled-median", "covariance", "id", "med", "sclmed", "smpcov"]
 #: A function of (phase, done, total).
@@ -55,9 +57,8 @@ class KernelKeywords(TypedDict, total=False):
     """Distance.
 
     kernel, bandwidth
-        A kernel such as `Gaussian(1.5)`, or its name (gaussian, imq, energy; `supersample.kernels`
-        lists all) and a length in units of the scaled columns, or "median", the median distance.
-        Several lengths mean an average of Gaussians, not one length per column.
+        A kernel such as `Gaussian(1.5)`, or its name (see `supersample.kernels`) and a length in
+        units of the scaled columns, or "median". Several lengths: a mean of Gaussians, not columns.
     """
 
     kernel: Annotated[str | Kernel, Keyword("gaussian")]
@@ -109,20 +110,31 @@ class RowKeywords(TypedDict, total=False):
     """Rows.
 
     sample_weight, log_weight
-        Weights of the rows of `x`, or their natural logarithms. Rows of weight zero are not chosen.
+        Weights of the rows, or their logarithms, or a column's name. Weight zero is never chosen.
     """
 
     sample_weight: Annotated[Any, Keyword()]
     log_weight: Annotated[Any, Keyword()]
 
 
+class TableKeywords(TypedDict, total=False):
+    """Rows.
+
+    columns, nan
+        The columns of a table to use: names, vectors (`theta` for theta[0], …), patterns (`theta*`),
+        or all but `~name`. With nan="drop", rows with NaN in a used column are left out.
+    """
+
+    columns: Annotated[str | Sequence[str] | None, Keyword()]
+    nan: Annotated[Missing, Keyword("refuse")]
+
+
 class ScoreKeywords(TypedDict, total=False):
     """Objective.
 
     scores, target
-        The gradient of the log-density at each row, in the shape of `x` (see `supersample.scores`).
-        The target is then the draws corrected by their scores (corrected), the draws as they are
-        (rows), or the density alone, as in `supersample.stein` (density).
+        The gradient of the log-density at each row (see `supersample.scores`). The target is then
+        the corrected draws (corrected), the draws (rows), or the density, as in `supersample.stein`.
     """
 
     scores: Annotated[Any, Keyword()]
@@ -134,9 +146,8 @@ class FunctionKeywords(TypedDict, total=False):
 
     functions, functions_weight, functions_unit
         Functions of the rows whose means are matched (predictions, costs): numbers, one row per row
-        of `x`, or names of columns, which distances then do not use. Other functions gain nothing.
-        The weight is relative to the joint distribution (default 1). Errors are in units of the
-        standard deviation of each function, or in one common unit ("common").
+        of `x`, or names of columns, which distances then do not use. The weight is relative to the
+        joint distribution (default 1). The unit is the sd of each function, or "common" for all.
     """
 
     functions: Annotated[Any, Keyword()]
@@ -154,9 +165,13 @@ class PartKeywords(TypedDict, total=False):
     marginals
         Weight of the distributions of single columns, relative to the joint distribution, so that
         quantiles match too. Default: 0.1 for `thin`, and 0 for `herd`, as in the paper.
+    moments
+        Weight of the means and variances of the columns, without which chosen rows are too narrow.
+        Default: 0.08 for `thin`, and 0 for `herd`.
     """
 
     marginals: Annotated[float | None, Keyword(None, as_number)]
+    moments: Annotated[float | None, Keyword(None, as_number)]
     functions_weight: Annotated[float | None, Keyword(None, as_number)]
 
 
@@ -196,8 +211,8 @@ class ChainKeywords(TypedDict, total=False):
     """Rows.
 
     chains
-        Successive draws of one chain: the number of chains, their lengths, or a label for each row.
-        Default: the column `chain` of a frame, or one chain. It says how accurate the draws are.
+        Successive draws of one chain: the number of chains, their lengths, a label for each row, or
+        a column. Default: the column `chain`, or one chain. It says how accurate the draws are.
     """
 
     chains: Annotated[Any, Keyword()]
@@ -227,10 +242,10 @@ class SetKeywords(SearchKeywords, total=False):
     """Strata and constraints.
 
     groups, quotas
-        A label for each row (chain, class). Each group gets rows in proportion to its weight, or
-        its quota: one number for all, one per label in sorted order, or a mapping; `n` is optional.
+        A label for each row (chain, class), or a column. A group gets rows in proportion to its
+        weight, or its quota: one number for all, one per sorted label, or a mapping (`n` optional).
     include, exclude, repeats
-        Rows that must be chosen, rows that must not (numbers, or a mask), and whether rows may repeat.
+        Rows that must be chosen, rows that must not (numbers or a mask), whether rows may repeat.
     """
 
     repeats: Annotated[bool, Keyword(False, _as_truth)]
@@ -259,7 +274,7 @@ class BatchKeywords(TypedDict, total=False):
     pool_rows, max_memory
         Read rows in batches and choose from a random sample of this size, or as large as fits into
         this memory (bytes, or a text such as 500M). All rows are matched, through landmarks.
-        Default: 200,000, or 20 per chosen row. Larger float32 arrays are read in batches too.
+        Default for any larger `x` without weights or constraints: 200,000, or 20 per chosen row.
     """
 
     pool_rows: Annotated[int | None, Keyword(None, _at_least(1))]
@@ -290,10 +305,10 @@ class SeedKeywords(TypedDict, total=False):
     """Compute.
 
     seed
-        Random seed of the search, the landmarks and the sample of rows to choose from.
+        Random seed of the search, the landmarks and the sample of rows, or a NumPy generator.
     """
 
-    seed: Annotated[int, Keyword(0, _at_least(0))]
+    seed: Annotated[int | Generator, Keyword(0, as_seed)]
 
 
 class DeviceKeywords(TypedDict, total=False):
@@ -342,23 +357,31 @@ class ChoiceKeywords(ObjectiveKeywords, GoalKeywords, BatchKeywords, RunKeywords
     """Of every function that chooses rows to match other rows."""
 
 
-class Herd(ChoiceKeywords, ScoreKeywords, UniqueKeywords, GramKeywords, ChainKeywords, total=False):
+class Herd(ChoiceKeywords, TableKeywords, ScoreKeywords, UniqueKeywords, GramKeywords, ChainKeywords, total=False):
     """Of `herd`."""
 
 
-class Thin(ChoiceKeywords, ScoreKeywords, SetKeywords, GramKeywords, ChainKeywords, AutoKeywords, total=False):
+class Thin(
+    ChoiceKeywords, TableKeywords, ScoreKeywords, SetKeywords, GramKeywords, ChainKeywords, AutoKeywords, total=False
+):
     """Of `thin`."""
 
 
-class HerderKeywords(ObjectiveKeywords, UniqueKeywords, SeedKeywords, DeviceKeywords, ThreadKeywords, total=False):
+class HerderKeywords(
+    ObjectiveKeywords, TableKeywords, UniqueKeywords, SeedKeywords, DeviceKeywords, ThreadKeywords, total=False
+):
     """Of `Herder`."""
 
 
 class Judge(TargetKeywords, RunKeywords, total=False):
+    """Of every function that measures a subset."""
+
+
+class JudgeRows(Judge, TableKeywords, total=False):
     """Of `mmd`."""
 
 
-class JudgeBatches(Judge, BatchKeywords, total=False):
+class JudgeBatches(JudgeRows, BatchKeywords, total=False):
     """Of `dask.evaluate`."""
 
 
@@ -366,7 +389,7 @@ class JudgeFunctions(Judge, FunctionKeywords, UnitKeywords, ChainKeywords, total
     """Of `arviz.evaluate`."""
 
 
-class JudgeScored(JudgeFunctions, ScoreKeywords, total=False):
+class JudgeScored(JudgeFunctions, TableKeywords, ScoreKeywords, total=False):
     """Of `evaluate`."""
 
 
@@ -380,6 +403,10 @@ class Diagnose(
     ProgressKeywords,
     total=False,
 ):
+    """Of `arviz.diagnose`."""
+
+
+class DiagnoseRows(Diagnose, TableKeywords, total=False):
     """Of `diagnose`."""
 
 
@@ -435,6 +462,7 @@ class ThinDraws(
 
 
 class Estimate(
+    TableKeywords,
     KernelKeywords,
     ScaleKeywords,
     WeightKeywords,

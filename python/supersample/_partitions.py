@@ -13,19 +13,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._batches import batch_table
-from ._functions import functions_table, named, with_functions
-from ._inputs import Table, as_table, as_vector, explained, weighted
+from ._functions import with_functions
+from ._inputs import as_array, as_vector
 from ._numbers import counted
+from ._rows import finished
+from ._tables import Roles, Table, as_table, explained, refuse_names, weighted
 
 
 @dataclass(frozen=True)
 class Layout:
     """The data that comes with the rows of every partition."""
 
-    #: The kind of weights: sample_weight, log_weight, or None.
+    roles: Roles
+    #: The kind of weights that are a separate collection: sample_weight, log_weight, or None.
     weights: str | None = None
-    #: Names of columns that are functions, True where functions are a separate collection, or None.
-    functions: tuple[str, ...] | bool | None = None
+    #: Whether functions are a separate collection.
+    functions: bool = False
 
 
 @dataclass(frozen=True)
@@ -65,24 +68,24 @@ class Columns:
         return f"the columns {', '.join(self.names)}"
 
 
-def as_partitions(x: Any, sample_weight: Any, log_weight: Any, functions: Any) -> Partitions:
+def as_partitions(x: Any, roles: Roles, sample_weight: Any, log_weight: Any, functions: Any) -> Partitions:
     """The partitions of a Dask array or frame, or of a list of Delayed objects."""
     if sample_weight is not None and log_weight is not None:
         raise ValueError("give sample_weight or log_weight, not both")
-    rows, sizes = _pieces(x, "x", None, None)
+    rows, sizes = _pieces(x, "x", None, None, roles)
     if not rows:
         raise ValueError("x has no partitions, so there are no rows to choose from")
     pieces = [[piece] for piece in rows]
-    names = None if functions is None else named(functions)
     layout = Layout(
+        roles,
         weights="sample_weight" if sample_weight is not None else "log_weight" if log_weight is not None else None,
-        functions=tuple(names) if names is not None else None if functions is None else True,
+        functions=functions is not None,
     )
     given = log_weight if sample_weight is None else sample_weight
     if given is not None:
         assert layout.weights is not None
         _attach(pieces, given, layout.weights, sizes)
-    if layout.functions is True:
+    if layout.functions:
         _attach(pieces, functions, "functions", sizes)
     return Partitions(pieces, layout, sizes)
 
@@ -110,20 +113,20 @@ def _attach(pieces: list[list[Any]], given: Any, what: str, sizes: tuple[int, ..
 
 
 def _pieces(
-    x: Any, what: str, count: int | None, sizes: tuple[int, ...] | None
+    x: Any, what: str, count: int | None, sizes: tuple[int, ...] | None, roles: Roles | None = None
 ) -> tuple[list[Any], tuple[int, ...] | None]:
     """The lazy pieces of a collection, and the number of rows of each if known."""
     if hasattr(x, "dask") and hasattr(x, "chunks") and hasattr(x, "ndim"):
-        return _of_array(x, what, sizes)
+        return _of_array(x, what, sizes, roles)
     if what == "x" and hasattr(x, "npartitions") and hasattr(x, "columns"):
         # Columns that are not numbers are refused before anything is read.
-        as_table(x._meta, what)
+        as_table(x._meta, what, roles)
     pieces = pieces_of(x)
     if pieces is not None:
         return pieces, None
     is_extra = count is not None
     if is_extra and sizes is not None and hasattr(x, "__array__"):
-        array = np.asarray(x)
+        array = as_array(x, what)
         if len(array) != sum(sizes):
             raise ValueError(f"{what} has {counted(len(array), 'row')}, and x has {sum(sizes)}; give one each")
         return np.split(array, np.cumsum(sizes)[:-1]), sizes
@@ -139,7 +142,11 @@ def _is_delayed(x: Any) -> bool:
     return hasattr(x, "dask") and hasattr(x, "key") and hasattr(x, "compute")
 
 
-def _of_array(x: Any, what: str, sizes: tuple[int, ...] | None) -> tuple[list[Any], tuple[int, ...] | None]:
+def _of_array(
+    x: Any, what: str, sizes: tuple[int, ...] | None, roles: Roles | None
+) -> tuple[list[Any], tuple[int, ...] | None]:
+    if roles is not None:
+        refuse_names(roles, what)
     dims = (2,) if what == "x" else (1,) if what != "functions" else (1, 2)
     if x.ndim not in dims:
         wanted = "two dimensions are needed" if dims == (2,) else f"give {' or '.join(map(str, dims))} dimensions"
@@ -180,7 +187,7 @@ def as_block(number: int, layout: Layout, rows: Any, *others: Any) -> Table:
     given = list(others)
     with in_partition(number):
         what = f"partition {number}"
-        table = batch_table(rows, what)
+        table = batch_table(rows, what, layout.roles)
         if layout.weights is not None:
             vector = as_vector(given.pop(0), layout.weights)
             if len(vector) != len(table.values):
@@ -190,9 +197,8 @@ def as_block(number: int, layout: Layout, rows: Any, *others: Any) -> Table:
                 )
             is_logs = layout.weights == "log_weight"
             table = weighted(table, None if is_logs else vector, vector if is_logs else None)
-        if layout.functions is True:
-            return with_functions(table, functions_table(given.pop(0)), what)
-        return with_functions(table, layout.functions and list(layout.functions), what)
+        table = with_functions(table, given.pop(0) if layout.functions else None)
+        return finished(table, layout.roles.drop)
 
 
 def arrays_of(block: Table) -> list[NDArray[np.float64]]:

@@ -6,7 +6,7 @@ import builtins
 import queue
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
@@ -114,6 +114,10 @@ class Gathered:
     gatherer: bytes
     #: For each partition the number of rows, and a fingerprint of them.
     marks: tuple[tuple[int, int], ...]
+    #: For each partition the numbers of the rows that were left out.
+    dropped: tuple[NDArray[np.int64], ...]
+    #: Whether rows have weights.
+    is_weighted: bool
     read: int
     reduced: int
 
@@ -133,16 +137,17 @@ def gather(number: int, share: float, first_row: int | None, given: Options, lay
     columns, values = Columns.of(block), block.wide()
     with in_partition(number, block):
         part = _native.Gatherer(
-            values.shape[1], drawn(given, columns, layout), given["seed"] or 0, (number, share, first_row)
+            values.shape[1], drawn(given, columns, block.is_weighted()), given["seed"] or 0, (number, share, first_row)
         )
         part.update(values, block.weights, block.log_weights, 1)
     read = sum(array.nbytes for array in arrays_of(block))
-    return _handed_on(Gathered(number, columns, part.to_bytes(), (fingerprint(block),), read, 0))
+    marks, dropped = (fingerprint(block),), (block.dropped,)
+    return _handed_on(Gathered(number, columns, part.to_bytes(), marks, dropped, block.is_weighted(), read, 0))
 
 
-def drawn(given: Options, columns: Columns, layout: Layout) -> int:
+def drawn(given: Options, columns: Columns, is_weighted: bool) -> int:
     """The size of the sample to choose from, the same on every machine."""
-    return _native.drawn_rows(given.also(threads=1), columns.count, columns.functions, layout.weights is not None)
+    return _native.drawn_rows(given.also(threads=1), columns.count, columns.functions, is_weighted)
 
 
 def merge(*parts: Gathered) -> Gathered:
@@ -163,6 +168,8 @@ def merge(*parts: Gathered) -> Gathered:
             head.columns,
             whole.to_bytes(),
             tuple(mark for part in parts for mark in part.marks),
+            tuple(rows for part in parts for rows in part.dropped),
+            head.is_weighted,
             sum(part.read for part in parts),
             sum(part.reduced for part in parts),
         )
@@ -229,6 +236,21 @@ class Run:
     #: The result of the first pass.
     columns: Columns = field(default_factory=lambda: Columns(0, None, ()))
     marks: tuple[tuple[int, int], ...] = ()
+    parts: tuple[NDArray[np.int64], ...] = ()
+    #: Weights that were given for all rows, by keyword.
+    row_weights: Mapping[str, Any] | None = None
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The number of rows of each partition, before any were left out."""
+        return tuple(rows + len(dropped) for (rows, _), dropped in zip(self.marks, self.parts))
+
+    @property
+    def dropped(self) -> NDArray[np.int64]:
+        """The numbers of the rows that were left out."""
+        starts = accumulate(self.sizes, initial=0)
+        parts = [start + dropped for start, dropped in zip(starts, self.parts)]
+        return np.concatenate([np.empty(0, np.int64), *parts])
 
     @property
     def names(self) -> tuple[str, ...] | None:
@@ -250,14 +272,14 @@ class Run:
         sizes = self.partitions.sizes
         found = self._gathered(sizes)
         gatherer, rows = _native.Gatherer.from_bytes(found.gatherer), [rows for rows, _ in found.marks]
-        wanted = drawn(self.given, found.columns, self.partitions.layout)
+        wanted = drawn(self.given, found.columns, found.is_weighted)
         if sizes is None and gatherer.drawn < 0.9 * min(sum(rows), wanted):
             found = self._gathered(rows)
             gatherer = _native.Gatherer.from_bytes(found.gatherer)
             for number, (was, now) in enumerate(zip(rows, found.marks)):
                 if was != now[0]:
                     raise ValueError(f"partition {number} has {now[0]} rows, and had {was} in the first pass")
-        self.columns, self.marks = found.columns, found.marks
+        self.columns, self.marks, self.parts = found.columns, found.marks, found.dropped
         return gatherer, found.columns.functions
 
     def _gathered(self, sizes: Sequence[int] | None) -> Gathered:
@@ -266,7 +288,10 @@ class Run:
             # Twice the expected number of each, where their sizes are unknown.
             own: list[tuple[Any, ...]] = [(min(1.0, 2 / count), None)] * count
         else:
-            own = list(zip(_shares(sizes), accumulate(sizes, initial=0)))
+            # Rows that are left out are not counted, so that the number of the first row is then known only in the end.
+            is_known = not self.partitions.layout.roles.drop or sizes is not self.partitions.sizes
+            starts = accumulate(sizes, initial=0)
+            own = [(share, start if is_known else None) for share, start in zip(_shares(sizes), starts)]
         # Workers do not need the listener, and use their own devices.
         given = Options({name: self.given[name] for name in self.given if name not in ("progress", "device")})
         found: Gathered = self._pass("gather", gather, merge, own, (given,), 0)
@@ -421,6 +446,11 @@ def current_client() -> Iterator[Any]:
         with Client(processes=False, dashboard_address=":0") as own:
             yield own
         return
+    if client.asynchronous:
+        raise TypeError(
+            "the current client is asynchronous, and this call waits for it; from its event loop use "
+            "await asyncio.to_thread(supersample.dask.thin, …)"
+        )
     # A caller that is itself a task gives its place to the tasks that it waits for.
     is_task = True
     try:

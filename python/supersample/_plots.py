@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._inputs import as_table
+from ._inputs import as_array
+from ._tables import as_table, matched, weighted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,16 +42,16 @@ def plot_error(result: Result, ax: Axes | None) -> Axes:
         single = result.equivalent_draws * result.mmd**2
         ax.loglog(t, np.sqrt(single / t), color=_ALL, ls="--", lw=1.5, label="iid draws, on average")
     ax.set_xlabel("points T")
-    ax.set_ylabel("MMD")
+    ax.set_ylabel(result._error_name())
     ax.grid(True, which="major", alpha=0.3)
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(frameon=False)
     return ax
 
 
-def plot_marginals(result: Result, data: Any, columns: Any) -> NDArray[np.object_]:
+def plot_marginals(result: Result, data: Any, columns: Any, sample_weight: Any) -> NDArray[np.object_]:
     """One distribution function for each column, which unlike a histogram needs no bins: 20 points are enough."""
-    rows, chosen, names = _columns(result, data, columns, 12)
+    rows, chosen, names = _columns(result, data, columns, sample_weight, 12)
     plt = _pyplot()
     across = min(len(names), 4)
     down = -(-len(names) // across)
@@ -70,9 +71,9 @@ def plot_marginals(result: Result, data: Any, columns: Any) -> NDArray[np.object
     return axes[: len(names)]
 
 
-def plot_pairs(result: Result, data: Any, columns: Any) -> NDArray[np.object_]:
+def plot_pairs(result: Result, data: Any, columns: Any, sample_weight: Any) -> NDArray[np.object_]:
     """A square of scatter plots with histograms on its diagonal."""
-    rows, chosen, names = _columns(result, data, columns, 4)
+    rows, chosen, names = _columns(result, data, columns, sample_weight, 4)
     plt = _pyplot()
     count = len(names)
     side = 2.0 * count + 0.6
@@ -107,7 +108,7 @@ def plot_pairs(result: Result, data: Any, columns: Any) -> NDArray[np.object_]:
 
 
 def _whole(result: Result) -> str:
-    return "all rows" if result.n_rows else "the mixture"
+    return "all rows" if result.n_rows else "the starts" if result._is_stein() else "the mixture"
 
 
 def _distribution(
@@ -133,10 +134,12 @@ def _bins(count: int) -> int:
 
 
 def _columns(
-    result: Result, data: Any, columns: Any, most: int
+    result: Result, data: Any, columns: Any, sample_weight: Any, most: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], list[str]]:
     """All rows and the chosen ones by the wanted columns."""
-    rows = result._data if data is None else as_table(data, "data").values
+    rows = result._data if data is None else _given(result, data, sample_weight)
+    if data is None and sample_weight is not None:
+        raise ValueError("sample_weight has no effect without data; leave it out")
     if rows is None:
         raise ValueError("the rows that were not chosen are not pickled; give them as data")
     if rows.shape[1] != result.points.shape[1]:
@@ -146,10 +149,31 @@ def _columns(
     return rows[:, wanted], result.points[:, wanted], [names[j] for j in wanted]
 
 
+def _given(result: Result, data: Any, sample_weight: Any) -> NDArray[np.float64]:
+    """The rows by the columns of the result, each as often as its weight wants."""
+    from ._evaluate import held_weights
+    from ._result import background
+
+    table = weighted(as_table(data, "data"), sample_weight, None, data)
+    table = matched(table.complete() if result.dropped else table, result.names, "data")
+    weights = table.weights
+    if weights is None:
+        held = held_weights(result, table)
+        logs = held.get("log_weight")
+        weights = held.get("sample_weight") if logs is None else np.exp(logs - logs.max())
+    return background(table.values, weights)
+
+
 def _places(names: Sequence[str], columns: Any, most: int) -> list[int]:
     if columns is None:
         return list(range(min(len(names), most)))
-    asked = [columns] if isinstance(columns, (str, int)) else list(columns)
+    asked = [columns] if isinstance(columns, str) or np.ndim(columns) == 0 else list(columns)
+    if not asked:
+        raise ValueError("columns is empty; name at least one, or leave it out")
+    if as_array(asked, "columns").dtype.kind == "b":
+        if len(asked) != len(names):
+            raise ValueError(f"columns is a mask of {len(asked)} for {len(names)} columns")
+        asked = np.flatnonzero(asked).tolist()
     places = []
     for column in asked:
         if isinstance(column, str):

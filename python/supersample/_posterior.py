@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._inputs import OWN_WEIGHTS, as_rows, element_names, is_posterior
+from ._frames import element_names, is_posterior
+from ._inputs import as_array, as_rows
 from ._result import Result
+from ._tables import OWN_WEIGHTS
 
 #: The dimensions of draws: by chain, or stacked as `az.extract` does.
 _CHAINS = ("chain", "draw")
@@ -39,6 +41,8 @@ class Posterior:
         if var_names is None:
             return drawn
         asked = [var_names] if isinstance(var_names, str) else list(var_names)
+        if not asked:
+            raise ValueError("var_names is empty; name at least one variable, or leave it out")
         barred = [name.removeprefix("~") for name in asked if name.startswith("~") and name not in drawn]
         wanted = [name for name in asked if not name.startswith("~") or name in drawn]
         for name in [*barred, *wanted]:
@@ -105,7 +109,7 @@ class Posterior:
             if not set(self.dims) <= set(values.dims):
                 raise ValueError(f"{what} has the dimensions {tuple(values.dims)}; give {' and '.join(self.dims)}")
             values = values.transpose(*self.dims, ...).values
-        array = np.asarray(values)
+        array = as_array(values, what)
         axes = len(self.dims)
         if array.shape[:axes] == self.sizes:
             return array.reshape(self.size, -1)
@@ -122,7 +126,7 @@ class Posterior:
             if set(values.dims) != set(self.dims):
                 raise ValueError(f"{what} has the dimensions {tuple(values.dims)}; give {' and '.join(self.dims)}")
             values = values.transpose(*self.dims).values
-        array = np.asarray(values)
+        array = as_array(values, what)
         if array.shape not in (self.sizes, (self.size,)):
             raise ValueError(
                 f"{what} has shape {array.shape}; give one for each draw, of shape {self.sizes} "
@@ -138,10 +142,10 @@ class Posterior:
             if indices.n_rows != self.size:
                 raise ValueError(f"the result was chosen from {indices.n_rows} draws, but there are {self.size}")
             indices = indices.indices
-        given = np.asarray(indices)
+        given = as_array(indices, "the list of draws")
         if given.dtype.kind == "b" and given.size:
             given = self.flat(indices, "the mask")
-        rows = np.asarray(as_rows(given, self.size, "the list of draws"), dtype=np.int64)
+        rows = np.asarray(as_rows(given, None, "the list of draws"), dtype=np.int64)
         if not len(rows):
             raise ValueError("give a list of at least one draw")
         beyond = rows[rows >= self.size]
@@ -300,7 +304,7 @@ def _from_mapping(samples: Mapping[Any, Any]) -> Any:
         import xarray as xr
     except ImportError:
         raise TypeError("a dict of arrays by chain needs xarray: pip install 'supersample[arviz]'") from None
-    arrays = {name: np.asarray(value) for name, value in samples.items()}
+    arrays = {name: as_array(value, f"'{name}'") for name, value in samples.items()}
     leading = {array.shape[:2] for array in arrays.values()}
     sizes = next(iter(leading), ())
     if len(leading) != 1 or len(sizes) != 2 or sizes[0] > sizes[1]:
@@ -346,11 +350,14 @@ def _rebuilt(data: Any, groups: Mapping[str, Any]) -> Any:
     if _is_tree(data):
         import xarray as xr
 
-        rebuilt = data.copy()
-        for name, dataset in groups.items():
-            below = rebuilt[name].children
-            rebuilt[name] = xr.DataTree(dataset, children=dict(below))
-        return rebuilt
+        # Coordinates of the root are inherited by all groups, which now have draws of their own.
+        root = data.to_dataset(inherit=False)
+        own = [name for name, coordinate in root.coords.items() if {*_CHAINS, *_STACKED} & set(coordinate.dims)]
+        children = {
+            name: xr.DataTree(dataset, children={below: child.copy() for below, child in data[name].children.items()})
+            for name, dataset in groups.items()
+        }
+        return xr.DataTree(root.drop_vars(own), children=children, name=data.name)
     import warnings
 
     with warnings.catch_warnings():

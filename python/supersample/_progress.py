@@ -15,12 +15,10 @@ _WIDTH = 30
 _EVERY = 0.1
 #: The last phase, reported at the end.
 DONE = "done"
-#: Without a bar, a phase expected to take more seconds than this causes a warning.
+#: Without a bar, a run that has taken more seconds than this causes a warning.
 LONG = 20.0
 #: This number of rows never takes long.
-_FEW = 100_000
-#: Seconds after which the duration of a phase is estimated.
-_SEEN = 0.5
+_FEW = 2_000
 
 
 class _Drawn(Protocol):
@@ -30,7 +28,7 @@ class _Drawn(Protocol):
 
 
 class Bar:
-    """Draws one line repeatedly: the phase, a bar, the fraction done, the time so far and the time left."""
+    """Draws one line repeatedly: the phase, a bar, the fraction done, and the time so far."""
 
     def __init__(self) -> None:
         self.phase = ""
@@ -47,9 +45,8 @@ class Bar:
         self.drawn = now
         share = min(done / total, 1.0) if total else 0.0
         passed = now - self.start
-        left = f" < {_clock(passed * (1 - share) / share)}" if 0 < share < 1 else ""
         bar = "#" * int(share * _WIDTH)
-        line = f"{phase:<9} {share:6.1%} |{bar:<{_WIDTH}}| {done:,}/{total:,} [{_clock(passed)}{left}]"
+        line = f"{phase:<9} {share:6.1%} |{bar:<{_WIDTH}}| {done:,}/{total:,} [{_clock(passed)}]"
         sys.stderr.write("\r" + line.ljust(self.length))
         sys.stderr.flush()
         self.length = len(line)
@@ -72,7 +69,9 @@ class TqdmBar:
 
     def __call__(self, phase: str, done: int, total: int) -> None:
         if self.bar is None:
-            self.bar = self.tqdm(total=total, desc=phase, miniters=1)
+            # Without the time left: phases do not advance evenly.
+            form = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}]"
+            self.bar = self.tqdm(total=total, desc=phase, miniters=1, bar_format=form)
             self.begun = self.bar.start_t
         elif phase != self.phase:
             self.bar.set_description(phase, refresh=False)
@@ -105,41 +104,26 @@ def _clock(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes:02d}:{rest:02d}"
 
 
-def duration(seconds: float) -> str:
-    """About how long: 90 s, 12 min, 5 h."""
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"
-
-
-class Foresight:
-    """The default listener: warns once of a phase that will take long, after its first half second."""
+class Patience:
+    """The default listener: says once, after a while, how to see the progress of a long run. It foretells nothing,
+    because phases do not advance evenly."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self.clock = clock
-        self.phase = ""
-        self.start = 0.0
-        self.has_warned = False
+        self.clock, self.start, self.has_warned = clock, clock(), False
 
     def __call__(self, phase: str, done: int, total: int) -> None:
-        now = self.clock()
-        if phase != self.phase:
-            self.phase, self.start = phase, now
-        passed = now - self.start
-        if self.has_warned or passed < _SEEN or not 0 < done < total:
-            return
-        left = passed * (total - done) / done
-        if left > LONG:
+        passed = self.clock() - self.start
+        if passed > LONG and not self.has_warned:
             self.has_warned = True
-            warn(f"{phase} will take about {duration(left)} more; progress=True shows a progress bar")
+            warn(f"{phase}, after {passed:.0f} s; progress=True shows a progress bar, progress=False nothing")
 
 
 @contextmanager
 def reporting(progress: bool | Listener | None, rows: int | None = 0) -> Iterator[Listener | None]:
     """The listener for `progress`, called with ("done", total, total) at the end. By default, with many rows or an
-    unknown number, it is one that warns of long phases."""
+    unknown number, it is one that speaks up after a while."""
     if progress is None or progress is False:
-        yield Foresight() if rows is None or rows > _FEW else None
+        yield Patience() if progress is None and (rows is None or rows > _FEW) else None
         return
     bar = _bar() if progress is True else None
     listener = bar or progress

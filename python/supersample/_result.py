@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import copy
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -11,16 +13,19 @@ from numpy.typing import NDArray
 
 from . import _native
 from ._diagnose import Diagnosis, diagnosed
-from ._inputs import is_posterior
+from ._frames import is_posterior, libraries
+from ._inputs import has
 from ._numbers import counted, equivalent_shown, significant, with_error
+from ._tables import Table, given_number
 from .kernels import Kernel, known_kernel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
+    from typing_extensions import Self
 else:
     # Type hints can be resolved without these packages.
-    Axes = DataFrame = Any
+    Axes = DataFrame = Self = Any
 
 #: The errors that are shown first.
 _FIRST = ("mmd", "equivalent_draws", "posterior_draws")
@@ -30,11 +35,11 @@ _FIRST = ("mmd", "equivalent_draws", "posterior_draws")
 class Refinement:
     """The gain of the swaps and the search of `thin`, as MMDs with equal weights, and their cost.
 
-    Swaps and search reduce `objective`. Where it includes marginals or functions, as by default, the MMD may rise.
+    Swaps and search reduce `objective`. Where it includes marginals, moments or functions, as by default, the MMD may rise.
 
     >>> import numpy as np, supersample as ss
     >>> x = np.random.default_rng(0).normal(size=(500, 2))
-    >>> story = ss.thin(x, 20, marginals=0).refinement
+    >>> story = ss.thin(x, 20, marginals=0, moments=0).refinement
     >>> story.mmd_before > story.mmd_swapped >= story.mmd_searched
     True
     >>> stages = ss.thin(x, 20).refinement.objective
@@ -130,7 +135,7 @@ class Result:
     pool_rows: int | None = None
     """The size of the random sample of rows to choose from; None where any row could be chosen."""
     objective: str = "joint MMD"
-    """What was minimised: the MMD of the joint distribution, alone or with marginals and functions."""
+    """What was minimised: the MMD of the joint distribution, alone or with marginals, moments and functions."""
     draws: Diagnosis | None = None
     """The accuracy of the rows as draws in chains; None where it is not known: for `sample`, scores, a Gram matrix and
     rows in batches."""
@@ -138,10 +143,17 @@ class Result:
     """How scores corrected the rows, where they were given: the kind of Stein `features` whose means are zero (None if
     none help), their `count`, the kind that was `tried`, the `effective_share` of the weights, and `variance_left`, the
     share of the variance of held-out rows that the features do not explain."""
+    dropped: int = 0
+    """The number of rows that were left out because they have NaN (`nan="drop"`); `indices` count them."""
+    preconditioner: str | float | None = None
+    """The preconditioner of the Stein kernel; None for other kernels."""
     _data: NDArray[np.float64] | None = field(default=None)
-    _sample_weight: NDArray[np.float64] | None = field(default=None)
+    #: The weights of the rows that were not left out, by keyword; None where there are none or they are not held.
+    _row_weights: Mapping[str, Any] | None = field(default=None)
     #: A sentence about the scores of the rows; empty where there is nothing to report.
     _of_scores: str = field(default="")
+    #: Sentences about columns that few rows represent badly.
+    _cautions: tuple[str, ...] = field(default=())
 
     def __post_init__(self) -> None:
         for array in (self.indices, self.points, self.weights, self.error):
@@ -190,7 +202,8 @@ class Result:
     def cdf(self) -> float | None:
         """The distance between the distribution functions of the chosen points and of all rows.
 
-        It is the root mean square over the columns. Independent draws have 0.408/√T. None for `sample`.
+        It is the root mean square over the columns. Independent draws have 0.408/√T where no values tie, and less where
+        they do. None for `sample`.
 
         >>> import numpy as np, supersample as ss
         >>> ss.thin(np.random.default_rng(0).normal(size=(500, 2)), 20).cdf < 0.408 / 20**0.5
@@ -214,7 +227,22 @@ class Result:
 
     def __getstate__(self) -> dict[str, Any]:
         # Without the rows that were not chosen: a pickle of 100 points should be small.
-        return {**self.__dict__, "_data": None, "_sample_weight": None}
+        return {**self.__dict__, "_data": None, "_row_weights": None}
+
+    def __copy__(self) -> Self:
+        # Not by pickling, so that nothing is lost.
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        return other
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        other = object.__new__(type(self))
+        memo[id(self)] = other
+        # The rows and their weights are never changed, so they are shared.
+        shared = {"_data": self._data, "_row_weights": self._row_weights}
+        other.__dict__.update({**copy.deepcopy(self.__getstate__(), memo), **shared})
+        other.__post_init__()
+        return other
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -244,7 +272,15 @@ class Result:
         """
         if self.indices is None:
             raise ValueError("points of sample are not rows; use .points")
-        return _rows_of(x, self.indices, self.n_rows)
+        taken = _rows_of(x, self.indices, self.n_rows)
+        if self.weighted and has(taken, "isweighted", "set_weights") and taken.isweighted():
+            # Chosen rows represent the weighted rows; with the old weights they would be weighted twice.
+            taken = taken.set_weights(None if self._has_equal_weights() else self.weights)
+        return taken
+
+    def _as_table(self) -> Table:
+        """The points as rows, with their weights unless equal."""
+        return Table(self.points, self.names, weights=None if self._has_equal_weights() else self.weights)
 
     def to_frame(self) -> DataFrame:
         """Returns the points as a pandas frame, indexed by row number; unequal weights are the column `weight`.
@@ -271,7 +307,8 @@ class Result:
         objective = [f"objective: {self.objective}"] * (not self._is_of_joint_alone())
         of_scores = [self._of_scores] * bool(self._of_scores)
         draws = [] if self.draws is None else [str(self.draws)]
-        lines = (self._how_good(), *draws, *objective, *story, self._how(), *unused, *of_scores)
+        cautions = [f"note: {caution}" for caution in self._cautions]
+        lines = (self._how_good(), *draws, *objective, *story, self._how(), *unused, *of_scores, *cautions)
         return "\n  ".join(("Result: " + self._what(), *lines))
 
     def _repr_html_(self) -> str:
@@ -285,7 +322,10 @@ class Result:
         distinct = len(np.unique(self.indices))
         repeats = "" if distinct == len(self) else f" ({distinct:,} distinct)"
         of = "times among" if len(self) > self.n_rows else "of"
-        return f"{len(self):,} {of} {counted(self.n_rows, 'row')}{repeats}"
+        dropped = f", {self.dropped:,} of them left out because of NaN" if self.dropped else ""
+        is_sample = self.pool_rows is not None and self.pool_rows < self.n_rows - self.dropped
+        pool = f", chosen from {self.pool_rows:,} random rows" if is_sample else ""
+        return f"{len(self):,} {of} {counted(self.n_rows, 'row')}{repeats}{dropped}{pool}"
 
     def _has_equal_weights(self) -> bool:
         return bool(np.all(self.weights == self.weights[0]))
@@ -299,9 +339,11 @@ class Result:
             shown += f" and {significant(self.posterior_draws)} of the posterior"
         others = "".join(f", {name} {significant(error)}" for name, error in self._others())
         weights = "" if self._has_equal_weights() else " with unequal weights"
+        return f"{self._error_name()} {self._mmd_shown()}{weights}{shown}{others}"
+
+    def _mmd_shown(self) -> str:
         mmd = significant(self.mmd) if self.mmd_error is None else with_error(self.mmd, self.mmd_error)
-        landmarks = "" if self.landmarks is None else f" ({counted(self.landmarks, 'landmark')})"
-        return f"{self._error_name()} {mmd}{landmarks}{weights}{shown}{others}"
+        return mmd + ("" if self.landmarks is None else f" ({counted(self.landmarks, 'landmark')})")
 
     def _others(self) -> list[tuple[str, float]]:
         """The errors that are known in addition to the MMD and the equivalent draws."""
@@ -320,8 +362,11 @@ class Result:
     def _how(self) -> str:
         lengths = ", ".join(map(significant, self.kernel.bandwidths))
         bandwidth = f", bandwidth {lengths}" if lengths else ""
+        given = self.preconditioner
+        shown = significant(given) if isinstance(given, float) else given
+        preconditioner = "" if given in (None, "identity") else f", preconditioner {shown}"
         scale = f", columns {_native.SCALES[self.scale]}" if self.n_rows else ""
-        return f"{self.kernel.name} kernel{bandwidth}{scale}"
+        return f"{self.kernel.name} kernel{bandwidth}{preconditioner}{scale}"
 
     def plot_error(self, ax: Axes | None = None) -> Axes:
         """Plots the MMD of the first T points for every T, with the average for iid draws; returns the axes.
@@ -335,11 +380,13 @@ class Result:
 
         return plot_error(self, ax)
 
-    def plot_marginals(self, data: Any = None, *, columns: Any = None) -> NDArray[np.object_]:
+    def plot_marginals(
+        self, data: Any = None, *, columns: Any = None, sample_weight: Any = None
+    ) -> NDArray[np.object_]:
         """Plots the distribution function of each column, for all rows and the chosen points; returns the axes.
 
-        `data` are all rows; they are needed only after pickling. `columns` are names or numbers, by default the first
-        12.
+        `data` are all rows, with weights `sample_weight`; they are needed only after pickling. `columns` are names or
+        numbers, by default the first 12.
 
         >>> import numpy as np, supersample as ss
         >>> result = ss.herd(np.random.default_rng(0).normal(size=(200, 2)), 50)
@@ -348,12 +395,12 @@ class Result:
         """
         from ._plots import plot_marginals
 
-        return plot_marginals(self, data, columns)
+        return plot_marginals(self, data, columns, sample_weight)
 
-    def plot_pairs(self, data: Any = None, *, columns: Any = None) -> NDArray[np.object_]:
+    def plot_pairs(self, data: Any = None, *, columns: Any = None, sample_weight: Any = None) -> NDArray[np.object_]:
         """Plots every pair of columns, with all rows behind the chosen points; returns a square of axes.
 
-        `data` and `columns` as in `plot_marginals`, by default the first 4 columns.
+        `data`, `sample_weight` and `columns` as in `plot_marginals`, by default the first 4 columns.
 
         >>> import numpy as np, supersample as ss
         >>> result = ss.herd(np.random.default_rng(0).normal(size=(200, 3)), 50)
@@ -362,7 +409,7 @@ class Result:
         """
         from ._plots import plot_pairs
 
-        return plot_pairs(self, data, columns)
+        return plot_pairs(self, data, columns, sample_weight)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -379,21 +426,20 @@ class PoolResult(Result):
     """The numbers of the chosen rows, counted from 0."""
 
 
-def result_of(
-    chosen: _native.Chosen, names: tuple[str, ...] | None, unused: tuple[str, ...], objective: str
-) -> PoolResult:
-    """The result of the native module, with the names of the columns."""
+def result_of(chosen: _native.Chosen, rows: Any, objective: str) -> PoolResult:
+    """The result of the native module, with what is known of the rows: names, and rows that were left out."""
     of, refinement = chosen.of, chosen.refinement
     assert of is not None
+    held = getattr(rows, "row_weights", None) if of.shares is None else {"sample_weight": of.shares}
     return PoolResult(
-        indices=chosen.rows,
+        indices=given_number(rows.dropped, chosen.rows),
         **_common(chosen),
         kernel=known_kernel(*of.kernel),
-        n_rows=of.n_rows,
+        n_rows=of.n_rows + len(rows.dropped),
         scale=of.scale,
         precision=of.precision,
-        names=names,
-        unused=unused,
+        names=rows.names,
+        unused=rows.unused,
         weighted=of.is_weighted,
         refinement=None if refinement is None else Refinement(**refinement),
         mmd_error=chosen.mmd_error,
@@ -402,9 +448,11 @@ def result_of(
         draws=None if chosen.draws is None else diagnosed(chosen.draws),
         objective=objective,
         corrected=of.corrected,
-        _data=_background(*of.background),
-        _sample_weight=of.shares,
+        dropped=len(rows.dropped),
+        _data=background(*of.background),
+        _row_weights=held,
         _of_scores=_said_of_rows(chosen),
+        _cautions=tuple(piece.sentence(rows.names) for piece in chosen.advice if piece.is_caution),
     )
 
 
@@ -436,7 +484,7 @@ def _said_of_rows(chosen: _native.Chosen) -> str:
     return next((piece.sentence() for piece in chosen.advice if piece.is_of_scores), "")
 
 
-def _background(values: NDArray[np.float64], weights: NDArray[np.float64] | None) -> NDArray[np.float64]:
+def background(values: NDArray[np.float64], weights: NDArray[np.float64] | None) -> NDArray[np.float64]:
     """A sample of the rows, as the background of plots."""
     if weights is None:
         return values
@@ -447,36 +495,55 @@ def _background(values: NDArray[np.float64], weights: NDArray[np.float64] | None
     return chosen
 
 
-def _rows_of(x: Any, indices: NDArray[np.int64], rows: int) -> Any:
+def _rows_of(x: Any, indices: NDArray[np.int64], rows: int, what: str = "x") -> Any:
     """The rows with these numbers of an object that has `rows` of them."""
     if is_posterior(x):
-        raise TypeError("x holds chains and draws; use supersample.arviz.take(x, result)")
+        if has(x, "dims") and not has(x, "children") and not {"chain", "draw", "sample"} & set(x.dims):
+            raise TypeError(f"{what} has no chains and draws; use {what}.isel({next(iter(x.dims))}=result.indices)")
+        raise TypeError(f"{what} holds chains and draws; use supersample.arviz.take({what}, result)")
     if isinstance(x, Mapping):
-        return {name: _rows_of(part, indices, rows) for name, part in x.items()}
-    kind = type(x).__module__.partition(".")[0]
-    if kind == "polars" and hasattr(x, "collect"):
+        return {name: _rows_of(part, indices, rows, f"'{name}' of {what}") for name, part in x.items()}
+    kinds = libraries(x)
+    if "polars" in kinds and has(x, "collect"):
         x = x.collect()
-    if hasattr(x, "columns") and hasattr(x, "compute"):
+    if has(x, "columns", "compute"):
         x = x.compute()
-    shape = getattr(x, "shape", None)
-    try:
-        found = len(x) if shape is None else shape[0]
-    except (IndexError, TypeError):
-        raise TypeError(f"x is of type {type(x).__name__}, which has no rows; use result.indices instead") from None
+    if has(x, "getParamNames", "samples"):
+        raise TypeError(f"{what} is of type {type(x).__name__}; take the rows of its arrays, such as {what}.samples")
+    if has(x, "tocsr"):
+        # Not every sparse matrix has rows.
+        x = x.tocsr()
+    found = _count(x, what)
+    if isinstance(x, tuple) and hasattr(x, "_fields") and found != rows:
+        return type(x)(*(_rows_of(part, indices, rows, f"{name} of {what}") for name, part in zip(x._fields, x)))
     if found != rows:
-        raise ValueError(f"x has {counted(found, 'row')}, but the result was chosen from {counted(rows, 'row')}")
+        raise ValueError(f"{what} has {counted(found, 'row')}, but the result was chosen from {counted(rows, 'row')}")
     # Read-only arrays make other libraries warn.
     indices = indices.copy()
-    if hasattr(x, "iloc"):
+    if has(x, "iloc", "reindex"):
         return x.iloc[indices]
-    if kind == "pyarrow":
+    if "pyarrow" in kinds:
         return x.take(indices)
-    if isinstance(x, (list, tuple)):
-        return type(x)([x[row] for row in indices.tolist()])
-    if kind == "h5py":
+    if has(x, "typecode") or isinstance(x, memoryview):
+        return np.asarray(x)[indices]
+    if not has(x, "__array__") and isinstance(x, (Sequence, deque)) and not isinstance(x, (str, bytes)):
+        listed = [x[row] for row in indices.tolist()]
+        return listed if isinstance(x, range) or hasattr(x, "_fields") else type(x)(listed)  # type: ignore[call-arg]
+    if "h5py" in kinds:
         # h5py reads rows only in ascending order, without repeats.
         ascending, places = np.unique(indices, return_inverse=True)
         return x[ascending][places]
-    if not hasattr(x, "__getitem__"):
-        raise TypeError(f"x is of type {type(x).__name__}, whose rows cannot be taken; use result.indices")
+    if not has(x, "__getitem__") or isinstance(x, (str, bytes)):
+        raise TypeError(f"{what} is of type {type(x).__name__}, whose rows cannot be taken; use result.indices")
     return x[indices]
+
+
+def _count(x: Any, what: str) -> int:
+    """The number of rows."""
+    try:
+        shape = getattr(x, "shape", None)
+        return int(len(x) if shape is None else shape[0])
+    except (IndexError, TypeError):
+        raise TypeError(
+            f"{what} is of type {type(x).__name__}, which has no rows; use result.indices instead"
+        ) from None

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._inputs import Table, as_table, as_vector, matched
+from ._inputs import as_vector, expect_same_order
 from ._options import Options
+from ._tables import Table, as_table, matched
 
 #: Names of the package stein_thinning.
 _ALIASES = {"id": "identity", "med": "median", "sclmed": "scaled-median", "smpcov": "covariance"}
@@ -54,7 +55,7 @@ def as_scores(x: Any, rows: Table, scores: Any) -> Table:
     """Scores, after a check that their rows and columns agree with those of the rows."""
     if callable(scores) and not hasattr(scores, "__array__") and not hasattr(scores, "columns"):
         raise TypeError("scores is a function; give its values at the rows, an array of the shape of x")
-    _expect_same_order(x, scores)
+    expect_same_order(x, scores, "scores")
     return _like(rows, scores, "scores")
 
 
@@ -67,7 +68,7 @@ def as_scored(x: Any, scores: Any) -> Scored:
             "x has weights, which cannot be used with scores: the density needs no weights; give the numbers alone, "
             "as an array"
         )
-    return Scored(replace(rows, weights=None), found)
+    return Scored(replace(rows, weights=None, scores=found.values), found)
 
 
 def _like(rows: Table, given: Any, what: str) -> Table:
@@ -78,13 +79,3 @@ def _like(rows: Table, given: Any, what: str) -> Table:
         turned = "; is it transposed?" if shape == ours[::-1] else ""
         raise ValueError(f"{what} has shape {shape}, but x has {ours}; give one number for each number of x{turned}")
     return found
-
-
-def _expect_same_order(x: Any, scores: Any) -> None:
-    """Refuses pandas frames whose indexes show that the scores are in another order than the rows."""
-    ours: Any = getattr(x, "index", None)
-    theirs: Any = getattr(scores, "index", None)
-    if not (hasattr(ours, "sort_values") and hasattr(theirs, "sort_values")) or ours.equals(theirs):
-        return
-    if ours.sort_values().equals(theirs.sort_values()):
-        raise ValueError("the index of scores has another order than that of x; give scores.loc[x.index]")

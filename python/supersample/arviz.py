@@ -8,20 +8,23 @@ when one of their objects is given.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _choose, _diagnose, _evaluate, stein
+from ._advice import spare_columns
 from ._diagnose import Diagnosis
 from ._evaluate import Evaluation
-from ._functions import functions_table, named
-from ._inputs import Table, as_rule, is_posterior
+from ._frames import is_posterior
+from ._functions import functions_table
+from ._inputs import as_rule
 from ._native import VERSION
 from ._options import Diagnose, HerdDraws, JudgeFunctions, ThinDraws, takes
 from ._posterior import PREFIX, Posterior
 from ._result import PoolResult, Result
+from ._tables import Table, names_of
 from ._warnings import warn
 from .kernels import known_kernel
 from .scores import Scored
@@ -40,7 +43,7 @@ _MANY = 100
 @overload
 def thin(
     data: Data,
-    n: int | Literal["auto"] | None = None,
+    n: SupportsIndex | Literal["auto"] | None = None,
     *,
     var_names: str | Sequence[str] | None = None,
     group: str = "posterior",
@@ -53,7 +56,7 @@ def thin(
 @overload
 def thin(
     data: Data,
-    n: int | Literal["auto"] | None = None,
+    n: SupportsIndex | Literal["auto"] | None = None,
     *,
     var_names: str | Sequence[str] | None = None,
     group: str = "posterior",
@@ -66,7 +69,7 @@ def thin(
 @takes(ThinDraws)
 def thin(
     data: Any,
-    n: int | Literal["auto"] | None = None,
+    n: SupportsIndex | Literal["auto"] | None = None,
     *,
     var_names: str | Sequence[str] | None = None,
     group: str = "posterior",
@@ -141,7 +144,7 @@ def thin(
     True
     >>> named = supersample.arviz.thin(posterior, 50, functions=["theta"])  # distances use mu
     >>> named.attrs["supersample_objective"]
-    'joint MMD + 0.1 × marginals + 1 × functions'
+    'joint MMD + 0.1 × marginals + 0.08 × moments + 1 × functions'
     """
     return _chosen("thin", data, n, var_names, group, scores, return_result, dict(options))
 
@@ -149,7 +152,7 @@ def thin(
 @overload
 def herd(
     data: Data,
-    n: int | None = None,
+    n: SupportsIndex | None = None,
     *,
     var_names: str | Sequence[str] | None = None,
     group: str = "posterior",
@@ -163,7 +166,7 @@ def herd(
 @overload
 def herd(
     data: Data,
-    n: int | None = None,
+    n: SupportsIndex | None = None,
     *,
     var_names: str | Sequence[str] | None = None,
     group: str = "posterior",
@@ -177,7 +180,7 @@ def herd(
 @takes(HerdDraws)
 def herd(
     data: Any,
-    n: int | None = None,
+    n: SupportsIndex | None = None,
     *,
     var_names: str | Sequence[str] | None = None,
     group: str = "posterior",
@@ -275,9 +278,11 @@ def evaluate(
         return _evaluate.evaluate(table, subset, subset_weight=subset_weight, functions=own, **keywords)
     part = Posterior(subset, group)
     said = {name.removeprefix(PREFIX): value for name, value in part.dataset.attrs.items() if name.startswith(PREFIX)}
-    if var_names is None and "var_names" in said:
-        var_names = [str(name) for name in np.atleast_1d(said["var_names"])]
-    if "kernel" in said and not {"kernel", "bandwidth"} & set(keywords):
+    chosen_by = [str(name) for name in np.atleast_1d(said["var_names"])] if "var_names" in said else None
+    var_names = chosen_by if var_names is None else var_names
+    # The bandwidth is a distance between the variables that the subset was chosen by.
+    is_same = chosen_by is None or set(whole.variables(var_names)) == set(whole.variables(chosen_by))
+    if "kernel" in said and is_same and not {"kernel", "bandwidth"} & set(keywords):
         keywords["kernel"] = known_kernel(said["kernel"], [float(b) for b in np.atleast_1d(said.get("bandwidth", []))])
         keywords.setdefault("scale", said["scale"])
     if said.get("weighted") and keywords["sample_weight"] is None and keywords["log_weight"] is None:
@@ -352,7 +357,7 @@ def _weights(posterior: Posterior, options: Mapping[str, Any]) -> dict[str, Any]
 def _chosen(
     method: str,
     data: Any,
-    n: int | Literal["auto"] | None,
+    n: SupportsIndex | Literal["auto"] | None,
     var_names: Any,
     group: str,
     scores: Any,
@@ -449,7 +454,7 @@ def _functions_of(posterior: Posterior, functions: Any) -> Table | None:
     """The functions as numbers in the order of the draws."""
     if functions is None:
         return None
-    names = named(functions)
+    names = names_of(functions)
     if names is not None:
         return functions_table(Table(*posterior.functions(names)))
     return functions_table(posterior.rows_of(functions, "functions"))
@@ -457,7 +462,7 @@ def _functions_of(posterior: Posterior, functions: Any) -> Table | None:
 
 def _parameters(posterior: Posterior, var_names: Any, functions: Any) -> Any:
     """The variables that distances use: by default all that are not functions."""
-    used = set(named(functions) or ())
+    used = set(names_of(functions) or ())
     if var_names is not None or not used:
         return var_names
     drawn = posterior.variables(None)
@@ -477,14 +482,9 @@ def _look_at(posterior: Posterior, values: NDArray[np.float64], functions: Any) 
         largest = max(sizes, key=lambda name: sizes[name])
         doubts.append(f"they have {columns:,} numbers ({sizes[largest]:,} of '{largest}')")
     else:
-        some = values[:: -(-len(values) // 1000)]
-        varying = some[:, some.std(axis=0) > 0]
-        if 1 < varying.shape[1] < len(some) // 2 and np.all(np.isfinite(varying)):
-            alike = (varying - varying.mean(axis=0)) / varying.std(axis=0) / np.sqrt(len(some))
-            # Columns that differ only by rounding to a few digits count as the same.
-            spare = varying.shape[1] - int(np.linalg.matrix_rank(alike, 1e-4))
-            if spare:
-                doubts.append(f"{spare} of their {columns} numbers are linear combinations of the others")
+        spare = spare_columns(values)
+        if spare:
+            doubts.append(f"{spare} of their {columns} numbers are linear combinations of the others")
     whole = [str(name) for name in drawn if posterior.dataset[name].dtype.kind in "iub"]
     if whole:
         doubts.append(f"'{whole[0]}' holds integers")

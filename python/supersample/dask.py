@@ -18,21 +18,21 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _native
-from ._choose import asked, reported
-from ._evaluate import Evaluation, as_evaluation, by_geometry, subset_of
-from ._inputs import as_table, explained
+from ._choose import asked, grouped, refuse_in_memory, reported
+from ._evaluate import Evaluation, as_evaluation, by_geometry, own_weights, subset_of
 from ._numbers import counted
 from ._options import Herd, JudgeBatches, Options, Thin, read, takes
 from ._partitions import as_partitions, pieces_of
 from ._passes import Cancelled, Pass, Run, Work, current_client
 from ._progress import reporting
 from ._result import PoolResult, Result
+from ._tables import Table, as_table, explained, note_columns, roles_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -59,17 +59,23 @@ class PartitionedResult(PoolResult):
     """Its row in that partition, counted from 0."""
     work: Work = field(default_factory=lambda: Work((), 0))
     """The cost: passes, tasks and bytes."""
+    #: The number of rows of each partition.
+    _sizes: tuple[int, ...] = ()
 
     def take(self, x: Any) -> Any:
         """Returns the chosen rows of a collection with the same partitions: all columns, in the order of choice.
 
-        Only the chosen rows leave the workers. For other objects it does the same as `Result.take`.
+        An array with the same rows in other chunks is divided anew. Only the chosen rows leave the workers. For other
+        objects it does the same as `Result.take`.
 
         >>> import dask.array as da, supersample as ss
         >>> x = da.random.default_rng(0).normal(size=(3000, 2), chunks=(1000, 2))
         >>> ss.dask.thin(x, 5, progress=False).take(x + 1).shape
         (5, 2)
         """
+        chunks = getattr(x, "chunks", None)
+        if chunks is not None and hasattr(x, "rechunk") and sum(chunks[0]) == self.n_rows:
+            x = x.rechunk({0: self._sizes})
         pieces = pieces_of(x)
         return super().take(x) if pieces is None else _taken(pieces, self)
 
@@ -89,7 +95,10 @@ def _taken(pieces: list[Any], result: PartitionedResult) -> Any:
     rows_of = delayed(_rows_at, pure=False)
     with current_client() as client:
         futures = client.compute(
-            [rows_of(pieces[number], result.partition_rows[at]) for number, at in zip(wanted, places)]
+            [
+                rows_of(pieces[number], result.partition_rows[at], int(number), result._sizes[number])
+                for number, at in zip(wanted, places)
+            ]
         )
         parts = client.gather(futures)
     # Where in the parts, one after the other, the row that was chosen first is, and so on.
@@ -101,12 +110,17 @@ def _taken(pieces: list[Any], result: PartitionedResult) -> Any:
     return np.concatenate(parts)[order]
 
 
-def _rows_at(piece: Any, rows: NDArray[np.int64]) -> Any:
+def _rows_at(piece: Any, rows: NDArray[np.int64], number: int, size: int) -> Any:
+    if len(piece) != size:
+        raise ValueError(
+            f"partition {number} of x has {counted(len(piece), 'row')}, but had {size} when the result was chosen; "
+            "give the same partitions"
+        )
     return piece.iloc[rows] if hasattr(piece, "iloc") else np.asarray(piece)[rows]
 
 
 @takes(Herd)
-def herd(x: Any, n: int | None = None, **options: Unpack[Herd]) -> PartitionedResult:
+def herd(x: Any, n: SupportsIndex | None = None, **options: Unpack[Herd]) -> PartitionedResult:
     """Returns `n` rows of partitioned data, chosen one after the other: `supersample.herd` on a Dask cluster.
 
     There are three passes over the partitions. The first counts the rows, computes their moments and
@@ -138,8 +152,8 @@ def herd(x: Any, n: int | None = None, **options: Unpack[Herd]) -> PartitionedRe
     threads
         Threads of this process while it chooses. Each task uses one thread.
     progress
-        By default the number of passes is printed to stderr before the run. True also shows a bar,
-        False prints nothing, and a function is called with (phase, done, total), counted in partitions.
+        True prints the number of passes to stderr and shows a bar. A function is called with (phase,
+        done, total), counted in partitions.
 
     >>> import dask.array as da, supersample as ss
     >>> x = da.random.default_rng(0).normal(size=(8_000, 3), chunks=(1_000, 3))
@@ -151,12 +165,13 @@ def herd(x: Any, n: int | None = None, **options: Unpack[Herd]) -> PartitionedRe
 
 
 @takes(Thin)
-def thin(x: Any, n: int | None = None, **options: Unpack[Thin]) -> PartitionedResult:
+def thin(x: Any, n: SupportsIndex | None = None, **options: Unpack[Thin]) -> PartitionedResult:
     """Returns the best `n` rows of partitioned data as a set: `supersample.thin` on a Dask cluster.
 
     The keywords are those of `supersample.dask.herd` and `supersample.thin`. Options that need all rows
     in memory (`weights`, `include`, `exclude`, `groups`) are refused. This process makes the swaps and
-    the search, among the rows of the sample. Marginals are those of the sample.
+    the search, among the rows of the sample. Marginals are those of the sample, means and variances
+    those of all rows.
 
     >>> import dask.array as da, supersample as ss
     >>> x = da.random.default_rng(0).normal(size=(8_000, 3), chunks=(1_000, 3))
@@ -185,12 +200,14 @@ def evaluate(x: Any, y: Any, *, subset_weight: Any = None, **options: Unpack[Jud
     (True, True)
     """
     given = read(JudgeBatches, by_geometry(options, y))
+    if given["sample_weight"] is None and given["log_weight"] is None:
+        given = given.also(**own_weights(y, None))
     size = len(y if isinstance(y, Result) else as_table(y, "y").values)
     with _running(x, given.also(n=size), "2 (at most 3)") as run:
 
         def subset() -> Options:
             # By the columns of the rows, which are known after the first pass.
-            points, weights = subset_of(y, subset_weight, run.names, run.columns.count)
+            points, weights = subset_of(y, subset_weight, Table(np.empty((0, run.columns.count)), run.names))
             return Options(points=points, weights=weights)
 
         found = _native.evaluate(run, run.given, subset)
@@ -198,35 +215,40 @@ def evaluate(x: Any, y: Any, *, subset_weight: Any = None, **options: Unpack[Jud
 
 
 def _chosen(method: str, x: Any, n: Any, given: Options) -> PartitionedResult:
-    given, _ = asked(method, n, given)
+    given = asked(method, n, given)
+    refuse_in_memory(given)
     with _running(x, given, "3 (at most 4)") as run:
         chosen = _native.choose(run, run.given)
     result = reported(chosen, run, run.given)
-    starts = np.concatenate([[0], np.cumsum([rows for rows, _ in run.marks])])
+    weights = np.empty(0) if result.weighted else None
+    note_columns(Table(np.empty((0, run.columns.count)), run.names, run.unused, weights), run.partitions.layout.roles)
+    starts = np.concatenate([[0], np.cumsum(run.sizes)])
     number = np.searchsorted(starts, result.indices, side="right") - 1
     rows = result.indices - starts[number]
-    return PartitionedResult(**vars(result), partitions=number, partition_rows=rows, work=run.work())
+    own = {"partitions": number, "partition_rows": rows, "work": run.work(), "_sizes": run.sizes}
+    return PartitionedResult(**vars(result), **own)
 
 
 @contextmanager
 def _running(x: Any, given: Options, passes: str) -> Iterator[Run]:
     """A run on the current client; the number of passes is printed first."""
-    progress, data = given.pop("progress", None), [given.pop(name, None) for name in _OF_ROWS]
+    progress, roles = given.pop("progress", None), roles_of(given)
+    data = {name: given.pop(name, None) for name in ("sample_weight", "log_weight", "functions")}
+    if roles.groups is not None:
+        raise ValueError("groups needs all rows in memory; leave it out")
+    given, _ = grouped(given, given.pop("groups", None), given.pop("quotas", None))
     _native.check_in_batches(given)
-    partitions = as_partitions(x, *data)
+    partitions = as_partitions(x, roles, **data)
+    weights = {name: data[name] for name in ("sample_weight", "log_weight") if data[name] is not None}
     with current_client() as client, reporting(progress) as listener:
-        if progress is not False:
+        if progress is True:
             rows = "" if partitions.sizes is None else f", {counted(sum(partitions.sizes), 'row')}"
             workers = counted(len(client.nthreads()), "worker")
             print(
                 f"supersample: {passes} passes over {counted(len(partitions), 'partition')}{rows}, on {workers}",
                 file=sys.stderr,
             )
-        run = Run(client, partitions, listener, given)
+        run = Run(client, partitions, listener, given, row_weights=weights or None)
         run.given = given.also(progress=run.watched())
         with explained(run):
             yield run
-
-
-#: Data of each row, in the same partitions as the rows.
-_OF_ROWS = ("sample_weight", "log_weight", "functions")

@@ -82,7 +82,8 @@ class Kernel:
         array([[1.        ],
                [0.70710678]])
         """
-        from ._inputs import as_table, as_threads
+        from ._inputs import as_threads
+        from ._tables import as_table
 
         first, second = as_table(x, "x").values, as_table(y, "y").values
         step = max(_BLOCK // max(len(second), 1), 1)

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 try:
     from sklearn.base import BaseEstimator, OneToOneFeatureMixin
     from sklearn.utils import check_random_state
-    from sklearn.utils.validation import check_is_fitted, validate_data
+    from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 except ImportError as error:  # pragma: no cover
     raise ImportError("SuperSampler needs scikit-learn: pip install 'supersample[sklearn]'") from error
 
 from ._choose import herd, thin
 from ._evaluate import mmd
-from ._inputs import as_count
+from ._inputs import as_count, has
 from ._options import Estimate, defaults, takes
 from ._result import PoolResult
 
@@ -40,8 +40,8 @@ class SuperSampler(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     n_samples
-        Number of rows, or a fraction of them (a float up to 1.0). At most all rows are chosen. It has
-        no effect with `quotas`.
+        Number of rows, or a fraction of them (a float up to 1.0). At most all rows are chosen, with a
+        warning if there are fewer. It has no effect with `quotas`.
     method
         `"thin"` for the best set, `"herd"` for the paper's sequence. Rows are distinct with both.
     stratify
@@ -50,7 +50,8 @@ class SuperSampler(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[misc]
         Number of rows for each class of `y` instead: one number for all, or a mapping from classes.
     random_state
         The random seed, by default 0, so that results are reproducible. None draws a seed.
-    kernel, bandwidth, scale, weights, marginals, functions_weight, functions_unit, target, search, precision, device
+    columns, nan, kernel, bandwidth, scale, weights, marginals, moments, functions_weight, functions_unit, target, search,
+    precision, device
         As in `supersample.thin`; functions and scores are given to `fit`.
     n_jobs
         Number of threads: -1 for all cores, -2 for all but one, None as in `supersample.herd`. The
@@ -122,7 +123,8 @@ class SuperSampler(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[misc]
     ) -> SuperSampler:
         """Chooses rows of `X`, and returns the estimator.
 
-        `y` is used if `stratify` or `quotas` is set. The other keywords are those of `supersample.thin`.
+        `y` is used if `stratify` or `quotas` is set. Columns of a frame that are ids or weights are not used, and the
+        other keywords are those of `supersample.thin`: weights and functions may be names of columns.
 
         >>> import numpy as np
         >>> from supersample import SuperSampler
@@ -131,36 +133,38 @@ class SuperSampler(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[misc]
         (10,)
         >>> 7 in SuperSampler(n_samples=5).fit(X, include=[7]).sample_indices_
         True
-        >>> SuperSampler(n_samples=5, marginals=0).fit(X, functions=np.exp(X)).result_.objective
+        >>> SuperSampler(n_samples=5, marginals=0, moments=0).fit(X, functions=np.exp(X)).result_.objective
         'joint MMD + 1 × functions'
         """
-        values = validate_data(self, X, dtype=np.float64, order="C")
+        rows = self._checked(X, reset=True)
         options: dict[str, Any] = {name: getattr(self, name) for name in defaults(Estimate)}
         if functions is None:
             # An estimator may have a weight and a unit for functions that only some calls of `fit` are given.
             options |= {"functions_weight": None, "functions_unit": None}
-        options |= {"sample_weight": _weights(sample_weight, values), "log_weight": log_weight, "functions": functions}
+        count = _num_samples(X)
+        options |= {"sample_weight": _weights(sample_weight, count), "log_weight": log_weight, "functions": functions}
         options["scores"] = scores
         if scores is None:
             # As with functions.
             options["target"] = None
         options |= {"threads": _threads(self.n_jobs), "progress": bool(self.verbose), "seed": self._seed()}
-        size = self._size(len(values))
+        size = self._size(count)
         if self.method == "herd":
             of_sets = {"stratify": self.stratify or None, "quotas": self.quotas, "include": include, "exclude": exclude}
             for name, value in of_sets.items():
                 if value is not None:
                     raise ValueError(f"{name} has no effect on method='herd'; use method='thin'")
             del options["search"]
-            self.result_ = herd(values, size, unique=True, **options)
+            self.result_ = herd(rows, size, unique=True, **options)
         elif self.method == "thin":
             groups = None
             if self.stratify or self.quotas is not None:
                 if y is None:
-                    raise ValueError("stratify needs y, the class of each row; give it to fit")
-                groups = np.asarray(y)
+                    what = "stratify" if self.stratify else "quotas"
+                    raise ValueError(f"{what} needs y, the class of each row; give it to fit")
+                groups = y
             self.result_ = thin(
-                values,
+                rows,
                 None if self.quotas is not None else size,
                 groups=groups,
                 quotas=self.quotas,
@@ -219,10 +223,32 @@ class SuperSampler(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[misc]
         {'n_samples': 40}
         """
         check_is_fitted(self, "sample_indices_")
-        values = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        rows, names = self._checked(X, reset=False), self.result_.names
+        points: Any = self.result_.points
+        options: Any = {"nan": self.nan, "threads": _threads(self.n_jobs)}
+        if names is not None and isinstance(rows, np.ndarray):
+            # By their places in the frame that was fitted.
+            rows = np.ascontiguousarray(rows[:, [self.feature_names_in_.tolist().index(name) for name in names]])
+        elif names is not None:
+            points = dict(zip(names, points.T))
+            options["columns"] = list(names)
         own = None if self.weights == "equal" else self.weights_
-        weights, threads = _weights(sample_weight, values), _threads(self.n_jobs)
-        return -mmd(values, self.result_.points, subset_weight=own, sample_weight=weights, threads=threads)
+        weights = _weights(sample_weight, _num_samples(X))
+        return -mmd(rows, points, subset_weight=own, sample_weight=weights, **options)
+
+    def _checked(self, X: Any, reset: bool) -> Any:
+        """The rows: a frame as it is, so that its columns have names, and everything else as an array."""
+        if has(X, "columns") or has(X, "getParamNames"):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            return X
+        return validate_data(
+            self,
+            X,
+            dtype=np.float64,
+            order="C",
+            reset=reset,
+            ensure_all_finite="allow-nan" if self.nan == "drop" else True,
+        )
 
     def _seed(self) -> int:
         if isinstance(self.random_state, (int, np.integer)):
@@ -234,15 +260,16 @@ class SuperSampler(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[misc]
         if isinstance(size, (int, np.integer)):
             if size < 1:
                 raise ValueError(f"n_samples is {size}; give at least 1")
-            return min(int(size), rows)
+            return int(size)
         if isinstance(size, (float, np.floating)) and 0 < size <= 1:
             return max(round(float(size) * rows), 1)
         raise ValueError(f"n_samples is {size!r}; give a whole number, or a fraction up to 1.0")
 
 
-def _weights(sample_weight: Any, rows: NDArray[np.float64]) -> Any:
+def _weights(sample_weight: Any, rows: int) -> Any:
     """The weights of the rows; a single number is the weight of every row."""
-    return np.full(len(rows), sample_weight, dtype=np.float64) if np.isscalar(sample_weight) else sample_weight
+    is_number = np.isscalar(sample_weight) and not isinstance(sample_weight, str)
+    return np.full(rows, sample_weight, dtype=np.float64) if is_number else sample_weight
 
 
 def _threads(n_jobs: Any) -> int | None:

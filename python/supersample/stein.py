@@ -14,21 +14,22 @@ wrong temperature) are left out, while `supersample.thin` matches them like all 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _native
 from ._advice import missed, tell
-from ._choose import asked, chosen_from
-from ._inputs import as_count, as_rows, as_table, as_vector, explained
+from ._choose import asked, chosen_from, grouped, numbered
+from ._inputs import as_count, as_rows, as_vector, expect_same_order
 from ._options import Options, SteinHerd, SteinJudge, SteinPlace, SteinThin, read, takes
 from ._progress import reporting
 from ._result import PoolResult, Result, placed_result
 from ._scores import as_scored, with_preconditioner
+from ._tables import as_table, explained
 from ._warnings import warn
 from .kernels import known_kernel
 
@@ -39,7 +40,7 @@ __all__ = ["herd", "ksd", "sample", "thin"]
 
 
 @takes(SteinHerd)
-def herd(x: Any, scores: Any, n: int | None = None, **options: Unpack[SteinHerd]) -> PoolResult:
+def herd(x: Any, scores: Any, n: SupportsIndex | None = None, **options: Unpack[SteinHerd]) -> PoolResult:
     """Returns `n` rows of `x`, chosen one by one by Stein thinning. Every prefix is a good subset.
 
     Each row reduces the KSD most. With the defaults the rows are those of the package stein_thinning,
@@ -83,7 +84,7 @@ def herd(x: Any, scores: Any, n: int | None = None, **options: Unpack[SteinHerd]
 
 
 @takes(SteinThin)
-def thin(x: Any, scores: Any, n: int | None = None, **options: Unpack[SteinThin]) -> PoolResult:
+def thin(x: Any, scores: Any, n: SupportsIndex | None = None, **options: Unpack[SteinThin]) -> PoolResult:
     """Returns the `n` distinct rows of `x` with the lowest KSD, as a set.
 
     Swaps and a search follow the herding of `supersample.stein.herd`, so the KSD is lower than that of
@@ -107,8 +108,9 @@ def ksd(x: Any, scores: Any, indices: Any = None, *, subset_weight: Any = None, 
     x, scores, kernel, preconditioner, scale
         As in `herd`. Scale and preconditioner are computed from all rows of `x`.
     indices
-        The numbers of the rows to measure, or a result. By default all rows; the time grows with the
-        square of their number.
+        The numbers of the rows to measure, or a result, which is measured by the kernel, the
+        preconditioner and the scale that it was chosen by, unless others are given. By default all
+        rows; the time grows with the square of their number.
     subset_weight
         A weight for each of these rows, used unchanged. By default equal, or those of the result.
 
@@ -120,7 +122,7 @@ def ksd(x: Any, scores: Any, indices: Any = None, *, subset_weight: Any = None, 
     >>> round(ss.stein.ksd(x, -0.5 * x), 2), round(all_rows, 2)  # half the score is that of N(0, 2)
     (0.16, 0.04)
     """
-    scored, given = as_scored(x, scores), read(SteinJudge, options)
+    scored, given = as_scored(x, scores), read(SteinJudge, _as_chosen(options, indices))
     count = len(scored.rows.values)
     if isinstance(indices, Result):
         if indices.indices is None:
@@ -135,13 +137,13 @@ def ksd(x: Any, scores: Any, indices: Any = None, *, subset_weight: Any = None, 
     weights = None if subset_weight is None else as_vector(subset_weight, "subset_weight")
     with explained(scored.rows):
         subset = Options(points=points, scores=of_points, weights=weights)
-        return _native.mmd(scored.rows.values, scored.given(given), subset)
+        return _native.mmd(scored.rows.values, scored.given(given), subset)[0]
 
 
 @takes(SteinPlace)
 def sample(
     score: Callable[[NDArray[np.float64]], Any],
-    n: int,
+    n: SupportsIndex,
     starts: Any,
     *,
     log_density: Callable[[NDArray[np.float64]], float] | None = None,
@@ -186,14 +188,19 @@ def sample(
     table, given = as_table(starts, "starts"), with_preconditioner(read(SteinPlace, options))
 
     def checked(x: NDArray[np.float64]) -> NDArray[np.float64]:
-        found = np.asarray(score(x)).reshape(-1)
+        # Copies, because the function may work in place, or return the same array each time.
+        found = np.asarray(score(x.copy())).reshape(-1)
         if found.dtype.kind not in "fiub":
             raise TypeError(f"score returns numbers of dtype {found.dtype}; give the gradient of the log-density")
-        return np.require(found, dtype=np.float64, requirements=("C", "A"))
+        return np.array(found, dtype=np.float64)
+
+    def density(x: NDArray[np.float64]) -> float:
+        assert log_density is not None
+        return float(log_density(x.copy()))
 
     values, dim = table.values, table.values.shape[1]
     if log_density is not None:
-        values = values[[float(log_density(x)) > -np.inf for x in values]]
+        values = values[[density(x) > -np.inf for x in values]]
         if not len(values):
             raise ValueError("log_density is -inf or nan at every start; give starts where the density is")
     first = [checked(x) for x in values]
@@ -203,7 +210,7 @@ def sample(
     with reporting(given["progress"]) as listener, explained(table, "starts"):
         placed = _native.stein_place(
             checked,
-            None if log_density is None else lambda x: float(log_density(x)),
+            None if log_density is None else density,
             values,
             np.ascontiguousarray(first),
             given.also(method="herd", n=as_count(n, "n"), progress=listener),
@@ -220,21 +227,32 @@ def sample(
     elif placed.stuck:
         warn(f"{placed.stuck} of the gradient ascents did not reach a maximum; try more starts")
     tell(chosen.advice, table.names)
-    missed(chosen, len(result))
-    return replace(result, objective="KSD")
+    missed(chosen, result)
+    return replace(result, objective="KSD", preconditioner=given["preconditioner"] or "identity")
 
 
 def _chosen(method: str, x: Any, scores: Any, n: Any, given: Options) -> PoolResult:
-    scored = as_scored(x, scores)
-    given, labels = asked(method, n, given)
-    result = chosen_from(scored.rows, scored.given(given), labels)
-    return replace(result, objective="KSD" + ", regularised" * (given["log_density"] is not None))
+    given = asked(method, n, given)
+    scored, groups = as_scored(x, scores), given.pop("groups", None)
+    expect_same_order(x, groups, "groups")
+    given, labels = grouped(given, groups, given.pop("quotas", None))
+    given = scored.given(numbered(given, x, scored.rows))
+    result = chosen_from(scored.rows, given, labels)
+    what = "KSD" + ", regularised" * (given["log_density"] is not None)
+    return replace(result, objective=what, preconditioner=given["preconditioner"] or "identity")
+
+
+def _as_chosen(options: Mapping[str, Any], chosen: Any) -> Mapping[str, Any]:
+    """The keywords with what a result was chosen by, where nothing else is given."""
+    given = {name: one for name, one in options.items() if one is not None}
+    if not isinstance(chosen, Result) or chosen.preconditioner is None:
+        return given
+    own = {"kernel": chosen.kernel.name.removeprefix("stein-"), "scale": chosen.scale}
+    return {**own, "preconditioner": chosen.preconditioner, **given}
 
 
 def _row_numbers(indices: Any, rows: int) -> NDArray[np.int64]:
     numbers = as_rows(indices, rows, "indices")
     if not len(numbers):
         raise ValueError("indices is empty; name at least one row")
-    if numbers.max() >= rows:
-        raise ValueError(f"indices has the row {numbers.max()}, but x has {rows} rows, counted from 0")
     return numbers

@@ -209,7 +209,7 @@ def test_very_many_rows_in_single_precision_stay_in_it() -> None:
 def test_what_needs_all_rows_has_them_in_double_precision() -> None:
     x = np.random.default_rng(5).normal(size=(210_000, 1)).astype(np.float32)
     options: dict[str, Any] = {"bandwidth": 1.0, "landmarks": 50}
-    kept = ss.thin(x, 3, include=[7], search=0, marginals=0, **options)
+    kept = ss.thin(x, 3, include=[7], search=0, marginals=0, moments=0, **options)
     assert kept.indices is not None and 7 in kept.indices
     weighted = ss.herd(x, 3, sample_weight=np.abs(x[:, 0]), **options)
     assert kept.pool_rows is None and weighted.pool_rows is None
@@ -238,5 +238,5 @@ def test_arrays_of_others_in_single_precision_are_not_copied() -> None:
     x = np.zeros((4, 2), np.float32)
     array = as_single(Tensor(x))
     assert array is not None and np.shares_memory(array, x)
-    for other in (x.astype(float), x[0], x.astype(int), np.ma.masked_array(x), [[1.0]], Tensor(x.astype(float))):
+    for other in (x.astype(float), x[0], x.astype(int), [[1.0]], Tensor(x.astype(float))):
         assert as_single(other) is None

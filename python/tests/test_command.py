@@ -58,7 +58,12 @@ WAYS = {
     "thin": ("thin", ["-n", 25], {"n": 25}),
     "thin to an error": ("thin", ["--tol", 0.03], {"tol": 0.03}),
     "thin without a search": ("thin", ["-n", 25, "--search", 0], {"n": 25, "search": 0}),
-    "thin, the joint distribution alone": ("thin", ["-n", 25, "--marginals", 0], {"n": 25, "marginals": 0}),
+    "thin, the joint distribution alone": (
+        "thin",
+        ["-n", 25, "--marginals", 0, "--moments", 0],
+        {"n": 25, "marginals": 0, "moments": 0},
+    ),
+    "thin, with stronger moments": ("thin", ["-n", 25, "--moments", 0.8], {"n": 25, "moments": 0.8}),
     "herd, with marginals": ("herd", ["-n", 40, "--marginals", 0.7], {"n": 40, "marginals": 0.7}),
     "thin, with functions": ("thin", ["-n", 25, "--functions", "y,z"], {"n": 25, "functions": ["y", "z"]}),
     "herd, with functions that count twice": (

@@ -105,7 +105,7 @@ def test_the_site_reads_the_keywords_that_the_functions_have(monkeypatch):
         pytest.skip("docs/site is not here")
     monkeypatch.syspath_prepend(str(source.parent))
     declared = importlib.import_module("declared")
-    for function, kind in ((ss.thin, "Thin"), (ss.herd, "Herd"), (ss.mmd, "Judge"), (ss.stein.thin, "SteinThin")):
+    for function, kind in ((ss.thin, "Thin"), (ss.herd, "Herd"), (ss.mmd, "JudgeRows"), (ss.stein.thin, "SteinThin")):
         shown = inspect.signature(function).parameters
         for name, keyword in declared.keywords(kind).items():
             assert repr(shown[name].default) == keyword.default

@@ -76,8 +76,8 @@ def test_weights_and_functions_go_through_the_passes_too(rows, client):
     frame = {f"x[{j}]": rows[:, j] for j in range(3)} | {"f": values[:, 0], "g": values[:, 1]}
     named = ss.thin(frame, sample_weight=weights, functions=["f", "g"], **options)
     assert named.indices.tolist() == given.indices.tolist() and named.names == ("x[0]", "x[1]", "x[2]")
-    assert named.objective == "joint MMD + 0.1 × marginals + 1 × functions"
-    with pytest.raises(ValueError, match="functions has 5 rows, but x has 30,000 rows"):
+    assert named.objective == "joint MMD + 0.1 × marginals + 0.08 × moments + 1 × functions"
+    with pytest.raises(ValueError, match="5 functions were given for 30000 rows"):
         ss.thin(rows, functions=values[:5], **options)
     with pytest.raises(ValueError, match="function 'one' is constant"):
         ss.thin({"a": rows[:, 0], "one": np.ones(len(rows))}, functions="one", **options)

@@ -33,10 +33,24 @@ def cdf_error(rows):
     return np.sqrt(np.mean(squares))
 
 
+def test_moments_keep_variances_and_cautions_name_columns():
+    wide = np.exp(1.5 * RNG.normal(size=(2000, 2)))
+    narrow, plain = ss.thin(wide, 50, moments=0), ss.thin(wide, 50, moments=1)
+    variance = [wide[result.indices].var(axis=0).sum() / wide.var(axis=0).sum() for result in (narrow, plain)]
+    assert variance[0] < 0.8 and abs(variance[1] - 1) < abs(variance[0] - 1)
+    assert "note: columns 0, 1 have heavy tails" in repr(plain) and "heavy tails" in plain._repr_html_()
+    line = RNG.normal(size=(500, 1)) * [1, 1] + 0.01 * RNG.normal(size=(500, 2))
+    assert "are nearly collinear (correlation 1.00)" in repr(ss.thin(line, 20))
+    assert "collinear" not in repr(ss.thin(line, 20, scale="pca"))
+    for value in (-1, float("nan")):
+        with pytest.raises(ValueError, match=r"moments is .*; give a number of at least 0"):
+            ss.thin(X, 5, moments=value)
+
+
 def test_thin_matches_marginals_by_default_and_herd_does_not():
-    plain, alone = ss.thin(X, 30), ss.thin(X, 30, marginals=0)
-    assert (plain.objective, alone.objective) == ("joint MMD + 0.1 × marginals", "joint MMD")
-    assert plain.indices.tolist() == ss.thin(X, 30, marginals=0.1).indices.tolist()
+    plain, alone = ss.thin(X, 30), ss.thin(X, 30, marginals=0, moments=0)
+    assert (plain.objective, alone.objective) == ("joint MMD + 0.1 × marginals + 0.08 × moments", "joint MMD")
+    assert plain.indices.tolist() == ss.thin(X, 30, marginals=0.1, moments=0.08).indices.tolist()
     assert plain.cdf < alone.cdf and alone.mmd < plain.mmd
     assert plain.cdf == pytest.approx(cdf_error(plain.indices), rel=1e-9)
     assert alone.refinement.objective is None
@@ -63,7 +77,7 @@ def test_functions_are_columns_by_name_and_distances_do_not_use_them(names):
     result = ss.thin(FRAME, 20, functions=names)
     assert result.names == ("a", "b", "c")
     assert result.indices.tolist() == ss.thin(X, 20, functions=F).indices.tolist()
-    assert result.objective == "joint MMD + 0.1 × marginals + 1 × functions"
+    assert result.objective == "joint MMD + 0.1 × marginals + 0.08 × moments + 1 × functions"
 
 
 def test_one_function_is_a_vector():
@@ -148,7 +162,7 @@ BAD = {
     "NaN": (np.where(np.arange(400)[:, None] == 7, np.nan, F), r"functions: row 7, function 0 is nan; every function"),
     "constant": (np.ones(400), "function 0 is constant"),
     "text": (np.array(["x"] * 400), "functions has dtype"),
-    "no names": (["y"], "functions are named, but the columns of x have no names"),
+    "no names": (["y"], "functions names a column, but the columns of x have no names"),
     "no columns": (np.zeros((400, 0)), "functions has no columns; give at least one"),
     "three axes": (np.zeros((400, 2, 2)), "functions has shape"),
 }
@@ -238,5 +252,5 @@ def test_variables_of_a_posterior_are_functions():
 def test_the_estimator_matches_parts():
     sampler = ss.SuperSampler(n_samples=20, functions_weight=2.0).fit(X, functions=F)
     assert sampler.sample_indices_.tolist() == ss.thin(X, 20, functions=F, functions_weight=2.0).indices.tolist()
-    assert ss.SuperSampler(n_samples=20, marginals=0).fit(X).result_.objective == "joint MMD"
+    assert ss.SuperSampler(n_samples=20, marginals=0, moments=0).fit(X).result_.objective == "joint MMD"
     assert ss.SuperSampler(n_samples=20, method="herd").fit(X).result_.objective == "joint MMD"

@@ -60,8 +60,9 @@ def nested(names):
 
 
 def digits(names):
-    at_random, thinned, medoids = (np.mean(found, axis=0) for found in names["results"].values())
+    at_random, thinned, shorter, medoids = (np.mean(found, axis=0) for found in names["results"].values())
     assert at_random[0] < thinned[0] < medoids[0] and thinned[2] < 0.8 * medoids[2] < 0.8 * at_random[2]
+    assert shorter[0] > thinned[0]
 
 
 def ensemble(names):

@@ -18,7 +18,7 @@ def test_a_matrix_of_kernel_values_is_as_good_as_the_rows(choose, weighted):
         # The length of a search goes by the number of columns.
         options["search"] = 0
     by_values = choose(gram=gram, n=12, **options)
-    by_rows = choose(X, 12, kernel=GAUSSIAN, scale="none", precision="double", marginals=0.0, **options)
+    by_rows = choose(X, 12, kernel=GAUSSIAN, scale="none", precision="double", marginals=0.0, moments=0.0, **options)
     assert by_values.indices.tolist() == by_rows.indices.tolist()
     assert abs(by_values.mmd / by_rows.mmd - 1) < 1e-9
     assert by_values.cdf is None and by_values.kernel.name == "precomputed"
@@ -35,6 +35,7 @@ def test_what_has_no_meaning_is_refused():
         ({"gram": gram[:, :40]}, ValueError, r"gram has shape \(300, 40\)"),
         ({"gram": crooked}, ValueError, "symmetric"),
         ({"gram": gram, "marginals": 0.1}, ValueError, "marginals cannot be used with a Gram matrix"),
+        ({"gram": gram, "moments": 0.1}, ValueError, "moments cannot be used with a Gram matrix"),
         ({"gram": gram, "scale": "sd"}, ValueError, "scale cannot be used with a Gram matrix"),
         ({"gram": gram, "landmarks": 20}, ValueError, "landmarks cannot be used with a Gram matrix"),
         ({"gram": gram, "pool_rows": 50}, ValueError, "pool_rows cannot be used with a Gram matrix"),

@@ -110,7 +110,7 @@ def test_single_precision_and_whole_numbers_are_read_exactly():
 
 
 def test_doubles_in_c_order_are_not_copied():
-    from supersample._inputs import as_table
+    from supersample._tables import as_table
 
     assert as_table(X).values is X or np.shares_memory(as_table(X).values, X)
     assert np.shares_memory(as_table(read_only_view := X[5:50]).values, read_only_view)

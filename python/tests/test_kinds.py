@@ -261,7 +261,11 @@ def test_columns_are_matched_by_name():
     assert ss.mmd(FRAME, X[:20]) == ss.mmd(X, few) == pytest.approx(expected, rel=1e-12)
     result = ss.thin(FRAME[["b", "c", "a"]], 9)
     assert ss.mmd(FRAME, result) == pytest.approx(result.mmd, rel=1e-6)
-    for y in (few[["a", "b"]], few.rename(columns={"a": "A"}), ss.thin(FRAME[["a", "b"]], 3)):
+    # A result is measured by the columns that it was chosen by.
+    fewer = ss.thin(FRAME[["a", "b"]], 3)
+    for x in (FRAME, FRAME[["b", "c", "a"]], pl.from_pandas(FRAME).lazy(), dict(zip(NAMES, X.T))):
+        assert ss.evaluate(x, fewer).mmd == pytest.approx(fewer.mmd, rel=1e-6)
+    for y in (few[["a", "b"]], few.rename(columns={"a": "A"}), ss.thin(FRAME.rename(columns={"a": "A"}), 3)):
         with pytest.raises(ValueError, match="has no column"):
             ss.evaluate(FRAME, y)
     with pytest.raises(ValueError, match="'a' occurs more than once"):
@@ -360,7 +364,7 @@ def test_the_words_of_refusals_are_those_of_python():
         (lambda: ss.thin(X, 3, threads=-1), ValueError, "threads is -1; give at least 1, or None for all cores"),
         (lambda: ss.thin(X, equivalent_draws="3"), TypeError, "equivalent_draws is '3'; give a number"),
         (lambda: ss.herd(X, tol=[1.0, 2.0]), TypeError, "tol is"),
-        (lambda: ss.thin(X, 6, groups=[None, "a"] * 30), TypeError, "labels that cannot be sorted"),
+        (lambda: ss.thin(X, 6, groups=np.array([1, "a"] * 30, object)), TypeError, "labels that cannot be sorted"),
         (lambda: ss.thin(X, 6, groups=["a", "b"] * 30, quotas=[1]), ValueError, r"one for each of \['a', 'b'\]"),
     ]:
         with pytest.raises(kind, match=words):

@@ -10,6 +10,7 @@ import sys
 import textwrap
 import threading
 import time
+import warnings
 from types import ModuleType
 from typing import ClassVar
 
@@ -199,7 +200,8 @@ class Tqdm:
 
     drawn: ClassVar = []
 
-    def __init__(self, total, desc, miniters):
+    def __init__(self, total, desc, miniters, bar_format):
+        assert "remaining" not in bar_format
         self.total, self.desc, self.n, self.start_t = total, desc, 0, 5.0
 
     def reset(self, total):
@@ -241,27 +243,26 @@ def test_the_own_bar_is_drawn_to_its_end(monkeypatch, capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_a_phase_that_will_take_long_is_told_of_once_and_beforehand():
-    from supersample._progress import Foresight, duration, reporting
+def test_a_long_run_is_told_of_once_and_foretells_nothing():
+    from supersample._progress import Patience, reporting
 
     now = 0.0
-    foresight = Foresight(lambda: now)
-    foresight("landmarks", 0, 10)
-    now = 1.0
-    foresight("landmarks", 9, 10)
-    foresight("comparing", 0, 1000)
-    now = 1.4
-    foresight("comparing", 1, 1000)
-    now = 2.0
-    with pytest.warns(ss.SupersampleWarning, match="comparing will take about 17 min more") as told:
-        foresight("comparing", 1, 1000)
-        now = 3.0
-        foresight("comparing", 2, 1000)
+    patience = Patience(lambda: now)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for now in (0.0, 1.0, 19.0):  # noqa: B007 (the clock reads it)
+            patience("landmarks", 1, 1_000_000)
+    now = 21.0
+    with pytest.warns(ss.SupersampleWarning, match="swapping, after 21 s; progress=True shows a progress bar") as told:
+        patience("swapping", 1, 10)
+        now = 50.0
+        patience("swapping", 2, 10)
     assert len(told) == 1
-    assert [duration(seconds) for seconds in (90, 720, 18_000)] == ["90 s", "12 min", "5 h"]
-    with reporting(None, 1_000_000) as many, reporting(None, 1000) as few:
-        assert isinstance(many, Foresight)
-        assert few is None
+    # However few columns there are, and in every function; and nothing at all if asked.
+    with reporting(None, 20_000) as many, reporting(None, None) as unknown, reporting(None, 1000) as few:
+        assert isinstance(many, Patience) and isinstance(unknown, Patience) and few is None
+    with reporting(False, 20_000) as quiet:
+        assert quiet is None
 
 
 def test_long_times_have_hours():

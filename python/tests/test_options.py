@@ -125,11 +125,14 @@ def test_a_density_is_not_matched_on_a_gpu():
 def test_a_column_of_weights_is_no_coordinate():
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     weighed = frame.assign(weight=np.arange(300.0), supersample_weight=1.0)
-    plain, passed_over = ss.thin(frame, 10), ss.thin(weighed, 10)
+    plain, note = ss.thin(frame, 10), "column 'weight' is not used; use it as weights with sample_weight='weight'"
+    with pytest.warns(ss.SupersampleWarning, match=note):
+        passed_over = ss.thin(weighed, 10)
     assert passed_over.indices.tolist() == plain.indices.tolist()
     assert passed_over.names == ("a", "b", "c") and passed_over.unused == ("weight", "supersample_weight")
     batches = [weighed.iloc[:100], weighed.iloc[100:]]
-    assert ss.thin(iter(batches), 10).indices.tolist() == plain.indices.tolist()
+    with pytest.warns(ss.SupersampleWarning, match=note):
+        assert ss.thin(iter(batches), 10).indices.tolist() == plain.indices.tolist()
     # That of a subset is its weights, whatever the rows have.
     subset = weighed.iloc[:30].drop(columns="supersample_weight")
     by_name = ss.mmd(weighed, subset)

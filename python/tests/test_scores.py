@@ -45,13 +45,13 @@ def test_the_weights_are_those_of_the_features(banana):
     assert result.corrected["features"] == result.corrected["tried"] == "products"
     assert result.corrected["count"] == 5 and 0.9 < result.corrected["effective_share"] <= 1
     want = balanced(features(x, g))
-    assert np.allclose(result._sample_weight, want, rtol=1e-7)
+    assert np.allclose(result._row_weights["sample_weight"], want, rtol=1e-7)
     assert result.corrected["effective_share"] == pytest.approx(1 / (want @ want) / len(x))
     z = (x - want @ x) / np.sqrt(want @ (x - want @ x) ** 2)
     by_weight = ss.thin(x, 40, sample_weight=want, functions=np.hstack([z, z**2]), functions_weight=0.03)
     assert result.indices.tolist() == by_weight.indices.tolist()
     assert "Stein features" in str(result) and result.weighted
-    assert result.objective == "joint MMD + 0.1 × marginals + 0.03 × means and sds"
+    assert result.objective == "joint MMD + 0.1 × marginals + 0.08 × moments"
     herded = ss.herd(x, 40, scores=g)
     assert herded.indices.tolist() == ss.herd(x, 40, sample_weight=want).indices.tolist()
     assert ss.thin(x, 40, scores=g, target="corrected").indices.tolist() == result.indices.tolist()
@@ -117,7 +117,7 @@ def test_whatever_goes_with_rows_goes_with_corrected_ones(banana):
     seen = []
     ss.thin(x, 12, scores=g, progress=lambda phase, done, total: seen.append(phase))
     one, two = (ss.thin(x, 12, scores=g, threads=threads) for threads in (1, 2))
-    assert seen and np.array_equal(one._sample_weight, two._sample_weight)
+    assert seen and np.array_equal(one._row_weights["sample_weight"], two._row_weights["sample_weight"])
     sampler = ss.SuperSampler(n_samples=12, target="corrected").fit(x, scores=g)
     assert sampler.sample_indices_.tolist() == want
     assert ss.SuperSampler(n_samples=12, target="corrected").fit(x).result_.corrected is None
@@ -129,7 +129,7 @@ def test_what_has_no_place_for_scores_refuses_them(banana):
         ss.thin(iter([x]), 12, scores=g)
     with pytest.raises(ValueError, match="scores cannot be used with rows in batches"):
         ss.thin(x, 12, scores=g, pool_rows=100)
-    with pytest.raises(ValueError, match="scores cannot be used with gram"):
+    with pytest.raises(ValueError, match="scores has no effect with gram"):
         ss.thin(gram=np.eye(800), n=12, scores=g)
     with pytest.raises(ValueError, match="scores has shape"):
         ss.thin(x, 12, scores=g[:10])

@@ -139,3 +139,36 @@ def test_fitted_mixtures_have_the_same_density(kind, model):
     assert ss.sample(fitted, 5).points.shape == (5, 4)
     with pytest.raises(ValueError, match="fit it first"):
         ss.GaussianMixture.from_sklearn(model(n_components=3))
+
+
+def test_frames_have_the_columns_that_thin_sees():
+    x = np.random.default_rng(4).normal(size=(200, 3))
+    weights = np.exp(x[:, 0])
+    frame = pd.DataFrame(x, columns=["a", "b", "c"]).assign(chain=np.arange(200) // 50, lp__=x[:, 0], w=weights)
+    sampler = SuperSampler(10, columns=["a", "b", "c"]).fit(frame, sample_weight="w")
+    expected = ss.thin(x, 10, sample_weight=weights)
+    assert sampler.sample_indices_.tolist() == expected.indices.tolist()
+    assert sampler.result_.names == ("a", "b", "c") and list(sampler.result_.to_frame().columns) == ["a", "b", "c"]
+    assert sampler.score(frame[::2]) == -ss.mmd(x[::2], expected.points)
+    ids = SuperSampler(10).fit(frame.drop(columns="w"))
+    assert ids.sample_indices_.tolist() == ss.thin(x, 10).indices.tolist()
+    assert ids.score(frame.drop(columns="w")) == pytest.approx(-ss.thin(x, 10).mmd, rel=1e-6)
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        assert ids.score(frame.drop(columns="w").to_numpy()) == ids.score(frame.drop(columns="w"))
+    named = SuperSampler(10).fit(frame.drop(columns="w"), functions=["c"])
+    assert named.sample_indices_.tolist() == ss.thin(x[:, :2], 10, functions=x[:, 2]).indices.tolist()
+    assert list(named.feature_names_in_) == ["a", "b", "c", "chain", "lp__"]
+    holes = frame.drop(columns="w").assign(b=np.where(np.arange(200) == 7, np.nan, x[:, 1]))
+    for rows in (holes, holes[["a", "b", "c"]].to_numpy()):
+        dropping = SuperSampler(10, nan="drop").fit(rows)
+        assert dropping.result_.dropped == 1 and 7 not in dropping.sample_indices_
+        assert dropping.resample(frame).shape == (10, 6) and np.isfinite(dropping.score(rows))
+    with pytest.raises(ValueError, match="NaN"):
+        SuperSampler(10).fit(holes)
+
+
+def test_fewer_rows_than_asked_are_told():
+    with pytest.warns(ss.SupersampleWarning, match="1,000 rows were asked for, but there are only 50 rows"):
+        assert len(SuperSampler(1000).fit(np.random.default_rng(0).normal(size=(50, 2))).sample_indices_) == 50
+    with pytest.raises(ValueError, match="quotas needs y"):
+        SuperSampler(quotas=3).fit(np.zeros((5, 2)))

@@ -102,7 +102,7 @@ fn columns_are_named_by_patterns_and_lists_that_add_up() {
     assert_eq!(used("--columns theta* --columns mu"), r#"["mu","theta.1","theta.2"]"#);
     assert_eq!(used("--columns theta,t* --exclude theta.? --exclude mu"), r#"["tau"]"#);
     let (_, summary) = desk.ran("herd d.csv -n 3 -o o.csv --scale mad --json s.json");
-    assert!(summary.contains(", columns scaled to unit median deviation\n"), "{summary}");
+    assert!(summary.contains(", columns divided by 1.4826 × the median absolute deviation\n"), "{summary}");
     assert_eq!(json(&desk, "s.json")["scale"], "mad");
     assert_eq!(desk.refused("d.csv -n 3 --shape rows"), "--shape has no effect on csv files; leave it out");
     assert!(

@@ -18,6 +18,16 @@ impl<'py> IntoPyObject<'py> for &AdviceList {
     }
 }
 
+impl<'py> IntoPyObject<'py> for AdviceList {
+    type Target = PyList;
+    type Output = Bound<'py, PyList>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
+        (&self).into_pyobject(py)
+    }
+}
+
 /// One piece of advice.
 #[pyclass(frozen, name = "Advice", module = "supersample._native")]
 pub(crate) struct Piece(Advice);
@@ -27,10 +37,17 @@ impl Piece {
     /// Whether it follows from what was asked for, and is no warning.
     #[getter]
     fn is_expected(&self) -> bool {
-        matches!(
-            self.0,
-            Advice::RowsWithoutWeight { .. } | Advice::NotDrawsOfDensity { .. } | Advice::Corrected(_)
-        )
+        self.is_caution()
+            || matches!(
+                self.0,
+                Advice::RowsWithoutWeight { .. } | Advice::NotDrawsOfDensity { .. } | Advice::Corrected(_)
+            )
+    }
+
+    /// Whether it is a caution about columns, which a result shows and which is no warning.
+    #[getter]
+    fn is_caution(&self) -> bool {
+        matches!(self.0, Advice::HeavyTails { .. } | Advice::NearlyCollinear { .. })
     }
 
     /// Whether it is what scores say of the rows.

@@ -59,8 +59,8 @@ pub(crate) struct Of {
     /// The weights of the rows, which sum to one; `None` where they are equal or not all in memory.
     shares: Option<Column>,
     is_weighted: bool,
-    /// The weights of marginals, of functions and of moments in what is matched.
-    matched: (f64, Option<f64>, f64),
+    /// The weights of marginals, of moments and of functions in what is matched.
+    matched: (f64, f64, Option<f64>),
     /// How scores have corrected the rows.
     corrected: Option<CorrectedRows>,
     /// Some of the rows, at equal steps, and their weights.
@@ -82,7 +82,7 @@ impl Of {
             landmarks: target.landmarks().map(|landmarks| landmarks.points().len()),
             shares: shares.filter(|_| gathered.is_none()).map(|shares| Column(shares.to_vec())),
             is_weighted: shares.is_some(),
-            matched: (problem.marginals(), problem.functions().map(|(.., weight)| weight), problem.moments()),
+            matched: (problem.marginals(), problem.moments(), problem.functions().map(|(.., weight)| weight)),
             corrected: problem.corrected().map(CorrectedRows::of),
             background: (Matrix(values, rows.dim()), weights),
         }

@@ -30,28 +30,32 @@ pub(crate) struct Refusal(Error);
 
 #[pymethods]
 impl Refusal {
-    /// The sentence with names: of what the rows are, of columns, functions and groups.
+    /// The sentence with names: of what the rows are, of columns, functions and groups. `dropped` are the numbers of rows that
+    /// were left out, in ascending order.
     fn sentence(
         &self,
         of: Option<&str>,
         columns: Option<Vec<String>>,
         functions: Option<Vec<String>>,
         groups: Vec<String>,
+        dropped: Vec<usize>,
     ) -> String {
         fn each(names: &Option<Vec<String>>) -> impl Iterator<Item = &str> {
             names.iter().flatten().map(String::as_str)
         }
-        let names = Names::default()
+        let mut names = Names::default()
             .columns(each(&columns))
             .functions(each(&functions))
             .groups(None, groups.iter().map(String::as_str));
-        self.0.sentence(
-            Style::Python,
-            &match of {
-                Some(of) => names.of(of),
-                None => names,
-            },
-        )
+        if let Some(of) = of {
+            names = names.of(of);
+        }
+        let before: Vec<usize> = dropped.iter().enumerate().map(|(at, row)| row - at).collect();
+        let number_of = |row: usize| row + before.partition_point(|&kept| kept <= row);
+        if !dropped.is_empty() {
+            names = names.numbered(&number_of);
+        }
+        self.0.sentence(Style::Python, &names)
     }
 
     /// A pickle, as of an exception on its way from another process, keeps the words alone.

@@ -4,9 +4,10 @@ use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use supersample::quality::QUANTILES;
 use supersample::task::stream::Source;
-use supersample::task::{self, Target, stream};
+use supersample::task::{self, Advice, Target, stream};
 use supersample::{Error, Points, Result, Watch};
 
+use crate::advice::AdviceList;
 use crate::arrays::{Column, Matrix, numbers, points, rows};
 use crate::chosen::{ErrorsByName, Of, cost};
 use crate::diagnose::Diagnosis;
@@ -25,11 +26,16 @@ pub(crate) struct Subset<'py> {
     scores: Option<PyReadonlyArray2<'py, f64>>,
 }
 
-/// The MMD between the rows of an array and a subset; the KSD where the rows have scores.
+/// The MMD between the rows of an array and a subset, and what makes it doubtful; the KSD where the rows have scores.
 #[pyfunction]
-pub(crate) fn mmd(x: &Bound<'_, PyAny>, options: Options<'_>, subset: &Bound<'_, PyAny>) -> PyResult<f64> {
+pub(crate) fn mmd(
+    x: &Bound<'_, PyAny>,
+    options: Options<'_>,
+    subset: &Bound<'_, PyAny>,
+) -> PyResult<(f64, AdviceList)> {
     let look = |target: &Target, subset: &task::Subset<'_>, watch: Watch<'_>| target.mmd(subset, watch);
-    Ok(measured(x, &options, subset, 1, look)?.1)
+    let (target, found) = measured(x, &options, subset, 1, look)?;
+    Ok((found, doubts(&target)))
 }
 
 /// All about a subset of the rows of an array, or of a source of batches. The subset may be a function that gives it after
@@ -57,7 +63,16 @@ pub(crate) fn evaluate(
         quantile_error: Matrix(quantiles, QUANTILES.len()),
         draws: Diagnosis::of(x.py(), &target)?,
         of: Py::new(x.py(), Of::new(&target))?,
+        advice: doubts(&target),
     })
+}
+
+/// What is to be said of a kernel that does not distinguish rows.
+fn doubts(target: &Target) -> AdviceList {
+    let is_of_kernel = |one: &&Advice| {
+        matches!(one, Advice::KernelNearlyConstant { .. } | Advice::KernelNearlyDiagonal { .. })
+    };
+    AdviceList(target.problem().advice().iter().filter(is_of_kernel).cloned().collect())
 }
 
 /// Prepares the target of the rows, and looks at the subset by it; points are compared among themselves this number of times.
@@ -129,4 +144,6 @@ pub(crate) struct Evaluation {
     quantile_error: Matrix,
     draws: Option<Py<Diagnosis>>,
     of: Py<Of>,
+    /// What makes all of it doubtful.
+    advice: AdviceList,
 }

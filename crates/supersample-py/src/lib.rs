@@ -48,7 +48,9 @@ mod _native {
     #[pymodule_export]
     use crate::stein::stein_place;
     #[pymodule_export]
-    use crate::words::{counted, ordinal, significant, with_error, with_spread};
+    use crate::words::{
+        column_notes, column_role, counted, counting_columns, ordinal, significant, with_error, with_spread,
+    };
 
     /// The version of the workspace in Cargo.toml.
     #[pymodule_export]

@@ -42,6 +42,7 @@ pub(crate) struct Options<'py> {
     quotas: Option<Vec<usize>>,
     weights: Option<String>,
     marginals: Option<f64>,
+    moments: Option<f64>,
     functions: Option<PyReadonlyArray2<'py, f64>>,
     functions_weight: Option<f64>,
     functions_unit: Option<String>,
@@ -122,7 +123,7 @@ impl Options<'_> {
         }
         choose.weights = self.rule()?;
         choose.target = word(&self.target)?;
-        choose.objective.marginals = self.marginals;
+        (choose.objective.marginals, choose.objective.moments) = (self.marginals, self.moments);
         choose.objective.functions = self.functions_weight.unwrap_or(choose.objective.functions);
         choose.distance.scale = word(&self.scale)?;
         choose.distance.kernel = self.kernel()?;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use fearless_simd::Level;
 use rayon::prelude::*;
 
-use crate::chunks::{CHUNK, KERNEL_VALUE, is_worth_threads};
+use crate::chunks::{CHUNK, KERNEL_VALUE, is_worth_threads, over_ranges};
 use crate::lanes::Lane;
 use crate::launch::{AnyPanels, Task};
 use crate::level::dispatch;
@@ -66,6 +66,10 @@ fn means<T: Lane, P: Profile<T>>(
     out: &mut [f64],
 ) {
     assert_eq!(out.len(), at.len);
+    if let [out] = out {
+        *out = mean_at_one(level, profile, at, samples, weights);
+        return;
+    }
     let (is_weighted, weights) = (weights.is_some(), samples.padded_weights(weights));
     let band = band(samples.len, at.dim, size_of::<T>());
     if at.len <= 64 && is_worth_threads(at.len * samples.len, KERNEL_VALUE) {
@@ -100,6 +104,44 @@ fn means<T: Lane, P: Profile<T>>(
         }
     };
     over_bands(out, 64, !is_worth_threads(at.len * samples.len, KERNEL_VALUE), &band_means);
+}
+
+/// Samples of a kernel row that are held at once: they stay in the first-level cache.
+const SPAN: usize = 1024;
+
+/// The mean at a single point, as a kernel row over the samples: a tile computes sixteen rows, however many there are.
+fn mean_at_one<T: Lane, P: Profile<T>>(
+    level: Level,
+    profile: P,
+    at: &Panels<T>,
+    samples: &Panels<T>,
+    weights: Option<&[f64]>,
+) -> f64 {
+    let y: Vec<T> = at.data.iter().step_by(WIDTH).copied().collect();
+    let part_sum = |range: Range<usize>| -> f64 {
+        let spans = range.clone().step_by(SPAN).map(|start| start..(start + SPAN).min(range.end));
+        let span_sum = |span: Range<usize>| {
+            let values = &mut [0.0; SPAN][..span.len()];
+            add_row(level, profile, samples.range(span.start, span.end), &y, 1.0, values);
+            if let Some(weights) = weights {
+                values.iter_mut().zip(&weights[span]).for_each(|(value, weight)| *value *= weight);
+            }
+            sum_of(values)
+        };
+        spans.map(span_sum).sum()
+    };
+    let sum: f64 = over_ranges(samples.len, &part_sum).into_iter().sum();
+    if weights.is_some() { sum } else { sum / samples.len as f64 }
+}
+
+/// Sum in eight partial sums, which the compiler puts into vectors.
+fn sum_of(values: &[f64]) -> f64 {
+    let (eights, rest) = values.as_chunks::<8>();
+    let mut sums = [0.0; 8];
+    for eight in eights {
+        sums.iter_mut().zip(eight).for_each(|(sum, value)| *sum += value);
+    }
+    sums.iter().sum::<f64>() + rest.iter().sum::<f64>()
 }
 
 fn own_means<T: Lane, P: Profile<T>>(
@@ -186,6 +228,19 @@ fn one_sided<T: Lane, P: Profile<T>>(
     let panels = samples.range(range.start, range.end);
     let columns = Side { panels, weights: &weights[range.start..range.end.next_multiple_of(WIDTH)] };
     tile(level, profile, samples.dim, rows, columns, out, None);
+}
+
+/// One kernel row on the instruction set in use. Never inlined, like [`tile`]: several tasks need it.
+#[inline(never)]
+pub(crate) fn add_row<T: Lane, P: Profile<T>>(
+    level: Level,
+    profile: P,
+    panels: &[T],
+    y: &[T],
+    weight: f64,
+    sums: &mut [f64],
+) {
+    dispatch!(level, simd => tile::add_row(simd, profile, panels, y, weight, sums));
 }
 
 /// One tile on the instruction set in use. Never inlined: its loops are most of the compiled code and are needed once

@@ -7,7 +7,7 @@ use crate::chunks::{over_chunks, row_value};
 use crate::lanes::Lane;
 use crate::launch::{AnyPanels, ByLane, Task, launch};
 use crate::level::{dispatch, level};
-use crate::means::{Means, OwnMeans};
+use crate::means::{Means, OwnMeans, add_row};
 use crate::panels::{Coordinates, Panels, WIDTH};
 use crate::profile::Profile;
 use crate::rows::Rows;
@@ -210,7 +210,7 @@ impl Task for AddRow<'_> {
         let y = &self.coordinates.point::<T>(self.y)[..];
         let weight = self.weight;
         over_chunks(self.sums, &panels.data, y.len(), row_value(y.len()), &|_, sums, panels| {
-            dispatch!(level(), simd => tile::add_row(simd, profile, panels, y, weight, sums));
+            add_row(level(), profile, panels, y, weight, sums);
         });
     }
 }

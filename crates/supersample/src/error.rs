@@ -405,7 +405,9 @@ pub enum Error {
     #[error("the squared norm of the mean embedding is not known, so no distance to it can be computed")]
     UnknownNorm,
     /// Kernel values are so large that sums would overflow.
-    #[error("kernel values up to {value:e} are too large to be summed; centre and scale the points first")]
+    #[error(
+        "kernel values up to {value:e} are too large to be summed; use smaller points, weights or scores"
+    )]
     Overflow {
         /// The largest k(x,x) met.
         value: f64,

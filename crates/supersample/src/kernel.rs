@@ -285,13 +285,17 @@ impl FromStr for Kernel {
     }
 }
 
-/// The distance of each point from their mean: with it added on both sides, −‖x − y‖ is positive definite.
+/// The distance of each point from their mean, plus the mean of these distances: with it added on both sides, −‖x − y‖ is
+/// positive definite. Without the mean distance a point at the centre would have a row of zeros.
 pub(crate) fn distances_from_centre(points: &Points) -> Vec<f64> {
     let mut centre = vec![0.0; points.dim()];
     for x in points.rows() {
         centre.iter_mut().zip(x).for_each(|(c, x)| *c += x / points.len() as f64);
     }
-    points.rows().map(|x| Distance::SquaredEuclidean.between(x, &centre).sqrt()).collect()
+    let distances = points.rows().map(|x| Distance::SquaredEuclidean.between(x, &centre).sqrt());
+    let distances: Vec<f64> = distances.collect();
+    let mean = distances.iter().map(|distance| distance / points.len() as f64).sum::<f64>();
+    distances.into_iter().map(|distance| distance + mean).collect()
 }
 
 #[cfg(test)]

@@ -49,8 +49,8 @@
 //! Everything that can fail fails in a constructor; the iterator cannot.
 //!
 //! The objective can have more terms than the joint distribution: a [`Part`] adds the distribution functions of the
-//! columns ([`Marginals`]) or the means of functions of interest ([`Functions`]) to the objective of a pool
-//! ([`Pool::with_parts`], [`task::Objective::marginals`]).
+//! columns ([`Marginals`]), their means and variances ([`ColumnMoments`]) or the means of functions of interest
+//! ([`Functions`]) to the objective of a pool ([`Pool::with_parts`], [`task::Objective`]).
 //!
 //! Kernel sums run on the rayon thread pool of the caller. The same input gives the same picks for any number of
 //! threads. Memory is O(n·d) plus [`RefineOptions::memory`], never n²; [`task::Choose::memory`] estimates it before a
@@ -98,7 +98,7 @@ pub use error::{Error, Result};
 pub use expansion::KernelExpansion;
 pub use herder::{Herder, Pick};
 pub use kernel::{Family, Kernel, SteinBase};
-pub use part::{Functions, FunctionsUnit, Marginals, Part};
+pub use part::{ColumnMoments, Functions, FunctionsUnit, Marginals, Part};
 pub use points::Points;
 pub use polish::{PolishOptions, Polished, polish};
 pub use pool::{Pool, Preference};

@@ -387,7 +387,8 @@ impl Refiner {
 
     /// Returns the set with kernel rows in f32, if f32 is precise enough for temperatures from this unit up.
     fn in_single(&self, set: &PoolScores, unit: f64, watch: Watch) -> Result<Option<PoolScores>> {
-        if unit * anneal::COLD < 10.0 * self.pool.single_rounding(set.chosen().len() as f64) {
+        let size = set.chosen().len();
+        if unit * anneal::cold(size) < 10.0 * self.pool.single_rounding(size as f64) {
             return Ok(None);
         }
         let Some(pool) = self.pool.in_single() else { return Ok(None) };

@@ -57,7 +57,7 @@ impl Scale {
         match self {
             Scale::None => "not scaled",
             Scale::Sd => "scaled to unit sd",
-            Scale::Mad => "scaled to unit median deviation",
+            Scale::Mad => "divided by 1.4826 × the median absolute deviation",
             Scale::Aad => "scaled to unit mean deviation",
             Scale::Pca => "whitened",
         }

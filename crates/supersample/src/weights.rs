@@ -20,7 +20,8 @@ use crate::{Error, MeanEmbedding, Part, Points, Pool, Progress, Result, Watch, l
 /// The smallest pivot, relative to the largest k(x, x), that is more than rounding noise.
 const SMALLEST_PIVOT: f64 = 1e-13;
 
-/// The smallest jitter, in the same units; it moves E² by less than itself.
+/// The smallest jitter, in the same units. It raises E² by at most itself times ‖w‖², w the best weights without it: little, unless
+/// points nearly repeat and the best weights are large.
 const SMALLEST_JITTER: f64 = 1e-12;
 
 /// Rule for the weights of chosen points.

@@ -198,25 +198,17 @@ fn the_target_rows_is_that_of_rows_without_scores() {
     let told = ready(case.scored(), choose().target(TargetChoice::Rows));
     assert_eq!(plain.choose(&unwatched).unwrap(), told.choose(&unwatched).unwrap());
     assert!(told.problem().corrected().is_none() && told.problem().shares().is_none());
-    // And the corrected target is that of rows with the weights that were found, with means and variances as functions.
+    // And the corrected target is that of rows with the weights that were found.
     let corrected = ready(case.scored(), choose());
     let shares = corrected.problem().shares().unwrap();
-    let (mean, covariance) = moments(&case, shares);
-    let standard = |row: &[f64]| {
-        let z = |j: usize| (row[j] - mean[j]) / covariance[3 * j].sqrt();
-        [z(0), z(1), z(0).powi(2), z(1).powi(2)]
-    };
-    let functions = case.rows().rows().flat_map(standard).collect();
-    let weighted =
-        Rows::weighted(case.rows(), RowWeights::Weights(shares)).unwrap().functions(functions, 4).unwrap();
-    let weighted = ready(weighted, choose().functions_weight(0.03));
-    assert_eq!(corrected.problem().moments(), 0.03);
+    let weighted = ready(Rows::weighted(case.rows(), RowWeights::Weights(shares)).unwrap(), choose());
     let chosen = corrected.choose(&unwatched).unwrap();
     assert_eq!(chosen.rows, weighted.choose(&unwatched).unwrap().rows);
     let of_points =
         corrected.evaluate(&Subset::of_points(case.rows().select(&chosen.rows).unwrap()), &unwatched);
     close(of_points.unwrap().mmd(), chosen.mmd().unwrap(), 1e-9);
-    assert_eq!((corrected.problem().marginals(), corrected.problem().stein().is_none()), (0.1, true));
+    let problem = corrected.problem();
+    assert_eq!((problem.marginals(), problem.moments(), problem.stein().is_none()), (0.1, 0.08, true));
 }
 
 #[test]

@@ -156,8 +156,9 @@ fn thinning_agrees_with_parts_and_without() {
     for (what, options) in [
         ("plain", plain()),
         ("marginals", plain().marginals(0.1)),
+        ("moments", plain().marginals(0.1).moments(0.1)),
         ("marginals and functions", plain().marginals(0.1)),
-        ("double", plain().marginals(0.1).precision(Precision::Double)),
+        ("double", plain().marginals(0.1).moments(0.1).precision(Precision::Double)),
     ] {
         let (stop, search) = (Stop::after(60).unwrap(), RefineOptions::default().search(10, 1));
         let rows = || match what {
@@ -243,7 +244,7 @@ fn landmarks_and_batches_agree() {
     let mut source = Repeated::new(5, |each: Each<'_>| {
         draws.as_slice().chunks(20_000 * 5).try_for_each(|batch| each(batch, RowWeights::Equal))
     });
-    let streamed = choose.marginals(0.0).pool_rows(30_000).device(device);
+    let streamed = choose.marginals(0.0).moments(0.0).pool_rows(30_000).device(device);
     let (_, chosen) = stream::choose(&mut source, streamed).unwrap();
     let truth = exact.mmd(&Subset::of_rows(&chosen.rows), &unwatched).unwrap();
     assert!(close(chosen.error().unwrap(), truth, 0.02), "{:?} {truth}", chosen.error());

@@ -4,6 +4,7 @@ use crate::common;
 
 use common::{plain, ready, thin};
 use common::{random_points, rng};
+use rand::RngExt;
 use supersample::target::{IndependentNormals, UniformBox};
 use supersample::task::{Bandwidth, KernelChoice, Measure, Stop};
 use supersample::weights::{WeightRule, optimal};
@@ -126,6 +127,32 @@ fn masses_that_differ_are_refused_in_words() {
             if rule == WeightRule::Signed || other.iter().all(|w| *w >= 0.0) {
                 let changed = metrics::mmd_of_points(&mu, &some, Some(&other), &unwatched).unwrap();
                 assert!(changed > told - 1e-12, "{rule:?} {changed} {told}");
+            }
+        }
+    }
+}
+
+/// A chosen point may be the mean of the chosen points.
+#[test]
+fn signed_weights_of_rounded_rows_sum_to_one() {
+    let mut rng = rng(6);
+    for dim in 1..=3 {
+        for _ in 0..60 {
+            let values: Vec<f64> = (0..40 * dim).map(|_| rng.random_range(-3..=3) as f64).collect();
+            let mu = Empirical::new(Kernel::energy(), Points::from_vec(values, dim).unwrap()).unwrap();
+            let some: Vec<f64> = (0..5 * dim).map(|_| rng.random_range(-2..=2) as f64).collect();
+            let some = Points::from_vec(
+                [some.clone(), some.iter().map(|x| -x).collect(), vec![0.0; dim]].concat(),
+                dim,
+            )
+            .unwrap();
+            for rule in [WeightRule::Signed, WeightRule::Simplex] {
+                let best = optimal(&mu, &some, rule, &unwatched).unwrap();
+                assert!(
+                    (best.weights.iter().sum::<f64>() - 1.0).abs() < 1e-11,
+                    "{rule:?} {:?}",
+                    best.weights
+                );
             }
         }
     }

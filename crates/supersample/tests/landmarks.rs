@@ -69,8 +69,8 @@ fn all_rows_as_landmarks_give_the_exact_embedding() {
             if weights.is_none() {
                 let (got, want) = (mu.squared_norm().unwrap(), exact.squared_norm().unwrap());
                 assert!((got - want).abs() < 1e-12 * scale, "{text}: {got} {want}");
-                // All rows are control rows, so that nothing is estimated.
-                assert_eq!(mu.squared_norm_error(), Some(0.0), "{text}");
+                // All rows are control rows, so that nothing is estimated, and rounding is left.
+                assert!(mu.squared_norm_error().unwrap() < 1e-12 * scale, "{text}");
             }
             let mut gradient = [f64::NAN; 3];
             let x = elsewhere.row(0);

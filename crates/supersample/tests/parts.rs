@@ -8,8 +8,8 @@ use rand_pcg::Pcg64;
 use supersample::target::IndependentNormals;
 use supersample::weights::{WeightRule, optimal_of_rows};
 use supersample::{
-    ClosedForm, Empirical, Error, Functions, Herder, Kernel, Marginals, MeanEmbedding, Part, Points, Pool,
-    Precision, RefineOptions, Refiner, unwatched,
+    ClosedForm, ColumnMoments, Empirical, Error, Functions, Herder, Kernel, Marginals, MeanEmbedding, Part,
+    Points, Pool, Precision, RefineOptions, Refiner, unwatched,
 };
 
 /// A symmetric matrix of kernel values between all rows.
@@ -110,17 +110,54 @@ fn naive_functions(values: &Points, shares: &[f64]) -> Naive {
     Naive::new(matrix(values.len(), k), shares)
 }
 
-/// A pool with parts and the same thing naively: joint, marginals, functions, and their sum.
+/// Products of z, of z² − 1, of products of two z and of the sum of z² − 1 over the columns, each in its unit.
+fn naive_moments(points: &Points, shares: &[f64]) -> Naive {
+    let standardised = |values: Vec<f64>| -> Vec<f64> {
+        let mean = |f: &dyn Fn(f64) -> f64| values.iter().zip(shares).map(|(x, w)| w * f(*x)).sum::<f64>();
+        let centre = mean(&|x| x);
+        let sd = mean(&|x| (x - centre).powi(2)).sqrt();
+        values.iter().map(|x| (x - centre) / sd).collect()
+    };
+    let columns = (0..points.dim()).map(|j| column(points, j)).filter(|column| !is_constant(column, shares));
+    let z: Vec<Vec<f64>> = columns.map(standardised).collect();
+    let pairs = (0..z.len()).flat_map(|b| (0..b).map(move |a| (a, b)));
+    let products = pairs.map(|(a, b)| z[a].iter().zip(&z[b]).map(|(x, y)| x * y).collect());
+    let products: Vec<Vec<f64>> = products.map(standardised).collect();
+    let squares: Vec<Vec<f64>> = z.iter().map(|z| z.iter().map(|z| z * z).collect()).collect();
+    let total: Vec<f64> = (0..points.len()).map(|i| squares.iter().map(|square| square[i]).sum()).collect();
+    let sd = |values: &Vec<f64>| {
+        let mean = |f: &dyn Fn(f64) -> f64| values.iter().zip(shares).map(|(x, w)| w * f(*x)).sum::<f64>();
+        let centre = mean(&|x| x);
+        mean(&|x| (x - centre).powi(2)).sqrt()
+    };
+    let (sds, sd_of_total): (Vec<f64>, f64) = (squares.iter().map(sd).collect(), sd(&total));
+    let (squares, total): (Vec<Vec<f64>>, _) =
+        (squares.into_iter().map(standardised).collect(), standardised(total));
+    let mean = |columns: &[Vec<f64>], i: usize, j: usize| {
+        columns.iter().map(|f| f[i] * f[j]).sum::<f64>() / columns.len() as f64
+    };
+    // In units of √(s·√2) and √(s·√(2d)), s the standard deviation.
+    let dim = squares.len() as f64;
+    let k = |i: usize, j: usize| {
+        let squares = squares.iter().zip(&sds).map(|(f, s)| f[i] * f[j] * s / 2f64.sqrt()).sum::<f64>() / dim;
+        let total = total[i] * total[j] * sd_of_total / (2.0 * dim).sqrt();
+        (mean(&z, i, j) + squares + total + mean(&products, i, j)) / 4.0
+    };
+    Naive::new(matrix(points.len(), k), shares)
+}
+
+/// A pool with parts and the same thing naively: joint, marginals, functions, moments, and their sum.
 struct Case {
     pool: Pool,
     marginals: Marginals,
     functions: Functions,
+    moments: ColumnMoments,
     points: Points,
     values: Points,
     shares: Vec<f64>,
-    naive: [Naive; 3],
+    naive: [Naive; 4],
     sum: Naive,
-    weights: [f64; 2],
+    weights: [f64; 3],
 }
 
 /// Rows of all kinds: continuous, rounded, discrete and constant columns, repeated rows, rows without weight.
@@ -164,27 +201,34 @@ fn case(seed: u64, kernel: &str, weighted: bool) -> Case {
         Some(raw) => Empirical::weighted(kernel.clone(), points.clone(), raw).unwrap(),
         None => Empirical::new(kernel.clone(), points.clone()).unwrap(),
     };
-    let weights = [0.4, 1.7];
+    let weights = [0.4, 1.7, 0.6];
     let marginals = Marginals::new(&points, given).unwrap().unwrap();
     let functions = Functions::new(&values, given).unwrap();
+    let moments = ColumnMoments::new(&points, given).unwrap().unwrap();
     let parts = vec![
         Part::marginals(&marginals, &points, weights[0]).unwrap(),
         Part::functions(&functions, &values, weights[1]).unwrap(),
+        Part::moments(&moments, &points, weights[2]).unwrap(),
     ];
     let pool = Pool::new(mu, points.clone()).unwrap().with_parts(parts).unwrap();
     let joint = Naive::new(matrix(n, |i, j| kernel.value(points.row(i), points.row(j))), &shares);
-    let naive = [joint, naive_marginals(&points, &shares), naive_functions(&values, &shares)];
-    let factor = |at: usize| weights[at] * naive[0].single_draw / naive[at + 1].single_draw;
-    let sum = naive[0].plus(&[(factor(0), &naive[1]), (factor(1), &naive[2])], &shares);
-    Case { pool, marginals, functions, points, values, shares, naive, sum, weights }
+    let of_moments = naive_moments(&points, &shares);
+    let naive = [joint, naive_marginals(&points, &shares), naive_functions(&values, &shares), of_moments];
+    // Moments have the unit of normal columns.
+    let unit = |at: usize| if at == 2 { 1.0 } else { naive[at + 1].single_draw };
+    let factor = |at: usize| weights[at] * naive[0].single_draw / unit(at);
+    let others = [(factor(0), &naive[1]), (factor(1), &naive[2]), (factor(2), &naive[3])];
+    let sum = naive[0].plus(&others, &shares);
+    Case { pool, marginals, functions, moments, points, values, shares, naive, sum, weights }
 }
 
 impl Case {
     /// D² as the design writes it.
     fn squared_distance(&self, rows: &[usize]) -> f64 {
-        let [joint, marginals, functions] = &self.naive;
+        let [joint, marginals, functions, moments] = &self.naive;
         let share = |naive: &Naive| naive.equal(rows) / naive.single_draw;
-        share(joint) + self.weights[0] * share(marginals) + self.weights[1] * share(functions)
+        let parts = self.weights[0] * share(marginals) + self.weights[1] * share(functions);
+        share(joint) + parts + self.weights[2] * moments.equal(rows)
     }
 }
 
@@ -201,18 +245,22 @@ const CASES: [(&str, bool); 6] = [
 fn the_means_and_units_of_parts_are_those_of_their_kernel_matrices() {
     for (seed, (kernel, weighted)) in CASES.into_iter().enumerate() {
         let case = case(seed as u64, kernel, weighted);
-        let [joint, marginals, functions] = &case.naive;
+        let [joint, marginals, functions, moments] = &case.naive;
         let close = |a: f64, b: f64, what: &str| assert!((a - b).abs() < 1e-13, "{kernel} {what}: {a} {b}");
         close(case.pool.embedding().single_draw().unwrap(), joint.single_draw, "joint");
         let units: Vec<f64> = case.pool.parts().map(Part::single_draw).collect();
         close(units[0], marginals.single_draw, "marginals");
         close(units[1], functions.single_draw, "functions");
         close(functions.norm, 0.0, "functions");
+        close(units[2], 1.0, "moments");
+        close(moments.norm, 0.0, "moments");
         for subset in [vec![0, 5, 9], vec![7; 4], (0..60).collect()] {
             let cdf = case.marginals.distance(&case.points.select(&subset).unwrap(), None).unwrap();
             close(cdf * cdf, marginals.equal(&subset), "cdf");
             let error = case.functions.error(&case.values.select(&subset).unwrap(), None).unwrap();
             close(error * error, functions.equal(&subset), "functions");
+            let error = case.moments.distance(&case.points.select(&subset).unwrap(), None).unwrap();
+            close(error * error, moments.equal(&subset), "moments");
             let distance = case.pool.distance_of_rows(&subset).unwrap().unwrap();
             close(distance * distance, case.squared_distance(&subset).max(0.0), "D²");
         }
@@ -468,11 +516,13 @@ fn single_precision_keeps_its_promise_beside_parts() {
     let values = Points::from_vec(values, 3).unwrap();
     let marginals = Marginals::new(&points, None).unwrap().unwrap();
     let functions = Functions::new(&values, None).unwrap();
+    let moments = ColumnMoments::new(&points, None).unwrap().unwrap();
     let pool = |precision| {
         let mu = Empirical::new(Kernel::gaussian(1.0).unwrap(), points.clone()).unwrap().precision(precision);
         let parts = vec![
             Part::marginals(&marginals, &points, 0.4).unwrap(),
             Part::functions(&functions, &values, 1.0).unwrap(),
+            Part::moments(&moments, &points, 0.1).unwrap(),
         ];
         Pool::new(mu, points.clone()).unwrap().with_parts(parts).unwrap()
     };

@@ -149,7 +149,10 @@ fn a_front_end_asks_for_so_many_sweeps_for_none_or_by_size() {
 #[test]
 fn a_search_is_as_long_as_ten_thousand_million_steps_allow() {
     for (n, size, dim, sweeps) in [
-        (0, 0, 0, 400),
+        (0, 0, 0, 4000),
+        (60, 6, 3, 4000),
+        (2000, 50, 5, 769),
+        (2000, 100, 5, 400),
         (10_000, 156, 5, 400),
         (10_000, 192, 5, 400),
         (10_000, 193, 5, 398),

@@ -435,6 +435,10 @@ fn scores_that_are_wrong_are_named() {
         refused(case.scored(), density(plain()).marginals(0.1)),
         Error::NotWithTarget { option: Opt::Marginals, .. }
     ));
+    assert!(matches!(
+        refused(case.scored(), density(plain()).moments(0.1)),
+        Error::NotWithTarget { option: Opt::Moments, .. }
+    ));
     assert!(matches!(refused(case.scored(), density(plain()).landmarks(10)), Error::NotWithTarget { .. }));
     let uneven: Vec<f64> = (0..300).map(f64::from).collect();
     let weights = RowWeights::Weights(&uneven);

@@ -4,7 +4,7 @@ use crate::common;
 
 use common::{KERNELS, plain, random_points, ready, rng, thin};
 use rand::RngExt;
-use supersample::scale::Scale;
+use supersample::scale::{Moments, Scale};
 use supersample::task::stream::{self, Each, Gathered, Gatherer, Pass, PassSums, Repeated, Shard, Source};
 use supersample::task::{
     Advice, Choose, Chosen, EmbeddingChoice, ErrorsKnown, Measure, Problem, RowWeights, Rows, Size, Stop,
@@ -90,7 +90,9 @@ fn the_error_that_is_told_is_that_to_all_rows() {
         let kernel: Kernel = kernel.parse().unwrap();
         for kind in [Kind::Equal, Kind::Weights, Kind::Logs] {
             let precision = if i % 2 == 0 { Precision::Mixed } else { Precision::Double };
-            let plain = |choose: Choose| choose.kernel(kernel.clone()).precision(precision).marginals(0.0);
+            let plain = |choose: Choose| {
+                choose.kernel(kernel.clone()).precision(precision).marginals(0.0).moments(0.0)
+            };
             let choose = match kind {
                 Kind::Equal => Choose::herd_until(stop).unwrap(),
                 _ => Choose::thin_until(stop).unwrap().search(Some(0)),
@@ -152,7 +154,7 @@ fn effective(weights: &[f64]) -> f64 {
 #[test]
 fn threads_and_cuts_change_no_choice() {
     let choose = |batch: usize| {
-        let choose = Choose::thin(15).unwrap().search(Some(0)).marginals(0.0).pool_rows(1500);
+        let choose = Choose::thin(15).unwrap().search(Some(0)).pool_rows(1500);
         chosen(Kind::Weights, batch, choose).1
     };
     let on = |threads: usize| {
@@ -162,6 +164,32 @@ fn threads_and_cuts_change_no_choice() {
     assert_eq!(one, on(3));
     // Other batches are other sums, in their last digits.
     assert_eq!(choose(ROWS).rows, one.rows);
+}
+
+/// The sample has other means and variances than all rows.
+#[test]
+fn means_and_variances_are_those_of_all_rows() {
+    for kind in [Kind::Equal, Kind::Weights] {
+        let all = ready(whole(kind), herding(20));
+        let (rows, shares) = (all.problem().rows(), all.problem().shares());
+        let equal = vec![1.0 / rows.len() as f64; rows.len()];
+        let shares = shares.unwrap_or(&equal);
+        let of = |j: usize| Moments::of(rows.as_slice(), 3, j, Some(shares)).unwrap();
+        let error = |weight: f64| {
+            let choose = Choose::thin(40).unwrap().search(Some(0)).moments(weight).pool_rows(1500);
+            let (target, chosen) = chosen(kind, BATCH, choose);
+            assert_eq!(target.problem().moments(), weight);
+            let subset = rows.select(&chosen.rows).unwrap();
+            let errors = (0..3).map(|j| {
+                let (all, some) = (of(j), Moments::of(subset.as_slice(), 3, j, None).unwrap());
+                ((some.mean - all.mean) / all.sd).abs().max((some.sd / all.sd - 1.0).abs())
+            });
+            errors.fold(0.0, f64::max)
+        };
+        // The means of the sample are off by 0.026 sd, more or less.
+        let (without, with) = (error(0.0), error(100.0));
+        assert!(with < 0.5 * without && with < 0.005, "{with} {without}");
+    }
 }
 
 #[test]
@@ -292,7 +320,9 @@ impl Source for Cluster {
 #[test]
 fn a_cluster_chooses_what_one_machine_does() {
     for kind in [Kind::Equal, Kind::Weights] {
-        for choose in [herding(20), Choose::thin(20).unwrap().pool_rows(1500).seed(3)] {
+        // A long search magnifies the last digits of sums in another order.
+        let thinning = Choose::thin(20).unwrap().pool_rows(1500).search(Some(100)).seed(3);
+        for choose in [herding(20), thinning] {
             let cluster = |is_sized| {
                 stream::choose(&mut Cluster { kind, is_sized, batches: batches(BATCH) }, choose.clone())
             };

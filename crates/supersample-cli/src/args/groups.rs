@@ -78,12 +78,19 @@ pub(crate) struct MatchArgs {
     #[arg(long, value_name = "V", allow_negative_numbers = true, value_parser = number, hide_short_help = true)]
     pub(crate) functions_weight: Option<f64>,
 
-    /// Weight of the marginals, relative to the joint one [default: 0.1 for thin, 0 for herd]
+    /// Weight of the marginals, relative to the joint distribution [default: 0.1 for thin, 0 for herd]
     ///
     /// The marginals are the distributions of the single columns. A larger weight gives closer intervals and a larger MMD. 0
     /// matches the joint distribution alone.
     #[arg(long, value_name = "W", allow_negative_numbers = true, value_parser = number, hide_short_help = true)]
     pub(crate) marginals: Option<f64>,
+
+    /// Weight of the moments, relative to the joint distribution [default: 0.08 for thin, 0 for herd]
+    ///
+    /// The moments are the means and the variances of the columns, and of up to 5 columns their covariances. Without them selected rows are too narrow. A larger weight gives
+    /// closer standard deviations, also of heavy tails, and a larger MMD.
+    #[arg(long, value_name = "W", allow_negative_numbers = true, value_parser = number, hide_short_help = true)]
+    pub(crate) moments: Option<f64>,
 }
 
 #[derive(clap::Args)]

@@ -112,7 +112,7 @@ pub(crate) enum Verb {
 /// Select the best subset of a given size: herding, then swaps, then a search
 ///
 /// Rows are selected by kernel herding. Then rows are swapped until no swap helps, and a simulated-annealing search
-/// follows. The rows are distinct. The objective is the joint MMD (maximum mean discrepancy) + 0.1 x marginals.
+/// follows. The rows are distinct. The objective is the joint MMD (maximum mean discrepancy) + 0.1 x marginals + 0.08 x moments.
 #[derive(clap::Args)]
 #[command(after_help = THIN_SHORT, after_long_help = THIN_EXAMPLE)]
 pub(crate) struct ThinArgs {
@@ -383,10 +383,18 @@ mod tests {
             let help = verb_command.render_long_help().to_string();
             assert!(help.contains("\nExample"), "{verb}");
             if ["herd", "thin"].contains(&verb) {
-                let weight = |choose: supersample::Result<Choose>| choose.unwrap().marginals_weight();
-                let (thin, herd) = (weight(Choose::thin(1)), weight(Choose::herd(1)));
-                let default = format!("[default: {thin} for thin, {herd} for herd]");
-                assert!(help.contains(&default), "{default} is missing:\n{help}");
+                let (thin, herd) = (Choose::thin(1).unwrap(), Choose::herd(1).unwrap());
+                for (flag, weight) in [
+                    ("--marginals", Choose::marginals_weight as fn(&Choose) -> f64),
+                    ("--moments", Choose::moments_weight),
+                ] {
+                    let default =
+                        format!("[default: {} for thin, {} for herd]", weight(&thin), weight(&herd));
+                    let about = help.split(&format!("{flag} <W>")).nth(1).unwrap();
+                    let about: String = about.split_whitespace().collect::<Vec<_>>().join(" ");
+                    let about = about.split(" --").next().unwrap();
+                    assert!(about.contains(&default), "{default} is missing:\n{help}");
+                }
             }
             if verb != "sample" {
                 for family in Family::ALL {

@@ -10,7 +10,7 @@ use crate::args::{EmbeddingArgs, KernelArgs, MatchArgs};
 /// Sets the objective; `draws` knows the functions.
 pub(super) fn matching(mut choose: Choose, args: MatchArgs, draws: &DrawsPlan) -> Result<Choose> {
     matched::check(&args, draws)?;
-    choose.objective.marginals = args.marginals;
+    (choose.objective.marginals, choose.objective.moments) = (args.marginals, args.moments);
     if let Some(weight) = args.functions_weight {
         choose.objective.functions = weight;
     }

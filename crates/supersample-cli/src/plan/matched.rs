@@ -1,4 +1,4 @@
-//! Terms of the objective in addition to the joint distribution: marginals and the means of functions.
+//! Terms of the objective in addition to the joint distribution: marginals, moments and the means of functions.
 
 use std::path::PathBuf;
 

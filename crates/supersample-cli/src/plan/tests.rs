@@ -102,23 +102,27 @@ fn nothing_cannot_be_asked_for() {
 
 #[test]
 fn parts_count_by_default_and_as_told() {
-    let weights = |choose: &Choose| (choose.marginals_weight(), choose.objective.functions);
+    let weights =
+        |choose: &Choose| (choose.marginals_weight(), choose.moments_weight(), choose.objective.functions);
     let matched = |flags: &str| weights(&plan(flags).unwrap().choose);
-    assert_eq!(matched("-n 1"), (0.0, 1.0));
-    assert_eq!(matched("-n 1 --marginals 0.7"), (0.7, 1.0));
+    assert_eq!(matched("-n 1"), (0.0, 0.0, 1.0));
+    assert_eq!(matched("-n 1 --marginals 0.7 --moments 0.2"), (0.7, 0.2, 1.0));
     let words = "supersample thin draws.csv -n 1 --functions a,b* --functions-file f.csv --functions-weight 2 \
                  --functions-unit common";
     let Verb::Thin(args) = Args::try_parse_from(words.split_whitespace()).unwrap().verb else {
         unreachable!()
     };
     let ChoosePlan { draws, choose, .. } = ChoosePlan::thin(args).unwrap();
-    assert_eq!(weights(&choose), (Choose::thin(1).unwrap().marginals_weight(), 2.0));
+    let thin = Choose::thin(1).unwrap();
+    assert_eq!(weights(&choose), (thin.marginals_weight(), thin.moments_weight(), 2.0));
     assert_eq!(choose.objective.functions_unit, FunctionsUnit::Common);
     let columns = ["a", "b*"].map(str::to_string).to_vec();
     assert_eq!(draws.functions, Functions { columns, file: Some("f.csv".into()) });
     for bad in ["-1", "nan", "inf"] {
         assert!(
-            refused(&format!("-n 1 --marginals {bad}")).contains("; give a number of at least 0"),
+            ["marginals", "moments"].iter().all(|part| {
+                refused(&format!("-n 1 --{part} {bad}")).contains("; give a number of at least 0")
+            }),
             "{bad}"
         );
         let flags = format!("-n 1 --functions a --functions-weight {bad}");

@@ -54,8 +54,8 @@ impl Report<'_> {
                 "bandwidth_rule": rule,
                 "median_pairs": distances.median_pairs,
             },
-            "objective": terms.objective.map(|ObjectiveWeights { marginals, functions, moments, log_density }| json!({
-                "joint": 1.0, "marginals": marginals, "functions": functions, "moments": moments, "log_density": log_density,
+            "objective": terms.objective.map(|ObjectiveWeights { marginals, moments, functions, log_density }| json!({
+                "joint": 1.0, "marginals": marginals, "moments": moments, "functions": functions, "log_density": log_density,
             })),
             "embedding": about.rows.map(|_| json!({
                 "kind": kind,

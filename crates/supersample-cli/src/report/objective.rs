@@ -19,9 +19,9 @@ pub(crate) struct ObjectiveTerms {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct ObjectiveWeights {
     pub(crate) marginals: f64,
-    pub(crate) functions: f64,
-    /// Of the means and sds of the columns.
+    /// Of the means and variances of the columns.
     pub(crate) moments: f64,
+    pub(crate) functions: f64,
     /// Of the log-density, relative to the squared KSD.
     pub(crate) log_density: f64,
 }
@@ -29,21 +29,19 @@ pub(crate) struct ObjectiveWeights {
 impl ObjectiveTerms {
     /// Whether the objective is more than the MMD.
     pub(super) fn has_terms(&self) -> bool {
-        self.objective.is_some_and(|ObjectiveWeights { marginals, functions, moments, log_density }| {
-            [marginals, functions, moments, log_density].into_iter().any(|weight| weight > 0.0)
+        self.objective.is_some_and(|ObjectiveWeights { marginals, moments, functions, log_density }| {
+            [marginals, moments, functions, log_density].into_iter().any(|weight| weight > 0.0)
         })
     }
 
-    /// `objective: joint MMD + 0.1 × marginals + 1 × functions`; `None` where the MMD is all there is.
+    /// `objective: joint MMD + 0.1 × marginals + 0.08 × moments + 1 × functions`; `None` where the MMD is all there is.
     pub(super) fn in_words(&self) -> Option<String> {
-        let ObjectiveWeights { marginals, functions, moments, log_density } =
+        let ObjectiveWeights { marginals, moments, functions, log_density } =
             self.objective.filter(|_| self.has_terms())?;
         if log_density > 0.0 {
             return Some(format!("objective: KSD, regularised by {log_density} × log-density"));
         }
-        // Of the last the weight may follow from the number of rows.
-        let moments = format!("{moments:.1e}").parse().unwrap_or(moments);
-        let parts = [(marginals, "marginals"), (functions, "functions"), (moments, "means and sds")];
+        let parts = [(marginals, "marginals"), (moments, "moments"), (functions, "functions")];
         let parts = parts.into_iter().filter(|part| part.0 > 0.0);
         let parts: String = parts.map(|(weight, name)| format!(" + {weight} × {name}")).collect();
         Some(format!("objective: joint MMD{parts}"))
@@ -66,7 +64,8 @@ mod tests {
     #[test]
     fn the_objective_is_reported_as_a_sum() {
         let terms = |marginals, functions, names: &[&str]| {
-            let objective = Some(ObjectiveWeights { marginals, functions, moments: 0.0, log_density: 0.0 });
+            let moments = functions / 4.0;
+            let objective = Some(ObjectiveWeights { marginals, moments, functions, log_density: 0.0 });
             let functions = names.iter().map(|name| name.to_string()).collect();
             ObjectiveTerms { functions, objective, ..ObjectiveTerms::default() }
         };
@@ -77,10 +76,13 @@ mod tests {
         let words = terms(0.4, 0.0, &[]).in_words();
         assert_eq!(words.unwrap(), "objective: joint MMD + 0.4 × marginals");
         let both = terms(0.5, 2.0, &["y.1", "y.2"]);
-        assert_eq!(both.in_words().unwrap(), "objective: joint MMD + 0.5 × marginals + 2 × functions");
+        assert_eq!(
+            both.in_words().unwrap(),
+            "objective: joint MMD + 0.5 × marginals + 0.5 × moments + 2 × functions"
+        );
         assert_eq!(both.functions_in_words().unwrap(), "functions: y.1, y.2");
         let objective =
-            Some(ObjectiveWeights { marginals: 0.0, functions: 0.0, moments: 0.0, log_density: 0.05 });
+            Some(ObjectiveWeights { marginals: 0.0, moments: 0.0, functions: 0.0, log_density: 0.05 });
         let regularised = ObjectiveTerms { objective, ..ObjectiveTerms::default() };
         assert_eq!(regularised.in_words().unwrap(), "objective: KSD, regularised by 0.05 × log-density");
         let subset = ObjectiveTerms { functions: vec!["y".to_string()], ..ObjectiveTerms::default() };

@@ -310,14 +310,14 @@ fn parts_are_told_in_a_line_and_functions_in_a_column() {
     let mut run = report();
     run.terms = ObjectiveTerms {
         functions: vec!["y.1".to_string(), "y.2".to_string()],
-        objective: Some(ObjectiveWeights { marginals: 0.4, functions: 1.0, moments: 0.0, log_density: 0.0 }),
+        objective: Some(ObjectiveWeights { marginals: 0.4, moments: 0.08, functions: 1.0, log_density: 0.0 }),
         ..ObjectiveTerms::default()
     };
     run.result.errors = run.result.errors.with(Measure::FunctionsError, 0.00123);
     let text = run.to_text();
     assert!(
         text.contains(
-            "unit sd\nfunctions: y.1, y.2\nobjective: joint MMD + 0.4 × marginals + 1 × functions\n"
+            "unit sd\nfunctions: y.1, y.2\nobjective: joint MMD + 0.4 × marginals + 0.08 × moments + 1 × functions\n"
         ),
         "{text}"
     );

@@ -122,8 +122,8 @@ pub(super) fn hold<'a>(
         functions_unit: problem.functions().map_or(FunctionsUnit::Each, |(functions, ..)| functions.unit()),
         objective: chosen.map(|_| ObjectiveWeights {
             marginals: choose.marginals_weight(),
-            functions: problem.functions().map_or(0.0, |(_, _, weight)| weight),
             moments: problem.moments(),
+            functions: problem.functions().map_or(0.0, |(_, _, weight)| weight),
             log_density: input.regularisation(),
         }),
     };

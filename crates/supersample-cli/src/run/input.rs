@@ -146,10 +146,7 @@ impl<'p> Input<'p> {
         print.numbers(problem.points().as_slice());
         print.numbers(problem.shares().unwrap_or_default());
         print.word(problem.gathered().map_or(0, |gathered| gathered.rows() as u64));
-        print.numbers(&[problem.marginals()]);
-        if problem.moments() > 0.0 {
-            print.numbers(&[problem.moments()]);
-        }
+        print.numbers(&[problem.marginals(), problem.moments()]);
         if let Some((functions, values, weight)) = problem.functions() {
             print.word(values.dim() as u64);
             print.bytes(functions.unit().to_string().as_bytes());

@@ -30,6 +30,11 @@ fn check_means(precision: Precision, tolerance: f64) {
                 beside.mean_into(&packed, weights, &mut out_beside);
                 assert_close(&out, &own, tolerance, &what);
                 assert_close(&out_beside, &rectangle, tolerance, &what);
+                // A single point has a loop of its own.
+                let alone = packed.beside(Rows::new(others.rows().row(1), dim)).unwrap();
+                let mut out_alone = [f64::NAN];
+                alone.mean_into(&packed, weights, &mut out_alone);
+                assert_close(&out_alone, &rectangle[1..2], tolerance, &what);
             }
         }
     }
@@ -61,6 +66,28 @@ fn means_do_not_depend_on_the_number_of_threads() {
             let one = run(1);
             assert_eq!(one, run(2));
             assert_eq!(one, run(7));
+        }
+    }
+}
+
+#[test]
+fn the_mean_at_one_point_does_not_depend_on_the_number_of_threads() {
+    let points = random_points(20_000, 3, 1);
+    let weights: Vec<f64> = (0..20_000).map(|i| (i % 7) as f64).collect();
+    for precision in [Precision::Mixed, Precision::Double] {
+        let kernel = Shape::Gaussian { length: 1.0 };
+        let packed = Packed::new(kernel.clone(), points.rows(), precision);
+        let at = Rows::new(points.rows().row(77), 3);
+        for weights in [None, Some(&weights[..])] {
+            let run = |threads| {
+                let mut out = [0.0];
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                pool.install(|| packed.beside(at).unwrap().mean_into(&packed, weights, &mut out));
+                out
+            };
+            let one = run(1);
+            assert_eq!((one, one), (run(2), run(7)));
+            assert_close(&one, &scalar::means(&kernel, at, points.rows(), weights), 6e-7, "one point");
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::{Error, Points, Result};
 /// let functions = Functions::new(&values, None)?;
 /// assert!(functions.error(&values, None)? < 1e-15);
 /// assert!(functions.error(&values.select(&[0])?, None)? > 1.0); // the smallest of both
-/// assert!(Functions::new(&values.select(&[1, 1])?, None).is_err()); // constant
+/// assert!(Functions::new(&values.select(&[1, 1])?, None).is_err()); // all are constant
 /// # Ok::<(), supersample::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -58,7 +58,8 @@ supersample_sum::words!(FunctionsUnit, "a unit of functions": Each "each", Commo
 #[derive(Clone, Copy, Debug)]
 struct Unit {
     mean: f64,
-    /// Half of the unit: the standard deviation of huge numbers of opposite sign may be no number.
+    /// Half of the unit: the standard deviation of huge numbers of opposite sign may be no number. Infinite for a constant,
+    /// which has no error in any unit.
     half: f64,
 }
 
@@ -71,13 +72,13 @@ impl Unit {
 impl Functions {
     /// Creates functions in units of their own standard deviations.
     ///
-    /// `values` has a column for each function and a row for each row of the target. A function that is constant on the
-    /// rows with weight is an error.
+    /// `values` has a column for each function and a row for each row of the target. Any subset matches the mean of a function
+    /// that is constant on the rows with weight, so it does not count; if all are constant, that is an error.
     pub fn new(values: &Points, weights: Option<&[f64]>) -> Result<Functions> {
         Functions::in_unit(values, weights, FunctionsUnit::Each)
     }
 
-    /// Creates functions in these units. In a common unit some functions may be constant, but not all.
+    /// Creates functions in these units.
     pub fn in_unit(values: &Points, weights: Option<&[f64]>, unit: FunctionsUnit) -> Result<Functions> {
         let shares = weights.map(|weights| normalised(weights, "rows", values.len())).transpose()?;
         let equal = 1.0 / values.len() as f64;
@@ -138,10 +139,16 @@ impl Functions {
                 units.iter_mut().for_each(|unit| unit.half = common);
             }
         }
-        match units.iter().position(|unit| unit.half == 0.0) {
-            Some(column) => Err(Error::ConstantFunction { column }),
-            None => Ok(Functions { own: Arc::new(units), unit }),
+        units.iter_mut().filter(|unit| unit.half == 0.0).for_each(|unit| unit.half = f64::INFINITY);
+        match units.iter().all(|unit| unit.half.is_infinite()) {
+            true => Err(Error::ConstantFunction { column: 0 }),
+            false => Ok(Functions { own: Arc::new(units), unit }),
         }
+    }
+
+    /// Number of functions that are not constant; in a common unit that of all functions.
+    fn counted(&self) -> f64 {
+        self.own.iter().filter(|unit| unit.half.is_finite()).count() as f64
     }
 
     /// Unit of the functions.
@@ -166,14 +173,14 @@ impl Functions {
             let standardised = self.own.iter().zip(values).map(|(unit, &value)| unit.standardised(value));
             errors.iter_mut().zip(standardised).for_each(|(error, value)| *error += share * value);
         }
-        Ok((errors.iter().map(|error| error * error).sum::<f64>() / self.count() as f64).sqrt())
+        Ok((errors.iter().map(|error| error * error).sum::<f64>() / self.counted()).sqrt())
     }
 
     /// The standardised functions of each row, divided by the root of their number; or the same along the few axes in which
     /// many functions vary.
     pub(crate) fn view(&self, values: &Points) -> Result<Points> {
         values.expect_dim("the functions of the pool", "the functions", self.count())?;
-        let root = (self.count() as f64).sqrt();
+        let root = self.counted().sqrt();
         let standardised = |row: usize, out: &mut [f64]| {
             for (out, (unit, &value)) in out.iter_mut().zip(self.own.iter().zip(values.row(row))) {
                 *out = unit.standardised(value) / root;
@@ -198,8 +205,11 @@ mod tests {
     #[test]
     fn functions_are_standardised_with_the_weights_of_the_rows() {
         let values = Points::from_rows(&[1.0, 5.0, 3.0, 5.0, 9.0, 6.0], 2).unwrap();
-        let functions = Functions::new(&values, Some(&[3.0, 1.0, 0.0])).unwrap_err();
-        assert_eq!(functions, Error::ConstantFunction { column: 1 });
+        // The second is constant where there is weight, and does not count.
+        let (one, shares) = (Points::from_rows(&[1.0, 3.0, 9.0], 1).unwrap(), [3.0, 1.0, 0.0]);
+        let (both, alone) = (Functions::new(&values, Some(&shares)), Functions::new(&one, Some(&shares)));
+        let error = both.unwrap().error(&values.select(&[1]).unwrap(), None).unwrap();
+        assert_eq!(error, alone.unwrap().error(&one.select(&[1]).unwrap(), None).unwrap());
         let functions = Functions::new(&values, Some(&[2.0, 1.0, 1.0])).unwrap();
         let view = functions.view(&values).unwrap();
         let mean = |j: usize, power: i32| {
@@ -222,8 +232,14 @@ mod tests {
         let (row, each) = (some.row(0), FunctionsUnit::Each);
         let of_moments = Functions::of_moments(&moments, row, each).unwrap().error(&some, None).unwrap();
         assert!((of_rows / of_moments - 1.0).abs() < 1e-14);
-        let constant = Functions::of_moments(&[moments[0], None], row, each).unwrap_err();
-        assert_eq!(constant, Error::ConstantFunction { column: 1 });
+        let constant = Functions::of_moments(&[moments[0], None], row, each).unwrap();
+        let (one, first) = (Points::from_rows(&[1.0, 3.0, 9.0], 1).unwrap(), values.select(&[0]).unwrap());
+        let alone = Functions::new(&one, None).unwrap().error(&one.select(&[0]).unwrap(), None).unwrap();
+        assert!((constant.error(&first, None).unwrap() / alone - 1.0).abs() < 1e-14);
+        assert_eq!(
+            Functions::of_moments(&[None, None], row, each).unwrap_err(),
+            Error::ConstantFunction { column: 0 }
+        );
     }
 
     #[test]

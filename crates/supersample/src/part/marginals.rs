@@ -84,7 +84,7 @@ impl Marginals {
     /// of all rows.
     ///
     /// The distance of a column is the root of ∫ (F_S − F)² over F. Weights of any sign are divided by their sum; T
-    /// independent draws have about 0.408/√T. Costs a sort of the subset and a pass over the rows for each column.
+    /// independent draws have about 0.408/√T without ties, and less with ties. Costs a sort of the subset and a pass over the rows for each column.
     pub fn distance(&self, subset: &Points, weights: Option<&[f64]>) -> Result<f64> {
         subset.expect_dim("the subset", "the data", self.0.dim)?;
         let shares = unit_weights(weights, "rows of the subset", subset.len())?;

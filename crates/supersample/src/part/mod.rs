@@ -20,6 +20,7 @@
 mod axes;
 mod functions;
 mod marginals;
+mod moments;
 mod sorted;
 
 use std::sync::Arc;
@@ -28,6 +29,7 @@ use supersample_sum::Shape;
 
 pub use self::functions::{Functions, FunctionsUnit};
 pub use self::marginals::Marginals;
+pub use self::moments::ColumnMoments;
 use crate::linalg::dot;
 use crate::points::expect_rows;
 use crate::sum::{Packed, Precision};
@@ -64,7 +66,8 @@ pub struct Part {
 #[derive(Clone, Debug)]
 enum Target {
     Marginals(Marginals),
-    Functions,
+    /// Functions whose means over the target are 0, by the name of the part.
+    Means(&'static str),
 }
 
 impl Part {
@@ -91,22 +94,27 @@ impl Part {
     /// function. If 64 functions or more vary in less than half as many directions, rows are chosen by these
     /// directions, which leave out at most 1e-5 of the variance; [`Functions::error`] is always that of all functions.
     pub fn functions(functions: &Functions, values: &Points, weight: f64) -> Result<Part> {
-        let view = functions.view(values)?;
-        Ok(Part {
-            target: Target::Functions,
-            weight: checked(weight)?,
-            view,
-            means: None,
-            squared_norm: 0.0,
-            single_draw: 1.0,
-        })
+        Part::of_means("functions", functions.view(values)?, weight)
     }
 
-    /// Name: marginals or functions.
+    /// Creates the part of the means and variances of the columns.
+    ///
+    /// D² is the squared distance of [`ColumnMoments`]. `points` are the rows of the pool, in the units of the rows that
+    /// `moments` are of.
+    pub fn moments(moments: &ColumnMoments, points: &Points, weight: f64) -> Result<Part> {
+        Part::of_means("moments", moments.view(points)?, weight)
+    }
+
+    fn of_means(name: &'static str, view: Points, weight: f64) -> Result<Part> {
+        let (target, weight) = (Target::Means(name), checked(weight)?);
+        Ok(Part { target, weight, view, means: None, squared_norm: 0.0, single_draw: 1.0 })
+    }
+
+    /// Name: marginals, moments or functions.
     pub fn name(&self) -> &'static str {
         match self.target {
             Target::Marginals(_) => "marginals",
-            Target::Functions => "functions",
+            Target::Means(name) => name,
         }
     }
 
@@ -115,7 +123,8 @@ impl Part {
         self.weight
     }
 
-    /// Expected squared distance of one independent draw: 1/6 for marginals without ties, 1 for functions.
+    /// Expected squared distance of one independent draw: 1/6 for marginals without ties, 1 for functions, and for moments 1,
+    /// that of normal columns.
     pub fn single_draw(&self) -> f64 {
         self.single_draw
     }
@@ -135,7 +144,7 @@ impl Part {
         match self.target {
             // The mean over the columns of −|u − v|/2.
             Target::Marginals(_) => Shape::Manhattan { length: 2.0 * self.view.dim() as f64 },
-            Target::Functions => Shape::Linear,
+            Target::Means(_) => Shape::Linear,
         }
     }
 
@@ -160,7 +169,7 @@ impl Part {
     pub(crate) fn completion(&self) -> Option<(Vec<f64>, f64)> {
         match &self.target {
             Target::Marginals(marginals) => Some(marginals.completion(&self.view)),
-            Target::Functions => None,
+            Target::Means(_) => None,
         }
     }
 
@@ -184,7 +193,7 @@ impl Part {
     pub(crate) fn squared_distance(&self, rows: &[usize], weights: &[f64]) -> f64 {
         match &self.target {
             Target::Marginals(marginals) => marginals.squared_distance_of_views(&self.view, rows, weights),
-            Target::Functions => {
+            Target::Means(_) => {
                 let mut mean = vec![0.0; self.view.dim()];
                 for (&row, weight) in rows.iter().zip(weights) {
                     mean.iter_mut().zip(self.view(row)).for_each(|(mean, f)| *mean += weight * f);

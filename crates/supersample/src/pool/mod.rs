@@ -64,6 +64,8 @@ struct Terms {
     half_diagonal: Option<Arc<[f64]>>,
     /// A bound on |k(x, y)|; at least 1, but for a matrix.
     largest: f64,
+    /// A bound on |k(x, y)| of any row x and an ordinary row y, whose k(y, y) in a part is about 1.
+    usual: f64,
     squared_norm: Option<f64>,
 }
 
@@ -123,7 +125,8 @@ impl Pool {
             (_, None) if kernel.needs_equal_masses() => largest_distance(&points).max(1.0),
             (_, None) => 1.0,
         };
-        let mut joint = Terms { values: Arc::default(), half_diagonal, largest, squared_norm: None };
+        let mut joint =
+            Terms { values: Arc::default(), half_diagonal, largest, usual: largest, squared_norm: None };
         joint.check()?;
         let values = values.unwrap_or_else(|| {
             let mut values = vec![0.0; points.len()];

@@ -62,10 +62,12 @@ impl SumOfParts {
         if let Some(penalties) = &preference.penalties {
             let half = |row: usize| total.half_diagonal.as_ref().map_or(0.0, |half| half[row]);
             let sum = penalties.iter().enumerate().map(|(row, penalty)| half(row) + penalty).collect();
-            total.largest += penalties.iter().fold(0.0, |a: f64, penalty| a.max(2.0 * penalty));
+            let largest = penalties.iter().fold(0.0, |a: f64, penalty| a.max(2.0 * penalty));
+            (total.largest, total.usual) = (total.largest + largest, total.usual + largest);
             total.half_diagonal = Some(sum);
         }
-        total.largest += preference.rewards.iter().fold(0.0, |a: f64, reward| a.max(reward.abs()));
+        let largest = preference.rewards.iter().fold(0.0, |a: f64, reward| a.max(reward.abs()));
+        (total.largest, total.usual) = (total.largest + largest, total.usual + largest);
         total.check()?;
         Ok(SumOfParts { total, preference: Some(preference), ..self })
     }
@@ -126,6 +128,7 @@ impl PackedPart {
             values,
             half_diagonal,
             largest: total.largest + factor * largest,
+            usual: total.usual + factor * largest.sqrt(),
             squared_norm: total.squared_norm.map(|norm| norm + factor * part.squared_norm()),
         }
     }
@@ -184,9 +187,9 @@ impl Pool {
         32.0 * f64::EPSILON * size * self.terms().largest
     }
 
-    /// The rounding of a sum of `size` kernel values in f32, each of which errs in its own direction.
+    /// The rounding of a sum of kernel values with `size` ordinary rows in f32, each of which errs in its own direction.
     pub(crate) fn single_rounding(&self, size: f64) -> f64 {
-        f64::from(f32::EPSILON) * size.sqrt() * self.terms().largest
+        f64::from(f32::EPSILON) * size.sqrt() * self.terms().usual
     }
 
     /// The sum's kernel between two rows, in f64.
@@ -309,19 +312,18 @@ mod tests {
         let preference = Preference::for_density(&log_density, 0.6, Some(&laplacian)).unwrap();
         let preferring = both.clone().with_preference(preference.clone()).unwrap();
         let alone = plain.clone().with_preference(preference).unwrap();
-        let beside =
-            0.4 * unit / of_marginals.single_draw() + 1.7 * unit / of_functions.single_draw() * furthest;
+        let factors = [0.4 * unit / of_marginals.single_draw(), 1.7 * unit / of_functions.single_draw()];
+        let beside = |furthest: f64| factors[0] + factors[1] * furthest;
         // The largest penalty in k(x, x), max(19 − 4, 0), and the largest reward, 0.3·9.5.
         let preferred = 15.0 + 2.85;
-        for (pool, largest) in [
-            (&plain, 1.0),
-            (&both, 1.0 + beside),
-            (&preferring, 1.0 + beside + preferred),
-            (&alone, 1.0 + preferred),
-        ] {
+        for (pool, has_parts, preferred) in
+            [(&plain, 0.0, 0.0), (&both, 1.0, 0.0), (&preferring, 1.0, preferred), (&alone, 0.0, preferred)]
+        {
+            let largest = |furthest: f64| 1.0 + has_parts * beside(furthest) + preferred;
             let is = |got: f64, want: f64| assert!((got / want - 1.0).abs() < 1e-12, "{got} {want}");
-            is(pool.rounding(7.0), 32.0 * f64::EPSILON * 7.0 * largest);
-            is(pool.single_rounding(7.0), f64::from(f32::EPSILON) * 7f64.sqrt() * largest);
+            is(pool.rounding(7.0), 32.0 * f64::EPSILON * 7.0 * largest(furthest));
+            let single = f64::from(f32::EPSILON) * 7f64.sqrt() * largest(furthest.sqrt());
+            is(pool.single_rounding(7.0), single);
             // T²(D² − ‖μ‖²) with the ‖μ‖² of the sum, in which that of the marginals is not 0.
             let rows = [0, 3, 3, 9, 14];
             let joint_energy = pool.joint_energy(&rows).unwrap();

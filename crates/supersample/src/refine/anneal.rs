@@ -15,15 +15,19 @@ use crate::pool::PoolScores;
 use crate::sum::{Outcome, Visit};
 use crate::watch::{Progress, Watch};
 
-/// The first and last temperature, in units of the energy per coordinate T²E²/(T·d) of the set it starts from. Found by
-/// trial on the posteriors of docs/accuracy.md; three times as much or as little costs a few per cent of the error.
-pub(super) const HOT: f64 = 10.0;
-pub(super) const COLD: f64 = 1.0;
+/// The first temperature, in units of the energy per coordinate T²E²/(T·d) of the set it starts from. Found by trial on the
+/// posteriors of docs/accuracy.md; three times as much or as little costs a few per cent of the error.
+const HOT: f64 = 10.0;
+
+/// The last temperature, in the same units. Sets of few rows gain by a colder end, and of many rows lose by it.
+pub(super) fn cold(size: usize) -> f64 {
+    (0.3 * (size as f64 / 50.0).sqrt()).clamp(0.3, 1.0)
+}
 
 /// Smallest number of start positions in the table of noise.
 const BEGINNINGS: usize = 1 << 16;
 
-/// Anneals for `sweeps` sweeps from `unit`·[`HOT`] down to `unit`·[`COLD`], or until the watch ends it; returns the
+/// Anneals for `sweeps` sweeps from `unit`·[`HOT`] down to `unit` times [`cold`], or until the watch ends it; returns the
 /// rows of the lowest energy met, and whether it was ended.
 pub(super) fn anneal(
     set: &mut PoolScores,
@@ -35,6 +39,7 @@ pub(super) fn anneal(
 ) -> (Vec<usize>, bool) {
     let free = constraints.include().len()..set.chosen().len();
     let steps = sweeps * free.len();
+    let last = cold(set.chosen().len());
     let (mut now, mut best) = (set.chosen().to_vec(), set.chosen().to_vec());
     // Relative to the start.
     let (mut energy, mut best_energy) = (0.0, 0.0);
@@ -43,7 +48,7 @@ pub(super) fn anneal(
     let noise = set.noise((0..rows + beginnings).map(|_| gumbel(rng) as f32).collect());
     let temperature_at = |step: usize| {
         let done = step as f64 / (steps - 1).max(1) as f64;
-        unit * HOT * (COLD / HOT).powf(done)
+        unit * HOT * (last / HOT).powf(done)
     };
     let at_once = set.visits_at_once();
     for first in (0..steps).step_by(at_once) {

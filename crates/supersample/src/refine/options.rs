@@ -52,11 +52,13 @@ impl Search {
     /// Default number of annealed sweeps for a set of `size` of `n` rows with `dim` coordinates.
     ///
     /// It is 400 where that takes a second or two, and smaller for larger sets, but at least 3, because the first
-    /// sweeps bring most of the gain. Above 100,000 rows it is 0 where it would be below 10: there the sweeps take
+    /// sweeps bring most of the gain. For small sets it is larger, up to 4,000, as long as that takes a tenth of a second. Above 100,000 rows it is 0 where it would be below 10: there the sweeps take
     /// longer than everything else and gain less than twice the landmarks do.
     ///
     /// ```
     /// use supersample::Search;
+    /// assert_eq!(Search::sweeps_for(60, 6, 3), 4000);
+    /// assert_eq!(Search::sweeps_for(2000, 50, 5), 769);
     /// assert_eq!(Search::sweeps_for(10_000, 156, 5), 400);
     /// assert_eq!(Search::sweeps_for(100_000, 100, 5), 76);
     /// assert_eq!(Search::sweeps_for(100_000, 5000, 5), 3);
@@ -67,10 +69,11 @@ impl Search {
         // A visit looks at every row and computes one kernel row. A kernel value costs as much as eight more
         // coordinates.
         const STEPS: usize = 10_000_000_000;
+        const STEPS_OF_SMALL: usize = 1_000_000_000;
         let of_sweep = n.saturating_mul(size).saturating_mul(dim.saturating_add(8));
         match STEPS / of_sweep.max(1) {
             0..10 if n > 100_000 => 0,
-            sweeps => sweeps.clamp(3, 400),
+            sweeps => sweeps.clamp(3, 400).max((STEPS_OF_SMALL / of_sweep.max(1)).min(4000)),
         }
     }
 }

@@ -1,7 +1,10 @@
 //! Advice: warnings and notes about a result, as data. `words` makes sentences of them.
 
-use crate::quality::random_rows;
-use crate::scale::{Scale, Scaling};
+use crate::columns::for_columns;
+use crate::points::normalised;
+use crate::quality::{MOST_CORRELATED, random_rows};
+use crate::row_sampling::subsample;
+use crate::scale::{Moments, Scale, Scaling, correlations};
 use crate::{Error, Kernel, Points};
 
 use super::Corrected;
@@ -13,6 +16,19 @@ const LOOKED_AT: usize = 400;
 
 /// Effective sample sizes below this give a warning.
 const FEW: f64 = 10.0;
+
+/// A column has a heavy tail if its most extreme rows, one for each chosen row, have more than this part of its variance.
+const HEAVY: f64 = 0.3;
+
+/// For fewer chosen rows than this, those of one part in this number count as extreme. Of a normal column they have a seventh of the
+/// variance.
+const FEWEST_EXTREME: usize = 50;
+
+/// Columns of a larger correlation than this are nearly collinear.
+const COLLINEAR: f64 = 0.99;
+
+/// Rows that correlations are computed on.
+const CORRELATED_ROWS: usize = 1000;
 
 /// Warning or note about a result.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,6 +75,23 @@ pub enum Advice {
         residual: f64,
         /// MMD of the chosen rows; the residual is not small compared with it.
         error: f64,
+    },
+    /// These columns have heavy tails, so that their standard deviations may be no better than those of random rows. The energy kernel
+    /// and a larger weight of the moments help.
+    HeavyTails {
+        /// The columns, from 0.
+        columns: Vec<usize>,
+        /// The most extreme rows are one part in this number.
+        one_in: usize,
+        /// The largest part of a column's variance that they have.
+        share: f64,
+    },
+    /// Two columns are nearly collinear, so that the kernel does not see the direction in which they differ. Whitening helps.
+    NearlyCollinear {
+        /// The columns of the largest correlation, from 0.
+        columns: [usize; 2],
+        /// Their correlation.
+        correlation: f64,
     },
     /// The columns are scaled by a sample of the rows, because a pass in batches gives no medians and no whole
     /// matrices.
@@ -156,6 +189,76 @@ pub(super) fn of_gathered(gathered: &Gathered, scale: Scale, scaling: &Scaling) 
     advice
 }
 
+/// Advice about columns that so few chosen rows represent badly.
+pub(super) fn of_columns(
+    rows: &Points,
+    shares: Option<&[f64]>,
+    chosen: Option<usize>,
+    scale: Scale,
+) -> Vec<Advice> {
+    let heavy = chosen.filter(|chosen| 2 * chosen <= rows.len()).and_then(|chosen| {
+        let one_in = chosen.max(FEWEST_EXTREME);
+        let share = |_, column: &mut [f64]| extreme_share(column, shares, one_in);
+        let shares = for_columns(rows.as_slice(), rows.dim(), |x| x, share);
+        let columns: Vec<usize> = (0..shares.len()).filter(|&j| shares[j] > HEAVY).collect();
+        let share = shares.into_iter().fold(0.0, f64::max);
+        (!columns.is_empty()).then_some(Advice::HeavyTails { columns, one_in, share })
+    });
+    let collinear = if scale == Scale::Pca { None } else { nearly_collinear(rows, shares) };
+    heavy.into_iter().chain(collinear).collect()
+}
+
+/// The part of a column's variance that its most extreme rows have, those of one part in `one_in` of the mass; 0 for a constant column.
+fn extreme_share(column: &mut [f64], shares: Option<&[f64]>, one_in: usize) -> f64 {
+    let Some(Moments { mean, sd }) = Moments::of(column, 1, 0, shares) else { return 0.0 };
+    // Halved first, so that the difference of two huge numbers of opposite sign stays finite.
+    let square = |x: &f64| ((x * 0.5 - mean * 0.5) / sd * 2.0).powi(2);
+    let descending = |a: &f64, b: &f64| b.total_cmp(a);
+    match shares {
+        None => {
+            let count = (column.len() / one_in).clamp(1, column.len());
+            column.iter_mut().for_each(|x| *x = square(x));
+            let all = column.len() as f64;
+            column.select_nth_unstable_by(count - 1, descending);
+            column[..count].iter().sum::<f64>() / all
+        }
+        Some(shares) => {
+            let weighed = column.iter().zip(shares).filter(|(_, share)| **share > 0.0);
+            let mut squares: Vec<(f64, f64)> = weighed.map(|(x, share)| (square(x), *share)).collect();
+            squares.sort_unstable_by(|a, b| descending(&a.0, &b.0));
+            let mut left = 1.0 / one_in as f64;
+            let mut sum = 0.0;
+            for (square, share) in squares {
+                let taken = share.min(left);
+                sum += taken * square;
+                left -= taken;
+            }
+            sum
+        }
+    }
+}
+
+/// The two columns of the largest correlation, where that is nearly one.
+fn nearly_collinear(rows: &Points, shares: Option<&[f64]>) -> Option<Advice> {
+    let dim = rows.dim();
+    if !(2..=MOST_CORRELATED).contains(&dim) {
+        return None;
+    }
+    let some = subsample(rows.len(), CORRELATED_ROWS.min(rows.len()));
+    let shares = shares.map(|shares| some.iter().map(|&row| shares[row]).collect::<Vec<f64>>());
+    // A sample of rows that all have no weight shows nothing.
+    let shares = shares.map(|shares| normalised(&shares, "rows", some.len())).transpose().ok()?;
+    let some = rows.select(&some).ok()?;
+    let moments: Vec<_> = (0..dim).map(|j| Moments::of(some.as_slice(), dim, j, shares.as_deref())).collect();
+    let found = correlations(some.as_slice(), &moments, shares.as_deref());
+    let pairs =
+        found.iter().enumerate().flat_map(|(a, line)| line.iter().enumerate().map(move |(b, r)| (*r, b, a)));
+    let (correlation, a, b) =
+        pairs.reduce(|one, other| if other.0.abs() > one.0.abs() { other } else { one })?;
+    let is_whole = some.len() > 2 && correlation.abs() > COLLINEAR;
+    is_whole.then_some(Advice::NearlyCollinear { columns: [a, b], correlation })
+}
+
 /// Advice about a kernel that is nearly constant or nearly diagonal: under it, every choice is as good as any other.
 pub(super) fn of_kernel(kernel: &Kernel, points: &Points, shares: Option<&[f64]>) -> Option<Advice> {
     let &[bandwidth, ..] = kernel.bandwidths() else { return None };
@@ -179,6 +282,37 @@ pub(super) fn of_kernel(kernel: &Kernel, points: &Points, shares: Option<&[f64]>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_share_of_extreme_rows_is_that_of_their_squares() {
+        // Mean 0, squares 1 × 98 and 101 × 2.
+        let mut column: Vec<f64> = (0..98).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
+        column.extend([101f64.sqrt(), -(101f64.sqrt())]);
+        let all = 98.0 + 202.0;
+        for (one_in, expected) in [(100, 101.0), (50, 202.0), (25, 204.0), (1, 300.0)] {
+            let found = extreme_share(&mut column.clone(), None, one_in);
+            assert!((found - expected / all).abs() < 1e-12, "{one_in}: {found}");
+            let found = extreme_share(&mut column.clone(), Some(&[0.01; 100]), one_in);
+            assert!((found - expected / all).abs() < 1e-12, "{one_in}: {found}");
+        }
+        assert_eq!(extreme_share(&mut [2.0; 9], None, 3), 0.0);
+        let rows = |second: &dyn Fn(f64) -> f64| {
+            let x = |i: u32| f64::from(i % 101) / 101.0;
+            Points::from_vec((0..900).flat_map(|i| [x(i), second(x(i))]).collect(), 2).unwrap()
+        };
+        let found =
+            of_columns(&rows(&|x| if x > 0.98 { 9.0 } else { (9.0 * x).sin() }), None, Some(60), Scale::Sd);
+        let [Advice::HeavyTails { columns, one_in: 60, share }] = &found[..] else { panic!("{found:?}") };
+        assert!(columns == &[1] && *share > HEAVY);
+        let line = rows(&|x| 1e-3 * (9.0 * x).sin() - x);
+        let found = of_columns(&line, None, Some(60), Scale::Sd);
+        let [Advice::NearlyCollinear { columns: [0, 1], correlation }] = found[..] else {
+            panic!("{found:?}")
+        };
+        assert!(correlation < -0.99);
+        assert_eq!(of_columns(&line, None, Some(60), Scale::Pca), []);
+        assert_eq!(of_columns(&line, Some(&[1.0 / 900.0; 900]), None, Scale::Sd).len(), 1);
+    }
 
     #[test]
     fn kernels_that_see_nothing_are_told_apart_at_any_size() {

@@ -5,8 +5,9 @@
 //! so is the reported error. Herders and refiners do not know about the sample. Sets with constraints, weighted rows
 //! and runs without a number have all rows as candidates.
 
+use super::landmarks::controls_of;
 use super::problem::{Kind, Problem};
-use super::{CONTROL_ROWS, Choose, Chosen, mean::Mean};
+use super::{Choose, Chosen, mean::Mean};
 use crate::embedding::as_landmarks;
 use crate::row_sampling::subsample_by;
 use crate::{Herder, Pick, Pool, RefineOptions, Refined, Result, Watch};
@@ -42,7 +43,7 @@ impl Choose {
         let Some(landmarks) = self.landmarks_of(rows) else { return (all * (all - 1.0) / 2.0, all) };
         let candidates = self.pool_size().unwrap_or(POOL_ROWS).min(rows) as f64;
         // Each chosen row is compared with all rows afterwards.
-        (all * (landmarks + CONTROL_ROWS) as f64 + candidates * landmarks as f64, all + candidates)
+        (all * (landmarks + controls_of(rows)) as f64 + candidates * landmarks as f64, all + candidates)
     }
 
     /// Whether rows in single precision without weights are processed in batches, so that they stay in single

@@ -9,6 +9,9 @@ use crate::{Device, Error, FunctionsUnit, Precision, RefineOptions, Result};
 /// Default weight of the marginals of a set. It improves quantiles and costs little of the joint MMD.
 const MARGINALS: f64 = 0.1;
 
+/// Default weight of the means and variances of the columns of a set, which is too narrow without.
+const MOMENTS: f64 = 0.08;
+
 /// Default weight of functions of interest: the same as the joint distribution.
 const FUNCTIONS: f64 = 1.0;
 
@@ -79,6 +82,9 @@ pub struct Objective {
     /// The weight of the distribution functions of the columns (see [`Part`](crate::Part)); 0 for none. Default: 0.1
     /// for a set, 0 for a herded sequence and with the target density.
     pub marginals: Option<f64>,
+    /// The weight of the means and variances of the columns (see [`ColumnMoments`](crate::ColumnMoments)); 0 for none.
+    /// Default: 0.08 for a set, 0 for a herded sequence and with the target density.
+    pub moments: Option<f64>,
     /// The weight of the functions of interest, if the rows have any ([`Rows::functions`](super::Rows::functions)).
     pub functions: f64,
     /// The unit of the errors of their means.
@@ -122,7 +128,12 @@ pub struct Compute {
 
 impl Default for Objective {
     fn default() -> Objective {
-        Objective { marginals: None, functions: FUNCTIONS, functions_unit: FunctionsUnit::Each }
+        Objective {
+            marginals: None,
+            moments: None,
+            functions: FUNCTIONS,
+            functions_unit: FunctionsUnit::Each,
+        }
     }
 }
 
@@ -150,7 +161,8 @@ impl Choose {
         Choose::herd_until(Stop::after(n)?)
     }
 
-    /// Chooses the best set of `n` distinct rows. Marginals are matched too, and a search follows the swaps.
+    /// Chooses the best set of `n` distinct rows. Marginals and moments are matched too, and a search
+    /// follows the swaps.
     pub fn thin(n: usize) -> Result<Choose> {
         Choose::thin_until(Stop::after(n)?)
     }
@@ -235,6 +247,12 @@ impl Choose {
     /// Sets the weight of the marginals; 0 for none.
     pub fn marginals(mut self, weight: f64) -> Choose {
         self.objective.marginals = Some(weight);
+        self
+    }
+
+    /// Sets the weight of the means and variances of the columns; 0 for none.
+    pub fn moments(mut self, weight: f64) -> Choose {
+        self.objective.moments = Some(weight);
         self
     }
 
@@ -325,10 +343,13 @@ impl Choose {
                 advice: "use thin, which chooses sets",
             });
         }
-        let (marginals, functions) = (self.marginals_weight(), self.objective.functions);
-        if !(marginals >= 0.0 && marginals.is_finite()) {
-            return refuse(Opt::Marginals, marginals, "give a number of at least 0; 0 turns it off");
+        let columns = [(Opt::Marginals, self.marginals_weight()), (Opt::Moments, self.moments_weight())];
+        for (option, weight) in columns {
+            if !(weight >= 0.0 && weight.is_finite()) {
+                return refuse(option, weight, "give a number of at least 0; 0 turns it off");
+            }
         }
+        let functions = self.objective.functions;
         if !(functions > 0.0 && functions.is_finite()) {
             let advice = "give a positive number, or leave the functions out";
             return refuse(Opt::FunctionsWeight, functions, advice);
@@ -353,6 +374,14 @@ impl Choose {
         })
     }
 
+    /// The weight of the means and variances of the columns.
+    pub fn moments_weight(&self) -> f64 {
+        self.objective.moments.unwrap_or(match self.method {
+            Method::Herd { .. } => 0.0,
+            Method::Thin(_) => MOMENTS,
+        })
+    }
+
     /// The target of rows with scores, or without.
     pub fn target_in_use(&self, has_scores: bool) -> TargetChoice {
         self.target.unwrap_or(if has_scores { TargetChoice::Corrected } else { TargetChoice::Rows })
@@ -366,6 +395,7 @@ impl Choose {
     /// Returns the choice with the defaults for a density.
     pub(super) fn with_density(mut self) -> Choose {
         self.objective.marginals.get_or_insert(0.0);
+        self.objective.moments.get_or_insert(0.0);
         self.distance.scale.get_or_insert(STEIN_SCALE);
         self
     }
@@ -377,6 +407,7 @@ impl Choose {
             ("rows have no columns then; leave it out", "all values are given; leave it out");
         let refused = [
             (self.objective.marginals.is_some_and(|weight| weight > 0.0), Opt::Marginals, no_columns),
+            (self.objective.moments.is_some_and(|weight| weight > 0.0), Opt::Moments, no_columns),
             (self.distance.scale.is_some_and(|scale| scale != Scale::None), Opt::Scale, no_columns),
             (landmarks.is_some(), Opt::Landmarks, no_distances),
             (*embedding == EmbeddingChoice::Landmarks, Opt::Embedding, no_distances),
@@ -392,7 +423,7 @@ impl Choose {
                 advice: "its rows have no columns; give a number",
             });
         }
-        self.objective.marginals = Some(0.0);
+        (self.objective.marginals, self.objective.moments) = (Some(0.0), Some(0.0));
         self.distance.scale = Some(Scale::None);
         Ok(self)
     }

@@ -5,7 +5,7 @@
 //! the rows are then chosen to match the weighted draws. Cross-validation says which features are used, if any.
 
 use super::score_check;
-use super::{Advice, Choose, Method, RowScores};
+use super::{Advice, RowScores};
 use crate::quantile::quantiles;
 use crate::scale::Moments;
 use crate::weights::balance::{Columns, Correlations, balance, products};
@@ -21,11 +21,6 @@ const FOLDS: usize = 5;
 const JUDGES: usize = 4;
 /// Rows whose weights have an effective size below this part are not draws of the density.
 const NOT_DRAWS: f64 = 0.5;
-
-/// The weight of means and variances in what a set of T rows matches is this over T², and no more than the next. Few rows are
-/// too narrow, which the correction cannot help; of many rows the quantiles would lose by it.
-const MOMENTS: f64 = 300.0;
-const MOST_MOMENTS: f64 = 0.03;
 
 /// The Stein features whose means are made zero; each kind has those before it too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -68,16 +63,6 @@ pub struct Corrected {
     pub effective_share: f64,
     /// What is left of the variance of functions of held-out rows, on average.
     pub left: f64,
-}
-
-/// The weight of means and variances where rows are corrected: for a set that has a number, and marginals with it.
-pub(super) fn moments_weight(choose: &Choose) -> f64 {
-    match (&choose.method, choose.stop.number) {
-        (Method::Thin(_), Some(number)) if choose.marginals_weight() > 0.0 => {
-            (MOMENTS / (number as f64 * number as f64)).min(MOST_MOMENTS)
-        }
-        _ => 0.0,
-    }
 }
 
 /// Rows that were corrected.

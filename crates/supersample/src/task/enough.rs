@@ -8,7 +8,7 @@ use super::diagnose::long_run;
 use super::{Errors, Measure, Target};
 use crate::chains::Chains;
 use crate::scale::Moments;
-use crate::{Error, Functions, Marginals, Points, Result, Watch};
+use crate::{Error, Marginals, Points, Result, Watch};
 
 /// What rows are held against, measure by measure, and what they may have of each.
 pub(super) struct Enough {
@@ -151,19 +151,4 @@ fn standardised(rows: &Points, shares: Option<&[f64]>) -> Result<Option<Points>>
     };
     let values = rows.rows().flat_map(of_row).collect();
     Ok(Some(Points::from_vec(values, moments.len())?))
-}
-
-/// The columns and their squares as functions of the rows, whose means are then those of the columns and, with these, their standard
-/// deviations; `None` where all columns are constant.
-pub(super) fn moments(rows: &Points, shares: Option<&[f64]>) -> Result<Option<(Functions, Points)>> {
-    let Some(columns) = standardised(rows, shares)? else { return Ok(None) };
-    let dim = columns.dim();
-    let both = columns.rows().flat_map(|row| row.iter().copied().chain(row.iter().map(|z| z * z)));
-    let both = Points::from_vec(both.collect(), 2 * dim)?;
-    // The square of a column of two values that are as frequent is constant.
-    let varies = |j: &usize| Moments::of(both.as_slice(), 2 * dim, *j, shares).is_some();
-    let kept: Vec<usize> = (0..2 * dim).filter(varies).collect();
-    let values = both.rows().flat_map(|row| kept.iter().map(|&j| row[j]));
-    let values = Points::from_vec(values.collect(), kept.len())?;
-    Ok(Some((Functions::new(&values, shares)?, values)))
 }

@@ -14,7 +14,7 @@ pub enum Measure {
     /// rows have themselves ([`Diagnosis`](super::Diagnosis)).
     PosteriorDraws,
     /// The distance between the distribution functions of the columns, root mean square over the columns; about 0.408/√T
-    /// for T independent draws.
+    /// for T independent draws of columns without ties, and less with ties.
     Cdf,
     /// The error of the means, root mean square over the columns, in standard deviations of all rows, as are the following.
     Mean,

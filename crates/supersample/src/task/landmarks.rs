@@ -12,8 +12,14 @@ use crate::{Device, Empirical, Error, Herder, Kernel, MeanEmbedding, Points, Poo
 /// Largest number of rows for which all pairs are compared by default.
 pub const EXACT_UP_TO: usize = 100_000;
 
-/// Number of rows at which μ is computed to estimate ‖μ‖² with landmarks.
+/// Number of rows at which μ is computed to estimate ‖μ‖² with landmarks; more where rows are few.
 pub const CONTROL_ROWS: usize = 1000;
+
+/// Kernel values at control rows that are cheap beside everything else: of up to 4,472 rows all are control rows.
+const CONTROL_VALUES: usize = 20_000_000;
+
+/// The rows at the ends of the columns are landmarks if there are at least this many landmarks for each.
+const FOR_EACH_END: usize = 10;
 
 /// Default number of landmarks if the number of chosen rows is not known: enough for about 1,000.
 const LANDMARKS: usize = 2000;
@@ -61,8 +67,9 @@ pub(super) fn default_count(rows: usize, herded: Option<usize>) -> usize {
 
 /// Chooses `count` landmarks for weighted points.
 ///
-/// They are herded from 10,000 to 50,000 points drawn at random, in proportion to the shares if given. The same seed
-/// gives the same landmarks.
+/// They are herded from 10,000 to 50,000 points drawn at random, in proportion to the shares if given. With few columns the points at
+/// both ends of each column are landmarks too: beyond the last landmark μ̃ is an extrapolation. The same seed gives the same
+/// landmarks.
 ///
 /// ```
 /// use supersample::task::choose_landmarks;
@@ -130,7 +137,40 @@ pub(super) fn choose_landmarks_on(
         tell(herder.indices().len())?;
     }
     device.check()?;
-    some.select(herder.indices())
+    let ends = if 2 * points.dim() * FOR_EACH_END <= count { ends(points, shares) } else { Vec::new() };
+    with_ends(&some.select(herder.indices())?, &points.select(&ends).ok())
+}
+
+/// The rows of the smallest and of the largest value of each column, of those with weight.
+fn ends(points: &Points, shares: Option<&[f64]>) -> Vec<usize> {
+    let dim = points.dim();
+    let mut ends: Vec<Option<(usize, usize)>> = vec![None; dim];
+    for (row, x) in
+        points.rows().enumerate().filter(|(row, _)| shares.is_none_or(|shares| shares[*row] > 0.0))
+    {
+        for (end, j) in ends.iter_mut().zip(0..) {
+            let (low, high) = end.get_or_insert((row, row));
+            if x[j] < points.row(*low)[j] {
+                *low = row;
+            }
+            if x[j] > points.row(*high)[j] {
+                *high = row;
+            }
+        }
+    }
+    ends.into_iter().flatten().flat_map(|(low, high)| [low, high]).collect()
+}
+
+/// The herded points, the last of them replaced by ends that are not among them.
+fn with_ends(herded: &Points, ends: &Option<Points>) -> Result<Points> {
+    let mut new: Vec<&[f64]> = Vec::new();
+    for end in ends.iter().flat_map(Points::rows) {
+        if !new.contains(&end) && !herded.rows().any(|point| point == end) {
+            new.push(end);
+        }
+    }
+    let kept = &herded.as_slice()[..(herded.len() - new.len()) * herded.dim()];
+    Points::from_vec([kept, &new.concat()].concat(), herded.dim())
 }
 
 /// Control points for ‖μ‖²: distinct points at random, or draws in proportion to the shares.
@@ -161,8 +201,9 @@ pub(super) fn recall(problem: &Problem, numbers: &[f64]) -> Result<Landmarks> {
     Landmarks::recall(&problem.samples, landmarks, controls, numbers)
 }
 
+/// Number of control rows for this number of rows in memory.
 pub(super) fn controls_of(rows: usize) -> usize {
-    CONTROL_ROWS.min(rows)
+    CONTROL_ROWS.max(CONTROL_VALUES / rows.max(1)).min(rows)
 }
 
 /// Chooses landmarks from the rows in memory of a problem, with these weights.

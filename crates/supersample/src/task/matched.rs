@@ -1,18 +1,17 @@
-//! Terms of the objective in addition to the joint distribution: marginals, and functions of interest.
+//! Terms of the objective in addition to the joint distribution: marginals, moments, and functions of interest.
 
-use super::enough::moments;
 use super::stream::GatheredFunctions;
 use super::{Choose, Objective};
-use crate::{Functions, Marginals, Part, Points, Result};
+use crate::{ColumnMoments, Functions, Marginals, Part, Points, Result};
 
 /// Terms of a problem's objective in addition to the joint distribution.
 #[derive(Clone)]
 pub(super) struct Matched {
     /// The weight of the marginals, 0 where they are not matched.
     pub(super) marginals: f64,
+    /// The means and variances of the columns, with their weight.
+    pub(super) moments: Option<(ColumnMoments, f64)>,
     pub(super) functions: Option<FunctionsOfRows>,
-    /// The weight of the means and standard deviations of the columns, 0 where they are not matched.
-    pub(super) moments: f64,
 }
 
 /// Functions that can be matched, with their values at every row.
@@ -53,13 +52,11 @@ impl Matched {
         {
             parts.push(Part::marginals(&marginals, &selected(rows)?, self.marginals)?);
         }
+        if let Some((moments, weight)) = &self.moments {
+            parts.push(Part::moments(moments, &selected(rows)?, *weight)?);
+        }
         if let Some(FunctionsOfRows { functions, values, weight }) = &self.functions {
             parts.push(Part::functions(functions, &selected(values)?, *weight)?);
-        }
-        if self.moments > 0.0
-            && let Some((functions, values)) = moments(rows, shares)?
-        {
-            parts.push(Part::functions(&functions, &selected(&values)?, self.moments)?);
         }
         Ok(parts)
     }

@@ -1,7 +1,8 @@
 //! Memory of a run, estimated before it starts. One rule for the size of the pool, and kept kernel rows cut to the
 //! limit.
 
-use super::{CONTROL_ROWS, Choose, Method, POOL_ROWS, TargetChoice};
+use super::landmarks::controls_of;
+use super::{Choose, Method, POOL_ROWS, TargetChoice};
 use crate::columns;
 use crate::scale::Scale;
 use crate::{Error, Precision, RefineOptions, Result};
@@ -122,8 +123,8 @@ impl Choose {
         let target = self.target_in_use(has_scores);
         let (is_density, is_corrected) =
             (has_scores && target == TargetChoice::Density, has_scores && target == TargetChoice::Corrected);
-        // What -n auto aims at in addition, and what it measures rows by.
-        let moments = if self.stop.add.is_some() { 4 * columns } else { 0 };
+        // What -n auto measures rows by.
+        let measured = if self.stop.add.is_some() { 2 * columns } else { 0 };
         let landmarks = self.landmarks_of(rows).filter(|_| !is_density);
         let number = self.stop.number.unwrap_or(MANY) as u64;
         let set = |refine: &RefineOptions| Set {
@@ -132,6 +133,7 @@ impl Choose {
             budget: refine.memory as u64,
         };
         let has_marginals = !is_density && self.marginals_weight() > 0.0;
+        let has_moments = !is_density && self.moments_weight() > 0.0;
         MemoryEstimate {
             rows: rows as u64,
             dim: columns as u64,
@@ -146,8 +148,10 @@ impl Choose {
             landmarks: landmarks.unwrap_or(0) as u64,
             parts: MatchedColumns {
                 marginals: if has_marginals { columns as u64 } else { 0 },
+                // With at most as many products of columns.
+                moments: if has_moments { 2 * (2 * columns as u64 + 1) } else { 0 },
                 // Scores, and the scaled rows with their scores.
-                functions: if is_density { 2 * columns } else { functions + moments } as u64,
+                functions: if is_density { 2 * columns } else { functions + measured } as u64,
             },
             is_corrected,
         }
@@ -203,10 +207,11 @@ struct MemoryEstimate {
     is_corrected: bool,
 }
 
-/// Columns whose distribution functions are matched, and functions whose means are.
+/// Columns whose distribution functions are matched, and functions of them and others whose means are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct MatchedColumns {
     marginals: u64,
+    moments: u64,
     functions: u64,
 }
 
@@ -261,11 +266,12 @@ impl MemoryEstimate {
         let taken_out = columns::at_once(size(self.rows), size(self.dim), size(self.threads)) as u64;
         let weighted = if self.is_weighted { self.threads.min(self.dim) * 32 } else { 0 };
         each += (taken_out * 8 + weighted).max(self.threads.min(20) * 8);
-        // Of each column its values and what is reached with them, its view and that packed; of each function its value,
-        // its view and that packed; of the sum the mean and k(x, x).
-        let MatchedColumns { marginals, functions } = self.parts;
+        // Of each column its values and what is reached with them, its view and that packed; of each moment its view and that
+        // packed; of each function its value too; of the sum the mean and k(x, x).
+        let MatchedColumns { marginals, moments, functions } = self.parts;
         let parts = marginals
             .saturating_mul(16 + 8 + number)
+            .saturating_add(moments.saturating_mul(8 + number))
             .saturating_add(functions.saturating_mul(8 + 8 + number))
             .saturating_add(if self.has_parts() { 16 + 8 * 16 } else { 0 })
             .saturating_mul(self.rows);
@@ -273,14 +279,16 @@ impl MemoryEstimate {
         let matrices = if self.has_parts() { 24 } else { 16 };
         let weights = self.weighed.saturating_mul(self.weighed).saturating_mul(matrices);
         // The kernel matrix, which becomes its factor, and the landmarks and control points in several forms.
-        let points = if self.landmarks > 0 { self.landmarks.saturating_add(CONTROL_ROWS as u64) } else { 0 };
+        let points = if self.landmarks > 0 {
+            self.landmarks.saturating_add(controls_of(size(self.rows)) as u64)
+        } else {
+            0
+        };
         let landmarks = self.landmarks.saturating_mul(self.landmarks).saturating_mul(8);
         let landmarks = landmarks.saturating_add(points.saturating_mul(self.dim).saturating_mul(40));
-        // Scores as they are given, rows and scores in standard units, and two functions of each column.
+        // Scores as they are given, rows and scores in standard units.
         let corrected = match self.is_corrected {
-            true => values
-                .saturating_mul(24 + 2 * (16 + number))
-                .saturating_add(super::corrected::bytes(self.rows, self.dim)),
+            true => values.saturating_mul(24).saturating_add(super::corrected::bytes(self.rows, self.dim)),
             false => 0,
         };
         // The chosen rows in their trace, in the report and packed, and a random subset on each thread.
@@ -297,7 +305,8 @@ impl MemoryEstimate {
     }
 
     fn has_parts(&self) -> bool {
-        self.parts.marginals > 0 || self.parts.functions > 0
+        let MatchedColumns { marginals, moments, functions } = self.parts;
+        marginals.max(moments).max(functions) > 0
     }
 
     fn kept_rows(&self, set: Set) -> u64 {
@@ -329,7 +338,7 @@ mod tests {
             weighed: 0,
             chosen: 0,
             landmarks: 0,
-            parts: MatchedColumns { marginals: 0, functions: 0 },
+            parts: MatchedColumns { marginals: 0, moments: 0, functions: 0 },
             is_corrected: false,
         }
     }
@@ -354,11 +363,11 @@ mod tests {
         assert_eq!(more(MemoryEstimate { chosen: 1000, ..plain }), 6 * 8 * 1000 * 10);
         assert_eq!(more(MemoryEstimate { landmarks: 1000, ..plain }), 8_000_000 + 2000 * 10 * 40);
         assert_eq!(more(MemoryEstimate { is_weighted: true, ..plain }), 100_000 * (32 + 64));
-        let parts = MatchedColumns { marginals: 10, functions: 3 };
-        assert_eq!(more(MemoryEstimate { parts, ..plain }), 100_000 * (10 * 28 + 3 * 20 + 144));
+        let parts = MatchedColumns { marginals: 10, moments: 21, functions: 3 };
+        assert_eq!(more(MemoryEstimate { parts, ..plain }), 100_000 * (10 * 28 + 21 * 12 + 3 * 20 + 144));
         // 65 features, a constant and 40 functions.
         let corrected = MemoryEstimate { is_corrected: true, ..plain };
-        assert_eq!(more(corrected), 8 * values + 9 * 8 * 106 * 106);
+        assert_eq!(more(corrected), 3 * values + 9 * 8 * 106 * 106);
         let budget = RefineOptions::default().memory as u64;
         // A hundred rows of 400,000 bytes are kept, or as many as the options allow.
         let (many, few) = (thinning(plain, 100, budget), thinning(plain, 100, 1_000_000));

@@ -14,12 +14,9 @@ use crate::points::normalised;
 use crate::scale::{Scale, Scaling};
 use crate::words::Opt;
 use crate::{
-    Chains, Device, Empirical, Error, Functions, Gram, Kernel, MeanEmbedding, Points, Precision, Result,
-    SteinTarget, Watch, unwatched,
+    Chains, ColumnMoments, Device, Empirical, Error, Functions, Gram, Kernel, MeanEmbedding, Points,
+    Precision, Result, SteinTarget, Watch, unwatched,
 };
-
-/// The weight of the means and standard deviations of the columns, where they are matched.
-const MOMENTS: f64 = 0.1;
 
 /// Rows made ready to be matched: scaled, with a kernel. Nothing has been compared yet; that is what
 /// [`prepare`](Self::prepare) does, which gives the [`Target`].
@@ -115,10 +112,6 @@ impl Problem {
         };
         let mut problem = Problem::ready(points, shares, scaling, functions, kind, choose)?;
         problem.advice.extend(told);
-        if corrected.is_some_and(|corrected: Corrected| corrected.features.is_some()) {
-            let weight = corrected::moments_weight(&problem.choose);
-            problem.matched.moments = problem.matched.moments.max(weight);
-        }
         Ok(Problem { chains, corrected, ..problem })
     }
 
@@ -180,15 +173,24 @@ impl Problem {
             }
         };
         advice.extend(advice::of_kernel(&kernel, &points, weighed));
+        if !matches!(kind, Kind::Density(_) | Kind::Gram(_)) {
+            let chosen = choose.stop.number.filter(|_| choose.method.refine().is_some());
+            advice.extend(advice::of_columns(&rows, weighed, chosen, choose.scale_in_use()));
+        }
         let samples = match weighed {
             None => Empirical::new(kernel, points)?,
             Some(shares) => Empirical::weighted(kernel, points, shares)?,
         };
         let samples = samples.precision(choose.distance.precision).on(choose.compute.device.clone());
         let marginals = if has_one_row(&rows, weighed) { 0.0 } else { choose.marginals_weight() };
-        // Where rows are to be as good as all draws in these, they are aimed at.
-        let is_aimed_at = choose.stop.add.is_some() && matches!(kind, Kind::Exact | Kind::Landmarks);
-        let moments = if is_aimed_at && !has_one_row(&rows, weighed) { MOMENTS } else { 0.0 };
+        let moments = match (choose.moments_weight(), &kind) {
+            (0.0, _) => None,
+            // Those of all rows, which are not in memory.
+            (weight, Kind::Batches(gathered)) => {
+                ColumnMoments::of_sample(gathered.moments(), &rows, weighed).map(|moments| (moments, weight))
+            }
+            (weight, _) => ColumnMoments::new(&rows, weighed)?.map(|moments| (moments, weight)),
+        };
         let choose = choose.within_memory(Size {
             rows: rows.len(),
             columns: rows.dim(),
@@ -204,7 +206,7 @@ impl Problem {
             scaling,
             median,
             samples: Arc::new(samples),
-            matched: Matched { marginals, functions, moments },
+            matched: Matched { marginals, moments, functions },
             kind,
             closed,
             advice,
@@ -358,10 +360,9 @@ impl Problem {
         self.matched.marginals
     }
 
-    /// The weight of the means and standard deviations of the columns in the objective: 0 unless rows are corrected or their
-    /// number follows from the errors of the draws.
+    /// Weight of the means and variances of the columns in the objective; 0 if they are not matched.
     pub fn moments(&self) -> f64 {
-        self.matched.moments
+        self.matched.moments.as_ref().map_or(0.0, |(_, weight)| *weight)
     }
 
     /// The functions whose means are matched, their values at every row, and their weight.

@@ -172,6 +172,7 @@ impl Choose {
             (self.compute.pool_rows.is_some(), Opt::PoolRows, "all rows are read; leave it out"),
             (is_weighted, Opt::RowWeights, "the density needs no weights; leave them out"),
             (self.objective.marginals.is_some_and(|weight| weight > 0.0), Opt::Marginals, kept),
+            (self.objective.moments.is_some_and(|weight| weight > 0.0), Opt::Moments, kept),
             (has_functions, Opt::Functions, kept),
             (landmarks, Opt::Landmarks, "no mean over the rows is needed; leave them out"),
         ];

@@ -10,6 +10,8 @@ impl Advice {
             self,
             Advice::RowsWithoutWeight { .. }
                 | Advice::ScaledBySample { .. }
+                | Advice::HeavyTails { .. }
+                | Advice::NearlyCollinear { .. }
                 | Advice::NotDrawsOfDensity { .. }
                 | Advice::Corrected(_)
         )
@@ -47,14 +49,35 @@ impl Advice {
             ),
             Advice::LandmarksTooFew { landmarks, residual, error } => format!(
                 "{} {} too few: {} of the mean embedding is not covered, and the MMD is {}, so better rows may exist; \
-                 try more {}, {} or a longer {}",
+                 try more {}, a longer {}, or, if all rows fit into memory, {}",
                 counted(*landmarks, "landmark"),
                 are(*landmarks),
                 significant(*residual),
                 significant(*error),
                 Opt::Landmarks.spelled(style),
-                Opt::Embedding.set(style, "exact"),
-                Opt::Bandwidth.spelled(style)
+                Opt::Bandwidth.spelled(style),
+                Opt::Embedding.set(style, "exact")
+            ),
+            Advice::HeavyTails { columns, one_in, share } => {
+                let [has, its, up_to, sds] = match columns.len() {
+                    1 => ["has a heavy tail", "its", "", "its sd may be no better than that"],
+                    _ => ["have heavy tails", "their", "up to ", "their sds may be no better than those"],
+                };
+                format!(
+                    "{} {has}: {its} most extreme rows, 1 in {}, have {up_to}{} % of the variance; {sds} of random rows, whatever \
+                     the equivalent draws; try {} or {}",
+                    names.these_columns(columns),
+                    count(*one_in),
+                    (100.0 * share).round(),
+                    Opt::Kernel.set(style, "energy"),
+                    Opt::Moments.set_number(style, 1.0),
+                )
+            }
+            Advice::NearlyCollinear { columns, correlation } => format!(
+                "{} are nearly collinear (correlation {}): their correlation may be worse than that of random rows; try {}",
+                names.these_columns(columns),
+                significant(*correlation),
+                Opt::Scale.set(style, "pca")
             ),
             Advice::ScaledBySample { rows } => {
                 format!(
@@ -180,8 +203,8 @@ mod tests {
             (
                 Advice::LandmarksTooFew { landmarks: 1, residual: 0.25, error: 0.125 },
                 "1 landmark is too few: 0.250 of the mean embedding is not covered, and the MMD is 0.125, so better rows may \
-                 exist; try more --landmarks, --embedding exact or a longer --bandwidth",
-                "try more landmarks, embedding='exact' or a longer bandwidth",
+                 exist; try more --landmarks, a longer --bandwidth, or, if all rows fit into memory, --embedding exact",
+                "try more landmarks, a longer bandwidth, or, if all rows fit into memory, embedding='exact'",
             ),
             (
                 Advice::ScaledBySample { rows: 2000 },
@@ -222,6 +245,21 @@ mod tests {
                 Advice::ChainsDisagree { disagreement: 3.0, chains: 1 },
                 "the two halves of the chain disagree",
                 "",
+            ),
+            (
+                Advice::HeavyTails { columns: vec![1], one_in: 156, share: 0.7412 },
+                "column tau has a heavy tail: its most extreme rows, 1 in 156, have 74 % of the variance",
+                "try kernel='energy' or moments=1",
+            ),
+            (
+                Advice::HeavyTails { columns: vec![0, 1], one_in: 50, share: 0.4 },
+                "columns mu, tau have heavy tails: their most extreme rows, 1 in 50, have up to 40 % of the variance",
+                "; their sds may be no better than those of random rows",
+            ),
+            (
+                Advice::NearlyCollinear { columns: [0, 1], correlation: -0.9991 },
+                "columns mu, tau are nearly collinear (correlation -0.999)",
+                "try scale='pca'",
             ),
             (Advice::WeightsNotOptimal, "these are the best that were found", ""),
         ];

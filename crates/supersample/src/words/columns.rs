@@ -102,7 +102,10 @@ impl ColumnNote {
         let is_command = style == Style::Command;
         let leave_out = |names: &[String]| match is_command {
             true => format!("leave out with --exclude {}", typed_list(names)),
-            false => format!("leave {} out", if names.len() == 1 { "it" } else { "them" }),
+            false => {
+                let each: Vec<String> = names.iter().map(|name| format!("'~{}'", printable(name))).collect();
+                format!("leave out with columns=[{}]", each.join(", "))
+            }
         };
         let look = |names: &[String]| if names.len() == 1 { "looks" } else { "look" };
         match self {
@@ -127,7 +130,7 @@ impl ColumnNote {
             ColumnNote::WeightsNotUsed(name) => {
                 let use_it = match is_command {
                     true => format!("--weight-column {}", as_typed(name)),
-                    false => "sample_weight".to_string(),
+                    false => format!("sample_weight='{}'", printable(name)),
                 };
                 format!("{} not used; use it as weights with {use_it}", are(std::slice::from_ref(name)))
             }
@@ -276,7 +279,7 @@ mod tests {
         );
         assert_eq!(
             notes[1].sentence(Style::Python),
-            "columns iter, nr are used, but look like an id, not a parameter; leave them out"
+            "columns iter, nr are used, but look like an id, not a parameter; leave out with columns=['~iter', '~nr']"
         );
         assert!(notes[2].sentence(Style::Python).ends_with("or use one with sample_weight or log_weight"));
         assert_eq!(ColumnNote::about([("mu", true, false)]), []);

@@ -68,6 +68,8 @@ options! {
     Preconditioner: "preconditioner", "--bandwidth", "preconditioner";
     /// Whether the mean embedding is exact or projected on landmarks.
     Embedding: "embedding", "--embedding", "embedding";
+    /// The kernel.
+    Kernel: "kernel", "--kernel", "kernel";
     /// How columns are scaled.
     Scale: "scale", "--scale", "scale";
     /// Device for long sums.
@@ -76,6 +78,8 @@ options! {
     Landmarks: "landmarks", "--landmarks", "landmarks";
     /// The weight of the marginals.
     Marginals: "marginals", "--marginals", "marginals";
+    /// The weight of the means and variances of the columns.
+    Moments: "moments", "--moments", "moments";
     /// The functions whose means are matched.
     Functions: "functions", "--functions", "functions";
     /// The weight of the functions.
@@ -121,6 +125,14 @@ impl Opt {
     pub fn set(self, style: Style, value: &str) -> String {
         match style {
             Style::Python => format!("{}='{value}'", self.spelled(style)),
+            _ => format!("{} {value}", self.spelled(style)),
+        }
+    }
+
+    /// Returns the option with a number: `--moments 1`, `moments=1`.
+    pub fn set_number(self, style: Style, value: f64) -> String {
+        match style {
+            Style::Python => format!("{}={value}", self.spelled(style)),
             _ => format!("{} {value}", self.spelled(style)),
         }
     }

@@ -29,6 +29,9 @@ const MIXED_ROUNDING: f64 = 1e-10;
 /// η in f64.
 const DOUBLE_ROUNDING: f64 = 4.0 * f64::EPSILON;
 
+/// Rows like the one with the largest residual that no control point hit: three at most, with a probability of 95 %.
+const UNSEEN: f64 = 3.0;
+
 /// Number of times that the ridge is multiplied by ten if rounding makes the kernel matrix indefinite.
 const TRIES: i32 = 10;
 
@@ -58,14 +61,21 @@ pub(super) fn solve(sums: &LandmarkSums, watch: Watch) -> Result<Landmarks> {
         let mut approximate = vec![0.0; exact.len()];
         at.mean_into(&packed, Some(&coefficients), &mut approximate);
         let missing: Vec<f64> = exact.iter().zip(&approximate).map(|(mu, at)| mu - at - offset).collect();
-        let (mean, mut variance) = mean_and_variance(&missing);
+        let (mean, variance) = mean_and_variance(&missing);
+        let count = missing.len() as f64;
+        // The residual may be that of a few rows, of which the control points show a part or nothing.
+        let largest = missing.iter().fold(0.0, |a: f64, missing| a.max((missing - mean).abs()));
+        let mut sampling = variance / count + (UNSEEN * largest / count).powi(2);
         if !totals.is_weighted {
             // Correction for a finite number of distinct rows: all of them would leave no error.
-            variance *= (1.0 - missing.len() as f64 / totals.rows as f64).max(0.0);
+            sampling *= (1.0 - count / totals.rows as f64).max(0.0);
         }
+        let terms = coefficients.iter().zip(m).map(|(a, m)| (a * m).abs()).sum::<f64>() + offset.abs();
+        let rounding =
+            rounding_of_norm(precision) * terms.max(exact.iter().fold(0.0, |a, mu| a.max(mu.abs())));
         Ok(EstimatedNorm {
             squared: linalg::dot(&coefficients, m) + offset + mean,
-            standard_error: (variance / missing.len() as f64).sqrt(),
+            standard_error: (sampling + rounding * rounding).sqrt(),
             squared_residual: mean - ridge * linalg::dot(&coefficients, &coefficients),
         })
     });
@@ -87,6 +97,14 @@ pub(super) fn solve(sums: &LandmarkSums, watch: Watch) -> Result<Landmarks> {
         sums: sums.clone().into(),
         samples: None,
     })
+}
+
+/// The rounding of ‖μ‖², relative to the terms that it is a sum of.
+fn rounding_of_norm(precision: Precision) -> f64 {
+    match precision {
+        Precision::Double => 4.0 * f64::EPSILON,
+        _ => 5e-9,
+    }
 }
 
 /// α, the constant, and the ridge.
