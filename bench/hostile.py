@@ -137,7 +137,8 @@ def stopped(kind):
                 lost += 1
             if kind != "kills":
                 left += any(name.startswith(".supersample") for name in os.listdir(folder))
-                if process.returncode not in (0, 130):
+                # A signal that comes before the first line of the program ends it as any other.
+                if process.returncode not in (0, 130, -sent):
                     wrong += 1
                 partial = [name for name in os.listdir(folder) if name == "j.partial.json"]
                 for name in partial:
