@@ -315,3 +315,48 @@ fn info_and_the_page_tell_of_functions() {
         assert!(page.contains(part), "{part}");
     }
 }
+
+#[test]
+fn functions_in_another_order_are_found_by_the_ids_of_both_files() {
+    let (desk, rows) = (Desk::new(), table(false));
+    let numbered = |names: &str, columns: &[usize], order: &[usize]| {
+        let line = |&i: &usize| {
+            let cells = columns.iter().map(|&j| rows[i][j].as_str()).collect::<Vec<_>>().join(",");
+            format!("{},{},{cells}\n", 1 + i / 100, 1 + i % 100)
+        };
+        format!("chain,draw,{names}\n") + &order.iter().map(line).collect::<String>()
+    };
+    let in_order: Vec<usize> = (0..300).collect();
+    let by_draw: Vec<usize> = (0..100).flat_map(|draw| [draw, 100 + draw, 200 + draw]).collect();
+    desk.write("d.csv", numbered("a,b", &[0, 1], &in_order));
+    desk.write("same.csv", numbered("y.1,y.2", &[2, 3], &in_order));
+    desk.write("other.csv", numbered("y.1,y.2", &[2, 3], &by_draw));
+    let (same, _) = summary(&desk, "herd d.csv -n 12 -o o.csv --functions-file same.csv");
+    let (other, told) = summary(&desk, "herd d.csv -n 12 -o o.csv --functions-file other.csv");
+    assert_eq!(same["result"], other["result"]);
+    assert!(
+        told.contains("note: the functions: rows are matched by chain and draw, not by their order"),
+        "{told}"
+    );
+    assert!(told.contains("note: the functions: not used: chain, draw"), "{told}");
+    // Twice the same ids: nobody knows which is which.
+    desk.write("twice.csv", desk.read("other.csv").replace("\n2,1,", "\n1,1,"));
+    let refused = desk.refused("d.csv -n 12 --functions-file twice.csv");
+    assert!(
+        refused.contains("its rows are in another order than the draws: row 2 has chain, draw 1, 1"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn functions_that_are_ids_or_named_twice_are_refused() {
+    let desk = with_functions();
+    desk.write(
+        "ids.csv",
+        "row,lp__\n".to_string() + &(0..300).map(|i| format!("{i},{i}\n")).collect::<String>(),
+    );
+    let refused = desk.refused("draws.csv -n 5 --functions-file ids.csv");
+    assert!(refused.contains("no column is a function: each is an id, weights or not numbers"), "{refused}");
+    let refused = desk.refused("all.csv -n 5 --functions y.1 --functions-file functions.csv");
+    assert_eq!(refused, "function 'y.1' is in --functions and in --functions-file; name it once");
+}

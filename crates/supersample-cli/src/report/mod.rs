@@ -71,6 +71,8 @@ pub(crate) struct About {
     pub(crate) files: Vec<String>,
     /// How many rows the files have; `None` for a mixture.
     pub(crate) rows: Option<usize>,
+    /// The rows that stand in memory for those of the files, where these come in batches.
+    pub(crate) sample: Option<Sample>,
     /// Warm-up rows that were left out.
     pub(crate) warmup: usize,
     /// Rows that were left out as the mean of an approximation, and for a missing value.
@@ -84,6 +86,16 @@ pub(crate) struct About {
     pub(crate) effective_size: Option<f64>,
     /// How the rows were corrected by their scores.
     pub(crate) corrected: Option<Corrected>,
+    /// Where the scores came from, and what their kernel is preconditioned by.
+    pub(crate) scores: Option<serde_json::Value>,
+}
+
+/// A random sample of the rows, which quantiles, correlations and distribution functions are relative to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sample {
+    pub(crate) rows: usize,
+    /// Its own errors of quantiles and correlations.
+    pub(crate) errors: Errors,
 }
 
 /// The run: the command, what it was asked for and how it ended.

@@ -78,6 +78,7 @@ pub(super) fn report() -> Report<'static> {
         subject: Subject::Herded,
         files: names(&["draws.csv"]),
         rows: Some(4000),
+        sample: None,
         warmup: 0,
         mean_rows: 0,
         missing: 0,
@@ -86,6 +87,7 @@ pub(super) fn report() -> Report<'static> {
         weight_column: None,
         effective_size: None,
         corrected: None,
+        scores: None,
     };
     let run = Run {
         version: "0.0.0 (plain)".to_string(),

@@ -9,9 +9,10 @@ use supersample::{FunctionsUnit, Points};
 use supersample_io::{Draws, Groups};
 
 use super::input::Input;
+use crate::plan::ScoreSource;
 use crate::report::{
     About, ChainShare, ComparedColumn, Curve, Details, Distances, Figures, LandmarkReport, Measured,
-    ObjectiveTerms, ObjectiveWeights, Report, Rows, Run, Subject,
+    ObjectiveTerms, ObjectiveWeights, Report, Rows, Run, Sample, Subject,
 };
 
 /// Some rows, with their weights and how they were chosen.
@@ -48,6 +49,7 @@ pub(super) fn hold<'a>(
         subject,
         files: plan.files.iter().map(|file| file.display().to_string()).collect(),
         rows: Some(draws.len()),
+        sample: target.sample_errors()?.map(|errors| Sample { rows: problem.rows().len(), errors }),
         warmup: draws.warmup(),
         mean_rows: draws.mean_rows(),
         missing: draws.dropped_na(),
@@ -56,6 +58,14 @@ pub(super) fn hold<'a>(
         weight_column: plan.weight_column().map(str::to_string),
         effective_size: problem.effective_size(),
         corrected: problem.corrected().copied(),
+        scores: plan.scores.as_ref().map(|scores| {
+            let (file, prefix) = match &scores.source {
+                ScoreSource::File(path) => (Some(path.display().to_string()), None),
+                ScoreSource::Prefix(prefix) => (None, Some(prefix)),
+            };
+            let preconditioner = scores.are_of_density().then(|| scores.preconditioner.to_string());
+            serde_json::json!({ "file": file, "prefix": prefix, "preconditioner": preconditioner })
+        }),
     };
     let distances = Distances {
         kernel: problem.kernel().clone(),
