@@ -60,7 +60,7 @@ fn thin_matches_marginals_and_herd_only_when_told() {
     let (thin, told) = run("thin");
     let weights = serde_json::json!({ "joint": 1.0, "marginals": 0.1, "moments": 0.08, "functions": 0.0, "log_density": 0.0 });
     assert_eq!(thin["objective"], weights);
-    assert!(told.contains("\nobjective: joint MMD + 0.1 × marginals; MMD 0."), "{told}");
+    assert!(told.contains("\nobjective: joint MMD + 0.1 × marginals + 0.08 × moments; MMD 0."), "{told}");
     let (alone, told) = run("thin --marginals 0 --moments 0");
     assert!(!told.contains("objective") && alone["result"]["refinement"]["objective"].is_null(), "{told}");
     let cdf = |summary: &Value| number(&summary["result"]["errors"]["cdf"]);
@@ -85,7 +85,7 @@ fn functions_are_matched_and_take_no_part_in_distances() {
     let (named, told) = summary(&desk, &format!("thin all.csv {flags} --functions y"));
     assert!(
         told.contains(
-            "\nfunctions: y.1, y.2\nobjective: joint MMD + 0.1 × marginals + 1 × functions; MMD 0."
+            "\nfunctions: y.1, y.2\nobjective: joint MMD + 0.1 × marginals + 0.08 × moments + 1 × functions; MMD 0."
         ),
         "{told}"
     );
@@ -307,7 +307,7 @@ fn info_and_the_page_tell_of_functions() {
     desk.ran("thin all.csv -n 10 --exclude w --functions y -o o.csv --report r.html");
     let page = desk.read("r.html");
     for part in [
-        "Objective: joint MMD + 0.1 × marginals + 1 × functions; MMD 0.",
+        "Objective: joint MMD + 0.1 × marginals + 0.08 × moments + 1 × functions; MMD 0.",
         "Means, standard deviations and quantiles",
         "distribution function of a",
         "data-t=\"10\"",

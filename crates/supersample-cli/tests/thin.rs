@@ -91,7 +91,7 @@ fn what_swaps_and_the_search_gain_is_reported() {
         report("herd d.csv -n 20 --unique --marginals 0.1 --moments 0.08").0["mmd"].as_f64().unwrap();
     assert!((result["refinement"]["mmd_before"].as_f64().unwrap() - herded).abs() < 1e-9, "{result}");
     let line = line.unwrap();
-    assert!(line.starts_with("objective: joint MMD + 0.1 × marginals; MMD 0."), "{line}");
+    assert!(line.starts_with("objective: joint MMD + 0.1 × marginals + 0.08 × moments; MMD 0."), "{line}");
     assert!(page.contains("before the search; objective 0."), "{line}");
     let (result, line, _) = report("thin d.csv -n 20 --search 0");
     assert!(result["refinement"]["mmd_searched"].is_null() && result["refinement"]["converged"] == true);
