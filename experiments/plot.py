@@ -18,6 +18,7 @@ import numpy as np
 matplotlib.use("svg")
 matplotlib.rcParams.update({"svg.hashsalt": "supersample", "axes.grid": True, "grid.color": "#d8dee4", "font.size": 9})
 import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.ticker import LogLocator  # noqa: E402
 
 BLUE, ORANGE, GREEN, PURPLE = "#1f5fa8", "#d9702b", "#2f8f5b", "#7b4fa3"
 RED, GREY, CYAN, DARK = "#c43c39", "#7d8590", "#4fb3c8", "#1b1f24"
@@ -215,8 +216,10 @@ def fig7(folder: Path):
             )
         log_log(panels[letter], title, "evaluations", "error")
         panels[letter].set_xticks(budgets := np.unique(table.evaluations), [f"{b:.0f}" for b in budgets])
+        panels[letter].yaxis.set_major_locator(LogLocator(subs=[1, 2, 3, 5]))
+        panels[letter].yaxis.set_major_formatter("{x:g}")
         panels[letter].xaxis.set_minor_formatter("")
-        panels[letter].yaxis.set_minor_formatter("{x:.2g}")
+        panels[letter].yaxis.set_minor_formatter("")
     return figure
 
 

@@ -51,19 +51,19 @@ VARIANTS = {
         "thin, joint alone": ["thin", "--marginals", "0", "--moments", "0"],
         "thin": ["thin"],
     },
-    "curve": {f"W = {w}": ["thin", "--marginals", w] for w in "0 0.05 0.1 0.2 0.3 0.4 0.6 1 2 4".split()},
+    "curve": {f"W = {w}": ["thin", "--marginals", w, "--moments", "0"] for w in "0 0.05 0.1 0.2 0.3 0.4 0.6 1 2 4".split()},
     "moments": {f"W = {w}": ["thin", "--moments", w] for w in "0 0.03 0.1 0.3 1".split()},
     "kernels": {
-        f"{kernel}{', alone' if w == '0' else ''}": ["thin", "--kernel", kernel, "--marginals", w, "--moments", w]
-        for w in ("0", "0.1")
+        f"{kernel}{', W = ' + w if w != '0' else ''}": ["thin", "--kernel", kernel, "--marginals", w, "--moments", "0"]
+        for w in ("0", "0.4")
         for kernel in ("gaussian", "imq", "energy", "laplace", "matern32")
     },
     "search": {f"search {n}": ["thin", "--search", n] for n in "0 3 40 150 400 1000 2000".split()},
     "weights": {
         "joint alone": ["thin", "--marginals", "0", "--moments", "0"],
         "joint alone, weighted": ["thin", "--marginals", "0", "--moments", "0", "--weights", "simplex"],
-        "thin": ["thin"],
-        "thin, weighted": ["thin", "--weights", "simplex"],
+        "thin": ["thin", "--moments", "0"],
+        "thin, weighted": ["thin", "--moments", "0", "--weights", "simplex"],
     },
     "cases": {
         "thin": ["thin"],

@@ -188,7 +188,8 @@ def subset_of(y: Any, subset_weight: Any, of: Table) -> tuple[NDArray[np.float64
 
 def numbers_of(y: Any, of: Table) -> NDArray[np.int64] | None:
     """The places of rows that are given by their numbers or by a mask; None for points."""
-    if isinstance(y, (Result, Mapping)) or has(y, "columns") or np.ndim(y) != 1 or not len(of.values):
+    is_series = has(y, "dtype", "to_frame")
+    if (has_names(y) and not is_series) or np.ndim(y) != 1 or not len(of.values):
         return None
     if np.asarray(y).dtype.kind not in "iub":
         return None

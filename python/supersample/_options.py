@@ -121,8 +121,8 @@ class TableKeywords(TypedDict, total=False):
     """Rows.
 
     columns, nan
-        The columns of a table to use: names, vectors (`theta` for theta[0], …), patterns (`theta*`),
-        or all but `~name`. With nan="drop", rows with NaN in a used column are left out.
+        The columns of a table to use: names, vectors (`theta` for theta[0], …), patterns (`t*`), or
+        all but `~name`. With nan="drop", rows with NaN in a used column are left out.
     """
 
     columns: Annotated[str | Sequence[str] | None, Keyword()]
@@ -134,7 +134,7 @@ class ScoreKeywords(TypedDict, total=False):
 
     scores, target
         The gradient of the log-density at each row (see `supersample.scores`). The target is then
-        the corrected draws (corrected), the draws (rows), or the density, as in `supersample.stein`.
+        the corrected draws (corrected), the draws (rows), or the density as in `supersample.stein`.
     """
 
     scores: Annotated[Any, Keyword()]
@@ -177,8 +177,7 @@ class PartKeywords(TypedDict, total=False):
         Weight of the distributions of single columns, relative to the joint distribution, so that
         quantiles match too. Default: 0.1 for `thin`, and 0 for `herd`, as in the paper.
     moments
-        Weight of the means and variances of the columns, without which chosen rows are too narrow.
-        Default: 0.08 for `thin`, and 0 for `herd`.
+        Weight of the means and variances of the columns. Default: 0.08 for `thin`, 0 for `herd`.
     """
 
     marginals: Annotated[float | None, Keyword(None, as_number)]

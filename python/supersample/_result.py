@@ -35,7 +35,8 @@ _FIRST = ("mmd", "equivalent_draws", "posterior_draws")
 class Refinement:
     """The gain of the swaps and the search of `thin`, as MMDs with equal weights, and their cost.
 
-    Swaps and search reduce `objective`. Where it includes marginals, moments or functions, as by default, the MMD may rise.
+    Swaps and search reduce `objective`. Where it includes marginals, moments or functions, as by default, the MMD may
+    rise.
 
     >>> import numpy as np, supersample as ss
     >>> x = np.random.default_rng(0).normal(size=(500, 2))

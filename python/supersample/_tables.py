@@ -208,8 +208,10 @@ def has_names(x: Any) -> bool:
         return x.names is not None
     if isinstance(x, np.ndarray):
         return x.dtype.names is not None
-    named = ("columns", "getParamNames", "__arrow_c_stream__", "get_column", "_asdict")
-    return has(x, "_as_table") or isinstance(x, Mapping) or any(has(x, name) for name in named)
+    if isinstance(x, Mapping) or has(x, "_as_table") or libraries(x) & {"pandas", "polars"}:
+        # Without a look at the columns of a lazy frame, which takes time.
+        return True
+    return any(has(x, name) for name in ("columns", "getParamNames", "__arrow_c_stream__", "_asdict"))
 
 
 def refuse_names(roles: Roles, what: str) -> None:

@@ -50,8 +50,8 @@ class SuperSampler(OneToOneFeatureMixin, BaseEstimator):  # type: ignore[misc]
         Number of rows for each class of `y` instead: one number for all, or a mapping from classes.
     random_state
         The random seed, by default 0, so that results are reproducible. None draws a seed.
-    columns, nan, kernel, bandwidth, scale, weights, marginals, moments, functions_weight, functions_unit, target, search,
-    precision, device
+    columns, nan, kernel, bandwidth, scale, weights, marginals, moments, functions_weight, functions_unit, target,
+    search, precision, device
         As in `supersample.thin`; functions and scores are given to `fit`.
     n_jobs
         Number of threads: -1 for all cores, -2 for all but one, None as in `supersample.herd`. The

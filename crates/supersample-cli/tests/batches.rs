@@ -4,7 +4,7 @@ use std::process::Command;
 
 use supersample_io::{Column, Draws, Format, Frame, OutputFormat, Reading};
 
-use crate::desk::{Desk, json, numbers, posterior, signal, spawn, wait_for};
+use crate::desk::{Desk, json, numbers, output, posterior, signal, spawn, wait_for};
 
 const ROWS: usize = 6000;
 const ENDINGS: [&str; 6] = ["csv", "csv.gz", "csv.zst", "npy", "parquet", "arrow"];
@@ -262,8 +262,58 @@ fn a_pipe_can_be_gone_through_in_batches() {
     let binary = assert_cmd::cargo::cargo_bin!("supersample");
     let words = "herd - -n 20 --pool-rows 2000 -q --indices i.txt -o o.csv";
     let line = format!("cat d.csv | {} {words}", binary.display());
-    let status = Command::new("sh").current_dir(desk.folder()).args(["-c", &line]).status().unwrap();
-    assert!(status.success());
+    assert!(output(Command::new("sh").current_dir(desk.folder()).args(["-c", &line])).status.success());
     desk.ran("herd d.csv -n 20 --pool-rows 2000 -q --indices j.txt -o p.csv");
     assert_eq!((desk.read("i.txt"), desk.read("o.csv")), (desk.read("j.txt"), desk.read("p.csv")));
+}
+
+/// A column that is constant among the candidates and varies elsewhere.
+#[test]
+fn what_errors_are_relative_to_is_said() {
+    let desk = Desk::new();
+    desk.write(
+        "rare.csv",
+        "a\n".to_string() + &(0..5000).map(|i| format!("{}\n", u8::from(i == 17))).collect::<String>(),
+    );
+    let (_, told) = desk.ran("thin rare.csv -n 5 --pool-rows 1000 -o o.csv --json s.json");
+    let errors = &json(&desk, "s.json")["result"]["errors"];
+    assert!((errors["sd"].as_f64().unwrap() - 1.0).abs() < 1e-9, "{told}");
+    assert!(
+        told.contains(
+            "MMD, mean and sd are relative to all 5,000 rows; quantile and correlation to the 1,000"
+        ),
+        "{told}"
+    );
+
+    let desk = self::desk();
+    let (_, told) = desk.ran("thin d.csv -n 20 --pool-rows 2000 -o o.csv --json s.json");
+    let sample = &json(&desk, "s.json")["sample"];
+    assert_eq!(sample["rows"].as_u64(), Some(2000));
+    let own = sample["quantile"].as_f64().unwrap();
+    // About 1.5 sds over the root of the candidates.
+    assert!((0.005..0.2).contains(&own) && told.contains("every 100th candidate"), "{own} {told}");
+    assert!(told.contains(" pairs of candidates)"), "{told}");
+    desk.ran("thin d.csv -n 20 -o o.csv --json s.json");
+    assert_eq!(json(&desk, "s.json")["sample"], serde_json::Value::Null);
+}
+
+#[test]
+fn a_goal_is_judged_by_the_error_that_is_reported() {
+    let desk = desk();
+    let output = desk.run("thin d.csv --tol 0.02 --pool-rows 2000 --landmarks 20 -o o.csv --json s.json");
+    let report = json(&desk, "s.json");
+    let (mmd, reached) =
+        (report["result"]["mmd"].as_f64().unwrap(), report["result"]["goal_reached"].as_bool());
+    assert_eq!(reached, Some(mmd <= 0.02), "{mmd}");
+    assert_eq!(output.status.code(), Some(i32::from(mmd > 0.02)));
+    desk.write("few.csv", posterior(50));
+    for verb in ["thin few.csv", "herd few.csv --unique"] {
+        desk.run(&format!("{verb} --tol 1e-30 -o o.csv --json s.json"));
+        let report = json(&desk, "s.json");
+        let mmd = report["result"]["mmd"].as_f64().unwrap();
+        assert_eq!(report["result"]["goal_reached"].as_bool(), Some(mmd <= 1e-30), "{verb} {mmd}");
+        if mmd > 1e-30 {
+            assert_eq!(report["result"]["ended_by"].as_str(), Some("exhausted"), "{verb}");
+        }
+    }
 }

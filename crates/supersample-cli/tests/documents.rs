@@ -6,6 +6,8 @@ use std::path::Path;
 use assert_cmd::Command;
 use assert_cmd::cargo::cargo_bin;
 
+use crate::desk::LIMIT;
+
 /// The blocks of a page that are fenced as this language, also inside of tabs.
 fn blocks(page: &str, language: &str) -> Vec<String> {
     let mut found = Vec::new();
@@ -41,6 +43,7 @@ fn run_page(page: &str) -> usize {
         .collect();
     for command in &commands {
         Command::new(cargo_bin!("supersample"))
+            .timeout(LIMIT)
             .args(command.split(' '))
             .current_dir(desk.path())
             .assert()
@@ -94,6 +97,7 @@ fn the_readme_shows_what_its_command_prints() {
     fs::copy(root.join("examples/eight_schools.csv"), desk.path().join("examples/eight_schools.csv"))
         .unwrap();
     let run = Command::new(cargo_bin!("supersample"))
+        .timeout(LIMIT)
         .args(command.split(' '))
         .current_dir(desk.path())
         .assert()

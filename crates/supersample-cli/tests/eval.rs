@@ -1,6 +1,6 @@
 //! The verb `eval`: subsets by columns, numbers and weights.
 
-use crate::desk::{Desk, json, posterior};
+use crate::desk::{Desk, json, output, posterior};
 
 #[test]
 fn eval_says_of_a_subset_what_herd_says_of_its_own() {
@@ -99,4 +99,47 @@ fn thousands_of_columns_are_compared_but_for_their_correlations() {
         "{report}"
     );
     assert_eq!(report["parameters"].as_array().unwrap().len(), 1200);
+}
+
+#[test]
+fn a_mask_is_not_a_list_of_rows() {
+    let desk = Desk::new();
+    desk.write("d.csv", posterior(40));
+    desk.write("mask", (0..40).map(|i| format!("{}\n", u8::from(i < 5))).collect::<String>());
+    let output = desk.run("eval d.csv mask");
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("the 40 entries are all 0 or 1, as those of a mask are"), "{told}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_can_be_read_as_often_as_it_takes() {
+    let desk = Desk::new();
+    desk.write("d.csv", posterior(40));
+    desk.write("i.txt", "3\n7\n11\n");
+    desk.write("float.txt", "3.0\n7.000000000000000000e+00\n11\n");
+    desk.ran("eval d.csv i.txt -q --json want.json");
+    let binary = assert_cmd::cargo::cargo_bin!("supersample");
+    let mmd = |name: &str| json(&desk, name)["result"]["mmd"].as_f64().unwrap();
+    for feed in
+        ["cat i.txt", "cat float.txt", "(echo row; cat i.txt)", "(echo row,weight; sed 's/$/,1/' i.txt)"]
+    {
+        let line = format!("{feed} | {} eval d.csv - -q --json got.json", binary.display());
+        let done = output(std::process::Command::new("sh").current_dir(desk.folder()).args(["-c", &line]));
+        assert!(done.status.success(), "{feed}: {}", String::from_utf8_lossy(&done.stderr));
+        assert!((mmd("got.json") - mmd("want.json")).abs() < 1e-12, "{feed}");
+    }
+}
+
+/// One value has 99 % of the rows, and every quantile that is compared is that value.
+#[test]
+fn quantiles_of_a_column_with_few_values_are_among_them() {
+    let desk = Desk::new();
+    let line = |i: usize| format!("{},{}\n", (i as f64 * 0.7).sin(), u8::from(i % 100 == 0));
+    desk.write("d.csv", "x,div\n".to_string() + &(0..1000).map(line).collect::<String>());
+    desk.write("i.txt", "1\n20\n77\n");
+    desk.ran("eval d.csv i.txt -q --json s.json");
+    let quantiles = &json(&desk, "s.json")["parameters"][1]["quantiles"];
+    assert_eq!(quantiles, &serde_json::json!([0.0, 0.0, 0.0, 0.0, 0.0]));
 }

@@ -7,7 +7,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use supersample_io::{Column, Draws, Format, Frame, OutputFormat, Reading};
 
-use crate::desk::Desk;
+use crate::desk::{Desk, Running};
 
 /// 40 rows of two parameters, an id and a text column, as a frame.
 fn frame() -> Frame {
@@ -267,7 +267,7 @@ fn standard_input_is_a_file_like_any_other() {
         let (expected, _) = desk.ran(&format!("herd {name} -n 5 -q {flags}"));
         let mut command = Command::new(assert_cmd::cargo::cargo_bin!("supersample"));
         command.current_dir(desk.folder()).args(format!("herd - -n 5 -q {flags}").split(' '));
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut child = Running::start(command.stdin(Stdio::piped()).stdout(Stdio::piped()));
         child.stdin.take().unwrap().write_all(&std::fs::read(desk.path(name)).unwrap()).unwrap();
         let output = child.wait_with_output().unwrap();
         assert!(output.status.success());

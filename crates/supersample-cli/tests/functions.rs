@@ -60,7 +60,7 @@ fn thin_matches_marginals_and_herd_only_when_told() {
     let (thin, told) = run("thin");
     let weights = serde_json::json!({ "joint": 1.0, "marginals": 0.1, "moments": 0.08, "functions": 0.0, "log_density": 0.0 });
     assert_eq!(thin["objective"], weights);
-    assert!(told.contains("\nobjective: joint MMD + 0.1 × marginals; MMD 0."), "{told}");
+    assert!(told.contains("\nobjective: joint MMD + 0.1 × marginals + 0.08 × moments; MMD 0."), "{told}");
     let (alone, told) = run("thin --marginals 0 --moments 0");
     assert!(!told.contains("objective") && alone["result"]["refinement"]["objective"].is_null(), "{told}");
     let cdf = |summary: &Value| number(&summary["result"]["errors"]["cdf"]);
@@ -85,7 +85,7 @@ fn functions_are_matched_and_take_no_part_in_distances() {
     let (named, told) = summary(&desk, &format!("thin all.csv {flags} --functions y"));
     assert!(
         told.contains(
-            "\nfunctions: y.1, y.2\nobjective: joint MMD + 0.1 × marginals + 1 × functions; MMD 0."
+            "\nfunctions: y.1, y.2\nobjective: joint MMD + 0.1 × marginals + 0.08 × moments + 1 × functions; MMD 0."
         ),
         "{told}"
     );
@@ -127,8 +127,9 @@ fn in_a_common_unit_what_varies_most_counts_most_and_a_constant_may_be_among_the
     let run = "thin all.csv -n 15 -o o.csv --functions large,small,same --functions-weight 20";
     // In units of their own a constant does not count either.
     let (each, _) = summary(&desk, run);
-    let (without, _) = summary(&desk, &run.replace(",same", ""));
-    assert_eq!(each["errors"], without["errors"]);
+    let (without, _) = summary(&desk, &format!("{} --exclude same", run.replace(",same", "")));
+    let [with, without] = [&each, &without].map(|one| number(&one["result"]["errors"]["functions_error"]));
+    assert!((with / without - 1.0).abs() < 1e-3, "{with} and {without}");
     let (common, told) = summary(&desk, &format!("{run} --functions-unit common"));
     assert!(told.contains("\nfunctions: large, small, same, scaled by a pooled sd\n"), "{told}");
     assert_eq!(common["input"]["functions_unit"], "common");
@@ -306,11 +307,56 @@ fn info_and_the_page_tell_of_functions() {
     desk.ran("thin all.csv -n 10 --exclude w --functions y -o o.csv --report r.html");
     let page = desk.read("r.html");
     for part in [
-        "Objective: joint MMD + 0.1 × marginals + 1 × functions; MMD 0.",
+        "Objective: joint MMD + 0.1 × marginals + 0.08 × moments + 1 × functions; MMD 0.",
         "Means, standard deviations and quantiles",
         "distribution function of a",
         "data-t=\"10\"",
     ] {
         assert!(page.contains(part), "{part}");
     }
+}
+
+#[test]
+fn functions_in_another_order_are_found_by_the_ids_of_both_files() {
+    let (desk, rows) = (Desk::new(), table(false));
+    let numbered = |names: &str, columns: &[usize], order: &[usize]| {
+        let line = |&i: &usize| {
+            let cells = columns.iter().map(|&j| rows[i][j].as_str()).collect::<Vec<_>>().join(",");
+            format!("{},{},{cells}\n", 1 + i / 100, 1 + i % 100)
+        };
+        format!("chain,draw,{names}\n") + &order.iter().map(line).collect::<String>()
+    };
+    let in_order: Vec<usize> = (0..300).collect();
+    let by_draw: Vec<usize> = (0..100).flat_map(|draw| [draw, 100 + draw, 200 + draw]).collect();
+    desk.write("d.csv", numbered("a,b", &[0, 1], &in_order));
+    desk.write("same.csv", numbered("y.1,y.2", &[2, 3], &in_order));
+    desk.write("other.csv", numbered("y.1,y.2", &[2, 3], &by_draw));
+    let (same, _) = summary(&desk, "herd d.csv -n 12 -o o.csv --functions-file same.csv");
+    let (other, told) = summary(&desk, "herd d.csv -n 12 -o o.csv --functions-file other.csv");
+    assert_eq!(same["result"], other["result"]);
+    assert!(
+        told.contains("note: the functions: rows are matched by chain and draw, not by their order"),
+        "{told}"
+    );
+    assert!(told.contains("note: the functions: not used: chain, draw"), "{told}");
+    // Twice the same ids: nobody knows which is which.
+    desk.write("twice.csv", desk.read("other.csv").replace("\n2,1,", "\n1,1,"));
+    let refused = desk.refused("d.csv -n 12 --functions-file twice.csv");
+    assert!(
+        refused.contains("its rows are in another order than the draws: row 2 has chain, draw 1, 1"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn functions_that_are_ids_or_named_twice_are_refused() {
+    let desk = with_functions();
+    desk.write(
+        "ids.csv",
+        "row,lp__\n".to_string() + &(0..300).map(|i| format!("{i},{i}\n")).collect::<String>(),
+    );
+    let refused = desk.refused("draws.csv -n 5 --functions-file ids.csv");
+    assert!(refused.contains("no column is a function: each is an id, weights or not numbers"), "{refused}");
+    let refused = desk.refused("all.csv -n 5 --functions y.1 --functions-file functions.csv");
+    assert_eq!(refused, "function 'y.1' is in --functions and in --functions-file; name it once");
 }

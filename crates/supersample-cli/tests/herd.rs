@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use assert_cmd::cargo::cargo_bin_cmd;
 
-use crate::desk::Desk;
+use crate::desk::{Desk, LIMIT, Running};
 
 fn numbers(text: &str) -> Vec<usize> {
     text.lines().map(|line| line.parse().unwrap()).collect()
@@ -285,7 +285,7 @@ fn a_reader_that_has_seen_enough_is_no_error() {
     command
         .current_dir(desk.folder())
         .args("herd draws.csv -n 5000 --columns mu -q --indices i.txt".split(' '));
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = Running::start(command.stdout(Stdio::piped()).stderr(Stdio::piped()));
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
@@ -294,7 +294,7 @@ fn a_reader_that_has_seen_enough_is_no_error() {
 
 #[test]
 fn help_answers_on_stdout_and_its_absence_on_stderr() {
-    let run = |words: &[&str]| cargo_bin_cmd!("supersample").args(words).output().unwrap();
+    let run = |words: &[&str]| cargo_bin_cmd!("supersample").timeout(LIMIT).args(words).output().unwrap();
     for words in [&["--help"][..], &["herd", "--help"]] {
         let output = run(words);
         let text = String::from_utf8(output.stdout).unwrap();

@@ -3,8 +3,11 @@
 use assert_cmd::Command;
 use assert_cmd::cargo::cargo_bin;
 
+use crate::desk::LIMIT;
+
 fn version_with(isa: &str) -> assert_cmd::assert::Assert {
-    Command::new(cargo_bin!("supersample")).env("SUPERSAMPLE_ISA", isa).arg("--version").assert()
+    let mut command = Command::new(cargo_bin!("supersample"));
+    command.timeout(LIMIT).env("SUPERSAMPLE_ISA", isa).arg("--version").assert()
 }
 
 #[test]

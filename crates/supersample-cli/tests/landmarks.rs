@@ -86,7 +86,21 @@ fn a_run_on_landmarks_goes_on_from_its_checkpoint() {
     assert_eq!(numbers(&desk.read("i.txt")), unbroken);
     // Another number of landmarks is another run.
     let refused = desk.refused("draws.csv --landmarks 91 -o o.csv -n 30 --resume c");
-    assert!(refused.contains("belongs to other data, another kernel or other options"), "{refused}");
+    assert!(refused.contains("was made with 90 landmarks, and a run of this -n uses 91"), "{refused}");
+}
+
+/// More rows take more landmarks, and with these other rows are chosen.
+#[test]
+fn a_longer_run_on_other_landmarks_says_why_it_does_not_go_on() {
+    let desk = with_posterior();
+    let with = |words: &str| format!("draws.csv --embedding landmarks -o o.csv --indices i.txt {words}");
+    desk.done(&with("-n 10 --checkpoint c"));
+    let refused = desk.refused(&with("-n 300 --checkpoint c"));
+    assert!(refused.contains("was made with 500 landmarks, and a run of this -n uses 600"), "{refused}");
+    desk.done(&with("-n 300 --landmarks 500 --checkpoint c"));
+    let extended = desk.read("i.txt");
+    desk.done(&with("-n 300 --landmarks 500"));
+    assert_eq!(desk.read("i.txt"), extended);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Command;
 use std::time::Duration;
 
-use crate::desk::{Desk, json, numbers, posterior, signal, skipped, spawn, wait_for};
+use crate::desk::{Desk, json, numbers, output, posterior, signal, skipped, spawn, wait_for};
 
 #[test]
 fn a_run_goes_on_from_its_checkpoint_to_the_same_rows() {
@@ -34,7 +34,7 @@ fn a_run_goes_on_from_its_checkpoint_to_the_same_rows() {
         "half: this is not a complete checkpoint; start again without --resume"
     );
     assert!(desk.refused("d.csv -n 60 --resume none").starts_with("none: the checkpoint cannot be read"));
-    assert!(!desk.files().iter().any(|name| name.ends_with(".lock") || name.starts_with(".supersample")));
+    assert!(!desk.files().iter().any(|name| name.starts_with(".supersample")));
 }
 
 #[cfg(unix)]
@@ -69,6 +69,16 @@ fn an_interrupted_run_writes_its_prefix_and_says_so() {
     desk.ran(&format!("herd d.csv -n {more} -q --indices k.txt -o o.csv"));
     assert_eq!(desk.read("j.txt"), desk.read("k.txt"));
     assert!(desk.read("j.txt").starts_with(&desk.read("i.txt")));
+}
+
+/// A shell's background jobs ignore Ctrl-C, and so do the tests among them; the processes that they start must not.
+#[cfg(target_os = "linux")]
+#[test]
+fn tests_of_signals_pass_where_signals_are_ignored() {
+    let shell = "trap '' INT HUP TERM; exec \"$0\" --exact long_runs::an_interrupted_run_writes_its_prefix_and_says_so";
+    let again = output(Command::new("sh").args(["-c", shell]).arg(std::env::current_exe().unwrap()));
+    let text = String::from_utf8_lossy(&again.stdout);
+    assert!(again.status.success() && text.contains("1 passed"), "{text}");
 }
 
 #[cfg(unix)]
@@ -126,6 +136,24 @@ fn an_interrupt_while_rows_are_compared_ends_at_once_and_leaves_nothing() {
         assert_eq!(child.wait().unwrap().code(), Some(130));
         assert_eq!(desk.files(), ["d.csv"], "{words}");
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_choice_within_constraints_writes_its_rows() {
+    let desk = Desk::new();
+    desk.write("d.csv", posterior(30_000));
+    let words = "thin d.csv -n 20000 --search 0 --exclude-rows 7 -o o.csv --indices i.txt --checkpoint ck";
+    let child = spawn(&desk, words);
+    wait_for("the checkpoint", || desk.path("ck").exists());
+    std::thread::sleep(Duration::from_millis(300));
+    signal(&child, "-INT");
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(130), "{text}");
+    let rows = numbers(&desk.read("i.txt"));
+    assert!(!rows.is_empty() && rows.len() < 20_000 && !rows.contains(&7), "{text}");
+    assert!(text.contains("are the best subset so far"), "{text}");
 }
 
 #[cfg(unix)]
@@ -217,6 +245,16 @@ fn memory_is_estimated_and_limited() {
     assert!(summary.starts_with("the run needs about 26.0 MiB of memory\nchose 3 of 300 rows"), "{summary}");
     assert_eq!(
         desk.refused("d.csv -n 3 --max-memory 10M"),
-        "the run needs about 26.0 MiB, and --max-memory allows 10.0 MiB; use fewer --columns, or allow more"
+        "the run needs about 26.1 MiB, and --max-memory allows 10.0 MiB; use fewer --columns, or allow more"
     );
+    // The amount that a refusal names is enough, in memory and in batches.
+    desk.write("wide.csv", posterior(4000));
+    for words in ["thin wide.csv -n 1500 --search 0", "herd wide.csv -n 1000", "thin d.csv -n 5"] {
+        let run = |limit: &str| desk.run(&format!("{words} -q -o o.csv --max-memory {limit}"));
+        let refusal = String::from_utf8(run("3M").stderr).unwrap();
+        let amount = refusal.split("needs about ").nth(1).and_then(|rest| rest.split(" MiB").next()).unwrap();
+        let amount = format!("{}K", (amount.parse::<f64>().unwrap() * 1024.0).round());
+        let again = run(&amount);
+        assert!(again.status.success(), "{words} {amount}: {}", String::from_utf8_lossy(&again.stderr));
+    }
 }

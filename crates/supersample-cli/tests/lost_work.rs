@@ -6,7 +6,7 @@ use std::process::{Child, Command, Output, Stdio};
 
 use assert_cmd::cargo::cargo_bin;
 
-use crate::desk::{Desk, json, numbers, posterior, signal, skipped, spawn, wait_for};
+use crate::desk::{Desk, Running, json, numbers, output, posterior, signal, skipped, spawn, wait_for};
 
 /// A run that chooses for days; it has begun when its checkpoint is there.
 const LONG: &str = "herd d.csv -n 3000000 -o o.csv --indices i.txt --json s.json";
@@ -18,7 +18,7 @@ fn desk_with(rows: usize) -> Desk {
 }
 
 /// The status and what was said on stderr.
-fn ended(child: Child) -> (Option<i32>, String) {
+fn ended(child: Running) -> (Option<i32>, String) {
     let Output { status, stderr, .. } = child.wait_with_output().unwrap();
     (status.code(), String::from_utf8(stderr).unwrap())
 }
@@ -74,13 +74,9 @@ fn an_existing_checkpoint_is_gone_on_from_or_left_alone() {
 fn ignored_signals_stay_ignored() {
     let desk = desk_with(600);
     let command = format!("trap '' HUP INT; exec \"$0\" {LONG} --checkpoint ck");
-    let child = Command::new("sh")
-        .args(["-c", &command])
-        .arg(cargo_bin!("supersample"))
-        .current_dir(desk.folder())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &command]).arg(cargo_bin!("supersample")).current_dir(desk.folder());
+    let child = Running::start(shell.stderr(Stdio::piped()));
     wait_for("the checkpoint", || desk.path("ck").exists());
     let mask = |key: &str| u64::from_str_radix(&status_of(&child, key).unwrap(), 16).unwrap();
     let (hup, int, term) = (1, 1 << 1, 1 << 14);
@@ -94,6 +90,52 @@ fn ignored_signals_stay_ignored() {
     assert_eq!(code, Some(130), "{text}");
     assert!(text.contains("interrupted: these are the first "), "{text}");
     assert!(!numbers(&desk.read("i.txt")).is_empty());
+}
+
+#[test]
+fn files_that_no_run_has_made_are_never_removed() {
+    let desk = desk_with(60);
+    for name in ["ck.lock", ".supersample-note"] {
+        desk.write(name, "precious\n");
+    }
+    desk.write("run.lock", posterior(60));
+    desk.write(".supersample-draws.csv", posterior(60));
+    desk.write(".supersample-inc", "3\n");
+    desk.ran("herd d.csv -n 5 -q -o o.csv --checkpoint ck");
+    desk.ran("herd run.lock -n 5 -q -o o.csv --checkpoint run");
+    desk.ran("herd .supersample-draws.csv -n 5 -q -o o.csv");
+    desk.ran("thin d.csv -n 5 -q --include-rows @.supersample-inc -o o.csv");
+    // As a killed run would have named it, had somebody not made an input of it.
+    desk.write(".supersample-abcdefghijkl.tmp", posterior(60));
+    desk.ran("herd .supersample-abcdefghijkl.tmp -n 5 -q -o o.csv --checkpoint other");
+    desk.write("note", "x\n");
+    assert_eq!(desk.read(".supersample-abcdefghijkl.tmp"), posterior(60));
+    assert!(desk.refused("d.csv -n 5 --checkpoint note").contains("not a checkpoint"));
+    for name in ["ck.lock", ".supersample-note"] {
+        assert_eq!(desk.read(name), "precious\n");
+    }
+    for name in ["run.lock", ".supersample-draws.csv"] {
+        assert_eq!(desk.read(name), posterior(60), "{name}");
+    }
+    assert_eq!(desk.read(".supersample-inc"), "3\n");
+    assert!(!desk.files().iter().any(|name| name.starts_with(".supersample-lock")));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_limit_on_file_sizes_is_an_error_that_costs_no_other_file() {
+    let desk = desk_with(2000);
+    // The page and the rows are larger than a block, the row numbers are not.
+    let line = "ulimit -f 1; exec \"$0\" herd d.csv -n 100 -q -o o.csv --indices i.txt --report r.html --checkpoint ck";
+    let mut shell = Command::new("bash");
+    shell.args(["-c", line]).arg(cargo_bin!("supersample")).current_dir(desk.folder());
+    let Output { status, stderr, .. } = output(&mut shell);
+    let text = String::from_utf8(stderr).unwrap();
+    assert_eq!(status.code(), Some(2), "{text}");
+    assert!(text.contains("o.csv cannot be written: File too large (os error 27)"), "{text}");
+    assert!(text.ends_with("still written: i.txt\n"), "{text}");
+    assert_eq!(numbers(&desk.read("i.txt")).len(), 100);
+    assert_eq!(desk.files(), ["d.csv", "i.txt"]);
 }
 
 #[cfg(unix)]
@@ -259,12 +301,15 @@ fn folders_links_and_a_closed_stdout() {
     let shell = |words: &str| {
         let mut command = Command::new("sh");
         command.args(["-c", &format!("\"$0\" herd d.csv -n 3 -q {words}")]).arg(cargo_bin!("supersample"));
-        let Output { status, stderr, .. } = command.current_dir(desk.folder()).output().unwrap();
+        let Output { status, stderr, .. } = output(command.current_dir(desk.folder()));
         (status.code(), String::from_utf8(stderr).unwrap())
     };
-    let (code, text) = shell(">&-");
-    assert_eq!(code, Some(2), "{text}");
-    assert!(text.starts_with("supersample: stdout is closed, and the rows would be lost; "), "{text}");
+    // Both look the same to the program: Python opens /dev/null for reading and writing.
+    for closed in [">&-", "1<>/dev/null"] {
+        let (code, text) = shell(closed);
+        assert_eq!(code, Some(0), "{text}");
+        assert!(text.starts_with("warning: stdout is closed or /dev/null, so the rows are lost; "), "{text}");
+    }
     assert_eq!(shell("> /dev/null"), (Some(0), String::new()));
     assert_eq!(shell("-o o.csv >&-"), (Some(0), String::new()));
 }
@@ -284,7 +329,8 @@ fn what_a_killed_run_leaves_is_gone_after_the_next() {
     assert!(unfinished.iter().filter(|name| left.contains(name)).count() >= 3, "{unfinished:?} {left:?}");
     signal(&child, "-KILL");
     child.wait_with_output().unwrap();
-    assert!(!hidden().is_empty() && desk.path("ck.lock").exists());
+    let is_lock = |name: &String| name.starts_with(".supersample-lock-");
+    assert!(hidden().iter().any(is_lock) && !hidden().iter().all(is_lock));
     desk.ran("herd d.csv -n 5 -q --checkpoint ck -o o.csv");
     assert_eq!(desk.files(), ["ck", "d.csv", "o.csv", "other.csv"]);
 }
@@ -294,14 +340,10 @@ fn what_a_killed_run_leaves_is_gone_after_the_next() {
 fn an_interrupt_while_stdin_is_read_leaves_nothing() {
     let desk = Desk::new();
     fs::create_dir(desk.path("temporary")).unwrap();
-    let mut child = Command::new(cargo_bin!("supersample"))
-        .args(["herd", "-", "-n", "3", "-o", "o.csv"])
-        .current_dir(desk.folder())
-        .env("TMPDIR", desk.path("temporary"))
-        .stdin(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut command = Command::new(cargo_bin!("supersample"));
+    command.args(["herd", "-", "-n", "3", "-o", "o.csv"]).current_dir(desk.folder());
+    command.env("TMPDIR", desk.path("temporary"));
+    let mut child = Running::start(command.stdin(Stdio::piped()).stderr(Stdio::piped()));
     // More than a pipe holds, so that it has been read when this returns; and the end never comes.
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(posterior(60_000).as_bytes()).unwrap();
@@ -441,13 +483,14 @@ fn contents_are_on_the_disk_before_their_name_is() {
     let desk = desk_with(60);
     let command = cargo_bin("supersample");
     let words = "herd d.csv -n 5 -q -o o.csv --json s.json --checkpoint ck";
-    let traced = Command::new("strace")
+    let mut traced = Command::new("strace");
+    traced
         .args(["-f", "-y", "-e", "trace=fsync,rename,renameat,renameat2,linkat", "-o", "calls"])
         .arg(command)
         .args(words.split(' '))
-        .current_dir(desk.folder())
-        .output();
-    if !traced.is_ok_and(|output| output.status.success()) {
+        .current_dir(desk.folder());
+    let is_there = Command::new("strace").arg("-V").stdout(Stdio::null()).status().is_ok();
+    if !is_there || !output(&mut traced).status.success() {
         return skipped("strace", "there is no strace that may look at processes");
     }
     let calls = desk.read("calls");

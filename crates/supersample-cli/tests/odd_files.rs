@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use crate::desk::Desk;
+use crate::desk::{Desk, Running};
 
 /// Files of the temporary folder that hold what came through a pipe.
 #[cfg(unix)]
@@ -15,8 +15,7 @@ fn what_comes_through_a_pipe_has_no_name_that_could_stay_behind() {
     std::fs::create_dir(&spool).unwrap();
     let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("supersample"));
     command.current_dir(desk.folder()).env("TMPDIR", &spool).args(["herd", "-", "-n", "1", "-q"]);
-    let mut child =
-        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut child = Running::start(command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()));
     let mut pipe = child.stdin.take().unwrap();
     // More than the pipe holds: once it is taken, the program is in the middle of reading.
     pipe.write_all(b"a\n").unwrap();

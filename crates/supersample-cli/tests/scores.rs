@@ -467,3 +467,35 @@ fn a_real_diagnostic_file_is_read_as_it_is() {
         desk.ran("eval output.csv i.txt --scores diagnostic.csv --target density --exclude sigma_obs");
     assert!(told.contains("KSD") && told.contains("random 20 rows"), "{told}");
 }
+
+#[test]
+fn scores_are_found_by_name_and_by_row_and_only_theirs_are_read() {
+    let desk = Desk::new();
+    let value = |i: usize, j: usize| ((i * 7 + j * 3) as f64 * 0.7).sin();
+    let rows = |order: &dyn Fn(usize) -> usize, sign: f64, more: &str| {
+        let line = |i: usize| format!("{i},{},{},{more}\n", sign * value(i, 0), sign * value(i, 1));
+        (0..200).map(|at| line(order(at))).collect::<String>()
+    };
+    // As PyMC calls them; a name that ends so is an id elsewhere.
+    let header = "row,mean,sd_log__,note\n";
+    desk.write("d.csv", header.to_string() + &rows(&|at| at, 1.0, "1"));
+    desk.write("s.csv", header.to_string() + &rows(&|at| at, -1.0, "1"));
+    desk.write("turned.csv", header.to_string() + &rows(&|at| 199 - at, -1.0, "NA"));
+    let run = |file: &str| {
+        let words = "thin d.csv --columns mean,sd_log__ -n 5 --target density -o o.csv --indices i.txt";
+        let (_, told) = desk.ran(&format!("{words} --scores {file}"));
+        (desk.read("i.txt"), told)
+    };
+    let ((rows, _), (same, told)) = (run("s.csv"), run("turned.csv"));
+    assert_eq!(rows, same);
+    assert!(told.contains("the scores: rows are matched by row, not by their order"), "{told}");
+    // A missing score is not cured by dropping rows; without its parameter it is.
+    desk.write("hole.csv", desk.read("s.csv").replacen("0,-0,", "0,NA,", 1));
+    let words = "thin d.csv --columns mean,sd_log__ -n 5 --scores hole.csv --target density -o o.csv";
+    let told = refused(&desk, words);
+    assert!(
+        told.contains("every parameter needs a score in every row, so fix it, or leave the parameter out"),
+        "{told}"
+    );
+    desk.ran(&format!("{words} --exclude mean"));
+}

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use assert_cmd::cargo::cargo_bin;
 
-use crate::desk::{Desk, json, numbers, posterior};
+use crate::desk::{Desk, json, numbers, output, posterior};
 
 #[test]
 fn thin_keeps_distinct_rows_unless_told_otherwise() {
@@ -42,7 +42,7 @@ fn thin_searches_by_seed_and_only_if_asked() {
     let draws = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/eight_schools.csv");
     let rows = |flags: &[&str]| {
         let mut command = Command::new(cargo_bin!("supersample"));
-        let output = command.arg("thin").arg(&draws).args(["-n", "100"]).args(flags).output().unwrap();
+        let output = output(command.arg("thin").arg(&draws).args(["-n", "100"]).args(flags));
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let table = String::from_utf8(output.stderr).unwrap();
         let line = table.lines().find(|line| line.starts_with("these 100 rows")).unwrap().to_string();
@@ -91,7 +91,7 @@ fn what_swaps_and_the_search_gain_is_reported() {
         report("herd d.csv -n 20 --unique --marginals 0.1 --moments 0.08").0["mmd"].as_f64().unwrap();
     assert!((result["refinement"]["mmd_before"].as_f64().unwrap() - herded).abs() < 1e-9, "{result}");
     let line = line.unwrap();
-    assert!(line.starts_with("objective: joint MMD + 0.1 × marginals; MMD 0."), "{line}");
+    assert!(line.starts_with("objective: joint MMD + 0.1 × marginals + 0.08 × moments; MMD 0."), "{line}");
     assert!(page.contains("before the search; objective 0."), "{line}");
     let (result, line, _) = report("thin d.csv -n 20 --search 0");
     assert!(result["refinement"]["mmd_searched"].is_null() && result["refinement"]["converged"] == true);

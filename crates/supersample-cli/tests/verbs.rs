@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::desk::{Desk, json, posterior};
+use crate::desk::{Desk, json, output, posterior};
 
 const MIXTURE: &str = "[[component]]\nweight = 1\nmean = [0, 0]\ncovariance = [[1, 0.2], [0.2, 1]]\n\n\
                        [[component]]\nweight = 2\nmean = [4, 1]\ncovariance = [[0.5, 0], [0, 2]]\n";
@@ -243,7 +243,7 @@ fn usage_has_the_name_that_the_program_was_called_by() {
     let desk = Desk::new();
     std::os::unix::fs::symlink(assert_cmd::cargo::cargo_bin!("supersample"), desk.path("ss")).unwrap();
     for verb in ["herd", "eval", "info"] {
-        let help = std::process::Command::new(desk.path("ss")).args([verb, "--help"]).output().unwrap();
+        let help = output(std::process::Command::new(desk.path("ss")).args([verb, "--help"]));
         let help = String::from_utf8(help.stdout).unwrap();
         assert!(help.contains(&format!("\nUsage: ss {verb} [OPTIONS] <DRAWS>...")), "{help}");
     }
@@ -275,5 +275,17 @@ fn a_pool_without_rows_of_no_weight_is_exhausted_at_its_own_size() {
     for verb in ["thin", "herd --unique"] {
         let (_, summary) = desk.ran(&format!("{verb} w.csv -n 3 --weight-column w -o o.csv"));
         assert!(summary.contains("asked for 3, but only 2 rows can be chosen"), "{summary}");
+    }
+}
+
+#[test]
+fn more_starts_than_memory_holds_are_refused() {
+    let desk = Desk::new();
+    desk.write("m.toml", MIXTURE);
+    for starts in ["18446744073709551615", "1000000000"] {
+        let output = desk.run(&format!("sample m.toml -n 5 --starts {starts}"));
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{told}");
+        assert!(told.contains("at most 10,000,000 are drawn"), "{told}");
     }
 }

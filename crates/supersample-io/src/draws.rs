@@ -2,6 +2,7 @@
 
 mod batches;
 mod groups;
+mod joined;
 mod rows;
 mod sieve;
 mod survey;
@@ -10,8 +11,9 @@ mod suspects;
 use std::any::Any;
 use std::path::{Path, PathBuf};
 
-pub use self::batches::Batch;
+pub use self::batches::{Batch, BatchSize};
 pub use self::groups::Groups;
+pub use self::joined::Joined;
 use self::sieve::Sieve;
 pub use self::survey::{ColumnSurvey, Survey};
 use crate::error::refused;
@@ -387,6 +389,10 @@ impl Sink for Collected {
     }
 
     fn take(&mut self, values: &[f64], weights: &[f64], _: f64) -> Result<()> {
+        // Where memory is limited, a failure is an error and not the end of the process.
+        let fits =
+            self.values.try_reserve(values.len()).and_then(|()| self.weights.try_reserve(weights.len()));
+        fits.map_err(|_| Error::NoMemory { bytes: 8 * (self.values.len() + values.len()) as u64 })?;
         self.values.extend_from_slice(values);
         self.weights.extend_from_slice(weights);
         Ok(())

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::words::{as_typed, listed, meant, shown};
+use supersample::words::{as_typed, in_units};
+
+use crate::words::{listed, meant, shown};
 
 /// Place in a table: the data row from 1, the line of the file from 1, and the column's name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,6 +80,24 @@ pub enum Error {
     /// The system could not write the file.
     #[error(transparent)]
     Unwritable(#[from] std::io::Error),
+    /// The numbers of the used columns do not fit into memory.
+    #[error(
+        "the numbers of the used columns take more than {}, which cannot be had here; read the file in batches with \
+         --max-memory, or use fewer --columns",
+        in_units(*bytes)
+    )]
+    NoMemory {
+        /// The bytes that were asked for.
+        bytes: u64,
+    },
+    /// A line is so long that it is taken for damage.
+    #[error("line {line} is longer than {}; the file is damaged, or it is not a table", in_units(*bytes))]
+    LongLine {
+        /// The line, from 1.
+        line: usize,
+        /// The most that is read of one.
+        bytes: u64,
+    },
     /// The path names a directory.
     #[error("this is a directory; name a file in it")]
     Directory,

@@ -78,7 +78,7 @@ const CODECS: [Codec; 5] = [
         endings: &["npz"],
         has_magic: |start| start.starts_with(b"PK\x03\x04"),
         read: npz::read,
-        expected: |_, _| Ok(None),
+        expected: npz::expected,
         holds: Holds::in_text,
         write: npz::write_frame,
     },

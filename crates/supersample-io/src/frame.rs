@@ -100,6 +100,10 @@ impl Column {
         let arrays: Vec<&dyn Array> = columns.iter().map(|column| column.array.as_ref()).collect();
         match concat(&arrays) {
             Ok(array) => Column { array, field: columns[0].field.clone() },
+            // Doubles hold every number of single and half precision.
+            Err(_) if columns.iter().all(|column| column.kind().is_floating()) => {
+                columns.iter().flat_map(Column::numbers).collect::<Vec<_>>().into()
+            }
             Err(_) => {
                 let texts =
                     columns.iter().flat_map(|column| (0..column.len()).map(|at| column.cell_text(at)));

@@ -51,7 +51,7 @@ pub use error::{Error, Place, Result};
 
 #[cfg(feature = "draws")]
 pub use self::{
-    draws::{Batch, ColumnSurvey, Draws, Groups, Survey},
+    draws::{Batch, BatchSize, ColumnSurvey, Draws, Groups, Joined, Survey},
     format::{Format, OutputFormat, Packing},
     frame::{Column, Frame},
     note::Note,

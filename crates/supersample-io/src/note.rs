@@ -2,9 +2,11 @@
 
 use std::fmt;
 
+use supersample::words::{ColumnNote, Style};
+
 use crate::Format;
 use crate::npy::Shape;
-use crate::words::{as_typed, listed, shown};
+use crate::words::{listed, shown};
 
 /// Assumption about the files, or something that an output will not hold. Its [`Display`](fmt::Display) is a sentence
 /// without a full stop.
@@ -35,21 +37,8 @@ pub enum Note {
         /// Number of rows in the files.
         of: usize,
     },
-    /// Columns are used as parameters but look like ids.
-    LookLikeIds {
-        /// The columns.
-        columns: Vec<String>,
-    },
-    /// Columns are used as parameters but look like weights or log-densities.
-    LookLikeWeights {
-        /// The columns.
-        columns: Vec<String>,
-    },
-    /// A column of weights is used neither as a coordinate nor as weights.
-    WeightsNotUsed {
-        /// The column.
-        column: String,
-    },
+    /// Columns may not be what they are used as.
+    Columns(ColumnNote),
     /// Columns are not used because they do not hold numbers.
     NotNumbers {
         /// The columns.
@@ -88,7 +77,6 @@ fn are(what: &str, names: &[String]) -> String {
 
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let look = |columns: &[String]| if columns.len() == 1 { "looks" } else { "look" };
         let text = match self {
             Note::Axes { shape, sizes } => {
                 let sizes: Vec<String> = sizes.iter().map(usize::to_string).collect();
@@ -114,23 +102,7 @@ impl fmt::Display for Note {
                 let (have, are) = if *rows == 1 { ("has", "is") } else { ("have", "are") };
                 format!("{rows} of {of} rows {have} a missing value in a used column and {are} left out")
             }
-            Note::LookLikeIds { columns } => {
-                let (are, look, exclusion) = (are("column", columns), look(columns), exclusion(columns));
-                format!(
-                    "{are} used, but {look} like an id, not a parameter; leave out with --exclude {exclusion}"
-                )
-            }
-            Note::LookLikeWeights { columns } => {
-                let (are, look, exclusion) = (are("column", columns), look(columns), exclusion(columns));
-                format!(
-                    "{are} used as coordinates, but {look} like weights or log-densities; leave out with --exclude {exclusion}, \
-                     or use one with --weight-column or --log-weight-column"
-                )
-            }
-            Note::WeightsNotUsed { column } => {
-                let (shown, typed) = (shown(column), as_typed(column));
-                format!("column '{shown}' is not used; use it as weights with --weight-column {typed}")
-            }
+            Note::Columns(note) => note.sentence(Style::Command),
             Note::NotNumbers { columns } => {
                 format!("{} not used: not numeric", are("column", columns))
             }
@@ -151,11 +123,6 @@ impl fmt::Display for Note {
     }
 }
 
-/// The columns as they are typed after `--exclude`.
-fn exclusion(columns: &[String]) -> String {
-    columns.iter().map(|column| as_typed(column)).collect::<Vec<_>>().join(",")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -167,15 +134,6 @@ mod tests {
             (
                 Note::Axes { shape: Shape::ChainDraw, sizes: vec![4, 75, 3] },
                 "arrays of shape 4 × 75 × 3 are read as chain, then draw; if that is wrong, set --shape draw,chain or rows",
-            ),
-            (
-                Note::LookLikeIds { columns: owned(&["iter"]) },
-                "column 'iter' is used, but looks like an id, not a parameter; leave out with --exclude iter",
-            ),
-            (
-                Note::LookLikeIds { columns: owned(&["iter", "my id"]) },
-                "columns iter, my id are used, but look like an id, not a parameter; leave out with --exclude \
-                 iter,'my id'",
             ),
             (
                 Note::MembersLeftOut { members: owned(&["logz"]), rows: 7 },

@@ -1,10 +1,11 @@
 //! Bytes of an input that can be read twice: a file, or a copy of a pipe.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use flate2::read::MultiGzDecoder;
@@ -24,6 +25,13 @@ pub(crate) struct Origin {
     unpacked: Arc<AtomicU64>,
 }
 
+/// The copies of pipes by their names, which can be read only once.
+static SPOOLS: Mutex<BTreeMap<PathBuf, Origin>> = Mutex::new(BTreeMap::new());
+
+fn spools() -> MutexGuard<'static, BTreeMap<PathBuf, Origin>> {
+    SPOOLS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Where the bytes are.
 #[derive(Debug, Clone)]
 enum Place {
@@ -33,10 +41,14 @@ enum Place {
 }
 
 impl Origin {
-    /// Opens a file, or standard input where the name is `-`. A pipe is copied to a temporary file first.
+    /// Opens a file, or standard input where the name is `-`. A pipe is copied to a temporary file first, once: whoever
+    /// opens it again gets the copy.
     pub(crate) fn open(path: &Path) -> Result<Origin> {
+        if let Some(origin) = spools().get(path) {
+            return Ok(origin.clone());
+        }
         if path.as_os_str() == "-" {
-            return Origin::spool(&mut io::stdin().lock());
+            return Origin::spool_once(path, &mut io::stdin().lock());
         }
         // Reading a directory fails too, but each system words it differently and none says what to do.
         if path.is_dir() {
@@ -45,9 +57,15 @@ impl Origin {
         let mut file = File::open(path).map_err(Error::Unreadable)?;
         let metadata = file.metadata().map_err(Error::Unreadable)?;
         if !metadata.is_file() {
-            return Origin::spool(&mut file);
+            return Origin::spool_once(path, &mut file);
         }
         Origin::new(Place::Path(path.to_path_buf()), file)
+    }
+
+    fn spool_once(path: &Path, from: &mut dyn Read) -> Result<Origin> {
+        let origin = Origin::spool(from)?;
+        spools().insert(path.to_path_buf(), origin.clone());
+        Ok(origin)
     }
 
     fn spool(from: &mut dyn Read) -> Result<Origin> {

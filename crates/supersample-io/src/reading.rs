@@ -2,10 +2,11 @@
 
 use std::collections::HashSet;
 
+use supersample::words::id_name;
+
 use crate::error::refused;
 use crate::format::Format;
 use crate::npy::Shape;
-use crate::selection::id_name;
 use crate::words::shown;
 use crate::{Error, Place, Result, Selection, Use};
 

@@ -3,20 +3,11 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
+use supersample::words::ColumnRole;
+
 use crate::error::refused;
 use crate::words::shown;
 use crate::{Error, Result};
-
-/// Names of columns that say where a row came from, not what was drawn; a leading dot and capitals do not matter.
-const ID_NAMES: [&str; 4] = ["chain", "draw", "iteration", "row"];
-/// Names of the weights that this project writes; the second where the first is taken.
-pub(crate) const OWN_WEIGHTS: [&str; 2] = ["weight", "supersample_weight"];
-/// Names that other tools give to ids, in lower case.
-const ID_LIKE: &str = "id idx index iter iterations sample sample_id samples rownum row_number rowid step walker \
-    nsamp";
-/// Names that other tools give to weights and log-densities, in lower case.
-const WEIGHT_LIKE: &str = "weights wt wts w log_weight log_weights logweight logweights log_wt logwt logw lnw lp \
-    logp lnprob log_prob log_likelihood loglikelihood loglike logl log_posterior log_density";
 
 /// Columns of a file used as coordinates.
 ///
@@ -140,9 +131,11 @@ impl Selection {
             _ if functions.contains(&i) => Use::Function,
             Some(only) if only.contains(&i) => Use::Parameter,
             Some(_) => Use::NotAsked,
-            None if is_id(&names[i]) => Use::Id,
-            None if OWN_WEIGHTS.contains(&names[i].as_str()) => Use::OwnWeight,
-            None => found[i].clone().unwrap_or(Use::Parameter),
+            None => match ColumnRole::of(&names[i]) {
+                ColumnRole::Id => Use::Id,
+                ColumnRole::OwnWeight => Use::OwnWeight,
+                _ => found[i].clone().unwrap_or(Use::Parameter),
+            },
         };
         let uses: Vec<Use> = (0..names.len()).map(one).collect();
         match uses.contains(&Use::Parameter) {
@@ -168,29 +161,6 @@ impl Selection {
             },
         }
     }
-}
-
-/// The id a column is, by the bare word in lower case; `None` if it is not one of the four.
-pub(crate) fn id_name(name: &str) -> Option<&'static str> {
-    let bare = name.strip_prefix('.').unwrap_or(name);
-    ID_NAMES.into_iter().find(|id| bare.eq_ignore_ascii_case(id))
-}
-
-fn is_id(name: &str) -> bool {
-    let bare = name.strip_prefix('.').unwrap_or(name);
-    bare.is_empty() || name.ends_with("__") || id_name(name).is_some()
-}
-
-/// Whether a column of this name is likely to be an id, though it is used as a parameter.
-pub(crate) fn is_id_like(name: &str) -> bool {
-    let bare = name.trim_start_matches('.').to_lowercase();
-    ID_LIKE.split(' ').any(|word| word == bare) || bare.starts_with("unnamed: ")
-}
-
-/// Whether a column of this name is likely to hold weights or log-densities, though it is used as a parameter.
-pub(crate) fn is_weight_like(name: &str) -> bool {
-    let bare = name.trim_start_matches('.').to_lowercase();
-    WEIGHT_LIKE.split(' ').any(|word| word == bare)
 }
 
 /// Where the listed names are. Every name must be in the file, and be listed once: anything else is an error.

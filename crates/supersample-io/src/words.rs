@@ -1,4 +1,4 @@
-//! Names and cells in messages: made safe for a terminal, cut to a length one can read, and typed as a shell takes them.
+//! Names and cells in messages: made safe for a terminal, and cut to a length one can read.
 
 use strsim::osa_distance;
 
@@ -35,25 +35,6 @@ pub(crate) fn listed(names: &[String]) -> String {
     }
 }
 
-/// A name as it is typed after a flag: in quotes where it has a comma outside brackets or something a shell would eat.
-pub(crate) fn as_typed(name: &str) -> String {
-    let (mut depth, mut splits) = (0_i32, false);
-    for character in name.chars() {
-        match character {
-            '[' | '(' => depth += 1,
-            ']' | ')' => depth -= 1,
-            ',' if depth == 0 => splits = true,
-            _ => {}
-        }
-    }
-    let is_plain = |c: char| c.is_alphanumeric() || "._-+:@%/".contains(c);
-    match (splits, name.chars().all(is_plain)) {
-        (true, _) => format!("'\"{}\"'", shown(name)),
-        (false, true) => shown(name),
-        (false, false) => format!("'{}'", shown(name)),
-    }
-}
-
 /// The name among these that was probably meant: equal but for capitals, or else the one fewest letters away, where those
 /// are few.
 pub(crate) fn meant<'a>(name: &str, known: &'a [String]) -> Option<&'a str> {
@@ -79,13 +60,6 @@ mod tests {
         let names: Vec<String> = (0..23).map(|i| format!("x{i}")).collect();
         assert!(listed(&names).ends_with("x18, x19 and 3 more"));
         assert_eq!(listed(&names[..2]), "x0, x1");
-    }
-
-    #[test]
-    fn names_are_given_as_a_shell_takes_them() {
-        assert_eq!(as_typed("theta.1"), "theta.1");
-        assert_eq!(as_typed("theta[1,2]"), "'theta[1,2]'");
-        assert_eq!(as_typed("no,te"), "'\"no,te\"'");
     }
 
     #[test]

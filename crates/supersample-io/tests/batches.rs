@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+use supersample::words::ColumnNote;
 use supersample_io::{Column, Draws, Error, Format, Frame, Note, OutputFormat, Reading, Selection};
 
 /// More rows than any reader takes at a time.
@@ -189,7 +190,7 @@ fn a_column_that_counts_is_noticed_in_batches() {
     // Once in the whole and once in each file.
     for paths in [vec![path.clone()], vec![path.clone(), path]] {
         let draws = check(&paths, &Reading::default());
-        assert_eq!(draws.notes(), [Note::LookLikeIds { columns: vec!["nr".to_string()] }]);
+        assert_eq!(draws.notes(), [Note::Columns(ColumnNote::LookLikeIds(vec!["nr".to_string()]))]);
     }
 }
 

@@ -22,7 +22,7 @@ use arrow_select::take::take_record_batch;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use proptest::prelude::*;
-use supersample_io::{Draws, Format, Note, OutputFormat, Reading, Selection, Use};
+use supersample_io::{Column, Draws, Format, Frame, Note, OutputFormat, Reading, Selection, Use};
 
 /// Two columns of numbers to choose by, and one of every other type.
 fn table() -> RecordBatch {
@@ -211,7 +211,7 @@ fn what_has_a_text_goes_to_text_and_the_rest_is_named_before() {
         let mut file = File::create(&npz).unwrap();
         draws.write_rows(&[0, 2], None, OutputFormat::plain(Format::Npz), &mut file).unwrap();
         let back = Draws::read(&[&npz], &Reading::default()).unwrap();
-        assert_eq!(back.parameter_names(), ["mu", "n", "money", "single"]);
+        assert_eq!(back.parameter_names(), ["mu", "n", "big", "money", "single"]);
         let cells = back.frame(&[0]).unwrap();
         let cell = |name: &str| cells.columns.iter().find(|(other, _)| other == name).unwrap().1.text(0);
         assert_eq!(
@@ -384,5 +384,28 @@ proptest! {
             prop_assert!(draws.values().iter().all(|value| value.is_finite()));
             let _ = draws.write_rows(&[0], None, OutputFormat::plain(Format::Text), &mut Vec::new());
         }
+    }
+}
+
+#[test]
+fn single_and_half_precision_become_exact_doubles() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, column: Column| {
+        let path = folder.path().join(name);
+        let frame = Frame { columns: vec![("a".to_string(), column)] };
+        let mut bytes = Vec::new();
+        frame.write_as(OutputFormat::of_path(&path).unwrap(), &mut bytes).unwrap();
+        std::fs::write(&path, bytes).unwrap();
+        path
+    };
+    let single = -0.919_993_6_f32;
+    let files = [write("1.parquet", vec![Some(single)].into()), write("2.parquet", Column::doubles([0.1]))];
+    let draws = Draws::read(&files, &Reading::default()).unwrap();
+    for format in [Format::Parquet, Format::Arrow, Format::Npz] {
+        let path = folder.path().join("out");
+        let mut file = File::create(&path).unwrap();
+        draws.write_rows(&[0, 1], None, OutputFormat::plain(format), &mut file).unwrap();
+        let back = Draws::read(&[&path], &Reading::default()).unwrap();
+        assert_eq!(back.values(), [f64::from(single), 0.1], "{format}");
     }
 }

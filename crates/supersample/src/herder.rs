@@ -26,6 +26,7 @@ use std::sync::Arc;
 use crate::embedding::{Values, as_stein};
 use crate::ledger::Ledger;
 use crate::pool::{Evaluated, PoolScores};
+use crate::watch::{Progress, Watch, unwatched};
 use crate::{AscentOptions, Domain, Error, MeanEmbedding, Points, Pool, Result};
 
 /// Kernel herding of a target over a domain.
@@ -84,7 +85,7 @@ pub struct Pick {
     pub index: Option<usize>,
     /// The point.
     pub point: Box<[f64]>,
-    /// Score of the point (eq. 7). With parts, that of the sum.
+    /// Score of the point (eq. 7). With parts, that of the sum. Not a number where tracing was ended.
     pub score: f64,
     /// E_T, the MMD between the target and the points chosen up to here (eq. 9); `None` if ‖μ‖² is not known. It
     /// does not fall at every step. Below [`Pool::error_floor`] it is rounding noise, and 0 where
@@ -292,10 +293,43 @@ impl Herder {
 
     /// The picks of a pool that is made of the chosen rows alone.
     pub(crate) fn trace_in(chosen: Pool, rows: &[usize]) -> Result<Vec<Pick>> {
-        let mut picks = Herder::over(chosen.clone()).replay(&(0..rows.len()).collect::<Vec<_>>())?;
+        let traced = Herder::trace_watched(chosen, rows, &unwatched)?;
+        Ok(traced.expect("nothing ends it"))
+    }
+
+    /// [`trace_in`](Self::trace_in), or `None` where `watch` ends it.
+    pub(crate) fn trace_watched(chosen: Pool, rows: &[usize], watch: Watch) -> Result<Option<Vec<Pick>>> {
+        let total = rows.len();
+        let (mut herder, mut picks) = (Herder::over(chosen.clone()), Vec::with_capacity(total));
+        for done in 0..total {
+            if watch(Progress::Measuring { done, total }).is_break() {
+                return Ok(None);
+            }
+            let score = herder.scores.score_of(herder.ledger.mean_factor(), done);
+            picks.push(herder.take_row(done, score));
+        }
         picks.iter().filter_map(|pick| pick.squared_error).try_for_each(|it| chosen.check_definite(it))?;
         picks.iter_mut().for_each(|pick| pick.index = pick.index.map(|index| rows[index]));
-        Ok(picks)
+        Ok(Some(picks))
+    }
+
+    /// The picks of rows in this order where only the error of all of them is known.
+    pub(crate) fn untraced(chosen: &Pool, rows: &[usize], squared_error: Option<f64>) -> Vec<Pick> {
+        let one = |(at, &row): (usize, &usize)| {
+            let squared_error = squared_error.filter(|_| at + 1 == rows.len());
+            Pick {
+                t: at + 1,
+                index: Some(row),
+                point: chosen.points().row(at).into(),
+                score: f64::NAN,
+                error: squared_error.map(|squared| squared.max(0.0).sqrt()),
+                squared_error,
+                weight_norm: None,
+                margin: None,
+                converged: true,
+            }
+        };
+        rows.iter().enumerate().map(one).collect()
     }
 
     /// [`trace`](Self::trace) with better values of μ at the rows than their pool has.

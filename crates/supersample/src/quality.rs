@@ -102,8 +102,8 @@ impl Quality {
 /// Returns the errors of `subset` against `data`, each with weights (divided by their sum) or with equal ones. The
 /// subset's weights may be negative; the data's may not.
 ///
-/// A quantile is interpolated between the middles of the steps of the distribution function, so that a row of weight 2
-/// counts as two rows. The standard deviation is that of the weighted rows as they are, without n − 1.
+/// A quantile is interpolated between the middles of the steps of the distribution function, of which every row is one:
+/// inside the steps of equal rows it is their value. A row of weight 2 counts as two rows. The standard deviation is that of the weighted rows as they are, without n − 1.
 ///
 /// ```
 /// use supersample::{Points, quality::quality};
@@ -173,11 +173,22 @@ impl Reference {
     }
 
     /// Sets better means and standard deviations, if these rows are a sample of more; quantiles and correlations stay
-    /// those of the rows.
-    pub(crate) fn with_moments(mut self, moments: &[Option<Moments>]) -> Reference {
-        for (column, known) in self.columns.iter_mut().zip(moments) {
-            if let (Some(column), Some(known)) = (column, known) {
-                column.moments = *known;
+    /// those of the rows. `first` is a row of the sample, which has the quantiles of columns that vary only elsewhere.
+    pub(crate) fn with_moments(mut self, moments: &[Option<Moments>], first: &[f64]) -> Reference {
+        for (j, ((column, known), value)) in self.columns.iter_mut().zip(moments).zip(first).enumerate() {
+            if let Some(known) = known {
+                if column.is_none() {
+                    // The sample does not say how it varies with others.
+                    let pairs = self.correlations.iter_mut().flatten().enumerate();
+                    pairs.for_each(|(a, row)| {
+                        row.iter_mut()
+                            .enumerate()
+                            .filter(|&(b, _)| a == j || b == j)
+                            .for_each(|(_, one)| *one = f64::NAN);
+                    });
+                }
+                let quantiles = column.map_or([*value; 5], |column| column.quantiles);
+                *column = Some(Column { moments: *known, quantiles });
             }
         }
         self
@@ -248,7 +259,8 @@ impl Reference {
         let found = correlations(values, own, shares);
         for a in (0..own.len()).filter(|&a| is_known(a)) {
             for b in (0..a).filter(|&b| is_known(b)) {
-                pairs.push((Some(found[a][b] - given[a][b]), (b, a)));
+                let error = found[a][b] - given[a][b];
+                pairs.push((Some(error).filter(|error| error.is_finite()), (b, a)));
             }
         }
         pairs

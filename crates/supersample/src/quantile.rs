@@ -1,7 +1,9 @@
 //! Quantiles of numbers with or without weights.
 //!
-//! A quantile is interpolated between the middles of the steps of the distribution function, so that a number of weight
-//! 2 counts as two numbers.
+//! Every number is a step of the distribution function, and a quantile is interpolated between the middles of the steps
+//! (Hazen's rule). Equal numbers are several steps at one value, so that inside of them the quantile is that value. A
+//! number of weight w is w/u such steps, where u is the lower quartile of the weights: with whole-number weights, one of
+//! weight 2 is two numbers.
 
 /// Quantiles at these levels, of numbers with shares that sum to one or with equal ones. `None` if no number has
 /// weight. Shares are not negative.
@@ -51,25 +53,12 @@ pub(crate) fn median(numbers: impl Iterator<Item = f64>, shares: Option<&[f64]>)
     None
 }
 
-/// The quantile of sorted numbers of equal weight: equal ones are one step, whose middle counts.
+/// The quantile of sorted numbers of equal weight, of which the one at i has its middle at (i + 1/2)/n.
 fn of_sorted(sorted: &[f64], level: f64) -> f64 {
-    let wanted = level * sorted.len() as f64;
-    let value = sorted[(wanted as usize).min(sorted.len() - 1)];
-    let below = |value: f64| sorted.partition_point(|x| *x < value);
-    let up_to = |value: f64| sorted.partition_point(|x| *x <= value);
-    let (start, end) = (below(value), up_to(value));
-    let middle = |start: usize, end: usize| (start + end) as f64 / 2.0;
-    let own = middle(start, end);
-    if own < wanted && end < sorted.len() {
-        let next = sorted[end];
-        return between(value, next, (wanted - own) / (middle(end, up_to(next)) - own));
-    }
-    if own > wanted && start > 0 {
-        let last = sorted[start - 1];
-        let before = middle(below(last), start);
-        return between(last, value, (wanted - before) / (own - before));
-    }
-    value
+    let last = sorted.len() - 1;
+    let wanted = (level * sorted.len() as f64 - 0.5).clamp(0.0, last as f64);
+    let below = wanted as usize;
+    between(sorted[below], sorted[(below + 1).min(last)], wanted.fract())
 }
 
 /// The quantiles of numbers with shares that sum to one.
@@ -78,6 +67,7 @@ fn of_weighted<const N: usize>(
     levels: [f64; N],
 ) -> Option<[f64; N]> {
     let mut steps: Vec<(f64, f64)> = numbers.filter(|step| step.1 > 0.0).collect();
+    let unit = lower_quartile(steps.iter().map(|step| step.1))?;
     steps.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
     steps.dedup_by(|later, first| {
         let same = later.0 == first.0;
@@ -86,23 +76,31 @@ fn of_weighted<const N: usize>(
         }
         same
     });
-    // Each value with the middle of its step of the distribution function.
+    // Each value with the middles of its first and of its last step.
     let mut reached = 0.0;
-    for (_, weight) in &mut steps {
-        let middle = reached + *weight / 2.0;
-        reached += *weight;
-        *weight = middle;
+    let mut knots = Vec::with_capacity(2 * steps.len());
+    for (value, share) in steps {
+        let half = share.min(unit) / 2.0;
+        knots.extend([(value, reached + half), (value, reached + share - half)]);
+        reached += share;
     }
     let at = |q: f64| {
-        let above = steps.partition_point(|(_, middle)| *middle < q);
-        match (above.checked_sub(1).map(|below| steps[below]), steps.get(above)) {
+        let above = knots.partition_point(|(_, p)| *p < q);
+        match (above.checked_sub(1).map(|below| knots[below]), knots.get(above)) {
             (Some((x, p)), Some((y, r))) => between(x, *y, (q - p) / (r - p)),
             (Some((x, _)), None) => x,
             (None, Some((y, _))) => *y,
             (None, None) => f64::NAN,
         }
     };
-    (!steps.is_empty()).then(|| levels.map(at))
+    Some(levels.map(at))
+}
+
+/// The number with a quarter of the others below it; `None` if there are none.
+fn lower_quartile(numbers: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut numbers: Vec<f64> = numbers.collect();
+    let at = numbers.len() / 4;
+    (!numbers.is_empty()).then(|| *numbers.select_nth_unstable_by(at, f64::total_cmp).1)
 }
 
 /// Exact at both ends and for values of any size.
@@ -125,5 +123,51 @@ mod tests {
         assert_eq!(of(&[1.0], Some(&[0.0])), None);
         // Thirds do not sum to one.
         assert_eq!(of(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], Some(&[1.0 / 6.0; 6])), Some(3.5));
+    }
+
+    /// By the definition: as many copies as the weight says, sorted, and the middles of their steps.
+    fn naive(numbers: &[(f64, usize)], level: f64) -> f64 {
+        let mut copies: Vec<f64> = numbers.iter().flat_map(|&(x, count)| vec![x; count]).collect();
+        copies.sort_by(f64::total_cmp);
+        let middle = |i: usize| (i as f64 + 0.5) / copies.len() as f64;
+        let above = (0..copies.len()).find(|&i| middle(i) >= level);
+        match above {
+            None => copies[copies.len() - 1],
+            Some(0) => copies[0],
+            Some(i) => {
+                let part = (level - middle(i - 1)) / (middle(i) - middle(i - 1));
+                copies[i - 1] * (1.0 - part) + copies[i] * part
+            }
+        }
+    }
+
+    #[test]
+    fn quantiles_are_those_of_copies_and_inside_of_an_atom_its_value() {
+        let levels = [0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0];
+        for numbers in [
+            vec![(0.0, 99), (1.0, 1)],
+            vec![(0.0, 3), (1.0, 7)],
+            vec![(2.0, 1), (0.5, 2), (1.5, 1), (0.25, 1), (7.0, 3), (3.0, 1)],
+            vec![(1.0, 1), (2.0, 1), (4.0, 1), (8.0, 1)],
+        ] {
+            let copies = numbers.iter().flat_map(|&(x, count)| vec![x; count]);
+            let plain = quantiles(copies, None, levels).unwrap();
+            let total: usize = numbers.iter().map(|one| one.1).sum();
+            for (got, level) in plain.into_iter().zip(levels) {
+                assert!((got - naive(&numbers, level)).abs() < 1e-12, "{numbers:?} at {level}: {got}");
+            }
+            // A row each for a quarter of the copies, so that the unit is known.
+            if numbers.iter().filter(|one| one.1 == 1).count() * 4 > numbers.len() {
+                let shares: Vec<f64> = numbers.iter().map(|one| one.1 as f64 / total as f64).collect();
+                let weighted = quantiles(numbers.iter().map(|one| one.0), Some(&shares), levels).unwrap();
+                for (got, want) in weighted.into_iter().zip(plain) {
+                    assert!((got - want).abs() < 1e-12, "{numbers:?}: {got} {want}");
+                }
+            }
+        }
+        let rare = (0..2000).map(|i| f64::from(u8::from(i % 100 == 0)));
+        assert_eq!(quantiles(rare.clone(), None, [0.05, 0.5, 0.95]), Some([0.0; 3]));
+        assert_eq!(quantiles(rare, Some(&[5e-4; 2000]), [0.05, 0.5, 0.95]), Some([0.0; 3]));
+        assert_eq!(quantiles([3.0].into_iter(), Some(&[0.0]), [0.5]), None);
     }
 }

@@ -27,7 +27,7 @@ pub use self::options::{RefineOptions, Search};
 use self::sweep::{Swept, sweep};
 use crate::embedding::{MeanEmbedding, Values, as_samples};
 use crate::pool::PoolScores;
-use crate::watch::{Progress, Watch};
+use crate::watch::{Progress, Watch, unwatched};
 use crate::words::Opt;
 use crate::{Error, Herder, Points, Pool, Result};
 
@@ -167,10 +167,19 @@ impl Refiner {
         &self.pool
     }
 
-    /// Chooses a set of `size` rows by herding, sweeps and, if asked, the search.
+    /// Chooses a set of `size` rows by herding, sweeps and, if asked, the search. If `watch` ends the herding, the set
+    /// has the rows so far.
     pub fn choose(&self, size: usize, watch: Watch) -> Result<Refined> {
-        let set = self.refine_size(size, watch)?;
-        self.finish(set)
+        let constraints = self.constraints().for_size(size)?;
+        let mut herder = self.herder().with_fast_errors();
+        let set = match herd(&mut herder, &constraints, watch) {
+            Err(Error::Interrupted) if !herder.indices().is_empty() => self.unfinished(herder.indices())?,
+            herded => {
+                herded?;
+                self.refine(herder.into_scores(), &constraints, watch)?
+            }
+        };
+        self.finish(set, watch)
     }
 
     /// Improves a set of rows by sweeps and, if asked, the search; the number of rows stays.
@@ -178,7 +187,7 @@ impl Refiner {
     /// Rows that must be included and are missing replace the last rows that may be removed.
     pub fn improve_rows(&self, rows: &[usize], watch: Watch) -> Result<Refined> {
         let set = self.refine_rows(rows, watch)?;
-        self.finish(set)
+        self.finish(set, watch)
     }
 
     /// Improves the picks of a herder over the same pool by sweeps and, if asked, the search; their number stays.
@@ -198,7 +207,7 @@ impl Refiner {
     /// ```
     pub fn improve(&self, herder: Herder, watch: Watch) -> Result<Refined> {
         let set = self.refine_herded(herder, watch)?;
-        self.finish(set)
+        self.finish(set, watch)
     }
 
     /// Returns a herder over the pool that keeps kernel rows for [`improve`](Self::improve).
@@ -213,8 +222,23 @@ impl Refiner {
     /// Returns these rows in greedy order: each prefix is extended by the row that reduces its error most. Costs the
     /// pairs of the rows.
     pub fn greedy_order(&self, rows: &[usize]) -> Result<Vec<usize>> {
-        let herder = Herder::over(self.pool.select(rows)?).unique(true).with_fast_errors();
-        Ok(herder.filter_map(|pick| pick.index).map(|index| rows[index]).collect())
+        self.greedily(rows, &unwatched).map(|(ordered, _)| ordered)
+    }
+
+    /// The rows in greedy order, and whether `watch` ended that: then those after some of them are in the given order.
+    fn greedily(&self, rows: &[usize], watch: Watch) -> Result<(Vec<usize>, bool)> {
+        let total = rows.len();
+        let mut herder = Herder::over(self.pool.select(rows)?).unique(true).with_fast_errors();
+        let goes_on = |done: usize| watch(Progress::Measuring { done, total }).is_continue();
+        while goes_on(herder.indices().len()) && herder.next().is_some() {}
+        let mut order = herder.indices().to_vec();
+        let is_ended = order.len() < total;
+        if is_ended {
+            let mut is_taken = vec![false; total];
+            order.iter().for_each(|&at| is_taken[at] = true);
+            order.extend((0..total).filter(|&at| !is_taken[at]));
+        }
+        Ok((order.into_iter().map(|at| rows[at]).collect(), is_ended))
     }
 
     fn constraints(&self) -> ConstraintsAsked<'_> {
@@ -242,7 +266,7 @@ impl Refiner {
         let rows = with_included(rows, constraints.include());
         constraints.check(&rows, self.pool.points().len())?;
         let mut set = self.herder().into_scores();
-        rows.iter().for_each(|&row| set.choose_row(row));
+        choose_rows(&mut set, &rows, watch)?;
         self.refine(set, &constraints, watch)
     }
 
@@ -272,7 +296,11 @@ impl Refiner {
         let start = self.scored(set.chosen(), false)?;
         set.settle_size()?;
         let mut swept = sweep(&mut set, constraints, self.options.max_sweeps, margin, watch);
-        let after_sweeps = start.clone().or_better(self.scored(set.chosen(), swept.converged)?);
+        // Without a swap they are the same rows; to score them takes all of their pairs.
+        let after_sweeps = match swept.swaps {
+            0 => Scored { converged: swept.converged, ..start.clone() },
+            _ => start.clone().or_better(self.scored(set.chosen(), swept.converged)?),
+        };
         let (mut best, mut kernel_rows, mut searched) = (after_sweeps.clone(), 0, false);
         if let (Some(search), Some(norm)) = (self.options.search, self.pool.sum_squared_norm()) {
             let mut rng = Pcg64::seed_from_u64(search.seed);
@@ -289,18 +317,31 @@ impl Refiner {
                 if round > 0 {
                     set.become_rows(&best.rows);
                 }
-                let (met, ended) = match self.in_single(&set, unit)? {
+                let single = match self.in_single(&set, unit, watch) {
+                    Err(Error::Interrupted) => {
+                        swept.interrupted = true;
+                        break;
+                    }
+                    single => single?,
+                };
+                let (met, ended) = match single {
                     None => anneal::anneal(&mut set, constraints, sweeps, unit, &mut rng, watch),
                     Some(mut single) => {
                         let annealed =
                             anneal::anneal(&mut single, constraints, sweeps, unit, &mut rng, watch);
-                        set.become_rows(single.chosen());
+                        if !annealed.1 {
+                            set.become_rows(single.chosen());
+                        }
                         kernel_rows += single.kernel_rows();
                         annealed
                     }
                 };
                 let met = self.scored(&met, false)?;
-                swept.interrupted = ended;
+                if ended {
+                    // To become another set takes a kernel row for each row that differs.
+                    (best, swept.interrupted) = (best.or_better(met), true);
+                    break;
+                }
                 // The state at the end, then the best one met on the way if that is still better: each is swept,
                 // because only then no single swap can reduce its error.
                 let mut found = self.swept_to_rest(&mut set, constraints, margin, &mut swept, watch)?;
@@ -314,9 +355,12 @@ impl Refiner {
         }
         let best_squared = self.pool.squared_norm().map(|norm| norm + best.joint_energy / (size * size));
         best_squared.map_or(Ok(()), |squared| self.pool.check_definite(squared))?;
-        // All three in f64 where one is too small for f32, so that they can be compared.
-        let squared =
-            |scored: &Scored| self.pool.squared_error(&scored.rows, scored.joint_energy, best_squared?);
+        // All three in f64 where one is too small for f32, so that they can be compared; after an interruption as they are,
+        // since each takes all pairs of its rows.
+        let squared = |scored: &Scored| match swept.interrupted {
+            true => Some(self.pool.squared_norm()? + scored.joint_energy / (size * size)),
+            false => self.pool.squared_error(&scored.rows, scored.joint_energy, best_squared?),
+        };
         let three = [&best, &start, &after_sweeps];
         let [squared, start_squared, swept_squared] = three.map(squared);
         let distance = |scored: &Scored, squared: Option<f64>| {
@@ -342,7 +386,7 @@ impl Refiner {
     }
 
     /// Returns the set with kernel rows in f32, if f32 is precise enough for temperatures from this unit up.
-    fn in_single(&self, set: &PoolScores, unit: f64) -> Result<Option<PoolScores>> {
+    fn in_single(&self, set: &PoolScores, unit: f64, watch: Watch) -> Result<Option<PoolScores>> {
         let size = set.chosen().len();
         if unit * anneal::cold(size) < 10.0 * self.pool.single_rounding(size as f64) {
             return Ok(None);
@@ -350,7 +394,7 @@ impl Refiner {
         let Some(pool) = self.pool.in_single() else { return Ok(None) };
         let mut single = PoolScores::new(pool, set.closed().into(), set.repeats());
         single.keep(self.options.memory);
-        set.chosen().iter().for_each(|&row| single.choose_row(row));
+        choose_rows(&mut single, set.chosen(), watch)?;
         single.settle_size()?;
         Ok(Some(single))
     }
@@ -372,7 +416,25 @@ impl Refiner {
         self.scored(set.chosen(), swept.converged)
     }
 
-    fn finish(&self, set: UnorderedSet) -> Result<Refined> {
+    /// A set of the rows so far, where herding was ended.
+    fn unfinished(&self, rows: &[usize]) -> Result<UnorderedSet> {
+        let (scored, size) = (self.scored(rows, false)?, rows.len() as f64);
+        let squared = self.pool.squared_norm().map(|norm| norm + scored.joint_energy / (size * size));
+        let swept = Swept { sweeps: 0, swaps: 0, converged: false, interrupted: true };
+        Ok(UnorderedSet {
+            rows: scored.rows,
+            squared,
+            start_squared: squared,
+            swept_squared: squared,
+            objective: None,
+            swept,
+            searched: false,
+            kernel_rows: rows.len() as u64,
+        })
+    }
+
+    /// Puts the rows in order, unless the work was ended: to order them takes all of their pairs.
+    fn finish(&self, set: UnorderedSet, watch: Watch) -> Result<Refined> {
         let UnorderedSet {
             rows,
             squared,
@@ -384,15 +446,19 @@ impl Refiner {
             kernel_rows,
         } = set;
         let root = |squared: f64| squared.max(0.0).sqrt();
+        let (rows, is_ended) = match self.options.ordered && !swept.interrupted {
+            true => self.greedily(&rows, watch)?,
+            false => (rows, false),
+        };
         Ok(Refined {
-            rows: if self.options.ordered { self.greedy_order(&rows)? } else { rows },
+            rows,
             error: squared.map(root),
             squared_error: squared,
             start_error: start_squared.map(root),
             swept_error: swept_squared.map(root),
             objective,
             converged: swept.converged,
-            interrupted: swept.interrupted,
+            interrupted: swept.interrupted || is_ended,
             searched,
             sweeps: swept.sweeps,
             swaps: swept.swaps,
@@ -406,6 +472,17 @@ impl Refiner {
         let energy = self.pool.energy_from(rows, joint_energy);
         Ok(Scored { rows: rows.to_vec(), energy, joint_energy, converged })
     }
+}
+
+/// Chooses these rows one after another: a kernel row over the pool for each.
+fn choose_rows(set: &mut PoolScores, rows: &[usize], watch: Watch) -> Result<()> {
+    for (done, &row) in rows.iter().enumerate() {
+        if watch(Progress::Measuring { done, total: rows.len() }).is_break() {
+            return Err(Error::Interrupted);
+        }
+        set.choose_row(row);
+    }
+    Ok(())
 }
 
 /// Herding within the constraints: the rows that must be in, then eq. 8 over the rows that may be.

@@ -5,6 +5,7 @@ mod choose;
 mod draws;
 mod each;
 mod kernel;
+mod limits;
 mod matched;
 mod outputs;
 mod scores;
@@ -33,6 +34,9 @@ use crate::words::count;
 
 /// Largest number of threads; with too many the system kills the process instead of returning an error.
 const MOST_THREADS: usize = 1024;
+
+/// Largest number of starts of `sample`, all of which are in memory.
+const MOST_STARTS: usize = 10_000_000;
 
 /// One run of `herd` or `thin`.
 #[derive(Debug)]
@@ -130,6 +134,7 @@ impl ChoosePlan {
         if each.is_some() {
             (plan.draws.stratify, plan.each) = (each.clone(), each);
         }
+        plan.outputs.inputs.extend(lists.iter().cloned());
         let mut written = plan.outputs.named();
         written.push(("--checkpoint", plan.checkpoint.as_deref()));
         check_distinct(&lists.iter().map(PathBuf::as_path).collect::<Vec<_>>(), &written)?;
@@ -154,6 +159,7 @@ impl ChoosePlan {
             // It may well be the checkpoint, but nothing else that is written.
             check_distinct(&[resume.as_path()], &outputs.named()).context("--resume")?;
         }
+        let outputs = outputs.reading(inputs.into_iter().chain(run.resume.as_deref()));
         let stop = choose.stop;
         let scores = Scores::new(scores, &kernel)?;
         let scores = Scores::regularised(scores, regular, stop.number)?;
@@ -164,7 +170,8 @@ impl ChoosePlan {
         let choose = measured(choose, kernel, unit.as_deref(), &draws)?;
         let mut choose = embedded(matching(choose, matched, &draws)?, embedding)?;
         choose.weights = weight_rule(weights, &stop, &outputs)?;
-        (choose.compute.pool_rows, choose.compute.max_memory) = (run.pool_rows, run.max_memory);
+        let max_memory = run.max_memory.or_else(limits::of_account);
+        (choose.compute.pool_rows, choose.compute.max_memory) = (run.pool_rows, max_memory);
         draws.check(&choose)?;
         let calibrate: Option<Vec<String>> =
             calibrate.map(|lists| lists.into_iter().flat_map(|list| list.0).collect());
@@ -201,8 +208,11 @@ impl SamplePlan {
     pub(crate) fn new(args: SampleArgs) -> Result<SamplePlan> {
         AscentOptions::default().climbs(args.climbs).check()?;
         ensure!(args.starts > 0, "--starts is 0; at least one draw of the mixture is needed");
+        let most = count(MOST_STARTS);
+        ensure!(args.starts <= MOST_STARTS, "--starts is {}; at most {most} are drawn", count(args.starts));
         let outputs = Outputs::new(args.output, None, args.trace, args.json, None)?;
         check_distinct(&[&args.file], &outputs.named())?;
+        let outputs = outputs.reading([args.file.as_path()]);
         let stop = stop(args.size, None)?;
         ensure!(stop.number.is_some(), "-n is needed: give the largest number of points");
         ensure!(
@@ -260,6 +270,7 @@ impl EvalPlan {
         let outputs = Outputs::without_rows(args.json, args.report)?;
         let inputs: Vec<&Path> = inputs().map(PathBuf::as_path).collect();
         check_distinct(&inputs, &outputs.named())?;
+        let outputs = outputs.reading(inputs);
         let unit = args.functions.functions_unit.clone();
         let scores = Scores::new(args.scores, &args.kernel)?;
         let draws = DrawsPlan::new(files, args.reading, args.functions, scores, None)?;

@@ -24,6 +24,8 @@ pub(crate) struct Outputs {
     pub(crate) trace: Option<PathBuf>,
     pub(crate) json: Option<PathBuf>,
     pub(crate) report: Option<PathBuf>,
+    /// Files that are read, which no run may remove.
+    pub(crate) inputs: Vec<PathBuf>,
 }
 
 impl Outputs {
@@ -54,7 +56,7 @@ impl Outputs {
                  .zst), .npy, .npz, .parquet and .arrow"
             );
         }
-        let outputs = Outputs { rows, target, indices, trace, json, report };
+        let outputs = Outputs { rows, target, indices, trace, json, report, inputs: Vec::new() };
         outputs.check_stdout(outputs.rows.is_none().then_some("the rows"))?;
         Ok(outputs)
     }
@@ -64,6 +66,12 @@ impl Outputs {
         let outputs = Outputs { json, report, ..Outputs::default() };
         outputs.check_stdout(None)?;
         Ok(outputs)
+    }
+
+    /// The same, with the files that are read.
+    pub(super) fn reading<'a>(mut self, inputs: impl IntoIterator<Item = &'a Path>) -> Outputs {
+        self.inputs.extend(inputs.into_iter().map(Path::to_path_buf));
+        self
     }
 
     /// Stdout takes one thing only.

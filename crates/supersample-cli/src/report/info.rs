@@ -54,14 +54,14 @@ pub(crate) struct Rate {
     pub(crate) pairs: f64,
     /// Number of landmarks; `None` if all pairs are compared.
     pub(crate) landmarks: Option<usize>,
-    /// Rows that each chosen one is compared with: those that may be chosen, and with landmarks all of them once.
-    pub(crate) rows: f64,
+    /// Seconds for a thousand herded rows, from some that were herded.
+    pub(crate) thousand: f64,
 }
 
 impl Rate {
     /// Seconds until all rows are compared, and for each thousand rows that are then herded.
     fn seconds(&self) -> (f64, f64) {
-        (self.pairs / self.pairs_per_second, 1000.0 * self.rows / self.pairs_per_second)
+        (self.pairs / self.pairs_per_second, self.thousand)
     }
 }
 
@@ -258,7 +258,13 @@ pub(super) mod tests {
             ],
             functions: Vec::new(),
             memory: 3 << 29,
-            rate: Some(Rate { pairs_per_second: 1e9, timed: 2e7, pairs: 5e11, landmarks: None, rows: 1e6 }),
+            rate: Some(Rate {
+                pairs_per_second: 1e9,
+                timed: 2e7,
+                pairs: 5e11,
+                landmarks: None,
+                thousand: 1.0,
+            }),
             draws: None,
             notes: vec!["mind the gap".to_string()],
         }

@@ -18,7 +18,12 @@ impl Report<'_> {
         let kernel = &distances.kernel;
         let bandwidth = kernel.bandwidths().first().copied();
         let rule = bandwidth.map(|_| if distances.median_pairs.is_some() { "median" } else { "given" });
-        let value = json!({
+        let kind = match (kernel.is_stein(), distances.landmarks.is_some()) {
+            (true, _) => "scores",
+            (false, true) => "landmarks",
+            (false, false) => "exact",
+        };
+        let mut value = json!({
             "schema": SCHEMA,
             "version": run.version,
             "command": run.command,
@@ -67,7 +72,7 @@ impl Report<'_> {
                 "joint": 1.0, "marginals": marginals, "moments": moments, "functions": functions, "log_density": log_density,
             })),
             "embedding": about.rows.map(|_| json!({
-                "kind": if distances.landmarks.is_some() { "landmarks" } else { "exact" },
+                "kind": kind,
                 "landmarks": distances.landmarks.map(|landmarks| landmarks.count),
                 "residual": distances.landmarks.and_then(|landmarks| landmarks.residual),
                 "pool_rows": distances.landmarks.and_then(|landmarks| landmarks.pool_rows),
@@ -151,6 +156,13 @@ impl Report<'_> {
             "notes": self.notes,
             "warnings": self.warnings,
         });
+        value["scores"] = json!(about.scores);
+        value["sample"] = json!(about.sample.map(|sample| {
+            let own = |measure| sample.errors.get(measure);
+            json!({
+                "rows": sample.rows, "quantile": own(Measure::Quantile), "correlation": own(Measure::Correlation),
+            })
+        }));
         serde_json::to_string_pretty(&value).expect("numbers and text can be written as JSON") + "\n"
     }
 }

@@ -73,6 +73,8 @@ pub(crate) struct About {
     pub(crate) files: Vec<String>,
     /// How many rows the files have; `None` for a mixture.
     pub(crate) rows: Option<usize>,
+    /// The rows that stand in memory for those of the files, where these come in batches.
+    pub(crate) sample: Option<Sample>,
     /// Warm-up rows that were left out.
     pub(crate) warmup: usize,
     /// Rows that were left out as the mean of an approximation, and for a missing value.
@@ -88,6 +90,16 @@ pub(crate) struct About {
     pub(crate) corrected: Option<Corrected>,
     /// The rows that are matched, where they are others than those that were chosen from.
     pub(crate) target: Option<TargetReport>,
+    /// Where the scores came from, and what their kernel is preconditioned by.
+    pub(crate) scores: Option<serde_json::Value>,
+}
+
+/// A random sample of the rows, which quantiles, correlations and distribution functions are relative to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sample {
+    pub(crate) rows: usize,
+    /// Its own errors of quantiles and correlations.
+    pub(crate) errors: Errors,
 }
 
 /// Rows that are matched in place of those that were chosen from.

@@ -135,14 +135,41 @@ impl Report<'_> {
         if self.about.effective_size.is_some() {
             return "evenly spaced by weight".to_string();
         }
-        match self.about.rows {
-            Some(_) if self.result.count == 1 => "the first row".to_string(),
-            Some(rows) if rows == self.result.count => "every row".to_string(),
+        let (rows, noun) = match self.about.sample {
+            Some(sample) => (Some(sample.rows), "candidate"),
+            None => (self.about.rows, "row"),
+        };
+        match rows {
+            Some(_) if self.result.count == 1 => format!("the first {noun}"),
+            Some(rows) if rows == self.result.count => format!("every {noun}"),
             Some(rows) if rows.is_multiple_of(self.result.count) => {
-                format!("every {} row", ordinal(rows / self.result.count))
+                format!("every {} {noun}", ordinal(rows / self.result.count))
             }
-            _ => "evenly spaced rows".to_string(),
+            _ => format!("evenly spaced {noun}s"),
         }
+    }
+
+    /// What the errors are relative to, where not all rows are in memory.
+    pub(super) fn relative_to(&self) -> Option<String> {
+        let sample = self.about.sample?;
+        let own = |measure: Measure, what: &str| {
+            let error = sample.errors.get(measure).filter(|error| *error > 0.0);
+            error.map(|error| format!("{what} {}", significant(error)))
+        };
+        let own: Vec<String> = [(Measure::Quantile, "quantile"), (Measure::Correlation, "correlation")]
+            .into_iter()
+            .filter_map(|(measure, what)| own(measure, what))
+            .collect();
+        let own = match own.is_empty() {
+            true => String::new(),
+            false => format!(", which differ from all rows by about {}", own.join(", ")),
+        };
+        Some(format!(
+            "{}, mean and sd are relative to all {}; quantile and correlation to the {}{own}",
+            self.error_name(),
+            counted(self.about.rows.unwrap_or(sample.rows), "row"),
+            counted(sample.rows, "candidate")
+        ))
     }
 
     /// The name of the error: the MMD of a Stein kernel is the kernel Stein discrepancy.

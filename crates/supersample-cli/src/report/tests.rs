@@ -93,6 +93,7 @@ pub(super) fn report() -> Report<'static> {
         subject: Subject::Herded,
         files: names(&["draws.csv"]),
         rows: Some(4000),
+        sample: None,
         warmup: 0,
         mean_rows: 0,
         missing: 0,
@@ -102,6 +103,7 @@ pub(super) fn report() -> Report<'static> {
         effective_size: None,
         corrected: None,
         target: None,
+        scores: None,
     };
     let run = Run {
         version: "0.0.0 (plain)".to_string(),

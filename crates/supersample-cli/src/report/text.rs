@@ -112,13 +112,17 @@ impl Report<'_> {
             }
             None => vec![Line::note("the MMD is not known for this target".to_string())],
         };
+        lines.extend(self.relative_to().filter(|_| self.result.quality.is_some()).map(Line::note));
         lines.extend(self.caveat().map(Line::note));
         if let (None, Some(_), Some(rows)) =
             (&self.comparison, self.result.scale.single_draw, self.about.rows)
         {
             let why = match self.run.ended {
                 Some(Ended::Interrupted) => "the run was interrupted".to_string(),
-                _ => format!("the file has {}", counted(rows, "row")),
+                _ => match self.about.sample {
+                    Some(sample) => format!("there are {}", counted(sample.rows, "candidate")),
+                    None => format!("the file has {}", counted(rows, "row")),
+                },
             };
             let text = format!("no comparison with random or evenly spaced rows: {why}");
             lines.push(Line::note(text));
@@ -176,9 +180,11 @@ impl Report<'_> {
                 ),
                 _ => String::new(),
             };
-            lines.push(format!(
-                "{missed} reached with {chosen}{equal}; allow more with -n, or relax the goal"
-            ));
+            let remedy = match self.run.ended {
+                Some(Ended::Exhausted) => "relax the goal",
+                _ => "allow more with -n, or relax the goal",
+            };
+            lines.push(format!("{missed} reached with {chosen}{equal}; {remedy}"));
         }
         lines
     }
@@ -244,8 +250,9 @@ impl Report<'_> {
             ([median, ..], Some(pairs)) => {
                 let all =
                     self.about.rows_matched().map(|rows| rows.saturating_mul(rows.saturating_sub(1)) / 2);
+                let of_sample = if self.about.sample.is_some() { " of candidates" } else { "" };
                 let of = match all.is_some_and(|all| pairs < all) {
-                    true => format!(" of {}", counted(pairs, "pair")),
+                    true => format!(" of {}{of_sample}", counted(pairs, "pair")),
                     false => String::new(),
                 };
                 format!(", bandwidth {} (median distance{of})", significant(*median))
@@ -286,6 +293,10 @@ impl Report<'_> {
         };
         let is_rounding = |worst: &Worst<'_>| worst.error.abs() <= ROUNDING;
         let mut text = match worst.iter().filter_map(|(_, worst)| worst.as_ref()).all(is_rounding) {
+            true if self.about.sample.is_some() => {
+                "mean and sd of every parameter are those of all rows, quantiles those of the candidates"
+                    .to_string()
+            }
             true => "mean, sd and quantiles of every parameter are those of all rows".to_string(),
             false => {
                 let parts: Vec<String> = worst.iter().filter_map(part).collect();

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 use supersample::task::stream::{Gathered, Gatherer, Pass, PassSums, Source};
 use supersample::task::{Choose, EmbeddingChoice, Problem};
 use supersample::{Error, Watch};
-use supersample_io::{Batch, Draws, ExpectedSize};
+use supersample_io::{Batch, BatchSize, Draws, ExpectedSize};
 
 use super::input::{Input, checked};
 use crate::plan::{ChoosePlan, WeightsPlan};
@@ -17,11 +17,9 @@ use crate::terminal::interrupt;
 use crate::terminal::progress::Progress;
 use crate::words::{count, counted};
 
-/// Bytes of numbers in a batch, and how many rows that may be.
-const BATCH_BYTES: usize = 8 << 20;
-const BATCH_ROWS: std::ops::RangeInclusive<usize> = 1024..=65_536;
-/// Rows in a batch of files whose heads do not say how many columns they have.
-const BATCH_OF_UNKNOWN: usize = 8192;
+/// Bytes of numbers in a batch: at most this, and this part of the memory that is allowed.
+const BATCH_BYTES: u64 = 8 << 20;
+const PART_OF_LIMIT: u64 = 32;
 
 /// Whether the files are read in batches: because it was asked for, because they do not fit, or because they would take
 /// more memory than their size.
@@ -41,7 +39,9 @@ pub(super) fn are_wanted(plan: &ChoosePlan) -> Result<bool> {
         return Ok(false);
     }
     Ok(match Draws::expected_size(&draws.files, &reading) {
-        Some(size) => are_single(plan, size) || choose.needs_batches(draws.size(size.rows, size.columns, 0)),
+        Some(size) => {
+            are_single(plan, size) || choose.needs_batches(draws.size(size.rows, size.columns, 0))?
+        }
         None => choose.compute.max_memory.is_some(),
     })
 }
@@ -80,11 +80,9 @@ fn needs_all_rows(plan: &ChoosePlan) -> Option<&'static str> {
 
 impl Input<'_> {
     /// Rows at a time.
-    fn batch_rows(&self) -> usize {
-        let expected = Draws::expected_size(&self.plan.files, &self.plan.reading());
-        expected.map_or(BATCH_OF_UNKNOWN, |size| {
-            (BATCH_BYTES / 8 / size.columns.max(1)).clamp(*BATCH_ROWS.start(), *BATCH_ROWS.end())
-        })
+    fn batch_size(&self) -> BatchSize {
+        let limit = self.choose.compute.max_memory.map_or(BATCH_BYTES, |limit| limit / PART_OF_LIMIT);
+        BatchSize::Bytes(limit.min(BATCH_BYTES) as usize)
     }
 }
 
@@ -96,7 +94,7 @@ impl Source for Input<'_> {
         let progress = Progress::percent(self.quiet, "reading in batches");
         let mut gatherer: Option<Gatherer> = None;
         let mut outcome: supersample::Result<()> = Ok(());
-        let found = Draws::in_batches(&plan.files, &plan.reading(), self.batch_rows(), &mut |batch| {
+        let found = Draws::in_batches(&plan.files, &plan.reading(), self.batch_size(), &mut |batch| {
             progress.part(batch.fraction);
             let functions = batch.functions.len() / batch.len();
             // Only now is it known how many columns there are.
@@ -130,7 +128,7 @@ impl Source for Input<'_> {
         let progress = Progress::percent(self.quiet, &what);
         let mut outcome = Ok(());
         interrupt::can_end_early(true);
-        let read = draws.again(&plan.reading(), self.batch_rows(), &mut |batch| {
+        let read = draws.again(&plan.reading(), self.batch_size(), &mut |batch| {
             progress.part(batch.fraction);
             let weights = plan.row_weights(batch.weights);
             outcome = sums

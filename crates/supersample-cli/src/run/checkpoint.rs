@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::plan::followed;
 use crate::terminal::interrupt;
 use crate::terminal::output::{Output, sweep};
 
@@ -116,14 +117,18 @@ pub(super) struct Claim {
 }
 
 impl Claim {
-    /// Claims the file before the work starts; nothing is written yet.
-    pub(super) fn new(path: &Path) -> Result<Claim> {
+    /// Claims the file before the work starts; nothing is written yet. `inputs` are not swept away.
+    pub(super) fn new(path: &Path, inputs: &[PathBuf]) -> Result<Claim> {
         let cannot = || format!("{} cannot be written", path.display());
-        let mut lock_path = path.as_os_str().to_owned();
-        lock_path.push(".lock");
-        let lock_path = PathBuf::from(lock_path);
+        let lock_path = lock_path(path);
         let lock =
             File::options().create(true).write(true).truncate(false).open(&lock_path).with_context(cannot)?;
+        ensure!(
+            lock.metadata().with_context(cannot)?.len() == 0,
+            "{}: {} is in the way, which no run has made; remove it, or name another file",
+            path.display(),
+            lock_path.display()
+        );
         if lock.try_lock().is_err() {
             bail!(
                 "{}: another run is using this checkpoint; wait for it, or name another file",
@@ -131,7 +136,7 @@ impl Claim {
             );
         }
         interrupt::unfinished(&lock_path);
-        sweep(path);
+        sweep(path, inputs);
         let claim = Claim { path: path.to_path_buf(), lock_path, _lock: lock };
         // Refused before the draws are read; whose checkpoint it is shows only after that.
         let mut start = Vec::new();
@@ -145,6 +150,14 @@ impl Claim {
         );
         Ok(claim)
     }
+}
+
+/// The lock of a checkpoint: an empty file in its folder, with a name that no user gives.
+fn lock_path(path: &Path) -> PathBuf {
+    let path = followed(path);
+    let mut print = Fingerprint::new();
+    print.bytes(path.file_name().unwrap_or_default().as_encoded_bytes());
+    path.with_file_name(format!(".supersample-lock-{:016x}", print.finish()))
 }
 
 impl Drop for Claim {
@@ -274,8 +287,10 @@ mod tests {
     fn a_checkpoint_is_used_by_one_run_and_for_its_own_data() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ck");
-        let claim = Claim::new(&path).unwrap();
-        assert!(Claim::new(&path).unwrap_err().to_string().contains("another run is using this checkpoint"));
+        let claim = Claim::new(&path, &[]).unwrap();
+        assert!(
+            Claim::new(&path, &[]).unwrap_err().to_string().contains("another run is using this checkpoint")
+        );
         let mut keeper = Keeper::new(claim, example());
         // The three that are known come again, and then one more.
         [2, 0, 2, 1].into_iter().for_each(|row| keeper.saw(Some(row)));
@@ -285,7 +300,11 @@ mod tests {
         assert!(Checkpoint::left(&path, 8).unwrap_err().to_string().ends_with(OUT_OF_THE_WAY));
         assert!(Checkpoint::read(&path, 8).unwrap_err().to_string().contains("belongs to other data"));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
-        drop(Claim::new(&path).unwrap());
+        drop(Claim::new(&path, &[]).unwrap());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        // A file with contents is somebody's.
+        fs::write(lock_path(&path), "precious").unwrap();
+        assert!(Claim::new(&path, &[]).unwrap_err().to_string().contains("is in the way"));
+        assert_eq!(fs::read(lock_path(&path)).unwrap(), b"precious");
     }
 }

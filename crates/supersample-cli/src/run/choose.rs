@@ -2,6 +2,7 @@
 
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::Mutex;
 
 use anyhow::{Result, bail};
@@ -21,14 +22,15 @@ use crate::terminal::clock::Clock;
 use crate::terminal::interrupt;
 use crate::terminal::output::say;
 use crate::terminal::progress::Progress;
-use crate::words::{Names, Style, counted, in_units, printable};
+use crate::words::{Names, Style, count, counted, in_units, printable};
 
 /// Carries out a plan of `herd` or `thin`.
 pub(crate) fn choose(plan: &ChoosePlan) -> Result<Outcome> {
-    check_stdout(&plan.outputs)?;
+    check_stdout(&plan.outputs);
     with_outputs(&plan.outputs, plan.threads, plan.quiet, |files| {
         let mut clock = Clock::start();
-        let claim = plan.checkpoint.as_deref().map(Claim::new).transpose()?;
+        let inputs = &plan.outputs.inputs;
+        let claim = plan.checkpoint.as_deref().map(|path| Claim::new(path, inputs)).transpose()?;
         let mut input = Input::new(&plan.draws, &plan.choose, plan.quiet);
         if let Some(column) = &plan.each {
             let rows = read(plan, &mut input)?;
@@ -157,12 +159,26 @@ fn earlier(plan: &ChoosePlan, input: &Input<'_>, problem: &Problem) -> Result<(u
     let resumed = plan.resume.as_deref().map(|path| Checkpoint::read(path, fingerprint)).transpose()?;
     let in_the_way = plan.checkpoint.as_deref().filter(|path| plan.resume.as_deref() != Some(*path));
     let left = in_the_way.map(|path| Checkpoint::left(path, fingerprint)).transpose()?.flatten();
-    if let (Some(path), Some(left), None, false) = (in_the_way, &left, &resumed, plan.quiet) {
+    let is_said = resumed.is_none() && left.is_some() && !plan.quiet;
+    // Two checkpoints of one run begin alike: the longer has all of the other.
+    let longest = resumed.into_iter().chain(left).max_by_key(|checkpoint| checkpoint.rows.len());
+    if let Some(checkpoint) = &longest {
+        let (kept, wanted) = (problem.landmarks_recalled(checkpoint.mu.len()), problem.landmark_count());
+        if let (Some(kept), Some(wanted), false) = (kept, wanted, kept == wanted) {
+            let path = plan.resume.as_deref().or(plan.checkpoint.as_deref()).unwrap_or(Path::new("-"));
+            bail!(
+                "{}: the checkpoint was made with {}, and a run of this -n uses {}, which choose other rows; continue \
+                 with --landmarks {kept}, or name another file",
+                path.display(),
+                counted(kept, "landmark"),
+                count(wanted)
+            );
+        }
+    }
+    if let (Some(path), Some(left), true) = (in_the_way, &longest, is_said) {
         let rows = counted(left.rows.len(), "row");
         say(&format!("{}: continuing from the {rows} of an earlier run\n", path.display()));
     }
-    // Two checkpoints of one run begin alike: the longer has all of the other.
-    let longest = resumed.into_iter().chain(left).max_by_key(|checkpoint| checkpoint.rows.len());
     Ok((fingerprint, longest))
 }
 

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Error, Result, anyhow, ensure};
-use supersample_io::{Draws, Error as FileError, Note, Reading, Selection, Use};
+use anyhow::{Context, Error, Result, anyhow, bail, ensure};
+use supersample_io::{Draws, Error as FileError, Joined, Note, Reading, Selection, Use};
 
 use crate::plan::DrawsPlan;
-use crate::words::{counted, printable};
+use crate::words::{counted, listed, printable};
 
 /// The functions of some rows.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,13 +38,19 @@ impl FunctionTable {
             None => Ok(Some(own)),
             Some(path) => {
                 let of_file = FunctionTable::of_file(path, plan, draws).context("--functions-file")?;
+                if let Some(twice) = of_file.names.iter().find(|name| own.names.contains(name)) {
+                    bail!(
+                        "function '{}' is in --functions and in --functions-file; name it once",
+                        printable(twice)
+                    );
+                }
                 Ok(Some(own.beside(of_file, draws.len())))
             }
         }
     }
 
-    /// All columns of a file but ids, which must have a row for each row of the files of the draws; those of rows that were
-    /// left out for a missing value go with them.
+    /// All columns of a file but ids and weights, which must have a row for each row of the files of the draws, found by ids
+    /// that both have or else in their order; those of rows that were left out for a missing value go with them.
     fn of_file(path: &Path, plan: &DrawsPlan, draws: &Draws) -> Result<FunctionTable> {
         let reading = Reading { shape: plan.shape, keep_warmup: plan.warmup, ..Reading::default() };
         let mut table = Draws::read(&[path], &reading).map_err(refused)?;
@@ -57,13 +63,13 @@ impl FunctionTable {
         }
         expect_rows("functions", &table, path, draws)?;
         let names = table.parameter_names().iter().map(|name| name.to_string()).collect();
-        let notes = table
-            .notes()
-            .iter()
-            .filter(|note| is_about_shape(note))
-            .map(|note| format!("the functions: {note}"));
-        let notes = notes.collect();
-        Ok(FunctionTable { names, values: of_used_rows(table.take_values(), table.dim(), draws), notes })
+        let of_shape = table.notes().iter().filter(|note| is_about_shape(note)).map(ToString::to_string);
+        let unused = table.unused_names();
+        let unused = (!unused.is_empty()).then(|| format!("not used: {}", listed(&unused)));
+        let (joined, by) = joined(draws, &table, path)?;
+        let notes = of_shape.chain(unused).chain(by).map(|note| format!("the functions: {note}")).collect();
+        let dim = table.dim();
+        Ok(FunctionTable { names, values: of_rows(&table.take_values(), dim, &joined), notes })
     }
 
     /// Joins these with others of the same `rows` rows.
@@ -95,13 +101,17 @@ pub(super) fn expect_rows(what: &str, table: &Draws, path: &Path, draws: &Draws)
     Ok(())
 }
 
-/// Those of all rows of a file that were not left out of the draws for a missing value.
-pub(super) fn of_used_rows(all: Vec<f64>, dim: usize, draws: &Draws) -> Vec<f64> {
-    if draws.dropped_na() == 0 {
-        return all;
-    }
-    let numbers = (0..draws.len()).map(|row| draws.row_number(row));
-    numbers.flat_map(|number| &all[number * dim..(number + 1) * dim]).copied().collect()
+/// The row of another file for each row of the draws, and what is said where it is not the order that tells.
+pub(super) fn joined(draws: &Draws, table: &Draws, path: &Path) -> Result<(Vec<usize>, Option<String>)> {
+    let Joined { rows, by, .. } = draws.joined(table).with_context(|| path.display().to_string())?;
+    let note =
+        (!by.is_empty()).then(|| format!("rows are matched by {}, not by their order", by.join(" and ")));
+    Ok((rows, note))
+}
+
+/// These rows of a file of `dim` numbers a row.
+pub(super) fn of_rows(all: &[f64], dim: usize, rows: &[usize]) -> Vec<f64> {
+    rows.iter().flat_map(|row| &all[row * dim..(row + 1) * dim]).copied().collect()
 }
 
 /// Whether a note says how the file was read, and not which columns should be left out.
@@ -125,6 +135,10 @@ fn refused(error: FileError) -> Error {
             format!("{place} is '{}', a missing value; {remedy}", printable(text))
         }
         FileError::NonFiniteCell { place, text } => format!("{place} is {}; {remedy}", printable(text)),
+        FileError::Refused(text) if text.starts_with("no column is left to use") => {
+            "no column is a function: each is an id, weights or not numbers; give the functions other names"
+                .to_string()
+        }
         other => other.to_string(),
     };
     anyhow!("{}: {words}", path.display())

@@ -9,9 +9,10 @@ use supersample::{FunctionsUnit, Points};
 use supersample_io::{Draws, Groups};
 
 use super::input::Input;
+use crate::plan::ScoreSource;
 use crate::report::{
     About, ChainShare, ComparedColumn, Curve, Details, Distances, Figures, LandmarkReport, Measured,
-    ObjectiveTerms, ObjectiveWeights, Report, Rows, Run, Subject, TargetReport,
+    ObjectiveTerms, ObjectiveWeights, Report, Rows, Run, Sample, Subject, TargetReport,
 };
 
 /// Some rows, with their weights and how they were chosen.
@@ -48,6 +49,7 @@ pub(super) fn hold<'a>(
         subject,
         files: plan.files.iter().map(|file| file.display().to_string()).collect(),
         rows: Some(draws.len()),
+        sample: target.sample_errors()?.map(|errors| Sample { rows: problem.rows().len(), errors }),
         warmup: draws.warmup(),
         mean_rows: draws.mean_rows(),
         missing: draws.dropped_na(),
@@ -60,6 +62,14 @@ pub(super) fn hold<'a>(
             file: other.file.display().to_string(),
             rows: problem.target_rows().0.len(),
             weight_column: other.weight_column.clone(),
+        }),
+        scores: plan.scores.as_ref().map(|scores| {
+            let (file, prefix) = match &scores.source {
+                ScoreSource::File(path) => (Some(path.display().to_string()), None),
+                ScoreSource::Prefix(prefix) => (None, Some(prefix)),
+            };
+            let preconditioner = scores.are_of_density().then(|| scores.preconditioner.to_string());
+            serde_json::json!({ "file": file, "prefix": prefix, "preconditioner": preconditioner })
         }),
     };
     let distances = Distances {

@@ -1,10 +1,10 @@
 //! Verb `info`: what files hold, how they would be used, and what a run would take.
 
 use std::ops::ControlFlow;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use supersample::task::{Choose, Diagnosis, Problem, Rows};
+use supersample::task::{Choose, Diagnosis, EmbeddingChoice, Problem, Rows};
 use supersample::{MeanEmbedding, Points, unwatched};
 use supersample_io::{Draws, Note, Survey, Use};
 
@@ -12,7 +12,7 @@ use super::functions::FunctionTable;
 use super::input::chains_of;
 use super::{Outcome, with_threads};
 use crate::args::version;
-use crate::plan::{DrawsPlan, InfoPlan};
+use crate::plan::{DrawsPlan, InfoPlan, is_stdout};
 use crate::report::{ColumnInfo, Info, Rate};
 use crate::terminal::output::{Output, to_stdout};
 
@@ -21,10 +21,15 @@ const TIMED: usize = 20_000_000;
 /// Largest number of rows read for it: with more, a kernel value does not cost more.
 const TIMED_ROWS: usize = 100_000;
 
+/// Rows herded before those that are timed, how many are timed at most, and for how long.
+const WARM_UP: usize = 3;
+const MOST_HERDED: u32 = 200;
+const HERDED_FOR: Duration = Duration::from_millis(100);
+
 /// Carries out a plan of `info`.
 pub(crate) fn info(plan: &InfoPlan) -> Result<Outcome> {
     let json = match plan.json.as_deref() {
-        Some(path) if path.as_os_str() != "-" => Some(Output::create(path)?),
+        Some(path) if !is_stdout(path) => Some(Output::create(path)?),
         _ => None,
     };
     let info = with_threads(plan.threads, || look(plan))?;
@@ -103,6 +108,12 @@ fn rate(plan: &DrawsPlan, choose: &Choose, rows: usize) -> Result<(Rate, Option<
         Some(_) if Draws::check_batches(&plan.files, &plan.reading()).is_ok() => Rows::new(first_rows(plan)?),
         _ => {
             let mut draws = Draws::read(&plan.files, &plan.reading())?;
+            if landmarks.is_some() {
+                // An .npz, of which the first rows come with all others.
+                let mut values = draws.take_values();
+                values.truncate(TIMED_ROWS * draws.dim());
+                return timed(Rows::new(Points::from_vec(values, draws.dim())?), choose, rows);
+            }
             let points = Points::from_vec(draws.take_values(), draws.dim())?;
             let rows = Rows::weighted(points, plan.row_weights(draws.weights()))?;
             match chains_of(&draws).0 {
@@ -111,6 +122,12 @@ fn rate(plan: &DrawsPlan, choose: &Choose, rows: usize) -> Result<(Rate, Option<
             }
         }
     };
+    timed(some, choose, rows)
+}
+
+/// Times the kernel values and the herding of these rows, of `rows` in all.
+fn timed(some: Rows, choose: &Choose, rows: usize) -> Result<(Rate, Option<Diagnosis>)> {
+    let landmarks = choose.landmarks_of(rows);
     let problem = Problem::new(some, choose.clone())?;
     let draws = (problem.points().len() == rows).then(|| problem.diagnose(&unwatched).ok()).flatten();
     let all = problem.points().len();
@@ -124,8 +141,32 @@ fn rate(plan: &DrawsPlan, choose: &Choose, rows: usize) -> Result<(Rate, Option<
     problem.device().check()?;
     let seconds = begun.elapsed().as_secs_f64().max(1e-9);
     let timed = all as f64 * at.len() as f64;
-    let (pairs, rows) = choose.kernel_values(rows);
-    Ok((Rate { pairs_per_second: timed / seconds, timed, pairs, landmarks, rows }, draws))
+    let (pairs, compared) = choose.kernel_values(rows);
+    let (each, per_second) = (herding_seconds(&problem, choose)?, timed / seconds);
+    // With landmarks each row is herded from the candidates, and compared with all rows afterwards.
+    let thousand = match landmarks {
+        None => 1000.0 * each * compared,
+        Some(_) => 1000.0 * (each * (compared - rows as f64) + rows as f64 / per_second),
+    };
+    Ok((Rate { pairs_per_second: per_second, timed, pairs, landmarks, thousand }, draws))
+}
+
+/// Seconds to herd one row, for each row that it is chosen from: a few are herded over these, with means that are not theirs,
+/// which take as long.
+fn herding_seconds(problem: &Problem, choose: &Choose) -> Result<f64> {
+    let held = problem.points().len();
+    let exact = choose.clone().embedding(EmbeddingChoice::Exact);
+    let problem = Problem::new(problem.rows().clone(), exact)?;
+    let mut herder = problem.recall(vec![0.5; held], &unwatched)?.herder(false)?;
+    // The first ones pack the points and warm the caches.
+    herder.run(WARM_UP);
+    let (begun, mut herded) = (Instant::now(), 0);
+    while herded < MOST_HERDED && begun.elapsed() < HERDED_FOR {
+        herder.run(1);
+        herded += 1;
+    }
+    problem.device().check()?;
+    Ok(begun.elapsed().as_secs_f64() / f64::from(herded) / held as f64)
 }
 
 /// The first rows of the files.

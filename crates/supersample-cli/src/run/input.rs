@@ -171,8 +171,8 @@ impl<'p> Input<'p> {
             print.numbers(log_density);
         }
         if problem.uses_landmarks() {
+            // Their number is known from the checkpoint itself.
             print.bytes(b"landmarks");
-            print.word(choose.compute.landmarks.map_or(0, |asked| asked as u64));
             print.word(choose.compute.seed);
         }
         // μ of a GPU goes with the kernel rows of a GPU.

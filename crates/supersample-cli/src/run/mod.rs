@@ -36,7 +36,7 @@ use crate::args::version;
 use crate::plan::{Ended, Outputs, Stop};
 use crate::report::{EachReport, Report, Run};
 use crate::terminal::interrupt;
-use crate::terminal::output::{Output, Placed, say, stdout_is_closed, sweep, to_stdout};
+use crate::terminal::output::{Output, Placed, say, stdout_may_be_closed, sweep, to_stdout};
 
 /// Message of a run that was interrupted after its rows were chosen.
 const NOT_WEIGHED: &str = "interrupted before the weights were computed, so they are equal";
@@ -87,13 +87,13 @@ fn with_outputs(
     Ok(outcome)
 }
 
-/// Refuses a run whose only result would go to a stdout that is closed.
-fn check_stdout(outputs: &Outputs) -> Result<()> {
-    ensure!(
-        !(outputs.are_only_stdout() && stdout_is_closed()),
-        "stdout is closed, and the rows would be lost; name a file with -o (-o /dev/null discards them)"
-    );
-    Ok(())
+/// Warns, quiet or not, if the only result goes to a stdout that may be closed.
+fn check_stdout(outputs: &Outputs) {
+    if outputs.are_only_stdout() && stdout_may_be_closed() {
+        say(
+            "warning: stdout is closed or /dev/null, so the rows are lost; name a file with -o to keep them\n",
+        );
+    }
 }
 
 /// Runs on a thread pool of our own, since the global one would outlive the plan; `None` is all cores.
@@ -122,7 +122,7 @@ struct Files {
 impl Files {
     fn create(outputs: &Outputs) -> Result<Files> {
         let all = [&outputs.rows, &outputs.indices, &outputs.trace, &outputs.json, &outputs.report];
-        all.into_iter().flatten().for_each(|path| sweep(path));
+        all.into_iter().flatten().for_each(|path| sweep(path, &outputs.inputs));
         let create = |path: &Option<PathBuf>| path.as_deref().map(Output::create).transpose();
         Ok(Files {
             rows: create(&outputs.rows)?,

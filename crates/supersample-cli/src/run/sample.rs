@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use supersample::scale::Scale;
 use supersample::task::{ErrorScale, Errors, Measure, Weighed, herd_until};
 use supersample::{AscentOptions, ClosedForm, Domain, Herder, Points, PolishOptions, polish};
@@ -16,15 +16,26 @@ use crate::report::{
 };
 use crate::terminal::interrupt;
 use crate::terminal::progress::Progress;
-use crate::words::{Names, Style};
+use crate::words::{Names, Style, count, in_units};
+
+/// The most that starts may take.
+const MOST_BYTES: u64 = 2 << 30;
 
 /// Carries out a plan of `sample`.
 pub(crate) fn sample(plan: &SamplePlan) -> Result<Outcome> {
-    check_stdout(&plan.outputs)?;
+    check_stdout(&plan.outputs);
     with_outputs(&plan.outputs, plan.threads, plan.quiet, |files| {
         let target = plan.outputs.target.unwrap_or(OutputFormat::plain(Format::Text));
         let mixture = mixture::read_path(&plan.file)?;
         let (components, dim) = (mixture.len(), mixture.dim());
+        // The starts, their kernel sums and what the ascent keeps of them.
+        let bytes = 32 * (plan.starts as u64).saturating_mul(dim as u64);
+        ensure!(
+            bytes <= MOST_BYTES,
+            "{} --starts in {dim} dimensions take about {}; give fewer",
+            count(plan.starts),
+            in_units(bytes)
+        );
         let starts = mixture.sample(plan.starts, plan.seed)?;
         let (kernel, median) = plan.kernel.for_points(&starts, None)?;
         let mu = Arc::new(ClosedForm::mixture(kernel.clone(), mixture)?);
@@ -95,6 +106,7 @@ pub(crate) fn sample(plan: &SamplePlan) -> Result<Outcome> {
             subject: Subject::Placed { components },
             files: vec![plan.file.display().to_string()],
             rows: None,
+            sample: None,
             warmup: 0,
             mean_rows: 0,
             missing: 0,
@@ -104,6 +116,7 @@ pub(crate) fn sample(plan: &SamplePlan) -> Result<Outcome> {
             effective_size: None,
             corrected: None,
             target: None,
+            scores: None,
         };
         let distances = Distances {
             kernel,

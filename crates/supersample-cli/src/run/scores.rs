@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
-use supersample_io::{Draws, Format, Reading, Selection};
+use anyhow::{Context, Error, Result, anyhow};
+use supersample_io::{Draws, Error as FileError, Reading, Selection};
 
-use super::functions::{FunctionTable, expect_rows, of_used_rows};
+use super::functions::{FunctionTable, expect_rows, joined, of_rows};
 use crate::plan::{DrawsPlan, ScoreSource, Scores};
-use crate::words::{listed, printable};
+use crate::words::{as_typed, listed, printable};
 
 /// Prefixes of names in CmdStan's diagnostic files: momenta, and the gradient of the potential.
 const MOMENTUM: &str = "p_";
@@ -110,42 +110,81 @@ impl ScoreTable {
     /// an array without names, as many as there are parameters.
     fn of_file(path: &Path, plan: &DrawsPlan, draws: &Draws) -> Result<ScoreTable> {
         let reading = Reading { shape: plan.shape, keep_warmup: plan.warmup, ..Reading::default() };
-        let table = Draws::read(&[path], &reading)?;
-        expect_rows("scores", &table, path, draws)?;
-        let (parameters, columns) = (draws.parameter_names(), table.parameter_names());
-        let (mut notes, mut points) = (Vec::new(), None);
+        let (parameters, names) = (draws.parameter_names(), Draws::names_in(path, &reading)?);
+        let own: Vec<String> = parameters.iter().map(|name| name.to_string()).collect();
         let gradients: Vec<String> = parameters.iter().map(|name| format!("{GRADIENT}{name}")).collect();
-        let is_diagnostic = has_momenta(&parameters, table.names())
-            && gradients.iter().all(|name| columns.contains(&name.as_str()));
+        let has_all = |wanted: &[String]| wanted.iter().all(|name| names.contains(name));
+        let is_diagnostic = has_momenta(&parameters, &names) && has_all(&gradients);
+        // The columns of an array have no names but these.
+        let is_array = names.iter().enumerate().all(|(at, name)| *name == format!("x{}", at + 1));
+        let is_npy = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("npy"));
+        let in_order = names.len() == parameters.len() && is_array && (is_npy || !has_all(&own));
+        let wanted = match (is_diagnostic, in_order) {
+            (true, _) => {
+                [&own[..], &gradients].concat().into_iter().filter(|name| names.contains(name)).collect()
+            }
+            (false, true) => names.clone(),
+            (false, false) => {
+                let known: Vec<&str> = names.iter().map(String::as_str).collect();
+                if let Err(unnamed) = places(&own, &known, &parameters) {
+                    // A table that is turned over has other columns, because it has other rows.
+                    if let Ok(table) = Draws::read(&[path], &reading) {
+                        expect_rows("scores", &table, path, draws)?;
+                    }
+                    return Err(unnamed.context(path.display().to_string()));
+                }
+                own.clone()
+            }
+        };
+        // Only what is used is read: columns of another kind never stop a run.
+        let selection = Selection::new(Some(wanted), None);
+        let table = Draws::read(&[path], &Reading { selection, ..reading }).map_err(refused)?;
+        expect_rows("scores", &table, path, draws)?;
+        let (joined, by) = joined(draws, &table, path)?;
+        let mut notes: Vec<String> = by.map(|note| format!("the scores: {note}")).into_iter().collect();
+        let (columns, mut points) = (table.parameter_names(), None);
+        let taken = |places: &ScorePlaces| {
+            of_rows(&places.taken(table.values(), columns.len()), parameters.len(), &joined)
+        };
         let places = if is_diagnostic {
             notes.push(OF_POTENTIAL.to_string());
-            if !are_same_points(draws, &table) {
+            if !are_same_points(draws, &table, &joined) {
                 notes.push(OF_UNCONSTRAINED.to_string());
-                let own: Vec<String> = parameters.iter().map(|name| name.to_string()).collect();
-                let own = ScorePlaces { places: places(&own, &columns, &parameters)?, sign: 1.0 };
                 points =
-                    Some(of_used_rows(own.taken(table.values(), columns.len()), parameters.len(), draws));
+                    Some(taken(&ScorePlaces { places: places(&own, &columns, &parameters)?, sign: 1.0 }));
             }
             ScorePlaces { places: places(&gradients, &columns, &parameters)?, sign: -1.0 }
-        } else if table.format() == Format::Npy && columns.len() == parameters.len() {
+        } else if in_order {
             notes.push("scores are taken in the order of the parameters".to_string());
             ScorePlaces { places: (0..columns.len()).collect(), sign: 1.0 }
         } else {
-            let names: Vec<String> = parameters.iter().map(|name| name.to_string()).collect();
-            let found = places(&names, &columns, &parameters);
-            let found = found.with_context(|| path.display().to_string())?;
-            if columns.len() > parameters.len() {
-                let is_unused = |name: &&&str| !parameters.contains(name);
-                let unused: Vec<String> =
-                    columns.iter().filter(is_unused).map(|name| name.to_string()).collect();
+            let unused: Vec<&String> = names.iter().filter(|name| !own.contains(name)).collect();
+            if !unused.is_empty() {
                 notes.push(format!("the scores: not used: {}", listed(&unused)));
             }
-            ScorePlaces { places: found, sign: 1.0 }
+            ScorePlaces { places: places(&own, &columns, &parameters)?, sign: 1.0 }
         };
-        let all = places.taken(table.values(), columns.len());
-        let values = of_used_rows(all, parameters.len(), draws);
+        let values = taken(&places);
         Ok(ScoreTable { values, notes, places: None, log_density: None, functions: None, points })
     }
+}
+
+/// What is wrong with a file of scores, whose rows cannot be dropped by themselves.
+fn refused(error: FileError) -> Error {
+    let FileError::InFile { path, error } = &error else { return error.into() };
+    let (place, what) = match &**error {
+        FileError::TextCell { place, text } => (place, format!("'{}', not a number", printable(text))),
+        FileError::MissingCell { place, text } if text.is_empty() => (place, "empty".to_string()),
+        FileError::MissingCell { place, text } => (place, format!("'{}', a missing value", printable(text))),
+        FileError::NonFiniteCell { place, text } => (place, printable(text)),
+        other => return anyhow!("{}: {other}", path.display()),
+    };
+    anyhow!(
+        "{}: {place} is {what}; every parameter needs a score in every row, so fix it, or leave the parameter out \
+         with --exclude {}",
+        path.display(),
+        as_typed(place.column.strip_prefix(GRADIENT).unwrap_or(&place.column))
+    )
 }
 
 /// Numbers of one column of the draws that is not a parameter.
@@ -179,13 +218,13 @@ fn places(names: &[String], columns: &[&str], parameters: &[&str]) -> Result<Vec
 }
 
 /// Whether the points of a diagnostic file, which are unconstrained parameters, are those of the draws.
-fn are_same_points(draws: &Draws, table: &Draws) -> bool {
+fn are_same_points(draws: &Draws, table: &Draws, joined: &[usize]) -> bool {
     let columns = table.parameter_names();
     draws.parameter_names().iter().enumerate().all(|(j, name)| {
         let Some(at) = columns.iter().position(|column| column == name) else { return true };
         (0..draws.len()).all(|row| {
             let ours = draws.values()[row * draws.dim() + j];
-            let theirs = table.values()[draws.row_number(row) * columns.len() + at];
+            let theirs = table.values()[joined[row] * columns.len() + at];
             (ours - theirs).abs() <= 1e-5 * ours.abs().max(theirs.abs()).max(1e-5)
         })
     })

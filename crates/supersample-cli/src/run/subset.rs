@@ -6,12 +6,14 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use supersample_io::{Draws, Error, Reading, Selection};
 
+use crate::words::count;
+
 /// Columns of weights that `herd` and others write: ours where DRAWS has a column `weight` of its own, then the plain one.
 const WEIGHTS: [&str; 2] = ["supersample_weight", "weight"];
 /// Columns of row numbers, as `herd` writes and others spell them.
 const ROWS: [&str; 4] = ["row", ".row", "Row", "ROW"];
 /// A list of row numbers is a short file.
-const LONGEST_LIST: u64 = 1 << 30;
+const LONGEST_LIST: usize = 1 << 30;
 
 /// Data that need row numbers, because they are in another file than the subset.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -158,6 +160,13 @@ impl Subset {
         numbers: &[f64],
         weights: Option<NamedWeights>,
     ) -> Result<Subset> {
+        // The rows 0 and 1 again and again: nobody means that.
+        ensure!(
+            numbers.len() <= 2 || !numbers.iter().all(|number| *number == 0.0 || *number == 1.0),
+            "the {} entries are all 0 or 1, as those of a mask are; give the numbers of the rows (in NumPy: \
+             np.flatnonzero(mask))",
+            count(numbers.len())
+        );
         let dim = draws.dim();
         let mut values = Vec::with_capacity(numbers.len() * dim);
         let mut rows = Vec::with_capacity(numbers.len());
@@ -234,18 +243,18 @@ fn summing_to_one(weights: &[f64]) -> Result<Vec<f64>> {
 
 /// The numbers of a file that has nothing else, one a line and no name above them; `None` for any other file.
 fn listed_numbers(path: &Path) -> Option<Vec<f64>> {
-    let about =
-        std::fs::metadata(path).ok().filter(|about| about.is_file() && about.len() <= LONGEST_LIST)?;
-    let mut start = [0; 64];
     // A look at the first bytes spares a large file of another kind.
-    let got = std::io::Read::read(&mut std::fs::File::open(path).ok()?, &mut start).ok()?;
-    let is_listed = |byte: &u8| byte.is_ascii_digit() || byte.is_ascii_whitespace();
-    if about.len() == 0 || !start[..got].iter().all(is_listed) {
+    let is_listed =
+        |byte: &u8| byte.is_ascii_digit() || byte.is_ascii_whitespace() || b"+-.eE".contains(byte);
+    let start = Draws::start_of(path, 64).ok().filter(|start| !start.is_empty())?;
+    if !start.iter().all(is_listed) {
         return None;
     }
-    let text = std::fs::read_to_string(path).ok()?;
-    let numbers = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    numbers.map(|line| line.parse::<u64>().ok().map(|number| number as f64)).collect()
+    let bytes = Draws::start_of(path, LONGEST_LIST + 1).ok().filter(|bytes| bytes.len() <= LONGEST_LIST)?;
+    let text = String::from_utf8(bytes).ok()?;
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let whole = |line: &str| line.parse::<f64>().ok().filter(|number| number.fract() == 0.0);
+    lines.map(whole).collect::<Option<Vec<f64>>>().filter(|numbers| !numbers.is_empty())
 }
 
 fn is_unknown_column(error: &anyhow::Error) -> bool {

@@ -4,6 +4,8 @@
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+#[cfg(unix)]
+use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -24,8 +26,10 @@ static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 /// Installs the handler. Without one Ctrl-C ends the process as usual, so a failure is not reported.
 #[cfg(unix)]
 pub(crate) fn listen() {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
     use signal_hook::iterator::Signals;
+    // With a handler, a file beyond the limit on sizes is an error of writing and not the end of the process.
+    let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
     let ignored = ignored_signals();
     let wanted = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !ignored.contains(signal));
     let Ok(mut signals) = Signals::new(wanted) else { return };

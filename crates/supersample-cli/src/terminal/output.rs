@@ -4,14 +4,20 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Error, Result, anyhow, bail, ensure};
+use anyhow::{Context, Error, Result, anyhow, ensure};
 use tempfile::NamedTempFile;
 
 use super::interrupt;
 use crate::plan::{followed, is_stdout};
 
-/// How the names of files begin that are being written.
+/// How the names of files begin and end that are being written, with this many random letters and digits between. Only
+/// files of such a name are swept.
 const PREFIX: &str = ".supersample-";
+const SUFFIX: &str = ".tmp";
+const RANDOM: usize = 12;
+
+/// Names in place of one that is too long.
+const SHORT_NAME: &str = "supersample";
 
 /// A file to be written. Dropped before [`finish`](Output::finish) it leaves no trace, and an old file unchanged.
 #[derive(Debug)]
@@ -101,12 +107,16 @@ impl Output {
         // Before the rename: a name that outlives a power cut must lead to the contents.
         file.as_file().sync_all().with_context(in_place)?;
         let placed = if is_partial && self.is_old {
-            let at = put_beside_old(file, &self.path).with_context(in_place)?;
-            Placed::BesideOld(self.name.with_file_name(at.file_name().unwrap_or_default()))
+            put_beside(file, &self.path, "partial")
+                .map(|at| Placed::BesideOld(self.name.with_file_name(at.file_name().unwrap_or_default())))
         } else {
-            file.persist(&self.path).map_err(|refusal| refusal.error).with_context(in_place)?;
-            Placed::AsNamed
+            file.persist(&self.path).map(|_| Placed::AsNamed).map_err(|refusal| (refusal.error, refusal.file))
         };
+        // What is finished is not thrown away because of its name.
+        let placed = placed.map_err(|(error, file)| match kept(file, &self.path) {
+            Some(at) => anyhow!("{}: {error}; its contents are in {}", in_place(), at.display()),
+            None => anyhow!("{}: {error}", in_place()),
+        })?;
         // The new name itself. Where folders cannot be synchronised there is nothing more to be done.
         if cfg!(unix) {
             let _ = File::open(folder_of(&self.path)).and_then(|folder| folder.sync_all());
@@ -131,7 +141,7 @@ fn beside(path: &Path, folder_name: &Path) -> Result<NamedTempFile> {
     let place = fs::metadata(folder)?;
     ensure!(place.is_dir(), "{} is not a directory", folder_name.display());
     let mut builder = tempfile::Builder::new();
-    builder.prefix(PREFIX);
+    builder.prefix(PREFIX).suffix(SUFFIX).rand_bytes(RANDOM);
     // Left to itself a temporary file is for its owner only; outputs are as readable as any other new file.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
@@ -153,48 +163,69 @@ fn without_path(refusal: io::Error, folder: &Path) -> Error {
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
             anyhow!("no file can be made in {}: {}", folder.display(), refusal.kind())
         }
-        kind => anyhow!("{kind}"),
+        // The path behind the reason is that of the temporary file.
+        _ => anyhow!("{}", refusal.to_string().split(" at path ").next().unwrap_or_default()),
     }
 }
 
-/// Puts a file next to another that is kept: `o.partial.csv`, or the first of `o.partial-2.csv`, … that is free.
-fn put_beside_old(mut file: NamedTempFile, old: &Path) -> Result<PathBuf> {
-    for number in 1..10_000 {
-        let path = old.with_file_name(partial_name(old, number));
-        match file.persist_noclobber(&path) {
-            Ok(_) => return Ok(path),
-            Err(refusal) if refusal.error.kind() == io::ErrorKind::AlreadyExists => file = refusal.file,
-            Err(refusal) => bail!(refusal.error),
+/// Puts a file next to another that is not replaced: `o.partial.csv`, or the first of `o.partial-2.csv`, … that is
+/// free; under a short name where such a name is too long. The file comes back where none can be had.
+fn put_beside(
+    mut file: NamedTempFile,
+    path: &Path,
+    mark: &str,
+) -> std::result::Result<PathBuf, (io::Error, NamedTempFile)> {
+    let short = match path.extension() {
+        Some(ending) => Path::new(SHORT_NAME).with_extension(ending),
+        None => PathBuf::from(SHORT_NAME),
+    };
+    let mut refused = io::Error::from(io::ErrorKind::AlreadyExists);
+    for name in [path, &short] {
+        for number in 1..10_000 {
+            let at = path.with_file_name(marked_name(name, mark, number));
+            match file.persist_noclobber(&at) {
+                Ok(_) => return Ok(at),
+                Err(refusal) => (refused, file) = (refusal.error, refusal.file),
+            }
+            if refused.kind() != io::ErrorKind::AlreadyExists {
+                break;
+            }
         }
     }
-    bail!("there are too many partial results in its directory; remove some")
+    Err((refused, file))
 }
 
-/// The name of a file that holds a part of what belongs under this name; the ending keeps its meaning.
-fn partial_name(path: &Path, number: usize) -> String {
+/// Keeps a finished file that cannot have its own name, under another that no run sweeps if possible; returns where.
+fn kept(file: NamedTempFile, path: &Path) -> Option<PathBuf> {
+    put_beside(file, path, "kept").or_else(|(_, file)| file.keep().map(|(_, at)| at)).ok()
+}
+
+/// The name of a file that is put next to one of this name; the ending keeps its meaning.
+fn marked_name(path: &Path, mark: &str, number: usize) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let (inner, packing) = match name.rsplit_once('.') {
         Some((inner, packing @ ("gz" | "zst"))) => (inner.to_string(), format!(".{packing}")),
         _ => (name, String::new()),
     };
-    let mark = if number == 1 { "partial".to_string() } else { format!("partial-{number}") };
+    let mark = if number == 1 { mark.to_string() } else { format!("{mark}-{number}") };
     match inner.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()) {
         Some((stem, ending)) => format!("{stem}.{mark}.{ending}{packing}"),
         None => format!("{inner}.{mark}{packing}"),
     }
 }
 
-/// Removes temporary files of killed runs from the folder of an output: files of [`beside`] without a lock. Errors are
-/// ignored.
-pub(crate) fn sweep(output: &Path) {
+/// Removes temporary files of killed runs from the folder of an output: files that [`beside`] has named, without a lock,
+/// and not among the inputs. Errors are ignored.
+pub(crate) fn sweep(output: &Path, inputs: &[PathBuf]) {
     if is_stdout(output) || is_device_path(output) {
         return;
     }
     let path = followed(output);
     let Ok(entries) = fs::read_dir(folder_of(&path)) else { return };
     for entry in entries.flatten() {
-        let is_ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX));
-        if !is_ours || !entry.file_type().is_ok_and(|kind| kind.is_file()) {
+        let is_ours = entry.file_name().to_str().is_some_and(is_temporary);
+        let is_input = || inputs.iter().any(|input| followed(input) == followed(&entry.path()));
+        if !is_ours || !entry.file_type().is_ok_and(|kind| kind.is_file()) || is_input() {
             continue;
         }
         // Files of other users usually cannot be opened for writing. Files in use are locked; the lock of a dead
@@ -204,6 +235,14 @@ pub(crate) fn sweep(output: &Path) {
             let _ = fs::remove_file(entry.path());
         }
     }
+}
+
+/// Whether [`beside`] gives such names.
+fn is_temporary(name: &str) -> bool {
+    let random = name.strip_prefix(PREFIX).and_then(|name| name.strip_suffix(SUFFIX));
+    random.is_some_and(|random| {
+        random.len() == RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    })
 }
 
 /// Whether the path is the system's name for an open file, such as /dev/stdout.
@@ -225,9 +264,9 @@ pub(crate) fn to_stdout(write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Res
     }
 }
 
-/// Whether stdout was closed when the program was started. In its place Rust opens /dev/null for reading and writing,
-/// where all would be lost without an error; those who want that open it for writing.
-pub(crate) fn stdout_is_closed() -> bool {
+/// Whether stdout may have been closed when the program was started. In its place Rust opens /dev/null for reading and
+/// writing, where all is lost without an error. Some who want that, such as Python's DEVNULL, open it so as well.
+pub(crate) fn stdout_may_be_closed() -> bool {
     let leads_nowhere = fs::read_link("/proc/self/fd/1").is_ok_and(|path| path == Path::new("/dev/null"));
     let about = fs::read_to_string("/proc/self/fdinfo/1").unwrap_or_default();
     let flags = about.lines().find_map(|line| line.strip_prefix("flags:"));
@@ -273,7 +312,7 @@ mod tests {
 
     #[test]
     fn parts_go_beside_what_was_there_and_keep_the_ending() {
-        let name = |name: &str, number| partial_name(Path::new(name), number);
+        let name = |name: &str, number| marked_name(Path::new(name), "partial", number);
         assert_eq!(name("a/o.csv", 1), "o.partial.csv");
         assert_eq!(name("a.b.parquet", 2), "a.b.partial-2.parquet");
         assert_eq!(
@@ -296,22 +335,42 @@ mod tests {
     }
 
     #[test]
-    fn only_what_nobody_writes_is_swept() {
+    fn only_what_this_program_has_named_and_nobody_uses_is_swept() {
         let folder = tempfile::tempdir().unwrap();
-        let output = folder.path().join("o.csv");
-        let running = Output::create(&output).unwrap();
-        for name in [".supersample-left", ".supersampled", "o.csv"] {
-            fs::write(folder.path().join(name), "").unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let running = Output::create(&at("o.csv")).unwrap();
+        let (left, input) = (".supersample-left1left2Le.tmp", ".supersample-inputINPUT12.tmp");
+        let own = [".supersample-draws.csv", ".supersample-left", ".supersampled", "o.csv", input];
+        for name in own.into_iter().chain([left]) {
+            fs::write(at(name), "").unwrap();
         }
-        sweep(&output);
-        let mut names: Vec<String> = fs::read_dir(folder.path())
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
-        names.sort();
-        assert_eq!(names.len(), 3, "{names:?}");
-        assert!(names[0].starts_with(".supersample-") && names[0] != ".supersample-left", "{names:?}");
+        sweep(&at("o.csv"), &[at(input)]);
+        assert!(own.iter().all(|name| at(name).exists()) && !at(left).exists());
+        // The sixth is the one that is being written.
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 6);
         running.finish(false).unwrap();
+    }
+
+    #[test]
+    fn what_cannot_have_its_name_is_kept_under_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("o.csv");
+        let mut output = Output::create(&path).unwrap();
+        output.fill(|out| Ok(out.write_all(b"rows")?)).unwrap();
+        // A folder of the name cannot be replaced by a file.
+        fs::create_dir(&path).unwrap();
+        let error = format!("{:#}", output.finish(false).unwrap_err());
+        let kept = folder.path().join("o.kept.csv");
+        assert!(error.ends_with(&format!("; its contents are in {}", kept.display())), "{error}");
+        assert_eq!(fs::read(kept).unwrap(), b"rows");
+        // There is no room for `.partial` in this name.
+        let path = folder.path().join(format!("{}.csv", "x".repeat(250)));
+        fs::write(&path, "old").unwrap();
+        let mut output = Output::create(&path).unwrap();
+        output.fill(|out| Ok(out.write_all(b"part")?)).unwrap();
+        let short = folder.path().join("supersample.partial.csv");
+        assert_eq!(output.finish(true).unwrap(), Placed::BesideOld(short.clone()));
+        assert_eq!((fs::read(path).unwrap(), fs::read(short).unwrap()), (b"old".to_vec(), b"part".to_vec()));
     }
 
     #[cfg(unix)]

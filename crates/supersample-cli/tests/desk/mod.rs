@@ -4,14 +4,19 @@
 mod required;
 
 use std::fs;
+use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use assert_cmd::cargo::{cargo_bin, cargo_bin_cmd};
 use tempfile::TempDir;
 
 pub(crate) use self::required::skipped;
+
+/// No test waits longer than this for a process or a file.
+pub(crate) const LIMIT: Duration = Duration::from_secs(240);
 
 /// A folder of its own for each test; commands run inside it, so that messages name files without their path.
 pub(crate) struct Desk(TempDir);
@@ -61,7 +66,7 @@ impl Desk {
     /// The command with these words, with the folder as its own.
     pub(crate) fn run(&self, words: &str) -> Output {
         let mut command = cargo_bin_cmd!("supersample");
-        command.current_dir(self.0.path()).args(words.split_whitespace()).output().unwrap()
+        command.timeout(LIMIT).current_dir(self.0.path()).args(words.split_whitespace()).output().unwrap()
     }
 
     pub(crate) fn herd(&self, words: &str) -> Output {
@@ -124,10 +129,88 @@ pub(crate) fn posterior(n: usize) -> String {
     text
 }
 
-pub(crate) fn spawn(desk: &Desk, words: &str) -> Child {
+/// A process that is killed with its test, and after [`LIMIT`], so that no wait for it or for its words is endless.
+pub(crate) struct Running {
+    /// None once it has been waited for.
+    child: Option<Child>,
+    /// Dropped, it ends the watch over the process.
+    _watch: Sender<()>,
+}
+
+impl Running {
+    /// Starts it. Signals that this process ignores, as the shell's background jobs do, are not ignored by the child.
+    pub(crate) fn start(command: &mut Command) -> Running {
+        #[cfg(target_os = "linux")]
+        heed_signals();
+        let child = command.spawn().unwrap();
+        let (watch, ended) = channel();
+        let process = child.id().to_string();
+        std::thread::spawn(move || {
+            if ended.recv_timeout(LIMIT) == Err(RecvTimeoutError::Timeout) {
+                eprintln!("killed after {LIMIT:?}: process {process}");
+                let _ = Command::new("kill").args(["-KILL", &process]).status();
+            }
+        });
+        Running { child: Some(child), _watch: watch }
+    }
+
+    /// Waits for the end, with all that was said.
+    pub(crate) fn wait_with_output(mut self) -> std::io::Result<Output> {
+        self.child.take().expect("it is waited for once").wait_with_output()
+    }
+}
+
+impl Deref for Running {
+    type Target = Child;
+
+    fn deref(&self) -> &Child {
+        self.child.as_ref().expect("it has not ended")
+    }
+}
+
+impl DerefMut for Running {
+    fn deref_mut(&mut self) -> &mut Child {
+        self.child.as_mut().expect("it has not ended")
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.child {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// What a command of any kind says, within [`LIMIT`].
+pub(crate) fn output(command: &mut Command) -> Output {
+    Running::start(command.stdout(Stdio::piped()).stderr(Stdio::piped())).wait_with_output().unwrap()
+}
+
+/// Puts a handler in the place of ignored signals: a new program starts with the default where there was a handler.
+#[cfg(target_os = "linux")]
+fn heed_signals() {
+    use std::sync::{Arc, Once};
+
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let status = fs::read_to_string("/proc/self/status").unwrap();
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap();
+        let mask = u64::from_str_radix(mask.trim(), 16).unwrap();
+        for signal in [SIGHUP, SIGINT, SIGTERM] {
+            if mask >> (signal - 1) & 1 == 1 {
+                signal_hook::flag::register(signal, Arc::default()).unwrap();
+            }
+        }
+    });
+}
+
+pub(crate) fn spawn(desk: &Desk, words: &str) -> Running {
     let mut command = Command::new(cargo_bin!("supersample"));
     command.current_dir(desk.folder()).args(words.split(' '));
-    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    Running::start(command.stdout(Stdio::piped()).stderr(Stdio::piped()))
 }
 
 pub(crate) fn signal(child: &Child, name: &str) {
@@ -137,7 +220,7 @@ pub(crate) fn signal(child: &Child, name: &str) {
 pub(crate) fn wait_for(what: &str, mut is_there: impl FnMut() -> bool) {
     let start = Instant::now();
     while !is_there() {
-        assert!(start.elapsed() < Duration::from_secs(120), "waited for {what}");
+        assert!(start.elapsed() < LIMIT, "waited for {what}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }

@@ -11,6 +11,32 @@ use crate::reading::{Choice, Missing};
 use crate::source::Sink;
 use crate::{Error, Format, Reading, Result};
 
+/// Size of a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BatchSize {
+    /// This number of rows.
+    Rows(usize),
+    /// As many rows as have numbers of this number of bytes, but from 1,024 to 65,536. Packed files and pipes get the same
+    /// batches as plain ones, although the number of their columns is known only once they are read.
+    Bytes(usize),
+}
+
+impl From<usize> for BatchSize {
+    fn from(rows: usize) -> BatchSize {
+        BatchSize::Rows(rows)
+    }
+}
+
+impl BatchSize {
+    fn rows(self, columns: usize) -> usize {
+        match self {
+            BatchSize::Rows(rows) => rows.max(1),
+            BatchSize::Bytes(bytes) => (bytes / 8 / columns.max(1)).clamp(1024, 65_536),
+        }
+    }
+}
+
 /// Consecutive rows.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
@@ -40,7 +66,7 @@ impl Batch<'_> {
 impl Draws {
     /// Reads the files in batches, without keeping the numbers.
     ///
-    /// Columns, checks and errors are those of [`read`](Self::read). Batches have `rows` rows, the last one fewer, for
+    /// Columns, checks and errors are those of [`read`](Self::read). Batches have this size, the last one fewer rows, for
     /// every format. Afterwards everything else is as after `read`: chosen rows can be written, ids and notes are
     /// known.
     ///
@@ -64,10 +90,10 @@ impl Draws {
     pub fn in_batches(
         paths: &[impl AsRef<Path>],
         reading: &Reading<'_>,
-        rows: usize,
+        size: impl Into<BatchSize>,
         each: &mut dyn FnMut(Batch<'_>) -> ControlFlow<()>,
     ) -> Result<Draws> {
-        let mut regrouped = Regrouped::new(rows, each);
+        let mut regrouped = Regrouped::new(size.into(), each);
         let draws = Draws::gather(paths, reading, Missing::of(reading), &mut regrouped)?;
         regrouped.finish()?;
         Ok(draws)
@@ -77,11 +103,11 @@ impl Draws {
     pub fn again(
         &self,
         reading: &Reading<'_>,
-        rows: usize,
+        size: impl Into<BatchSize>,
         each: &mut dyn FnMut(Batch<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
         let missing = Missing::of(reading);
-        let mut regrouped = Regrouped::new(rows, each);
+        let mut regrouped = Regrouped::new(size.into(), each);
         let mut sieve = Sieve::new(&mut regrouped, missing, self.files.len());
         for file in &self.files {
             sieve.next_file();
@@ -102,7 +128,7 @@ impl Draws {
             let Ok(origin) = Origin::open(path) else { continue };
             if format_of(path, &origin, reading).ok() == Some(Format::Npz) {
                 let error = refused!(
-                    "an .npz holds its columns one after the other and cannot be read in batches; save it as .npy or Parquet, or allow more memory"
+                    "an .npz holds its columns one after the other and cannot be read in batches; save it as .npy or Parquet"
                 );
                 return Err(error.in_file(path));
             }
@@ -113,6 +139,7 @@ impl Draws {
 
 /// Rows regrouped to batches of the given size.
 struct Regrouped<'a> {
+    size: BatchSize,
     /// Rows in a batch.
     rows: usize,
     /// Columns of functions among them.
@@ -126,9 +153,9 @@ struct Regrouped<'a> {
 }
 
 impl<'a> Regrouped<'a> {
-    fn new(rows: usize, each: &'a mut dyn FnMut(Batch<'_>) -> ControlFlow<()>) -> Regrouped<'a> {
-        let (rows, slots, values, weights) = (rows.max(1), Slots::default(), Vec::new(), Vec::new());
-        Regrouped { rows, dim: 1, slots, has_weights: false, values, weights, first_row: 0, each }
+    fn new(size: BatchSize, each: &'a mut dyn FnMut(Batch<'_>) -> ControlFlow<()>) -> Regrouped<'a> {
+        let (rows, slots, values, weights) = (size.rows(1), Slots::default(), Vec::new(), Vec::new());
+        Regrouped { size, rows, dim: 1, slots, has_weights: false, values, weights, first_row: 0, each }
     }
 
     /// Passes on the rows so far, if any.
@@ -161,6 +188,7 @@ impl<'a> Regrouped<'a> {
 impl Sink for Regrouped<'_> {
     fn begin(&mut self, choice: &Choice) -> Result<()> {
         self.dim = choice.columns.len();
+        self.rows = self.size.rows(self.dim);
         self.slots = Slots::of(choice);
         self.has_weights = choice.weight.is_some();
         Ok(())

@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
+use supersample::words::id_name;
+
 use super::Draws;
 use crate::error::refused;
-use crate::selection::id_name;
 use crate::{Error, Place, Result};
 
 /// Distinct values of a column, and the value of each row.
@@ -75,7 +76,7 @@ impl Draws {
 }
 
 /// `1.0`, `1` and `01` are one label.
-fn label(text: String) -> String {
+pub(super) fn label(text: String) -> String {
     match text.parse::<f64>() {
         Ok(number) if number.fract() == 0.0 && number.abs() < 1e15 => (number as i64).to_string(),
         _ => text,

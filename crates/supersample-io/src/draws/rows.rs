@@ -2,12 +2,13 @@
 
 use std::io::Write;
 
+use supersample::words::{OWN_WEIGHTS, id_name};
+
 use super::{Draws, File};
 use crate::format::{Format, OutputFormat};
 use crate::frame::{Column, Frame, Gathered};
 use crate::npy::NpySource;
 use crate::npz::NpzSource;
-use crate::selection::{OWN_WEIGHTS, id_name};
 use crate::source::Dress;
 use crate::text::{TextSource, quoted};
 use crate::write::packed;

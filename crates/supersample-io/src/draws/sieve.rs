@@ -4,7 +4,8 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use super::suspects::Counting;
+use supersample::words::Counting;
+
 use crate::Result;
 use crate::error::refused;
 use crate::reading::{Choice, Missing};

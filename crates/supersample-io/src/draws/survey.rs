@@ -4,7 +4,8 @@
 use std::path::Path;
 
 use super::Draws;
-use crate::reading::Missing;
+use crate::reading::{Choice, Missing};
+use crate::source::Sink;
 use crate::{Format, Note, Reading, Result, Use};
 
 /// Content of files, and how they would be used.
@@ -48,42 +49,72 @@ impl Survey {
     /// Reads all files and counts the cells that would be errors in [`Draws::read`]. A file that is not a table is an
     /// error as there.
     pub fn read(paths: &[impl AsRef<Path>], reading: &Reading<'_>) -> Result<Survey> {
-        let draws = Draws::read_with(paths, reading, Missing::AnyKept)?;
-        let (rows, dim) = (draws.len(), draws.choice.columns.len());
-        let weights = draws.weights();
-        let is_whole = |row: usize| {
-            let of_row = &draws.values[row * dim..(row + 1) * dim];
-            !of_row.iter().any(|value| value.is_nan())
-                && !weights.is_some_and(|weights| weights[row].is_nan())
-        };
+        let mut tally = Tally::default();
+        let draws = Draws::gather(paths, reading, Missing::AnyKept, &mut tally)?;
         let column = |(position, name): (usize, &String)| {
             let slot = draws.choice.columns.binary_search(&position).ok();
-            let cells: Option<Vec<f64>> = match (slot, weights) {
-                (Some(slot), _) => Some((0..rows).map(|row| draws.values[row * dim + slot]).collect()),
-                (None, Some(weights)) if draws.choice.weight == Some(position) => Some(weights.to_vec()),
-                _ => None,
+            let cells = match slot {
+                Some(slot) => tally.columns[slot],
+                None if draws.choice.weight == Some(position) => tally.weights,
+                None => Cells::default(),
             };
-            let cells = cells.unwrap_or_default();
-            let numbers = || cells.iter().copied().filter(|value| !value.is_nan());
-            ColumnSurvey {
-                name: name.clone(),
-                used_as: draws.uses()[position].clone(),
-                missing: cells.len() - numbers().count(),
-                range: numbers().next().map(|first| {
-                    numbers().fold((first, first), |(least, most), value| (least.min(value), most.max(value)))
-                }),
-            }
+            let (name, used_as) = (name.clone(), draws.uses()[position].clone());
+            ColumnSurvey { name, used_as, missing: cells.missing, range: cells.range }
         };
         Ok(Survey {
             format: draws.format(),
-            rows,
-            incomplete_rows: (0..rows).filter(|&row| !is_whole(row)).count(),
+            rows: draws.len(),
+            incomplete_rows: tally.incomplete,
             chains: draws.chains(),
             warmup: draws.warmup(),
             mean_rows: draws.mean_rows(),
             columns: draws.names().iter().enumerate().map(column).collect(),
             notes: draws.notes().to_vec(),
         })
+    }
+}
+
+/// What was seen of a column.
+#[derive(Debug, Clone, Copy, Default)]
+struct Cells {
+    missing: usize,
+    range: Option<(f64, f64)>,
+}
+
+impl Cells {
+    fn see(&mut self, value: f64) {
+        if value.is_nan() {
+            self.missing += 1;
+        } else {
+            let (least, most) = self.range.unwrap_or((value, value));
+            self.range = Some((least.min(value), most.max(value)));
+        }
+    }
+}
+
+/// Counts while rows go by, of which none is kept.
+#[derive(Debug, Default)]
+struct Tally {
+    columns: Vec<Cells>,
+    weights: Cells,
+    incomplete: usize,
+}
+
+impl Sink for Tally {
+    fn begin(&mut self, choice: &Choice) -> Result<()> {
+        self.columns.resize(choice.columns.len(), Cells::default());
+        Ok(())
+    }
+
+    fn take(&mut self, values: &[f64], weights: &[f64], _: f64) -> Result<()> {
+        for (row, values) in values.chunks_exact(self.columns.len()).enumerate() {
+            self.columns.iter_mut().zip(values).for_each(|(column, value)| column.see(*value));
+            let weight = weights.get(row).copied();
+            weight.into_iter().for_each(|weight| self.weights.see(weight));
+            let is_whole = !values.iter().copied().chain(weight).any(f64::is_nan);
+            self.incomplete += usize::from(!is_whole);
+        }
+        Ok(())
     }
 }
 

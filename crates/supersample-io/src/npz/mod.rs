@@ -6,7 +6,7 @@ use std::io::Write;
 use std::iter::repeat_n;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float32Type, Int64Type};
+use arrow_array::types::{Float32Type, Int64Type, UInt64Type};
 use arrow_schema::DataType;
 
 use self::zip::{Archive, Array, Member, archive};
@@ -15,7 +15,7 @@ use crate::frame::{Column, Frame};
 use crate::npy::{self, Header, Layout, Shape};
 use crate::origin::Origin;
 use crate::reading::{Missing, cell};
-use crate::source::{Dress, FileRead, Sink, Source};
+use crate::source::{Dress, ExpectedSize, FileRead, Sink, Source};
 use crate::{Error, Note, Place, Reading, Result};
 
 /// Meaning of the first axes of the arrays, the number of rows, and whether it is ambiguous.
@@ -79,6 +79,32 @@ pub(crate) struct NpzSource {
     shape: Shape,
 }
 
+/// The most columns that are named before their numbers are known to be there.
+const MOST_NAMED: usize = 100_000;
+
+/// Size that the heads of the arrays give.
+pub(crate) fn expected(origin: &Origin, reading: &Reading<'_>) -> Result<Option<ExpectedSize>> {
+    let zip = Archive::open(origin)?;
+    let header = |member: Member| zip.header(&member).ok().map(|header| (member, header));
+    let headers: Vec<(Member, Header)> = zip.members()?.into_iter().filter_map(header).collect();
+    let with_numbers: Vec<&Header> =
+        headers.iter().map(|(_, header)| header).filter(|header| header.has_numbers()).collect();
+    let Some(Axes { shape, rows, .. }) = Axes::of(&with_numbers, reading.shape) else { return Ok(None) };
+    let fits = |header: &Header| header.count().is_ok() && Axes::rows_of(header, shape) == Some(rows);
+    let fitting = || headers.iter().filter(|(_, header)| header.has_numbers() && fits(header));
+    let numbers = fitting().map(|(_, header)| header.count().unwrap_or(0)).fold(0, usize::saturating_add);
+    let columns = numbers / rows.max(1);
+    if columns > MOST_NAMED {
+        return Ok(Some(ExpectedSize { rows, columns, is_single: false }));
+    }
+    let layouts: Vec<Layout> =
+        fitting().filter_map(|(member, header)| Layout::new(header, Some(&member.name), shape)).collect();
+    let names = layouts.iter().flat_map(|layout| &layout.slots).map(|slot| slot.name.clone()).collect();
+    // A column of another kind, by which rows are grouped, is not among these names.
+    let columns = reading.choose(names, &npy::found(&layouts)).map_or(columns, |choice| choice.columns.len());
+    Ok(Some(ExpectedSize { rows, columns, is_single: false }))
+}
+
 /// Reads an .npz: array after array, so that its rows are whole only at the end.
 pub(crate) fn read(
     origin: Origin,
@@ -96,11 +122,15 @@ pub(crate) fn read(
         zip.load(&all[0])?;
         return Err(Error::NoRows);
     };
-    let (mut members, mut left_out) = (Vec::new(), Vec::new());
+    let (mut members, mut left_out, mut objects) = (Vec::new(), Vec::new(), Vec::new());
     for (member, header) in all.into_iter().zip(&headers) {
-        let fits = header.as_ref().is_some_and(|header| {
-            !header.has_objects() && Axes::rows_of(header, axes.shape) == Some(axes.rows)
-        });
+        if header.as_ref().is_some_and(|header| {
+            header.has_objects() && Axes::rows_of(header, axes.shape) == Some(axes.rows)
+        }) {
+            objects.push(member.name);
+            continue;
+        }
+        let fits = header.as_ref().is_some_and(|header| Axes::rows_of(header, axes.shape) == Some(axes.rows));
         if !fits {
             left_out.push(member.name);
             continue;
@@ -121,7 +151,10 @@ pub(crate) fn read(
     sink.begin(&choice)?;
 
     let dim = choice.columns.len();
-    let mut values = vec![0.0; rows * dim];
+    let mut values = Vec::new();
+    let fits = values.try_reserve_exact(rows.saturating_mul(dim));
+    fits.map_err(|_| Error::NoMemory { bytes: 8 * (rows as u64).saturating_mul(dim as u64) })?;
+    values.resize(rows * dim, 0.0);
     let mut weights = choice.weight.map(|_| vec![0.0; rows]);
     let mut first = 0;
     for (member, layout) in &members {
@@ -152,6 +185,9 @@ pub(crate) fn read(
     let mut notes = Vec::from_iter(axes.note);
     if !left_out.is_empty() {
         notes.push(Note::MembersLeftOut { members: left_out, rows });
+    }
+    if !objects.is_empty() {
+        notes.push(Note::NotNumbers { columns: objects });
     }
     let source = Box::new(NpzSource { origin, members, shape: axes.shape });
     let draws_per_chain = (chains > 1).then_some(draws);
@@ -252,7 +288,11 @@ fn array_of(column: &Column) -> Vec<u8> {
         {
             return array_of(&column.as_text());
         }
-        DataType::Float64 | DataType::Int64 | DataType::Boolean => {
+        DataType::UInt64 if has_all => {
+            let cells = array.as_primitive::<UInt64Type>().values().iter();
+            ("'<u8'", cells.flat_map(|cell| cell.to_le_bytes()).collect())
+        }
+        DataType::Float64 | DataType::Float16 | DataType::Int64 | DataType::Boolean => {
             let cells = column.numbers().into_iter();
             ("'<f8'", cells.flat_map(|cell| cell.unwrap_or(f64::NAN).to_le_bytes()).collect())
         }

@@ -1,6 +1,6 @@
 //! Zip archives, as far as .npz needs them: arrays that are stored or deflated, checked by their CRC-32.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 
 use flate2::read::DeflateDecoder;
 use rawzip::path::EntryPath;
@@ -93,7 +93,10 @@ impl Archive {
         header.check_length(member.place.uncompressed_size_hint())?;
         let (mut bytes, wanted) = (Vec::new(), (header.count()? * header.size) as u64);
         // Grows with the bytes that are there. The one byte more that is asked for is where the end is checked.
-        stream.take(wanted + 1).read_to_end(&mut bytes).map_err(|error| damaged(&error))?;
+        stream.take(wanted + 1).read_to_end(&mut bytes).map_err(|error| match error.kind() {
+            ErrorKind::OutOfMemory => Error::NoMemory { bytes: wanted },
+            _ => damaged(&error),
+        })?;
         match bytes.len() as u64 == wanted {
             true => Ok(Array { header, bytes }),
             false => Err(damaged(&"its length is not what its header says")),

@@ -197,7 +197,7 @@ pub(crate) fn number(text: &str) -> Result<f64, BadCell> {
 }
 
 /// Number of rows at the top of a file that decide whether a column holds numbers.
-const ROWS_LOOKED_AT: usize = 1000;
+pub(crate) const ROWS_LOOKED_AT: usize = 1000;
 
 /// Content of columns without numbers, from the first rows: text if no cell is a number and one is a word, empty if all
 /// are missing. `None` for columns with numbers. Also returns the first cell of the first column of text.

@@ -4,7 +4,7 @@ use memchr::memchr;
 
 use super::records::{Dialect, End, without_break};
 use super::stan::StanRun;
-use super::{Blocks, LONGEST_RECORD};
+use super::{Blocks, LONGEST_RECORD, endless};
 use crate::error::{refused, utf8};
 use crate::words::shown;
 use crate::{Error, Reading, Result};
@@ -31,8 +31,17 @@ impl Head {
         // Remarks and blank lines above the header.
         let mut lines = 0;
         let mut remarks = Vec::new();
-        while let Some(b'\n' | b'\r' | b'#') = block.get(at) {
-            let Some(length) = memchr(terminator, &block[at..]) else { return Err(Error::Empty) };
+        while at == block.len() && !blocks.is_over || matches!(block.get(at), Some(b'\n' | b'\r' | b'#')) {
+            let Some(length) = memchr(terminator, &block[at..]) else {
+                match blocks.is_over {
+                    true => return Err(Error::Empty),
+                    false if block.len() - at > LONGEST_RECORD => {
+                        return Err(endless(End::Beyond, 0, lines + 1));
+                    }
+                    false => blocks.extend(block)?,
+                }
+                continue;
+            };
             if block[at] == b'#' {
                 remarks.extend_from_slice(&block[at..at + length + 1]);
             }
@@ -50,7 +59,7 @@ impl Head {
                 End::At(end) => break (block[at..end].to_vec(), end),
                 _ if blocks.is_over => break (block[at..].to_vec(), block.len()),
                 _ if block.len() > LONGEST_RECORD => {
-                    return Err(Error::UnclosedQuote { row: 0, line: lines + 1 });
+                    return Err(endless(undecided.record_end(block, at), 0, lines + 1));
                 }
                 _ => blocks.extend(block)?,
             }

@@ -28,13 +28,16 @@ use crate::source::{Dress, ExpectedSize, FileRead, Sink};
 use crate::words::shown;
 use crate::{Error, Note, Place, Reading, Result};
 
-/// Bytes read at a time: many pieces for each thread, and small compared with a large file.
-const BLOCK: usize = 16 << 20;
+/// Bytes read at a time: many pieces, and little next to any limit on memory, since two blocks and the numbers of one are
+/// in memory at once.
+const BLOCK: usize = 4 << 20;
+/// The most that is read of a file of long lines before the use of its columns is decided.
+const FIRST_BLOCK: usize = 4 * BLOCK;
 /// Bytes read to estimate the size of a file, repeated while they hold fewer lines than [`LINES_OF_LOOK`].
 const LOOK: usize = 256 << 10;
 const LINES_OF_LOOK: usize = 20;
-/// Bytes parsed at a time: a few milliseconds of work, so that threads end together.
-const PIECE: usize = 512 << 10;
+/// Bytes parsed at a time: about a millisecond of work, so that threads end together.
+const PIECE: usize = 128 << 10;
 /// Longest record; a longer one has lost a quote or is not text.
 const LONGEST_RECORD: usize = 256 << 20;
 
@@ -50,6 +53,10 @@ pub(crate) fn read(
     blocks.extend(&mut block)?;
     let head = Head::new(&mut block, &mut blocks, reading)?;
     let Head { dialect, names, line: header, line_break, start, lines, stan } = head;
+    let rows_seen = |block: &[u8]| memchr_iter(dialect.terminator, &block[start..]).count();
+    while !blocks.is_over && block.len() < FIRST_BLOCK && rows_seen(&block) < chunk::ROWS_LOOKED_AT {
+        blocks.extend(&mut block)?;
+    }
     let mut notes = Vec::new();
     if head::are_counted(&names) {
         notes.push(Note::CountedHeader { first: usize::from(names[0] != "0") });
@@ -78,8 +85,8 @@ pub(crate) fn read(
         if end == at && !is_last {
             // Not one whole record: more is needed, unless it never ends.
             if block.len() - at > LONGEST_RECORD {
-                let row = read.rows + 1;
-                return Err(Error::UnclosedQuote { row, line: read.lines + 1 });
+                let (row, line) = (read.rows + 1, read.lines + 1);
+                return Err(endless(dialect.record_end(&block, at), row, line));
             }
             blocks.extend(&mut block)?;
             continue;
@@ -140,6 +147,14 @@ pub(crate) fn read(
         notes,
         source: Box::new(source),
     })
+}
+
+/// What is wrong with a record that does not end within [`LONGEST_RECORD`].
+fn endless(end: End, row: usize, line: usize) -> Error {
+    match end {
+        End::InQuote => Error::UnclosedQuote { row, line },
+        _ => Error::LongLine { line, bytes: LONGEST_RECORD as u64 },
+    }
 }
 
 /// Which columns are read for what, by their names and by what the first rows hold.

@@ -289,6 +289,16 @@ fn functions_are_read_beside_the_parameters_and_dropped_with_them() {
     );
 }
 
+/// Remarks of more than a block, and a line without an end: the words are true of both.
+#[test]
+fn long_remarks_are_passed_over_and_long_lines_named() {
+    let remarks = "# words that nobody reads\n".repeat((5 << 20) / 26);
+    assert_eq!(read(&format!("{remarks}a,b\n1,2\n")).unwrap().values(), [1.0, 2.0]);
+    let endless = vec![0_u8; (257 << 20) + 10];
+    let message = read_with([b"a\n1\n", &endless[..]].concat().as_slice(), &Reading::default()).unwrap_err();
+    assert!(message.to_string().starts_with("line 3 is longer than 256 MiB"), "{message}");
+}
+
 /// Many blocks and pieces, quoted and not, must give what one small piece gives.
 #[test]
 fn long_files_are_read_in_pieces_without_a_seam() {

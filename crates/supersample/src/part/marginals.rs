@@ -112,16 +112,26 @@ impl Marginals {
             subset.expect_dim("the subset", "the data", rows.dim())?;
             weighted.push((*subset, unit_weights(*weights, "rows of the subset", subset.len())?));
         }
-        let columns = for_sorted_columns(rows, shares.as_deref(), |index, column| -> Option<Vec<f64>> {
-            let of_sample = sampled * column.single_draw();
-            let of_subset = |(subset, shares): &(&Points, Option<Vec<f64>>)| {
-                column.squared_distance_of(subset, index, shares.as_deref()) + of_sample
-            };
-            (!column.is_constant()).then(|| weighted.iter().map(of_subset).collect())
-        });
-        let columns: Vec<Vec<f64>> = columns.into_iter().flatten().collect();
-        let mean = |i: usize| columns.iter().map(|squares| squares[i]).sum::<f64>() / columns.len() as f64;
-        Ok((!columns.is_empty()).then(|| (0..subsets.len()).map(|i| mean(i).sqrt()).collect()))
+        Ok(distances_of(rows, shares.as_deref(), sampled, weighted.len(), |index, i| {
+            let (subset, shares) = &weighted[i];
+            let equal = 1.0 / subset.len() as f64;
+            let share = move |row: usize| shares.as_ref().map_or(equal, |shares| shares[row]);
+            Box::new(subset.rows().enumerate().map(move |(row, values)| (values[index], share(row))))
+        }))
+    }
+
+    /// [`distances`](Self::distances) of sets of the rows themselves, which are given by position and not copied.
+    pub(crate) fn distances_at(
+        rows: &Points,
+        weights: Option<&[f64]>,
+        sampled: f64,
+        sets: &[Vec<usize>],
+    ) -> Result<Option<Vec<f64>>> {
+        let shares = weights.map(|weights| normalised(weights, "rows", rows.len())).transpose()?;
+        Ok(distances_of(rows, shares.as_deref(), sampled, sets.len(), |index, i| {
+            let share = 1.0 / sets[i].len() as f64;
+            Box::new(sets[i].iter().map(move |&row| (rows.row(row)[index], share)))
+        }))
     }
 
     /// u of each row, column by column, and the mean of −|u − V|/2 there.
@@ -172,6 +182,27 @@ impl Marginals {
         let all: Vec<f64> = self.0.columns.par_iter().map(of_column).collect();
         all.iter().sum::<f64>() / all.len() as f64
     }
+}
+
+/// Values of a column of a subset, with shares that sum to one.
+type SubsetValues<'a> = Box<dyn Iterator<Item = (f64, f64)> + 'a>;
+
+/// Distances of subsets; `values` has those of a column of one of them. `None` if every column is constant.
+fn distances_of<'a>(
+    rows: &Points,
+    shares: Option<&[f64]>,
+    sampled: f64,
+    subsets: usize,
+    values: impl Fn(usize, usize) -> SubsetValues<'a> + Sync,
+) -> Option<Vec<f64>> {
+    let columns = for_sorted_columns(rows, shares, |index, column| -> Option<Vec<f64>> {
+        let of_sample = sampled * column.single_draw();
+        let of_subset = |i: usize| column.squared_distance_of(values(index, i)) + of_sample;
+        (!column.is_constant()).then(|| (0..subsets).map(of_subset).collect())
+    });
+    let columns: Vec<Vec<f64>> = columns.into_iter().flatten().collect();
+    let mean = |i: usize| columns.iter().map(|squares| squares[i]).sum::<f64>() / columns.len() as f64;
+    (!columns.is_empty()).then(|| (0..subsets).map(|i| mean(i).sqrt()).collect())
 }
 
 /// Position of a value: u, and A(u) = ∫₀ᵘ F.

@@ -101,12 +101,9 @@ impl<'a> SortedColumn<'a> {
         }
     }
 
-    /// ∫ (F_S − F)² du of column `index` of a subset with shares that sum to one.
-    pub(super) fn squared_distance_of(&self, subset: &Points, index: usize, shares: Option<&[f64]>) -> f64 {
-        let equal = 1.0 / subset.len() as f64;
-        let share = |row: usize| shares.map_or(equal, |shares| shares[row]);
-        let values = subset.rows().enumerate().map(|(i, row)| (key(row[index]), share(i)));
-        let mut values: Vec<(i64, f64)> = values.collect();
+    /// ∫ (F_S − F)² du of the values of a subset, with shares that sum to one.
+    pub(super) fn squared_distance_of(&self, subset: impl Iterator<Item = (f64, f64)>) -> f64 {
+        let mut values: Vec<(i64, f64)> = subset.map(|(value, share)| (key(value), share)).collect();
         values.sort_unstable_by_key(|(key, _)| *key);
         // F_S and F where the last value has been passed, and the sum so far.
         let (mut of_subset, mut of_all, mut squared) = (0.0, 0.0, 0.0);

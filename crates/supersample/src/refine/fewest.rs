@@ -73,7 +73,11 @@ impl Refiner {
         let mut reached = is_enough(included);
         while !reached && herder.indices().len() < limit {
             if watch(Progress::Herding { chosen: herder.indices().len(), size: limit }).is_break() {
-                return Err(Error::Interrupted);
+                if herder.indices().is_empty() {
+                    return Err(Error::Interrupted);
+                }
+                let set = self.finish(self.unfinished(herder.indices())?, watch)?;
+                return Ok(Fewest { set, tolerance, reached: false, herded: None });
             }
             let pick = herder.next();
             self.pool.check_device()?;
@@ -132,7 +136,10 @@ impl Refiner {
         // The herder ignored groups: herd again within their quotas.
         let mut best = match self.options.groups {
             None => self.refine_herded(herder, watch)?,
-            Some(_) => self.refine_size(herder.indices().len(), watch)?,
+            Some(_) => match self.refine_size(herder.indices().len(), watch) {
+                Err(Error::Interrupted) => self.unfinished(herder.indices())?,
+                set => set?,
+            },
         };
         let mut kernel_rows = best.kernel_rows;
         // Every size up to `short` is taken to be too small.
@@ -140,7 +147,13 @@ impl Refiner {
         // Quotas can make the error larger than herding without them: add rows until it is small enough again.
         while !is_good(&best) && !best.swept.interrupted && best.rows.len() < limit {
             short = best.rows.len();
-            best = self.refine_size(limit.min(short + short / 4 + 1), watch)?;
+            best = match self.refine_size(limit.min(short + short / 4 + 1), watch) {
+                Err(Error::Interrupted) => {
+                    best.swept.interrupted = true;
+                    break;
+                }
+                set => set?,
+            };
             kernel_rows += best.kernel_rows;
         }
         let reached = is_good(&best);
@@ -151,8 +164,9 @@ impl Refiner {
             let size = short + (best.rows.len() - short) / 2;
             let trial = match self.options.groups {
                 None => {
-                    let ordered = with_included(&self.greedy_order(&best.rows)?, &self.options.include);
-                    self.refine_rows(&ordered[..size], watch)
+                    let (ordered, is_ended) = self.greedily(&best.rows, watch)?;
+                    let ordered = with_included(&ordered, &self.options.include);
+                    if is_ended { Err(Error::Interrupted) } else { self.refine_rows(&ordered[..size], watch) }
                 }
                 // A prefix would not keep the quotas.
                 Some(_) => self.refine_size(size, watch),
@@ -174,7 +188,7 @@ impl Refiner {
             }
             best.swept.interrupted = interrupted;
         }
-        let set = self.finish(UnorderedSet { kernel_rows, ..best })?;
+        let set = self.finish(UnorderedSet { kernel_rows, ..best }, watch)?;
         Ok(Fewest { set, tolerance, reached, herded })
     }
 

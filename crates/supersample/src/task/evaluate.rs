@@ -2,7 +2,7 @@
 
 use super::{Chosen, Comparison, Errors, Measure, Target};
 use crate::points::expect_rows;
-use crate::quality::Quality;
+use crate::quality::{Quality, random_rows};
 use crate::{Error, Functions, Marginals, Points, Result, Watch, metrics};
 
 /// All errors of a subset, with a comparison.
@@ -158,6 +158,39 @@ impl Target {
         self.reference()?.quality(points.as_slice(), weights)
     }
 
+    /// Returns the expected errors of quantiles and correlations of the sample that is in memory, where rows come in
+    /// batches: these errors of a subset are relative to that sample, not to all rows. `None` if all rows are in memory.
+    ///
+    /// Half of a uniform sample differs from the sample about as much as the sample from all rows.
+    pub fn sample_errors(&self) -> Result<Option<Errors>> {
+        const HALVES: u64 = 4;
+        let problem = self.problem();
+        let (rows, shares) = (problem.rows(), problem.shares());
+        let Some(gathered) = problem.gathered().filter(|gathered| gathered.rows() > rows.len()) else {
+            return Ok(None);
+        };
+        let of_sample = shares.map_or(1.0 / rows.len() as f64, |shares| shares.iter().map(|s| s * s).sum());
+        let rest = (1.0 - 1.0 / gathered.effective_size() / of_sample).max(0.0);
+        let mut squares = [(0.0, 0.0); 2];
+        for seed in 0..HALVES {
+            let half = random_rows(rows.len(), None, rows.len() / 2, seed)?;
+            let own = shares.map(|shares| half.iter().map(|&row| shares[row]).collect::<Vec<f64>>());
+            if own.as_ref().is_some_and(|own| own.iter().sum::<f64>() <= 0.0) {
+                continue;
+            }
+            let quality = self.reference()?.quality(rows.select(&half)?.as_slice(), own.as_deref())?;
+            for ((sum, count), error) in
+                squares.iter_mut().zip([quality.quantile_rms(), quality.correlation_rms])
+            {
+                *sum += error.map_or(0.0, |error| error * error);
+                *count += f64::from(u8::from(error.is_some()));
+            }
+        }
+        let [quantile, correlation] =
+            squares.map(|(sum, count)| (count > 0.0).then(|| (sum / count * rest).sqrt()));
+        Ok(Some(Errors::default().with(Measure::Quantile, quantile).with(Measure::Correlation, correlation)))
+    }
+
     /// Returns the errors of rows with equal weights, without the MMD.
     pub fn errors_of_rows(&self, rows: &[usize]) -> Result<Errors> {
         let quality = self.quality(&self.select(rows)?, None)?;
@@ -196,9 +229,17 @@ impl Target {
 
     /// Distances of the distribution functions of several sets of rows, given by position.
     pub(super) fn cdfs_at(&self, sets: &[Vec<usize>]) -> Result<Vec<Option<f64>>> {
-        let rows = self.problem().rows();
-        let subsets = sets.iter().map(|places| rows.select(places)).collect::<Result<Vec<_>>>()?;
-        self.cdfs(&subsets.iter().map(|subset| (subset, None)).collect::<Vec<_>>())
+        let problem = self.problem();
+        if problem.is_gram() {
+            return Ok(vec![None; sets.len()]);
+        }
+        // The rows to choose from are not among those that are matched.
+        if problem.is_matching() {
+            let chosen = sets.iter().map(|set| problem.rows().select(set)).collect::<Result<Vec<_>>>()?;
+            return self.cdfs(&chosen.iter().map(|rows| (rows, None)).collect::<Vec<_>>());
+        }
+        let known = Marginals::distances_at(problem.rows(), problem.shares(), self.sampled(), sets)?;
+        Ok(known.map_or(vec![None; sets.len()], |known| known.into_iter().map(Some).collect()))
     }
 
     fn cdfs(&self, subsets: &[(&Points, Option<&[f64]>)]) -> Result<Vec<Option<f64>>> {
@@ -208,13 +249,17 @@ impl Target {
             return Ok(vec![None; subsets.len()]);
         }
         let (rows, shares) = problem.target_rows();
-        // The distance from a sample lacks the distance of the sample from all rows.
-        let sampled = problem.gathered().map_or(0.0, |gathered| {
-            let count = rows.len() as f64;
-            let of_sample = shares.map_or(1.0 / count, |shares| shares.iter().map(|s| s * s).sum());
-            (of_sample - 1.0 / gathered.effective_size()).max(0.0)
-        });
-        let known = Marginals::distances(rows, shares, sampled, subsets)?;
+        let known = Marginals::distances(rows, shares, self.sampled(), subsets)?;
         Ok(known.map_or(vec![None; subsets.len()], |known| known.into_iter().map(Some).collect()))
+    }
+
+    /// What the distance from a sample lacks: the distance of the sample from all rows.
+    fn sampled(&self) -> f64 {
+        let problem = self.problem();
+        problem.gathered().map_or(0.0, |gathered| {
+            let count = problem.rows().len() as f64;
+            let of_sample = problem.shares().map_or(1.0 / count, |shares| shares.iter().map(|s| s * s).sum());
+            (of_sample - 1.0 / gathered.effective_size()).max(0.0)
+        })
     }
 }

@@ -12,7 +12,7 @@ impl Target {
     ///
     /// A pass over the rows has summed them if the target says [`ErrorsKnown::AfterPass`].
     pub fn measured(&self, chosen: Chosen, means: &[f64]) -> Result<Chosen> {
-        self.with_mmd(self.restated(chosen, means)?)
+        self.with_mmd(self.judged(self.restated(chosen, means)?, self.problem().choose()))
     }
 
     /// Returns the picks of a herder that takes these rows in this order, with exact μ at each of them.

@@ -59,11 +59,16 @@ impl Choose {
     }
 
     /// Whether rows of this size are processed in batches: they do not fit into the limit, and a sample of them takes
-    /// less.
-    pub fn needs_batches(&self, size: Size) -> bool {
-        let is_less = |drawn: usize| drawn < size.rows;
-        self.check_memory(size).is_err()
-            && self.drawn_rows(size).map_or(size.rows > FEWEST_POOL_ROWS, is_less)
+    /// less. [`Error::TooLittleMemory`] if neither fits, with the smaller of both.
+    pub fn needs_batches(&self, size: Size) -> Result<bool> {
+        let Err(whole) = self.check_memory(size) else { return Ok(false) };
+        match (self.drawn_rows(size), whole) {
+            (Ok(drawn), _) => Ok(drawn < size.rows),
+            (Err(Error::TooLittleMemory { needed, limit }), Error::TooLittleMemory { needed: whole, .. }) => {
+                Err(Error::TooLittleMemory { needed: needed.min(whole), limit })
+            }
+            (Err(error), _) => Err(error),
+        }
     }
 
     /// Number of candidates for rows of this size that come in batches.
@@ -96,7 +101,9 @@ impl Choose {
         rows_within(limit.saturating_sub(reading), self.stop.number, most, needs).map_err(|error| match error
         {
             Error::TooLittleMemory { needed, .. } => {
-                Error::TooLittleMemory { needed: needed + reading, limit }
+                // The limit that leaves this when its part for reading is taken off.
+                let needed = (needed.saturating_add(READING_BYTES)).min((needed / 3).saturating_mul(4) + 4);
+                Error::TooLittleMemory { needed, limit }
             }
             error => error,
         })
@@ -137,6 +144,7 @@ impl Choose {
             threads: rayon::current_num_threads() as u64,
             set: self.method.refine().map(set),
             weighed: if self.weights.is_some() { number } else { 0 },
+            chosen: self.stop.number.map_or(0, |number| number.min(rows) as u64),
             landmarks: landmarks.unwrap_or(0) as u64,
             parts: MatchedColumns {
                 marginals: if has_marginals { columns as u64 } else { 0 },
@@ -191,6 +199,8 @@ struct MemoryEstimate {
     set: Option<Set>,
     /// Number of points with optimised weights.
     weighed: u64,
+    /// Number of chosen rows, where it is given.
+    chosen: u64,
     landmarks: u64,
     parts: MatchedColumns,
     /// Whether the rows are corrected by their scores.
@@ -281,7 +291,11 @@ impl MemoryEstimate {
             true => values.saturating_mul(24).saturating_add(super::corrected::bytes(self.rows, self.dim)),
             false => 0,
         };
+        // The chosen rows in their trace, in the report and packed, and a random subset on each thread.
+        let copies = 4 + self.threads.min(20);
+        let chosen = self.chosen.saturating_mul(self.dim).saturating_mul(8 * copies);
         coordinates
+            .saturating_add(chosen)
             .saturating_add(corrected)
             .saturating_add(parts)
             .saturating_add(landmarks)
@@ -322,6 +336,7 @@ mod tests {
             threads: 2,
             set: None,
             weighed: 0,
+            chosen: 0,
             landmarks: 0,
             parts: MatchedColumns { marginals: 0, moments: 0, functions: 0 },
             is_corrected: false,
@@ -345,6 +360,7 @@ mod tests {
         let double = MemoryEstimate { precision: Precision::Double, ..plain };
         assert_eq!(plain.needed() - double.needed(), values / 2);
         assert_eq!(more(MemoryEstimate { weighed: 1000, ..plain }), 16_000_000);
+        assert_eq!(more(MemoryEstimate { chosen: 1000, ..plain }), 6 * 8 * 1000 * 10);
         assert_eq!(more(MemoryEstimate { landmarks: 1000, ..plain }), 8_000_000 + 2000 * 10 * 40);
         assert_eq!(more(MemoryEstimate { is_weighted: true, ..plain }), 100_000 * (32 + 64));
         let parts = MatchedColumns { marginals: 10, moments: 21, functions: 3 };

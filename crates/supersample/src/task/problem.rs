@@ -339,6 +339,18 @@ impl Problem {
         matches!(self.kind, Kind::Landmarks | Kind::Batches(_))
     }
 
+    /// Number of landmarks of a target that is prepared; `None` if all pairs are compared.
+    pub fn landmark_count(&self) -> Option<usize> {
+        let rows = if self.gathered().is_some() { self.open_rows() } else { self.rows.len() };
+        self.uses_landmarks().then(|| self.choose.landmark_count(rows))
+    }
+
+    /// Number of landmarks behind `numbers` numbers that [`recall`](Self::recall) takes; `None` if all pairs are compared.
+    pub fn landmarks_recalled(&self, numbers: usize) -> Option<usize> {
+        let other = 2 + super::landmarks::controls_of(self.rows.len());
+        self.uses_landmarks().then(|| numbers.saturating_sub(other))
+    }
+
     /// Results of the first pass over all rows, if those in memory are a sample.
     pub fn gathered(&self) -> Option<&Gathered> {
         match &self.kind {

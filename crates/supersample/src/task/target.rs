@@ -113,6 +113,7 @@ impl Target {
         if chosen.rows.is_empty() {
             return Ok(chosen);
         }
+        let chosen = self.judged(chosen, choose);
         // What is chosen is not given up for it.
         let mut chosen = chosen;
         if chosen.ended != Ended::Interrupted
@@ -130,6 +131,22 @@ impl Target {
             _ => chosen,
         };
         self.with_errors(self.overlapping(chosen, watch)?)
+    }
+
+    /// Says once, by the error that is reported, whether a goal was reached, and whether any row is left.
+    pub(super) fn judged(&self, chosen: Chosen, choose: &Choose) -> Chosen {
+        let stop = &choose.stop;
+        if matches!(chosen.ended, Ended::Interrupted | Ended::Enough) {
+            return chosen;
+        }
+        let is_all = choose.is_unique() && chosen.rows.len() >= self.problem.open_rows();
+        let left_over = match is_all && stop.number.is_none() {
+            true => Ended::Exhausted,
+            false if chosen.ended.is_goal() => Ended::Number,
+            false => chosen.ended,
+        };
+        let ended = stop.met_by(chosen.error(), &self.error_scale()).unwrap_or(left_over);
+        Chosen { ended, ..chosen }
     }
 
     /// Adds the errors of the rows with their weights.
@@ -211,7 +228,7 @@ impl Target {
         let (rows, shares) = self.problem.target_rows();
         let mut reference = Reference::new(rows.as_slice(), rows.dim(), shares)?;
         if let Some(gathered) = self.problem.gathered() {
-            reference = reference.with_moments(gathered.moments());
+            reference = reference.with_moments(gathered.moments(), &rows.as_slice()[..rows.dim()]);
         }
         Ok(self.reference.get_or_init(|| reference))
     }

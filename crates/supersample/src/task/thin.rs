@@ -88,6 +88,10 @@ impl Target {
         let (true, Some(seen), Some(measured)) = (missed(measured), seen, measured) else { return Ok(found) };
         let aimed = (tolerance * tolerance - 1.1 * (measured * measured - seen * seen)).max(0.0).sqrt();
         let again = fewest(Goal { tolerance: aimed.max(tolerance / 2.0), ..goal }, false)?;
+        if again.set.interrupted {
+            let set = Refined { interrupted: true, ..found.set };
+            return Ok(Fewest { set, reached: false, ..found });
+        }
         let reached = again.reached && !missed(error_of(&again.set)?);
         Ok(Fewest { reached, ..again })
     }
@@ -115,8 +119,14 @@ impl Target {
     }
 
     fn chosen_set(&self, set: Refined, ended: Ended, watch: Watch) -> Result<Chosen> {
-        let ended = if set.interrupted { Ended::Interrupted } else { ended };
-        let trace = Herder::trace_in(self.pool_of(&set.rows)?, &set.rows)?;
+        let pool = self.pool_of(&set.rows)?;
+        // To trace the errors takes all pairs of the rows.
+        let traced = match set.interrupted {
+            true => None,
+            false => Herder::trace_watched(pool.clone(), &set.rows, watch)?,
+        };
+        let ended = if traced.is_none() { Ended::Interrupted } else { ended };
+        let trace = traced.unwrap_or_else(|| Herder::untraced(&pool, &set.rows, set.squared_error));
         let chosen = Chosen { refined: Some(set), ..Chosen::new(trace, ended) };
         match self.landmarks() {
             Some(_) => self.with_exact_means(chosen, watch),

@@ -15,7 +15,7 @@ mod refusals;
 pub use columns::{ColumnNote, ColumnRole, Counting, OWN_WEIGHTS, as_typed, id_name};
 pub use names::Names;
 pub use numbers::{
-    are, count, counted, exact, folded, in_units, listed, ordinal, printable, significant, to_unit,
-    with_error, with_spread,
+    are, count, counted, exact, folded, in_units, in_units_above, listed, ordinal, printable, significant,
+    to_unit, with_error, with_spread,
 };
 pub use options::{Opt, Style};

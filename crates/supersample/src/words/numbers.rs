@@ -165,6 +165,15 @@ pub fn in_units(bytes: u64) -> String {
     format!("{} {}", significant(bytes as f64 / (1_u64 << (10 * power)) as f64), units[power])
 }
 
+/// `1.5 GiB`, rounded up, so that the amount as printed is enough.
+pub fn in_units_above(bytes: u64) -> String {
+    let size = bytes.max(1).ilog2() / 10 * 10;
+    // The next amount of three digits.
+    let digits = (bytes as f64 / (1_u64 << size) as f64).log10().floor();
+    let step = 10_f64.powf(digits - 2.0) * (1_u64 << size) as f64;
+    in_units(((bytes as f64 / step).ceil() * step) as u64)
+}
+
 fn exponent(scientific: &str) -> i32 {
     let (_, exponent) = scientific.split_once('e').expect("scientific notation has an e");
     exponent.parse().expect("an exponent is a whole number")

@@ -1,6 +1,6 @@
 //! Sentences for errors that name an option, a row, a column, a function or a group.
 
-use super::{Names, Opt, Style, are, count, counted, exact, in_units, significant};
+use super::{Names, Opt, Style, are, count, counted, exact, in_units, in_units_above, significant};
 use crate::Error;
 use crate::task::{CalibratedMean, ScoreFault, Stop};
 
@@ -101,7 +101,7 @@ impl Error {
             }
             Error::TooLittleMemory { needed, limit } => format!(
                 "the run needs about {}, and {} allows {}; use fewer {}, or allow more",
-                in_units(*needed),
+                in_units_above(*needed),
                 spelled(Opt::MaxMemory),
                 in_units(*limit),
                 spelled(Opt::Columns)
