@@ -82,7 +82,8 @@ fn a_set_ended_early_is_the_best_so_far() {
         Progress::Herding { chosen: 4, .. } => Break(()),
         _ => Continue(()),
     };
-    assert_eq!(refiner.choose(12, &herding), Err(Error::Interrupted));
+    let set = refiner.choose(12, &herding).unwrap();
+    assert!(set.interrupted && !set.converged && set.rows.len() == 4);
     let sweeping = |progress: Progress| match progress {
         Progress::Sweeping { visits, .. } if visits >= 3 => Break(()),
         _ => Continue(()),
@@ -137,7 +138,8 @@ fn weights_can_be_ended_at_any_time_and_are_the_same_when_watched() {
     let mu = Empirical::new(Kernel::gaussian(0.2).unwrap(), draws(20_000)).unwrap();
     let points = draws(300);
     mu.prepare(&unwatched).unwrap();
-    for rule in WeightRule::ALL {
+    // Calibrated weights need the rows behind the points.
+    for rule in WeightRule::ALL.into_iter().filter(|rule| *rule != WeightRule::Calibrated) {
         let (calls, steps) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let counting = |progress: Progress| {
             calls.fetch_add(1, Ordering::SeqCst);

@@ -5,6 +5,8 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
+use super::endless;
+use super::records::End;
 use crate::{
     Draws, Error, ExpectedSize, Format, Note, OutputFormat, Packing, Reading, Result, Selection, Use,
 };
@@ -294,9 +296,10 @@ fn functions_are_read_beside_the_parameters_and_dropped_with_them() {
 fn long_remarks_are_passed_over_and_long_lines_named() {
     let remarks = "# words that nobody reads\n".repeat((5 << 20) / 26);
     assert_eq!(read(&format!("{remarks}a,b\n1,2\n")).unwrap().values(), [1.0, 2.0]);
-    let endless = vec![0_u8; (257 << 20) + 10];
-    let message = read_with([b"a\n1\n", &endless[..]].concat().as_slice(), &Reading::default()).unwrap_err();
-    assert!(message.to_string().starts_with("line 3 is longer than 256 MiB"), "{message}");
+    // As it is found after 256 MiB without an end.
+    let told = |end: End| endless(end, 2, 3).to_string();
+    assert!(told(End::Beyond).starts_with("line 3 is longer than 256 MiB"));
+    assert!(told(End::InQuote).contains("opens a quote that is never closed"));
 }
 
 /// Many blocks and pieces, quoted and not, must give what one small piece gives.

@@ -347,7 +347,11 @@ impl Problem {
 
     /// Number of landmarks behind `numbers` numbers that [`recall`](Self::recall) takes; `None` if all pairs are compared.
     pub fn landmarks_recalled(&self, numbers: usize) -> Option<usize> {
-        let other = 2 + super::landmarks::controls_of(self.rows.len());
+        let controls = match &self.kind {
+            Kind::Batches(gathered) => gathered.controls().len(),
+            _ => super::landmarks::controls_of(self.rows.len()),
+        };
+        let other = 2 + controls;
         self.uses_landmarks().then(|| numbers.saturating_sub(other))
     }
 
