@@ -368,7 +368,7 @@ impl Gathered {
     }
 
     /// Rows at which μ is computed to estimate its norm, drawn from all rows.
-    pub(super) fn controls(&self) -> &Points {
+    pub(in crate::task) fn controls(&self) -> &Points {
         &self.controls
     }
 
