@@ -5,9 +5,9 @@ use crate::common;
 use std::ops::ControlFlow;
 
 use common::{random_points, ready, rng};
-use supersample::task::{Choose, Problem, RowWeights, Rows, Stop, choose_each};
+use supersample::task::{Choose, Method, Problem, RowWeights, Rows, Stop, choose_each};
 use supersample::weights::WeightRule;
-use supersample::{Error, Points, RefineOptions, unwatched};
+use supersample::{Error, Points, RefineOptions, Search, unwatched};
 
 const N: usize = 240;
 
@@ -48,6 +48,22 @@ fn each_group_gets_what_it_would_get_alone_on_any_number_of_threads() {
             assert!(found.chosen.trace.iter().all(|pick| members.contains(&pick.index.unwrap())));
         }
     }
+}
+
+#[test]
+fn the_search_of_all_groups_is_as_long_as_that_of_one_choice() {
+    let rows = Rows::new(random_points(3000, 2, &mut rng(3)));
+    let groups: Vec<usize> = (0..3000).map(|row| row % 10).collect();
+    let sweeps = Search::sweeps_for(3000, 20, 2);
+    assert!(sweeps < Search::sweeps_for(300, 20, 2));
+    let chosen = |refine: Option<RefineOptions>| {
+        let mut choose = Choose::thin(20).unwrap();
+        if let Some(refine) = refine {
+            choose.method = Method::Thin(refine);
+        }
+        choose_each(&rows, &groups, &choose, &unwatched).unwrap()
+    };
+    assert_eq!(chosen(None), chosen(Some(RefineOptions::default().search(sweeps, 0))));
 }
 
 #[test]

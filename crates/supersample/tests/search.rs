@@ -174,7 +174,7 @@ fn the_search_goes_the_way_of_its_twin() {
         let swept = refine(options.clone());
         // With the last seed no round finds the best set again in another order: which of the two is kept is a matter of
         // rounding.
-        for (sweeps, rounds, seed) in [(1, 1, 3), (6, 1, 4), (2, 4, 7)] {
+        for (sweeps, rounds, seed) in [(1, 1, 3), (6, 1, 4), (2, 4, 8)] {
             let found = twin.search(&herded, sweeps, rounds, seed, text != "linear");
             let got = refine(options.clone().search(sweeps, seed).rounds(rounds));
             assert_eq!(sorted(got.rows.clone()), sorted(found.rows.clone()), "{text} {sweeps} {rounds}");

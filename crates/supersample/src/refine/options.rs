@@ -52,8 +52,9 @@ impl Search {
     /// Default number of annealed sweeps for a set of `size` of `n` rows with `dim` coordinates.
     ///
     /// It is 400 where that takes a second or two, and smaller for larger sets, but at least 3, because the first
-    /// sweeps bring most of the gain. For small sets it is larger, up to 4,000, as long as that takes a tenth of a second. Above 100,000 rows it is 0 where it would be below 10: there the sweeps take
-    /// longer than everything else and gain less than twice the landmarks do.
+    /// sweeps bring most of the gain. For small sets it is larger, up to 4,000, as long as that takes a tenth of a second.
+    /// Above 100,000 rows it is 0 where it would be below 10: there the sweeps take longer than everything else and gain
+    /// less than twice the landmarks do.
     ///
     /// ```
     /// use supersample::Search;

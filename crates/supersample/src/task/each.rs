@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-use super::{Choose, Chosen, Problem, Rows};
+use super::{Choose, Chosen, Method, Problem, Rows};
 use crate::points::{expect_rows, normalised};
 use crate::words::Opt;
-use crate::{Error, Progress, Refined, Result, Watch};
+use crate::{Error, Points, Progress, Refined, Result, Search, Watch};
 
 /// The choice from one group of rows.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,7 +19,8 @@ pub struct ChosenOf {
     pub chosen: Chosen,
 }
 
-/// Chooses rows from every group, each as if its rows were all there are: scale, bandwidth and errors are its own.
+/// Chooses rows from every group, each as if its rows were all there are: scale, bandwidth and errors are its own. The search
+/// of all groups together is as long as that of one choice from all rows, unless its sweeps are given.
 ///
 /// `groups` has the group of each row, from 0. The result has one choice for each group, in their order. A group without rows is an
 /// error, and so is one whose rows are refused ([`Error::InGroup`]).
@@ -40,7 +41,7 @@ pub fn choose_each(rows: &Rows, groups: &[usize], choose: &Choose, watch: Watch)
     let count = groups.iter().max().map_or(0, |last| last + 1);
     let mut members: Vec<Vec<usize>> = vec![Vec::new(); count];
     groups.iter().enumerate().for_each(|(row, &group)| members[group].push(row));
-    let choose = &choose.clone().diagnosis(false);
+    let choose = &with_one_budget(choose.clone().diagnosis(false), &rows.points);
     let done = AtomicUsize::new(0);
     let of_group = |(group, members): (usize, &Vec<usize>)| -> Result<ChosenOf> {
         // Of the group itself only the end is watched: progress is in groups.
@@ -59,6 +60,16 @@ pub fn choose_each(rows: &Rows, groups: &[usize], choose: &Choose, watch: Watch)
     // The first error in the order of the groups, on any number of threads.
     let found: Vec<Result<ChosenOf>> = members.par_iter().enumerate().map(of_group).collect();
     found.into_iter().collect()
+}
+
+/// Sets the default length of the search to that for a set of all rows: its time is that of one choice, however many there are.
+fn with_one_budget(mut choose: Choose, rows: &Points) -> Choose {
+    if let (Method::Thin(refine), Some(size)) = (&mut choose.method, choose.stop.number)
+        && let Some(search) = &mut refine.search
+    {
+        search.sweeps.get_or_insert_with(|| Search::sweeps_for(rows.len(), size, rows.dim()));
+    }
+    choose
 }
 
 /// Refuses what refers to all rows together.
