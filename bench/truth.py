@@ -243,7 +243,7 @@ def replicate(task: tuple[Case, int]) -> tuple[dict[str, Array], float, str]:
 
     plain = [ss.thin(x, size, threads=1) for size in SIZES]
     corrected = [ss.thin(x, size, scores=g, threads=1) for size in SIZES]
-    record, weights = corrected[0].corrected, corrected[0]._sample_weight
+    record, weights = corrected[0].corrected, corrected[0]._row_weights["sample_weight"]
     assert record is not None
     squares = {
         "all": case.errors(x),

@@ -173,11 +173,9 @@ class UnitKeywords(TypedDict, total=False):
 class PartKeywords(TypedDict, total=False):
     """Objective.
 
-    marginals
-        Weight of the distributions of single columns, relative to the joint distribution, so that
-        quantiles match too. Default: 0.1 for `thin`, and 0 for `herd`, as in the paper.
-    moments
-        Weight of the means and variances of the columns. Default: 0.08 for `thin`, 0 for `herd`.
+    marginals, moments
+        Weights of the distributions of single columns, and of their means and variances, relative
+        to the joint distribution. Default: 0.1 and 0.08 for `thin`; 0 for `herd`, as in the paper.
     """
 
     marginals: Annotated[float | None, Keyword(None, as_number)]
@@ -250,7 +248,7 @@ class SearchKeywords(TypedDict, total=False):
     """Compute.
 
     search
-        Sweeps of simulated annealing after the swaps (0 is off). Default: by size, at most 400.
+        Sweeps of simulated annealing after the swaps (0 is off). Default: by size, at most 4,000.
     """
 
     search: Annotated[int | None, Keyword(None, _at_least(0))]
@@ -277,9 +275,8 @@ class EmbeddingKeywords(TypedDict, total=False):
     """Compute.
 
     embedding, landmarks
-        Compare all pairs of rows (exact), or rows with landmarks, a few of them: then time grows
-        linearly, and the MMD has a standard error, `mmd_error`. auto is exact up to 100,000 rows.
-        Default number of landmarks: twice the rows that `herd` chooses, four times those of `thin`.
+        Compare all pairs of rows (exact), or rows with landmarks: linear time, a standard error
+        `mmd_error`. auto: exact up to 100,000 rows. Landmarks: 2 a row for `herd`, 4 for `thin`.
     """
 
     embedding: Annotated[Embedding, Keyword("auto")]

@@ -50,7 +50,8 @@ def test_every_source_gives_the_same_rows_and_the_error_to_all_of_them(
 ) -> None:
     first = None
     for name, x in sources(draws, tmp_path).items():
-        result = ss.thin(x, 20, bandwidth=1.5, pool_rows=POOL, threads=2)
+        # Without the search, which shows the rounding of sums over batches of other sizes.
+        result = ss.thin(x, 20, bandwidth=1.5, pool_rows=POOL, search=0, threads=2)
         assert result.indices is not None and len(set(result.indices)) == 20, name
         assert result.n_rows == ROWS
         np.testing.assert_array_equal(result.points, draws[result.indices])

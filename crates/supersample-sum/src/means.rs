@@ -230,7 +230,7 @@ fn one_sided<T: Lane, P: Profile<T>>(
     tile(level, profile, samples.dim, rows, columns, out, None);
 }
 
-/// One kernel row on the instruction set in use. Never inlined, like [`tile`]: several tasks need it.
+/// One kernel row on the instruction set in use. Never inlined, like `tile`: several tasks need it.
 #[inline(never)]
 pub(crate) fn add_row<T: Lane, P: Profile<T>>(
     level: Level,

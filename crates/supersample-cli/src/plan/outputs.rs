@@ -68,7 +68,7 @@ impl Outputs {
         Ok(outputs)
     }
 
-    /// The same, with the files that are read.
+    /// Adds the files that are read.
     pub(super) fn reading<'a>(mut self, inputs: impl IntoIterator<Item = &'a Path>) -> Outputs {
         self.inputs.extend(inputs.into_iter().map(Path::to_path_buf));
         self
