@@ -121,9 +121,10 @@ impl Report<'_> {
     /// What to know where there are more equivalent draws than the file has.
     pub(super) fn caveat(&self) -> Option<String> {
         let is_of_file = self.exceeds_the_file() && !self.distances.kernel.is_stein();
-        let rows = self.about.rows.filter(|_| is_of_file)?;
+        let rows = self.about.rows_matched().filter(|_| is_of_file)?;
         let most = match self.about.effective_size {
             Some(size) => format!("the effective sample size of {}", significant(size)),
+            None if self.about.target.is_some() => format!("the {} of the target", counted(rows, "row")),
             None => format!("the {}", counted(rows, "row")),
         };
         Some(format!(

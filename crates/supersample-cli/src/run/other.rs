@@ -26,8 +26,15 @@ fn read_by_name(
 ) -> Result<(Rows, Vec<String>)> {
     let names = draws.parameter_names();
     let reading = plan.reading_other(other, &names);
-    let mut found = Draws::read(&[&other.file], &reading)
-        .context("the target needs the columns of the rows, by name; choose those of both with --columns")?;
+    let advice = "the target needs the columns of the rows, by name; choose those of both with --columns";
+    let mut found = Draws::read(&[&other.file], &reading).map_err(|error| match &error {
+        supersample_io::Error::InFile { error: cause, .. }
+            if matches!(**cause, supersample_io::Error::UnknownColumn { .. }) =>
+        {
+            anyhow::Error::new(error).context(advice)
+        }
+        _ => error.into(),
+    })?;
     let file = other.file.display();
     ensure!(
         found.dim() == names.len() && names.iter().all(|name| found.parameter_names().contains(name)),
