@@ -59,7 +59,7 @@ def test_every_source_gives_the_same_rows_and_the_error_to_all_of_them(
         np.testing.assert_array_equal(result.indices, first, err_msg=name)
         exact = ss.mmd(draws, result.points, bandwidth=1.5)
         assert result.mmd == pytest.approx(exact, rel=0.02), name
-        assert result.refinement is not None and result.refinement.mmd_searched is not None
+        assert result.refinement is not None and result.refinement.mmd_swapped is not None
         if name in ("dataset", "reader", "table"):
             assert result.names == ("a", "b", "c")
 
