@@ -50,7 +50,7 @@ def test_a_herder_on_landmarks_is_pickled_with_them():
 
 
 def test_a_seed_says_which_landmarks():
-    # So many that not all rows are control rows.
+    # More rows than are all control rows (4,472).
     x = np.random.default_rng(1).normal(size=(6000, 2))
     one, other = (ss.thin(x, 10, landmarks=50, seed=seed, search=0) for seed in (1, 2))
     assert one.mmd_error != other.mmd_error

@@ -113,7 +113,7 @@ def test_words_of_the_wrong_type_are_refused_in_the_words_there_are():
 
 
 def test_herd_has_a_seed_which_says_which_landmarks():
-    # So many that not all rows are control rows.
+    # More rows than are all control rows (4,472).
     x = np.random.default_rng(1).normal(size=(6000, 2))
     one, other, again = (ss.herd(x, 10, landmarks=40, seed=seed) for seed in (1, 2, 1))
     assert one.mmd_error == again.mmd_error != other.mmd_error

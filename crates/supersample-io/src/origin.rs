@@ -41,8 +41,8 @@ enum Place {
 }
 
 impl Origin {
-    /// Opens a file, or standard input where the name is `-`. A pipe is copied to a temporary file first, once: whoever
-    /// opens it again gets the copy.
+    /// Opens a file, or standard input where the name is `-`. A pipe is copied to a temporary file once, and
+    /// opening it again gives the copy.
     pub(crate) fn open(path: &Path) -> Result<Origin> {
         if let Some(origin) = spools().get(path) {
             return Ok(origin.clone());

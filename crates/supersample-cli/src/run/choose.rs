@@ -35,10 +35,10 @@ pub(crate) fn choose(plan: &ChoosePlan) -> Result<Outcome> {
         if let Some(column) = &plan.each {
             let rows = read(plan, &mut input)?;
             clock.did("read");
-            let mut told = each::choose(plan, column, &mut input, rows, files)?;
+            let mut outcome = each::choose(plan, column, &mut input, rows, files)?;
             clock.did("chose");
-            told.text += &clock.line(plan.timing);
-            return Ok(told);
+            outcome.text += &clock.line(plan.timing);
+            return Ok(outcome);
         }
         let problem = problem_of(plan, &mut input)?;
         clock.did("read");
@@ -81,14 +81,14 @@ pub(crate) fn choose(plan: &ChoosePlan) -> Result<Outcome> {
         let weights: Option<Vec<f64>> =
             weights.map(|found| found.weights.iter().map(|weight| weight * plan.total).collect());
         files.write_rows(|out| Ok(draws.write_rows(&chosen.rows, weights.as_deref(), format, out)?));
-        let mut told = files.write_report(&report);
+        let mut outcome = files.write_report(&report);
         files.write_trace(|out| trace::write_rows(&chosen.trace, |row| draws.row_number(row), out));
         if let Err(failure) = kept {
             files.failed(failure);
         }
         clock.did("wrote");
-        told.text += &clock.line(plan.timing);
-        Ok(told)
+        outcome.text += &clock.line(plan.timing);
+        Ok(outcome)
     })
 }
 

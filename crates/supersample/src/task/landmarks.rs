@@ -15,7 +15,7 @@ pub const EXACT_UP_TO: usize = 100_000;
 /// Number of rows at which μ is computed to estimate ‖μ‖² with landmarks; more where rows are few.
 pub const CONTROL_ROWS: usize = 1000;
 
-/// Kernel values at control rows that are cheap beside everything else: of up to 4,472 rows all are control rows.
+/// Kernel values at control rows that take little of the whole time: up to 4,472 rows, all rows are control rows.
 const CONTROL_VALUES: usize = 20_000_000;
 
 /// The rows at the ends of the columns are landmarks if there are at least this many landmarks for each.
