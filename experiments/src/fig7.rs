@@ -355,7 +355,7 @@ fn spins_replicate(
     let start = truth.draw(&mut stream(&[402, number, replicate]));
     let states =
         |gibbs: Gibbs| gibbs.run(model, start, most, &mut stream(&[403, number, replicate, gibbs as u64]));
-    let chains = [Gibbs::Random, Gibbs::Herded, Gibbs::Repelled].map(states);
+    let chains = [states(Gibbs::Random)?, states(Gibbs::Herded)?, states(Gibbs::Repelled)?];
     let thin = |states: &[usize]| -> Result<[f64; 4]> {
         let row = |state: &usize| {
             (0..model.count).map(|i| f64::from(u8::from(state >> i & 1 == 1))).collect::<Vec<_>>()

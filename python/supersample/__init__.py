@@ -11,7 +11,7 @@ True
 `thin` and `herd` choose rows, `evaluate` and `mmd` measure the error of any subset, `diagnose` estimates how accurate
 the draws themselves are, `resample` turns weighted rows into rows of equal weight,
 `thin_each` chooses a subset of every group, `Herder` chooses one row at a time,
-and `sample` places points for a `GaussianMixture`.
+`sample` places points for a `GaussianMixture`, and `herded_gibbs` samples discrete variables.
 `supersample.arviz` thins posteriors with all their groups, `supersample.stein` chooses by the score of a density,
 `supersample.dask` works on a cluster, and `SuperSampler` is an estimator for scikit-learn.
 """
@@ -27,6 +27,7 @@ from ._choose import herd, thin
 from ._diagnose import Diagnosis, diagnose
 from ._each import EachResult, thin_each
 from ._evaluate import Evaluation, evaluate, mmd
+from ._gibbs import herded_gibbs
 from ._herder import Herder, Pick
 from ._landmarks import Landmarks
 from ._mixture import GaussianMixture, sample
@@ -68,6 +69,7 @@ __all__ = [
     "diagnose",
     "evaluate",
     "herd",
+    "herded_gibbs",
     "instruction_set",
     "mmd",
     "resample",

@@ -37,6 +37,7 @@ __all__ = [
     "drawn_rows",
     "evaluate",
     "goes_in_batches",
+    "herded_gibbs",
     "instruction_set",
     "kernel_values",
     "mmd",
@@ -104,6 +105,13 @@ def choose_each(x: NDArray[np.float64], groups: NDArray[np.int64], options: _Opt
 def diagnose(x: NDArray[np.float64], options: _Options) -> Diagnosis: ...
 def mmd(x: Any, options: _Options, subset: _Options) -> tuple[float, list[Advice]]: ...
 def evaluate(x: Any, options: _Options, subset: _Options | Callable[[], _Options]) -> Evaluation: ...
+def herded_gibbs(
+    conditional: Callable[[int, NDArray[np.int64]], NDArray[np.float64]],
+    start: list[int],
+    neighbours: list[list[int]] | None,
+    sweeps: tuple[int, int],
+    seed: int,
+) -> NDArray[np.int64]: ...
 def stein_place(
     score: Callable[[NDArray[np.float64]], NDArray[np.float64]],
     log_density: Callable[[NDArray[np.float64]], float] | None,

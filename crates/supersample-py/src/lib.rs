@@ -10,6 +10,7 @@ mod diagnose;
 mod each;
 mod error;
 mod evaluate;
+mod gibbs;
 mod herder;
 mod kernel;
 mod landmarks;
@@ -36,6 +37,8 @@ mod _native {
     use crate::error::Refusal;
     #[pymodule_export]
     use crate::evaluate::{Evaluation, evaluate, mmd};
+    #[pymodule_export]
+    use crate::gibbs::herded_gibbs;
     #[pymodule_export]
     use crate::herder::{Herder, Picks};
     #[pymodule_export]

@@ -72,6 +72,20 @@ pub enum Error {
         /// The dimension of that.
         expected: usize,
     },
+    /// The conditional of a variable is no probability distribution of its values.
+    #[error("the conditional of variable {variable} cannot be used: {reason}")]
+    BadConditional {
+        /// The variable, from 0.
+        variable: usize,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Neighbours of a variable are not a list of other variables for each of them.
+    #[error("the neighbours cannot be used: {reason}; give a list of the other variables for each variable")]
+    BadNeighbours {
+        /// What is wrong.
+        reason: String,
+    },
     /// A bandwidth must be a positive length.
     #[error("{}", self.plain())]
     BadBandwidth {

@@ -52,6 +52,8 @@
 //! columns ([`Marginals`]), their means and variances ([`ColumnMoments`]) or the means of functions of interest
 //! ([`Functions`]) to the objective of a pool ([`Pool::with_parts`], [`task::Objective`]).
 //!
+//! [`HerdedGibbs`] is a sampler of discrete variables that herds each conditional distribution.
+//!
 //! Kernel sums run on the rayon thread pool of the caller. The same input gives the same picks for any number of
 //! threads. Memory is O(n·d) plus [`RefineOptions::memory`], never n²; [`task::Choose::memory`] estimates it before a
 //! run.
@@ -66,6 +68,7 @@ mod domain;
 pub mod embedding;
 mod error;
 mod expansion;
+mod gibbs;
 mod herder;
 mod kernel;
 mod ledger;
@@ -96,6 +99,7 @@ pub use domain::Domain;
 pub use embedding::{ClosedForm, Empirical, Gram, Landmarks, MeanEmbedding, Preconditioner, SteinTarget};
 pub use error::{Error, Result};
 pub use expansion::KernelExpansion;
+pub use gibbs::HerdedGibbs;
 pub use herder::{Herder, Pick};
 pub use kernel::{Family, Kernel, SteinBase};
 pub use part::{ColumnMoments, Functions, FunctionsUnit, Marginals, Part};

@@ -11,6 +11,7 @@ mod each;
 mod embeddings;
 mod energy;
 mod example_file;
+mod gibbs;
 mod gram;
 mod landmarks;
 mod matching;
