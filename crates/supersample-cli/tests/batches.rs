@@ -83,7 +83,7 @@ fn rows_that_do_not_fit_are_read_in_batches_and_those_that_do_are_not() {
     assert_eq!(desk.read("a.txt"), desk.read("b.txt"));
 }
 
-/// A Parquet file of 210,000 rows, which may be in single precision.
+/// A Parquet or Arrow file of 210,000 rows, which may be in single precision.
 fn many(desk: &Desk, name: &str, is_single: bool) {
     let wave = |i: usize, step: f64| 2.0 + (i as f64 * step).sin() as f32;
     let column = |step: f64| {
@@ -95,8 +95,29 @@ fn many(desk: &Desk, name: &str, is_single: bool) {
     };
     let columns = vec![("a".to_string(), column(0.7)), ("b".to_string(), column(1.3))];
     let mut bytes = Vec::new();
-    Frame { columns }.write_as(OutputFormat::plain(Format::Parquet), &mut bytes).unwrap();
+    let format = if name.ends_with("arrow") { Format::Arrow } else { Format::Parquet };
+    Frame { columns }.write_as(OutputFormat::plain(format), &mut bytes).unwrap();
     desk.write(name, bytes);
+}
+
+/// A record batch is read at once, whatever is allowed.
+#[test]
+fn a_large_record_batch_counts() {
+    let desk = Desk::new();
+    many(&desk, "d.arrow", false);
+    let refused = desk.refused("d.arrow -n 5 --pool-rows 2000 --max-memory 6M");
+    assert!(refused.contains("a record batch of the files takes 3.2"), "{refused}");
+    assert!(refused.contains("write smaller record batches or a Parquet file, or allow 6.4"), "{refused}");
+    let (_, told) = desk.ran("herd d.arrow -n 5 --pool-rows 2000 --max-memory 100M -o o.csv");
+    let (_, of_parquet) = {
+        many(&desk, "d.parquet", false);
+        desk.ran("herd d.parquet -n 5 --pool-rows 2000 --max-memory 100M -o o.csv")
+    };
+    let needed = |told: &str| -> f64 {
+        let (_, rest) = told.split_once("needs about ").unwrap();
+        rest.split_once(" MiB").unwrap().0.parse().unwrap()
+    };
+    assert!((needed(&told) - needed(&of_parquet) - 3.2).abs() < 0.2, "{told} {of_parquet}");
 }
 
 #[test]

@@ -229,6 +229,7 @@ impl Draws {
         let both = |a: ExpectedSize, b: ExpectedSize| ExpectedSize {
             rows: a.rows.saturating_add(b.rows),
             is_single: a.is_single && b.is_single,
+            block_bytes: a.block_bytes.max(b.block_bytes),
             ..a
         };
         let sizes: Option<Vec<ExpectedSize>> = paths.iter().map(|path| one(path.as_ref())).collect();

@@ -89,6 +89,8 @@ pub struct ExpectedSize {
     /// Whether all numbers of these columns have single precision or less, so that they would take twice the memory in
     /// double.
     pub is_single: bool,
+    /// Bytes that are read at once in any case: the largest block of the file.
+    pub block_bytes: u64,
 }
 
 /// How a format holds a column.

@@ -54,7 +54,12 @@ pub(crate) fn expected(rows: usize, schema: &Schema, reading: &Reading<'_>) -> R
     let columns = choose(schema, reading)?.columns;
     let is_single =
         |&column: &usize| matches!(schema.field(column).data_type(), DataType::Float32 | DataType::Float16);
-    Ok(ExpectedSize { rows, columns: columns.len(), is_single: columns.iter().all(is_single) })
+    Ok(ExpectedSize {
+        rows,
+        columns: columns.len(),
+        is_single: columns.iter().all(is_single),
+        block_bytes: 0,
+    })
 }
 
 /// The columns that pandas' own remark names as the index.

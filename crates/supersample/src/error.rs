@@ -86,6 +86,12 @@ pub enum Error {
         /// What is wrong.
         reason: String,
     },
+    /// Squares of the distances between rows overflow or vanish.
+    #[error("{}", self.plain())]
+    DistancesOutOfRange {
+        /// About the largest distance.
+        largest: f64,
+    },
     /// A bandwidth must be a positive length.
     #[error("{}", self.plain())]
     BadBandwidth {

@@ -15,7 +15,7 @@ use super::input::{Input, checked};
 use crate::plan::{ChoosePlan, WeightsPlan};
 use crate::terminal::interrupt;
 use crate::terminal::progress::Progress;
-use crate::words::{count, counted};
+use crate::words::{count, counted, in_units};
 
 /// Bytes of numbers in a batch: at most this, and this part of the memory that is allowed.
 const BATCH_BYTES: u64 = 8 << 20;
@@ -44,6 +44,28 @@ pub(super) fn are_wanted(plan: &ChoosePlan) -> Result<bool> {
         }
         None => choose.compute.max_memory.is_some(),
     })
+}
+
+/// The choice with the memory that is left beside the largest block of the files: a block is read at once.
+pub(super) fn without_blocks(plan: &ChoosePlan) -> Result<Choose> {
+    let mut choose = plan.choose.clone();
+    if let Some(limit) = choose.compute.max_memory {
+        let block = block_bytes(plan);
+        ensure!(
+            block <= limit / 2,
+            "a record batch of the files takes {} when it is read, more than half of what --max-memory allows; \
+             write smaller record batches or a Parquet file, or allow {}",
+            in_units(block),
+            in_units(2 * block)
+        );
+        choose.compute.max_memory = Some(limit - block);
+    }
+    Ok(choose)
+}
+
+/// Bytes of the largest block of the files.
+pub(super) fn block_bytes(plan: &ChoosePlan) -> u64 {
+    Draws::expected_size(&plan.draws.files, &plan.draws.reading()).map_or(0, |size| size.block_bytes)
 }
 
 /// Whether rows in single precision are to stay in it. Rows with weights are chosen from all of them.

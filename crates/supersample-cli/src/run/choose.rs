@@ -49,7 +49,9 @@ pub(crate) fn choose(plan: &ChoosePlan) -> Result<Outcome> {
         }
         if plan.choose.compute.max_memory.is_some() && !plan.quiet {
             let size = plan.draws.size(problem.rows().len(), problem.rows().dim(), input.functions.len());
-            say(&format!("the run needs about {} of memory\n", in_units(problem.choose().memory(size))));
+            let block = if problem.gathered().is_some() { batches::block_bytes(plan) } else { 0 };
+            let needed = problem.choose().memory(size).saturating_add(block);
+            say(&format!("the run needs about {} of memory\n", in_units(needed)));
         }
         let format = format_of_rows(plan, &input)?;
         if plan.choose.weights.is_some() {
@@ -95,7 +97,7 @@ pub(crate) fn choose(plan: &ChoosePlan) -> Result<Outcome> {
 /// The problem of the files, gone through in batches or read whole.
 fn problem_of(plan: &ChoosePlan, input: &mut Input<'_>) -> Result<Problem> {
     if batches::are_wanted(plan)? {
-        return stream::problem(input, plan.choose.clone());
+        return stream::problem(input, batches::without_blocks(plan)?);
     }
     let (rows, choose) = read(plan, input)?;
     input.problem(rows, choose)

@@ -23,17 +23,28 @@ pub(super) fn is_file(origin: &Origin) -> Result<bool> {
     Ok(origin.start(6)? == b"ARROW1")
 }
 
-/// Checks that no buffer claims an impossible length, and returns the number of rows in the heads of the batches.
-pub(super) fn check(origin: &Origin) -> Result<u64> {
+/// What the heads of all batches say.
+#[derive(Default)]
+pub(super) struct Heads {
+    pub(super) rows: u64,
+    /// Bytes of the largest batch, packed and unpacked.
+    pub(super) largest: u64,
+}
+
+/// Checks that no buffer claims an impossible length, and returns what the heads of the batches say.
+pub(super) fn check(origin: &Origin) -> Result<Heads> {
     let mut file = Reader { file: origin.file()?, len: origin.len() };
-    let mut rows = 0_u64;
+    let mut heads = Heads::default();
     let mut look = |file: &mut Reader, head: &[u8], body: u64| -> Result<u64> {
         let message =
             root_as_message(head).map_err(|_| malformed("the head of a block of rows is damaged"))?;
         let batch = message.header_as_record_batch();
-        rows = rows.saturating_add(batch.and_then(|batch| u64::try_from(batch.length()).ok()).unwrap_or(0));
-        file.check_claims(&message, body)?;
-        let end = u64::try_from(message.bodyLength()).ok().and_then(|length| body.checked_add(length));
+        let length = batch.and_then(|batch| u64::try_from(batch.length()).ok()).unwrap_or(0);
+        heads.rows = heads.rows.saturating_add(length);
+        let unpacked = file.check_claims(&message, body)?;
+        let length = u64::try_from(message.bodyLength()).ok();
+        heads.largest = heads.largest.max(unpacked.saturating_add(length.unwrap_or(0)));
+        let end = length.and_then(|length| body.checked_add(length));
         end.filter(|&end| end <= file.len).ok_or_else(|| cut("a block of rows"))
     };
     if is_file(origin)? {
@@ -51,7 +62,7 @@ pub(super) fn check(origin: &Origin) -> Result<u64> {
             let start = if bytes.starts_with(&CONTINUATION) { 8 } else { 4 };
             look(&mut file, bytes.get(start..).unwrap_or_default(), offset + head)?;
         }
-        return Ok(rows);
+        return Ok(heads);
     }
     // A stream ends with a length of 0, or just so.
     let mut at = 0;
@@ -69,7 +80,7 @@ pub(super) fn check(origin: &Origin) -> Result<u64> {
         let head = file.read(at, length)?;
         at = look(&mut file, &head, at + length)?;
     }
-    Ok(rows)
+    Ok(heads)
 }
 
 fn cut(what: &str) -> Error {
@@ -100,11 +111,11 @@ impl Reader {
         self.read(end.checked_sub(length).ok_or_else(|| cut("its footer"))?, length)
     }
 
-    /// Looks at the buffers of one message whose body starts at `body`.
-    fn check_claims(&mut self, message: &Message<'_>, body: u64) -> Result<()> {
+    /// Looks at the buffers of one message whose body starts at `body`, and returns the bytes that they unpack to.
+    fn check_claims(&mut self, message: &Message<'_>, body: u64) -> Result<u64> {
         let dictionary = message.header_as_dictionary_batch().and_then(|dictionary| dictionary.data());
         let batch = message.header_as_record_batch().or(dictionary);
-        let Some(batch) = batch.filter(|batch| batch.compression().is_some()) else { return Ok(()) };
+        let Some(batch) = batch.filter(|batch| batch.compression().is_some()) else { return Ok(0) };
         let mut total = 0_u64;
         for buffer in batch.buffers().into_iter().flatten() {
             let [Ok(offset), Ok(packed)] = [buffer.offset(), buffer.length()].map(u64::try_from) else {
@@ -122,7 +133,7 @@ impl Reader {
         }
         // The length is possible; try_reserve tells whether there is room, without using it.
         match usize::try_from(total).is_ok_and(|total| Vec::<u8>::new().try_reserve_exact(total).is_ok()) {
-            true => Ok(()),
+            true => Ok(total),
             false => Err(malformed(format!(
                 "a block of rows claims to unpack to {total} bytes, more than there is memory"
             ))),

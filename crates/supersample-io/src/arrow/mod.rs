@@ -9,6 +9,7 @@ use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_ipc::writer::FileWriter;
 use arrow_schema::{ArrowError, SchemaRef};
 
+use self::check::Heads;
 use crate::frame::Frame;
 use crate::guard::guarded;
 use crate::origin::Origin;
@@ -49,7 +50,7 @@ pub(crate) fn read(
     sink: &mut dyn Sink,
 ) -> Result<FileRead> {
     guarded(TITLE, || {
-        let all = check::check(&origin)?;
+        let all = check::check(&origin)?.rows;
         let (schema, batches) = batches(&origin, None)?;
         let choice = table::choose(&schema, reading)?;
         let rows = table::read(batches, &choice, missing, |position| position, all, sink)?;
@@ -60,8 +61,10 @@ pub(crate) fn read(
 /// Size that the heads of the batches give.
 pub(crate) fn expected(origin: &Origin, reading: &Reading<'_>) -> Result<Option<ExpectedSize>> {
     guarded(TITLE, || {
-        let rows = usize::try_from(check::check(origin)?).unwrap_or(usize::MAX);
-        table::expected(rows, &batches(origin, None)?.0, reading).map(Some)
+        let Heads { rows, largest } = check::check(origin)?;
+        let rows = usize::try_from(rows).unwrap_or(usize::MAX);
+        let size = table::expected(rows, &batches(origin, None)?.0, reading)?;
+        Ok(Some(ExpectedSize { block_bytes: largest, ..size }))
     })
 }
 

@@ -143,7 +143,7 @@ fn read_in_blocks(
 pub(crate) fn expected(origin: &Origin, reading: &Reading<'_>) -> Result<Option<ExpectedSize>> {
     let (_, layout, choice, _) = head(origin, reading)?;
     let is_single = choice.columns.iter().all(|&column| layout.slots[column].entry.is_single());
-    Ok(Some(ExpectedSize { rows: layout.rows(), columns: choice.columns.len(), is_single }))
+    Ok(Some(ExpectedSize { rows: layout.rows(), columns: choice.columns.len(), is_single, block_bytes: 0 }))
 }
 
 impl NpySource {

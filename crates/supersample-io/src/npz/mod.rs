@@ -95,14 +95,14 @@ pub(crate) fn expected(origin: &Origin, reading: &Reading<'_>) -> Result<Option<
     let numbers = fitting().map(|(_, header)| header.count().unwrap_or(0)).fold(0, usize::saturating_add);
     let columns = numbers / rows.max(1);
     if columns > MOST_NAMED {
-        return Ok(Some(ExpectedSize { rows, columns, is_single: false }));
+        return Ok(Some(ExpectedSize { rows, columns, is_single: false, block_bytes: 0 }));
     }
     let layouts: Vec<Layout> =
         fitting().filter_map(|(member, header)| Layout::new(header, Some(&member.name), shape)).collect();
     let names = layouts.iter().flat_map(|layout| &layout.slots).map(|slot| slot.name.clone()).collect();
     // A column of another kind, by which rows are grouped, is not among these names.
     let columns = reading.choose(names, &npy::found(&layouts)).map_or(columns, |choice| choice.columns.len());
-    Ok(Some(ExpectedSize { rows, columns, is_single: false }))
+    Ok(Some(ExpectedSize { rows, columns, is_single: false, block_bytes: 0 }))
 }
 
 /// Reads an .npz: array after array, so that its rows are whole only at the end.

@@ -213,7 +213,7 @@ pub(crate) fn expected(origin: &Origin, reading: &Reading<'_>) -> Result<Option<
     let line = (last + 1) as f64 / lines_of(&block) as f64;
     let columns = choose(head.names, &block[head.start..], head.dialect, reading)?.columns.len();
     let rows = ((origin.len() as f64 - head.start as f64) / line).round() as usize;
-    Ok(Some(ExpectedSize { rows, columns, is_single: false }))
+    Ok(Some(ExpectedSize { rows, columns, is_single: false, block_bytes: 0 }))
 }
 
 /// The stream of a file, a block at a time.

@@ -370,14 +370,14 @@ fn a_hundred_thousand_columns_are_read() {
 fn the_size_is_foreseen() {
     let mut file = tempfile::NamedTempFile::with_suffix(".csv").unwrap();
     file.write_all(format!("a,b,chain\n{}", "1.25,2.5,1\n".repeat(5000)).as_bytes()).unwrap();
-    let size = Some(ExpectedSize { rows: 10_000, columns: 2, is_single: false });
+    let size = Some(ExpectedSize { rows: 10_000, columns: 2, is_single: false, block_bytes: 0 });
     assert_eq!(Draws::expected_size(&[file.path(), file.path()], &Reading::default()), size);
     // Lines longer than half of a look, the last of them without its end.
     let names: Vec<String> = (0..40_000).map(|j| format!("x{j}")).collect();
     let rows = format!("\n{}", vec!["0.5"; 40_000].join(",")).repeat(60);
     let mut file = tempfile::NamedTempFile::with_suffix(".csv").unwrap();
     file.write_all(format!("{}{rows}", names.join(",")).as_bytes()).unwrap();
-    let size = Some(ExpectedSize { rows: 60, columns: 40_000, is_single: false });
+    let size = Some(ExpectedSize { rows: 60, columns: 40_000, is_single: false, block_bytes: 0 });
     assert_eq!(Draws::expected_size(&[file.path()], &Reading::default()), size);
     assert_eq!(Draws::expected_size(&["-"], &Reading::default()), None);
     assert_eq!(Draws::expected_size(&["none.csv"], &Reading::default()), None);

@@ -63,6 +63,9 @@ struct Unit {
     half: f64,
 }
 
+/// Spread of the same number computed in different ways, relative to it: a few units of the last place.
+const ROUNDING: f64 = 4.0 * f64::EPSILON;
+
 impl Unit {
     fn standardised(&self, value: f64) -> f64 {
         (value * 0.5 - self.mean * 0.5) / self.half
@@ -105,7 +108,7 @@ impl Functions {
         let own = |j: usize| {
             let half = variance[j].sqrt() * reach[j];
             // The rounding of a constant is not a spread.
-            let rounding = 1e-14 * high[j].abs().max(low[j].abs());
+            let rounding = ROUNDING * high[j].abs().max(low[j].abs());
             let is_constant = !(reach[j] > rounding && half > 0.0);
             Unit { mean: mean[j], half: if is_constant { 0.0 } else { half } }
         };
@@ -121,7 +124,7 @@ impl Functions {
     ) -> Result<Functions> {
         let own = |(moments, &value): (&Option<Moments>, &f64)| match moments {
             // The rounding of a constant is not a spread.
-            Some(Moments { mean, sd }) if *sd > 1e-14 * mean.abs() => Unit { mean: *mean, half: 0.5 * sd },
+            Some(Moments { mean, sd }) if *sd > ROUNDING * mean.abs() => Unit { mean: *mean, half: 0.5 * sd },
             Some(Moments { mean, .. }) => Unit { mean: *mean, half: 0.0 },
             None => Unit { mean: value, half: 0.0 },
         };
@@ -278,6 +281,12 @@ mod tests {
         assert!(Functions::new(&huge, None).unwrap().error(&huge, None).unwrap() < 1e-15);
         let constant = Points::from_rows(&[0.1 + 0.2, 0.3, 0.3], 1).unwrap();
         assert_eq!(Functions::new(&constant, None).unwrap_err(), Error::ConstantFunction { column: 0 });
+        // An offset leaves few digits of a spread, but these are a spread.
+        for offset in [1e15, 1e9] {
+            let values: Vec<f64> = (0..50).map(|i| offset + offset * 1e-15 * f64::from(i)).collect();
+            let functions = Functions::new(&Points::from_vec(values, 1).unwrap(), None).unwrap();
+            assert_eq!(functions.counted(), 1.0);
+        }
     }
 
     /// Values of `count` functions of each of 400 rows: smooth ones of three parameters, or noise.

@@ -1,7 +1,10 @@
 //! Kernel of a choice: given, or a family with a bandwidth from the rows.
 
 use crate::bandwidth::MedianDistance;
-use crate::{Family, Kernel, Points, Result};
+use crate::{Error, Family, Kernel, Points, Result};
+
+/// Below this, squares of distances lose digits.
+const SMALLEST_SQUARE: f64 = 1e-290;
 
 /// Kernel of a choice.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,6 +60,11 @@ impl KernelChoice {
         points: &Points,
         weights: Option<&[f64]>,
     ) -> Result<(Kernel, Option<MedianDistance>)> {
+        let largest = largest_range(points);
+        let square = largest * largest * points.dim() as f64;
+        if largest > 0.0 && !(SMALLEST_SQUARE..f64::INFINITY).contains(&square) {
+            return Err(Error::DistancesOutOfRange { largest });
+        }
         match self {
             KernelChoice::Given(kernel) => Ok((kernel.clone(), None)),
             KernelChoice::Named { family, bandwidth: Bandwidth::Lengths(lengths) } => {
@@ -68,5 +76,37 @@ impl KernelChoice {
                 Ok((family.kernel(&[median.length])?, Some(median)))
             }
         }
+    }
+}
+
+/// The largest difference within a column.
+fn largest_range(points: &Points) -> f64 {
+    let mut ranges = vec![(f64::INFINITY, f64::NEG_INFINITY); points.dim()];
+    for row in points.rows() {
+        for ((low, high), x) in ranges.iter_mut().zip(row) {
+            (*low, *high) = (low.min(*x), high.max(*x));
+        }
+    }
+    ranges.iter().map(|(low, high)| high - low).fold(0.0, f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_whose_squares_are_out_of_range_are_refused() {
+        let numbers = [0.3, -1.0, 2.0, 0.7, -0.2, 1.1];
+        for (unit, is_fine) in
+            [(1e155, false), (1e-160, false), (1e-300, false), (1e140, true), (1e-140, true)]
+        {
+            let points = Points::from_vec(numbers.map(|x| x * unit).to_vec(), 2).unwrap();
+            let found = KernelChoice::default().for_points(&points, None);
+            assert_eq!(found.is_ok(), is_fine, "{unit}: {found:?}");
+            let energy = KernelChoice::Named { family: Family::Energy, bandwidth: Bandwidth::Median };
+            assert_eq!(energy.for_points(&points, None).is_ok(), is_fine, "{unit}");
+        }
+        let equal = Points::from_vec(vec![1e300; 6], 2).unwrap();
+        assert!(KernelChoice::default().for_points(&equal, None).is_ok());
     }
 }

@@ -90,6 +90,10 @@ impl Error {
                 format!("{auto} needs the errors of the draws, which are not known: {why}; give a number")
             }
             Error::EmptySet => format!("{} is 0; ask for at least 1", spelled(Opt::Number)),
+            Error::DistancesOutOfRange { largest } => format!(
+                "distances between the rows are about {largest:.0e}, whose squares are out of range; use {}, or other units",
+                Opt::Scale.set(style, "sd")
+            ),
             Error::BadBandwidth { value } => {
                 let is_length = *value > 0.0 && value.is_finite();
                 let reason = if is_length { ", whose square is out of range" } else { "" };
@@ -305,6 +309,11 @@ mod tests {
                 Error::BadBandwidth { value: 1e300 },
                 "--bandwidth is 1e300, whose square is out of range; ",
                 "",
+            ),
+            (
+                Error::DistancesOutOfRange { largest: 3e155 },
+                "distances between the rows are about 3e155, whose squares are out of range; use --scale sd, or other units",
+                "distances between the rows are about 3e155, whose squares are out of range; use scale='sd', or other units",
             ),
             (
                 Error::TooLittleMemory { needed: 3 << 29, limit: 1 << 30 },
