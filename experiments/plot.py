@@ -203,7 +203,7 @@ def fig7(folder: Path):
     every.axvspan(1.3, 1e4, color=RED, alpha=0.07, lw=0)
     every.set(xscale="log", xlabel="error over that of the best method afterwards, one point for each density")
     # What left its density altogether stands at the edge.
-    every.set_xlim(0.05, 300)
+    every.set_xlim(0.05, 500)
     for letter, density, title in [
         ("b", 2, "normal, d = 5, MALA"),
         ("c", 4, "banana, MALA"),
