@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from . import _native
 from ._advice import tell
 from ._functions import refuse_without_functions
-from ._inputs import as_count
+from ._inputs import as_array, as_count, expect_same_order
 from ._numbers import aligned, counted, significant
 from ._options import ThinEach, read, takes
 from ._progress import reporting
@@ -107,7 +107,8 @@ class EachResult(Mapping[Any, NDArray[np.int64]]):
         errors = list(zip(self.mmd.tolist(), self.equivalent_draws.tolist(), self.cdf.tolist()))
         for label, rows, size, row in list(zip(self.labels, self.group_rows, self.sizes, errors))[:_SHOWN]:
             table.append((str(label), f"{rows:,}", f"{size:,}", *cells(row)))
-        middle = tuple(float(np.nanmedian(column)) if len(column) else np.nan for column in zip(*errors))
+        known = [[value for value in column if value == value] for column in zip(*errors)]
+        middle = tuple(float(np.median(column)) if column else np.nan for column in known)
         table.append(("median", "", "", *cells(middle)))
         chosen = f"{len(self.indices):,} of {counted(int(self.group_rows.sum()), 'row')}"
         head = f"EachResult: {chosen}, for {counted(len(self), 'group')}"
@@ -180,9 +181,14 @@ def _labelled(x: Any, each: Any) -> tuple[Any, NDArray[Any]]:
         columns = list(getattr(x, "columns", ()))
         if each not in columns:
             raise ValueError(f"x has no column '{each}'; give a label for each row, or the name of a column of a frame")
-        labels = np.asarray(x[each])
-        return (x.drop(columns=each) if hasattr(x, "iloc") else x.drop([each])), labels
-    labels = np.asarray(each)
+        rows, labels = (x.drop(columns=each) if hasattr(x, "iloc") else x.drop([each])), np.asarray(x[each])
+    else:
+        expect_same_order(x, each, "each")
+        rows, labels = x, as_array(each, "each")
     if labels.ndim != 1:
         raise ValueError(f"each has shape {labels.shape}; give one label for each row")
-    return x, labels
+    # NaN and NaT differ from themselves.
+    missing = np.flatnonzero((labels != labels) | (labels == None))  # noqa: E711
+    if len(missing):
+        raise ValueError(f"each has no label for row {missing[0]}; give every row one, or leave such rows out")
+    return rows, labels

@@ -49,6 +49,8 @@ def resample(x: Any, weights: Any = None, n: int | None = None, **options: Unpac
             raise ValueError("give weights or log_weight, not both")
         given["sample_weight"] = weights
     table = as_table(x)
+    if not len(table.values):
+        raise ValueError("x has no rows; give at least one")
     given["repeats"] = True
     given["diagnosis"] = False
     given.setdefault("search", 0)

@@ -216,6 +216,10 @@ def has_names(x: Any) -> bool:
 
 def refuse_names(roles: Roles, what: str) -> None:
     """Refuses names of columns where columns have none."""
+    if roles.columns is not None:
+        raise ValueError(
+            f"columns= needs names, and the columns of {what} have none; take them from the array: {what}[:, [0, 1]]"
+        )
     if roles.names_any() is not None:
         raise ValueError(
             f"{roles.names_any()} names a column, but the columns of {what} have no names; give the numbers themselves"
@@ -246,6 +250,8 @@ def _refuse(x: Any, what: str) -> None:
 def _matrix(x: NDArray[Any], what: str) -> NDArray[np.float64]:
     if x.ndim != 2:
         advice = "give one row for each point and one column for each coordinate"
+        if x.shape == (0,):
+            raise ValueError(f"{what} is empty; give at least one row")
         if x.ndim == 1:
             advice += f"; for one column use {what}.reshape(-1, 1)"
         elif x.ndim > 2:

@@ -225,7 +225,12 @@ def test_roles_that_make_no_sense_are_refused_in_words():
         (TABLE, {"columns": ["a"], "sample_weight": "g"}, TypeError, "column 'g' of x holds"),
         (TABLE, {"columns": ["a"], "sample_weight": "w", "log_weight": "w"}, ValueError, "not both"),
         (TABLE, {"columns": ["a"], "sample_weight": "w", "log_weight": WEIGHTS}, ValueError, "not both"),
-        (X, {"columns": ["a"]}, ValueError, "columns names a column, but the columns of x have no names"),
+        (
+            X,
+            {"columns": [0]},
+            ValueError,
+            r"columns= needs names, and the columns of x have none; take them from .* x\[:, \[0, 1\]\]",
+        ),
         (X, {"sample_weight": "w"}, ValueError, "sample_weight names a column, but"),
         (TABLE, {"columns": NAMES, "nan": "zero"}, ValueError, "nan is 'zero'; choose refuse or drop"),
         (TABLE, {"columns": NAMES, "nan": 0.0}, TypeError, "nan is 0.0; choose refuse or drop"),

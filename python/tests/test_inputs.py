@@ -158,7 +158,7 @@ REFUSED = {
     "3-d": (X.reshape(3, 20, 3), ValueError, "x.reshape(-1, 3)"),
     "no rows": (np.empty((0, 3)), ValueError, "there are no points"),
     "no columns": (np.empty((3, 0)), ValueError, "no coordinates"),
-    "empty list": ([], ValueError, "two dimensions are needed"),
+    "empty list": ([], ValueError, "is empty; give at least one row"),
     "object": (X.astype(object), TypeError, "dtype object, which is not a type of real numbers"),
     "strings": (X.astype(str), TypeError, "not a type of real numbers"),
     "complex": (X.astype(complex), TypeError, "dtype complex128, which is not a type of real numbers"),

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -205,6 +206,8 @@ def test_each_group_gets_what_it_would_get_alone():
         ("site", {}, ValueError, "x has no column 'site'"),
         ([1, "a"] * 300, {}, None, None),
         (np.arange(600) % 2, {"sample_weight": np.arange(600) % 2}, ValueError, "group '0': all weights are zero"),
+        (np.where(np.arange(600) == 7, np.nan, 1), {}, ValueError, "each has no label for row 7"),
+        ([None] + ["a"] * 599, {}, ValueError, "each has no label for row 0"),
         (np.arange(600) % 2, {"match": TARGET}, TypeError, "unexpected keyword argument 'match'"),
     ],
 )
@@ -213,6 +216,22 @@ def test_groups_that_cannot_be_are_refused(each, options, kind, words):
         each, kind, words = np.array(each, dtype=object), TypeError, "labels of several types"
     with pytest.raises(kind, match=words):
         ss.thin_each(POOL, 3, each=each, **options)
+
+
+def test_labels_of_another_order_are_refused_and_groups_of_one_row_have_no_median():
+    labels = pd.Series(np.arange(600) % 2)
+    with pytest.raises(ValueError, match="the index of each has another order"):
+        ss.thin_each(POOL, 3, each=labels.sort_values(kind="stable"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert "median" in repr(ss.thin_each(POOL.iloc[:5], 3, each=np.arange(5)))
+
+
+def test_nothing_to_resample_is_refused():
+    with pytest.raises(ValueError, match="x has no rows"):
+        ss.resample(np.empty((0, 2)), [])
+    with pytest.raises(ValueError, match="y is empty"):
+        ss.evaluate(POOL, [])
 
 
 def test_the_particle_filter_of_the_examples_runs():

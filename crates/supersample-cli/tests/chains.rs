@@ -95,6 +95,18 @@ fn chains_that_disagree_are_warned_of() {
 }
 
 #[test]
+fn chains_of_two_files_are_different_chains() {
+    let desk = Desk::new();
+    // Each file is one run of two chains, and the runs differ.
+    let shifted: Vec<_> = rows(4, 150, 0.0).into_iter().map(|(chain, x, y)| (chain, x + 5.0, y)).collect();
+    desk.write("first.csv", table(&rows(4, 150, 0.0), true));
+    desk.write("second.csv", table(&shifted, true));
+    let (found, summary) = draws(&desk, "thin first.csv second.csv");
+    assert_eq!(found["chains"], 8);
+    assert!(summary.contains("\nwarning: the 8 chains disagree: they differ "), "{summary}");
+}
+
+#[test]
 fn a_column_of_chains_with_holes_is_said_not_to_be_used() {
     let desk = Desk::new();
     desk.write("d.csv", table(&rows(2, 50, 0.0), true).replacen("\n1,", "\n,", 1));

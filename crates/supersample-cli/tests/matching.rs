@@ -219,6 +219,10 @@ fn each_value_gets_the_set_of_a_file_of_its_own() {
         let told = refused(&desk, &format!("thin pool.csv --columns a,b --each site {words} -o o.csv"));
         assert!(told.contains(said), "{words}: {told}");
     }
+    let output = desk.run("thin pool.csv -n 5 --tol 0.001 --each site --columns a,b -o o.csv");
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("an MMD of 0.001 was not reached for 3 of 3 values; allow more with -n"), "{told}");
     let told = refused(&desk, "thin pool.csv -n 5 --each nowhere -o o.csv");
     assert!(told.contains("nowhere"), "{told}");
 }

@@ -59,6 +59,14 @@ impl EachReport {
         if left > 0 {
             lines.push(format!("and {} more; --json has all", counted(left, "value")));
         }
+        if self.missed() > 0 {
+            lines.push(format!(
+                "{} reached for {} of {}; allow more with -n, or relax the goal",
+                self.run.stop.missed_in_words("MMD"),
+                count(self.missed()),
+                counted(self.groups.len(), "value"),
+            ));
+        }
         lines.join("\n") + "\n"
     }
 
@@ -78,7 +86,7 @@ impl EachReport {
                 known.sort_by(f64::total_cmp);
                 known
             };
-            let middle = MEASURES.map(|(measure, _)| all(measure).get(all(measure).len() / 2).copied());
+            let middle = MEASURES.map(|(measure, _)| median(&all(measure)));
             // More equivalent draws are better.
             let worst = MEASURES.map(|(measure, _)| match measure {
                 Measure::EquivalentDraws => all(measure).first().copied(),
@@ -90,6 +98,12 @@ impl EachReport {
             }
         }
         aligned(&table)
+    }
+
+    /// The number of values whose set has not reached the goal of the run.
+    pub(crate) fn missed(&self) -> usize {
+        let is_missed = |group: &&EachGroup| self.run.stop.has_goal() && !group.chosen.ended.is_goal();
+        self.groups.iter().filter(is_missed).count()
     }
 
     /// Numbers that are not known are null.
@@ -117,4 +131,11 @@ impl EachReport {
         });
         serde_json::to_string_pretty(&value).expect("numbers and text can be written as JSON") + "\n"
     }
+}
+
+/// The middle of sorted numbers: of an even number of them, the mean of the two.
+fn median(sorted: &[f64]) -> Option<f64> {
+    let middle = sorted.len() / 2;
+    let upper = *sorted.get(middle)?;
+    Some(if sorted.len() % 2 == 1 { upper } else { (sorted[middle - 1] + upper) / 2.0 })
 }

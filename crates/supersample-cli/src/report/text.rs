@@ -7,7 +7,7 @@ use supersample::task::Measure;
 use super::table::{aligned, shown};
 use super::{LandmarkReport, Measured, Report, Subject, TargetReport, Worst};
 use crate::plan::Ended;
-use crate::words::{count, counted, folded, listed, printable, significant};
+use crate::words::{count, counted, exact, folded, listed, printable, significant};
 
 /// Errors in means, sds, quantiles and correlations up to this are sums in another order, nothing more.
 pub(super) const ROUNDING: f64 = 1e-12;
@@ -312,5 +312,7 @@ impl Report<'_> {
 
 /// A part in hundredths: `10 %`.
 fn percent(part: Option<f64>) -> String {
-    format!("{} %", part.unwrap_or_default() * 100.0)
+    // Twelve digits, because 1e-9 · 100 is not quite 1e-7.
+    let twelve = format!("{:.11e}", part.unwrap_or_default() * 100.0);
+    format!("{} %", twelve.parse().map(exact).unwrap_or(twelve))
 }

@@ -72,7 +72,8 @@ pub(super) fn choose(
         warnings,
     };
     files.write_each(&report);
-    Ok(Finished { outcome: Outcome::Done, text: report.to_text() })
+    let outcome = if report.missed() > 0 { Outcome::NotReached } else { Outcome::Done };
+    Ok(Finished { outcome, text: report.to_text() })
 }
 
 /// Each kind of advice once, with the number of sets that it is about.

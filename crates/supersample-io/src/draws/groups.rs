@@ -33,9 +33,22 @@ impl Draws {
         self.names().iter().position(|name| id_name(name) == Some("chain"))
     }
 
-    /// The rows by chain: by a column of that name where there is one, else by the chains that the files are.
+    /// The rows by chain: by a column of that name where there is one, else by the chains that the files are. Each file has
+    /// its own chains: chain 1 of another file is another chain, since it comes from another run.
     pub fn by_chain(&self) -> Result<Groups> {
-        self.grouped_by(self.chain_column())
+        let mut groups = self.grouped_by(self.chain_column())?;
+        let (mut names, mut places): (Vec<String>, _) = (Vec::new(), HashMap::new());
+        for (number, file) in self.files.iter().enumerate() {
+            for group in &mut groups.of_row[file.first_row..file.first_row + file.rows()] {
+                *group = *places.entry((number, *group)).or_insert_with_key(|&(_, group)| {
+                    let name = groups.names[group].clone();
+                    let is_new = !names.contains(&name);
+                    names.push(if is_new { name } else { format!("{name} of file {}", number + 1) });
+                    names.len() - 1
+                });
+            }
+        }
+        Ok(Groups { names, ..groups })
     }
 
     /// The rows by the values of the column at this position, or by the chains that the files are.
@@ -114,11 +127,9 @@ mod tests {
             std::fs::write(&path, text).unwrap();
             Draws::read(&[&path, &path], &Reading::default()).unwrap().by_chain()
         };
-        let told = by_chain("x,.chain\n1,3\n2,3\n4,5\n").unwrap();
-        assert_eq!(
-            (told.names, told.of_row),
-            (vec!["3".to_string(), "5".to_string()], vec![0, 0, 1, 0, 0, 1])
-        );
+        let column = by_chain("x,.chain\n1,3\n2,3\n4,5\n").unwrap();
+        assert_eq!(column.names, ["3", "5", "3 of file 2", "5 of file 2"]);
+        assert_eq!(column.of_row, [0, 0, 1, 2, 2, 3]);
         let files = by_chain("x\n1\n2\n").unwrap();
         assert_eq!((files.names, files.of_row), (vec!["1".to_string(), "2".to_string()], vec![0, 0, 1, 1]));
         assert!(by_chain("x,chain\n1,\n2,3\n").is_err());

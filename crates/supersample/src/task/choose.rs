@@ -6,6 +6,9 @@ use crate::weights::WeightRule;
 use crate::words::Opt;
 use crate::{Device, Error, FunctionsUnit, Precision, RefineOptions, Result};
 
+/// The largest weight of a part of the objective.
+const MOST_WEIGHT: f64 = 1e9;
+
 /// Default weight of the marginals of a set. It improves quantiles and costs little of the joint MMD.
 const MARGINALS: f64 = 0.1;
 
@@ -359,16 +362,19 @@ impl Choose {
                 advice: "use thin, which chooses sets",
             });
         }
-        let columns = [(Opt::Marginals, self.marginals_weight()), (Opt::Moments, self.moments_weight())];
-        for (option, weight) in columns {
-            if !(weight >= 0.0 && weight.is_finite()) {
-                return refuse(option, weight, "give a number of at least 0; 0 turns it off");
-            }
-        }
         let functions = self.objective.functions;
-        if !(functions > 0.0 && functions.is_finite()) {
-            let advice = "give a positive number, or leave the functions out";
-            return refuse(Opt::FunctionsWeight, functions, advice);
+        let parts = [
+            (Opt::Marginals, self.marginals_weight(), "give a number of at least 0; 0 turns it off"),
+            (Opt::Moments, self.moments_weight(), "give a number of at least 0; 0 turns it off"),
+            (Opt::FunctionsWeight, functions, "give a positive number, or leave the functions out"),
+        ];
+        for (option, weight, advice) in parts {
+            if !(weight >= 0.0 && weight.is_finite()) || (weight == 0.0 && option == Opt::FunctionsWeight) {
+                return refuse(option, weight, advice);
+            }
+            if weight > MOST_WEIGHT {
+                return refuse(option, weight, "above 1e9 nothing else counts; give a smaller number");
+            }
         }
         let size = self.stop.number.filter(|_| !self.stop.has_goal());
         self.method.refine().map_or(Ok(()), |refine| refine.check_asked(size))
