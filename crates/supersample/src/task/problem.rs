@@ -6,8 +6,10 @@ use super::matched::{Aimed, FunctionsOfRows, Matched};
 use super::mean::Mean;
 use super::rows::effective_size;
 use super::stream::Gathered;
+use super::summary::{self, Fitted};
 use super::{
-    Advice, Choose, Corrected, EmbeddingChoice, Rows, Size, Target, TargetChoice, advice, corrected, scores,
+    Advice, Choose, Corrected, EmbeddingChoice, Rows, Size, Summary, Target, TargetChoice, advice, corrected,
+    scores,
 };
 use crate::bandwidth::MedianDistance;
 use crate::points::normalised;
@@ -73,7 +75,11 @@ impl Problem {
             rows.check_other(other)?;
             choose.check_match()?;
         }
-        let Rows { points, mut shares, functions, scores, gram, chains, other } = rows;
+        if rows.summary.is_some() {
+            rows.check_summary()?;
+            choose.check_match()?;
+        }
+        let Rows { points, mut shares, functions, scores, gram, chains, other, summary } = rows;
         let target = choose.target_in_use(scores.is_some());
         if scores.is_none() && target != TargetChoice::Rows {
             return Err(Error::NoScores { target });
@@ -103,6 +109,14 @@ impl Problem {
             (None, None) => choose,
         };
         choose.check()?;
+        let fitted = match summary {
+            Some(summary) => {
+                let (weighted, fitted) = summary::fit(&points, shares.take(), summary, choose.stop.number, watch)?;
+                shares = Some(weighted);
+                Some(fitted)
+            }
+            None => None,
+        };
         let (other, functions_of_other) = match other.map(|other| *other) {
             Some(Rows { points, shares, functions, .. }) => (Some((points, shares)), functions),
             None => (None, None),
@@ -129,8 +143,8 @@ impl Problem {
             None if uses_landmarks => Kind::Landmarks,
             None => Kind::Exact,
         };
-        let mut problem =
-            Problem::ready(Given { rows: points, shares, other }, scaling, functions, kind, choose)?;
+        let given = Given { rows: points, shares, other, fitted };
+        let mut problem = Problem::ready(given, scaling, functions, kind, choose)?;
         problem.advice.extend(told);
         Ok(Problem { chains, corrected, ..problem })
     }
@@ -159,12 +173,12 @@ impl Problem {
         let functions =
             functions.map(|functions| FunctionsOfRows::of_gathered(functions, &choose)).transpose()?;
         let rows = gathered.pool().clone();
-        let given = Given { rows, shares, other: None };
+        let given = Given { rows, shares, other: None, fitted: None };
         Problem::ready(given, scaling, functions, Kind::Batches(Arc::new(gathered)), choose)
     }
 
     fn ready(
-        Given { rows, shares, other }: Given,
+        Given { rows, shares, other, fitted }: Given,
         scaling: Scaling,
         functions: Option<FunctionsOfRows>,
         kind: Kind,
@@ -219,7 +233,8 @@ impl Problem {
         let choose = choose.within_memory(Size {
             rows: rows.len() + other.as_ref().map_or(0, |(rows, _)| rows.len()),
             columns: rows.dim(),
-            functions: functions.as_ref().map_or(0, |functions| functions.values.dim()),
+            functions: functions.as_ref().map_or(0, |functions| functions.values.dim())
+                + fitted.as_ref().map_or(0, Fitted::count),
             is_weighted: shares.is_some(),
             // Rows that were corrected have done with their scores.
             has_scores: matches!(kind, Kind::Density(_)),
@@ -233,7 +248,7 @@ impl Problem {
             scaling,
             median,
             samples: Arc::new(samples),
-            matched: Matched { marginals, moments, functions },
+            matched: Matched { marginals, moments, functions, fitted },
             kind,
             closed,
             advice,
@@ -282,6 +297,11 @@ impl Problem {
     /// Whether the rows that are matched are others than those to choose from ([`Rows::matching`]).
     pub fn is_matching(&self) -> bool {
         self.other.is_some()
+    }
+
+    /// The published numbers that are matched, if any ([`Rows::matching_summary`]).
+    pub fn summary(&self) -> Option<&Summary> {
+        self.matched.fitted.as_ref().map(|fitted| &fitted.summary)
     }
 
     pub(super) fn aimed(&self) -> Aimed<'_> {
@@ -448,6 +468,7 @@ struct Given {
     rows: Points,
     shares: Option<Vec<f64>>,
     other: Option<(Points, Option<Vec<f64>>)>,
+    fitted: Option<Fitted>,
 }
 
 /// What is matched: the rows themselves, or others.
