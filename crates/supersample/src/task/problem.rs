@@ -45,6 +45,8 @@ pub struct Problem {
     advice: Vec<Advice>,
     /// How the rows were corrected by their scores.
     corrected: Option<Corrected>,
+    /// The first pass over all rows, where those to choose from are a sample of them and other rows are the target.
+    drawn: Option<Arc<Gathered>>,
 }
 
 /// Kind of target.
@@ -151,12 +153,17 @@ impl Problem {
 
     /// Creates a problem whose candidates are the drawn rows and whose target is all gathered rows.
     ///
-    /// Columns are scaled by the standard deviations of all rows; by the sample if the scale needs medians or whole
+    /// If other rows are the target ([`Gathered::matching`]), the drawn rows are only chosen from. Else columns are scaled by the standard deviations of all rows; by the sample if the scale needs medians or whole
     /// matrices (see the advice). If the sample holds all rows, it is the problem of these.
     pub fn of_gathered(gathered: Gathered, choose: Choose) -> Result<Problem> {
         choose.check()?;
         if gathered.is_whole() {
-            return Problem::new(gathered.into_rows()?, choose);
+            return Problem::new(gathered.drawn()?, choose);
+        }
+        if gathered.other.is_some() {
+            // The target is in memory, so no further pass is needed.
+            let problem = Problem::new(gathered.drawn()?, choose)?;
+            return Ok(Problem { drawn: Some(Arc::new(gathered)), ..problem });
         }
         if choose.compute.embedding == EmbeddingChoice::Exact {
             return Err(Error::NotInMemory { what: "an exact mean embedding" });
@@ -254,6 +261,7 @@ impl Problem {
             advice,
             choose,
             corrected: None,
+            drawn: None,
         })
     }
 
@@ -381,6 +389,11 @@ impl Problem {
             Kind::Batches(gathered) => Some(gathered),
             _ => None,
         }
+    }
+
+    /// Results of the first pass over all rows, if those to choose from are a sample of them.
+    pub fn drawn(&self) -> Option<&Gathered> {
+        self.gathered().or(self.drawn.as_deref())
     }
 
     /// The density that is matched instead of the rows, if scores were given.
