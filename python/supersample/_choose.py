@@ -13,7 +13,7 @@ from ._advice import missed, spare_columns, tell
 from ._batches import Batches, as_batches, as_single, is_stream
 from ._functions import objective_of, refuse_without_functions
 from ._inputs import as_array, as_count, as_rows, expect_same_order
-from ._match import with_target
+from ._match import summary_of, target_later, with_target
 from ._options import Herd, Options, SteinHerd, SteinThin, Thin, defaults, read, takes
 from ._progress import reporting
 from ._result import PoolResult, result_of
@@ -95,11 +95,12 @@ def chosen_rows(method: str, x: Any, n: Any, given: Options) -> PoolResult:
     """Rows chosen from an array in memory, or from a sample drawn in passes over batches."""
     gram, scores = given.pop("gram", None), given.pop("scores", None)
     chains = None if isinstance(given["chains"], str) else given.pop("chains", None)
-    target, target_weight = given.pop("match", None), given.pop("match_weight", None)
-    if target_weight is not None and target is None:
-        raise ValueError("match_weight has no effect without match; leave it out")
-    if target is not None:
-        _refuse_with_match({"gram": gram, "scores": scores, "chains": chains}, x, n, given)
+    target, target_weight, summary = popped_target(given)
+    if target is not None or summary is not None:
+        others = {"gram": gram, "scores": scores, "chains": chains}
+        _refuse_with_target("match" if summary is None else "match_summary", others, n)
+    if summary is not None:
+        _refuse_in_batches(x, given)
     given = asked(method, n, given)
     roles = roles_of(given)
     groups, quotas = given.pop("groups", None), given.pop("quotas", None)
@@ -111,18 +112,18 @@ def chosen_rows(method: str, x: Any, n: Any, given: Options) -> PoolResult:
         given, labels = grouped(given, groups, quotas)
         table = _of_values(gram, x, given, data)
         return chosen_from(table, numbered(given, None, table).also(gram=True), labels)
-    if target is not None:
+    is_batches = is_stream(x) or given["pool_rows"] is not None
+    if target is not None and not is_batches and given["max_memory"] is None:
         functions = data.pop("functions")
         table, other = with_target(all_rows(x, roles, groups=groups, **data), target, target_weight, functions, roles)
         note_columns(table, roles)
         given, labels = grouped(given, table.groups, quotas)
         return chosen_from(table, numbered(given, x, table).also(**other), labels)
-    is_batches = is_stream(x) or given["pool_rows"] is not None
     if scores is not None and is_batches:
         raise ValueError("scores cannot be used with rows in batches; give all rows in memory")
     # With scores all rows are in memory, and the limit is that of what is kept of the kernel.
     is_batches = is_batches or (given["max_memory"] is not None and scores is None)
-    if scores is None and not is_batches and roles.names_any() is None:
+    if scores is None and summary is None and not is_batches and roles.names_any() is None:
         x, is_batches = _in_single(x, given.also(groups=groups, quotas=quotas), roles, data)
     if is_batches:
         in_memory = {"chains": chains if roles.chains is None else roles.chains, "groups": roles.groups}
@@ -133,6 +134,8 @@ def chosen_rows(method: str, x: Any, n: Any, given: Options) -> PoolResult:
         _native.check_in_batches(numbered(given, x, None))
         batches = as_batches(x, roles, **data)
         note_columns(batches.like, roles)
+        if target is not None:
+            given = given.also(**target_later(target, target_weight, data["functions"], roles, lambda: batches.names))
         return chosen_from(batches, given)
     table = all_rows(x, roles, chains=chains, groups=groups, scores=scores, **data)
     note_columns(table, roles)
@@ -145,20 +148,35 @@ def chosen_rows(method: str, x: Any, n: Any, given: Options) -> PoolResult:
                 "others; name the parameters with columns=[…]"
             )
     given, labels = grouped(given, table.groups, quotas)
+    if summary is not None:
+        given = given.also(match_summary=summary_of(summary, table))
     return chosen_from(table, numbered(given, x, table), labels)
 
 
-def _refuse_with_match(others: Mapping[str, Any], x: Any, n: Any, given: Options) -> None:
-    """Refuses what has no meaning where other rows are matched."""
+def popped_target(given: Options) -> tuple[Any, Any, Any]:
+    """The rows that are matched, their weights, and the published numbers that are matched, taken out of the options."""
+    target, weight, summary = (given.pop(name, None) for name in ("match", "match_weight", "match_summary"))
+    if weight is not None and target is None:
+        raise ValueError("match_weight has no effect without match; leave it out")
+    if target is not None and summary is not None:
+        raise ValueError("match and match_summary were both given; leave one out")
+    return target, weight, summary
+
+
+def _refuse_with_target(what: str, others: Mapping[str, Any], n: Any) -> None:
+    """Refuses what has no meaning where something else than the rows is matched."""
     for name, value in others.items():
         if value is not None:
-            raise ValueError(f"{name} cannot be used with match; leave one of them out")
+            raise ValueError(f"{name} cannot be used with {what}; leave one of them out")
+    if n == "auto":
+        raise ValueError(f"n='auto' cannot be used with {what}: the rows may be no draws of the target; give a number")
+
+
+def _refuse_in_batches(x: Any, given: Options) -> None:
     if is_stream(x) or given["pool_rows"] is not None or given["max_memory"] is not None:
         raise ValueError(
-            "match needs the rows of x in memory; give an array or a frame, without pool_rows and max_memory"
+            "match_summary needs the rows of x in memory; give an array or a frame, without pool_rows and max_memory"
         )
-    if n == "auto":
-        raise ValueError("n='auto' cannot be used with match: the rows may be no draws of the target; give a number")
 
 
 def is_density(options: Mapping[str, Any]) -> bool:
@@ -194,8 +212,8 @@ def refuse_in_memory(given: Options) -> None:
         raise ValueError("gram is a matrix in memory; use supersample.herd or supersample.thin")
     if given["chains"] is not None:
         raise ValueError("chains needs all rows in memory; leave it out")
-    if given["match"] is not None:
-        raise ValueError("match needs the rows to choose from in memory; use supersample.herd or supersample.thin")
+    if given["match_summary"] is not None:
+        raise ValueError("match_summary needs all rows in memory; use supersample.herd or supersample.thin")
     if given["scores"] is not None:
         raise ValueError("scores need all rows in memory; use supersample.herd or supersample.thin")
 

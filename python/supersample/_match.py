@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -30,6 +33,46 @@ def with_target(own: Table, target: Any, weight: Any, functions: Any, roles: Rol
         "match_weight": other.weights,
         "match_functions": None if other.functions is None else other.functions.values,
     }
+
+
+def target_later(target: Any, weight: Any, functions: Any, roles: Roles, names: Callable[[], Any]) -> dict[str, Any]:
+    """The rows that are matched where those to choose from come in batches, whose columns are known after a pass."""
+    if functions is not None:
+        raise ValueError("with match and rows in batches, functions are names of columns of both")
+    other = as_table(target, "match", Roles(functions=roles.functions))
+    if weight is not None:
+        other = replace(other, weights=as_vector(weight, "match_weight"), log_weights=None)
+
+    def in_order() -> dict[str, Any]:
+        found = matched(other, names(), "match")
+        _check(found)
+        return {
+            "match_rows": found.values,
+            "match_weight": found.weights,
+            "match_functions": None if found.functions is None else found.functions.values,
+        }
+
+    return {"match_later": in_order, "match_size": other.values.shape}
+
+
+def summary_of(summary: Any, table: Table) -> tuple[bool, str, list[str]]:
+    """Published numbers as the native module reads them: whether it is a path, the text, and the names of the columns."""
+    names = [str(column) for column in range(table.values.shape[1])] if table.names is None else list(table.names)
+    if isinstance(summary, (str, os.PathLike)):
+        return True, os.fspath(summary), names
+    if not isinstance(summary, Mapping):
+        raise TypeError(f"match_summary is a {type(summary).__name__}; give the path of a TOML file, or a dict")
+    try:
+        return False, json.dumps(summary, default=_number), names
+    except TypeError as error:
+        raise TypeError(f"match_summary: {error}") from None
+
+
+def _number(value: Any) -> float:
+    # NumPy's numbers are not those of JSON.
+    if isinstance(value, (np.number, np.ndarray)) and np.ndim(value) == 0:
+        return float(value)
+    raise TypeError(f"{value!r} is a {type(value).__name__}; give numbers in tables")
 
 
 def _with_pair(own: Table, other: Table, functions: Any) -> tuple[Table, Table]:

@@ -146,10 +146,14 @@ class MatchKeywords(TypedDict, total=False):
 
     match, match_weight
         Other rows, with the columns of `x`, to match in place of `x`; and their weights.
+    match_summary
+        Published numbers to match in place of rows: a TOML file or a dict, `{"n": 400, "columns":
+        {"age": {"mean": 54, "sd": 11, "quantiles": {0.5: 55}, "shares": {}}}, "correlations": {}}`.
     """
 
     match: Annotated[Any, Keyword()]
     match_weight: Annotated[Any, Keyword()]
+    match_summary: Annotated[Any, Keyword()]
 
 
 class FunctionKeywords(TypedDict, total=False):

@@ -149,6 +149,10 @@ class Result:
     with no row within `length` (the bandwidth); the columns in which a share of it is `outside` the range of the rows,
     with these shares; the `floor`, the MMD of the best weights on all rows, and `floor_draws`, the number of draws of
     the target with this MMD."""
+    published: tuple[Mapping[str, Any], ...] = ()
+    """With `match_summary`, each published number: its `column`, what `number` it is (mean, sd, quantile, share,
+    correlation), the `level`, the `value` or the other column (`with`), `n`, what was `published` and `reached`, the `error` (in sds of the column
+    for means, sds and quantiles), the error in `standard_errors` where n is known, and the number over `all_rows`."""
     dropped: int = 0
     """The number of rows that were left out because they have NaN (`nan="drop"`); `indices` count them."""
     preconditioner: str | float | None = None
@@ -315,6 +319,10 @@ class Result:
         draws = [] if self.draws is None else [str(self.draws)]
         if self.overlap is not None:
             draws.append(f"matched {counted(self.overlap['rows'], 'other row')}: {self.overlap['sentence']}")
+        if self.published:
+            worst = max(self.published, key=lambda one: abs(one["error"]))
+            numbers = counted(len(self.published), "published number")
+            draws.append(f"matched {numbers}; the largest error is {abs(worst['error']):.2g} ({_described(worst)})")
         cautions = [f"note: {caution}" for caution in self._cautions]
         lines = (self._how_good(), *draws, *objective, *story, self._how(), *unused, *of_scores, *cautions)
         return "\n  ".join(("Result: " + self._what(), *lines))
@@ -462,12 +470,25 @@ def result_of(chosen: _native.Chosen, rows: Any, objective: str) -> PoolResult:
         objective=objective,
         corrected=of.corrected,
         overlap=_named_overlap(chosen.overlap, rows.names),
+        published=tuple(_named_number(one, rows.names) for one in chosen.published),
         dropped=len(rows.dropped),
         _data=background(*of.background),
         _row_weights=held,
         _of_scores=_said_of_rows(chosen),
         _cautions=tuple(piece.sentence(rows.names) for piece in chosen.advice if piece.is_caution),
     )
+
+
+def _named_number(one: Mapping[str, Any], names: tuple[str, ...] | None) -> Mapping[str, Any]:
+    if names is None:
+        return one
+    other = one["with"]
+    return {**one, "column": names[one["column"]], "with": None if other is None else names[other]}
+
+
+def _described(one: Mapping[str, Any]) -> str:
+    of = next((f" {one[key]}" for key in ("level", "value", "with") if one[key] is not None), "")
+    return f"{one['column']}, {one['number']}{of}"
 
 
 def _named_overlap(overlap: Mapping[str, Any] | None, names: tuple[str, ...] | None) -> Mapping[str, Any] | None:

@@ -24,8 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _native
-from ._choose import asked, grouped, refuse_in_memory, reported
+from ._choose import asked, grouped, popped_target, refuse_in_memory, reported
 from ._evaluate import Evaluation, as_evaluation, by_geometry, own_weights, subset_of
+from ._match import target_later
 from ._numbers import counted
 from ._options import Herd, JudgeBatches, Options, Thin, read, takes
 from ._partitions import as_partitions, pieces_of
@@ -215,9 +216,16 @@ def evaluate(x: Any, y: Any, *, subset_weight: Any = None, **options: Unpack[Jud
 
 
 def _chosen(method: str, x: Any, n: Any, given: Options) -> PartitionedResult:
-    given = asked(method, n, given)
     refuse_in_memory(given)
-    with _running(x, given, "3 (at most 4)") as run:
+    target, weight, _ = popped_target(given)
+    if target is not None and n == "auto":
+        raise ValueError("n='auto' cannot be used with match: the rows may be no draws of the target; give a number")
+    given = asked(method, n, given)
+    roles, functions = roles_of(given), given["functions"]
+    with _running(x, given, "3 (at most 4)" if target is None else "1 (at most 2)") as run:
+        if target is not None:
+            later = target_later(target, weight, functions, roles, lambda: run.names)
+            run.given = run.given.also(**later)
         chosen = _native.choose(run, run.given)
     result = reported(chosen, run, run.given)
     weights = np.empty(0) if result.weighted else None

@@ -67,9 +67,11 @@ REFUSED = {
     "scores": ({"match": TARGET, "scores": POOL.to_numpy()}, "scores cannot be used with match"),
     "gram": ({"x": None, "gram": np.eye(3), "match": TARGET}, "gram cannot be used with match"),
     "chains": ({"match": TARGET, "chains": 2}, "chains cannot be used with match"),
-    "batches": ({"match": TARGET, "pool_rows": 50}, "match needs the rows of x in memory"),
-    "memory": ({"match": TARGET, "max_memory": "1G"}, "match needs the rows of x in memory"),
-    "an iterator": ({"x": iter([POOL.to_numpy()]), "match": TARGET}, "match needs the rows of x in memory"),
+    "weights in batches": ({"match": TARGET, "pool_rows": 50, "weights": "simplex"}, "unequal weights"),
+    "functions in batches": (
+        {"match": TARGET, "pool_rows": 50, "functions": (POOL["y"].to_numpy(), TARGET["y"].to_numpy())},
+        "",
+    ),
     "auto": ({"match": TARGET, "n": "auto"}, "n='auto' cannot be used with match"),
     "one function": ({"match": TARGET, "functions": POOL["y"].to_numpy()}, "or a pair: those of x and those of match"),
     "short functions": (
@@ -96,10 +98,118 @@ def test_what_cannot_be_matched_is_refused(options, words):
         ss.thin(options.pop("x"), options.pop("n"), **options)
 
 
-def test_dask_refuses_another_target():
+def test_a_pool_in_batches_chooses_as_in_memory():
+    pool, target = POOL[["a", "b"]], TARGET[["b", "a"]]
+    held = ss.thin(pool, 15, match=target, match_weight=WEIGHTS)
+    batches = [pool.iloc[first : first + 130] for first in range(0, len(pool), 130)]
+    for x, options in ((batches, {}), (pool, {"pool_rows": len(pool)}), (pool, {"max_memory": "1G"})):
+        same = ss.thin(x, 15, match=target, match_weight=WEIGHTS, **options)
+        assert same.indices.tolist() == held.indices.tolist() and same.mmd == held.mmd
+        assert same.overlap == held.overlap
+    drawn = ss.thin(batches, 15, match=target, match_weight=WEIGHTS, pool_rows=200)
+    assert drawn.pool_rows == 200 and drawn.n_rows == len(pool)
+    assert (drawn.points == pool.to_numpy()[drawn.indices]).all()
+    assert drawn.mmd == pytest.approx(ss.mmd(TARGET[["a", "b"]], pool.iloc[drawn.indices], sample_weight=WEIGHTS), rel=1e-6)
+    with_functions = ss.thin([POOL], 15, match=TARGET, functions="y", pool_rows=300)
+    assert abs(POOL["y"][with_functions.indices].mean() - TARGET["y"].mean()) < 0.05 * TARGET["y"].std()
+
+
+def test_dask_matches_another_target():
     dask = pytest.importorskip("dask.dataframe")
-    with pytest.raises(ValueError, match="match needs the rows to choose from in memory"):
-        ss.dask.thin(dask.from_pandas(POOL, npartitions=2), 5, match=TARGET)
+    x = dask.from_pandas(POOL, npartitions=3)
+    options = {"match": TARGET, "match_weight": WEIGHTS, "functions": "y"}
+    found, held = ss.dask.thin(x, 12, **options), ss.thin(POOL, 12, **options)
+    assert found.indices.tolist() == held.indices.tolist() and found.mmd == held.mmd
+    assert found.overlap == held.overlap
+    for options, words in (
+        ({"match": TARGET, "n": "auto"}, "n='auto' cannot be used with match"),
+        ({"match_weight": WEIGHTS}, "match_weight has no effect without match"),
+        ({"match_summary": {"columns": {"a": {"mean": 0}}}}, "match_summary needs all rows in memory"),
+        ({"match": TARGET, "functions": (POOL["y"], TARGET["y"])}, "functions are names of columns of both"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            ss.dask.thin(x, **{"n": 5, **options})
+
+
+SUMMARY = {
+    "n": 300,
+    "columns": {
+        "a": {"mean": np.float64(0.2), "sd": 0.9, "quantiles": {0.25: -0.4, 0.75: 0.8}},
+        "b": {"mean": -0.1, "sd": 0.8, "n": 100},
+    },
+    "correlations": {"a": {"b": 0.3}},
+}
+
+
+def test_published_numbers_are_reached_and_named():
+    pool = POOL[["a", "b"]]
+    chosen = ss.thin(pool, 60, match_summary=SUMMARY)
+    assert [(one["column"], one["number"]) for one in chosen.published] == [
+        ("a", "mean"),
+        ("a", "sd"),
+        ("a", "quantile"),
+        ("a", "quantile"),
+        ("b", "mean"),
+        ("b", "sd"),
+        ("a", "correlation"),
+    ]
+    assert all(abs(one["error"]) < 0.02 for one in chosen.published)
+    mean, correlation = chosen.published[0], chosen.published[-1]
+    points = chosen.points
+    assert mean["reached"] == pytest.approx(points[:, 0].mean()) and mean["published"] == 0.2
+    assert mean["all_rows"] == pytest.approx(pool["a"].mean()) and mean["n"] == 300
+    assert chosen.published[4]["n"] == 100
+    assert correlation["with"] == "b" and correlation["reached"] == pytest.approx(np.corrcoef(points.T)[0, 1])
+    assert "matched 7 published numbers; the largest error is " in repr(chosen)
+    exact = ss.thin(pool, 60, match_summary=SUMMARY, weights="calibrated")
+    assert all(abs(one["error"]) < 1e-9 for one in exact.published if one["number"] != "quantile")
+    unnamed = ss.thin(pool.to_numpy(), 60, match_summary={"columns": {0: {"mean": 0.2}}})
+    assert unnamed.published[0]["column"] == 0 and abs(unnamed.published[0]["error"]) < 0.01
+
+
+@needs_the_command
+def test_the_command_matches_the_same_numbers(tmp_path):
+    pool, table = tmp_path / "pool.csv", tmp_path / "table.toml"
+    POOL[["a", "b"]].to_csv(pool, index=False)
+    table.write_text(
+        'n = 300\n[columns.a]\nmean = 0.2\nsd = 0.9\nquantiles = { "0.25" = -0.4, "0.75" = 0.8 }\n'
+        "[columns.b]\nmean = -0.1\nsd = 0.8\nn = 100\n[correlations]\na = { b = 0.3 }\n"
+    )
+    words = [COMMAND, "thin", pool, "-n", "30", "--match-summary", table, "-q", "-o", tmp_path / "o.csv"]
+    subprocess.run([*words, "--indices", tmp_path / "i"], check=True)
+    for summary in (SUMMARY, table, str(table)):
+        same = ss.thin(pd.read_csv(pool), 30, match_summary=summary)
+        assert np.loadtxt(tmp_path / "i", dtype=int).tolist() == same.indices.tolist()
+
+
+def _mean(value, **others):
+    return {"match_summary": {"columns": {"a": {"mean": value}}}, **others}
+
+
+REFUSED_SUMMARIES = {
+    "both": (_mean(0, match=TARGET), ValueError, "match and match_summary were both given"),
+    "scores": (_mean(0, scores=POOL.to_numpy()), ValueError, "scores cannot be used with match_summary"),
+    "gram": (_mean(0, x=None, gram=np.eye(3)), ValueError, "gram cannot be used with match_summary"),
+    "chains": (_mean(0, chains=2), ValueError, "chains cannot be used with match_summary"),
+    "auto": (_mean(0, n="auto"), ValueError, "n='auto' cannot be used with match_summary"),
+    "batches": (_mean(0, pool_rows=50), ValueError, "match_summary needs the rows of x in memory"),
+    "memory": (_mean(0, max_memory="1G"), ValueError, "match_summary needs the rows of x in memory"),
+    "a list": ({"match_summary": [1]}, TypeError, "match_summary is a list"),
+    "no number": (_mean([1, 2]), ValueError, "invalid type: sequence"),
+    "an object": (_mean(object()), TypeError, "match_summary: .* give numbers in tables"),
+    "no file": ({"match_summary": "none.toml"}, FileNotFoundError, "none.toml"),
+    "unknown key": ({"match_summary": {"columns": {"a": {"median": 1}}}}, ValueError, "unknown field `median`"),
+    "unknown column": ({"match_summary": {"columns": {"q": {"mean": 1}}}}, ValueError, "a column 'q', but the rows are matched"),
+    "outside": (_mean(90), ValueError, "the mean of column 'a' is 90, but the rows to choose from have "),
+    "nothing": ({"match_summary": {}}, ValueError, "the summary has no numbers"),
+}
+
+
+@pytest.mark.parametrize(("options", "kind", "words"), REFUSED_SUMMARIES.values(), ids=REFUSED_SUMMARIES.keys())
+def test_summaries_that_cannot_be_matched_are_refused(options, kind, words):
+    options = {"x": POOL, "n": 10, **options}
+    with pytest.raises(kind, match=words):
+        ss.thin(options.pop("x"), options.pop("n"), **options)
 
 
 def test_calibrated_weights_give_the_means_exactly():

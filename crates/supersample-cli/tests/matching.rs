@@ -120,8 +120,8 @@ fn targets_that_cannot_be_matched_are_refused() {
     let text = refused(&desk, "thin target.csv -n 10 --columns a --match pool.csv --match-weight-column q");
     assert!(text.contains("q"), "{text}");
     for (words, said) in [
-        ("-n auto --match target.csv", "-n auto cannot be used with other rows as a target"),
-        ("-n 5 --match target.csv --pool-rows 100", "--match needs all rows in memory"),
+        ("-n auto --match target.csv", "-n auto cannot be used with another target"),
+        ("-n 5 --match target.csv --pool-rows 100 --weights simplex", "--weights needs all rows in memory"),
         (
             "-n 5 --match target.csv --functions-file target.csv",
             "--functions-file cannot be used with --match",
@@ -225,4 +225,103 @@ fn each_value_gets_the_set_of_a_file_of_its_own() {
     assert!(told.contains("an MMD of 0.001 was not reached for 3 of 3 values; allow more with -n"), "{told}");
     let told = refused(&desk, "thin pool.csv -n 5 --each nowhere -o o.csv");
     assert!(told.contains("nowhere"), "{told}");
+}
+
+#[test]
+fn a_pool_in_batches_chooses_the_rows_of_memory_or_a_sample() {
+    let desk = desk();
+    let words = "thin pool.csv -n 30 --columns a,b --functions y --match target.csv --match-weight-column w --indices i -o o.csv";
+    let (held, _) = summary(&desk, words);
+    let rows = numbers(&desk.read("i"));
+    for limit in ["--pool-rows 400", "--max-memory 60M"] {
+        let (json, _) = summary(&desk, &format!("{words} {limit}"));
+        assert_eq!(numbers(&desk.read("i")), rows, "{limit}");
+        assert_eq!(json["result"]["mmd"], held["result"]["mmd"]);
+    }
+    let (json, told) = summary(&desk, &format!("{words} --pool-rows 150"));
+    assert!(told.contains("400 rows are read in batches; the candidates are 150 rows drawn with seed 0"), "{told}");
+    assert!(told.contains("matched 120 rows of target.csv weighted by w"), "{told}");
+    assert!(json["match"]["overlap"]["unreached"].is_number());
+    // The rows that are written are those that are numbered, and as good as they are said to be.
+    let (judged, _) = summary(&desk, "eval target.csv o.csv --columns a,b --weight-column w");
+    let mmd = |json: &Value| json["result"]["mmd"].as_f64().unwrap();
+    assert!((mmd(&judged) / mmd(&json) - 1.0).abs() < 1e-6);
+}
+
+const TABLE: &str = "n = 250
+[columns.a]
+mean = 0.35
+sd = 0.9
+quantiles = { \"0.5\" = 0.4 }
+[columns.b]
+mean = -0.1
+sd = 0.8
+[columns.site]
+shares = { 0 = 0.5, 1 = 0.3, 2 = 0.2 }
+[correlations]
+a = { b = 0.2 }
+";
+
+#[test]
+fn published_numbers_are_reached_and_shown() {
+    let desk = desk();
+    desk.write("table.toml", TABLE);
+    let words = "thin pool.csv -n 100 --columns a,b,site --match-summary table.toml -o o.csv";
+    let (json, told) = summary(&desk, words);
+    assert!(told.contains("matched 9 published numbers of table.toml; weighted to have them, the rows are as "), "{told}");
+    let table = told.split("\n\n").last().unwrap();
+    for label in ["a mean ", "a sd ", "a 50 % ", "b mean ", "site = 0 ", "a with b "] {
+        assert!(table.lines().any(|line| line.starts_with(label)), "{label}: {table}");
+    }
+    let all = json["published"]["numbers"].as_array().unwrap();
+    assert_eq!((all.len(), &json["published"]["file"]), (9, &"table.toml".into()));
+    for one in all {
+        assert!(one["error"].as_f64().unwrap().abs() < 0.01, "{one}");
+        assert!(one["n"] == 250.0);
+    }
+    // All shares of a column but the last have a function of their own.
+    assert_eq!(all.iter().filter(|one| one["standard_errors"].is_null()).count(), 1);
+    let chosen = columns(&desk.read("o.csv"), &["a", "b", "site"]);
+    assert!((mean(&chosen, 0, None) - 0.35).abs() < 0.01 && (mean(&chosen, 1, None) + 0.1).abs() < 0.01);
+    assert_eq!(chosen.iter().filter(|row| row[2] == 0.0).count(), 50);
+    let (exact, _) = summary(&desk, &format!("{words} --weights calibrated"));
+    for one in exact["published"]["numbers"].as_array().unwrap() {
+        let miss = one["reached"].as_f64().unwrap() - one["published"].as_f64().unwrap();
+        assert!(one["number"] == "quantile" || miss.abs() < 1e-9, "{one}");
+    }
+    let (_, page) = desk.ran(&format!("{words} --report r.html"));
+    assert!(desk.read("r.html").contains("published") && !page.is_empty());
+}
+
+#[test]
+fn summaries_that_cannot_be_matched_are_refused() {
+    let desk = desk();
+    desk.write("table.toml", TABLE);
+    let words = "thin pool.csv -n 5 --columns a,b,site --match-summary";
+    for (flags, said) in [
+        ("none.toml", "none.toml"),
+        ("table.toml --match target.csv", "cannot be used with"),
+        ("table.toml --pool-rows 100", "--match-summary needs all rows in memory"),
+        ("table.toml --scores target.csv", "--match-summary cannot be used with scores"),
+        ("table.toml --each site", "--match-summary cannot be used with --each"),
+        ("table.toml -o table.toml", "-o and the input are the same file"),
+    ] {
+        let told = refused(&desk, &format!("{words} {flags}"));
+        assert!(told.contains(said), "{flags}: {told}");
+    }
+    let auto = refused(&desk, "thin pool.csv -n auto --columns a,b,site --match-summary table.toml");
+    assert!(auto.contains("-n auto cannot be used with another target"), "{auto}");
+    for (table, said) in [
+        ("[columns.q]\nmean = 1\n", "--match-summary: the summary has a column 'q', but the rows are matched by a, b, site"),
+        ("[columns.a]\nmedian = 1\n", "bad.toml: line 2, column 1: unknown field `median`"),
+        ("[columns.a]\nmean = 90\n", "the mean of column 'a' is 90, but the rows to choose from have "),
+        ("[columns.a]\nsd = 1\n", "the sd of column 'a' needs the mean of column 'a' too; give both"),
+        ("[columns.site]\nshares = { 0 = 0.5 }\n", "the shares of column 'site' sum to 0.500, not to 1"),
+        ("", "the summary has no numbers"),
+        ("a = ", "bad.toml: line 1"),
+    ] {
+        desk.write("bad.toml", table);
+        let told = refused(&desk, &format!("{words} bad.toml"));
+        assert!(told.contains(said), "{table}: {told}");
+    }
 }

@@ -176,9 +176,9 @@ pub enum Error {
         /// The names there are.
         known: Vec<String>,
     },
-    /// The numbers are well-formed but are not a mixture.
+    /// The numbers are well-formed but are not a mixture or a summary.
     #[error(transparent)]
-    Mixture(#[from] supersample::Error),
+    Invalid(#[from] supersample::Error),
     /// Anything else that cannot be used: what is wrong, where, and what to do.
     #[error("{0}")]
     Refused(String),

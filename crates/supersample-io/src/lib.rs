@@ -10,6 +10,7 @@
 
 mod error;
 pub mod mixture;
+pub mod summary;
 mod words;
 
 #[cfg(feature = "draws")]

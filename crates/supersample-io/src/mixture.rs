@@ -3,12 +3,13 @@
 
 use std::path::Path;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use supersample::Points;
 use supersample::target::GaussianMixture;
 
 use crate::error::{read_file, refused, utf8};
-use crate::{Error, Result};
+use crate::Result;
 
 /// File format of a mixture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,20 +74,7 @@ pub fn read_path(path: &Path) -> Result<GaussianMixture> {
 /// # Ok::<(), supersample_io::Error>(())
 /// ```
 pub fn from_text(text: &str, format: Format) -> Result<GaussianMixture> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let file: MixtureFile = match format {
-        Format::Toml => toml::from_str(text).map_err(|error| {
-            let (line, column) = line_and_column(text, error.span().map_or(0, |span| span.start));
-            misspelt(line, column, &error.message().replace('\n', ", "))
-        })?,
-        Format::Json => serde_json::from_str(text).map_err(|error| {
-            let (line, column) = (error.line(), error.column());
-            // The place is a field of its own; serde_json also ends its text with it.
-            let place = format!(" at line {line} column {column}");
-            let message = error.to_string();
-            misspelt(line, column, message.strip_suffix(&place).unwrap_or(&message))
-        })?,
-    };
+    let file: MixtureFile = parsed(text, format, FORM)?;
     mixture(&file.component)
 }
 
@@ -106,10 +94,28 @@ pub fn to_text(mixture: &GaussianMixture, format: Format) -> String {
     }
 }
 
-fn misspelt(line: usize, column: usize, message: &str) -> Error {
-    refused!(
-        "line {line}, column {column}: {message}; a mixture file has one [[component]] after another, each with weight, mean and covariance"
-    )
+/// What a mixture file is.
+const FORM: &str = "a mixture file has one [[component]] after another, each with weight, mean and covariance";
+
+/// Text as a value; `form` says in an error what the file must be.
+pub(crate) fn parsed<T: DeserializeOwned>(text: &str, format: Format, form: &str) -> Result<T> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let misspelt = |line: usize, column: usize, message: &str| {
+        refused!("line {line}, column {column}: {message}; {form}")
+    };
+    match format {
+        Format::Toml => toml::from_str(text).map_err(|error| {
+            let (line, column) = line_and_column(text, error.span().map_or(0, |span| span.start));
+            misspelt(line, column, &error.message().replace('\n', ", "))
+        }),
+        Format::Json => serde_json::from_str(text).map_err(|error| {
+            let (line, column) = (error.line(), error.column());
+            // The place is a field of its own; serde_json also ends its text with it.
+            let place = format!(" at line {line} column {column}");
+            let message = error.to_string();
+            misspelt(line, column, message.strip_suffix(&place).unwrap_or(&message))
+        }),
+    }
 }
 
 fn mixture(components: &[Component]) -> Result<GaussianMixture> {

@@ -4,7 +4,7 @@ use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use supersample::task::{
-    self, Advice, CONTROL_ROWS, Corrected, ErrorScale, Errors, Measure, Method, Overlap, Problem, Stop,
+    self, Advice, CONTROL_ROWS, Corrected, ErrorScale, Errors, Measure, Method, Number, Overlap, Problem, Reached, Stop,
     Target, Weighed, stream,
 };
 use supersample::{Error, Points, Precision, Refined, Search};
@@ -44,6 +44,8 @@ pub(crate) struct Chosen {
     pool_rows: Option<usize>,
     /// How much of a target the rows can reach, where it is other rows.
     overlap: Option<OverlapOf>,
+    /// Published numbers that are matched, and what the rows reach of them.
+    published: Vec<ReachedOf>,
     /// How accurate the draws are that it was chosen from; `None` where that is not known.
     draws: Option<Py<Diagnosis>>,
     /// What it was chosen from; `None` in space.
@@ -72,25 +74,69 @@ pub(crate) struct Of {
 impl Of {
     pub(crate) fn new(target: &Target) -> Of {
         let problem = target.problem();
-        let gathered = problem.gathered();
+        let drawn = problem.drawn();
         let (rows, shares) = problem.target_rows();
         let some: Vec<usize> = (0..rows.len()).step_by(rows.len().div_ceil(BACKGROUND)).collect();
         let values = some.iter().flat_map(|&row| rows.row(row)).copied().collect();
         let weights = shares.map(|shares| Column(some.iter().map(|&row| shares[row]).collect()));
         Of {
-            n_rows: gathered.map_or(problem.rows().len(), |gathered| gathered.rows()),
+            n_rows: drawn.map_or(problem.rows().len(), |drawn| drawn.rows()),
             kernel: named_kernel(problem),
             scale: problem.scale().into(),
             precision: if target.precision() == Precision::Double { "double" } else { "mixed" },
             landmarks: target.landmarks().map(|landmarks| landmarks.points().len()),
             // Those of other rows belong to none that can be chosen.
             shares: shares
-                .filter(|_| gathered.is_none() && !problem.is_matching())
+                .filter(|_| drawn.is_none() && !problem.is_matching())
                 .map(|shares| Column(shares.to_vec())),
             is_weighted: shares.is_some() && !problem.is_matching(),
             matched: (problem.marginals(), problem.moments(), problem.functions().map(|(.., weight)| weight)),
             corrected: problem.corrected().map(CorrectedRows::of),
             background: (Matrix(values, rows.dim()), weights),
+        }
+    }
+}
+
+/// A published number and what the rows reach of it; a dict for Python.
+#[derive(Clone, IntoPyObject)]
+pub(crate) struct ReachedOf {
+    column: usize,
+    number: &'static str,
+    /// The level of a quantile.
+    level: Option<f64>,
+    /// The value whose share it is.
+    value: Option<f64>,
+    /// The other column of a correlation.
+    with: Option<usize>,
+    n: Option<f64>,
+    published: f64,
+    reached: f64,
+    error: f64,
+    standard_errors: Option<f64>,
+    all_rows: f64,
+}
+
+impl ReachedOf {
+    fn of(one: &Reached) -> ReachedOf {
+        let number = one.published.number;
+        let (level, value, with) = match number {
+            Number::Quantile(_, level) => (Some(level), None, None),
+            Number::Share(_, value) => (None, Some(value), None),
+            Number::Correlation(_, other) => (None, None, Some(other)),
+            _ => (None, None, None),
+        };
+        ReachedOf {
+            column: number.column(),
+            number: number.kind(),
+            level,
+            value,
+            with,
+            n: one.published.n,
+            published: one.published.value,
+            reached: one.reached,
+            error: one.error(),
+            standard_errors: one.standard_errors,
+            all_rows: one.pool,
         }
     }
 }
@@ -221,7 +267,7 @@ impl Chosen {
         let error = if target.problem().kernel().is_stein() { "KSD" } else { "MMD" };
         let mut found = Chosen::new(chosen, points, &target.error_scale(), stop, error)?;
         found.advice.0.splice(..0, target.problem().advice().iter().cloned());
-        let drawn = target.problem().gathered().map(|gathered| gathered.pool().len());
+        let drawn = target.problem().drawn().map(|drawn| drawn.pool().len());
         found.pool_rows = found.pool_rows.or(drawn);
         found.of = Some(Py::new(py, Of::new(target))?);
         found.draws = Diagnosis::of(py, target)?;
@@ -268,6 +314,7 @@ impl Chosen {
             advice: AdviceList(chosen.advice),
             pool_rows: chosen.sampled_from,
             overlap: chosen.overlap.as_ref().map(OverlapOf::of),
+            published: chosen.published.iter().map(ReachedOf::of).collect(),
             draws: None,
             of: None,
         })

@@ -1,5 +1,6 @@
 //! Options of Python: one mapping, which becomes the library's `Choose` and its rows.
 
+use std::path::Path;
 use std::str::FromStr;
 
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
@@ -7,13 +8,14 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use supersample::task::{
     Bandwidth, Calibrate, Choose, KernelChoice, Method, Problem, RowScores, RowWeights, Rows, Size, Stop,
-    TargetChoice,
+    Summary, TargetChoice,
 };
 use supersample::weights::WeightRule;
 use supersample::{Chains, Device, Error, Gram, Points, Precision, Preconditioner, SteinBase};
+use supersample_io::summary::SummaryFile;
 
 use crate::arrays::{counted, numbers, rows};
-use crate::error::{named, refused};
+use crate::error::{named, refused, unreadable};
 use crate::threads::{checked, pool};
 use crate::work::run;
 
@@ -66,6 +68,11 @@ pub(crate) struct Options<'py> {
     match_rows: Option<PyReadonlyArray2<'py, f64>>,
     match_weight: Option<PyReadonlyArray1<'py, f64>>,
     match_functions: Option<PyReadonlyArray2<'py, f64>>,
+    /// Gives the three above as soon as the columns of rows in batches are known, and the number of rows and columns of the first.
+    pub(crate) match_later: Option<Py<PyAny>>,
+    match_size: Option<(usize, usize)>,
+    /// Published numbers that are matched: a text or the path of a file, and the names of the columns.
+    match_summary: Option<(bool, String, Vec<String>)>,
     /// Whether the accuracy of the draws is estimated.
     diagnosis: Option<bool>,
     /// rows, corrected or density.
@@ -143,6 +150,9 @@ impl Options<'_> {
         choose.compute.landmarks = self.landmarks;
         choose.compute.pool_rows = self.pool_rows;
         choose.compute.max_memory = self.max_memory;
+        if let Some((rows, columns)) = self.match_size {
+            choose = choose.with_room_for(Size { rows, columns, ..Size::default() }).map_err(refused)?;
+        }
         if let Some(unit) = word(&self.functions_unit)? {
             choose = choose.functions_unit(unit);
         }
@@ -214,6 +224,7 @@ impl Options<'_> {
         let other = self.match_rows.as_ref().map(rows).transpose()?;
         let other_weights = numbers(&self.match_weight);
         let other_functions = self.match_functions.as_ref().map(rows).transpose()?;
+        let summary = self.summary()?;
         // On our own pool, because the global one does not survive a fork.
         let pool = pool(1)?;
         let made = py.detach(|| {
@@ -237,17 +248,29 @@ impl Options<'_> {
                     given = given.scores(scores);
                 }
                 if let Some((values, dim)) = other {
-                    let weights = weights_of(other_weights.as_deref(), None);
-                    let mut other = Rows::weighted(Points::from_rows(values, dim)?, weights)?;
-                    if let Some((values, count)) = other_functions {
-                        other = other.functions(values.to_vec(), count)?;
-                    }
-                    given = given.matching(other);
+                    given = given.matching(target(values, dim, other_weights.as_deref(), other_functions)?);
+                }
+                if let Some(summary) = summary {
+                    given = given.matching_summary(summary);
                 }
                 Ok(given)
             })
         });
         made.map_err(refused)
+    }
+
+    /// The published numbers that are matched.
+    fn summary(&self) -> PyResult<Option<Summary>> {
+        let Some((is_path, text, names)) = &self.match_summary else { return Ok(None) };
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let found = match is_path {
+            true => SummaryFile::read(Path::new(text)),
+            false => SummaryFile::from_text(text),
+        };
+        found.and_then(|found| found.numbers(&names)).map(Some).map_err(|error| match error {
+            supersample_io::Error::Invalid(error) => refused(error),
+            error => unreadable(&error),
+        })
     }
 
     /// The problem of these rows. It takes milliseconds unless scores correct the rows.
@@ -282,6 +305,20 @@ impl Options<'_> {
             given = given.second_derivatives(rows(second)?.0.to_vec());
         }
         Ok(Some((given, dim)))
+    }
+}
+
+/// Rows that are matched in place of those to choose from.
+pub(crate) fn target(
+    values: &[f64],
+    dim: usize,
+    weights: Option<&[f64]>,
+    functions: Option<(&[f64], usize)>,
+) -> supersample::Result<Rows> {
+    let other = Rows::weighted(Points::from_rows(values, dim)?, weights_of(weights, None))?;
+    match functions {
+        Some((values, count)) => other.functions(values.to_vec(), count),
+        None => Ok(other),
     }
 }
 

@@ -13,7 +13,7 @@ use supersample::{Error, Result, Watch};
 
 use crate::arrays::{numbers, rows, vector};
 use crate::error::refused;
-use crate::options::{Options, weights_of};
+use crate::options::{Options, target, weights_of};
 use crate::threads;
 use crate::work::run;
 
@@ -22,6 +22,15 @@ use crate::work::run;
 pub(crate) struct PySource<'a, 'py> {
     object: &'a Bound<'py, PyAny>,
     options: &'a Options<'py>,
+}
+
+/// Rows that are matched in place of those in batches.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Other<'py> {
+    match_rows: PyReadonlyArray2<'py, f64>,
+    match_weight: Option<PyReadonlyArray1<'py, f64>>,
+    match_functions: Option<PyReadonlyArray2<'py, f64>>,
 }
 
 /// An exception, or what the library refuses.
@@ -58,7 +67,12 @@ impl Source for PySource<'_, '_> {
         let found = self.object.call_method0("gather")?;
         let (gatherer, functions): (Py<Gatherer>, usize) = found.extract()?;
         let gatherer = gatherer.get().taken()?;
-        self.work(|_| gatherer.finish()?.with_functions(functions))
+        let gathered = self.work(|_| gatherer.finish()?.with_functions(functions))?;
+        let Some(later) = &self.options.match_later else { return Ok(gathered) };
+        let other: Other<'_> = later.bind(self.object.py()).call0()?.extract()?;
+        let (values, dim) = rows(&other.match_rows)?;
+        let functions = other.match_functions.as_ref().map(rows).transpose()?;
+        Ok(gathered.matching(target(values, dim, numbers(&other.match_weight).as_deref(), functions)?))
     }
 
     fn sum(&mut self, pass: Pass, sums: &mut [stream::PassSums]) -> std::result::Result<(), Raised> {

@@ -4,7 +4,7 @@
 use supersample_sum::{NoSuchInstructionSet, UnknownWord};
 
 use crate::kernel::{self, Family};
-use crate::task::{CalibratedMean, ScoreFault, TargetChoice};
+use crate::task::{CalibratedMean, Number, ScoreFault, SummaryFault, TargetChoice};
 use crate::words::Opt;
 
 /// Errors of this library. Constructors return them where possible; iterators never fail.
@@ -345,6 +345,19 @@ pub enum Error {
         /// The smallest and largest value among the chosen rows.
         range: (f64, f64),
     },
+    /// A published number cannot be matched.
+    #[error("{}", self.plain())]
+    Summary {
+        /// The number.
+        number: Number,
+        /// Its value.
+        value: f64,
+        /// What is wrong with it.
+        fault: SummaryFault,
+    },
+    /// A summary has no numbers.
+    #[error("the summary has no numbers; give a mean, sd, quantile, share or correlation")]
+    EmptySummary,
     /// An option cannot be used with this kind of target.
     #[error("{}", self.plain())]
     NotTogether {

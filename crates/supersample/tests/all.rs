@@ -27,6 +27,7 @@ mod search;
 mod starts;
 mod stein;
 mod streamed;
+mod summary;
 mod swaps;
 mod task;
 mod task_examples;

@@ -3,8 +3,9 @@
 use crate::common;
 
 use common::{herd, plain, random_points, ready, rng, thin};
+use supersample::task::stream::{self, Gathered, PassSums, Pass, Source};
 use supersample::task::{
-    Advice, Choose, EmbeddingChoice, Measure, Problem, RowScores, RowWeights, Rows, Stop, Subset,
+    Advice, Choose, EmbeddingChoice, Measure, Problem, RowScores, RowWeights, Rows, Size, Stop, Subset,
 };
 use supersample::weights::{WeightRule, optimal};
 use supersample::words::Opt;
@@ -245,4 +246,56 @@ fn what_cannot_be_matched_is_refused() {
     assert!(matches!(auto, Error::AutoSize { .. }), "{auto}");
     let problem = Problem::new(Rows::new(pool()).matching(target()), plain()).unwrap();
     assert!(matches!(problem.diagnose(&unwatched), Err(Error::NotDiagnosed { .. })));
+}
+
+/// The pool in batches, with the target in memory. A later pass over it is an error.
+struct Batches {
+    pool: Points,
+    target: Rows,
+}
+
+impl Source for Batches {
+    type Error = Error;
+
+    fn gather(&mut self, choose: &Choose) -> supersample::Result<Gathered> {
+        let mut gatherer = choose.gatherer(Size { columns: 2, ..Size::default() })?;
+        self.pool.as_slice().chunks(2 * 70).try_for_each(|rows| gatherer.update(rows, RowWeights::Equal))?;
+        Ok(gatherer.finish()?.matching(self.target.clone()))
+    }
+
+    fn sum(&mut self, _: Pass, _: &mut [PassSums]) -> supersample::Result<()> {
+        Err(Error::NotProjected)
+    }
+}
+
+#[test]
+fn a_pool_in_batches_chooses_as_in_memory_and_from_a_sample_by_number() {
+    for other in [Rows::new(target()), weighted_target()] {
+        let mut source = Batches { pool: pool(), target: other.clone() };
+        let whole = stream::choose(&mut source, Choose::thin(20).unwrap()).unwrap();
+        let held = ready(Rows::new(pool()).matching(other.clone()), Choose::thin(20).unwrap());
+        assert_eq!(whole.1, held.choose(&unwatched).unwrap());
+        let (target, chosen) = stream::choose(&mut source, Choose::thin(20).unwrap().pool_rows(150)).unwrap();
+        let problem = target.problem();
+        assert_eq!(problem.drawn().map(|drawn| (drawn.rows(), drawn.pool().len())), Some((400, 150)));
+        assert!(problem.gathered().is_none() && problem.is_matching());
+        let drawn = problem.drawn().unwrap().pool_rows();
+        assert!(chosen.rows.iter().all(|row| drawn.contains(row)));
+        let (aimed, shares_of_target) = (problem.samples().points(), shares(problem.target_rows().1, 150));
+        let rows = problem.scaled(&pool().select(&chosen.rows).unwrap()).unwrap();
+        let naive = naive_mmd(problem.kernel(), &rows, &[0.05; 20], aimed, &shares_of_target);
+        assert!((chosen.mmd().unwrap() - naive).abs() < 1e-6, "{:?} {naive}", chosen.mmd());
+        assert_eq!(target.select(&chosen.rows).unwrap(), pool().select(&chosen.rows).unwrap());
+        assert!(chosen.overlap.is_some());
+    }
+}
+
+#[test]
+fn a_limit_leaves_room_for_the_target() {
+    let size = Size { rows: 1000, columns: 10, ..Size::default() };
+    let limited = Choose::thin(20).unwrap().max_memory(10 << 20).with_room_for(size).unwrap();
+    assert_eq!(limited.compute.max_memory, Some((10 << 20) - 480_000));
+    let refused = Choose::thin(20).unwrap().max_memory(500_000).with_room_for(size).unwrap_err();
+    assert_eq!(refused, Error::TooLittleMemory { needed: 960_000, limit: 500_000 });
+    assert_eq!(Choose::thin(20).unwrap().with_room_for(size).unwrap().compute.max_memory, None);
 }

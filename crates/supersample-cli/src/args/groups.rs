@@ -93,6 +93,16 @@ pub(crate) struct MatchArgs {
     #[arg(long = "match", value_name = "TARGET", hide_short_help = true)]
     pub(crate) match_file: Option<PathBuf>,
 
+    /// Match the numbers of this file, not the rows: published means, sds, quantiles, shares, correlations
+    ///
+    /// FILE is TOML: a table [columns.NAME] for each column with any of mean, sd, quantiles = { "0.25" = 46 } and
+    /// shares = { 0 = 0.4, 1 = 0.6 }; [correlations] with age = { bmi = 0.3 }; and n, the number of rows that were published. The rows are
+    /// weighted so that they have these numbers, and then matched. The summary shows what was published and what the rows reach.
+    ///
+    /// Example: supersample thin pool.csv -n 300 --match-summary table1.toml
+    #[arg(long, value_name = "FILE", conflicts_with = "match_file", hide_short_help = true)]
+    pub(crate) match_summary: Option<PathBuf>,
+
     /// Weight the rows of TARGET by this column of it
     #[arg(long, value_name = "NAME", requires = "match_file", hide_short_help = true)]
     pub(crate) match_weight_column: Option<String>,

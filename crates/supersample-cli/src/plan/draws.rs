@@ -8,7 +8,7 @@ use supersample_io::{Format, Reading, Selection, Shape};
 
 use super::matched::Functions;
 use super::scores::Scores;
-use crate::args::{FunctionArgs, NameList, ReadingArgs};
+use crate::args::{FunctionArgs, MatchArgs, NameList, ReadingArgs};
 
 /// The draws and how they are read.
 #[derive(Debug)]
@@ -28,6 +28,8 @@ pub(crate) struct DrawsPlan {
     pub(crate) stratify: Option<String>,
     /// The rows that are matched, where they are others.
     pub(crate) other: Option<OtherPlan>,
+    /// The file of published numbers that are matched in place of rows.
+    pub(crate) summary: Option<PathBuf>,
 }
 
 /// A file of rows that are matched in place of those that are chosen from.
@@ -91,30 +93,34 @@ impl DrawsPlan {
             scores,
             stratify,
             other: None,
+            summary: None,
         })
     }
 
-    /// Sets the rows that are matched.
-    pub(super) fn matching(
-        mut self,
-        file: Option<PathBuf>,
-        weight_column: Option<String>,
-        choose: &Choose,
-    ) -> Result<DrawsPlan> {
-        let Some(file) = file else { return Ok(self) };
+    /// Sets the rows or the published numbers that are matched.
+    pub(super) fn matching(mut self, args: &MatchArgs, choose: &Choose) -> Result<DrawsPlan> {
+        let (flag, file) = match (&args.match_file, &args.match_summary) {
+            (None, None) => return Ok(self),
+            (Some(file), _) => ("--match", file.clone()),
+            (None, Some(file)) => ("--match-summary", file.clone()),
+        };
         choose.check_match()?;
         let stdins = self.files.iter().chain([&file]).filter(|file| file.as_os_str() == "-").count();
         ensure!(stdins <= 1, "- is stdin, which can be read only once");
         ensure!(
             self.scores.is_none(),
-            "--match cannot be used with scores; they are of another target; leave one out"
+            "{flag} cannot be used with scores; they are of another target; leave one out"
         );
+        if args.match_summary.is_some() {
+            self.summary = Some(file);
+            return Ok(self);
+        }
         ensure!(
             self.functions.file.is_none(),
             "--functions-file cannot be used with --match: the functions of the target are not known; put them into columns of both \
              files and name these with --functions"
         );
-        self.other = Some(OtherPlan { file, weight_column });
+        self.other = Some(OtherPlan { file, weight_column: args.match_weight_column.clone() });
         Ok(self)
     }
 

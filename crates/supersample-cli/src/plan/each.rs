@@ -10,6 +10,7 @@ pub(super) fn check(common: &CommonArgs, is_auto: bool) -> Result<()> {
     let given = [
         (is_auto, "-n auto"),
         (matched.match_file.is_some(), "--match"),
+        (matched.match_summary.is_some(), "--match-summary"),
         (scores.scores.is_some() || scores.score_prefix.is_some(), "--scores or --score-prefix"),
         (run.checkpoint.is_some(), "--checkpoint"),
         (run.resume.is_some(), "--resume"),

@@ -27,7 +27,7 @@ use self::outputs::check_distinct;
 pub(crate) use self::outputs::{Outputs, followed, is_stdout};
 pub(crate) use self::scores::{ScoreSource, Scores};
 use crate::args::{
-    CommonArgs, Count, EvalArgs, HerdArgs, InfoArgs, InputArgs, MatchArgs, ResultArgs, SampleArgs, SizeArgs,
+    CommonArgs, Count, EvalArgs, HerdArgs, InfoArgs, InputArgs, ResultArgs, SampleArgs, SizeArgs,
     ThinArgs, WeightsArg,
 };
 use crate::words::count;
@@ -152,7 +152,8 @@ impl ChoosePlan {
         );
         let mut written = outputs.named();
         written.push(("--checkpoint", run.checkpoint.as_deref()));
-        let others = functions.functions_file.iter().chain(&scores.scores).chain(&matched.match_file);
+        let targets = matched.match_file.iter().chain(&matched.match_summary);
+        let others = functions.functions_file.iter().chain(&scores.scores).chain(targets);
         let inputs: Vec<&Path> = files.iter().chain(others).map(PathBuf::as_path).collect();
         check_distinct(&inputs, &written)?;
         if let Some(resume) = &run.resume {
@@ -165,8 +166,7 @@ impl ChoosePlan {
         let scores = Scores::regularised(scores, regular, stop.number)?;
         let unit = functions.functions_unit.clone();
         let draws = DrawsPlan::new(files, reading, functions, scores, balance.stratify.clone())?;
-        let MatchArgs { match_file, match_weight_column, .. } = &matched;
-        let draws = draws.matching(match_file.clone(), match_weight_column.clone(), &choose)?;
+        let draws = draws.matching(&matched, &choose)?;
         let choose = measured(choose, kernel, unit.as_deref(), &draws)?;
         let mut choose = embedded(matching(choose, matched, &draws)?, embedding)?;
         choose.weights = weight_rule(weights, &stop, &outputs)?;

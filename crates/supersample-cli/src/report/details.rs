@@ -1,7 +1,7 @@
 //! Details of a run that not every run has: swaps, weights, balance, the joint descent of points.
 
 use supersample::Refined;
-use supersample::task::{Diagnosis, ErrorScale, Errors, Measure, Overlap};
+use supersample::task::{Diagnosis, ErrorScale, Errors, Measure, Overlap, Reached};
 use supersample::weights::{OptimalWeights, WeightRule};
 
 use crate::words::{are, count, counted, listed, significant};
@@ -18,6 +18,8 @@ pub(crate) struct Details {
     pub(crate) polishing: Option<Polishing>,
     /// How much of the target the rows can reach, where the target is other rows.
     pub(crate) overlap: Option<Overlap>,
+    /// Published numbers and what the rows reach of them; empty where rows are matched.
+    pub(crate) published: Vec<Reached>,
 }
 
 /// Improvement of a set by swaps and search.

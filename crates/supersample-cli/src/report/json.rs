@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use supersample::Precision;
 use supersample::quality::{ColumnErrors, QUANTILES};
-use supersample::task::{Diagnosis, Errors, Measure};
+use supersample::task::{Diagnosis, Errors, Measure, Number, Reached};
 
 use super::{ObjectiveWeights, Polishing, Refinement, Report, Subject, Worst};
 use crate::plan::{Ended, Stop};
@@ -156,6 +156,7 @@ impl Report<'_> {
             "notes": self.notes,
             "warnings": self.warnings,
         });
+        value["published"] = self.published_json().into();
         value["scores"] = json!(about.scores);
         value["sample"] = json!(about.sample.map(|sample| {
             let own = |measure| sample.errors.get(measure);
@@ -224,13 +225,47 @@ fn worst(worst: Worst<'_>) -> Value {
     }
 }
 
+impl Report<'_> {
+    /// Published numbers and what the rows reach of them; null where rows are matched.
+    fn published_json(&self) -> Option<Value> {
+        let file = self.about.summary.as_ref()?;
+        let numbers: Vec<Value> =
+            self.details.published.iter().map(|one| published(one, &self.about.parameters)).collect();
+        Some(json!({ "file": file, "numbers": numbers }))
+    }
+}
+
+/// A published number and what the rows reach of it.
+fn published(one: &Reached, parameters: &[String]) -> Value {
+    let number = one.published.number;
+    let (level, value, with) = match number {
+        Number::Quantile(_, level) => (Some(level), None, None),
+        Number::Share(_, value) => (None, Some(value), None),
+        Number::Correlation(_, other) => (None, None, Some(&parameters[other])),
+        _ => (None, None, None),
+    };
+    json!({
+        "parameter": parameters[number.column()],
+        "number": number.kind(),
+        "level": level,
+        "value": value,
+        "with": with,
+        "n": one.published.n,
+        "published": one.published.value,
+        "reached": one.reached,
+        "error": one.error(),
+        "standard_errors": one.standard_errors,
+        "all_rows": one.pool,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use supersample::weights::WeightRule;
 
     use super::*;
     use crate::report::info::tests::info;
-    use crate::report::tests::{diagnosis, matched, overlap, refined, report, weighing};
+    use crate::report::tests::{diagnosis, matched, overlap, published_numbers, refined, report, weighing};
     use crate::report::{Balanced, Details};
 
     /// With every detail that a run can have.
@@ -245,12 +280,16 @@ mod tests {
             balanced: Some(Balanced { groups, included: 1, excluded: 0 }),
             polishing: Some(Polishing { start_error: None, steps: 7, converged: false }),
             overlap: Some(overlap()),
+            published: published_numbers(),
         }
     }
 
     #[test]
     fn the_keys_are_those_of_the_document() {
-        let text = Report { details: details(), draws: Some(diagnosis()), ..matched(report()) }.to_json();
+        let text = Report { details: details(), draws: Some(diagnosis()), ..matched(report()) };
+        assert_eq!(text.published_json(), None);
+        let about = crate::report::About { summary: Some("table1.toml".to_string()), ..text.about };
+        let text = Report { about, ..text }.to_json();
         let value: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(value["result"]["rows"], json!([5, 7]));
         assert!(value["worst"]["quantile"]["level"].is_number());

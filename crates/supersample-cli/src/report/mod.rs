@@ -90,6 +90,8 @@ pub(crate) struct About {
     pub(crate) corrected: Option<Corrected>,
     /// The rows that are matched, where they are others than those that were chosen from.
     pub(crate) target: Option<TargetReport>,
+    /// The file of published numbers that are matched.
+    pub(crate) summary: Option<String>,
     /// Where the scores came from, and what their kernel is preconditioned by.
     pub(crate) scores: Option<serde_json::Value>,
 }

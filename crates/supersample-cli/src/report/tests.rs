@@ -81,6 +81,16 @@ pub(super) fn overlap() -> Overlap {
     target.overlap(&unwatched).unwrap().cloned().unwrap()
 }
 
+/// Published numbers, and what four rows reach of them.
+pub(super) fn published_numbers() -> Vec<task::Reached> {
+    let of = |number, value| task::Published { number, value, n: Some(100.0) };
+    let numbers = vec![of(task::Number::Mean(0), 2.5), of(task::Number::Quantile(0, 0.25), 1.25)];
+    let points = Points::from_vec((0..40).map(|i| f64::from(i) / 10.0).collect(), 1).unwrap();
+    let rows = task::Rows::new(points).matching_summary(task::Summary::new(numbers).unwrap());
+    let target = Problem::new(rows, Choose::thin(4).unwrap()).unwrap().prepare(&unwatched).unwrap();
+    target.choose(&unwatched).unwrap().published
+}
+
 /// The report of rows that match others.
 pub(super) fn matched(report: Report<'static>) -> Report<'static> {
     let target = Some(TargetReport { file: "trial.csv".to_string(), rows: 40, weight_column: None });
@@ -103,6 +113,7 @@ pub(super) fn report() -> Report<'static> {
         effective_size: None,
         corrected: None,
         target: None,
+        summary: None,
         scores: None,
     };
     let run = Run {
@@ -342,4 +353,29 @@ fn parts_are_told_in_a_line_and_functions_in_a_column() {
             && text.contains("0.0491        0.00123\n"),
         "{text}"
     );
+}
+
+#[test]
+fn published_numbers_are_a_table_of_their_own() {
+    let mut published = published_numbers();
+    published[0].reached = 2.75;
+    published[0].unit = 2.0;
+    (published[0].standard_errors, published[1].standard_errors) = (Some(1.25), None);
+    let report = report();
+    let about = About {
+        summary: Some("table1.toml".to_string()),
+        effective_size: Some(31.4),
+        ..report.about
+    };
+    let details = Details { published, ..report.details };
+    let text = Report { about, details, ..report }.to_text();
+    let line = "matched 2 published numbers of table1.toml; weighted to have them, the rows are as 31.4 of equal weight\n";
+    assert!(text.contains(line), "{text}");
+    let (_, table) = text.split_once("\n\n").unwrap().1.split_once("\n\n").unwrap();
+    let lines: Vec<&str> = table.lines().collect();
+    let cells = |line: &str| line.split("   ").map(str::trim).filter(|cell| !cell.is_empty()).map(str::to_string).collect::<Vec<_>>();
+    assert_eq!(cells(lines[0]), ["published", "reached", "error", "all rows", "standard errors"]);
+    assert_eq!(cells(lines[1])[1..], ["2.5", "2.75", "0.125", "1.95", "1.25"]);
+    assert!(cells(lines[1])[0].ends_with(" mean") && cells(lines[2])[0].ends_with(" 25 %"), "{table}");
+    assert!(lines[3].starts_with("error: reached less published"));
 }

@@ -65,12 +65,12 @@ impl Report<'_> {
     }
 
     /// All that is said: what was done, then the table and the worst errors.
-    pub(super) fn paragraphs(&self) -> [Vec<Line>; 2] {
+    pub(super) fn paragraphs(&self) -> Vec<Vec<Line>> {
         let mut quality = self.how_good_it_is();
         if self.result.quality.is_some() {
             quality.push(Line::fact(self.worst_errors()));
         }
-        [self.what_was_done(), quality]
+        [self.what_was_done(), quality].into_iter().chain(self.published()).collect()
     }
 
     fn what_was_done(&self) -> Vec<Line> {
@@ -235,8 +235,33 @@ impl Report<'_> {
         format!("{chosen}{files} by {parameters} ({names}{unused}{warmup})")
     }
 
-    /// The rows that are matched, where they are others, and how much of them can be reached.
+    /// Published numbers and what the rows reach of them; `None` where rows are matched.
+    fn published(&self) -> Option<Vec<Line>> {
+        let all = &self.details.published;
+        let name = |column: usize| printable(&self.about.parameters[column]);
+        let has_counts = all.iter().any(|one| one.standard_errors.is_some());
+        let head = ["", "published", "reached", "error", "all rows"].map(str::to_string);
+        let mut lines = vec![head.into_iter().chain(has_counts.then(|| "standard errors".to_string())).collect()];
+        lines.extend(all.iter().map(|one| {
+            let label = format!("{} {}", name(one.published.number.column()), one.published.number.short(name));
+            let standard = || one.standard_errors.map(significant).unwrap_or_default();
+            let cells = [label, exact(one.published.value), significant(one.reached), shown(one.error()), significant(one.pool)];
+            cells.into_iter().chain(has_counts.then(standard)).collect()
+        }));
+        let text = aligned(&lines);
+        let legend = "error: reached less published, of means, sds and quantiles in sds of the column";
+        (!all.is_empty()).then(|| vec![Line { kind: Kind::Table(lines), text }, Line::note(legend.to_string())])
+    }
+
+    /// What is matched in place of the rows: other rows and how much of them can be reached, or published numbers.
     fn what_was_matched(&self) -> Option<String> {
+        if let Some(file) = &self.about.summary {
+            let numbers = counted(self.details.published.len(), "published number");
+            let effective = self.about.effective_size.map(|size| {
+                format!("; weighted to have them, the rows are as {} of equal weight", significant(size))
+            });
+            return Some(format!("matched {numbers} of {file}{}", effective.unwrap_or_default()));
+        }
         let TargetReport { file, rows, weight_column } = self.about.target.as_ref()?;
         let weighted = weight_column.as_ref().map(|name| format!(" weighted by {name}")).unwrap_or_default();
         let overlap = self.details.overlap.as_ref().map(|overlap| format!("; {}", overlap.sentence()));

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 use supersample::task::stream::{Gathered, Gatherer, Pass, PassSums, Source};
 use supersample::task::{Choose, EmbeddingChoice, Problem};
 use supersample::{Error, Watch};
-use supersample_io::{Batch, BatchSize, Draws, ExpectedSize};
+use supersample_io::{Batch, BatchSize, Draws, ExpectedSize, Reading};
 
 use super::input::{Input, checked};
 use crate::plan::{ChoosePlan, WeightsPlan};
@@ -60,6 +60,11 @@ pub(super) fn without_blocks(plan: &ChoosePlan) -> Result<Choose> {
         );
         choose.compute.max_memory = Some(limit - block);
     }
+    if let Some(other) = &plan.draws.other
+        && let Some(size) = Draws::expected_size(&[&other.file], &Reading::default())
+    {
+        choose = choose.with_room_for(plan.draws.size(size.rows, size.columns, 0))?;
+    }
     Ok(choose)
 }
 
@@ -75,7 +80,7 @@ fn are_single(plan: &ChoosePlan, size: ExpectedSize) -> bool {
 
 /// Note about reading in batches, if not all rows are in memory.
 pub(super) fn note(plan: &ChoosePlan, problem: &Problem) -> Option<String> {
-    let gathered = problem.gathered()?;
+    let gathered = problem.drawn()?;
     let size = Draws::expected_size(&plan.draws.files, &plan.draws.reading());
     let is_single = size.is_some_and(|size| are_single(plan, size));
     Some(format!(
@@ -93,7 +98,7 @@ fn needs_all_rows(plan: &ChoosePlan) -> Option<&'static str> {
         balance if balance.stratify.is_some() => Some("--stratify"),
         balance if balance.is_asked_for() => Some("--include-rows or --exclude-rows"),
         _ if plan.draws.functions.file.is_some() => Some("--functions-file"),
-        _ if plan.draws.other.is_some() => Some("--match"),
+        _ if plan.draws.summary.is_some() => Some("--match-summary"),
         _ if plan.draws.scores.is_some() => Some("--scores or --score-prefix"),
         _ if plan.choose.compute.embedding == EmbeddingChoice::Exact => Some("--embedding exact"),
         _ => plan.choose.weights.map(|_| "--weights"),
@@ -136,7 +141,11 @@ impl Source for Input<'_> {
         self.functions = draws.function_names().iter().map(|name| name.to_string()).collect();
         let gathered = gatherer.context("the files have no rows")?.finish();
         let gathered = gathered.and_then(|gathered| gathered.with_functions(self.functions.len()));
-        gathered.map_err(|error| self.refused(error))
+        let gathered = gathered.map_err(|error| self.refused(error))?;
+        Ok(match self.other()? {
+            Some(target) => gathered.matching(target),
+            None => gathered,
+        })
     }
 
     fn sum(&mut self, pass: Pass, sums: &mut [PassSums]) -> Result<()> {

@@ -49,7 +49,7 @@ pub(crate) fn choose(plan: &ChoosePlan) -> Result<Outcome> {
         }
         if plan.choose.compute.max_memory.is_some() && !plan.quiet {
             let size = plan.draws.size(problem.rows().len(), problem.rows().dim(), input.functions.len());
-            let block = if problem.gathered().is_some() { batches::block_bytes(plan) } else { 0 };
+            let block = if problem.drawn().is_some() { batches::block_bytes(plan) } else { 0 };
             let needed = problem.choose().memory(size).saturating_add(block);
             say(&format!("the run needs about {} of memory\n", in_units(needed)));
         }
@@ -283,7 +283,14 @@ fn report_on<'a>(
         chosen: Some(chosen),
         is_in_order: !plan.sorted,
         has_page: plan.outputs.report.is_some(),
-        details: Details { refinement, weighing, balanced, polishing: None, overlap: chosen.overlap.clone() },
+        details: Details {
+            refinement,
+            weighing,
+            balanced,
+            polishing: None,
+            overlap: chosen.overlap.clone(),
+            published: chosen.published.clone(),
+        },
         notes,
         warnings,
     };

@@ -63,6 +63,7 @@ pub(super) fn hold<'a>(
             rows: problem.target_rows().0.len(),
             weight_column: other.weight_column.clone(),
         }),
+        summary: plan.summary.as_ref().map(|file| file.display().to_string()),
         scores: plan.scores.as_ref().map(|scores| {
             let (file, prefix) = match &scores.source {
                 ScoreSource::File(path) => (Some(path.display().to_string()), None),

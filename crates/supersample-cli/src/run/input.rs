@@ -1,9 +1,10 @@
 //! Input of a run: the files, with everything about their rows except the numbers.
 
-use anyhow::{Error, Result, bail};
+use anyhow::{Context, Error, Result, bail};
 use supersample::task::stream::Source;
 use supersample::task::{Advice, Bandwidth, Choose, KernelChoice, Problem, Rows, TargetChoice};
 use supersample::{Chains, Points, Precision};
+use supersample_io::summary::SummaryFile;
 use supersample_io::{Draws, Format, Groups};
 
 use super::checkpoint::Fingerprint;
@@ -102,17 +103,32 @@ impl<'p> Input<'p> {
             rows = rows.scores(scores);
             (self.score_places, self.log_density, self.score_notes) = (places, log_density, notes);
         }
-        if let Some(target) = &plan.other {
-            let (target, notes) = other::read(plan, target, self.draws(), &self.functions)?;
+        if let Some(target) = self.other()? {
             rows = rows.matching(target);
-            self.notes.extend(notes);
+        }
+        if let Some(file) = &plan.summary {
+            let found = SummaryFile::read(file)
+                .and_then(|found| found.numbers(&self.draws().parameter_names()))
+                .map_err(|error| match error {
+                    supersample_io::Error::Invalid(error) => self.refused(error),
+                    error => error.into(),
+                });
+            rows = rows.matching_summary(found.context("--match-summary")?);
         }
         Ok(rows)
     }
 
+    /// The rows that are matched, where they are others.
+    pub(super) fn other(&mut self) -> Result<Option<Rows>> {
+        let Some(target) = &self.plan.other else { return Ok(None) };
+        let (target, notes) = other::read(self.plan, target, self.draws(), &self.functions)?;
+        self.notes.extend(notes);
+        Ok(Some(target))
+    }
+
     /// The problem of rows that were read.
     pub(super) fn problem(&mut self, rows: Rows, choose: Choose) -> Result<Problem> {
-        if choose.target == Some(TargetChoice::Corrected) {
+        if choose.target == Some(TargetChoice::Corrected) || self.plan.summary.is_some() {
             return self.work(|watch| Problem::watched(rows, choose, watch));
         }
         Problem::new(rows, choose).map_err(|error| self.refused(error))
@@ -157,7 +173,13 @@ impl<'p> Input<'p> {
             print.numbers(rows.as_slice());
             print.numbers(shares.unwrap_or_default());
         }
-        print.word(problem.gathered().map_or(0, |gathered| gathered.rows() as u64));
+        if let Some(summary) = problem.summary() {
+            print.bytes(b"summary");
+            for known in summary.numbers() {
+                print.bytes(format!("{known:?}").as_bytes());
+            }
+        }
+        print.word(problem.drawn().map_or(0, |drawn| drawn.rows() as u64));
         print.numbers(&[problem.marginals(), problem.moments()]);
         if let Some((functions, values, weight)) = problem.functions() {
             print.word(values.dim() as u64);

@@ -116,6 +116,7 @@ pub(crate) fn sample(plan: &SamplePlan) -> Result<Outcome> {
             effective_size: None,
             corrected: None,
             target: None,
+            summary: None,
             scores: None,
         };
         let distances = Distances {

@@ -105,12 +105,14 @@ impl Part {
         Part::of_means("moments", moments.view(points)?, weight)
     }
 
-    fn of_means(name: &'static str, view: Points, weight: f64) -> Result<Part> {
+    /// Creates the part of functions whose means are zero over the target: `view` has them at each row of the pool, in units such that
+    /// their squares sum to one over the target.
+    pub(crate) fn of_means(name: &'static str, view: Points, weight: f64) -> Result<Part> {
         let (target, weight) = (Target::Means(name), checked(weight)?);
         Ok(Part { target, weight, view, means: None, squared_norm: 0.0, single_draw: 1.0 })
     }
 
-    /// Name: marginals, moments or functions.
+    /// Name: marginals, moments, functions or published numbers.
     pub fn name(&self) -> &'static str {
         match self.target {
             Target::Marginals(_) => "marginals",

@@ -2,13 +2,14 @@
 //!
 //! Of all weights with these means they have the least Kullback–Leibler divergence from equal ones (`weights/balance.rs`).
 
-use super::{Chosen, Ended, Subset, Target};
+use super::{Chosen, Ended, Number, Subset, Target};
 use crate::scale::Moments;
 use crate::weights::balance::{Columns, balance, products};
 use crate::weights::{OptimalWeights, WeightRule, optimal};
 use crate::{Empirical, Error, Kernel, Points, Result, Watch};
 
-/// The means that calibrated weights meet: all columns and functions, unless some are named.
+/// The means that calibrated weights meet: all columns and functions, unless some are named. Where published numbers are the
+/// target, these and all functions.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Calibrate {
@@ -26,13 +27,15 @@ impl Calibrate {
 }
 
 /// A column or a function whose mean is met.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum CalibratedMean {
     /// A column, from 0.
     Column(usize),
     /// A function of interest, from 0.
     Function(usize),
+    /// A published number.
+    Published(Number),
 }
 
 /// One mean that is met: its values at the chosen rows, and its mean and unit in the target.
@@ -108,8 +111,19 @@ impl Target {
         let (problem, places) = (self.problem(), self.places(rows)?);
         let (aimed, shares) = problem.target_rows();
         let dim = if problem.is_gram() { 0 } else { aimed.dim() };
-        let columns = asked.columns.clone().unwrap_or_else(|| (0..dim).collect());
+        let published = problem.matched.fitted.as_ref().filter(|_| asked.columns.is_none());
+        let all_columns = || if published.is_some() { Vec::new() } else { (0..dim).collect() };
+        let columns = asked.columns.clone().unwrap_or_else(all_columns);
         let mut all = Vec::new();
+        if let Some(fitted) = published {
+            let to_meet = fitted.to_meet(&problem.rows().select(&places)?);
+            all.extend(to_meet.into_iter().map(|(number, values, unit)| Met {
+                mean: CalibratedMean::Published(number),
+                values,
+                wanted: 0.0,
+                unit,
+            }));
+        }
         for j in columns {
             if j >= dim {
                 return Err(Error::NoColumn { column: j, columns: dim });

@@ -167,16 +167,15 @@ impl Candidates {
 impl Problem {
     /// Numbers of the rows in memory, among all rows if they are a sample.
     pub(super) fn numbers(&self) -> Numbers {
-        match &self.kind {
-            Kind::Batches(gathered) => Numbers::Some(gathered.pool_rows().to_vec()),
-            _ => Numbers::All,
-        }
+        self.drawn().map_or(Numbers::All, |gathered| Numbers::Some(gathered.pool_rows().to_vec()))
     }
 
     /// Number of candidates to draw for a choice; `None` if all rows in memory are candidates.
     pub(super) fn sample_size(&self, choose: &Choose) -> Option<usize> {
-        let is_possible =
-            matches!(self.kind, Kind::Landmarks) && self.shares.is_none() && !choose.method.is_constrained();
+        let is_possible = matches!(self.kind, Kind::Landmarks)
+            && self.shares.is_none()
+            && self.drawn().is_none()
+            && !choose.method.is_constrained();
         choose.pool_size().filter(|size| is_possible && *size < self.rows.len())
     }
 }

@@ -426,7 +426,7 @@ impl Choose {
     pub fn check_match(&self) -> Result<()> {
         if self.stop.add.is_some() {
             return Err(Error::AutoSize {
-                what: "other rows as a target",
+                what: "another target",
                 advice: "the rows to choose from may be no draws of it; give a number",
             });
         }

@@ -1,6 +1,6 @@
 //! Chosen rows, their errors, and why choosing ended.
 
-use super::{Advice, Ended, Errors, Measure, Overlap};
+use super::{Advice, Ended, Errors, Measure, Overlap, Reached};
 use crate::weights::OptimalWeights;
 use crate::{Pick, Refined};
 
@@ -29,6 +29,8 @@ pub struct Chosen {
     pub sampled_from: Option<usize>,
     /// How much of the target the rows can reach, where other rows than these are matched.
     pub overlap: Option<Overlap>,
+    /// The published numbers that are matched, and what the rows have of them; empty where rows are matched.
+    pub published: Vec<Reached>,
 }
 
 impl Chosen {
@@ -45,6 +47,7 @@ impl Chosen {
             advice: Vec::new(),
             sampled_from: None,
             overlap: None,
+            published: Vec::new(),
         }
     }
 

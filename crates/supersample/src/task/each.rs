@@ -77,6 +77,7 @@ fn check(rows: &Rows, choose: &Choose) -> Result<()> {
     choose.check()?;
     let refused = [
         (rows.other.is_some(), Opt::Match),
+        (rows.summary.is_some(), Opt::MatchSummary),
         (rows.scores.is_some(), Opt::Scores),
         (rows.gram.is_some(), Opt::Embedding),
         (choose.method.is_constrained(), Opt::Include),

@@ -1,6 +1,7 @@
 //! Terms of the objective in addition to the joint distribution: marginals, moments, and functions of interest.
 
 use super::stream::GatheredFunctions;
+use super::summary::Fitted;
 use super::{Choose, Objective};
 use crate::{ColumnMoments, Functions, Marginals, Part, Points, Result};
 
@@ -12,6 +13,8 @@ pub(super) struct Matched {
     /// The means and variances of the columns, with their weight.
     pub(super) moments: Option<(ColumnMoments, f64)>,
     pub(super) functions: Option<FunctionsOfRows>,
+    /// Published numbers.
+    pub(super) fitted: Option<Fitted>,
 }
 
 /// Functions that can be matched, with their values at every row.
@@ -70,6 +73,9 @@ impl Matched {
         }
         if let Some(FunctionsOfRows { functions, values, weight }) = &self.functions {
             parts.push(Part::functions(functions, &selected(values)?, *weight)?);
+        }
+        if let Some(fitted) = &self.fitted {
+            parts.extend(fitted.part(&selected(pool)?)?);
         }
         Ok(parts)
     }

@@ -109,6 +109,19 @@ impl Choose {
         })
     }
 
+    /// Returns the choice with a limit that leaves room for a target of this size, which is in memory where the rows to choose from
+    /// come in batches.
+    pub fn with_room_for(mut self, target: Size) -> Result<Choose> {
+        let Some(limit) = self.compute.max_memory else { return Ok(self) };
+        // The rows, scaled and packed; twice, because the problem counts them again.
+        let needed = (target.rows as u64).saturating_mul(48 * (target.columns + target.functions) as u64);
+        if needed > limit / 2 {
+            return Err(Error::TooLittleMemory { needed: needed.saturating_mul(2), limit });
+        }
+        self.compute.max_memory = Some(limit - needed);
+        Ok(self)
+    }
+
     /// Returns the choice with as many kept kernel rows as fit into the memory limit.
     pub(super) fn within_memory(self, size: Size) -> Result<Choose> {
         let Some(limit) = self.compute.max_memory else { return Ok(self) };

@@ -6,8 +6,10 @@ use super::matched::{Aimed, FunctionsOfRows, Matched};
 use super::mean::Mean;
 use super::rows::effective_size;
 use super::stream::Gathered;
+use super::summary::{self, Fitted};
 use super::{
-    Advice, Choose, Corrected, EmbeddingChoice, Rows, Size, Target, TargetChoice, advice, corrected, scores,
+    Advice, Choose, Corrected, EmbeddingChoice, Rows, Size, Summary, Target, TargetChoice, advice, corrected,
+    scores,
 };
 use crate::bandwidth::MedianDistance;
 use crate::points::normalised;
@@ -43,6 +45,8 @@ pub struct Problem {
     advice: Vec<Advice>,
     /// How the rows were corrected by their scores.
     corrected: Option<Corrected>,
+    /// The first pass over all rows, where those to choose from are a sample of them and other rows are the target.
+    drawn: Option<Arc<Gathered>>,
 }
 
 /// Kind of target.
@@ -73,7 +77,11 @@ impl Problem {
             rows.check_other(other)?;
             choose.check_match()?;
         }
-        let Rows { points, mut shares, functions, scores, gram, chains, other } = rows;
+        if rows.summary.is_some() {
+            rows.check_summary()?;
+            choose.check_match()?;
+        }
+        let Rows { points, mut shares, functions, scores, gram, chains, other, summary } = rows;
         let target = choose.target_in_use(scores.is_some());
         if scores.is_none() && target != TargetChoice::Rows {
             return Err(Error::NoScores { target });
@@ -103,6 +111,14 @@ impl Problem {
             (None, None) => choose,
         };
         choose.check()?;
+        let fitted = match summary {
+            Some(summary) => {
+                let (weighted, fitted) = summary::fit(&points, shares.take(), summary, choose.stop.number, watch)?;
+                shares = Some(weighted);
+                Some(fitted)
+            }
+            None => None,
+        };
         let (other, functions_of_other) = match other.map(|other| *other) {
             Some(Rows { points, shares, functions, .. }) => (Some((points, shares)), functions),
             None => (None, None),
@@ -129,20 +145,25 @@ impl Problem {
             None if uses_landmarks => Kind::Landmarks,
             None => Kind::Exact,
         };
-        let mut problem =
-            Problem::ready(Given { rows: points, shares, other }, scaling, functions, kind, choose)?;
+        let given = Given { rows: points, shares, other, fitted };
+        let mut problem = Problem::ready(given, scaling, functions, kind, choose)?;
         problem.advice.extend(told);
         Ok(Problem { chains, corrected, ..problem })
     }
 
     /// Creates a problem whose candidates are the drawn rows and whose target is all gathered rows.
     ///
-    /// Columns are scaled by the standard deviations of all rows; by the sample if the scale needs medians or whole
+    /// If other rows are the target ([`Gathered::matching`]), the drawn rows are only chosen from. Else columns are scaled by the standard deviations of all rows; by the sample if the scale needs medians or whole
     /// matrices (see the advice). If the sample holds all rows, it is the problem of these.
     pub fn of_gathered(gathered: Gathered, choose: Choose) -> Result<Problem> {
         choose.check()?;
         if gathered.is_whole() {
-            return Problem::new(gathered.into_rows()?, choose);
+            return Problem::new(gathered.drawn()?, choose);
+        }
+        if gathered.other.is_some() {
+            // The target is in memory, so no further pass is needed.
+            let problem = Problem::new(gathered.drawn()?, choose)?;
+            return Ok(Problem { drawn: Some(Arc::new(gathered)), ..problem });
         }
         if choose.compute.embedding == EmbeddingChoice::Exact {
             return Err(Error::NotInMemory { what: "an exact mean embedding" });
@@ -159,12 +180,12 @@ impl Problem {
         let functions =
             functions.map(|functions| FunctionsOfRows::of_gathered(functions, &choose)).transpose()?;
         let rows = gathered.pool().clone();
-        let given = Given { rows, shares, other: None };
+        let given = Given { rows, shares, other: None, fitted: None };
         Problem::ready(given, scaling, functions, Kind::Batches(Arc::new(gathered)), choose)
     }
 
     fn ready(
-        Given { rows, shares, other }: Given,
+        Given { rows, shares, other, fitted }: Given,
         scaling: Scaling,
         functions: Option<FunctionsOfRows>,
         kind: Kind,
@@ -219,7 +240,8 @@ impl Problem {
         let choose = choose.within_memory(Size {
             rows: rows.len() + other.as_ref().map_or(0, |(rows, _)| rows.len()),
             columns: rows.dim(),
-            functions: functions.as_ref().map_or(0, |functions| functions.values.dim()),
+            functions: functions.as_ref().map_or(0, |functions| functions.values.dim())
+                + fitted.as_ref().map_or(0, Fitted::count),
             is_weighted: shares.is_some(),
             // Rows that were corrected have done with their scores.
             has_scores: matches!(kind, Kind::Density(_)),
@@ -233,12 +255,13 @@ impl Problem {
             scaling,
             median,
             samples: Arc::new(samples),
-            matched: Matched { marginals, moments, functions },
+            matched: Matched { marginals, moments, functions, fitted },
             kind,
             closed,
             advice,
             choose,
             corrected: None,
+            drawn: None,
         })
     }
 
@@ -282,6 +305,11 @@ impl Problem {
     /// Whether the rows that are matched are others than those to choose from ([`Rows::matching`]).
     pub fn is_matching(&self) -> bool {
         self.other.is_some()
+    }
+
+    /// The published numbers that are matched, if any ([`Rows::matching_summary`]).
+    pub fn summary(&self) -> Option<&Summary> {
+        self.matched.fitted.as_ref().map(|fitted| &fitted.summary)
     }
 
     pub(super) fn aimed(&self) -> Aimed<'_> {
@@ -361,6 +389,11 @@ impl Problem {
             Kind::Batches(gathered) => Some(gathered),
             _ => None,
         }
+    }
+
+    /// Results of the first pass over all rows, if those to choose from are a sample of them.
+    pub fn drawn(&self) -> Option<&Gathered> {
+        self.gathered().or(self.drawn.as_deref())
     }
 
     /// The density that is matched instead of the rows, if scores were given.
@@ -448,6 +481,7 @@ struct Given {
     rows: Points,
     shares: Option<Vec<f64>>,
     other: Option<(Points, Option<Vec<f64>>)>,
+    fitted: Option<Fitted>,
 }
 
 /// What is matched: the rows themselves, or others.

@@ -1,6 +1,6 @@
 //! Rows as given, in their own units, with weights, functions of interest and scores.
 
-use super::RowScores;
+use super::{RowScores, Summary};
 use crate::points::{expect_rows, normalised};
 use crate::words::Opt;
 use crate::{Chains, Error, Gram, Points, Result};
@@ -26,12 +26,23 @@ pub struct Rows {
     pub(super) chains: Option<Chains>,
     /// The rows that are matched, where they are others than these.
     pub(super) other: Option<Box<Rows>>,
+    /// Published numbers that are matched in place of rows.
+    pub(super) summary: Option<Summary>,
 }
 
 impl Rows {
     /// Creates rows of equal weight.
     pub fn new(points: Points) -> Rows {
-        Rows { points, shares: None, functions: None, scores: None, gram: None, chains: None, other: None }
+        Rows {
+            points,
+            shares: None,
+            functions: None,
+            scores: None,
+            gram: None,
+            chains: None,
+            other: None,
+            summary: None,
+        }
     }
 
     /// Creates rows with weights. Rows of weight zero add nothing to the target and are not chosen, unless
@@ -106,6 +117,26 @@ impl Rows {
     /// ```
     pub fn matching(self, other: impl Into<Rows>) -> Rows {
         Rows { other: Some(Box::new(other.into())), ..self }
+    }
+
+    /// Sets published numbers as the target: these rows are chosen from, and nothing is known of the target but its numbers.
+    ///
+    /// The rows are matched with weights under which all numbers are as published, nearest to those that they have.
+    pub fn matching_summary(self, summary: Summary) -> Rows {
+        Rows { summary: Some(summary), ..self }
+    }
+
+    /// Refuses what has no meaning where published numbers are matched.
+    pub(super) fn check_summary(&self) -> Result<()> {
+        let given = [
+            (self.gram.is_some(), "a Gram matrix", "its rows have no columns; leave one out"),
+            (self.scores.is_some(), "scores", "they are of another target; leave one out"),
+            (self.other.is_some(), "other rows as a target", "name one target"),
+        ];
+        match given.into_iter().find(|(is_given, ..)| *is_given) {
+            Some((_, with, advice)) => Err(Error::NotTogether { option: Opt::MatchSummary, with, advice }),
+            None => Ok(()),
+        }
     }
 
     /// Refuses a target that these rows cannot be compared with.

@@ -155,7 +155,11 @@ impl Target {
         let errors = Errors::default()
             .with(Measure::Cdf, self.cdf_of_rows(&chosen.rows, weights)?)
             .with(Measure::FunctionsError, self.functions_error(&chosen.rows, weights)?);
-        self.with_mmd(Chosen { errors, ..chosen })
+        let published = match &self.problem.matched.fitted {
+            Some(fitted) => fitted.reached(&self.select(&chosen.rows)?, weights)?,
+            None => Vec::new(),
+        };
+        self.with_mmd(Chosen { errors, published, ..chosen })
     }
 
     /// Adds the MMD and the equivalent draws to a choice.

@@ -11,6 +11,7 @@ mod names;
 mod numbers;
 mod options;
 mod refusals;
+mod summary;
 
 pub use columns::{ColumnNote, ColumnRole, Counting, OWN_WEIGHTS, as_typed, id_name};
 pub use names::Names;

@@ -60,6 +60,8 @@ options! {
     Target: "target", "--target", "target";
     /// Other rows that are matched.
     Match: "matching", "--match", "match";
+    /// Published numbers that are matched.
+    MatchSummary: "matching_summary", "--match-summary", "match_summary";
     /// Groups that each get a set of their own.
     Each: "each", "--each", "each";
     /// The scores of the rows.

@@ -1,5 +1,6 @@
 //! Sentences for errors that name an option, a row, a column, a function or a group.
 
+use super::summary::summary_fault;
 use super::{Names, Opt, Style, are, count, counted, exact, in_units, in_units_above, significant};
 use crate::Error;
 use crate::task::{CalibratedMean, ScoreFault, Stop};
@@ -51,6 +52,14 @@ impl Error {
             }
             Error::NotCalibrated { mean, wanted, nearest, range: (low, high) } => {
                 let name = match mean {
+                    // Its function is centred, so that the means are not numbers of the publication.
+                    CalibratedMean::Published(number) => {
+                        return format!(
+                            "no positive weights of the chosen rows meet {}, alone or with the other published numbers; choose \
+                             more rows, or leave numbers out",
+                            number.described(names)
+                        );
+                    }
                     CalibratedMean::Column(column) => names.column(*column),
                     CalibratedMean::Function(function) => names.function(*function),
                 };
@@ -71,6 +80,7 @@ impl Error {
                     spelled(Opt::Calibrate)
                 )
             }
+            Error::Summary { number, value, fault } => summary_fault(*number, *value, *fault, names),
             Error::NotTogether { option, with, advice } => {
                 format!("{} cannot be used with {with}; {advice}", spelled(*option))
             }

@@ -298,6 +298,7 @@ impl Gatherer {
             effective_size: total * total / squares,
             without_weight,
             functions: None,
+            other: None,
         })
     }
 }
@@ -316,6 +317,8 @@ pub struct Gathered {
     effective_size: f64,
     without_weight: usize,
     pub(in crate::task) functions: Option<GatheredFunctions>,
+    /// The rows that are matched, where they are others than these.
+    pub(in crate::task) other: Option<Box<Rows>>,
 }
 
 /// The columns of all rows.
@@ -327,6 +330,11 @@ struct Columns {
 }
 
 impl Gathered {
+    /// Sets other rows as the target, which are in memory: the gathered rows are then only chosen from ([`Rows::matching`]).
+    pub fn matching(self, other: impl Into<Rows>) -> Gathered {
+        Gathered { other: Some(Box::new(other.into())), ..self }
+    }
+
     /// Number of all rows.
     pub fn rows(&self) -> usize {
         self.rows
@@ -382,14 +390,20 @@ impl Gathered {
         Scaling::of_moments(&self.columns.moments, &self.columns.firsts)
     }
 
-    /// All rows, if all were drawn.
-    pub(in crate::task) fn into_rows(self) -> Result<Rows> {
+    /// The drawn rows with their weights and functions, and the rows that they are to match.
+    pub(in crate::task) fn drawn(&self) -> Result<Rows> {
         let weights = self.pool_weights.as_deref().map_or(RowWeights::Equal, RowWeights::Weights);
-        let rows = Rows::weighted(self.pool, weights)?;
-        match self.functions {
-            None => Ok(rows),
-            Some(functions) => rows.functions(functions.values.as_slice().to_vec(), functions.values.dim()),
-        }
+        let rows = Rows::weighted(self.pool.clone(), weights)?;
+        let rows = match &self.functions {
+            None => rows,
+            Some(functions) => {
+                rows.functions(functions.values.as_slice().to_vec(), functions.values.dim())?
+            }
+        };
+        Ok(match &self.other {
+            None => rows,
+            Some(other) => rows.matching(Rows::clone(other)),
+        })
     }
 
     /// Weights of a batch of a later pass, in units of the largest weight of all rows; `None` if all are equal.
