@@ -33,11 +33,15 @@ struct Case {
     n: usize,
     dim: usize,
     precision: Precision,
+    is_by_products: bool,
 }
 
 impl Case {
     fn name(&self, routine: &str) -> String {
-        let precision = format!("{:?}", self.precision).to_lowercase();
+        let precision = match self.is_by_products {
+            true => "products".to_string(),
+            false => format!("{:?}", self.precision).to_lowercase(),
+        };
         let Case { name, n, dim, .. } = self;
         format!("{routine}/{name}/n={n}/d={dim}/{precision}/{}", instruction_set())
     }
@@ -49,7 +53,11 @@ impl Case {
     }
 
     fn packed(&self, points: &[f64]) -> Packed {
-        let packed = Packed::new(self.kernel.clone(), Rows::new(points, self.dim), self.precision);
+        let (kernel, rows) = (self.kernel.clone(), Rows::new(points, self.dim));
+        let packed = match self.is_by_products {
+            true => Packed::by_products(kernel, rows, None).expect("wide points near their centre"),
+            false => Packed::new(kernel, rows, self.precision),
+        };
         assert_eq!(packed.precision(), self.precision, "{}", self.name);
         packed
     }
@@ -78,14 +86,19 @@ fn cases() -> Vec<Case> {
         for dim in [1, 2, 5, 10, 57, 500] {
             let (name, kernel) = KERNELS[0].clone();
             let n = if dim > 100 { 16_384 } else { 32_768 };
-            cases.push(Case { name, kernel, n, dim, precision });
+            cases.push(Case { name, kernel, n, dim, precision, is_by_products: false });
         }
         for (name, kernel) in KERNELS.into_iter().skip(1) {
             // Kernels without a bound are f64 whatever is asked for.
             if !matches!(kernel, Shape::Linear | Shape::Energy) || precision == Precision::Double {
-                cases.push(Case { name, kernel, n: 32_768, dim: 5, precision });
+                cases.push(Case { name, kernel, n: 32_768, dim: 5, precision, is_by_products: false });
             }
         }
+    }
+    for dim in [16, 57, 500] {
+        let (name, kernel) = ("gaussian", Shape::Gaussian { length: 1.0 });
+        let (n, precision) = (if dim > 100 { 16_384 } else { 32_768 }, Precision::Mixed);
+        cases.push(Case { name, kernel, n, dim, precision, is_by_products: true });
     }
     cases
 }

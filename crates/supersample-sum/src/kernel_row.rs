@@ -115,7 +115,7 @@ impl Task for FillRow<'_> {
     fn run<T: Lane, P: Profile<T>>(self, profile: P, panels: &Panels<T>) {
         let row = T::row(self.row).expect("a row of the precision of the points");
         assert_eq!(row.len(), panels.len);
-        let y = &self.coordinates.point::<T>(self.y)[..];
+        let y = &panels.point(self.y, self.coordinates)[..];
         let added = self.added.map(T::from_f64);
         over_chunks(row, &panels.data, y.len(), row_value(y.len()), &|_, row, panels| {
             dispatch!(level(), simd => tile::fill_row(simd, profile, panels, y, added, row));
@@ -137,7 +137,7 @@ impl Task for KeepRowAndArgmax<'_> {
         let KeepRowAndArgmax { row: FillRow { coordinates, y, added, row }, weight, sums, scores } = self;
         let row = T::row(row).expect("a row of the precision of the points");
         assert_eq!(row.len(), panels.len);
-        let y = &coordinates.point::<T>(y)[..];
+        let y = &panels.point(y, coordinates)[..];
         let (cost, added) = (row_value(y.len()), added.map(T::from_f64));
         let best = over_paired_chunks(sums, row, &panels.data, y.len(), cost, &|start, sums, row, panels| {
             dispatch!(level(), simd => {

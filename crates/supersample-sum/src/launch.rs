@@ -9,7 +9,7 @@
 use crate::lanes::Lane;
 use crate::panels::Panels;
 use crate::profile::{
-    Energy, Gaussian, Gaussians, Imq, Laplace, Linear, Manhattan, Matern, Of, Profile, SteinSums,
+    ByProducts, Energy, Gaussian, Gaussians, Imq, Laplace, Linear, Manhattan, Matern, Of, Profile, SteinSums,
 };
 use crate::shape::Shape;
 use crate::stein::{SteinBase, SteinLayout};
@@ -48,6 +48,9 @@ pub(crate) fn launch<K: Task>(kernel: &Shape, panels: &AnyPanels, task: K) -> K:
                     task.run(SteinSums::<f64, true> { is_gaussian, trace, root: 1.0 }, panels)
                 }
             }
+        }
+        (ByLane::Mixed(panels), Shape::Gaussian { .. }) if panels.has_norms => {
+            task.run(ByProducts(Gaussian), panels)
         }
         (ByLane::Mixed(panels), _) => launch_in(kernel, panels, task),
         (ByLane::Double(panels), _) => launch_in(kernel, panels, task),

@@ -22,6 +22,8 @@ pub struct Coordinates {
     kernel: Shape,
     centre: Vec<f64>,
     unit: f64,
+    /// Whether distances in f32 are computed by products.
+    by_products: bool,
 }
 
 impl Coordinates {
@@ -33,7 +35,17 @@ impl Coordinates {
             let parts: Vec<Vec<f64>> = in_parts(points).map(|rows| mean_part(rows, points.len())).collect();
             parts.iter().for_each(|part| centre.iter_mut().zip(part).for_each(|(c, part)| *c += part));
         }
-        Coordinates { unit: unit(&kernel), kernel, centre }
+        Coordinates { unit: unit(&kernel), kernel, centre, by_products: false }
+    }
+
+    /// These coordinates, with squared distances in f32 as ‖x‖² + ‖y‖² − 2x·y.
+    pub(crate) fn by_products(self) -> Coordinates {
+        Coordinates { by_products: true, ..self }
+    }
+
+    /// Whether distances in f32 are computed by products.
+    pub fn are_by_products(&self) -> bool {
+        self.by_products
     }
 
     pub(crate) fn dim(&self) -> usize {
@@ -60,6 +72,13 @@ impl Coordinates {
         self.mixed_error(points) <= TOLERATED
     }
 
+    /// Whether distances to these weighted points may come from products in f32, and are faster: no mean of kernel values over
+    /// them, at any point, is off by more than 1e-5.
+    pub fn allow_products(&self, points: Rows<'_>, weights: Option<&[f64]>) -> bool {
+        let is_faster = matches!(self.kernel, Shape::Gaussian { .. }) && self.dim() >= PRODUCTS_FROM;
+        is_faster && self.product_error(points, weights) <= TOLERATED
+    }
+
     pub(crate) fn coordinate<T: Lane>(&self, column: usize, x: f64) -> T {
         T::from_f64(((x - self.centre[column]) * self.unit).clamp(-T::FAR, T::FAR))
     }
@@ -67,10 +86,6 @@ impl Coordinates {
     /// Original number of a packed coordinate.
     fn unpacked<T: Lane>(&self, column: usize, coordinate: T) -> f64 {
         coordinate.to_f64() / self.unit + self.centre[column]
-    }
-
-    pub(crate) fn point<T: Lane>(&self, x: &[f64]) -> Vec<T> {
-        x.iter().enumerate().map(|(column, &x)| self.coordinate(column, x)).collect()
     }
 
     /// A bound on the error of a kernel value computed in f32, from how far the points lie from the centre.
@@ -105,6 +120,35 @@ impl Coordinates {
     }
 }
 
+impl Coordinates {
+    /// A bound on what products add to the error of a mean of Gaussian kernel values over weighted points, at any point.
+    ///
+    /// Of a pair at distances R and r from the centre, the product is a sum of d terms, each rounded a times at most: off by
+    /// a·u·R·r, and twice that in the exponent. The norms are rounded to f32 and added: 2u·(R² + r²). The kernel changes by
+    /// ln 2·k for each unit of the exponent, and k ≤ 2^(−(R−r)²), since two points are no nearer to each other than their
+    /// distances from the centre. So R·k ≤ r + 0.515 and R²·k ≤ r² + 1.03·r + 0.531, for any R, and the error of a pair is
+    /// at most ln 2·u·(2a·r·(r + 0.515) + 4r² + 2.06·r + 1.07). Its mean over the points needs only their mean squared
+    /// distance from the centre: a few far points do no harm.
+    pub(crate) fn product_error(&self, points: Rows<'_>, weights: Option<&[f64]>) -> f64 {
+        let square = |x: &[f64]| -> f64 {
+            x.iter().zip(&self.centre).map(|(x, c)| ((x - c) * self.unit).powi(2)).sum()
+        };
+        let part = |(i, rows): (usize, Rows<'_>)| -> (f64, f64) {
+            let weight = |row: usize| weights.map_or(1.0, |weights| weights[i * ROWS_A_THREAD + row]);
+            let pairs = rows.iter().enumerate().map(|(row, x)| (weight(row), square(x)));
+            pairs.fold((0.0, 0.0), |(all, sum), (weight, square)| (all + weight, sum + weight * square))
+        };
+        let parts: Vec<(f64, f64)> = in_parts(points).enumerate().map(part).collect();
+        let (all, sum) = parts.iter().fold((0.0, 0.0), |(a, b), (c, d)| (a + c, b + d));
+        let mean = sum / all;
+        let dim = self.dim() as f64;
+        let additions = dim.min(COORDINATE_BLOCK as f64) + (dim / COORDINATE_BLOCK as f64).floor();
+        let exponent =
+            2.0 * additions * (mean + 0.515 * mean.sqrt()) + 4.0 * mean + 2.06 * mean.sqrt() + 1.07;
+        0.5 * f64::from(f32::EPSILON) * std::f64::consts::LN_2 * exponent
+    }
+}
+
 /// Points in parts of a fixed size, for several threads.
 fn in_parts(points: Rows<'_>) -> impl IndexedParallelIterator<Item = Rows<'_>> {
     let dim = points.dim();
@@ -121,6 +165,9 @@ fn mean_part(points: Rows<'_>, total: usize) -> Vec<f64> {
     sums
 }
 
+/// Columns from which products are faster than differences.
+const PRODUCTS_FROM: usize = 16;
+
 /// Coordinates summed at once; longer sums are made of blocks, for less rounding.
 pub(crate) const COORDINATE_BLOCK: usize = 128;
 
@@ -130,29 +177,39 @@ pub(crate) const COORDINATE_BLOCK: usize = 128;
 pub(crate) struct Panels<T> {
     pub(crate) data: Vec<T>,
     pub(crate) len: usize,
+    /// Columns, with that of the norms.
     pub(crate) dim: usize,
+    /// Whether the last column is minus the squared norm of each point, as it has been rounded.
+    pub(crate) has_norms: bool,
 }
 
 impl<T: Lane> Panels<T> {
     pub(crate) fn new(points: Rows<'_>, coordinates: &Coordinates) -> Panels<T> {
-        let (len, dim) = (points.len(), points.dim());
+        let has_norms = coordinates.by_products && size_of::<T>() == size_of::<f32>();
+        let (len, dim) = (points.len(), points.dim() + usize::from(has_norms));
         let mut data = vec![T::ZERO; len.div_ceil(WIDTH) * WIDTH * dim];
-        let panels = data.chunks_exact_mut(WIDTH * dim).zip(points.as_slice().chunks(WIDTH * dim));
+        let panels = data.chunks_exact_mut(WIDTH * dim).zip(points.as_slice().chunks(WIDTH * points.dim()));
         for (panel, rows) in panels {
-            for (i, row) in rows.chunks_exact(dim).enumerate() {
-                for (column, &x) in row.iter().enumerate() {
-                    panel[column * WIDTH + i] = coordinates.coordinate(column, x);
-                }
+            for (i, row) in rows.chunks_exact(points.dim()).enumerate() {
+                put_point(row, coordinates, &mut panel[i..], WIDTH, has_norms);
             }
         }
-        Panels { data, len, dim }
+        Panels { data, len, dim, has_norms }
+    }
+
+    /// The numbers of a point that meets these.
+    pub(crate) fn point(&self, x: &[f64], coordinates: &Coordinates) -> Vec<T> {
+        let mut numbers = vec![T::ZERO; self.dim];
+        put_point(x, coordinates, &mut numbers, 1, self.has_norms);
+        numbers
     }
 
     /// The points, row by row, in the units that they had before they were packed.
     pub(crate) fn unpacked(&self, coordinates: &Coordinates) -> Vec<f64> {
         let place =
             |i: usize, column: usize| self.data[i / WIDTH * WIDTH * self.dim + column * WIDTH + i % WIDTH];
-        let row = |i: usize| (0..self.dim).map(move |column| coordinates.unpacked(column, place(i, column)));
+        let columns = coordinates.dim();
+        let row = |i: usize| (0..columns).map(move |column| coordinates.unpacked(column, place(i, column)));
         (0..self.len).flat_map(row).collect()
     }
 
@@ -160,9 +217,8 @@ impl<T: Lane> Panels<T> {
     pub(crate) fn push(&mut self, point: &[f64], coordinates: &Coordinates) {
         let (panel, place) = (self.len / WIDTH, self.len % WIDTH);
         self.data.resize((panel + 1) * WIDTH * self.dim, T::ZERO);
-        for (column, &x) in point.iter().enumerate() {
-            self.data[(panel * self.dim + column) * WIDTH + place] = coordinates.coordinate(column, x);
-        }
+        let start = panel * WIDTH * self.dim + place;
+        put_point(point, coordinates, &mut self.data[start..], WIDTH, self.has_norms);
         self.len += 1;
     }
 
@@ -185,6 +241,22 @@ impl<T: Lane> Panels<T> {
 
 impl Panels<f32> {
     pub(crate) fn widened(&self) -> Panels<f64> {
-        Panels { data: self.data.iter().map(|&x| f64::from(x)).collect(), len: self.len, dim: self.dim }
+        let dim = self.dim - usize::from(self.has_norms);
+        let panels = self.data.chunks_exact(WIDTH * self.dim);
+        let data = panels.flat_map(|panel| &panel[..WIDTH * dim]).map(|&x| f64::from(x)).collect();
+        Panels { data, len: self.len, dim, has_norms: false }
+    }
+}
+
+/// Writes the coordinates of a point `stride` places apart, and minus their squared norm if asked for.
+fn put_point<T: Lane>(x: &[f64], coordinates: &Coordinates, to: &mut [T], stride: usize, has_norm: bool) {
+    let mut norm = 0.0;
+    for (column, &x) in x.iter().enumerate() {
+        let coordinate: T = coordinates.coordinate(column, x);
+        to[column * stride] = coordinate;
+        norm -= coordinate.to_f64() * coordinate.to_f64();
+    }
+    if has_norm {
+        to[x.len() * stride] = T::from_f64(norm);
     }
 }

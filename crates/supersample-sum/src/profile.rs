@@ -21,6 +21,8 @@ pub(crate) trait Profile<T: Lane>: Copy + Send + Sync {
     /// Number of columns accumulated together, at most [`MOST_COLUMNS`]: one, unless points have several numbers in
     /// each coordinate.
     const COLUMNS: usize = 1;
+    /// Whether a last column holds minus the squared norm of each point.
+    const NORMS: bool = false;
     /// Running sums of a pair.
     type Acc<S: Simd>: Accumulator<S>;
     /// Adds one coordinate, x of one point and y of a vector of points, to the accumulator. Of either the first
@@ -33,6 +35,11 @@ pub(crate) trait Profile<T: Lane>: Copy + Send + Sync {
     ) -> Self::Acc<S>;
     /// The kernel's value from the accumulator.
     fn value<S: Simd>(self, simd: S, acc: Self::Acc<S>) -> Vector<S, T>;
+    /// The kernel's value from the accumulator and, if there are [`NORMS`](Self::NORMS), those of x and y.
+    #[inline(always)]
+    fn value_with<S: Simd>(self, simd: S, acc: Self::Acc<S>, _x: T, _y: Vector<S, T>) -> Vector<S, T> {
+        self.value(simd, acc)
+    }
 }
 
 /// Running sums over the coordinates of a pair.
@@ -107,8 +114,7 @@ impl<T: Lane, K: OfOneSum<T>> Profile<T> for Of<K> {
     }
 }
 
-/// Minus the squared Euclidean distance, by differences. ‖x‖²+‖y‖²−2x·y would cancel in f32, and on cores that add and
-/// multiply in parallel it costs the same.
+/// Minus the squared Euclidean distance, by differences, which are precise for points of any spread.
 pub(crate) struct MinusSquare;
 
 impl Term for MinusSquare {
@@ -136,6 +142,37 @@ impl Term for Product {
     #[inline(always)]
     fn add<S: Simd, T: Lane>(sum: Vector<S, T>, x: T, y: Vector<S, T>) -> Vector<S, T> {
         y.mul_add(Vector::<S, T>::splat(y.token(), x), sum)
+    }
+}
+
+/// A kernel of minus the squared distance by products, 2x·y − ‖x‖² − ‖y‖²: half of the instructions, and errors that grow
+/// with the norms (see [`Coordinates::allow_products`](crate::Coordinates::allow_products)). Both orders of a pair, and
+/// tiles and rows, give the same number to the last bit.
+#[derive(Clone, Copy)]
+pub(crate) struct ByProducts<K>(pub(crate) K);
+
+impl<T: Lane, K: OfOneSum<T, Term = MinusSquare>> Profile<T> for ByProducts<K> {
+    const NORMS: bool = true;
+    type Acc<S: Simd> = One<S, T>;
+    #[inline(always)]
+    fn accumulate<S: Simd>(
+        self,
+        acc: One<S, T>,
+        [x, ..]: [T; MOST_COLUMNS],
+        [y, ..]: [Vector<S, T>; MOST_COLUMNS],
+    ) -> One<S, T> {
+        One(Product::add::<S, T>(acc.0, x, y))
+    }
+    #[inline(always)]
+    fn value<S: Simd>(self, simd: S, acc: One<S, T>) -> Vector<S, T> {
+        // Rounding may leave a distance below zero.
+        self.0.value(simd, acc.0.min(Vector::<S, T>::splat(simd, T::ZERO)))
+    }
+    // The norms come last: the sum of the products alone is smaller than they are, and so is its rounding.
+    #[inline(always)]
+    fn value_with<S: Simd>(self, simd: S, acc: One<S, T>, x: T, y: Vector<S, T>) -> Vector<S, T> {
+        let two = Vector::<S, T>::splat(simd, T::from_f64(2.0));
+        self.value(simd, One(acc.0.mul_add(two, y + x)))
     }
 }
 

@@ -40,17 +40,20 @@ pub(crate) fn tile<S: Simd, T: Lane, P: Profile<T>>(
     // sums a row.
     let is_widest = size_of::<Vector<S, T>>() == 64 && P::COLUMNS == 1;
     if is_widest && size_of::<T>() == size_of::<f32>() {
-        in_groups::<S, T, P, 16>(simd, profile, dim, rows, columns, row_sums, column_sums);
+        in_groups::<S, T, P, 16, 1, 16>(simd, profile, dim, rows, columns, row_sums, column_sums);
     } else if is_widest {
-        in_groups::<S, T, P, 8>(simd, profile, dim, rows, columns, row_sums, column_sums);
+        in_groups::<S, T, P, 8, 1, 8>(simd, profile, dim, rows, columns, row_sums, column_sums);
+    } else if P::COLUMNS == 1 && 2 * Vector::<S, T>::LEN <= WIDTH {
+        // Two vectors of columns: four chains of sums alone would wait for each other.
+        in_groups::<S, T, P, 4, 2, 8>(simd, profile, dim, rows, columns, row_sums, column_sums);
     } else {
-        in_groups::<S, T, P, 4>(simd, profile, dim, rows, columns, row_sums, column_sums);
+        in_groups::<S, T, P, 4, 1, 4>(simd, profile, dim, rows, columns, row_sums, column_sums);
     }
 }
 
-/// The tile in groups of R rows.
+/// The tile in groups of R rows and V vectors of columns, N = R·V in all.
 #[inline(always)]
-fn in_groups<S: Simd, T: Lane, P: Profile<T>, const R: usize>(
+fn in_groups<S: Simd, T: Lane, P: Profile<T>, const R: usize, const V: usize, const N: usize>(
     simd: S,
     profile: P,
     dim: usize,
@@ -60,13 +63,15 @@ fn in_groups<S: Simd, T: Lane, P: Profile<T>, const R: usize>(
     column_sums: Option<&mut [f64]>,
 ) {
     match column_sums {
-        Some(sums) => both_sides::<S, T, P, R>(simd, profile, dim, rows, columns, row_sums, sums),
-        None => row_groups::<S, T, P, R, false, false>(simd, profile, dim, rows, columns, row_sums, &mut []),
+        Some(sums) => both_sides::<S, T, P, R, V, N>(simd, profile, dim, rows, columns, row_sums, sums),
+        None => {
+            row_groups::<S, T, P, R, V, N, false, false>(simd, profile, dim, rows, columns, row_sums, &mut [])
+        }
     }
 }
 
 #[inline(always)]
-fn both_sides<S: Simd, T: Lane, P: Profile<T>, const R: usize>(
+fn both_sides<S: Simd, T: Lane, P: Profile<T>, const R: usize, const V: usize, const N: usize>(
     simd: S,
     profile: P,
     dim: usize,
@@ -86,12 +91,12 @@ fn both_sides<S: Simd, T: Lane, P: Profile<T>, const R: usize>(
         let rows = Side { panels, weights };
         // Not tested in the inner loop, which would be a tenth slower with two coordinates.
         match is_plain {
-            true => {
-                row_groups::<S, T, P, R, true, true>(simd, profile, dim, rows, columns, row_sums, &mut sums)
-            }
-            false => {
-                row_groups::<S, T, P, R, true, false>(simd, profile, dim, rows, columns, row_sums, &mut sums)
-            }
+            true => row_groups::<S, T, P, R, V, N, true, true>(
+                simd, profile, dim, rows, columns, row_sums, &mut sums,
+            ),
+            false => row_groups::<S, T, P, R, V, N, true, false>(
+                simd, profile, dim, rows, columns, row_sums, &mut sums,
+            ),
         }
         column_sums.iter_mut().zip(sums).for_each(|(total, sum)| *total += sum.to_f64());
     }
@@ -103,7 +108,16 @@ const PANELS_IN_LANES: usize = 8;
 /// The tile, R rows after R rows; for both of its sides the sums of the columns stay in the lanes. It is plain where all
 /// weights are 1.
 #[inline(always)]
-fn row_groups<S: Simd, T: Lane, P: Profile<T>, const R: usize, const BOTH: bool, const PLAIN: bool>(
+fn row_groups<
+    S: Simd,
+    T: Lane,
+    P: Profile<T>,
+    const R: usize,
+    const V: usize,
+    const N: usize,
+    const BOTH: bool,
+    const PLAIN: bool,
+>(
     simd: S,
     profile: P,
     dim: usize,
@@ -116,7 +130,12 @@ fn row_groups<S: Simd, T: Lane, P: Profile<T>, const R: usize, const BOTH: bool,
     let zero = Vector::<S, T>::splat(simd, T::ZERO);
     let row_panels = rows.panels.chunks_exact(dim * WIDTH).zip(row_sums.chunks_mut(WIDTH));
     for (row_panel, (row_coordinates, row_sums)) in row_panels.enumerate() {
+        let (row_coordinates, norms) = split_norms::<T, P>(row_coordinates, WIDTH);
         for first in (0..WIDTH).step_by(R) {
+            let row_norms: &[T; R] = match P::NORMS {
+                true => norms[first..].first_chunk().expect("a norm for each place"),
+                false => &[T::ZERO; R],
+            };
             let mut wide_totals = [[0.0; WIDTH]; R];
             // Known to be R of them before the inner loop, which would look at its bounds at every kernel value else.
             let row_weights: &[T; R] = match BOTH && !PLAIN {
@@ -128,31 +147,47 @@ fn row_groups<S: Simd, T: Lane, P: Profile<T>, const R: usize, const BOTH: bool,
             for (group, panels) in columns.panels.chunks(PANELS_IN_LANES * dim * WIDTH).enumerate() {
                 let mut totals = [zero; R];
                 for (i, coordinates) in panels.chunks_exact(dim * WIDTH).enumerate() {
-                    for lane in (0..WIDTH).step_by(lanes) {
-                        let place = (group * PANELS_IN_LANES + i) * WIDTH + lane;
-                        let distances =
-                            distances::<S, T, P, R>(simd, profile, row_coordinates, first, coordinates, lane);
-                        let mut down = zero;
-                        if PLAIN {
-                            for r in 0..R {
-                                let value = profile.value(simd, distances[r]);
-                                totals[r] += value;
-                                down += value;
-                            }
-                        } else {
-                            let weights =
-                                Vector::<S, T>::from_slice(simd, &columns.weights[place..place + lanes]);
-                            for r in 0..R {
-                                let value = profile.value(simd, distances[r]);
-                                totals[r] = value.mul_add(weights, totals[r]);
-                                if BOTH {
-                                    down = value.mul_add(Vector::<S, T>::splat(simd, row_weights[r]), down);
+                    let (coordinates, norms) = split_norms::<T, P>(coordinates, WIDTH);
+                    for lane in (0..WIDTH).step_by(V * lanes) {
+                        let distances = distances::<S, T, P, R, V, N>(
+                            simd,
+                            profile,
+                            row_coordinates,
+                            first,
+                            coordinates,
+                            lane,
+                        );
+                        for v in 0..V {
+                            let place = (group * PANELS_IN_LANES + i) * WIDTH + lane + v * lanes;
+                            let norms = match P::NORMS {
+                                true => Vector::<S, T>::from_slice(simd, &norms[lane + v * lanes..][..lanes]),
+                                false => zero,
+                            };
+                            let mut down = zero;
+                            if PLAIN {
+                                for r in 0..R {
+                                    let value =
+                                        profile.value_with(simd, distances[r * V + v], row_norms[r], norms);
+                                    totals[r] += value;
+                                    down += value;
+                                }
+                            } else {
+                                let weights =
+                                    Vector::<S, T>::from_slice(simd, &columns.weights[place..place + lanes]);
+                                for r in 0..R {
+                                    let value =
+                                        profile.value_with(simd, distances[r * V + v], row_norms[r], norms);
+                                    totals[r] = value.mul_add(weights, totals[r]);
+                                    if BOTH {
+                                        down =
+                                            value.mul_add(Vector::<S, T>::splat(simd, row_weights[r]), down);
+                                    }
                                 }
                             }
-                        }
-                        if BOTH {
-                            let sums = &mut column_sums[place..place + lanes];
-                            (Vector::<S, T>::from_slice(simd, sums) + down).store_slice(sums);
+                            if BOTH {
+                                let sums = &mut column_sums[place..place + lanes];
+                                (Vector::<S, T>::from_slice(simd, sums) + down).store_slice(sums);
+                            }
                         }
                     }
                 }
@@ -168,25 +203,28 @@ fn row_groups<S: Simd, T: Lane, P: Profile<T>, const R: usize, const BOTH: bool,
     }
 }
 
-/// Sums of the profile for R rows and one vector of columns; for most kernels minus the distance.
+/// Sums of the profile for R rows and V vectors of columns, row by row; for most kernels minus the distance.
 #[inline(always)]
-fn distances<S: Simd, T: Lane, P: Profile<T>, const R: usize>(
+fn distances<S: Simd, T: Lane, P: Profile<T>, const R: usize, const V: usize, const N: usize>(
     simd: S,
     profile: P,
     rows: &[T],
     first: usize,
     columns: &[T],
     lane: usize,
-) -> [P::Acc<S>; R] {
-    let zero = P::Acc::<S>::zero(simd);
+) -> [P::Acc<S>; N] {
+    let (zero, lanes) = (P::Acc::<S>::zero(simd), Vector::<S, T>::LEN);
     // A macro: a closure that is called twice may not be inlined, and is then compiled without the instruction set
     // around it, each operation a call; and a function made wide points a quarter slower.
     macro_rules! block {
         ($rows:expr, $columns:expr) => {{
-            let mut sums = [zero; R];
+            let mut sums = [zero; N];
             let together = WIDTH * P::COLUMNS;
             for (x, y) in $rows.chunks_exact(together).zip($columns.chunks_exact(together)) {
-                let y = vectors::<S, T, P>(simd, y, lane);
+                let mut ys = [[Vector::<S, T>::splat(simd, T::ZERO); MOST_COLUMNS]; V];
+                for v in 0..V {
+                    ys[v] = vectors::<S, T, P>(simd, y, lane + v * lanes);
+                }
                 let mut columns = [&x[..0]; MOST_COLUMNS];
                 for c in 0..P::COLUMNS {
                     columns[c] = &x[c * WIDTH + first..c * WIDTH + first + R];
@@ -196,7 +234,9 @@ fn distances<S: Simd, T: Lane, P: Profile<T>, const R: usize>(
                     for c in 0..P::COLUMNS {
                         x[c] = columns[c][r];
                     }
-                    sums[r] = profile.accumulate(sums[r], x, y);
+                    for v in 0..V {
+                        sums[r * V + v] = profile.accumulate(sums[r * V + v], x, ys[v]);
+                    }
                 }
             }
             sums
@@ -206,14 +246,20 @@ fn distances<S: Simd, T: Lane, P: Profile<T>, const R: usize>(
     if rows.len() <= numbers {
         return block!(rows, columns);
     }
-    let mut sums = [zero; R];
+    let mut sums = [zero; N];
     for (rows, columns) in rows.chunks(numbers).zip(columns.chunks(numbers)) {
         let partial = block!(rows, columns);
-        for r in 0..R {
-            sums[r] = sums[r].plus(partial[r]);
+        for i in 0..N {
+            sums[i] = sums[i].plus(partial[i]);
         }
     }
     sums
+}
+
+/// The coordinates of points and, where the profile needs them, their norms, which come last: `width` numbers for each.
+#[inline(always)]
+fn split_norms<T: Lane, P: Profile<T>>(numbers: &[T], width: usize) -> (&[T], &[T]) {
+    numbers.split_at(if P::NORMS { numbers.len() - width } else { numbers.len() })
 }
 
 /// Columns summed at once: whole coordinates.
@@ -299,6 +345,8 @@ fn put<T: Lane>(added: Option<T>, values: &[T], row: &mut [T]) {
 fn panel_values<S: Simd, T: Lane, P: Profile<T>>(simd: S, profile: P, panel: &[T], y: &[T]) -> [T; WIDTH] {
     let lanes = Vector::<S, T>::LEN;
     let mut values = [T::ZERO; WIDTH];
+    let (panel, norms) = split_norms::<T, P>(panel, WIDTH);
+    let (y, norm) = split_norms::<T, P>(y, 1);
     for lane in (0..WIDTH).step_by(lanes) {
         let block = block_columns::<T, P>();
         let distance = if y.len() <= block {
@@ -310,7 +358,14 @@ fn panel_values<S: Simd, T: Lane, P: Profile<T>>(simd: S, profile: P, panel: &[T
             }
             sum
         };
-        profile.value(simd, distance).store_slice(&mut values[lane..lane + lanes]);
+        let value = match P::NORMS {
+            true => {
+                let norms = Vector::<S, T>::from_slice(simd, &norms[lane..lane + lanes]);
+                profile.value_with(simd, distance, norm[0], norms)
+            }
+            false => profile.value(simd, distance),
+        };
+        value.store_slice(&mut values[lane..lane + lanes]);
     }
     values
 }

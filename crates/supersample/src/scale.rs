@@ -1,6 +1,7 @@
 //! Scaling of columns before distances are taken: none, unit spread, or the paper's whitening.
 
 mod correlation;
+mod directions;
 mod running;
 
 use rayon::prelude::*;
@@ -9,13 +10,11 @@ pub(crate) use self::correlation::correlations;
 pub(crate) use self::running::RunningMoments;
 use crate::bytes::{Reader, Writer};
 use crate::columns::for_columns;
-use crate::linalg::symmetric_eigen;
 use crate::points::{self, Points};
 use crate::quantile::median;
+use crate::watch::{Watch, unwatched};
 use crate::{Error, Result};
 
-/// Directions whose variance is less than this part of the largest are rounding, not data.
-const DEGENERATE: f64 = 1e-12;
 /// Rows that a thread scales at once.
 const ROWS_AT_ONCE: usize = 256;
 /// Largest number of columns for `pca`; eigenvectors of more take minutes.
@@ -96,6 +95,17 @@ impl Scaling {
     ///
     /// Variances divide by n, not n − 1: the rows are the whole of the distribution to be matched, not a sample from it.
     pub fn fit(scale: Scale, values: &[f64], dim: usize, weights: Option<&[f64]>) -> Result<Scaling> {
+        Scaling::fit_watched(scale, values, dim, weights, &unwatched)
+    }
+
+    /// [`fit`](Self::fit), watched: eigenvectors of a thousand columns take a while.
+    pub fn fit_watched(
+        scale: Scale,
+        values: &[f64],
+        dim: usize,
+        weights: Option<&[f64]>,
+        watch: Watch,
+    ) -> Result<Scaling> {
         Points::check(values, dim)?;
         let shares =
             weights.map(|weights| points::normalised(weights, "rows", values.len() / dim)).transpose()?;
@@ -148,7 +158,7 @@ impl Scaling {
             }
         }
         if scale == Scale::Pca {
-            scaling.whiten(values, shares);
+            scaling.whiten(values, shares, watch)?;
         }
         Ok(scaling)
     }
@@ -275,29 +285,23 @@ impl Scaling {
 
     /// The directions of the correlation matrix, each divided by its standard deviation. Columns of unit variance
     /// first, because then no unit of measurement decides which directions count as degenerate.
-    fn whiten(&mut self, values: &[f64], shares: Option<&[f64]>) {
+    fn whiten(&mut self, values: &[f64], shares: Option<&[f64]>, watch: Watch) -> Result<()> {
         let dim = self.dim;
-        // Scaled columns have the correlations for covariances.
         let moments = |j: usize| Moments { mean: self.centre[j], sd: self.unit[j] };
         let mut moments: Vec<Option<Moments>> = (0..dim).map(|j| Some(moments(j))).collect();
         self.constant.iter().for_each(|&j| moments[j] = None);
-        let below = correlations(values, &moments, shares);
-        let mut covariance = vec![0.0; dim * dim];
-        for (j, (row, below)) in covariance.chunks_exact_mut(dim).zip(below).enumerate() {
-            row[..j].copy_from_slice(&below);
-            row[j] = f64::from(u8::from(moments[j].is_some()));
-        }
-        let (variances, vectors) = symmetric_eigen(&covariance, dim);
-        let largest = variances.iter().copied().fold(0.0, f64::max);
-        let kept = variances.iter().take_while(|variance| **variance > DEGENERATE * largest).count();
-        self.dropped = dim - self.constant.len() - kept.min(dim - self.constant.len());
-        let axes = vectors.chunks_exact(dim).zip(&variances).take(kept);
-        let scaled = |(axis, variance): (&[f64], &f64)| axis.iter().map(|x| x / variance.sqrt()).collect();
-        self.directions = match kept == 0 {
+        let axes = match values.len() / dim < dim {
+            true => directions::of_rows(values, &moments, shares, watch),
+            false => directions::of_columns(values, &moments, shares, watch),
+        };
+        let axes = axes.ok_or(Error::Interrupted)?;
+        self.dropped = dim - self.constant.len() - axes.len().min(dim - self.constant.len());
+        self.directions = match axes.is_empty() {
             // Every column is constant, so all points are equal: one coordinate is enough.
             true => Some(vec![vec![0.0; dim]]),
-            false => Some(axes.map(scaled).collect()),
+            false => Some(axes),
         };
+        Ok(())
     }
 }
 
@@ -387,6 +391,19 @@ mod tests {
             let scores = scaling.apply_to_scores(&score);
             let got: f64 = from.iter().zip(&to).zip(&scores).map(|((a, b), s)| (b - a) * s).sum();
             assert!((got - want).abs() < 1e-12, "{scale:?}: {got} {want}");
+        }
+    }
+
+    #[test]
+    fn whitening_can_be_ended_from_either_side_and_other_scales_do_not_ask() {
+        use std::ops::ControlFlow;
+        let values: Vec<f64> = (0..60).map(|i| (f64::from(i * i % 37) * 0.7).sin()).collect();
+        for (scale, is_watched) in [(Scale::Pca, true), (Scale::Sd, false)] {
+            for dim in [3, 12] {
+                let ended =
+                    Scaling::fit_watched(scale, &values, dim, None, &|_| ControlFlow::Break(())).map(|_| ());
+                assert_eq!(ended, if is_watched { Err(Error::Interrupted) } else { Ok(()) }, "{dim}");
+            }
         }
     }
 

@@ -68,6 +68,11 @@ impl Packed {
         Packed { device: device.clone(), place }
     }
 
+    /// Packs weighted points on the CPU in f32, for distances by products; `None` if that is not faster or not safe.
+    pub(crate) fn by_products(kernel: &Kernel, points: &Points, weights: Option<&[f64]>) -> Option<Packed> {
+        OnHost::by_products(kernel.shape().clone(), points.view(), weights).map(Packed::on_host)
+    }
+
     fn on_host(packed: OnHost) -> Packed {
         Packed { device: Device::cpu(), place: Place::Host(packed) }
     }

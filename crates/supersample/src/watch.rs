@@ -15,6 +15,13 @@ pub enum Progress {
         /// All of them.
         total: u64,
     },
+    /// The eigenvectors of [`Scale::Pca`](crate::scale::Scale::Pca), in steps.
+    Whitening {
+        /// Steps so far.
+        done: usize,
+        /// All of them.
+        total: usize,
+    },
     /// Weights of rows that are corrected by their scores, in rows of the pass at hand.
     Correcting {
         /// Rows so far.

@@ -83,6 +83,10 @@ impl Progress {
                 self.turn_to(PERCENT, "correcting the rows by their scores", Some(total));
                 self.reached(done);
             }
+            Library::Whitening { done, total } => {
+                self.turn_to(PERCENT, "whitening the columns", Some(total));
+                self.reached(done);
+            }
             Library::Landmarks { chosen, size } => {
                 self.turn_to(STEPS, "choosing landmarks", Some(size));
                 self.reached(chosen);

@@ -174,3 +174,110 @@ fn a_watch_is_told_of_every_pair_and_can_end_the_work() {
     assert!(one.install(|| packed.own_mean_watched(None, &mut [0.0; 300], Some(&end))).is_break());
     assert_eq!(calls.into_inner(), 1);
 }
+
+/// Wide points of which some lie far from the others.
+fn wide_points(n: usize, dim: usize, seed: u64) -> crate::Points {
+    let mut points = random_points(n, dim, seed);
+    // A few far from all others, in two groups, whose distances would cancel.
+    for i in (0..n).step_by(29) {
+        let far = if i % 2 == 0 { 8.0 } else { -6.0 } / (dim as f64).sqrt();
+        points.values[i * dim..(i + 1) * dim].iter_mut().for_each(|x| *x = far + 0.1 * *x);
+    }
+    points
+}
+
+#[test]
+fn means_by_products_agree_with_their_twin_and_with_kernel_rows() {
+    for (n, dim) in [(1, 16), (65, 57), (130, 129), (150, 300), (1100, 20)] {
+        let (points, others) = (wide_points(n, dim, n as u64), random_points(n / 2 + 3, dim, 99));
+        let weights: Vec<f64> = (0..n).map(|i| (i % 4) as f64 / n as f64 + 1e-3).collect();
+        let kernel = Shape::Gaussian { length: 3.0 };
+        let what = format!("{n}×{dim} {}", instruction_set());
+        for weights in [None, Some(&weights[..])] {
+            let packed = Packed::by_products(kernel.clone(), points.rows(), weights).expect(&what);
+            assert!(packed.coordinates().are_by_products() && packed.precision() == Precision::Mixed);
+            let beside = packed.beside(others.rows()).unwrap();
+            let (mut own, mut rectangle) = (vec![f64::NAN; n], vec![f64::NAN; others.rows().len()]);
+            packed.own_mean_into(weights, &mut own);
+            beside.mean_into(&packed, weights, &mut rectangle);
+            assert_close(&own, &scalar::means(&kernel, points.rows(), points.rows(), weights), 2e-6, &what);
+            let twin = scalar::means(&kernel, others.rows(), points.rows(), weights);
+            assert_close(&rectangle, &twin, 2e-6, &what);
+            // The points as rounded, in f64, for which there are no products.
+            let mut widened = vec![f64::NAN; others.rows().len()];
+            beside.widened().mean_into(&packed.widened(), weights, &mut widened);
+            assert_close(&widened, &twin, 2e-6, &what);
+        }
+        // A kernel row, a tile of one column, the other order and a point that is pushed: the same numbers.
+        let packed = Packed::by_products(kernel.clone(), points.rows(), None).expect(&what);
+        let y = others.rows().row(1);
+        let one = packed.beside(Rows::new(y, dim)).unwrap();
+        let mut pushed = packed.none_beside();
+        pushed.push(y);
+        for column in [&one, &pushed] {
+            let (mut row, mut tile) = (vec![0.0; n], vec![0.0; n]);
+            packed.add_row(y, 1.0, &mut row);
+            packed.mean_into(column, None, &mut tile);
+            assert_eq!(row, tile, "{what}");
+            let mut back = [0.0];
+            column.add_row(points.rows().row(n - 1), 1.0, &mut back);
+            assert_eq!(back[0], row[n - 1], "{what}");
+        }
+    }
+}
+
+#[test]
+fn products_are_for_wide_points_that_are_near_the_centre_on_average() {
+    let points = wide_points(400, 57, 3);
+    let by_products = |kernel: Shape, points: Rows<'_>, weights: Option<&[f64]>| {
+        Packed::by_products(kernel, points, weights)
+    };
+    let gaussian = |length| Shape::Gaussian { length };
+    assert!(by_products(gaussian(3.0), points.rows(), None).is_some());
+    // A shorter length, weights on the far points, another kernel, few columns.
+    assert!(by_products(gaussian(1.0), points.rows(), None).is_none());
+    let far: Vec<f64> = (0..400).map(|i| f64::from(u8::from(i % 29 == 0))).collect();
+    assert!(by_products(gaussian(3.0), points.rows(), Some(&far)).is_none());
+    assert!(by_products(Shape::Matern32 { length: 3.0 }, points.rows(), None).is_none());
+    assert!(by_products(gaussian(3.0), wide_points(400, 15, 3).rows(), None).is_none());
+    // Points that f32 cannot hold.
+    let mut wide = wide_points(400, 57, 3);
+    wide.values[0] = 1e6;
+    assert!(by_products(gaussian(3.0), wide.rows(), None).is_none());
+}
+
+/// The worst that the bound allows: all points far from the centre, in two tight groups.
+#[test]
+fn a_mean_by_products_is_never_off_by_more_than_is_tolerated() {
+    let (n, dim) = (600, 64);
+    let mut largest: f64 = 0.0;
+    for radius in [0.5, 1.0, 2.0, 3.0, 4.0, 6.0] {
+        let mut points = random_points(n, dim, 17);
+        for (i, x) in points.values.iter_mut().enumerate() {
+            let side = if i / dim % 2 == 0 { radius } else { -radius };
+            *x = (side + 0.05 * *x) / (dim as f64).sqrt();
+        }
+        let kernel = Shape::Gaussian { length: 2.0 };
+        let Some(packed) = Packed::by_products(kernel.clone(), points.rows(), None) else { continue };
+        let mut out = vec![0.0; n];
+        packed.own_mean_into(None, &mut out);
+        for (got, want) in out.iter().zip(scalar::means(&kernel, points.rows(), points.rows(), None)) {
+            largest = largest.max((got - want).abs());
+        }
+    }
+    assert!((1e-9..1e-5).contains(&largest), "{largest}");
+}
+
+#[test]
+fn means_by_products_do_not_depend_on_the_number_of_threads() {
+    let points = wide_points(3000, 20, 1);
+    let packed = Packed::by_products(Shape::Gaussian { length: 3.0 }, points.rows(), None).unwrap();
+    let run = |threads| {
+        let mut out = vec![0.0; 3000];
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| packed.own_mean_into(None, &mut out));
+        out
+    };
+    let one = run(1);
+    assert_eq!((&one, &one), (&run(2), &run(7)));
+}

@@ -253,8 +253,7 @@ impl Empirical {
     }
 
     pub(super) fn packed(&self) -> &Packed {
-        let packed = || Packed::on(&self.device, &self.kernel, &self.points, self.precision_asked());
-        self.cached.packed.get_or_init(packed)
+        self.cached.packed.get_or_init(|| self.pack_samples())
     }
 
     fn own_values(&self) -> &[f64] {

@@ -10,6 +10,12 @@
 //! without any choice, is only biased, and the bias is measured on the pairs of some of the samples, until E_T is so
 //! small that all of them are needed.
 //!
+//! **Products.** Squared distances of wide rows are ‖x‖² + ‖y‖² − 2x·y in f32 where a bound on the mean error allows it
+//! (`Coordinates::allow_products`): half of the instructions of differences. The bound is of means over the samples, which
+//! the chosen points resemble; a single value of two rows that are both far from the centre, and near each other, may be
+//! off by more. Tiles, kernel rows and both orders of a pair give the same number, so errors cancel in E_T as above.
+//! Landmarks use differences, a GPU has its own rule.
+//!
 //! **On a GPU** μ at the samples may come from products (tensor cores), while kernel rows come from differences, so
 //! their errors do not cancel. So E_T never uses f32 there: its terms at the chosen points are f64, which costs a GPU
 //! almost nothing, and the bias of ‖μ‖² is measured with products if these were used. With landmarks everything is
@@ -332,6 +338,20 @@ fn pairs_at_once(samples: Option<&Empirical>) -> usize {
 }
 
 impl Empirical {
+    /// Packs the samples: by products where that is safe and faster.
+    pub(super) fn pack_samples(&self) -> Packed {
+        let precision = self.precision_asked();
+        let is_for_products =
+            precision == Precision::Mixed && self.device().gpu_for(self.points().len()).is_none();
+        let products = is_for_products
+            .then(|| Packed::by_products(self.kernel(), self.points(), self.weights()))
+            .flatten();
+        match products {
+            Some(packed) => packed.with_device(self.device()),
+            None => Packed::on(self.device(), self.kernel(), self.points(), precision),
+        }
+    }
+
     /// Whether long sums are computed on a GPU.
     fn is_on_gpu(&self) -> bool {
         self.packed_on_gpu().is_some()

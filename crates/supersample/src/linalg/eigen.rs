@@ -1,7 +1,12 @@
 //! The eigenvalues and eigenvectors of a symmetric matrix: reflections to three diagonals, then rotations that shrink the
 //! outer two (the QL method with implicit shifts). About 4·d³ steps, along rows throughout.
 
-use super::dot;
+use std::ops::ControlFlow;
+
+use super::dot_in_parts as dot;
+
+/// Work on the eigenvectors: reflections, then eigenvalues, each as often as there are rows.
+type GoesOn<'a> = &'a dyn Fn(usize) -> ControlFlow<()>;
 
 /// Rotations for each eigenvalue are two or three; this many only where rounding keeps the last digit moving.
 const MOST_ROUNDS: usize = 60;
@@ -9,17 +14,28 @@ const MOST_ROUNDS: usize = 60;
 /// The eigenvalues of a symmetric matrix, largest first, and its eigenvectors: row i belongs to value i. Only the lower
 /// triangle of the matrix is read.
 pub fn symmetric_eigen(matrix: &[f64], dim: usize) -> (Vec<f64>, Vec<f64>) {
+    symmetric_eigen_watched(matrix, dim, &|_| ControlFlow::Continue(())).expect("it cannot be interrupted")
+}
+
+/// [`symmetric_eigen`], which calls `goes_on` with the number of steps so far, 2·`dim` at the end; `None` if that ends it.
+pub(crate) fn symmetric_eigen_watched(
+    matrix: &[f64],
+    dim: usize,
+    goes_on: GoesOn<'_>,
+) -> Option<(Vec<f64>, Vec<f64>)> {
     assert_eq!(matrix.len(), dim * dim);
-    let (mut values, mut beside, mut vectors) = tridiagonal(matrix, dim);
-    diagonalise(&mut values, &mut beside, &mut vectors);
+    let (mut values, mut beside, mut vectors) = tridiagonal(matrix, dim, goes_on)?;
+    if diagonalise(&mut values, &mut beside, &mut vectors, goes_on).is_break() {
+        return None;
+    }
     let mut order: Vec<usize> = (0..dim).collect();
     order.sort_by(|&i, &j| values[j].total_cmp(&values[i]));
     let rows = order.iter().flat_map(|&i| vectors[i * dim..(i + 1) * dim].iter().copied()).collect();
-    (order.iter().map(|&i| values[i]).collect(), rows)
+    Some((order.iter().map(|&i| values[i]).collect(), rows))
 }
 
 /// T = Q·A·Qᵀ with three diagonals, for an orthogonal Q: the middle one, the one next to it, and Q row by row.
-fn tridiagonal(matrix: &[f64], dim: usize) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
+fn tridiagonal(matrix: &[f64], dim: usize, goes_on: GoesOn<'_>) -> Option<(Vec<f64>, Vec<f64>, Vec<f64>)> {
     let mut a = matrix.to_vec();
     for i in 0..dim {
         (0..i).for_each(|j| a[j * dim + i] = a[i * dim + j]);
@@ -28,6 +44,9 @@ fn tridiagonal(matrix: &[f64], dim: usize) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
     // I − v·vᵀ for each column, |v|² = 2, which maps what is below the diagonal to its first entry.
     let mut reflections: Vec<Vec<f64>> = Vec::with_capacity(dim);
     for k in 0..dim.saturating_sub(2) {
+        if goes_on(k / 2).is_break() {
+            return None;
+        }
         let below = k + 1;
         // The matrix is symmetric: what is below the diagonal is what is right of it.
         let mut v = a[k * dim + below..(k + 1) * dim].to_vec();
@@ -63,19 +82,28 @@ fn tridiagonal(matrix: &[f64], dim: usize) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
     q.iter_mut().step_by(dim + 1).for_each(|diagonal| *diagonal = 1.0);
     // From the last on: a row is first touched by the reflection that begins right above it.
     for (k, v) in reflections.iter().enumerate().rev().filter(|(_, v)| !v.is_empty()) {
+        if goes_on(dim - k / 2 - 1).is_break() {
+            return None;
+        }
         for row in q.chunks_exact_mut(dim).skip(k + 1) {
             let row = &mut row[k + 1..];
             let along = dot(row, v);
             row.iter_mut().zip(v).for_each(|(x, v)| *x -= along * v);
         }
     }
-    ((0..dim).map(|i| a[i * dim + i]).collect(), beside, q)
+    Some(((0..dim).map(|i| a[i * dim + i]).collect(), beside, q))
 }
 
 /// Rotates three diagonals into one, and the rows of `vectors` with it.
-fn diagonalise(values: &mut [f64], beside: &mut [f64], vectors: &mut [f64]) {
+fn diagonalise(
+    values: &mut [f64],
+    beside: &mut [f64],
+    vectors: &mut [f64],
+    goes_on: GoesOn<'_>,
+) -> ControlFlow<()> {
     let dim = values.len();
     for first in 0..dim {
+        goes_on(dim + first)?;
         for _ in 0..MOST_ROUNDS {
             // The block from `first` to the next off-diagonal entry that is zero.
             let is_nothing =
@@ -123,6 +151,7 @@ fn diagonalise(values: &mut [f64], beside: &mut [f64], vectors: &mut [f64]) {
             }
         }
     }
+    goes_on(2 * dim)
 }
 
 #[cfg(test)]
@@ -160,6 +189,26 @@ mod tests {
         let huge = [4e300, 1e300, 1e300, 3e300];
         let (values, _) = symmetric_eigen(&huge, 2);
         assert!((values.iter().sum::<f64>() / 7e300 - 1.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn it_is_watched_from_the_first_step_to_the_last_and_can_be_ended_at_each() {
+        let dim = 6;
+        let hilbert: Vec<f64> = (0..dim * dim).map(|k| 1.0 / (1 + k / dim + k % dim) as f64).collect();
+        let steps = std::cell::RefCell::new(Vec::new());
+        let ended_at = |most: usize| {
+            steps.borrow_mut().clear();
+            symmetric_eigen_watched(&hilbert, dim, &|step| {
+                steps.borrow_mut().push(step);
+                if steps.borrow().len() > most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            })
+        };
+        assert_eq!(ended_at(usize::MAX), Some(symmetric_eigen(&hilbert, dim)));
+        let all = steps.borrow().clone();
+        assert!(all.is_sorted() && all.first() == Some(&0) && all.last() == Some(&12), "{all:?}");
+        for most in 0..all.len() {
+            assert_eq!((ended_at(most), steps.borrow().len()), (None, most + 1));
+        }
     }
 
     #[test]

@@ -70,7 +70,7 @@ impl Problem {
         Problem::watched(rows, choose, &unwatched)
     }
 
-    /// [`new`](Self::new), watched: rows that are corrected by their scores take a while.
+    /// [`new`](Self::new), watched: the correction of rows by their scores and the whitening of many columns take a while.
     pub fn watched(rows: impl Into<Rows>, choose: Choose, watch: Watch) -> Result<Problem> {
         let rows = rows.into();
         if let Some(other) = &rows.other {
@@ -124,8 +124,8 @@ impl Problem {
             None => (None, None),
         };
         let aimed = aimed(&points, shares.as_deref(), &other);
-        let scaling =
-            Scaling::fit(choose.scale_in_use(), aimed.rows.as_slice(), aimed.rows.dim(), aimed.shares)?;
+        let (numbers, dim) = (aimed.rows.as_slice(), aimed.rows.dim());
+        let scaling = Scaling::fit_watched(choose.scale_in_use(), numbers, dim, aimed.shares, watch)?;
         let functions = functions
             .map(|values| {
                 let of_aimed = functions_of_other.unwrap_or_else(|| values.clone());
