@@ -144,11 +144,9 @@ class ScoreKeywords(TypedDict, total=False):
 class MatchKeywords(TypedDict, total=False):
     """Objective.
 
-    match, match_weight
-        Other rows, with the columns of `x`, to match in place of `x`; and their weights.
-    match_summary
-        Published numbers to match in place of rows: a TOML file or a dict, `{"n": 400, "columns":
-        {"age": {"mean": 54, "sd": 11, "quantiles": {0.5: 55}, "shares": {}}}, "correlations": {}}`.
+    match, match_weight, match_summary
+        Other rows to match, with the columns of `x`, and their weights; or published numbers: a dict
+        `{"columns": {"age": {"mean": 54, "sd": 11, "quantiles": {0.5: 55}}}}` or a TOML file.
     """
 
     match: Annotated[Any, Keyword()]

@@ -221,12 +221,17 @@ def _chosen(method: str, x: Any, n: Any, given: Options) -> PartitionedResult:
     if target is not None and n == "auto":
         raise ValueError("n='auto' cannot be used with match: the rows may be no draws of the target; give a number")
     given = asked(method, n, given)
-    roles, functions = roles_of(given), given["functions"]
+    functions = given["functions"]
     with _running(x, given, "3 (at most 4)" if target is None else "1 (at most 2)") as run:
+        later: dict[str, Any] = {}
         if target is not None:
-            later = target_later(target, weight, functions, roles, lambda: run.names)
-            run.given = run.given.also(**later)
-        chosen = _native.choose(run, run.given)
+            roles = run.partitions.layout.roles
+            later = target_later(
+                target, weight, None if roles.functions is not None else functions, roles, lambda: run.names
+            )
+            run.given = run.given.also(match_size=later["match_size"])
+        # Workers get the options of the run, without the target.
+        chosen = _native.choose(run, run.given.also(**later))
     result = reported(chosen, run, run.given)
     weights = np.empty(0) if result.weighted else None
     note_columns(Table(np.empty((0, run.columns.count)), run.names, run.unused, weights), run.partitions.layout.roles)

@@ -70,7 +70,7 @@ REFUSED = {
     "weights in batches": ({"match": TARGET, "pool_rows": 50, "weights": "simplex"}, "unequal weights"),
     "functions in batches": (
         {"match": TARGET, "pool_rows": 50, "functions": (POOL["y"].to_numpy(), TARGET["y"].to_numpy())},
-        "",
+        "functions",
     ),
     "auto": ({"match": TARGET, "n": "auto"}, "n='auto' cannot be used with match"),
     "one function": ({"match": TARGET, "functions": POOL["y"].to_numpy()}, "or a pair: those of x and those of match"),
@@ -102,15 +102,15 @@ def test_a_pool_in_batches_chooses_as_in_memory():
     pool, target = POOL[["a", "b"]], TARGET[["b", "a"]]
     held = ss.thin(pool, 15, match=target, match_weight=WEIGHTS)
     batches = [pool.iloc[first : first + 130] for first in range(0, len(pool), 130)]
-    for x, options in ((batches, {}), (pool, {"pool_rows": len(pool)}), (pool, {"max_memory": "1G"})):
+    for x, options in ((lambda: iter(batches), {}), (pool, {"pool_rows": len(pool)}), (pool, {"max_memory": "1G"})):
         same = ss.thin(x, 15, match=target, match_weight=WEIGHTS, **options)
         assert same.indices.tolist() == held.indices.tolist() and same.mmd == held.mmd
         assert same.overlap == held.overlap
-    drawn = ss.thin(batches, 15, match=target, match_weight=WEIGHTS, pool_rows=200)
+    drawn = ss.thin(lambda: iter(batches), 15, match=target, match_weight=WEIGHTS, pool_rows=200)
     assert drawn.pool_rows == 200 and drawn.n_rows == len(pool)
     assert (drawn.points == pool.to_numpy()[drawn.indices]).all()
     assert drawn.mmd == pytest.approx(ss.mmd(TARGET[["a", "b"]], pool.iloc[drawn.indices], sample_weight=WEIGHTS), rel=1e-6)
-    with_functions = ss.thin([POOL], 15, match=TARGET, functions="y", pool_rows=300)
+    with_functions = ss.thin(lambda: iter([POOL]), 15, match=TARGET, functions="y", pool_rows=300)
     assert abs(POOL["y"][with_functions.indices].mean() - TARGET["y"].mean()) < 0.05 * TARGET["y"].std()
 
 

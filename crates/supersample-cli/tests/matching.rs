@@ -239,7 +239,10 @@ fn a_pool_in_batches_chooses_the_rows_of_memory_or_a_sample() {
         assert_eq!(json["result"]["mmd"], held["result"]["mmd"]);
     }
     let (json, told) = summary(&desk, &format!("{words} --pool-rows 150"));
-    assert!(told.contains("400 rows are read in batches; the candidates are 150 rows drawn with seed 0"), "{told}");
+    assert!(
+        told.contains("400 rows are read in batches; the candidates are 150 rows drawn with seed 0"),
+        "{told}"
+    );
     assert!(told.contains("matched 120 rows of target.csv weighted by w"), "{told}");
     assert!(json["match"]["overlap"]["unreached"].is_number());
     // The rows that are written are those that are numbered, and as good as they are said to be.
@@ -268,7 +271,10 @@ fn published_numbers_are_reached_and_shown() {
     desk.write("table.toml", TABLE);
     let words = "thin pool.csv -n 100 --columns a,b,site --match-summary table.toml -o o.csv";
     let (json, told) = summary(&desk, words);
-    assert!(told.contains("matched 9 published numbers of table.toml; weighted to have them, the rows are as "), "{told}");
+    assert!(
+        told.contains("matched 9 published numbers of table.toml; weighted to have them, the rows are as "),
+        "{told}"
+    );
     let table = told.split("\n\n").last().unwrap();
     for label in ["a mean ", "a sd ", "a 50 % ", "b mean ", "site = 0 ", "a with b "] {
         assert!(table.lines().any(|line| line.starts_with(label)), "{label}: {table}");
@@ -312,7 +318,10 @@ fn summaries_that_cannot_be_matched_are_refused() {
     let auto = refused(&desk, "thin pool.csv -n auto --columns a,b,site --match-summary table.toml");
     assert!(auto.contains("-n auto cannot be used with another target"), "{auto}");
     for (table, said) in [
-        ("[columns.q]\nmean = 1\n", "--match-summary: the summary has a column 'q', but the rows are matched by a, b, site"),
+        (
+            "[columns.q]\nmean = 1\n",
+            "--match-summary: the summary has a column 'q', but the rows are matched by a, b, site",
+        ),
         ("[columns.a]\nmedian = 1\n", "bad.toml: line 2, column 1: unknown field `median`"),
         ("[columns.a]\nmean = 90\n", "the mean of column 'a' is 90, but the rows to choose from have "),
         ("[columns.a]\nsd = 1\n", "the sd of column 'a' needs the mean of column 'a' too; give both"),

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use supersample::Points;
 use supersample::target::GaussianMixture;
 
-use crate::error::{read_file, refused, utf8};
 use crate::Result;
+use crate::error::{read_file, refused, utf8};
 
 /// File format of a mixture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,7 +95,8 @@ pub fn to_text(mixture: &GaussianMixture, format: Format) -> String {
 }
 
 /// What a mixture file is.
-const FORM: &str = "a mixture file has one [[component]] after another, each with weight, mean and covariance";
+const FORM: &str =
+    "a mixture file has one [[component]] after another, each with weight, mean and covariance";
 
 /// Text as a value; `form` says in an error what the file must be.
 pub(crate) fn parsed<T: DeserializeOwned>(text: &str, format: Format, form: &str) -> Result<T> {

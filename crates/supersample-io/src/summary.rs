@@ -12,7 +12,8 @@ use crate::words::{listed, meant, shown};
 use crate::{Error, Result};
 
 /// What a summary file is.
-const FORM: &str = "a summary has n, tables [columns.NAME] with mean, sd, quantiles, shares or n, and [correlations]";
+const FORM: &str =
+    "a summary has n, tables [columns.NAME] with mean, sd, quantiles, shares or n, and [correlations]";
 
 /// Published numbers by the names of their columns.
 ///
@@ -81,7 +82,9 @@ impl SummaryFile {
             for (level, value) in by_number(&column.quantiles, name, "quantiles", "levels such as \"0.5\"")? {
                 add(Number::Quantile(place, level), value);
             }
-            for (value, share) in by_number(&column.shares, name, "shares", "values of the column, which are numbers")? {
+            for (value, share) in
+                by_number(&column.shares, name, "shares", "values of the column, which are numbers")?
+            {
                 add(Number::Share(place, value), share);
             }
         }
@@ -96,17 +99,16 @@ impl SummaryFile {
 }
 
 /// Numbers by keys that are numbers too, the smallest first.
-fn by_number(
-    table: &BTreeMap<String, f64>,
-    column: &str,
-    what: &str,
-    keys: &str,
-) -> Result<Vec<(f64, f64)>> {
+fn by_number(table: &BTreeMap<String, f64>, column: &str, what: &str, keys: &str) -> Result<Vec<(f64, f64)>> {
     let mut found = Vec::new();
     for (key, value) in table {
         let number = key.trim().parse::<f64>().ok().filter(|number| number.is_finite());
         let number = number.ok_or_else(|| {
-            refused!("column '{}': the {what} have a key '{}'; the keys are {keys}", shown(column), shown(key))
+            refused!(
+                "column '{}': the {what} have a key '{}'; the keys are {keys}",
+                shown(column),
+                shown(key)
+            )
         })?;
         found.push((number, *value));
     }
@@ -187,16 +189,28 @@ age = { bmi = 0.31 }
         let dotted = refused("[columns.age]\nquantiles = { 0.5 = 4 }\n", &["age"]);
         assert!(dotted.contains("line 2") && dotted.contains("a summary has n, tables"), "{dotted}");
         let word = refused("[columns.age]\nquantiles = { half = 4 }\n", &["age"]);
-        assert_eq!(word, "column 'age': the quantiles have a key 'half'; the keys are levels such as \"0.5\"");
+        assert_eq!(
+            word,
+            "column 'age': the quantiles have a key 'half'; the keys are levels such as \"0.5\""
+        );
         let text = refused("[columns.sex]\nshares = { F = 1 }\n", &["sex"]);
-        assert_eq!(text, "column 'sex': the shares have a key 'F'; the keys are values of the column, which are numbers");
+        assert_eq!(
+            text,
+            "column 'sex': the shares have a key 'F'; the keys are values of the column, which are numbers"
+        );
         let near = refused("[columns.Age]\nmean = 4\n", &["age", "bmi"]);
-        assert_eq!(near, "the summary has a column 'Age', but the rows are matched by age, bmi; is 'age' meant?");
+        assert_eq!(
+            near,
+            "the summary has a column 'Age', but the rows are matched by age, bmi; is 'age' meant?"
+        );
         let none = refused("[columns.height]\nmean = 4\n", &["age", "bmi"]);
         assert!(none.ends_with("matched by age, bmi; leave it out, or rename it"), "{none}");
         let empty = refused("", &["age"]);
         assert!(empty.starts_with("the summary has no numbers"), "{empty}");
-        let pair = refused("[columns.a]\nmean=1\nsd=1\n[columns.b]\nmean=1\nsd=1\n[correlations]\na={c=1}\n", &["a", "b"]);
+        let pair = refused(
+            "[columns.a]\nmean=1\nsd=1\n[columns.b]\nmean=1\nsd=1\n[correlations]\na={c=1}\n",
+            &["a", "b"],
+        );
         assert!(pair.starts_with("the summary has a column 'c'"), "{pair}");
     }
 }

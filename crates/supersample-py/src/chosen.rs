@@ -4,8 +4,8 @@ use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use supersample::task::{
-    self, Advice, CONTROL_ROWS, Corrected, ErrorScale, Errors, Measure, Method, Number, Overlap, Problem, Reached, Stop,
-    Target, Weighed, stream,
+    self, Advice, CONTROL_ROWS, Corrected, ErrorScale, Errors, Measure, Method, Number, Overlap, Problem,
+    Reached, Stop, Target, Weighed, stream,
 };
 use supersample::{Error, Points, Precision, Refined, Search};
 

@@ -44,7 +44,7 @@ pub fn tally_pairs(
     dispatch!(level(), _simd => tally(columns, rows, of, weights, low, high))
 }
 
-// Plain loops, which the compiler makes vectors of for each instruction set.
+// Plain loops over arrays of fixed size, which the compiler makes vectors of for each instruction set.
 #[inline(always)]
 fn tally(
     columns: &[f64],
@@ -55,60 +55,126 @@ fn tally(
     high: f64,
 ) -> Tally {
     let mut found = Tally::default();
-    let mut buffer = vec![0.0; of.end];
     for row in of {
-        let squared = &mut buffer[..row];
-        for (k, column) in columns.chunks_exact(rows).enumerate() {
-            let x = column[row];
-            if k == 0 {
-                squared.iter_mut().zip(column).for_each(|(sum, y)| *sum = (x - y) * (x - y));
-            } else {
-                squared.iter_mut().zip(column).for_each(|(sum, y)| *sum += (x - y) * (x - y));
+        let whole = row - row % TOGETHER;
+        let mut sums = Sums::default();
+        for first in (0..whole).step_by(TOGETHER) {
+            let squared = squared_distances(columns, rows, row, first);
+            match weights {
+                None => sums.count(&squared, low),
+                Some(weights) => {
+                    sums.count(&squared, low);
+                    sums.weigh(&squared, &block(weights, first), low);
+                }
+            }
+            for (at, four) in squared.as_chunks::<4>().0.iter().enumerate() {
+                let [a, b, c, d] = four.map(|d| (d >= low) & (d <= high));
+                if a | b | c | d {
+                    keep(four, first + 4 * at, row, low, high, &mut found.within);
+                }
             }
         }
-        let (mut pairs, mut below) = (0_u64, 0_u64);
-        for &d in &*squared {
-            let counts = (d > 0.0) & (d < f64::INFINITY);
-            pairs += u64::from(counts);
-            below += u64::from(counts & (d < low));
+        let (pairs, below) = sums.counted();
+        (found.pairs, found.below) = (found.pairs + pairs, found.below + below);
+        let (mut all, mut less) = sums.weighed();
+        for other in whole..row {
+            let one = |sum: f64, column: &[f64]| {
+                sum + (column[row] - column[other]) * (column[row] - column[other])
+            };
+            let d = columns.chunks_exact(rows).fold(0.0, one);
+            if d > 0.0 && d < f64::INFINITY {
+                let weight = weights.map_or(0.0, |weights| weights[other]);
+                found.pairs += 1;
+                all += weight;
+                if d < low {
+                    found.below += 1;
+                    less += weight;
+                }
+            }
+            keep(&[d], other, row, low, high, &mut found.within);
         }
-        (found.pairs, found.below) = (found.pairs + pairs as usize, found.below + below as usize);
         if let Some(weights) = weights {
-            let (all, less) = weigh(squared, &weights[..row], low);
             found.weight += weights[row] * all;
             found.weight_below += weights[row] * less;
-        }
-        for (at, some) in squared.chunks(TOGETHER).enumerate() {
-            let mut any = false;
-            some.iter().for_each(|&d| any |= (d >= low) & (d <= high));
-            if any {
-                let near = some.iter().enumerate().filter(|(_, d)| **d >= low && **d <= high);
-                let numbered = near.map(|(i, &d)| (d, row as u32, (at * TOGETHER + i) as u32));
-                found.within.extend(numbered);
-            }
         }
     }
     found
 }
 
-/// The sum of the weights of values that count, and of those below a bound.
+/// These numbers from `first` on.
 #[inline(always)]
-fn weigh(squared: &[f64], weights: &[f64], low: f64) -> (f64, f64) {
-    let (mut all, mut less) = ([0.0; SUMS], [0.0; SUMS]);
-    let add = |all: &mut f64, less: &mut f64, d: f64, w: f64| {
-        let w = if (d > 0.0) & (d < f64::INFINITY) { w } else { 0.0 };
-        *all += w;
-        *less += if d < low { w } else { 0.0 };
-    };
-    let (eights, rest) = squared.as_chunks::<SUMS>();
-    let (weights_of_eights, weights_of_rest) = weights.as_chunks::<SUMS>();
-    for (d, w) in eights.iter().zip(weights_of_eights) {
-        for i in 0..SUMS {
-            add(&mut all[i], &mut less[i], d[i], w[i]);
+fn block(numbers: &[f64], first: usize) -> [f64; TOGETHER] {
+    numbers[first..first + TOGETHER].try_into().expect("a whole block")
+}
+
+/// The squared distances of a row from the rows of a block.
+#[inline(always)]
+fn squared_distances(columns: &[f64], rows: usize, row: usize, first: usize) -> [f64; TOGETHER] {
+    let mut squared = [0.0; TOGETHER];
+    for column in columns.chunks_exact(rows) {
+        let (x, others) = (column[row], block(column, first));
+        for (sum, y) in squared.iter_mut().zip(others) {
+            *sum += (x - y) * (x - y);
         }
     }
-    for (d, w) in rest.iter().zip(weights_of_rest) {
-        add(&mut all[0], &mut less[0], *d, *w);
+    squared
+}
+
+/// Keeps the values within the bounds, with the rows of each.
+#[inline(always)]
+fn keep(squared: &[f64], first: usize, row: usize, low: f64, high: f64, kept: &mut Vec<(f64, u32, u32)>) {
+    for (at, &d) in squared.iter().enumerate() {
+        if d >= low && d <= high {
+            kept.push((d, row as u32, (first + at) as u32));
+        }
     }
-    (all.iter().sum(), less.iter().sum())
+}
+
+/// Counts and weights of pairs, as many side by side as vectors hold.
+#[derive(Default)]
+struct Sums {
+    /// Pairs that coincide or overflow, which do not count.
+    apart: [i64; SUMS],
+    seen: usize,
+    below: [i64; SUMS],
+    all: [f64; SUMS],
+    less: [f64; SUMS],
+}
+
+impl Sums {
+    #[inline(always)]
+    fn count(&mut self, squared: &[f64; TOGETHER], low: f64) {
+        self.seen += TOGETHER;
+        for eight in squared.as_chunks::<SUMS>().0 {
+            for i in 0..SUMS {
+                let d = eight[i];
+                let counts = (d > 0.0) & (d < f64::INFINITY);
+                self.apart[i] = self.apart[i].wrapping_add(i64::from(!counts));
+                self.below[i] = self.below[i].wrapping_add(i64::from(counts & (d < low)));
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn weigh(&mut self, squared: &[f64; TOGETHER], weights: &[f64; TOGETHER], low: f64) {
+        let eights = squared.as_chunks::<SUMS>().0.iter().zip(weights.as_chunks::<SUMS>().0);
+        for (eight, weights) in eights {
+            for i in 0..SUMS {
+                let (d, w) = (eight[i], weights[i]);
+                let w = if (d > 0.0) & (d < f64::INFINITY) { w } else { 0.0 };
+                self.all[i] += w;
+                self.less[i] += if d < low { w } else { 0.0 };
+            }
+        }
+    }
+
+    /// Pairs that count, and those below.
+    fn counted(&self) -> (usize, usize) {
+        let sum = |counts: &[i64; SUMS]| counts.iter().sum::<i64>() as usize;
+        (self.seen - sum(&self.apart), sum(&self.below))
+    }
+
+    fn weighed(&self) -> (f64, f64) {
+        (self.all.iter().sum(), self.less.iter().sum())
+    }
 }

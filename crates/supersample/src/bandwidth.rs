@@ -163,21 +163,24 @@ fn of_few(points: &Points, shares: Option<&[f64]>) -> Option<MedianDistance> {
 /// The first value up to which there is more than half of the total weight, with the weight below all values; `None` where the
 /// values do not hold it, or where rounding could decide.
 fn middle_within(values: &mut [(f64, f64)], below: f64, total: f64) -> Option<f64> {
-    values.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
     let (half, doubt) = (total / 2.0, 1e-9 * total);
     if below > half - doubt {
         return None;
     }
-    let mut reached = below;
-    for &(value, weight) in values.iter() {
-        let before = reached;
-        reached += weight;
-        if reached > half {
-            let is_clear = before < half - doubt && reached > half + doubt;
-            return is_clear.then_some(value);
+    // A search by halves, and not a sort: the weight up to the middle says in which half the value is.
+    let (mut rest, mut before) = (values, below);
+    while rest.len() > 1 {
+        let middle = rest.len() / 2;
+        rest.select_nth_unstable_by(middle, |a, b| a.0.total_cmp(&b.0));
+        let (low, high) = rest.split_at_mut(middle);
+        let up_to = before + low.iter().map(|value| value.1).sum::<f64>();
+        if (up_to - half).abs() <= doubt {
+            return None;
         }
+        (rest, before) = if up_to > half { (low, before) } else { (high, up_to) };
     }
-    None
+    let &mut [(value, weight)] = rest else { return None };
+    (before + weight > half + doubt).then_some(value)
 }
 
 /// Squared distances of random pairs, drawn by their weights, that neither coincide nor overflow.

@@ -3,7 +3,7 @@
 use crate::common;
 
 use common::{herd, plain, random_points, ready, rng, thin};
-use supersample::task::stream::{self, Gathered, PassSums, Pass, Source};
+use supersample::task::stream::{self, Gathered, Pass, PassSums, Source};
 use supersample::task::{
     Advice, Choose, EmbeddingChoice, Measure, Problem, RowScores, RowWeights, Rows, Size, Stop, Subset,
 };

@@ -90,7 +90,8 @@ fn naive(number: Number, rows: &Points, weights: &[f64]) -> f64 {
 fn the_target_is_the_pool_with_weights_that_meet_all_numbers() {
     for weighted in [false, true] {
         let pool = pool(3000);
-        let weights: Vec<f64> = (0..3000).map(|row| if row % 5 == 0 { 0.0 } else { 1.0 + (row % 2) as f64 }).collect();
+        let weights: Vec<f64> =
+            (0..3000).map(|row| if row % 5 == 0 { 0.0 } else { 1.0 + (row % 2) as f64 }).collect();
         let rows = match weighted {
             true => Rows::weighted(pool.clone(), RowWeights::Weights(&weights)).unwrap(),
             false => Rows::new(pool.clone()),
@@ -121,16 +122,21 @@ fn calibrated_weights_meet_all_numbers_exactly() {
         let found = naive(known.number, &rows, weights);
         assert!((found - known.value).abs() < 1e-9 * known.value.abs().max(1.0), "{known:?}: {found}");
         let is_quantile = matches!(known.number, Number::Quantile(..));
-        assert!(is_quantile || (one.reached - known.value).abs() < 1e-9 * known.value.abs().max(1.0), "{one:?}");
+        assert!(
+            is_quantile || (one.reached - known.value).abs() < 1e-9 * known.value.abs().max(1.0),
+            "{one:?}"
+        );
     }
 }
 
 #[test]
 fn a_row_of_a_category_without_share_is_never_chosen() {
-    let shares = vec![of(Number::Share(2, 0.0), 0.6), of(Number::Share(2, 1.0), 0.4), of(Number::Share(2, 2.0), 0.0)];
+    let shares =
+        vec![of(Number::Share(2, 0.0), 0.6), of(Number::Share(2, 1.0), 0.4), of(Number::Share(2, 2.0), 0.0)];
     for shares in [shares.clone(), shares[..2].to_vec()] {
         let pool = pool(600);
-        let chosen = ready(given(pool.clone(), shares), Choose::thin(50).unwrap()).choose(&unwatched).unwrap();
+        let chosen =
+            ready(given(pool.clone(), shares), Choose::thin(50).unwrap()).choose(&unwatched).unwrap();
         let count = |value: f64| chosen.rows.iter().filter(|&&row| pool.row(row)[2] == value).count();
         assert_eq!((count(0.0), count(1.0), count(2.0)), (30, 20, 0));
     }
@@ -165,28 +171,52 @@ fn what_contradicts_itself_or_the_rows_is_refused_by_name() {
     let both = |m: f64, s: f64| vec![of(mean, m), of(sd, s)];
     let mut all = vec![
         (vec![of(mean, f64::NAN)], "the mean of column 'age' is NaN; give a finite number"),
-        (vec![Published { n: Some(0.0), ..of(mean, 50.0) }], "the mean of column 'age': n is 0; give the number of rows"),
+        (
+            vec![Published { n: Some(0.0), ..of(mean, 50.0) }],
+            "the mean of column 'age': n is 0; give the number of rows",
+        ),
         (vec![of(mean, 50.0), of(mean, 51.0)], "the mean of column 'age' is given twice"),
         (vec![of(mean, 500.0)], "the mean of column 'age' is 500, but the rows to choose from have "),
         (both(50.0, -1.0), "the sd of column 'age' is -1; a standard deviation is not negative"),
-        (both(50.0, 1000.0), "the sd of column 'age' is 1000, but with this mean and the range of the rows it is less than "),
+        (
+            both(50.0, 1000.0),
+            "the sd of column 'age' is 1000, but with this mean and the range of the rows it is less than ",
+        ),
         (vec![of(sd, 10.0)], "the sd of column 'age' needs the mean of column 'age' too; give both"),
-        (vec![of(Number::Quantile(0, 1.0), 50.0)], "the 100 % quantile of column 'age': its level must be between 0 and 1"),
-        (vec![of(Number::Quantile(0, 0.5), -900.0)], "the 50 % quantile of column 'age' is -900, but the rows to choose from have "),
+        (
+            vec![of(Number::Quantile(0, 1.0), 50.0)],
+            "the 100 % quantile of column 'age': its level must be between 0 and 1",
+        ),
+        (
+            vec![of(Number::Quantile(0, 0.5), -900.0)],
+            "the 50 % quantile of column 'age' is -900, but the rows to choose from have ",
+        ),
         (
             vec![of(Number::Quantile(0, 0.5), 50.0), of(Number::Quantile(0, 0.25), 51.0)],
             "the 50 % quantile of column 'age' is 50, but the 25 % quantile is 51; quantiles must increase",
         ),
-        (vec![of(Number::Share(2, 0.0), 1.5)], "the share of 0 in column 'sex' is 1.5; a share is between 0 and 1"),
+        (
+            vec![of(Number::Share(2, 0.0), 1.5)],
+            "the share of 0 in column 'sex' is 1.5; a share is between 0 and 1",
+        ),
         (vec![of(Number::Share(2, 0.0), 0.5)], "the shares of column 'sex' sum to 0.500, not to 1"),
         (
             vec![of(Number::Share(2, 0.0), 0.5), of(Number::Share(2, 7.0), 0.5)],
             "the share of 7 in column 'sex' is 0.5, but no row to choose from has this value",
         ),
         (vec![of(Number::Mean(5), 1.0)], "the mean of column 5: there is no such column; there are 3"),
-        (vec![of(r, 0.5)], "the correlation of column 'age' with column 'bmi' needs the mean of column 'age' too"),
-        (vec![of(r, 1.5)], "the correlation of column 'age' with column 'bmi' is 1.5; a correlation is between -1 and 1"),
-        (vec![of(Number::Correlation(0, 0), 1.0)], "the correlation of column 'age' with column 'age' is 1; give the correlation of two"),
+        (
+            vec![of(r, 0.5)],
+            "the correlation of column 'age' with column 'bmi' needs the mean of column 'age' too",
+        ),
+        (
+            vec![of(r, 1.5)],
+            "the correlation of column 'age' with column 'bmi' is 1.5; a correlation is between -1 and 1",
+        ),
+        (
+            vec![of(Number::Correlation(0, 0), 1.0)],
+            "the correlation of column 'age' with column 'age' is 1; give the correlation of two",
+        ),
         // The median of a symmetric pool far from a mean with a small spread.
         (
             vec![of(mean, 50.0), of(sd, 2.0), of(Number::Quantile(0, 0.5), 60.0)],
@@ -214,7 +244,10 @@ fn what_contradicts_itself_or_the_rows_is_refused_by_name() {
     let constant = Points::from_vec(vec![2.0; 40], 1).unwrap();
     let rows = given(constant, both(2.0, 1.0));
     let error = Problem::new(rows, Choose::thin(5).unwrap()).err().unwrap();
-    assert_eq!(error, Error::Summary { number: sd, value: 1.0, fault: SummaryFault::Constant { value: 2.0 } });
+    assert_eq!(
+        error,
+        Error::Summary { number: sd, value: 1.0, fault: SummaryFault::Constant { value: 2.0 } }
+    );
 }
 
 #[test]

@@ -27,8 +27,8 @@ use self::outputs::check_distinct;
 pub(crate) use self::outputs::{Outputs, followed, is_stdout};
 pub(crate) use self::scores::{ScoreSource, Scores};
 use crate::args::{
-    CommonArgs, Count, EvalArgs, HerdArgs, InfoArgs, InputArgs, ResultArgs, SampleArgs, SizeArgs,
-    ThinArgs, WeightsArg,
+    CommonArgs, Count, EvalArgs, HerdArgs, InfoArgs, InputArgs, ResultArgs, SampleArgs, SizeArgs, ThinArgs,
+    WeightsArg,
 };
 use crate::words::count;
 

@@ -362,18 +362,21 @@ fn published_numbers_are_a_table_of_their_own() {
     published[0].unit = 2.0;
     (published[0].standard_errors, published[1].standard_errors) = (Some(1.25), None);
     let report = report();
-    let about = About {
-        summary: Some("table1.toml".to_string()),
-        effective_size: Some(31.4),
-        ..report.about
-    };
+    let about =
+        About { summary: Some("table1.toml".to_string()), effective_size: Some(31.4), ..report.about };
     let details = Details { published, ..report.details };
     let text = Report { about, details, ..report }.to_text();
     let line = "matched 2 published numbers of table1.toml; weighted to have them, the rows are as 31.4 of equal weight\n";
     assert!(text.contains(line), "{text}");
     let (_, table) = text.split_once("\n\n").unwrap().1.split_once("\n\n").unwrap();
     let lines: Vec<&str> = table.lines().collect();
-    let cells = |line: &str| line.split("   ").map(str::trim).filter(|cell| !cell.is_empty()).map(str::to_string).collect::<Vec<_>>();
+    let cells = |line: &str| {
+        line.split("   ")
+            .map(str::trim)
+            .filter(|cell| !cell.is_empty())
+            .map(str::to_string)
+            .collect::<Vec<_>>()
+    };
     assert_eq!(cells(lines[0]), ["published", "reached", "error", "all rows", "standard errors"]);
     assert_eq!(cells(lines[1])[1..], ["2.5", "2.75", "0.125", "1.95", "1.25"]);
     assert!(cells(lines[1])[0].ends_with(" mean") && cells(lines[2])[0].ends_with(" 25 %"), "{table}");

@@ -241,16 +241,25 @@ impl Report<'_> {
         let name = |column: usize| printable(&self.about.parameters[column]);
         let has_counts = all.iter().any(|one| one.standard_errors.is_some());
         let head = ["", "published", "reached", "error", "all rows"].map(str::to_string);
-        let mut lines = vec![head.into_iter().chain(has_counts.then(|| "standard errors".to_string())).collect()];
+        let mut lines =
+            vec![head.into_iter().chain(has_counts.then(|| "standard errors".to_string())).collect()];
         lines.extend(all.iter().map(|one| {
-            let label = format!("{} {}", name(one.published.number.column()), one.published.number.short(name));
+            let label =
+                format!("{} {}", name(one.published.number.column()), one.published.number.short(name));
             let standard = || one.standard_errors.map(significant).unwrap_or_default();
-            let cells = [label, exact(one.published.value), significant(one.reached), shown(one.error()), significant(one.pool)];
+            let cells = [
+                label,
+                exact(one.published.value),
+                significant(one.reached),
+                shown(one.error()),
+                significant(one.pool),
+            ];
             cells.into_iter().chain(has_counts.then(standard)).collect()
         }));
         let text = aligned(&lines);
         let legend = "error: reached less published, of means, sds and quantiles in sds of the column";
-        (!all.is_empty()).then(|| vec![Line { kind: Kind::Table(lines), text }, Line::note(legend.to_string())])
+        (!all.is_empty())
+            .then(|| vec![Line { kind: Kind::Table(lines), text }, Line::note(legend.to_string())])
     }
 
     /// What is matched in place of the rows: other rows and how much of them can be reached, or published numbers.

@@ -103,7 +103,9 @@ impl Problem {
             Kind::Density(_) => "a density is matched, and the rows may be draws of another",
             Kind::Gram(_) => "a Gram matrix has no rows",
             _ if self.is_matching() => "other rows are matched than those to choose from",
-            _ if self.summary().is_some() => "published numbers are matched, and the rows may be draws of another target",
+            _ if self.summary().is_some() => {
+                "published numbers are matched, and the rows may be draws of another target"
+            }
             _ if self.rows.len() < FEWEST => "there are fewer than four rows",
             _ if self.has_one_row() => "all rows are the same",
             // Their weights are those of the correction, not of a sampler.

@@ -113,7 +113,8 @@ impl Problem {
         choose.check()?;
         let fitted = match summary {
             Some(summary) => {
-                let (weighted, fitted) = summary::fit(&points, shares.take(), summary, choose.stop.number, watch)?;
+                let (weighted, fitted) =
+                    summary::fit(&points, shares.take(), summary, choose.stop.number, watch)?;
                 shares = Some(weighted);
                 Some(fitted)
             }

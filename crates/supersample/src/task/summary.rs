@@ -147,9 +147,8 @@ impl Summary {
 
     /// Whether a row has a category of weight in every column of categories.
     fn admits(&self, row: &[f64]) -> bool {
-        let is_listed = |column: usize| {
-            self.shares(column).any(|(value, share)| value == row[column] && share > 0.0)
-        };
+        let is_listed =
+            |column: usize| self.shares(column).any(|(value, share)| value == row[column] && share > 0.0);
         self.shared_columns().into_iter().all(is_listed)
     }
 }
@@ -166,13 +165,32 @@ struct Function {
 
 #[derive(Clone, Copy, Debug)]
 enum Kind {
-    Value { column: usize },
-    Square { column: usize, mean: f64 },
-    Below { column: usize, at: f64 },
+    Value {
+        column: usize,
+    },
+    Square {
+        column: usize,
+        mean: f64,
+    },
+    Below {
+        column: usize,
+        at: f64,
+    },
     /// 1 below, 0 above, and linear over this width in between.
-    Ramp { column: usize, at: f64, width: f64 },
-    Is { column: usize, value: f64 },
-    Product { columns: [usize; 2], means: [f64; 2], sds: [f64; 2] },
+    Ramp {
+        column: usize,
+        at: f64,
+        width: f64,
+    },
+    Is {
+        column: usize,
+        value: f64,
+    },
+    Product {
+        columns: [usize; 2],
+        means: [f64; 2],
+        sds: [f64; 2],
+    },
 }
 
 impl Function {

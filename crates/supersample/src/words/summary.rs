@@ -12,7 +12,9 @@ impl Number {
             Number::Quantile(column, level) => {
                 format!("the {} quantile of {}", percent(level), names.column(column))
             }
-            Number::Share(column, value) => format!("the share of {} in {}", exact(value), names.column(column)),
+            Number::Share(column, value) => {
+                format!("the share of {} in {}", exact(value), names.column(column))
+            }
             Number::Correlation(a, b) => {
                 format!("the correlation of {} with {}", names.column(a), names.column(b))
             }

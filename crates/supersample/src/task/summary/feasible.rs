@@ -161,7 +161,8 @@ fn check_correlations(numbers: &[Published]) -> Result<()> {
                 columns.push(other);
             }
         }
-        let cell = |i: usize, j: usize| if i == j { 1.0 } else { value(columns[i], columns[j]).unwrap_or(0.0) };
+        let cell =
+            |i: usize, j: usize| if i == j { 1.0 } else { value(columns[i], columns[j]).unwrap_or(0.0) };
         let count = columns.len();
         let matrix = (0..count * count).map(|at| cell(at / count, at % count)).collect();
         // Correlations are rounded when they are published.
@@ -241,12 +242,8 @@ fn fault_of_column(
             (value >= most).then_some(SummaryFault::TooLarge { most })
         }
         Number::Quantile(_, level) => {
-            let function = Function {
-                place: 0,
-                kind: super::Kind::Below { column, at: value },
-                wanted: level,
-                n: None,
-            };
+            let function =
+                Function { place: 0, kind: super::Kind::Below { column, at: value }, wanted: level, n: None };
             let (least, most) = range(&|row| function.at(row));
             (!(least < 0.0 && 0.0 < most)).then_some(SummaryFault::Outside { low, high })
         }

@@ -72,7 +72,10 @@ pub(super) fn of(number: Number, rows: &Points, shares: &[f64]) -> f64 {
         }
         Number::Correlation(a, b) => {
             let pairs: Vec<f64> = rows.rows().flat_map(|row| [row[a], row[b]]).collect();
-            match correlations(&pairs, &[moments(a), moments(b)], Some(shares)).last().and_then(|row| row.first()) {
+            match correlations(&pairs, &[moments(a), moments(b)], Some(shares))
+                .last()
+                .and_then(|row| row.first())
+            {
                 Some(found) if found.is_finite() => *found,
                 _ => 0.0,
             }
@@ -108,9 +111,11 @@ mod tests {
             }
         }
         let naive = |shares: &[f64]| {
-            let mean = |f: &dyn Fn(&[f64]) -> f64| rows.rows().zip(shares).map(|(row, w)| w * f(row)).sum::<f64>();
+            let mean =
+                |f: &dyn Fn(&[f64]) -> f64| rows.rows().zip(shares).map(|(row, w)| w * f(row)).sum::<f64>();
             let (a, b) = (mean(&|row| row[0]), mean(&|row| row[1]));
-            let (sa, sb) = (mean(&|row| (row[0] - a).powi(2)).sqrt(), mean(&|row| (row[1] - b).powi(2)).sqrt());
+            let (sa, sb) =
+                (mean(&|row| (row[0] - a).powi(2)).sqrt(), mean(&|row| (row[1] - b).powi(2)).sqrt());
             mean(&|row| (row[0] - a) * (row[1] - b)) / (sa * sb)
         };
         let shares = [0.2, 0.5, 0.3];
