@@ -7,11 +7,11 @@ use std::path::Path;
 use std::str::FromStr;
 
 use crate::frame::{Column, Frame};
+#[cfg(feature = "netcdf")]
+use crate::netcdf;
 use crate::origin::Origin;
 use crate::reading::Missing;
 use crate::source::{Dress, ExpectedSize, FileRead, Holds, Sink};
-#[cfg(feature = "netcdf")]
-use crate::netcdf;
 #[cfg(feature = "zarr")]
 use crate::zarr;
 use crate::{Error, Reading, Result, arrow, npy, npz, parquet, text};
@@ -127,10 +127,7 @@ const CODECS: &[Codec] = &[
         names: &["netcdf"],
         endings: &["nc", "nc4"],
         has_magic: |start| {
-            matches!(
-                start,
-                [0x89, b'H', b'D', b'F', b'\r', b'\n', ..] | [b'C', b'D', b'F', 1 | 2 | 5, ..]
-            )
+            matches!(start, [0x89, b'H', b'D', b'F', b'\r', b'\n', ..] | [b'C', b'D', b'F', 1 | 2 | 5, ..])
         },
         read: netcdf::read,
         expected: netcdf::expected,

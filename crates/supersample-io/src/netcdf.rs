@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use netcdf_reader::{
-    Error as NcError, NcAttrValue, NcFile, NcGroup, NcMetadataMode, NcOpenOptions, NcSliceInfo,
-    NcSliceInfoElem, NcType, NcVariable, RangeRequestStorage,
+    Error as NcError, NcAttrValue, NcFile, NcFormat, NcGroup, NcOpenOptions, NcSliceInfo, NcSliceInfoElem,
+    NcType, NcVariable, RangeRequestStorage,
 };
 use netcdf_writer::{DimensionId, NcFileBuilder, NcWriteFormat, NcWriteOptions};
 use rawzip::ReaderAt;
@@ -50,7 +50,6 @@ fn open(origin: &Origin) -> Result<Opened> {
         let most_bytes = origin.len().saturating_mul(MOST_PACKED).saturating_add(ALWAYS);
         let limit = usize::try_from(most_bytes).unwrap_or(usize::MAX);
         let options = NcOpenOptions {
-            metadata_mode: NcMetadataMode::Lossy,
             max_chunk_bytes: limit.min(NcOpenOptions::default().max_chunk_bytes),
             max_read_bytes: limit,
             ..NcOpenOptions::default()
@@ -69,7 +68,11 @@ fn open(origin: &Origin) -> Result<Opened> {
             Ok(bytes)
         });
         let file = NcFile::from_storage_with_options(Arc::new(storage), options).map_err(unread)?;
-        let root = group_of(file.root_group().map_err(unread)?, "");
+        let is_classic = matches!(file.format(), NcFormat::Classic | NcFormat::Offset64 | NcFormat::Cdf5);
+        let mut root = group_of(file.root_group().map_err(unread)?, "");
+        if is_classic {
+            root.variables.iter_mut().for_each(join_letters);
+        }
         let root = emcee(&root).unwrap_or(root);
         Ok(Opened { root, store: Box::new(NcStore { file, most_bytes }), zarr_format: None })
     })
@@ -85,7 +88,11 @@ fn group_of(group: &NcGroup, path: &str) -> Group {
         path: format!("{path}{}", variable.name),
         kind: kind_of(&variable.dtype),
         dims: variable.dimensions.iter().map(|dim| dim.name.clone()).collect(),
-        shape: variable.dimensions.iter().map(|dim| usize::try_from(dim.size).unwrap_or(usize::MAX)).collect(),
+        shape: variable
+            .dimensions
+            .iter()
+            .map(|dim| usize::try_from(dim.size).unwrap_or(usize::MAX))
+            .collect(),
         attributes: attributes(&variable.attributes),
         fixed: None,
         chunk_bytes: 0,
@@ -95,6 +102,15 @@ fn group_of(group: &NcGroup, path: &str) -> Group {
         attributes: attributes(&group.attributes),
         variables: group.variables.iter().map(variable).collect(),
         groups: group.groups.iter().map(|one| group_of(one, &format!("{path}{}/", one.name))).collect(),
+    }
+}
+
+/// The letters of a text of a classic file are its last dimension; the reader joins them.
+fn join_letters(variable: &mut Variable) {
+    if variable.kind == Some(Kind::Char) && variable.dims.pop().is_some() {
+        variable.shape.pop();
+        variable.attributes.retain(|(name, _)| name != "_Encoding");
+        variable.kind = Some(Kind::Text);
     }
 }
 
@@ -117,8 +133,7 @@ fn emcee(root: &Group) -> Option<Group> {
         ..of.clone()
     };
     let names = (0..parameters).map(|i| variable(&format!("var_{i}"), chain, Some(i))).collect();
-    let posterior =
-        Group { name: "posterior".to_string(), variables: names, ..Group::default() };
+    let posterior = Group { name: "posterior".to_string(), variables: names, ..Group::default() };
     let log_prob = mcmc.variable("log_prob").filter(|one| one.shape == chain.shape[..2]);
     let stats = log_prob.map(|one| Group {
         name: "sample_stats".to_string(),
@@ -253,7 +268,9 @@ pub(crate) fn write(tree: &Cut, out: &mut dyn Write) -> Result<()> {
 fn unwritten(error: netcdf_writer::Error) -> Error {
     match error {
         netcdf_writer::Error::Io(error) => Error::Unwritable(error),
-        error => crate::error::refused!("the rows cannot be written as NetCDF: {error}; choose another format"),
+        error => {
+            crate::error::refused!("the rows cannot be written as NetCDF: {error}; choose another format")
+        }
     }
 }
 
@@ -282,7 +299,8 @@ fn add(builder: &mut NcFileBuilder, group: &Cut, path: &str) -> Result<()> {
             };
             ids.push(id);
         }
-        add_variable(builder, variable, cells, &format!("{path}{}", variable.name), &ids).map_err(unwritten)?;
+        add_variable(builder, variable, cells, &format!("{path}{}", variable.name), &ids)
+            .map_err(unwritten)?;
     }
     group.groups.iter().try_for_each(|one| add(builder, one, &format!("{path}{}/", one.name)))
 }
@@ -400,7 +418,9 @@ fn nc_value(value: &Attribute) -> Option<NcAttrValue> {
                 NcAttrValue::Doubles(all.iter().filter_map(|one| one.as_f64()).collect())
             }
             serde_json::Value::Array(all) if !all.is_empty() && all.iter().all(|one| one.is_string()) => {
-                NcAttrValue::Strings(all.iter().filter_map(|one| Some(one.as_str()?.replace('\0', ""))).collect())
+                NcAttrValue::Strings(
+                    all.iter().filter_map(|one| Some(one.as_str()?.replace('\0', ""))).collect(),
+                )
             }
             other => NcAttrValue::Chars(other.to_string()),
         },

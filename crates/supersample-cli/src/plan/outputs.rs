@@ -8,9 +8,9 @@ use supersample_io::{OutputFormat, Packing};
 
 /// Endings that promise a format which rows are not written in.
 const FOREIGN: [&str; 35] = [
-    "avro", "bin", "bz2", "db", "dta", "h5", "hdf", "hdf5", "html", "json", "jsonl", "lz4", "mat",
-    "ndjson", "ods", "orc", "pdf", "pickle", "pkl", "png", "pt", "rda", "rdata", "rds", "sas7bdat", "sav",
-    "sqlite", "svg", "toml", "xls", "xlsx", "xml", "xz", "yaml", "zip",
+    "avro", "bin", "bz2", "db", "dta", "h5", "hdf", "hdf5", "html", "json", "jsonl", "lz4", "mat", "ndjson",
+    "ods", "orc", "pdf", "pickle", "pkl", "png", "pt", "rda", "rdata", "rds", "sas7bdat", "sav", "sqlite",
+    "svg", "toml", "xls", "xlsx", "xml", "xz", "yaml", "zip",
 ];
 
 /// Files to be written. A path that [`is_stdout`] is stdout.

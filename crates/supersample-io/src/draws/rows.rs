@@ -10,9 +10,9 @@ use crate::frame::{Column, Frame, Gathered};
 use crate::npy::NpySource;
 use crate::npz::NpzSource;
 use crate::source::Dress;
+use crate::text::{TextSource, quoted};
 #[cfg(any(feature = "netcdf", feature = "zarr"))]
 use crate::tree::TreeSource;
-use crate::text::{TextSource, quoted};
 use crate::write::packed;
 use crate::{Error, Note, Result, npy};
 
@@ -102,7 +102,9 @@ impl Draws {
         #[cfg(any(feature = "netcdf", feature = "zarr"))]
         if let Some((file, tree)) = self.same_tree(output.format) {
             let own: Vec<usize> = rows.iter().map(|&row| file.own_row(row)).collect();
-            return tree.write_rows(&own, weights, output.format, out).map_err(|error| error.in_file(&file.path));
+            return tree
+                .write_rows(&own, weights, output.format, out)
+                .map_err(|error| error.in_file(&file.path));
         }
         match (output.format, &self.files[..]) {
             (Format::Npy, _) => match self.same_arrays() {

@@ -57,7 +57,7 @@ fn names_come_back_as_they_were() {
 
 fn archive_of(arrays: &[(&str, &str, &[usize], Vec<u8>)]) -> Vec<u8> {
     let array = |(name, descr, shape, bytes): &(&str, &str, &[usize], Vec<u8>)| {
-        (name.to_string(), [npy::header(descr, shape), bytes.clone()].concat())
+        (format!("{name}.npy"), [npy::header(descr, shape), bytes.clone()].concat())
     };
     archive(arrays.iter().map(array))
 }

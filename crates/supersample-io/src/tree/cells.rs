@@ -128,7 +128,10 @@ impl Cells {
         match self {
             Cells::Raw(kind, bytes) => {
                 let step = width * kind.size();
-                Cells::Raw(*kind, runs.into_iter().flat_map(|i| &bytes[i * step..][..step]).copied().collect())
+                Cells::Raw(
+                    *kind,
+                    runs.into_iter().flat_map(|i| &bytes[i * step..][..step]).copied().collect(),
+                )
             }
             Cells::Text(texts) => {
                 Cells::Text(runs.into_iter().flat_map(|i| &texts[i * width..][..width]).cloned().collect())

@@ -120,7 +120,13 @@ impl TreeSource {
         if cells.len() == count { Ok(cells) } else { Err(Error::Changed) }
     }
 
-    fn cut_group(&self, group: &Group, rows: &[usize], weights: Option<&[f64]>, is_main: bool) -> Result<Cut> {
+    fn cut_group(
+        &self,
+        group: &Group,
+        rows: &[usize],
+        weights: Option<&[f64]>,
+        is_main: bool,
+    ) -> Result<Cut> {
         let dims = &self.drawn.dims;
         let (is_paired, last) = (dims.len() > 1, &dims[dims.len() - 1]);
         let coordinates = coordinates(group);

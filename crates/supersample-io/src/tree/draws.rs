@@ -204,7 +204,8 @@ fn is_time(variable: &Variable) -> bool {
 fn labels_of(opened: &Opened, here: &Group, dim: &str, size: usize) -> Vec<String> {
     let numbers = || (0..size).map(|i| i.to_string()).collect();
     let coordinate = [here, &opened.root].into_iter().find_map(|group| group.variable(dim));
-    let coordinate = coordinate.filter(|variable| variable.shape.first() == Some(&size) && !is_time(variable));
+    let coordinate =
+        coordinate.filter(|variable| variable.shape.first() == Some(&size) && !is_time(variable));
     let found = coordinate.and_then(|variable| texts(&*opened.store, variable));
     let is_distinct = |texts: &Vec<String>| texts.iter().collect::<HashSet<_>>().len() == texts.len();
     found.filter(|texts| texts.len() == size && is_distinct(texts)).unwrap_or_else(numbers)
@@ -259,11 +260,13 @@ impl Decoding {
     pub(super) fn of(variable: &Variable) -> Option<Decoding> {
         let numbers =
             |name: &str| variable.attribute(name).map(|value| value.numbers()).filter(|all| !all.is_empty());
-        let is_single = |name: &str| {
-            matches!(variable.attribute(name), Some(super::Attribute::Cells { cells, .. }) if cells.kind() == Kind::F32)
-        };
-        let missing: Vec<f64> =
-            [FILL, "missing_value"].into_iter().filter_map(numbers).flatten().filter(|x| !x.is_nan()).collect();
+        let is_single = |name: &str| matches!(variable.attribute(name), Some(super::Attribute::Cells { cells, .. }) if cells.kind() == Kind::F32);
+        let missing: Vec<f64> = [FILL, "missing_value"]
+            .into_iter()
+            .filter_map(numbers)
+            .flatten()
+            .filter(|x| !x.is_nan())
+            .collect();
         let (scale, offset) = (numbers("scale_factor"), numbers("add_offset"));
         let bits = 8 * variable.kind.map_or(0, Kind::size) as i32;
         let is_unsigned = variable.attribute("_Unsigned").and_then(|value| value.as_text()) == Some("true");
@@ -292,9 +295,7 @@ impl Decoding {
             return None;
         }
         Some(match self.scale {
-            Some((scale, offset)) if self.is_single => {
-                f64::from(x as f32 * scale as f32 + offset as f32)
-            }
+            Some((scale, offset)) if self.is_single => f64::from(x as f32 * scale as f32 + offset as f32),
             Some((scale, offset)) => x * scale + offset,
             None => x,
         })

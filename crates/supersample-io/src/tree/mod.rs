@@ -127,9 +127,10 @@ impl Variable {
 /// All indices within these ranges, the last axis first.
 pub(crate) fn indices(ranges: &[Range<usize>]) -> impl Iterator<Item = Vec<usize>> {
     let ranges = ranges.to_vec();
-    let mut next = ranges.iter().all(|range| !range.is_empty()).then(|| {
-        ranges.iter().map(|range| range.start).collect::<Vec<usize>>()
-    });
+    let mut next = ranges
+        .iter()
+        .all(|range| !range.is_empty())
+        .then(|| ranges.iter().map(|range| range.start).collect::<Vec<usize>>());
     std::iter::from_fn(move || {
         let now = next.take()?;
         let mut after = now.clone();

@@ -29,8 +29,12 @@ fn choose(drawn: &Drawn, group: &Group, reading: &Reading<'_>) -> Result<Choice>
         let range = first..first + part.width;
         first = range.end;
         let is_text = group.variables[part.place].kind == Some(Kind::Text);
-        if let Some((position, _)) = choice.wanted().find(|(position, _)| is_text && range.contains(position)) {
-            return Err(Error::NotNumbers { column: choice.names[position].clone(), kind: "text".to_string() });
+        if let Some((position, _)) = choice.wanted().find(|(position, _)| is_text && range.contains(position))
+        {
+            return Err(Error::NotNumbers {
+                column: choice.names[position].clone(),
+                kind: "text".to_string(),
+            });
         }
     }
     Ok(choice)
@@ -41,9 +45,11 @@ pub(crate) fn expected(opened: &Opened, reading: &Reading<'_>) -> Result<Option<
     let drawn = Drawn::find(opened, reading)?;
     let group = drawn.of(&opened.root);
     let choice = choose(&drawn, group, reading)?;
-    let variables = || drawn.variables.iter().map(|part| &group.variables[part.place]);
-    let block_bytes = variables().map(|variable| variable.chunk_bytes).max().unwrap_or(0);
-    let is_single = variables().all(|variable| variable.kind == Some(Kind::F32));
+    let wanted = Wanted::new(&drawn, group, &choice);
+    let block_bytes = wanted.iter().map(|one| one.variable.chunk_bytes).max().unwrap_or(0);
+    let are_coordinates = |one: &&Wanted<'_>| one.columns.iter().any(|column| !column.3);
+    let mut coordinates = wanted.iter().filter(are_coordinates);
+    let is_single = coordinates.all(|one| one.variable.kind == Some(Kind::F32));
     Ok(Some(ExpectedSize { rows: drawn.rows(), columns: choice.columns.len(), is_single, block_bytes }))
 }
 

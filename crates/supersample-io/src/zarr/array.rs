@@ -8,13 +8,23 @@ use crate::tree::{Cells, Kind};
 /// How cells are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stored {
-    Number { kind: Kind, is_big: bool },
+    Number {
+        kind: Kind,
+        is_big: bool,
+    },
     /// Of half precision.
-    Half { is_big: bool },
+    Half {
+        is_big: bool,
+    },
     /// Text of four bytes a letter.
-    Wide { letters: usize, is_big: bool },
+    Wide {
+        letters: usize,
+        is_big: bool,
+    },
     /// Text of one byte a letter.
-    Narrow { letters: usize },
+    Narrow {
+        letters: usize,
+    },
     /// Texts behind their lengths.
     Texts,
 }
@@ -164,7 +174,8 @@ impl Array {
             }
             Stored::Half { is_big } => {
                 swap(&mut bytes, 2, is_big);
-                let single = |cell: &[u8]| single_of_half(u16::from_le_bytes([cell[0], cell[1]])).to_le_bytes();
+                let single =
+                    |cell: &[u8]| single_of_half(u16::from_le_bytes([cell[0], cell[1]])).to_le_bytes();
                 Cells::Raw(Kind::F32, bytes.chunks_exact(2).flat_map(single).collect())
             }
             Stored::Wide { letters, is_big } => {
@@ -244,7 +255,13 @@ mod tests {
 
     #[test]
     fn halves_are_what_they_say() {
-        for (bits, value) in [(0x3c00, 1.0), (0xc000, -2.0), (0x0001, 5.960_464_5e-8), (0x7bff, 65504.0), (0xfc00, f32::NEG_INFINITY)] {
+        for (bits, value) in [
+            (0x3c00, 1.0),
+            (0xc000, -2.0),
+            (0x0001, 5.960_464_5e-8),
+            (0x7bff, 65504.0),
+            (0xfc00, f32::NEG_INFINITY),
+        ] {
             assert_eq!(single_of_half(bits), value);
         }
         assert!(single_of_half(0x7e00).is_nan());

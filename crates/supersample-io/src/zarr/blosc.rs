@@ -36,10 +36,8 @@ pub(super) fn unpack(bytes: &[u8], most: usize) -> Result<Vec<u8>, String> {
     let mut out = Vec::new();
     for i in 0..length.div_ceil(block) {
         let size = block.min(length - i * block);
-        let is_split = flags & 0x10 == 0
-            && size == block
-            && width <= MOST_SPLITS
-            && block / width >= SHORTEST_SPLIT;
+        let is_split =
+            flags & 0x10 == 0 && size == block && width <= MOST_SPLITS && block / width >= SHORTEST_SPLIT;
         let splits = if is_split { width } else { 1 };
         let (part, mut at, mut found) = (size / splits, number(HEAD + 4 * i)?, Vec::new());
         for _ in 0..splits {

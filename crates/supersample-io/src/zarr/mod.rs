@@ -126,7 +126,9 @@ impl ZarrStore {
                 let damaged = |reason| malformed(format!("the chunk {key} is damaged: {reason}"));
                 Some(Arc::new(cells.map_err(damaged)?))
             }
-            Ok(_) => return Err(malformed(format!("the chunk {key} claims more cells than the store can hold"))),
+            Ok(_) => {
+                return Err(malformed(format!("the chunk {key} claims more cells than the store can hold")));
+            }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
             Err(error) => return Err(Error::Unreadable(error)),
         };
@@ -160,7 +162,11 @@ impl Store for ZarrStore {
                 })
                 .collect();
             let within = |from: &dyn Fn(usize) -> usize| -> Vec<Range<usize>> {
-                shared.iter().enumerate().map(|(i, range)| range.start - from(i)..range.end - from(i)).collect()
+                shared
+                    .iter()
+                    .enumerate()
+                    .map(|(i, range)| range.start - from(i)..range.end - from(i))
+                    .collect()
             };
             let from = tree::places(&array.chunks, &within(&|i| index[i] * array.chunks[i]));
             let to = tree::places(&shape, &within(&|i| ranges[i].start));
@@ -210,7 +216,11 @@ pub(crate) fn write_frame(frame: &Frame, _: &Dress, out: &mut dyn Write) -> Resu
 
 /// Bytes of all files below a folder, and when the last of them was changed.
 pub(crate) fn extent(folder: &Path) -> std::io::Result<(u64, Option<std::time::SystemTime>)> {
-    fn add(folder: &Path, depth: usize, all: &mut (u64, Option<std::time::SystemTime>)) -> std::io::Result<()> {
+    fn add(
+        folder: &Path,
+        depth: usize,
+        all: &mut (u64, Option<std::time::SystemTime>),
+    ) -> std::io::Result<()> {
         for entry in fs::read_dir(folder)? {
             let entry = entry?;
             let metadata = entry.metadata()?;

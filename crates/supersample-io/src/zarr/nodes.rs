@@ -54,7 +54,8 @@ fn quoted_words(text: &str) -> String {
     let (mut out, mut is_string, mut is_escaped) = (String::new(), false, false);
     let mut rest = text;
     while let Some(letter) = rest.chars().next() {
-        let word = ["NaN", "-Infinity", "Infinity"].into_iter().find(|word| !is_string && rest.starts_with(word));
+        let word =
+            ["NaN", "-Infinity", "Infinity"].into_iter().find(|word| !is_string && rest.starts_with(word));
         if let Some(word) = word {
             out.push_str(&format!("\"{word}\""));
             rest = &rest[word.len()..];
@@ -87,7 +88,8 @@ pub(super) fn nodes(folder: &Path) -> Result<(u8, Vec<Node>)> {
         return Ok((3, nodes.collect::<Result<_>>()?));
     }
     let mut all: Vec<(String, Map<String, Value>)> = Vec::new();
-    let mut add = |path: &str, name: &str, value: Value| match all.iter_mut().find(|(other, _)| other == path) {
+    let mut add = |path: &str, name: &str, value: Value| match all.iter_mut().find(|(other, _)| other == path)
+    {
         Some((_, files)) => drop(files.insert(name.to_string(), value)),
         None => all.push((path.to_string(), Map::from_iter([(name.to_string(), value)]))),
     };
@@ -118,9 +120,8 @@ pub(super) fn nodes(folder: &Path) -> Result<(u8, Vec<Node>)> {
 
 /// A path that stays within the store.
 fn checked(path: String) -> Result<String> {
-    let is_plain = |name: &str| {
-        !name.is_empty() && name != "." && name != ".." && !name.contains(['\\', ':', '\0'])
-    };
+    let is_plain =
+        |name: &str| !name.is_empty() && name != "." && name != ".." && !name.contains(['\\', ':', '\0']);
     match path.is_empty() || path.split('/').all(is_plain) && path.split('/').count() <= DEEPEST {
         true => Ok(path),
         false => Err(malformed(format!("it has an array of the name '{}'", crate::words::shown(&path)))),
@@ -263,7 +264,8 @@ fn third(path: String, about: &Value) -> Result<Node> {
             "vlen-utf8" => is_plain = false,
             "transpose" => {
                 let given = sizes(codec.pointer("/configuration/order"), &path)?;
-                let is_order = (0..shape.len()).all(|axis| given.contains(&axis)) && given.len() == shape.len();
+                let is_order =
+                    (0..shape.len()).all(|axis| given.contains(&axis)) && given.len() == shape.len();
                 order = Some(given).filter(|_| is_order);
                 if order.is_none() {
                     return Err(malformed(format!("the axes of {path} have no order")));

@@ -86,8 +86,12 @@ impl Files {
         let chunks: Vec<usize> = variable.shape.iter().map(|&n| n.max(1)).collect();
         let fill = variable.attribute(FILL).filter(|_| kind.is_number());
         let fill = fill.and_then(|fill| fill.numbers().first().copied());
-        let others: Vec<(String, Attribute)> =
-            variable.attributes.iter().filter(|(name, _)| name != FILL || !kind.is_number()).cloned().collect();
+        let others: Vec<(String, Attribute)> = variable
+            .attributes
+            .iter()
+            .filter(|(name, _)| name != FILL || !kind.is_number())
+            .cloned()
+            .collect();
         let Value::Object(mut attributes) = attributes_of(&others) else { return Ok(()) };
         let numbers: Vec<String> = variable.shape.iter().map(|_| "0".to_string()).collect();
         let key = if self.version == 2 {
