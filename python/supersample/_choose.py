@@ -43,7 +43,8 @@ def herd(x: Any = None, n: SupportsIndex | None = None, **options: Unpack[Herd])
         are. Larger than memory: an Arrow dataset or RecordBatchReader, an iterator of batches
         (arrays or frames, or pairs of these and weights), a function that returns such an iterator,
         or a memory map with `pool_rows` or `max_memory`. An iterator that can be read only once is
-        copied to a temporary file.
+        copied to a temporary file. A path, or a list of paths of one chain each: any file that the
+        command reads (CSV, CmdStan, .npy, .npz, Parquet, Arrow, NetCDF, Zarr), read into memory.
     n
         Number of rows to choose. It is not a step: `herd(x, 10)` chooses 10 rows, not every tenth.
         With `tol` or `equivalent_draws` it is the maximum, and by default the number of rows.
@@ -73,7 +74,7 @@ def thin(x: Any = None, n: SupportsIndex | Literal["auto"] | None = None, **opti
     Parameters
     ----------
     x
-        One row per point: an array, a frame, a dict of arrays, or rows in batches (see `herd`).
+        One row per point: an array, a frame, a dict of arrays, a path, or rows in batches (see `herd`).
     n
         Number of rows to keep, NOT a step as in other libraries: `thin(x, 10)` keeps 10 rows.
         `"auto"`: the fewest rows that are nearly as accurate as all draws (see `add`).

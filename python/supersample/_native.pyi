@@ -342,6 +342,39 @@ class Placed:
     def evaluations(self) -> int: ...
 
 @final
+class FileRows:
+    @property
+    def values(self) -> NDArray[np.float64]: ...
+    @property
+    def names(self) -> list[str]: ...
+    @property
+    def unused(self) -> list[str]: ...
+    @property
+    def functions(self) -> NDArray[np.float64] | None: ...
+    @property
+    def function_names(self) -> list[str]: ...
+    @property
+    def weights(self) -> NDArray[np.float64] | None: ...
+    @property
+    def groups(self) -> list[str] | None: ...
+    @property
+    def chains(self) -> NDArray[np.int64] | None: ...
+    @property
+    def dropped(self) -> NDArray[np.int64]: ...
+    @property
+    def notes(self) -> list[str]: ...
+
+def read_draws(
+    paths: list[str],
+    *,
+    only: list[str] | None,
+    excluded: list[str] | None,
+    functions: list[str],
+    weight: str | None,
+    group: str | None,
+    drop: bool,
+) -> FileRows: ...
+@final
 class Mixture:
     def __new__(
         cls,

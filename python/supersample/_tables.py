@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _native
+from ._files import is_file, read_files
 from ._frames import Frame, as_frame, is_posterior, libraries
 from ._inputs import as_array, as_count, as_vector, doubles, expect_same_order, has
 from ._numbers import counted
@@ -187,6 +188,8 @@ def as_table(x: Any, what: str = "x", roles: Roles | None = None) -> Table:
     if has(x, "_as_table"):
         # A result: its points, with their weights.
         return as_table(x._as_table(), what, roles)
+    if is_file(x):
+        return read_files(x, what, roles)
     _refuse(x, what)
     frame = as_frame(x, what, roles.wants if roles.columns and not _excludes(roles.columns) else None)
     if frame is not None:

@@ -169,7 +169,7 @@ REFUSED = {
     "a string column, Arrow": (pa.Table.from_pandas(text_column()), TypeError, "column 'label' of x holds"),
     "ids only": (pd.DataFrame({"chain": [1, 2]}), ValueError, "has no column to use"),
     "a ragged list": ([[1.0], [1.0, 2.0]], ValueError, "inhomogeneous"),
-    "a word": ("draws", TypeError, "x is of type str"),
+    "a file that is not there": ("draws", FileNotFoundError, "draws: "),
     "None": (None, TypeError, "x is of type NoneType"),
     "on a GPU": (OnAnotherDevice(X), TypeError, "move it to the CPU first"),
     "Dataset": (xr.Dataset({"a": ("draw", X[:, 0])}), TypeError, "use supersample.arviz"),

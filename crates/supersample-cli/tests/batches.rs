@@ -7,7 +7,7 @@ use supersample_io::{Column, Draws, Format, Frame, OutputFormat, Reading};
 use crate::desk::{Desk, json, numbers, output, posterior, signal, spawn, wait_for};
 
 const ROWS: usize = 6000;
-const ENDINGS: [&str; 6] = ["csv", "csv.gz", "csv.zst", "npy", "parquet", "arrow"];
+const ENDINGS: [&str; 7] = ["csv", "csv.gz", "csv.zst", "npy", "parquet", "arrow", "nc"];
 
 /// The draws as a file of each format, with the same numbers.
 fn desk() -> Desk {

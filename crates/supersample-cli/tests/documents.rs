@@ -26,12 +26,14 @@ fn blocks(page: &str, language: &str) -> Vec<String> {
     found
 }
 
-/// Runs the commands of a page in a folder that holds the example and the TOML files that the page shows; says how many.
+/// Runs the commands of a page in a folder that holds the examples and the TOML files that the page shows; says how many.
 fn run_page(page: &str) -> usize {
     let documents = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
     let text = fs::read_to_string(documents.join(page)).unwrap();
     let desk = tempfile::tempdir().unwrap();
     fs::copy(documents.join("../examples/eight_schools.csv"), desk.path().join("eight_schools.csv")).unwrap();
+    let posterior = documents.join("../python/tests/data/eight_schools.nc");
+    fs::copy(posterior, desk.path().join("posterior.nc")).unwrap();
     for block in blocks(&text, "toml") {
         // A block whose first line is its name, or a mixture.
         let name = block.lines().next().and_then(|line| line.strip_prefix("# ")).unwrap_or("mixture.toml");

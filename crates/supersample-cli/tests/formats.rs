@@ -230,7 +230,7 @@ fn a_file_cut_in_a_row_is_refused_with_the_row() {
 #[test]
 fn a_missing_value_is_named_in_every_format() {
     let desk = Desk::new();
-    for ending in ENDINGS {
+    for ending in ENDINGS.into_iter().chain(["nc"]) {
         let mut holed = frame();
         let cells: Vec<Option<f64>> =
             (0..40).map(|i| holed.columns[0].1.number(i).filter(|_| i != 11)).collect();
@@ -279,7 +279,9 @@ fn standard_input_is_a_file_like_any_other() {
 #[test]
 fn rows_go_out_in_the_format_they_came_in() {
     let desk = Desk::new();
-    for (ending, format) in [("parquet", Format::Parquet), ("arrow", Format::Arrow), ("npz", Format::Npz)] {
+    for (ending, format) in
+        [("parquet", Format::Parquet), ("arrow", Format::Arrow), ("npz", Format::Npz), ("nc", Format::NetCdf)]
+    {
         write(&desk, &format!("d.{ending}"), frame());
         let (bytes, _) = desk.ran(&format!("herd d.{ending} -n 4 --columns mu -q"));
         desk.write("out", bytes);

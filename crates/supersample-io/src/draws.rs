@@ -220,7 +220,7 @@ impl Draws {
     /// compressed text and .npz). [`read`](Self::read) reports errors.
     pub fn expected_size(paths: &[impl AsRef<Path>], reading: &Reading<'_>) -> Option<ExpectedSize> {
         let one = |path: &Path| -> Option<ExpectedSize> {
-            if !path.is_file() {
+            if !path.is_file() && !path.is_dir() {
                 return None;
             }
             let origin = Origin::open(path).ok()?;
@@ -402,6 +402,10 @@ impl Sink for Collected {
 
 /// The given format, or that of the first bytes, or that of the name.
 fn format_of(path: &Path, origin: &Origin, reading: &Reading<'_>) -> Result<Format> {
+    #[cfg(feature = "zarr")]
+    if origin.folder().is_some() {
+        return Ok(reading.format.unwrap_or(Format::Zarr));
+    }
     let start = origin.start(16)?;
     if let Some(format) = reading.format {
         return Ok(format);

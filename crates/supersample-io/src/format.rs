@@ -7,9 +7,13 @@ use std::path::Path;
 use std::str::FromStr;
 
 use crate::frame::{Column, Frame};
+#[cfg(feature = "netcdf")]
+use crate::netcdf;
 use crate::origin::Origin;
 use crate::reading::Missing;
 use crate::source::{Dress, ExpectedSize, FileRead, Holds, Sink};
+#[cfg(feature = "zarr")]
+use crate::zarr;
 use crate::{Error, Reading, Result, arrow, npy, npz, parquet, text};
 
 /// File format of draws.
@@ -27,6 +31,12 @@ pub enum Format {
     Parquet,
     /// Apache Arrow IPC (also called Feather 2), as a file or as a stream.
     Arrow,
+    /// NetCDF: files of ArviZ and xarray, with groups or without, and the HDF5 files of emcee.
+    #[cfg(feature = "netcdf")]
+    NetCdf,
+    /// Zarr: a folder of ArviZ, xarray or nutpie. Rows are written as an archive of that folder.
+    #[cfg(feature = "zarr")]
+    Zarr,
 }
 
 /// Description of a format.
@@ -48,7 +58,7 @@ pub(crate) struct Codec {
     pub(crate) write: fn(&Frame, &Dress, &mut dyn Write) -> Result<()>,
 }
 
-const CODECS: [Codec; 5] = [
+const CODECS: &[Codec] = &[
     Codec {
         format: Format::Text,
         title: "CSV",
@@ -110,11 +120,50 @@ const CODECS: [Codec; 5] = [
         holds: |_| Holds::AsItIs,
         write: arrow::write_frame,
     },
+    #[cfg(feature = "netcdf")]
+    Codec {
+        format: Format::NetCdf,
+        title: "NetCDF",
+        names: &["netcdf"],
+        endings: &["nc", "nc4"],
+        has_magic: |start| {
+            matches!(start, [0x89, b'H', b'D', b'F', b'\r', b'\n', ..] | [b'C', b'D', b'F', 1 | 2 | 5, ..])
+        },
+        read: netcdf::read,
+        expected: netcdf::expected,
+        holds: Holds::in_text,
+        write: netcdf::write_frame,
+    },
+    #[cfg(feature = "zarr")]
+    Codec {
+        format: Format::Zarr,
+        title: "Zarr",
+        names: &["zarr"],
+        endings: &["zarr"],
+        // A folder has no first bytes.
+        has_magic: |_| false,
+        read: zarr::read,
+        expected: zarr::expected,
+        holds: Holds::in_text,
+        write: zarr::write_frame,
+    },
 ];
 
 impl Format {
     /// Names that [`FromStr`] accepts.
-    pub const NAMES: [&'static str; 7] = ["csv", "tsv", "stan", "npy", "npz", "parquet", "arrow"];
+    pub const NAMES: &'static [&'static str] = &[
+        "csv",
+        "tsv",
+        "stan",
+        "npy",
+        "npz",
+        "parquet",
+        "arrow",
+        #[cfg(feature = "netcdf")]
+        "netcdf",
+        #[cfg(feature = "zarr")]
+        "zarr",
+    ];
 
     pub(crate) fn codec(self) -> &'static Codec {
         CODECS.iter().find(|codec| codec.format == self).expect("every format has a row")
@@ -128,6 +177,11 @@ impl Format {
     /// Returns the format of the ending of a name, with or without `.gz` or `.zst`.
     pub fn of_path(path: &Path) -> Option<Format> {
         OutputFormat::of_path(path).map(|output| output.format)
+    }
+
+    /// Whether arrays of the format have named dimensions.
+    pub fn has_dimensions(self) -> bool {
+        matches!(self.codec().names[0], "netcdf" | "zarr")
     }
 
     /// Whether the format is text.
@@ -147,7 +201,10 @@ impl FromStr for Format {
 
     fn from_str(text: &str) -> std::result::Result<Format, Self::Err> {
         let found = CODECS.iter().find(|codec| codec.names.contains(&text));
-        found.map(|codec| codec.format).ok_or("the formats are csv, tsv, stan, npy, npz, parquet and arrow")
+        found.map(|codec| codec.format).ok_or(match text {
+            "netcdf" | "zarr" => "this program was built without this format",
+            _ => "the formats are csv, tsv, stan, npy, npz, parquet, arrow, netcdf and zarr",
+        })
     }
 }
 
@@ -217,13 +274,16 @@ pub(crate) fn refuse_foreign(start: &[u8]) -> Result<()> {
     let unpack = "unpack it first (gzip and Zstandard are read as they are)";
     let export = "save it as CSV, Parquet or .npz";
     let load = "load it in Python and save the draws as .npz, Parquet or CSV";
+    #[cfg(not(feature = "netcdf"))]
     let xarray = "read it with ArviZ, xarray or h5py and save the draws as .npz, Parquet or CSV";
     let (kind, remedy) = match start {
         [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => ("an xz archive", unpack),
         [b'B', b'Z', b'h', b'1'..=b'9', 0x31 | 0x17, ..] => ("a bzip2 archive", unpack),
         [b'7', b'z', 0xbc, 0xaf, ..] => ("a 7z archive", unpack),
         [0x04, 0x22, 0x4d, 0x18, ..] => ("an LZ4 archive", unpack),
+        #[cfg(not(feature = "netcdf"))]
         [0x89, b'H', b'D', b'F', b'\r', b'\n', ..] => ("an HDF5 or NetCDF file", xarray),
+        #[cfg(not(feature = "netcdf"))]
         [b'C', b'D', b'F', 1 | 2 | 5, ..] => ("a NetCDF file", xarray),
         [b'F', b'E', b'A', b'1', ..] => (
             "a Feather file of version 1",
@@ -265,7 +325,7 @@ mod tests {
         assert_eq!((output.separator, output.packing), (Some(b'\t'), Some(Packing::Gzip)));
         let output = OutputFormat::of_path(Path::new("x.CSV.zst")).unwrap();
         assert_eq!((output.separator, output.packing), (None, Some(Packing::Zstd)));
-        for name in Format::NAMES {
+        for &name in Format::NAMES {
             name.parse::<Format>().unwrap();
         }
         assert!("xls".parse::<Format>().is_err());
@@ -276,7 +336,9 @@ mod tests {
         for (start, words) in [
             (&b"\xfd7zXZ\0"[..], "this is an xz archive; unpack it first"),
             (b"BZh91AY&SY", "this is a bzip2 archive"),
+            #[cfg(not(feature = "netcdf"))]
             (b"\x89HDF\r\n\x1a\n", "this is an HDF5 or NetCDF file; read it with ArviZ"),
+            #[cfg(not(feature = "netcdf"))]
             (b"CDF\x01\0", "this is a NetCDF file"),
             (b"FEA1\0\0\0\0", "this is a Feather file of version 1; write it again as version 2"),
             (b"\x80\x04\x95\x10", "this is a Python pickle; load it"),

@@ -25,6 +25,8 @@ mod format;
 mod frame;
 #[cfg(feature = "draws")]
 mod guard;
+#[cfg(feature = "netcdf")]
+mod netcdf;
 #[cfg(feature = "draws")]
 mod note;
 #[cfg(feature = "draws")]
@@ -45,8 +47,12 @@ mod source;
 mod table;
 #[cfg(feature = "draws")]
 mod text;
+#[cfg(any(feature = "netcdf", feature = "zarr"))]
+mod tree;
 #[cfg(feature = "draws")]
 mod write;
+#[cfg(feature = "zarr")]
+mod zarr;
 
 pub use error::{Error, Place, Result};
 
@@ -61,3 +67,5 @@ pub use self::{
     selection::{Selection, Use},
     source::ExpectedSize,
 };
+#[cfg(feature = "zarr")]
+pub use zarr::unpack_store;

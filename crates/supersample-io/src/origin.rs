@@ -38,6 +38,9 @@ enum Place {
     Path(PathBuf),
     /// A copy of a pipe, in an unnamed file that the system removes when the program ends.
     Spool(Arc<File>),
+    /// A Zarr store.
+    #[cfg(feature = "zarr")]
+    Folder(PathBuf),
 }
 
 impl Origin {
@@ -52,7 +55,7 @@ impl Origin {
         }
         // Reading a directory fails too, but each system words it differently and none says what to do.
         if path.is_dir() {
-            return Err(Error::Directory);
+            return Origin::of_folder(path);
         }
         let mut file = File::open(path).map_err(Error::Unreadable)?;
         let metadata = file.metadata().map_err(Error::Unreadable)?;
@@ -60,6 +63,36 @@ impl Origin {
             return Origin::spool_once(path, &mut file);
         }
         Origin::new(Place::Path(path.to_path_buf()), file)
+    }
+
+    #[cfg(feature = "zarr")]
+    fn of_folder(path: &Path) -> Result<Origin> {
+        if !crate::zarr::is_store(path) {
+            return Err(Error::Directory);
+        }
+        let (len, modified) = crate::zarr::extent(path).map_err(Error::Unreadable)?;
+        let place = Place::Folder(path.to_path_buf());
+        Ok(Origin { place, packing: None, len, modified, unpacked: Arc::default() })
+    }
+
+    #[cfg(not(feature = "zarr"))]
+    fn of_folder(_: &Path) -> Result<Origin> {
+        Err(Error::Directory)
+    }
+
+    /// When a file of the store was changed last.
+    #[cfg(feature = "zarr")]
+    pub(crate) fn modified(&self) -> Option<SystemTime> {
+        self.modified
+    }
+
+    /// The folder of a Zarr store.
+    #[cfg(feature = "zarr")]
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        match &self.place {
+            Place::Folder(path) => Some(path),
+            _ => None,
+        }
     }
 
     fn spool_once(path: &Path, from: &mut dyn Read) -> Result<Origin> {
@@ -96,6 +129,8 @@ impl Origin {
                     Ok(Box::new(file))
                 }
                 Place::Spool(_) => Ok(Box::new(Handle { at: offset, ..self.file()? })),
+                #[cfg(feature = "zarr")]
+                Place::Folder(_) => Err(Error::Directory),
             };
         };
         assert_eq!(offset, 0, "a packed file can only be read from its start");
@@ -117,6 +152,8 @@ impl Origin {
         let file = match &self.place {
             Place::Path(path) => Arc::new(File::open(path).map_err(Error::Unreadable)?),
             Place::Spool(file) => file.clone(),
+            #[cfg(feature = "zarr")]
+            Place::Folder(_) => return Err(Error::Directory),
         };
         let metadata = file.metadata().map_err(Error::Unreadable)?;
         if metadata.len() != self.len || metadata.modified().ok() != self.modified {

@@ -29,6 +29,9 @@ pub struct Reading<'a> {
     pub separator: Option<u8>,
     /// Meaning of the first axes of NumPy arrays; `None` to detect it.
     pub shape: Option<Shape>,
+    /// The dimensions of NetCDF and Zarr arrays that count draws: one, or that of chains and that of draws; `None` for
+    /// chain and draw, or sample.
+    pub sample_dims: Option<Vec<String>>,
     /// Whether the warm-up rows of CmdStan files are kept.
     pub keep_warmup: bool,
     /// Whether rows with a missing value in a used column are left out; otherwise the first of them is an error. Row

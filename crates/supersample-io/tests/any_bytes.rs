@@ -2,7 +2,7 @@
 //! broke a reader stay in `tests/corpus` and are read again on every run.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use supersample_io::{Column, Draws, Format, Frame, OutputFormat, Reading, Survey};
@@ -37,7 +37,11 @@ fn read(bytes: &[u8], format: Option<Format>) {
     fs::write(&path, bytes).unwrap();
     let reading = Reading { format, ..Reading::default() };
     let _ = Survey::read(&[&path], &reading);
-    let Ok(draws) = Draws::read(&[&path], &reading) else { return };
+    look_at(&[path], &reading);
+}
+
+fn look_at(paths: &[PathBuf], reading: &Reading<'_>) {
+    let Ok(draws) = Draws::read(paths, reading) else { return };
     assert!(draws.len() > 0 && draws.dim() > 0);
     assert_eq!(draws.values().len(), draws.len() * draws.dim());
     assert!(draws.values().iter().all(|value| value.is_finite()));
@@ -46,7 +50,7 @@ fn read(bytes: &[u8], format: Option<Format>) {
     if let Ok(frame) = draws.frame(&rows) {
         assert!(frame.columns.len() <= draws.names().len() && frame.len() == 3);
     }
-    for output in ["x.csv", "x.npy", "x.npz", "x.parquet", "x.arrow"] {
+    for output in ["x.csv", "x.npy", "x.npz", "x.parquet", "x.arrow", "x.nc", "x.zarr"] {
         let output = OutputFormat::of_path(output.as_ref()).unwrap();
         let _ = draws.check_output(output);
         let _ = draws.write_rows(&rows, None, output, &mut Vec::new());
@@ -75,6 +79,34 @@ fn changed(mut bytes: Vec<u8>, changes: &[(u8, u16, u16, u8)]) -> Vec<u8> {
     bytes
 }
 
+fn tree(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/trees").join(name)
+}
+
+/// Copies a store with one of its files changed, and reads it.
+fn read_store(name: &str, which: usize, changes: &[(u8, u16, u16, u8)]) {
+    fn files(folder: &Path, all: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() { files(&path, all) } else { all.push(path) }
+        }
+    }
+    let (from, folder) = (tree(name), tempfile::tempdir().unwrap());
+    let mut all = Vec::new();
+    files(&from, &mut all);
+    all.sort();
+    for (i, path) in all.iter().enumerate() {
+        let copy = folder.path().join("x.zarr").join(path.strip_prefix(&from).unwrap());
+        fs::create_dir_all(copy.parent().unwrap()).unwrap();
+        let bytes = fs::read(path).unwrap();
+        let is_changed = i == which % all.len();
+        fs::write(copy, if is_changed { changed(bytes, changes) } else { bytes }).unwrap();
+    }
+    let path = folder.path().join("x.zarr");
+    let _ = Survey::read(&[&path], &Reading::default());
+    look_at(&[path], &Reading::default());
+}
+
 macro_rules! hardened {
     ($($name:ident: $format:expr;)*) => {
         proptest! {
@@ -85,6 +117,26 @@ macro_rules! hardened {
                     read(&changed(bytes_of($format), &changes), Some($format));
                 }
             )*
+
+            #[test]
+            fn changed_file_of_arviz(changes in prop::collection::vec(any::<(u8, u16, u16, u8)>(), 1..6)) {
+                read(&changed(fs::read(tree("arviz.nc")).unwrap(), &changes), Some(Format::NetCdf));
+            }
+
+            #[test]
+            fn changed_file_of_emcee(changes in prop::collection::vec(any::<(u8, u16, u16, u8)>(), 1..6)) {
+                read(&changed(fs::read(tree("emcee.h5")).unwrap(), &changes), Some(Format::NetCdf));
+            }
+
+            #[test]
+            fn changed_classic_file(changes in prop::collection::vec(any::<(u8, u16, u16, u8)>(), 1..6)) {
+                read(&changed(fs::read(tree("classic.nc")).unwrap(), &changes), Some(Format::NetCdf));
+            }
+
+            #[test]
+            fn changed_zarr(which in any::<u16>(), changes in prop::collection::vec(any::<(u8, u16, u16, u8)>(), 1..6)) {
+                read_store(&["v2.zarr", "v3.zarr", "nutpie.zarr"][which as usize % 3], which as usize / 3, &changes);
+            }
 
             #[test]
             fn noise_is_refused_or_read(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
@@ -105,6 +157,7 @@ hardened! {
     changed_npz: Format::Npz;
     changed_parquet: Format::Parquet;
     changed_arrow: Format::Arrow;
+    changed_netcdf: Format::NetCdf;
 }
 
 #[test]
@@ -120,6 +173,7 @@ fn files_that_once_broke_a_reader_do_not_any_more() {
             Some(Format::Npz),
             Some(Format::Parquet),
             Some(Format::Arrow),
+            Some(Format::NetCdf),
         ] {
             read(&bytes, format);
         }

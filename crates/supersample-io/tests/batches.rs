@@ -22,7 +22,7 @@ fn frame(missing: bool) -> Frame {
     }
 }
 
-const ENDINGS: [&str; 7] = ["csv", "tsv", "csv.gz", "csv.zst", "npy", "parquet", "arrow"];
+const ENDINGS: [&str; 8] = ["csv", "tsv", "csv.gz", "csv.zst", "npy", "parquet", "arrow", "nc"];
 
 fn written(folder: &Path, name: &str, frame: &Frame) -> PathBuf {
     let path = folder.join(name);
@@ -48,7 +48,7 @@ fn single_precision_is_foreseen_in_tables() {
         };
         // Ids do not count, and text has no types.
         let expected = match ending {
-            "parquet" | "arrow" => Some(true),
+            "parquet" | "arrow" | "nc" => Some(true),
             "csv.gz" | "csv.zst" => None,
             _ => Some(false),
         };

@@ -10,6 +10,7 @@ mod diagnose;
 mod each;
 mod error;
 mod evaluate;
+mod files;
 mod gibbs;
 mod herder;
 mod kernel;
@@ -37,6 +38,8 @@ mod _native {
     use crate::error::Refusal;
     #[pymodule_export]
     use crate::evaluate::{Evaluation, evaluate, mmd};
+    #[pymodule_export]
+    use crate::files::{FileRows, read_draws};
     #[pymodule_export]
     use crate::gibbs::herded_gibbs;
     #[pymodule_export]

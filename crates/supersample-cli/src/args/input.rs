@@ -61,7 +61,7 @@ pub(crate) struct ReadingArgs {
     #[arg(long, hide_short_help = true)]
     pub(crate) warmup: bool,
 
-    /// File format: csv, tsv, stan, npy, npz, parquet or arrow [default: auto]
+    /// File format: csv, tsv, stan, npy, npz, parquet, arrow, netcdf or zarr [default: auto]
     ///
     /// The format is detected from the content of the file, also if it is compressed by gzip or Zstandard.
     #[arg(long, value_name = "NAME", hide_possible_values = true, hide_short_help = true,
@@ -76,6 +76,14 @@ pub(crate) struct ReadingArgs {
     #[arg(long, value_name = "AXES", hide_possible_values = true, hide_short_help = true,
           value_parser = PossibleValuesParser::new(Shape::NAMES))]
     pub(crate) shape: Option<String>,
+
+    /// Dimensions of NetCDF and Zarr arrays that count the draws [default: chain,draw or sample]
+    ///
+    /// One dimension, or that of the chains and that of the draws. The other dimensions are the elements of a variable.
+    ///
+    /// Example: --sample-dims time
+    #[arg(long, value_name = "A,B", hide_short_help = true)]
+    pub(crate) sample_dims: Option<NameList>,
 }
 
 #[derive(clap::Args)]

@@ -18,6 +18,7 @@ pub(crate) struct DrawsPlan {
     pub(crate) format: Option<Format>,
     pub(crate) separator: Option<u8>,
     pub(crate) shape: Option<Shape>,
+    pub(crate) sample_dims: Option<Vec<String>>,
     pub(crate) drop_na: bool,
     pub(crate) warmup: bool,
     pub(crate) weights: WeightsPlan,
@@ -80,7 +81,16 @@ impl DrawsPlan {
         if let (Some(format), true) = (format, reading.separator.is_some()) {
             ensure!(format == Format::Text, "--separator has no effect on {format} files; leave it out");
         }
+        let sample_dims = reading.sample_dims.map(|list| list.0);
+        if let Some(dims) = &sample_dims {
+            let is_twice = dims.len() == 2 && dims[0] == dims[1];
+            ensure!(
+                dims.len() <= 2 && !is_twice,
+                "--sample-dims names the dimension of the draws, or that of the chains and that of the draws"
+            );
+        }
         Ok(DrawsPlan {
+            sample_dims,
             files,
             selection,
             format,
@@ -131,6 +141,7 @@ impl DrawsPlan {
             selection: Selection::new(Some(names), None),
             functions: self.functions.columns.clone(),
             weight_column: other.weight_column.as_deref(),
+            sample_dims: self.sample_dims.clone(),
             keep_warmup: self.warmup,
             drop_na: self.drop_na,
             ..Reading::default()
@@ -191,6 +202,7 @@ impl DrawsPlan {
             format: self.format,
             separator: self.separator,
             shape: self.shape,
+            sample_dims: self.sample_dims.clone(),
             keep_warmup: self.warmup,
             drop_na: self.drop_na,
         }

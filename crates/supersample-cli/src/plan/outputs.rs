@@ -7,10 +7,10 @@ use anyhow::{Result, bail, ensure};
 use supersample_io::{OutputFormat, Packing};
 
 /// Endings that promise a format which rows are not written in.
-const FOREIGN: [&str; 36] = [
-    "avro", "bin", "bz2", "db", "dta", "h5", "hdf", "hdf5", "html", "json", "jsonl", "lz4", "mat", "nc",
-    "ndjson", "ods", "orc", "pdf", "pickle", "pkl", "png", "pt", "rda", "rdata", "rds", "sas7bdat", "sav",
-    "sqlite", "svg", "toml", "xls", "xlsx", "xml", "xz", "yaml", "zip",
+const FOREIGN: [&str; 35] = [
+    "avro", "bin", "bz2", "db", "dta", "h5", "hdf", "hdf5", "html", "json", "jsonl", "lz4", "mat", "ndjson",
+    "ods", "orc", "pdf", "pickle", "pkl", "png", "pt", "rda", "rdata", "rds", "sas7bdat", "sav", "sqlite",
+    "svg", "toml", "xls", "xlsx", "xml", "xz", "yaml", "zip",
 ];
 
 /// Files to be written. A path that [`is_stdout`] is stdout.
@@ -53,7 +53,7 @@ impl Outputs {
         if let Some(ending) = rows.as_deref().and_then(foreign_ending) {
             bail!(
                 "-o: rows are not written as .{ending}; the endings are .csv, .tsv and .txt (also with .gz or \
-                 .zst), .npy, .npz, .parquet and .arrow"
+                 .zst), .npy, .npz, .parquet, .arrow, .nc and .zarr"
             );
         }
         let outputs = Outputs { rows, target, indices, trace, json, report, inputs: Vec::new() };

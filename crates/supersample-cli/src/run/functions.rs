@@ -52,7 +52,8 @@ impl FunctionTable {
     /// All columns of a file but ids and weights, which must have a row for each row of the files of the draws, found by ids
     /// that both have or else in their order; those of rows that were left out for a missing value go with them.
     fn of_file(path: &Path, plan: &DrawsPlan, draws: &Draws) -> Result<FunctionTable> {
-        let reading = Reading { shape: plan.shape, keep_warmup: plan.warmup, ..Reading::default() };
+        let (shape, sample_dims) = (plan.shape, plan.sample_dims.clone());
+        let reading = Reading { shape, sample_dims, keep_warmup: plan.warmup, ..Reading::default() };
         let mut table = Draws::read(&[path], &reading).map_err(refused)?;
         // A skipped function would go unnoticed, so it is asked for by name, and its cell gives the error.
         let uses = table.names().iter().zip(table.uses());

@@ -245,5 +245,8 @@ pub(super) fn checked(plan: &DrawsPlan, draws: Draws) -> Result<Draws> {
     if plan.shape.is_some() && !matches!(draws.format(), Format::Npy | Format::Npz) {
         bail!("--shape has no effect on {} files; leave it out", draws.format());
     }
+    if plan.sample_dims.is_some() && !draws.format().has_dimensions() {
+        bail!("--sample-dims has no effect on {} files; leave it out", draws.format());
+    }
     Ok(draws)
 }

@@ -109,7 +109,8 @@ impl ScoreTable {
     /// Columns of a file of their own: of the same names as the parameters, or those of a CmdStan diagnostic file, or, of
     /// an array without names, as many as there are parameters.
     fn of_file(path: &Path, plan: &DrawsPlan, draws: &Draws) -> Result<ScoreTable> {
-        let reading = Reading { shape: plan.shape, keep_warmup: plan.warmup, ..Reading::default() };
+        let (shape, sample_dims) = (plan.shape, plan.sample_dims.clone());
+        let reading = Reading { shape, sample_dims, keep_warmup: plan.warmup, ..Reading::default() };
         let (parameters, names) = (draws.parameter_names(), Draws::names_in(path, &reading)?);
         let own: Vec<String> = parameters.iter().map(|name| name.to_string()).collect();
         let gradients: Vec<String> = parameters.iter().map(|name| format!("{GRADIENT}{name}")).collect();

@@ -28,6 +28,8 @@ pub(crate) struct Output {
     path: PathBuf,
     /// Whether there was a file of this name before the run.
     is_old: bool,
+    /// Whether it is an archive that is unpacked to a folder.
+    is_folder: bool,
     sink: Sink,
 }
 
@@ -52,7 +54,8 @@ pub(crate) enum Placed {
 impl Output {
     pub(crate) fn create(name: &Path) -> Result<Output> {
         let made = |path: &Path, is_old: bool, sink: Sink| {
-            Ok(Output { name: name.to_path_buf(), path: path.to_path_buf(), is_old, sink })
+            let is_folder = is_store(path);
+            Ok(Output { name: name.to_path_buf(), path: path.to_path_buf(), is_old, is_folder, sink })
         };
         if is_stdout(name) {
             return made(name, false, Sink::Stdout);
@@ -62,6 +65,15 @@ impl Output {
             |path: &Path| File::options().append(true).open(path).with_context(|| cannot_write(name));
         if is_device_path(name) {
             return made(name, false, Sink::Direct(device(name)?));
+        }
+        if is_store(name) {
+            ensure!(
+                fs::symlink_metadata(name).is_err(),
+                "{}: it exists, and a Zarr store is not replaced; remove it, or name another",
+                cannot_write(name)
+            );
+            let file = beside(name, folder_of(name)).with_context(|| cannot_write(name))?;
+            return made(name, false, Sink::Temporary(file));
         }
         let names_folder = name.as_os_str().to_string_lossy().ends_with(std::path::is_separator);
         ensure!(!names_folder, "{}: this is the name of a directory; name a file in it", cannot_write(name));
@@ -104,6 +116,10 @@ impl Output {
     pub(crate) fn finish(self, is_partial: bool) -> Result<Placed> {
         let Sink::Temporary(file) = self.sink else { return Ok(Placed::AsNamed) };
         let in_place = || format!("{} cannot be put in place", self.name.display());
+        if self.is_folder {
+            unpack(&file, &self.path).with_context(in_place)?;
+            return Ok(Placed::AsNamed);
+        }
         // Before the rename: a name that outlives a power cut must lead to the contents.
         file.as_file().sync_all().with_context(in_place)?;
         let placed = if is_partial && self.is_old {
@@ -123,6 +139,30 @@ impl Output {
         }
         Ok(placed)
     }
+}
+
+/// Whether the output is a Zarr store, which is a folder.
+fn is_store(path: &Path) -> bool {
+    cfg!(feature = "zarr") && path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("zarr"))
+}
+
+/// Unpacks an archive to a folder, which appears whole.
+#[cfg(feature = "zarr")]
+fn unpack(archive: &NamedTempFile, path: &Path) -> Result<()> {
+    let folder = tempfile::Builder::new()
+        .prefix(PREFIX)
+        .suffix(SUFFIX)
+        .tempdir_in(folder_of(path))
+        .map_err(|refusal| without_path(refusal, folder_of(path)))?;
+    let store = folder.path().join("store");
+    supersample_io::unpack_store(archive.path(), &store)?;
+    ensure!(fs::symlink_metadata(path).is_err(), "it was made by another program in the meantime");
+    Ok(fs::rename(&store, path)?)
+}
+
+#[cfg(not(feature = "zarr"))]
+fn unpack(_: &NamedTempFile, _: &Path) -> Result<()> {
+    unreachable!("no output is a store")
 }
 
 fn cannot_write(name: &Path) -> String {

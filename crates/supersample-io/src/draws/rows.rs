@@ -11,6 +11,8 @@ use crate::npy::NpySource;
 use crate::npz::NpzSource;
 use crate::source::Dress;
 use crate::text::{TextSource, quoted};
+#[cfg(any(feature = "netcdf", feature = "zarr"))]
+use crate::tree::TreeSource;
 use crate::write::packed;
 use crate::{Error, Note, Result, npy};
 
@@ -46,6 +48,12 @@ impl Draws {
                 && self.files[0].source_as::<NpzSource>().is_some();
         if is_kept {
             return Ok(Vec::new());
+        }
+        #[cfg(any(feature = "netcdf", feature = "zarr"))]
+        if let Some((file, tree)) = self.same_tree(format) {
+            tree.cut(&[0], None).map_err(|error| error.in_file(&file.path))?;
+            let columns = tree.not_written();
+            return Ok(Vec::from_iter((!columns.is_empty()).then_some(Note::NotWritten { columns, format })));
         }
         let frame = self.frame(&[0])?;
         let mut notes = frame.notes_for(format);
@@ -91,6 +99,13 @@ impl Draws {
         if let Some(texts) = self.same_text(output) {
             return self.write_verbatim(rows, &added, &texts, out);
         }
+        #[cfg(any(feature = "netcdf", feature = "zarr"))]
+        if let Some((file, tree)) = self.same_tree(output.format) {
+            let own: Vec<usize> = rows.iter().map(|&row| file.own_row(row)).collect();
+            return tree
+                .write_rows(&own, weights, output.format, out)
+                .map_err(|error| error.in_file(&file.path));
+        }
         match (output.format, &self.files[..]) {
             (Format::Npy, _) => match self.same_arrays() {
                 Some(descr) => self.write_arrays(rows, descr, out),
@@ -122,6 +137,13 @@ impl Draws {
         let first = texts[0].1.separator();
         let same = texts.iter().all(|(_, text)| text.separator() == first);
         (same && output.separator.is_none_or(|wanted| wanted == first)).then_some(texts)
+    }
+
+    /// The file whose groups can go out reduced to the rows; `None` if there are several files, or another format.
+    #[cfg(any(feature = "netcdf", feature = "zarr"))]
+    fn same_tree(&self, format: Format) -> Option<(&File, &TreeSource)> {
+        let [file] = &self.files[..] else { return None };
+        file.source_as::<TreeSource>().filter(|_| format.has_dimensions()).map(|tree| (file, tree))
     }
 
     /// The type of arrays that can go out as they came in; `None` if they cannot.

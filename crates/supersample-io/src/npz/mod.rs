@@ -1,6 +1,6 @@
 //! NumPy's .npz: a zip archive of named arrays, each with one entry (or one row of entries) for each draw.
 
-mod zip;
+pub(crate) mod zip;
 
 use std::io::Write;
 use std::iter::repeat_n;
@@ -246,16 +246,16 @@ impl NpzSource {
                     bytes.extend_from_slice(&array.bytes[at..at + size]);
                 }
             }
-            arrays.push((member.name.clone(), bytes));
+            arrays.push((format!("{}.npy", member.name), bytes));
         }
-        arrays.extend(added.iter().map(|(name, column)| (name.clone(), array_of(column))));
+        arrays.extend(added.iter().map(|(name, column)| (format!("{name}.npy"), array_of(column))));
         Ok(out.write_all(&archive(arrays))?)
     }
 }
 
 /// Each column as an array of its own.
 pub(crate) fn write_frame(frame: &Frame, _: &Dress, out: &mut dyn Write) -> Result<()> {
-    let arrays = frame.columns.iter().map(|(name, column)| (name.clone(), array_of(column)));
+    let arrays = frame.columns.iter().map(|(name, column)| (format!("{name}.npy"), array_of(column)));
     Ok(out.write_all(&archive(arrays))?)
 }
 

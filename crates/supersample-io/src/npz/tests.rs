@@ -35,7 +35,7 @@ fn deflated(name: &str, contents: &[u8], crc: Crc32Option) -> Vec<u8> {
 #[test]
 fn a_flipped_bit_is_noticed_stored_or_deflated() {
     let array = array_of(&Column::doubles((0..50).map(f64::from)));
-    let mut bytes = archive([("mu".to_string(), array.clone())]);
+    let mut bytes = archive([("mu.npy".to_string(), array.clone())]);
     assert_eq!(read(&bytes).unwrap().len(), 50);
     // In the low bits of a number: all else about the file is sound.
     bytes[300] ^= 1;
@@ -51,13 +51,13 @@ fn a_flipped_bit_is_noticed_stored_or_deflated() {
 fn names_come_back_as_they_were() {
     let names = ["mu", "theta[1,2]", "a/../b", "µ σ", "x\\y"];
     let array = array_of(&Column::integers(0..3));
-    let bytes = archive(names.map(|name| (name.to_string(), array.clone())));
+    let bytes = archive(names.map(|name| (format!("{name}.npy"), array.clone())));
     assert_eq!(read(&bytes).unwrap().names(), names);
 }
 
 fn archive_of(arrays: &[(&str, &str, &[usize], Vec<u8>)]) -> Vec<u8> {
     let array = |(name, descr, shape, bytes): &(&str, &str, &[usize], Vec<u8>)| {
-        (name.to_string(), [npy::header(descr, shape), bytes.clone()].concat())
+        (format!("{name}.npy"), [npy::header(descr, shape), bytes.clone()].concat())
     };
     archive(arrays.iter().map(array))
 }

@@ -1,6 +1,8 @@
 //! Zip archives, as far as .npz needs them: arrays that are stored or deflated, checked by their CRC-32.
 
 use std::io::{ErrorKind, Read, Write};
+#[cfg(feature = "zarr")]
+use std::path::Path;
 
 use flate2::read::DeflateDecoder;
 use rawzip::path::EntryPath;
@@ -104,6 +106,26 @@ impl Archive {
     }
 }
 
+/// Unpacks the files of an archive of [`archive`] to a folder.
+#[cfg(feature = "zarr")]
+pub(crate) fn unpack(origin: &Origin, folder: &Path) -> Result<()> {
+    let zip = Archive::open(origin)?;
+    let mut buffer = vec![0; RECOMMENDED_BUFFER_SIZE];
+    let mut entries = zip.0.entries(&mut buffer);
+    std::fs::create_dir_all(folder)?;
+    while let Some(entry) = entries.next_entry().map_err(malformed)? {
+        let name = String::from_utf8_lossy(entry.file_path().as_bytes()).into_owned();
+        if name.split('/').any(|part| part.is_empty() || part == "..") {
+            return Err(malformed(format!("'{}' is no name of a file", shown(&name))));
+        }
+        let member = Member { name: name.clone(), is_deflated: false, place: entry.wayfinder() };
+        let path = folder.join(&name);
+        path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
+        std::io::copy(&mut zip.stream(&member)?, &mut std::fs::File::create(path)?)?;
+    }
+    Ok(())
+}
+
 /// What a zip archive without arrays is.
 fn foreign(names: &[String]) -> Error {
     let has = |end: &str| names.iter().any(|name| name.to_ascii_lowercase().ends_with(end));
@@ -124,8 +146,8 @@ fn foreign(names: &[String]) -> Error {
     Error::Foreign { kind, remedy }
 }
 
-/// An archive of these arrays, not compressed, put together in memory: the chosen rows are few.
-pub(super) fn archive(arrays: impl IntoIterator<Item = (String, Vec<u8>)>) -> Vec<u8> {
+/// An archive of these files, not compressed, put together in memory: the chosen rows are few.
+pub(crate) fn archive(files: impl IntoIterator<Item = (String, Vec<u8>)>) -> Vec<u8> {
     let mut zip = ZipArchiveWriter::new(Vec::new());
     let mut add = |name: String, bytes: &[u8]| {
         // As it is where every program reads it alike; else marked as UTF-8.
@@ -139,8 +161,8 @@ pub(super) fn archive(arrays: impl IntoIterator<Item = (String, Vec<u8>)>) -> Ve
         let (_, descriptor) = writer.finish()?;
         entry.finish(descriptor)
     };
-    for (name, bytes) in arrays {
-        add(format!("{name}.npy"), &bytes).expect("memory takes everything");
+    for (name, bytes) in files {
+        add(name, &bytes).expect("memory takes everything");
     }
     zip.finish().expect("memory takes everything")
 }
