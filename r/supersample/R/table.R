@@ -5,7 +5,7 @@ as_table <- function(x, what = "x") UseMethod("as_table")
 
 new_table <- function(values, column, skipped = character(), chains = NULL, log_weight = NULL, ids = NULL,
                       is_named = TRUE, what = "x") {
-  names <- colnames(values)
+  names <- as.character(colnames(values))
   twice <- unique(names[duplicated(names)])
   if (length(twice)) refuse(what, " has several columns called ", quoted(twice), "; give each its own name")
   list(

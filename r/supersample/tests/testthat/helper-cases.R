@@ -8,10 +8,11 @@ cases <- function() {
   x <- draws()
   rows <- c("--columns", "a,b,c")
   abc <- c("a", "b", "c")
-  case <- function(words, ..., verb = "thin", columns = TRUE) {
+  case <- function(words, ..., verb = "thin") {
     options <- list(...)
-    if (columns) options$columns <- abc
-    list(verb = verb, words = c(if (columns) rows, words), options = options)
+    is_of_abc <- is.null(options$columns)
+    if (is_of_abc) options$columns <- abc
+    list(verb = verb, words = c(if (is_of_abc) rows, words), options = options)
   }
   other <- utils::read.csv(golden("target.csv"))
   scores <- utils::read.csv(golden("scores.csv"))

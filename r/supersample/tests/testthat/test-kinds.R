@@ -60,7 +60,7 @@ test_that(".log_weight is heeded, and weights of chosen draws are written to it"
   few <- supersample(frame, 20, weights = "simplex")
   expect_equal(stats::weights(few), weights(supersample_rows(frame, 20, weights = "simplex")), tolerance = 1e-6)
   equal <- resample(weighted, 200)
-  expect_equal(mean(equal$a), stats::weighted.mean(x$a, x$w), tolerance = 0.02)
+  expect_lt(abs(mean(equal$a) - stats::weighted.mean(x$a, x$w)), 0.02)
   expect_gt(max(table(origin(equal)$row)), 1)
 })
 
