@@ -4,6 +4,9 @@ golden_of <- function(name) {
 }
 
 test_that("the rows and weights are those that the command has chosen", {
+  # A search follows the last digits of sums, which differ between vector instructions.
+  set <- readLines(golden("instruction_set"))
+  skip_if(supersample:::instruction_set() != set, paste("the golden files were made with", set))
   for (name in names(cases())) {
     rows <- by_r(cases()[[name]])
     wanted <- golden_of(name)
