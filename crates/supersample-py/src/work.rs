@@ -2,9 +2,9 @@
 //! calling thread sees Python's signals.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use pyo3::prelude::*;
@@ -20,63 +20,29 @@ const LOOK: Duration = Duration::from_millis(20);
 /// check for signals.
 const SMALL: f64 = 4e6;
 
-/// The phases by the numbers that are kept of them.
-const PHASES: [&str; 10] = [
-    "comparing",
-    "choosing",
-    "swapping",
-    "searching",
-    "measuring",
-    "evaluating",
-    "landmarks",
-    "projecting",
-    "weighing",
-    "correcting",
-];
+/// Before the first news.
+const BEGINNING: (&str, u64, u64) = ("comparing", 0, 0);
 
 /// Where the work is, and whether it is to stop. Written by the workers, read by the calling thread, and the other way.
-#[derive(Default)]
 struct Outlook {
     stop: Arc<AtomicBool>,
-    phase: AtomicU8,
-    done: AtomicU64,
-    total: AtomicU64,
+    /// The phase, what is done of it, and all of it.
+    at: Mutex<(&'static str, u64, u64)>,
 }
 
 impl Outlook {
     /// Takes in what the library reports, and says whether the work is to go on.
     fn saw(&self, progress: Progress) -> ControlFlow<()> {
-        let at = match progress {
-            Progress::Embedding { done, total } => Some((0, done, total)),
-            Progress::Correcting { done, total } => Some((9, done as u64, total as u64)),
-            Progress::Landmarks { chosen, size } => Some((6, chosen as u64, size as u64)),
-            // Rows are compared with landmarks instead of each other.
-            Progress::Summing { done, total } => Some((0, done, total)),
-            Progress::Solving { done, total } => Some((7, done as u64, total as u64)),
-            Progress::Projecting { done, total } => Some((7, done as u64, total as u64)),
-            Progress::Herding { chosen, size } => Some((1, chosen as u64, size as u64)),
-            // Sweeps continue until one changes nothing, so the known end is that of this one.
-            Progress::Sweeping { visits, size, .. } => {
-                Some((2, visits as u64, visits.max(1).next_multiple_of(size) as u64))
-            }
-            Progress::Searching { visits, total } => Some((3, visits as u64, total as u64)),
-            Progress::Weighing { done, total } => Some((8, done as u64, total as u64)),
-            Progress::Measuring { done, total } => Some((4, done as u64, total as u64)),
-            Progress::Comparing { done, total } => Some((5, done as u64, total as u64)),
-            _ => None,
-        };
-        if let Some((phase, done, total)) = at {
-            self.phase.store(phase, Relaxed);
-            self.done.store(done, Relaxed);
-            self.total.store(total, Relaxed);
+        if let (Some(steps), Ok(mut at)) = (progress.steps(), self.at.lock()) {
+            *at = steps;
         }
         if self.stop.load(Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
     /// Tells a Python function `(phase, done, total)`.
     fn tell(&self, py: Python<'_>, listener: &Py<PyAny>) -> PyResult<()> {
-        let phase = PHASES[usize::from(self.phase.load(Relaxed))];
-        listener.call1(py, (phase, self.done.load(Relaxed), self.total.load(Relaxed)))?;
+        let at = self.at.lock().map_or(BEGINNING, |at| *at);
+        listener.call1(py, at)?;
         Ok(())
     }
 }
@@ -104,7 +70,7 @@ pub(crate) fn run_until<T: Send>(
     listener: Option<&Py<PyAny>>,
     work: impl FnOnce(Watch<'_>) -> Result<T> + Send,
 ) -> PyResult<T> {
-    let outlook = Outlook { stop: stop.clone(), ..Outlook::default() };
+    let outlook = Outlook { stop: stop.clone(), at: Mutex::new(BEGINNING) };
     let watch = |progress: Progress| outlook.saw(progress);
     let threads = checked(threads)?;
     if size <= SMALL && listener.is_none() {

@@ -110,6 +110,40 @@ pub enum Progress {
     },
 }
 
+impl Progress {
+    /// The phase in one word, what is done of it and all of it; `None` for [`Polishing`](Progress::Polishing).
+    ///
+    /// ```
+    /// use supersample::Progress;
+    /// assert_eq!(Progress::Herding { chosen: 3, size: 10 }.steps(), Some(("choosing", 3, 10)));
+    /// // Sweeps continue until one changes nothing, so the known end is that of this one.
+    /// assert_eq!(Progress::Sweeping { visits: 12, swaps: 1, size: 10 }.steps(), Some(("swapping", 12, 20)));
+    /// ```
+    pub fn steps(self) -> Option<(&'static str, u64, u64)> {
+        let of = |phase, done: usize, total: usize| Some((phase, done as u64, total as u64));
+        match self {
+            // With landmarks, rows are compared with these instead of each other.
+            Progress::Embedding { done, total } | Progress::Summing { done, total } => {
+                Some(("comparing", done, total))
+            }
+            Progress::Correcting { done, total } => of("correcting", done, total),
+            Progress::Landmarks { chosen, size } => of("landmarks", chosen, size),
+            Progress::Solving { done, total } | Progress::Projecting { done, total } => {
+                of("projecting", done, total)
+            }
+            Progress::Herding { chosen, size } => of("choosing", chosen, size),
+            Progress::Sweeping { visits, size, .. } => {
+                of("swapping", visits, visits.max(1).next_multiple_of(size.max(1)))
+            }
+            Progress::Searching { visits, total } => of("searching", visits, total),
+            Progress::Weighing { done, total } => of("weighing", done, total),
+            Progress::Measuring { done, total } => of("measuring", done, total),
+            Progress::Comparing { done, total } => of("evaluating", done, total),
+            Progress::Polishing { .. } => None,
+        }
+    }
+}
+
 /// Function that receives the progress of a long computation. It is called from any thread, every few milliseconds, and
 /// ends the work with [`ControlFlow::Break`].
 pub type Watch<'a> = &'a (dyn Fn(Progress) -> ControlFlow<()> + Sync);

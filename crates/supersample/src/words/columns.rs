@@ -6,6 +6,8 @@ use super::{Style, listed, printable};
 const ID_NAMES: [&str; 4] = ["chain", "draw", "iteration", "row"];
 /// Names of the weights that this project writes; the second where the first is taken.
 pub const OWN_WEIGHTS: [&str; 2] = ["weight", "supersample_weight"];
+/// The log-prior that brms keeps with its draws.
+const OWN_OF_BRMS: &str = "lprior";
 /// Names that other tools give to ids, in lower case.
 const ID_LIKE: &str = "id idx index iter iterations sample sample_id samples rownum row_number rowid step walker \
     nsamp";
@@ -29,7 +31,7 @@ pub enum ColumnRole {
     /// A coordinate.
     Parameter,
     /// An id, which is not a coordinate: chain, draw, iteration or row, CmdStan's own columns, whose names end in `__`,
-    /// and columns without a name, which is how R and pandas write row numbers.
+    /// brms' `lprior`, and columns without a name, which is how R and pandas write row numbers.
     Id,
     /// Weights that this project writes, which are not a coordinate.
     OwnWeight,
@@ -45,7 +47,8 @@ impl ColumnRole {
         let bare = name.trim_start_matches('.').to_lowercase();
         let is_among = |words: &str| words.split(' ').any(|word| word == bare);
         match name {
-            _ if bare.is_empty() || name.ends_with("__") || id_name(name).is_some() => ColumnRole::Id,
+            _ if bare.is_empty() || name.ends_with("__") || name == OWN_OF_BRMS => ColumnRole::Id,
+            _ if id_name(name).is_some() => ColumnRole::Id,
             _ if OWN_WEIGHTS.contains(&name) => ColumnRole::OwnWeight,
             _ if is_among(ID_LIKE) || bare.starts_with("unnamed: ") => ColumnRole::LooksLikeId,
             _ if is_among(WEIGHT_LIKE) => ColumnRole::LooksLikeWeight,
@@ -99,12 +102,16 @@ impl ColumnNote {
 
     /// Returns the note as a sentence without a full stop.
     pub fn sentence(&self, style: Style) -> String {
-        let is_command = style == Style::Command;
-        let leave_out = |names: &[String]| match is_command {
-            true => format!("leave out with --exclude {}", typed_list(names)),
-            false => {
-                let each: Vec<String> = names.iter().map(|name| format!("'~{}'", printable(name))).collect();
-                format!("leave out with columns=[{}]", each.join(", "))
+        let leave_out = |names: &[String]| {
+            let each = |quote: &str| {
+                let quoted = names.iter().map(|name| format!("{quote}~{}{quote}", printable(name)));
+                quoted.collect::<Vec<_>>().join(", ")
+            };
+            match style {
+                Style::Command => format!("leave out with --exclude {}", typed_list(names)),
+                Style::R if names.len() == 1 => format!("leave out with columns = {}", each("\"")),
+                Style::R => format!("leave out with columns = c({})", each("\"")),
+                _ => format!("leave out with columns=[{}]", each("'")),
             }
         };
         let look = |names: &[String]| if names.len() == 1 { "looks" } else { "look" };
@@ -128,9 +135,10 @@ impl ColumnNote {
                 )
             }
             ColumnNote::WeightsNotUsed(name) => {
-                let use_it = match is_command {
-                    true => format!("--weight-column {}", as_typed(name)),
-                    false => format!("sample_weight='{}'", printable(name)),
+                let use_it = match style {
+                    Style::Command => format!("--weight-column {}", as_typed(name)),
+                    Style::R => format!("sample_weight = \"{}\"", printable(name)),
+                    _ => format!("sample_weight='{}'", printable(name)),
                 };
                 format!("{} not used; use it as weights with {use_it}", are(std::slice::from_ref(name)))
             }
@@ -248,7 +256,7 @@ mod tests {
     #[test]
     fn names_are_taken_as_every_front_end_takes_them() {
         let role = ColumnRole::of;
-        for id in ["", ".", "lp__", ".chain", "Draw", "ITERATION", "row"] {
+        for id in ["", ".", "lp__", "lprior", ".chain", "Draw", "ITERATION", "row"] {
             assert_eq!(role(id), ColumnRole::Id, "{id}");
         }
         for name in ["rows", "mu", "chain_length", "weighted", "w1", "Weight"] {
@@ -282,6 +290,13 @@ mod tests {
             "columns iter, nr are used, but look like an id, not a parameter; leave out with columns=['~iter', '~nr']"
         );
         assert!(notes[2].sentence(Style::Python).ends_with("or use one with sample_weight or log_weight"));
+        let of_r: Vec<String> = notes.iter().map(|note| note.sentence(Style::R)).collect();
+        assert!(of_r[0].ends_with("use it as weights with sample_weight = \"weight\""), "{of_r:?}");
+        assert!(of_r[1].ends_with("leave out with columns = c(\"~iter\", \"~nr\")"), "{of_r:?}");
+        assert!(
+            of_r[2].contains("leave out with columns = \"~lp\", or use one with sample_weight"),
+            "{of_r:?}"
+        );
         assert_eq!(ColumnNote::about([("mu", true, false)]), []);
     }
 

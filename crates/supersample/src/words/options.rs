@@ -13,11 +13,13 @@ pub enum Style {
     Command,
     /// Keywords of the Python package: `landmarks`.
     Python,
+    /// Arguments of the R package: `landmarks`.
+    R,
 }
 
-/// Defines the enum and its table: the library's name, the command's flag, the Python keyword.
+/// Defines the enum and its table: the library's name, the command's flag, the keyword of Python and R.
 macro_rules! options {
-    ($($(#[$doc:meta])* $option:ident: $rust:literal, $command:literal, $python:literal;)*) => {
+    ($($(#[$doc:meta])* $option:ident: $rust:literal, $command:literal, $keyword:literal;)*) => {
         /// Option that an error message or an advice names.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[non_exhaustive]
@@ -40,7 +42,7 @@ macro_rules! options {
                 match (self, style) {
                     $((Opt::$option, Style::Rust) => $rust,
                       (Opt::$option, Style::Command) => $command,
-                      (Opt::$option, Style::Python) => $python,)*
+                      (Opt::$option, Style::Python | Style::R) => $keyword,)*
                 }
             }
         }
@@ -129,18 +131,20 @@ options! {
 }
 
 impl Opt {
-    /// Returns the option with a value: `--embedding exact`, `embedding='exact'`.
+    /// Returns the option with a value: `--embedding exact`, `embedding='exact'`, `embedding = "exact"`.
     pub fn set(self, style: Style, value: &str) -> String {
         match style {
             Style::Python => format!("{}='{value}'", self.spelled(style)),
+            Style::R => format!("{} = \"{value}\"", self.spelled(style)),
             _ => format!("{} {value}", self.spelled(style)),
         }
     }
 
-    /// Returns the option with a number: `--moments 1`, `moments=1`.
+    /// Returns the option with a number: `--moments 1`, `moments=1`, `moments = 1`.
     pub fn set_number(self, style: Style, value: f64) -> String {
         match style {
             Style::Python => format!("{}={value}", self.spelled(style)),
+            Style::R => format!("{} = {value}", self.spelled(style)),
             _ => format!("{} {value}", self.spelled(style)),
         }
     }
@@ -149,5 +153,19 @@ impl Opt {
 impl fmt::Display for Opt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.spelled(Style::Rust))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_style_sets_options_as_its_users_write_them() {
+        let set = |style| (Opt::Embedding.set(style, "exact"), Opt::Moments.set_number(style, 1.0));
+        let written = |text: &str, number: &str| (text.to_string(), number.to_string());
+        assert_eq!(set(Style::Command), written("--embedding exact", "--moments 1"));
+        assert_eq!(set(Style::Python), written("embedding='exact'", "moments=1"));
+        assert_eq!(set(Style::R), written("embedding = \"exact\"", "moments = 1"));
     }
 }

@@ -1,0 +1,4 @@
+library(testthat)
+library(supersample)
+
+test_check("supersample")
